@@ -5,7 +5,7 @@ import (
 	"github.com/promcost/promcost/allocation/signals"
 )
 
-// adders are what takes the series of each signal.
+// adders has the method that takes the series of each signal.
 var adders = [signals.NumSignals]func(b *Builder, s *seen) error{
 	signals.Nothing:                  func(*Builder, *seen) error { return nil },
 	signals.ContainerRunning:         (*Builder).addRunning,
@@ -74,7 +74,7 @@ var adders = [signals.NumSignals]func(b *Builder, s *seen) error{
 	signals.NodeDiskUsed:             byWorker((*Worker).addNodeDiskUsed),
 }
 
-// byWorker is how a Builder takes what its workers take.
+// byWorker lets a Builder take a series by its own worker.
 func byWorker(add func(*Worker, *seen) error) func(*Builder, *seen) error {
 	return func(b *Builder, s *seen) error {
 		l := b.worker()

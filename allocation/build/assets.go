@@ -9,13 +9,13 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// outsideKey says where cost was allocated that no node asset stands against.
+// outsideKey says where cost was allocated that belongs to no node asset.
 type outsideKey struct {
 	cluster signals.Symbol
 	set     int32
 }
 
-// outside counts cost allocated outside of every known node's life.
+// outside counts cost that was allocated while no known node lived.
 func (b *Builder) outside(n *node, cluster signals.Symbol, set int32, r allocation.Resource, cost float64) {
 	if n != nil {
 		n.outside.at(int(set))[r] += cost
@@ -27,8 +27,8 @@ func (b *Builder) outside(n *node, cluster signals.Symbol, set int32, r allocati
 	b.nodes.orphans[key] = sums
 }
 
-// eachStretch calls f for every stretch of the node's life in (from, to] within which capacity and price of a resource
-// are constant; more are further instants to cut at.
+// eachStretch calls f for every stretch of the node's life in (from, to] in which capacity and price of a resource
+// are constant. It cuts at the instants in more, too.
 func (n *node) eachStretch(r allocation.Resource, from, to int64, more []int64, f func(from, to int64, amount, price float64)) {
 	edges := n.priceEdges(r, n.amount[r].Edges(slices.Clone(more)))
 	slices.Sort(edges)
@@ -42,7 +42,7 @@ func (n *node) eachStretch(r allocation.Resource, from, to int64, more []int64, 
 	}
 }
 
-// reconcileNodes makes the node assets of every set, their idle cost, and what does not add up.
+// reconcileNodes makes the node assets of every set, with their idle cost, and the residuals: cost that does not add up.
 func (b *Builder) reconcileNodes() {
 	allocated := b.allocatedByNode()
 	for i := b.first; i < b.last; i++ {
@@ -90,7 +90,7 @@ func (b *Builder) reconcileNodes() {
 	}
 }
 
-// warnOvercommit says so where more than 1 % of a node's cost was allocated beyond its capacity.
+// warnOvercommit warns if more than 1 % of a node's cost was allocated beyond its capacity.
 func (b *Builder) warnOvercommit(n *node, set int, cost float64) {
 	costs := n.over.get(set)
 	if over := costs[allocation.CPU] + costs[allocation.RAM] + costs[allocation.GPU]; over > cost/100 {
@@ -101,7 +101,7 @@ func (b *Builder) warnOvercommit(n *node, set int, cost float64) {
 // residualSlack is the share of the cluster's cost below which a residual is rounding.
 const residualSlack = 1e-9
 
-// reportResiduals lists what does not add up in a set, with a warning.
+// reportResiduals adds the residuals to the set, with a warning about large ones.
 func (b *Builder) reportResiduals(s *allocation.Set, residuals map[signals.Symbol]*[allocation.NumResources]allocation.Residual) {
 	for _, cluster := range sortedSymbols(residuals) {
 		for r := range allocation.NumResources {
@@ -135,7 +135,7 @@ func (b *Builder) allocatedByNode() []perSet[resourceCosts] {
 		for _, ref := range c.rows {
 			for r := range allocation.NumResources {
 				cost := &b.rows[ref.set].Column(allocation.Cost.Of(r))[ref.row]
-				*cost = max(0, *cost) // what was taken off may leave less than 0, by rounding alone
+				*cost = max(0, *cost) // a correction may leave less than 0 by rounding
 				sums[n.index].at(int(ref.set))[r] += *cost
 			}
 		}
@@ -143,7 +143,7 @@ func (b *Builder) allocatedByNode() []perSet[resourceCosts] {
 	return sums
 }
 
-// nodeAsset is the node's asset in a set, and whether it lived in it.
+// nodeAsset returns the node's asset in a set, and whether the node lived in that set.
 func (b *Builder) nodeAsset(n *node, set int) (allocation.Node, bool) {
 	from, to := b.borders[set], b.borders[set+1]
 	life := n.life.Clip(from, to)
@@ -156,7 +156,7 @@ func (b *Builder) nodeAsset(n *node, set int) (allocation.Node, bool) {
 	asset.RunningSeconds = float64(life.Length()) / 1000
 	b.breakDown(n, &asset, set, end)
 	asset.Discount = n.discountAt(end)
-	var list [allocation.NumResources]float64 // what CPU and RAM cost before the discount
+	var list [allocation.NumResources]float64 // cost of CPU and RAM before the discount
 	varies := false
 	for r := range allocation.NumResources {
 		asset.PriceSource[r] = n.priceSource(r, end)

@@ -16,9 +16,9 @@ import (
 // balancer is the load balancer of one service.
 type balancer struct {
 	objectKey
-	seen    timeline.Steps // of a service of that type
+	seen    timeline.Steps // when the service was seen with type LoadBalancer
 	ingress timeline.Steps
-	price   toldPrices
+	price   metricPrices
 	address timeline.Latest[signals.Symbol] // of the ingress: IP address, else host name
 }
 
@@ -45,7 +45,7 @@ func (b *Builder) addBalancerIngress(s *seen) error {
 	return nil
 }
 
-// locate takes the first address that is one. Of several at one time the smallest text stays.
+// locate takes the first address that is not empty. Of several addresses at the same time it keeps the smallest text.
 func (x *balancer) locate(at int64, addresses []signals.Symbol) {
 	for _, a := range addresses {
 		if a == none {
@@ -74,8 +74,8 @@ func (b *Builder) addServiceLabels(s *seen) error {
 	return nil
 }
 
-// isPrivate reports whether an address is not to be reached from the internet, as far as it shows: private networks, and
-// host names of internal load balancers of AWS.
+// isPrivate reports whether an address is visibly unreachable from the internet: an IP address of a private network, or the
+// host name of an internal load balancer of AWS.
 func isPrivate(address string) bool {
 	if ip, err := netip.ParseAddr(address); err == nil {
 		return ip.IsPrivate() || ip.IsLoopback() || ip.IsLinkLocalUnicast()
@@ -89,8 +89,8 @@ type member struct {
 	when timeline.Intervals
 }
 
-// chargeBalancers makes the assets of load balancers, and divides what they cost among the pods behind their services. What no
-// pod is behind goes to rows of its own.
+// chargeBalancers makes the assets of load balancers, and divides their cost among the pods behind their services. While there
+// are no such pods, the cost goes to rows of its own.
 func (b *Builder) chargeBalancers(pods []*pod) {
 	if len(b.services.balancers) == 0 {
 		return
@@ -105,8 +105,8 @@ func (b *Builder) chargeBalancers(pods []*pod) {
 	var unpriced []string
 	for _, key := range each(b, slices.All(sortedObjects(b.services.balancers))) {
 		x := b.services.balancers[key]
-		seen, priced := timeline.Overlay(x.seen, x.ingress), timeline.Ones(x.price.others)
-		if len(seen) > 0 { // its price tells less exactly when it is there
+		seen, priced := timeline.Overlay(x.seen, x.ingress), timeline.Ones(x.price.original)
+		if len(seen) > 0 { // the series of its price show less exactly when it was there
 			priced = timeline.Within(priced, timeline.Mask(b.absentIn(x.cluster).nodes.Down))
 		}
 		seen = timeline.Overlay(seen, priced)
@@ -125,7 +125,7 @@ func (b *Builder) chargeBalancers(pods []*pod) {
 	b.count(notices.UnpricedBalancers, unpriced, b.inDollars())
 }
 
-// asset is the load balancer over its life in a set.
+// asset returns the load balancer's asset for its life in a set.
 func (x *balancer) asset(life timeline.Intervals, price *itemRates) allocation.LoadBalancer {
 	from, to := lifeBounds(life)
 	address := symText(x.address)
@@ -141,8 +141,8 @@ func (x *balancer) asset(life timeline.Intervals, price *itemRates) allocation.L
 	return asset
 }
 
-// chargeBalancer divides what a load balancer costs, at each instant of its life evenly among the pods behind its service that
-// run then, and a pod's part among its containers.
+// chargeBalancer divides the cost of a load balancer. At each instant of its life, the pods that run behind its service share the cost
+// evenly; the containers of a pod share the pod's part.
 func (b *Builder) chargeBalancer(x *balancer, life timeline.Intervals, price *itemRates, members []member) {
 	eachShift := func(f func(p *pod, s *shift, part timeline.Interval)) {
 		for _, m := range each(b, slices.All(members)) {

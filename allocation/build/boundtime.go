@@ -8,9 +8,9 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// bound adds to the rows of a container how long it truly ran at the least and at the most. What is possible of a run beyond
-// the sets that count it is added to the nearest of them, for in the others it may have no row: so sums over sets bound what is
-// true of all of them. A wait that is charged belongs to the run after it.
+// bound adds to the rows of a container the least and the most time that it may truly have run. Sets that do not count a run may
+// have no row of the container. So the nearest set that does takes the time that is possible beyond it, and sums over sets are bounds
+// too. A wait that is charged belongs to the run after it.
 func (b *Builder) bound(c *container, found *timeline.Runs, waits timeline.Intervals) {
 	for _, wait := range waits {
 		if n := len(found.All); n > 0 && found.All[0].Start.At == wait.To {
@@ -26,7 +26,7 @@ func (b *Builder) bound(c *container, found *timeline.Runs, waits timeline.Inter
 	}
 }
 
-// boundRun adds what is certain and what is possible of the k-th run.
+// boundRun adds the certain and the possible time of the k-th run.
 func (b *Builder) boundRun(c *container, found *timeline.Runs, k int) {
 	run, begin, end := &found.All[k], b.sampling.Start, b.sampling.End
 	from, to := max(run.Start.At, begin), min(run.End.At, end)
@@ -34,7 +34,7 @@ func (b *Builder) boundRun(c *container, found *timeline.Runs, k int) {
 		return
 	}
 	first, last := b.setAt(from+1), b.setAt(to)
-	if from == to { // not charged, but it may have run: the nearest row says so
+	if from == to { // not charged, but it may have run: the nearest row counts that
 		first = nearest(c.rows, last)
 		last = first
 	}
@@ -42,13 +42,13 @@ func (b *Builder) boundRun(c *container, found *timeline.Runs, k int) {
 		b.addBound(c, allocation.LeastSeconds, first, last, max(part.From, b.borders[first]), min(part.To, b.borders[last+1]))
 	}
 	most := found.Most(k)
-	if from == begin || from == b.start() { // the margins around the window are not asked for
+	if from == begin || from == b.start() { // nothing is asked about the time before
 		most.From = max(most.From, from)
 	}
 	if to == end || to == b.end() {
 		most.To = min(most.To, to)
 	}
-	if int(first) >= b.last || int(last) < b.first { // counted in a margin alone: what of it may lie within the window is the nearest row's there
+	if int(first) >= b.last || int(last) < b.first { // only a margin counts it: the nearest row in the window takes what may lie there
 		asked := slices.DeleteFunc(slices.Clone(c.rows), func(x rowRef) bool { return int(x.set) < b.first || int(x.set) >= b.last })
 		if len(asked) == 0 {
 			return
@@ -59,16 +59,16 @@ func (b *Builder) boundRun(c *container, found *timeline.Runs, k int) {
 	b.addBound(c, allocation.MostSeconds, first, last, most.From, most.To)
 }
 
-// nearest is the set of rows that is nearest to another set.
+// nearest returns the set, among those of rows, that is nearest to another set.
 func nearest(rows []rowRef, set int32) int32 {
 	return slices.MinFunc(rows, func(x, y rowRef) int { return cmp.Compare(distance(x.set, set), distance(y.set, set)) }).set
 }
 
-// distance is how far two sets are apart.
+// distance is the number of sets from x to y.
 func distance(x, y int32) int32 { return max(x-y, y-x) }
 
-// addBound adds (from, to] to a column of the rows in the sets from first to last, each what is of its time, and the outer ones
-// what is beyond them.
+// addBound adds (from, to] to a column of the rows in the sets from first to last. Each row takes the part within its set; the first
+// and the last row also take what lies before and after.
 func (b *Builder) addBound(c *container, column allocation.Column, first, last int32, from, to int64) {
 	for _, ref := range c.rows {
 		if ref.set < first || ref.set > last {

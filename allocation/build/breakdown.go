@@ -11,20 +11,20 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// machine is what an exporter on a node says of what it does.
+// machine is what node_exporter reports about the use of a node's CPU and memory.
 type machine struct {
 	times       []map[signals.Symbol]float64 // CPU seconds by mode, since the node started, at each border of a set; nil where unknown
-	first, last reading                      // those that were read first and last between the borders
+	first, last reading                      // the first and the last reading between the borders
 	memory      [numMemory]levelSum
 }
 
-// reading is CPU seconds by mode at an instant.
+// reading has CPU seconds by mode at an instant.
 type reading struct {
 	at    int64
 	times map[signals.Symbol]float64 // nil where there is none
 }
 
-// add takes the seconds of one core; a better instant replaces another one.
+// add takes the seconds of one core. A better instant replaces the reading of another instant.
 func (x *reading) add(at int64, mode signals.Symbol, seconds float64, better bool) {
 	if x.times == nil || better {
 		*x = reading{at, map[signals.Symbol]float64{}}
@@ -45,7 +45,7 @@ const (
 	numMemory
 )
 
-// levelSum is a gauge over each set: its integral and the seconds that it is known of.
+// levelSum has, for each set, the integral of a gauge and the seconds in which its value is known.
 type levelSum []struct{ sum, seconds float64 }
 
 func (a levelSum) inSet(set int) (float64, bool) {
@@ -65,17 +65,17 @@ func (b *Builder) machineOf(s *seen) *machine {
 	return m
 }
 
-// mostBorders is how many instants between the ends of the window nodes' counters are read at, and how many stretches between those.
+// mostBorders limits at how many borders of sets within the window, and in how many stretches between them, nodes' counters are read.
 const mostBorders = 26
 
-// reads reports whether nodes' counters are read at a border: at all of them, or only at the first and last where they are many.
+// reads reports whether nodes' counters are read at a border: at all borders, or only at the first and the last if there are many.
 func (b *Builder) reads(border int) bool {
 	return border == b.first || border == b.last || b.last-b.first < mostBorders && border > b.first && border < b.last
 }
 
-// Borders are the times at which counters of nodes are wanted: a lookback before each border of a set, or before the first and
-// last one where they are many, and what lies between the borders where nodes join or leave. Of those in last, only the last
-// value is wanted, of the others all.
+// Borders returns when counters of nodes are needed: in the lookback before each border of a set (or before the first and the
+// last one if there are many), and between borders where nodes join or leave. Of the spans in last only the last value is needed, of
+// those in whole all values.
 func (b *Builder) Borders() (last, whole []Span) {
 	var before timeline.Intervals
 	for border := b.first; border <= b.last; border++ {
@@ -85,7 +85,7 @@ func (b *Builder) Borders() (last, whole []Span) {
 		at := b.borders[border]
 		before = append(before, timeline.Interval{From: at - b.sampling.Lookback, To: at + 1})
 		if x := (Span{at - b.sampling.Lookback + 1, at}); b.leavesIn(x) {
-			whole = append(whole, x) // at its end there is nothing more of a node
+			whole = append(whole, x) // a node has no value at its end
 		} else {
 			last = append(last, x)
 		}
@@ -97,7 +97,7 @@ func (b *Builder) Borders() (last, whole []Span) {
 	return last, whole
 }
 
-// leavesIn reports whether a node is seen last within x.
+// leavesIn reports whether some node is last seen within x.
 func (b *Builder) leavesIn(x Span) bool {
 	for n := range b.everyNode() {
 		if seen := n.lastSeen(); x.Start <= seen && seen < x.End {
@@ -107,7 +107,7 @@ func (b *Builder) leavesIn(x Span) bool {
 	return false
 }
 
-// lastSeen is when the node is seen last, 0 where it is not.
+// lastSeen is when the node is last seen, 0 if never.
 func (n *node) lastSeen() (last int64) {
 	for _, steps := range [...]timeline.Steps{n.reported.seen, n.reported.capacity[allocation.CPU].Best()} {
 		if len(steps) > 0 {
@@ -117,8 +117,8 @@ func (n *node) lastSeen() (last int64) {
 	return last
 }
 
-// firstSights are the spans, apart from those before the borders of sets, in which nodes are seen first that were there
-// before the window.
+// firstSights are the spans in which nodes are first seen that existed before the window. They leave out the lookbacks before
+// borders of sets.
 func (b *Builder) firstSights() (all timeline.Intervals) {
 	borders, lookback := b.borders[b.first:b.last+1], b.sampling.Lookback
 	start := borders[0]
@@ -139,7 +139,7 @@ func (b *Builder) firstSights() (all timeline.Intervals) {
 	return all
 }
 
-// lastSights are the lookbacks before nodes are seen last, apart from those before the borders that are read.
+// lastSights are the lookbacks before nodes are last seen. They leave out the lookbacks before borders that are read.
 func (b *Builder) lastSights() (all timeline.Intervals) {
 	for n := range b.everyNode() {
 		seen := n.lastSeen()
@@ -152,7 +152,7 @@ func (b *Builder) lastSights() (all timeline.Intervals) {
 	return all
 }
 
-// firstSeen is when the node is seen first, the largest time there is where it is not.
+// firstSeen is when the node is first seen, math.MaxInt64 if never.
 func (n *node) firstSeen() int64 {
 	first := int64(math.MaxInt64)
 	for _, steps := range [...]timeline.Steps{n.reported.seen, n.reported.capacity[allocation.CPU].Best()} {
@@ -163,8 +163,8 @@ func (n *node) firstSeen() int64 {
 	return first
 }
 
-// joined reports whether a node that is seen first at seen was not there before start: by when it was created, else because
-// it was not seen.
+// joined reports whether a node that is first seen at seen did not exist before start. Its creation time decides; without one, it
+// did not exist before it was seen.
 func (n *node) joined(seen, start int64) bool {
 	if len(n.reported.created) == 0 {
 		return seen > start
@@ -172,8 +172,8 @@ func (n *node) joined(seen, start int64) bool {
 	return n.reported.created[0].V*1000 > float64(start)
 }
 
-// addNodeTime takes the CPU time of one mode and core: at the border that follows the samples, else at the first and last of
-// them.
+// addNodeTime takes the CPU time of one mode and core: its value at the border after the samples if that is read, else at the first and
+// the last sample.
 func (b *Builder) addNodeTime(s *seen) error {
 	v, ok := s.p.LastUsable()
 	border := int(b.setAt(s.p.Last()) + 1)
@@ -226,7 +226,7 @@ func (b *Builder) addNodeAddress(s *seen) error {
 	return nil
 }
 
-// findMachines gives the machines to the nodes they are: by name, else by the address they are scraped at.
+// findMachines assigns each machine to its node: by name, else by the address that the exporter is scraped at.
 func (b *Builder) findMachines() {
 	for key, m := range b.nodes.machines {
 		for _, n := range b.nodes.byName[key] {
@@ -266,7 +266,7 @@ func sortedNodeKeys[V any](m map[nodeKey]V) []nodeKey {
 	return keys
 }
 
-// cpuModes are what the modes of node_exporter are counted as; all others are other.
+// cpuModes says where each mode of node_exporter is counted. All other modes are Other.
 var cpuModes = map[string]func(*allocation.Breakdown) *float64{
 	"idle":    func(b *allocation.Breakdown) *float64 { return &b.Idle },
 	"user":    func(b *allocation.Breakdown) *float64 { return &b.User },
@@ -276,14 +276,14 @@ var cpuModes = map[string]func(*allocation.Breakdown) *float64{
 	"softirq": func(b *allocation.Breakdown) *float64 { return &b.System },
 }
 
-// cpuOf is what CPU time was used for in a set, as fractions; unknown where the time before the first samples is. A node
-// that joined has counted from nothing, and one that left counts until it was read last. Of the margins nothing is known.
+// cpuOf returns what CPU time was used for in a set, as fractions. A node that joined has counted from 0; one that left counts until
+// its last reading. The result is zero, which means unknown, if the counters at the start are not known, and for margins.
 func (b *Builder) cpuOf(m *machine, set int, joined bool) (out allocation.Breakdown) {
 	from, to := m.times[set], m.times[set+1]
 	if to == nil && int(b.setAt(m.last.at)) == set {
 		to = m.last.times
 	}
-	if from == nil || to == nil { // of all sets
+	if from == nil || to == nil { // use those of the whole window
 		if from, to = m.times[b.first], m.times[b.last]; to == nil {
 			to = m.last.times
 		}
@@ -297,7 +297,7 @@ func (b *Builder) cpuOf(m *machine, set int, joined bool) (out allocation.Breakd
 	for _, mode := range sortedSymbols(to) {
 		d := to[mode] - from[mode]
 		if d < 0 {
-			d = to[mode] // the node started again
+			d = to[mode] // the node restarted
 		}
 		part := &out.Other
 		if f := cpuModes[mode.Value()]; f != nil {
@@ -309,7 +309,7 @@ func (b *Builder) cpuOf(m *machine, set int, joined bool) (out allocation.Breakd
 	return fractions(out, total)
 }
 
-// fractions are the parts of a total; unknown where that is 0.
+// fractions divides b by a total. It is unknown for a total of 0.
 func fractions(b allocation.Breakdown, total float64) allocation.Breakdown {
 	if total <= 0 {
 		return allocation.Breakdown{}
@@ -317,8 +317,8 @@ func fractions(b allocation.Breakdown, total float64) allocation.Breakdown {
 	return allocation.Breakdown{Idle: b.Idle / total, Other: b.Other / total, System: b.System / total, User: b.User / total}
 }
 
-// ram is what memory was used for in a set, as fractions: what processes have is the users', buffers and caches that can be
-// given back are other.
+// ram returns what memory was used for in a set, as fractions: memory of processes is User, buffers and caches that can be
+// reclaimed are Other.
 func (m *machine) ram(set int) allocation.Breakdown {
 	total, known := m.memory[memoryTotal].inSet(set)
 	available, there := m.memory[memoryAvailable].inSet(set)
@@ -332,7 +332,7 @@ func (m *machine) ram(set int) allocation.Breakdown {
 	return fractions(allocation.Breakdown{Idle: available - other, Other: other, User: total - available}, total)
 }
 
-// breakDown fills in what a node's capacity was used for, and what of it pods may not have at t.
+// breakDown fills in what a node's capacity was used for, and the share of it that is not allocatable at t.
 func (b *Builder) breakDown(n *node, asset *allocation.Node, set int, t int64) {
 	if n.machine != nil {
 		joined := n.joined(n.firstSeen(), b.start())

@@ -15,13 +15,13 @@ import (
 
 // Builder integrates the signals of clusters into sets, one for each window of a query, in three phases:
 //
-//  1. Add everything but usage, then Resolve: who ran when, under which request, at which price.
-//  2. Add usage, series by series in any order; each is integrated as it comes and not kept. Several goroutines may do so,
-//     each by a Worker. Then Finalize.
-//  3. Where Finalize says that nodes were allocated beyond their capacity, add the usage of that time once more and
-//     Finalize again; then Sets.
+//  1. Add everything but usage, then Resolve: what ran when, with which request, at which price.
+//  2. Add usage, series by series in any order. Each series is integrated as it comes and is not kept. Several goroutines may add
+//     series, each through its own Worker. Then Finalize.
+//  3. If Finalize returns spans in which nodes were allocated beyond their capacity, add the usage of those spans again and
+//     Finalize again. Then Sets.
 //
-// Memory follows containers and changes, not samples. Apart from its workers a Builder is used by one goroutine at a time.
+// Memory grows with containers and changes, not with samples. Only one goroutine at a time may use a Builder itself.
 type Builder struct {
 	frame
 	chargeFrom allocation.ChargeFrom
@@ -42,13 +42,13 @@ type Builder struct {
 	left     map[leftKey]*left
 
 	at      seen            // the series at hand
-	cells   []timeline.Cell // scratch of those who integrate it
+	cells   []timeline.Cell // scratch of its integration
 	edges   []int64         // scratch of resolveContainer
 	phase   phase
 	workers []*Worker
-	// takesAlternative reports whether an alternative of the running signal, or of starts, counts. nil takes all.
+	// takesAlternative reports whether an alternative of the running signal, or of starts, counts. nil accepts all.
 	takesAlternative func(*seen) bool
-	again            Span // whose usage is being added once more
+	again            Span // the span whose usage is being added again
 }
 
 type phase uint8
@@ -56,14 +56,14 @@ type phase uint8
 const (
 	gathering  phase = iota // everything but usage
 	measuring               // usage
-	correcting              // usage once more, of overcommitted time
+	correcting              // usage again, of overcommitted time
 	finalized
 )
 
-// absence is when nothing at all was seen of a cluster's containers and of its nodes.
+// absence has the times in which none of a cluster's containers, and none of its nodes, were seen.
 type absence struct{ containers, nodes timeline.Watch }
 
-// absentIn is when nothing at all was seen of a cluster; never where the cluster is not known.
+// absentIn returns the absence of a cluster, an empty one for an unknown cluster.
 func (b *Builder) absentIn(cluster signals.Symbol) *absence {
 	if a := b.outages.absent[cluster]; a != nil {
 		return a
@@ -77,7 +77,7 @@ type (
 	podKey    struct {
 		objectKey
 		uid signals.Symbol
-		nth int // tells pods without a UID apart that were on different nodes, from 1 on; else 0
+		nth int // from 1, numbers pods of one name without a UID by the nodes that they were on; else 0
 	}
 	containerKey struct {
 		podKey
@@ -92,8 +92,8 @@ type (
 
 var none = signals.Sym("")
 
-// NewBuilder returns a builder for the sets of q. scrape is the scrape interval: it bounds how fine the grid can be (a
-// resolution below it is raised to it, with a warning) and is how long a last sample lasts in exact mode.
+// NewBuilder returns a builder for the sets of q. scrape is the scrape interval. The grid cannot be finer than that: a smaller
+// resolution is raised to it, with a warning. In exact mode, a last sample lasts for one scrape interval.
 func NewBuilder(q allocation.Query, scrape time.Duration, rates rates.Rates) (*Builder, error) {
 	windows, err := q.Windows()
 	if err != nil {
@@ -124,7 +124,7 @@ func NewBuilder(q allocation.Query, scrape time.Duration, rates rates.Rates) (*B
 	return b, nil
 }
 
-// Sampling says which samples the builder needs: from Sampling().LoadStart() to End, on a grid of Step.
+// Sampling returns which samples the builder needs: from LoadStart() to End, on a grid of Step.
 func (b *Builder) Sampling() timeline.Sampling { return b.sampling }
 
 // warn adds a warning to every set's.
@@ -132,7 +132,7 @@ func (b *Builder) warn(format string, args ...any) {
 	b.report.warnings = append(b.report.warnings, fmt.Sprintf(format, args...))
 }
 
-// count warns of things by their names, of which there may be none, or some repeatedly.
+// count adds a warning about the things named. Names may repeat; without names there is no warning.
 func (b *Builder) count(kind notices.Notice, names []string, more ...string) {
 	names = slices.Compact(slices.Sorted(slices.Values(names)))
 	if len(names) > 0 {
@@ -149,16 +149,16 @@ type seen struct {
 	key  []signals.Symbol
 	tail []signals.Symbol // names and values after the signal's own key elements
 	p    *timeline.Points
-	// series tells those of one key apart, where the last element of the key, which is long in texts, is for that: cgroup paths
-	// and the like. It is a timeline.SeriesID.
+	// series is a timeline.SeriesID that distinguishes series of one key. It stands for the last element of keys where that is
+	// a long text, such as a cgroup path; else it is 0.
 	series uint64
 }
 
 func (s *seen) object() objectKey { return objectKey{s.key[0], s.key[1], s.key[2]} }
 func (s *seen) pod() podKey       { return podKey{s.object(), s.key[3], 0} }
 
-// Add takes the points of a series. key is as Signal.Key describes it; neither key nor p is kept. Usage and traffic are
-// refused before Resolve, everything else after it.
+// Add takes the points of a series. Signal.Key describes the key. Add keeps neither key nor p. It refuses usage and traffic
+// before Resolve, and everything else after it.
 func (b *Builder) Add(series signals.Series, key []signals.Symbol, p *timeline.Points) error {
 	s, err := b.look(series, key, p)
 	if err != nil {
@@ -168,7 +168,7 @@ func (b *Builder) Add(series signals.Series, key []signals.Symbol, p *timeline.P
 	return adders[series.Signal](b, &b.at)
 }
 
-// look checks a series that is to be added.
+// look checks a series before it is added.
 func (b *Builder) look(series signals.Series, key []signals.Symbol, p *timeline.Points) (seen, error) {
 	n := len(series.Signal.Key())
 	if len(key) < n {
@@ -186,7 +186,7 @@ func (b *Builder) look(series signals.Series, key []signals.Symbol, p *timeline.
 	return out, nil
 }
 
-// takes reports whether a signal may come now.
+// takes reports whether series of a signal may be added in this phase.
 func (b *Builder) takes(s signals.Signal) bool {
 	switch b.phase {
 	case gathering:
@@ -200,7 +200,7 @@ func (b *Builder) takes(s signals.Signal) bool {
 	}
 }
 
-// samplingOf is how the points of a series are sampled.
+// samplingOf returns how to sample the points of a series.
 func (b *Builder) samplingOf(s *seen) timeline.Sampling {
 	sampling := b.sampling
 	sampling.End = max(sampling.End, b.evidence.usageUntil)
@@ -211,7 +211,7 @@ func (b *Builder) samplingOf(s *seen) timeline.Sampling {
 }
 
 func (b *Builder) addRunning(s *seen) error {
-	if b.ofOthers(s) {
+	if b.skipsAlternative(s) {
 		return nil
 	}
 	c := b.container(s)
@@ -223,7 +223,7 @@ func (b *Builder) addRunning(s *seen) error {
 }
 
 func (b *Builder) addStarted(s *seen) error {
-	if b.ofOthers(s) {
+	if b.skipsAlternative(s) {
 		return nil
 	}
 	c, steps := b.container(s), b.samplingOf(s).Reports(s.p)
@@ -254,9 +254,9 @@ func (b *Builder) addLimit(s *seen) error {
 // Span is a stretch of time, Unix milliseconds.
 type Span struct{ Start, End int64 }
 
-// Finalize ends a phase of usage: time that no usage series covers holds the last known usage, else the request alone is
-// charged. again is where nodes were allocated beyond their capacity, if anywhere: the usage that makes up each has to be
-// added once more, after Revisit, so that what exceeds is taken off those who burst in that instant; then Finalize again.
+// Finalize ends a phase of usage. In time that no usage series covers, the last known usage is held, or only the request is
+// charged. again has the stretches in which nodes were allocated beyond their capacity. For each, call Revisit and add its usage
+// again, so that the containers above their requests at that instant give up the excess. Then call Finalize again.
 func (b *Builder) Finalize() (again []Excess, err error) {
 	if b.phase != measuring && b.phase != correcting {
 		return nil, errors.New("finalize usage: out of order")
@@ -272,13 +272,13 @@ func (b *Builder) Finalize() (again []Excess, err error) {
 	return again, b.stopped
 }
 
-// Revisit begins a span whose usage is added once more.
+// Revisit begins a span whose usage is added again.
 func (b *Builder) Revisit(s Span) {
 	b.measureRestarted()
 	b.again = s
 }
 
-// Sets are the finished sets, oldest first.
+// Sets returns the finished sets, oldest first.
 func (b *Builder) Sets() ([]*allocation.Set, error) {
 	if b.phase != finalized {
 		return nil, errors.New("make sets: usage is not finalized")
@@ -291,7 +291,7 @@ func (b *Builder) Sets() ([]*allocation.Set, error) {
 	if unmatched > 0 {
 		b.Warn(notices.UnmatchedUsage.Text(unmatched, nil))
 	}
-	if err := b.run(b.warnLeaps, b.warnLacking, b.reconcileNodes, b.chargeAssets, b.warnOddPrices); err != nil {
+	if err := b.run(b.warnLeaps, b.warnIncomplete, b.reconcileNodes, b.chargeAssets, b.warnSuspiciousPrices); err != nil {
 		return nil, err
 	}
 	warnings := slices.Compact(slices.Sorted(slices.Values(b.report.warnings)))
@@ -301,7 +301,7 @@ func (b *Builder) Sets() ([]*allocation.Set, error) {
 		if sets[i], err = s.OfShard(b.shard); err != nil {
 			return nil, err
 		}
-		sets[i].Warnings, sets[i].Incomplete = warnings, b.evidence.lacking
+		sets[i].Warnings, sets[i].Incomplete = warnings, b.evidence.incomplete
 	}
 	return sets, nil
 }

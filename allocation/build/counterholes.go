@@ -10,11 +10,10 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// apart gives the increases of a counter over holes to who used them, where its series has no id that tells the containers of
-// one name apart (SEMANTICS §2: a gap is bridged where the same UID and start stand on both sides). The increase of a
-// container that was not there before the hole began with its start; of one that is not there after it, it is nothing. cells
-// is changed in place.
-func (b *Builder) apart(c *container, s *seen, cells []timeline.Cell) []timeline.Cell {
+// attributeHoles corrects the increases of a counter over holes if its series has no id that distinguishes containers of
+// one name (SEMANTICS §2: a gap is bridged if UID and start are the same on both sides). If c started within the hole, its
+// increase begins with that start; if c does not run after the hole, it has none. cells is changed in place.
+func (b *Builder) attributeHoles(c *container, s *seen, cells []timeline.Cell) []timeline.Cell {
 	if s.series != 0 || s.Signal != signals.ContainerUse {
 		return cells
 	}
@@ -34,9 +33,9 @@ func (b *Builder) apart(c *container, s *seen, cells []timeline.Cell) []timeline
 	return kept
 }
 
-// goesOn reports whether a counter that was seen until from and again at to is the same one: by its id, else by what is known
-// of the container's starts.
-func (b *Builder) goesOn(c *container, s *seen, from, to int64) bool {
+// isSameCounter reports whether a counter that was seen until from and again at to is the same one. Its id decides, else the
+// container's starts.
+func (b *Builder) isSameCounter(c *container, s *seen, from, to int64) bool {
 	if s.series != 0 {
 		return true
 	}
@@ -44,16 +43,16 @@ func (b *Builder) goesOn(c *container, s *seen, from, to int64) bool {
 	return !again
 }
 
-// toldAround are the starts that every window around t knows of: not what is reported only more than an hour before or later.
-func (c *container) toldAround(t int64) timeline.Steps {
+// reportedStarts are the starts that are reported within an hour of t. Every window around t knows these.
+func (c *container) reportedStarts(t int64) timeline.Steps {
 	return c.started.Around(t, allocation.Evidence.Milliseconds())
 }
 
-// startedWithin is when the container last started in (from, to], by the starts reported, else by its runs; ok is false where
-// it did not.
+// startedWithin returns when the container last started in (from, to], by the starts reported, else by its runs. ok is false if
+// it did not start.
 func (c *container) startedWithin(from, to int64) (at int64, ok bool) {
 	at = math.MinInt64
-	for _, x := range c.toldAround(to) {
+	for _, x := range c.reportedStarts(to) {
 		if v := int64(x.V * 1000); v <= to {
 			at = max(at, v)
 		}
@@ -66,10 +65,10 @@ func (c *container) startedWithin(from, to int64) (at int64, ok bool) {
 	return at, at > from && at <= to
 }
 
-// nextStart is the first reported start of the container after t, timeline.Forever where there is none.
+// nextStart is the first reported start of the container after t, timeline.Forever if there is none.
 func (c *container) nextStart(t int64) int64 {
 	next := int64(timeline.Forever)
-	for _, x := range c.toldAround(t) {
+	for _, x := range c.reportedStarts(t) {
 		if at := int64(x.V * 1000); at > t {
 			next = min(next, at)
 		}
@@ -77,14 +76,14 @@ func (c *container) nextStart(t int64) int64 {
 	return next
 }
 
-// hasRestarted reports whether a container has started more than once within the window, as far as is known: then it may have a usage
+// hasRestarted reports whether a container is known to have started more than once within the window. It may then have a usage
 // series for each start.
 func (c *container) hasRestarted() bool {
 	return len(c.runs) > 1 || c.started.Varies() || c.restarts.Varies()
 }
 
-// measureInOrder measures a series at once, or, where the container restarted, once all of its series are there: what a series is
-// charged for the time before its first sample depends on the series before it, and sources give series in no order of time.
+// measureInOrder measures a series at once, or keeps it for measureRestarted if the container restarted. The charge for the time before
+// the first sample of a series depends on the series before it, and sources do not return series in the order of time.
 func (l *Worker) measureInOrder(c *container, s *seen) {
 	if !c.restarted {
 		l.measure(c, s)
@@ -95,7 +94,7 @@ func (l *Worker) measureInOrder(c *container, s *seen) {
 	c.unmeasured = append(c.unmeasured, held)
 }
 
-// measureRestarted measures what measureInOrder has held back, in the order of time.
+// measureRestarted measures the series that measureInOrder kept, in the order of time.
 func (b *Builder) measureRestarted() {
 	l := b.worker()
 	for _, c := range each(b, slices.All(b.pods.order)) {

@@ -9,16 +9,16 @@ import (
 )
 
 const (
-	// leastStarts is how many pods of a CronJob tell that it is in step with the grid.
+	// leastStarts is how many pods of a CronJob are needed to say that it is in step with the grid.
 	leastStarts = 3
-	// stepSpread is the part of a cell within which their starts then lie.
+	// stepSpread says within which part of a cell their starts must then lie: a tenth.
 	stepSpread = 10
-	// cronMinute is how finely schedules say when to start, in milliseconds.
+	// cronMinute is the resolution of cron schedules, in milliseconds.
 	cronMinute = 60_000
 )
 
-// warnInStep warns of CronJobs whose pods all start at the same time of the grid's cells: they are not sampled at random, so what
-// is counted too much or too little of one is so of all. Cells of whole minutes are in step with every schedule.
+// warnInStep warns about CronJobs whose pods all start at the same offset within cells of the grid. They are not sampled at random:
+// the error of one pod is the error of all. Cells of whole minutes are in step with every schedule.
 func (b *Builder) warnInStep() {
 	if b.sampling.Exact() {
 		return
@@ -27,7 +27,7 @@ func (b *Builder) warnInStep() {
 	if cell%cronMinute == 0 {
 		cell = cronMinute
 	}
-	starts := map[string][]int64{} // by CronJob: how long before a point of the grid, or the same second of another minute
+	starts := map[string][]int64{} // by CronJob: time from each start to the next point of the grid, or to the next full minute
 	for _, p := range each(b, maps.All(b.pods.byKey)) {
 		kind, name := b.controller(p)
 		at := p.firstStart()
@@ -46,7 +46,7 @@ func (b *Builder) warnInStep() {
 	b.count(notices.InStepCronJobs, names, allocation.ResolutionText(b.sets[0].Resolution))
 }
 
-// firstStart is when the first container of a pod started, else when the pod did, Unix milliseconds; 0 where neither is known.
+// firstStart is when the first container of a pod started, else when the pod did, in Unix milliseconds; 0 if neither is known.
 func (p *pod) firstStart() int64 {
 	first := 0.0
 	for _, c := range p.containers {

@@ -11,8 +11,8 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// devices are what a container is allotted of devices, and uses of each. Nodes price whole ones, so everything is counted in
-// those: a MIG slice and a share of a GPU are the part of one that deviceWorth says.
+// devices has what a container requests of devices, and how much it uses of each. Nodes have prices for whole devices, so everything
+// is counted in those: deviceFraction says how much of a GPU a MIG slice or a time-sliced share is.
 type devices struct {
 	requests timeline.RankedBy[signals.Symbol] // by resource name
 	used     timeline.RankedBy[deviceKey]
@@ -22,11 +22,11 @@ type devices struct {
 // deviceKey names a device, or a slice of one, and its profile, such as 1g.5gb.
 type deviceKey struct{ device, slice, profile signals.Symbol }
 
-// deviceWorth is how much of a whole device one of a resource is: of nvidia_com_mig_3g_20gb three sevenths, as the compute
-// slices of its profile, but quarters of an A30; of a GPU that several share in turns, what its node's labels say.
-func deviceWorth(resource string, node *node) float64 {
+// deviceFraction is how much of a whole device one unit of a resource is. For nvidia_com_mig_3g_20gb it is three sevenths, by the
+// compute slices of the profile; an A30 has four. For a time-sliced GPU, the labels of the node decide.
+func deviceFraction(resource string, node *node) float64 {
 	if _, profile, ok := strings.Cut(resource, "mig_"); ok {
-		return profileWorth(profile)
+		return profileFraction(profile)
 	}
 	if node != nil && sharesDevice(resource, node) {
 		if n, err := strconv.Atoi(node.label(gpuReplicaLabels)); err == nil && n > 1 {
@@ -36,14 +36,14 @@ func deviceWorth(resource string, node *node) float64 {
 	return 1
 }
 
-// sharesDevice says whether containers use a GPU of that resource in turns: by its name, else by the labels of the node, which
-// is nil where it is not known. A MIG slice is its container's alone unless its name says otherwise.
+// sharesDevice reports whether GPUs of that resource are time-sliced: by its name, else by the labels of the node, which
+// may be nil. A MIG slice is not shared unless its name says so.
 func sharesDevice(resource string, node *node) bool {
 	return strings.Contains(resource, "shared") || node != nil && !strings.Contains(resource, "mig_") && strings.HasSuffix(node.label(gpuProductLabels), "-SHARED")
 }
 
-// profileWorth is the part of a GPU that a MIG profile such as 1g_5gb is.
-func profileWorth(profile string) float64 {
+// profileFraction is the part of a GPU that a MIG profile such as 1g_5gb is.
+func profileFraction(profile string) float64 {
 	const slices, slicesOfA30 = 7, 4
 	slice, memory, ok := strings.Cut(strings.ReplaceAll(profile, ".", "_"), "g_")
 	n, err := strconv.Atoi(slice)
@@ -57,7 +57,7 @@ func profileWorth(profile string) float64 {
 	return float64(n) / slices
 }
 
-// devicesOf are those of c, made where they are new.
+// devicesOf returns the devices of c. It makes them if they are new.
 func (c *container) devicesOf() *devices {
 	if c.devices == nil {
 		c.devices = &devices{requests: timeline.RankedBy[signals.Symbol]{}, used: timeline.RankedBy[deviceKey]{}, names: map[deviceKey]allocation.GPUDevice{}}
@@ -78,7 +78,7 @@ func (b *Builder) addDeviceCapacity(s *seen) error {
 // addDeviceUse takes how much of one device a container uses. Exporters of one device count once, devices add up.
 func (b *Builder) addDeviceUse(s *seen) error {
 	if s.key[4] == none || strings.Contains(s.key[4].Value(), "dcgm-exporter") {
-		return nil // a device that no container has, by the labels of who exports it
+		return nil // no container has the device: the labels are those of the exporter
 	}
 	steps := b.sampling.Steps(s.p)
 	if s.Scale > 0 {
@@ -90,8 +90,8 @@ func (b *Builder) addDeviceUse(s *seen) error {
 	return nil
 }
 
-// inheritDevices adds from's devices, as far as take takes them.
-func (c *container) inheritDevices(from *devices, take func(timeline.Steps) timeline.Steps) {
+// addDevices adds from's devices. take selects the part of each series.
+func (c *container) addDevices(from *devices, take func(timeline.Steps) timeline.Steps) {
 	if from == nil {
 		return
 	}
@@ -109,12 +109,12 @@ func (c *container) inheritDevices(from *devices, take func(timeline.Steps) time
 	}
 }
 
-// resolveDevices makes the requests of devices one request, and their use one, which is integrated as any usage.
+// resolveDevices joins the requests of all devices into one request, and their use into one series of cells.
 func (c *container) resolveDevices(n *node, dict *allocation.Dict) {
 	if c.devices == nil {
 		return
 	}
-	c.request[allocation.GPU].Add(0, c.devices.requests.Sum(signals.Compare, func(name signals.Symbol) float64 { return deviceWorth(name.Value(), n) }))
+	c.request[allocation.GPU].Add(0, c.devices.requests.Sum(signals.Compare, func(name signals.Symbol) float64 { return deviceFraction(name.Value(), n) }))
 	names := make([]deviceKey, 0, len(c.devices.used))
 	for name := range c.devices.used {
 		names = append(names, name)
@@ -126,7 +126,7 @@ func (c *container) resolveDevices(n *node, dict *allocation.Dict) {
 	for _, name := range names {
 		worth := 1.0
 		if name.slice != none {
-			worth = profileWorth(name.profile.Value())
+			worth = profileFraction(name.profile.Value())
 		}
 		sum = timeline.Sum(sum, timeline.Scaled(c.devices.used[name].Best(), worth))
 	}
@@ -137,7 +137,7 @@ func (c *container) resolveDevices(n *node, dict *allocation.Dict) {
 	c.devices = nil
 }
 
-// measureDevices integrates the use of devices, in every phase of it.
+// measureDevices integrates the use of devices, in both phases of usage.
 func (b *Builder) measureDevices() {
 	for _, c := range each(b, slices.All(b.pods.order)) {
 		if len(c.segments) == 0 || len(c.deviceUse) == 0 {
@@ -150,8 +150,8 @@ func (b *Builder) measureDevices() {
 	}
 }
 
-// described is what is known of the devices named, in that order: what their exporter says, else the model that the labels of
-// their node n have. n is nil where it is not known.
+// described returns what is known of the devices named, in that order: what their exporter says, else the model from the labels of
+// their node n, which may be nil.
 func (d *devices) described(names []deviceKey, n *node) allocation.GPUDevice {
 	var device, model, uuid []string
 	add := func(to *[]string, text string) {

@@ -8,7 +8,7 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// filled is how full a volume or a file system is, set by set. Samples are integrated as they come and not kept.
+// filled is how full a volume or a file system is in each set. Samples are integrated as they come and are not kept.
 type filled struct {
 	counted timeline.Intervals
 	of      perSet[setUse]
@@ -17,11 +17,11 @@ type filled struct {
 // setUse is what is used within one set.
 type setUse struct {
 	byteSeconds float64
-	seconds     float64 // in which that was seen
+	seconds     float64 // in which it was seen
 	most        float64 // bytes
 }
 
-// addUse integrates the cells of a gauge within a life. Several targets may tell of one thing: each time counts once.
+// addUse integrates the cells of a gauge within a life. Several targets may report the same thing: time counts once.
 func (b *Builder) addUse(used *filled, cells []timeline.Cell, life timeline.Intervals) {
 	timeline.EachFresh(&used.counted, cells, func(x timeline.Cell) {
 		for _, alive := range life {
@@ -42,7 +42,7 @@ func (b *Builder) addUse(used *filled, cells []timeline.Cell, life timeline.Inte
 	})
 }
 
-// usedIn is how much is used in a set of what has several parts, and the most of one part at a time; NaN where that is not known of any.
+// usedIn sums the use of several parts in a set. most is the highest use of any one part. Both are NaN if no use of any part is known.
 func usedIn(set int, parts []*filled) (byteHours, most float64) {
 	byteHours, most = math.NaN(), math.NaN()
 	for _, x := range parts {
@@ -59,8 +59,8 @@ func usedIn(set int, parts []*filled) (byteHours, most float64) {
 	return byteHours, most
 }
 
-// addNodeDiskUsed integrates how full a file system on a node's own disk is, while the node lives. Nodes that had the name one after the
-// other have each their own.
+// addNodeDiskUsed integrates how full a file system on a node's own disk is, while the node lives. Nodes that had the same name one after
+// the other are kept separate.
 func (l *Worker) addNodeDiskUsed(s *seen) error {
 	l.cells = l.b.sampling.Gauge(l.cells[:0], s.p)
 	for _, n := range l.b.nodesAt(s) {
@@ -77,12 +77,12 @@ func (l *Worker) addNodeDiskUsed(s *seen) error {
 	return nil
 }
 
-// nodesAt are the nodes of the name that a series of a node's disk is from.
+// nodesAt returns the nodes with the name in the key of a series about a node's disk.
 func (b *Builder) nodesAt(s *seen) []*node {
 	return b.nodes.byName[nodeKey{s.key[0], b.nodeAt(s.key[0], s.key[1])}]
 }
 
-// diskUsed is how much of the node's disk was used in a set, all its file systems together, and the most of one of them at a time.
+// diskUsed returns how much all file systems of the node's disk used in a set, and the highest use of any one of them.
 func (n *node) diskUsed(set int) (byteHours, most float64) {
 	var parts []*filled
 	for _, device := range sortedSymbols(n.disksUsed) {
@@ -91,7 +91,7 @@ func (n *node) diskUsed(set int) (byteHours, most float64) {
 	return usedIn(set, parts)
 }
 
-// diskMemory is what a node's file systems take: how full each of them is has a place for every set.
+// diskMemory is the memory for a node's file systems: each has a setUse for every set.
 func (b *Builder) diskMemory(n *node) int64 {
 	return int64(len(n.reported.disks)) * (objectMemory + int64(len(b.sets))*int64(unsafe.Sizeof(setUse{})))
 }

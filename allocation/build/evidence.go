@@ -11,20 +11,18 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// evidence is how far beyond the window signals are looked at.
+// evidence is how far beyond the window signals are read.
 type evidence struct {
-	after   int64 // for how long after the window there are signals, in milliseconds
-	most    int64 // how long a margin may be: Evidence, in whole steps of the grid
-	lacking bool  // what is needed of the time after the window is not there yet
-	closed  bool  // it should be: the window is a set of Query.Alone
-	// usageUntil is until when usage is added, where that is later than Sampling says.
-	usageUntil int64
-	// pricesUntil is until when prices are added, where that is later than Sampling says.
-	pricesUntil int64
+	after      int64 // how long after the window signals exist, in milliseconds
+	most       int64 // the longest margin: allocation.Evidence, in whole steps of the grid
+	incomplete bool  // samples after the window are needed and do not exist yet
+	closed     bool  // those samples should exist: the window is a set of Query.Alone
+	// usageUntil and pricesUntil are until when usage and prices are added, if that is later than Sampling says.
+	usageUntil, pricesUntil int64
 }
 
-// addMargins puts a margin before and after the window. What happens in a margin is found out as if it had been asked for, and
-// then dropped: so a border between two windows changes nothing of what is near it.
+// addMargins puts a margin before and after the window. Margins are computed as if they had been asked for, and then dropped. So
+// a border between two windows does not change results near it.
 func (b *Builder) addMargins(q *allocation.Query) {
 	s := &b.sampling
 	step := max(s.Step, 1)
@@ -32,7 +30,7 @@ func (b *Builder) addMargins(q *allocation.Query) {
 	e.after, e.most, e.closed = q.After.Milliseconds(), allocation.Evidence.Milliseconds()/step*step, q.Alone
 	before := b.margin()
 	after := min(before, e.after/step*step)
-	e.lacking = e.closed && after < before
+	e.incomplete = e.closed && after < before
 	b.first, b.last = 0, len(b.windows)
 	if before > 0 {
 		b.windows = slices.Insert(b.windows, 0, allocation.Window{Start: q.Window.Start.Add(-milliseconds(before)), End: q.Window.Start})
@@ -48,7 +46,7 @@ func (b *Builder) addMargins(q *allocation.Query) {
 	}
 }
 
-// margin is how long a margin is at least.
+// margin is the least length of a margin.
 func (b *Builder) margin() int64 {
 	s, step := &b.sampling, max(b.sampling.Step, 1)
 	least := max(timeline.Lookback, 2*s.Interval, 2*s.Step) // two cells on a grid, which bridges gaps of one
@@ -57,18 +55,18 @@ func (b *Builder) margin() int64 {
 
 func milliseconds(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
 
-// start is that of the window, without the margin before it.
+// start is the start of the window, without the margin before it.
 func (b *Builder) start() int64 { return b.borders[b.first] }
 
-// end is that of the window, without the margin after it.
+// end is the end of the window, without the margin after it.
 func (b *Builder) end() int64 { return b.borders[b.last] }
 
-// asked is what of s lies within the window.
+// asked is the part of s within the window.
 func (b *Builder) asked(s timeline.Intervals) timeline.Intervals { return s.Clip(b.start(), b.end()) }
 
-// Beyond is what is to be read besides what Sampling says, of everything but usage: where nothing of a cluster is seen in the first time
-// that was read, or from the end of the window on for as long as was looked, the margin there becomes as long as may be. It is to be
-// asked once, when all but usage was added.
+// Beyond returns what else must be read of everything but usage. If nothing of a cluster is seen at the beginning of what was read, or
+// between the end of the window and the end of what was read, the margin there grows to its longest. Call it once, after everything
+// but usage was added.
 func (b *Builder) Beyond() []Span {
 	b.findAbsence()
 	var out []Span
@@ -86,7 +84,7 @@ func (b *Builder) Beyond() []Span {
 	}
 	if b.silentAt(b.end()+1, func(gap timeline.Interval) bool { return gap.To >= b.sampling.End }) || b.devicesUnseen(b.end(), b.sampling.End) {
 		most := min(b.evidence.most, b.evidence.after/max(b.sampling.Step, 1)*max(b.sampling.Step, 1))
-		b.evidence.lacking = b.evidence.lacking || b.evidence.closed && most < b.evidence.most
+		b.evidence.incomplete = b.evidence.incomplete || b.evidence.closed && most < b.evidence.most
 		if loaded := b.sampling.End; b.last < len(b.windows) && b.end()+most > loaded {
 			b.sampling.End = b.end() + most
 			b.borders[len(b.borders)-1] = b.sampling.End
@@ -96,22 +94,22 @@ func (b *Builder) Beyond() []Span {
 	return out
 }
 
-// Unpriced is what is to be read of prices besides, once what Beyond says was added: where no metric prices the nodes of a cluster at an
-// end of the window, as far beyond it as prices are held.
+// Unpriced returns what else must be read of prices, after the spans of Beyond were added. If no metric prices the nodes of a cluster at
+// one end of the window, prices are read as far beyond it as they are held.
 func (b *Builder) Unpriced() []Span {
-	priced, some := map[signals.Symbol]toldPrices{}, false
+	priced, some := map[signals.Symbol]metricPrices{}, false
 	for n := range b.everyNode() {
-		told := priced[n.cluster]
+		prices := priced[n.cluster]
 		for r := range allocation.NumResources {
-			told.others = timeline.Max(told.others, timeline.Ones(n.reported.priced[r].others))
-			told.repeats = timeline.Max(told.repeats, timeline.Ones(n.reported.priced[r].repeats))
+			prices.original = timeline.Max(prices.original, timeline.Ones(n.reported.priced[r].original))
+			prices.repeated = timeline.Max(prices.repeated, timeline.Ones(n.reported.priced[r].repeated))
 		}
-		priced[n.cluster] = told
-		some = some || len(told.best()) > 0
+		priced[n.cluster] = prices
+		some = some || len(prices.best()) > 0
 	}
 	unpriced := func(t int64) bool {
-		for _, told := range priced {
-			if _, known := told.best().At(t); !known {
+		for _, prices := range priced {
+			if _, known := prices.best().At(t); !known {
 				return true
 			}
 		}
@@ -123,7 +121,7 @@ func (b *Builder) Unpriced() []Span {
 	}
 	if unpriced(b.end() + 1) {
 		step := max(b.sampling.Step, 1)
-		b.evidence.lacking = b.evidence.lacking || some && b.evidence.closed && b.evidence.after < b.evidence.most
+		b.evidence.incomplete = b.evidence.incomplete || some && b.evidence.closed && b.evidence.after < b.evidence.most
 		if to := b.end() + min(b.evidence.most, b.evidence.after/step*step); to > b.sampling.End {
 			out = append(out, Span{b.sampling.End + 1, to})
 			b.evidence.pricesUntil = to
@@ -132,15 +130,15 @@ func (b *Builder) Unpriced() []Span {
 	return out
 }
 
-// pricesSampling is how the points of prices are sampled.
+// pricesSampling returns how to sample the points of prices.
 func (b *Builder) pricesSampling() timeline.Sampling {
 	sampling := b.sampling
 	sampling.End = max(sampling.End, b.evidence.pricesUntil)
 	return sampling
 }
 
-// silentAt reports whether a cluster, or any, was not seen at t, in an absence that is open: it may go on beyond what was read.
-// Where either its containers or its nodes are never seen, only the others tell: that metric may not be there at all.
+// silentAt reports whether some cluster, or any at all, was not seen at t, in an absence that is open: it may go on beyond what was read.
+// If a cluster's containers are never seen, only its nodes count, and the other way round: the metric may not exist.
 func (b *Builder) silentAt(t int64, open func(timeline.Interval) bool) bool {
 	never := func(gaps timeline.Intervals) bool {
 		return gaps.Length() >= b.sampling.End-b.loadedFrom
@@ -158,8 +156,8 @@ func (b *Builder) silentAt(t int64, open func(timeline.Interval) bool) bool {
 	return len(b.outages.absent) == 0
 }
 
-// devicesUnseen reports whether a container ran through a margin in which nothing was seen of what it used of its devices, though
-// it was at other times.
+// devicesUnseen reports whether a container ran through a margin in which no use of its devices was seen, though some was seen at
+// other times.
 func (b *Builder) devicesUnseen(from, to int64) bool {
 	for c := range b.every() {
 		if from >= to || c.devices == nil || len(c.devices.used) == 0 {
@@ -178,24 +176,24 @@ func (b *Builder) devicesUnseen(from, to int64) bool {
 	return false
 }
 
-// warnLacking says that what comes after the window decides how much is charged within it, and is not known yet.
-func (b *Builder) warnLacking() {
-	if b.evidence.lacking {
+// warnIncomplete warns that samples after the window decide what is charged within it, and do not exist yet.
+func (b *Builder) warnIncomplete() {
+	if b.evidence.incomplete {
 		b.warn("samples are missing around %s, the end of this set, and those of the hour after it are not there yet: what ran or was used on is not known. The set is incomplete, and is computed again once they are", notices.Instant(b.end()))
 	}
 }
 
-// reach fills the gaps of what signals say as far as every window that may want to know can see: Evidence.
-func (b *Builder) reach(s timeline.Steps) timeline.Steps { return s.Reach(b.evidence.most) }
+// fillGaps holds values over gaps of up to allocation.Evidence, which is as far as any window can see.
+func (b *Builder) fillGaps(s timeline.Steps) timeline.Steps { return s.Reach(b.evidence.most) }
 
-// unknown reports whether a cell is an increase over a gap longer than Evidence: a window within it could not tell.
+// unknown reports whether a cell is an increase over a gap longer than Evidence. A window within the gap could not see it.
 func (b *Builder) unknown(x *timeline.Cell) bool {
 	return x.Held && x.To-x.From > max(b.evidence.most, b.sampling.Step)
 }
 
-// known are cells without those that are unknown, and without the time before these for which the sample before was seen again: what was
-// used then is part of what is not known. They are changed in place.
-func (b *Builder) known(cells []timeline.Cell) []timeline.Cell {
+// dropUnknown removes unknown cells from cells, in place. It also removes an empty held cell just before an unknown one: what was
+// used in its time is part of the unknown increase.
+func (b *Builder) dropUnknown(cells []timeline.Cell) []timeline.Cell {
 	out := cells[:0]
 	for _, x := range cells {
 		if !b.unknown(&x) {
@@ -209,14 +207,14 @@ func (b *Builder) known(cells []timeline.Cell) []timeline.Cell {
 	return out
 }
 
-// Unseen is where usage of pods is wanted beyond what Sampling says: they ran through an end of the window, and nothing was seen
-// of what they used there for as long as was looked.
+// Unseen says of which pods usage must be read beyond what Sampling says. They ran through one end of the window, and no usage of them
+// was seen in its margin.
 type Unseen struct {
-	Span          // empty where nothing is wanted
+	Span          // empty if no more is needed
 	Pods []string // by name, ascending
 }
 
-// UnseenBefore says so of the start of the window, once levels of usage were added: counters come from the same targets.
+// UnseenBefore returns the pods unseen before the window. Call it after levels of usage were added: counters come from the same targets.
 func (b *Builder) UnseenBefore() (x Unseen) {
 	b.measureRestarted()
 	most := b.start() - b.evidence.most
@@ -225,8 +223,8 @@ func (b *Builder) UnseenBefore() (x Unseen) {
 	}
 	from := b.sampling.LoadStart()
 	span := Span{from - (b.sampling.Start - most), b.sampling.Align(from - 1)}
-	for c := range b.unforeign() {
-		// One sample before the window does not tell how fast a counter rises.
+	for c := range b.measuredContainers() {
+		// One sample before the window does not show how fast a counter rises.
 		seen := c.seenFor(b.sampling.Start, b.start()) > 0 && c.seenFor(b.sampling.LoadStart(), b.start()) > b.sampling.Cell()
 		if !seen && b.runsOver(c, b.start(), b.sampling.Start, b.start()) {
 			x.Pods = append(x.Pods, c.name.Value())
@@ -236,19 +234,19 @@ func (b *Builder) UnseenBefore() (x Unseen) {
 	return x.sorted()
 }
 
-// UnseenAfter says so of the end of the window, once levels before it were added too.
+// UnseenAfter returns the pods unseen after the window. Call it after the levels of UnseenBefore were added.
 func (b *Builder) UnseenAfter() (x Unseen) {
 	b.measureRestarted()
 	if b.last == len(b.windows) {
 		return x
 	}
-	measured := map[signals.Symbol]bool{} // clusters whose usage is seen at some time
-	for c := range b.unforeign() {
+	measured := map[signals.Symbol]bool{} // clusters with usage at some time
+	for c := range b.measuredContainers() {
 		measured[c.cluster] = measured[c.cluster] || len(c.covered[allocation.RAM]) > 0
 	}
 	short := b.sampling.End-b.sampling.Start <= b.evidence.most
-	for c := range b.unforeign() {
-		// Where nothing was seen for as long as a gap may last, or nobody measures usage, what comes after the window tells nothing of it.
+	for c := range b.measuredContainers() {
+		// Usage after the window says nothing about it if none was seen for longer than a gap may last, or if nobody measures usage.
 		run, _ := c.runs.Find(b.end())
 		tells := len(c.covered[allocation.RAM]) > 0 || short || measured[c.cluster] && b.sampling.End-run.From < b.evidence.most
 		if tells && c.seenFor(b.end(), b.sampling.End) == 0 && b.runsOver(c, b.end(), b.end(), b.sampling.End) {
@@ -256,7 +254,7 @@ func (b *Builder) UnseenAfter() (x Unseen) {
 		}
 	}
 	if len(x.Pods) > 0 {
-		b.evidence.lacking = b.evidence.lacking || b.evidence.closed && b.evidence.after < b.evidence.most
+		b.evidence.incomplete = b.evidence.incomplete || b.evidence.closed && b.evidence.after < b.evidence.most
 		x.Span = Span{b.sampling.End + 1, b.sampling.Align(b.end() + min(b.evidence.most, b.evidence.after))}
 		b.evidence.usageUntil = x.End
 	}
@@ -269,8 +267,8 @@ func (x Unseen) sorted() Unseen {
 	return x
 }
 
-// unforeign yields the containers whose usage is added.
-func (b *Builder) unforeign() iter.Seq[*container] {
+// measuredContainers yields the containers whose usage this shard adds.
+func (b *Builder) measuredContainers() iter.Seq[*container] {
 	return func(yield func(*container) bool) {
 		for _, c := range each(b, slices.All(b.pods.order)) {
 			if (c.node == nil || !b.foreign(c.node)) && !yield(c) {
@@ -280,7 +278,7 @@ func (b *Builder) unforeign() iter.Seq[*container] {
 	}
 }
 
-// seenFor is for how long usage of a container was seen, not held, within (from, to].
+// seenFor is how long usage of a container was seen, and not only held, within (from, to].
 func (c *container) seenFor(from, to int64) (length int64) {
 	for _, f := range c.covered[allocation.RAM] {
 		if !f.Soft {
@@ -290,8 +288,8 @@ func (c *container) seenFor(from, to int64) (length int64) {
 	return length
 }
 
-// runsOver reports whether a container runs at an end of the window, from before from to to. Where no container of its cluster was seen
-// at the far end of a margin, it may have run there.
+// runsOver reports whether a container that runs at the instant at, an end of the window, runs from before from until to. It may also run
+// while no container of its cluster is seen.
 func (b *Builder) runsOver(c *container, at, from, to int64) bool {
 	absent := b.absentIn(c.cluster).containers.Absent
 	run, ok := c.runs.Find(at)

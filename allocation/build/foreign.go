@@ -9,11 +9,11 @@ import (
 // foreign reports whether a node is another shard's.
 func (b *Builder) foreign(n *node) bool { return !b.shard.Has(n.cluster.Value(), n.name.Value()) }
 
-// Sharded reports whether the builder makes a share of the sets only.
+// Sharded reports whether the builder makes only one shard of the sets.
 func (b *Builder) Sharded() bool { return !b.shard.Whole() }
 
-// Foreign reports whether a series of usage or traffic is of another shard's nodes alone: it need not be added. It may be
-// asked once the builder is resolved.
+// Foreign reports whether a series of usage or traffic belongs only to nodes of other shards, and need not be added. Call it after
+// Resolve.
 func (b *Builder) Foreign(series signals.Series, key []signals.Symbol) bool {
 	if b.shard.Whole() || len(key) < len(series.Signal.Key()) || series.Signal == signals.ClaimUsed {
 		return false

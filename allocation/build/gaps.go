@@ -10,18 +10,18 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// findAbsence finds, by cluster, when nothing at all was seen of containers and of nodes.
+// findAbsence finds out, for each cluster, when no container and when no node was seen.
 func (b *Builder) findAbsence() {
 	clear(b.outages.absent)
 	type sights struct {
 		containers, nodes timeline.Intervals
 		best              timeline.Intervals // of containers by their best signal, and of pods
-		newest            int64              // of a container
+		newest            int64              // last sight of a container
 	}
 	seen := map[signals.Symbol]sights{}
 	for c := range b.every() {
 		if c.isBlindInit() {
-			continue // what stands in for its signal may not have been read of others
+			continue // alternatives of the signal may not have been read for other containers
 		}
 		s := seen[c.cluster]
 		for rank, steps := range c.running {
@@ -65,7 +65,7 @@ func (b *Builder) findAbsence() {
 	}
 }
 
-// silences are the times within the window at which no container of a cluster was seen for longer than a lookback.
+// silences are the stretches within the window, longer than a lookback, in which no container of a cluster was seen.
 func (b *Builder) silences(cluster signals.Symbol) timeline.Intervals {
 	var out timeline.Intervals
 	for _, gap := range b.absentIn(cluster).containers.Absent {
@@ -76,21 +76,21 @@ func (b *Builder) silences(cluster signals.Symbol) timeline.Intervals {
 	return out
 }
 
-// Blind is the stretches of time, if any, for which the alternatives of the running signal should be read as well: those at
-// which no container of a cluster was seen running. They then count for containers that have a status at another time, and for all
-// where none has one at all. What else they tell of is known by its usage alone.
+// Blind returns the stretches for which the alternatives of the running signal should be read, too: those in which no container of
+// a cluster was seen running. From then on, alternatives count for containers that have a status at another time, and for all containers
+// if none has a status. Other containers in the alternatives are known only by their usage.
 func (b *Builder) Blind() []Span {
-	told := map[objectKey]bool{}
+	reported := map[objectKey]bool{}
 	for c := range b.every() {
-		told[c.objectKey] = told[c.objectKey] || len(c.running) > 0
+		reported[c.objectKey] = reported[c.objectKey] || len(c.running) > 0
 	}
-	if len(told) == 0 {
+	if len(reported) == 0 {
 		return []Span{{b.sampling.LoadStart(), b.sampling.End}}
 	}
-	b.takesAlternative = func(s *seen) bool { return b.tellsOf(s, (*container).hasStatus) }
+	b.takesAlternative = func(s *seen) bool { return b.mayBeOf(s, (*container).hasStatus) }
 	b.outages.blind = map[objectKey]bool{}
 	for _, p := range each(b, maps.All(b.pods.byKey)) {
-		if p.node.Known() && !told[p.objectKey] {
+		if p.node.Known() && !reported[p.objectKey] {
 			b.outages.blind[p.objectKey] = true
 		}
 	}
@@ -107,8 +107,8 @@ func (b *Builder) Blind() []Span {
 	return out
 }
 
-// BlindPods are the names of the pods on a node none of whose containers has a status: the alternatives of the running signal
-// should be read as well, and count for them alone from now on.
+// BlindPods returns the names of the pods on a node none of whose containers has a status. The alternatives of the running signal
+// should be read for them, and count only for them from now on.
 func (b *Builder) BlindPods() []string {
 	b.takesAlternative = func(s *seen) bool { return b.outages.blind[s.object()] }
 	names := map[string]bool{}
@@ -118,8 +118,7 @@ func (b *Builder) BlindPods() []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// nodeSights are the times at which nodes were seen through their containers alone, because no node of the cluster was seen
-// itself.
+// nodeSights are the times at which only containers show that a node was there, because no node of the cluster was seen.
 func (b *Builder) nodeSights() map[nodeKey]timeline.Steps {
 	sights := map[nodeKey]timeline.Intervals{}
 	for c := range b.every() {
@@ -143,7 +142,7 @@ func (b *Builder) nodeSights() map[nodeKey]timeline.Steps {
 	return out
 }
 
-// gaps collects when several objects of a kind were not seen.
+// gaps collects the objects of one kind that were not seen for a time, and when.
 type gaps struct {
 	names []string
 	when  timeline.Intervals
@@ -156,7 +155,7 @@ func (g *gaps) add(name string, when timeline.Intervals) {
 	}
 }
 
-// warnGaps says what was bridged, with its hours.
+// warnGaps warns about gaps that were bridged.
 func (b *Builder) warnGaps() {
 	var outages timeline.Intervals
 	for _, cluster := range sortedSymbols(b.outages.absent) {
@@ -179,18 +178,18 @@ func (b *Builder) warnGaps() {
 	}
 }
 
-// concerns reports whether a silence is one of the window: most of it lies there, or both of its ends are known.
+// concerns reports whether a silence matters for the window: more than a lookback of it lies there, or both of its ends are known.
 func (b *Builder) concerns(gap timeline.Interval) bool {
 	within := b.asked(timeline.Intervals{gap})
 	return within.Length() > b.sampling.Lookback || len(within) > 0 && gap.From > b.sampling.Start && gap.To < b.sampling.End
 }
 
-// Lose says of a time that the source could not give what it has of running containers: that is not said to be down then.
+// Lose marks a span for which the source could not return samples of running containers. Warnings do not call kube-state-metrics down then.
 func (b *Builder) Lose(span Span) {
 	b.outages.lost = timeline.Union(append(b.outages.lost, timeline.Interval{From: span.Start, To: span.End}))
 }
 
-// warnSilence says when no container of a cluster was seen.
+// warnSilence warns that no container of a cluster was seen in a gap.
 func (b *Builder) warnSilence(cluster signals.Symbol, gap timeline.Interval) {
 	const metric = "kube_pod_container_status_running"
 	slack := b.sampling.Cell() + timeline.Lookback // around the samples that are not seen
@@ -217,7 +216,7 @@ func (b *Builder) warnSilence(cluster signals.Symbol, gap timeline.Interval) {
 	}
 }
 
-// lastSeen says when containers of a cluster were seen last before the window, "" where that is not known.
+// lastSeen says when containers of a cluster were last seen before the window, "" if that is not known.
 func (b *Builder) lastSeen(cluster signals.Symbol) string {
 	gap, ok := b.absentIn(cluster).containers.Absent.Find(b.start())
 	if !ok || gap.From <= b.loadedFrom {
@@ -226,7 +225,7 @@ func (b *Builder) lastSeen(cluster signals.Symbol) string {
 	return ", the newest is of about " + notices.Instant(gap.From)
 }
 
-// spread is when a container ran and its usage was not seen for more than a lookback, but counted.
+// spread is when a container ran and its usage was counted, but not seen, for more than a lookback.
 func (c *container) spread(s timeline.Sampling) timeline.Intervals {
 	var out timeline.Intervals
 	for r := range allocation.NumResources {

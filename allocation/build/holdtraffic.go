@@ -8,16 +8,16 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// flowEnd is when a flow was last seen before a gap that nothing is known of, and its rate then, in bytes a millisecond.
+// flowEnd is when a flow was last seen before a gap, and its rate then, in bytes a millisecond.
 type flowEnd struct {
 	kind trafficKind
 	to   int64
 	rate float64
 }
 
-// holdTraffic counts what was moved since the last sample: as fast as before it, to the end of what ran then or of the
-// window. Where every sample is used, that is for no longer than a sample is seen; where nothing was seen of the pod from then
-// on, because its kubelet was not, for as long as its usage is held, or until something is seen of that again.
+// holdTraffic counts the bytes moved since the last sample, at the rate before it, until the pod or the window ends. In exact mode
+// it does so for no longer than one sample is seen. If no usage of the pod was seen from then on either, because its kubelet was down,
+// it does so for as long as usage is held, or until usage is seen again.
 func (b *Builder) holdTraffic(p *pod) {
 	for i := range p.flows {
 		f := &p.flows[i]
@@ -33,7 +33,7 @@ func (b *Builder) holdFlow(p *pod, f *flowEnd) {
 	for _, q := range b.pods.byName[p.objectKey] {
 		to := q.runsUntil(at, f.to+allocation.Evidence.Milliseconds())
 		if to <= at {
-			continue // another pod of the name
+			continue // another pod with the same name
 		}
 		for _, c := range q.containers {
 			to = min(to, c.nextStart(f.to))
@@ -51,7 +51,7 @@ func (b *Builder) holdFlow(p *pod, f *flowEnd) {
 	}
 }
 
-// usedSince is from when on usage of a container of p is seen, not held, at t at the earliest.
+// usedSince is the first time from t on at which usage of a container of p is seen, and not only held.
 func (p *pod) usedSince(t int64) int64 {
 	from := int64(timeline.Forever)
 	for _, c := range p.containers {
@@ -66,7 +66,7 @@ func (p *pod) usedSince(t int64) int64 {
 	return from
 }
 
-// runsUntil is until when p, which runs at t, runs on without a pause, at most until most; t where it does not run.
+// runsUntil is until when p runs on from t without a pause, at most until most. It is t if p does not run at t.
 func (p *pod) runsUntil(t, most int64) int64 {
 	all := p.running()
 	k := sort.Search(len(all), func(k int) bool { return all[k].to > t })

@@ -16,8 +16,8 @@ type charge struct {
 	amount   float64
 }
 
-// addUsage integrates a usage series against the segments of the container it belongs to: the one of the UID in its key,
-// else those of that name, each for the time it ran.
+// addUsage integrates a usage series for the container with the UID in its key, else for the containers with its name, each for
+// the time it ran.
 func (l *Worker) addUsage(s *seen) error {
 	if c := l.b.pods.byKey[s.pod()].container(s.key[4]); c != nil {
 		l.measureInOrder(c, s)
@@ -41,8 +41,8 @@ func (l *Worker) addUsage(s *seen) error {
 	return nil
 }
 
-// instances yields the containers that usage without a UID may be of: those of its names that run on the node it was scraped
-// from, where there is any, else all of its names.
+// instances yields the containers to which usage without a UID may belong: those with its names that run on the node it was scraped
+// from. If there are none, it yields all with its names.
 func (b *Builder) instances(s *seen) iter.Seq[*container] {
 	all := b.named(s.object(), s.key[4])
 	at := b.nodeAt(s.key[0], s.key[5])
@@ -61,10 +61,10 @@ func (b *Builder) instances(s *seen) iter.Seq[*container] {
 	return all
 }
 
-// runningByLevel is the rank of the running signal that is the presence of a container's usage.
+// runningByLevel is the rank of the running signal that is derived from usage.
 const runningByLevel = 1
 
-// discover makes a container of which nothing but its usage is known, such as an ephemeral one: it runs where that is seen.
+// discover makes a container of which only usage is known, such as an ephemeral one. It runs while usage is seen.
 func (b *Builder) discover(s *seen) *container {
 	key := containerKey{s.pod(), s.key[4]}
 	if pods := b.pods.byName[key.objectKey]; key.uid == none && len(pods) > 0 {
@@ -77,31 +77,31 @@ func (b *Builder) discover(s *seen) *container {
 	}
 	c.running.Add(runningByLevel, b.samplingOf(s).Sights(s.p))
 	for _, p := range b.pods.byName[key.objectKey] {
-		for _, x := range p.untold {
+		for _, x := range p.withoutSignal {
 			if x.container == c.container {
-				c.inheritDevices(x.devices, func(s timeline.Steps) timeline.Steps { return s })
+				c.addDevices(x.devices, func(s timeline.Steps) timeline.Steps { return s })
 			}
 		}
 	}
 	c.pod.containers = append(c.pod.containers, c)
 	b.resolveContainer(c)
 	if c.node != nil {
-		b.layLoad(c.node) // which may have become older
+		b.layLoad(c.node) // its life may have become longer
 	}
-	b.forget(c)
+	b.dropSignals(c)
 	b.pods.order = append(b.pods.order, c)
 	b.report.discovered = append(b.report.discovered, c.name.Value()+"/"+c.container.Value())
 	return c
 }
 
-// measure integrates a usage series against one container. What another series has covered is left alone (replicas that
-// scrape the same target count once), except where nothing was seen but a value held or spread: that yields.
+// measure integrates a usage series for one container. Time that another series covers is not counted again (replicas may
+// scrape the same target), unless that series was not seen there and its value was only held or spread.
 func (l *Worker) measure(c *container, s *seen) {
 	if len(c.segments) == 0 {
 		return
 	}
 	if s.Signal == signals.ContainerUse {
-		l.cells = l.b.apart(c, s, l.b.samplingOf(s).Counter(l.cells[:0], s.p))
+		l.cells = l.b.attributeHoles(c, s, l.b.samplingOf(s).Counter(l.cells[:0], s.p))
 	} else {
 		l.cells = l.b.samplingOf(s).Gauge(l.cells[:0], s.p)
 	}
@@ -109,7 +109,7 @@ func (l *Worker) measure(c *container, s *seen) {
 	if n := len(l.cells); n > 0 {
 		end = l.cells[n-1].To
 	}
-	l.cells = l.withoutLeaps(c, s, l.b.known(l.begin(c, *covered, s, l.cells)))
+	l.cells = l.withoutLeaps(c, s, l.b.dropUnknown(l.begin(c, *covered, s, l.cells)))
 	cells := l.cells
 	tail := len(cells)
 	if s.p.Sampled() {
@@ -124,7 +124,7 @@ func (l *Worker) measure(c *container, s *seen) {
 	}
 }
 
-// coverAll charges cells as far as they are not covered yet. From tail on they are soft.
+// coverAll charges the parts of cells that are not covered yet. Cells from tail on are soft.
 func (l *Worker) coverAll(c *container, covered *timeline.Coverage, s *seen, cells []timeline.Cell, tail int) {
 	for i := 0; i < len(cells); {
 		n, soft := 1, i >= tail || cells[i].Held
@@ -136,7 +136,7 @@ func (l *Worker) coverAll(c *container, covered *timeline.Coverage, s *seen, cel
 	}
 }
 
-// coverage is what usage series cover of a container's time in this phase.
+// coverage is the part of a container's time that usage series cover in this phase.
 func (b *Builder) coverage(c *container, r allocation.Resource) *timeline.Coverage {
 	if b.phase != correcting {
 		return &c.covered[r]
@@ -147,8 +147,8 @@ func (b *Builder) coverage(c *container, r allocation.Resource) *timeline.Covera
 	return &c.again[r]
 }
 
-// heldTail is the index of the first of the last cells that a server may have made up by its lookback: the same rate up to
-// the end of the series, for no longer than a lookback.
+// heldTail is the index of the first cell that a server may have made up by its lookback: the last cells, if they have the same
+// rate up to the end of the series, for no longer than a lookback.
 func (b *Builder) heldTail(cells []timeline.Cell) int {
 	n := len(cells)
 	if n == 0 {
@@ -165,7 +165,7 @@ func (b *Builder) heldTail(cells []timeline.Cell) int {
 	return i + 1
 }
 
-// cover charges cells that follow each other, as far as they are not covered yet.
+// cover charges the parts of consecutive cells that are not covered yet.
 func (l *Worker) cover(c *container, covered *timeline.Coverage, s *seen, cells []timeline.Cell, soft bool) {
 	first, last := cells[0], cells[len(cells)-1]
 	f := timeline.Fragment{From: first.From, To: last.To, Series: s.series, Soft: soft}
@@ -185,9 +185,9 @@ func (l *Worker) cover(c *container, covered *timeline.Coverage, s *seen, cells 
 	}
 }
 
-// markEnd notes a counter's value at the end of its cells, so that a later stretch of it goes on from there: by a fragment without
-// a length where what came before it is not known or is covered by another series. Where it has none, end is 0: the points are a
-// marker, with which what an earlier stretch saw ends.
+// markEnd notes a counter's value at the end of its cells, where a later stretch of it goes on. If no fragment of the series ends
+// there, it adds one of length 0. An end of 0 says that there are no cells: the points are a staleness marker, which ends an earlier
+// stretch.
 func (b *Builder) markEnd(covered *timeline.Coverage, s *seen, end int64) {
 	if end == 0 {
 		for i := range *covered {
@@ -207,8 +207,8 @@ func (b *Builder) markEnd(covered *timeline.Coverage, s *seen, end int64) {
 	covered.Add(timeline.Fragment{From: end, To: end, Series: s.series, Counter: value, Until: until})
 }
 
-// begin gives the first cell its beginning, or leaves it out. A counter's goes on from an earlier stretch of the same series; else it began
-// at 0 when the container did, if that is known and the series was not there before.
+// begin gives the first cell its beginning, or removes the cell. A counter continues an earlier stretch of its series. Else it began
+// at 0 when the container started, if that is known and the series did not exist before.
 func (l *Worker) begin(c *container, covered timeline.Coverage, s *seen, cells []timeline.Cell) []timeline.Cell {
 	l.since = 0
 	if len(cells) == 0 {
@@ -225,9 +225,9 @@ func (l *Worker) begin(c *container, covered timeline.Coverage, s *seen, cells [
 			continue
 		}
 		if first.To <= f.To {
-			return cells[1:] // an earlier stretch reaches into this one: what came before is charged
+			return cells[1:] // an earlier stretch reaches into this one, and is charged already
 		}
-		if !l.b.goesOn(c, s, f.To, first.To) {
+		if !l.b.isSameCounter(c, s, f.To, first.To) {
 			break
 		}
 		return l.b.samplingOf(s).GoOn(cells, s.p, f.To, f.Until, f.Counter)
@@ -240,33 +240,33 @@ func (l *Worker) begin(c *container, covered timeline.Coverage, s *seen, cells [
 		return cells[1:]
 	}
 	most := max(l.b.sampling.Lookback, l.b.sampling.Cell())
-	seen := l.b.sampling.Start - 2*l.b.sampling.Step // what begins later was seen to begin: on the grid, two steps more are read
+	seen := l.b.sampling.Start - 2*l.b.sampling.Step // the beginning of later runs was seen: on the grid, two more steps are read
 	if cell := l.b.sampling.Cell(); running && run.From > seen && max(from-run.From, run.From-from) <= cell &&
 		(!l.b.sampling.Exact() && first.To-from <= most || l.b.sampling.Exact() && len(c.started) > 0) {
-		// The run begins where the grid, or the start time, says: what was used belongs into it. One that begins with a
-		// sample began before: what was used by the next sample, a moment later, is no measure of what is used on.
+		// The run begins where the grid, or the start time, says, so the usage since the start belongs to it. A run that begins
+		// with a sample began earlier: its first increase says nothing about the rate afterwards.
 		l.since, from = from, run.From
 	}
 	if f := covered.Before(first.To - 1); f != nil && !f.Soft && f.To > from {
 		if first.To-f.To > most {
-			return cells[1:] // the start that is known is that of the container before this one
+			return cells[1:] // the known start is that of the container before this one
 		}
-		l.since, from = 0, f.To // that ended only now
+		l.since, from = 0, f.To // the container before this one ended only then
 	}
 	first.From, first.Held = from, first.To-from > most
-	cells = l.b.succeed(covered, s, cells)
+	cells = l.b.makeRoom(covered, s, cells)
 	if cells[0].From != from {
 		l.since = 0
 	}
 	if at := l.b.sampling.Align(from); cells[0].Held && cells[0].From == from && at < from {
-		// A window after the start cannot tell where the grid has the run begin: nothing was used before the start itself.
+		// Nothing was used before the start. A window that begins later could not see that the run begins earlier on the grid.
 		return slices.Insert(cells, 0, timeline.Cell{From: at, To: from, Held: true})
 	}
 	return cells
 }
 
-// beginLevels has the cells of a gauge reach back to the start of the container's run where that is less than a lookback away: at first,
-// and after a gap that no window looks over.
+// beginLevels extends cells of a gauge back to the start of the container's run, if that is less than a lookback away. It does so for the
+// first cell, and for cells after a gap that is too long to bridge.
 func (l *Worker) beginLevels(c *container, cells []timeline.Cell) []timeline.Cell {
 	for i := 0; i < len(cells); i++ {
 		first := cells[i]
@@ -274,7 +274,7 @@ func (l *Worker) beginLevels(c *container, cells []timeline.Cell) []timeline.Cel
 			continue
 		}
 		run, running := c.runs.Find(first.To)
-		if !running || run.From >= first.From { // one value may last for longer than a run
+		if !running || run.From >= first.From { // a value may last longer than a run
 			run, running = c.runs.Find(first.From + 1)
 		}
 		if running && run.From < first.From && first.From-run.From <= timeline.Lookback {
@@ -287,14 +287,14 @@ func (l *Worker) beginLevels(c *container, cells []timeline.Cell) []timeline.Cel
 	return cells
 }
 
-// canUse reports whether the container's node has enough CPU for so much to be used in (from, to].
+// canUse reports whether the container's node has enough CPU for this usage in (from, to].
 func (c *container) canUse(coreSeconds float64, from, to int64) bool {
 	return c.node != nil && coreSeconds <= c.node.amount[allocation.CPU].Value(to)*float64(to-from)/1000
 }
 
-// succeed makes room for the first cell of a container that started again: where the one before it was still seen at the
-// same point of the grid, the cell's time is covered, and what was used in it counts in the cell after.
-func (b *Builder) succeed(covered timeline.Coverage, s *seen, cells []timeline.Cell) []timeline.Cell {
+// makeRoom makes room for the first cell of a container that restarted. If the container before it was still seen at the same
+// point of the grid, the cell's time is covered, and its usage counts in the next cell.
+func (b *Builder) makeRoom(covered timeline.Coverage, s *seen, cells []timeline.Cell) []timeline.Cell {
 	first := &cells[0]
 	f := covered.CoveringAt(first.To)
 	if f == nil || f.Soft || f.Series == s.series || f.From >= first.From || f.To-first.To > b.sampling.Cell() {
@@ -308,10 +308,10 @@ func (b *Builder) succeed(covered timeline.Coverage, s *seen, cells []timeline.C
 	return cells
 }
 
-// startBefore is the last known start of the container at or before t, reported then or later: cAdvisor may see a restart before
-// kube-state-metrics says when it was.
+// startBefore is the last known start of the container at or before t, even if it was reported later: cAdvisor may see a restart before
+// kube-state-metrics reports its time.
 func (c *container) startBefore(t int64) (at int64, known bool) {
-	for _, x := range c.toldAround(t) {
+	for _, x := range c.reportedStarts(t) {
 		if v := int64(x.V * 1000); v <= t && v > at {
 			at, known = v, true
 		}
@@ -322,8 +322,7 @@ func (c *container) startBefore(t int64) (at int64, known bool) {
 	return at, known
 }
 
-// integrate charges the cells, which follow each other, over (lo, hi] to the container's segments; with a sign of -1 it
-// takes back what it charged.
+// integrate charges consecutive cells over (lo, hi] to the container's segments. With a sign of -1 it takes the charge back.
 func (l *Worker) integrate(c *container, r allocation.Resource, cells []timeline.Cell, lo, hi int64, sign float64) {
 	segs := c.segments
 	i := sort.Search(len(segs), func(i int) bool { return segs[i].to > lo })
@@ -382,7 +381,7 @@ func (l *Worker) charge(c *container, seg *segment, r allocation.Resource, charg
 		}
 	}
 	rows, row := l.b.rows[seg.ref.set], seg.ref.row
-	add := func(column allocation.Column, v float64) { // below 0 by rounding alone
+	add := func(column allocation.Column, v float64) { // a sum may fall below 0 by rounding
 		values := rows.Column(column)
 		values[row] = max(0, values[row]+sign*v)
 	}
@@ -399,8 +398,8 @@ func (l *Worker) charge(c *container, seg *segment, r allocation.Resource, charg
 	}
 }
 
-// holdUsage charges the time that no usage series covers: the last known usage is held to the end of its run, and
-// before the first the request alone is charged.
+// holdUsage charges the time that no usage series covers. The last known usage is held to the end of its run; before the first
+// usage, only the request is charged.
 func (b *Builder) holdUsage() {
 	l := b.worker()
 	for _, c := range each(b, slices.All(b.pods.order)) {
@@ -437,8 +436,8 @@ func (l *Worker) hold(c *container, seg *segment, r allocation.Resource, free ti
 	return free.From < until
 }
 
-// noteUnknown counts the running time within free, a part of a segment, as one of which usage is not known. What asks for no
-// GPU uses none, and what waits to run uses nothing, which counts where something is known of the time in which it runs.
+// noteUnknown counts the running time within free, a part of a segment, as time with unknown usage. A container that requests no
+// GPU uses none. While a container waits to run its usage is known to be 0, unless none of its usage is known at all.
 func (b *Builder) noteUnknown(c *container, seg *segment, r allocation.Resource, free timeline.Interval) {
 	if b.phase != measuring || r == allocation.GPU && seg.request[allocation.GPU] == 0 {
 		return
@@ -454,13 +453,13 @@ func (b *Builder) noteUnknown(c *container, seg *segment, r allocation.Resource,
 	}
 }
 
-// beginsWithSignals reports whether a run is seen from the first signals on that were read: it may have begun before them.
+// beginsWithSignals reports whether a run is seen from the first signals that were read: it may have begun earlier.
 func (b *Builder) beginsWithSignals(run *timeline.Interval) bool {
 	return run.From <= b.sampling.LoadStart()+b.sampling.Cell()
 }
 
-// heldRate is the usage last known before t within the same run, per second, and until when it is taken to go on: at most until the
-// container is reported to have started again. It is until t or before where there is none.
+// heldRate is the last known usage before t within the same run, per second, and until when it is held: at most until the next reported
+// start of the container. until is not after t if there is no such usage.
 func (b *Builder) heldRate(c *container, r allocation.Resource, t int64) (rate float64, until int64) {
 	run, ok := c.runs.Find(t + 1)
 	if b.beginsWithSignals(&run) {

@@ -8,7 +8,7 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// itemRates is the price of one thing over time: what a metric says, else the sheet.
+// itemRates is the price of one item over time: by a metric, else by the price sheet.
 type itemRates struct {
 	metric  string
 	steps   timeline.Steps // of the metric
@@ -17,9 +17,9 @@ type itemRates struct {
 	cuts    []int64        // when the price may change, ascending
 }
 
-// ratesOf is the price of an item: what steps of a metric say, else the sheet wherever its price may change in the window.
+// ratesOf is the price of an item: the steps of a metric, else the sheet's price with its changes in the window.
 func (b *Builder) ratesOf(metric string, steps timeline.Steps, i rates.Item) itemRates {
-	t := itemRates{metric: metric, steps: b.reach(steps)}
+	t := itemRates{metric: metric, steps: b.fillGaps(steps)}
 	start, end := time.UnixMilli(b.sampling.Start).UTC(), time.UnixMilli(b.sampling.End).UTC()
 	t.rates = []rates.Rate{b.prices.rates.Item(i, start)}
 	for _, change := range b.prices.rates.Changes(start, end) {
@@ -31,7 +31,7 @@ func (b *Builder) ratesOf(metric string, steps timeline.Steps, i rates.Item) ite
 	return t
 }
 
-// rate is the sheet's price of the stretch that ends at t: at the instant of a change it is the old one.
+// rate is the sheet's price for the stretch that ends at t. At the instant of a change it is the old price.
 func (t *itemRates) rate(at int64) *rates.Rate {
 	i, _ := slices.BinarySearch(t.changes, at)
 	return &t.rates[i]
@@ -53,7 +53,7 @@ func (t *itemRates) source(at int64) string {
 	return t.rate(at).Source
 }
 
-// isDefault reports whether nothing but a default prices some of a life.
+// isDefault reports whether a part of a life has only a default price.
 func (t *itemRates) isDefault(life timeline.Intervals) bool {
 	return t.rates[len(t.rates)-1].Default && !t.steps.Cover(life)
 }
@@ -71,7 +71,7 @@ func (t *itemRates) each(from, to int64, f func(from, to int64, price float64)) 
 	f(from, to, t.at(to))
 }
 
-// currency is what the answers are in.
+// currency is the currency of the answers.
 func (b *Builder) currency() string {
 	if d, ok := b.prices.rates.(rates.Denominated); ok && d.Currency() != "" {
 		return d.Currency()
@@ -79,7 +79,7 @@ func (b *Builder) currency() string {
 	return rates.Dollar
 }
 
-// inDollars says of built-in prices that they are in another currency than the answers, if they are.
+// inDollars is the end of warnings about built-in prices: it says that these are in another currency than the answers, if so.
 func (b *Builder) inDollars() string {
 	if c := b.currency(); c != rates.Dollar {
 		return ", which are in " + rates.Dollar + ", not converted to " + c

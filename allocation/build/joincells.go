@@ -7,9 +7,8 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// joinCells are cells of a counter of bytes, in their place, where those are one that follow each other within one shift of the
-// only pod, at one price: what was moved within is a sum, however it is divided. Cells of time that is counted already are
-// left alone.
+// joinCells joins, in place, consecutive cells of a counter of bytes that lie within one shift of the only pod and have one price: their
+// sum does not depend on how they are cut. It does not touch cells of time that is counted already.
 func (b *Builder) joinCells(pods []*pod, f *flow, t *itemRates, cells []timeline.Cell) []timeline.Cell {
 	if len(pods) != 1 {
 		return cells
@@ -34,8 +33,8 @@ func (b *Builder) joinCells(pods []*pod, f *flow, t *itemRates, cells []timeline
 	return out
 }
 
-// sameUntil is until when what is moved counts as that of a cell does: within the same shift, at the same price. It is before
-// the cell's end where the cell itself is not within one.
+// sameUntil is until when bytes count for the same shift at the same price as those of a cell. It is before the cell's end if the cell
+// is not within one shift.
 func (b *Builder) sameUntil(p *pod, t *itemRates, x *timeline.Cell) int64 {
 	at := p.shiftOver(x.From, x.To)
 	if at == nil {

@@ -10,22 +10,22 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// maxLeap is how many times the capacity of its node a container can at most be seen to use. Counters are read some seconds
-// before they are scraped, so that an increase may be of more time than lies between two scrapes.
+// maxLeap is how many times the CPU capacity of its node a container can at most be seen to use. Counters are read some seconds
+// before they are scraped. So an increase may cover more time than lies between two scrapes.
 const maxLeap = 10
 
-// withoutLeaps are the cells of a counter of CPU without those whose increase is more than its node could have given: the
-// counter is wrong there, and what was used is not known. They are changed in place.
+// withoutLeaps removes, in place, the cells of a CPU counter that increase by more than the node can provide. There the counter is
+// wrong and usage is not known.
 func (l *Worker) withoutLeaps(c *container, s *seen, cells []timeline.Cell) []timeline.Cell {
 	if s.Signal != signals.ContainerUse || c.node == nil {
 		return cells
 	}
-	capacity := 0.0 // the most that the node had
+	capacity := 0.0 // the node's highest
 	for _, x := range c.node.amount[allocation.CPU] {
 		capacity = max(capacity, x.V)
 	}
 	return slices.DeleteFunc(cells, func(x timeline.Cell) bool {
-		seconds := float64(x.To-x.From)/1000 + 1 // starts are told in whole seconds
+		seconds := float64(x.To-x.From)/1000 + 1 // starts are reported in whole seconds
 		leaps := capacity > 0 && x.Amount > maxLeap*capacity*seconds
 		if leaps && x.To > l.b.start() && x.From < l.b.end() {
 			l.leaps = append(l.leaps, leap{c, x.To})
@@ -34,13 +34,13 @@ func (l *Worker) withoutLeaps(c *container, s *seen, cells []timeline.Cell) []ti
 	})
 }
 
-// leap is an increase of a container's counter that is more than can be, and when it was seen.
+// leap is an impossible increase of a container's counter, and when it was seen.
 type leap struct {
 	of *container
 	at int64
 }
 
-// warnLeaps says whose counters rose by more than can be, and when.
+// warnLeaps names the containers whose counters rose by more than is possible, and when.
 func (b *Builder) warnLeaps() {
 	var names []string
 	for _, l := range b.workers {

@@ -2,19 +2,19 @@ package build
 
 import "iter"
 
-// Limits say when a Builder stops and what memory it may take. Zero fields are no limits.
+// Limits say when a Builder stops and how much memory it may take. A nil field is no limit.
 type Limits struct {
-	// Stopped says why to stop, nil to go on: ctx.Err of whoever waits. It is asked before each pod, container, node and set, and
-	// not again once it said so.
+	// Stopped returns why to stop, such as ctx.Err, or nil to go on. It is called before each pod, container, node and set, until
+	// it returns an error.
 	Stopped func() error
-	// Draw takes so many bytes of memory, before they are allocated, beyond what Builder.Memory tells.
+	// Draw takes memory from a budget before it is allocated. It is called for memory beyond what Builder.Memory estimates.
 	Draw func(bytes int64) error
 }
 
-// SetLimits makes Resolve, Finalize and Sets end early with the error of a limit. What they have done by then is of no use.
+// SetLimits makes Resolve, Finalize and Sets end early with the error of a limit. The Builder is of no use then.
 func (b *Builder) SetLimits(l Limits) { b.limits = l }
 
-// stop reports whether the builder is to stop: b.stopped says why.
+// stop reports whether the builder must stop; b.stopped says why.
 func (b *Builder) stop() bool {
 	if b.stopped == nil && b.limits.Stopped != nil {
 		b.stopped = b.limits.Stopped()
@@ -22,14 +22,14 @@ func (b *Builder) stop() bool {
 	return b.stopped != nil
 }
 
-// draw takes memory. The builder stops where there is none.
+// draw takes memory. The builder stops if there is none.
 func (b *Builder) draw(bytes int64) {
 	if b.stopped == nil && b.limits.Draw != nil {
 		b.stopped = b.limits.Draw(bytes)
 	}
 }
 
-// run runs steps until the builder is to stop, and says why.
+// run runs steps until the builder must stop, and returns why.
 func (b *Builder) run(steps ...func()) error {
 	for _, step := range steps {
 		if b.stop() {
@@ -40,7 +40,7 @@ func (b *Builder) run(steps ...func()) error {
 	return b.stopped
 }
 
-// each yields what seq does until the builder is to stop.
+// each yields what seq yields until the builder must stop.
 func each[K, V any](b *Builder, seq iter.Seq2[K, V]) iter.Seq2[K, V] {
 	return func(yield func(K, V) bool) {
 		for k, v := range seq {
@@ -51,13 +51,13 @@ func each[K, V any](b *Builder, seq iter.Seq2[K, V]) iter.Seq2[K, V] {
 	}
 }
 
-// perSet has a T for each set from the first to the last that something is told of.
+// perSet has a T for each set, from the first to the last that at was called for.
 type perSet[T any] struct {
 	first int
 	of    []T
 }
 
-// at is the T of a set, made where it is new.
+// at returns the T of a set. It makes it if it is new.
 func (p *perSet[T]) at(set int) *T {
 	switch n := len(p.of); {
 	case n == 0:
@@ -70,7 +70,7 @@ func (p *perSet[T]) at(set int) *T {
 	return &p.of[set-p.first]
 }
 
-// get is the T of a set, zero where nothing is told of it.
+// get returns the T of a set, the zero T if there is none.
 func (p *perSet[T]) get(set int) (t T) {
 	if i := set - p.first; i >= 0 && i < len(p.of) {
 		return p.of[i]

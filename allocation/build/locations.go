@@ -9,11 +9,11 @@ import (
 	"github.com/promcost/promcost/allocation/signals"
 )
 
-// location is where something is, as price sheets name it. What is empty is not known.
+// location is where something is, as price sheets name it. Empty fields are not known.
 type location struct{ provider, region, zone string }
 
-// findLocations finds where each cluster is: with the provider and in the region that most of its nodes are, the first by name
-// of several, and in a zone only where all of them are in it.
+// findLocations finds the location of each cluster: the provider and the region of most of its nodes, the first by name in a tie.
+// A cluster has a zone only if all its nodes are in it.
 func (b *Builder) findLocations() {
 	type votes struct{ provider, region, zone map[string]int }
 	of := map[signals.Symbol]*votes{}
@@ -31,17 +31,17 @@ func (b *Builder) findLocations() {
 		v.region[a.Region]++
 		v.zone[a.Zone]++
 	}
-	b.prices.sites = make(map[signals.Symbol]location, len(of))
+	b.prices.locations = make(map[signals.Symbol]location, len(of))
 	for cluster, v := range of {
 		p := location{provider: mostNamed(v.provider), region: mostNamed(v.region)}
 		if len(v.zone) == 1 {
 			p.zone = mostNamed(v.zone)
 		}
-		b.prices.sites[cluster] = p
+		b.prices.locations[cluster] = p
 	}
 }
 
-// mostNamed is the name with the most votes, the first of several; "" only where there is no other.
+// mostNamed is the name with the most votes, the first by name in a tie. It is "" only if there is no other.
 func mostNamed(votes map[string]int) (most string) {
 	for name, n := range votes {
 		if name != "" && (most == "" || cmp.Or(cmp.Compare(votes[most], n), strings.Compare(name, most)) < 0) {
@@ -51,13 +51,13 @@ func mostNamed(votes map[string]int) (most string) {
 	return most
 }
 
-// item is an item of a cluster, priced by where the cluster is.
+// item is an item of a cluster with the cluster's location.
 func (b *Builder) item(kind rates.ItemKind, cluster signals.Symbol) rates.Item {
-	p := b.prices.sites[cluster]
+	p := b.prices.locations[cluster]
 	return rates.Item{Kind: kind, Cluster: cluster.Value(), Provider: p.provider, Region: p.region, Zone: p.zone}
 }
 
-// driverProviders are the providers of CSI drivers, and of the plugins before them.
+// driverProviders are the providers of CSI drivers and of in-tree plugins.
 var driverProviders = map[string]string{
 	"ebs.csi.aws.com": "aws", "efs.csi.aws.com": "aws", "fsx.csi.aws.com": "aws",
 	"pd.csi.storage.gke.io": "gcp", "filestore.csi.storage.gke.io": "gcp",
@@ -65,12 +65,12 @@ var driverProviders = map[string]string{
 	"kubernetes.io/aws-ebs": "aws", "kubernetes.io/gce-pd": "gcp", "kubernetes.io/azure-disk": "azure",
 }
 
-// volumeItem is the volume as price sheets see it: where its driver, what its provider calls it and its labels say, else where its
-// cluster is, and in the namespace of the claim that it was bound to last.
+// volumeItem is the volume as price sheets see it. Its driver, handle and labels say where it is, else it is where its cluster is.
+// Its namespace is that of the claim that it was bound to last.
 func (b *Builder) volumeItem(v *volume, owners []ownership) rates.Item {
 	i := b.item(rates.ItemStorage, v.cluster)
 	if p := driverProviders[symText(v.driver)]; p != "" && p != i.Provider {
-		i.Provider, i.Region, i.Zone = p, "", "" // the cluster's are another provider's
+		i.Provider, i.Region, i.Zone = p, "", "" // the cluster's region is of another provider
 	}
 	region, zone := placeOfHandle(symText(v.handle))
 	labels := v.labels.Value
@@ -90,8 +90,8 @@ func (b *Builder) volumeItem(v *volume, owners []ownership) rates.Item {
 	return i
 }
 
-// placeOfHandle reads where a volume is from what Google calls it, projects/p/zones/europe-west1-b/disks/d, or Kubernetes one of
-// Amazon without CSI, aws://eu-central-1a/vol-1.
+// placeOfHandle reads the location from a volume handle of Google, projects/p/zones/europe-west1-b/disks/d, or of AWS without CSI,
+// aws://eu-central-1a/vol-1.
 func placeOfHandle(handle string) (region, zone string) {
 	if rest, ok := strings.CutPrefix(handle, "aws://"); ok {
 		if zone, _, ok = strings.Cut(rest, "/"); ok {

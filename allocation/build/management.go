@@ -11,9 +11,9 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// management is what is known of what a cluster's control plane costs.
+// management is the price and the provisioner of a cluster's control plane.
 type management struct {
-	price       toldPrices
+	price       metricPrices
 	provisioner timeline.Latest[signals.Symbol]
 }
 
@@ -30,7 +30,7 @@ func (b *Builder) addManagementPrice(s *seen) error {
 	return nil
 }
 
-// clusterLives are when each cluster was there: while any of its nodes was, or a container ran.
+// clusterLives are when each cluster existed: while any of its nodes did, or a container ran.
 func (b *Builder) clusterLives() map[signals.Symbol]timeline.Intervals {
 	all := map[signals.Symbol]timeline.Intervals{}
 	for _, n := range each(b, slices.All(b.sortedNodes())) {
@@ -47,12 +47,12 @@ func (b *Builder) clusterLives() map[signals.Symbol]timeline.Intervals {
 	return all
 }
 
-// chargeManagement makes the assets of clusters whose management costs anything.
+// chargeManagement makes the assets of clusters whose management has a cost.
 func (b *Builder) chargeManagement() {
 	lives := b.clusterLives()
 	for cluster, m := range b.prices.management {
 		if len(lives[cluster]) == 0 {
-			lives[cluster] = b.lifeOf(cluster, m.price.others)
+			lives[cluster] = b.lifeOf(cluster, m.price.original)
 		}
 	}
 	var unpriced []string
@@ -84,17 +84,17 @@ func (b *Builder) chargeManagement() {
 	b.count(notices.UnpricedPlanes, unpriced, b.inDollars())
 }
 
-// addNodeDisk takes the size of a node's disk; where a node has several file systems on it they are summed.
+// addNodeDisk takes the size of one file system on a node's own disk. A node's file systems are summed.
 func (b *Builder) addNodeDisk(s *seen) error {
 	b.nodeOf(s).reported.disks.Add(s.key[2], s.Rank, b.sampling.Steps(s.p))
 	return nil
 }
 
-// chargeLocalDisks makes the disk assets of nodes. They are not in allocations.
+// chargeLocalDisks makes the disk assets of nodes. No allocation has a share of them.
 func (b *Builder) chargeLocalDisks() {
 	var unpriced []string
 	for _, n := range each(b, slices.All(b.sortedNodes())) {
-		capacity := b.reach(n.reported.disks.Sum(signals.Compare, func(signals.Symbol) float64 { return 1 }))
+		capacity := b.fillGaps(n.reported.disks.Sum(signals.Compare, func(signals.Symbol) float64 { return 1 }))
 		if len(capacity) == 0 {
 			continue
 		}
@@ -125,7 +125,7 @@ func (b *Builder) chargeLocalDisks() {
 			b.sets[set].Disks = append(b.sets[set].Disks, d)
 		})
 	}
-	// Few have a price of them, and no metric is one: what is right in dollars is worth no warning.
+	// No metric gives their price, and few sheets do: a built-in price in the right currency deserves no warning.
 	if note := b.inDollars(); note != "" {
 		b.count(notices.UnpricedDisks, unpriced, note)
 	}

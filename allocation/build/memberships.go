@@ -7,13 +7,13 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// membership is when a pod is behind a service.
+// membership is when a pod was behind a service.
 type membership struct {
 	service signals.Symbol
 	when    timeline.Intervals
 }
 
-// memberships are the services that a pod is behind, by name. They are found while it is resolved.
+// memberships returns the services that a pod was behind, by name. The first call finds them.
 func (b *Builder) memberships(p *pod) []membership {
 	if p.behind != nil {
 		return p.behind
@@ -23,12 +23,12 @@ func (b *Builder) memberships(p *pod) []membership {
 	if n := len(p.seen); n > 0 {
 		own = timeline.Interval{From: p.seen[0].From - near, To: p.seen[n-1].To + near}
 	}
-	sights, told := b.services.behind.behind(p, own, b.dict)
+	sights, observed := b.services.behind.behind(p, own, b.dict)
 	p.behind = []membership{}
 	if len(sights) == 0 {
 		return p.behind
 	}
-	watched := timeline.Intersection(told, p.seen)
+	watched := timeline.Intersection(observed, p.seen)
 	for _, x := range sights {
 		i, ok := slices.BinarySearchFunc(p.behind, x.Value, func(m membership, service signals.Symbol) int { return signals.Compare(m.service, service) })
 		if !ok {
@@ -39,7 +39,7 @@ func (b *Builder) memberships(p *pod) []membership {
 	return p.behind
 }
 
-// nearSights is how far apart sights of one moment are: scrapes of several targets, and what goes while a pod ends.
+// nearSights is how far apart sights of one moment may be: targets are scraped at different times, and a pod takes time to end.
 func (b *Builder) nearSights() int64 {
 	const ending = 60_000
 	return min(timeline.Lookback, max(2*b.sampling.Cell(), ending))

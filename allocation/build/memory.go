@@ -10,21 +10,21 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// What is held of things besides what is counted of them, in bytes: their structs, the indexes that find them, and the names
-// that they go by. objectMemory is that of whatever there are few of.
+// The memory for one object besides its samples, in bytes: its struct, its name and the indexes that find it. objectMemory is
+// for the kinds with few objects.
 const (
 	containerMemory = 2 << 10
 	podMemory       = 2 << 10
 	objectMemory    = 1 << 10
 )
 
-// rowMemory is what a container's part in one set takes, in bytes: the row in its columns, which grow by up to a quarter
-// beyond their need, and the running time that counts for it.
+// rowMemory is the memory for a container in one set, in bytes: its row in the columns, which grow up to a quarter beyond
+// what they need, and its running time.
 const rowMemory = (int64(allocation.NumColumns)*8+int64(allocation.NumProperties)*int64(unsafe.Sizeof(allocation.ID(0)))+24)*5/4 +
 	int64(unsafe.Sizeof(segment{})+unsafe.Sizeof(rowRef{})+unsafe.Sizeof(shift{}))
 
-// Memory estimates the bytes that the process needs for the sets and what they are made from, from what was added so far. It
-// is to be asked before Resolve, which lays out the rows.
+// Memory estimates, from what was added so far, how many bytes the process needs for the sets and their sources. Call it before
+// Resolve, which lays out the rows.
 func (b *Builder) Memory() int64 {
 	n := b.dict.Memory() + int64(len(b.sets))*allocation.SetBytes
 	for c := range b.every() {
@@ -47,11 +47,11 @@ func (b *Builder) Memory() int64 {
 	return withGarbage(n + int64(others)*objectMemory)
 }
 
-// withGarbage is the memory that a process needs to hold so many bytes: garbage is collected once there is about as much
-// as is held. Measured with clusters of 300 and 3,000 pods, a day in sets of a day, an hour and ten minutes.
+// withGarbage is the memory that a process needs to hold so many bytes, garbage included. The factor was measured with clusters of 300 and
+// 3,000 pods, over a day in sets of a day, an hour and ten minutes.
 func withGarbage(held int64) int64 { return held * 17 / 10 }
 
-// rowsOf is in how many sets a container is.
+// rowsOf is the number of sets that a container is in.
 func (b *Builder) rowsOf(c *container) int64 {
 	first, last := b.setsOf(c)
 	return int64(last - first)
@@ -59,7 +59,7 @@ func (b *Builder) rowsOf(c *container) int64 {
 
 // reserveRows makes room for the rows of all containers in the sets that they are seen in.
 func (b *Builder) reserveRows() {
-	more := make([]int, len(b.sets)+1) // than in the set before
+	more := make([]int, len(b.sets)+1) // rows more than in the set before
 	for _, c := range each(b, slices.All(b.pods.order)) {
 		first, last := b.setsOf(c)
 		more[first]++
@@ -72,9 +72,9 @@ func (b *Builder) reserveRows() {
 	}
 }
 
-// setsOf are the sets, from the first to before the last, that a container is seen in.
+// setsOf are the sets [first, last) that a container is seen in.
 func (b *Builder) setsOf(c *container) (first, last int) {
-	begun := func(t int64) int { // the sets that have begun by t
+	begun := func(t int64) int { // how many sets have begun by t
 		return sort.Search(len(b.borders), func(i int) bool { return b.borders[i] >= t })
 	}
 	from, to := int64(-1), int64(-1)

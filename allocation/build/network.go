@@ -15,19 +15,19 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// trafficKind is what bytes of a pod are counted as.
+// trafficKind is a kind of traffic of a pod.
 type trafficKind uint8
 
 const (
 	transmitted trafficKind = iota
 	received
-	egressZone // to other zones, and so on: what costs
+	egressZone // sent to other zones; this kind and those below cost
 	egressRegion
 	egressInternet
 	numTraffic
 )
 
-// moved is what a pod moved in some time: bytes, and what those cost that do.
+// moved is what a pod sent and received in some time: bytes and their cost.
 type moved struct {
 	bytes [numTraffic]float64
 	cost  [numTraffic]float64
@@ -40,28 +40,28 @@ func (m *moved) add(o *moved, share float64) {
 	}
 }
 
-// flow is one counter of a pod's bytes. Another series of the same flow is either a later stretch of it, or a replica's
-// view: each time counts once.
+// flow is one counter of a pod's bytes. Another series of the same flow is a later stretch of it, or the same counter scraped by
+// another replica: time counts once.
 type flow struct {
 	key     flowKey
 	counted timeline.Intervals
 	to      int64   // end of what was counted
-	value   float64 // of the counter then
+	value   float64 // of the counter at to
 	until   int64   // how long its last sample is seen if no other comes
-	rate    float64 // bytes a millisecond before it
+	rate    float64 // bytes a millisecond before to
 }
 
-// flowKey tells the counters of a pod apart.
+// flowKey identifies a counter of a pod.
 type flowKey struct {
-	labels uint64 // a hash of those that are neither the pod's nor its namespace's
+	labels uint64 // a hash of the labels other than pod and namespace
 	kind   trafficKind
 }
 
-// seed makes the hashes of labels.
+// seed is for the hashes of labels.
 var seed = maphash.MakeSeed()
 
-// egressPrice is the metrics of what a GiB costs, by cluster and kind.
-type egressPrice [numTraffic]toldPrices
+// egressPrice has the prices of a GiB by metrics, by kind of traffic.
+type egressPrice [numTraffic]metricPrices
 
 func (b *Builder) addZonePrice(s *seen) error     { return b.addEgressPrice(s, egressZone) }
 func (b *Builder) addRegionPrice(s *seen) error   { return b.addEgressPrice(s, egressRegion) }
@@ -77,7 +77,7 @@ func (b *Builder) addEgressPrice(s *seen, kind trafficKind) error {
 	return nil
 }
 
-// egressRates is what a GiB of a kind costs in a cluster.
+// egressRates is the price of a GiB of a kind of traffic in a cluster.
 func (b *Builder) egressRates(cluster signals.Symbol, kind trafficKind) itemRates {
 	priced := egressPrices[kind]
 	var steps timeline.Steps
@@ -87,7 +87,7 @@ func (b *Builder) egressRates(cluster signals.Symbol, kind trafficKind) itemRate
 	return b.ratesOf(priced.metric, steps, b.item(priced.kind, cluster))
 }
 
-// egressPrices are the metric and the item of each kind of traffic that costs.
+// egressPrices has the metric and the item of each kind of traffic with a cost.
 var egressPrices = [numTraffic]struct {
 	metric string
 	kind   rates.ItemKind
@@ -100,7 +100,7 @@ var egressPrices = [numTraffic]struct {
 func (l *Worker) addTransmitted(s *seen) error { return l.addTraffic(s, transmitted) }
 func (l *Worker) addReceived(s *seen) error    { return l.addTraffic(s, received) }
 
-// addEgress takes bytes that a pod sent to somewhere. What stays in its zone is free.
+// addEgress takes bytes that a pod sent. Traffic within the zone is free.
 func (l *Worker) addEgress(s *seen) error {
 	internet, zone, region := s.key[4].Value(), s.key[5].Value(), s.key[6].Value()
 	switch {
@@ -114,7 +114,7 @@ func (l *Worker) addEgress(s *seen) error {
 	return nil
 }
 
-// addTraffic integrates a counter of a pod's bytes: the pod of the UID in its key, else those of its name, each for the
+// addTraffic integrates a counter of bytes for the pod with the UID in its key, else for the pods with its name, each for the
 // time it ran.
 func (l *Worker) addTraffic(s *seen, kind trafficKind) error {
 	var labels maphash.Hash
@@ -125,7 +125,7 @@ func (l *Worker) addTraffic(s *seen, kind trafficKind) error {
 		maphash.WriteComparable(&labels, s.series)
 	}
 	for _, label := range rest {
-		_, _ = labels.WriteString(label.Value()) // never fails; a symbol that nothing holds may be another one later
+		_, _ = labels.WriteString(label.Value()) // never fails; the text, for symbols can be reused
 		_ = labels.WriteByte(0xff)
 	}
 	key := flowKey{labels.Sum64(), kind}
@@ -137,7 +137,7 @@ func (l *Worker) addTraffic(s *seen, kind trafficKind) error {
 	return nil
 }
 
-// move adds what a counter of pods of one name shows, which run one after the other.
+// move adds the increases of a counter to pods of one name, which run one after the other.
 func (l *Worker) move(pods []*pod, key flowKey, s *seen) {
 	ran := false
 	for _, p := range pods {
@@ -175,7 +175,7 @@ func (l *Worker) move(pods []*pod, key flowKey, s *seen) {
 			end.to, end.rate = x.To, x.Rate()
 		}
 	}
-	cells = l.b.known(cells)
+	cells = l.b.dropUnknown(cells)
 	cells = l.b.joinCells(pods, f, &price, cells)
 	timeline.EachFresh(&f.counted, cells, func(x timeline.Cell) { l.b.moveCell(pods, key.kind, &price, x) })
 	if last.To > f.to {
@@ -184,9 +184,8 @@ func (l *Worker) move(pods []*pod, key flowKey, s *seen) {
 	}
 }
 
-// flowOf is the flow of a counter, and its cells with a beginning for the first one: the end of an earlier stretch, else the
-// start of the pod, if the counter was not there before; else the first cell is left out. The first of several pods keeps
-// the flow.
+// flowOf returns the flow of a counter, and its cells with a beginning for the first one: the end of an earlier stretch, else the
+// start of the pod if the counter is new. Without a beginning, the first cell is dropped. The first of several pods keeps the flow.
 func (b *Builder) flowOf(pods []*pod, key flowKey, s *seen, cells []timeline.Cell) (*flow, []timeline.Cell) {
 	first, p := &cells[0], pods[0]
 	for i := range p.flows {
@@ -200,13 +199,13 @@ func (b *Builder) flowOf(pods []*pod, key flowKey, s *seen, cells []timeline.Cel
 		return f, b.samplingOf(s).GoOn(cells, s.p, f.to, f.until, f.value)
 	}
 	if n := len(p.flows); n == cap(p.flows) {
-		p.flows = append(make([]flow, 0, n+3), p.flows...) // there are many pods: no doubling
+		p.flows = append(make([]flow, 0, n+3), p.flows...) // there are many pods: do not double the capacity
 	}
 	p.flows = append(p.flows, flow{key: key})
 	f := &p.flows[len(p.flows)-1]
 	start, known := b.lastStart(pods, first.To)
 	if !known || !b.isFirst(p, s, start.at) {
-		if first.To-s.p.First() > b.evidence.most { // no point of the grid sees what came before a gap
+		if first.To-s.p.First() > b.evidence.most { // the first sample lies before a gap and not on the grid
 			first.From, first.Held = s.p.First(), true
 			return f, cells
 		}
@@ -223,8 +222,8 @@ func (b *Builder) flowOf(pods []*pod, key flowKey, s *seen, cells []timeline.Cel
 	return f, cells
 }
 
-// movedSince is the cell in which pods moved what a counter says at t, which is the first sample after their start, or none. A pod that
-// ran for long before anything was seen of it moved most of this then.
+// movedSince is the cell of a counter's first sample after the start of its pods, which says value at t. A pod that ran for long before
+// it was seen moved most of the value then, and that part is left out. ok is false if there is no such cell.
 func (b *Builder) movedSince(start podStart, t int64, value float64) (x timeline.Cell, ok bool) {
 	x = timeline.Cell{From: start.at, To: t, Amount: value}
 	if at := start.seen; at-start.at > b.sampling.Lookback {
@@ -234,8 +233,8 @@ func (b *Builder) movedSince(start podStart, t int64, value float64) (x timeline
 	return x, x.From < x.To
 }
 
-// beginAgain is the cell of a counter after a gap that no window looks over: what was moved since the pod was seen again after an outage,
-// as for the first cell of a counter. It stays as it is where that is not known.
+// beginAgain is the cell of a counter after a gap that is too long to bridge. If the gap is an outage, the cell has what was moved since
+// the pod was seen again, like the first cell of a counter. Else it is x.
 func (b *Builder) beginAgain(pods []*pod, x timeline.Cell, value float64) timeline.Cell {
 	start, known := b.lastStart(pods, x.To)
 	if known && start.seen > max(x.From, b.sampling.Start) && b.afterOutage(pods[0].cluster, start.seen) {
@@ -246,17 +245,17 @@ func (b *Builder) beginAgain(pods []*pod, x timeline.Cell, value float64) timeli
 	return x
 }
 
-// afterOutage reports whether t is at most a lookback after a time, longer than that, for which nothing was seen of a cluster.
+// afterOutage reports whether t is at most a lookback after an absence of a cluster that is longer than a lookback.
 func (b *Builder) afterOutage(cluster signals.Symbol, t int64) bool {
 	return slices.ContainsFunc(b.absentIn(cluster).containers.Absent, func(gap timeline.Interval) bool {
 		return gap.From < t && t <= gap.To+timeline.Lookback && gap.To-gap.From > b.sampling.Lookback
 	})
 }
 
-// podStart is when a pod started, and since when it was seen to run, but for gaps that a window may look over.
+// podStart is when a pod started, and since when it was seen to run. Gaps that can be bridged do not count.
 type podStart struct{ at, seen int64 }
 
-// lastStart is the last start of one of the pods before t, and whether one is known.
+// lastStart returns the last start of any of the pods before t, and whether one is known.
 func (b *Builder) lastStart(pods []*pod, t int64) (start podStart, known bool) {
 	for _, p := range pods {
 		if len(p.shifts) == 0 {
@@ -269,7 +268,7 @@ func (b *Builder) lastStart(pods []*pod, t int64) (start podStart, known bool) {
 	return start, known
 }
 
-// seenSince is since when a pod was seen to run at t, or first afterwards, but for gaps that a window may look over.
+// seenSince is since when a pod that runs at t was seen to run, or when it was first seen after t. Gaps that can be bridged do not count.
 func (p *pod) seenSince(t int64) int64 {
 	from := p.shifts[0].from
 	for i := 1; i < len(p.shifts) && p.shifts[i].from < t; i++ {
@@ -280,12 +279,13 @@ func (p *pod) seenSince(t int64) int64 {
 	return from
 }
 
-// startBefore is when a pod started before t: its first container, as was reported or, of an init container, seen just before t, unless
-// that has started again; else the pod, as was reported; else when it was first seen to run. It does not depend on when the window begins.
+// startBefore is when a pod started before t. It is the first start of a container, as reported or, for an init container, as seen just
+// before t, unless a container has restarted. Else it is the reported start of the pod, else when the pod was first seen to run. It does
+// not depend on when the window begins.
 func (b *Builder) startBefore(p *pod, t int64) (at int64, known bool) {
 	at, again, begins := math.MaxInt64, p.restarted, true
 	for _, c := range p.containers {
-		for i, x := range c.toldAround(t) {
+		for i, x := range c.reportedStarts(t) {
 			v := int64(x.V * 1000)
 			if i == 0 {
 				at = min(at, v)
@@ -311,15 +311,15 @@ func (b *Builder) startBefore(p *pod, t int64) (at int64, known bool) {
 	return at, at < t
 }
 
-// moveCell adds bytes to the running time of pods that they were moved in, as fast at any time; what was moved while none of their
-// containers was seen belongs to the nearest time that one was, if that is close.
+// moveCell spreads the bytes of a cell evenly over its time, and adds them to the pods that ran then. Bytes moved while none of their
+// containers was seen belong to the nearest time at which one was, if that is close.
 func (b *Builder) moveCell(pods []*pod, kind trafficKind, t *itemRates, x timeline.Cell) {
 	from, to := max(x.From, b.sampling.Start), min(x.To, b.sampling.End)
 	if from >= to || x.Amount <= 0 {
 		return
 	}
 	near := []*shift{nil}
-	if near[0] = pods[0].shiftOver(from, to); len(pods) > 1 || near[0] == nil { // mostly there is one
+	if near[0] = pods[0].shiftOver(from, to); len(pods) > 1 || near[0] == nil { // mostly there is one shift
 		near = nearestShifts(pods, from, to)
 	}
 	t.each(from, to, func(from, to int64, price float64) {
@@ -330,7 +330,7 @@ func (b *Builder) moveCell(pods []*pod, kind trafficKind, t *itemRates, x timeli
 	})
 }
 
-// shiftOver is the shift that (from, to] lies in, nil if none does alone. It looks near the one found last.
+// shiftOver is the shift that holds all of (from, to], nil if there is none. It first tries the shift that it found last.
 func (p *pod) shiftOver(from, to int64) *shift {
 	at := int(p.lastShift)
 	if at >= len(p.shifts) || p.shifts[at].to <= from || p.shifts[at].from > from {
@@ -346,7 +346,7 @@ func (p *pod) shiftOver(from, to int64) *shift {
 	return nil
 }
 
-// nearestShifts are the shifts of pods that are nearest to some time in (from, to], ascending.
+// nearestShifts are the shifts of pods that are nearest to any time in (from, to], ascending.
 func nearestShifts(pods []*pod, from, to int64) (near []*shift) {
 	for _, p := range pods {
 		i := sort.Search(len(p.shifts), func(i int) bool { return p.shifts[i].to > from })
@@ -358,10 +358,11 @@ func nearestShifts(pods []*pod, from, to int64) (near []*shift) {
 	return near
 }
 
-// closeBy is how close running time must be for what was moved beside it to be charged to it: every window then sees the nearest.
+// closeBy is how close running time must be to take bytes that were moved outside of it. It is short enough that every window sees the same
+// nearest running time.
 func (b *Builder) closeBy() int64 { return max(0, b.margin()/2-b.sampling.Interval) }
 
-// spread adds m to the shifts that are nearest at each time in (from, to], the later one of two, if they are within reach.
+// spread adds m, evenly over (from, to], to the shift that is nearest at each time, if that is within reach. Of two it takes the later.
 func spread(near []*shift, from, to, reach int64, m *moved) {
 	at, ended := from, int64(timeline.Unborn)
 	for i, x := range near {
@@ -378,7 +379,7 @@ func spread(near []*shift, from, to, reach int64, m *moved) {
 	}
 }
 
-// trafficColumns are where what a pod moved goes.
+// trafficColumns has the columns for the bytes and the cost of each kind of traffic.
 var trafficColumns = [numTraffic]struct{ bytes, cost allocation.Column }{
 	transmitted:    {allocation.NetworkTransferBytes, allocation.NumColumns},
 	received:       {allocation.NetworkReceiveBytes, allocation.NumColumns},
@@ -390,7 +391,7 @@ var trafficColumns = [numTraffic]struct{ bytes, cost allocation.Column }{
 // chargeTraffic divides what each pod moved among its containers, and makes the network assets.
 func (b *Builder) chargeTraffic(pods []*pod) {
 	for _, p := range each(b, slices.All(pods)) {
-		b.holdTraffic(p) // which may be another pod's of the name: of all, before any is charged
+		b.holdTraffic(p) // for all pods before any is charged: it may add to another pod of the name
 	}
 	for _, p := range each(b, slices.All(pods)) {
 		for i := range p.shifts {
@@ -416,7 +417,7 @@ func (b *Builder) chargeTraffic(pods []*pod) {
 	b.warnDefaultEgress()
 }
 
-// priceNetworks says by what prices the traffic of clusters is charged.
+// priceNetworks fills in the prices by which the traffic of clusters is charged.
 func (b *Builder) priceNetworks(s *allocation.Set) {
 	for i := range s.Networks {
 		n := &s.Networks[i]
@@ -429,7 +430,7 @@ func (b *Builder) priceNetworks(s *allocation.Set) {
 	}
 }
 
-// warnDefaultEgress names the clusters some of whose traffic costs what nobody gave as its price.
+// warnDefaultEgress names the clusters with traffic that has only a default price.
 func (b *Builder) warnDefaultEgress() {
 	var unpriced []string
 	for _, s := range each(b, slices.All(b.sets[b.first:b.last])) {
@@ -448,8 +449,8 @@ func (b *Builder) warnDefaultEgress() {
 	b.count(notices.UnpricedTraffic, unpriced, b.inDollars())
 }
 
-// networks are an asset for what the traffic of each cluster costs. One that moved bytes has an asset though nothing says what they
-// cost, for a bill may.
+// networks returns an asset for the traffic of each cluster. A cluster with bytes but no cost has one, too, because a bill may give it a
+// cost.
 func (b *Builder) networks(rows *allocation.Rows) []allocation.Network {
 	of := map[allocation.ID]*allocation.Network{}
 	sent, received := rows.Column(allocation.NetworkTransferBytes), rows.Column(allocation.NetworkReceiveBytes)

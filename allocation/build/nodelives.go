@@ -11,20 +11,19 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// lifespan is the time (from, until] in which what is told under a node's name is of one node, which was not there before earliest.
-// The zero value is all time.
+// lifespan is the time (from, until] in which a node's name means one node, which did not exist before earliest. The zero value is all
+// time.
 type lifespan struct{ from, until, earliest int64 }
 
-// nodeIdentity is what is told of which node has a name: a provider id or a creation time in Unix seconds, from an instant to the last
-// time that it was seen.
+// nodeIdentity identifies the node with a name over an interval: by a provider id, or by a creation time in Unix seconds.
 type nodeIdentity struct {
 	timeline.Interval
 	providerID signals.Symbol
 	created    float64
 }
 
-// splitNodes makes a node of each provider id and creation time that were told one after the other under one name: a node that is
-// made again is another node.
+// splitNodes splits the nodes of one name by provider ids and creation times that follow each other: a node that is created again is
+// another node.
 func (b *Builder) splitNodes() {
 	for key, nodes := range each(b, maps.All(b.nodes.byName)) {
 		if spans := nodes[0].lifespans(); len(spans) > 1 {
@@ -33,8 +32,8 @@ func (b *Builder) splitNodes() {
 	}
 }
 
-// lifespans are those of the nodes of a name. A provider id that is seen long after another one came is of two nodes that have
-// one name at the same time, which cannot be told apart.
+// lifespans are the lifespans of the nodes of a name. Two provider ids that are seen at the same time for long belong to two nodes with
+// the same name, which cannot be distinguished.
 func (n *node) lifespans() []lifespan {
 	spans := []lifespan{{timeline.Unborn, timeline.Forever, timeline.Unborn}}
 	was := nodeIdentity{providerID: none}
@@ -59,7 +58,7 @@ func (n *node) lifespans() []lifespan {
 	return spans
 }
 
-// identities are all that are told, in the order of time.
+// identities are all identities that series report, in the order of time.
 func (n *node) identities() []nodeIdentity {
 	var out []nodeIdentity
 	for _, x := range n.reported.providerID {
@@ -74,7 +73,7 @@ func (n *node) identities() []nodeIdentity {
 	return out
 }
 
-// split is the nodes that n is, each with what is reported within its lifespan.
+// split returns a node for each lifespan, with the reports of n within it.
 func (n *node) split(spans []lifespan) []*node {
 	nodes := make([]*node, len(spans))
 	for i, x := range spans {
@@ -83,7 +82,7 @@ func (n *node) split(spans []lifespan) []*node {
 	return nodes
 }
 
-// within is what is reported within a lifespan.
+// within returns the reports within a lifespan.
 func (r *nodeReports) within(x lifespan) nodeReports {
 	out := nodeReports{
 		seen: x.clip(r.seen), shown: x.clip(r.shown), created: x.steps(r.created), spot: x.steps(r.spot),
@@ -92,12 +91,12 @@ func (r *nodeReports) within(x lifespan) nodeReports {
 	}
 	for resource := range allocation.NumResources {
 		out.capacity[resource] = x.ranked(r.capacity[resource])
-		out.priced[resource] = toldPrices{others: x.steps(r.priced[resource].others), repeats: x.steps(r.priced[resource].repeats)}
+		out.priced[resource] = metricPrices{original: x.steps(r.priced[resource].original), repeated: x.steps(r.priced[resource].repeated)}
 	}
 	return out
 }
 
-// steps are the values of s that are told of the node: of what was told before and holds on, only what no other value follows soon.
+// steps are the values of s that belong to the node. A value from before its lifespan does not if another value follows within a lookback.
 func (x lifespan) steps(s timeline.Steps) timeline.Steps {
 	out := x.clip(s)
 	if i := slices.IndexFunc(s, func(step timeline.Step) bool { return step.To > x.from }); len(out) > 1 && s[i].From < x.from && out[1].From <= x.from+timeline.Lookback {
@@ -132,7 +131,7 @@ func (x lifespan) byName(m timeline.RankedBy[signals.Symbol]) timeline.RankedBy[
 	return out
 }
 
-// createdAt is when the node was created, in Unix milliseconds, 0 where that is not known.
+// createdAt is when the node was created, in Unix milliseconds, 0 if that is not known.
 func (n *node) createdAt() int64 {
 	if len(n.reported.created) == 0 {
 		return 0
@@ -140,10 +139,10 @@ func (n *node) createdAt() int64 {
 	return int64(n.reported.created[0].V * 1000)
 }
 
-// bornAt is from when on the node can have run anything.
+// bornAt is the earliest time at which the node can have run anything.
 func (n *node) bornAt() int64 { return cmp.Or(n.createdAt(), n.earliest) }
 
-// endLives lets nodes end before the next one of their name begins.
+// endLives ends the life of each node where that of the next node with its name begins.
 func (b *Builder) endLives() {
 	for _, nodes := range each(b, maps.All(b.nodes.byName)) {
 		for i := 1; i < len(nodes); i++ {
@@ -158,8 +157,8 @@ func (b *Builder) endLives() {
 	}
 }
 
-// nodeRunning is the node that a container ran on: of those of its pod's node's name, the last that was there when the pod started,
-// else when the container did, or that it ran on long after: what is told of one node may be seen until the next one is.
+// nodeRunning is the node that a container ran on. Of the nodes with the name of its pod's node, it is the last that existed when the pod
+// (else the container) started, or that was seen for more than a lookback while the container ran.
 func (b *Builder) nodeRunning(c *container, runs *timeline.Runs) *node {
 	nodes := b.nodes.byName[nodeKey{c.cluster, c.pod.node.Value}]
 	if len(nodes) == 0 {

@@ -36,12 +36,12 @@ var replacedNodes = []replacedNode{
 
 func (x *replacedNode) series() []given {
 	var list []given
-	for i, told := range [][2]int{{-5, 52}, {53, 121}} {
+	for i, reported := range [][2]int{{-5, 52}, {53, 121}} {
 		if x.held {
-			told[1-i] = 54
+			reported[1-i] = 54
 		}
 		add := func(signal signals.Signal, key string, v float64) {
-			list = append(list, given{signal: signal, key: key, points: minutes(v, told[0], told[1])})
+			list = append(list, given{signal: signal, key: key, points: minutes(v, reported[0], reported[1])})
 		}
 		add(signals.NodeInfo, "c|m|"+x.providerID[i], 1)
 		if x.created[i] != 0 {

@@ -24,31 +24,31 @@ type node struct {
 	after int64 // when the node before it under its name ended; 0 for none
 
 	labelMap    map[string]string // the last reported labels
-	spotByLabel bool              // labelMap says that it can be taken away
+	spotByLabel bool              // labelMap says that it is a spot node
 	life        timeline.Intervals
 	bridged     timeline.Intervals                      // parts of life in which it was not seen
 	amount      [allocation.NumResources]timeline.Steps // capacity, alternatives resolved
-	price       [allocation.NumResources]timeline.Steps // per price unit and hour, alternatives resolved; rate where it is empty
-	rates       rateSteps                               // where there is no price of its own
-	load        [allocation.NumResources]*load          // nil where the node has nothing of the resource
-	allocatable [allocation.NumResources]timeline.Steps // of amount, where both are known
+	price       [allocation.NumResources]timeline.Steps // by metrics, per price unit and hour, alternatives resolved
+	rates       rateSteps                               // for times without a price by a metric
+	load        [allocation.NumResources]*load          // nil if the node has nothing of the resource
+	allocatable [allocation.NumResources]timeline.Steps // the part of amount for pods, if both are known
 	machine     *machine                                // nil without an exporter of its own
 	disksUsed   map[signals.Symbol]*filled              // how full reported disks are while the node lives
 	outside     perSet[resourceCosts]                   // cost allocated outside of life
 	over        perSet[resourceCosts]                   // cost taken off because the node was overcommitted
 }
 
-// nodeReports are what series say of a node.
+// nodeReports has what series report about a node.
 type nodeReports struct {
 	seen        timeline.Steps // kube_node_info
-	shown       timeline.Steps // that or its capacity, each sample until the next scrape
+	shown       timeline.Steps // kube_node_info or its capacity, each sample until the next scrape
 	providerID  timeline.Dated[signals.Symbol]
 	priceLabels timeline.Dated[nodePriceLabels]
 	labels      timeline.Dated[allocation.ID] // maps of the builder's Dict
 	created     timeline.Steps
 	spot        timeline.Steps
 	capacity    [allocation.NumResources]timeline.Ranked
-	priced      [allocation.NumResources]toldPrices
+	priced      [allocation.NumResources]metricPrices
 	devices     timeline.RankedBy[signals.Symbol] // capacity by the resource names of devices
 	disks       timeline.RankedBy[signals.Symbol] // size of the file systems on the node's own disk, by device
 }
@@ -56,7 +56,7 @@ type nodeReports struct {
 // resourceCosts are costs by resource.
 type resourceCosts [allocation.NumResources]float64
 
-// nodePriceLabels are what OpenCost's price metrics know of a node.
+// nodePriceLabels are the labels of a node in OpenCost's price metrics.
 type nodePriceLabels struct{ instanceType, region, arch, providerID string }
 
 func (b *Builder) nodeOf(s *seen) *node {
@@ -111,15 +111,15 @@ func (b *Builder) addNodeSpot(s *seen) error {
 	return nil
 }
 
-// pricedThing is a resource of the node as what metrics price.
+// pricedThing is a resource of the node as a thing that metrics price.
 func (n *node) pricedThing(r allocation.Resource) pricedThing {
 	return pricedThing{cluster: n.cluster, of: strings.ToUpper(r.String()), things: notices.NodesPriced, name: n.name.Value()}
 }
 
-// capacityByAllocatable is the rank of a capacity that is what of it pods may have.
+// capacityByAllocatable is the rank of the capacity signal that is what pods may use.
 const capacityByAllocatable = 2
 
-// label is the first of the names that the node has a label of.
+// label is the value of the first of the names that the node has as a label.
 func (n *node) label(names []labelnames.Name) string {
 	return labelnames.First(n.labelMap, names)
 }
@@ -135,8 +135,8 @@ var (
 	gpuProductLabels   = labelnames.Aliases("nvidia.com/gpu.product")
 )
 
-// spotLabel is a label of nodes that can be taken away, its value there, whatever its case, and whose nodes have it; ""
-// where several providers' may.
+// spotLabel is a label that marks spot nodes, its value in any case, and the provider whose nodes have it; "" for any
+// provider.
 type spotLabel struct {
 	name            labelnames.Name
 	value, provider string
@@ -150,7 +150,7 @@ var spotLabels = []spotLabel{
 	{labelnames.NewName("kubernetes.azure.com/scalesetpriority"), "spot", "azure"},
 }
 
-// isSpot says whether the node can be taken away at t: its metric, else the labels of the providers.
+// isSpot reports whether the node is a spot node at t: by its metric, else by the labels of providers.
 func (n *node) isSpot(t int64) bool {
 	if v, known := n.reported.spot.At(t); known {
 		return v != 0
@@ -158,7 +158,7 @@ func (n *node) isSpot(t int64) bool {
 	return n.spotByLabel
 }
 
-// labeledSpot reports whether labels of a node say that it can be taken away.
+// labeledSpot reports whether labels of a node say that it is a spot node.
 func labeledSpot(labels map[string]string) bool {
 	return slices.ContainsFunc(spotLabels, func(spot spotLabel) bool {
 		value, _ := labelnames.Find(&spot.name, labels)
@@ -166,7 +166,7 @@ func labeledSpot(labels map[string]string) bool {
 	})
 }
 
-// asset is what is known of the node at t, without amounts.
+// asset returns the node's asset with its properties at t, without amounts.
 func (n *node) asset(t int64) allocation.Node {
 	from := n.reported.priceLabels.At(timeline.Forever)
 	asset := allocation.Node{
@@ -211,7 +211,7 @@ func provider(providerID string) string {
 	return name
 }
 
-// resolveNodes finds when each node lived, what it had and what that cost.
+// resolveNodes finds when each node lived, its capacity and its prices.
 func (b *Builder) resolveNodes() {
 	sights := b.nodeSights()
 	for i, n := range each(b, slices.All(b.sortedNodes())) {
@@ -221,22 +221,22 @@ func (b *Builder) resolveNodes() {
 		n.labelMap = b.dict.TextMap(n.reported.labels.At(timeline.Forever))
 		n.spotByLabel = labeledSpot(n.labelMap)
 		for r := range allocation.NumResources {
-			n.amount[r], n.price[r] = n.reported.capacity[r].Best(), b.reach(n.reported.priced[r].best())
+			n.amount[r], n.price[r] = n.reported.capacity[r].Best(), b.fillGaps(n.reported.priced[r].best())
 			if len(n.reported.capacity[r]) > capacityByAllocatable {
-				n.allocatable[r] = b.reach(n.reported.capacity[r][capacityByAllocatable])
+				n.allocatable[r] = b.fillGaps(n.reported.capacity[r][capacityByAllocatable])
 			}
 		}
 		if len(n.reported.devices) > 0 {
-			n.amount[allocation.GPU] = n.reported.devices.Sum(signals.Compare, func(name signals.Symbol) float64 { return deviceWorth(name.Value(), n) })
+			n.amount[allocation.GPU] = n.reported.devices.Sum(signals.Compare, func(name signals.Symbol) float64 { return deviceFraction(name.Value(), n) })
 		}
 		seen := n.reported.seen
 		if len(seen) == 0 {
 			seen = timeline.Ones(n.amount[allocation.CPU])
 		}
 		for r := range allocation.NumResources {
-			n.amount[r] = b.reach(n.amount[r])
+			n.amount[r] = b.fillGaps(n.amount[r])
 		}
-		n.reported.spot = b.reach(n.reported.spot)
+		n.reported.spot = b.fillGaps(n.reported.spot)
 		seen = timeline.Overlay(seen, n.steps(sights[n.nodeKey]))
 		runs := b.sampling.Runs(&timeline.Presence{Seen: b.sampling.SightsOf(seen), Started: n.reported.created}, &b.absentIn(n.cluster).nodes)
 		n.life, n.bridged = runs.Intervals().Clip(b.sampling.Start, b.sampling.End), runs.Bridged
@@ -245,9 +245,9 @@ func (b *Builder) resolveNodes() {
 	b.endLives()
 }
 
-// reach lets a node that is seen first shortly after a container on it started live from then on: it was there, unless it is
-// younger.
-func (n *node) reach(started int64) {
+// extendLife lets a node live from the start of a container on it, if it was first seen shortly after that: it existed then, unless it
+// was created later.
+func (n *node) extendLife(started int64) {
 	i, _ := slices.BinarySearchFunc(n.life, started, func(x timeline.Interval, at int64) int { return cmp.Compare(x.From, at+1) })
 	if i == len(n.life) || n.life[i].From-started > timeline.Lookback {
 		return
@@ -257,8 +257,8 @@ func (n *node) reach(started int64) {
 	}
 }
 
-// rateNode takes the sheet's prices for resources that no metric prices. The warning names only nodes that the sheet knows
-// nothing of, and that no prices are left out of, so that a default is never a silent one.
+// rateNode takes the sheet's prices for resources that no metric prices. It notes nodes with default prices, to warn about them,
+// except those whose own prices were left out: there is another warning about these.
 func (b *Builder) rateNode(n *node) {
 	a := n.asset(b.sampling.End)
 	n.rates = b.rateSteps(rates.NodeAttributes{
@@ -275,14 +275,14 @@ func (b *Builder) rateNode(n *node) {
 		unpriced = unpriced || byDefault && !n.price[r].Cover(b.asked(n.life)) && len(n.amount[r]) > 0 && !b.isBad(n.pricedThing(r))
 	}
 	if unpriced && len(b.asked(n.life)) > 0 {
-		b.prices.lacking = append(b.prices.lacking, b.placed(n.cluster, a.Name))
+		b.prices.defaulted = append(b.prices.defaulted, b.placed(n.cluster, a.Name))
 	}
 }
 
-// rateAt is the sheet's rates at t: prices change, and a node may become spot, or cease to be.
+// rateAt are the sheet's rates at t. They change with the sheet, and when a node becomes spot or ceases to be.
 func (n *node) rateAt(t int64) *rates.NodeRates { return n.rates.at(t, n.isSpot(t)) }
 
-// priceAt is the price of a resource at t per price unit and hour: what a metric says, else the sheet.
+// priceAt is the price of a resource at t per price unit and hour: by a metric, else by the sheet.
 func (n *node) priceAt(r allocation.Resource, t int64) float64 {
 	if price, known := n.price[r].At(t); known {
 		return price
@@ -290,8 +290,8 @@ func (n *node) priceAt(r allocation.Resource, t int64) float64 {
 	return n.rateAt(t).Price[r]
 }
 
-// discountAt is what the sheet takes off the list prices of CPU and RAM at t, which is of no account where a metric prices
-// either: the asset has one discount for both.
+// discountAt is the sheet's discount on CPU and RAM at t. It is 0 if a metric prices either of them, for the asset has one discount
+// for both.
 func (n *node) discountAt(t int64) float64 {
 	for _, r := range [...]allocation.Resource{allocation.CPU, allocation.RAM} {
 		if _, known := n.price[r].At(t); known {
@@ -315,7 +315,7 @@ func (n *node) priceSource(r allocation.Resource, t int64) string {
 	return cmp.Or(rates.Sources[r], rates.Source)
 }
 
-// sortedNodes are the nodes by cluster and name, those of one name in the order of time.
+// sortedNodes are the nodes sorted by cluster and name, and then by time.
 func (b *Builder) sortedNodes() []*node {
 	nodes := make([]*node, 0, len(b.nodes.byName))
 	for n := range b.everyNode() {

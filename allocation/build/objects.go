@@ -10,63 +10,63 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// owner is a kind, lower case, and a name; a zero owner is none.
+// owner is a kind, in lower case, and a name. The zero value is no owner.
 type owner struct{ kind, name signals.Symbol }
 
 // pod is one pod by UID.
 type pod struct {
 	podKey
-	node        timeline.Latest[signals.Symbol]
-	address     timeline.Latest[signals.Symbol]
-	createdBy   timeline.Latest[owner]
-	owner       timeline.Latest[owner]
-	started     timeline.Latest[float64] // Unix seconds
-	labels      timeline.Dated[allocation.ID]
-	annotations timeline.Dated[allocation.ID]
-	containers  []*container
-	untold      []*container     // of which nothing tells whether they ran
-	mounts      []signals.Symbol // claims of its namespace
-	behind      []membership     // nil until it is resolved
-	labelsOf    [3]allocation.ID // of its node, of its namespace, and its own
-	allLabels   allocation.ID    // of all three, once labeled
-	labeled     bool
-	controlled  bool // owner is the managing controller
-	restarted   bool // a container of it ran before the first start that is known of
+	node          timeline.Latest[signals.Symbol]
+	address       timeline.Latest[signals.Symbol]
+	createdBy     timeline.Latest[owner]
+	owner         timeline.Latest[owner]
+	started       timeline.Latest[float64] // Unix seconds
+	labels        timeline.Dated[allocation.ID]
+	annotations   timeline.Dated[allocation.ID]
+	containers    []*container
+	withoutSignal []*container     // containers without a running signal
+	mounts        []signals.Symbol // claims of its namespace
+	behind        []membership     // nil until it is resolved
+	labelsOf      [3]allocation.ID // labels of its node, of its namespace, and its own
+	allLabels     allocation.ID    // all three joined, once labeled
+	labeled       bool
+	controlled    bool // owner is the managing controller
+	restarted     bool // one of its containers ran before its first known start
 
 	shifts    []shift
 	shiftRows []int32
 	shiftsOf  int32 // how many segments shifts were made of
-	lastShift int32 // that bytes were found to be moved in
+	lastShift int32 // the shift found last by shiftOver
 	flows     []flow
 	ended     []flowEnd
-	usageFrom int64 // time of the oldest usage asked for of it, where that is more than of others; else 0
+	usageFrom int64 // time of its oldest usage that is read, if that is earlier than of other pods; else 0
 
-	*podSigns
+	*podSignals
 }
 
 // podSigns are what is gathered of when and where a pod ran, until that is resolved.
-type podSigns struct {
-	hint       signals.Symbol // the node by the kubelet that saw it; none where that is not known
+type podSignals struct {
+	hint       signals.Symbol // the node, by the address of the kubelet that saw it; none if that is not known
 	placements []placement    // of a pod without a UID
 	seen       timeline.Steps
 	active     timeline.Steps // not 0 while the pod's phase is Running
 	scheduled  timeline.Latest[float64]
 	pending    timeline.Steps // not 0 while the pod's phase is Pending
-	born       timeline.Steps // when it started, as was reported at each time, in Unix seconds
-	completed  timeline.Steps // the last end of those of its containers that are terminated then
-	deleted    timeline.Steps // when its grace period is over
+	born       timeline.Steps // when it started, as reported at each time, in Unix seconds
+	completed  timeline.Steps // the last end of the containers that were terminated at each time
+	deleted    timeline.Steps // when its grace period ends
 	final      timeline.Steps // not 0 while the pod's phase is Succeeded or Failed
 }
 
-func newPod(key podKey) *pod { return &pod{podKey: key, podSigns: &podSigns{hint: none}} }
+func newPod(key podKey) *pod { return &pod{podKey: key, podSignals: &podSignals{hint: none}} }
 
 // container is one container of one pod, restarts in place included.
 type container struct {
 	containerKey
 	pod   *pod
-	node  *node // nil where it is not known; set once resolved
+	node  *node // nil if it is not known; set once resolved
 	init  bool
-	alone bool // nothing but its usage is known
+	alone bool // only its usage is known
 	// restarted says that it started more than once within the window; set once resolved.
 	restarted bool
 	// unmeasured is the usage of a container that restarted, until measureRestarted.
@@ -74,29 +74,29 @@ type container struct {
 	started    timeline.Steps
 	devices    *devices      // nil without
 	gpu        allocation.ID // GPUDevices of its rows, once resolved
-	*containerSigns
+	*containerSignals
 
 	runs      timeline.Intervals
 	segments  []segment
 	covered   [allocation.NumResources]timeline.Coverage
 	deviceUse []timeline.Cell                             // of all its devices
-	again     *[allocation.NumResources]timeline.Coverage // covered once more, while overcommitment is taken off
+	again     *[allocation.NumResources]timeline.Coverage // covered of the phase correcting
 	rows      []rowRef                                    // of the sets it runs in
 }
 
 // containerSigns are what is gathered of a container until its segments are made of it.
-type containerSigns struct {
+type containerSignals struct {
 	running timeline.Ranked
-	created timeline.Steps // by cAdvisor: stands in for started where that of container and pod is not known
-	ended   timeline.Steps // when it ended last, as was reported at each time, in Unix seconds
-	// restarts is how often it was restarted, as was reported at each time.
+	created timeline.Steps // by cAdvisor: replaces started if that is not known of the container and its pod
+	ended   timeline.Steps // when it last ended, as reported at each time, in Unix seconds
+	// restarts is how often it was restarted, as reported at each time.
 	restarts timeline.Steps
 	request  [allocation.NumResources]timeline.Ranked
 	limit    [allocation.NumResources]timeline.Ranked
 }
 
 func newContainer(key containerKey, p *pod) *container {
-	return &container{containerKey: key, pod: p, containerSigns: &containerSigns{}}
+	return &container{containerKey: key, pod: p, containerSignals: &containerSignals{}}
 }
 
 // rowRef is a row of a set.
@@ -105,7 +105,7 @@ type rowRef struct{ set, row int32 }
 // namespace holds maps of the builder's Dict.
 type namespace struct{ labels, annotations timeline.Dated[allocation.ID] }
 
-// at are a namespace's labels and annotations at t; a nil one has none.
+// at returns a namespace's labels and annotations at t. A nil namespace has none.
 func (n *namespace) at(t int64) (labels, annotations allocation.ID) {
 	if n == nil {
 		return 0, 0
@@ -117,7 +117,7 @@ func (n *namespace) at(t int64) (labels, annotations allocation.ID) {
 // Running.
 const runningByInfo = 2
 
-// container returns the container that s speaks of, making it and its pod where they are new.
+// container returns the container that s is about. It makes the container and its pod if they are new.
 func (b *Builder) container(s *seen) *container {
 	key := containerKey{s.pod(), s.key[4]}
 	p := b.podOf(key.podKey)
@@ -130,7 +130,7 @@ func (b *Builder) container(s *seen) *container {
 	return c
 }
 
-// container is the one of a name, nil where there is none: pods have few. A nil pod has none.
+// container returns the container of a name, nil if there is none. A nil pod has none.
 func (p *pod) container(name signals.Symbol) *container {
 	if p == nil {
 		return nil
@@ -143,7 +143,7 @@ func (p *pod) container(name signals.Symbol) *container {
 	return nil
 }
 
-// every yields all containers, in no order.
+// every yields all containers, in no particular order.
 func (b *Builder) every() iter.Seq[*container] {
 	return func(yield func(*container) bool) {
 		for _, p := range each(b, maps.All(b.pods.byKey)) {
@@ -192,7 +192,7 @@ func (b *Builder) addPod(s *seen) error {
 	return nil
 }
 
-// makeOwner is the owner of that kind and name; none where there is none, or a node (static pods).
+// makeOwner returns the owner of that kind and name. A node, which owns static pods, is no owner.
 func makeOwner(kind, name signals.Symbol) owner {
 	switch k := strings.ToLower(kind.Value()); k {
 	case "", "<none>", "node":
@@ -240,7 +240,7 @@ func (b *Builder) addPodOwner(s *seen) error {
 	return nil
 }
 
-// tailMap is the names and values of the key's tail.
+// tailMap returns the tail of the key as a map.
 func (s *seen) tailMap() map[string]string {
 	m := make(map[string]string, len(s.tail)/2)
 	for i := 0; i+1 < len(s.tail); i += 2 {

@@ -8,23 +8,23 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// overcommitSlack is how far beyond capacity a sum may be by rounding alone.
+// overcommitSlack is how far a sum may exceed capacity by rounding.
 const overcommitSlack = 1e-9
 
-// load is what a node's containers used of one resource above their requests, cell by cell of the node's life, in amount ×
-// seconds. After Builder.findOvercommit it holds the factors by which requests and bursts are charged instead, and nothing
-// where all are 1.
+// load is what a node's containers used of one resource above their requests, for each cell of the node's life, in amount ×
+// seconds. Builder.findOvercommit replaces this by the factors by which requests and bursts are charged, or by nil if all
+// are 1.
 type load struct {
 	origin, width    int64
 	requests, bursts []float64
-	scaled           timeline.Intervals // where factors are not 1
+	scaled           timeline.Intervals // cells with factors below 1
 }
 
-// newLoad covers a life, which is not empty. Cells lie where they do in a load of the whole window.
+// newLoad covers a life, which is not empty. Its cells lie where they do in a load of the whole window.
 func newLoad(s timeline.Sampling, life timeline.Intervals) *load {
 	width := max(s.Cell(), 1)
 	end := s.End
-	if s.Exact() { // wherever the window lies, it has the same cells
+	if s.Exact() { // cells do not depend on where the window ends
 		end = (end + width - 1) / width * width
 	}
 	from, to := lifeBounds(life)
@@ -32,18 +32,16 @@ func newLoad(s timeline.Sampling, life timeline.Intervals) *load {
 	return &load{origin: end - before*width, width: width, bursts: make([]float64, before-after)}
 }
 
-// loadBytes is what a load takes for each of its cells: bursts, requests, and the capacity they are compared with.
+// loadBytes is the memory for a cell of a load: bursts, requests, and the capacity to compare with.
 const loadBytes = 3 * 8
 
-// layLoads makes the loads of all nodes.
 func (b *Builder) layLoads() {
 	for _, n := range each(b, slices.All(b.sortedNodes())) {
 		b.layLoad(n)
 	}
 }
 
-// layLoad makes the loads of a node, once there is memory for them and for its assets. A life that has become longer gets longer
-// ones.
+// layLoad makes the loads of a node if there is memory for them. If the node's life has become longer, it makes longer ones.
 func (b *Builder) layLoad(n *node) {
 	if len(n.life) == 0 {
 		return
@@ -65,7 +63,7 @@ func (b *Builder) layLoad(n *node) {
 	}
 }
 
-// each calls f with every cell that (from, to] touches and the share of that stretch lying in it.
+// each calls f with every cell that (from, to] touches, and the share of (from, to] that lies in it.
 func (l *load) each(from, to int64, f func(cell int, share float64)) {
 	whole := float64(to - from)
 	for i := (from - l.origin) / l.width; from < to; i++ {
@@ -85,7 +83,7 @@ func (l *load) burst(from, to int64, amount float64) {
 	l.each(from, to, func(cell int, share float64) { l.bursts[cell] += amount * share })
 }
 
-// addRequests adds the requests of a container's running time to those of its node, cell by cell.
+// addRequests adds the requests of a container, while it ran on the node, to those of each cell.
 func (l *load) addRequests(c *container, r allocation.Resource, requests []float64) {
 	for i := range c.segments {
 		seg := &c.segments[i]
@@ -95,8 +93,8 @@ func (l *load) addRequests(c *container, r allocation.Resource, requests []float
 	}
 }
 
-// findOvercommit turns loads into factors: where the allocations on a node exceed its capacity in a cell, what is used
-// above requests is scaled down first, then everything (SEMANTICS §5). It returns whose usage of when that takes.
+// findOvercommit turns loads into factors. If the allocations on a node exceed its capacity in a cell, usage above requests is
+// scaled down first, then everything (SEMANTICS §5). It returns which usage must be added again to do so.
 func (b *Builder) findOvercommit() []Excess {
 	var cells timeline.Intervals
 	nodes := b.sortedNodes()
@@ -121,7 +119,7 @@ func (b *Builder) findOvercommit() []Excess {
 	return out
 }
 
-// scale finds the factors of a load, given what the node has in each cell and its containers.
+// scale finds the factors of a load, given the node's capacity in each cell and its containers.
 func (l *load) scale(capacity []float64, containers []*container, r allocation.Resource) {
 	l.requests = make([]float64, len(l.bursts))
 	for _, c := range containers {
@@ -146,8 +144,8 @@ func (l *load) scale(capacity []float64, containers []*container, r allocation.R
 	}
 }
 
-// Excess is a stretch of time in which nodes were allocated more than they have: the usage of which resources, and of which
-// pods by name, ascending, makes that up.
+// Excess is a stretch of time in which nodes were allocated beyond their capacity, with the resources and the names of the pods,
+// ascending, whose usage makes that up.
 type Excess struct {
 	Span
 	Resources [allocation.NumResources]bool
@@ -174,7 +172,7 @@ func (b *Builder) excess(span Span) Excess {
 	return x
 }
 
-// What is read again is read in few pieces: chunks span about two hours, and each piece asks for all usage series.
+// Usage is read again in few spans: each span asks for all usage series, and chunks hold about two hours.
 const (
 	gatherWithin int64 = 2 * 60 * 60 * 1000
 	mostSpans          = 8
@@ -199,7 +197,7 @@ func gather(cells timeline.Intervals) []Span {
 	}
 }
 
-// capacityCells is what the node had of a resource in each cell of its load, in amount × seconds.
+// capacityCells is the node's capacity of a resource in each cell of its load, in amount × seconds.
 func (n *node) capacityCells(r allocation.Resource, l *load) []float64 {
 	out := make([]float64, len(l.bursts))
 	n.eachStretch(r, l.origin, l.origin+int64(len(out))*l.width, nil, func(from, to int64, amount, _ float64) {
@@ -209,7 +207,7 @@ func (n *node) capacityCells(r allocation.Resource, l *load) []float64 {
 	return out
 }
 
-// correct takes off a row's cost what its container was allocated beyond its node's capacity.
+// correct subtracts from a row's cost what its container was allocated beyond its node's capacity.
 func (b *Builder) correct(n *node, seg *segment, r allocation.Resource, charges []charge, sign float64) {
 	if n == nil || !seg.inside[r] || n.load[r] == nil || len(n.load[r].scaled) == 0 {
 		return
@@ -227,13 +225,13 @@ func (b *Builder) correct(n *node, seg *segment, r allocation.Resource, charges 
 	n.over.at(int(seg.ref.set))[r] += cost
 }
 
-// isFirst reports whether the first sample that was read of a counter of a pod is its first one. The counter began at some time.
+// isFirst reports whether the first sample that was read of a pod's counter, which began at began, is its first sample at all.
 func (b *Builder) isFirst(p *pod, s *seen, began int64) bool {
 	from := b.usageFrom(p)
 	return began >= from || s.p.First() > from+b.sampling.Lookback
 }
 
-// usageFrom is the time of the oldest usage of a pod that was asked for in this phase.
+// usageFrom is the time of the oldest usage of a pod that is read in this phase.
 func (b *Builder) usageFrom(p *pod) int64 {
 	switch {
 	case b.phase == correcting:

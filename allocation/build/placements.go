@@ -9,7 +9,7 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// placement is a node that a pod without a UID was on, the address it had there, and when it was seen.
+// placement is a node that a pod without a UID was on, the pod's address there, and when it was seen.
 type placement struct {
 	node, address signals.Symbol
 	seen          timeline.Steps
@@ -19,11 +19,11 @@ type placement struct {
 type nodeInterval struct {
 	timeline.Interval
 	*placement
-	left int64 // when it was last seen on the node before
+	left int64 // when it was last seen on the previous node
 }
 
-// addPlacement notes where a pod without a UID was seen. Those of one name are one pod until Resolve, which splits them by node:
-// one that is made again on another node is another pod.
+// addPlacement notes where a pod without a UID was seen. All pods of one name are one pod until Resolve, which splits it by node: a pod
+// that is created again on another node is another pod.
 func (p *pod) addPlacement(node, address signals.Symbol, seen timeline.Steps) {
 	if p.uid != none || node == none {
 		return
@@ -38,7 +38,7 @@ func (p *pod) addPlacement(node, address signals.Symbol, seen timeline.Steps) {
 	p.placements = append(p.placements, placement{node, address, slices.Clone(seen)})
 }
 
-// nodeIntervals are the pod's nodes in the order of time. Where it was seen on two at once, it is where it came to last.
+// nodeIntervals are the pod's nodes in the order of time. If it was seen on two nodes at once, it is on the one it came to last.
 func (p *pod) nodeIntervals() []nodeInterval {
 	var seen []nodeInterval
 	for i := range p.placements {
@@ -67,8 +67,8 @@ func (p *pod) nodeIntervals() []nodeInterval {
 	return out
 }
 
-// splitPlacements makes a pod of each interval that a pod without a UID spent on one node. The pods of a name are then
-// sorted: nothing may depend on the order in which a source gave them.
+// splitPlacements makes a pod of each interval that a pod without a UID spent on one node. It then sorts the pods of a name, so
+// that nothing depends on the order in which a source returns them.
 func (b *Builder) splitPlacements() {
 	for name, pods := range each(b, maps.All(b.pods.byName)) {
 		var out []*pod
@@ -82,7 +82,7 @@ func (b *Builder) splitPlacements() {
 	}
 }
 
-// split is the pods that p is by its nodes, p itself where it was on one.
+// split returns a pod for each node that p was on, or p itself if there was one.
 func (b *Builder) split(p *pod) []*pod {
 	intervals := p.nodeIntervals()
 	if len(intervals) < 2 {
@@ -94,12 +94,12 @@ func (b *Builder) split(p *pod) []*pod {
 		b.pods.byKey[part.podKey] = part
 		out = append(out, part)
 		mask := timeline.Steps{{From: x.From, To: x.To, V: 1}}
-		if b.sampling.Exact() && x.To != timeline.Forever { // it was seen here last a scrape before it was seen elsewhere
+		if b.sampling.Exact() && x.To != timeline.Forever { // it was last seen here one scrape before it was seen elsewhere
 			mask[0].To = max(x.From+1, b.sampling.LastSight(x.To+1))
 		}
 		for _, from := range p.containers {
 			c := newContainer(containerKey{part.podKey, from.container}, part)
-			c.inherit(from, mask, true)
+			c.addSignals(from, mask, true)
 			part.containers = append(part.containers, c)
 		}
 	}
@@ -107,10 +107,10 @@ func (b *Builder) split(p *pod) []*pod {
 	return out
 }
 
-// during is the n-th pod that p is by its nodes: what is known of p, as far as it is of that interval.
+// during returns p as the n-th pod of its name, with the part of p's signals within an interval.
 func (p *pod) during(x nodeInterval, n int) *pod {
-	part, signs := *p, *p.podSigns
-	part.podSigns = &signs
+	part, signs := *p, *p.podSignals
+	part.podSignals = &signs
 	part.nth, part.placements, part.containers = n, nil, nil
 	part.node, part.address = timeline.Latest[signals.Symbol]{}, timeline.Latest[signals.Symbol]{}
 	part.node.Set(x.node, 0)

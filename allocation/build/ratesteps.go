@@ -7,13 +7,13 @@ import (
 	"github.com/promcost/promcost/allocation/rates"
 )
 
-// rateSteps are the sheet's prices of a node over the window.
+// rateSteps has the sheet's prices of a node over the window.
 type rateSteps struct {
 	changes []int64              // when they change, ascending, Unix milliseconds
-	rates   [][2]rates.NodeRates // on demand and spot: one more than changes
+	rates   [][2]rates.NodeRates // on demand and spot; one more than changes
 }
 
-// rateSteps asks the sheet for a node's prices wherever they may change within the window.
+// rateSteps asks the sheet for a node's prices at the start of the window, and at each change within it.
 func (b *Builder) rateSteps(n rates.NodeAttributes) rateSteps {
 	at := func(t int64) (rates [2]rates.NodeRates) {
 		for i, spot := range [...]bool{false, true} {
@@ -32,7 +32,7 @@ func (b *Builder) rateSteps(n rates.NodeAttributes) rateSteps {
 	return s
 }
 
-// at are the prices of the stretch that ends at t: at the instant of a change they are the old ones.
+// at returns the prices for the stretch that ends at t. At the instant of a change they are the old ones.
 func (s *rateSteps) at(t int64, spot bool) *rates.NodeRates {
 	i, _ := slices.BinarySearch(s.changes, t)
 	if spot {

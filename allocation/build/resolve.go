@@ -13,39 +13,39 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// segment is a stretch of a container's running time within which nothing but usage changes, and the row it counts for.
+// segment is a stretch of a container's running time within which only usage changes, and the row it counts for.
 type segment struct {
 	from, to       int64
 	ref            rowRef
 	request, price [allocation.NumResources]float64
-	inside         [allocation.NumResources]bool // the node is there and has the resource
+	inside         [allocation.NumResources]bool // the node exists and has the resource
 }
 
-// Resolve ends the gathering of everything but usage: it finds when nodes and containers ran, lays out the rows of the
-// sets and cuts running time into segments.
+// Resolve ends the phase in which everything but usage is added. It finds when nodes and containers ran, lays out the rows of
+// the sets and cuts running time into segments.
 func (b *Builder) Resolve() error {
 	if b.phase != gathering {
 		return errors.New("resolve: out of order")
 	}
 	if err := b.run(
-		b.adopt, b.splitPlacements, b.takeHints, b.countClusters, b.findAbsence, b.splitNodes, b.resolveNodes, b.warnUnlabeled, b.findLocations, b.findMachines,
+		b.mergeWithoutUID, b.splitPlacements, b.placeByHint, b.noteSeveralClusters, b.findAbsence, b.splitNodes, b.resolveNodes, b.warnUnlabeled, b.findLocations, b.findMachines,
 		b.sortContainers, b.reserveRows, b.resolveContainers, b.layLoads, b.resolveVolumes,
 	); err != nil {
 		return err
 	}
 	b.warnGaps()
 	b.warnUnseenInit()
-	b.warnStrays()
+	b.warnUnplaced()
 	b.warnUnrequested()
 	b.warnBadRequests()
 	b.warnInStep()
-	b.count(notices.UnpricedNodes, b.prices.lacking, b.inDollars())
+	b.count(notices.UnpricedNodes, b.prices.defaulted, b.inDollars())
 	b.phase = measuring
 	return b.stopped
 }
 
-// takeHints takes the node of pods whose node is not known from the addresses they were scraped at.
-func (b *Builder) takeHints() {
+// placeByHint finds the node of pods without a known node, by the address that they were scraped at.
+func (b *Builder) placeByHint() {
 	for _, p := range each(b, maps.All(b.pods.byKey)) {
 		if !p.node.Known() && p.hint != none {
 			if name := b.nodeAt(p.cluster, p.hint); name != none {
@@ -57,47 +57,47 @@ func (b *Builder) takeHints() {
 
 func (b *Builder) sortContainers() { b.pods.order = slices.SortedFunc(b.every(), compareContainers) }
 
-// resolveContainers finds when containers ran, and forgets what that was made of.
+// resolveContainers finds when containers ran, and drops the signals that say so.
 func (b *Builder) resolveContainers() {
 	for _, c := range each(b, slices.All(b.pods.order)) {
 		b.resolveContainer(c)
 		b.noteUnseenInit(c)
 		untold := len(c.runs) == 0 && len(c.running.Best()) == 0
-		if b.forget(c); untold {
+		if b.dropSignals(c); untold {
 			c.pod.containers = slices.DeleteFunc(c.pod.containers, func(x *container) bool { return x == c })
-			c.pod.untold = append(c.pod.untold, c)
+			c.pod.withoutSignal = append(c.pod.withoutSignal, c)
 		}
 	}
 	for _, p := range each(b, maps.All(b.pods.byKey)) {
-		p.podSigns = &b.pods.forgottenPod
+		p.podSignals = &b.pods.noPodSignals
 	}
 }
 
-// noteUnplaced notes a container of a pod on no known node, which has the given prices.
+// noteUnplaced notes a container of a pod on no known node, and its prices.
 func (b *Builder) noteUnplaced(c *container, steps *rateSteps) {
 	name := b.placed(c.cluster, c.namespace.Value()+"/"+c.pod.name.Value())
-	if n := len(b.report.unplaced); n == 0 || b.report.unplaced[n-1] != name { // containers come by pods
+	if n := len(b.report.unplaced); n == 0 || b.report.unplaced[n-1] != name { // the containers of a pod follow each other
 		b.report.unplaced = append(b.report.unplaced, name)
 	}
-	b.report.strayDefault = b.report.strayDefault || slices.ContainsFunc(steps.rates, func(r [2]rates.NodeRates) bool { return r[0].Default })
+	b.report.unplacedDefault = b.report.unplacedDefault || slices.ContainsFunc(steps.rates, func(r [2]rates.NodeRates) bool { return r[0].Default })
 }
 
-// warnStrays names the pods of which it is not known what they ran on.
-func (b *Builder) warnStrays() {
+// warnUnplaced names the pods on no known node.
+func (b *Builder) warnUnplaced() {
 	prices := "what the price sheet says of any node"
-	if b.report.strayDefault {
+	if b.report.unplacedDefault {
 		prices = "defaults" + b.inDollars()
 	}
 	b.count(notices.StrayPods, b.report.unplaced, prices)
 }
 
-// forget drops the signals that segments were made of: while usage is read, memory is for what is still needed.
-func (b *Builder) forget(c *container) {
+// dropSignals drops the signals that segments were made of, to free memory before usage is read.
+func (b *Builder) dropSignals(c *container) {
 	if len(c.ended) > 0 && len(c.started) > 0 && c.ended[0].V <= c.started[0].V {
 		c.pod.restarted = true
 	}
 	c.restarted = c.hasRestarted()
-	c.containerSigns = &b.pods.forgotten
+	c.containerSignals = &b.pods.noSignals
 	c.segments = slices.Clip(c.segments)
 }
 
@@ -116,9 +116,9 @@ func compareContainers(x, y *container) int {
 	return cmp.Compare(x.nth, y.nth)
 }
 
-// adopt gives what is known of pods without a UID (metrics of old kube-state-metrics) to the pods of that name that have
-// one, each for the time it was there.
-func (b *Builder) adopt() {
+// mergeWithoutUID gives the signals of pods without a UID (metrics of old kube-state-metrics) to the pods of that name with
+// a UID, each for the time it existed.
+func (b *Builder) mergeWithoutUID() {
 	for name, pods := range each(b, maps.All(b.pods.byName)) {
 		i := slices.IndexFunc(pods, func(p *pod) bool { return p.uid == none })
 		if i < 0 || len(pods) == 1 {
@@ -128,22 +128,22 @@ func (b *Builder) adopt() {
 		pods = slices.Delete(pods, i, i+1)
 		b.pods.byName[name] = pods
 		for _, p := range pods {
-			p.inherit(nameless)
+			p.fillFrom(nameless)
 			for _, from := range nameless.containers {
 				to := p.container(from.container)
 				if to == nil {
 					to = newContainer(containerKey{p.podKey, from.container}, p)
 					p.containers = append(p.containers, to)
 				}
-				to.inherit(from, p.seen, len(pods) > 1)
+				to.addSignals(from, p.seen, len(pods) > 1)
 			}
 		}
 		delete(b.pods.byKey, nameless.podKey)
 	}
 }
 
-// inherit takes over what p does not know itself.
-func (p *pod) inherit(from *pod) {
+// fillFrom takes over what is not known of p.
+func (p *pod) fillFrom(from *pod) {
 	if !p.owner.Known() {
 		p.owner = from.owner
 	}
@@ -167,8 +167,8 @@ func (p *pod) inherit(from *pod) {
 	}
 }
 
-// inherit adds from's signals, where several pods share them only those of the time that seen covers.
-func (c *container) inherit(from *container, seen timeline.Steps, clip bool) {
+// addSignals adds from's signals. If clip is set, it adds only those of the time that seen covers.
+func (c *container) addSignals(from *container, seen timeline.Steps, clip bool) {
 	take := func(s timeline.Steps) timeline.Steps {
 		if clip {
 			return timeline.Within(s, seen)
@@ -187,7 +187,7 @@ func (c *container) inherit(from *container, seen timeline.Steps, clip bool) {
 			c.limit[r].Add(rank, take(s))
 		}
 	}
-	c.inheritDevices(from.devices, take)
+	c.addDevices(from.devices, take)
 	c.started = timeline.Max(c.started, take(from.started))
 	c.created = timeline.Max(c.created, take(from.created))
 	c.ended = timeline.Max(c.ended, take(from.ended))
@@ -198,10 +198,10 @@ func sortedSymbols[V any](m map[signals.Symbol]V) []signals.Symbol {
 	return slices.SortedFunc(maps.Keys(m), signals.Compare)
 }
 
-// findRuns finds when a container ran, on which node, and when it waited, and what of both lies within the window and its margins.
+// findRuns finds when a container ran, on which node, and when it waited. inside is the part of both within the window and its margins.
 func (b *Builder) findRuns(c *container) (found timeline.Runs, waits, inside timeline.Intervals) {
 	if len(c.started) == 0 {
-		c.started = c.created.Positive() // cAdvisor gives 0 or less where it does not know
+		c.started = c.created.Positive() // cAdvisor says 0 or less if it does not know
 	}
 	presence := b.presence(c)
 	found = b.sampling.Runs(&presence, &b.absentIn(c.cluster).containers)
@@ -223,7 +223,7 @@ func (b *Builder) resolveContainer(c *container) {
 	}
 	if c.node != nil {
 		for _, run := range inside {
-			c.node.reach(run.From)
+			c.node.extendLife(run.From)
 		}
 	}
 	b.outages.bridged.add(c.name.Value(), b.asked(found.Bridged))
@@ -232,11 +232,11 @@ func (b *Builder) resolveContainer(c *container) {
 	var request, limit [allocation.NumResources]timeline.Steps
 	edges := append(b.edges[:0], b.borders...)
 	for r := range allocation.NumResources {
-		request[r], limit[r] = b.reach(c.request[r].Best()), b.reach(c.limit[r].Best())
+		request[r], limit[r] = b.fillGaps(c.request[r].Best()), b.fillGaps(c.limit[r].Best())
 		edges = limit[r].Edges(request[r].Edges(edges))
 		b.noteRequest(c, r, request[r], limit[r], b.asked(inside))
 	}
-	var unknown rateSteps // prices where the node is not known
+	var unknown rateSteps // prices for an unknown node
 	if n != nil {
 		edges = n.edges(edges)
 	} else {
@@ -277,7 +277,7 @@ func (b *Builder) resolveContainer(c *container) {
 // hours is the length of (from, to] in hours.
 func hours(from, to int64) float64 { return float64(to-from) / 3.6e6 }
 
-// addSegment appends seg, joined with the one before where nothing changed between them.
+// addSegment appends seg. It joins seg with the segment before if nothing changed between them.
 func (c *container) addSegment(seg *segment) {
 	if n := len(c.segments); n > 0 {
 		last := &c.segments[n-1]
@@ -289,7 +289,7 @@ func (c *container) addSegment(seg *segment) {
 	c.segments = append(c.segments, *seg)
 }
 
-// presence is what is known of when c ran. An init container ends long before its pod, but native sidecars end with it.
+// presence collects the signals of when c ran. An init container ends long before its pod, but native sidecars end with it.
 func (b *Builder) presence(c *container) timeline.Presence {
 	p := timeline.Presence{Started: c.started, Born: c.pod.born, Ended: c.ended, Deleted: c.pod.deleted, Unseen: !c.init, OneSeries: c.alone}
 	if len(c.running) > runningByInfo {
@@ -299,7 +299,7 @@ func (b *Builder) presence(c *container) timeline.Presence {
 		p.Supposed = timeline.Union(timeline.AppendIntervals(nil, info)).Without(timeline.Union(shown))
 	}
 	p.Seen = c.running.Best()
-	if c.uid != none || len(p.Born) > 0 { // else pods of one name are not told apart, and each counts its own
+	if c.uid != none || len(p.Born) > 0 { // else it may be several pods of one name, and each counts its own restarts
 		p.Restarts = c.restarts
 	}
 	switch {
@@ -312,7 +312,7 @@ func (b *Builder) presence(c *container) timeline.Presence {
 	return p
 }
 
-// mainStart is the first reported start of a container that init containers come before, 0 where there is none.
+// mainStart is the first reported start of a container that is no init container, 0 if there is none.
 func (p *pod) mainStart() int64 {
 	first := 0.0
 	for _, x := range p.containers {
@@ -325,7 +325,8 @@ func (p *pod) mainStart() int64 {
 	return int64(first * 1000)
 }
 
-// together reports whether another container of the pod, and no init container, was seen last when c was, or c never was.
+// together reports whether the pod has another container, no init container, that was last seen together with c. If c was never seen,
+// any other one counts.
 func (c *container) together(mine timeline.Steps) bool {
 	last, lasts, seen := timeline.LastSight(mine)
 	return slices.ContainsFunc(c.pod.containers, func(x *container) bool {
@@ -352,14 +353,14 @@ func (n *node) edges(dst []int64) []int64 {
 	return dst
 }
 
-// has reports whether the node is there at t and its capacity of the resource is known.
+// has reports whether the node exists at t and its capacity of the resource is known.
 func (n *node) has(r allocation.Resource, t int64) bool {
 	_, alive := n.life.Find(t)
 	_, known := n.amount[r].At(t)
 	return alive && known
 }
 
-// row is the row of c in the set that (from, to] lies in, made where it is new, and counts that time as running.
+// row returns the row of c in the set that (from, to] lies in, and counts that time as running. It makes the row if it is new.
 func (b *Builder) row(c *container, from, to int64) rowRef {
 	i, _ := slices.BinarySearch(b.borders, to)
 	set := int32(i - 1)
@@ -375,7 +376,7 @@ func (b *Builder) row(c *container, from, to int64) rowRef {
 	return ref
 }
 
-// describe fills a row's properties, once its running time is known: what changes is what it was at the end of that.
+// describe fills in a row's properties after its running time is known: those at the end of that time.
 func (b *Builder) describe(c *container, rows *allocation.Rows, row int32) {
 	p, end := c.pod, rows.Ends()[row]
 	kind, name := b.controller(p)
@@ -400,7 +401,7 @@ func (b *Builder) describe(c *container, rows *allocation.Rows, row int32) {
 	rows.IDs(allocation.GPUDevices)[row] = c.gpu
 }
 
-// labelsOf are a pod's labels over those of its namespace over those that its node had at t.
+// labelsOf joins the labels of a pod, its namespace and its node at t. The pod's win over the namespace's, and these over the node's.
 func (b *Builder) labelsOf(c *container, t int64, in, own allocation.ID) allocation.ID {
 	of := [3]allocation.ID{0, in, own}
 	if c.node != nil {

@@ -11,27 +11,27 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// services joins the ways by which a pod is known to be behind a service.
+// services has the signals that say which pods are behind a service.
 type services struct {
 	known     map[objectKey]bool
 	slices    map[objectKey]signals.Symbol                 // slice → service
 	endpoints map[objectKey]timeline.Dated[signals.Symbol] // pod → slices of its namespace
 	addresses map[objectKey]timeline.Dated[signals.Symbol] // namespace and IP → services
-	selectors map[objectKey]timeline.Dated[allocation.ID]  // service → labels that it selects pods by
+	selectors map[objectKey]timeline.Dated[allocation.ID]  // service → labels by which it selects pods
 	selecting map[objectKey][]selector                     // namespace → selectors of services without endpoints; nil until it is needed
-	selected  map[labeledIn][]int                          // which of them select what
+	selected  map[labeledIn][]int                          // pods by labels → indices of the selectors that select them
 	// told is when anything was seen of a cluster's services and endpoints, toldSelectors when any selector was.
-	told, toldSelectors map[signals.Symbol]timeline.Intervals
+	observed, observedSelectors map[signals.Symbol]timeline.Intervals
 }
 
-// selector selects the pods of a service, while it is seen.
+// selector selects the pods of a service while it is seen.
 type selector struct {
 	timeline.Interval
 	service signals.Symbol
 	labels  []selectedLabel
 }
 
-// selectedLabel is a label that pods have to have.
+// selectedLabel is a label that selected pods have.
 type selectedLabel struct {
 	name  labelnames.Name
 	value string
@@ -48,13 +48,13 @@ func newServices() services {
 		known: map[objectKey]bool{}, slices: map[objectKey]signals.Symbol{},
 		endpoints: map[objectKey]timeline.Dated[signals.Symbol]{}, addresses: map[objectKey]timeline.Dated[signals.Symbol]{},
 		selectors: map[objectKey]timeline.Dated[allocation.ID]{}, selected: map[labeledIn][]int{},
-		told: map[signals.Symbol]timeline.Intervals{}, toldSelectors: map[signals.Symbol]timeline.Intervals{},
+		observed: map[signals.Symbol]timeline.Intervals{}, observedSelectors: map[signals.Symbol]timeline.Intervals{},
 	}
 }
 
 func (b *Builder) addService(s *seen) error {
 	b.services.behind.known[s.object()] = true
-	hear(b.services.behind.told, s.key[0], b.serviceSteps(s))
+	observe(b.services.behind.observed, s.key[0], b.serviceSteps(s))
 	return nil
 }
 
@@ -62,7 +62,7 @@ func (b *Builder) addSliceService(s *seen) error {
 	if s.key[3] != none {
 		b.services.behind.slices[s.object()] = s.key[3]
 	}
-	hear(b.services.behind.told, s.key[0], b.serviceSteps(s))
+	observe(b.services.behind.observed, s.key[0], b.serviceSteps(s))
 	return nil
 }
 
@@ -73,25 +73,25 @@ func (b *Builder) addSliceEndpoint(s *seen) error {
 	}
 	steps := b.serviceSteps(s)
 	addDated(b.services.behind.endpoints, objectKey{s.key[0], namespace, s.key[4]}, s.key[2], steps)
-	hear(b.services.behind.told, s.key[0], steps)
+	observe(b.services.behind.observed, s.key[0], steps)
 	return nil
 }
 
 func (b *Builder) addServiceAddress(s *seen) error {
 	steps := b.serviceSteps(s)
 	addDated(b.services.behind.addresses, objectKey{s.key[0], s.key[1], s.key[3]}, s.key[2], steps)
-	hear(b.services.behind.told, s.key[0], steps)
+	observe(b.services.behind.observed, s.key[0], steps)
 	return nil
 }
 
 func (b *Builder) addServiceSelector(s *seen) error {
 	steps := b.serviceSteps(s)
 	addDated(b.services.behind.selectors, s.object(), addTail(b.dict, s.tail), steps)
-	hear(b.services.behind.toldSelectors, s.key[0], steps)
+	observe(b.services.behind.observedSelectors, s.key[0], steps)
 	return nil
 }
 
-// serviceSteps is when something of a service was there. As a service does, it begins and ends halfway between two scrapes.
+// serviceSteps is when a signal of a service was seen. Like a service, it begins and ends halfway between two scrapes.
 func (b *Builder) serviceSteps(s *seen) timeline.Steps {
 	steps := b.sampling.Steps(s.p)
 	if b.sampling.Exact() {
@@ -103,28 +103,28 @@ func (b *Builder) serviceSteps(s *seen) timeline.Steps {
 	return steps
 }
 
-// addDated notes when a value was seen of what has a key.
+// addDated notes when a value of a key was seen.
 func addDated[T comparable](m map[objectKey]timeline.Dated[T], key objectKey, value T, seen timeline.Steps) {
 	values := m[key]
 	values.Add(value, seen)
 	m[key] = values
 }
 
-// hear notes when something was seen of a cluster's services.
-func hear(told map[signals.Symbol]timeline.Intervals, cluster signals.Symbol, seen timeline.Steps) {
-	all := told[cluster]
+// observe notes when a signal about a cluster's services was seen.
+func observe(observed map[signals.Symbol]timeline.Intervals, cluster signals.Symbol, seen timeline.Steps) {
+	all := observed[cluster]
 	for _, x := range seen {
 		if at, ok := all.Find(x.To); !ok || x.From < at.From {
 			all = timeline.Union(append(all, timeline.Interval{From: x.From, To: x.To}))
 		}
 	}
-	told[cluster] = all
+	observed[cluster] = all
 }
 
-// behind is when a pod was seen behind which service: by EndpointSlice, else by address, else by the selectors of services that neither is
-// known of. within is the pod's own time: what has its name or its address at other times is another pod. told is when such
-// things were seen of the cluster at all.
-func (v *services) behind(p *pod, within timeline.Interval, dict *allocation.Dict) (sights timeline.Dated[signals.Symbol], told timeline.Intervals) {
+// behind returns when a pod was seen behind which service: by EndpointSlices, else by addresses, else by the selectors of services that have
+// neither. within is the time of the pod: at other times another pod may have its name or address. observed is when signals of that kind
+// were seen in the cluster at all.
+func (v *services) behind(p *pod, within timeline.Interval, dict *allocation.Dict) (sights timeline.Dated[signals.Symbol], observed timeline.Intervals) {
 	for _, x := range v.endpoints[p.objectKey] {
 		if service, ok := v.ofSlice(objectKey{p.cluster, p.namespace, x.Value}); ok {
 			x.Value = service
@@ -135,12 +135,12 @@ func (v *services) behind(p *pod, within timeline.Interval, dict *allocation.Dic
 		sights = v.addresses[objectKey{p.cluster, p.namespace, p.address.Value}].Within(within.From, within.To)
 	}
 	if len(sights) > 0 {
-		return sights, v.told[p.cluster]
+		return sights, v.observed[p.cluster]
 	}
-	return v.selectedBy(p, dict), v.toldSelectors[p.cluster]
+	return v.selectedBy(p, dict), v.observedSelectors[p.cluster]
 }
 
-// ofSlice is the service of an EndpointSlice: by its label, else by its name, which is the service's, a hyphen and 5 letters.
+// ofSlice is the service of an EndpointSlice: by its label, else by its name, which is the service's name, a hyphen and 5 letters.
 func (v *services) ofSlice(slice objectKey) (signals.Symbol, bool) {
 	if service, ok := v.slices[slice]; ok {
 		return service, true
@@ -152,15 +152,15 @@ func (v *services) ofSlice(slice objectKey) (signals.Symbol, bool) {
 			return service, true
 		}
 	}
-	const most, own = 63, 5 // letters of a name, and those that are the slice's own
+	const most, own = 63, 5 // the longest name, and the letters that the slice adds
 	if len(text) != most {
 		return none, false
 	}
 	return v.beginning(slice, text[:most-own])
 }
 
-// beginning is the service in the namespace of an EndpointSlice whose name begins so: Kubernetes cuts long names in those of slices. It is
-// not known where there are several.
+// beginning is the service in the namespace of an EndpointSlice whose name begins with text: Kubernetes cuts long names of services for
+// those of slices. ok is false if there are several.
 func (v *services) beginning(slice objectKey, text string) (service signals.Symbol, ok bool) {
 	for key := range v.known {
 		if key.cluster == slice.cluster && key.namespace == slice.namespace && strings.HasPrefix(key.name.Value(), text) {
@@ -173,7 +173,7 @@ func (v *services) beginning(slice objectKey, text string) (service signals.Symb
 	return service, ok
 }
 
-// selectedBy is when services select a pod by its labels.
+// selectedBy returns when services select a pod by its labels.
 func (v *services) selectedBy(p *pod, dict *allocation.Dict) (sights timeline.Dated[signals.Symbol]) {
 	if len(v.selectors) == 0 {
 		return nil
@@ -191,7 +191,7 @@ func (v *services) selectedBy(p *pod, dict *allocation.Dict) (sights timeline.Da
 	return sights
 }
 
-// matching are those of the selectors that select pods with some labels.
+// matching returns the indices of the selectors that select pods with given labels.
 func (v *services) matching(pods labeledIn, all []selector, dict *allocation.Dict) []int {
 	found, ok := v.selected[pods]
 	if !ok {
@@ -214,13 +214,13 @@ func (s *selector) matches(labels map[string]string) bool {
 	})
 }
 
-// selectorsIn are the selectors of the services in a namespace of which no endpoint is known.
+// selectorsIn are the selectors of the services in a namespace without known endpoints.
 func (v *services) selectorsIn(namespace objectKey, dict *allocation.Dict) []selector {
 	if v.selecting == nil {
 		v.selecting = map[objectKey][]selector{}
-		told := v.withEndpoints()
+		withEndpoints := v.withEndpoints()
 		for _, service := range sortedObjects(v.selectors) {
-			if told[service] {
+			if withEndpoints[service] {
 				continue
 			}
 			key := objectKey{service.cluster, service.namespace, none}
@@ -245,18 +245,18 @@ func selectedLabels(labels map[string]string) (out []selectedLabel) {
 
 // withEndpoints are the services that pods are known to be behind.
 func (v *services) withEndpoints() map[objectKey]bool {
-	told := map[objectKey]bool{}
+	found := map[objectKey]bool{}
 	for pod, list := range v.endpoints {
 		for _, x := range list {
 			if service, ok := v.ofSlice(objectKey{pod.cluster, pod.namespace, x.Value}); ok {
-				told[objectKey{pod.cluster, pod.namespace, service}] = true
+				found[objectKey{pod.cluster, pod.namespace, service}] = true
 			}
 		}
 	}
 	for ip, list := range v.addresses {
 		for _, x := range list {
-			told[objectKey{ip.cluster, ip.namespace, x.Value}] = true
+			found[objectKey{ip.cluster, ip.namespace, x.Value}] = true
 		}
 	}
-	return told
+	return found
 }

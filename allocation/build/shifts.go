@@ -9,7 +9,7 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// shift is a part of a pod's running time within one set in which the same of its containers run.
+// shift is a part of a pod's running time, within one set, in which the same containers run.
 type shift struct {
 	from, to int64
 	set      int32
@@ -17,8 +17,8 @@ type shift struct {
 	moved    moved
 }
 
-// running are the shifts of a pod's running time, ascending: what a pod costs as a whole is divided among the rows of
-// each evenly. It is to be asked once all its containers are resolved; what was moved stays when another one is found.
+// running are the shifts of a pod's running time, ascending. The rows of a shift share evenly what the pod costs as a whole. Call it
+// after all containers are resolved. If another container is discovered, new shifts take the traffic of the old ones.
 func (p *pod) running() []shift {
 	n := int32(0)
 	for _, c := range p.containers {
@@ -81,10 +81,10 @@ func layShifts(containers []*container) ([]shift, []int32) {
 	return slices.DeleteFunc(pieces, func(x shift) bool { return x.n == 0 }), rows
 }
 
-// rowsOf are the rows of the containers that run in x.
+// rowsOf returns the rows of the containers that run in x.
 func (p *pod) rowsOf(x *shift) []int32 { return p.shiftRows[x.first : x.first+x.n] }
 
-// sortedPods are the pods that have containers that ran, by cluster, namespace, name and UID.
+// sortedPods are the pods with containers that ran, by cluster, namespace, name and UID.
 func (b *Builder) sortedPods() []*pod {
 	pods := make([]*pod, 0, len(b.pods.byKey))
 	for _, c := range each(b, slices.All(b.pods.order)) {
@@ -114,8 +114,8 @@ func sortedObjects[V any](m map[objectKey]V) []objectKey {
 	return keys
 }
 
-// lifeOf is when something of a cluster was there, by when it was seen: gaps are bridged as those of nodes. Where nothing of
-// its kind is seen any more when the window ends, and may yet be in time to bridge that, it is taken to be there as long as nodes are.
+// lifeOf is when an asset of a cluster existed, by when it was seen. Gaps are bridged like those of nodes. If the window ends in a gap
+// that may still be bridged, the asset lives as long as the cluster's nodes.
 func (b *Builder) lifeOf(cluster signals.Symbol, seen timeline.Steps) timeline.Intervals {
 	seen = timeline.Ones(seen)
 	watch := &b.absentIn(cluster).nodes
@@ -130,7 +130,7 @@ func (b *Builder) lifeOf(cluster signals.Symbol, seen timeline.Steps) timeline.I
 	return runs.Intervals().Clip(b.sampling.Start, b.sampling.End)
 }
 
-// lastOfNodes is until when the last node of a cluster was there.
+// lastOfNodes is when the last node of a cluster ended.
 func (b *Builder) lastOfNodes(cluster signals.Symbol) (last int64) {
 	for n := range b.everyNode() {
 		if n.cluster == cluster && len(n.life) > 0 {
@@ -140,7 +140,7 @@ func (b *Builder) lastOfNodes(cluster signals.Symbol) (last int64) {
 	return last
 }
 
-// eachSet calls f for every set that a life reaches into, with its part of that, once there is memory for what has it: an asset.
+// eachSet calls f for every set that a life reaches into, with the life's part in it. It first draws memory for an asset.
 func (b *Builder) eachSet(life timeline.Intervals, f func(set int, part timeline.Intervals)) {
 	for i := range each(b, slices.All(b.sets)) {
 		if part := life.Clip(b.borders[i], b.borders[i+1]); len(part) > 0 {
@@ -152,7 +152,7 @@ func (b *Builder) eachSet(life timeline.Intervals, f func(set int, part timeline
 	}
 }
 
-// setAt is the set that the time just before to belongs to.
+// setAt is the set to which the time just before to belongs.
 func (b *Builder) setAt(to int64) int32 {
 	i, _ := slices.BinarySearch(b.borders, to)
 	return int32(i - 1)

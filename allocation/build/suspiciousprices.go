@@ -13,27 +13,27 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// suspicion says what is wrong with whose prices.
+// suspicion says what is wrong with the prices of which things.
 type suspicion struct {
 	oddity notices.Oddity
-	of     string // what of things has the price, such as CPU and RAM; "" is the things themselves
-	things string // such as nodesPriced
-	unit   string // that the price is to be for: hour
+	of     string // the part of things with the price, such as CPU and RAM; "" is the things themselves
+	things string // such as notices.NodesPriced
+	unit   string // the unit that the price should be for, such as hour
 }
 
-// suspiciousPrices are names of things whose prices by metrics are suspicious, and how many times the reference price the worst is.
+// suspiciousPrices has the names of things with suspicious prices, and how many times the reference price the worst is.
 type suspiciousPrices struct {
 	names []string
 	times float64
 }
 
-// badPrice is a thing by the metric that gives it prices which cannot be computed with, or of which several series differ.
+// badPrice is a thing with prices that are negative or not finite, or with series that differ.
 type badPrice struct {
 	oddity notices.Oddity
 	thing  pricedThing
 }
 
-// pricedThing is what a metric gives a price of.
+// pricedThing is a thing with a price by a metric.
 type pricedThing struct {
 	cluster signals.Symbol
 	of      string
@@ -41,7 +41,7 @@ type pricedThing struct {
 	name    string
 }
 
-// pricesOf are the prices in s that can be computed with; those that are left out are noted, to be warned of.
+// pricesOf returns the usable prices in s. It notes those that it leaves out, for a warning.
 func (b *Builder) pricesOf(s *seen, t pricedThing) timeline.Steps {
 	steps := b.pricesSampling().Steps(s.p)
 	kept := steps.NotNegative()
@@ -54,12 +54,12 @@ func (b *Builder) pricesOf(s *seen, t pricedThing) timeline.Steps {
 	return kept
 }
 
-// isBad reports whether a metric gives a thing prices that were left out.
+// isBad reports whether prices of a thing were left out.
 func (b *Builder) isBad(t pricedThing) bool {
 	return b.prices.bad[badPrice{notices.Negative, t}] || b.prices.bad[badPrice{notices.NotFinite, t}]
 }
 
-// placed is the name of something of a cluster, with the cluster's where there are several.
+// placed is the name of something in a cluster, with the cluster's name if there are several clusters.
 func (b *Builder) placed(cluster signals.Symbol, name string) string {
 	if b.report.severalClusters {
 		return cluster.Value() + "/" + name
@@ -67,14 +67,14 @@ func (b *Builder) placed(cluster signals.Symbol, name string) string {
 	return name
 }
 
-// suspiciousSteps are what is odd about prices that a metric gives, where each unit usually costs so much; times is how many times
-// the reference price the worst is.
-func (b *Builder) suspiciousSteps(steps timeline.Steps, usual float64) (odd [notices.NumOddities]bool, times [notices.NumOddities]float64) {
+// suspiciousSteps says what is odd about prices by a metric, compared with a reference price; times is how many times the reference the
+// worst is.
+func (b *Builder) suspiciousSteps(steps timeline.Steps, reference float64) (odd [notices.NumOddities]bool, times [notices.NumOddities]float64) {
 	for _, x := range steps {
 		if x.To <= b.start() || x.From >= b.end() {
 			continue
 		}
-		part := x.V / usual
+		part := x.V / reference
 		switch {
 		case x.V == 0:
 			odd[notices.Free] = true
@@ -87,8 +87,8 @@ func (b *Builder) suspiciousSteps(steps timeline.Steps, usual float64) (odd [not
 	return odd, times
 }
 
-// warnOddPrices says which prices that metrics give are none, or are likely to be of another unit.
-func (b *Builder) warnOddPrices() {
+// warnSuspiciousPrices warns about prices by metrics that are not usable, or probably in another unit.
+func (b *Builder) warnSuspiciousPrices() {
 	found := map[suspicion]*suspiciousPrices{}
 	note := func(key suspicion, name string, times float64) {
 		at := found[key]
@@ -105,8 +105,8 @@ func (b *Builder) warnOddPrices() {
 		t := bad.thing
 		note(suspicion{bad.oddity, t.of, t.things, ""}, b.placed(t.cluster, t.name), 0)
 	}
-	b.oddNodes(note)
-	b.oddItems(note)
+	b.noteSuspiciousNodes(note)
+	b.noteSuspiciousItems(note)
 	for key, at := range found {
 		slices.Sort(at.names)
 		at.names = slices.Compact(at.names)
@@ -114,8 +114,8 @@ func (b *Builder) warnOddPrices() {
 	}
 }
 
-// oddNodes notes nodes by what is odd of the prices of their resources.
-func (b *Builder) oddNodes(note func(suspicion, string, float64)) {
+// noteSuspiciousNodes notes nodes with odd prices of their resources.
+func (b *Builder) noteSuspiciousNodes(note func(suspicion, string, float64)) {
 	currency := b.currency()
 	for _, n := range each(b, slices.All(b.sortedNodes())) {
 		if len(n.life) == 0 {
@@ -125,7 +125,7 @@ func (b *Builder) oddNodes(note func(suspicion, string, float64)) {
 		var most [notices.NumOddities]float64
 		for r := range allocation.NumResources {
 			if len(n.amount[r]) == 0 {
-				continue // what a node does not have may well have no price
+				continue // what a node does not have needs no price
 			}
 			odd, times := b.suspiciousSteps(n.price[r], rates.ReferenceNode(r, currency))
 			for k := range notices.NumOddities {
@@ -142,9 +142,8 @@ func (b *Builder) oddNodes(note func(suspicion, string, float64)) {
 	}
 }
 
-// oddItems notes all else by what is odd of its prices. Management and traffic that cost nothing are not odd: providers give
-// them away.
-func (b *Builder) oddItems(note func(suspicion, string, float64)) {
+// noteSuspiciousItems notes everything else with odd prices. Free management and traffic are not odd: providers give them away.
+func (b *Builder) noteSuspiciousItems(note func(suspicion, string, float64)) {
 	item := func(kind rates.ItemKind, steps timeline.Steps, things, unit, name string, mayBeFree bool) {
 		odd, times := b.suspiciousSteps(steps, rates.ReferenceItem(kind, b.currency()))
 		for k := range notices.NumOddities {
@@ -169,8 +168,8 @@ func (b *Builder) oddItems(note func(suspicion, string, float64)) {
 	}
 }
 
-// countClusters says whether there are several.
-func (b *Builder) countClusters() {
+// noteSeveralClusters notes whether there are several clusters.
+func (b *Builder) noteSeveralClusters() {
 	seen := map[signals.Symbol]bool{}
 	for key := range b.nodes.byName {
 		seen[key.cluster] = true
@@ -181,7 +180,7 @@ func (b *Builder) countClusters() {
 	b.report.severalClusters = len(seen) > 1
 }
 
-// text is the warning; inDollars is what there is to say of built-in prices.
+// text is the warning; inDollars is what to say of built-in prices.
 func (k *suspicion) text(at *suspiciousPrices, inDollars string) string {
 	of := ""
 	if k.of != "" {
@@ -206,7 +205,7 @@ func (k *suspicion) text(at *suspiciousPrices, inDollars string) string {
 	return k.oddity.Notice(k.things).Text(len(at.names), at.names, more...)
 }
 
-// metric is what gives the prices.
+// metric is the name of the metric with the prices.
 func (k *suspicion) metric() string {
 	switch k.things {
 	case notices.NodesPriced:
@@ -221,7 +220,7 @@ func (k *suspicion) metric() string {
 	return "kubecost_network_*_egress_cost"
 }
 
-// timesText is a number for people, in three digits.
+// timesText is a number for people, with three digits.
 func timesText(v float64) string {
 	if v >= 100 && v < 1e6 {
 		return strconv.FormatFloat(v, 'f', 0, 64)

@@ -9,21 +9,21 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// leftKey says whose row it is that takes what no pod does.
+// leftKey identifies a row for cost that no pod takes.
 type leftKey struct {
 	set                int32
 	kind               allocation.Special // Unmounted or Unallocated
-	cluster, namespace signals.Symbol     // namespace is none for what belongs to none
+	cluster, namespace signals.Symbol     // namespace is none for cost of no namespace
 }
 
-// left is a row to be made of cost that no pod takes.
+// left is a row for cost that no pod takes.
 type left struct {
 	from, to  int64
 	volumes   []allocation.VolumeShare
 	balancers []allocation.LoadBalancerShare
 }
 
-// leftOver is the row of the key, which (from, to] belongs to.
+// leftOver returns the row of a key, and extends it to (from, to]. It makes the row if it is new.
 func (b *Builder) leftOver(key leftKey, from, to int64) *left {
 	x, ok := b.left[key]
 	if !ok {
@@ -34,7 +34,7 @@ func (b *Builder) leftOver(key leftKey, from, to int64) *left {
 	return x
 }
 
-// addVolume adds a share; those of one volume follow each other and are summed.
+// addVolume adds a share. It sums shares of one volume, which follow each other.
 func (x *left) addVolume(s *allocation.VolumeShare) {
 	if n := len(x.volumes); n > 0 && x.volumes[n-1].Key == s.Key {
 		x.volumes[n-1].Add(s)
@@ -43,7 +43,7 @@ func (x *left) addVolume(s *allocation.VolumeShare) {
 	x.volumes = append(x.volumes, *s)
 }
 
-// addBalancer adds a share; those of one balancer follow each other and are summed.
+// addBalancer adds a share. It sums shares of one balancer, which follow each other.
 func (x *left) addBalancer(s *allocation.LoadBalancerShare) {
 	if n := len(x.balancers); n > 0 && x.balancers[n-1].Key == s.Key {
 		x.balancers[n-1].Add(s)
@@ -52,7 +52,7 @@ func (x *left) addBalancer(s *allocation.LoadBalancerShare) {
 	x.balancers = append(x.balancers, *s)
 }
 
-// makeLeftOvers makes the rows of what no pod takes, by cluster and namespace.
+// makeLeftOvers makes the rows for cost that no pod takes, by cluster and namespace.
 func (b *Builder) makeLeftOvers() {
 	keys := make([]leftKey, 0, len(b.left))
 	for key := range b.left {
@@ -95,7 +95,7 @@ func (k *leftKey) names() (names [allocation.Services]string) {
 	return names
 }
 
-// chargeAssets charges what is not a node, once all rows are known.
+// chargeAssets charges all assets except nodes, after all rows are known.
 func (b *Builder) chargeAssets() {
 	pods := b.sortedPods()
 	b.chargeVolumes(pods)
@@ -109,7 +109,7 @@ func (b *Builder) chargeAssets() {
 	}
 }
 
-// sortDisks puts disks into their order: by cluster, kind and name.
+// sortDisks sorts disks by cluster, kind and name.
 func sortDisks(disks []allocation.Disk) {
 	kind := func(d *allocation.Disk) int {
 		if d.Local {

@@ -14,10 +14,10 @@ import (
 	"github.com/promcost/promcost/allocation/rates"
 )
 
-// allNodesLabel is a label that kubelets give every node: where it is exported, so are all others.
+// allNodesLabel is a label that kubelets give every node. If it is exported, all labels are.
 var allNodesLabel = labelnames.NewName("kubernetes.io/hostname")
 
-// UnlabeledWarning says which labels of nodes rules need of which known has none, "" where they need no others.
+// UnlabeledWarning warns that pricing rules need labels of nodes that are not in known. It is "" if they need no others.
 func UnlabeledWarning(pricer rates.Rates, known rates.NodeAttributes, at time.Time) string {
 	ruled, ok := pricer.(rates.Ruled)
 	if !ok {
@@ -50,13 +50,13 @@ func UnlabeledWarning(pricer rates.Rates, known rates.NodeAttributes, at time.Ti
 		cmp.Or(known.Cluster, "without a name"), notices.RulesNeed, list)
 }
 
-// clash are the labels of a node that collide with one, where their values differ.
+// clash returns the labels of a node that collide with a label and have different values.
 func clash(label string, labels map[string]string) []string {
 	name := labelnames.NewName(label)
 	return labelnames.Clash(&name, labels)
 }
 
-// warnClashes warns of rules that ask for labels of nodes which collide with others.
+// warnClashes warns about rules that need labels of nodes which collide with others.
 func (b *Builder) warnClashes(known *rates.NodeAttributes, at time.Time) {
 	ruled, ok := b.prices.rates.(rates.Ruled)
 	if !ok {
@@ -70,7 +70,7 @@ func (b *Builder) warnClashes(known *rates.NodeAttributes, at time.Time) {
 	}
 }
 
-// spotNames are the labels by which nodes of a provider are known to be spot, those of all where it is not known.
+// spotNames are the labels that mark spot nodes of a provider, those of all providers if it is not known.
 func spotNames(provider string) []labelnames.Name {
 	var names []labelnames.Name
 	for _, spot := range spotLabels {
@@ -81,8 +81,8 @@ func spotNames(provider string) []labelnames.Name {
 	return names
 }
 
-// warnUnlabeled warns of rules that cannot match the nodes of a cluster because labels are not exported: none at all, or not
-// all of them and some node is priced by no rule.
+// warnUnlabeled warns about rules that cannot match the nodes of a cluster because labels are not exported: either none are, or some
+// are missing and no rule prices some node.
 func (b *Builder) warnUnlabeled() {
 	type group struct {
 		known   rates.NodeAttributes
@@ -103,7 +103,7 @@ func (b *Builder) warnUnlabeled() {
 		}
 		k := &g.known
 		k.Region, k.Zone, k.InstanceType = cmp.Or(k.Region, a.Region), cmp.Or(k.Zone, a.Zone), cmp.Or(k.InstanceType, a.InstanceType)
-		k.GPUModel, k.Spot = cmp.Or(k.GPUModel, n.label(gpuLabels)), k.Spot || n.tellsSpot()
+		k.GPUModel, k.Spot = cmp.Or(k.GPUModel, n.label(gpuLabels)), k.Spot || n.reportsSpot()
 		maps.Copy(k.Labels, a.Labels)
 		g.unruled = g.unruled || !n.rateAt(b.sampling.End).Ruled
 	}
@@ -124,8 +124,8 @@ func (n *node) lacksPrice(r allocation.Resource) bool {
 	return len(n.amount[r]) > 0 && len(n.price[r]) == 0
 }
 
-// tellsSpot reports whether the node says of itself whether it is spot.
-func (n *node) tellsSpot() bool {
+// reportsSpot reports whether a metric or a label says whether the node is a spot node.
+func (n *node) reportsSpot() bool {
 	return len(n.reported.spot) > 0 || slices.ContainsFunc(spotLabels, func(spot spotLabel) bool {
 		_, ok := labelnames.Find(&spot.name, n.labelMap)
 		return ok

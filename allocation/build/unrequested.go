@@ -6,11 +6,11 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// unrequested are the containers of a cluster whose requests the data lack: Kubernetes gives a container that has a limit and
-// no request the one as the other, so a limit alone is a gap. Those that live shortly may have no sample of either.
+// unrequested has the containers of a cluster whose requests are missing in the data: those with only a limit, because Kubernetes takes
+// the limit as the request. A short-lived container may have no sample of either.
 type unrequested struct {
 	gaps
-	some bool // others have requests: else all are lacking, which is told of the input
+	some bool // others have requests; if none has, there is a warning about the input
 }
 
 // noteRequest notes whether a container that ran has a request of a resource, or only a limit.
@@ -20,14 +20,14 @@ func (b *Builder) noteRequest(c *container, r allocation.Resource, request, limi
 	}
 	u := b.report.unrequested[c.cluster]
 	if len(request) > 0 {
-		u.some = u.some || !c.init // whose requests are metrics of their own
+		u.some = u.some || !c.init // init containers have other metrics for requests
 	} else {
 		u.add(b.placed(c.cluster, c.namespace.Value()+"/"+c.name.Value()+"/"+c.container.Value()), ran)
 	}
 	b.report.unrequested[c.cluster] = u
 }
 
-// warnUnrequested says of which containers requests are lacking, and when they ran.
+// warnUnrequested names the containers whose requests are missing, and says when they ran.
 func (b *Builder) warnUnrequested() {
 	for _, cluster := range sortedSymbols(b.report.unrequested) {
 		u := b.report.unrequested[cluster]
@@ -38,7 +38,7 @@ func (b *Builder) warnUnrequested() {
 	}
 }
 
-// requestsOf are the requests in s that can be computed with; whose are left out is noted, to be warned of.
+// requestsOf returns the usable requests in s. It notes the container if some are left out, for a warning.
 func (b *Builder) requestsOf(s *seen) timeline.Steps {
 	steps := b.sampling.Steps(s.p)
 	kept := steps.NotNegative()
@@ -48,7 +48,7 @@ func (b *Builder) requestsOf(s *seen) timeline.Steps {
 	return kept
 }
 
-// warnBadRequests says whose requests were left out.
+// warnBadRequests names the containers whose requests were left out.
 func (b *Builder) warnBadRequests() {
 	b.count(notices.BadRequests, b.report.badRequests)
 }

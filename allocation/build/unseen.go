@@ -27,42 +27,42 @@ func (c *container) ran() bool {
 	return slices.ContainsFunc(c.running, func(s timeline.Steps) bool { return len(sights(s)) > 0 })
 }
 
-// hasStatus reports whether the best running signal tells of a container.
+// hasStatus reports whether the best running signal has a container.
 func (c *container) hasStatus() bool { return len(c.running) > 0 && len(c.running[0]) > 0 }
 
-// InitContainers are the names of the init containers that ran, whose starts only cAdvisor knows: those should be read, and count
-// for init containers alone from now on. On a grid they do not matter.
+// InitContainers returns the names of the init containers that ran. Only cAdvisor reports their starts, which should be read, and count
+// only for init containers from now on. There are none on a grid, where starts of init containers do not matter.
 func (b *Builder) InitContainers() []string {
 	isInit := func(c *container) bool { return c.init }
-	b.takesAlternative = func(s *seen) bool { return b.tellsOf(s, isInit) }
+	b.takesAlternative = func(s *seen) bool { return b.mayBeOf(s, isInit) }
 	return b.namesWhere(func(c *container) (signals.Symbol, bool) { return c.container, b.sampling.Exact() && c.init && c.ran() })
 }
 
-// BlindInits are the names of the init containers, native sidecars among them, that the best running signal never tells of:
-// its alternatives should be read as well, and count for them alone from now on.
+// BlindInits returns the names of the init containers, native sidecars included, that the best running signal never has. Its
+// alternatives should be read, and count only for them from now on.
 func (b *Builder) BlindInits() []string {
-	b.takesAlternative = func(s *seen) bool { return b.tellsOf(s, (*container).isBlindInit) }
+	b.takesAlternative = func(s *seen) bool { return b.mayBeOf(s, (*container).isBlindInit) }
 	return b.namesWhere(func(c *container) (signals.Symbol, bool) { return c.container, c.isBlindInit() })
 }
 
-// isBlindInit reports whether c is an init container that the best running signal never tells of.
+// isBlindInit reports whether c is an init container that the best running signal never has.
 func (c *container) isBlindInit() bool { return c.init && !c.hasStatus() }
 
-// ofOthers reports whether s is an alternative that tells of a container that alternatives were not read for.
-func (b *Builder) ofOthers(s *seen) bool {
+// skipsAlternative reports whether s is an alternative for a container that needs none.
+func (b *Builder) skipsAlternative(s *seen) bool {
 	return s.Rank > 0 && b.takesAlternative != nil && !b.takesAlternative(s)
 }
 
-// tellsOf reports whether s may tell of a container of some kind: of its pod, or where the UID of either is not known, of its name.
-func (b *Builder) tellsOf(s *seen, kind func(*container) bool) bool {
+// mayBeOf reports whether s may belong to a container of some kind: by name and pod UID, or only by name if either UID is not known.
+func (b *Builder) mayBeOf(s *seen, kind func(*container) bool) bool {
 	return slices.ContainsFunc(b.pods.byName[s.object()], func(p *pod) bool {
 		c := p.container(s.key[4])
 		return c != nil && kind(c) && (p.uid == s.pod().uid || p.uid == none || s.pod().uid == none)
 	})
 }
 
-// UnseenPods are the names of pods that completed, with containers that no scrape saw running and of which no start is known:
-// what signals PodFinal and ContainerRestarts say of them decides whether they ran. On a grid they do not matter.
+// UnseenPods returns the names of completed pods with containers that no scrape saw running and that have no known start. The signals
+// PodFinal and ContainerRestarts decide whether these ran. There are none on a grid, where this does not matter.
 func (b *Builder) UnseenPods() []string {
 	return b.namesWhere(func(c *container) (signals.Symbol, bool) { return c.name, b.completedUnseen(c) })
 }
@@ -72,11 +72,11 @@ func (b *Builder) completedUnseen(c *container) bool {
 	return b.sampling.Exact() && !c.init && completed && !c.hasStart() && !c.ran()
 }
 
-// UnknownStarts are the names of pods with containers of which no start is known, and that ran or are among UnseenPods: signal
-// ContainerRestarts says whether they ran through what no scrape shows.
+// UnknownStarts returns the names of pods with containers that have no known start, and that ran or are among UnseenPods. The signal
+// ContainerRestarts says whether they ran on through gaps.
 func (b *Builder) UnknownStarts() []string {
 	return b.namesWhere(func(c *container) (signals.Symbol, bool) {
-		// Of others, cAdvisor's starts may have been read for a part of the window.
+		// For other containers, cAdvisor's starts may have been read for a part of the window only.
 		known := len(c.started) > 0 || c.init && len(c.created) > 0
 		return c.name, c.ran() && !known || b.completedUnseen(c)
 	})
@@ -85,7 +85,7 @@ func (b *Builder) UnknownStarts() []string {
 // hasStart reports whether a start of c is known.
 func (c *container) hasStart() bool { return len(c.started) > 0 || len(c.created) > 0 }
 
-// namesWhere are the names of some containers or their pods, sorted.
+// namesWhere returns the names for which of returns true, sorted.
 func (b *Builder) namesWhere(of func(c *container) (signals.Symbol, bool)) []string {
 	found := map[string]bool{}
 	for c := range b.every() {
@@ -96,8 +96,8 @@ func (b *Builder) namesWhere(of func(c *container) (signals.Symbol, bool)) []str
 	return slices.Sorted(maps.Keys(found))
 }
 
-// nodeAt is the name of the node that a kubelet's series come from: name is that, the address it is scraped at, or either with
-// a port. It is none where only an address is known, and that of no node.
+// nodeAt is the name of the node that a kubelet's series come from. name is the node's name, the address that it is scraped at, or
+// either with a port. nodeAt is none for an address of no known node.
 func (b *Builder) nodeAt(cluster, name signals.Symbol) signals.Symbol {
 	if name == none || b.nodes.byName[nodeKey{cluster, name}] != nil {
 		return name

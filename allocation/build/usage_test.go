@@ -100,8 +100,8 @@ func TestUsageEdges(t *testing.T) {
 			if math.Abs(in-tt.want) > tt.slack*tt.want {
 				t.Errorf("%v core-hours used, want %v", in, tt.want)
 			}
-			if told := usageOf(t, tt.series, tt.running, tt.started, true); told != in {
-				t.Errorf("%v core-hours used where the source tells series apart itself, %v where their key does", told, in)
+			if bySource := usageOf(t, tt.series, tt.running, tt.started, true); bySource != in {
+				t.Errorf("%v core-hours used where the source tells series apart itself, %v where their key does", bySource, in)
 			}
 		})
 	}
@@ -109,7 +109,7 @@ func TestUsageEdges(t *testing.T) {
 
 // usageOf is the core-hours that a container used, by its series. told says that the source tells them apart, and leaves the
 // cgroup out of their keys.
-func usageOf(t *testing.T, series map[string]*timeline.Points, running, started *timeline.Points, told bool) float64 {
+func usageOf(t *testing.T, series map[string]*timeline.Points, running, started *timeline.Points, bySource bool) float64 {
 	t.Helper()
 	q := allocation.Query{Window: allocation.Window{Start: plainStart, End: plainStart.Add(2 * time.Hour)}, Resolution: time.Minute}
 	b, err := build.NewBuilder(q, 30*time.Second, flat{cpu: 1})
@@ -126,7 +126,7 @@ func usageOf(t *testing.T, series map[string]*timeline.Points, running, started 
 	for _, id := range []string{"", "-", "a", "b", "z"} {
 		if p := series[id]; p != nil {
 			id = strings.Trim(id, "-")
-			if p.SetSeries(0); told {
+			if p.SetSeries(0); bySource {
 				p.SetSeries(timeline.SeriesID(id))
 				id = ""
 			}

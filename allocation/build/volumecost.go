@@ -18,17 +18,17 @@ type ownership struct {
 	when  timeline.Intervals
 }
 
-// resolveVolumes finds the claims of every volume, by namespace and name, and when and how large it was.
+// resolveVolumes finds the claims of every volume, by namespace and name, its life and its size.
 func (b *Builder) resolveVolumes() {
 	for key, owners := range b.claimOwners() {
-		b.storage.volume(key.cluster, key.name).owners = owners // it may be known by its claim alone
+		b.storage.volume(key.cluster, key.name).owners = owners // it may be known only by its claim
 	}
 	for _, v := range each(b, maps.All(b.storage.volumes)) {
 		seen := timeline.Overlay(v.seen, timeline.Ones(v.capacity))
-		v.capacity = b.reach(v.capacity)
+		v.capacity = b.fillGaps(v.capacity)
 		for _, o := range v.owners {
 			seen = timeline.Overlay(seen, timeline.Within(timeline.Ones(o.claim.capacity), o.claim.bound[v.name]))
-			v.capacity = timeline.Overlay(v.capacity, timeline.Within(b.reach(o.claim.capacity), timeline.Mask(o.when)))
+			v.capacity = timeline.Overlay(v.capacity, timeline.Within(b.fillGaps(o.claim.capacity), timeline.Mask(o.when)))
 		}
 		v.life = b.lifeOf(v.cluster, seen)
 		for _, o := range v.owners {
@@ -40,7 +40,7 @@ func (b *Builder) resolveVolumes() {
 	}
 }
 
-// claimOwners are the claims that volumes were bound to, by namespace and name.
+// claimOwners returns the claims that each volume was bound to, by namespace and name.
 func (b *Builder) claimOwners() map[nodeKey][]ownership {
 	out := map[nodeKey][]ownership{}
 	for _, key := range each(b, slices.All(sortedObjects(b.storage.claims))) {
@@ -54,7 +54,7 @@ func (b *Builder) claimOwners() map[nodeKey][]ownership {
 			}
 			all = timeline.Max(all, numbered)
 		}
-		for _, x := range b.reach(all) {
+		for _, x := range b.fillGaps(all) {
 			of := nodeKey{c.cluster, names[int(x.V)]}
 			n := len(out[of])
 			if n == 0 || out[of][n-1].claim != c {
@@ -68,7 +68,7 @@ func (b *Builder) claimOwners() map[nodeKey][]ownership {
 	return out
 }
 
-// findMounts tells the claims which pods mount them, and warns of claims that pods mount and no volume is known of.
+// findMounts finds the pods that mount each claim, and warns about mounted claims without a known volume.
 func (b *Builder) findMounts(pods []*pod) {
 	var lost []string
 	for _, p := range each(b, slices.All(pods)) {
@@ -86,8 +86,8 @@ func (b *Builder) findMounts(pods []*pod) {
 	b.count(notices.LostClaims, lost)
 }
 
-// chargeVolumes makes the disk assets of persistent volumes, and divides what they cost among the pods that mount them
-// while they run; what nobody mounts goes to rows of its own.
+// chargeVolumes makes the disk assets of persistent volumes, and divides their cost among the pods that mount them
+// while these run. The cost of time without such pods goes to rows of its own.
 func (b *Builder) chargeVolumes(pods []*pod) {
 	b.findMounts(pods)
 	var empty, unpriced, unseen []string
@@ -103,7 +103,7 @@ func (b *Builder) chargeVolumes(pods []*pod) {
 			continue
 		}
 		switch {
-		case len(b.asked(v.life)) == 0: // it lives in a margin alone
+		case len(b.asked(v.life)) == 0: // it lives only in a margin
 		case len(v.capacity) == 0:
 			empty = append(empty, b.placed(v.cluster, v.name.Value()))
 		case x.price.isDefault(b.asked(v.life)) && !b.isBad(pricedThing{cluster: v.cluster, things: notices.VolumesPriced, name: v.name.Value()}):
@@ -116,7 +116,7 @@ func (b *Builder) chargeVolumes(pods []*pod) {
 	b.count(notices.UnpricedVolumes, unpriced, b.inDollars())
 }
 
-// mounted is one volume on its way to the rows of those who mount it: amounts of divided are byte-hours.
+// mounted divides one volume among the rows of the pods that mount it. Amounts of Divided are byte-hours.
 type mounted struct {
 	timeline.Divided
 	b     *Builder
@@ -190,7 +190,8 @@ func (x *mounted) charge() {
 	x.leftOver(allocation.VolumeShare{Key: key, ProviderID: provider})
 }
 
-// leftOver gives what nobody mounts to the row of the claim's namespace, or of the cluster where there is no claim.
+// leftOver gives the cost of time in which nobody mounts the volume to a row of the claim's namespace, or of the cluster if there is no
+// claim.
 func (x *mounted) leftOver(share allocation.VolumeShare) {
 	for i := 1; i < len(x.Edges); i++ {
 		from, to := x.Edges[i-1], x.Edges[i]
@@ -202,7 +203,7 @@ func (x *mounted) leftOver(share allocation.VolumeShare) {
 	}
 }
 
-// namespaceAt is that of the claim which the volume is bound to at t; none without.
+// namespaceAt is the namespace of the claim that the volume is bound to at t, none without a claim.
 func (x *mounted) namespaceAt(t int64) signals.Symbol {
 	if c := x.claimAt(t); c != nil {
 		return c.namespace
@@ -238,7 +239,7 @@ func (x *mounted) assets() {
 	})
 }
 
-// used is how much of the volume was used in a set, NaN where nobody says.
+// used returns how much of the volume was used in a set, NaN if that is not known.
 func (x *mounted) used(set int) (byteHours, most float64) {
 	var parts []*filled
 	for _, o := range x.v.owners {

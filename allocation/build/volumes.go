@@ -12,10 +12,10 @@ import (
 type volume struct {
 	nodeKey  // of its cluster and name
 	seen     timeline.Steps
-	capacity timeline.Steps // that of its claims included, once resolved
+	capacity timeline.Steps // includes that of its claims once resolved
 	owners   []ownership    // once resolved
 	life     timeline.Intervals
-	price    toldPrices
+	price    metricPrices
 	class    timeline.Latest[signals.Symbol]
 	handle   timeline.Latest[signals.Symbol]
 	driver   timeline.Latest[signals.Symbol]
@@ -32,7 +32,7 @@ type claim struct {
 	pods     []*pod // that mount it
 }
 
-// storage is the volumes and claims of a builder.
+// storage has the volumes and claims of a builder.
 type storage struct {
 	volumes map[nodeKey]*volume
 	claims  map[objectKey]*claim
@@ -82,7 +82,7 @@ func (b *Builder) addVolume(s *seen) error {
 	return nil
 }
 
-// inTreePlugins are what stood for drivers before CSI, in the order of the key of VolumeInfo.
+// inTreePlugins are the plugins that volumes used before CSI drivers, in the order of the key of VolumeInfo.
 var inTreePlugins = [...]signals.Symbol{signals.Sym("kubernetes.io/aws-ebs"), signals.Sym("kubernetes.io/gce-pd"), signals.Sym("kubernetes.io/azure-disk")}
 
 func (b *Builder) addVolumeLabels(s *seen) error {
@@ -120,7 +120,7 @@ func (b *Builder) addClaimCapacity(s *seen) error {
 	return nil
 }
 
-// addClaimUsed integrates how much of a volume is used while it is there. Kubelets of several nodes may tell of one claim.
+// addClaimUsed integrates how much of a volume is used while it exists. Kubelets of several nodes may report one claim.
 func (l *Worker) addClaimUsed(s *seen) error {
 	l.cells = l.b.sampling.Gauge(l.cells[:0], s.p)
 	if c := l.b.storage.claims[s.object()]; c != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// ChargeFrom is what the query asks for: signals about pods that wait are only of use where it is FromScheduled.
+// ChargeFrom is what the query asks for. Signals about waiting pods are needed only for FromScheduled.
 func (b *Builder) ChargeFrom() allocation.ChargeFrom { return b.chargeFrom }
 
 func (b *Builder) addPodScheduled(s *seen) error {
@@ -23,7 +23,7 @@ func (b *Builder) addPodPending(s *seen) error {
 	return nil
 }
 
-// waiting is when a container was placed and had not started yet, where that is charged.
+// waiting returns when a container was scheduled and had not started yet, nothing if that is not charged.
 func (b *Builder) waiting(c *container, p *timeline.Presence, runs timeline.Intervals) timeline.Intervals {
 	if b.chargeFrom != allocation.FromScheduled || b.comesBefore(c) || !c.pod.scheduled.Known() {
 		return nil
@@ -33,7 +33,7 @@ func (b *Builder) waiting(c *container, p *timeline.Presence, runs timeline.Inte
 		from = b.sampling.Align(from)
 	}
 	if len(runs) > 0 {
-		// A container that ended before waits to be restarted: that is not the wait of a pod that was placed.
+		// A container that ended before waits for its restart: that is not the wait of a scheduled pod.
 		if first := b.firstStart(p, runs[0].From); from < first && (len(p.Ended) == 0 || int64(p.Ended[0].V*1000) > first) {
 			return timeline.Intervals{{From: from, To: first}}
 		}
@@ -48,8 +48,8 @@ func (b *Builder) waiting(c *container, p *timeline.Presence, runs timeline.Inte
 	return timeline.Union(out)
 }
 
-// notBefore is from when on a pod that was scheduled at a time can be said to wait on the node: from then on, but for one long before
-// anything is known of the node. What ran when that begins may have run all the time.
+// notBefore is since when a pod waits on the node: since it was scheduled, or since the node's life begins if that is much later. A pod
+// that is seen to run when the life begins may have run all the time before.
 func (n *node) notBefore(scheduled int64) int64 {
 	if n == nil || len(n.life) == 0 || scheduled >= n.life[0].From-timeline.Lookback {
 		return scheduled
@@ -57,8 +57,8 @@ func (n *node) notBefore(scheduled int64) int64 {
 	return n.life[0].From
 }
 
-// firstStart is when a container started that was first seen to run from a time on: earlier, where a start is reported that is
-// more than a cell before that. Such a container started before there are data, and waited for nothing when these begin.
+// firstStart is when a container first started that was first seen at a time: then, or at a reported start more than a cell earlier. With
+// such a start, it started before the data begin and did not wait when they do.
 func (b *Builder) firstStart(p *timeline.Presence, seen int64) int64 {
 	first := seen
 	for _, x := range p.Started {
@@ -69,8 +69,8 @@ func (b *Builder) firstStart(p *timeline.Presence, seen int64) int64 {
 	return first
 }
 
-// comesBefore reports whether c ran before the containers of its pod: an init container that is no sidecar, or one that cAdvisor
-// alone knows, which does not say what it is, and that was gone when another one was still seen. How its pod ended says nothing of it.
+// comesBefore reports whether c ran before the main containers of its pod. It is an init container that is no sidecar, or only cAdvisor
+// reports it, which does not say what it is, and it was gone while another one was still seen. The pod's end says nothing about c.
 func (b *Builder) comesBefore(c *container) bool {
 	if b.besideOthers(c) {
 		return false
@@ -85,8 +85,8 @@ func (b *Builder) comesBefore(c *container) bool {
 	})
 }
 
-// besideOthers reports whether c was seen to run at a time that a container of its pod ran which is no init container. What
-// was seen may have ended up to a scrape before it was seen to, and its pod's others have started since.
+// besideOthers reports whether c was seen to run while a main container of its pod ran. c may have ended up to one scrape before its
+// end was seen, and the others may have started since.
 func (b *Builder) besideOthers(c *container) bool {
 	least := b.sampling.Cell()
 	switch {
@@ -109,7 +109,7 @@ func (b *Builder) besideOthers(c *container) bool {
 	return false
 }
 
-// sights are when s is not 0.
+// sights returns when s is not 0.
 func sights(s timeline.Steps) (out timeline.Intervals) {
 	for _, x := range s {
 		if x.V != 0 {

@@ -5,19 +5,19 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// Worker takes usage and traffic of some of a Builder's nodes: a node's containers and disks are one worker's, so that workers share nothing
-// they write to, and sums come out the same however the goroutines run. A Worker is used by one goroutine at a time.
+// Worker takes usage and traffic of some of a Builder's nodes. One worker has all containers and disks of a node. So workers do not share
+// what they write to, and sums do not depend on how goroutines run. Only one goroutine at a time may use a Worker.
 type Worker struct {
 	b         *Builder
 	at        seen            // the series at hand
 	cells     []timeline.Cell // of it
-	since     int64           // when its container started, where its first cell begins near that but elsewhere; else 0
+	since     int64           // when its container started, if its first cell begins near that but not then; else 0
 	charged   []charge        // scratch of integrate
 	unmatched int             // usage series of containers that never ran
-	leaps     []leap          // of containers whose counters rose by more than can be
+	leaps     []leap          // impossible increases of counters
 }
 
-// Workers are n workers for usage and traffic, the same ones each time.
+// Workers returns n workers for usage and traffic, the same ones each time.
 func (b *Builder) Workers(n int) []*Worker {
 	for len(b.workers) < n {
 		b.workers = append(b.workers, &Worker{b: b})
@@ -25,12 +25,12 @@ func (b *Builder) Workers(n int) []*Worker {
 	return b.workers[:n]
 }
 
-// worker is the one that the builder itself uses.
+// worker is the worker that the builder itself uses.
 func (b *Builder) worker() *Worker { return b.Workers(1)[0] }
 
-// WorkerOf is the index, among n workers, of the one that a series of usage or traffic belongs to. It is n for a series that containers
-// of several nodes have to do with, or one that is yet to be made: it may go to any worker, but while no other is used. That it comes
-// after all others does not depend on n, for sums depend on the order.
+// WorkerOf returns the index, among n workers, of the worker for a series of usage or traffic. It is n for a series of containers on
+// several nodes, or of a container that does not exist yet. Add such series after all others and while no other worker is used: any worker
+// may take them. Which series these are does not depend on n, because sums depend on the order.
 func (b *Builder) WorkerOf(series signals.Series, key []signals.Symbol, n int) int {
 	s := seen{key: key}
 	switch {
@@ -60,7 +60,7 @@ func (b *Builder) WorkerOf(series signals.Series, key []signals.Symbol, n int) i
 	return workerOn(on, n)
 }
 
-// workerOfNode is the worker of a series that is of all nodes of a name.
+// workerOfNode is the worker for a series of all nodes with a name.
 func workerOfNode(named []*node, n int) int {
 	if len(named) == 0 {
 		return 0
@@ -68,7 +68,7 @@ func workerOfNode(named []*node, n int) int {
 	return workerOn(named[0], n)
 }
 
-// workerOfPod is the worker of a series that is of a pod as a whole.
+// workerOfPod is the worker for a series of a whole pod.
 func (b *Builder) workerOfPod(s *seen, n int) int {
 	if p, ok := b.pods.byKey[s.pod()]; ok {
 		return workerOn(p.on(), n)
@@ -85,7 +85,7 @@ func (b *Builder) workerOfPod(s *seen, n int) int {
 	return workerOn(pods[0].on(), n)
 }
 
-// on is the node of the pod's containers, nil where it is not known.
+// on is the node of the pod's containers, nil if it is not known.
 func (p *pod) on() *node {
 	if len(p.containers) == 0 {
 		return nil
@@ -93,10 +93,10 @@ func (p *pod) on() *node {
 	return p.containers[0].node
 }
 
-// workerOn is the index, among n workers, of the one that usage on a node belongs to.
+// workerOn is the index, among n workers, of the worker for usage on a node.
 func workerOn(on *node, n int) int {
 	if on == nil {
-		return 0 // what is summed without a node is summed by one worker
+		return 0 // one worker sums everything without a node
 	}
 	return on.index % n
 }
