@@ -76,7 +76,7 @@ func (s containerSpec) scaled(by float64) containerSpec {
 type template struct {
 	team, namespace, name, kind string
 	weight                      int           // share of the replicas left over for Deployments
-	replicas                    int           // fixed number of replicas, where weight is 0
+	replicas                    int           // fixed number of replicas, if weight is 0
 	every                       time.Duration // Jobs: time between starts
 	lasts                       []time.Duration
 	starts                      time.Duration // Jobs: how long after they are due their container starts, to the second; 0 is a few seconds
@@ -87,7 +87,7 @@ type template struct {
 	mounts                      string // claim of its namespace that all its pods mount
 	egress                      egress
 	gpuOnly                     bool          // only in copies that have a GPU node
-	utilization                 bool          // the exporter tells how busy its GPUs are by DCGM_FI_DEV_GPU_UTIL
+	utilization                 bool          // the exporter measures how busy its GPUs are: DCGM_FI_DEV_GPU_UTIL
 	apart                       bool          // its pods are numbered apart, so that it can be added without changing others
 	pulls                       time.Duration // about how long its images take to come
 	containers                  []containerSpec
