@@ -33,10 +33,9 @@ const zeroDigits = 0x3030303030303030
 // padded is more than the digits of any fraction, leading zeros included.
 const padded = 24
 
-// appendFraction appends the shortest decimal that reads back as v, and of these the one closest to v, as strconv does with 'f'.
-// For numbers of isFraction, exact arithmetic of 128 bits replaces strconv's table of powers and takes half the time. It is kept
-// because whole answers are slower with strconv: JSON answers of 12 to 442 MB took 12 to 26 % more processor time, those of a few
-// rows 5 %.
+// appendFraction appends the shortest decimal that reads back as v, and of these the one closest to v, as strconv does with
+// 'f'. For numbers of isFraction, exact arithmetic of 128 bits replaces strconv's table of powers and takes half the time.
+// With strconv in its place, whole answers of many rows take 17 to 26 % more processor time (BENCHMARKS.md).
 func appendFraction(b []byte, v float64) []byte {
 	if v < 0 {
 		b, v = append(b, '-'), -v
