@@ -90,7 +90,7 @@ func TestEverything(t *testing.T) {
 	golden(t, "everything", withoutBuild(render(t, reg)))
 }
 
-// withoutBuild leaves out what is of the build and of this test's process.
+// withoutBuild removes metrics of the build and of this test's process.
 func withoutBuild(page string) string {
 	var b strings.Builder
 	for line := range strings.Lines(page) {
@@ -167,7 +167,7 @@ func TestCreatedTimestamps(t *testing.T) {
 // slow is a LatestSet that takes its time from when on it is told to.
 type slow struct {
 	set               *allocation.Set
-	entered, released chan struct{} // nil where it does not
+	entered, released chan struct{} // nil if it does not
 }
 
 func (s *slow) Latest() (*allocation.Set, time.Time, error) {

@@ -19,8 +19,8 @@ import (
 	"github.com/promcost/promcost/allocation/metering"
 )
 
-// LatestSet gives the unaggregated set of the last closed hour and when it was computed. The set is nil before the first
-// computation; an error says why there is none newer, and does not take the set away. A set is not changed once given.
+// LatestSet returns the unaggregated set of the last closed hour and when it was computed. The set is nil before the first
+// computation. An error says why there is no newer set; the last one is still returned. A returned set does not change.
 type LatestSet interface {
 	Latest() (*allocation.Set, time.Time, error)
 }
@@ -52,19 +52,19 @@ func Names() []string {
 	return names
 }
 
-// Config says what a Collector serves. The zero Config serves the defaults.
+// Config configures a Collector. The zero Config serves the defaults.
 type Config struct {
-	// Metering says which subjects are served, and how many series each may have. It may give another one later, of the same
+	// Metering says which subjects are served, and how many series each may have. It may return another one later, of the same
 	// subjects; nil is the default one.
 	Metering func() *metering.Metering
 	// Bounds are the error bounds of a running time d that is counted at a resolution, 0 with every sample of a scrape interval.
 	// Nil leaves them out.
 	Bounds func(d, resolution, scrape time.Duration) (lower, upper float64)
-	// Accrued are the costs of the month, which counters show; nil as long as they are not known. Nil leaves counters out.
+	// Accrued returns the costs of the month, which counters show; nil while they are unknown. A nil function leaves counters out.
 	Accrued func() *metering.Accrued
-	// Spending is how budgets stand; nil where there are none, or as long as that is not known. Nil leaves budgets out.
+	// Spending returns the state of the budgets; nil if there are none, or while it is unknown. A nil function leaves budgets out.
 	Spending func() *metering.Spending
-	// Logger is told once a subject that its series are capped. Nil is no logger.
+	// Logger gets one line for each subject whose series are capped. Nil logs nothing.
 	Logger log.Logger
 }
 
@@ -84,7 +84,7 @@ type Collector struct {
 	current   atomic.Pointer[snapshot]
 	warned    map[string]bool
 	total     map[string]int // series dropped by collector, since the start
-	counted   map[string]int // those of the current set by subject, which are in total
+	counted   map[string]int // those of the current set by subject, which total contains
 }
 
 // subject is an enabled subject of the families table.
@@ -143,7 +143,7 @@ func New(latest LatestSet, cfg Config) *Collector {
 	return c
 }
 
-// uncounted gives what metering gives without counters, one for each.
+// uncounted is meter without counters. Each metering is converted once.
 func uncounted(meter func() *metering.Metering) func() *metering.Metering {
 	var was, is *metering.Metering
 	return func() *metering.Metering {
@@ -167,8 +167,8 @@ func (c *Collector) Describe(ch chan<- *prometheus.Desc) {
 	ch <- c.dropped
 }
 
-// Own is what the Collector says of itself and not of costs, promcost_series_dropped_total, as of what was rendered last: it renders
-// nothing. It is for a registry of its own, as the Collector has that too.
+// Own is the Collector's metric about itself, promcost_series_dropped_total, as of the last rendering. Register it in another
+// registry than the Collector, which has that metric too.
 func (c *Collector) Own() prometheus.Collector { return own{c} }
 
 // own is a prometheus.Collector.
@@ -185,8 +185,8 @@ func (o own) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// Collect sends the metrics of the latest set, none of them before there is one. It waits for nobody who renders another:
-// then those of before are sent once more.
+// Collect sends the metrics of the latest set, none before the first set. It does not wait for another goroutine that renders:
+// then it sends the metrics of the set before.
 func (c *Collector) Collect(ch chan<- prometheus.Metric) {
 	if c.current.Load().set == nil {
 		c.Update()
@@ -202,16 +202,16 @@ func (c *Collector) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// Update renders the latest set, if it is a new one: whoever calls it when there is takes that off the next scrape.
+// Update renders the latest set if it is new. Call it when a set is ready, so that the next scrape need not render it.
 func (c *Collector) Update() {
 	c.rendering.Lock()
 	defer c.rendering.Unlock()
 	c.update()
 }
 
-// update renders the latest set, if it is a new one. The last set stays where there is none.
+// update renders the latest set if it is new. The last set stays if there is no latest one.
 func (c *Collector) update() {
-	set, _, _ := c.latest.Latest() // an error is told by the computation's own metrics; the set stays what it is
+	set, _, _ := c.latest.Latest() // the computation's own metrics show the error; the set stays
 	is := snapshot{set: set, accrued: c.accrued(), spending: c.spending(), metering: c.metering()}
 	if was := c.current.Load(); set != nil && (set != was.set || is.accrued != was.accrued || is.spending != was.spending || is.accrued == nil && is.metering != was.metering) {
 		c.render(&is)
@@ -219,7 +219,7 @@ func (c *Collector) update() {
 	}
 }
 
-// metric is a prometheus.Metric that was made once and is only read: nothing in it is built while scraping.
+// metric is a prometheus.Metric that is built once, so that a scrape only reads it.
 type metric struct {
 	desc    *prometheus.Desc
 	labels  []*dto.LabelPair // sorted by name

@@ -107,7 +107,7 @@ func register(t testing.TB, reg *prometheus.Registry, set *allocation.Set, cfg c
 	return source
 }
 
-// metered serves one subject, besides those that always are, of so many series; 0 is the default.
+// metered serves the subjects that are always served and one more with at most so many series; 0 is the default.
 func metered(t testing.TB, name string, most int) collector.Config {
 	t.Helper()
 	m, err := metering.New(metering.Options{Enabled: []string{name}, MaxSeries: most})
@@ -221,7 +221,7 @@ func TestSwitches(t *testing.T) {
 	}
 }
 
-// families are what the registry gathers, by name.
+// families are the metric families of the registry, by name.
 func families(t testing.TB, reg *prometheus.Registry) map[string][]*dto.Metric {
 	t.Helper()
 	gathered, err := reg.Gather()
@@ -333,7 +333,7 @@ func TestCapCountsEachSetOnceAndWarnsOnce(t *testing.T) {
 	}
 }
 
-// TestDropsOfTheMonthAreCounted shows an hour before the month is known, whose subjects have more series than the hour's.
+// TestDropsOfTheMonthAreCounted shows an hour before the month is known. The month has more series than the hour.
 func TestDropsOfTheMonthAreCounted(t *testing.T) {
 	cfg := metered(t, "namespace", 100)
 	var accrued *metering.Accrued

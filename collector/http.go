@@ -20,8 +20,8 @@ func (h *Health) Instrument(handler string, next http.Handler) http.Handler {
 	return promhttp.InstrumentHandlerCounter(h.httpRequests.MustCurryWith(labels), timed, selectors...)
 }
 
-// hasParameter tells whether a request that was answered had the parameter. The body is not read for it: a form counts
-// where the handler has parsed it.
+// hasParameter reports whether an answered request had the parameter. It does not read the body: a form counts if the handler has
+// parsed it.
 func hasParameter(name string) func(*http.Request) string {
 	return func(r *http.Request) string {
 		form := r.Form

@@ -12,7 +12,7 @@ type PriceSource struct {
 	Kind     string // sheet, metric or built-in
 	Name     string // of the sheet's file, or of the metric
 	Currency string
-	AsOf     time.Time // when the prices were right; zero where that is unknown
+	AsOf     time.Time // when the prices were valid; zero if that is unknown
 }
 
 // prices exports the sources of prices.
@@ -22,8 +22,8 @@ type prices struct {
 	info, age *prometheus.Desc
 }
 
-// NewPrices registers metrics about where prices come from with reg. At each scrape, sources tells them, each name once,
-// and now the time that their ages count to. What is registered already is an error.
+// NewPrices registers metrics about the sources of prices with reg. At each scrape, sources returns them, each name once, and now
+// is the time that their ages are relative to. It is an error if they are registered already.
 func NewPrices(reg prometheus.Registerer, now func() time.Time, sources func() []PriceSource) error {
 	p := &prices{
 		sources: sources, now: now,

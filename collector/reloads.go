@@ -24,7 +24,7 @@ func NewReloads(reg prometheus.Registerer) (*Reloads, error) {
 	return r, nil
 }
 
-// Observe notes a reading that ended at the time given with err.
+// Observe records a reading that ended at the given time with err.
 func (r *Reloads) Observe(end time.Time, err error) {
 	if err != nil {
 		r.successful.Set(0)

@@ -14,20 +14,20 @@ import (
 	"github.com/promcost/promcost/allocation/metering"
 )
 
-// snapshot is a set as it is served.
+// snapshot is a set with the metrics that are served for it.
 type snapshot struct {
 	set      *allocation.Set
-	accrued  *metering.Accrued  // nil where there is none
-	spending *metering.Spending // nil where there is none
+	accrued  *metering.Accrued  // nil if there is none
+	spending *metering.Spending // nil if there is none
 	metering *metering.Metering
 	metrics  []metric // of costs
-	counts   []metric // of what was dropped
+	counts   []metric // counts of what was dropped
 }
 
 // render makes the metrics of a set and of the month, and counts what it drops.
 func (c *Collector) render(of *snapshot) {
 	b := builder{pairs: map[pair]*dto.LabelPair{}}
-	places := of.accrued // say who has a place
+	places := of.accrued // decides which members have series of their own
 	if places == nil {
 		places = metering.NewAccrued(of.set.Window.Start, of.metering)
 	}
@@ -96,8 +96,8 @@ type builder struct {
 	created *timestamppb.Timestamp // used last
 }
 
-// add appends all series of a family and returns how many were left out because they are not finite. They come in the order
-// that the registry sorts them in: sorting what is sorted takes half the time off every scrape.
+// add appends all series of a family and returns how many were left out because they are not finite. They are in the registry's
+// order: to sort what is sorted takes half as long, at every scrape.
 func (b *builder) add(f *family, totals *metering.Totals) (notFinite int) {
 	order, first := sortedByName(f.Labels), len(b.metrics)
 	notFinite = f.Emit(totals, func(i int, labels []string, value float64) {

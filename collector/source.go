@@ -6,8 +6,8 @@ import (
 	"github.com/promcost/promcost/allocation"
 )
 
-// sourceMetrics say what was taken of the sources of samples. Their labels are how a source is read, and the input: a row
-// of the table of inputs, or one of the few things that are asked for besides, so there are not many.
+// sourceMetrics count what was read from the sources of samples. Their labels are how a source is read, and the input: a row of
+// the table of inputs, or one of the few other things that are read, so there are not many.
 type sourceMetrics struct {
 	requests, retries, errors, samples, bytes *prometheus.CounterVec
 	duration                                  *prometheus.HistogramVec
@@ -36,7 +36,7 @@ func (m *sourceMetrics) all() []prometheus.Collector {
 	return []prometheus.Collector{m.requests, m.retries, m.errors, m.samples, m.bytes, m.duration}
 }
 
-// ObserveSource counts what one computation took of a source; what was read before an error counts too.
+// ObserveSource counts what one computation read from a source, also if it ended with an error.
 func (h *Health) ObserveSource(r allocation.SourceReading) {
 	m := &h.source
 	for _, in := range r.Inputs {

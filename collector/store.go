@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// StoreState is what is known of the history.
+// StoreState is the state of the history, as far as it is known.
 type StoreState struct {
 	Hours, Days int   // sets
 	Bytes       int64 // of their files

@@ -1,8 +1,8 @@
-// Package dashboards holds what others show and watch promcost with, embedded as files: Grafana dashboards, and Prometheus
-// rules that record and alert. README.md beside it is the alerts' runbook.
+// Package dashboards holds, as embedded files, what other programs need to show and watch promcost: Grafana dashboards, and
+// Prometheus rules that record and alert. README.md beside it is the alerts' runbook.
 //
-// The dashboards are made by package grafana below, which the program does not contain; the files know promcost by the
-// names of its metrics only. The tests hold those to the table of families and to the metrics that the collectors register.
+// The package grafana below generates the dashboards; the program does not contain it. The files refer to promcost only by the
+// names of its metrics. The tests check those against the table of families and the metrics that the collectors register.
 package dashboards
 
 //go:generate go test -run ^TestGenerated$ -update .

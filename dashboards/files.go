@@ -17,7 +17,7 @@ var rules embed.FS
 
 // File is a file to be written or served.
 type File struct {
-	Name string // slash-separated, relative to where all files go
+	Name string // slash-separated, relative to the output directory
 	Text []byte
 }
 
@@ -66,8 +66,8 @@ func unit(currency string) string {
 	return "currency:" + currency + " "
 }
 
-// Manifests are the same files for Kubernetes: a ConfigMap a dashboard, with the label that Grafana's sidecar looks for, and
-// a PrometheusRule a rule file, for the Prometheus Operator. They name no namespace.
+// Manifests are the same files for Kubernetes: a ConfigMap for each dashboard, with the label that Grafana's sidecar looks for,
+// and a PrometheusRule for each rule file, for the Prometheus Operator. They name no namespace.
 func Manifests(currency string) []File {
 	var files []File
 	for _, f := range Dashboards(currency) {

@@ -11,26 +11,26 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// batch computes several windows from one source. It asks in steps: a step is asked once every window is at it or past it, and
-// what several windows ask alike is asked once.
+// batch computes several windows from one source, in steps. It asks the questions of a step once every window has reached that
+// step or passed it. What several windows ask alike, it asks once.
 type batch struct {
-	ctx       context.Context //nolint:containedctx // it is that of one call
+	ctx       context.Context //nolint:containedctx // the context of one call
 	cancel    context.CancelFunc
-	lead      *computation // asks the source
-	cfg       Config       // of the windows
+	lead      *computation // the computation that asks the source
+	cfg       Config       // configures the windows
 	windows   []batchWindow
 	questions chan *question
 	ended     chan struct{}
-	lacking   bool // the source says that something is missing
+	lacking   bool // the source says that data is missing
 }
 
 // batchWindow is one window of a batch: the source that its computation asks, and the result.
 type batchWindow struct {
 	*batch
 	index    int
-	step     int // of the present question
+	step     int // of the current question
 	name     string
-	plan     func(found *findings) *plan // makes a plan for the present question that notes in found what is read; nil for no input
+	plan     func(found *findings) *plan // makes a plan for the current question that records in found what is read; nil for no input
 	own      *computation
 	result   windowResult
 	panicked any
@@ -43,7 +43,7 @@ type question struct {
 	name    string
 	sels    []Selector
 	workers Workers
-	plan    *plan // notes what is read for all windows; nil for no input
+	plan    *plan // records what is read for all windows; nil for no input
 	stats   Stats
 	err     error
 	done    chan struct{} // closed once it is answered
@@ -83,8 +83,8 @@ func (b *batch) run(i int, q allocation.Query) {
 	w.result.set = sets[0]
 }
 
-// answer answers the questions of the windows until all have ended, and returns their results. It returns none where the source
-// says that something is missing, as it does not say for which window.
+// answer answers the questions of the windows until all have ended, and returns their results. It returns none if the source says
+// that data is missing, because the source does not say for which window.
 func (b *batch) answer() ([]windowResult, error) {
 	var waiting []*question
 	for live := len(b.windows); live > 0; {
@@ -121,7 +121,7 @@ func (b *batch) answer() ([]windowResult, error) {
 	return out, nil
 }
 
-// answerStep answers the questions of the first step that some window is at, and returns the other questions.
+// answerStep answers the questions of the first step that a window is at, and returns the other questions.
 func (b *batch) answerStep(waiting []*question) (rest []*question) {
 	slices.SortFunc(waiting, func(x, y *question) int { return x.from.index - y.from.index })
 	step := slices.MinFunc(waiting, func(x, y *question) int { return x.step - y.step }).step
@@ -151,7 +151,7 @@ func (b *batch) answerStep(waiting []*question) (rest []*question) {
 	for _, q := range now {
 		q.err = err
 	}
-	if !stats.Whole() && step > 0 { // samples that tell the scrape interval may be missing
+	if !stats.Whole() && step > 0 { // samples that show the scrape interval may be missing
 		b.lacking = true
 		b.cancel()
 	}
@@ -163,7 +163,7 @@ func (w *batchWindow) Select(ctx context.Context, sels []Selector, yield Yield) 
 	return w.SelectParallel(ctx, sels, OneWorker(yield))
 }
 
-// SelectParallel implements Parallel: it asks together with the other windows.
+// SelectParallel implements Parallel: it waits until all windows have asked.
 func (w *batchWindow) SelectParallel(ctx context.Context, sels []Selector, workers Workers) (Stats, error) {
 	q := &question{from: w, step: w.step, name: w.name, sels: sels, workers: workers, done: make(chan struct{})}
 	select {
@@ -175,18 +175,18 @@ func (w *batchWindow) SelectParallel(ctx context.Context, sels []Selector, worke
 	return q.stats, q.err
 }
 
-// asker is a question that a selector comes from, and its index in there.
+// asker is a question that a merged selector answers, and the index of that question's selector.
 type asker struct {
 	*question
 	i   int
 	sel *Selector
 }
 
-// merged is several questions as one.
+// merged is one question made of several.
 type merged struct {
 	sels   []Selector
 	askers [][]asker       // of each selector
-	points timeline.Points // scratch
+	points timeline.Points // scratch space
 }
 
 // merge makes one question of several. Selectors that differ only in their times become one where the times overlap or follow
@@ -231,7 +231,8 @@ func (s *Selector) joins(o *Selector) bool {
 	return slices.Equal(s.Keep, o.Keep) && (s.Keep == nil) == (o.Keep == nil) && slices.Equal(s.Matchers, o.Matchers)
 }
 
-// yield gives a series to all who asked for it: to each the samples of the times that it asked for. The series is noted once.
+// yield passes a series to all who asked for it, each with the samples of the times that it asked for. The series is recorded
+// once.
 func (m *merged) yield(i int, key []Symbol, p *timeline.Points) error {
 	if a := &m.askers[i][0]; a.plan != nil {
 		if err := a.plan.note(a.i, key, p); err != nil {
@@ -255,7 +256,7 @@ func (m *merged) yield(i int, key []Symbol, p *timeline.Points) error {
 	return nil
 }
 
-// Names of questions that belong to no stage.
+// Names of questions that do not belong to a stage.
 const (
 	askInterval = "scrape interval"
 	askJobs     = "targets of promcost's jobs"
@@ -270,7 +271,7 @@ const (
 	askCountersAfter  = "counters of usage after the window"
 )
 
-// stepOf is the place of a question in the order in which all are asked.
+// stepOf is the place of a question in the order of all questions.
 func stepOf(name string) int {
 	return slices.Index([]string{
 		askInterval, inputOwn, askJobs, askDoubted, stageNames[always], askBeyond, askPrices, stageNames[lazily], stageNames[starts], stageNames[unseen], stageNames[restarts], stageNames[borders], stageNames[levels], askLevelsBefore, askLevelsAfter,

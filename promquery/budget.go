@@ -9,18 +9,18 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// checkEvery is how many series are gathered between two looks at the memory, at least; a look takes as long as there
-// are containers, so there is one each time there are a quarter more series.
+// checkEvery is the least number of series between two checks of memory. A check takes time in proportion to the containers, so
+// there is one each time the series have grown by a quarter.
 const checkEvery = 1000
 
-// gathering watches what a computation holds while it gathers.
+// gathering watches the memory of a computation while it reads.
 type gathering struct {
 	on     bool
 	series int64
-	next   int64 // when to look again
+	next   int64 // the count of series at the next check
 }
 
-// watched are workers that fail once what the builder holds is too much; they give to one worker.
+// watched wraps workers: they fail once the builder holds too much. They are for one worker.
 func (c *computation) watched(b *build.Builder, workers Workers) Workers {
 	g := &c.gathering
 	if !g.on {
@@ -44,12 +44,12 @@ func (c *computation) watched(b *build.Builder, workers Workers) Workers {
 // remedy says how a computation becomes smaller.
 const remedy = "ask for a longer step, accumulate or a shorter window"
 
-// checkMemory draws what the computation needs by now.
+// checkMemory draws the memory that the computation needs by now.
 func (c *computation) checkMemory(b *build.Builder) error {
 	return c.hold(b.Memory())
 }
 
-// hold changes what the computation has drawn to so many bytes. Less is always granted.
+// hold changes the memory that the computation has drawn to so many bytes. To draw less never fails.
 func (c *computation) hold(bytes int64) error {
 	more := bytes - c.held
 	if more > 0 && c.window != nil && IsBackground(c.window.ctx) {
@@ -66,9 +66,9 @@ func (c *computation) hold(bytes int64) error {
 	return nil
 }
 
-// backgroundShare is the part of the memory that several hours are computed in at once which nobody waits for: there are fewer
-// of them at once rather than no room for those who do wait.
+// backgroundShare is the divisor of the memory for a batch of hours that nobody waits for. A batch shrinks so that requests that
+// somebody waits for have room.
 const backgroundShare = 2
 
-// release gives back what the computation holds.
+// release returns the computation's memory.
 func (c *computation) release() { _ = c.hold(0) }

@@ -16,41 +16,41 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// timed says that one call of yield in so many is timed: a clock that is read twice a series would be felt.
+// timed says that one in so many calls of yield is timed: to read the clock twice for every series would cost too much.
 const timed = 17
 
-// computation is one computation on its way. It is the one that asks the source, and notes what that takes.
+// computation is one computation while it runs. It asks the source and records what that takes.
 type computation struct {
 	cfg     *Config
 	src     Source
-	parts   []*part // what src asks
-	workers int     // in which usage is integrated
-	uids    []uids  // by worker, and of what several workers have to do with
-	// window is its place in a batch; nil where it is not computed in one.
+	parts   []*part // the sources that src asks
+	workers int     // goroutines that integrate usage
+	uids    []uids  // by worker; the last is for series of several workers
+	// window is its place in a batch; nil outside of a batch.
 	window *batchWindow
 
 	exported bool  // usage series name their pods by exported_pod
-	only     names // of what is read; all where it is empty
+	only     names // the names to read; empty for all
 	stats    Stats
-	past     Stats // of computations that were begun before this one
+	past     Stats // of earlier attempts
 	stages   []allocation.StageReading
 	found    *findings
 	own      ownTargets
-	// dropped are series of a promcost, the most of one question.
+	// dropped counts series of promcost itself: the most of any question.
 	dropped   int64
-	doubted   bool  // prices may be promcost's
+	doubted   bool  // prices may come from promcost
 	series    int64 // of all inputs
 	gathering gathering
-	account   *memory.Account // that it draws from
-	held      int64           // bytes that it has drawn of it
+	account   *memory.Account // the account that it draws from
+	held      int64           // bytes drawn from it
 
 	scrape, resolution time.Duration
 	yields             time.Duration // estimate of the time spent in yield
 	selects            time.Duration // time spent in Selects
-	computing          time.Duration // time spent on what is not reading
+	computing          time.Duration // time spent on anything but reading
 }
 
-// begin fixes the source of one computation.
+// begin decides which source one computation asks.
 func (e *Engine) begin(ctx context.Context) (*computation, error) {
 	c := &computation{cfg: &e.cfg, src: e.src, found: newFindings(nil), account: memory.Of(ctx)}
 	if s, ok := e.src.(Beginner); ok {
@@ -74,11 +74,11 @@ func (e *Engine) begin(ctx context.Context) (*computation, error) {
 	return c, nil
 }
 
-// attempts is how often a computation is begun.
+// attempts is how often a computation begins at most.
 const attempts = 4
 
-// run runs f with a computation, once more with another one where it turns out that its source has to be asked for something
-// else. It returns the last one.
+// run runs f with a computation. It runs f again with a new computation if its source has to be asked for something else. It
+// returns the last one.
 func (e *Engine) run(ctx context.Context, f func(c *computation) error) (*computation, error) {
 	c, err := e.begin(ctx)
 	if err != nil {
@@ -110,7 +110,7 @@ func (e *Engine) run(ctx context.Context, f func(c *computation) error) (*comput
 	}
 }
 
-// ask is a Select of a stage: it is noted, and ends where it exceeds the bound on samples.
+// ask is a Select of a stage. It records what the Select takes, and fails if the computation exceeds the bound on samples.
 func (c *computation) ask(ctx context.Context, stage string, sels []Selector, workers Workers) (Stats, error) {
 	began, before := time.Now(), c.stats.Samples
 	if c.window != nil {
@@ -120,7 +120,7 @@ func (c *computation) ask(ctx context.Context, stage string, sels []Selector, wo
 	meters := make([]meter, workers.N+1)
 	give := workers.Yield
 	workers.Yield = func(worker, i int, key []Symbol, p *timeline.Points) error {
-		if err := ctx.Err(); err != nil { // sources may have much to give before they look
+		if err := ctx.Err(); err != nil { // a source may read much before it checks
 			return err
 		}
 		n := int64(p.Len())
@@ -151,22 +151,22 @@ func (c *computation) ask(ctx context.Context, stage string, sels []Selector, wo
 	c.stages = append(c.stages, allocation.StageReading{Name: stage, Took: took, Requests: got.Requests, Samples: got.Samples, Bytes: got.Bytes})
 	for _, p := range c.parts {
 		if p.asked && p.reading.Name == "" {
-			p.reading.Name = c.cfg.Name(ctx, p.src) // which is known once it was asked
+			p.reading.Name = c.cfg.Name(ctx, p.src) // the name is known once the source was asked
 		}
 	}
-	got.Sent = nil // noted by the parts
+	got.Sent = nil // the parts record these
 	c.stats.Add(got)
 	return got, err
 }
 
-// meter estimates the time that a worker spends in yield. It fills a cache line, for workers run side by side.
+// meter estimates the time that a worker spends in yield. It fills a cache line, because workers run side by side.
 type meter struct {
 	calls int64
 	took  time.Duration
 	_     [48]byte
 }
 
-// timed runs what is not reading, and adds up the time that it takes.
+// timed runs f, which does not read, and adds the time that it takes.
 func (c *computation) timed(f func() error) error {
 	began := time.Now()
 	err := f()
@@ -179,7 +179,7 @@ func (c *computation) compute(ctx context.Context, q allocation.Query) (sets []*
 		j.allowOldOnly(ctx, q.Window)
 		defer func() {
 			if cause := j.cause(); errors.Is(err, allocation.ErrNoData) && cause != nil {
-				err = cause // blocks have nothing either
+				err = cause // blocks have no data, either
 			}
 		}()
 	}
@@ -221,7 +221,7 @@ func (c *computation) compute(ctx context.Context, q allocation.Query) (sets []*
 	return sets, err
 }
 
-// newBuilder is the builder of q, which ends with ctx, once there is memory for its sets.
+// newBuilder draws the memory for the sets of q and returns a builder for them, which ends with ctx.
 func (c *computation) newBuilder(ctx context.Context, q allocation.Query) (*build.Builder, error) {
 	windows, err := q.Windows()
 	if err != nil {
@@ -238,7 +238,7 @@ func (c *computation) newBuilder(ctx context.Context, q allocation.Query) (*buil
 	return b, nil
 }
 
-// What is asked for besides the inputs of the table, as it is named among them in what is told of the reading.
+// Names of what is read besides the inputs of the table, for the account of the reading.
 const (
 	inputInterval = "scrape interval"
 	inputOwn      = "series of promcost"
@@ -248,7 +248,7 @@ const (
 func (c *computation) gather(ctx context.Context, b *build.Builder) error {
 	c.gathering.on = true
 	defer func() { c.gathering.on = false }()
-	s, first := b.Sampling(), []stage{always, priced} // what is read beyond changes the sampling
+	s, first := b.Sampling(), []stage{always, priced} // the rest of the inputs changes the sampling
 	if b.ChargeFrom() == allocation.FromScheduled {
 		first = append(first, waiting)
 	}
@@ -298,7 +298,7 @@ func (c *computation) gather(ctx context.Context, b *build.Builder) error {
 	return c.read(ctx, b, stageNames[borders], sels, borders)
 }
 
-// load reads what the builder needs and finalizes it. Nothing found at all is allocation.ErrNoData.
+// load reads what the builder needs and finalizes it. It fails with allocation.ErrNoData if nothing is found at all.
 func (c *computation) load(ctx context.Context, b *build.Builder) error {
 	if err := c.gather(ctx, b); err != nil {
 		return err
@@ -330,15 +330,15 @@ func (c *computation) load(ctx context.Context, b *build.Builder) error {
 	return err
 }
 
-// onlyNames has what is read be of some pods or containers, until the function that it returns is called.
+// onlyNames restricts reading to some pods or containers until all is called.
 func (c *computation) onlyNames(element string, list []string) (all func()) {
-	if !c.exported { // else they may go by other names
+	if !c.exported { // other series may name them otherwise
 		c.only = namesOf(element, list)
 	}
 	return func() { c.only = names{} }
 }
 
-// named gives the builder what a stage asks for of some pods or containers, nothing where there are none.
+// named reads a stage of some pods or containers into the builder; nothing if the list is empty.
 func (c *computation) named(ctx context.Context, b *build.Builder, st stage, element string, list []string) error {
 	if len(list) == 0 {
 		return nil
@@ -347,12 +347,12 @@ func (c *computation) named(ctx context.Context, b *build.Builder, st stage, ele
 	return c.stage(ctx, b, stageNames[st], b.Sampling().LoadStart(), b.Sampling().End, st)
 }
 
-// stage gives the builder what some stages ask for.
+// stage reads some stages into the builder.
 func (c *computation) stage(ctx context.Context, b *build.Builder, name string, start, end int64, stages ...stage) error {
 	return c.spans(ctx, b, name, []build.Span{{Start: start, End: end}}, stages...)
 }
 
-// spans gives the builder what some stages ask for for several spans of time.
+// spans reads some stages of several spans of time into the builder.
 func (c *computation) spans(ctx context.Context, b *build.Builder, name string, spans []build.Span, stages ...stage) error {
 	return c.read(ctx, b, name, within(b, spans), stages...)
 }
@@ -366,9 +366,9 @@ func within(b *build.Builder, spans []build.Span) []Selector {
 	return sels
 }
 
-// read gives the builder what some stages ask for, at the times and on the grids of sels.
+// read reads some stages into the builder, at the times and on the grids of sels.
 func (c *computation) read(ctx context.Context, b *build.Builder, name string, sels []Selector, stages ...stage) error {
-	plans := make([]*plan, c.workers+1) // one more for what several workers have to do with
+	plans := make([]*plan, c.workers+1) // one more for series of several workers
 	notes := make([]*findings, c.workers+1)
 	for len(c.uids) < len(plans) {
 		c.uids = append(c.uids, uids{})
@@ -410,8 +410,8 @@ func (c *computation) read(ctx context.Context, b *build.Builder, name string, s
 	return nil
 }
 
-// into are workers that read keys by the plans, one a worker and one more, and give the series to the builder: usage to its
-// workers, else all by the first.
+// into are workers that read keys by the plans, one for each worker and one more, and add the series to the builder: usage by all
+// workers, other series by the first.
 func into(b *build.Builder, plans []*plan, usage bool) Workers {
 	n := len(plans) - 1
 	sharded := usage && b.Sharded()
@@ -458,7 +458,7 @@ func into(b *build.Builder, plans []*plan, usage bool) Workers {
 			if skip(worker, i, key) {
 				return nil
 			}
-			series, key, _ := take(worker, i, key, p) // no usage is a price
+			series, key, _ := take(worker, i, key, p) // usage is never a price
 			return workers[worker%n].Add(series, key, p)
 		},
 	}
@@ -467,7 +467,7 @@ func into(b *build.Builder, plans []*plan, usage bool) Workers {
 // errNothing says that the source has none of the inputs.
 var errNothing = fmt.Errorf("%w: none of the metrics that promcost reads has samples in the window; is this the Prometheus that scrapes kube-state-metrics and the kubelets, and does its retention cover the window?", allocation.ErrNoData)
 
-// nothing says that none of the inputs was found: a failure of the source where its answers were not whole.
+// nothing is the error if none of the inputs was found. It is a failure of the source if its answers were not whole.
 func (c *computation) nothing() error {
 	if c.stats.Whole() {
 		return errNothing

@@ -10,17 +10,17 @@ import (
 
 // Cover says which times a source has samples of, in Unix milliseconds.
 type Cover struct {
-	// Gaps are the times before Until of which samples may be missing, in any order.
+	// Gaps are the times before Until that may lack samples, in any order.
 	Gaps  []Gap
-	Until int64 // the source has nothing from here on
-	// Rest reads outside of Gaps, and does not warn about what is wrong within them. Nil is the source itself.
+	Until int64 // the source has no samples from here on
+	// Rest reads the time outside of Gaps, without warnings about what is wrong within them. Nil is the source itself.
 	Rest Source
 }
 
-// Gap is a half-open range of time in Unix milliseconds of which a source may not have all samples.
+// Gap is a half-open range of time in Unix milliseconds in which a source may lack samples.
 type Gap struct {
 	From, To int64
-	// Damaged says that the source cannot read something there, and that its warnings say what. Otherwise it has nothing there.
+	// Damaged says that the source cannot read data there; its warnings say what. Otherwise it has no data there.
 	Damaged bool
 }
 
@@ -28,14 +28,14 @@ type Gap struct {
 const Ever = math.MinInt64 / 2
 
 const (
-	// leastCover is how long the time between two gaps has to be for them to stay two, in milliseconds.
+	// leastCover is the least time between two gaps, in milliseconds. Closer gaps are joined.
 	leastCover = int64(3_600_000)
-	// mostGaps bounds the gaps, as each takes requests of its own.
+	// mostGaps bounds the number of gaps, because each takes requests of its own.
 	mostGaps = 8
 )
 
-// tidyGaps sorts gaps, cuts them at until, and joins those that are close to each other, and the closest ones while there are too
-// many. One that is no longer than a lookback is dropped, unless something is known to be damaged there.
+// tidyGaps sorts gaps, cuts them at until, and joins those that are close to each other. While there are too many, it joins the
+// closest ones. It drops a gap that is no longer than a lookback, unless data is known to be damaged there.
 func tidyGaps(lacks []Gap, until int64) []Gap {
 	lacks = slices.Clone(lacks)
 	slices.SortFunc(lacks, func(a, b Gap) int { return cmp.Compare(a.From, b.From) })
@@ -64,7 +64,7 @@ func tidyGaps(lacks []Gap, until int64) []Gap {
 	return out
 }
 
-// with is one gap from l to o, which is later.
+// with joins l with the later gap o.
 func (l Gap) with(o Gap) Gap {
 	return Gap{From: l.From, To: max(l.To, o.To), Damaged: l.Damaged || o.Damaged}
 }

@@ -13,14 +13,14 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// bounded is a source that knows from when to when it has samples: Unix milliseconds, half-open.
+// bounded is a source that knows the range of its samples: Unix milliseconds, half-open.
 type bounded interface {
 	Bounds() (oldest, newest int64, err error)
 }
 
-// Diagnose says what the source has of each input in w, cluster by cluster: all alternatives are looked at, also those that
-// a computation asks for only where others are missing. It fails as Compute does, with allocation.ErrNoData where the source
-// has no input at all.
+// Diagnose says which data the source has of each input in w, for each cluster. It looks at all alternatives, also at those that a
+// computation asks for only if others are missing. It fails as Compute does: with allocation.ErrNoData if the source has no input
+// at all.
 func (e *Engine) Diagnose(ctx context.Context, w allocation.Window) (*diagnosis.Diagnosis, error) {
 	d, err := e.diagnose(ctx, w)
 	return d, blame(ctx, err)
@@ -52,7 +52,7 @@ func (c *computation) diagnose(ctx context.Context, w allocation.Window) (*diagn
 	if err := c.findOwn(ctx, w); err != nil {
 		return nil, err
 	}
-	// Raw samples show how far apart they are and how old the last one is; those of a grid do not.
+	// Raw samples show how far apart they are and how old the last one is; samples on a grid do not.
 	sel := Selector{Start: w.Start.UnixMilli(), End: w.End.UnixMilli()}
 	c.found.frame = newFrame(w, 0, 0)
 	p := c.cfg.newPlan(c.found, []Selector{sel}, always, priced, lazily, levels, counters, moving, borders, waiting, starts, unseen, restarts, disks)
@@ -60,7 +60,7 @@ func (c *computation) diagnose(ctx context.Context, w allocation.Window) (*diagn
 	got, err := c.ask(ctx, "all inputs", p.sels, OneWorker(func(i int, key []Symbol, points *timeline.Points) error {
 		series, key, err := p.readPoints(i, key, points)
 		if err != nil || series.Signal == signals.Nothing || p.readers[i].bare(key) {
-			return err // promcost's own, or nothing in it
+			return err // promcost's own series, or an empty one
 		}
 		p.readers[i].found.look(key[0], points, c.found.frame)
 		return nil
@@ -88,8 +88,8 @@ func (c *computation) diagnose(ctx context.Context, w allocation.Window) (*diagn
 	return d, nil
 }
 
-// unlabeled is a warning about rules of the price sheet that cannot match, for nothing exports labels of nodes; "" where
-// metrics price the nodes.
+// unlabeled is a warning about rules of the price sheet that cannot match because nothing exports labels of nodes; "" if metrics
+// price the nodes.
 func (c *computation) unlabeled(d *diagnosis.Cluster, at time.Time) string {
 	has := func(input string) bool {
 		return slices.ContainsFunc(d.Inputs, func(in diagnosis.Input) bool { return in.Name == input && len(in.Alternatives) > 0 })
@@ -100,8 +100,8 @@ func (c *computation) unlabeled(d *diagnosis.Cluster, at time.Time) string {
 	return build.UnlabeledWarning(c.cfg.Rates, rates.NodeAttributes{Cluster: d.Cluster, Spot: has("node spot")}, at)
 }
 
-// diagnose is what was found of each input, by cluster, where sheet names the price sheet that is given. A cluster that is known
-// by usage alone counts too.
+// diagnose is what was found of each input, by cluster; sheet names the price sheet, if any. A cluster that is only known by its
+// usage counts too.
 func (f *findings) diagnose(sheet string) []diagnosis.Cluster {
 	var out []diagnosis.Cluster
 	for _, name := range f.clusters() {
@@ -126,8 +126,8 @@ func (f *findings) diagnose(sheet string) []diagnosis.Cluster {
 	return out
 }
 
-// uncovered is what of the window has no sample of a required input, of those that the cluster has. What is missing at the end
-// counts as soon as no lookback and no scrape that is late explain it: nothing comes after it that says what ran.
+// uncovered are the parts of the window without a sample of an input that is required and that the cluster has. At the end of the
+// window, samples are missing as soon as neither a lookback nor a late scrape explains it, because no later sample says what ran.
 func (f *findings) uncovered(cluster Symbol, scrape time.Duration) []allocation.Window {
 	whole := timeline.Intervals{{From: f.frame.start, To: f.frame.end}}
 	late := min(steadyHole, timeline.Lookback+2*scrape.Milliseconds())

@@ -12,41 +12,42 @@ import (
 	"github.com/promcost/promcost/allocation/rates"
 )
 
-// DefaultScrapeInterval is assumed where the source shows too few samples to tell.
+// DefaultScrapeInterval is the scrape interval if the source has too few samples to show one.
 const DefaultScrapeInterval = time.Minute
 
-// Config is what an Engine needs to know besides its source.
+// Config configures an Engine.
 type Config struct {
 	Clusters Clusters
 	Rates    rates.Rates
-	// Exclude are matchers of series that are never inputs; one that matches is enough.
+	// Exclude are matchers of series that are never inputs. A series that matches one of them is left out.
 	Exclude []Matcher
-	// Priced says that the promcost which asks exposes prices, too. Then prices whose target is not known are compared with what it
-	// exposed, unless Exclude says which are its own.
+	// Priced says that this promcost exposes prices, too. Then prices with an unknown target are compared with what it exposed,
+	// unless Exclude says which series are its own.
 	Priced bool
-	// Exposed tells what this promcost exposed in a window; nil where that is not known.
+	// Exposed returns what this promcost exposed in a window; nil if that is not known.
 	Exposed func(ctx context.Context, w allocation.Window) ([]metering.Exposure, error)
-	// Sheet names the price sheet that is given, in what Diagnose says; "" is none.
+	// Sheet names the price sheet in what Diagnose says; "" is none.
 	Sheet string
-	// MaxSamples bounds the samples that one computation may read; 0 is no bound. One that would exceed it fails with
+	// MaxSamples bounds the samples that one computation may read; 0 is no bound. A computation that would exceed it fails with
 	// allocation.ErrTooMuch.
 	MaxSamples int64
-	// Memory is what computations draw from, each from the account of its context where that has one. The default has no bound.
+	// Memory is the budget that computations draw from, each from the account of its context if that has one. The default has no
+	// bound.
 	Memory *memory.Budget
-	// Warnings are told with every set.
+	// Warnings are added to every set.
 	Warnings []string
-	// Parallel is how many goroutines integrate usage where the source can be read by several; 0 is 1.
+	// Parallel is how many goroutines integrate usage if the source can be read by several; 0 is 1.
 	Parallel int
 	// Name says how a source is read, in readings: remote-read, query, blocks. Nil names none.
 	Name func(ctx context.Context, src Source) string
-	// Progress, where not nil, is told the number of samples of each stretch of a series when it was read, from several
+	// Progress, if not nil, is called with the number of samples of each stretch of a series that was read, from several
 	// goroutines at a time.
 	Progress func(samples int64)
-	// Observe, where not nil, is told what each computation took of the source.
+	// Observe, if not nil, is called with what each computation took.
 	Observe func(Observation)
 
-	excluded bool     // the source that is asked leaves out what Exclude says
-	layouts  []layout // by Clusters
+	excluded bool     // the source itself leaves out what Exclude matches
+	layouts  []layout // for Clusters
 }
 
 func (c Config) withDefaults() Config {
@@ -72,7 +73,7 @@ type Observation struct {
 	Query    allocation.Query
 	Stats    Stats
 	Duration time.Duration
-	Reading  *allocation.Reading // nil where it did not come to reading
+	Reading  *allocation.Reading // nil if it failed before it read
 	Err      error
 }
 
@@ -85,10 +86,10 @@ type Engine struct {
 // NewEngine returns an engine over src.
 func NewEngine(src Source, cfg Config) *Engine { return &Engine{src: src, cfg: cfg.withDefaults()} }
 
-// Compute returns the sets of q, oldest first; they share their Reading and Dict, but for those of Query.Alone. Where ctx has
-// an account, that holds what the sets take. It fails with allocation.ErrNoData where the source
-// has nothing for the window, with allocation.ErrTooMuch or ErrBusy where the computation exceeds its bounds, and with
-// allocation.ErrUpstream where the source does not answer.
+// Compute returns the sets of q, oldest first. They share their Reading and Dict, unless Query.Alone is set. If ctx has an
+// account, that holds the memory of the sets. It fails with allocation.ErrNoData if the source has no data in the window, with
+// allocation.ErrTooMuch or ErrBusy if the computation exceeds its bounds, and with allocation.ErrUpstream if the source does not
+// answer.
 func (e *Engine) Compute(ctx context.Context, q allocation.Query) ([]*allocation.Set, error) {
 	ctx, _, done := e.cfg.Memory.Within(ctx, remedy)
 	defer done()
@@ -104,7 +105,7 @@ func (e *Engine) Compute(ctx context.Context, q allocation.Query) ([]*allocation
 	return e.observed(ctx, q, func(c *computation) ([]*allocation.Set, error) { return c.compute(ctx, q) })
 }
 
-// observed runs a computation of q and tells what it took.
+// observed runs a computation of q and reports what it took.
 func (e *Engine) observed(ctx context.Context, q allocation.Query, run func(c *computation) ([]*allocation.Set, error)) ([]*allocation.Set, error) {
 	began := time.Now()
 	o := Observation{Query: q}
@@ -134,7 +135,7 @@ func (e *Engine) observed(ctx context.Context, q allocation.Query, run func(c *c
 	return sets, err
 }
 
-// blame makes an error the source's unless it is known to be another's.
+// blame wraps an error as one of the source unless it is known to have another cause.
 func blame(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() != nil {
 		return err

@@ -8,15 +8,15 @@ import (
 	"github.com/promcost/promcost/allocation/diagnosis"
 )
 
-// program is what exposes metrics of inputs.
+// program is a program that exposes metrics of inputs.
 type program struct {
 	name     string
-	prefixes []string // of its metrics
-	remedy   string   // that the table of inputs has where it may not be scraped at all
-	dropped  string   // what may take single metrics away
+	prefixes []string // prefixes of its metrics
+	remedy   string   // the remedy in the table of inputs if it may not be scraped at all
+	dropped  string   // why single metrics may be missing
 }
 
-// programs are what exposes the inputs. The first one with a prefix of a metric is its.
+// programs expose the inputs. A metric belongs to the first one with a matching prefix.
 var programs = []program{
 	{"OpenCost", []string{"node_cpu_hourly", "node_ram_hourly", "node_gpu_hourly", "pv_hourly", "kubecost_", "pod_pvc_"}, "", "metricRelabelings drop it"},
 	{"kube-state-metrics", []string{"kube_"}, ksm, "an allow list or metricRelabelings drop it"},
@@ -25,7 +25,7 @@ var programs = []program{
 	{"node_exporter", []string{"node_cpu_seconds", "node_memory_"}, exporter, "a collector is off, or metricRelabelings drop it"},
 }
 
-// programOf is what exposes a metric, nil where it is not in the table.
+// programOf is the program that exposes a metric, nil if it is unknown.
 func programOf(metric string) *program {
 	i := slices.IndexFunc(programs, func(e program) bool {
 		return slices.ContainsFunc(e.prefixes, func(p string) bool { return strings.HasPrefix(metric, p) })
@@ -36,7 +36,7 @@ func programOf(metric string) *program {
 	return &programs[i]
 }
 
-// standIns say what it costs that a metric stands in for the best one of an input. Those that are not here cost nothing.
+// standIns say what is lost if a metric stands in for the best one of an input. With metrics that are not listed, nothing is lost.
 var standIns = []struct{ input, metric, cost string }{
 	{"running", "container_memory_working_set_bytes", "containers run while they have usage: starts and ends are told by samples of cAdvisor, and what lives between two of them is not seen"},
 	{"running", "kube_pod_container_info", "containers run while their pod's phase is Running: the back-off between restarts is charged"},
@@ -48,7 +48,7 @@ var standIns = []struct{ input, metric, cost string }{
 	{"gpu usage", "DCGM_FI_DEV_GPU_UTIL", "a device counts as used while anything runs on it, however little of it that takes"},
 }
 
-// explain says what it costs where an input is not served by its best metric, and what mends it.
+// explain says what is lost if an input is not served by its best metric, and the remedy.
 func (f *findings) explain(d *diagnosis.Input, i int, cluster Symbol, sheet string) {
 	in := &Inputs[i]
 	best := in.Alternatives[0]
@@ -72,8 +72,8 @@ func (f *findings) explain(d *diagnosis.Input, i int, cluster Symbol, sheet stri
 	}
 }
 
-// remedy is what mends that the best metric of an input is not there: what the table says, or, where what exposes it is scraped,
-// where to look for the metric.
+// remedy is how to get the best metric of an input: the remedy of the table, or, if the program that exposes it is scraped, where
+// to look for the metric.
 func (f *findings) remedy(in *Input, cluster Symbol) string {
 	best := &in.Alternatives[0]
 	e := programOf(best.Metric)
@@ -97,7 +97,7 @@ func (a *Alternative) selector() string {
 	return a.Metric + "{" + strings.Join(labels, ",") + "}"
 }
 
-// scrapes reports whether any metric of a program is there.
+// scrapes reports whether any metric of a program was found.
 func (f *findings) scrapes(e *program, cluster Symbol) bool {
 	for i, tallies := range f.inputs {
 		for rank := range tallies {

@@ -15,18 +15,18 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// exposedPrice is a value that promcost exposed from one time to another: from next on, that of the next hour may have taken its place.
-// told says that a metric gave promcost that price, so that the series repeats another one.
+// exposedPrice is a value that promcost exposed between two times. From next on, the value of the next hour may have taken its
+// place. told says that promcost had the price from a metric, so that the series repeats another one.
 type exposedPrice struct {
 	from, next, to int64
 	value          float64
 	told           bool
 }
 
-// exposedPrices are what promcost exposed, by metric and key.
+// exposedPrices are the prices that promcost exposed, by metric and key.
 type exposedPrices map[string][]exposedPrice
 
-// exposedKey is what a price is found by.
+// exposedKey is the key that a price is found by.
 func exposedKey(metric string, key []Symbol) string {
 	parts := []string{metric}
 	for _, s := range key {
@@ -35,7 +35,7 @@ func exposedKey(metric string, key []Symbol) string {
 	return strings.Join(parts, "\xff")
 }
 
-// exposed asks for the prices that promcost exposed in a window, once, when they are needed first.
+// exposed returns the prices that promcost exposed in a window. It asks for them once, when they are needed first.
 func (c *Config) exposed(ctx context.Context, w allocation.Window) func() (exposedPrices, error) {
 	return sync.OnceValues(func() (exposedPrices, error) {
 		if c.Exposed == nil {
@@ -53,7 +53,7 @@ func (c *Config) exposed(ctx context.Context, w allocation.Window) func() (expos
 	})
 }
 
-// add notes the prices of a set, with their labels as the inputs read them.
+// add adds the prices of a set, with their labels as the inputs read them.
 func (e exposedPrices) add(c *Config, x *metering.Exposure) {
 	p := c.newPlan(newFindings(nil), []Selector{{}}, always, priced)
 	p.own = &ownTargets{}
@@ -72,7 +72,7 @@ func (e exposedPrices) add(c *Config, x *metering.Exposure) {
 	}
 }
 
-// each calls f with the series that promcost has of a set.
+// each calls f with the series that promcost exposes for a set.
 func (exposedPrices) each(p *plan, i int, subject *metering.Subject, f *metering.Family, set *allocation.Set, yield func(key string, v float64)) {
 	labels := make([]Symbol, len(p.sels[i].Keep))
 	f.Emit(subject.Totals(set), func(_ int, values []string, v float64) {
@@ -87,7 +87,8 @@ func (exposedPrices) each(p *plan, i int, subject *metering.Subject, f *metering
 	})
 }
 
-// pricedBy is a set with what a metric gave prices to. Nothing says what told that a node is spot: that is taken for another's word.
+// pricedBy is a set with only what a metric priced. Nothing says which metric told that a node is spot: that is attributed to
+// others.
 func pricedBy(s *allocation.Set, r *reader, metric string) *allocation.Set {
 	own := *s
 	own.Nodes = only(s.Nodes, func(n *allocation.Node) bool {
@@ -110,18 +111,18 @@ func only[T any](list []T, meets func(*T) bool) (out []T) {
 	return out
 }
 
-// rounding is how much a price may differ, relative to it, from what promcost exposed: an hour that was computed again from what it exposed
-// has its price but for the last digits.
+// rounding is how much a price may differ, relative to it, from what promcost exposed. An hour that is computed again from what
+// promcost exposed has its price except for the last digits.
 const rounding = 1e-9
 
-// verdict says whose a series of prices is.
+// verdict says who exposes a series of prices.
 type verdict uint8
 
 const (
 	ofOthers   verdict = iota // as far as is known
-	ofPromcost                // all of its values are what promcost exposed then, as far as that is known
-	repeating                 // so are they, and promcost had them of others
-	perStretch                // each stretch of it is to be judged by itself
+	ofPromcost                // all of its values are what promcost exposed at the time, as far as that is known
+	repeating                 // as ofPromcost, and promcost had the prices from others
+	perStretch                // each stretch of it must be judged by itself
 )
 
 // verdict judges a series of prices.

@@ -64,7 +64,7 @@ func (f *frame) join(s, o timeline.Intervals) timeline.Intervals {
 	return s
 }
 
-// without returns the holes that o has within s.
+// without returns the holes of o within s.
 func (f *frame) without(s, o timeline.Intervals) timeline.Intervals {
 	var out timeline.Intervals
 	for _, x := range s {
@@ -77,7 +77,7 @@ func (f *frame) without(s, o timeline.Intervals) timeline.Intervals {
 	return out
 }
 
-// note notes when a series had samples. One that is scraped less often needs longer holes.
+// note records when a series had samples. A series that is scraped less often needs longer holes.
 func (f *frame) note(c *clusterTally, p *timeline.Points) {
 	var buf [4]timeline.Interval
 	holes := p.Holes(buf[:0], f.hole)
@@ -95,7 +95,7 @@ func (f *frame) note(c *clusterTally, p *timeline.Points) {
 	c.seen = f.add(c.seen, from, p.Last())
 }
 
-// seen is when a cluster has samples of any of the inputs that take chooses, and the holes after which some series went on.
+// seen is when a cluster has samples of any of the inputs that take chooses, and the holes after which a series went on.
 func (f *findings) seen(cluster Symbol, take func(in *Input, rank int) bool) (seen, resumed timeline.Intervals) {
 	for i, tallies := range f.inputs {
 		for rank := range tallies {
@@ -129,17 +129,17 @@ func (f *findings) pods(cluster Symbol) timeline.Intervals {
 	return nil
 }
 
-// ofInput is when an input of a cluster had samples. It also counts samples of its metric for another input: if no container has a
-// CPU limit, limits are not missing.
+// ofInput is when an input of a cluster had samples. Samples of its metric for another input count too: if no container has a CPU
+// limit, the metric of limits is not missing.
 func (f *findings) ofInput(in *Input, cluster Symbol) (seen, resumed timeline.Intervals) {
 	return f.seen(cluster, func(other *Input, rank int) bool {
 		return other.Name == in.Name || rank == 0 && other.Alternatives[0].Metric == in.Alternatives[0].Metric
 	})
 }
 
-// missing says for each cluster which inputs had no samples while pods ran, in the whole window or for hours of it, and what that costs.
-// An occasional input may rightly have none. It is missing where the same series has samples before and after, or where another
-// input shows that it should be there. Where a part of the source could not be read, that is the reason given.
+// missing says for each cluster which inputs had no samples while pods ran, in the whole window or for hours of it, and what is
+// lost. An occasional input may rightly have none: it is missing only if the same series has samples before and after, or if
+// another input shows that it should be there. If a part of the source could not be read, that is the reason given.
 func (f *findings) missing(lost []Loss) []string {
 	if f.frame == nil {
 		return nil
@@ -216,7 +216,7 @@ func (f *findings) blame(in *Input, lost []Loss, when []timeline.Interval, other
 	return strings.Join(of, " and ") + " cannot be read"
 }
 
-// withoutIt names an input that is missing, and what that costs.
+// withoutIt names an input that is missing, and what is lost.
 func (in *Input) withoutIt(cost string) string {
 	return fmt.Sprintf("%s (%s: %s)", in.Alternatives[0].Metric, in.Name, cost)
 }
@@ -226,7 +226,7 @@ func (f *findings) asked(i int) bool {
 	return slices.ContainsFunc(f.inputs[i], func(t tally) bool { return t.asked })
 }
 
-// clusters are those that anything was found of, by name.
+// clusters are the clusters with any data, by name.
 func (f *findings) clusters() []Symbol {
 	var out []Symbol
 	for _, tallies := range f.inputs {
@@ -242,7 +242,7 @@ func (f *findings) clusters() []Symbol {
 	return out
 }
 
-// lacksAll says what it costs that an input had no sample in the whole window, "" if it had some or need not have any. Prices are left
+// lacksAll says what is lost if an input had no sample in the whole window, "" if it had some or may have none. Prices are left
 // out: a price sheet may take their place, and other warnings say what has no price.
 func (f *findings) lacksAll(in *Input, cluster Symbol) string {
 	seen, _ := f.ofInput(in, cluster)
@@ -253,7 +253,7 @@ func (f *findings) lacksAll(in *Input, cluster Symbol) string {
 		}
 		return ""
 	}
-	rare := in.Need == Occasional && (in.Lazy < 0 || !f.expected(in, cluster)) // of what is lazy, only some is asked for
+	rare := in.Need == Occasional && (in.Lazy < 0 || !f.expected(in, cluster)) // only some series of a lazy input are asked for
 	if rare || in.Signal == signals.NodePrice {
 		return ""
 	}

@@ -9,35 +9,35 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// probeLength is how much of the window is looked at to find the scrape interval: enough for three samples a series at
-// the longest usual intervals. containerProbe is how much of containers' series, of which there are many: enough for two.
+// probeLength is how much of the window is read to find the scrape interval: enough for three samples of a series at the longest
+// common intervals. containerProbe is the same for series of containers, of which there are many: enough for two samples.
 const (
 	probeLength    = 20 * time.Minute
 	containerProbe = 6 * time.Minute
 )
 
-// probe is a series of which every node has one, of kube-state-metrics or of cAdvisor.
+// probe is a series that every node has, from kube-state-metrics or cAdvisor.
 type probe struct {
 	metric   string
 	matchers []Matcher
 	cadvisor bool
 }
 
-// nodeProbes are cheap to read. Some installations drop what cAdvisor says of whole nodes.
+// nodeProbes are cheap to read. Some installations drop cAdvisor's series of whole nodes.
 var nodeProbes = []probe{
 	{metric: "kube_node_info"},
 	{metric: "container_memory_working_set_bytes", matchers: []Matcher{equal("id", "/")}, cadvisor: true},
 	{metric: "machine_memory_bytes", cadvisor: true},
 }
 
-// containerProbes are read where cAdvisor says nothing of nodes.
+// containerProbes are read if cAdvisor has no series of nodes.
 var containerProbes = []probe{
 	{metric: "container_memory_working_set_bytes", matchers: []Matcher{notEqual("container", ""), notEqual("container", "POD")}, cadvisor: true},
 }
 
-// findScrapeInterval finds the scrape interval, the longer one of kube-state-metrics and cAdvisor. Each is looked for at the end
-// of the window, else at its beginning or middle, else, for a window within an outage, in the hour before it. Where neither is
-// found the default is taken.
+// findScrapeInterval finds the scrape intervals of kube-state-metrics and cAdvisor and takes the longer one. It looks at the end
+// of the window, then at its beginning and middle, then, for a window within an outage, in the hour before it. If it finds
+// neither, it takes the default.
 func (c *computation) findScrapeInterval(ctx context.Context, w allocation.Window) error {
 	middle := w.Start.Add(w.Duration() / 2)
 	var kubeState, cadvisor time.Duration
@@ -58,8 +58,9 @@ func (c *computation) findScrapeInterval(ctx context.Context, w allocation.Windo
 	return nil
 }
 
-// configured is the interval that was configured where one is measured. Times jitter, cAdvisor's by up to a second, but intervals
-// are round: a multiple of 5 s where that is within a twentieth, else one of whole seconds. So all windows find the same one.
+// configured is the configured interval behind a measured one. Measured intervals jitter, cAdvisor's by up to a second, but
+// configured ones are round: a multiple of 5 s if that is within a twentieth, else whole seconds. So all windows find the same
+// one.
 func configured(measured time.Duration) time.Duration {
 	round := measured.Round(5 * time.Second)
 	switch {
@@ -71,7 +72,7 @@ func configured(measured time.Duration) time.Duration {
 	return measured.Round(time.Second)
 }
 
-// intervals are how far apart the samples of each series of the probes are, in milliseconds, of those that show it.
+// intervals are the distances in milliseconds between the samples of each series of the probes that shows one.
 func (c *computation) intervals(ctx context.Context, end time.Time, length time.Duration, probes []probe) (kubeState, cadvisor []int64, err error) {
 	sels := make([]Selector, len(probes))
 	for i, p := range probes {
@@ -82,7 +83,7 @@ func (c *computation) intervals(ctx context.Context, end time.Time, length time.
 	}
 	_, err = c.ask(ctx, askInterval, sels, OneWorker(func(i int, _ []Symbol, p *timeline.Points) error {
 		switch d := p.Interval(); {
-		case d <= 0 || d > timeline.Lookback: // that is an outage
+		case d <= 0 || d > timeline.Lookback: // an outage
 		case probes[i].cadvisor:
 			cadvisor = append(cadvisor, d)
 		default:
@@ -90,6 +91,6 @@ func (c *computation) intervals(ctx context.Context, end time.Time, length time.
 		}
 		return nil
 	}))
-	c.stats.Warnings, c.stats.Losses = nil, nil // the same as those of the computation
+	c.stats.Warnings, c.stats.Losses = nil, nil // those of the computation repeat them
 	return kubeState, cadvisor, err
 }

@@ -19,10 +19,10 @@ type Beginner interface {
 	Begin(ctx context.Context) (Source, error)
 }
 
-// Join returns a source of the samples of old and, where old has none, of recent. Old are TSDB blocks and recent is the server that
-// writes them: it has the newest hours, which are in no block yet, and perhaps those of a block that is gone or damaged. Cover
-// says what old has. It is called once per computation, and again where old turns out to be damaged. Both sources must give their
-// series the same labels. Warnings of old say what neither has.
+// Join returns a source of the samples of old and, where old has none, of recent. Old are TSDB blocks, and recent is the server
+// that writes them: it has the newest hours, which are in no block yet, and perhaps those of a block that is gone or damaged.
+// Cover says what old has. It is called once per computation, and again if old turns out to be damaged. Both sources must give
+// their series the same labels. Warnings of old say what neither has.
 func Join(old, recent Source, cover func() (Cover, error)) Source {
 	return &join{old, recent, cover}
 }
@@ -69,7 +69,7 @@ type joined struct {
 	read bool  // recent has answered
 	down error // why recent is not asked any more
 
-	damaged bool // old is damaged outside of the gaps
+	damaged bool // old has damage outside of the gaps
 	restart bool // a gap was given up, so the computation has to start again
 }
 
@@ -89,17 +89,18 @@ func (j *joined) divide(cover Cover) {
 	j.rest = cmp.Or(cover.Rest, j.join.old)
 }
 
-// allowOldOnly lets blocks alone answer a window, with a warning, if the recent source is down. It does not where blocks have nothing
-// of the window, nor where nobody waits for the answer: it can be computed later, with all samples.
+// allowOldOnly lets blocks answer a window without the recent source, with a warning, if that is down. It does not if the blocks
+// have nothing of the window. It also does not if nobody waits for the answer, because that can be computed later with all
+// samples.
 func (j *joined) allowOldOnly(ctx context.Context, w allocation.Window) {
 	if w.Start.UnixMilli() < j.cut && !IsBackground(ctx) {
 		j.end = w.End.UnixMilli()
 	}
 }
 
-// overlap is how long before the cut the recent source is read as well, on a grid of step: it must see the last point of the grid at
-// which the old source saw a series that goes on. So nothing is lost between the last sample of one and the first of the other.
-// Integration counts once what both give.
+// overlap is how long before the cut the recent source is read as well, on a grid of step. It must see the last point of the grid
+// at which the old source saw a series that goes on, so that nothing is lost between the last sample of one and the first of the
+// other. Integration counts samples of both sources once.
 func overlap(step int64) int64 { return 2*timeline.Lookback + step }
 
 // Select implements Source.
@@ -146,7 +147,7 @@ func (j *joined) selectRecent(ctx context.Context, sels []Selector, workers Work
 	switch none := gave.Load() == 0 && ctx.Err() == nil; {
 	case err == nil:
 	case none && j.end > 0 && !j.read:
-		j.down = err // do not wait for it again, nor let it answer only some of the questions
+		j.down = err // do not wait for it again, nor let it answer only some questions
 		j.lose(&stats)
 	case none && withinReach(present, j.cut):
 		stats.Warnings = append(stats.Warnings, fmt.Sprintf("the newest samples are missing, from %s on: %v; what is in blocks is all of the answer", instant(j.cut), err))
@@ -156,7 +157,8 @@ func (j *joined) selectRecent(ctx context.Context, sels []Selector, workers Work
 	return stats, nil
 }
 
-// lose notes the part of the window that is missing because the recent source is down: none where the window ends before the cut.
+// lose records the part of the window that is missing because the recent source is down: nothing if the window ends before the
+// cut.
 func (j *joined) lose(stats *Stats) {
 	if j.end <= j.cut {
 		return

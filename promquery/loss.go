@@ -8,13 +8,13 @@ import (
 	"github.com/promcost/promcost/allocation/notices"
 )
 
-// Loss is samples of a part of a source that could not be read.
+// Loss is a part of a source whose samples could not be read.
 type Loss struct {
 	Of       string   // the part, for people: block 01K…
-	From, To int64    // when they are of, half-open, Unix milliseconds
-	Metrics  []string // of which some are missing, sorted; nil is all
-	Cause    string   // why the first of them could not be read, of all what there is to be said
-	Remedy   string   // what mends it
+	From, To int64    // the time of the samples, half-open, Unix milliseconds
+	Metrics  []string // the metrics that lack samples, sorted; nil is all
+	Cause    string   // why the first of several could not be read
+	Remedy   string   // the remedy
 }
 
 // mostMetrics is how many metrics of a loss are named.
@@ -33,12 +33,12 @@ func (l *Loss) String() string {
 		l.Of, l.Cause, instant(l.From), instant(l.To), strings.Join(names, ", "), more, l.Remedy)
 }
 
-// has reports whether samples of a metric are missing in all of a stretch of time that is a hole if it is longer than that.
+// has reports whether samples of a metric are missing in a whole stretch of time, except for less than a hole.
 func (l *Loss) has(metric string, from, to, hole int64) bool {
 	return (l.Metrics == nil || slices.Contains(l.Metrics, metric)) && l.From-hole <= from && to <= l.To+hole
 }
 
-// Lose adds a loss: there is one of each part.
+// Lose adds a loss. Several losses of one part become one.
 func (s *Stats) Lose(l Loss) {
 	i := slices.IndexFunc(s.Losses, func(x Loss) bool { return x.Of == l.Of })
 	if i < 0 {
@@ -62,7 +62,7 @@ func (s *Stats) Lose(l Loss) {
 // Whole reports whether nothing is known to be missing.
 func (s *Stats) Whole() bool { return len(s.Warnings) == 0 && len(s.Losses) == 0 }
 
-// Told is what is known to be missing, in words.
+// Told says in words what is known to be missing.
 func (s *Stats) Told() []string {
 	out := slices.Clone(s.Warnings)
 	for i := range s.Losses {
@@ -71,8 +71,8 @@ func (s *Stats) Told() []string {
 	return out
 }
 
-// SkippedChunks words how many chunks of a metric were left out for their encoding; first says what is wrong with the first
-// malformed one.
+// SkippedChunks says how many chunks of a metric were left out because of their encoding. The error first says what is wrong with
+// the first malformed one.
 func SkippedChunks(metric string, histograms, malformed int, first error) []string {
 	var out []string
 	if histograms > 0 {

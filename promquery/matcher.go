@@ -14,8 +14,8 @@ var matcherForm = regexp.MustCompile(`^[ \t]*([a-zA-Z_][a-zA-Z0-9_]*)[ \t]*(=~|!
 // matchTypes are the operators of PromQL.
 var matchTypes = map[string]MatchType{"=": MatchEqual, "!=": MatchNotEqual, "=~": MatchRegexp, "!~": MatchNotRegexp}
 
-// ParseMatcher reads one label matcher as PromQL writes it, such as job="promcost" or job=~`pc-.*`. The metric's name cannot
-// be matched: a Selector names its metric. An error says what would be right.
+// ParseMatcher reads one label matcher in PromQL's syntax, such as job="promcost" or job=~`pc-.*`. It refuses to match the
+// metric's name, because a Selector names its metric. An error says what would be right.
 func ParseMatcher(text string) (Matcher, error) {
 	parts := matcherForm.FindStringSubmatch(text)
 	if parts == nil {
@@ -60,7 +60,7 @@ func unquote(text string) (string, error) {
 // negated are the opposites of the types.
 var negated = [...]MatchType{MatchEqual: MatchNotEqual, MatchNotEqual: MatchEqual, MatchRegexp: MatchNotRegexp, MatchNotRegexp: MatchRegexp}
 
-// screen adds to selectors that series which match one of Exclude are not meant.
+// screen adds matchers to selectors that leave out the series which match Exclude.
 func (c *Config) screen(sels []Selector) []Selector {
 	if len(c.Exclude) == 0 || c.excluded {
 		return sels

@@ -14,17 +14,18 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// buildInfo is a metric that every promcost exposes, and nothing else does.
+// buildInfo is a metric that only a promcost exposes.
 const buildInfo = "promcost_build_info"
 
-// target is what a series was scraped from.
+// target is the target from which a series was scraped.
 type target struct{ job, instance Symbol }
 
-// targetLabels name the target of a series. Where a Prometheus is scraped without honor_labels, labels of the targets that it scraped
+// targetLabels name the target of a series. If a Prometheus federates without honor_labels, the labels of the original targets
 // have the prefix exported_.
 var targetLabels = [...]string{"job", "instance", "exported_job", "exported_instance"}
 
-// targetOf is the target by the values of targetLabels. exported_instance alone is the label of a target's own series.
+// targetOf is the target with these values of targetLabels. If only exported_instance is set, it is a label of the series, not a
+// target.
 func targetOf(values [len(targetLabels)]Symbol) target {
 	if values[2] != none {
 		return target{values[2], values[3]}
@@ -38,21 +39,21 @@ type origin uint8
 const (
 	fromOthers origin = iota // as far as is known
 	fromPromcost
-	fromEither // a price that may come from a promcost
+	fromEither // a price that may come from a promcost or from others
 )
 
-// ownTargets are the promcosts that the source has series of. What they expose follows from prices, so it is never an input.
+// ownTargets are the promcosts whose series the source has. What they expose is derived from prices, so it is never an input.
 type ownTargets struct {
-	clusters map[target][]Symbol // the clusters that the series of a target name; none where they name none
+	clusters map[target][]Symbol // the clusters that the series of a target name, if they name any
 	jobs     map[Symbol]bool     // jobs all of whose targets are promcosts
 	shared   map[Symbol]bool     // jobs with a promcost among their targets
-	doubt    bool                // only a known target tells prices that a promcost exposes from others
+	doubt    bool                // only a known target distinguishes a promcost's prices from others
 	exposed  func() (exposedPrices, error)
-	judged   map[string]verdict // of series of prices in doubt, by exposedKey of all their labels
+	judged   map[string]verdict // verdicts on doubtful series of prices, by exposedKey of all their labels
 }
 
-// origin says where a series comes from. Clusters, where they are named, must be the same. With honor_labels the label instance may be
-// that of a node instead of the target: then the job decides, if all its targets are promcosts.
+// origin says where a series comes from. If clusters are named, they must be equal. With honor_labels the label instance may name
+// a node instead of the target. Then the job decides, if all its targets are promcosts.
 func (o *ownTargets) origin(cluster Symbol, at target, price bool) origin {
 	unknown := fromOthers
 	if price && o.doubt {
@@ -105,8 +106,9 @@ func (c *computation) findOwn(ctx context.Context, w allocation.Window) error {
 	return nil
 }
 
-// judge finds whose the prices in doubt are, in a window and an hour on either side, which is as far as prices are held. What is read later
-// comes in stretches, and in one of them a price of others may happen to be what promcost exposed, or nothing be known of what it did.
+// judge decides who exposed the doubtful prices, in a window and an hour on either side, for prices are held that long. Later
+// reads bring stretches of a series, and a stretch may mislead: a price of others may equal what promcost exposed then, or what
+// promcost exposed may be unknown.
 func (c *computation) judge(ctx context.Context, w allocation.Window) error {
 	sel := Selector{Start: w.Start.Add(-time.Hour).UnixMilli(), End: w.End.Add(time.Hour).UnixMilli(), Step: timeline.Lookback}
 	p := c.cfg.newPlan(newFindings(nil), []Selector{sel}, priced)
@@ -122,7 +124,7 @@ func (c *computation) judge(ctx context.Context, w allocation.Window) error {
 		}
 		name, v := exposedKey(p.sels[i].Metric, labels), exposed.verdict(p.sels[i].Metric, key, points)
 		if other, ok := c.own.judged[name]; ok && other != v {
-			v = perStretch // labels that are not read tell the series apart
+			v = perStretch // labels that are not read distinguish the series
 		}
 		c.own.judged[name] = v
 		return nil
@@ -161,7 +163,7 @@ func (c *computation) findOwnJobs(ctx context.Context, sel Selector) error {
 	return err
 }
 
-// warnOwn warns of series that were left out, and of prices that may come from this promcost.
+// warnOwn warns about series that were left out, and about prices that may come from this promcost.
 func (c *computation) warnOwn(b *build.Builder) {
 	if c.dropped > 0 {
 		b.Warn(notices.OwnPrices.Text(int(c.dropped), nil))

@@ -10,17 +10,17 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// Prices are the things that the metrics of others price in a window.
+// Prices are the things in a window that metrics of other exporters price.
 type Prices struct {
 	window allocation.Window
-	priced map[string]bool // by exposedKey of the metric and what names the thing
+	priced map[string]bool // by exposedKey of the metric and the elements that name the thing
 }
 
-// pricedThings say how many elements of a price's key name the thing; of others it is the cluster.
+// pricedThings say how many elements of a price's key name the thing; for other signals the cluster is the thing.
 var pricedThings = map[signals.Signal]int{signals.NodePrice: 2, signals.VolumePrice: 2, signals.BalancerPrice: 3}
 
-// Prices says what the source prices in each of the windows, which follow each other. What this promcost exposed, or repeats that, does
-// not count. It fails as Compute does.
+// Prices returns what the source prices in each of the windows, which are adjacent. It leaves out what this promcost exposed
+// itself or repeated. It fails as Compute does.
 func (e *Engine) Prices(ctx context.Context, windows []allocation.Window) (out []Prices, err error) {
 	for _, w := range windows {
 		out = append(out, Prices{w, map[string]bool{}})
@@ -29,7 +29,7 @@ func (e *Engine) Prices(ctx context.Context, windows []allocation.Window) (out [
 	return out, blame(ctx, err)
 }
 
-// findPrices notes prices.
+// findPrices fills in the prices of windows.
 func (c *computation) findPrices(ctx context.Context, of []Prices) error {
 	w := allocation.Window{Start: of[0].window.Start, End: of[len(of)-1].window.End}
 	if err := c.findOwn(ctx, w); err != nil {
@@ -57,7 +57,7 @@ func (c *computation) findPrices(ctx context.Context, of []Prices) error {
 	return err
 }
 
-// only leaves out the questions whose readers do not meet a condition.
+// only removes the questions whose readers do not meet a condition.
 func (p *plan) only(meets func(*reader) bool) {
 	var sels []Selector
 	var readers []reader
@@ -69,7 +69,7 @@ func (p *plan) only(meets func(*reader) bool) {
 	p.sels, p.readers = sels, readers
 }
 
-// Missed counts the things of a set, by metric, that have the price of a sheet or a default although that metric prices them.
+// Missed counts the things of a set, by metric, that were priced by a sheet or a default although that metric prices them.
 func (p *Prices) Missed(s *allocation.Set) map[string]int {
 	missed := map[string]int{}
 	check := func(source, metric string, names ...string) {
@@ -98,7 +98,7 @@ func (p *Prices) Missed(s *allocation.Set) map[string]int {
 		b := &s.Balancers[i]
 		check(b.PriceSource, "kubecost_load_balancer_cost", b.Cluster, b.Namespace, b.Service)
 	}
-	managed := map[string]string{} // what tells the price, by cluster; the default is none
+	managed := map[string]string{} // the source of the price, by cluster; the default is none
 	for i := range s.Nodes {
 		managed[s.Nodes[i].Cluster] = rates.BuiltInPrices
 	}

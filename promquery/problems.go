@@ -15,13 +15,13 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// problems are what is wrong with what a source has, by cluster.
+// problems are the problems in the data of a source, by cluster.
 type problems map[Symbol][]string
 
 // scraped is when a target had samples: Unix milliseconds.
 type scraped struct{ first, last int64 }
 
-// census is what is counted to find problems of a cluster.
+// census counts what shows problems of a cluster.
 type census struct {
 	pods, podsWithoutUID                  int
 	usage, withoutID, oddID, withoutImage int
@@ -29,22 +29,22 @@ type census struct {
 	collisions                            map[string]map[string]bool // by metric: names of labels
 }
 
-// What is asked for to find problems, in the order of its selectors.
+// The selectors that find problems, by index.
 const (
 	askPods = iota
 	askUsage
 	askPromcosts
 	askUp
-	askLabels // and those that follow: metrics of labels
+	askLabels // this index and those after it: metrics of labels
 )
 
 // labelMetrics are kube-state-metrics' lists of labels and annotations, whose names may collide.
 var labelMetrics = []string{"kube_pod_labels", "kube_pod_annotations", "kube_namespace_labels", "kube_namespace_annotations", "kube_node_labels"}
 
-// collision is a name that kube-state-metrics gives to one of several labels that it writes alike.
+// collision matches a name that kube-state-metrics gives to a label if several labels of an object become the same name.
 var collision = regexp.MustCompile(`_conflict[0-9]+$`)
 
-// findProblems looks at labels and targets. Labels are looked at near the end of the window: usage has many series.
+// findProblems looks at labels and targets. It looks at labels near the end of the window only, because usage has many series.
 func (c *computation) findProblems(ctx context.Context, w allocation.Window) (problems, error) {
 	labels := c.cfg.Clusters.Labels
 	whole := Selector{Start: w.Start.UnixMilli(), End: w.End.UnixMilli(), Input: "labels and targets"}
@@ -80,7 +80,7 @@ func (c *computation) findProblems(ctx context.Context, w allocation.Window) (pr
 	return out, nil
 }
 
-// censusOf is that of the cluster that the labels of a series name.
+// censusOf is the census of the cluster that the labels of a series name.
 func (c *computation) censusOf(found map[Symbol]*census, labels []Symbol) *census {
 	cluster := c.cfg.Clusters.Default
 	for _, s := range labels {
@@ -96,7 +96,7 @@ func (c *computation) censusOf(found map[Symbol]*census, labels []Symbol) *censu
 	return found[key]
 }
 
-// note counts a series; labels are what its selector keeps of it, but for the cluster's.
+// note counts a series; labels are those that its selector keeps, without the cluster's.
 func (x *census) note(i int, labels []Symbol, p *timeline.Points) {
 	switch i {
 	case askPods:
@@ -125,7 +125,7 @@ func (x *census) note(i int, labels []Symbol, p *timeline.Points) {
 	}
 }
 
-// noteTarget notes when a target had samples.
+// noteTarget records when a target had samples.
 func noteTarget(targets map[target]scraped, labels []Symbol, p *timeline.Points) {
 	at, last := target{labels[0], labels[1]}, p.Last()
 	if _, ok := p.LastUsable(); !ok {
@@ -138,7 +138,7 @@ func noteTarget(targets map[target]scraped, labels []Symbol, p *timeline.Points)
 	targets[at] = scraped{min(s.first, p.First()), max(s.last, last)}
 }
 
-// noteLabels notes names that collide; key has all labels of a series.
+// noteLabels records names that collide; key has all labels of a series.
 func (x *census) noteLabels(metric string, key []Symbol) {
 	for k := 0; k+1 < len(key); k += 2 {
 		if name := key[k].Value(); collision.MatchString(name) {
@@ -150,7 +150,7 @@ func (x *census) noteLabels(metric string, key []Symbol) {
 	}
 }
 
-// tell says what is wrong, the same whatever the order in which it was counted.
+// tell says what is wrong. The order of counting does not matter.
 func (x *census) tell(end int64) (out []string) {
 	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	if x.podsWithoutUID > 0 {
@@ -172,7 +172,7 @@ func (x *census) tell(end int64) (out []string) {
 	return append(out, x.tellTargets(end)...)
 }
 
-// tellTargets says what is wrong with what is scraped.
+// tellTargets says what is wrong with the targets.
 func (x *census) tellTargets(end int64) (out []string) {
 	var gone, now []string
 	for _, at := range sortedTargets(x.kubeState) {
@@ -199,7 +199,7 @@ func (x *census) tellTargets(end int64) (out []string) {
 	return out
 }
 
-// replaced reports whether another target of the job began about when one ended: a pod that was made again.
+// replaced reports whether another target of the job began about when at ended, as happens when a pod is replaced.
 func replaced(targets map[target]scraped, at target) bool {
 	for other, s := range targets {
 		if other != at && other.job == at.job && s.first > targets[at].first && s.first-targets[at].last <= steadyHole && targets[at].last-s.first <= steadyHole {

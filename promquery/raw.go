@@ -8,21 +8,21 @@ import (
 	"github.com/promcost/promcost/allocation"
 )
 
-// Sampler is what a Source implements whose points may be values on the grid of a selector rather than raw samples.
+// Sampler is implemented by a Source that may answer with values on the grid of a selector instead of raw samples.
 type Sampler interface {
-	// Raw reports whether the source gives raw samples of all of [start, end], Unix milliseconds, without being asked for them
-	// in range selectors, which costs a server more than a grid.
+	// Raw reports whether the source gives raw samples of all of [start, end], Unix milliseconds, by itself. To ask for them in
+	// range selectors costs a server more than a grid.
 	Raw(ctx context.Context, start, end int64) bool
 }
 
-// givesRaw asks a source. One that is no Sampler gives raw samples.
+// givesRaw asks a source. A source that is no Sampler gives raw samples.
 func givesRaw(ctx context.Context, src Source, start, end int64) bool {
 	s, ok := src.(Sampler)
 	return !ok || s.Raw(ctx, start, end)
 }
 
-// chooseResolution is the resolution to compute q at: the one that is asked for, or what fits the source and the scrape
-// interval where q leaves it open.
+// chooseResolution is the resolution to compute q at: the one that q asks for, or else one that fits the source and the scrape
+// interval.
 func (c *computation) chooseResolution(ctx context.Context, q *allocation.Query) (time.Duration, error) {
 	auto, below := q.Resolution == allocation.AutoResolution, q.ExactBelow && q.Resolution > 0 && q.Resolution < c.scrape
 	if !auto && !below {
@@ -43,7 +43,7 @@ func (p *part) Raw(ctx context.Context, start, end int64) bool {
 	return givesRaw(ctx, p.src, start, end)
 }
 
-// Raw implements Sampler: the recent source counts where it is asked for some of that time.
+// Raw implements Sampler. The recent source counts if it is asked for a part of that time.
 func (j *joined) Raw(ctx context.Context, start, end int64) bool {
 	recent := end >= j.cut
 	for _, l := range j.gaps {

@@ -9,16 +9,16 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// intervalSeries is how many series of a metric and cluster are looked at to find its scrape interval.
+// intervalSeries is how many series of a metric and cluster are measured to find its scrape interval.
 const intervalSeries = 100
 
-// tally counts what a metric gave, by cluster.
+// tally counts the series and samples of a metric, by cluster.
 type tally struct {
 	asked    bool
 	clusters []clusterTally
 }
 
-// clusterTally is what a metric gave of one cluster.
+// clusterTally counts the series and samples of a metric in one cluster.
 type clusterTally struct {
 	cluster         Symbol
 	series, samples int64
@@ -28,7 +28,7 @@ type clusterTally struct {
 	seen, resumed timeline.Intervals
 }
 
-// ofCluster is the count of a cluster. There are few clusters: the one that is looked for is mostly the first.
+// ofCluster is the count of a cluster. There are few clusters, and usually the first one is the right one.
 func (t *tally) ofCluster(cluster Symbol) *clusterTally {
 	for i := range t.clusters {
 		if t.clusters[i].cluster == cluster {
@@ -39,7 +39,7 @@ func (t *tally) ofCluster(cluster Symbol) *clusterTally {
 	return &t.clusters[len(t.clusters)-1]
 }
 
-// add counts a stretch of a series, and the series with its last one.
+// add counts a stretch of a series. The series itself counts with its last stretch.
 func (t *tally) add(cluster Symbol, p *timeline.Points) *clusterTally {
 	c := t.ofCluster(cluster)
 	c.samples += int64(p.Len())
@@ -49,7 +49,8 @@ func (t *tally) add(cluster Symbol, p *timeline.Points) *clusterTally {
 	return c
 }
 
-// look counts like add, and notes how old and how far apart the samples are, and when in the window they were. Staleness markers alone are no data.
+// look counts like add. It also records how old and how far apart the samples are, and when in the window they were. A stretch of
+// only staleness markers is no data.
 func (t *tally) look(cluster Symbol, p *timeline.Points, in *frame) {
 	if _, ok := p.LastUsable(); !ok {
 		return
@@ -67,7 +68,7 @@ func (t *tally) look(cluster Symbol, p *timeline.Points, in *frame) {
 	in.note(c, p)
 }
 
-// median is the middle one of distances in milliseconds, to a tenth of a second, for timestamps jitter; 0 of none.
+// median is the median of distances in milliseconds, rounded to a tenth of a second because timestamps jitter; 0 of none.
 func median(d []int64) time.Duration {
 	if len(d) == 0 {
 		return 0
@@ -79,7 +80,7 @@ func median(d []int64) time.Duration {
 // findings are the tallies of all alternatives of all inputs, and the frame of the times at which they had samples.
 type findings struct {
 	inputs [][]tally
-	frame  *frame // nil where times are not noted
+	frame  *frame // nil if times are not recorded
 }
 
 func newFindings(times *frame) *findings {
@@ -90,14 +91,14 @@ func newFindings(times *frame) *findings {
 	return f
 }
 
-// tally is that of an alternative, which is asked for now.
+// tally is the tally of an alternative that is being asked for.
 func (f *findings) tally(input, rank int) *tally {
 	t := &f.inputs[input][rank]
 	t.asked = true
 	return t
 }
 
-// add sums what another one has.
+// add adds the tallies of o.
 func (f *findings) add(o *findings) {
 	for i, tallies := range o.inputs {
 		for rank := range tallies {
@@ -114,7 +115,7 @@ func (f *findings) add(o *findings) {
 	}
 }
 
-// reading is what was found, for those who ask.
+// reading is what was found, for answers that explain themselves.
 func (f *findings) reading() []allocation.InputReading {
 	var out []allocation.InputReading
 	for i, tallies := range f.inputs {

@@ -7,7 +7,7 @@ import (
 	"github.com/promcost/promcost/allocation/build"
 )
 
-// usage gives the builder what containers used and pods moved, each series in the order of time.
+// usage gives the builder the usage of containers and the traffic of pods, each series in the order of time.
 func (c *computation) usage(ctx context.Context, b *build.Builder) error {
 	s := b.Sampling()
 	window := build.Span{Start: s.LoadStart(), End: s.End}
@@ -31,7 +31,7 @@ func (c *computation) usage(ctx context.Context, b *build.Builder) error {
 	return c.unseen(ctx, b, askCountersAfter, &after, counters, moving)
 }
 
-// unseen gives the builder usage of some pods beyond the window, where there is any to read.
+// unseen gives the builder the usage of some pods outside of the window, if there is any to read.
 func (c *computation) unseen(ctx context.Context, b *build.Builder, name string, x *build.Unseen, stages ...stage) error {
 	if x.Start >= x.End {
 		return nil
@@ -40,7 +40,7 @@ func (c *computation) unseen(ctx context.Context, b *build.Builder, name string,
 	return c.spans(ctx, b, name, []build.Span{x.Span}, stages...)
 }
 
-// readAgain gives the builder once more the usage that exceeded what nodes have.
+// readAgain reads usage a second time that exceeded the capacity of its node.
 func (c *computation) readAgain(ctx context.Context, b *build.Builder, x *build.Excess) error {
 	s, end := b.Sampling(), x.End
 	if s.Exact() {

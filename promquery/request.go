@@ -2,23 +2,22 @@ package promquery
 
 import "time"
 
-// Request is one request that a Select sent, or one block that it read.
+// Request is one request of a Select, or one block that it read.
 type Request struct {
-	Took   time.Duration // until its answer was read, what yield took meanwhile included
-	Again  bool          // it repeats one that failed
-	Failed bool          // that the caller gave up is no failure
-	Bytes  int64         // of the answer, as far as it came
-	Of     []Portion     // whom the bytes are for, at least one: they sum up to Bytes
+	Took   time.Duration // until the answer was read, with the time of yield
+	Again  bool          // repeats a failed request
+	Failed bool          // a request that the caller gave up has not failed
+	Bytes  int64         // bytes of the answer, as far as it came
+	Of     []Portion     // which selectors the bytes are for, at least one: they sum up to Bytes
 }
 
 // Portion is a selector's part of a request.
 type Portion struct {
-	Selector int // its place in the Select
+	Selector int // its index in the Select
 	Bytes    int64
 }
 
-// NewPortions are the parts of so many bytes that selectors have, by weights that sum up to something; where they do not,
-// the first one has all.
+// NewPortions divides bytes among selectors by weights. If the weights sum up to nothing, the first selector has all bytes.
 func NewPortions(bytes int64, selectors []int, weights []int64) []Portion {
 	of := make([]Portion, len(selectors))
 	for i, part := range apportion(bytes, weights) {
@@ -27,7 +26,7 @@ func NewPortions(bytes int64, selectors []int, weights []int64) []Portion {
 	return of
 }
 
-// apportion divides total by weights into parts that sum up to it. Without any weight the first one has all.
+// apportion divides total by weights into parts that sum up to it. If all weights are 0, the first part is the total.
 func apportion(total int64, weights []int64) []int64 {
 	parts, sum := make([]int64, len(weights)), int64(0)
 	for _, w := range weights {
@@ -58,8 +57,8 @@ func (s *Stats) Ask(r Request) {
 	s.Sent = append(s.Sent, r)
 }
 
-// Spread makes n requests of all that were sent in took, for those who read n files side by side: each has an equal part
-// of the time and of what there was for each selector. No requests are none, whatever was sent.
+// Spread replaces all requests by n equal ones of the given duration, for a source that reads n files side by side. Each has an
+// equal part of the time and of each selector's bytes. If n is 0, there are no requests.
 func (s *Stats) Spread(n int, took time.Duration) {
 	bytes := map[int]int64{}
 	var selectors []int
@@ -93,7 +92,7 @@ func (s *Stats) Spread(n int, took time.Duration) {
 	}
 }
 
-// renumber makes places among some of the selectors, as Select was given them, places among all; of are those.
+// renumber translates selector indexes of a Select of some selectors into indexes among all; of maps them.
 func (s *Stats) renumber(of []int) {
 	for i := range s.Sent {
 		for k := range s.Sent[i].Of {

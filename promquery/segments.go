@@ -15,9 +15,9 @@ import (
 type fillGap struct {
 	Gap
 	asked   bool
-	gave    atomic.Bool // the recent source gave samples
+	gave    atomic.Bool // the recent source has given samples
 	givenUp bool        // the recent source does not fill it, so the old source is asked
-	failure error       // of the recent source, nil if it just has no samples
+	failure error       // why the recent source did not fill it; nil if it just has no samples
 }
 
 // errRestart ends a computation that has to start again, because a source has to be asked for something else.
@@ -26,8 +26,8 @@ var errRestart = errors.New("a gap in the samples was not filled")
 // segment is a half-open range of time that one source is asked for.
 type segment struct {
 	from, to int64
-	fill     *fillGap   // that the recent source is asked to fill; nil where the old source is asked
-	givenUp  []*fillGap // within it, that the recent source does not fill
+	fill     *fillGap   // the gap that the recent source fills; nil if the old source is asked
+	givenUp  []*fillGap // gaps within it that the recent source does not fill
 }
 
 // segments divides the time before the cut.
@@ -48,7 +48,7 @@ func (j *joined) segments() []segment {
 }
 
 // selectors cuts selectors to the segment, and returns the index of each. Over says that they reach beyond both ends of it by an
-// overlap; the later end is on their grid.
+// overlap. The later end is on their grid.
 func (x segment) selectors(sels []Selector, over bool) (cut []Selector, of []int) {
 	for i, s := range sels {
 		if s.Start >= x.to || s.End < x.from {
@@ -132,7 +132,7 @@ func (j *joined) selectSegment(ctx context.Context, x segment, sels []Selector, 
 	return stats, fmt.Errorf("%w: %w", errRestart, err)
 }
 
-// loss says that samples are missing that blocks do not have.
+// loss is the loss of samples that blocks do not have.
 func (l *fillGap) loss() Loss {
 	since := "up"
 	if l.From > Ever {
@@ -211,7 +211,7 @@ func (j *joined) cause() error {
 	return j.down
 }
 
-// sameLacks reports whether two computations ask the same source for the same.
+// sameGaps reports whether two computations have the same gaps and the same sources for them.
 func sameGaps(a, b []*fillGap) bool {
 	if len(a) != len(b) {
 		return false

@@ -7,8 +7,8 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// Symbol is an interned label value: two are equal exactly if their strings are. The zero Symbol is not a value; a label
-// that a series lacks is the symbol of "".
+// Symbol is an interned label value: two are equal exactly if their strings are. The zero Symbol is not a value; a label that a
+// series lacks has the symbol of "".
 type Symbol = signals.Symbol
 
 // MatchType is how a Matcher compares.
@@ -32,30 +32,30 @@ type Matcher struct {
 // Selector asks for the samples of one metric.
 type Selector struct {
 	Metric   string    // the metric's name
-	Matchers []Matcher // all must hold
-	// Keep names the labels that make up the key of a series, in this order. Nil keeps all but __name__, as alternating
+	Matchers []Matcher // all must match
+	// Keep names the labels that make up the key of a series, in this order. Nil keeps all labels except __name__, as alternating
 	// names and values sorted by name.
 	Keep []string
-	// Series names a label that does nothing but tell series of one key apart. A source may leave it out of their keys, as if
-	// no series had it, and say Points.SetSeries instead: there are many values, long ones.
+	// Series names a label that only distinguishes series of the same key. A source may leave it out of their keys, as if no
+	// series had it, and call Points.SetSeries instead: such a label has many long values.
 	Series string
-	// Cgroup names a label of cgroup paths, of which only the pod's UID is wanted: in its place a source may put PodUID of it.
-	// It may be that of Series.
+	// Cgroup names a label of cgroup paths, of which only the pod's UID is wanted. A source may put PodUID of a path in its place.
+	// It may be the same label as Series.
 	Cgroup string
 	// Start and End bound the samples' times, both inclusive, Unix milliseconds.
 	Start, End int64
-	// Step is the grid, in milliseconds, that a source which cannot give raw samples answers on: values at End, End-Step,
-	// … down to Start. Such a source marks the points as sampled. 0 asks for raw samples of every source.
+	// Step is the grid, in milliseconds, on which a source answers that cannot give raw samples: values at End, End-Step, … down
+	// to Start. Such a source marks the points as sampled. 0 asks every source for raw samples.
 	Step int64
 	// Lookback is how long a source that samples sees the last sample of a series, in milliseconds; 0 is five minutes. It is
 	// shorter for series that get no staleness markers.
 	Lookback int64
-	// AtOnce is how many metrics that say so a source may ask for at once where that is cheaper: the more, the fewer series
-	// they mostly have. 0 and 1 are none but this one. The answers are the same.
+	// AtOnce is how many metrics a source may ask for in one request if that is cheaper. It is larger for metrics with few series.
+	// 0 and 1 ask for each metric by itself. The answers are the same.
 	AtOnce int
-	// Input names what the samples are for, in what is told of the reading; it changes nothing about the answer.
+	// Input names what the samples are for in the account of the reading. It changes nothing about the answer.
 	Input string
-	// Last says that of the values on the grid, the one at End is enough.
+	// Last says that only the value at End of the grid is needed.
 	Last bool
 }
 
@@ -65,17 +65,17 @@ type Stats struct {
 	Series   int64 // series handed to yield
 	Samples  int64 // samples handed to yield
 	Bytes    int64 // bytes received, or chunk bytes read
-	// Sent are the requests, as many as Requests says, and all Bytes are of theirs.
+	// Sent are the requests, Requests of them. All Bytes belong to them.
 	Sent []Request
-	// Warnings name data that is missing (a block that cannot be opened, a partial answer), each with its place and the remedy.
+	// Warnings name missing data (a block that cannot be opened, a partial answer), each with its place and the remedy.
 	Warnings []string
-	// Losses are parts that could not be read, one of each.
+	// Losses are the parts that could not be read, each once.
 	Losses []Loss
-	// Damaged says that of what the source has, something could not be read.
+	// Damaged says that the source has data that it could not read.
 	Damaged bool
 }
 
-// Count adds a series of so many samples; one without any is none.
+// Count counts a series of so many samples. A series without samples does not count.
 func (s *Stats) Count(samples int64) {
 	if samples > 0 {
 		s.Series++
@@ -83,7 +83,7 @@ func (s *Stats) Count(samples int64) {
 	}
 }
 
-// Add sums o into s.
+// Add adds o to s.
 func (s *Stats) Add(o Stats) {
 	s.Requests += o.Requests
 	s.Series += o.Series
@@ -97,7 +97,7 @@ func (s *Stats) Add(o Stats) {
 	s.Damaged = s.Damaged || o.Damaged
 }
 
-// Yield takes a series, or a stretch of one, as Source says.
+// Yield receives a series, or a stretch of one: see Source.
 type Yield = func(i int, key []Symbol, p *timeline.Points) error
 
 // Source gives the samples of series: a running Prometheus, blocks on disk, the demo cluster.

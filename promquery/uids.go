@@ -9,11 +9,11 @@ import (
 // uidLength is the length of a UID in text.
 const uidLength = 36
 
-// uids are the symbols of the UIDs that were found in cgroup paths. There are many paths of a pod, and to look a symbol up among
-// all of the process takes several times as long.
+// uids are the symbols of the UIDs found in cgroup paths. A pod has many paths, and to look a symbol up among all symbols of the
+// process takes several times as long.
 type uids map[string]Symbol
 
-// parse is the pod's UID in a cgroup path, "" where there is none. The source may have found it already.
+// parse is the pod's UID in a cgroup path, "" if it has none. The source may have replaced the path by the UID already.
 func (u uids) parse(path Symbol) Symbol {
 	text := path.Value()
 	if len(text) == uidLength {
@@ -51,8 +51,8 @@ func PodUID(path string) (uid [uidLength]byte, ok bool) {
 	}
 }
 
-// parseUID reports whether text, of at least that length, begins with what is written like a UID: 8-4-4-4-12 hexadecimal
-// digits. Underscores are as good as dashes.
+// parseUID reports whether text, which has at least that length, begins with a UID: 8-4-4-4-12 hexadecimal digits. The separators
+// are dashes or underscores.
 func parseUID(text string) (uid [uidLength]byte, ok bool) {
 	for i := range uid {
 		c := text[i]

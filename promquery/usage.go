@@ -11,7 +11,7 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// part is one of a computation's sources, which notes what is taken of it, and for which input.
+// part is one of a computation's sources. It records what is read from it, and for which input.
 type part struct {
 	src     Source
 	asked   bool
@@ -28,7 +28,7 @@ func (p *part) SelectParallel(ctx context.Context, sels []Selector, workers Work
 	return p.selectOf(ctx, p.src, sels, workers)
 }
 
-// selectOf is SelectParallel of another source in the place of the part's.
+// selectOf is SelectParallel on src instead of the part's source.
 func (p *part) selectOf(ctx context.Context, src Source, sels []Selector, workers Workers) (Stats, error) {
 	began := time.Now()
 	samples := make([][]int64, workers.N+1) // by worker and selector
@@ -52,7 +52,7 @@ func (p *part) selectOf(ctx context.Context, src Source, sels []Selector, worker
 	return stats, err
 }
 
-// note adds up what a Select took. Where the source failed without a request that did, that counts for the first selector.
+// note adds up what a Select took. If the source failed without a failed request, the failure counts for the first selector.
 func (p *part) note(sels []Selector, samples [][]int64, stats *Stats, failed bool) {
 	r := &p.reading
 	r.Requests += stats.Requests
@@ -74,8 +74,8 @@ func (p *part) note(sels []Selector, samples [][]int64, stats *Stats, failed boo
 	}
 }
 
-// noteRequest counts a request for the input that it brought the most of, with its whole duration. Its bytes and its time
-// are shared by all that it asked for.
+// noteRequest counts a request for the input that it brought the most bytes of, with its whole duration. All inputs that it asked
+// for share its bytes and its time.
 func noteRequest(r *allocation.SourceReading, sels []Selector, req *Request) {
 	var names []string
 	var bytes []int64
@@ -110,7 +110,7 @@ func noteRequest(r *allocation.SourceReading, sels []Selector, req *Request) {
 	}
 }
 
-// input is what was taken for an input. They are sorted by name.
+// input is the account of an input. The accounts are sorted by name.
 func input(r *allocation.SourceReading, name string) *allocation.InputUse {
 	at, ok := slices.BinarySearchFunc(r.Inputs, name, func(in allocation.InputUse, name string) int { return cmp.Compare(in.Input, name) })
 	if !ok {
@@ -119,7 +119,7 @@ func input(r *allocation.SourceReading, name string) *allocation.InputUse {
 	return &r.Inputs[at]
 }
 
-// reading is what was noted.
+// reading is the account of what was read.
 func (c *computation) reading() *allocation.Reading {
 	r := &allocation.Reading{
 		Resolution: c.resolution, ScrapeInterval: c.scrape,
@@ -129,7 +129,7 @@ func (c *computation) reading() *allocation.Reading {
 	return r
 }
 
-// sources is what was taken of each source that was asked.
+// sources is the account of each source that was asked.
 func (c *computation) sources() []allocation.SourceReading {
 	var out []allocation.SourceReading
 	for _, p := range c.parts {

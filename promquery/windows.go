@@ -8,12 +8,12 @@ import (
 	"github.com/promcost/promcost/allocation"
 )
 
-// maxBatch is how many windows are computed in a batch. More take more memory at a time; with fewer, what lies before the first
+// maxBatch is how many windows a batch computes. More windows take more memory at a time. With fewer, the data before the first
 // window of each batch is read more often.
 const maxBatch = 8
 
-// computeAlone computes each set of q by itself, in batches. What the windows of a batch ask for is read once, and each gets from
-// it what it would get without the others.
+// computeAlone computes each set of q by itself, in batches. It reads once what the windows of a batch have in common. Each window
+// gets what it would get without the others.
 func (e *Engine) computeAlone(ctx context.Context, q allocation.Query, windows []allocation.Window) (sets []*allocation.Set, err error) {
 	var noData error
 	for len(windows) > 0 {
@@ -48,8 +48,8 @@ type windowResult struct {
 	err error
 }
 
-// computeWindows computes the sets of windows in one batch. Where that takes too much, or the source says that something is
-// missing, which may concern only some windows, it computes one half after the other.
+// computeWindows computes the sets of windows in one batch. If that takes too much, or if the source says that data is missing,
+// which may concern only some windows, it computes one half after the other.
 func (e *Engine) computeWindows(ctx context.Context, q allocation.Query, windows []allocation.Window) ([]windowResult, error) {
 	n := len(windows)
 	q.Step = 0
@@ -79,7 +79,7 @@ func (e *Engine) computeWindows(ctx context.Context, q allocation.Query, windows
 	return append(first, second...), err
 }
 
-// computeBatch computes the sets of windows from one reading of the source. It returns none where something is missing in that.
+// computeBatch computes the sets of windows from one reading of the source. It returns none if data is missing in it.
 func (e *Engine) computeBatch(ctx context.Context, q allocation.Query, windows []allocation.Window) (out []windowResult, err error) {
 	whole := q
 	whole.Window = allocation.Window{Start: windows[0].Start, End: windows[len(windows)-1].End}

@@ -6,14 +6,14 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// Workers take the series of a Select in several goroutines: each worker is called from one at a time.
+// Workers take the series of a Select on several goroutines. Each worker runs on one goroutine at a time.
 type Workers struct {
 	// N is the number of workers, at least 1, and of goroutines that the source may read with.
 	N int
-	// Of is the worker, 0 to N−1, of a series; it is called from one goroutine. N is for a series that several workers have to
-	// do with: it is given when nothing else is any more. Nil gives all to worker 0.
+	// Of is the worker, 0 to N−1, of a series; it is called from one goroutine. N is for a series that concerns several workers:
+	// it is yielded when all others have been. Nil gives all series to worker 0.
 	Of func(i int, key []Symbol) int
-	// Yield takes a series or a stretch of one, as Source says. The series of a worker come in the same order each time.
+	// Yield receives a series or a stretch of one: see Source. The series of a worker come in the same order each time.
 	Yield func(worker, i int, key []Symbol, p *timeline.Points) error
 }
 
@@ -30,18 +30,18 @@ func (l *Workers) Worker(i int, key []Symbol) int {
 	return l.Of(i, key)
 }
 
-// Into is what gives series to one worker.
+// Into is the yield function of one worker.
 func (l *Workers) Into(worker int) Yield {
 	return func(i int, key []Symbol, p *timeline.Points) error { return l.Yield(worker, i, key, p) }
 }
 
-// Parallel is what a Source may implement that can read several series at a time.
+// Parallel is implemented by a Source that can read several series at a time.
 type Parallel interface {
-	// SelectParallel is Select with workers in the place of yield.
+	// SelectParallel is Select with workers instead of yield.
 	SelectParallel(ctx context.Context, sels []Selector, workers Workers) (Stats, error)
 }
 
-// SelectParallel asks src with as many workers as it can serve.
+// SelectParallel asks src with as many workers as it supports.
 func SelectParallel(ctx context.Context, src Source, sels []Selector, workers Workers) (Stats, error) {
 	if p, ok := src.(Parallel); ok {
 		return p.SelectParallel(ctx, sels, workers)
@@ -51,7 +51,7 @@ func SelectParallel(ctx context.Context, src Source, sels []Selector, workers Wo
 	})
 }
 
-// renumbered are workers for a Select of some of the selectors only; of are their places among all.
+// renumbered are workers for a Select of some of the selectors; of maps their indexes to those among all.
 func (l *Workers) renumbered(of []int) Workers {
 	return Workers{
 		N:     l.N,

@@ -7,8 +7,8 @@ import (
 	"github.com/promcost/promcost/allocation/encode"
 )
 
-// serveACK answers as ACK's cost API: what a row costs is its part of the cluster's whole bill, idle and what clusters cost
-// besides nodes included.
+// serveACK answers as ACK's cost API does: the cost of a row is its part of the cluster's whole bill, with idle and with what
+// clusters cost besides nodes.
 func (a *api) serveACK(w http.ResponseWriter, q *request) error {
 	sets, err := a.sets(q, q.timing.windows)
 	if err != nil {
@@ -49,13 +49,13 @@ func (a *api) serveACK(w http.ResponseWriter, q *request) error {
 	return encode.ACKAllocations(w, list, a.encoding(q))
 }
 
-// bill is what clusters cost altogether.
+// bill is the total cost of each cluster and of all of them.
 type bill struct {
 	clusters map[string]float64
 	total    float64
 }
 
-// amounts is the bill of a row's cluster; that of all of them for idle that several have left.
+// amounts is the bill of a row's cluster. Idle that is left of several clusters gets the bill of all of them.
 func (b *bill) amounts(s *allocation.Set) func(row int) float64 {
 	return func(row int) float64 {
 		if cost, ok := b.clusters[s.Text(allocation.Cluster, row)]; ok {
@@ -65,7 +65,7 @@ func (b *bill) amounts(s *allocation.Set) func(row int) float64 {
 	}
 }
 
-// bills are those of sets: the same costs as the rows', whatever the filter.
+// bills are the bills of sets: the costs of all rows, whatever the filter.
 func (a *api) bills(q *request, sets []*allocation.Set, o allocation.Options) ([]bill, error) {
 	keys, err := allocation.ParseKeys("cluster", a.cfg.Labels)
 	if err != nil {
@@ -92,15 +92,15 @@ func (a *api) bills(q *request, sets []*allocation.Set, o allocation.Options) ([
 // customCosts price the rows of a set at custom prices.
 type customCosts struct {
 	prices allocation.CustomPrices
-	// perBalancer are what a unit of list price of each load balancer stands for at the custom price, by key. A load balancer
-	// that is free is shared by its rows' hours.
+	// perBalancer are the rates of load balancers, by key: what a unit of list price costs at the custom price. Rows share a load
+	// balancer that is free by their hours.
 	perBalancer map[string]balancerRate
 }
 
-// balancerRate is what custom prices make of a row's part of a load balancer.
+// balancerRate is the custom cost of a row's share of a load balancer, by its list cost or by its hours.
 type balancerRate struct{ perCost, perHour float64 }
 
-// customCostsOf are those of a set as it was built: a filter does not change what a row has of a load balancer.
+// customCostsOf prices a set as it was built, because a filter does not change a row's share of a load balancer.
 func customCostsOf(s *allocation.Set, prices allocation.CustomPrices) *customCosts {
 	type sum struct{ cost, hours float64 }
 	rows := map[string]sum{}
@@ -126,7 +126,7 @@ func customCostsOf(s *allocation.Set, prices allocation.CustomPrices) *customCos
 	return c
 }
 
-// amount is what a row costs. All traffic that costs has one price, wherever it goes.
+// amount is the cost of a row. All traffic that is not free has the same price, wherever it goes.
 func (c *customCosts) amount(s *allocation.Set, row int) float64 {
 	const gib = 1 << 30
 	sum := 0.0

@@ -18,7 +18,7 @@ import (
 	"github.com/promcost/promcost/allocation/encode"
 )
 
-// statusError is an error with the status that it has.
+// statusError is an error with its HTTP status.
 type statusError struct {
 	status  int
 	message string
@@ -40,7 +40,7 @@ func statusOf(err error) (int, string) {
 		return own.status, own.message
 	case errors.As(err, &tooLarge):
 		return http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is longer than %d bytes: send fewer parameters", tooLarge.Limit)
-	case errors.Is(err, allocation.ErrUpstream): // also where what did not fail has nothing
+	case errors.Is(err, allocation.ErrUpstream): // also if the part that did not fail has no data
 		return http.StatusBadGateway, err.Error()
 	case errors.Is(err, allocation.ErrNoData), errors.Is(err, allocation.ErrTooMuch), errors.Is(err, allocation.ErrTooFine):
 		return http.StatusUnprocessableEntity, err.Error()
@@ -52,7 +52,7 @@ func statusOf(err error) (int, string) {
 	return http.StatusInternalServerError, err.Error()
 }
 
-// fail answers with an error. Nothing is to be said to a client that has left.
+// fail answers with an error. It writes nothing to a client that has left.
 func (a *api) fail(out *answer, r *http.Request, err error) {
 	if errors.Is(r.Context().Err(), context.Canceled) {
 		return
@@ -85,11 +85,11 @@ const (
 	textType = "text/plain; charset=utf-8"
 )
 
-// answer writes a response, compressed if the client takes it, and knows whether it has begun.
+// answer writes a response, compressed if the client accepts that. It knows whether the response has begun.
 type answer struct {
 	http.ResponseWriter
 	started bool
-	body    io.Writer // what compresses, nil without
+	body    io.Writer // compresses; nil writes plain
 }
 
 // WriteHeader begins the answer.
@@ -107,7 +107,7 @@ func (o *answer) Write(p []byte) (int, error) {
 	return o.ResponseWriter.Write(p)
 }
 
-// compress lets the answer be compressed if the client accepts it. What it returns ends the answer.
+// compress compresses the answer if the client accepts it. Call end after the answer.
 func (o *answer) compress(request http.Header) (end func() error) {
 	o.Header().Add("Vary", "Accept-Encoding")
 	name := acceptedEncoding(request.Values("Accept-Encoding"))
@@ -123,8 +123,8 @@ func (o *answer) compress(request http.Header) (end func() error) {
 	return z.Close
 }
 
-// Compressed answers as next does, compressed if the client takes that, as the API's own answers are. It is for answers that
-// are not flushed; next sees no Accept-Encoding.
+// Compressed answers as next does, compressed if the client accepts that, as the API's own answers are. It is for answers that are
+// not flushed; next sees no Accept-Encoding.
 func Compressed(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		out := &answer{ResponseWriter: w}
@@ -133,7 +133,7 @@ func Compressed(next http.Handler) http.Handler {
 		r.Header.Del("Accept-Encoding")
 		next.ServeHTTP(out, r)
 		if err := end(); err != nil && !errors.Is(err, http.ErrBodyNotAllowed) {
-			panic(http.ErrAbortHandler) // the client must not take what it has for the whole answer
+			panic(http.ErrAbortHandler) // the client must not take a part for the whole answer
 		}
 	})
 }
@@ -147,7 +147,7 @@ var compressors = map[string]func(w io.Writer) (io.WriteCloser, error){
 	},
 }
 
-// plainAnswer writes to an answer what is compressed already.
+// plainAnswer writes bytes to an answer that are compressed already.
 type plainAnswer struct{ *answer }
 
 func (p plainAnswer) Write(b []byte) (int, error) {
@@ -155,8 +155,8 @@ func (p plainAnswer) Write(b []byte) (int, error) {
 	return p.ResponseWriter.Write(b)
 }
 
-// acceptedEncoding is the encoding that Accept-Encoding headers weigh most, zstd where they weigh it as they do gzip; "" where
-// they accept neither. Everything, *, is gzip: that is what a client that cannot name it knows.
+// acceptedEncoding is the encoding that the Accept-Encoding headers weigh most: zstd if its weight is that of gzip, "" if they
+// accept neither. For *, which accepts everything, it is gzip, because every client knows gzip.
 func acceptedEncoding(headers []string) string {
 	weights := map[string]float64{}
 	for _, h := range headers {
@@ -184,13 +184,13 @@ func acceptedEncoding(headers []string) string {
 // malformed is the error for parameters that cannot be parsed.
 func malformed(what string, err error) error {
 	remedy := "write % as %25 and ; as %3B"
-	if strings.Contains(err.Error(), "exceeded limit") { // a setting of Go's, which has no error of its own
+	if strings.Contains(err.Error(), "exceeded limit") { // an error of Go without a type: a limit on forms
 		remedy = "send fewer parameters"
 	}
 	return badRequest("malformed %s: %v: %s", what, err, remedy)
 }
 
-// readForm are the parameters of the URL and of a form in the body.
+// readForm reads the parameters of the URL and of a form in the body.
 func readForm(w http.ResponseWriter, r *http.Request) (url.Values, error) {
 	switch r.Method {
 	case http.MethodGet, http.MethodHead, http.MethodPost:
@@ -224,6 +224,6 @@ func readForm(w http.ResponseWriter, r *http.Request) (url.Values, error) {
 	for name, list := range form {
 		values[name] = append(values[name], list...)
 	}
-	r.Form = values // for what counts requests by their parameters
+	r.Form = values // for counting requests by their parameters
 	return values, nil
 }

@@ -9,10 +9,10 @@ import (
 	"github.com/promcost/promcost/allocation/encode"
 )
 
-// serveAssets answers with assets. Kubecost's are a map a set, OpenCost's one map of the whole window.
+// serveAssets answers with assets: for Kubecost a map for each set, for OpenCost one map of the whole window.
 func (a *api) serveAssets(w http.ResponseWriter, q *request) error {
 	if q.route.family == openCost {
-		q.options.Accumulate = allocation.NoPeriod // is one set as it stands
+		q.options.Accumulate = allocation.NoPeriod // one set of the whole window
 	}
 	sets, err := a.assetSets(q)
 	if err != nil {

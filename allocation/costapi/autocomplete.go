@@ -13,14 +13,14 @@ import (
 	"github.com/promcost/promcost/allocation/notices"
 )
 
-// completion is a field whose values can be asked for.
+// completion is a field whose values a client can list.
 type completion struct {
-	name  string                 // one that ends in a colon takes the name of a label
-	label string                 // that name
-	alias string                 // another name for it
-	needs *allocation.Projection // what rows looks at
-	run   bool                   // of what runs alone: what nobody mounts has no pod
-	// rows and assets add the values of a set's rows or of its assets.
+	name  string                 // a name that ends in a colon is followed by the name of a label
+	label string                 // the name of that label
+	alias string                 // another name of the field
+	needs *allocation.Projection // the data that rows reads
+	run   bool                   // whether only rows that run have it: a volume that nobody mounts has no pod
+	// rows and assets call add with the values of a row or an asset.
 	rows   func(c *completion, s *allocation.Set, row int, add func(string))
 	assets func(c *completion, a *allocation.Asset, add func(string))
 }
@@ -33,7 +33,7 @@ func completionFields() []completion {
 	pod, container := text("pod", allocation.Pod), text("container", allocation.Container)
 	pod.run, container.run = true, true
 	return []completion{
-		{name: "account", needs: allocation.OfRows(nil), rows: func(*completion, *allocation.Set, int, func(string)) {}}, // is not known
+		{name: "account", needs: allocation.OfRows(nil), rows: func(*completion, *allocation.Set, int, func(string)) {}}, // always unknown
 		text("cluster", allocation.Cluster),
 		text("namespace", allocation.Namespace),
 		text("node", allocation.NodeName),
@@ -51,7 +51,7 @@ func completionFields() []completion {
 	}
 }
 
-// ofProperty is a field that is made of a property.
+// ofProperty is a field with the values of a property.
 func ofProperty(name string, p allocation.Property, rows func(c *completion, s *allocation.Set, row int, add func(string))) completion {
 	return completion{name: name, needs: allocation.OfRows([]allocation.Property{p}), rows: rows}
 }
@@ -114,12 +114,12 @@ func assetCompletionFields() []completion {
 	}
 }
 
-// has reports whether values of rows of a kind are among the field's.
+// has reports whether rows of a kind can have values of the field.
 func (c *completion) has(kind allocation.Special) bool {
 	return kind == allocation.Workload || !c.run && kind != allocation.Idle && kind != allocation.Shared
 }
 
-// fieldNames are the names of fields that take no name of a label.
+// fieldNames are the names of the fields that are not followed by the name of a label.
 func fieldNames(fields []completion) string {
 	var names []string
 	for _, f := range fields {
@@ -130,7 +130,7 @@ func fieldNames(fields []completion) string {
 	return strings.Join(names, ", ")
 }
 
-// parseField finds a field in any case.
+// parseField finds a field by its name in any case.
 func parseField(fields []completion) func(*request, string) error {
 	return func(q *request, value string) error {
 		head, label, named := strings.Cut(value, ":")
@@ -153,7 +153,7 @@ func parseField(fields []completion) func(*request, string) error {
 	}
 }
 
-// derived are the fields of allocations that the configuration computes of others.
+// derived are the fields for the derived properties of the configuration.
 func (q *request) derived() []completion {
 	var fields []completion
 	if q.route.endpoint != completions {
@@ -165,7 +165,7 @@ func (q *request) derived() []completion {
 	return fields
 }
 
-// aliases are the fields of allocations that stand for labels. A derived one of the same name comes before.
+// aliases are the fields that stand for labels. A derived property of the same name takes precedence.
 func (q *request) aliases() []completion {
 	var fields []completion
 	if q.route.endpoint != completions {
@@ -177,7 +177,7 @@ func (q *request) aliases() []completion {
 			for _, label := range q.api.cfg.Labels[alias] {
 				before := false
 				for _, p := range [...]allocation.Property{allocation.Labels, allocation.Annotations} {
-					if !before { // an annotation stands in for the label
+					if !before { // the annotation is used where the label is missing
 						addValues(p)(&completion{label: label}, s, row, func(value string) {
 							before = before || value != ""
 							add(value)
@@ -190,8 +190,8 @@ func (q *request) aliases() []completion {
 	return fields
 }
 
-// serveCompletion answers with the values of a field of the allocations of a window, volumes that nobody mounts among them:
-// what filters can ask for.
+// serveCompletion answers with the values that a field has in the allocations of a window: the values that filters can select.
+// Volumes that nobody mounts are included.
 func (a *api) serveCompletion(w http.ResponseWriter, q *request) error {
 	sets, err := a.sets(q, q.timing.windows)
 	if err != nil {
@@ -205,7 +205,7 @@ func (a *api) serveCompletion(w http.ResponseWriter, q *request) error {
 				return err
 			}
 		}
-		for _, w := range s.Warnings { // what costs are made of is of no account to values
+		for _, w := range s.Warnings { // what affects costs does not affect these values
 			if t := notices.TopicOf(w); t != "" && q.concerns(t) && !slices.Contains(q.warnings, w) {
 				q.warnings = append(q.warnings, w)
 			}
@@ -238,10 +238,10 @@ func (a *api) serveAssetCompletion(w http.ResponseWriter, q *request) error {
 	return a.writeValues(w, q, values)
 }
 
-// valueSet collects the values that a search looks for.
+// valueSet collects the values that match a search.
 type valueSet struct {
 	search string           // in lower case
-	name   *labelnames.Name // that is looked for among names of labels; nil among other values
+	name   *labelnames.Name // matches names of labels; nil if values are no names of labels
 	seen   map[string]bool
 	list   []string
 }
@@ -255,7 +255,7 @@ func (q *request) values() *valueSet {
 	return v
 }
 
-// add notes a value once, if it is one that is looked for.
+// add adds a value if it matches the search.
 func (v *valueSet) add(text string) {
 	if text == "" || v.seen[text] {
 		return
@@ -266,7 +266,7 @@ func (v *valueSet) add(text string) {
 	}
 }
 
-// writeValues answers with the first values in order.
+// writeValues answers with the first values in sorted order.
 func (a *api) writeValues(w http.ResponseWriter, q *request, values *valueSet) error {
 	slices.Sort(values.list)
 	w.Header().Set("Content-Type", jsonType)

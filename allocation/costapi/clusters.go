@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// info is what is known of the cluster.
+// info is the cluster's description.
 func (a *api) info() ClusterInfo {
 	c := a.cfg.Cluster()
 	c.Name = cmp.Or(c.Name, c.ID)
 	return c
 }
 
-// clusters are all that are known, by id.
+// clusters are all known clusters, by id.
 func (a *api) clusters() []ClusterInfo {
 	all := slices.Clone(a.cfg.Clusters())
 	own := a.info()
@@ -27,7 +27,8 @@ func (a *api) clusters() []ClusterInfo {
 	return all
 }
 
-// clusterInfo is the cluster as Kubecost describes it: all values are text. Where there are several, it has the ids of all.
+// clusterInfo is the cluster as Kubecost describes it: all values are strings. If there are several clusters, it lists the ids of
+// all.
 func (a *api) clusterInfo() map[string]string {
 	c, all := a.info(), a.clusters()
 	out := map[string]string{

@@ -9,16 +9,16 @@ import (
 	"github.com/promcost/promcost/allocation/parquet"
 )
 
-// columnarTypes are the media types of the formats that are columns of binary data.
+// columnarTypes are the media types of binary formats with columns.
 var columnarTypes = map[string]string{
 	"parquet": "application/vnd.apache.parquet",
 	"arrow":   "application/vnd.apache.arrow.stream",
 }
 
-// columnar reports whether a format is columns of binary data.
+// columnar reports whether a format is a binary one with columns.
 func columnar(format string) bool { return columnarTypes[format] != "" }
 
-// finishColumnar checks what goes with such a format.
+// finishColumnar refuses parameters that a columnar format cannot honor.
 func (q *request) finishColumnar() error {
 	switch {
 	case q.output.explain:
@@ -35,7 +35,7 @@ func (q *request) finishColumnar() error {
 	return nil
 }
 
-// writeColumnarSets answers with allocations, a set or a batch of rows in memory at a time.
+// writeColumnarSets answers with allocations. It holds one set or one batch of rows in memory at a time.
 func writeColumnarSets(w http.ResponseWriter, format string, sets []*allocation.Set, o encode.Options) error {
 	if format == "arrow" {
 		return encode.Arrow(w, sets, o)

@@ -10,7 +10,7 @@ import (
 	"github.com/promcost/promcost/allocation/places"
 )
 
-// finish checks and places what depends on several parameters. given says which of them the request has.
+// finish checks parameters that depend on each other and applies them. given says which parameters the request has.
 func (q *request) finish(given func(name string) bool) error {
 	if q.timing.window == "" {
 		return badRequest("parameter window is missing: give one such as window=1d, window=today or window=2026-01-01T00:00:00Z,2026-01-02T00:00:00Z")
@@ -20,7 +20,7 @@ func (q *request) finish(given func(name string) bool) error {
 			return err
 		}
 	}
-	if q.route.endpoint == assetMaps && given("aggregate") { // any values, as in OpenCost
+	if q.route.endpoint == assetMaps && given("aggregate") { // OpenCost accepts any value
 		q.warn("parameter aggregate has no effect on %s, as in OpenCost: ask /model/assets for merged assets", q.route.path)
 	}
 	q.finishLabels()
@@ -31,7 +31,7 @@ func (q *request) finish(given func(name string) bool) error {
 	return nil
 }
 
-// finishFormat checks what goes with a format.
+// finishFormat refuses parameters that the format cannot honor.
 func (q *request) finishFormat() error {
 	q.options.Check = q.api.cfg.Check
 	q.options.Zone = q.api.cfg.Zone
@@ -62,7 +62,7 @@ func (q *request) warn(format string, args ...any) {
 	q.warnings = append(q.warnings, fmt.Sprintf(format, args...))
 }
 
-// finishIdle checks what goes with idle. OpenCost's paths share it only where it is included.
+// finishIdle checks the parameters about idle. OpenCost's paths share idle only if they include it.
 func (q *request) finishIdle() error {
 	if q.options.Proportions && !q.options.Idle {
 		return badRequest("parameter includeProportionalAssetResourceCosts: it needs idle, for assets cost that, too: give includeIdle=true")
@@ -73,8 +73,8 @@ func (q *request) finishIdle() error {
 	return nil
 }
 
-// finishFilters makes one filter of all: that of the second language, else those of the first, which have no effect beside
-// it, and the selectors.
+// finishFilters joins all filters to one: the filter of the second language, or else those of the first, which have no effect
+// beside it, and the selectors.
 func (q *request) finishFilters() error {
 	if len(q.selection.filters) > 0 {
 		for _, v := range q.selection.v1 {
@@ -109,7 +109,7 @@ func (q *request) finishFilters() error {
 	return nil
 }
 
-// finishLabels collects the labels that the request asks for, and tells its keys of all of them.
+// finishLabels collects the labels that the request asks for, and gives all of them to its keys.
 func (q *request) finishLabels() {
 	q.selection.labels = allocation.LabelUses(q.options.Aggregate)
 	filters := []allocation.Filter{q.options.Filter}
@@ -125,7 +125,7 @@ func (q *request) finishLabels() {
 	seen := map[allocation.LabelUse]bool{}
 	q.selection.labels = slices.DeleteFunc(q.selection.labels, func(use allocation.LabelUse) bool {
 		as := use
-		as.Aggregated = false // those that are come first
+		as.Aggregated = false // the keys come first, and they are aggregated
 		again := seen[as]
 		seen[as], texts = true, append(texts, use.Text)
 		return again
@@ -134,7 +134,7 @@ func (q *request) finishLabels() {
 	q.options.Aggregate = allocation.KeysAmong(q.options.Aggregate, q.selection.labelNames)
 }
 
-// within lets the request, its filters included, end with ctx. What they may do is bounded for all of its sets together.
+// within makes the request, its filters included, end with ctx. One budget of filter steps bounds all of its sets together.
 func (q *request) within(ctx context.Context) {
 	if n := len(q.timing.windows); n > 0 {
 		ctx = places.About(ctx, q.timing.windows[n-1].End.Sub(q.timing.windows[0].Start))
@@ -156,7 +156,7 @@ func (q *request) within(ctx context.Context) {
 	}
 }
 
-// finishSelectors adds what Kubernetes' selectors ask for to the filters.
+// finishSelectors adds the Kubernetes selectors to the filters.
 func (q *request) finishSelectors() error {
 	resource := filter.Allocations
 	if q.route.endpoint&listed != 0 {
@@ -181,7 +181,7 @@ func (q *request) finishSelectors() error {
 	return nil
 }
 
-// finishSearch checks what single endpoints require.
+// finishSearch checks the parameters that single endpoints require.
 func (q *request) finishSearch() error {
 	switch {
 	case q.route.endpoint == trends && len(q.output.names) == 0:

@@ -15,14 +15,14 @@ import (
 	"github.com/promcost/promcost/allocation/places"
 )
 
-// DefaultEvaluationTimeout is how long the expression of a request may take, unless Config says otherwise.
+// DefaultEvaluationTimeout is how long the JMESPath expression of a request may take, unless Config says otherwise.
 const DefaultEvaluationTimeout = 10 * time.Second
 
-// builtBytes is what a byte takes that an evaluation builds: as values, and as text of the result while that is encoded and sent.
+// builtBytes is how many bytes of memory a byte takes that an evaluation builds: as values, and as encoded text.
 const builtBytes = 3
 
-// evaluations bounds what the expressions of all requests take together: memory by how many are evaluated at a time, and
-// time by a deadline of each.
+// evaluations bounds what the expressions of all requests take together: their memory by the number of concurrent evaluations,
+// their time by a deadline for each.
 type evaluations struct {
 	slots   places.Places
 	timeout time.Duration
@@ -30,11 +30,12 @@ type evaluations struct {
 
 func newEvaluations(timeout time.Duration) *evaluations {
 	const most = 4                                      // each may take several times jmespath.MaxOutput
-	slots := min(max(1, runtime.GOMAXPROCS(0)/2), most) // the other processors are for those who ask without expressions
+	slots := min(max(1, runtime.GOMAXPROCS(0)/2), most) // requests without expressions get the other processors
 	return &evaluations{places.New(slots), cmp.Or(max(timeout, 0), DefaultEvaluationTimeout)}
 }
 
-// do evaluates the request's expression over the answer body once there is room for it, as long as the request lasts.
+// do evaluates the request's expression over the body of an answer. It waits for a free slot, but no longer than the request
+// lasts.
 func (e *evaluations) do(q *request, body []byte) ([]byte, error) {
 	leave, err := e.slots.Take(q.ctx)
 	if err != nil {
@@ -46,7 +47,7 @@ func (e *evaluations) do(q *request, body []byte) ([]byte, error) {
 	return q.evaluate(ctx, body)
 }
 
-// evaluate is the envelope body with the request's expression over its data in their place.
+// evaluate returns the envelope body with its data replaced by the result of the request's expression.
 func (q *request) evaluate(ctx context.Context, body []byte) ([]byte, error) {
 	fail := func(err error) error { return fmt.Errorf("evaluate jmespath: read answer: %w", err) }
 	members := json.NewDecoder(bytes.NewReader(body))
@@ -77,7 +78,7 @@ func (q *request) evaluate(ctx context.Context, body []byte) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// evaluateNext writes what the expression is over the next value.
+// evaluateNext writes the result of the expression over the next value.
 func (q *request) evaluateNext(ctx context.Context, values *json.Decoder, b *bytes.Buffer) error {
 	var data any
 	if err := values.Decode(&data); err != nil {
@@ -103,6 +104,6 @@ func (q *request) evaluateNext(ctx context.Context, values *json.Decoder, b *byt
 	if err := encoder.Encode(result); err != nil {
 		return fmt.Errorf("evaluate jmespath: write result: %w", err)
 	}
-	b.Truncate(b.Len() - 1) // the line feed
+	b.Truncate(b.Len() - 1) // remove the line feed
 	return nil
 }

@@ -23,14 +23,14 @@ import (
 	"github.com/promcost/promcost/allocation/memory"
 )
 
-// Ledger computes the sets of a query, oldest first. They are not changed by the API, and nothing is added to the dictionaries
-// of those that were yielded; several are for a Stream. Errors
-// that wrap allocation.ErrNoData, ErrTooMuch, ErrUpstream and ErrBusy or context.DeadlineExceeded get a status of their own.
+// Ledger computes the sets of a query, oldest first. The API does not change them and adds nothing to the dictionaries of sets
+// that were yielded; a Stream yields sets of several dictionaries. Errors that wrap allocation.ErrNoData, ErrTooMuch, ErrUpstream
+// and ErrBusy or context.DeadlineExceeded get a status of their own.
 type Ledger interface {
 	Sets(ctx context.Context, q allocation.Query) iter.Seq2[*allocation.Set, error]
 }
 
-// ClusterInfo is what is known of the cluster; unknown fields are empty.
+// ClusterInfo describes the cluster; unknown fields are empty.
 type ClusterInfo struct {
 	ID          string
 	Name        string // the default is ID
@@ -40,7 +40,7 @@ type ClusterInfo struct {
 	Account     string
 	Region      string
 	Provisioner string
-	Version     string // of Kubernetes, such as 1.31
+	Version     string // version of Kubernetes, such as 1.31
 }
 
 // Defaults of Config.
@@ -64,33 +64,32 @@ type Config struct {
 	MaxRows int
 	// MaxFilterSteps bounds what the filters of a request do, as filter.Steps count it. The default is filter.MaxSteps.
 	MaxFilterSteps int64
-	// Memory is what requests draw from, each by one account, which is in the context that the Ledger is asked with. The default has
-	// no bound.
+	// Memory is the budget that requests draw from, each by an account of its own in the context of its calls to the Ledger. The
+	// default has no bound.
 	Memory *memory.Budget
 	// Labels says which labels department, environment, owner, product and team stand for. The default is
 	// allocation.DefaultLabelMapping.
 	Labels allocation.LabelMapping
-	// LabelNames are names of labels that are configured, besides those that a request asks for: see labelnames.LabelNames.
+	// LabelNames are configured names of labels, in addition to those that a request asks for: see labelnames.LabelNames.
 	LabelNames labelnames.Names
 	// Selectable are the fields that field selectors may name. The default is filter.NewSelectable().
 	Selectable *filter.Selectable
 	// Derived are further properties to aggregate by. The default has none.
 	Derived []*allocation.Derived
-	// Check verifies every set before and after each pass: what is broken is an error of the answer.
+	// Check verifies every set before and after each pass. An answer with a broken set is an error.
 	Check bool
-	// Custom are the prices of ACK's customCost, asked for once a request; ok is false where there are none. The default
-	// has none.
+	// Custom returns the prices of ACK's customCost once for each request; ok is false if there are none. The default has none.
 	Custom func() (prices allocation.CustomPrices, ok bool)
-	// Defaults are values of parameters, by name, that hold where a request has none, in place of those that documentation
-	// names. One that is no value of its parameter makes every request that does not give the parameter fail.
+	// Defaults are values of parameters by name, for requests that do not give them. They replace the documented defaults. If one
+	// is no valid value, all requests fail that do not give the parameter.
 	Defaults map[string]string
 	// Currency is the ISO code of the money. The default is USD.
 	Currency string
-	// Cluster is asked for once a request for it. The default knows nothing.
+	// Cluster describes the cluster, once for each request about it. The default knows nothing.
 	Cluster func() ClusterInfo
-	// Clusters are all that are known besides, asked for once a request for them. The default knows none.
+	// Clusters describes the other known clusters, once for each request about them. The default knows none.
 	Clusters func() []ClusterInfo
-	// Diagnose says what there is of each input. Its errors are like those of Ledger. The default has no data.
+	// Diagnose says which data there is of each input. Its errors are like those of Ledger. The default has no data.
 	Diagnose func(ctx context.Context, w allocation.Window) (*diagnosis.Diagnosis, error)
 }
 
@@ -128,7 +127,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// family is whose API a path belongs to: their defaults differ.
+// family is the product whose API a path belongs to. Families differ in their defaults.
 type family uint8
 
 const (
@@ -138,7 +137,7 @@ const (
 	numFamilies
 )
 
-// endpoint is what a path answers; parameters name the endpoints that take them.
+// endpoint is the kind of a path's answer. Each parameter names the endpoints that take it.
 type endpoint uint16
 
 const (
@@ -148,12 +147,12 @@ const (
 	trends
 	completions
 	assetLists
-	assetMaps // OpenCost's: one map of the assets as they are
+	assetMaps // OpenCost's: one map of the whole window
 	assetToplines
 	assetCompletions
 	ackAllocations
 	diagnoses
-	facts       // what is known of the cluster, computed from nothing
+	facts       // a description of the cluster, which needs no computation
 	information // takes no parameters
 )
 
@@ -162,8 +161,8 @@ type route struct {
 	path     string
 	family   family
 	endpoint endpoint
-	stored   bool // sets are those that are kept, of days and hours
-	kept     bool // what is kept is good enough, unless a resolution is asked for
+	stored   bool // answers with stored sets of days and hours
+	kept     bool // uses stored sets unless a resolution is asked for
 	serve    func(*api, http.ResponseWriter, *request) error
 }
 
@@ -197,7 +196,7 @@ func routes() []route {
 	}
 }
 
-// planned are paths of Kubecost and OpenCost that are not answered yet, with what to ask instead.
+// planned are paths of Kubecost and OpenCost that promcost does not answer, with what to ask instead.
 var planned = map[string]string{
 	"/model/assets/diff":                "ask /model/assets for both windows",
 	"/model/prediction/speccost":        "multiply the requests by the prices of /model/assets",
@@ -216,7 +215,7 @@ var planned = map[string]string{
 	"/ui":                               "/ links the pages, and /dashboards/ has dashboards for Grafana",
 }
 
-// inPlaceOf is what to ask instead of a planned path or one below it, "" for others.
+// inPlaceOf is what to ask instead of a planned path or a path below one; "" for other paths.
 func inPlaceOf(path string) string {
 	for path != "" {
 		if instead, ok := planned[path]; ok {
@@ -243,7 +242,7 @@ type api struct {
 	logger log.Logger
 	cfg    Config
 	routes map[string]route
-	// vocabulary is what filters may name.
+	// vocabulary is the names that filters may use.
 	vocabulary  []filter.Option
 	evaluations *evaluations
 }
@@ -266,12 +265,12 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if p == nil {
 			return
 		}
-		if p == http.ErrAbortHandler { //nolint:errorlint // the value that net/http compares with, too
+		if p == http.ErrAbortHandler { //nolint:errorlint // net/http compares with this value, too
 			panic(p)
 		}
 		level.Error(a.logger).Log("msg", "request panicked", "path", r.URL.Path, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 		if out.started {
-			panic(http.ErrAbortHandler) // the client must not take what it has for the whole answer
+			panic(http.ErrAbortHandler) // the client must not take a part for the whole answer
 		}
 		a.fail(out, r, fmt.Errorf("internal error: %v: report it with the log of this time", p))
 	}()
@@ -280,7 +279,7 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serve finds the route of r and answers it. An error is returned only if nothing was written yet.
+// serve finds the route of r and answers it. It returns an error only if nothing was written yet.
 func (a *api) serve(out *answer, r *http.Request) error {
 	rt, ok := a.routes[strings.TrimSuffix(r.URL.Path, "/")]
 	if !ok {
@@ -309,18 +308,18 @@ func (a *api) serve(out *answer, r *http.Request) error {
 	}
 	if err = errors.Join(err, end()); err != nil {
 		level.Debug(a.logger).Log("msg", "answer broke off", "path", r.URL.Path, "err", err)
-		panic(http.ErrAbortHandler) // the client must not take what it has for the whole answer
+		panic(http.ErrAbortHandler) // the client must not take a part for the whole answer
 	}
 	return nil
 }
 
-// Knows reports whether the handler has more to say of a path than that it is unknown.
+// Knows reports whether the handler answers a path, or has a hint about it.
 func Knows(path string) bool {
 	path = strings.TrimSuffix(path, "/")
 	return inPlaceOf(path) != "" || slices.ContainsFunc(routes(), func(r route) bool { return r.path == path })
 }
 
-// notFound is the error of a path that is not there.
+// notFound is the error for an unknown path.
 func notFound(path string) error {
 	path = strings.TrimSuffix(path, "/")
 	if instead := inPlaceOf(path); instead != "" {

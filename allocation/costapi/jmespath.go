@@ -10,19 +10,19 @@ import (
 	"github.com/promcost/promcost/allocation/memory"
 )
 
-// maxEvaluated is the most bytes of an answer that an expression is evaluated over: as values it takes several times that.
+// maxEvaluated is the largest answer in bytes that an expression is evaluated over. Its values take several times that memory.
 const maxEvaluated = 32 << 20
 
-// evaluatedBytes is what a byte of an answer takes as values, and as text before.
+// evaluatedBytes is how many bytes of memory a byte of an answer takes: as values, and as text before that.
 const evaluatedBytes = 8
 
-// parseJMESPath compiles the expression that answers are replaced by.
+// parseJMESPath compiles the expression whose result replaces the data of the answer.
 func parseJMESPath(q *request, value string) (err error) {
 	q.output.jmespath, err = jmespath.Compile(value)
 	return err
 }
 
-// answer writes the answer of the request's path, its data replaced by what the request's expression is over them.
+// answer writes the answer of the request's path. If there is an expression, its result replaces the data.
 func (a *api) answer(out http.ResponseWriter, q *request) error {
 	if q.output.jmespath == nil {
 		return q.route.serve(a, out, q)
@@ -43,10 +43,10 @@ func (a *api) answer(out http.ResponseWriter, q *request) error {
 	return err
 }
 
-// errHeld says that an answer is longer than is held.
+// errHeld says that an answer is too long to be held in memory.
 var errHeld = errors.New("answer is too long to evaluate over")
 
-// heldAnswer is an answer in memory, which is to be changed before it is sent.
+// heldAnswer is an answer in memory. It is changed before it is sent.
 type heldAnswer struct {
 	header  http.Header
 	memory  *memory.Account
@@ -54,13 +54,13 @@ type heldAnswer struct {
 	tooLong bool
 }
 
-// Header is that of the answer that is sent.
+// Header returns the header of the answer that is sent.
 func (h *heldAnswer) Header() http.Header { return h.header }
 
-// WriteHeader does nothing: what is held has succeeded.
+// WriteHeader does nothing: an answer that is held has succeeded.
 func (h *heldAnswer) WriteHeader(int) {}
 
-// Write appends to what is held.
+// Write appends to the answer in memory.
 func (h *heldAnswer) Write(p []byte) (int, error) {
 	if h.body.Len()+len(p) > maxEvaluated {
 		h.tooLong = true

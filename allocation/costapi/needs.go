@@ -5,13 +5,13 @@ import (
 	"github.com/promcost/promcost/allocation/encode"
 )
 
-// needs is what is read of stored sets for the answer, nil for everything: what the passes, the filters, the format, the page and
-// the warnings declare. Checks look at everything, what is computed has everything, and so do the bills of ACK.
+// needs is the data to read of stored sets for the answer: what the passes, the filters, the format, the page and the warnings
+// declare. It is nil, which is everything, if the sets are checked, for ACK's bills, and if the sets are computed.
 func (q *request) needs() *allocation.Projection {
 	switch {
 	case q.api.cfg.Check, !q.timing.query.Stored, q.route.endpoint == ackAllocations:
 		return nil
-	case q.route.endpoint&listed != 0: // assets, and no rows
+	case q.route.endpoint&listed != 0: // assets need no rows
 		return &allocation.Projection{}
 	case q.route.endpoint == completions:
 		return allocation.Union(append(q.searchNeeds(), q.search.field.needs)...)
@@ -28,7 +28,7 @@ func (q *request) needs() *allocation.Projection {
 	return needs
 }
 
-// showsResults reports whether rows are merged, set by set, before the answer looks at what they are merged to.
+// showsResults reports whether the answer shows only merged rows.
 func (q *request) showsResults() bool {
 	return q.route.endpoint&(allocations|summaries|toplines) != 0 && q.streams() && len(q.options.Aggregate) > 0 && !q.options.AggregatedMetadata
 }
@@ -50,7 +50,8 @@ func (q *request) rowFormat() encode.Format {
 	return encode.AllocationsFormat
 }
 
-// searchNeeds is what is looked at of all rows as they were built: by the filter, and by warnings of what it and the keys name.
+// searchNeeds is the data that the filter reads of all rows as they were built, and the data that warnings about unknown names
+// need.
 func (q *request) searchNeeds() (list []*allocation.Projection) {
 	if q.options.Filter != nil {
 		list = append(list, q.options.Filter.Needs())

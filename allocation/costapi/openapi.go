@@ -12,10 +12,10 @@ import (
 	"github.com/promcost/promcost/allocation/filter"
 )
 
-// object is a JSON object; it is written in the order of its keys.
+// object is a JSON object. It is written in the order of its keys.
 type object map[string]any
 
-// serveOpenAPI answers with the API's description, which is made from the tables of paths, parameters and fields.
+// serveOpenAPI answers with the API's description, generated from the tables of paths, parameters and fields.
 func (a *api) serveOpenAPI(w http.ResponseWriter, _ *request) error {
 	body, err := json.Marshal(a.openAPI())
 	if err != nil {
@@ -26,7 +26,7 @@ func (a *api) serveOpenAPI(w http.ResponseWriter, _ *request) error {
 	return err
 }
 
-// openAPI is the description, of OpenAPI 3.0.
+// openAPI is the description in OpenAPI 3.0.
 func (a *api) openAPI() object {
 	paths := object{}
 	for _, rt := range routes() {
@@ -50,7 +50,7 @@ func (a *api) openAPI() object {
 	}
 }
 
-// typed is a schema of a type; help and members may be empty.
+// typed is the schema of a type; help and members may be empty.
 func typed(kind, help string, members object) object {
 	o := object{"type": kind}
 	if help != "" {
@@ -62,7 +62,7 @@ func typed(kind, help string, members object) object {
 	return o
 }
 
-// describe is what a path takes and answers.
+// describe is the parameters and the answer of a path.
 func describe(rt route) object {
 	parameters := []object{}
 	for _, p := range Parameters(rt.path) {

@@ -13,7 +13,7 @@ type Parameter struct {
 	Type    string // boolean, duration, …, or its values separated by |
 	Default string // "" means none
 	Help    string
-	// Ignored parameters are accepted because clients of the peers send them, and have no effect.
+	// Ignored parameters have no effect. They are accepted because clients of Kubecost and OpenCost send them.
 	Ignored bool
 }
 
@@ -41,32 +41,31 @@ type param struct {
 	def     defaults
 	on      endpoint
 	help    string
-	parse   func(q *request, value string) error // gets no empty value; nil where the parameter is ignored
+	parse   func(q *request, value string) error // gets no empty value; nil if the parameter is ignored
 }
 
-// defaults are what a parameter is on the paths of each family.
+// defaults are the values of a parameter that is not given, by family.
 type defaults [numFamilies]string
 
-// all is a default that all families have.
+// all is the same default for all families.
 func all(value string) defaults { return defaults{value, value, value} }
 
-// params is the table of parameters: all that the API knows. A parameter that is not there yet stands with the values that
-// have no effect.
+// params is the table of all parameters of the API. A parameter that is not supported yet has the values that have no effect.
 func params() []param {
 	return slices.Concat(timeParams(), rowParams(), shareParams(), filterParams(), answerParams(), assetParams(), selectorParams(), otherParams(), ignoredParams())
 }
 
-// Endpoints that have parameters in common.
+// Groups of endpoints that share parameters.
 const (
-	results  = allocations | summaries | toplines | trends // what runs the passes, but ACK's own
-	selected = results | completions                       // what filters allocations
-	served   = assetLists | assetMaps                      // what answers with assets
-	listed   = served | assetToplines | assetCompletions   // what filters assets
-	computed = selected | listed | ackAllocations          // what asks the ledger
+	results  = allocations | summaries | toplines | trends // endpoints that run the passes, except for ACK's
+	selected = results | completions                       // endpoints that filter allocations
+	served   = assetLists | assetMaps                      // endpoints that answer with assets
+	listed   = served | assetToplines | assetCompletions   // endpoints that filter assets
+	computed = selected | listed | ackAllocations          // endpoints that ask the ledger
 	stepped  = allocations | summaries | assetLists | ackAllocations
 )
 
-// timeParams say what time is computed, how finely, and as how many sets.
+// timeParams choose the window, the resolution, and the sets.
 func timeParams() []param {
 	hour := defaults{kubecost: "1h"}
 	return []param{
@@ -93,7 +92,7 @@ func filterParams() []param {
 	return list
 }
 
-// selectorParams select in Kubernetes' languages, beside other filters.
+// selectorParams select allocations by the selectors of Kubernetes, in addition to other filters.
 func selectorParams() []param {
 	const and = " Both hold besides filter and v1 filters, before anything is merged."
 	return []param{
@@ -102,7 +101,7 @@ func selectorParams() []param {
 	}
 }
 
-// otherParams are those of single paths.
+// otherParams are the parameters of single endpoints.
 func otherParams() []param {
 	return []param{
 		{"names", nil, "list", defaults{}, trends, "Comma list of the results whose trends are asked for (required).", parseNames},
@@ -115,7 +114,7 @@ func otherParams() []param {
 	}
 }
 
-// ignoredParams are what clients of the peers send, and what has no effect on these paths there, either.
+// ignoredParams are parameters that clients of Kubecost and OpenCost send, and that have no effect on these paths there, either.
 func ignoredParams() []param {
 	var list []param
 	add := func(on endpoint, names ...string) {

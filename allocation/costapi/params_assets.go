@@ -7,7 +7,7 @@ import (
 	"github.com/promcost/promcost/allocation/filter"
 )
 
-// assetParams say which assets, and as what.
+// assetParams choose assets and how to merge them.
 func assetParams() []param {
 	list := []param{
 		{"aggregate", nil, "fields", defaults{}, assetLists | assetToplines, "What assets are merged by: a comma list of " + strings.Join(assets.Dimensions(), ", ") + "; empty is each by itself. Properties of the configuration are of allocations only.", parseAssetAggregate},

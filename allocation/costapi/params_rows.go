@@ -6,7 +6,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 )
 
-// rowParams say what the results are, and what becomes of idle.
+// rowParams choose the rows of the answer and what happens to idle.
 func rowParams() []param {
 	option := func(field func(*allocation.Options) *bool) func(*request, string) error {
 		return setBool(func(q *request) *bool { return field(&q.options) })
@@ -26,7 +26,7 @@ func rowParams() []param {
 	}
 }
 
-// shareParams say whose cost others bear.
+// shareParams choose the costs that are shared.
 func shareParams() []param {
 	option := func(field func(*allocation.Options) *bool) func(*request, string) error {
 		return setBool(func(q *request) *bool { return field(&q.options) })
@@ -43,7 +43,7 @@ func shareParams() []param {
 	}
 }
 
-// answerParams say how rows are written.
+// answerParams choose how rows are written.
 func answerParams() []param {
 	paged := allocations | summaries | served | ackAllocations
 	word := func(field func(*request) *string, words ...string) func(*request, string) error {

@@ -23,16 +23,16 @@ import (
 	"github.com/promcost/promcost/allocation/windows"
 )
 
-// request is what a request asks for, and what is known of its answer so far.
+// request is the parsed parameters of a request, and the state of its answer.
 type request struct {
 	ctx        context.Context
 	api        *api
 	route      route
-	now        time.Time       // of the request
-	memory     *memory.Account // that it draws from
+	now        time.Time       // when the request came
+	memory     *memory.Account // the account that the request draws from
 	timing     timing
 	selection  selection
-	options    allocation.Options // of the passes
+	options    allocation.Options // options of the passes
 	assets     assets.Options
 	search     search
 	output     output
@@ -40,31 +40,31 @@ type request struct {
 	warnings   []string
 }
 
-// timing is what time a request asks for, and as which sets.
+// timing is the time that a request asks for, and how it is divided into sets.
 type timing struct {
 	window  string              // as given
-	query   allocation.Query    // the window as asked: parts of it may be in the future
-	step    setStep             // of the calendar, in place of the query's
+	query   allocation.Query    // the window as asked: a part of it may be in the future
+	step    setStep             // a step of the calendar, in place of the query's
 	windows []allocation.Window // of the sets, oldest first
-	// maxError and minDuration choose the resolution where maxError is above 0.
+	// maxError and minDuration choose the resolution if maxError is above 0.
 	maxError    float64
 	minDuration time.Duration
 }
 
-// selection is which rows a request asks for.
+// selection is the rows that a request asks for.
 type selection struct {
-	v1      []v1Value  // filters of the first language that were given
-	entries []entry    // of lists that select rows
-	selects []entry    // the filter of the second language and the selectors, which say what is in the answer
-	filters filter.And // the filter of the second language, and then all that have to hold
-	// assetFilter is that of assets, nil for all; steps are what the filters may do.
+	v1      []v1Value  // filters of the first language
+	entries []entry    // list entries that select rows
+	selects []entry    // the filter of the second language and the selectors
+	filters filter.And // the filter of the second language; in the end all filters that must match
+	// assetFilter selects assets, nil selects all; steps bounds the work of the filters.
 	assetFilter *filter.Filter
 	steps       *filter.Steps
-	// labels are the labels and annotations that the request asks for, each once; labelNames are their names and those that
-	// are configured.
+	// labels are the labels and annotations that the request asks for, each once. labelNames are their names and the configured
+	// ones.
 	labels     []allocation.LabelUse
 	labelNames labelnames.Names
-	// fieldSelector and labelSelector are Kubernetes' ones, as given.
+	// fieldSelector and labelSelector are Kubernetes selectors, as given.
 	fieldSelector string
 	labelSelector string
 }
@@ -76,11 +76,11 @@ type output struct {
 	singular bool
 	explain  bool
 	page     encode.Page
-	fields   []string             // members that the answer keeps, nil for all
-	jmespath *jmespath.Expression // evaluated over the data; nil leaves them as they are
-	rate     float64              // hours that costs are of, 0 for those of the window
-	names    []string             // of trends
-	topics   []notices.Topic      // whose warnings concern the answer
+	fields   []string             // the members to write, nil for all
+	jmespath *jmespath.Expression // evaluated over the data; nil keeps the data
+	rate     float64              // the hours that costs are scaled to, 0 for the window
+	names    []string             // the results whose trends are asked for
+	topics   []notices.Topic      // the topics whose warnings are sent
 }
 
 // search is a search for the values of a field.
@@ -92,12 +92,12 @@ type search struct {
 
 // provenance is how the sets of the answer were computed.
 type provenance struct {
-	readings   []*allocation.Reading // each once
+	readings   []*allocation.Reading // each one once
 	resolution time.Duration         // the longest of all sets
-	known      bool                  // there are sets
+	known      bool                  // there is a set
 }
 
-// add notes how a set was computed.
+// add adds how a set was computed.
 func (p *provenance) add(s *allocation.Set) {
 	resolution := s.Resolution
 	if s.Reading != nil {
@@ -112,7 +112,7 @@ func (p *provenance) add(s *allocation.Set) {
 // v1Value is a filter of the first language and its value.
 type v1Value struct{ name, value string }
 
-// parse reads the parameters of a request: every one that is given, then what belongs together.
+// parse reads the parameters of a request: first each one, then those that depend on others.
 func (a *api) parse(rt route, values url.Values) (*request, error) {
 	q := &request{api: a, route: rt, now: a.cfg.Now()}
 	q.options.LabelValue = rt.family == openCost
@@ -149,7 +149,7 @@ func (a *api) parse(rt route, values url.Values) (*request, error) {
 	})
 }
 
-// value is what is given for p, by any of its names, else its default. An empty value is none.
+// value is the value given for p, by any of its names, or else its default. An empty value is not a value.
 func (p *param) value(values url.Values, f family, configured map[string]string) (name, value string, err error) {
 	name = p.name
 	for _, n := range append([]string{p.name}, p.aliases...) {
@@ -169,7 +169,7 @@ func (p *param) value(values url.Values, f family, configured map[string]string)
 	return name, value, nil
 }
 
-// checkNames refuses names that look like misspelled ones, and warns of others that are not known.
+// checkNames refuses unknown names that look misspelled, and warns about the others.
 func (q *request) checkNames(rt route, known []param, values url.Values) error {
 	var names []string
 	for _, p := range known {
@@ -199,8 +199,8 @@ func (q *request) checkNames(rt route, known []param, values url.Values) error {
 	return nil
 }
 
-// chooseResolution finds the resolution that maxError asks for, and checks the one that is given: one longer than the window
-// would count each container for all of it or not at all.
+// chooseResolution finds the resolution that maxError asks for, and checks the one that is given. A resolution longer than the
+// window would count each container for all of it or not at all.
 func (q *request) chooseResolution(given func(name string) bool, window time.Duration) error {
 	switch {
 	case q.timing.maxError > 0 && given("resolution"):
@@ -217,8 +217,8 @@ func (q *request) chooseResolution(given func(name string) bool, window time.Dur
 	return nil
 }
 
-// resolutionFor is the longest divisor of an hour, in whole seconds, that is above neither most × shortest nor the window; 0,
-// exact mode, where there is none.
+// resolutionFor is the longest divisor of an hour, in whole seconds, that exceeds neither most × shortest nor the window. It is 0,
+// the exact mode, if there is none.
 func resolutionFor(most float64, shortest, window time.Duration) time.Duration {
 	longest := most * shortest.Seconds() * (1 + 1e-12) // 0.07 × 300 s is a little below 21 s in floating point
 	longest = min(longest, window.Seconds())
@@ -230,7 +230,7 @@ func resolutionFor(most float64, shortest, window time.Duration) time.Duration {
 	return 0
 }
 
-// shorten quotes what a client sent for an error.
+// shorten cuts a client's text for use in an error.
 func shorten(s string) string {
 	const most = 100
 	if len(s) > most {

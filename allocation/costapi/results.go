@@ -10,7 +10,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 )
 
-// results are the sets of a request after the passes, at least one, oldest first. Kept sets go through the passes as they are
+// results are the sets of a request after the passes, at least one, oldest first. Stored sets go through the passes as they are
 // read, so that few of them are in memory.
 func (a *api) results(q *request) ([]*allocation.Set, error) {
 	if !q.streams() {
@@ -32,13 +32,13 @@ func (a *api) results(q *request) ([]*allocation.Set, error) {
 	return out, nil
 }
 
-// streams reports whether sets of the request may go through the passes some at a time. What is computed is over one
+// streams reports whether the sets of the request may go through the passes in batches. Computed sets may not: they share one
 // dictionary, which passes may have to copy.
 func (q *request) streams() bool {
 	return q.timing.query.Stored && len(q.timing.windows) > 1 && !q.options.Proportions && !q.options.Check
 }
 
-// wholeResults are results of sets that are all in memory.
+// wholeResults are the results if all sets are in memory.
 func (a *api) wholeResults(q *request) ([]*allocation.Set, error) {
 	sets, err := a.sets(q, q.timing.windows)
 	if err != nil {
@@ -54,22 +54,22 @@ func (a *api) wholeResults(q *request) ([]*allocation.Set, error) {
 	return out, err
 }
 
-// Sets go through the passes so many at a time, those of one dictionary, on as many goroutines: fewer sets where they would take
-// more than this part of the memory.
+// A batch of sets has one dictionary and at most lineSets sets, or fewer if they would take more than 1/lineShare of the memory.
+// At most linesAtOnce batches go through the passes at a time.
 const (
 	lineSets    = 8
 	linesAtOnce = 2
 	lineShare   = 32
 )
 
-// So many rows of a period are held at least before they are summed, and fewer where they would take more than this part of
+// The rows of a period are summed once there are heldRows of them, or fewer if they would take more than 1/heldShare of
 // Config.Memory.
 const (
 	heldRows  = 1 << 14
 	heldShare = 16
 )
 
-// hold is how many rows of a period are held for a request before they are summed.
+// hold is how many rows of a period a request keeps before it sums them.
 func (a *api) hold(q *request) int {
 	if most := a.cfg.Memory.Limit(); most > 0 {
 		return int(min(heldRows, most/heldShare/q.timing.query.Only.MergedBytes()))
@@ -77,7 +77,7 @@ func (a *api) hold(q *request) int {
 	return heldRows
 }
 
-// line is the passes that the sets of a request go through as they come.
+// line runs the passes over the sets of a request as they come.
 type line struct {
 	*api
 	*request
@@ -87,17 +87,17 @@ type line struct {
 	waiting  int64         // bytes of batch
 	pending  []chan passed // oldest first
 	sum      *allocation.Accumulation
-	held     int64 // bytes drawn for what it holds
+	held     int64 // bytes drawn for the rows that it holds
 }
 
-// passed is what the passes made of some sets.
+// passed is the result of the passes for a batch.
 type passed struct {
 	raw, sets []*allocation.Set
 	err       error
 	panicked  any
 }
 
-// add takes a further set.
+// add adds a set.
 func (l *line) add(s *allocation.Set) error {
 	bytes := l.bytes(s)
 	if err := l.memory.Draw(bytes); err != nil {
@@ -117,14 +117,14 @@ func (l *line) add(s *allocation.Set) error {
 	return nil
 }
 
-// start lets the batch go through the passes. It waits for the oldest one if there are as many as there may be.
+// start runs the passes over the batch. If too many batches are running, it waits for the oldest.
 func (l *line) start() error {
 	batch, done := l.batch, make(chan passed, 1)
 	l.batch, l.waiting = nil, 0
 	go func() {
 		p := passed{raw: batch}
 		defer func() {
-			if p.panicked = recover(); p.panicked != nil { // the request's goroutine answers for it
+			if p.panicked = recover(); p.panicked != nil { // the request's goroutine panics in its place
 				level.Error(l.logger).Log("msg", "passes panicked", "panic", fmt.Sprint(p.panicked), "stack", string(debug.Stack()))
 			}
 			done <- p
@@ -138,7 +138,7 @@ func (l *line) start() error {
 	return nil
 }
 
-// finish takes what the oldest batch has become.
+// finish takes the result of the oldest batch.
 func (l *line) finish() error {
 	p := <-l.pending[0]
 	l.pending = l.pending[1:]
@@ -179,10 +179,10 @@ func (l *line) end() error {
 	return nil
 }
 
-// bytes is about what a set takes that goes through the passes, and what they make of it.
+// bytes is about how much memory a set and its results take in the passes.
 func (l *line) bytes(s *allocation.Set) int64 { return 2 * l.timing.query.Only.SetBytes(s.Len(), 0, 0) }
 
-// checkHeld draws what the sums take by now.
+// checkHeld draws the memory that the sums take by now.
 func (l *line) checkHeld() error {
 	bytes := int64(l.sum.Held()) * l.timing.query.Only.MergedBytes()
 	more := bytes - l.held
@@ -196,14 +196,14 @@ func (l *line) checkHeld() error {
 // remedy says how a request becomes smaller.
 const remedy = "use aggregate, filter, accumulate, a longer step or a shorter window"
 
-// encodingBytes is what the encoding of a row takes, until it is written, and mostEncoding that of all rows that are encoded a
-// part at a time.
+// encodingBytes is the memory that an encoded row takes until it is written. mostEncoding bounds it for all rows, which are
+// encoded in parts.
 const (
 	encodingBytes = 1 << 10
 	mostEncoding  = 4 << 20
 )
 
-// checkRows refuses answers that are too long, and draws what their encoding takes.
+// checkRows refuses answers that are too long, and draws the memory for their encoding.
 func (q *request) checkRows(sets []*allocation.Set) error {
 	rows, most := 0, 0
 	for _, s := range sets {
@@ -218,7 +218,7 @@ func (q *request) checkRows(sets []*allocation.Set) error {
 	return q.memory.Draw(min(int64(rows)*encodingBytes, mostEncoding))
 }
 
-// checkCount refuses answers of so many rows.
+// checkCount refuses answers with too many rows.
 func (a *api) checkCount(rows int) error {
 	if rows > a.cfg.MaxRows {
 		return &statusError{http.StatusUnprocessableEntity, fmt.Sprintf("the answer would have %d allocations, at most %d are allowed: use aggregate, filter, accumulate, a longer step or a shorter window", rows, a.cfg.MaxRows)}

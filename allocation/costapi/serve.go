@@ -42,7 +42,7 @@ func (a *api) serveAllocations(w http.ResponseWriter, q *request) error {
 	return encode.Allocations(w, sets, o)
 }
 
-// startFile sets the header of an answer that is a file, which itself has no place for warnings.
+// startFile sets the header of an answer that is a file. Warnings go there because the file has no place for them.
 func (q *request) startFile(w http.ResponseWriter, warnings []string) {
 	header := w.Header()
 	header.Set("Content-Type", cmp.Or(columnarTypes[q.output.format], csvType))
@@ -52,9 +52,9 @@ func (q *request) startFile(w http.ResponseWriter, warnings []string) {
 	}
 }
 
-// fileName says what the answer has, of what window.
+// fileName names the content and the window of the answer.
 func (q *request) fileName() string {
-	const most = 100 // bytes of the window, which may be any text that parses
+	const most = 100 // bytes of the window, which may be any text that can be parsed
 	kind := "allocation"
 	if q.route.endpoint&listed != 0 {
 		kind = "assets"
@@ -67,12 +67,12 @@ func (q *request) fileName() string {
 	}, q.timing.window)
 	extension := q.output.format
 	if extension == "arrow" {
-		extension = "arrows" // as Arrow calls its streams
+		extension = "arrows" // the extension of Arrow streams
 	}
 	return kind + "-" + window[:min(len(window), most)] + "." + extension
 }
 
-// serveSummary answers with the costs of allocations alone.
+// serveSummary answers with the costs of allocations and little else.
 func (a *api) serveSummary(w http.ResponseWriter, q *request) error {
 	sets, err := a.results(q)
 	if err != nil {
@@ -101,8 +101,8 @@ func (a *api) serveTopline(w http.ResponseWriter, q *request) error {
 	return encode.Topline(w, sets[0], a.encoding(q))
 }
 
-// serveTrends answers with how costs changed against the window before. A window that has not ended is compared with as
-// much of the one before.
+// serveTrends answers with how costs changed since the window before. A window that has not ended is compared with an equally long
+// part of the one before.
 func (a *api) serveTrends(w http.ResponseWriter, q *request) error {
 	current := q.timing.windows[0]
 	length := current.Duration()
@@ -138,7 +138,7 @@ func (a *api) serveTrends(w http.ResponseWriter, q *request) error {
 	return encode.Trends(w, current, list, sets, a.encoding(q))
 }
 
-// encoding is how sets are written, with what is to be said of how they were computed.
+// encoding is how sets are written, with the provenance of the answer.
 func (a *api) encoding(q *request) encode.Options {
 	o := encode.Options{
 		Location: a.cfg.Zone, SingularProperties: q.output.singular, Warnings: q.warnings, Page: q.output.page, Fields: q.output.fields, Concerns: q.concerns,
@@ -155,7 +155,7 @@ func (a *api) encoding(q *request) encode.Options {
 	return o
 }
 
-// serveDiagnosis answers with what there is of each input.
+// serveDiagnosis answers with the data that there is of each input.
 func (a *api) serveDiagnosis(w http.ResponseWriter, q *request) error {
 	window := q.timing.query.Window
 	if window.End.After(q.now) {
@@ -173,7 +173,7 @@ func (a *api) serveDiagnosis(w http.ResponseWriter, q *request) error {
 	return encode.Diagnosis(w, d, encode.Options{Location: a.cfg.Zone, Warnings: q.warnings})
 }
 
-// serveClusterInfo answers with the cluster.
+// serveClusterInfo answers with the description of the cluster.
 func (a *api) serveClusterInfo(w http.ResponseWriter, q *request) error {
 	return q.writeData(w, a.clusterInfo())
 }
@@ -187,7 +187,7 @@ func (a *api) serveConfigs(w http.ResponseWriter, q *request) error {
 	return q.writeData(w, map[string]string{"currencyCode": a.cfg.Currency})
 }
 
-// serveHealth says that the process answers.
+// serveHealth answers that the process is alive.
 func (a *api) serveHealth(w http.ResponseWriter, _ *request) error {
 	w.Header().Set("Content-Type", textType)
 	w.WriteHeader(http.StatusOK)

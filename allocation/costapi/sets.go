@@ -14,16 +14,16 @@ import (
 	"github.com/promcost/promcost/allocation/notices"
 )
 
-// part is a stretch of the windows that are asked for: sets that one query of the ledger gives.
+// part is adjacent windows whose sets one query of the ledger computes.
 type part struct {
 	query   allocation.Query
-	windows []allocation.Window // of the sets, as asked
-	empty   bool                // all in the future: nothing to ask for
+	windows []allocation.Window // of the sets
+	empty   bool                // all of it is in the future: there is nothing to ask for
 }
 
-// parts divides the windows of sets at now, for data end there: what has begun, and sets to come. What is computed is one
-// query, for there is one grid over the whole window; of what is kept, the running set is asked for by itself, so that the others
-// are the same question until the next one ends.
+// parts divides the windows of sets at now, where data end: into what has begun and what is to come. Computed sets are one query,
+// because one grid covers the whole window. Of stored sets, the running one is a query of its own, so that the query for the
+// others stays the same until the running set ends.
 func parts(windows []allocation.Window, q allocation.Query, now time.Time) (list []part) {
 	now = now.Truncate(time.Millisecond).In(windows[0].End.Location())
 	begun := windowsFrom(windows, func(w allocation.Window) bool { return !w.Start.Before(now) })
@@ -47,13 +47,13 @@ func parts(windows []allocation.Window, q allocation.Query, now time.Time) (list
 	return list
 }
 
-// windowsFrom is the index of the first window that is so, as are all that follow it.
+// windowsFrom is the index of the first window for which so holds. It holds for all windows that follow.
 func windowsFrom(windows []allocation.Window, so func(w allocation.Window) bool) int {
 	return sort.Search(len(windows), func(i int) bool { return so(windows[i]) })
 }
 
-// evenParts divides adjacent windows into queries, oldest first, whose sets have one length: only the first of a query may
-// be shorter. Days are of one length but where clocks change.
+// evenParts divides adjacent windows into queries, oldest first. The sets of a query have the same length, except that the first
+// may be shorter. Days have one length unless clocks change.
 func evenParts(windows []allocation.Window, q allocation.Query) []part {
 	var list []part
 	for end := len(windows); end > 0; {
@@ -76,7 +76,7 @@ func evenParts(windows []allocation.Window, q allocation.Query) []part {
 	return list
 }
 
-// sets are the sets of a request as they were computed, oldest first, at least one, with their windows as asked, over one
+// sets are the computed sets of a request before the passes: at least one, oldest first, with their windows as asked, over one
 // dictionary.
 func (a *api) sets(q *request, windows []allocation.Window) ([]*allocation.Set, error) {
 	var all []*allocation.Set
@@ -98,13 +98,12 @@ func (a *api) sets(q *request, windows []allocation.Window) ([]*allocation.Set, 
 	return all, nil
 }
 
-// eachSet calls f with the sets of windows, oldest first, as they come. They may be of several dictionaries. Windows of which
-// the source has nothing are empty sets, with a warning. So are those that are left to others to compute, unless there is
-// nothing else.
+// eachSet calls f with the sets of windows, oldest first, as they come. They may have several dictionaries. Windows without data
+// are empty sets, with a warning. So are windows that another process has to compute, unless all are.
 func (a *api) eachSet(q *request, windows []allocation.Window, f func(*allocation.Set) error) error {
 	var gaps []gap
 	var refused error
-	var held []allocation.Window // before it is known whether there is something
+	var held []allocation.Window // until it is known whether there is any data
 	found := false
 	put := func(s *allocation.Set) error {
 		if err := eachEmpty(held, f); err != nil {
@@ -144,11 +143,11 @@ func (a *api) eachSet(q *request, windows []allocation.Window, f func(*allocatio
 	return eachEmpty(held, f)
 }
 
-// gap is a time of which the source has nothing, and why that may be.
+// gap is a time without data, and its reason.
 type gap struct {
 	window  allocation.Window
 	reason  string
-	unknown bool // it is left to others to compute
+	unknown bool // another process has to compute it
 }
 
 // text is the gap as a warning.
@@ -159,7 +158,8 @@ func (g *gap) text() string {
 	return fmt.Sprintf("%v from %s to %s: %s", allocation.ErrNoData, g.window.Start.Format(time.RFC3339), g.window.End.Format(time.RFC3339), g.reason)
 }
 
-// addGap adds adjacent windows of which err says that there is nothing; what follows a gap of the same reason is a part of it.
+// addGap adds adjacent windows that have no data because of err. It extends the last gap if that is adjacent and has the same
+// reason.
 func addGap(gaps []gap, windows []allocation.Window, err error) []gap {
 	g := gap{allocation.Window{Start: windows[0].Start, End: windows[len(windows)-1].End}, err.Error(), errors.Is(err, allocation.ErrNotComputed)}
 	if _, reason, ok := strings.Cut(g.reason, allocation.ErrNoData.Error()+": "); ok {
@@ -183,13 +183,13 @@ func eachEmpty(windows []allocation.Window, f func(*allocation.Set) error) error
 	return nil
 }
 
-// problem is what may be wrong with something that the answer depends on, over the sets of its window.
+// problem is something wrong with a derived property or a label that the answer depends on, collected over the sets of its window.
 type problem interface {
 	Add(s *allocation.Set)
 	String() string // "" where nothing is wrong
 }
 
-// problems are of the derived properties and the labels that the answer depends on.
+// problems watch the derived properties and the labels that the answer depends on.
 func (a *api) problems(q *request) (list []problem) {
 	for _, d := range a.cfg.Derived {
 		if q.derives(d) {
@@ -202,7 +202,7 @@ func (a *api) problems(q *request) (list []problem) {
 	return list
 }
 
-// warnProblems says what is wrong.
+// warnProblems adds the warnings of problems.
 func (q *request) warnProblems(problems []problem) {
 	for _, p := range problems {
 		if text := p.String(); text != "" && !slices.Contains(q.warnings, text) {
@@ -219,7 +219,7 @@ func (q *request) derives(d *allocation.Derived) bool {
 	return slices.ContainsFunc(q.options.Aggregate, func(k allocation.Key) bool { return k.String() == d.Name() })
 }
 
-// apply runs the passes, once there is memory for what they make.
+// apply runs the passes. It first draws the memory for their results.
 func (q *request) apply(sets []*allocation.Set, o allocation.Options) ([]*allocation.Set, error) {
 	if err := q.memory.Draw(allocation.SetsBytes(sets)); err != nil {
 		return nil, err
@@ -228,7 +228,7 @@ func (q *request) apply(sets []*allocation.Set, o allocation.Options) ([]*alloca
 	return out, unapplied(err)
 }
 
-// unapplied is the error of passes, nil for none. What fails there is not the client's fault.
+// unapplied wraps the error of a pass, nil if there is none. A failure there is not the client's fault.
 func unapplied(err error) error {
 	if err != nil {
 		return fmt.Errorf("apply the parameters: %w", err)
@@ -236,8 +236,8 @@ func unapplied(err error) error {
 	return nil
 }
 
-// load asks the ledger for the sets of a part and calls f with them. They are copied where they get another window, for they
-// are shared. There are none yet where there is no data.
+// load asks the ledger for the sets of a part and calls f with them. A set that gets another window is copied, because sets are
+// shared. A part without data yields no sets and no error yet.
 func (a *api) load(q *request, p part, f func(*allocation.Set) error) error {
 	if p.empty {
 		return eachEmpty(p.windows, f)

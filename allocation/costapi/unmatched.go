@@ -9,7 +9,7 @@ import (
 	"github.com/promcost/promcost/allocation/filter"
 )
 
-// entry is one of a list that is given for a parameter, and selects rows.
+// entry is one element of a list parameter that selects rows.
 type entry struct {
 	parameter, text string
 	filter          *filter.Filter
@@ -17,7 +17,7 @@ type entry struct {
 
 func newEntry(parameter, text string, f *filter.Filter) entry { return entry{parameter, text, f} }
 
-// noteV1 notes the entries of the filters of the first language, each by itself. They were parsed before.
+// noteV1 adds the entries of the filters of the first language. They can be parsed: the filters were parsed before.
 func (q *request) noteV1() {
 	for _, v := range q.selection.v1 {
 		for text := range strings.SplitSeq(v.value, ",") {
@@ -31,21 +31,21 @@ func (q *request) noteV1() {
 	}
 }
 
-// maxEntries is how many entries are looked for by themselves: more would take longer than the answer.
+// maxEntries is how many entries are looked for one by one. More would take longer than the answer.
 const maxEntries = 100
 
-// sightings are what of a request's filters was seen to match in the sets of its window.
+// sightings say which of a request's filters matched a row in the sets of its window.
 type sightings struct {
 	some    bool // there are rows
 	entries missed
 	selects missed
 }
 
-// missed are filters that nothing was seen to match yet.
+// missed are the filters that have matched nothing yet.
 type missed struct {
 	list  []entry
 	found []bool
-	steps *filter.Steps // the filters' own are for the answer
+	steps *filter.Steps // a budget of its own: the filters' budget is for the answer
 }
 
 func (q *request) missed(list []entry) missed {
@@ -56,14 +56,14 @@ func (q *request) missed(list []entry) missed {
 	return missed{list, make([]bool, len(list)), filter.NewSteps(q.ctx, q.api.cfg.MaxFilterSteps)}
 }
 
-// look looks at a further set.
+// look marks the filters that match a row of s.
 func (m *missed) look(s *allocation.Set) {
 	for i := range m.list {
 		m.found[i] = m.found[i] || m.list[i].within(m.steps, s)
 	}
 }
 
-// sightings are those of no set yet.
+// sightings returns the sightings before the first set.
 func (q *request) sightings() *sightings {
 	s := &sightings{selects: q.missed(q.selection.selects)}
 	if len(q.selection.entries) <= maxEntries {
@@ -72,15 +72,15 @@ func (q *request) sightings() *sightings {
 	return s
 }
 
-// look looks at a further set.
+// look adds what the filters match in a set.
 func (s *sightings) look(set *allocation.Set) {
 	s.some = s.some || set.Len() > 0
 	s.entries.look(set)
 	s.selects.look(set)
 }
 
-// warnUnmatched says which entries select nothing of the window: they may well be misspelled. A window in which there is
-// nothing says nothing of them.
+// warnUnmatched warns about entries that select nothing in the window: they may be misspelled. In an empty window it warns about
+// none.
 func (q *request) warnUnmatched(s *sightings) {
 	if !s.some {
 		return
@@ -101,9 +101,9 @@ func (q *request) warnUnmatched(s *sightings) {
 	}
 }
 
-// warnEmpty is warnNothing for an answer that is made of sets that are at hand.
+// warnEmpty is warnNothing for sets that are all in memory.
 func (q *request) warnEmpty(sets, answer []*allocation.Set) {
-	if len(q.selection.selects) == 0 || tells(answer) {
+	if len(q.selection.selects) == 0 || hasResults(answer) {
 		return
 	}
 	seen := &sightings{selects: q.missed(q.selection.selects)}
@@ -113,8 +113,8 @@ func (q *request) warnEmpty(sets, answer []*allocation.Set) {
 	q.warnNothing(seen, answer)
 }
 
-// tells reports whether an answer has more than what was left over.
-func tells(answer []*allocation.Set) bool {
+// hasResults reports whether an answer has rows other than idle and shared costs.
+func hasResults(answer []*allocation.Set) bool {
 	for _, s := range answer {
 		for row := range s.Len() {
 			if kind := s.Special(row); kind != allocation.Idle && kind != allocation.Shared {
@@ -125,25 +125,25 @@ func tells(answer []*allocation.Set) bool {
 	return false
 }
 
-// warnNothing says which filter or selector leaves nothing of the window's sets for an answer that has nothing but what was
-// left over, or that they do so together.
+// warnNothing warns that filters or selectors select nothing if the answer has only leftover rows. It names the one to blame, or
+// says that they do so together.
 func (q *request) warnNothing(s *sightings, answer []*allocation.Set) {
-	if len(q.selection.selects) == 0 || !s.some || tells(answer) {
+	if len(q.selection.selects) == 0 || !s.some || hasResults(answer) {
 		return
 	}
-	told := false
+	warned := false
 	for i, e := range s.selects.list {
 		if !s.selects.found[i] {
-			told = true
+			warned = true
 			q.warn("parameter %s: nothing of the window matches %s", e.parameter, shorten(e.text))
 		}
 	}
-	if !told && len(q.selection.selects) > 1 {
+	if !warned && len(q.selection.selects) > 1 {
 		q.warn("nothing of the window matches all of the filter and the selectors, each of which matches something")
 	}
 }
 
-// within tells whether a row of a set matches, or it would take too long to tell.
+// within reports whether a row of a set matches. It also does if finding out would take too long.
 func (e *entry) within(steps *filter.Steps, s *allocation.Set) bool {
 	match, err := e.filter.Within(steps).Bind(s)
 	if err != nil {
@@ -166,7 +166,7 @@ func someOf(list []string) string {
 	return strings.Join(list[:most], ", ") + fmt.Sprintf(" and %d more", len(list)-most)
 }
 
-// checkTypes refuses a list of types of assets that has one which there is not. One that ends in a * may be any that begins so.
+// checkTypes refuses a list with an unknown type of assets. A type may end in * for all that begin so.
 func checkTypes(list string) error {
 	var known []string
 	for t := range allocation.NumAssetTypes {

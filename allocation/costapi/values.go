@@ -16,7 +16,7 @@ import (
 	"github.com/promcost/promcost/allocation/filter"
 )
 
-// periods are the words of accumulate. OpenCost's web page sends weeknow for a week of the calendar, which week is here.
+// periods are the words of accumulate. OpenCost's web page sends weeknow for a week of the calendar.
 var periods = map[string]allocation.Period{
 	"all": allocation.All, "none": allocation.NoPeriod, "hour": allocation.Hour, "day": allocation.Day, "week": allocation.Week,
 	"weeknow": allocation.Week, "month": allocation.Month, "quarter": allocation.Quarter,
@@ -55,7 +55,8 @@ func parseAssetAggregate(q *request, value string) (err error) {
 	return q.ofAllocations(err, value)
 }
 
-// ofAllocations adds to an error that text names a property of the configuration, where only allocations have it.
+// ofAllocations adds a hint to the error about text if it names a derived property of the configuration, which only allocations
+// have.
 func (q *request) ofAllocations(err error, text string) error {
 	if err == nil {
 		return nil
@@ -71,7 +72,7 @@ func (q *request) ofAllocations(err error, text string) error {
 	return err
 }
 
-// ackKeys are what ACK's aggregations are here: what it costs is a part of one cluster's bill.
+// ackKeys are the keys of ACK's aggregations. All contain the cluster, because a cost is a part of one cluster's bill.
 var ackKeys = map[string]string{
 	"pod": "cluster,namespace,pod", "namespace": "cluster,namespace", "controller": "cluster,namespace,controller", "controllerkind": "cluster,controllerKind",
 }
@@ -104,7 +105,7 @@ func parseAssetFilter(q *request, value string) error {
 	return nil
 }
 
-// addV1 notes a filter of the first language.
+// addV1 adds a filter of the first language.
 func addV1(name string) func(*request, string) error {
 	return func(q *request, value string) error {
 		if name == "filterTypes" {
@@ -117,7 +118,7 @@ func addV1(name string) func(*request, string) error {
 	}
 }
 
-// addShares adds each entry of a list to what is shared.
+// addShares adds each entry of a list to the costs that are shared.
 func addShares(parameter string) func(*request, string) error {
 	return func(q *request, value string) error {
 		list, err := filter.Sharing(parameter, value)
@@ -194,7 +195,7 @@ func setFullCSV(q *request, value string) error {
 	return oneOf(value, "standard", "full")
 }
 
-// parseCount sets a field to a number of rows.
+// parseCount sets a field to a count.
 func parseCount(field func(*request) *int) func(*request, string) error {
 	return func(q *request, value string) error {
 		n, err := strconv.Atoi(value)
@@ -215,10 +216,10 @@ func parseValueLimit(q *request, value string) error {
 	return nil
 }
 
-// sortWords are what clients of the peers call the numbers that rows are ordered by.
+// sortWords are other names that clients of Kubecost and OpenCost use in sortBy.
 var sortWords = map[string]string{"efficiency": "totalEfficiency", "cost": "totalCost", "total": "totalCost"}
 
-// parseSortBy takes the name of a number of the path's rows in any case.
+// parseSortBy accepts the name of a number in any case.
 func parseSortBy(q *request, value string) error {
 	known, list := encode.PageOrders()
 	if q.route.endpoint&listed != 0 {
@@ -238,7 +239,7 @@ func parseSortBy(q *request, value string) error {
 	return unknownName("field", value, known)
 }
 
-// unknownName is the error for a name that is not one of known.
+// unknownName is the error for a name that is not among the known ones.
 func unknownName(what, name string, known []string) error {
 	hint := ""
 	if near := caret.Nearest(name, known); near != "" {
@@ -247,7 +248,7 @@ func unknownName(what, name string, known []string) error {
 	return fmt.Errorf("unknown %s %q%s: use one of %s", what, shorten(name), hint, strings.Join(known, ", "))
 }
 
-// parseSortOrder comes after sortBy.
+// parseSortOrder runs after parseSortBy.
 func parseSortOrder(q *request, value string) error {
 	value = strings.ToLower(value)
 	q.output.page.Ascending = value == "asc"
@@ -279,7 +280,7 @@ func parseFields(q *request, value string) error {
 	return nil
 }
 
-// rates are the hours that the words of costMetric stand for.
+// rates are the words of costMetric with their hours.
 var rates = []struct {
 	word  string
 	hours float64
@@ -304,7 +305,7 @@ func parseCostMetric(q *request, value string) error {
 	return fmt.Errorf("unknown value: use %s", strings.Join(words, " or "))
 }
 
-// maxNames is the most results whose trends a request may ask for.
+// maxNames is how many results a request for trends may name.
 const maxNames = 1000
 
 func parseNames(q *request, value string) error {

@@ -8,11 +8,11 @@ import (
 	"github.com/promcost/promcost/allocation/notices"
 )
 
-// aliases stand for labels, or else annotations.
+// aliases stand for labels, or for annotations if the label is missing.
 var aliases = []string{"department", "environment", "owner", "product", "team"}
 
-// concern finds the topics whose warnings concern the answer: what its rows show, and what the request speaks of. A name that
-// looks like one of them only warns too much.
+// concern finds the topics whose warnings concern the answer: those that its rows show and those that the request names. A name
+// that resembles a topic only brings a warning too many.
 func (q *request) concern(values url.Values, configured map[string]string) {
 	if q.route.endpoint&listed != 0 {
 		q.output.topics = []notices.Topic{notices.AboutNodeLabels}

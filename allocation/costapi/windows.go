@@ -12,7 +12,7 @@ import (
 	"github.com/promcost/promcost/allocation/windows"
 )
 
-// finishWindow places the window and cuts it into those of the sets.
+// finishWindow resolves the window and cuts it into the windows of the sets.
 func (q *request) finishWindow(given func(name string) bool) error {
 	style := windows.Exact
 	if q.route.family == openCost {
@@ -47,9 +47,9 @@ func (q *request) finishWindow(given func(name string) bool) error {
 	return nil
 }
 
-// setStep is how long a set is: a duration, or what the calendar says.
+// setStep is the length of a set: a duration or a unit of the calendar.
 type setStep struct {
-	period allocation.Period // sets end where its periods do; NoPeriod for others
+	period allocation.Period // sets end where periods of the calendar end; NoPeriod for others
 	days   int               // calendar days, 0 for others
 }
 
@@ -72,15 +72,15 @@ func parseStep(q *request, value string) error {
 		return errors.New("must be whole seconds, at least 1s: give one such as 1h or 1d, or none for one set")
 	}
 	if q.route.family == ackFamily && dayStep.MatchString(value) {
-		q.timing.step.days = int(d / (24 * time.Hour)) // a bill is of days as people have them
+		q.timing.step.days = int(d / (24 * time.Hour)) // a bill counts calendar days
 		return nil
 	}
 	q.timing.query.Step = d
 	return nil
 }
 
-// steppedWindows are the windows of sets that are computed: of a step each, and cut where the periods begin that they are
-// summed by, so that no set is of two.
+// steppedWindows are the windows of computed sets: one step each, cut where the periods of accumulate begin, so that no set
+// belongs to two.
 func (q *request) steppedWindows() (list []allocation.Window, err error) {
 	w, zone := q.timing.query.Window, q.api.cfg.Zone
 	switch {
@@ -97,7 +97,7 @@ func (q *request) steppedWindows() (list []allocation.Window, err error) {
 	return cutWindows(list, q.options.Accumulate, zone)
 }
 
-// cutDays cuts a window where days begin, backward from the end of its last day, so many days a set.
+// cutDays cuts a window at the beginnings of days, backward from the end of its last day, into sets of so many days.
 func cutDays(w allocation.Window, days int, zone *time.Location) ([]allocation.Window, error) {
 	list, err := cutWindow(w, allocation.Day, zone)
 	if err != nil {
@@ -111,8 +111,8 @@ func cutDays(w allocation.Window, days int, zone *time.Location) ([]allocation.W
 	return out, nil
 }
 
-// wholeDays reports whether a window is of calendar days: named by a word, or from midnight to midnight. Where clocks
-// change, one of them has 23 hours.
+// wholeDays reports whether a window consists of calendar days: it is named by a word, or goes from midnight to midnight. Where
+// clocks change, a day has 23 or 25 hours.
 func (q *request) wholeDays(w allocation.Window) bool {
 	return q.timing.named() || allocation.Day.Round(w, q.api.cfg.Zone) == w
 }
@@ -123,10 +123,10 @@ func (t *timing) moved() bool { return strings.Contains(t.window, " offset ") }
 // named reports whether the window is named by a word.
 func (t *timing) named() bool { return !strings.ContainsAny(t.window, "0123456789") }
 
-// storedWindows are the windows of the sets that are kept of a window: days of the time zone, or hours where it is a
-// duration under 24h, is summed by hours or has a step of one. All are whole but the last, which ends with the window,
-// and the first of a window between two instants, which begins there. What is to come is left out, but not between instants.
-// A duration with an offset is one between instants, which keeps its length.
+// storedWindows are the windows of stored sets in a window: days of the time zone, or hours if the window is a duration under 24h,
+// is summed by hours or has a step of one hour. All of them are whole, except that the last ends with the window, and that the
+// first begins with a window between two instants. Only a window between two instants has sets in the future. A duration with an
+// offset counts as a window between two instants and keeps its length.
 func (q *request) storedWindows(w allocation.Window, relative bool) ([]allocation.Window, error) {
 	period := allocation.Day
 	if relative && w.Duration() < 24*time.Hour {
@@ -169,13 +169,13 @@ func (q *request) storedWindows(w allocation.Window, relative bool) ([]allocatio
 		return nil, err
 	}
 	if instants {
-		return list, nil // to their end, though it is to come
+		return list, nil // to their end, although it is in the future
 	}
 	kept := slices.IndexFunc(list, func(w allocation.Window) bool { return !w.Start.Before(q.now) })
 	if kept < 0 {
 		kept = len(list)
 	}
-	return list[:max(kept, 1)], nil // nothing is kept of times to come
+	return list[:max(kept, 1)], nil // nothing in the future is stored
 }
 
 // cutWindow cuts a window where periods begin.

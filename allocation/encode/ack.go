@@ -10,14 +10,14 @@ import (
 	"github.com/promcost/promcost/allocation/fields"
 )
 
-// ACK is how a set is shown as Alibaba Cloud's Container Service for Kubernetes shows it.
+// ACK is a set as Alibaba Cloud's Container Service for Kubernetes shows it.
 type ACK struct {
 	Set *allocation.Set
 	// Bill is what a row's cluster costs altogether, idle and overhead included.
 	Bill func(row int) float64
 	// Custom is what a row costs at custom prices.
 	Custom func(row int) float64
-	// OneCluster leaves the cluster, which rows are aggregated by first, out of their names.
+	// OneCluster says that all rows are of one cluster: their names leave it out.
 	OneCluster bool
 }
 

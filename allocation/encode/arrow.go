@@ -13,7 +13,7 @@ import (
 	"github.com/promcost/promcost/allocation/assets"
 )
 
-// ArrowBatchRows are the rows of a record batch: so many are in memory besides the sets.
+// ArrowBatchRows is the number of rows of a record batch. An Arrow stream keeps so many in memory besides the sets.
 const ArrowBatchRows = 8192
 
 // arrowColumn is a column of an Arrow stream of rows of type T.
@@ -85,8 +85,9 @@ type arrowRow struct {
 	name string
 }
 
-// Arrow writes sets as an Arrow IPC stream, a row each, in the order of the options' page: with name, the columns of Parquet but for
-// what rows have of volumes and load balancers, and the numbers of JSON that are derived of them.
+// Arrow writes sets as an Arrow IPC stream with a record for each row, in the order of the options' page. The columns are the
+// name, the columns of Parquet without the shares of volumes and load balancers, and the numbers of JSON that are derived from
+// them.
 func Arrow(w io.Writer, sets []*allocation.Set, o Options) error {
 	if err := o.require(ColumnsFormat, sets...); err != nil {
 		return err
@@ -103,7 +104,8 @@ func Arrow(w io.Writer, sets []*allocation.Set, o Options) error {
 	return s.close(err)
 }
 
-// ArrowAssets writes sets of assets as an Arrow IPC stream, a row each, with the columns of AssetsCSV and their window.
+// ArrowAssets writes sets of assets as an Arrow IPC stream with a record for each asset. The columns are those of AssetsCSV and
+// the window.
 func ArrowAssets(w io.Writer, sets []*assets.Set, o Options) error {
 	s := newArrowStream(w, arrowAssetColumns())
 	var err error

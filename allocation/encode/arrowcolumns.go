@@ -88,7 +88,7 @@ func arrowRowColumns(o *Options) []arrowColumn[arrowRow] {
 		cols = append(cols, arrowNumber(c.Field(), func(r arrowRow) float64 { return r.set.Value(c, r.row) }))
 	}
 	for _, f := range fields.All() {
-		cols = append(cols, arrowNumber(f.Name, func(r arrowRow) float64 { return o.told(f.Value(r.set, r.row)) }))
+		cols = append(cols, arrowNumber(f.Name, func(r arrowRow) float64 { return o.written(f.Value(r.set, r.row)) }))
 	}
 	return cols
 }

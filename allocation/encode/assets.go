@@ -165,7 +165,7 @@ func (o *Options) appendNode(b []byte, a *allocation.Asset) []byte {
 	return append(appendNumber(append(b, `,"OverheadCostFraction":`...), cost), '}')
 }
 
-// appendBreakdown appends what a resource was used for, null where that is not known: OpenCost's web page takes zeros for full use.
+// appendBreakdown appends how a resource was used. It is null where that is unknown: OpenCost's web page takes zeros for full use.
 func appendBreakdown(b []byte, d allocation.Breakdown) []byte {
 	if d == (allocation.Breakdown{}) {
 		return append(b, "null"...)
@@ -176,7 +176,7 @@ func appendBreakdown(b []byte, d allocation.Breakdown) []byte {
 	return append(appendNumber(append(b, `,"user":`...), d.User), '}')
 }
 
-// appendDisk appends the fields of a disk. What is used of it is null where that is unknown.
+// appendDisk appends the fields of a disk. How much of it is used is null where that is unknown.
 func (o *Options) appendDisk(b []byte, a *allocation.Asset) []byte {
 	d := a.Disk
 	volume := d.Name

@@ -13,7 +13,7 @@ import (
 	"github.com/promcost/promcost/allocation/encode"
 )
 
-// TestAssetKeys verifies what is read from the ids that Kubernetes has for nodes.
+// TestAssetKeys checks what is derived from the provider ids of nodes.
 func TestAssetKeys(t *testing.T) {
 	type properties struct{ Provider, Project, ProviderID string }
 	for name, tc := range map[string]struct {

@@ -19,8 +19,8 @@ const csvHeader = "Name,CPU,GPU,RAM,PV,Network,LoadBalancer,External,Shared,Effi
 // csvNumbers is how many numbers are in a line under csvHeader.
 const csvNumbers = int(allocation.NumSharedKinds) + 2
 
-// CSV writes a set under Kubecost's header: costs including adjustments, with three decimals. Idle comes first, then the
-// rows by cost, the dearest before the others, unless the options' page has another order.
+// CSV writes a set under Kubecost's header: costs including adjustments, with three decimals. Idle comes first, then the other
+// rows by descending cost, unless the options' page has another order.
 func CSV(w io.Writer, set *allocation.Set, o Options) error {
 	if err := o.require(CSVFormat, set); err != nil {
 		return err
@@ -34,7 +34,7 @@ func CSV(w io.Writer, set *allocation.Set, o Options) error {
 			if i != csvNumbers-2 { // the efficiency
 				v *= rate
 			}
-			s.b = appendThousandths(append(s.b, ','), o.told(v))
+			s.b = appendThousandths(append(s.b, ','), o.written(v))
 		}
 		s.b = append(s.b, '\n')
 		s.checkpoint()
@@ -42,7 +42,8 @@ func CSV(w io.Writer, set *allocation.Set, o Options) error {
 	return s.close()
 }
 
-// appendThousandths appends v with three decimals, nothing where it is not known. Most costs of most rows are 0.
+// appendThousandths appends v with three decimals, or nothing where v is unknown. Zero, the most frequent cost, is written without
+// formatting.
 func appendThousandths(b []byte, v float64) []byte {
 	switch {
 	case v == 0:
@@ -74,8 +75,8 @@ var fullColumns = []struct {
 
 func asIs(text string) string { return text }
 
-// FullCSV writes a set with a column for its name, each property that is one text, its times, and each number that JSON
-// has, in full precision. The order is that of CSV.
+// FullCSV writes a set with a column for the name, for each property of one text, for the times, and for each number of the JSON,
+// in full precision. The order is that of CSV.
 func FullCSV(w io.Writer, set *allocation.Set, o Options) error {
 	if err := o.require(FullCSVFormat, set); err != nil {
 		return err
@@ -101,7 +102,7 @@ func FullCSVHeader(w io.Writer) error {
 	return s.close()
 }
 
-// FullCSVRows writes the rows of a set as FullCSV does, without the header: sets can follow each other.
+// FullCSVRows writes the rows of a set as FullCSV does, but no header: the rows of further sets can follow.
 func FullCSVRows(w io.Writer, set *allocation.Set, o Options) error {
 	if err := o.require(FullCSVFormat, set); err != nil {
 		return err
@@ -122,8 +123,8 @@ func FullCSVRows(w io.Writer, set *allocation.Set, o Options) error {
 			if fields[i].Unit == "currency" {
 				v *= rate
 			}
-			if s.b = append(s.b, ','); !math.IsNaN(o.told(v)) {
-				s.b = strconv.AppendFloat(s.b, o.told(v), 'f', -1, 64)
+			if s.b = append(s.b, ','); !math.IsNaN(o.written(v)) {
+				s.b = strconv.AppendFloat(s.b, o.written(v), 'f', -1, 64)
 			}
 		}
 		s.b = append(s.b, '\n')
@@ -141,7 +142,8 @@ func appendCell(b []byte, text string) []byte {
 	return append(append(append(b, '"'), strings.ReplaceAll(text, `"`, `""`)...), '"')
 }
 
-// plainCell puts an apostrophe before a text that a spreadsheet would run as a formula, as OWASP advises. Numbers are none.
+// plainCell puts an apostrophe before a text that a spreadsheet would run as a formula, as OWASP advises. It leaves numbers as
+// they are.
 func plainCell(text string) string {
 	if text == "" || !strings.Contains("=+-@\t\r\n", text[:1]) {
 		return text
@@ -152,7 +154,7 @@ func plainCell(text string) string {
 	return "'" + text
 }
 
-// linesOf are the rows of a set in the order of CSV, or on the page and in its order.
+// linesOf are the rows of a set on the options' page, or all rows in the order of CSV.
 func (o *Options) linesOf(set *allocation.Set) []namedRow {
 	if o.Page.IsZero() {
 		return byCost(set)
@@ -184,7 +186,7 @@ func byCost(set *allocation.Set) []namedRow {
 	return rows
 }
 
-// costsOf is the numbers of a row in the order of csvHeader, whose costs come in the order of their kinds.
+// costsOf is the numbers of a row in the order of csvHeader. The costs come in the order of their kinds.
 func costsOf(set *allocation.Set, row int) (numbers [csvNumbers]float64) {
 	for kind := range allocation.NumSharedKinds {
 		for _, c := range kind.Columns() {

@@ -143,7 +143,7 @@ func DiagnosisTable(w io.Writer, d *diagnosis.Diagnosis, in *time.Location) erro
 	return err
 }
 
-// sourceNames joins what was read.
+// sourceNames joins the names of the sources that were read.
 func sourceNames(sources []allocation.SourceReading) string {
 	var names []string
 	for _, s := range sources {
@@ -152,7 +152,7 @@ func sourceNames(sources []allocation.SourceReading) string {
 	return strings.Join(names, " and ")
 }
 
-// diagnosisLines writes a line for each metric that serves an input. AGE is that of the newest sample at the window's end.
+// diagnosisLines writes a line for each metric that serves an input. AGE is how long before the window's end its newest sample is.
 func diagnosisLines(w io.Writer, in *diagnosis.Input, end time.Time) {
 	if len(in.Alternatives) == 0 {
 		served := "-"
@@ -169,7 +169,7 @@ func diagnosisLines(w io.Writer, in *diagnosis.Input, end time.Time) {
 	}
 }
 
-// remedies lists what to do about the inputs of a state, one remedy once, or says that there are none.
+// remedies lists what to do about the inputs in a state, each remedy once. It says so where there are none.
 func remedies(b *strings.Builder, c *diagnosis.Cluster, state diagnosis.State, title, nothing string) {
 	var order []string
 	costs := map[string][]string{}

@@ -29,18 +29,17 @@ type Options struct {
 	Resolution string
 	// Page is the part of each set that is written, and its order.
 	Page Page
-	// Fields are the members of allocations and assets that are written; nil are all.
+	// Fields are the members of allocations and assets that are written; nil writes all.
 	Fields []string
-	// RateHours makes the costs of allocations those of so many hours, by the length of their set's window; 0 leaves
-	// them as they are.
+	// RateHours scales the costs of allocations from the length of their set's window to so many hours; 0 leaves them as they are.
 	RateHours float64
-	// Now ends the windows of sets that are still running, for rates; the zero time ends none.
+	// Now ends the windows of sets that are not over yet, for rates; the zero time ends none.
 	Now time.Time
-	// Explain are the computations behind the answer, to be told of; nil are not.
+	// Explain are the computations behind the answer that the member explain shows; nil leaves it out.
 	Explain []*allocation.Reading
-	// UnknownIsZero writes usage that is not known as 0, for clients of OpenCost, which do not take null.
+	// UnknownIsZero writes unknown usage as 0, for clients of OpenCost, which do not accept null.
 	UnknownIsZero bool
-	// Concerns says which topics' warnings are sent; nil is all.
+	// Concerns says which topics' warnings are sent; nil sends all.
 	Concerns func(notices.Topic) bool
 }
 
@@ -51,15 +50,15 @@ func (o *Options) location() *time.Location {
 	return o.Location
 }
 
-// told is a number as it is written: NaN, which is null in JSON and empty in CSV, where it is not known.
-func (o *Options) told(v float64) float64 {
+// written is the number to write for v. NaN stands for unknown, which is null in JSON and empty in CSV.
+func (o *Options) written(v float64) float64 {
 	if o.UnknownIsZero && math.IsNaN(v) {
 		return 0
 	}
 	return v
 }
 
-// AllWarnings are those of the options and of the sets, sorted, each once.
+// AllWarnings are the warnings of the options and of the sets, sorted, each once.
 func (o *Options) AllWarnings(sets []*allocation.Set) []string {
 	all := slices.Clone(o.Warnings)
 	for _, s := range sets {
@@ -68,7 +67,7 @@ func (o *Options) AllWarnings(sets []*allocation.Set) []string {
 	return o.sorted(all)
 }
 
-// sorted are those of the warnings that concern the answer, those of a kind joined. It may change all.
+// sorted are the warnings that concern the answer, those of one kind joined. It may change all.
 func (o *Options) sorted(all []string) []string {
 	if o.Concerns != nil {
 		all = slices.DeleteFunc(all, func(w string) bool { return !o.Concerns(notices.TopicOf(w)) })
@@ -76,7 +75,7 @@ func (o *Options) sorted(all []string) []string {
 	return notices.JoinWarnings(all)
 }
 
-// rate is what the costs of a set are multiplied by.
+// rate is the factor by which the costs of a set are multiplied.
 func (o *Options) rate(w allocation.Window) float64 {
 	if !o.Now.IsZero() && w.End.After(o.Now) {
 		w.End = o.Now

@@ -37,13 +37,14 @@ type (
 		Start time.Time `json:"start"`
 		End   time.Time `json:"end"`
 	}
-	// seconds are how long the whole took, and of it waiting for samples and making costs of them.
+	// seconds are how long the computation took in total, and how much of that it waited for samples (read) and computed costs
+	// (integrate).
 	seconds struct {
 		Total     float64 `json:"total"`
 		Read      float64 `json:"read"`
 		Integrate float64 `json:"integrate"`
 	}
-	// source is what one source was asked for: from and until are there where it was asked for a part of the time only.
+	// source is what one source was asked for. From and until are there if it was asked for a part of the time only.
 	source struct {
 		Name  string     `json:"name"`
 		From  *time.Time `json:"from,omitempty"`
@@ -53,7 +54,7 @@ type (
 		Series int64 `json:"series"`
 		Inputs []use `json:"inputs"`
 	}
-	// use is what was taken of a source for an input.
+	// use is what was read from a source for an input.
 	use struct {
 		Name     string `json:"name"`
 		Requests int64  `json:"requests"`
@@ -93,7 +94,7 @@ type (
 	}
 )
 
-// explain is the value of explain.
+// explain is the JSON of the member explain.
 func explain(readings []*allocation.Reading, in *time.Location) []byte {
 	e := explanation{Computations: []computation{}}
 	for _, r := range readings {
@@ -102,7 +103,7 @@ func explain(readings []*allocation.Reading, in *time.Location) []byte {
 	return marshal(e)
 }
 
-// marshal encodes values that always can be.
+// marshal encodes values that cannot fail to encode.
 func marshal(v any) []byte {
 	b, err := json.Marshal(v)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 // FOCUSVersions are the versions of the FinOps Open Cost and Usage Specification that FOCUS writes, the default first.
 func FOCUSVersions() []string { return []string{"1.2", "1.3"} }
 
-// FOCUS writes sets as charges of the FinOps Open Cost and Usage Specification, as CSV: what each allocation cost of each kind of
-// service is a line, so that the lines' EffectiveCost adds up to what the allocations cost.
+// FOCUS writes sets as charges of the FinOps Open Cost and Usage Specification, as CSV. Each kind of service that an allocation
+// pays for is a line, so the EffectiveCost of the lines adds up to the cost of the allocations.
 type FOCUS struct {
 	s        *stream
 	version  string
@@ -47,7 +47,7 @@ func NewFOCUS(w io.Writer, version, currency string) (*FOCUS, error) {
 	return f, nil
 }
 
-// Write appends the charges of a set. Those of nothing are left out.
+// Write appends the charges of a set. Charges of zero are left out.
 func (f *FOCUS) Write(set *allocation.Set) error {
 	regions := map[allocation.AssetKey]string{}
 	for i := range set.Nodes {
@@ -100,14 +100,14 @@ func (c *charge) value(columns ...allocation.Column) (sum float64) {
 	return sum
 }
 
-// listPrice is a cost of the row at list prices, billed with what reconciliation adds.
+// listPrice is a cost of the row at list prices. BilledCost also contains what reconciliation adds.
 func (c *charge) listPrice(kind allocation.SharedKind) float64 { return c.value(kind.ListColumns()...) }
 func (c *charge) billed(kind allocation.SharedKind) float64    { return c.value(kind.Columns()...) }
 
 // focusUnits are what resources are counted in.
 var focusUnits = [allocation.NumResources]string{allocation.CPU: "vCPU-Hours", allocation.RAM: "GiB-Hours", allocation.GPU: "GPU-Hours"}
 
-// each calls yield for each of the row's charges that is not 0, filled in.
+// each calls yield for each charge of the row that is not 0, with the fields of c filled in.
 func (c *charge) each(yield func()) {
 	put := func(what, category, resourceType, resource, id string, quantity float64, unit string, list, cost float64) {
 		if cost == 0 && list == 0 {
@@ -161,7 +161,7 @@ func (c *charge) nodeID() string {
 	return id
 }
 
-// provider is who sells the row's node.
+// provider is the cloud provider of the row's node.
 func (c *charge) provider() string {
 	provider, _ := allocation.ParseProviderID(c.text(allocation.ProviderID))
 	return cmp.Or(provider, "Kubernetes")

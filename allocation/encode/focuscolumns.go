@@ -6,17 +6,17 @@ import (
 	"github.com/promcost/promcost/allocation"
 )
 
-// focusColumn is a column of FOCUS: its name, the version of the specification that it came with where it is not the
-// oldest, and what a charge has in it.
+// focusColumn is a column of FOCUS: its name, the first version of the specification that has it ("" for the oldest), and its
+// value for a charge.
 type focusColumn struct {
 	name, since string
 	text        func(c *charge) string
 }
 
-// focusMethod names how costs of nodes come to workloads.
+// focusMethod names the method that allocates the costs of nodes to workloads.
 const focusMethod = "promcost-max-of-request-and-usage"
 
-// focusMethodDetails says it, as a JSON object.
+// focusMethodDetails describes the method, as a JSON object.
 const focusMethodDetails = `{"AllocatedBy":"the larger of request and usage at each instant, at the price of the node; what is left of a node is idle"}`
 
 // focusColumns are the columns in the order they are written: those of the specification by name, then ours.
@@ -83,7 +83,7 @@ func (c *charge) amount() string { return focusNumber(c.cost) }
 
 func (c *charge) amountUsed() string { return focusNumber(c.quantity) }
 
-// month is when the month began that the charge is of, in UTC.
+// month is the start of the charge's month in UTC.
 func (c *charge) month() time.Time {
 	y, m, _ := c.set.Window.Start.UTC().Date()
 	return time.Date(y, m, 1, 0, 0, 0, 0, time.UTC)

@@ -14,7 +14,7 @@ import (
 	"github.com/promcost/promcost/allocation/encode"
 )
 
-// formulaSet is a set of which every text is a formula to a spreadsheet.
+// formulaSet is a set in which every text is a formula to a spreadsheet.
 func formulaSet(formula string) *allocation.Set {
 	s := allocation.NewSet(allocation.Window{Start: start, End: start.Add(time.Hour)}, allocation.NewDict())
 	r := allocation.Row{Start: start, End: start.Add(time.Hour), Labels: map[string]string{formula: formula}}
@@ -29,7 +29,7 @@ func formulaSet(formula string) *allocation.Set {
 	return s
 }
 
-// TestFormulasInCSV gives spreadsheets no cell that they run, whatever is written, and leaves numbers as they are.
+// TestFormulasInCSV checks that no cell is a formula that a spreadsheet would run, and that numbers are unchanged.
 func TestFormulasInCSV(t *testing.T) {
 	doors := map[string]func(w io.Writer, s *allocation.Set) error{
 		"CSV":  func(w io.Writer, s *allocation.Set) error { return encode.CSV(w, s, encode.Options{}) },
@@ -70,7 +70,7 @@ func TestFormulasInCSV(t *testing.T) {
 					t.Errorf("%s: cell %q", name, cell)
 				}
 			}
-			// A reader of CSV takes \r\n for \n.
+			// A CSV reader turns \r\n into \n.
 			if !slices.ContainsFunc(cells, func(cell string) bool { return strings.HasPrefix(cell, "'"+formula[:1]) }) && formula[0] != '\r' {
 				t.Errorf("%s: no cell tells of %q: %q", name, formula, cells)
 			}

@@ -10,15 +10,15 @@ import (
 	"github.com/klauspost/compress/flate"
 )
 
-// gzipBlock is how many bytes are compressed at a time. What repeats across blocks is not found, which is little. Up to gzipShort,
-// the memory that it takes to compress well is not worth it.
+// gzipBlock is how many bytes are compressed at a time. Repetitions across blocks are not found, which costs little. Answers up to
+// gzipShort are not worth the memory that good compression takes.
 const (
 	gzipBlock = 128 << 10
 	gzipShort = 16 << 10
 )
 
-// Gzip compresses what is written to it, block by block on all processors, to one member of a gzip file. It is to be closed,
-// and not used by several goroutines at a time; errors are those of the writer underneath.
+// Gzip compresses what is written to it, block by block on all processors, to one member of a gzip file. Close it at the end. It
+// is for one goroutine at a time. Errors are those of the writer underneath.
 type Gzip struct {
 	pipes   pipes
 	block   []byte
@@ -29,10 +29,10 @@ type Gzip struct {
 	writers sync.Pool // of *flate.Writer
 }
 
-// NewGzip returns one that writes to w.
+// NewGzip returns a Gzip that writes to w.
 func NewGzip(w io.Writer) *Gzip { return &Gzip{pipes: pipes{w: w, size: gzipBlock}} }
 
-// Write compresses p, which may be written later.
+// Write compresses p. It may come out later.
 func (z *Gzip) Write(p []byte) (int, error) {
 	for rest := p; len(rest) > 0; {
 		if z.block == nil {
@@ -47,7 +47,7 @@ func (z *Gzip) Write(p []byte) (int, error) {
 	return len(p), z.pipes.err
 }
 
-// emptyBlock is room for a block. Short answers need less.
+// emptyBlock is an empty buffer for a block. Short answers need less.
 func (z *Gzip) emptyBlock() []byte {
 	if b, ok := z.blocks.Get().(*[]byte); ok {
 		return (*b)[:0]

@@ -12,7 +12,7 @@ import (
 	"github.com/promcost/promcost/allocation/encode"
 )
 
-// TestGzip holds that what is compressed is one member, which other programs read.
+// TestGzip checks that the output is one gzip member that other programs read.
 func TestGzip(t *testing.T) {
 	const block = 128 << 10
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -30,7 +30,7 @@ func TestGzip(t *testing.T) {
 					t.Fatalf("%d of %d bytes: %v", n, len(piece), err)
 				}
 				rest = rest[len(piece):]
-				clear(piece) // what is written must have been taken
+				clear(piece) // Write must have taken a copy
 			}
 			if err := z.Close(); err != nil {
 				t.Fatal(err)
@@ -55,7 +55,7 @@ func TestGzip(t *testing.T) {
 	}
 }
 
-// TestGzipOfBrokenWriter verifies that the writer's error comes back, although it comes later.
+// TestGzipOfBrokenWriter checks that the writer's error is returned, although later.
 func TestGzipOfBrokenWriter(t *testing.T) {
 	noise := make([]byte, 64<<10)
 	rng := rand.NewChaCha8([32]byte{})

@@ -13,8 +13,8 @@ import (
 	"github.com/promcost/promcost/allocation/fields"
 )
 
-// Allocations writes the sets as Kubecost and OpenCost send them: an envelope whose data are the sets in order, each a
-// map from name to allocation. No sets at all are one empty set, for clients read the first without looking.
+// Allocations writes the sets as Kubecost and OpenCost send them: an envelope whose data are the sets in order, each a map from
+// name to allocation. If there are no sets, it writes one empty set, because clients read the first without checking.
 func Allocations(w io.Writer, sets []*allocation.Set, o Options) error {
 	if err := o.require(AllocationsFormat, sets...); err != nil {
 		return err
@@ -47,7 +47,7 @@ func Error(w io.Writer, code int, message string) error {
 	return s.close()
 }
 
-// end ends the envelope of an answer made of sets.
+// end ends the envelope of an answer made from sets.
 func (o *Options) end(b []byte, sets []*allocation.Set) []byte {
 	return o.finish(b, o.AllWarnings(sets))
 }
@@ -63,8 +63,8 @@ func (o *Options) finish(b []byte, warnings []string) []byte {
 	return appendWarnings(b, warnings)
 }
 
-// appendWarnings ends an envelope, with the warnings where there are any. The field warning that Kubecost and OpenCost have
-// beside data is left out: no public client of theirs reads it.
+// appendWarnings ends an envelope, with its warnings if there are any. It leaves out the field warning that Kubecost and OpenCost
+// have beside data: no public client of theirs reads it.
 func appendWarnings(b []byte, warnings []string) []byte {
 	if len(warnings) == 0 {
 		return append(b, "}\n"...)
@@ -85,7 +85,7 @@ type property struct {
 	key      string // with quotes and colon
 }
 
-// encoder appends allocations; it holds what is the same for all.
+// encoder appends allocations. It holds what all sets share.
 type encoder struct {
 	options    *Options
 	location   *time.Location
@@ -93,17 +93,17 @@ type encoder struct {
 	properties []property
 	order      []namedRow // of the set before
 	blocks     *sync.Pool // of *block
-	tells      struct{ pvs, lbs, gpu, maxima, bounds bool }
-	// gpuRequest and gpuUsage are fields that gpuAllocation has, too.
+	writes     struct{ pvs, lbs, gpu, maxima, bounds bool }
+	// gpuRequest and gpuUsage are fields that gpuAllocation repeats.
 	gpuRequest, gpuUsage func(*allocation.Set, int) float64
 }
 
 func newEncoder(o *Options) *encoder {
 	e := &encoder{options: o, location: o.location(), blocks: newBlocks()}
-	e.tells.pvs, e.tells.lbs, e.tells.gpu = o.tells("pvs"), o.tells("lbAllocations"), o.tells("gpuAllocation")
-	e.tells.maxima, e.tells.bounds = o.tells("rawAllocationOnly"), o.tells("errorBounds")
+	e.writes.pvs, e.writes.lbs, e.writes.gpu = o.writes("pvs"), o.writes("lbAllocations"), o.writes("gpuAllocation")
+	e.writes.maxima, e.writes.bounds = o.writes("rawAllocationOnly"), o.writes("errorBounds")
 	for _, f := range fields.All() {
-		if o.tells(f.Name) {
+		if o.writes(f.Name) {
 			e.numbers = append(e.numbers, newNumeric(o, f))
 		}
 		switch f.Name {
@@ -114,7 +114,7 @@ func newEncoder(o *Options) *encoder {
 		}
 	}
 	for p := range allocation.NumProperties {
-		if !isServed(p) || !o.tells("properties") {
+		if !isServed(p) || !o.writes("properties") {
 			continue
 		}
 		name := p.String()
@@ -164,7 +164,7 @@ func (e *encoder) encode(s *stream, set *allocation.Set) error {
 	return nil
 }
 
-// append appends the rows from one to before another, with their names.
+// append appends rows[from:to] with their names.
 func (e *setEncoder) append(b []byte, from, to int) []byte {
 	k := e.blocks.Get().(*block) //nolint:forcetypeassert // of newBlocks
 	defer e.blocks.Put(k)
@@ -191,10 +191,10 @@ type namedRow struct {
 	row  int
 }
 
-// byName is the rows of a set in the order of their names, each of which stands for one row.
+// byName are the rows of a set in the order of their names.
 func byName(set *allocation.Set) []namedRow { return sortNames(namedRows(set)) }
 
-// byNameLike is byName, faster where the names are those of all rows of another set in an order like that.
+// byNameLike is byName, but faster if order has the same number of rows and the set's names sort nearly as it does.
 func byNameLike(order []namedRow, set *allocation.Set) []namedRow {
 	if len(order) != set.Len() {
 		return byName(set)
@@ -233,8 +233,7 @@ func appendWindow(b []byte, w allocation.Window, in *time.Location) []byte {
 	return append(b, '}')
 }
 
-// allocation appends the members of a row after its name, as far as they are written and more than times; it is the i-th of a
-// block.
+// allocation appends the members of a row that follow its name. The row is the i-th of block k.
 func (e *setEncoder) allocation(b []byte, row int, k *block, i int) []byte {
 	set := e.set
 	b = e.appendProperties(append(b, `,"properties":{`...), k, row)
@@ -242,33 +241,33 @@ func (e *setEncoder) allocation(b []byte, row int, k *block, i int) []byte {
 	b = k.start.append(append(b, `,"start":`...), set.Start(row))
 	b = k.end.append(append(b, `,"end":`...), set.End(row))
 	b = k.append(b, i)
-	if e.tells.pvs {
+	if e.writes.pvs {
 		b = e.appendVolumes(append(b, `,"pvs":`...), set, row)
 	}
-	if e.tells.lbs {
+	if e.writes.lbs {
 		b = e.appendBalancers(append(b, `,"lbAllocations":`...), set, row)
 	}
-	if e.tells.gpu {
+	if e.writes.gpu {
 		b = e.appendGPU(append(b, `,"gpuAllocation":`...), set, row)
 	}
 	b = appendProportions(e.appendShared(b, set, row), set, row)
-	if e.tells.maxima {
+	if e.writes.maxima {
 		b = e.options.appendMaxima(append(b, `,"rawAllocationOnly":`...), set, row)
 	}
-	if e.tells.bounds {
+	if e.writes.bounds {
 		b = k.appendBounds(append(b, `,"errorBounds":`...), set, row)
 	}
 	return append(b, '}')
 }
 
-// appendMaxima appends the largest usages of a single container; of more than one their maximum would mean nothing.
+// appendMaxima appends the largest usages of a single container. Of several containers a maximum would mean nothing: null.
 func (o *Options) appendMaxima(b []byte, set *allocation.Set, row int) []byte {
 	if !set.Single(row) || set.Special(row) != allocation.Workload {
 		return append(b, "null"...)
 	}
 	most := func(r allocation.Resource) float64 {
 		if !fields.UsageKnown(set, r, row) {
-			return o.told(math.NaN())
+			return o.written(math.NaN())
 		}
 		return set.Value(allocation.UsageMax.Of(r), row)
 	}

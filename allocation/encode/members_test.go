@@ -15,7 +15,7 @@ import (
 	"github.com/promcost/promcost/allocation/encode"
 )
 
-// TestMembers holds the names of members to those that rows are written with.
+// TestMembers compares the documented names of members with those in answers.
 func TestMembers(t *testing.T) {
 	sets := passes(t, "namespace", allocation.Options{Idle: true}, 1)
 	cost := func(int) float64 { return 10 }
@@ -64,7 +64,7 @@ func members(v any) []string {
 	return nil
 }
 
-// TestNeeds holds what is read of rows to what a format and a page tell of them.
+// TestNeeds compares the data that a format and a page declare with the data that they show.
 func TestNeeds(t *testing.T) {
 	for _, tc := range []struct {
 		name     string

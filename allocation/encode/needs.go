@@ -22,7 +22,7 @@ const (
 	ColumnsFormat // Arrow and Parquet
 )
 
-// Needs is what a format tells of rows, on the page and with the fields of o.
+// Needs is the data of rows that a format writes, with the page and the fields of o.
 func (o *Options) Needs(format Format) *allocation.Projection {
 	switch format {
 	case SummaryFormat:
@@ -52,12 +52,12 @@ func (o *Options) Needs(format Format) *allocation.Projection {
 	return allocation.Union(all...)
 }
 
-// Needs is what rows are ordered by.
+// Needs is the data that rows are ordered by.
 func (p Page) Needs() *allocation.Projection {
 	return allocation.Union(fieldNeeds(cmp.Or(p.By, "totalCost"))...)
 }
 
-// memberNeeds is what a member of an allocation tells of its row.
+// memberNeeds is the data that a member of an allocation shows.
 func memberNeeds(name string) *allocation.Projection {
 	switch name {
 	case "properties":
@@ -82,7 +82,7 @@ func memberNeeds(name string) *allocation.Projection {
 	return allocation.Union(fieldNeeds(name)...) // those that are no field tell times, and what passes note
 }
 
-// fieldNeeds are what fields are made of.
+// fieldNeeds is the data that fields are derived from.
 func fieldNeeds(names ...string) (needs []*allocation.Projection) {
 	for _, f := range fields.All() {
 		if slices.Contains(names, f.Name) {
@@ -108,17 +108,17 @@ func summaryNames() (names []string) {
 	return names
 }
 
-// isServed reports whether a property is a member of properties: pods' UIDs are not served, GPUs as gpuAllocation.
+// isServed reports whether a property is a member of properties. The UIDs of pods are not served, and GPUs are in gpuAllocation.
 func isServed(p allocation.Property) bool {
 	return p != allocation.PodUID && p != allocation.GPUDevices
 }
 
-// tells reports whether a member of allocations is written.
-func (o *Options) tells(member string) bool {
+// writes reports whether a member of allocations is written.
+func (o *Options) writes(member string) bool {
 	return o.Fields == nil || slices.Contains(o.Fields, member)
 }
 
-// require is an error where something that a format needs was not read of a set.
+// require is an error if data that a format needs was not read for one of the sets.
 func (o *Options) require(format Format, sets ...*allocation.Set) error {
 	needs := o.Needs(format)
 	for _, s := range sets {

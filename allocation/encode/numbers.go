@@ -9,28 +9,28 @@ import (
 	"github.com/promcost/promcost/allocation/fields"
 )
 
-// blockRows is how many rows the numbers are had of at a time.
+// blockRows is how many rows of numbers are read from a set at a time.
 const blockRows = 40
 
-// numeric is a number of allocations, with others that are added to it.
+// numeric is a number of an allocation in JSON: the sum of one or more fields.
 type numeric struct {
 	key   string // with comma, quotes and colon
 	parts []fields.Field
 	money bool // multiplied by the rate of costs
-	// told is how a number is written that may not be known; nil for those that are.
-	told func(float64) float64
+	// written is the number to write where the field may be unknown; nil for fields that are always known.
+	written func(float64) float64
 }
 
-// newNumeric is the number of a field, with others that are added to it.
+// newNumeric is the sum of fields under the name of the first one.
 func newNumeric(o *Options, parts ...fields.Field) numeric {
 	n := numeric{key: `,"` + parts[0].Name + `":`, parts: parts, money: parts[0].Unit == "currency"}
 	if parts[0].Nullable {
-		n.told = o.told
+		n.written = o.written
 	}
 	return n
 }
 
-// fill fills dst with the number in rows, of which there are as many as a block has at most; rate is what costs are multiplied by.
+// fill fills dst with the numbers of rows, at most blockRows of them. Costs are multiplied by rate.
 func (c *numeric) fill(dst []float64, set *allocation.Set, rows []int, rate float64) {
 	c.parts[0].Values(set, rows, dst)
 	for i := range c.parts[1:] {
@@ -45,9 +45,9 @@ func (c *numeric) fill(dst []float64, set *allocation.Set, rows []int, rate floa
 			dst[j] *= rate
 		}
 	}
-	if c.told != nil {
+	if c.written != nil {
 		for j := range dst {
-			dst[j] = c.told(dst[j])
+			dst[j] = c.written(dst[j])
 		}
 	}
 }
@@ -62,8 +62,8 @@ func (c *numeric) zero(set *allocation.Set) bool {
 	return true
 }
 
-// ofSet are the numbers that a set has to be asked for; the keys of those that follow others that are 0 say so, and rest says it
-// of the last ones.
+// ofSet are the numbers that are not 0 in all rows of a set. The key of each begins with the text of the zeros before it, and rest
+// is the text of the zeros after the last one.
 func ofSet(numbers []numeric, set *allocation.Set) (asked []numeric, rest string) {
 	var text []byte
 	for i := range numbers {
@@ -78,22 +78,22 @@ func ofSet(numbers []numeric, set *allocation.Set) (asked []numeric, rest string
 	return asked, string(text)
 }
 
-// block is the numbers of some rows. Many are the same in all of them, and are written once.
+// block is the numbers of some rows. A number that is the same in all of them is written once.
 type block struct {
 	text   []byte // of the members, without numbers that differ
 	ends   []int  // of what stands in text before each of those
 	values [][blockRows]float64
 	rows   []int
-	// These are what was written last, which is written often.
+	// These are the texts that were written last. They are often written again.
 	start, end   stamp
 	lower, upper figure
 	phrases      []phrase // by property
 }
 
-// newBlocks are blocks for goroutines to take.
+// newBlocks is a pool of blocks for goroutines.
 func newBlocks() *sync.Pool { return &sync.Pool{New: func() any { return &block{} }} }
 
-// load takes numbers of at most blockRows rows; rest is what follows them.
+// load reads the numbers of at most blockRows rows; rest is the text that follows the numbers.
 func (k *block) load(numbers []numeric, rest string, set *allocation.Set, rows []namedRow, rate float64) {
 	k.text, k.ends, k.rows = k.text[:0], k.ends[:0], k.rows[:0]
 	for _, r := range rows {

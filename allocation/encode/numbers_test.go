@@ -13,7 +13,7 @@ import (
 	"github.com/promcost/promcost/allocation/encode"
 )
 
-// oddNumbers are at the borders of how numbers are written.
+// oddNumbers are numbers at the limits of the ways in which numbers are written.
 func oddNumbers() []float64 {
 	return []float64{
 		0, 1, -1.5, 0.5, 0.1, 1e-6, 9.99e-7, math.Nextafter(1e-6, 1), 1e21, math.Nextafter(1e21, 0), 1e20, 5e-324, math.MaxFloat64,
@@ -22,7 +22,7 @@ func oddNumbers() []float64 {
 	}
 }
 
-// wantNumber is the text of a number in JSON, as the standard library makes it.
+// wantNumber is the JSON of a number by the standard library.
 func wantNumber(t *testing.T, v float64) string {
 	t.Helper()
 	if v-v != 0 || v == 0 {
@@ -61,7 +61,8 @@ func numbersOf(t *testing.T, numbers []float64) []string {
 	return texts
 }
 
-// TestNumbersAreTheStandardLibrarys compares fractions of all sizes, those with few digits and those next to them included.
+// TestNumbersAreTheStandardLibrarys compares fractions of all sizes with the standard library, among them those with few digits
+// and their neighbors.
 func TestNumbersAreTheStandardLibrarys(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	numbers := oddNumbers()
@@ -82,7 +83,7 @@ func TestNumbersAreTheStandardLibrarys(t *testing.T) {
 	}
 }
 
-// FuzzNumbers verifies that every number is what the standard library makes of it, and that what is none is 0.
+// FuzzNumbers compares any number with the standard library. NaN and infinities are 0.
 func FuzzNumbers(f *testing.F) {
 	for _, seed := range oddNumbers() {
 		f.Add(seed)

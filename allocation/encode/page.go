@@ -14,7 +14,8 @@ import (
 // Page is the part of each set that is written, and its order. The zero value is all of it, by name.
 type Page struct {
 	// By is the number that rows are ordered by, of PageOrders, or "name". Empty is totalCost where there is a limit or
-	// an offset.
+	// By is the number that rows are ordered by, one of PageOrders, or "name". If it is empty and there is a limit or an offset,
+	// it is totalCost.
 	By        string
 	Ascending bool // else the largest come first; names are always given so
 	Offset    int  // rows left out
@@ -45,7 +46,7 @@ var assetOrders = []struct {
 	{"minutes", (*allocation.Asset).Minutes},
 }
 
-// cut orders a list and leaves what is on the page. What is equal is in the order of names, and what is not known comes last.
+// cut orders a list and returns the part on the page. Equal values are in the order of names, and unknown values come last.
 func cut[T any](p *Page, list []T, value func(T) float64, name func(T) string) []T {
 	slices.SortStableFunc(list, func(a, b T) int {
 		x, y := value(a), value(b)
@@ -69,10 +70,10 @@ func cut[T any](p *Page, list []T, value func(T) float64, name func(T) string) [
 	return list
 }
 
-// rows are those of a set on the page, in its order.
+// rows are the rows of a set on the page, in the page's order.
 func (o *Options) rows(set *allocation.Set) []namedRow { return o.paged(byName(set), set) }
 
-// paged are those of all rows of a set, whose order it may change, that are on the page, in its order.
+// paged are the rows of list, which are all rows of a set, on the page, in the page's order. It may reorder list.
 func (o *Options) paged(list []namedRow, set *allocation.Set) []namedRow {
 	if o.Page.IsZero() {
 		return list
@@ -87,7 +88,7 @@ func (o *Options) paged(list []namedRow, set *allocation.Set) []namedRow {
 	return cut(&o.Page, list, value, func(r namedRow) string { return r.name })
 }
 
-// PageOf are the assets of a set on the page, in its order.
+// PageOf are the assets of a set on the page, in the page's order.
 func (o *Options) PageOf(set *assets.Set) []*allocation.Asset {
 	list := make([]*allocation.Asset, len(set.Assets))
 	for i := range list {
@@ -106,7 +107,7 @@ func (o *Options) PageOf(set *assets.Set) []*allocation.Asset {
 	return cut(&o.Page, list, value, func(a *allocation.Asset) string { return a.Name })
 }
 
-// keep leaves of the JSON object that b has from an offset only the members that the options keep.
+// keep removes from the JSON object that begins at an offset of b the members that are not in the options' fields.
 func (o *Options) keep(b []byte, from int) []byte {
 	if o.Fields == nil {
 		return b
@@ -139,7 +140,7 @@ func skipString(b []byte, at int) int {
 	return at + 1
 }
 
-// skipValue is the offset after the value that begins at an offset, of an object's member.
+// skipValue is the offset after the value of an object's member that begins at an offset.
 func skipValue(b []byte, at int) int {
 	for depth := 0; ; {
 		switch b[at] {

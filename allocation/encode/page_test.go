@@ -19,7 +19,7 @@ import (
 	"github.com/promcost/promcost/promquery/promtest/soak"
 )
 
-// TestPages holds which rows are on a page, and their order.
+// TestPages checks which rows are on a page, and their order.
 func TestPages(t *testing.T) {
 	set := passes(t, "pod", allocation.Options{Idle: true}, 1)[0] // idle 0.623, web-0 0.517, job-x1 0.2000001
 	for _, tc := range []struct {
@@ -75,7 +75,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestPagesOfSets holds that sets with as many rows as the page of the set before them had are told as if they were alone.
+// TestPagesOfSets checks that the answer about several sets of equal size is that about each of them.
 func TestPagesOfSets(t *testing.T) {
 	sets := []*allocation.Set{
 		passes(t, "pod", allocation.Options{Idle: true}, 1)[0], passes(t, "cluster", allocation.Options{}, 1)[0],
@@ -134,7 +134,7 @@ func keys(t *testing.T, body []byte) []string {
 	}
 }
 
-// TestFields keeps of every row the members that are asked for, and leaves the rest as it is.
+// TestFields checks that each row has the members that were asked for, unchanged, and no others.
 func TestFields(t *testing.T) {
 	sets := passes(t, "", allocation.Options{Idle: true}, 1)
 	whole := rowsOf(t, sets, encode.Options{})
@@ -189,7 +189,7 @@ func rowsOf(t *testing.T, sets []*allocation.Set, o encode.Options) map[string]m
 	return body.Data[0]
 }
 
-// FuzzFields keeps members of rows with any text in them.
+// FuzzFields selects members of rows with any text in them.
 func FuzzFields(f *testing.F) {
 	f.Add("a\"}{b\\", "x,]y", true)
 	f.Fuzz(func(t *testing.T, label, value string, first bool) {
@@ -208,7 +208,7 @@ func FuzzFields(f *testing.F) {
 	})
 }
 
-// TestRates multiplies costs, those inside lists too, and nothing else.
+// TestRates checks that costs are multiplied, those inside lists too, and nothing else.
 func TestRates(t *testing.T) {
 	sets := passes(t, "pod", allocation.Options{}, 1)
 	whole, daily := rowsOf(t, sets, encode.Options{}), rowsOf(t, sets, encode.Options{RateHours: 24})
@@ -238,8 +238,8 @@ func (d *discard) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestMemoryIsFlat holds that encoders write an answer in pieces of limited size. With -soak it also measures that they keep
-// a name and a number for each row and some buffers, not the answer.
+// TestMemoryIsFlat checks that encoders write an answer in pieces of limited size. With -soak it also measures that they keep a
+// name and a number for each row and some buffers, not the answer.
 func TestMemoryIsFlat(t *testing.T) {
 	const (
 		rows    = 20_000

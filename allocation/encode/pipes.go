@@ -7,15 +7,15 @@ import (
 	"runtime/debug"
 )
 
-// So many functions of one writer run, or wait for those before them to be written, for each processor and at most: others want
-// processors and memory, too.
+// One writer runs at most pipesEach functions a processor, and at most mostPipes, those that wait to be written included: other
+// requests want processors and memory, too.
 const (
 	pipesEach = 2
 	mostPipes = 8
 )
 
-// pipes write what functions append to buffers on goroutines of their own, in the order in which they were started. After an
-// error they write nothing more. They are used by one goroutine.
+// pipes run functions that append to buffers, each on a goroutine of its own, and write the buffers in the order in which the
+// functions were started. After an error they write nothing more. One goroutine at a time may use them.
 type pipes struct {
 	w    io.Writer
 	size int // bytes that what they append mostly fits in
@@ -24,13 +24,13 @@ type pipes struct {
 	free [][]byte
 }
 
-// appended is what became of a function.
+// appended is the result of a function.
 type appended struct {
 	b        []byte
 	panicked any
 }
 
-// start runs a function. It waits for the oldest one if there are as many as there may be.
+// start runs a function. If the most functions run already, it waits for the oldest.
 func (l *pipes) start(f func(b []byte) []byte) {
 	if len(l.busy) >= min(pipesEach*runtime.GOMAXPROCS(0), mostPipes) {
 		l.finish()
@@ -49,7 +49,7 @@ func (l *pipes) start(f func(b []byte) []byte) {
 	}()
 }
 
-// finish writes what the oldest function appended.
+// finish waits for the oldest function and writes what it appended.
 func (l *pipes) finish() {
 	made := <-l.busy[0]
 	l.busy = l.busy[1:]
@@ -60,7 +60,7 @@ func (l *pipes) finish() {
 	l.free = append(l.free, made.b[:0])
 }
 
-// drain writes what all functions append.
+// drain waits for all functions and writes what they appended.
 func (l *pipes) drain() {
 	for len(l.busy) > 0 {
 		l.finish()
@@ -73,7 +73,7 @@ func (l *pipes) write(b []byte) {
 	}
 }
 
-// buffer is an empty buffer, used before if there is one.
+// buffer is an empty buffer, an old one if there is one.
 func (l *pipes) buffer() []byte {
 	last := len(l.free) - 1
 	if last < 0 {

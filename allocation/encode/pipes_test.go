@@ -14,7 +14,7 @@ import (
 	"github.com/promcost/promcost/allocation/encode"
 )
 
-// TestSideBySide holds that sets of any lengths are written together as each is alone, whichever rows go to one goroutine.
+// TestSideBySide checks that sets written together have the same bytes as each set by itself, whichever rows share a goroutine.
 func TestSideBySide(t *testing.T) {
 	dict := allocation.NewDict()
 	var built []*allocation.Set
@@ -62,7 +62,7 @@ func TestSideBySide(t *testing.T) {
 	}
 }
 
-// TestPanicOfARow holds that what breaks on another goroutine is the caller's, who can recover.
+// TestPanicOfARow checks that a panic on another goroutine reaches the caller, who can recover.
 func TestPanicOfARow(t *testing.T) {
 	defer func() {
 		if p := fmt.Sprint(recover()); !strings.Contains(p, "out of range") || !strings.Contains(p, "appendAsset") {

@@ -6,7 +6,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 )
 
-// appendVolumes appends what a row has of persistent volumes, null where that is nothing.
+// appendVolumes appends the row's shares of persistent volumes, null if it has none.
 func (e *setEncoder) appendVolumes(b []byte, set *allocation.Set, row int) []byte {
 	list := set.Volumes(row)
 	if len(list) == 0 {
@@ -32,7 +32,7 @@ func opening(i int) byte {
 	return ','
 }
 
-// appendBalancers appends what a row has of load balancers, null where that is nothing.
+// appendBalancers appends the row's shares of load balancers, null if it has none.
 func (e *setEncoder) appendBalancers(b []byte, set *allocation.Set, row int) []byte {
 	list := set.LoadBalancerShares(row)
 	if len(list) == 0 {
@@ -52,14 +52,14 @@ func (e *setEncoder) appendBalancers(b []byte, set *allocation.Set, row int) []b
 	return append(b, '}')
 }
 
-// sharedKinds are the names of the costs of something shared; those of 0 are left out.
+// sharedKinds are the names of the kinds of shared costs.
 var sharedKinds = [allocation.NumSharedKinds]string{
 	allocation.SharedCPU: "cpuCost", allocation.SharedGPU: "gpuCost", allocation.SharedRAM: "ramCost", allocation.SharedPV: "pvCost",
 	allocation.SharedNetwork: "networkCost", allocation.SharedLoadBalancer: "loadBalancerCost",
 	allocation.SharedExternal: "externalCost", allocation.SharedOverhead: "overheadCost",
 }
 
-// appendShared appends what a row's shared cost is made of, as a member, where that is known.
+// appendShared appends the member that breaks down the shared cost of a row, if the breakdown is known.
 func (e *setEncoder) appendShared(b []byte, set *allocation.Set, row int) []byte {
 	list := set.SharedParts(row)
 	if len(list) == 0 {
@@ -87,7 +87,7 @@ func (e *setEncoder) appendShared(b []byte, set *allocation.Set, row int) []byte
 	return append(b, '}')
 }
 
-// appendProportions appends a row's parts of assets' costs, as a member, where they were asked for.
+// appendProportions appends the member with the row's proportions of the costs of assets, if the request asked for it.
 func appendProportions(b []byte, set *allocation.Set, row int) []byte {
 	list := set.Proportions(row)
 	if len(list) == 0 {
@@ -113,7 +113,7 @@ func appendProportions(b []byte, set *allocation.Set, row int) []byte {
 	return append(b, '}')
 }
 
-// appendGPU appends what a row has of GPUs, null where that is nothing.
+// appendGPU appends the row's GPU, null if it has none.
 func (e *encoder) appendGPU(b []byte, set *allocation.Set, row int) []byte {
 	if set.Value(allocation.Hours.Of(allocation.GPU), row) == 0 || set.Special(row) == allocation.Idle {
 		return append(b, "null"...)
@@ -123,6 +123,6 @@ func (e *encoder) appendGPU(b []byte, set *allocation.Set, row int) []byte {
 	b = appendString(append(b, `,"gpuModel":`...), gpu.Model)
 	b = appendString(append(b, `,"gpuUUID":`...), gpu.UUID)
 	b = strconv.AppendBool(append(b, `,"isGPUShared":`...), gpu.Shared)
-	b = appendNumber(append(b, `,"gpuUsageAverage":`...), e.options.told(e.gpuUsage(set, row)))
+	b = appendNumber(append(b, `,"gpuUsageAverage":`...), e.options.written(e.gpuUsage(set, row)))
 	return append(appendNumber(append(b, `,"gpuRequestAverage":`...), e.gpuRequest(set, row)), '}')
 }

@@ -5,17 +5,17 @@ import (
 	"slices"
 )
 
-// flushAt is the number of bytes after which a stream hands over what it has.
+// flushAt is the number of bytes after which a stream writes its buffer.
 const flushAt = 32 << 10
 
-// pipeRows is how many rows one goroutine encodes at a time, pipeBytes what they mostly fit in: each piece of an answer costs
-// net/http two writes to the client, the first one of 4 kB.
+// pipeRows is how many rows one goroutine encodes at a time, and pipeBytes is enough for most of them: each write costs net/http
+// two writes to the client, the first one of 4 kB.
 const (
 	pipeRows  = 4 * blockRows
 	pipeBytes = 320 << 10
 )
 
-// stream collects bytes and writes them in larger pieces, in order. After an error it drops what it is given.
+// stream collects bytes and writes them in larger pieces, in order. After an error it drops what it gets.
 type stream struct {
 	pipes  pipes
 	b      []byte
@@ -23,7 +23,7 @@ type stream struct {
 	rows   int     // of pieces
 }
 
-// piece is rows to be encoded. It stands at an offset of what a stream collected.
+// piece is rows to be encoded, to be inserted at an offset of the stream's buffer.
 type piece struct {
 	at, from, to int
 	rows         func(b []byte, from, to int) []byte
@@ -33,8 +33,8 @@ func newStream(w io.Writer) *stream {
 	return &stream{pipes: pipes{w: w, size: pipeBytes}, b: make([]byte, 0, flushAt+8<<10)}
 }
 
-// each appends n rows by a function that appends those from one to before another and may be called on several goroutines at
-// once.
+// each appends rows 0 to n. The function rows appends those from one index to before another; it may be called on several
+// goroutines at once.
 func (s *stream) each(n int, rows func(b []byte, from, to int) []byte) {
 	for from := 0; from < n && s.pipes.err == nil; {
 		to := min(n, from+pipeRows-s.rows)
@@ -46,14 +46,14 @@ func (s *stream) each(n int, rows func(b []byte, from, to int) []byte) {
 	}
 }
 
-// start lets a goroutine encode the rows that are still to be.
+// start encodes the pending rows on a goroutine.
 func (s *stream) start() {
 	between, pieces := slices.Clone(s.b), s.pieces
 	s.b, s.pieces, s.rows = s.b[:0], nil, 0
 	s.pipes.start(func(b []byte) []byte { return appendPieces(b, between, pieces) })
 }
 
-// appendPieces appends the pieces and what stands between them.
+// appendPieces appends the pieces and the bytes between them.
 func appendPieces(b, between []byte, pieces []piece) []byte {
 	at := 0
 	for _, p := range pieces {
@@ -64,14 +64,14 @@ func appendPieces(b, between []byte, pieces []piece) []byte {
 	return append(b, between[at:]...)
 }
 
-// checkpoint writes what has been collected if it is much.
+// checkpoint writes the buffer if it is large.
 func (s *stream) checkpoint() {
 	if len(s.b) >= flushAt {
 		s.flush()
 	}
 }
 
-// flush writes all that has been collected. Rows that are few are encoded at once.
+// flush writes everything that was collected. It encodes a few rows itself.
 func (s *stream) flush() {
 	if len(s.pipes.busy) > 0 && len(s.pieces) > 0 {
 		s.start()

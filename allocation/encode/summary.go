@@ -125,7 +125,7 @@ func span(sets []*allocation.Set) allocation.Window {
 	return allocation.Window{Start: sets[0].Window.Start, End: sets[len(sets)-1].Window.End}
 }
 
-// Topline writes the total of a set as Kubecost sends it, and of how many rows it is the total.
+// Topline writes the total of a set as Kubecost sends it, and the number of rows in it.
 func Topline(w io.Writer, set *allocation.Set, o Options) error {
 	if err := o.require(SummaryFormat, set); err != nil {
 		return err
@@ -159,8 +159,8 @@ type Trend struct {
 	Current, Previous float64 // total costs
 }
 
-// Trends writes how costs changed as Kubecost sends it: current/previous − 1, with no number where there was no cost before.
-// It is of the window w; sets are what warnings are taken of.
+// Trends writes how costs changed as Kubecost sends it: current/previous − 1, no number where there was no cost before. The trends
+// are of the window; the sets only give their warnings.
 func Trends(w io.Writer, window allocation.Window, trends []Trend, sets []*allocation.Set, o Options) error {
 	s := newStream(w)
 	s.b = strconv.AppendInt(append(s.b, `{"code":200,"status":"success","data":{"step":`...), window.Duration().Nanoseconds(), 10)

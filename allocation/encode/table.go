@@ -16,15 +16,15 @@ import (
 type TableOptions struct {
 	// Currency is named in the header of costs, e.g. USD; empty names none.
 	Currency string
-	// Monthly is what a cost is multiplied by for the cost of a month at that rate; 0 leaves the column out.
+	// Monthly is the factor from a cost to the cost of a month at the same rate; 0 leaves the column out.
 	Monthly float64
 	// Limit is the number of rows shown, 0 all of them. The total is of all rows in any case.
 	Limit int
 }
 
-// Table writes a set for people: a line a row, the dearest first, then a line with the total of all. Cores and memory
-// are averages while running, in the total over the time from the first start to the last end; memory is in GiB (2^30
-// bytes). Other costs are shared and external ones; the column is left out where there are none.
+// Table writes a set for people: a line for each row, the most expensive first, then the total of all. Cores and memory are
+// averages while the row runs; the total averages over the time from the first start to the last end. Memory is in GiB (2^30
+// bytes). The column of other costs, shared and external ones, is left out if there are none.
 func Table(w io.Writer, set *allocation.Set, o TableOptions) error {
 	rows := byCost(set)
 	slices.SortStableFunc(rows, func(a, b namedRow) int {
@@ -61,7 +61,7 @@ func Table(w io.Writer, set *allocation.Set, o TableOptions) error {
 	return s.close()
 }
 
-// otherCell is where shared and external costs are in a line.
+// otherCell is the index of shared and external costs in a line.
 const otherCell = 9
 
 func (o *TableOptions) header() []string {

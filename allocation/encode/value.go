@@ -47,8 +47,8 @@ func appendString(b []byte, s string) []byte {
 	return append(append(b, s[from:]...), '"')
 }
 
-// appendNumber appends v as the shortest JSON number that reads back as v: in full from 1e-6 to 1e21, with an exponent
-// beyond. What is no number becomes null.
+// appendNumber appends v as the shortest JSON number that reads back as v: in full from 1e-6 to 1e21, with an exponent beyond. NaN
+// and infinities become null.
 func appendNumber(b []byte, v float64) []byte {
 	if v == 0 {
 		return append(b, '0')

@@ -11,7 +11,7 @@ import (
 	"github.com/promcost/promcost/allocation/notices"
 )
 
-// TestMissingSetsAreOneWarning has seventy hours one after the other that nothing could be had of.
+// TestMissingSetsAreOneWarning joins the warnings of seventy consecutive hours without data.
 func TestMissingSetsAreOneWarning(t *testing.T) {
 	start := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	var sets []*allocation.Set

@@ -71,6 +71,7 @@ func BenchmarkHistory(b *testing.B) {
 			{"controller-a-day", "aggregate=controller&accumulate=day", "identity", "GROUP BY controller_kind, controller, date"},
 			{"controller-a-day-gzip", "aggregate=controller&accumulate=day", "gzip", ""},
 			{"pods", "aggregate=pod&accumulate=true&filter=namespace:%22ns-7%22", "identity", "AND namespace = 'ns-7' GROUP BY pod"},
+			{"pods-a-day", "aggregate=pod&accumulate=day&filter=namespace%3C~:%22ns-1%22", "identity", ""},
 			{"label", "aggregate=label:team&accumulate=true", "identity", "GROUP BY labels['team']"},
 			{"namespace-costs", "aggregate=namespace&accumulate=true&fields=cpuCost,ramCost,totalCost", "identity", ""},
 			{"namespace-each", "aggregate=namespace", "identity", ""},

@@ -43,17 +43,36 @@ type costLine struct {
 	RAMUsage      *float64 `json:"ramByteUsageAverage"`
 	GPUHours      float64  `json:"gpuHours"`
 
-	CPUCost          float64 `json:"cpuCost"`
-	CPUAdjustment    float64 `json:"cpuCostAdjustment"`
-	RAMCost          float64 `json:"ramCost"`
-	RAMAdjustment    float64 `json:"ramCostAdjustment"`
-	GPUCost          float64 `json:"gpuCost"`
-	GPUAdjustment    float64 `json:"gpuCostAdjustment"`
-	PVCost           float64 `json:"pvCost"`
-	NetworkCost      float64 `json:"networkCost"`
-	LoadBalancerCost float64 `json:"loadBalancerCost"`
-	SharedCost       float64 `json:"sharedCost"`
-	ExternalCost     float64 `json:"externalCost"`
+	costs [allocation.NumColumns]float64 // of the columns that are money
+}
+
+// UnmarshalJSON reads a line. Each cost has the name of its column, but what network usage costs is read as one sum: older
+// servers do not split it.
+func (l *costLine) UnmarshalJSON(text []byte) error {
+	type members costLine
+	if err := json.Unmarshal(text, (*members)(l)); err != nil {
+		return err
+	}
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(text, &all); err != nil {
+		return err
+	}
+	names := map[allocation.Column]string{}
+	for _, c := range allocation.MoneyColumns() {
+		names[c] = c.String()
+	}
+	for _, c := range allocation.SharedNetwork.ListColumns() {
+		delete(names, c)
+	}
+	names[allocation.NetworkInternetCost] = "networkCost"
+	for c, name := range names {
+		if number, ok := all[name]; ok {
+			if err := json.Unmarshal(number, &l.costs[c]); err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+		}
+	}
+	return nil
 }
 
 // readReply reads an answer. Text that is none, such as a proxy's page, is an error.
@@ -127,27 +146,13 @@ func (l *costLine) row(name string) *allocation.Row {
 	hours := l.Minutes / 60
 	r := &allocation.Row{Start: l.Start, End: l.End}
 	r.Text[allocation.Namespace] = name
-	for column, value := range map[allocation.Column]float64{
-		allocation.RunningSeconds:                  l.Minutes * 60,
-		allocation.Hours.Of(allocation.CPU):        l.CPUHours,
-		allocation.RequestHours.Of(allocation.CPU): l.CPURequest * hours,
-		allocation.Cost.Of(allocation.CPU):         l.CPUCost,
-		allocation.Adjustment.Of(allocation.CPU):   l.CPUAdjustment,
-		allocation.Hours.Of(allocation.RAM):        l.RAMHours,
-		allocation.RequestHours.Of(allocation.RAM): l.RAMRequest * hours,
-		allocation.Cost.Of(allocation.RAM):         l.RAMCost,
-		allocation.Adjustment.Of(allocation.RAM):   l.RAMAdjustment,
-		allocation.Hours.Of(allocation.GPU):        l.GPUHours,
-		allocation.Cost.Of(allocation.GPU):         l.GPUCost,
-		allocation.Adjustment.Of(allocation.GPU):   l.GPUAdjustment,
-		allocation.PVCost:                          l.PVCost,
-		allocation.NetworkInternetCost:             l.NetworkCost,
-		allocation.LoadBalancerCost:                l.LoadBalancerCost,
-		allocation.SharedCost:                      l.SharedCost,
-		allocation.ExternalCost:                    l.ExternalCost,
-	} {
-		r.Values[column] = value
-	}
+	r.Values = l.costs
+	r.Values[allocation.RunningSeconds] = l.Minutes * 60
+	r.Values[allocation.Hours.Of(allocation.CPU)] = l.CPUHours
+	r.Values[allocation.RequestHours.Of(allocation.CPU)] = l.CPURequest * hours
+	r.Values[allocation.Hours.Of(allocation.RAM)] = l.RAMHours
+	r.Values[allocation.RequestHours.Of(allocation.RAM)] = l.RAMRequest * hours
+	r.Values[allocation.Hours.Of(allocation.GPU)] = l.GPUHours
 	l.setUsage(r, allocation.CPU, l.CPUUsage, l.CPUEfficiency)
 	l.setUsage(r, allocation.RAM, l.RAMUsage, l.RAMEfficiency)
 	return r

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/promcost/promcost/allocation"
 )
 
 // TestTablesNameTheCurrency asks servers that name a currency, or none, as old ones do.
@@ -88,5 +90,34 @@ func TestMonthlyOfTheRunningDay(t *testing.T) {
 	want := []span{{length: 6 * time.Hour}, {}}
 	if got := answer.spans(now); !slices.Equal(got, want) || monthly(got[0].length) != 730./6 || monthly(got[1].length) != 0 {
 		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
+// TestRepliesReadEachCost checks that a table's total has every cost that an answer names, and that a cost is a number.
+func TestRepliesReadEachCost(t *testing.T) {
+	read := func(name, value string) (float64, error) {
+		answer, err := readReply(strings.NewReader(`{"data":[{"web":{"networkInternetCost":1,"` + name + `":` + value + `}}]}`))
+		if err != nil {
+			return 0, err
+		}
+		sets, err := answer.sets()
+		if err != nil {
+			return 0, err
+		}
+		return sets[0].TotalCost(0), nil
+	}
+	names := []string{"networkCost"}
+	for _, c := range allocation.MoneyColumns() {
+		if !slices.Contains(allocation.SharedNetwork.ListColumns(), c) {
+			names = append(names, c.String())
+		}
+	}
+	for _, name := range names {
+		if total, err := read(name, "2"); err != nil || total != 2 {
+			t.Errorf("%s: the total is %v (%v), want 2", name, total, err)
+		}
+		if _, err := read(name, `"much"`); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s is a text: %v", name, err)
+		}
 	}
 }

@@ -1,9 +1,9 @@
 package grafana
 
-// toNamespaces leads to the drill-down from what has a namespace.
+// toNamespaces links a row with a namespace to the drill-down.
 var toNamespaces = &link{title: "Workloads of this namespace", uid: "promcost-namespaces", labels: perNamespace}
 
-// overview is where everybody begins.
+// overview is the dashboard to start with.
 func overview() board {
 	hourly, total := whole("hourly_cost", ""), whole("cost_total", "")
 	namespaceHourly := once(namespaceLabels, "promcost_namespace_hourly_cost", ofCluster)
@@ -115,5 +115,5 @@ func nodes() board {
 	}
 }
 
-// costStep is the least step for costs, of which there is one an hour.
+// costStep is the least step for costs, which have one sample an hour.
 const costStep = "5m"

@@ -14,7 +14,7 @@ import (
 // variable is a choice that a dashboard offers.
 type variable struct {
 	name, label string
-	metric      string // whose label values are offered
+	metric      string // the metric whose label values are offered
 	of          string // that label
 	matchers    string // of the metric: the variables that this one depends on
 	one         bool   // one value at a time, not several or all
@@ -44,7 +44,7 @@ func boards() []board {
 	return []board{overview(), namespaces(), nodes(), storage(), rightSizing(), budgets(), itself()}
 }
 
-// tag is what all dashboards are tagged with, and found by where they link to each other.
+// tag is the tag of all dashboards. They link to each other by it.
 const tag = "promcost"
 
 // File is a dashboard as JSON, ready to be imported, and its name without a directory.
@@ -70,7 +70,7 @@ func Files() ([]File, error) {
 	return files, nil
 }
 
-// width is that of Grafana's grid.
+// width is the width of Grafana's grid.
 const width = 24
 
 func (b *board) build() (dashboard.Dashboard, error) {

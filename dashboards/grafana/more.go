@@ -40,7 +40,7 @@ func storage() board {
 	}
 }
 
-// rightSizing is about what was requested and not used.
+// rightSizing is the dashboard of resources that were requested and not used.
 func rightSizing() board {
 	only := func(resource string) string {
 		return once(perNamespace, "promcost_namespace_efficiency_ratio", and(ofNamespace, `resource="`+resource+`"`))
@@ -107,7 +107,8 @@ func budgets() board {
 	}
 }
 
-// itself is about promcost's own health, of which its own API has the last two hours, a Prometheus that scrapes it all.
+// itself is the dashboard of promcost's own health. promcost's own API has the last two hours of it, a Prometheus that scrapes
+// promcost has all.
 func itself() board {
 	perSecond := func(metric string, labels ...string) string {
 		return sumBy("rate("+metric+"{"+ofInstance+"}[$__rate_interval])", labels...)

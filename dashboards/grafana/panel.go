@@ -40,13 +40,13 @@ const (
 // query is an expression and what its result is called: a legend, in a table the title of its column.
 type query struct {
 	expr, name string
-	unit       string // of a column, where it is not the panel's
+	unit       string // of a column, if it differs from the panel's
 }
 
 // link leads from a row or a series to a dashboard that shows more of it.
 type link struct {
 	title, uid string
-	labels     []string // whose values become those of the variables of the same names; the last is where the link is shown
+	labels     []string // labels whose values become those of the variables of the same names; the last one shows the link
 }
 
 // panel is a row of a dashboard's table of panels.
@@ -61,7 +61,7 @@ type panel struct {
 	link    *link
 }
 
-// heights are what the kinds usually have.
+// heights are the usual heights of the kinds.
 var heights = map[kind]uint32{number: 4, bars: 8, lines: 8, areas: 8, columns: 9}
 
 func (p *panel) usualHeight() uint32 {
@@ -76,7 +76,7 @@ func source() common.DataSourceRef {
 	return common.DataSourceRef{Type: new("prometheus"), Uid: new("${datasource}")}
 }
 
-// targets are the queries of the panel, as instants where only the newest value is shown.
+// targets are the queries of the panel, as instant queries if only the newest value is shown.
 func (p *panel) targets() []cog.Builder[variants.Dataquery] {
 	targets := make([]cog.Builder[variants.Dataquery], len(p.queries))
 	for i, q := range p.queries {
@@ -94,7 +94,7 @@ func (p *panel) targets() []cog.Builder[variants.Dataquery] {
 	return targets
 }
 
-// url is the address of what the link leads to, given what Grafana calls the labels of a row or a series.
+// url is the address of the link; values is Grafana's name for the labels of a row or a series.
 func (l *link) url(values string) string {
 	var set strings.Builder
 	for _, label := range l.labels {
@@ -111,7 +111,7 @@ func (p *panel) build(id, x, y uint32, step string) cog.Builder[dashboard.Panel]
 	return &headed{panel: p, shown: p.shown(step), id: id, pos: dashboard.GridPos{X: x, Y: y, W: p.width, H: p.usualHeight()}}
 }
 
-// headed is a builder of what a panel shows, with what panels of all kinds have.
+// headed is a builder of a panel that can set what panels of all kinds have.
 type headed struct {
 	*panel
 	shown cog.Builder[dashboard.Panel]
@@ -141,7 +141,7 @@ func (h *headed) Build() (dashboard.Panel, error) {
 	return built, nil
 }
 
-// shown is what the panel's kind makes of its queries.
+// shown is the builder of the panel's visualization.
 func (p *panel) shown(step string) cog.Builder[dashboard.Panel] {
 	newest := common.NewReduceDataOptionsBuilder().Calcs([]string{"lastNotNull"})
 	switch p.kind {
@@ -218,7 +218,7 @@ func (p panel) linked(l *link) panel {
 	return p
 }
 
-// tall gives it a height that is not its kind's.
+// tall sets a height other than the kind's.
 func (p panel) tall(height uint32) panel {
 	p.height = height
 	return p

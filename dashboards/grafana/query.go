@@ -13,7 +13,7 @@ const (
 	ofInstance  = `instance=~"$instance"`
 )
 
-// Labels that tell the series of a subject apart, resource among them where its families have it.
+// Labels that distinguish the series of a subject, with resource if its families have it.
 var (
 	namespaceLabels  = []string{"cluster", "namespace", "resource"}
 	controllerLabels = []string{"cluster", "namespace", "controller_kind", "controller", "resource"}
@@ -31,7 +31,8 @@ var (
 	residualLabels   = []string{"cluster", "resource"}
 )
 
-// Labels that tell namespaces and controllers apart, and what a legend calls a namespace: clusters have some of the same names.
+// Labels that distinguish namespaces and controllers, and the legend of a namespace: clusters may have namespaces of the same
+// name.
 var (
 	perNamespace  = []string{"cluster", "namespace"}
 	perController = []string{"cluster", "namespace", "controller_kind", "controller"}
@@ -39,8 +40,8 @@ var (
 
 const ofNamespaces = "{{cluster}} / {{namespace}}"
 
-// once is every series of a metric, once: replicas of promcost that are scraped have the same numbers, and must not be
-// added up. Nothing is matched by the labels of the scrape, of which promcost's own API has none.
+// once is every series of a metric, once: replicas of promcost that are scraped have the same numbers and must not be added up. It
+// matches no labels of the scrape, because series from promcost's own API have none.
 func once(labels []string, metric, matchers string) string {
 	return fmt.Sprintf("max by (%s) (%s{%s})", strings.Join(labels, ", "), metric, matchers)
 }
@@ -48,7 +49,7 @@ func once(labels []string, metric, matchers string) string {
 // and adds a matcher to others.
 func and(matchers, further string) string { return matchers + ", " + further }
 
-// sumBy sums by labels, altogether where there are none.
+// sumBy sums by labels, or everything if there are none.
 func sumBy(expr string, labels ...string) string {
 	if len(labels) == 0 {
 		return "sum(" + expr + ")"
@@ -59,9 +60,9 @@ func sumBy(expr string, labels ...string) string {
 // top are the n largest.
 func top(n int, expr string) string { return fmt.Sprintf("topk(%d, %s)", n, expr) }
 
-// whole is all that clusters cost, in a family that every subject has (hourly_cost, cost_total): workloads, volumes and load
-// balancers of no workload, idle, the nodes' own disks, control planes. It is a union, whose parts never have the same labels, to be summed;
-// nothing is joined, so a part that is not there takes nothing along.
+// whole is the total cost of clusters, in a family that every subject has (hourly_cost, cost_total): workloads, volumes and load
+// balancers of no workload, idle, the nodes' own disks, control planes. It is a union, to be summed, whose parts never have the
+// same labels. Nothing is joined, so a missing part does not remove others.
 func whole(family, offset string) string {
 	parts := []string{
 		once(namespaceLabels, "promcost_namespace_"+family, ofCluster),
@@ -83,13 +84,13 @@ func whole(family, offset string) string {
 var hoursLeft = strings.ReplaceAll("(24 * (days_in_month(T) - day_of_month(T)) + (86399 - T % 86400) / 3600)",
 	"T", "(max(promcost_last_complete_set_timestamp_seconds) - 1)")
 
-// forecast is what a month comes to if its remaining hours cost what the last day did: as far as it is known, for a
-// Prometheus that has scraped for minutes knows something too.
+// forecast is the cost of a month if its remaining hours cost what the last day did. A Prometheus that has scraped for a few
+// minutes has a forecast too, from what it has.
 func forecast(total, hourly string) string {
 	return fmt.Sprintf("sum(%s) + avg_over_time(sum(%s)[1d:5m]) * %s", total, hourly, hoursLeft)
 }
 
-// Costs of namespaces for what has an efficiency: CPU and memory, as everywhere.
+// Costs of namespaces that have an efficiency: CPU and memory.
 var (
 	measured       = and(ofNamespace, `resource=~"cpu|ram"`)
 	measuredCost   = once(namespaceLabels, "promcost_namespace_hourly_cost", measured)
@@ -101,7 +102,7 @@ var (
 	nodeHourly     = once(nodeLabels, "promcost_node_hourly_cost", ofCluster)
 )
 
-// efficiency is the cost-weighted efficiency by labels, of what has one. What costs nothing has none, nor has what nobody measures.
+// efficiency is the cost-weighted efficiency by labels. What costs nothing or is not measured has none.
 func efficiency(labels ...string) string {
 	return fmt.Sprintf("%s / (%s > 0)", sumBy(usedCost, labels...), sumBy(measuredCost+" and "+measuredRatio, labels...))
 }

@@ -152,7 +152,7 @@ func BenchmarkQuery(b *testing.B) {
 	runtime.KeepAlive(l)
 }
 
-// cpuTime is what the process has used of all processors: unlike the time that passes, it does not tell of others.
+// cpuTime is the processor time of the process. Unlike elapsed time it does not depend on other processes.
 func cpuTime(b *testing.B) time.Duration {
 	b.Helper()
 	var u syscall.Rusage

@@ -54,9 +54,9 @@ func crowd(rng *rand.Rand, w allocation.Window) *allocation.Set {
 	return s
 }
 
-// Under --collector.max-series, /metrics has fewer series than PromQL, but the same sums by all that the cap leaves apart:
-// what is not told by name is in __other__. Counters grow by the same; their sums are lower by those of members that lost
-// their places.
+// TestCappedMetricsSumToTheSame checks that under --collector.max-series /metrics has fewer series than PromQL, but the same sums
+// by all labels that the cap keeps: what has no series of its own is in __other__. Counters grow by the same. Their sums are lower
+// by those of members that lost their places.
 func TestCappedMetricsSumToTheSame(t *testing.T) {
 	o := metering.Options{LabelNames: []string{"app", "namespace"}, MaxSeries: 200}
 	for _, s := range metering.Subjects() {
@@ -127,7 +127,7 @@ func askedCosts(t *testing.T, q *costseries.Queryable, at time.Time) map[string]
 	return values
 }
 
-// grouped sums series by what the cap leaves apart: gauges, and what counters have grown by.
+// grouped sums series by the labels that the cap keeps: gauges, and the growth of counters.
 func grouped(t *testing.T, values [2]map[string]float64) map[string]float64 {
 	t.Helper()
 	sums := map[string]float64{}

@@ -34,7 +34,7 @@ func bomb(rng *rand.Rand, w allocation.Window, n int) *allocation.Set {
 	return s
 }
 
-// What is asked of costs and cannot be answered, or has no answer, is told as Prometheus tells it.
+// TestAPIOfCosts checks that queries about costs that fail or have no result are answered as Prometheus answers.
 func TestAPIOfCosts(t *testing.T) {
 	h := someHours(8)
 	h.sets[6] = bomb(rand.New(rand.NewPCG(1, 2)), h.sets[6].Window, 5000)

@@ -21,9 +21,9 @@ import (
 	"github.com/promcost/promcost/allocation/metering"
 )
 
-// Sets gives the closed hours within a window, oldest first, with what only names. For an hour that cannot be read it gives an
-// empty set of the hour's window and an error, which wraps allocation.ErrNoData where there is no data. An error without a set
-// is the last.
+// Sets yields the closed hours within a window, oldest first, with the data that only names. An hour that cannot be read is an
+// empty set of the hour's window and an error, which wraps allocation.ErrNoData if there is no data. An error without a set is the
+// last.
 type Sets interface {
 	// Hours are the hours as they are known by now. Gauges show them.
 	Hours(ctx context.Context, w allocation.Window, only *allocation.Projection) iter.Seq2[*allocation.Set, error]

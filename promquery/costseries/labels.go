@@ -14,8 +14,8 @@ import (
 	"github.com/promcost/promcost/allocation"
 )
 
-// Look-ups of labels read the latest hours of a range, a day at a time: at most so many days, and no further day once so many
-// series were found.
+// Look-ups of labels read the latest hours of a range, a day at a time. They read at most a number of days, and stop once they
+// found enough series.
 const (
 	maxLabelDays   = 7
 	maxLabelSeries = 1_000_000

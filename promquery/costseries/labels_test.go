@@ -33,7 +33,8 @@ func matchersOf(t *testing.T, selector string) []*labels.Matcher {
 	return m
 }
 
-// Names and values of labels are those of the series that a TSDB has of a Prometheus that scraped.
+// TestLabelsAreThoseOfAPrometheusThatScraped compares names and values of labels with those in the TSDB of a Prometheus that
+// scraped.
 func TestLabelsAreThoseOfAPrometheusThatScraped(t *testing.T) {
 	h := someHours(30)
 	db, q := storageOf(t, h, time.UTC), newQueryable(h, costseries.Options{})
@@ -58,7 +59,7 @@ func TestLabelsAreThoseOfAPrometheusThatScraped(t *testing.T) {
 					both[i] = append([]string{}, list...)
 					answers[what] = both
 				}
-				// A TSDB tells of all that its block has: what was there in the range is only told by its series.
+				// A TSDB lists the labels of its whole block. Only its series tell what was there in the range.
 				var series, names, values []string
 				set := querier.Select(t.Context(), true, &storage.SelectHints{Start: mint, End: maxt}, m...)
 				for set.Next() {

@@ -192,7 +192,7 @@ func (l *loader) drawAhead(ctx context.Context) error {
 	return l.draw(ctx, l.used+int64(len(l.live)*max(0, l.hours-len(l.clock)))*8)
 }
 
-// draw brings what is drawn to so many bytes.
+// draw changes the memory drawn to the given bytes.
 func (l *loader) draw(ctx context.Context, bytes int64) error {
 	if err := memory.Of(ctx).Draw(bytes - l.drawn); err != nil {
 		return fmt.Errorf("load %d series of up to %d hours: %w", len(l.series), l.hours, err)

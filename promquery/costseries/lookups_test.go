@@ -48,8 +48,8 @@ func many(n int) (list []string) {
 	return list
 }
 
-// TestSelectorsAreLoadedTogether gives for many selectors what each of them gives, once, and reads hours no more often than
-// for one of them.
+// TestSelectorsAreLoadedTogether checks that many selectors return what each of them returns, once, and read hours no more often
+// than one of them.
 func TestSelectorsAreLoadedTogether(t *testing.T) {
 	for name, selectors := range map[string][]string{
 		"equal":                 slices.Repeat([]string{`{__name__=~"promcost_namespace_.*"}`}, 30),

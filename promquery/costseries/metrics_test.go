@@ -33,7 +33,7 @@ import (
 
 // cluster computes hours that are the same whenever they are asked for, rows in any order.
 type cluster struct {
-	from   time.Time                      // there is nothing before
+	from   time.Time                      // nothing before it
 	barren func(w allocation.Window) bool // or in these hours
 	mu     sync.Mutex
 	orders *rand.Rand
@@ -63,7 +63,7 @@ func (c *cluster) Compute(_ context.Context, q allocation.Query) ([]*allocation.
 	return sets, nil
 }
 
-// shuffled is a set with its rows in another order: that of the history differs from that of computations.
+// shuffled is a set with its rows in another order: the history's order differs from that of computations.
 func (c *cluster) shuffled(s *allocation.Set) *allocation.Set {
 	out := allocation.NewSet(s.Window, allocation.NewDict())
 	out.Nodes, out.Disks, out.Management, out.Residuals = s.Nodes, s.Disks, s.Management, s.Residuals
@@ -90,7 +90,7 @@ func scraped(t *testing.T, reg *prometheus.Registry) map[string]float64 {
 	values := map[string]float64{}
 	for _, f := range got {
 		if f.GetName() == "promcost_series_dropped_total" {
-			continue // it is of the process
+			continue // about the process
 		}
 		for _, m := range f.GetMetric() {
 			b := labels.NewBuilder(labels.FromStrings(model.MetricNameLabel, f.GetName()))
@@ -174,7 +174,7 @@ func compareScrapes(t *testing.T, name, from string, resolution time.Duration) {
 			c.Pass(at)
 			want := scraped(t, reg)
 			if set, _, _ := l.Latest(); set == nil || at.Sub(set.Window.End) >= 2*time.Hour {
-				continue // nothing yet, or so old that a query does without
+				continue // unknown yet, or so old that queries leave it out
 			}
 			got := map[string]float64{}
 			r := resultOf(t, engine, q, `{__name__=~".+"}`, at, at, 0)

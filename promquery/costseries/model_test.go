@@ -32,7 +32,7 @@ const grace = 10 * time.Minute
 type hours struct {
 	sets    []*allocation.Set             // oldest first
 	lacking map[time.Time]error           // by start
-	counted map[time.Time]*allocation.Set // where it is not what sets has
+	counted map[time.Time]*allocation.Set // if it differs from sets
 	read    []string                      // what was asked for
 	before  func(s *allocation.Set)       // each hour
 	budget  *metering.Budget              // spends 1 an hour
@@ -162,7 +162,7 @@ func pages(h *hours, zone *time.Location) (list []page) {
 			accrued = accrued.Add(s)
 		}
 		p := newPage()
-		if err != nil { // what is not known stays
+		if err != nil { // what is unknown stays as it was
 			for key, l := range last.labels {
 				if !strings.Contains(key, "_total\"") {
 					p.labels[key] = l
@@ -400,7 +400,7 @@ func lines(r *promql.Result, format func(float64) string) []string {
 	return out
 }
 
-// nearly tells values but for rounding.
+// nearly formats a value with rounding.
 func nearly(v float64) string {
 	if math.Abs(v) < 1e-9 {
 		return "0"

@@ -76,8 +76,8 @@ func TestLateCosts(t *testing.T) {
 	}
 }
 
-// A federation that gets nothing because costs cannot be computed fails, for a scrape that gets nothing looks well. What it lacks
-// beside others is logged.
+// TestFederateWithoutCosts checks that a federation without any costs fails if costs cannot be computed, because an empty scrape
+// looks healthy. If only a part is missing, that is logged.
 func TestFederateWithoutCosts(t *testing.T) {
 	h, _ := monthHours(6)
 	now := h.sets[3].Window.End.Add(grace)

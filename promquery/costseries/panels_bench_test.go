@@ -24,8 +24,8 @@ func benchBudget(b *testing.B) *metering.Metering {
 	return m
 }
 
-// boardQueries are the queries of a dashboard by panel, with all of every variable chosen, but for one namespace where the
-// board has pods.
+// boardQueries are the queries of a dashboard by panel. All values of every variable are chosen, except that a board with pods has
+// one namespace.
 type boardQueries struct {
 	Title  string
 	Panels []struct {

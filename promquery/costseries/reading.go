@@ -79,7 +79,7 @@ func (q *querier) loadAll(ctx context.Context, sets []*seriesSet) error {
 // PointBytes is what the engine takes in memory for a series at a step: a sample as an argument, and one as a result.
 const PointBytes = 2 * 16
 
-// evaluatedBytes is what the engine takes in memory for a series besides.
+// evaluatedBytes is the engine's own memory for a series.
 const evaluatedBytes = 200
 
 // draw draws the memory that the engine is going to take for the series.

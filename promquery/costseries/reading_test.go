@@ -77,7 +77,7 @@ func TestFederateReadsOnce(t *testing.T) {
 	}
 }
 
-// Whatever is read together, each selector gets what it gets alone, warnings and all.
+// TestSharedReadingChangesNothing checks that selectors that are read together get what each gets by itself, with its warnings.
 func TestSharedReadingChangesNothing(t *testing.T) {
 	engine := promapi.NewEngine(promapi.EngineOptions{})
 	parts := []string{

@@ -15,7 +15,7 @@ import (
 	"github.com/promcost/promcost/promquery/promapi"
 )
 
-// scriptHours are those that the script tells of.
+// scriptHours are the hours that the script is about.
 func scriptHours() *hours {
 	h := &hours{}
 	for i := range 48 {

@@ -23,7 +23,7 @@ type selection struct {
 	summed bool
 	reader *metering.SeriesReader // nil for budgets, and for metrics about a set as a whole
 	series []int32                // the loader's series by number within the selection
-	known  []string               // values of labels by number, where there is no reader to number them
+	known  []string               // values of labels by number, if there is no reader to number them
 }
 
 // labelMatcher is a matcher for a label of a family.
@@ -33,7 +33,7 @@ type labelMatcher struct {
 	ctx context.Context // of the call of Select
 }
 
-// Matches is that of the matcher. Once the context has ended, a regular expression matches nothing: each value may take long.
+// Matches is the matcher's Matches. Once the context has ended, a regular expression matches nothing: each value may take long.
 func (m labelMatcher) Matches(v string) bool {
 	if (m.Type == labels.MatchRegexp || m.Type == labels.MatchNotRegexp) && m.ctx.Err() != nil {
 		return false
@@ -76,9 +76,9 @@ func (s *selection) match(ctx context.Context, matchers []*labels.Matcher) {
 	s.selectors = append(s.selectors, list)
 }
 
-// group has series summed while they are read, where the hints say that the engine sums them by labels and does nothing before.
-// This changes no answer: all series have their samples at the same times, and stale markers where they end, so the sum of the
-// last samples is the last sample of the sum.
+// group sums series while they are read if the hints say that the engine first sums them by labels. This changes no answer: all
+// series have their samples at the same times, and stale markers where they end, so the sum of the last samples is the last sample
+// of the sum.
 func (s *selection) group(hints *storage.SelectHints) {
 	if hints != nil && hints.Func == "sum" && hints.By && hints.Range == 0 && s.summable {
 		s.summed = true
@@ -142,7 +142,7 @@ func (s *selection) matches(values []string) bool {
 	})
 }
 
-// number is the number of the series with these values of labels, where there is no reader to number them.
+// number is the number of the series with these values of labels, if there is no reader to number them.
 func (s *selection) number(values []string) int {
 	key := strings.Join(values, "\xff")
 	n := slices.Index(s.known, key)

@@ -12,15 +12,15 @@ import (
 	"github.com/promcost/promcost/allocation/metering"
 )
 
-// warnings collects what a query is told about the hours that it read.
+// warnings collects warnings about the hours that a query read.
 type warnings struct {
 	window     allocation.Window // that was asked for
 	counting   bool              // counters are read: they end at a missing hour
 	found      bool              // some hour has data
 	missing    []hours           // that cannot be read, and why
-	incomplete []hours           // of which the source has only a part
+	incomplete []hours           // the source has only a part of them
 	rules      allocation.RulesMix
-	unknown    []hours // at whose ends the state of some budgets was not known yet, and of which budgets
+	unknown    []hours // hours at whose ends the state of some budgets was unknown, with those budgets
 }
 
 // hours are consecutive hours with the same problem.
@@ -34,7 +34,7 @@ func (h *hours) String() string {
 	return h.window.Start.UTC().Format(time.RFC3339) + " to " + h.window.End.UTC().Format(time.RFC3339)
 }
 
-// addHour adds an hour to a list, or to the last element where it follows that one and has the same problem.
+// addHour adds an hour to a list. It extends the last element if the hour follows that and has the same problem.
 func addHour(list []hours, w allocation.Window, why string) []hours {
 	if last := len(list) - 1; last >= 0 && list[last].why == why && list[last].window.End.Equal(w.Start) {
 		list[last].window.End = w.End

@@ -5,7 +5,7 @@ import "slices"
 // Load balancers and the fee for the cluster.
 const (
 	loadBalancer         = "LoadBalancer"
-	tellsBalancerPrice   = 0.0225 // USD an hour, as an exporter tells it
+	tellsBalancerPrice   = 0.0225 // USD an hour, as exported
 	defaultBalancerPrice = 0.025  // USD an hour, what promcost falls back on
 	managementPrice      = 0.10   // USD an hour
 	provisioner          = "EKS"
@@ -16,7 +16,7 @@ type service struct {
 	namespace, name, kind, uid, ip, ingress, slice string
 	life                                           span
 	hourly                                         float64 // USD an hour, of a load balancer
-	priced                                         bool    // an exporter tells the price
+	priced                                         bool    // an exporter has the price
 	private                                        bool    // reached from inside only
 	pods                                           []*pod  // behind it, by their creation
 }

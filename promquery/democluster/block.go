@@ -65,9 +65,9 @@ func (c *Cluster) WriteBlocks(ctx context.Context, dir string, from, to time.Tim
 	return nil
 }
 
-// WriteBlock writes the samples in [from, to), in whole milliseconds, as one immutable TSDB block into dir. The block appears there
-// when it is whole, under an id that follows from the configuration and the bounds; one that is there already is left alone. Without a
-// sample there is no block.
+// WriteBlock writes the samples in [from, to), in whole milliseconds, as one immutable TSDB block into dir. The block appears
+// there once it is whole. The configuration and the bounds determine its id; if a block with that id exists, it is not written
+// again. Without samples there is no block.
 func (c *Cluster) WriteBlock(ctx context.Context, dir string, from, to time.Time) error {
 	w := span{from.UnixMilli(), to.UnixMilli()}
 	if w.from >= w.to {
@@ -184,8 +184,8 @@ type chunkBuilder struct {
 	templates map[int64]template120
 }
 
-// template120 is the encoding of a full chunk of equal values at regular times, and where in it the value stands: most
-// chunks of a cluster are such, and copying one is a hundred times faster than encoding it.
+// template120 is the encoding of a full chunk of equal values at regular times, and the offset of the value in it. Most chunks of
+// a cluster are like that, and copying one is a hundred times faster than encoding it.
 type template120 struct {
 	bytes    []byte
 	value    int

@@ -2,7 +2,7 @@ package democluster
 
 import "strings"
 
-// Divisors of curves: CPU time is counted in ns and told in seconds, bytes are told as they are.
+// Divisors of curves: CPU time is counted in ns and exported in seconds, bytes are exported as they are.
 const (
 	nanos = 1e9
 	plain = 1

@@ -33,7 +33,7 @@ type DB struct {
 
 	mu       sync.Mutex
 	progress Progress
-	appended time.Time // end of what is in
+	appended time.Time // end of the data in the database
 }
 
 // Progress says how much of the history is in a DB.
@@ -117,14 +117,14 @@ func (db *DB) Run(ctx context.Context) error {
 	writing.Go(func() { backfilled <- db.backfill(inner) })
 	err := db.follow(inner, backfilled)
 	cancel()
-	writing.Wait() // nothing is written any more after Run
+	writing.Wait() // nothing is written after Run
 	if ctx.Err() != nil {
 		return nil
 	}
 	return err
 }
 
-// follow appends what is new until ctx is done or backfilling failed, whose result comes through backfilled.
+// follow appends new samples until ctx is done or backfilling failed, whose result comes through backfilled.
 func (db *DB) follow(ctx context.Context, backfilled <-chan error) error {
 	ticker := time.NewTicker(db.cluster.cfg.ScrapeInterval / 2)
 	defer ticker.Stop()

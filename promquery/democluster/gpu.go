@@ -95,8 +95,8 @@ func (n *node) gpuLabels() []string {
 	}
 }
 
-// activity is how busy a container keeps what it has of a GPU while it runs, in percent; it changes every 15 to 45 minutes. Only
-// the part before a time is complete.
+// activity is how busy a running container keeps its GPU, in percent; it changes every 15 to 45 minutes. Only the part before a
+// time is complete.
 func (ct *container) activity(until int64) (list []level) {
 	r := rng(keyOf(ct.key, "gpu"))
 	for t := ct.runs[0].from; t < until; t += r.between(15*minuteMillis, 45*minuteMillis) {
@@ -105,7 +105,7 @@ func (ct *container) activity(until int64) (list []level) {
 	return list
 }
 
-// observed says whether an exporter can tell whose work on a GPU it sees: not on one that is shared in turns.
+// observed reports whether an exporter can attribute the work on a GPU to the container: it cannot if containers take turns.
 func (ct *container) observed() bool {
 	g := ct.spec.request.gpu
 	return g.whole+g.slices > 0
@@ -151,10 +151,10 @@ func (ct *container) whileRunning(list []level) (steps []step) {
 	return steps
 }
 
-// GPUTruth is what a container requested of a GPU, and how busy it kept that, within the window. A container that requests several
+// GPUTruth is a container's request for GPUs, and how busy it kept them, within the window. A container that requests several
 // slices keeps all equally busy.
 type GPUTruth struct {
-	// Resource is the name of what was requested, Requested how many of it, Devices how many GPUs that is worth.
+	// Resource is the name of the requested resource, Requested the number of it, Devices the number of GPUs that this equals.
 	Resource  string  `json:"resource"`
 	Requested float64 `json:"requested"`
 	Devices   float64 `json:"devices"`
@@ -165,7 +165,7 @@ type GPUTruth struct {
 	Shared bool `json:"shared"`
 	// Observed says whether an exporter tells the usage.
 	Observed bool `json:"observed"`
-	// RequestHours and UsageHours are of devices, UsageHours 0 where nobody observes it.
+	// RequestHours and UsageHours are in device-hours. UsageHours is 0 if nobody observes it.
 	RequestHours float64 `json:"requestHours"`
 	UsageHours   float64 `json:"usageHours"`
 }

@@ -86,7 +86,7 @@ func gpuUsage(t *testing.T, d data) map[string]gpuSeries {
 	return out
 }
 
-// A GPU node has room for what the demo puts there, also where there are several.
+// TestGPUsOfLargeClusters checks that a GPU node has room for its pods, also if there are several.
 func TestGPUsOfLargeClusters(t *testing.T) {
 	c := plan(t, democluster.Config{Nodes: 110, Pods: 2000, Duration: clusters()["60 nodes"].Duration})
 	tr := c.Truth(c.Start(), c.End())

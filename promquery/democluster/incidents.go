@@ -60,7 +60,7 @@ func (c *Cluster) crashLoop(w *workload, at int64) {
 
 // OutageTruth is a time, within the window, in which a target was not scraped although it was there.
 type OutageTruth struct {
-	// Job and Instance are the target's, empty where Prometheus itself did not run: then nothing was scraped.
+	// Job and Instance are the target's. They are empty if Prometheus itself did not run: then nothing was scraped.
 	Job      string    `json:"job,omitempty"`
 	Instance string    `json:"instance,omitempty"`
 	Start    time.Time `json:"start"`

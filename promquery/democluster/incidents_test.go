@@ -109,7 +109,7 @@ func camelCase(t *testing.T, d data) {
 	}
 }
 
-// TestCrashLoop adds up what kube-state-metrics tells of a container that crashes, scraped so often that nothing is missed.
+// TestCrashLoop sums the series of kube-state-metrics about a crashing container, scraped so often that nothing is missed.
 func TestCrashLoop(t *testing.T) {
 	c := plan(t, democluster.Config{Nodes: 4, Pods: 40, Duration: 6 * time.Hour, ScrapeInterval: 5 * time.Second})
 	d := data{c: c, from: c.Start().Add(5 * time.Hour), to: c.End()}

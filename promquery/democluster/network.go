@@ -8,7 +8,7 @@ const (
 	numEgress
 )
 
-// egress is how much of what a pod transmits goes where, in percent; what stays in its zone is free.
+// egress is where a pod sends its traffic, in percent by destination. Traffic within its zone is free.
 type egress struct {
 	percent  [numEgress]int64
 	sameZone int64

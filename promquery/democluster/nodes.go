@@ -62,15 +62,15 @@ type node struct {
 	target                          *target // its kubelet with cAdvisor
 	networkCosts                    *target
 	dcgm                            *target // nil without GPUs
-	exporter                        *target // nil where no node exporter is scraped
+	exporter                        *target // nil if no node exporter is scraped
 	pods                            []*pod
 
-	free     resources // what the scheduler may still give away: 90 % of the capacity at first
+	free     resources // what the scheduler may still assign: 90 % of the capacity at first
 	cordoned bool
 	noJobs   bool // jobs are kept off the node that will be drained
 }
 
-// Prices of what no exporter tells the price of, the same that promcost falls back on.
+// Prices that no exporter has. promcost falls back on the same ones.
 const defaultStoragePrice = 0.00005479452 // USD a GiB-hour
 
 const (

@@ -59,7 +59,7 @@ type Cluster struct {
 	volumes     []*volume
 	services    []*service
 	created     uint64 // number of pods created so far
-	apart       uint64 // number of pods of workloads apart
+	separate    uint64 // number of pods that are numbered separately
 }
 
 // workload is an instance of a template in one namespace.

@@ -88,7 +88,7 @@ func TestNamesAreReal(t *testing.T) {
 	}
 }
 
-// excuse reports whether a list has a metric, or a label of it, and notes what it found there.
+// excuse reports whether a list has a metric, or a label of it, and records what it found there.
 func excuse(list map[string]string, excused map[string]bool, metric, label string) bool {
 	found := false
 	for name := range list {

@@ -135,8 +135,8 @@ func (c *Cluster) replace(w *workload, replica int, at int64, not *node) error {
 // newPod creates a pod of a workload without a name, an owner or a node, that runs forever.
 func (c *Cluster) newPod(w *workload, at int64) *pod {
 	number, network := &c.created, "10.1"
-	if w.apart {
-		number, network = &c.apart, "10.3"
+	if w.separate {
+		number, network = &c.separate, "10.3"
 	}
 	*number++
 	key := keyOf(w.key, "pod", strconv.FormatUint(*number, 10))

@@ -11,12 +11,12 @@ import (
 // target is a scrape target: it is scraped at phase + k·interval for every whole k, while it is there.
 type target struct {
 	job, instance   string
-	node            string // its name, where the target is a node's
+	node            string // the node's name, if the target is a node's
 	interval, phase int64
 	from            int64  // first scrape not before
 	life            span   // exists
 	down            []span // does not answer
-	stopped         span   // Prometheus does not run: nothing is scraped, and nothing marks what ended
+	stopped         span   // Prometheus does not run: nothing is scraped, and no staleness markers are written
 	gaps            []span // down and stopped, in the order of time
 }
 
@@ -121,7 +121,8 @@ func (g *target) runsOf(steps []step, from, to int64) []run {
 	return g.markEnds(all, from, to)
 }
 
-// markEnds adds the markers of what ended. A Prometheus that has just started knows nothing of what it scraped before it stopped.
+// markEnds adds staleness markers for series that ended. A Prometheus that has just started does not know which series it scraped
+// before it stopped.
 func (g *target) markEnds(all []run, from, to int64) []run {
 	var out []run
 	for i, r := range all {

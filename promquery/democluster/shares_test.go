@@ -8,7 +8,7 @@ import (
 	"github.com/promcost/promcost/promquery/democluster"
 )
 
-// TestSharesConserve checks that what is divided among containers adds up to what there is.
+// TestSharesConserve checks that the parts of containers add up to the whole.
 func TestSharesConserve(t *testing.T) {
 	for name, cfg := range clusters() {
 		t.Run(name, func(t *testing.T) {

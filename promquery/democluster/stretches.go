@@ -42,7 +42,7 @@ func (p *pod) stretches(w span) []stretch {
 	return out
 }
 
-// split calls use for each container and stretch in which it runs, with its part of what the pod has or does then.
+// split calls use for each container and each stretch in which it runs, with its part of the pod's rates in that stretch.
 func split(list []stretch, use func(container int, part span, share float64)) {
 	for _, s := range list {
 		share := 1 / float64(bits.OnesCount64(s.running))

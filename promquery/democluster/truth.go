@@ -125,7 +125,7 @@ type NodeTruth struct {
 	// CPUOverhead and RAMOverhead are the parts of the capacity that are not allocatable.
 	CPUOverhead float64 `json:"cpuOverheadFraction"`
 	RAMOverhead float64 `json:"ramOverheadFraction"`
-	// CPUBreakdown and RAMBreakdown say what the capacity was used for, nil where no node exporter is scraped.
+	// CPUBreakdown and RAMBreakdown say what the capacity was used for, nil if no node exporter is scraped.
 	CPUBreakdown *BreakdownTruth `json:"cpuBreakdown,omitempty"`
 	RAMBreakdown *BreakdownTruth `json:"ramBreakdown,omitempty"`
 }

@@ -22,7 +22,7 @@ type NetworkAssetTruth struct {
 	NetworkTruth
 }
 
-// addTraffic adds a part of what a pod transmits and receives over a span.
+// addTraffic adds a fraction of a pod's traffic over a span.
 func (n *NetworkTruth) addTraffic(p *pod, rates [2]int64, part span, share float64, prices [numEgress][]level) {
 	bytes := func(rate int64, of span) float64 { return float64(rate) * float64(of.to-of.from) * share }
 	n.ReceiveBytes += bytes(rates[0], part)

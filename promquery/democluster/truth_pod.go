@@ -53,8 +53,8 @@ func (p *pod) truth(w span, a *accounts) []ContainerTruth {
 }
 
 // PendingTruth is what the requests of a container take from its node, within the window, from when its pod was scheduled until it
-// first runs. Who charges from then on adds it to the container's costs. Init containers wait for nothing that is kept for them
-// alone: what they take is less than what is kept for the main ones after them.
+// first runs. An implementation that charges from then on adds it to the container's costs. Init containers never wait for
+// requests of their own: they take less than what is reserved for the main containers after them.
 type PendingTruth struct {
 	Cluster   string    `json:"cluster"`
 	Node      string    `json:"node"`

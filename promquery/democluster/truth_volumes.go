@@ -19,7 +19,8 @@ type VolumeTruth struct {
 	Mounted bool      `json:"mounted"`
 	Start   time.Time `json:"start"` // within the window
 	End     time.Time `json:"end"`
-	// ByteHours are of its capacity, UsedByteHours of what was full while pods that ran mounted it: nobody knows it else.
+	// ByteHours are of its capacity. UsedByteHours are of the used bytes while running pods mounted it: otherwise nobody knows
+	// them.
 	ByteHours     float64 `json:"byteHours"`
 	UsedByteHours float64 `json:"usedByteHours"`
 	Cost          float64 `json:"cost"`
@@ -76,7 +77,7 @@ type sharing struct {
 	// times are all instants at which the number of those pods changes, each what each of them has borne by then.
 	times  []int64
 	each   []storageSum
-	nobody storageSum // of the time in which there is none
+	nobody storageSum // of the time when no pod mounts it
 }
 
 type storageSum struct{ bytes, cost float64 }

@@ -12,7 +12,7 @@ const (
 // storageClass is a class of volumes.
 type storageClass struct {
 	name, driver, handle string  // handle begins the name by which the driver knows a volume
-	price                float64 // USD a GiB-hour, as an exporter tells it; 0 = nobody does
+	price                float64 // USD a GiB-hour, as exported; 0 = nobody exports it
 	raise                float64 // factor of the price after the price change
 }
 
@@ -32,7 +32,7 @@ type volume struct {
 	class                          storageClass
 	life                           span
 	bytes                          []level
-	used                           float64 // part of the bytes that is full, as kubelets tell while it is mounted
+	used                           float64 // the used fraction of the bytes, as kubelets report it while it is mounted
 	price                          []level // USD a GiB-hour
 	pods                           []*pod  // that mount it, by their creation
 }

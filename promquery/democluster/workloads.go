@@ -76,7 +76,7 @@ func (s containerSpec) scaled(by float64) containerSpec {
 type template struct {
 	team, namespace, name, kind string
 	weight                      int           // share of the replicas left over for Deployments
-	replicas                    int           // fixed number of replicas, where weight is 0
+	replicas                    int           // fixed number of replicas, if weight is 0
 	every                       time.Duration // Jobs: time between starts
 	lasts                       []time.Duration
 	starts                      time.Duration // Jobs: how long after they are due their container starts, to the second; 0 is a few seconds
@@ -87,8 +87,8 @@ type template struct {
 	mounts                      string // claim of its namespace that all its pods mount
 	egress                      egress
 	gpuOnly                     bool          // only in copies that have a GPU node
-	utilization                 bool          // the exporter tells how busy its GPUs are by DCGM_FI_DEV_GPU_UTIL
-	apart                       bool          // its pods are numbered apart, so that it can be added without changing others
+	utilization                 bool          // the exporter measures how busy its GPUs are: DCGM_FI_DEV_GPU_UTIL
+	separate                    bool          // its pods are numbered separately, so that it can be added without changing others
 	pulls                       time.Duration // about how long its images take to come
 	containers                  []containerSpec
 }
@@ -202,13 +202,13 @@ func teamTemplates() []template {
 // sharedGPUTemplates is what runs on parts of GPUs in a copy that has a GPU node.
 func sharedGPUTemplates() []template {
 	return []template{
-		{team: "team-c", namespace: "ml", name: "embedder", kind: deployment, replicas: 2, apart: true, containers: []containerSpec{
+		{team: "team-c", namespace: "ml", name: "embedder", kind: deployment, replicas: 2, separate: true, containers: []containerSpec{
 			withGPU(app("embedder", "registry.example.com/ml/embedder:1.8", 400, 1536, 0), gpus{slices: 1}),
 		}},
-		{team: "team-c", namespace: "ml", name: "gpu-notebook", kind: deployment, replicas: 3, apart: true, mounts: sharedClaim, containers: []containerSpec{
+		{team: "team-c", namespace: "ml", name: "gpu-notebook", kind: deployment, replicas: 3, separate: true, mounts: sharedClaim, containers: []containerSpec{
 			withGPU(app("jupyter", "quay.io/jupyter/pytorch-notebook:cuda12-2026-01", 250, 1024, 0.2), gpus{shared: 1}),
 		}},
-		{team: "team-c", namespace: "ml", name: "batch-scoring", kind: cronJob, every: 90 * time.Minute, lasts: []time.Duration{70 * time.Minute, 25 * time.Minute}, apart: true, pulls: 4 * time.Minute, containers: []containerSpec{
+		{team: "team-c", namespace: "ml", name: "batch-scoring", kind: cronJob, every: 90 * time.Minute, lasts: []time.Duration{70 * time.Minute, 25 * time.Minute}, separate: true, pulls: 4 * time.Minute, containers: []containerSpec{
 			withGPU(app("score", "registry.example.com/ml/batch-scoring:2.0", 500, 2048, 0), gpus{slices: 2}),
 		}},
 	}
@@ -222,19 +222,19 @@ const previews = "previews"
 func incidentTemplates() []template {
 	return []template{
 		// In a crontab: * */4 * * *
-		{team: "team-a", namespace: "payments", name: "drain-queue", kind: cronJob, every: time.Minute, hours: 4, starts: 3 * time.Second, lasts: []time.Duration{25 * time.Second}, apart: true, containers: []containerSpec{
+		{team: "team-a", namespace: "payments", name: "drain-queue", kind: cronJob, every: time.Minute, hours: 4, starts: 3 * time.Second, lasts: []time.Duration{25 * time.Second}, separate: true, containers: []containerSpec{
 			app("drain", "registry.example.com/payments/drain-queue:1.2", 50, 32, 0),
 		}},
-		{team: "team-b", namespace: "search", name: "hourly-report", kind: cronJob, every: time.Hour, starts: 3 * time.Second, lasts: []time.Duration{medium}, apart: true, containers: []containerSpec{
+		{team: "team-b", namespace: "search", name: "hourly-report", kind: cronJob, every: time.Hour, starts: 3 * time.Second, lasts: []time.Duration{medium}, separate: true, containers: []containerSpec{
 			app("report", "registry.example.com/search/report:2.4", 100, 128, 0),
 		}},
-		{team: "team-a", namespace: "payments", name: "webhook", kind: deployment, replicas: 1, apart: true, containers: []containerSpec{
+		{team: "team-a", namespace: "payments", name: "webhook", kind: deployment, replicas: 1, separate: true, containers: []containerSpec{
 			app("webhook", "registry.example.com/payments/webhook:0.7", 150, 256, 0),
 		}},
-		{team: "team-b", namespace: previews, name: "preview", kind: deployment, replicas: 2, apart: true, ends: atNamespaceGone, containers: []containerSpec{
+		{team: "team-b", namespace: previews, name: "preview", kind: deployment, replicas: 2, separate: true, ends: atNamespaceGone, containers: []containerSpec{
 			app("preview", "registry.example.com/search/preview:1.0", 100, 128, 0),
 		}},
-		{team: "team-c", namespace: previews, name: "preview", kind: deployment, replicas: 2, apart: true, begins: atNamespaceBack, containers: []containerSpec{
+		{team: "team-c", namespace: previews, name: "preview", kind: deployment, replicas: 2, separate: true, begins: atNamespaceBack, containers: []containerSpec{
 			app("preview", "registry.example.com/ml/preview:2.0", 100, 128, 0),
 		}},
 	}

@@ -63,7 +63,7 @@ type Options struct {
 	Reloaded func() (at time.Time, ok bool)
 	// Upstream has further series that queries may name. Nil is none.
 	Upstream *upstream.Server
-	// Logger gets a warning where /federate leaves costs out, as its answer has no place for one. The default logs nothing.
+	// Logger gets a warning if /federate leaves costs out, because its answer has no place for one. The default logs nothing.
 	Logger log.Logger
 	// Now is the clock of queries that name no time, and of /federate. The default is time.Now.
 	Now func() time.Time
@@ -115,7 +115,7 @@ type route struct {
 	instant bool // it is about one instant
 	post    bool // it also takes a form
 	serve   func(*api, *http.Request) (result, *apiError)
-	plain   func(*api, http.ResponseWriter, *http.Request) // in place of serve, where the answer is not in Prometheus' JSON
+	plain   func(*api, http.ResponseWriter, *http.Request) // instead of serve, if the answer is not Prometheus' JSON
 }
 
 // routes are the routes of the API, sorted by path.
@@ -251,7 +251,7 @@ func (a *api) handler(rt route) http.Handler {
 // boundForm reads the parameters of a request. Where they are too long it answers with an error and returns false.
 func boundForm(w http.ResponseWriter, r *http.Request) (*http.Request, bool) {
 	if r.Header.Get("Content-Type") == readType {
-		return r, true // no form: whoever reads it bounds it
+		return r, true // not a form: whoever reads the body bounds it
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	// As with Prometheus, malformed parameters are ignored.

@@ -96,8 +96,8 @@ func TestBuildInfo(t *testing.T) {
 	}
 }
 
-// TestFeatures tells of PromQL what a Prometheus tells, but for what is set up otherwise, and of the rest nothing that Prometheus has
-// no name for.
+// TestFeatures compares the features of PromQL with those that a Prometheus lists, except for what is configured differently, and
+// checks that all others have a name in Prometheus.
 func TestFeatures(t *testing.T) {
 	const path = "/api/v1/features"
 	ours, theirs := apitest.Serve(t, apitest.Open(t, apitest.Blocks(t)), promapi.Options{Flags: map[string]string{"web.enable-lifecycle": "true"}}), promtest.Start(t, "", promtest.Config{Flags: []string{"--web.enable-lifecycle"}})

@@ -22,7 +22,7 @@ import (
 	"github.com/promcost/promcost/promquery/upstream"
 )
 
-// TestPromtool has promtool ask, and compares what it prints with what it prints of a real Prometheus.
+// TestPromtool compares what promtool prints about promcost with what it prints about a real Prometheus.
 func TestPromtool(t *testing.T) {
 	promtool, dir := promtest.Promtool(t), apitest.Blocks(t)
 	ours, theirs := apitest.Serve(t, apitest.Open(t, dir), promapi.Options{}), promtest.Start(t, dir, promtest.Config{})
@@ -133,8 +133,8 @@ func eventually(t *testing.T, complaint string, cond func() bool) {
 	}
 }
 
-// TestPrometheusReads has a real Prometheus read costs by remote read, and compares its answers with those of promcost. One
-// with external labels must be told that they are not those of what it reads, as for any Prometheus.
+// TestPrometheusReads has a real Prometheus read costs by remote read, and compares its answers with those of promcost. A
+// Prometheus with external labels must be configured not to match them, as for any remote read.
 func TestPrometheusReads(t *testing.T) {
 	ours := apitest.Serve(t, apitest.Open(t, apitest.Blocks(t)), promapi.Options{})
 	yaml := "remote_read: [{url: " + ours + "/api/v1/read, read_recent: true, filter_external_labels: false}]\n"

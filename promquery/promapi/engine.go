@@ -30,7 +30,7 @@ type EngineOptions struct {
 	Features features.Collector
 }
 
-// subqueryInterval is the default step of subqueries: there is nothing between two hours.
+// subqueryInterval is the default step of subqueries. Cost series have one sample an hour.
 const subqueryInterval = time.Hour
 
 // NewEngine returns Prometheus' engine as Prometheus 3 sets it up, but for the lookback and the step of subqueries.

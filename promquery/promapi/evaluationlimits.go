@@ -81,7 +81,7 @@ func stepsOf(node parser.Node, length, times float64, within bool) (sum steps) {
 	return sum
 }
 
-// width bounds the length of a label's value: so many bytes, plus so many times the length of the longest stored value.
+// width bounds the length of a label's value: a number of bytes plus a multiple of the length of the longest stored value.
 type width struct{ bytes, stored float64 }
 
 func (w width) add(v width, times float64) width {
@@ -90,7 +90,7 @@ func (w width) add(v width, times float64) width {
 
 func (w width) max(v width) width { return width{max(w.bytes, v.bytes), max(w.stored, v.stored)} }
 
-// in is the bound in bytes where the longest stored value has so many bytes.
+// in is the bound in bytes, given the length of the longest stored value.
 func (w width) in(longest int) float64 {
 	if w.stored == 0 {
 		return w.bytes
@@ -190,7 +190,7 @@ func literal(node parser.Expr) string {
 	return ""
 }
 
-// check refuses labels that may become too long where the longest stored value has so many bytes.
+// check refuses labels that may become too long, given the length of the longest stored value.
 func (m *madeLabels) check(longest int) error {
 	if n := m.widest.in(longest); n > maxMade {
 		return fmt.Errorf("%w: a label that the expression makes may be %.0f bytes long, for the longest stored value has %d; at most %d are allowed: let label_replace and label_join repeat less", allocation.ErrTooMuch, n, longest, maxMade)
@@ -220,7 +220,7 @@ func (q boundedQuerier) Select(ctx context.Context, sorted bool, hints *storage.
 	return &boundedSet{SeriesSet: q.Querier.Select(ctx, sorted, hints, matchers...), made: q.made, memory: memory.Of(ctx)}
 }
 
-// boundedSet ends with an error at a series whose labels would become too long, or for which there is no memory.
+// boundedSet ends with an error at a series whose labels would become too long, or which there is no memory for.
 type boundedSet struct {
 	storage.SeriesSet
 	made   *madeLabels

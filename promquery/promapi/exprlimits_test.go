@@ -82,12 +82,12 @@ func TestHostileExpressions(t *testing.T) {
 			}
 			code := tt.code
 			if code == http.StatusUnprocessableEntity || strings.HasPrefix(tt.expr, "label_replace") {
-				code = http.StatusOK // what it makes matters only where it is evaluated
+				code = http.StatusOK // its result matters only if it is evaluated
 			}
 			for _, path := range []string{"/api/v1/parse_query", "/api/v1/query_exemplars"} {
 				if r := apitest.Ask(t, http.MethodPost, base, path, "start=1&end=2&query="+url.QueryEscape(tt.expr)); r.Code != http.StatusNoContent {
 					checkRefusal(t, path, r, code, tt.want)
-					if !strings.Contains(fmt.Sprint(r.Body), "parse error") { // which says where
+					if !strings.Contains(fmt.Sprint(r.Body), "parse error") { // the error says where
 						checkRefusal(t, path, r, code, `"query"`)
 					}
 				}
@@ -99,7 +99,7 @@ func TestHostileExpressions(t *testing.T) {
 	}
 }
 
-// checkRefusal checks the status of an answer and, where it is an error, that its text is short and has what is wanted.
+// checkRefusal checks the status of an answer. If it is an error, its text must be short and contain what is wanted.
 func checkRefusal(t *testing.T, path string, r apitest.Reply, code int, want string) {
 	t.Helper()
 	text := fmt.Sprint(r.Body)

@@ -58,12 +58,12 @@ func (q failingChunks) Select(context.Context, bool, *storage.SelectHints, ...*l
 	return storage.ErrChunkSeriesSet(q.err)
 }
 
-// TestStorageFails gives the errors of the storage a status, and says what they say.
+// TestStorageFails checks the status and the text of answers for errors of the storage.
 func TestStorageFails(t *testing.T) {
 	for _, tt := range []struct {
 		err  error
 		code int
-		read int // where it is no JSON
+		read int // for endpoints that do not answer in JSON
 	}{
 		{fmt.Errorf("%w: select 7 series: ask for fewer", allocation.ErrTooMuch), 422, 422},
 		{fmt.Errorf("%w: wait", allocation.ErrBusy), 503, 503},
@@ -115,8 +115,8 @@ func TestAPIBounds(t *testing.T) {
 	}
 }
 
-// TestAPITurns lets as many requests run at a time as may; others wait, and are refused in the end with what to do. What
-// reads nothing is answered all the same, and so is a small question. A turn that is free is given to who waits.
+// TestAPITurns runs as many requests at a time as may run. Others wait, and in the end are refused with a remedy. A request that
+// reads nothing is answered at once, and so is a small one. A free turn goes to a request that waits.
 func TestAPITurns(t *testing.T) {
 	t.Parallel()
 	begun, release := make(chan struct{}), make(chan struct{})

@@ -20,7 +20,7 @@ import (
 
 // lookup is a question for names: of labels, or values of a label.
 type lookup struct {
-	// one asks a querier for the names that one selector gives, or none.
+	// one asks a querier for the names of the series of one selector.
 	one func(q storage.Querier, hints *storage.LabelHints, matchers []*labels.Matcher) ([]string, annotations.Annotations, error)
 	// label is a label that a series must have, "" for none. Visit finds the names in the labels of a series.
 	label string

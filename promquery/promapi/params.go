@@ -32,7 +32,7 @@ func latest() time.Time { return time.Unix(math.MaxInt64/1000-62135596801, 99999
 // errTiny is the error of a duration that is shorter than the distance of two samples can be.
 var errTiny = errors.New("it is shorter than a millisecond: give a longer one")
 
-// timeParam is a time in a request, or otherwise where there is none.
+// timeParam is a time in a request, or the default otherwise.
 func timeParam(r *http.Request, name string, otherwise time.Time) (time.Time, *apiError) {
 	text := r.FormValue(name)
 	if text == "" {

@@ -94,7 +94,7 @@ func readBack(t *testing.T, kind prompb.ReadRequest_ResponseType, answer []byte)
 	frames := remote.NewChunkedReader(bytes.NewReader(answer), 1<<24, nil)
 	for {
 		var frame prompb.ChunkedReadResponse
-		if err := frames.NextProto(&frame); err == io.EOF { //nolint:errorlint // as it is documented
+		if err := frames.NextProto(&frame); err == io.EOF { //nolint:errorlint // as documented
 			return lines
 		} else if err != nil {
 			t.Fatal(err)

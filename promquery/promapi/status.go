@@ -18,7 +18,7 @@ import (
 	"github.com/promcost/promcost/promquery/upstream"
 )
 
-// apiVersion is the version of Prometheus whose API this is. Grafana and others choose by it what they ask.
+// apiVersion is the version of Prometheus that the API is compatible with. Clients such as Grafana decide by it what to ask.
 const apiVersion = "3.15.0"
 
 // serveBuildInfo answers /api/v1/status/buildinfo.

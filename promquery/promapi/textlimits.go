@@ -69,7 +69,7 @@ func (c *textCheck) regexp(text string) error {
 	}
 	re, err := syntax.Parse(text, syntax.Perl|syntax.DotNL)
 	if err != nil {
-		return nil //nolint:nilerr // whoever compiles it tells that
+		return nil //nolint:nilerr // compiling it reports the error
 	}
 	if c.steps += regexpSteps(re, 1); c.steps > maxRegexp {
 		return fmt.Errorf("its regular expressions are too large: with repetitions such as {100} written out they take more than %d steps: repeat less", maxRegexp)

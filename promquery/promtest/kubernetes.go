@@ -97,8 +97,8 @@ var Allowlists = []string{
 	"--metric-annotations-allowlist=pods=[*],namespaces=[*]",
 }
 
-// StartKubeStateMetrics runs a kube-state-metrics over the API until the test ends, $KUBE_STATE_METRICS or
-// bin/kube-state-metrics, and returns its URL. It skips the test where there is no binary.
+// StartKubeStateMetrics runs a kube-state-metrics over the API until the test ends, $KUBE_STATE_METRICS or bin/kube-state-metrics,
+// and returns its URL. It skips the test if there is no binary.
 func StartKubeStateMetrics(t testing.TB, k *Kubernetes, flags ...string) (url string) {
 	t.Helper()
 	binary := optional(t, "KUBE_STATE_METRICS", "kube-state-metrics")
@@ -110,8 +110,8 @@ func StartKubeStateMetrics(t testing.TB, k *Kubernetes, flags ...string) (url st
 	}})[0]
 }
 
-// StartNodeExporter runs a node_exporter until the test ends, $NODE_EXPORTER or bin/node-exporter, and returns its URL. It
-// skips the test where there is no binary.
+// StartNodeExporter runs a node_exporter until the test ends, $NODE_EXPORTER or bin/node-exporter, and returns its URL. It skips
+// the test if there is no binary.
 func StartNodeExporter(t testing.TB, flags ...string) (url string) {
 	t.Helper()
 	binary := optional(t, "NODE_EXPORTER", "node-exporter")
@@ -253,8 +253,8 @@ var collections = map[string]string{
 	"CronJob": "/apis/batch/v1/namespaces/%s/cronjobs",
 }
 
-// Path is where the API keeps an object of a kind; an object of the cluster has no namespace, and without a name it is
-// where they all are.
+// Path is the path of an object in the API. An object of the cluster has no namespace. Without a name it is the path of all
+// objects of the kind.
 func Path(kind, namespace, name string) string {
 	path, ok := collections[kind]
 	if !ok {

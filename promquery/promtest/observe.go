@@ -60,7 +60,7 @@ func Observe(t testing.TB, k *Kubernetes) *Observer {
 	return o
 }
 
-// Runs are those noted so far, by namespace, pod, container and start. It fails the test where the watch broke off.
+// Runs are the runs seen so far, by namespace, pod, container and start. It fails the test if the watch broke off.
 func (o *Observer) Runs(t testing.TB) []Run {
 	t.Helper()
 	o.mu.Lock()
@@ -79,7 +79,7 @@ func (o *Observer) Runs(t testing.TB) []Run {
 	return runs
 }
 
-// podEvent is what a watch tells of a pod.
+// podEvent is an event of a watch on pods.
 type podEvent struct {
 	Type   string
 	Object struct {
@@ -104,7 +104,7 @@ type containerStatus struct {
 	}
 }
 
-// note notes what an event tells.
+// note records the runs in an event.
 func (o *Observer) note(line []byte) error {
 	var e podEvent
 	if err := json.Unmarshal(line, &e); err != nil {
@@ -148,7 +148,7 @@ func (o *Observer) note(line []byte) error {
 	return nil
 }
 
-// add notes a run that began at start, and its end where that is known.
+// add records a run that began at start, and its end if that is known.
 func (o *Observer) add(run Run, start, end time.Time) {
 	key := runKey{run.UID, run.Container, start.Unix()}
 	if o.runs[key] == nil {

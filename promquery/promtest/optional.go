@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// optional returns a server's binary, and skips the test with a reason where there is none.
+// optional returns a server's binary. If there is none, it skips the test with a reason.
 func optional(t testing.TB, variable, file string) string {
 	t.Helper()
 	path, err := findBinary(variable, file)
@@ -23,8 +23,8 @@ func optional(t testing.TB, variable, file string) string {
 	return path
 }
 
-// StartOld is Start with an old Prometheus: $PROMETHEUS_OLD, else the one that the operating system has installed. It
-// skips the test where there is none.
+// StartOld is Start with an old Prometheus: $PROMETHEUS_OLD, or else the one that the operating system has installed. It skips the
+// test if there is none.
 func StartOld(t testing.TB, tsdbDir string, cfg Config) (url string) {
 	t.Helper()
 	const installed = "/usr/bin/prometheus"
@@ -39,17 +39,16 @@ func StartOld(t testing.TB, tsdbDir string, cfg Config) (url string) {
 	return url
 }
 
-// DuckDB is the program that runs the SQL of its standard input and writes the rows of each statement as a line of JSON,
-// $DUCKDB or bin/duckdb. It skips the test where there is none.
+// DuckDB is a program that runs the SQL of its standard input and writes the rows of each statement as a line of JSON, $DUCKDB or
+// bin/duckdb. It skips the test if there is none.
 func DuckDB(t testing.TB) (binary string) {
 	t.Helper()
 	return optional(t, "DUCKDB", "duckdb")
 }
 
-// StartThanos runs a Thanos Query, $THANOS or bin/thanos, over two sidecars, each beside a Prometheus with the blocks of
-// tsdbDir, and returns its URL. The two are replicas, told apart by the external label replica. metric is one that has
-// samples at the instant at: both replicas show it once the servers have found each other. It skips the test where there
-// is no binary.
+// StartThanos runs a Thanos Query, $THANOS or bin/thanos, over two sidecars, each beside a Prometheus with the blocks of tsdbDir,
+// and returns its URL. The two are replicas with different values of the external label replica. It waits until both replicas
+// return samples of metric at the instant at. It skips the test if there is no binary.
 func StartThanos(t testing.TB, tsdbDir, metric string, at time.Time) (url string) {
 	t.Helper()
 	binary := optional(t, "THANOS", "thanos")
@@ -112,8 +111,8 @@ memberlist: {bind_addr: [127.0.0.1], bind_port: 0}
 limits: {ingestion_rate: 100000000, ingestion_burst_size: 100000000, max_global_series_per_user: 0, max_label_names_per_series: 100}
 `
 
-// StartMimir runs a Mimir, $MIMIR or bin/mimir, until the test ends, with the samples of the blocks in tsdbDir, which must
-// be of the last hours, and returns the URL of its Prometheus API. It skips the test where there is no binary.
+// StartMimir runs a Mimir, $MIMIR or bin/mimir, until the test ends, with the samples of the blocks in tsdbDir, which must be of
+// the last hours, and returns the URL of its Prometheus API. It skips the test if there is no binary.
 func StartMimir(t testing.TB, tsdbDir string) (url string) {
 	t.Helper()
 	binary := optional(t, "MIMIR", "mimir")

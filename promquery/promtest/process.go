@@ -24,8 +24,8 @@ const (
 	attempts = 3
 )
 
-// findBinary returns the path of a server's binary: the value of the variable, else bin/<file> at the root of the
-// repository, or an error where there is none.
+// findBinary returns the path of a server's binary: the value of the variable, or else bin/<file> at the root of the repository.
+// It is an error if there is none.
 func findBinary(variable, file string) (string, error) {
 	path := os.Getenv(variable)
 	if path == "" {
@@ -66,7 +66,7 @@ type process struct {
 	ready        string                       // path that answers 200 once the server is ready
 	ports        int                          // how many addresses it listens on; 0 is one
 	args         func(addr []string) []string // its arguments, given these addresses
-	started      func(pid int)                // told its process once it is ready; nil: nobody asks
+	started      func(pid int)                // gets its process id once it is ready; may be nil
 	env          func(addr []string) []string // further environment variables, as name=value; nil: none
 	tls          bool                         // it is asked by https whether it is ready, whatever its certificate
 }
@@ -103,7 +103,7 @@ func start(t testing.TB, p process) (urls []string, err error) {
 	cmd := exec.Command(p.binary, p.args(addrs)...) //nolint:noctx // ended by the clean-up below, gracefully first
 	var output bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &output, &output
-	cmd.Dir = t.TempDir() // where some servers leave files
+	cmd.Dir = t.TempDir() // some servers leave files in it
 	if p.env != nil {
 		cmd.Env = append(os.Environ(), p.env(addrs)...)
 	}

@@ -11,15 +11,15 @@ import (
 	"time"
 )
 
-// Binary returns the path of the Prometheus binary: $PROMETHEUS, else bin/prometheus at the root of the repository. It
-// fails the test where there is none.
+// Binary returns the path of the Prometheus binary: $PROMETHEUS, or else bin/prometheus at the root of the repository. It fails
+// the test if there is none.
 func Binary(t testing.TB) string {
 	t.Helper()
 	return needBinary(t, "PROMETHEUS", "prometheus")
 }
 
-// Promtool returns the path of the promtool binary: $PROMTOOL, else bin/promtool at the root of the repository. It fails the
-// test where there is none.
+// Promtool returns the path of the promtool binary: $PROMTOOL, or else bin/promtool at the root of the repository. It fails the
+// test if there is none.
 func Promtool(t testing.TB) string {
 	t.Helper()
 	return needBinary(t, "PROMTOOL", "promtool")
@@ -35,8 +35,8 @@ type Config struct {
 	YAML     string            // further sections of the configuration, such as remote_read
 }
 
-// Start runs a real Prometheus over a copy of the blocks in tsdbDir (empty: no blocks) until the test ends, and returns
-// its URL. It scrapes nothing unless told to, and listens on a free loopback port.
+// Start runs a real Prometheus over a copy of the blocks in tsdbDir (empty: no blocks) until the test ends, and returns its URL.
+// It scrapes nothing unless configured to, and listens on a free loopback port.
 func Start(t testing.TB, tsdbDir string, cfg Config) (url string) {
 	t.Helper()
 	url, _ = startPrometheus(t, Binary(t), tsdbDir, cfg, nil)

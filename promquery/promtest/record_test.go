@@ -25,8 +25,8 @@ const (
 	scrapeEvery = 15 * time.Second
 )
 
-// kept are the metrics that a recording of several scrapes has: what inputs read, and what is near it. The others are in
-// the recording of one scrape.
+// kept are the metrics of a recording of several scrapes: those that inputs read and related ones. The recording of one scrape has
+// the others.
 var kept = regexp.MustCompile(`^(kube_pod_(info|owner|labels|annotations|created|start_time|completion_time|deletion_timestamp|status_phase|status_scheduled_time` +
 	`|spec_volumes_persistentvolumeclaims_info|(init_)?container_.*)|kube_namespace_(labels|annotations|created)|kube_node_(info|labels|created|status_.*)` +
 	`|kube_(replicaset|job)_owner|kube_service_.*|kube_endpointslice_(info|labels|endpoints)|kube_persistentvolume.*|node_.*)$`)

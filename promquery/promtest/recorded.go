@@ -43,8 +43,8 @@ type Recording struct {
 	Series  []Scraped
 }
 
-// Scraped is a series of a recording: labels as alternating names and values, __name__ among them, and what each scrape
-// had of it, "" where that had none.
+// Scraped is a series of a recording: its labels as alternating names and values, with __name__, and its value in each scrape, ""
+// if a scrape lacks it.
 type Scraped struct {
 	Labels []string
 	Values []string
@@ -64,9 +64,9 @@ func Recorded(t testing.TB, name string) Recording {
 	return r
 }
 
-// Samples are the series of the recording as a Prometheus stores them that scrapes it: with the labels of the target,
-// given as alternating names and values, of which those that the series have keep the series' own (honor_labels), and
-// without labels that are empty, and with a staleness marker where a scrape lacks what the one before had.
+// Samples are the series of the recording as a Prometheus stores them. They have the labels of the target, given as alternating
+// names and values, but keep their own labels of the same names (honor_labels) and lose empty labels. Where a scrape lacks a
+// series of the scrape before, there is a staleness marker.
 func (r Recording) Samples(target ...string) []Series {
 	out := make([]Series, 0, len(r.Series))
 	for _, s := range r.Series {
@@ -120,7 +120,7 @@ func (r Recording) Held(times []int64) Recording {
 	return out
 }
 
-// Add adds a scrape at a time, of one whose metrics keep reports; those that it has must be as far apart as Format says.
+// Add adds the metrics of a scrape that keep accepts. Scrapes must be as far apart as Format says.
 func (r *Recording) Add(at time.Time, scrape Recording, keep func(metric string) bool) {
 	known := make(map[string]int, len(r.Series))
 	for i, s := range r.Series {
@@ -150,8 +150,8 @@ func (r *Recording) Add(at time.Time, scrape Recording, keep func(metric string)
 // follow.
 const scrapesFrom = "# scraped from "
 
-// ParseRecording reads an exposition as an exporter writes it; or one of several scrapes, whose lines each have the values
-// of a series, "_" for none, with a multiplier such as 1x8 for eight times 1.
+// ParseRecording reads an exposition as an exporter writes it. It also reads one of several scrapes, whose lines each have the
+// values of a series: "_" for none, 1x8 for eight times 1.
 func ParseRecording(text string) (r Recording, err error) {
 	if !strings.HasPrefix(text, scrapesFrom) {
 		r.Scrapes = []int64{0}

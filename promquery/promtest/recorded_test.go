@@ -11,7 +11,7 @@ import (
 	"github.com/promcost/promcost/promquery/promtest"
 )
 
-// TestRecordings reads all recordings, and writes those of several scrapes as they are.
+// TestRecordings reads all recordings, and checks that those of several scrapes are written as they were read.
 func TestRecordings(t *testing.T) {
 	for _, name := range promtest.Recordings(t) {
 		r := promtest.Recorded(t, name)
@@ -78,7 +78,7 @@ func TestBadRecordings(t *testing.T) {
 	}
 }
 
-// TestRuns reads the recorded runs, and notes runs that a watch tells of.
+// TestRuns reads the recorded runs, and records the runs in the events of a watch.
 func TestRuns(t *testing.T) {
 	runs := promtest.RecordedRuns(t)
 	again, err := promtest.ParseRuns(promtest.FormatRuns(runs))

@@ -15,7 +15,7 @@ const StackDrops = `
 `
 
 // StackLabels are the labels, as alternating names and values, that kube-prometheus-stack gives the target of its
-// kube-state-metrics. It scrapes it with honor_labels: series that have such labels keep their own, the others get them.
+// kube-state-metrics. It scrapes with honor_labels: series that have such labels keep their own, others get these.
 var StackLabels = []string{
 	"job", "kube-state-metrics", "instance", "10.9.0.101:8080", "namespace", "monitoring", "service", "kps-kube-state-metrics",
 	"pod", "kps-kube-state-metrics-7d9f8b5c6d-x2x4z", "container", "kube-state-metrics", "endpoint", "http",

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// StartVictoria runs a real VictoriaMetrics until the test ends, $VICTORIA_METRICS or bin/victoria-metrics, with the
-// samples of the blocks in tsdbDir, and returns its URL. Without markers the samples come without staleness markers. It
-// fails the test where there is no binary.
+// StartVictoria runs a real VictoriaMetrics until the test ends, $VICTORIA_METRICS or bin/victoria-metrics, with the samples of
+// the blocks in tsdbDir, and returns its URL. Without markers the samples come without staleness markers. It fails the test if
+// there is no binary.
 func StartVictoria(t testing.TB, tsdbDir string, markers bool, flags ...string) (url string) {
 	t.Helper()
 	data := t.TempDir()
@@ -24,7 +24,7 @@ func StartVictoria(t testing.TB, tsdbDir string, markers bool, flags ...string) 
 			}, flags...)
 		},
 	})[0]
-	// A day at once: what lies together in its blocks, and so what it counts as read, is then not up to when it merges them.
+	// Push a day at a time: its blocks, and so the count of samples read, then do not depend on when it merges them.
 	showAll(t, url, push(t, url+"/api/v1/write", tsdbDir, markers, (24*time.Hour).Milliseconds()))
 	return url
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/prometheus/prometheus/util/annotations"
 )
 
-// Beside returns what others has, and what the ring has of other names than theirs: they know more of their own. A nil ring has
-// nothing.
+// Beside returns the series of others, and the ring's series of names that others does not have: others knows more about its own.
+// A nil ring has nothing.
 func (r *Ring) Beside(others storage.SampleAndChunkQueryable, theirs []string) storage.SampleAndChunkQueryable {
 	if r == nil {
 		return others
@@ -49,7 +49,7 @@ func (j *joined) ChunkQuerier(mint, maxt int64) (storage.ChunkQuerier, error) {
 	return &chunkQuerier{others, &querier{joined: j, mint: mint, maxt: maxt}}, nil
 }
 
-// chunkQuerier is a storage.ChunkQuerier. Labels are of the others alone: who asks for them needs no chunks.
+// chunkQuerier is a storage.ChunkQuerier. It looks up labels in others only: who asks for labels needs no chunks.
 type chunkQuerier struct {
 	storage.ChunkQuerier // of the others
 	own                  *querier

@@ -1,6 +1,6 @@
-// Package selfseries keeps a program's own metrics for a short while, as a storage.SampleAndChunkQueryable beside that of what it serves: what
-// is asked of the program about itself has an answer without a Prometheus that scrapes it. Everything is in memory, bounded, and
-// gone when the program ends.
+// Package selfseries keeps a program's own metrics for a short while and serves them as a storage.SampleAndChunkQueryable beside
+// other series, so that queries about the program itself have an answer without a Prometheus that scrapes it. Everything is in
+// memory, bounded, and gone when the program ends.
 package selfseries
 
 import (
@@ -54,7 +54,7 @@ type series struct {
 	changes []change
 }
 
-// change is a value from a scrape on; a stale marker where there is none.
+// change is a value from a scrape on; a stale marker if there is none.
 type change struct {
 	scrape int
 	value  float64
@@ -63,7 +63,7 @@ type change struct {
 // stale is a stale marker.
 var stale = math.Float64frombits(value.StaleNaN)
 
-// New returns a ring of what a registry gathers. It has nothing until Scrape or Run is called.
+// New returns a ring of the metrics that a registry gathers. It is empty until Scrape or Run is called.
 func New(from prometheus.Gatherer, o Options) *Ring {
 	o.Interval, o.Keep = cmp.Or(o.Interval, DefaultInterval), cmp.Or(o.Keep, DefaultKeep)
 	if o.Now == nil {
@@ -86,8 +86,8 @@ func (r *Ring) Run(ctx context.Context) error {
 	}
 }
 
-// Scrape takes a sample of every metric now, unless the clock says that there is one. An error is of what could not be gathered; the rest
-// is kept.
+// Scrape takes a sample of every metric now, unless there is one of this time already. An error says which metrics could not be
+// gathered; the others are kept.
 func (r *Ring) Scrape() error {
 	gathered, failed := r.from.Gather()
 	now := r.o.Now().UnixMilli()
@@ -128,7 +128,7 @@ func (r *Ring) add(now int64, vector model.Vector) {
 	}
 }
 
-// put notes a value where it is another than before.
+// put records a value if it differs from the one before.
 func (s *series) put(scrape int, v float64) {
 	if n := len(s.changes); n > 0 && math.Float64bits(s.changes[n-1].value) == math.Float64bits(v) {
 		return

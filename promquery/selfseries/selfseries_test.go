@@ -135,7 +135,7 @@ func TestSamples(t *testing.T) {
 	}
 }
 
-// unpacked is a storage.Queryable of what is in chunks.
+// unpacked is a storage.Queryable of the samples in chunks.
 type unpacked struct {
 	storage.SampleAndChunkQueryable
 }
@@ -154,7 +154,7 @@ func (u unpacking) Select(ctx context.Context, sorted bool, hints *storage.Selec
 	return storage.NewSeriesSetFromChunkSeriesSet(u.ChunkQuerier.Select(ctx, sorted, hints, matchers...))
 }
 
-// TestOldSamplesAreForgotten keeps a minute, and of what has ended nothing.
+// TestOldSamplesAreForgotten keeps one minute of samples, and no series that has ended.
 func TestOldSamplesAreForgotten(t *testing.T) {
 	w, q := watch(t)
 	w.requests.WithLabelValues("500").Add(1)
@@ -273,7 +273,7 @@ type anySelector interface {
 	SelectAny(ctx context.Context, hints *storage.SelectHints, selectors [][]*labels.Matcher) storage.SeriesSet
 }
 
-// TestARegistryThatFails keeps what it does give.
+// TestARegistryThatFails keeps the metrics that a failing registry gathers.
 func TestARegistryThatFails(t *testing.T) {
 	half := prometheus.GathererFunc(func() (families []*dto.MetricFamily, err error) {
 		reg := prometheus.NewRegistry()

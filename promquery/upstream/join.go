@@ -17,12 +17,12 @@ import (
 	"github.com/promcost/promcost/promquery/internal/anyselect"
 )
 
-// Join returns the cost series and those of the server together, for an engine with that lookback.
+// Join returns a queryable of the cost series and the server's series, for an engine with that lookback.
 func (u *Server) Join(own storage.SampleAndChunkQueryable, lookback time.Duration) storage.SampleAndChunkQueryable {
 	return &joined{SampleAndChunkQueryable: own, upstream: u, lookback: lookback}
 }
 
-// joined is cost series and those of a server. Chunks come from the cost series alone.
+// joined is the cost series and the series of a server. Only the cost series have chunks.
 type joined struct {
 	storage.SampleAndChunkQueryable
 	upstream *Server
@@ -211,7 +211,7 @@ func (q *joinedQuerier) Close() error {
 // lookbackKey is the context's key of the lookback that a request asks for.
 type lookbackKey struct{}
 
-// WithLookback returns a context for queries whose lookback is d in place of those of the engine and the server.
+// WithLookback returns a context for queries with the lookback d instead of the engine's and the server's.
 func WithLookback(ctx context.Context, d time.Duration) context.Context {
 	return context.WithValue(ctx, lookbackKey{}, d)
 }

@@ -64,7 +64,7 @@ func (u *Server) read(ctx context.Context, sel selection) ([]*series, annotation
 	return list, notes, nil
 }
 
-// within limits the time for the server: at most half of what the query has left, so that the other half is for costs.
+// within limits the time for the server to half of the query's remaining time. The other half is for costs.
 func (u *Server) within(ctx context.Context) (context.Context, context.CancelFunc) {
 	left := u.cfg.Timeout
 	if end, ok := ctx.Deadline(); ok {
@@ -285,7 +285,7 @@ func selectorText(matchers []*labels.Matcher) string {
 // secondsText writes a time in milliseconds as the API takes it.
 func secondsText(t int64) string { return strconv.FormatFloat(float64(t)/1000, 'f', -1, 64) }
 
-// bodyLimit reads at most so many bytes, and fails beyond. It draws memory for what it reads, as that is kept in some form.
+// bodyLimit fails beyond a number of bytes. It draws memory for what it reads, because that is kept in some form.
 type bodyLimit struct {
 	r      io.Reader
 	left   int64
@@ -327,7 +327,7 @@ func (u *Server) send(ctx context.Context, method, path string, body []byte, hea
 	if err != nil {
 		return err
 	}
-	defer func() { _ = resp.Body.Close() }() // its error adds nothing to that of reading
+	defer func() { _ = resp.Body.Close() }() // reading has failed with the same error
 	if resp.StatusCode/100 != http.StatusOK/100 && !strings.HasPrefix(resp.Header.Get("Content-Type"), "application/json") {
 		text, _ := io.ReadAll(io.LimitReader(resp.Body, maxMessage)) // the status says enough
 		return fmt.Errorf("%s: %s", resp.Status, strings.ToValidUTF8(strings.TrimSpace(string(text)), "\uFFFD"))

@@ -69,8 +69,8 @@ func (s *series) Iterator(chunkenc.Iterator) chunkenc.Iterator {
 	return storage.ChainSampleIteratorFromIterators(nil, its)
 }
 
-// expire adds a stale marker wherever the next sample is further away than lookback. So an engine with a longer lookback sees what
-// the server's own engine sees. It reads all samples, and fails where they cannot be read.
+// expire adds a stale marker wherever the next sample is further away than lookback, so that an engine with a longer lookback sees
+// what the server's own engine sees. It reads all samples, and fails if they cannot be read.
 func (s *series) expire(lookback time.Duration) error {
 	after := lookback.Milliseconds()
 	var markers []point

@@ -48,8 +48,8 @@ type Config struct {
 	MaxBytes int64
 }
 
-// Server is a server whose series queries may name beside cost series. If it fails, the answer has a warning, and the cost series
-// alone. It is safe for concurrent use.
+// Server is a server with further series for queries. If it fails, the answer has a warning and only the cost series. It is safe
+// for concurrent use.
 type Server struct {
 	cfg   Config
 	base  *url.URL

@@ -45,8 +45,8 @@ func upstreamOf(t testing.TB, base string, streams bool, external map[string]str
 	})
 }
 
-// clusterBlocks are blocks of what a Prometheus has of a cluster, the costs it has scraped from a promcost included or not,
-// and of costs alone.
+// clusterBlocks are blocks of the costs of a cluster, and of everything that a Prometheus has of it, with or without the costs
+// that it scraped.
 func clusterBlocks(t testing.TB) (costs, cluster, both string) {
 	t.Helper()
 	first, last := int64(apitest.Epoch*1000), int64(apitest.Epoch+3*3600)*1000
@@ -129,7 +129,7 @@ func TestJoin(t *testing.T) {
 	}
 }
 
-// TestJoinedNames compares what there is to ask for with what a Prometheus that has both says.
+// TestJoinedNames compares the names of joined series with those of a Prometheus that has both.
 func TestJoinedNames(t *testing.T) {
 	costs, cluster, both := clusterBlocks(t)
 	external := map[string]string{"cluster": "prod", "replica": "a"}

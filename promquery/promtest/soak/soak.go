@@ -1,5 +1,5 @@
-// Package soak gives test binaries the flag -soak. `make test` runs a sample of what is slow by repetition; with the flag a package's
-// tests run all of it, and measure time and memory. Only tests import it.
+// Package soak gives test binaries the flag -soak. `make test` runs a sample of the tests that are slow because they repeat; with
+// the flag a package's tests run all of it, and measure time and memory. Only tests import it.
 package soak
 
 import (
@@ -22,7 +22,7 @@ func On() bool { return *on }
 // Duration is how long a test goes on that can go on for any time: 0 is once through.
 func Duration() time.Duration { return *duration }
 
-// Of is some of what a test runs, or all of it where the flag is given.
+// Of is some, or all if the flag is given.
 func Of[T any](some, all T) T {
 	if *on {
 		return all
@@ -41,5 +41,5 @@ func Main(m *testing.M) int {
 	return m.Run()
 }
 
-// garbagePercent is how much garbage there may be, in percent of what is kept; 100 is what Go allows.
+// garbagePercent is how much garbage there may be, in percent of the live memory; Go allows 100.
 const garbagePercent = 400
