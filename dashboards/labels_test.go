@@ -49,7 +49,8 @@ func checkGrouping(t *testing.T, text string) {
 	})
 }
 
-// TestNothingIsSummedByItsNameAlone looks at all panels and rules, and at legends: what is told apart has names that differ.
+// TestNothingIsSummedByItsNameAlone checks panels, rules and legends: things in different namespaces or clusters are not summed
+// because they have the same name.
 func TestNothingIsSummedByItsNameAlone(t *testing.T) {
 	for _, b := range readBoards(t) {
 		for _, p := range b.Panels {

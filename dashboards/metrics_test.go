@@ -18,13 +18,13 @@ var targetLabels = []string{"instance", "job"}
 // parse reads what a Prometheus without feature flags does.
 var parse = parser.NewParser(parser.Options{})
 
-// oneHour is a Ledger whose last closed hour has nothing in it.
+// oneHour is a Ledger whose last closed hour is empty.
 type oneHour struct{ set *allocation.Set }
 
 func (h oneHour) Latest() (*allocation.Set, time.Time, error) { return h.set, h.set.Window.End, nil }
 
-// served are the labels of every metric that promcost exports, by name: those of the families table, and those that are
-// registered as the program does it.
+// served are the labels of every metric that promcost exports, by name: the metrics of the families table, and those that the
+// program registers.
 func served(t *testing.T) map[string][]string {
 	t.Helper()
 	metrics := map[string][]string{}
@@ -67,7 +67,7 @@ func exported(t *testing.T) map[string][]string {
 	return metrics
 }
 
-// resultLabels are the labels of what an aggregation, or a ratio of aggregations, gives.
+// resultLabels are the labels of the result of an aggregation, or of a ratio of aggregations.
 func resultLabels(expr parser.Expr) []string {
 	switch e := expr.(type) {
 	case *parser.AggregateExpr:

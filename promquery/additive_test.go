@@ -20,7 +20,7 @@ import (
 // figure names a number of a set: the row or asset that it is of, and the column.
 type figure struct{ of, column string }
 
-// figures are the numbers of sets by what they are of: sums over all sets, or maxima.
+// figures are the numbers of sets by subject: sums over all sets, or maxima.
 type figures struct{ sums, maxima map[figure]float64 }
 
 func figuresOf(sets []*allocation.Set) figures {
@@ -55,7 +55,7 @@ func (f *figures) addRows(s *allocation.Set) {
 		of := strings.Join(names, "/")
 		for c := range allocation.NumColumns {
 			switch v := s.Value(c, row); {
-			case c == allocation.LeastSeconds || c == allocation.MostSeconds: // parts allow more for what lies near their borders
+			case c == allocation.LeastSeconds || c == allocation.MostSeconds: // parts allow more near their borders
 			case c.Maximum():
 				f.most(of, c.String(), v)
 			default:
@@ -110,7 +110,7 @@ func slack(column string) float64 {
 	return 1e-9
 }
 
-// compareFigures compares the numbers of a window with those of its parts, but for columns that are left out: nil leaves out none.
+// compareFigures compares the numbers of a window with those of its parts, without the columns in but.
 func compareFigures(t *testing.T, whole, parts figures, leftOut *regexp.Regexp) {
 	t.Helper()
 	said := map[string]int{}
@@ -184,8 +184,8 @@ func partsAddUp(t *testing.T, src promquery.Source, q allocation.Query, leftOut 
 // overOutages is what is not held over outages: shares, as slack says.
 var overOutages = regexp.MustCompile(shares + "$")
 
-// TestPartsAddUpOverOutages holds the same where targets, or all of Prometheus, are down around the border between two parts: for
-// so long that what is known of both sides is bridged, and for longer.
+// TestPartsAddUpOverOutages checks the same if targets, or all of Prometheus, are down around the border between two parts: for so
+// short that it is bridged, and for longer.
 func TestPartsAddUpOverOutages(t *testing.T) {
 	t.Parallel()
 	c, dir := demoDir(t)
@@ -220,8 +220,8 @@ func TestPartsAddUpOverOutages(t *testing.T) {
 	}
 }
 
-// TestPartsAddUpAtOutages holds the same where an outage begins or ends just at the border between two parts, and where only what lies
-// beyond a part tells what ran on or started in it.
+// TestPartsAddUpAtOutages checks the same if an outage begins or ends just at the border between two parts, and if only samples
+// beyond a part show what ran on or started in it.
 func TestPartsAddUpAtOutages(t *testing.T) {
 	t.Parallel()
 	made := demos{}
@@ -403,8 +403,8 @@ func (made demos) interrupted(t *testing.T, d demoPlan, outages ...down) promque
 	return openBlocks(t, broken)
 }
 
-// TestPartsAddUpOverLongOutages holds the same for what is decided near an outage of about an hour or more: what was moved and used
-// in it, what of that counts as running time, and prices and volumes in it.
+// TestPartsAddUpOverLongOutages checks the same for decisions near an outage of about an hour or more: about traffic and usage in
+// it, its running time, and prices and volumes in it.
 func TestPartsAddUpOverLongOutages(t *testing.T) {
 	t.Parallel()
 	made := demos{}

@@ -8,8 +8,8 @@ import (
 	"github.com/promcost/promcost/allocation"
 )
 
-// TestAfter holds that looking on after a window changes nothing of its assets where nothing is missing at its end, however many
-// sets it has: with many, counters of nodes are read at the window's own start and end only.
+// TestAfter checks that samples after a window do not change its assets if none are missing at its end, however many sets it has:
+// with many sets, counters of nodes are read at the window's own start and end only.
 func TestAfter(t *testing.T) {
 	c, db := demoBlocks(t)
 	end := c.End().Add(-time.Hour)

@@ -100,8 +100,8 @@ func outageAt(r *rand.Rand, border time.Time) down {
 	return d
 }
 
-// TestOutagesAtBorders compares what a window costs with what its hours do that are computed each by itself, and hours as
-// they are kept with the same hour asked for, where nothing was seen around the end of an hour.
+// TestOutagesAtBorders compares the costs of a window with the sum of its hours computed one by one, and stored hours with the
+// same hours computed later, if there are no samples around the end of an hour.
 func TestOutagesAtBorders(t *testing.T) {
 	t.Parallel()
 	c, dir := demoDir(t)

@@ -72,7 +72,7 @@ var ways = []struct {
 	{name: "from history", stored: true},
 }
 
-// boundsCheck compares what a demo cluster's containers truly ran for in a window with the bounds of what is counted.
+// boundsCheck compares the true running times of a demo cluster's containers in a window with the bounds of the computed ones.
 type boundsCheck struct {
 	where   string
 	cluster *democluster.Cluster

@@ -119,7 +119,7 @@ func TestDiagnoseSources(t *testing.T) {
 			for i := range d.Clusters {
 				for k := range d.Clusters[i].Inputs {
 					d.Clusters[i].Inputs[k].Oldest = d.Clusters[i].Inputs[k].Oldest.Truncate(time.Minute)
-					// Staleness markers are samples, too, to those who see them.
+					// Staleness markers count as samples, too, for sources that return them.
 					d.Clusters[i].Inputs[k].Newest = d.Clusters[i].Inputs[k].Newest.Truncate(time.Minute)
 				}
 				d.Clusters[i].Oldest = d.Clusters[i].Oldest.Truncate(time.Minute)
@@ -146,7 +146,7 @@ func TestDiagnoseUncovered(t *testing.T) {
 			for _, tt := range []struct {
 				name       string
 				from, to   time.Time
-				start, end time.Duration // of what is not covered, after hour
+				start, end time.Duration // the uncovered time, after hour
 			}{
 				{"before", c.Start().Add(-10 * time.Hour), hour, c.Start().Add(-10 * time.Hour).Sub(hour), c.Start().Sub(hour)},
 				{"all", hour.Add(-time.Hour), hour, 0, 0},
@@ -172,7 +172,7 @@ func TestDiagnoseUncovered(t *testing.T) {
 	}
 }
 
-// TestDiagnoseClusters tells clusters apart, and labels that are there from lists of none.
+// TestDiagnoseClusters diagnoses each cluster by itself, and distinguishes labels from empty lists of labels.
 func TestDiagnoseClusters(t *testing.T) {
 	end := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 	first, last := end.Add(-time.Hour).UnixMilli(), end.UnixMilli()
@@ -309,7 +309,7 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// TestMemoryWhileGathering ends a computation as soon as what it has gathered is too much, and lets go of what it held.
+// TestMemoryWhileGathering ends a computation as soon as it has read too much, and returns its memory.
 func TestMemoryWhileGathering(t *testing.T) {
 	c, db := demoBlocks(t)
 	w := allocation.Window{Start: c.End().Add(-4 * time.Hour), End: c.End()}

@@ -57,7 +57,7 @@ func grids() []time.Duration { return []time.Duration{0, time.Minute} }
 func TestMain(m *testing.M) {
 	code := soak.Main(m)
 	if demoTemp != "" {
-		_ = os.RemoveAll(demoTemp) // it is among what is temporary
+		_ = os.RemoveAll(demoTemp) // it is a temporary directory
 	}
 	os.Exit(code)
 }
@@ -175,7 +175,7 @@ func TestEngineProperties(t *testing.T) {
 	for i := range truth.Containers {
 		x := &truth.Containers[i]
 		if !x.LifeEnd.IsZero() && x.LifeEnd.After(outage) && x.LifeStart.After(outage.Add(-time.Minute)) && x.LifeStart.Before(outage.Add(12*time.Minute)) {
-			continue // nothing says whose it was
+			continue // nothing says to whom it belongs
 		}
 		row, ok := rows[x.UID+"/"+x.Container]
 		if !ok {
@@ -245,7 +245,7 @@ func orNone(s []string) []string {
 	return s
 }
 
-// TestEngineAlternatives takes inputs away: what stands in for them gives nearly the same costs.
+// TestEngineAlternatives removes inputs: their alternatives give nearly the same costs.
 func TestEngineAlternatives(t *testing.T) {
 	c, db := demoBlocks(t)
 	q := allocation.Query{Window: allocation.Window{Start: c.End().Add(-6 * time.Hour), End: c.End()}, Resolution: time.Minute}
@@ -414,8 +414,8 @@ func FuzzCgroupUID(f *testing.F) {
 	})
 }
 
-// TestSourcesAgree computes the same window of the demo cluster from every source: one that samples on the grid agrees
-// with those that give every sample, and those agree in exact mode too.
+// TestSourcesAgree computes the same window of the demo cluster from every source. A source on the grid agrees with those that
+// give every sample, and those agree in exact mode, too.
 func TestSourcesAgree(t *testing.T) {
 	t.Parallel()
 	c, dir := demoDir(t)
@@ -428,7 +428,7 @@ func TestSourcesAgree(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	w := allocation.Window{Start: c.End().Add(-5 * time.Hour), End: c.End()} // what the demo has in at once
+	w := allocation.Window{Start: c.End().Add(-5 * time.Hour), End: c.End()} // a window that the demo writes first
 	for _, resolution := range []time.Duration{time.Minute, 7 * time.Minute, 0} {
 		q := allocation.Query{Window: w, Resolution: resolution, Step: 3 * time.Hour}
 		want := compute(t, chunks.New(live, chunks.Options{}), q)

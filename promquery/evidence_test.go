@@ -14,8 +14,8 @@ import (
 	"github.com/promcost/promcost/promquery/promtest"
 )
 
-// TestEvidenceOfRuns checks that inputs which are asked for only where they are needed reach the containers that they are of, in
-// exact mode: minutes by container. Scrapes are half a minute apart.
+// TestEvidenceOfRuns checks that inputs that are asked for only when needed reach their containers in exact mode: minutes by
+// container. Scrapes are half a minute apart.
 func TestEvidenceOfRuns(t *testing.T) {
 	start := time.Date(2026, 3, 2, 10, 0, 0, 0, time.UTC)
 	unix := func(minute float64) float64 { return float64(start.Unix()) + minute*60 }

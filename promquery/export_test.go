@@ -3,7 +3,7 @@ package promquery
 // CgroupUID is exported to tests.
 var CgroupUID = uids{}.parse
 
-// IsReadWhole reports whether every sample of an alternative in the window is read where nothing is missing.
+// IsReadWhole reports whether every sample of an alternative in the window is read if nothing is missing.
 func (in *Input) IsReadWhole(rank int) bool {
 	switch in.stageOf(rank) {
 	case always, levels, counters, moving:
@@ -13,7 +13,7 @@ func (in *Input) IsReadWhole(rank int) bool {
 	}
 }
 
-// StandIns are the inputs and the metrics of which it is said what it costs that they stand in.
+// StandIns are the inputs and the stand-in metrics with a text about what is lost.
 func StandIns() (list [][2]string) {
 	for _, s := range standIns {
 		list = append(list, [2]string{s.input, s.metric})

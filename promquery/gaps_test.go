@@ -132,8 +132,8 @@ func (o outage) Select(ctx context.Context, sels []promquery.Selector, yield pro
 	})
 }
 
-// TestRestartsDoNotWarn sees to it that no input is said to be missing where what exports it was away for a while, as it is
-// when it restarts: from minutes on, it is the outage that is told.
+// TestRestartsDoNotWarn checks that no input is reported missing after a restart of its exporter. From minutes on, the outage is
+// reported instead.
 func TestRestartsDoNotWarn(t *testing.T) {
 	c, db := demoBlocks(t)
 	w := allocation.Window{Start: c.Start().Add(time.Hour), End: c.End()}

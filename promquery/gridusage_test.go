@@ -46,7 +46,7 @@ func busyPods(start time.Time, pods int, d time.Duration) []promtest.Series {
 	return list
 }
 
-// TestUsageOnAGrid holds what README says of the CPU usage that a grid sees of short pods: the part of what they used.
+// TestUsageOnAGrid checks README's table of the part of short pods' CPU usage that a grid sees.
 func TestUsageOnAGrid(t *testing.T) {
 	const pods = 150
 	start := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)

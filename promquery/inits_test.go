@@ -55,8 +55,8 @@ func lived(t *testing.T, resolution time.Duration, series ...promtest.Series) ma
 	return out
 }
 
-// TestSidecarWithoutStatus checks that a native sidecar of which requests are known is charged by whatever else tells of it,
-// if kube_pod_init_container_status_running is missing.
+// TestSidecarWithoutStatus checks that a native sidecar with known requests is charged by other metrics of it if
+// kube_pod_init_container_status_running is missing.
 func TestSidecarWithoutStatus(t *testing.T) {
 	const from, to = 600, 4200
 	pod := []promtest.Series{
@@ -78,7 +78,7 @@ func TestSidecarWithoutStatus(t *testing.T) {
 	}
 }
 
-// TestInitByUsage checks that the completion of a pod does not end an init container that cAdvisor alone tells of.
+// TestInitByUsage checks that the completion of a pod does not end an init container that only cAdvisor shows.
 func TestInitByUsage(t *testing.T) {
 	pod := slices.Concat(usageOf("init", 600, 660), usageOf("main", 665, 1200), []promtest.Series{
 		life(598, 3000, always(1), "kube_pod_info", "node", "n1"),

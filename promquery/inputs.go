@@ -1,7 +1,6 @@
-// Package promquery knows what to ask a Prometheus for and how to read the answers: the table of inputs, and the Engine,
-// which hands the samples of a Source to an build.Builder and so is a function from a query to sets. It notes what it
-// read, for those who ask, and diagnoses what a source has of each input. Join makes one source of two that follow each
-// other in time.
+// Package promquery knows what to ask a Prometheus for and how to read the answers. It has the table of inputs, and the Engine,
+// which passes the samples of a Source to a build.Builder and so computes the sets of a query. It keeps an account of what it
+// read, and diagnoses which data a source has of each input. Join makes one source of two that follow each other in time.
 package promquery
 
 import (
@@ -44,14 +43,14 @@ type Input struct {
 	Lazy int
 	// Missing says what it costs not to have the input, and Remedy what mends it.
 	Missing, Remedy string
-	// With names inputs whose presence tells that this one, which is Occasional, should be there as well.
+	// With names inputs whose presence shows that this one, which is Occasional, should be there as well.
 	With []string
 	// Need is how much depends on the input.
 	Need Need
 	Init bool // of init containers
 	// About is whom it concerns that a cluster has none of it; "" is everybody.
 	About notices.Topic
-	// Rank is that of the first alternative, where it is not the best of its signal.
+	// Rank is the rank of the first alternative, if it is not the best of its signal.
 	Rank int
 }
 
@@ -187,10 +186,10 @@ var workloads = []Input{
 
 // Values of Lazy that mark inputs none of whose alternatives is always asked for.
 const (
-	lazyOnly   = -1 // only where the running signal is missing
+	lazyOnly   = -1 // only if the running signal is missing
 	lazyStarts = -2 // only of init containers
 	lazyUnseen = -3 // only of pods that completed, with containers that no scrape saw running and of which no start is known
-	// lazyRestarts is of those, and of pods with containers that ran and of which no start is known.
+	// lazyRestarts is for those, and for pods with containers that ran and whose start is unknown.
 	lazyRestarts = -4
 )
 

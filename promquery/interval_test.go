@@ -72,11 +72,11 @@ func TestScrapeIntervalOfParts(t *testing.T) {
 	}
 }
 
-// byRootCgroup are the inputs that nothing else tells, and what is null without them.
+// byRootCgroup are the inputs without an alternative, and what is null without them.
 var byRootCgroup = map[string]string{"node disk usage": "byteHoursUsed and byteUsageMax of nodes' own disks"}
 
-// TestNothingHangsOnTheRootCgroup: what only the series of a node's root cgroup tell is told by others, too, for kube-prometheus-stack
-// drops those.
+// TestNothingHangsOnTheRootCgroup checks that other series replace those of a node's root cgroup, because kube-prometheus-stack
+// drops them.
 func TestNothingHangsOnTheRootCgroup(t *testing.T) {
 	for _, in := range promquery.Inputs {
 		if byRootCgroup[in.Name] == "" && !slices.ContainsFunc(in.Alternatives, func(a promquery.Alternative) bool {

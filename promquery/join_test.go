@@ -137,7 +137,8 @@ func TestJoinWithoutACut(t *testing.T) {
 	}
 }
 
-// TestJoinWithoutRecent answers from blocks alone what they have a part of, and says what is missing; and nothing else.
+// TestJoinWithoutRecent answers from blocks if they have a part of the window, with a warning about the rest. It answers nothing
+// else.
 func TestJoinWithoutRecent(t *testing.T) {
 	c, db := demoBlocks(t)
 	cut := c.End().Add(-3 * time.Hour)

@@ -13,8 +13,8 @@ import (
 	"github.com/promcost/promcost/promquery"
 )
 
-// jumped is a source whose clock jumped at an instant: what was scraped from then on has times that are off by so much. As
-// with a TSDB, samples that are then not later than the last before are none.
+// jumped is a source whose clock jumped at an instant: samples scraped from then on have times that are off by that. As in a TSDB,
+// samples are lost if they are not later than the last one before.
 type jumped struct {
 	src    promquery.Source
 	at, by int64
@@ -47,8 +47,8 @@ func (j jumped) Select(ctx context.Context, sels []promquery.Selector, yield pro
 	})
 }
 
-// TestClockJumps computes over a Prometheus whose clock jumped, back or ahead: costs are off by no more than what happened
-// in the time that was doubled or left out, nothing is negative or huge, and hours without a sample are told of.
+// TestClockJumps computes over a Prometheus whose clock jumped, back or ahead. Costs are off by no more than what happened in the
+// time that was doubled or left out, nothing is negative or huge, and a warning names hours without a sample.
 func TestClockJumps(t *testing.T) {
 	t.Parallel()
 	c, db := demoBlocks(t)

@@ -90,8 +90,8 @@ func (h *harm) befall(t *testing.T, dir string) string {
 	return to
 }
 
-// TestLacksAreFilled joins blocks of which one is gone or damaged with a real Prometheus that has all: the answers are those of
-// sound blocks, and nothing is warned of; whether the damage is known already or not.
+// TestLacksAreFilled joins blocks, one of them gone or damaged, with a real Prometheus that has everything. The answers are those
+// of sound blocks without warnings, whether or not the damage is known already.
 func TestLacksAreFilled(t *testing.T) {
 	t.Parallel()
 	c, dir := demoDir(t)
@@ -134,11 +134,11 @@ func TestLacksAreFilled(t *testing.T) {
 	}
 }
 
-// TestLacksRemain joins blocks of which one is gone or damaged with a server that does not have it either, or is down: what the
-// blocks have is all, and a warning says what is missing.
+// TestLacksRemain joins blocks, one of them gone or damaged, with a server that does not have its samples either, or is down. The
+// answer has what the blocks have, and a warning says what is missing.
 func TestLacksRemain(t *testing.T) {
 	c, dir := demoDir(t)
-	w := allocation.Window{Start: c.Start().Add(time.Hour), End: c.End().Add(-time.Hour)} // not what is in no block yet
+	w := allocation.Window{Start: c.Start().Add(time.Hour), End: c.End().Add(-time.Hour)} // without samples that are in no block yet
 	for _, h := range harms {
 		harmed := openBlocks(t, h.befall(t, dir))
 		alone := compute(t, harmed, allocation.Query{Window: w, Resolution: time.Minute})
@@ -165,8 +165,8 @@ func TestLacksRemain(t *testing.T) {
 	}
 }
 
-// checkTold checks that one warning says what is missing of a block, however many metrics that are, and that nothing else is
-// said of what it held than that it cannot be read; unknown says that nobody can know that anything is missing.
+// checkTold checks that one warning says what is missing of a block, however many metrics that are, and that other warnings only
+// say that it cannot be read; unknown says that nobody can know what is missing.
 func checkTold(t *testing.T, h harm, warnings []string, unknown bool) {
 	t.Helper()
 	blocks := 0
@@ -187,7 +187,7 @@ func checkTold(t *testing.T, h harm, warnings []string, unknown bool) {
 	}
 }
 
-// refusing is a source at whose address nothing answers.
+// refusing is a source that fails as if nothing listened at its address.
 type refusing struct{ asked *atomic.Int64 }
 
 func (r refusing) Select(context.Context, []promquery.Selector, func(int, []promquery.Symbol, *timeline.Points) error) (promquery.Stats, error) {
@@ -195,8 +195,8 @@ func (r refusing) Select(context.Context, []promquery.Selector, func(int, []prom
 	return promquery.Stats{}, fmt.Errorf("read samples: %w", &net.OpError{Op: "dial", Err: errors.New("connection refused")})
 }
 
-// TestUnreachableIsAskedOnce joins blocks of which two are gone with a server that nothing answers at: it is not waited for
-// again for the other hole, the newest samples, or when the computation begins anew, and all that is missing is told.
+// TestUnreachableIsAskedOnce joins blocks, two of them gone, with a server that does not answer. It is not asked again for the
+// other hole, the newest samples, or after the computation starts again. Warnings name all that is missing.
 func TestUnreachableIsAskedOnce(t *testing.T) {
 	c, dir := demoDir(t)
 	first := func(list []blocks.Info) blocks.Info { return list[0] }

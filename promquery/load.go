@@ -20,17 +20,17 @@ type stage uint8
 
 const (
 	always   stage = iota // all but what follows
-	lazily                // what stands in for a missing running signal
-	levels                // usage by gauges: containers that nothing else knows are found by it
+	lazily                // stands in for a missing running signal
+	levels                // usage by gauges, which finds containers that nothing else knows
 	counters              // usage by counters
 	moving                // counters of pods' bytes
-	borders               // counters of nodes, of which only what they were at the borders of sets matters
+	borders               // counters of nodes, which matter only at the borders of sets
 	waiting               // when pods waited for their containers
 	priced                // what things cost, and which nodes are spot
 	starts                // when init containers started
 	disks                 // how full volumes and nodes' own disks are
 	unseen                // what became of pods that no scrape saw running
-	restarts              // how often containers were restarted whose starts are not known
+	restarts              // how often containers with unknown starts were restarted
 	numStages
 )
 
@@ -40,10 +40,10 @@ var stageNames = [numStages]string{always: "inputs", lazily: "inputs that stand 
 // reader turns the series of one selector into what the builder takes.
 type reader struct {
 	series    signals.Series
-	elements  [][]int                // for each key element, where it may be in the source's key
+	elements  [][]int                // for each key element, its possible indexes in the source's key
 	price     bool                   // of metrics that are prices
 	own       bool                   // of metrics that promcost exposes, too
-	target    [len(targetLabels)]int // where these labels are in the source's key, of such metrics
+	target    [len(targetLabels)]int // the indexes of these labels in the source's key, for such metrics
 	uid       int                    // key element that is to be parsed from the cgroup path, -1 if none
 	pod       int                    // key element that is the pod's name, -1 if none
 	tail      string
@@ -101,16 +101,16 @@ func (in *Input) stageOf(rank int) stage {
 	return always
 }
 
-// How many metrics are asked for at once: pods have half as many series as containers have, or fewer. Should what mostly has
-// few series have many after all, an answer is so many times as large.
+// How many metrics are asked for at once: pods have half as many series as containers, or fewer. If an input that should have few
+// series has many after all, an answer is that many times as large.
 const (
 	manyAtOnce = 12
 	podsAtOnce = 2
 )
 
-// atOnce is how many metrics like an alternative of an input may be asked for at once. What is not about pods mostly has few
-// series, and so has what is rare and what takes the place of a metric that is mostly there; but what is asked for because
-// that is missing will have many.
+// atOnce is how many metrics like an alternative of an input may be asked for at once. Inputs that are not about pods mostly have
+// few series, and so have rare ones and stand-ins for a metric that is mostly there. But an input that is asked for because that
+// one is missing will have many.
 func (in *Input) atOnce(rank int) int {
 	key := in.Signal.Key()
 	pods, containers := slices.Contains(key, "pod"), slices.Contains(key, "container")
@@ -196,7 +196,7 @@ func (in *Input) ask(rank int, clusterLabels []string) (Selector, reader) {
 	return sel, r
 }
 
-// newPlan makes the question of some stages, for the times and on the grids of sels. What is found is noted in found.
+// newPlan makes the question of some stages, for the times and on the grids of sels. It records in found what is read.
 func (c *Config) newPlan(found *findings, sels []Selector, stages ...stage) *plan {
 	p := &plan{cluster: signals.Sym(c.Clusters.Default), times: found.frame, uids: uids{}}
 	for i := range c.layouts {
@@ -220,7 +220,7 @@ type names struct{ element, re string }
 // mostNames is the most bytes of names that a source is asked for by name.
 const mostNames = 32 << 10
 
-// namesOf are those of a list, all where it is too long.
+// namesOf are the names of a list, or all names if it is too long.
 func namesOf(element string, list []string) names {
 	quoted := make([]string, len(list))
 	for i, name := range list {
@@ -327,7 +327,7 @@ func (p *plan) readPoints(i int, labels []Symbol, points *timeline.Points) (sign
 	return series, key, nil
 }
 
-// note counts what a source gives, of inputs.
+// note counts what a source yields for inputs.
 func (p *plan) note(i int, key []Symbol, points *timeline.Points) error {
 	series, key, err := p.readPoints(i, key, points)
 	if err == nil && series.Signal != signals.Nothing {
@@ -336,8 +336,8 @@ func (p *plan) note(i int, key []Symbol, points *timeline.Points) error {
 	return err
 }
 
-// bare reports whether a series says nothing but that its object is there: kube-state-metrics has an empty list of labels
-// of objects whose labels it is not to show.
+// bare reports whether a series says nothing except that its object exists: kube-state-metrics has an empty list of labels for
+// objects whose labels it must not export.
 func (r *reader) bare(key []Symbol) bool {
 	return r.tail != "" && len(key) == len(r.elements)
 }

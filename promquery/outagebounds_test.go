@@ -147,8 +147,8 @@ func (x *interruption) source(t *testing.T) promquery.Source {
 	return without{openBlocks(t, broken), x.dropped}
 }
 
-// TestBoundsOverOutages compares the truth of demo clusters with the bounds of what is counted where outages touch the window and metrics
-// are dropped: with every sample, on grids, and by hours that are computed each by itself. What has no row is not compared.
+// TestBoundsOverOutages compares the truth of demo clusters with the computed bounds if outages touch the window and metrics are
+// dropped: with every sample, on grids, and by hours computed one by one. Containers without a row are not compared.
 func TestBoundsOverOutages(t *testing.T) {
 	t.Parallel()
 	seeds := []int{

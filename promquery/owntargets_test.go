@@ -81,7 +81,7 @@ func buildInfo(job string) promtest.Series {
 	return scraped(1, "promcost_build_info", "job", job, "instance", "promcost:9004", "version", "1")
 }
 
-// TestOwnSeries checks that what a promcost exposes is not read back, and what others expose is.
+// TestOwnSeries checks that promcost does not read back what a promcost exposes, and does read what others expose.
 func TestOwnSeries(t *testing.T) {
 	t.Parallel()
 	const sheet = 0.031611
@@ -140,7 +140,7 @@ func TestOwnSeries(t *testing.T) {
 	}
 }
 
-// exposed is what a promcost exposes of the node, whose price it had of a source, around the window.
+// exposed is what a promcost exposes about the node around the window; source is where it had the price from.
 func exposed(price float64, source string) metering.Exposure {
 	set := allocation.NewSet(allocation.Window{Start: ownWindow.Start.Add(-3 * time.Hour), End: ownWindow.Start.Add(-2 * time.Hour)}, allocation.NewDict())
 	node := allocation.Node{Cluster: config.Clusters.Default, Name: "n1"}
@@ -230,8 +230,8 @@ func TestPricedPromcost(t *testing.T) {
 	}
 }
 
-// TestFederatedPrices asks, without a history, a Prometheus that has promcost's prices and OpenCost's by federation, which keeps no
-// target: nothing tells them apart, and the answer says so.
+// TestFederatedPrices asks, without a history, a Prometheus that has promcost's prices and OpenCost's by federation, which keeps
+// no target. Nothing distinguishes them, and the answer warns about that.
 func TestFederatedPrices(t *testing.T) {
 	own, other := scraped(1.1654, cpuPrice, "node", "n1"), scraped(0.336, cpuPrice, "node", "n1", "container", "opencost")
 	const differ, unknown = "differ between series of node_cpu_hourly_cost at the same time (n1)", "what it exposed is not known here, so all were used"
@@ -261,7 +261,8 @@ func TestFederatedPrices(t *testing.T) {
 	}
 }
 
-// TestExposedPricesFail fails a computation whose prices cannot be told from those of promcost, for the history is not to be read.
+// TestExposedPricesFail checks that a computation fails if its prices cannot be distinguished from promcost's because the history
+// cannot be read.
 func TestExposedPricesFail(t *testing.T) {
 	dir := t.TempDir()
 	promtest.WriteBlocks(t, dir, 2*time.Hour, pricedNode(opencostPrice("opencost"))...)

@@ -9,8 +9,8 @@ import (
 	"github.com/promcost/promcost/promquery/promtest"
 )
 
-// TestTrafficOfPausingPods checks that what a pod moves adds up over hours where its only container pauses between runs, as in
-// back-off, and its counter rises meanwhile.
+// TestTrafficOfPausingPods checks that the traffic of a pod adds up over hours if its only container pauses between runs, as in
+// back-off, while its counter rises.
 func TestTrafficOfPausingPods(t *testing.T) {
 	t.Parallel()
 	const job = "kube-state-metrics"

@@ -73,7 +73,7 @@ func TestPricesOfManagement(t *testing.T) {
 	}
 }
 
-// TestPricesOfServers tells prices apart as a running Prometheus gives them, by both protocols.
+// TestPricesOfServers attributes prices that a running Prometheus returns, by both protocols.
 func TestPricesOfServers(t *testing.T) {
 	t.Parallel()
 	federated := func(v float64, metric, job string) promtest.Series {

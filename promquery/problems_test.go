@@ -39,7 +39,7 @@ func inputOf(t *testing.T, d *diagnosis.Cluster, name string) *diagnosis.Input {
 	return &d.Inputs[i]
 }
 
-// TestRemedies: what is missing is said by metric and place where what exposes it is scraped, and by what to run where it is not.
+// TestRemedies checks that remedies name the metric if its exporter is scraped, and the exporter if it is not.
 func TestRemedies(t *testing.T) {
 	c, db := demoBlocks(t)
 	kubeState := []string{"kube_"}
@@ -105,7 +105,7 @@ func TestRemedies(t *testing.T) {
 	}
 }
 
-// TestStandIns: what is said of metrics that stand in for others is of such.
+// TestStandIns checks that texts about stand-ins are about metrics that are stand-ins.
 func TestStandIns(t *testing.T) {
 	c, db := demoBlocks(t)
 	for _, s := range promquery.StandIns() {
@@ -140,7 +140,7 @@ func (s lacking) Select(ctx context.Context, sels []promquery.Selector, yield pr
 	return s.Source.Select(ctx, kept, func(i int, key []promquery.Symbol, p *timeline.Points) error { return yield(of[i], key, p) })
 }
 
-// TestSheetOfPrices: where a price sheet is given, prices that no metric tells are its.
+// TestSheetOfPrices checks that prices without a metric are attributed to the price sheet, if there is one.
 func TestSheetOfPrices(t *testing.T) {
 	c, db := demoBlocks(t)
 	src := lacking{db, []string{"node_cpu_hourly_cost", "pv_hourly_cost"}, nil}
@@ -181,7 +181,7 @@ func TestDiagnosisOfRecordings(t *testing.T) {
 	}
 }
 
-// TestProblems: what is wrong with what is there is named with its place and what it costs.
+// TestProblems checks that each problem in the data is named with its place and what is lost.
 func TestProblems(t *testing.T) {
 	const uid = "0f2d3c1a-0000-4000-8000-000000000001"
 	end := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
@@ -202,7 +202,7 @@ func TestProblems(t *testing.T) {
 	whole := []promtest.Series{pod(1, -2*time.Hour, 0, "uid", uid), usage("id", "/kubepods/pod"+uid+"/x", "image", "web:1")}
 	for _, tt := range []struct {
 		name string
-		list []promtest.Series // in place of, or beside, what is whole
+		list []promtest.Series // instead of sound series, or beside them
 		want []string          // texts that say so
 	}{
 		{"nothing", whole, nil},

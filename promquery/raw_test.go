@@ -18,8 +18,8 @@ type queryOnly struct{ promquery.Source }
 // Raw implements promquery.Sampler.
 func (queryOnly) Raw(context.Context, int64, int64) bool { return false }
 
-// TestAutoResolution is exact where the source gives raw samples of the whole window, and else a grid of a minute or the scrape
-// interval.
+// TestAutoResolution checks that auto is exact if the source gives raw samples of the whole window, and otherwise a grid of a
+// minute or the scrape interval.
 func TestAutoResolution(t *testing.T) {
 	c, db := demoBlocks(t)
 	w := lastHour(c.End())

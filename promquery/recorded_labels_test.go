@@ -40,7 +40,7 @@ func TestLabelsOfKubeStateMetrics(t *testing.T) {
 		"label:env.example.com/stage":            {"__unallocated__", "env_example_com_stage=Prod"},
 		"annotation:example.com/onCall":          {"__unallocated__", "example_com_onCall=alice"},
 		"annotation:example.com/Owner":           {"__unallocated__", "example_com_Owner=shop@example.com"},
-		"label:costCenter":                       {"__unallocated__", "costCenter=CC-42"}, // those of web collide
+		"label:costCenter":                       {"__unallocated__", "costCenter=CC-42"}, // the labels of web collide
 		"label:costCenter,label:cost-center":     {"__unallocated__/__unallocated__", "costCenter=CC-42/cost_center=CC-42", "costCenter=a-side/cost_center=b-side"},
 		"label:cost_center_conflict1":            {"__unallocated__", "cost_center_conflict1=b-side"},
 		"label:kubernetes.io/metadata.name":      {"kubernetes_io_metadata_name=batch", "kubernetes_io_metadata_name=kube-system", "kubernetes_io_metadata_name=shop"},

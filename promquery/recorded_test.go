@@ -147,8 +147,8 @@ var recordedRows = map[string]recordedRow{
 	"kube-system/node-agent/agent": {Kind: "daemonset", Services: []string{}},
 }
 
-// TestAllocationsOfRecordings computes what was recorded, and compares it with the objects and with the times that the status
-// of the pods told.
+// TestAllocationsOfRecordings computes the recordings, and compares the result with the objects and with the times in the status
+// of the pods.
 func TestAllocationsOfRecordings(t *testing.T) {
 	_, w := recordedWindow(t)
 	t.Run("while it was scraped", func(t *testing.T) {
@@ -215,7 +215,7 @@ func compareRecorded(t *testing.T, w allocation.Window) *allocation.Set {
 	return s
 }
 
-// TestAssetsOfRecordings computes the assets of what was recorded, with OpenCost's prices and without.
+// TestAssetsOfRecordings computes the assets of the recordings, with and without OpenCost's prices.
 func TestAssetsOfRecordings(t *testing.T) {
 	_, w := recordedWindow(t)
 	hours := w.End.Sub(w.Start).Hours()
@@ -325,8 +325,8 @@ func TestServicesByDefault(t *testing.T) {
 	}
 }
 
-// TestStackRelabelings computes what a Prometheus has of the recordings that scrapes as kube-prometheus-stack does: the labels
-// that it adds are nobody's, and what it drops is not missed.
+// TestStackRelabelings computes the recordings as a Prometheus stores them that scrapes like kube-prometheus-stack: the labels
+// that it adds belong to nobody, and what it drops is not missed.
 func TestStackRelabelings(t *testing.T) {
 	scrapes, w := recordedWindow(t)
 	var drops []*relabel.Config

@@ -43,8 +43,8 @@ func (h replicas) Select(ctx context.Context, sels []promquery.Selector, yield p
 	return stats, nil
 }
 
-// TestReplicas computes what a pair of replicas has, which scrape 13 s apart and were down at different times: as much as
-// one that was never down.
+// TestReplicas computes from a pair of replicas that scrape 13 s apart and were down at different times. The result is that of one
+// that was never down.
 func TestReplicas(t *testing.T) {
 	t.Parallel()
 	c, db := demoBlocks(t)

@@ -14,8 +14,8 @@ import (
 	"github.com/promcost/promcost/promquery/promtest/soak"
 )
 
-// TestShards checks that the shards of a computation, merged, are what one computes alone: rows to the last bit, assets but
-// for rounding; that none is empty, and that a shard comes out the same each time.
+// TestShards checks that merged shards are equal to an unsharded computation: rows to the last bit, assets with rounding. No shard
+// is empty, and each is the same every time.
 func TestShards(t *testing.T) {
 	t.Parallel()
 	c, db := demoBlocks(t)

@@ -35,7 +35,7 @@ func hoursOf(t *testing.T, src promquery.Source, q allocation.Query) []*allocati
 	return sets
 }
 
-// TestAlone holds that an hour is the same to the last bit, warnings included, whichever hours are computed with it.
+// TestAlone checks that an hour is the same to the last bit, warnings included, whichever hours are computed with it.
 func TestAlone(t *testing.T) {
 	t.Parallel()
 	c, db := demoBlocks(t)
@@ -96,7 +96,7 @@ func (s *counting) Select(ctx context.Context, sels []promquery.Selector, yield 
 	return stats, err
 }
 
-// checkCounts checks that what is said of inputs is what is said of the source: all that was read for all hours.
+// checkCounts checks that the accounts of inputs add up to that of the source: everything read for all hours.
 func checkCounts(t *testing.T, r *allocation.Reading) {
 	t.Helper()
 	read := map[string]int64{}
@@ -121,7 +121,7 @@ func checkCounts(t *testing.T, r *allocation.Reading) {
 	}
 }
 
-// TestAloneReadsOnce compares what is read for hours that are computed alone with what one computation of all of them reads.
+// TestAloneReadsOnce compares what is read for hours that are computed one by one with what one computation of all of them reads.
 func TestAloneReadsOnce(t *testing.T) {
 	c, db := demoBlocks(t)
 	q := allocation.Query{Window: allocation.Window{Start: c.End().Add(-9 * time.Hour), End: c.End().Add(-time.Hour)}, After: time.Hour}
@@ -155,8 +155,8 @@ func (s *holding) Select(ctx context.Context, sels []promquery.Selector, yield p
 	})
 }
 
-// TestBackgroundLeavesMemory computes hours at once within a bound that they fill: those that nobody waits for leave half of
-// it to those who do, and are the same.
+// TestBackgroundLeavesMemory computes hours at once within a bound that they fill. Hours that nobody waits for leave half of it to
+// others, and have the same results.
 func TestBackgroundLeavesMemory(t *testing.T) {
 	c, db := demoBlocks(t)
 	q := allocation.Query{Window: allocation.Window{Start: c.End().Add(-8 * time.Hour), End: c.End()}, Step: time.Hour, Alone: true}
@@ -219,8 +219,8 @@ func TestAloneFails(t *testing.T) {
 	}
 }
 
-// TestAloneIsWhole compares hours that are computed alone with those of one computation of a day, in which Prometheus is
-// restarted at the end of an hour: what ran through that did so in both.
+// TestAloneIsWhole compares hours that are computed one by one with those of one computation of a day in which Prometheus restarts
+// at the end of an hour: what ran through that did so in both.
 func TestAloneIsWhole(t *testing.T) {
 	t.Parallel()
 	end := time.Date(2026, 3, 3, 4, 20, 0, 0, time.UTC)

@@ -50,7 +50,7 @@ func fixture() []promtest.Series {
 // opened is a source under test.
 type opened struct {
 	promquery.Source
-	sampled bool // gives no raw samples where a Step is asked
+	sampled bool // gives no raw samples if a Step is asked for
 	markers bool // shows staleness markers
 }
 
@@ -289,7 +289,7 @@ func testSeveral(t *testing.T, src opened) {
 	}
 }
 
-// testFew asks for what a source may ask for at once: each selector gets what it would get alone.
+// testFew asks for selectors that may be asked for at once. Each gets what it would get by itself.
 func testFew(t *testing.T, src opened) {
 	shop := []promquery.Matcher{{Name: "namespace", Value: "shop"}}
 	pay := []promquery.Matcher{{Name: "namespace", Type: promquery.MatchRegexp, Value: "p.y"}}
@@ -359,7 +359,7 @@ func testYieldError(t *testing.T, src opened) {
 		calls++
 		return boom
 	})
-	if err != boom || calls != 1 { //nolint:errorlint // the contract: returned as it is
+	if err != boom || calls != 1 { //nolint:errorlint // the contract says that it is returned unwrapped
 		t.Errorf("got %v after %d calls, want the error itself after one", err, calls)
 	}
 }

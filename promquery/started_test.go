@@ -9,8 +9,8 @@ import (
 	"github.com/promcost/promcost/promquery/promtest"
 )
 
-// TestStartByCadvisor checks that containers begin with container_start_time_seconds, as current and as old kubelets label it,
-// where kube-state-metrics says nothing.
+// TestStartByCadvisor checks that containers begin with container_start_time_seconds, with the labels of current and of old
+// kubelets, if kube-state-metrics has no start.
 func TestStartByCadvisor(t *testing.T) {
 	end := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 	start := end.Add(-90*time.Minute - 20*time.Second)

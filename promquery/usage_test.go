@@ -37,7 +37,7 @@ func checkSent(t *testing.T, stats *promquery.Stats, selectors int) {
 	}
 }
 
-// checkUses checks that what was taken of a source for the inputs adds up to what was taken.
+// checkUses checks that the accounts of inputs add up to the account of their source.
 func checkUses(t *testing.T, src *allocation.SourceReading) {
 	t.Helper()
 	sum := allocation.InputUse{}
@@ -103,8 +103,8 @@ func TestUses(t *testing.T) {
 	})
 }
 
-// giving is a source that answers a question of many selectors with what it was told and an error, to see whom that is
-// counted for; others with nothing.
+// giving is a source that answers a question of many selectors with given stats and an error, to see for which input they count.
+// It answers others with nothing.
 type giving struct{ stats promquery.Stats }
 
 var errLost = errors.New("connection lost")

@@ -17,8 +17,8 @@ func inPod(n int, s promtest.Series) promtest.Series {
 	return s
 }
 
-// TestUsageAlone checks that a container that is known by its usage alone runs where that is seen, whatever kube-state-metrics tells
-// of others, and that its hours add up.
+// TestUsageAlone checks that a container that only its usage shows runs while it has usage, whatever kube-state-metrics says about
+// others, and that its hours add up.
 func TestUsageAlone(t *testing.T) {
 	t.Parallel()
 	const job = "kube-state-metrics"

@@ -93,8 +93,8 @@ func namesakes(t *testing.T, dir string) mixed {
 	return mixed{openBlocks(t, twins)}
 }
 
-// TestParallel compares what comes out, to the last bit, however many workers integrate: also where series belong to no
-// container by themselves, or make one.
+// TestParallel compares results to the last bit with any number of workers, also if series belong to no single container, or
+// create one.
 func TestParallel(t *testing.T) {
 	c, dir := demoDir(t)
 	db := openBlocks(t, dir)
@@ -236,7 +236,7 @@ func TestWorkerErrors(t *testing.T) {
 					return boom
 				},
 			})
-			if err != boom || failed != 1 { //nolint:errorlint // the contract: returned as it is
+			if err != boom || failed != 1 { //nolint:errorlint // the contract says that it is returned unwrapped
 				t.Errorf("got %v after %d calls, want the error itself after one", err, failed)
 			}
 		})

@@ -16,7 +16,7 @@ import (
 )
 
 // pageAsset is what the Infrastructure Assets pages of OpenCost's web UI read of a row. They leave out rows without type or
-// totalCost, and show nothing at all where the end of one is no time.
+// totalCost, and show nothing at all if the end of one is not a time.
 type pageAsset struct {
 	Type       *string
 	TotalCost  *float64
@@ -34,7 +34,8 @@ type pageAsset struct {
 // pageBreakdown is what utilization is made of.
 type pageBreakdown struct{ Idle, User, System, Other *float64 }
 
-// plausible reports whether the pages show a utilization that is true: none where it is not known, for they take zeros for full use.
+// plausible reports whether the pages show a true utilization. They must show none if it is unknown, because they take zeros for
+// full use.
 func (b *pageBreakdown) plausible() bool {
 	return b == nil || b.Idle != nil && math.Abs(*b.Idle+*b.User+*b.System+*b.Other-1) < 1e-9
 }
@@ -75,7 +76,7 @@ func TestOpenCostAssetsPages(t *testing.T) {
 	}
 }
 
-// TestOpenCostAssetsFilters holds that each field that the pages filter by selects what it says, as OpenCost's own filters do.
+// TestOpenCostAssetsFilters checks that each field that the pages filter by selects what OpenCost's own filters select.
 func TestOpenCostAssetsFilters(t *testing.T) {
 	for filter, want := range map[string]int{
 		`type:"Disk"`: 3, `type:"disk"`: 3, `type!:"Disk"`: 7, `assetType:"Disk"`: 3, `assetType:"disk"`: 3,
@@ -89,8 +90,8 @@ func TestOpenCostAssetsFilters(t *testing.T) {
 	}
 }
 
-// TestOpenCostAssetsIgnores holds that what OpenCost ignores on /assets is ignored whatever its value, and said only where rows
-// are not those that were asked for.
+// TestOpenCostAssetsIgnores checks that parameters that OpenCost ignores on /assets are ignored whatever their value, with a
+// warning only if the rows are not those that were asked for.
 func TestOpenCostAssetsIgnores(t *testing.T) {
 	want := slices.Sorted(maps.Keys(assetsPage(t, "window=1d")))
 	for _, query := range []string{

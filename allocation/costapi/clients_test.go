@@ -256,7 +256,7 @@ func checkSummaryEqualsAllocations(t *testing.T) {
 	}
 }
 
-// TestWholeSuiteWindows holds that the windows of OpenCost's paths are whole UTC days where they are asked for in days.
+// TestWholeSuiteWindows checks that windows in days are whole UTC days on OpenCost's paths.
 func TestWholeSuiteWindows(t *testing.T) {
 	for window, want := range map[string][2]string{
 		"today": {"2026-11-21T00:00:00Z", "2026-11-22T00:00:00Z"}, "yesterday": {"2026-11-20T00:00:00Z", "2026-11-21T00:00:00Z"},

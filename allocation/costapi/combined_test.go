@@ -35,8 +35,8 @@ var choices = map[string][]string{
 	"includeSharedCostBreakdown":            {"", "false"},
 }
 
-// TestCombinedParameters holds that whatever is shared, split, merged and summed, all rows cost what all assets do, without
-// what clusters cost besides nodes where that is not shared, and that every law holds after every pass.
+// TestCombinedParameters checks that rows cost in total what all assets cost, whatever is shared, split, merged and summed, except
+// for costs of clusters besides nodes that are not shared. Every law must hold after every pass.
 func TestCombinedParameters(t *testing.T) {
 	assets := totalOf(t, "/model/assets", []string{richDay})
 	tenancy := assets - totalOf(t, "/model/allocation/compute", []string{richDay, "idle=true", "shareTenancyCosts=false"})

@@ -214,7 +214,7 @@ func TestBadRequests(t *testing.T) {
 	}
 }
 
-// TestConfiguredDefaults hold where a request does not say otherwise: a list of nothing does.
+// TestConfiguredDefaults checks that configured defaults apply unless a request gives the parameter, even with an empty list.
 func TestConfiguredDefaults(t *testing.T) {
 	h := newHandler(&fake{}, costapi.Config{Defaults: map[string]string{"shareNamespaces": "batch", "shareIdle": "weighted"}})
 	for _, tc := range []struct {

@@ -22,7 +22,7 @@ import (
 	"github.com/promcost/promcost/allocation/costapi"
 )
 
-// documentLedger has the allocations that Kubecost's example filters tell apart.
+// documentLedger has allocations that Kubecost's example filters select differently.
 type documentLedger struct{}
 
 func (documentLedger) Sets(_ context.Context, q allocation.Query) iter.Seq2[*allocation.Set, error] {

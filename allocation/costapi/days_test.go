@@ -139,7 +139,7 @@ func TestACK(t *testing.T) {
 	}
 }
 
-// TestACKOfOneCluster names rows as ACK does where there is one cluster, and says that custom prices are missing.
+// TestACKOfOneCluster names rows as ACK does if there is one cluster, and warns that custom prices are missing.
 func TestACKOfOneCluster(t *testing.T) {
 	w := get(newHandler(&fake{}, costapi.Config{}), "/v2/allocation", "window=yesterday", "aggregate=controller")
 	var answer struct {

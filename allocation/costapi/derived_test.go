@@ -17,7 +17,7 @@ import (
 	"github.com/promcost/promcost/allocation/costapi"
 )
 
-// TestDerivedProperties aggregates by a property whose derivation is shown what the API's JSON has as properties.
+// TestDerivedProperties aggregates by a property that is derived from the properties in the API's JSON.
 func TestDerivedProperties(t *testing.T) {
 	var needs []allocation.Property
 	for p := range allocation.NumProperties {
@@ -81,7 +81,7 @@ func TestDerivedProperties(t *testing.T) {
 	checkError(t, get(h, "/model/allocation/compute", window, "aggregate=teir"), http.StatusBadRequest, `did you mean "tier"?`)
 }
 
-// TestDerivedEverywhere completes a derived property, and says why one is missing everywhere to those that use it alone.
+// TestDerivedEverywhere completes a derived property, and warns only those who use it that it is missing everywhere.
 func TestDerivedEverywhere(t *testing.T) {
 	derived := func(name string, of allocation.Derivation) *allocation.Derived {
 		d, err := allocation.NewDerived(name, []allocation.Property{allocation.Namespace}, of)

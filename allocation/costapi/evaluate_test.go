@@ -52,7 +52,7 @@ func TestEvaluationsAtATime(t *testing.T) {
 	}
 }
 
-// TestDeadlineOfAnEvaluation holds that it is told as what it is: an expression that takes too long.
+// TestDeadlineOfAnEvaluation checks that the error says that the expression takes too long.
 func TestDeadlineOfAnEvaluation(t *testing.T) {
 	h := newHandler(&fake{}, costapi.Config{EvaluationTimeout: time.Nanosecond})
 	checkError(t, get(h, "/model/getConfigs", "jmespath=@"), http.StatusBadRequest, "parameter jmespath=@: evaluation takes longer than 1ns: select less before")

@@ -27,7 +27,7 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 // now is the clock of the tests, that of the table in SHAPES §5.
 var now = time.Date(2026, 11, 21, 4, 13, 46, 0, time.UTC)
 
-// fake is a ledger that answers with two containers on one node, or with err, and notes what it was asked.
+// fake is a ledger that answers with two containers on one node, or with err, and records what it was asked.
 type fake struct {
 	asked []allocation.Query
 	err   error
@@ -35,7 +35,7 @@ type fake struct {
 	wait  bool // for the end of the request
 	// noData is a time after which there is no data; the zero time means there always is.
 	noData time.Time
-	// kept is the only time that it has anything of: it computes nothing. The zero window means that it computes all.
+	// kept is the only time that it has data of: it computes nothing. The zero window computes everything.
 	kept allocation.Window
 	// reading is what it says of every computation.
 	reading *allocation.Reading
@@ -73,7 +73,7 @@ func (f *fake) Sets(ctx context.Context, q allocation.Query) iter.Seq2[*allocati
 		dict := allocation.NewDict()
 		sets := make([]*allocation.Set, len(windows))
 		for i, w := range windows {
-			sets[i] = sampleSet(w, dict, max(q.Resolution, 0)) // exact, where it is left to the source
+			sets[i] = sampleSet(w, dict, max(q.Resolution, 0)) // exact if the source decides
 			sets[i].Reading = f.reading
 		}
 		for _, s := range sets {

@@ -11,7 +11,7 @@ import (
 	"github.com/promcost/promcost/allocation/costapi"
 )
 
-// storedAnswer is what the answers of stored paths have in common, and where each has its windows.
+// storedAnswer is what the answers of stored paths share, and where each has its windows.
 type storedAnswer struct {
 	Data     json.RawMessage
 	Warnings []string
@@ -55,9 +55,9 @@ func windowsOf(t *testing.T, data json.RawMessage, layout string, zone *time.Loc
 	return strings.Join(slices.Compact(list), " ")
 }
 
-// TestStoredInstants holds what becomes of explicit instants on each of the stored paths: sets stay days, the first and the last
-// are cut at the instants where these are hours of the zone, else at the hours around them, with a warning. Durations with an
-// offset keep their length and end at an hour, too.
+// TestStoredInstants asks each stored path for explicit instants. Sets stay days. The first and the last are cut at the instants
+// if these are hours of the zone, otherwise at the hours around them, with a warning. Durations with an offset keep their length
+// and end at an hour, too.
 func TestStoredInstants(t *testing.T) {
 	kolkata, err := time.LoadLocation("Asia/Kolkata") // +05:30
 	if err != nil {

@@ -28,7 +28,7 @@ func envelopeOf(t *testing.T, w *httptest.ResponseRecorder) map[string]any {
 	return envelope
 }
 
-// TestJMESPathOnEveryPath asks every path that takes the parameter for what it says of its data; nothing else changes.
+// TestJMESPathOnEveryPath evaluates an expression on every path that takes the parameter. It changes only the data.
 func TestJMESPathOnEveryPath(t *testing.T) {
 	asked := 0
 	for _, path := range costapi.Paths() {
@@ -75,8 +75,8 @@ func TestJMESPathOnEveryPath(t *testing.T) {
 	}
 }
 
-// TestParametersOfFacts evaluates over what is known of the cluster. Unknown parameters are as on other paths: a warning, or
-// an error where they look misspelled; what clients send anyway is nothing of both.
+// TestParametersOfFacts evaluates over the description of the cluster. Unknown parameters are as on other paths: a warning, or an
+// error if they look misspelled. Parameters that clients send anyway are neither.
 func TestParametersOfFacts(t *testing.T) {
 	h := newHandler(&fake{}, costapi.Config{Cluster: func() costapi.ClusterInfo { return costapi.ClusterInfo{ID: "one", Provider: "AWS"} }})
 	for _, path := range []string{"/model/clusterInfo", "/clusterInfo", "/clusterInfoMap", "/model/getConfigs"} {

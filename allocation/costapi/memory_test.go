@@ -12,7 +12,7 @@ import (
 	"github.com/promcost/promcost/allocation/memory"
 )
 
-// TestMemoryOfSums bounds what the rows take that are held of an answer whose sets come one after the other.
+// TestMemoryOfSums checks the bound on the memory of held rows in an answer whose sets come one after the other.
 func TestMemoryOfSums(t *testing.T) {
 	for name, tc := range map[string]struct {
 		memory int64
@@ -39,7 +39,7 @@ func TestMemoryOfSums(t *testing.T) {
 	}
 }
 
-// TestMemoryOfExpressions bounds what an expression builds of an answer, by what the process has.
+// TestMemoryOfExpressions checks the bound on what an expression builds, by the memory of the process.
 func TestMemoryOfExpressions(t *testing.T) {
 	h := costapi.New(&fake{}, log.NewNopLogger(), costapi.Config{Now: func() time.Time { return now }, Memory: memory.New(16 << 20)})
 	for expression, want := range map[string]string{

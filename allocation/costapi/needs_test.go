@@ -21,11 +21,11 @@ import (
 	"github.com/promcost/promcost/promquery/promtest/soak"
 )
 
-// kept is a ledger that keeps the rich sets in files, and reads of them what is needed, or everything.
+// kept is a ledger that keeps the rich sets in files, and reads only the needed data of them, or all.
 type kept struct {
 	rich
 	everything bool
-	forgets    func(*allocation.Projection) // what is left out although it is needed
+	forgets    func(*allocation.Projection) // removes something that is needed
 	projected  int                          // queries that needed less
 	files      map[allocation.Window][2][]byte
 }
@@ -43,7 +43,7 @@ func (k *kept) Sets(ctx context.Context, q allocation.Query) iter.Seq2[*allocati
 		}
 		dict := allocation.NewDict()
 		for s, err := range k.rich.Sets(ctx, q) {
-			if q.Stream { // nothing may be added to what was yielded
+			if q.Stream { // nothing may be added to yielded sets
 				dict = allocation.NewDict()
 			}
 			if err == nil {
@@ -98,7 +98,7 @@ func keptHandler(k *kept) http.Handler {
 	return costapi.New(k, log.NewNopLogger(), costapi.Config{Now: func() time.Time { return now }})
 }
 
-// askings are values of further parameters, of which answers may need less than everything.
+// askings are values of further parameters with which answers may need less than everything.
 var askings = map[string][]string{
 	"fields":        {"", "", "name,totalCost", "totalCost,pvs", "name,minutes,cpuCores", "lbAllocations,cpuCost", "name,properties", "errorBounds", "sharedCostBreakdown", "proportionalAssetResourceCosts", "rawAllocationOnly"},
 	"filter":        {"", "", `namespace:"web"`, `label[app]:"front"|node:"n2"`, `services:"front"`, `team:"red"`, `controllerKind:"job"+pod!:"x"`, `annotation[note]:"x"`},
@@ -167,7 +167,7 @@ func TestNeeded(t *testing.T) {
 	}
 }
 
-// TestNeededOfSums asks for sums of several sets, in formats whose rows tell everything and of a few members.
+// TestNeededOfSums asks for sums of several sets, in formats with all members and with a few.
 func TestNeededOfSums(t *testing.T) {
 	files := map[allocation.Window][2][]byte{}
 	for _, aggregate := range []string{"namespace", "cluster,namespace,pod", "label:app", "node", "all"} {
@@ -194,7 +194,7 @@ func TestNeededOfSums(t *testing.T) {
 	}
 }
 
-// TestNeededOfDerived names rows that a filter leaves by a derived property: what is wrong with it is told of all rows.
+// TestNeededOfDerived names the rows that a filter leaves by a derived property. Its warnings are about all rows.
 func TestNeededOfDerived(t *testing.T) {
 	d, err := allocation.NewDerived("owner", []allocation.Property{allocation.Pod}, func(properties map[string]any) (string, error) {
 		pod, _ := properties["pod"].(string)

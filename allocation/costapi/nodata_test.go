@@ -14,7 +14,7 @@ import (
 	"github.com/promcost/promcost/allocation/diagnosis"
 )
 
-// emptyAnswers are what each path answers where there is nothing, with two windows of sets where it has several.
+// emptyAnswers are the answers of each path without data, with two windows of sets if it has several.
 var emptyAnswers = []struct{ path, params, data string }{
 	{"/model/allocation", "window=2026-11-18,2026-11-20", `[{},{}]`},
 	{"/model/allocation", "window=2026-11-18,2026-11-20&accumulate=true", `[{}]`},
@@ -46,8 +46,8 @@ func nothingHandler(err error) http.Handler {
 	return newHandler(&fake{err: err}, costapi.Config{Diagnose: func(context.Context, allocation.Window) (*diagnosis.Diagnosis, error) { return nil, err }})
 }
 
-// TestNoData holds that a window of which the source has nothing is empty sets and a warning on each path, in JSON and in the
-// other formats, but an error where the source does not know.
+// TestNoData checks that a window without data is empty sets and a warning on each path, in all formats, but an error if the
+// source does not know.
 func TestNoData(t *testing.T) {
 	nothing := fmt.Errorf("%w: no such series", allocation.ErrNoData)
 	asked := map[string]bool{}
@@ -103,7 +103,7 @@ func TestNoData(t *testing.T) {
 	}
 }
 
-// TestNoDataOfAPart holds that a failure in one part of a window is not hidden by another part that has nothing.
+// TestNoDataOfAPart checks that a part of a window without data does not hide a failure in another part.
 func TestNoDataOfAPart(t *testing.T) {
 	f := &fake{noData: now.Add(-6 * time.Hour)}
 	w := get(newHandler(f, costapi.Config{}), "/model/allocation/trends", "window=today", "names=web", "aggregate=namespace")

@@ -172,7 +172,7 @@ func answeredWindows(t *testing.T, body []byte) string {
 	return strings.Join(clocks, " ")
 }
 
-// TestPartWithoutData: where the history has nothing of the running set, the others are an answer with a warning.
+// TestPartWithoutData checks that the other sets are answered with a warning if the history has no data of the running one.
 func TestPartWithoutData(t *testing.T) {
 	f := &fake{noData: time.Date(2026, 11, 21, 4, 0, 0, 0, time.UTC)}
 	h := newHandler(f, costapi.Config{})

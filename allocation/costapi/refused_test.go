@@ -11,7 +11,7 @@ import (
 	"github.com/promcost/promcost/allocation/costapi"
 )
 
-// TestKeptOnly holds that days which are there are answered although the others cannot be computed, which a warning tells.
+// TestKeptOnly checks that stored days are answered with a warning if the others cannot be computed.
 func TestKeptOnly(t *testing.T) {
 	day := func(d, h int) time.Time { return time.Date(2026, 11, d, h, 0, 0, 0, time.UTC) }
 	for _, tc := range []struct {

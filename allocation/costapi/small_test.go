@@ -22,7 +22,7 @@ func (s sizing) Sets(ctx context.Context, q allocation.Query) iter.Seq2[*allocat
 	return one{allocation.NewSet(q.Window, allocation.NewDict())}.Sets(ctx, q)
 }
 
-// TestSmallQuestions holds that a question is small where its whole window is, however short its sets are.
+// TestSmallQuestions checks that a question is small if its whole window is, however short its sets are.
 func TestSmallQuestions(t *testing.T) {
 	for window, want := range map[string]bool{
 		"2026-01-01T09:00:00Z,2026-01-01T10:00:00Z": true,

@@ -168,7 +168,7 @@ func randomSteadyCase(t *testing.T, r *rand.Rand) steadyCase {
 	switch r.IntN(4) {
 	case 0:
 		c.window = pick("today", "yesterday")
-	case 1: // instants, of which the end may be in the future
+	case 1: // instants; the end may be in the future
 		start := c.now.Add(-time.Duration(1+r.IntN(50*3600)) * time.Second)
 		c.window = fmt.Sprintf("%d,%d", start.Unix(), start.Unix()+60+r.Int64N(50*3600))
 	default:
@@ -204,7 +204,8 @@ func TestAlwaysRunningIsTheWholeWindow(t *testing.T) {
 	}
 }
 
-// checkSteady asks one question. It is 1 where that is answered, 0 where the resolution is refused as longer than the window.
+// checkSteady asks one question. It returns 1 if that is answered, 0 if the resolution is refused because it is longer than the
+// window.
 func checkSteady(t *testing.T, name string, c steadyCase) int {
 	t.Helper()
 	now := func() time.Time { return c.now }
@@ -225,7 +226,7 @@ func checkSteady(t *testing.T, name string, c steadyCase) int {
 	hours := end.Sub(start).Hours()
 	for i, fields := range steadyRates {
 		if (i == 0) == strings.HasSuffix(c.path, "assets") {
-			continue // these are of the other kind of path
+			continue // these belong to the other kind of path
 		}
 		for field, rate := range fields {
 			slack := rate * 0.5 / 3_600_000
@@ -241,7 +242,7 @@ func checkSteady(t *testing.T, name string, c steadyCase) int {
 	return 1
 }
 
-// checkLength holds that a duration keeps its length where sets are not days or hours, and ends at the step that has passed last.
+// checkLength checks that a duration keeps its length if sets are not days or hours, and ends at the last step that has passed.
 func checkLength(t *testing.T, name string, c steadyCase, start, end time.Time) {
 	t.Helper()
 	text, _, _ := strings.Cut(c.window, " offset")

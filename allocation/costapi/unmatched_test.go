@@ -8,7 +8,7 @@ import (
 	"github.com/promcost/promcost/allocation/costapi"
 )
 
-// TestUnmatched checks that entries of lists which select nothing are told of, and types that are none refused.
+// TestUnmatched checks that list entries that select nothing get a warning, and unknown types are refused.
 func TestUnmatched(t *testing.T) {
 	for _, tt := range []struct {
 		name, path string

@@ -32,7 +32,7 @@ func setWindows(t *testing.T, h http.Handler, layout, path string, params ...str
 	return strings.Join(list, " "), costs
 }
 
-// TestAccumulatedSteps cuts sets where the periods begin that they are summed by: what a step has of two days is of both.
+// TestAccumulatedSteps cuts sets where the periods of accumulate begin, so that each day gets its own part of a step.
 func TestAccumulatedSteps(t *testing.T) {
 	const day, hour = "01-02", "02T15"
 	santiago, err := time.LoadLocation("America/Santiago") // has no midnight on 2026-09-06
@@ -69,7 +69,7 @@ func TestAccumulatedSteps(t *testing.T) {
 	}
 }
 
-// TestStoredHours reads hours where sets are summed by hours, also of windows whose sets are days.
+// TestStoredHours reads hours if sets are summed by hours, also in windows whose sets are days.
 func TestStoredHours(t *testing.T) {
 	for _, path := range []string{"/model/allocation", "/model/allocation/summary", "/model/assets"} {
 		for params, want := range map[string]int{
@@ -93,7 +93,7 @@ func TestStoredHours(t *testing.T) {
 	}
 }
 
-// TestCalendarSteps cuts sets by the calendar of the time zone where steps are words, and where ACK's are of days.
+// TestCalendarSteps cuts sets by the calendar of the time zone if steps are words, and if ACK's steps are days.
 func TestCalendarSteps(t *testing.T) {
 	const compute, ack = "/model/allocation/compute", "/v2/allocation"
 	const clocksBack = "window=2026-10-24T00:00:00+02:00,2026-10-27T00:00:00+01:00"

@@ -84,7 +84,7 @@ func commandWords(app *kingpin.Application) (words []string) {
 	return slices.Compact(words)
 }
 
-// parse reads the command line. It returns nil where that was all there is to do: help and version, which it prints.
+// parse reads the command line. It returns nil after help and version, which it prints itself.
 func parse(args []string, stdout, stderr io.Writer) (executor, error) {
 	var usage bytes.Buffer // what kingpin prints, up to the first time that it would end the process
 	ends := 0
@@ -96,7 +96,7 @@ func parse(args []string, stdout, stderr io.Writer) (executor, error) {
 	})
 
 	if len(args) > 1 && args[0] == "help" {
-		args = append(slices.Clone(args[1:]), "--help") // kingpin's help does not tell of slips
+		args = append(slices.Clone(args[1:]), "--help") // kingpin's help does not report mistyped flags
 	}
 	name, err := app.Parse(args)
 	if errors.Is(err, kingpin.ErrCommandNotSpecified) && ends == 1 {
@@ -138,7 +138,7 @@ func defineVersion(_ *kingpin.CmdClause, io streams, _ *logFlags) executor {
 	}
 }
 
-// counted is a sentence on n things, by a template as that of notices.Notice, with what else there is to say.
+// counted is a sentence on n things, by a template like that of notices.Notice, with what follows it.
 func counted(n int, template notices.Notice, more ...any) string {
 	texts := make([]string, len(more))
 	for i, x := range more {

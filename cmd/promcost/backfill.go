@@ -170,7 +170,7 @@ func (b *backfilling) distrust(ctx context.Context) (sound int, err error) {
 			}
 		}
 		for _, c := range there.Corrupt {
-			if kind == ledger.Counted { // others are missing as they are
+			if kind == ledger.Counted { // other damaged sets count as missing
 				b.ledger.Archive().Distrust(&ledger.DamagedError{Kind: kind, Window: c.Window, Err: c})
 			}
 		}
@@ -178,7 +178,7 @@ func (b *backfilling) distrust(ctx context.Context) (sound int, err error) {
 	return sound, nil
 }
 
-// run computes and keeps what is missing or damaged, and says how far it is. What was kept stays, however it ends.
+// run computes and stores what is missing or damaged, and reports its progress. What was stored stays, however it ends.
 func (b *backfilling) run(ctx context.Context) error {
 	sound, err := b.distrust(ctx)
 	if err != nil {
@@ -229,7 +229,7 @@ func (b *backfilling) ended(ctx context.Context, err error, hours int, p recorde
 	done := fmt.Sprintf("%d of %d hours are computed again: run it again for those that are not", p.Replaced, hours)
 	if !b.flags.again {
 		written := p.Written
-		if left, err := b.recorder.Missing(context.WithoutCancel(ctx), b.window); err == nil { // also of what did not end
+		if left, err := b.recorder.Missing(context.WithoutCancel(ctx), b.window); err == nil { // also when the backfill was interrupted
 			written = hours - len(left)
 		}
 		done = fmt.Sprintf("%d of %d missing hours are kept: run it again to go on from there", written, hours)
@@ -283,7 +283,7 @@ func (b *backfilling) fillDay(ctx context.Context, day allocation.Window, progre
 	return b.recorder.Fill(ctx, day, 1, func(p recorder.Progress) { b.add(p, &filled, progress) })
 }
 
-// add adds to what is done what a day has got on since last.
+// add adds the progress of a day since last.
 func (b *backfilling) add(p recorder.Progress, last *recorder.Progress, told func(recorder.Progress)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -33,7 +33,7 @@ func closedURL(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = syscall.Close(fd) }) // it holds nothing but the port
+	t.Cleanup(func() { _ = syscall.Close(fd) }) // it holds only the port
 	if err := syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
 		t.Fatal(err)
 	}

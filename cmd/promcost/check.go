@@ -14,7 +14,7 @@ import (
 	"github.com/promcost/promcost/allocation/windows"
 )
 
-// checkFlags ask what a source has of each input.
+// checkFlags are the flags of the commands that check a source.
 type checkFlags struct {
 	source *sourceFlags
 	cost   *costFlags

@@ -68,7 +68,7 @@ func TestCheckSourceJSON(t *testing.T) {
 	}
 }
 
-// TestServeJoined serves from blocks and, for what is not in them, from a Prometheus that has more.
+// TestServeJoined serves from blocks, and from a Prometheus for newer samples.
 func TestServeJoined(t *testing.T) {
 	dir := writeSmallDemo(t)
 	prometheus := promtest.Start(t, dir, promtest.Config{External: map[string]string{"cluster": "prod"}})
@@ -165,7 +165,7 @@ func TestBudgets(t *testing.T) {
 	}
 }
 
-// slow is a source that answers nothing until the caller gives up, and says how long that took to reach it.
+// slow is a source that never answers. It reports when it is asked and when the caller gives up.
 type slow struct{ asked, gone chan struct{} }
 
 func (s slow) Select(ctx context.Context, _ []promquery.Selector, _ promquery.Yield) (promquery.Stats, error) {
@@ -215,7 +215,7 @@ func TestClientThatLeaves(t *testing.T) {
 	leave()
 	select {
 	case <-src.gone:
-		if d := time.Since(left); soak.On() && d > 100*time.Millisecond { // a millisecond, mostly
+		if d := time.Since(left); soak.On() && d > 100*time.Millisecond { // usually a millisecond
 			t.Errorf("the source knew after %s", d)
 		}
 	case <-time.After(patience):

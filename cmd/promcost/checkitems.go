@@ -95,8 +95,8 @@ func together(kind string, items []pricedItems) []pricedItems {
 	return out
 }
 
-// printItemPrices appends what else there is, with its prices and where they come from; missing says which of it has prices that
-// nobody gave.
+// printItemPrices appends the things other than nodes with their prices and the sources of these; missing says which of them have
+// default prices.
 func printItemPrices(b *strings.Builder, set *allocation.Set) (missing []string, err error) {
 	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 	rows := 0

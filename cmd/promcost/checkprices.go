@@ -25,7 +25,7 @@ func defineCheckPrices(clause *kingpin.CmdClause, io streams, logs *logFlags) ex
 	return func(ctx context.Context) error { return checkPrices(ctx, f, io, logs) }
 }
 
-// checkPrices prints what the prices are and, where a source is given, what of it is priced by what.
+// checkPrices prints the prices and, if there is a source, where the price of each thing comes from.
 func checkPrices(ctx context.Context, f *checkFlags, io streams, logs *logFlags) error {
 	s, err := config.Read(f.cost.Flags)
 	if err != nil {
@@ -48,7 +48,7 @@ func checkPrices(ctx context.Context, f *checkFlags, io streams, logs *logFlags)
 	}
 	for _, w := range set.Warnings {
 		if !notices.IsAboutOddPrices(w) {
-			continue // the tables say what has prices that nobody gave
+			continue // the tables say which prices are defaults
 		}
 		if err := warn(io.err, w); err != nil {
 			return err
@@ -79,8 +79,8 @@ func (f *checkFlags) compute(ctx context.Context, io streams, logs *logFlags) (*
 	return nil, errors.New("check prices: there is no answer")
 }
 
-// printPrices prints each node with its average prices and where they come from, all else that has prices, and then what has
-// prices that nobody gave.
+// printPrices prints each node with its average prices and their sources, then everything else with a price, and then what has
+// default prices.
 func printPrices(set *allocation.Set, io streams) error {
 	var b strings.Builder
 	b.WriteString("\n")

@@ -214,8 +214,8 @@ func (c *churner) churn(until time.Time) {
 	}
 }
 
-// TestChurnE2E compares what is computed of a real kube-state-metrics, over a real API whose pods come and go, with the times
-// that the pods' own status tells.
+// TestChurnE2E compares what is computed from a real kube-state-metrics, over a real API whose pods come and go, with the times in
+// the pods' own status.
 func TestChurnE2E(t *testing.T) {
 	k := promtest.StartKubernetes(t)
 	ksm := strings.TrimPrefix(promtest.StartKubeStateMetrics(t, k, promtest.Allowlists...), "http://")
@@ -238,7 +238,7 @@ func TestChurnE2E(t *testing.T) {
 	start := time.Now().Truncate(time.Second)
 	end := start.Add(*churnFor)
 	(&churner{T: t, k: k}).churn(end)
-	time.Sleep(time.Until(end) + 70*time.Second) // two scrapes, and what they tell of ends
+	time.Sleep(time.Until(end) + 70*time.Second) // two scrapes with the ends
 	runs := observer.Runs(t)
 	for _, s := range scrapers {
 		t.Run(s.name, func(t *testing.T) { compareChurn(t, urls[s.name], start, end.Truncate(time.Second), runs) })

@@ -35,7 +35,7 @@ type sessionRecorder struct {
 	all   []clientRequest
 }
 
-// unrecorded are headers that differ between machines, and of browsers tell nothing that an answer depends on.
+// unrecorded are headers that differ between machines and browsers, and that no answer depends on.
 var unrecorded = []string{"Connection", "User-Agent", "Referer", "Sec-", "X-Forwarded-", "Content-Length", "Cookie"}
 
 func (rec *sessionRecorder) ServeHTTP(w http.ResponseWriter, r *http.Request) {

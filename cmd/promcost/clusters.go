@@ -21,14 +21,14 @@ type seenClusters struct {
 	told map[string]bool
 }
 
-// learn takes the clusters of what was computed: where they are is what the first of their nodes that says so says.
+// learn adds the clusters of computed sets. The first node that has a provider and a region says where its cluster is.
 func (s *seenClusters) learn(sets []*allocation.Set) {
 	byID := map[string]costapi.ClusterInfo{}
 	for _, set := range sets {
 		last := ""
 		for row := range set.Len() {
 			id := set.Text(allocation.Cluster, row)
-			if id != last { // rows of a cluster mostly follow each other
+			if id != last { // consecutive rows mostly have the same cluster
 				c := byID[id]
 				c.ID = id
 				byID[id] = c
@@ -85,7 +85,7 @@ func (s *seenClusters) unseen(ids []string) []string {
 	return out
 }
 
-// configured is what the config says of a cluster, else what was seen of it.
+// configured is what the config says about a cluster, or else what was seen of it.
 func configured(s *config.Settings, c costapi.ClusterInfo) costapi.ClusterInfo {
 	said := s.Clusters[c.ID]
 	c.Name, c.Provider, c.Region = said.Name, cmp.Or(said.Provider, c.Provider), cmp.Or(said.Region, c.Region)

@@ -40,7 +40,8 @@ func twoClusters(t *testing.T) string {
 	return dir
 }
 
-// TestClusters checks that all clusters of the series and of the config are told of, and that one of the config is missed.
+// TestClusters checks that all clusters of the series and of the config are listed, and that one of the config is reported
+// missing.
 func TestClusters(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "config.yaml")
 	if err := os.WriteFile(file, []byte("clusters: {west: {name: West, region: home}, gone: {provider: gcp}}\n"), 0o600); err != nil {

@@ -88,7 +88,7 @@ var uncompared = []struct {
 	{regexp.MustCompile(`^/metrics$`), regexp.MustCompile(`^(TYPE )?(go_|process_|promhttp_|opencost_build_info|promcost_(build_info|config_|computation_|http_|source_|memory_|price_age_|store_last_write_))`), true},
 }
 
-// comparedValue is a leaf's value as it is compared; an error where it is left out.
+// comparedValue is a leaf's value for comparison; an error if it is left out.
 func comparedValue(path string, l leaf) (string, error) {
 	for _, u := range uncompared {
 		switch {
@@ -102,7 +102,7 @@ func comparedValue(path string, l leaf) (string, error) {
 	return l.value, nil
 }
 
-// hasRows reports whether the leaves of an answer hold any of what was asked for.
+// hasRows reports whether an answer has any rows.
 func hasRows(list []leaf) bool {
 	return slices.ContainsFunc(list, func(l leaf) bool {
 		named := strings.HasPrefix(l.path, ".") && !strings.HasPrefix(l.path, ".data") || l.path == ".data.resultType" || l.path == ".data.step"
@@ -245,7 +245,7 @@ func metricLeaves(body []byte) ([]leaf, error) {
 		if end < 0 {
 			return nil, fmt.Errorf("no sample: %.100q", line)
 		}
-		for i, field := range strings.Fields(line[end:]) { // the value, and the time where it has one
+		for i, field := range strings.Fields(line[end:]) { // the value, and the timestamp if there is one
 			list = append(list, leaf{line[:end] + []string{"", " time"}[min(i, 1)], field})
 		}
 	}

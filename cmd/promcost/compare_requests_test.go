@@ -261,7 +261,7 @@ func (g *compareGenerator) agree(path, parameter string, query url.Values) {
 		}
 	}
 	if compareClass(path) == "trends" {
-		query.Set("aggregate", "namespace") // which names are of
+		query.Set("aggregate", "namespace") // names are aggregated by it
 	}
 	if query.Has("start") && query.Has("end") {
 		end := g.instant()

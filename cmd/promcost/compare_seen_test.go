@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// TestCompareSeesDifferences compares two servers of which one has a price that is larger by the last bit. Every format shows it, and
-// within a tolerance it is a difference of rounding alone.
+// TestCompareSeesDifferences compares two servers, one with a price that is larger by the last bit. Every format shows it, and
+// within a tolerance it is only a difference of rounding.
 func TestCompareSeesDifferences(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

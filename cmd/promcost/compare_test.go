@@ -141,7 +141,7 @@ func (c *comparison) run(t *testing.T, program int, args ...string) string {
 	return stdout.String()
 }
 
-// history is where one of the programs keeps what it has computed.
+// history is the storage of one of the programs.
 func (c *comparison) history(program int) string {
 	return filepath.Join(c.dir, "history-"+[...]string{"base", "changed"}[program])
 }
@@ -278,7 +278,7 @@ func (c *comparison) count(r *comparedRequest, status int, rows bool) int {
 	return c.sent
 }
 
-// note notes the differences of a request.
+// note records the differences of a request.
 func (c *comparison) note(list []difference, request string) {
 	if len(list) == 0 {
 		return
@@ -306,7 +306,7 @@ func (c *comparison) note(list []difference, request string) {
 	c.listed = append(c.listed, b.String())
 }
 
-// report says what was compared, and fails where anything differs, where requests find too little, or where a parameter was not used.
+// report prints what was compared. It fails if anything differs, if requests find too little, or if a parameter was not used.
 func (c *comparison) report(t *testing.T, g *compareGenerator) {
 	t.Helper()
 	for _, outcome := range slices.Sorted(maps.Keys(c.statuses)) {

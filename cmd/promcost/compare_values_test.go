@@ -109,7 +109,7 @@ func (g *compareGenerator) instant() time.Time {
 	return at.Truncate([]time.Duration{time.Second, time.Second, time.Minute, time.Hour}[g.rng.IntN(4)])
 }
 
-// window is a window of hours, of days, or with odd or far edges. Long ones are of the history, mostly.
+// window is a window of hours, of days, or with odd or far edges. Long ones are mostly of the stored history.
 func (g *compareGenerator) window(path string) string {
 	class := compareClass(path)
 	day := func(t time.Time) time.Time {
@@ -225,7 +225,7 @@ func (g *compareGenerator) sortBy(path string) string {
 	return g.pick(append(rows, "name", "totalCost", "cpuCost")...)
 }
 
-// members are some of those of the path's rows.
+// members are some of the members of the path's rows.
 func (g *compareGenerator) members(path string) string {
 	switch class := compareClass(path); class {
 	case "bills":

@@ -22,10 +22,10 @@ const (
 	leastBodies = 4 << 20
 )
 
-// connections bounds what clients hold that send nothing, or too much at once. Where more than most connections are open, that one is
-// closed which has waited longest for its client: idle, or in the middle of a request. At most half as many requests are answered at
-// a time, so there is always one that waits; health checks and metrics are answered besides. A request counts once its body has come.
-// So a new client is always heard.
+// connections bounds what clients hold that send nothing, or too much at once. If more than most connections are open, it closes
+// the one that has waited longest for its client: idle, or in the middle of a request. At most half as many requests are answered
+// at a time, so there is always one that waits; health checks and metrics are answered in addition. A request counts once its body
+// has come. So a new client is always served.
 type connections struct {
 	most   int
 	memory *memory.Budget // that bodies are drawn from
@@ -62,7 +62,7 @@ func (c *connections) guard(srv *http.Server) {
 	srv.Handler = c.bounded(srv.Handler)
 }
 
-// changed notes the state of a connection, and closes one where they are too many.
+// changed records the state of a connection, and closes one if there are too many.
 func (c *connections) changed(conn net.Conn, state http.ConnState) {
 	var victim net.Conn
 	c.mu.Lock()

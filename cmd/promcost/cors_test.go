@@ -38,7 +38,7 @@ func corsOf(t *testing.T, method, url, origin string) map[string]string {
 	return headers
 }
 
-// TestCORS compares the headers for pages of other origins with those of a real Prometheus under the same flag, and holds that
+// TestCORS compares the headers for pages of other origins with those of a real Prometheus under the same flag, and checks that
 // all paths of the APIs have them.
 func TestCORS(t *testing.T) {
 	t.Parallel()

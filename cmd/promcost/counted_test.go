@@ -2,7 +2,7 @@ package main
 
 import "testing"
 
-// TestCounted holds that one thing is not told of as several are.
+// TestCounted checks the singular and the plural.
 func TestCounted(t *testing.T) {
 	for want, got := range map[string]string{
 		"1 set of 5 bytes is sound":                    counted(1, "{n} {set|sets} of {} bytes {is|are} sound", 5),

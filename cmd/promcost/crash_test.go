@@ -19,8 +19,8 @@ import (
 	"github.com/promcost/promcost/promquery/promtest/soak"
 )
 
-// TestKill kills backfills at random points: whatever was there before is there after, all of it is sound, and what
-// comes out in the end is what an uninterrupted run makes, to the last byte.
+// TestKill kills backfills at random points. What was stored before is still stored and sound, and in the end the history is that
+// of an uninterrupted run, to the last byte.
 func TestKill(t *testing.T) {
 	t.Parallel()
 	base := t.TempDir()
@@ -113,7 +113,7 @@ func setNames(t *testing.T, dir string) map[string]bool {
 	return names
 }
 
-// TestCannotWrite checks what is said where a history cannot be written or read.
+// TestCannotWrite checks the errors if a history cannot be written or read.
 func TestCannotWrite(t *testing.T) {
 	base := t.TempDir()
 	blocks := filepath.Join(base, "blocks")

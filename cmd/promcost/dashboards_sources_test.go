@@ -79,7 +79,7 @@ func (w *watched) testSame(t *testing.T) {
 	}
 }
 
-// leastOf is the least value that a topk shows, NaN of other expressions: of those that have it, it shows any.
+// leastOf is the least value that a topk shows, NaN for other expressions. Of several series with that value, a topk shows any.
 func leastOf(expression string, shown []sample) float64 {
 	if !strings.HasPrefix(expression, "topk(") || len(shown) == 0 {
 		return math.NaN()
@@ -123,7 +123,7 @@ func (w *watched) testVariables(t *testing.T) {
 				if len(scraped) == 0 {
 					t.Errorf("Prometheus has no values of %s", m[2])
 				}
-				for _, value := range scraped { // promcost knows those of the hours before, too
+				for _, value := range scraped { // promcost has hours before these, too
 					if v.Name != "instance" && !slices.Contains(own, value) {
 						t.Errorf("promcost does not know the %s %q, only %q", m[2], value, own)
 					}

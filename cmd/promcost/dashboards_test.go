@@ -28,7 +28,7 @@ import (
 type expression struct {
 	board, panel, ref string
 	text              string // as a Prometheus can answer it that has scraped for seconds
-	whole             string // as it is
+	whole             string // the expression as it is
 	overTime          bool   // it is asked for a range of time
 }
 

@@ -22,7 +22,7 @@ func TestDashboardsAreWritten(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "made", "by it")
-			for range 2 { // what is there is written over
+			for range 2 { // the second time the files exist
 				var out, stderr bytes.Buffer
 				if code := run(t.Context(), append([]string{"dashboards", "--out=" + dir}, tt.flags...), &out, &stderr); code != exitOK {
 					t.Fatalf("exit %d: %s", code, stderr.String())

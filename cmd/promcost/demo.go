@@ -26,7 +26,7 @@ import (
 // demoPreset has the demo export labels that its workloads have.
 var demoPreset = servePreset{address: "127.0.0.1:9003", labels: "team,app.kubernetes.io/name"}
 
-// demoWindow is what the demo has in before it serves, and what it shows.
+// demoWindow is the window that the demo has data of before it serves, and that it shows.
 const demoWindow = "6h"
 
 // demoFlags say which cluster to make up.
@@ -182,7 +182,7 @@ func (s *server) runDemo(ctx context.Context, c *democluster.Cluster, dir string
 	fmt.Fprintln(io.err, "Making up a cluster …")
 	options := democluster.DBOptions{Live: live}
 	if s.logs.slog.Enabled(ctx, slog.LevelDebug) {
-		options.Logger = s.logs.slog // what the TSDB does to itself is of no interest else
+		options.Logger = s.logs.slog // nobody needs the TSDB's own log
 	}
 	db, err := democluster.Open(ctx, dir, c, options)
 	if err != nil {
@@ -264,7 +264,7 @@ func demoReady(p democluster.Progress) error {
 	return fmt.Errorf("the demo's older blocks are being written: %d of %d are in", p.Written, p.Total)
 }
 
-// greet shows the first costs and where to look further.
+// greet prints the first costs and what to try next.
 func greet(ctx context.Context, svc *service, base string, io streams) error {
 	client := &http.Client{Transport: handlerTransport{svc.api}}
 	body, _, err := ask(ctx, client, "http://promcost", url.Values{"window": {demoWindow}, "aggregate": {"namespace"}})

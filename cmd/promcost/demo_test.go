@@ -15,8 +15,8 @@ import (
 // longDemo are the flags of a demo cluster that is more than a week old, so that what looks back a week has something.
 var longDemo = []string{"--demo.nodes=4", "--demo.pods=40", "--demo.duration=8d", "--demo.scrape-interval=5m"}
 
-// TestDemoShowsEveryPanel asks the demo, as it is without further flags, for everything that the dashboards show, as Grafana asks: newest values at
-// an instant, others over time.
+// TestDemoShowsEveryPanel asks the demo without flags for everything that the dashboards show, as Grafana asks: for newest values
+// at an instant, for others over time.
 func TestDemoShowsEveryPanel(t *testing.T) {
 	t.Parallel()
 	p := start(t, append([]string{"demo", "--web.listen-address=127.0.0.1:0"}, longDemo...)...)
@@ -36,7 +36,7 @@ func TestDemoShowsEveryPanel(t *testing.T) {
 	for _, e := range expressions(t) {
 		t.Run(strings.Join([]string{e.board, e.panel, e.ref}, "/"), func(t *testing.T) {
 			at := func(t time.Time) string { return model.TimeFromUnixNano(t.UnixNano()).String() }
-			text := strings.ReplaceAll(e.whole, "[10s]", "[1m]") // as Grafana has it where samples are 15 seconds apart
+			text := strings.ReplaceAll(e.whole, "[10s]", "[1m]") // as Grafana replaces it if samples are 15 seconds apart
 			if !e.overTime {
 				checkShown(t, text, answerOf(t, base+"/api/v1/query", url.Values{"query": {text}, "time": {at(now)}}))
 				return
@@ -76,7 +76,7 @@ func TestDemoBudgets(t *testing.T) {
 	}
 }
 
-// TestDemoBudgetsHaveAnAmount makes them at instants when nothing is spent yet, or nothing more is to come.
+// TestDemoBudgetsHaveAnAmount makes budgets at instants when nothing is spent yet, or nothing more is to come.
 func TestDemoBudgetsHaveAnAmount(t *testing.T) {
 	for _, end := range []string{"2026-01-01T00:00:00Z", "2026-01-31T23:59:00Z", "2026-02-01T00:00:00Z", "2026-12-31T23:59:00Z"} {
 		t.Run(end, func(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 	"github.com/promcost/promcost/promquery/democluster"
 )
 
-// demoBudgets are what the demo's teams may spend where the config file has no budgets, so that there are some to look at: one that
-// will last, one that will not, and one that is spent.
+// demoBudgets are the budgets of the demo if the config file has none: one that will last, one that will not, and one that is
+// spent.
 var demoBudgets = []struct {
 	team, period string
 	amount       func(spent, expected float64) float64
@@ -22,7 +22,7 @@ var demoBudgets = []struct {
 	{"team-c", "year", func(spent, _ float64) float64 { return spent / 2 }},
 }
 
-// demoBudgetsOf sizes the demo's budgets by what the last day of its history costs, so that they are of any cluster that is made up.
+// demoBudgetsOf sizes the demo's budgets by the cost of the last day of its history, so that they fit any demo cluster.
 func demoBudgetsOf(c *democluster.Cluster, zone *time.Location) []config.Budget {
 	day := allocation.Window{Start: c.End().Add(-24 * time.Hour), End: c.End()}
 	if c.Start().After(day.Start) {

@@ -11,12 +11,12 @@ import (
 	"github.com/promcost/promcost/cmd/promcost/internal/config"
 )
 
-// cover is sets of which no two overlap, oldest first: a history whose time zone was changed has sets of either, and their
+// cover is sets of which no two overlap, oldest first. A history whose time zone was changed has sets of both zones, and their
 // costs must not be exported twice.
 type cover struct{ sets []*history.Stored }
 
-// coverOf chooses from sets: days of the zone first, then hours of its clock, then what else fits between. Where zone is nil
-// it is that of the sets which covers most, in the fewest sets, and of equal ones that of the newest.
+// coverOf chooses from sets: days of the zone first, then hours of its clock, then others that fit between. If zone is nil it
+// takes the zone whose sets cover most; then the one with the fewest sets, then that of the newest.
 func coverOf(sets []history.Stored, zone *time.Location) *cover {
 	zones := []*time.Location{zone}
 	if zone == nil {
@@ -39,7 +39,7 @@ func coverOf(sets []history.Stored, zone *time.Location) *cover {
 	return best
 }
 
-// zonesOf are the zones that sets were cut in, that of the newest first; UTC where there is none.
+// zonesOf are the zones that sets were cut in, the newest set's first; UTC if there are no sets.
 func zonesOf(sets []history.Stored) (zones []*time.Location) {
 	newest := make([]*history.Stored, len(sets))
 	for i := range sets {

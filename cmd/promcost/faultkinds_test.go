@@ -62,7 +62,7 @@ func troubledStore(t *testing.T, trouble func(*objectStore)) *troubled {
 	return x
 }
 
-// halfWay breaks one of four requests: what is read in its midst, what is written before or after it is there.
+// halfWay breaks one of four requests: a read in its middle, a write before or after the object is stored.
 func (o *objectStore) halfWay() {
 	var n atomic.Int64
 	trouble := func(w http.ResponseWriter, r *http.Request, key string) bool {
@@ -221,7 +221,7 @@ func oddSamples(t *testing.T, source string) *troubled {
 		x.daemon = runDaemon(t, "serve", "--storage.path=", "--source=blocks", "--tsdb.path="+dir)
 		return x
 	}
-	if source == sourceQuery { // whose answers are on a grid
+	if source == sourceQuery { // a source that answers on a grid
 		sound := runDaemon(t, "serve", "--storage.path=", "--source=query", "--prometheus.url="+promtest.Start(t, blocks, promtest.Config{}))
 		x.want = right(t, sound.url+troubledQuestion)
 	}

@@ -19,16 +19,16 @@ import (
 // troubled is a promcost, as a process of its own, under a fault.
 type troubled struct {
 	*daemon
-	question string // whose answer is known
+	question string // a question whose answer is known
 	want     rightAnswer
-	// disturb makes trouble while questions of a round are asked, nil where the data alone are trouble. mend ends it for good.
+	// disturb makes trouble while the questions of a round run, nil if the data are the only trouble. mend ends it for good.
 	disturb func(round int)
 	mend    func()
-	// after checks what is left, nil for nothing.
+	// after checks what is left; it may be nil.
 	after  func()
 	told   string // a warning that answers have, "" where they may have any
 	calm   bool   // every question of a round is answered
-	budget int64  // of --query.max-memory in bytes, 0 where it is not given
+	budget int64  // of --query.max-memory in bytes, 0 without the flag
 }
 
 // fault is something that promcost has to live with.
@@ -159,7 +159,7 @@ func (x *troubled) round(t *testing.T, n int, a *asked) {
 			path, query, _ := strings.Cut(x.question, "?")
 			assets := "/assets?" // which are computed
 			if path == "/model/allocation" {
-				assets = "/model/assets?" // which are kept
+				assets = "/model/assets?" // assets of stored sets
 				query = strings.Replace(query, "aggregate=namespace&", "", 1)
 			}
 			for _, path := range []string{x.question, "/metrics", "/-/healthy", x.question + "&format=csv", assets + query} {

@@ -15,7 +15,7 @@ import (
 	"github.com/promcost/promcost/promquery/promtest/soak"
 )
 
-// manyPods are so many that what is read of them are 10^6 series, or some.
+// manyPods is the number of pods with 10^6 series, or with fewer.
 func manyPods() int { return soak.Of(1_200, 333_334) }
 
 // manyDay is a day after those of troubledDemo.
@@ -98,8 +98,8 @@ func foreignSeries(t *testing.T, dir string) {
 	}
 }
 
-// manySeries has 10^6 series beside a demo, or some. Who asks for them is answered, or told what to do; meanwhile questions about the
-// demo are answered, within the memory that there is.
+// manySeries has 10^6 series, or fewer, beside a demo. Questions about them are answered or refused with a remedy. Meanwhile
+// questions about the demo are answered, within the memory.
 func manySeries(t *testing.T, source string, budget int64, write func(t *testing.T, dir string)) *troubled {
 	t.Helper()
 	blocks, want := troubledDemo(t, "", troubledQuestion)

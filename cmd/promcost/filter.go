@@ -96,7 +96,8 @@ func (f *filterFlags) parse() (*filter.Filter, error) {
 	return wrap(all, c.Vocabulary()...), nil
 }
 
-// print writes what the filter selects of the answer, a name a line. An answer that cannot be read to its end gives nothing.
+// print writes the names of the rows that the filter selects, one on each line. It writes none if the answer cannot be read to its
+// end.
 func (f *filterFlags) print(selects *filter.Filter, io streams) (err error) {
 	in, name := io.in, "standard input"
 	if f.input != "" && f.input != "-" {

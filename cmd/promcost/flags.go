@@ -137,7 +137,7 @@ func sizeOf(g flagGroup, name, help string, target *int64) *kingpin.FlagClause {
 	})
 }
 
-// zoneOf adds a flag that takes a time zone: a name such as Europe/Berlin, or an offset such as +05:30.
+// zoneOf adds a flag for a time zone: a name such as Europe/Berlin, or an offset such as +05:30.
 func zoneOf(g flagGroup, name, help string, target **time.Location) *kingpin.FlagClause {
 	return addFlag(g, name, help, func(text string) (err error) {
 		*target, err = config.ParseZone(text)

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestForecastAtTheTurnOfAMonth asks for the month's forecast while the clock is in a month of which no hour is shown yet: costs are those
-// of the last hour that was closed ten minutes before.
+// TestForecastAtTheTurnOfAMonth asks for the month's forecast just after the month began, when no hour of it is shown yet: costs
+// are those of the last hour, which was closed ten minutes before.
 func TestForecastAtTheTurnOfAMonth(t *testing.T) {
 	t.Parallel()
 	p := start(t, "demo", "--web.listen-address=127.0.0.1:0", "--demo.nodes=4", "--demo.pods=40", "--demo.duration=3d", "--demo.scrape-interval=5m",
@@ -29,7 +29,7 @@ func TestForecastAtTheTurnOfAMonth(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		at   string
-		left float64 // hours of the month after those that are shown
+		left float64 // hours of the month that are not shown yet
 	}{
 		{"2026-10-31T22:30:00Z", 2},
 		{"2026-10-31T23:59:00Z", 1},

@@ -10,7 +10,7 @@ import (
 	"github.com/promcost/promcost/promquery/promtest"
 )
 
-// TestFreshInstallation begins beside a Prometheus that has just been installed: questions can be answered, if only with nothing, and
+// TestFreshInstallation begins beside a Prometheus that has just been installed. Questions are answered, if only without rows, and
 // nothing is missing or an error.
 func TestFreshInstallation(t *testing.T) {
 	t.Parallel()
@@ -30,8 +30,8 @@ func TestFreshInstallation(t *testing.T) {
 	}
 }
 
-// TestInstallationBesideData begins beside a Prometheus that has the data of three hours: those alone are missing, from the first
-// moment on, and nothing is lacking in counters, nor is there a warning, though the month began before.
+// TestInstallationBesideData begins beside a Prometheus with the data of three hours. From the first moment on, only those hours
+// are missing, the counters lack nothing, and there is no warning, although the month began before.
 func TestInstallationBesideData(t *testing.T) {
 	t.Parallel()
 	now := time.Now().UTC().Truncate(time.Second)

@@ -6,7 +6,7 @@ import (
 	"github.com/alecthomas/kingpin/v2"
 )
 
-// secretFlags are the flags whose values may hold a secret, and what is shown of them.
+// secretFlags are the flags whose values may hold a secret, with functions that hide it.
 var secretFlags = map[string]func(text string) string{
 	"prometheus.url":         redacted,
 	"prometheus.query-param": withoutValues,

@@ -23,7 +23,7 @@ func statusFlags(t *testing.T, base string) map[string]string {
 	return answer.Data
 }
 
-// TestStatusFlags holds that all flags are told as a real Prometheus tells its own, without secrets.
+// TestStatusFlags checks that all flags are listed as a real Prometheus lists its own, without secrets.
 func TestStatusFlags(t *testing.T) {
 	t.Setenv("PROMCOST_PROMETHEUS_URL", "http://me:hunter2@127.0.0.1:1")
 	t.Setenv("PROMCOST_PROMETHEUS_QUERY_PARAM", "token=hunter3,hunter4\ndedup=hunter5")

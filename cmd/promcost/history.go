@@ -258,7 +258,7 @@ func defineHistoryRemove(clause *kingpin.CmdClause, io streams, logs *logFlags) 
 	}
 }
 
-// remove deletes the sets, oldest first, and what is in the place of those whose manifests are damaged.
+// remove deletes the sets, oldest first, and the files of those whose manifests are damaged.
 func (f *historyFlags) remove(ctx context.Context, store *history.Store, io streams, yes bool) error {
 	sets, damaged, err := f.list(ctx, store)
 	if err != nil {

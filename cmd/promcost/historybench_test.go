@@ -35,10 +35,10 @@ var (
 // benchEnd is when the history of BenchmarkHistory ends.
 func benchEnd() time.Time { return time.Date(2026, 4, 1, 0, 0, 0, 0, time.UTC) }
 
-// BenchmarkHistory asks a server without a source, which is a process of its own, questions of weeks: of days, of days and
-// the hours before and after them, and of hours alone; and DuckDB the same of the same files. Cold is the first answer of a process that has come to rest, warm the
-// median of those after it. Answers are read and dropped as they come, for the client is on the same processors: it takes some
-// 20 ms of them for 47 MB, with buffers of 4 kB as with those of 1 MB.
+// BenchmarkHistory asks a server in a process of its own, without a source, questions of weeks: of days, of days with hours
+// before and after them, and of hours. It asks DuckDB the same of the same files. Cold is the first answer of a process once it
+// is idle, warm the median of the answers after it. The client reads answers and drops them on the same processors, which takes
+// 20 ms for 47 MB.
 func BenchmarkHistory(b *testing.B) {
 	dir := *benchHistory
 	if dir == "" {

@@ -115,7 +115,7 @@ func TestHistory(t *testing.T) {
 	})
 }
 
-// testExport compares the sums of what is exported with those of the history.
+// testExport compares the sums of the exported rows with those of the history.
 func testExport(t *testing.T, dir string) {
 	directory, err := history.OpenDirectory(dir)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/promcost/promcost/allocation/parquet"
 )
 
-// autoPeriod takes days, and hours where there is no day.
+// autoPeriod exports days, and hours where there is no day.
 const autoPeriod = "auto"
 
 // exportFlags say what is exported, and as what.
@@ -59,8 +59,8 @@ func (f *exportFlags) export(ctx context.Context, store *history.Store, to strea
 	return nil
 }
 
-// sets are those that are to be exported, oldest first. No two overlap: where there is a day, its hours are left
-// out, and so is what another time zone has of the same time.
+// sets are the sets to export, oldest first. No two overlap: it leaves out the hours of a day, and sets of another time zone for
+// the same time.
 func (f *exportFlags) sets(ctx context.Context, store *history.Store, io streams) ([]history.Stored, error) {
 	all := *f.historyFlags
 	if f.period == autoPeriod {

@@ -26,7 +26,7 @@ func storedSets(t *testing.T, dir string, p history.Period, w allocation.Window)
 	return store, list.Sets
 }
 
-// age makes what is kept of a window what the oldest rules computed.
+// age makes stored sets of a window look as if the oldest rules had computed them.
 func age(t *testing.T, dir string, p history.Period, w allocation.Window) {
 	t.Helper()
 	store, list := storedSets(t, dir, p, w)

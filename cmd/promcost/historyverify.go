@@ -55,7 +55,7 @@ func addPricedFlag(g flagGroup, priced *bool) {
 	g.Flag("collector.opencost", "Say that the promcost which serves the history exposes prices by the names of OpenCost, as its flag of that name does.").BoolVar(priced)
 }
 
-// verify reads every file of the sets and checks what they say. What is damaged is told, and an error in the end.
+// verify reads every file of the sets and checks it. It prints each damage, and fails in the end if there was one.
 func (f *verifyFlags) verify(ctx context.Context, store *history.Store, io streams) error {
 	sets, damaged, err := f.list(ctx, store)
 	if err != nil {
@@ -132,7 +132,7 @@ func recomputing(w allocation.Window, priced bool) string {
 	return fmt.Sprintf("promcost backfill --recompute%s --from=%s --to=%s computes them again", more, w.Start.UTC().Format(time.RFC3339), w.End.UTC().Format(time.RFC3339))
 }
 
-// verifyPrices finds hours whose prices are of a sheet or defaults although the source has prices. It is an error where there are any.
+// verifyPrices finds hours with prices of a sheet or defaults although the source has prices. It fails if there are any.
 func (f *verifyFlags) verifyPrices(ctx context.Context, store *history.Store, io streams, logs *logFlags) error {
 	svc, err := f.service(store, io, logs)
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	hostilePatience = 3 * time.Minute // how long an answer may take: the server gives up before
+	hostilePatience = 3 * time.Minute // the longest time for an answer: the server gives up before
 	keptBytes       = 4 << 20         // of an answer
 	longestMessage  = 4 << 10         // bytes of an error
 )
@@ -118,7 +118,8 @@ func (a *hostileAnswer) class() string {
 	return fmt.Sprintf("%dxx", a.status/100)
 }
 
-// prometheusWords are of errors that the API and the engine of Prometheus word so: they stay as they are for clients that know them.
+// prometheusWords are parts of errors from the API and the engine of Prometheus. They stay as they are for
+// clients that know them.
 var prometheusWords = []string{
 	"parse error: ", "error parsing lookback delta duration: ", "exceeded maximum resolution of 11,000 points per timeseries", "end timestamp must not be before start timestamp",
 	"strconv.Atoi: parsing ", "no match[] parameter provided", `invalid parameter "type": not supported value`,
@@ -133,7 +134,7 @@ var (
 	helps = regexp.MustCompile(`(?i)column \d+|\b\d+:\d+: |--[a-z]|\b(use|give|ask|send|make|name|raise|write|swap|want|wait|start|let|put|format|split|select|encode|see|must|did you mean|links|lists|add|allowed|try|cannot parse)\b`)
 )
 
-// problem says what is wrong with an answer, nil where nothing is.
+// problem says what is wrong with an answer, nil if nothing is.
 func (a *hostileAnswer) problem(r *hostileRequest) error {
 	if a.ofGo(r) {
 		return nil
@@ -196,7 +197,7 @@ func (a *hostileAnswer) unhelpful(r *hostileRequest) error {
 		return fmt.Errorf("its form is not that of the path: %.300s", a.body)
 	}
 	asPrometheus := slices.ContainsFunc(prometheusWords, func(words string) bool { return strings.Contains(message, words) })
-	own := quoted.ReplaceAllString(message, `""`) // without what it repeats of the request
+	own := quoted.ReplaceAllString(message, `""`) // without quotes of the request
 	switch {
 	case strings.TrimSpace(message) == "":
 		return fmt.Errorf("%d says nothing", a.status)

@@ -35,7 +35,7 @@ type hostileRequest struct {
 	rawQuery  string // beside query
 	header    http.Header
 	body      func() io.Reader // nil for none
-	wire      string           // in place of everything else: the bytes as they are sent
+	wire      string           // the bytes to send, instead of everything else
 }
 
 // String names the request.

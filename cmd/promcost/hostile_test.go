@@ -142,7 +142,7 @@ func watchMemory(t *testing.T, pid int) func() int64 {
 		for ctx.Err() == nil {
 			peak.Store(max(peak.Load(), int64(anonymous(pid))<<10))
 			if peak.Load() > killedAbove {
-				_ = syscall.Kill(pid, syscall.SIGKILL) // the answers tell
+				_ = syscall.Kill(pid, syscall.SIGKILL) // the answers show it
 				return
 			}
 			time.Sleep(5 * time.Millisecond)

@@ -159,7 +159,7 @@ func (f *serverFlag) client() (client *http.Client, base string, err error) {
 	return client, strings.TrimRight(u.String(), "/"), err
 }
 
-// withoutCredentials is cfg without what proves who asks. All headers count: nothing says which of them are secret.
+// withoutCredentials is cfg without credentials. It drops all headers, because nothing says which of them are secret.
 func withoutCredentials(cfg promconfig.HTTPClientConfig) promconfig.HTTPClientConfig {
 	cfg.BasicAuth, cfg.Authorization, cfg.OAuth2, cfg.HTTPHeaders = nil, nil, nil, nil
 	cfg.BearerToken, cfg.BearerTokenFile = "", ""

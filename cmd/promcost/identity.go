@@ -16,7 +16,7 @@ type identity struct {
 
 	asking singleflight.Group[struct{}, string]
 	mu     sync.Mutex
-	id     string // empty as long as it is not known
+	id     string // empty until it is known
 }
 
 // known is the id, empty as long as it is not known.

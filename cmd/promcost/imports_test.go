@@ -40,7 +40,7 @@ var packages = map[string][]string{
 	"promquery/selfseries":            {},
 	"promquery/democluster":           {"promquery", "promquery/chunks", "allocation", "allocation/build", "allocation/signals", "allocation/timeline"},
 	"promquery/promtest":              {}, // starts a real Prometheus for tests
-	"promquery/promtest/soak":         {}, // gives tests the flag -soak
+	"promquery/promtest/soak":         {}, // the flag -soak of tests
 	"allocation":                      {"allocation/caret", "allocation/labelnames", "allocation/timeline"},
 	"allocation/build":                {"allocation", "allocation/labelnames", "allocation/notices", "allocation/rates", "allocation/signals", "allocation/timeline"},
 	"allocation/signals":              {"allocation"},
@@ -83,8 +83,8 @@ var quiet = []string{
 	"allocation/rates", "allocation/signals", "allocation/windows",
 }
 
-// outside are the laws for modules of others: who alone may import what, and why. An only that ends in "/" stands for
-// all packages below it. Test files are free unless the law says otherwise.
+// outside are the laws for modules of others: which packages may import them, and why. An only that ends in "/" stands for all
+// packages below it. Test files are free unless the law says otherwise.
 var outside = []struct {
 	prefix string
 	only   []string

@@ -43,8 +43,8 @@ func costOf(t *testing.T, url string) (sum float64, body string) {
 	return sum, body
 }
 
-// TestStoredInstantsHTTP holds that stored paths have the costs of the instants that are given, where these are hours, and of the hours
-// around them with a warning where they are not: the same as what is computed over just that time.
+// TestStoredInstantsHTTP checks that stored paths have the costs between the given instants if these are hours, and otherwise
+// those of the hours around them, with a warning. They are the same as what is computed over just that time.
 func TestStoredInstantsHTTP(t *testing.T) {
 	t.Parallel()
 	blocks, _ := writeTruth(t, "--demo.end=2026-03-02T08:20:00Z", "--demo.duration=14h", "--demo.nodes=4", "--demo.pods=40", "--demo.scrape-interval=1m")
@@ -70,7 +70,7 @@ func TestStoredInstantsHTTP(t *testing.T) {
 			}
 		}
 	}
-	// A trend is of the very instants, also where hours are kept.
+	// A trend compares the given instants, also if hours are stored.
 	for _, window := range []string{hours, odd} {
 		trend := "/model/allocation/trends?aggregate=namespace&names=search,payments,__idle__&resolution=exact&window=" + window
 		_, fromHistory := get(t, stored+trend)

@@ -16,7 +16,7 @@ import (
 	"github.com/promcost/promcost/allocation/jmespath"
 )
 
-// jpFlags ask for expressions to be evaluated or parsed. They and what is printed are those of kyverno jp.
+// jpFlags are the flags of jp, which evaluates and parses expressions. Flags and output are those of kyverno jp.
 type jpFlags struct {
 	input             string
 	compact, unquoted bool

@@ -34,7 +34,7 @@ func shellWords(line string) (words []string, input string) {
 	return words, ""
 }
 
-// TestJP runs the commands of a transcript as a shell in testdata/jp would, and holds what they print.
+// TestJP runs the commands of a transcript as a shell in testdata/jp would, and compares their output.
 func TestJP(t *testing.T) {
 	file := filepath.Join("testdata", "jp.txt")
 	want, err := os.ReadFile(file)
@@ -106,7 +106,8 @@ func TestJPAtATerminal(t *testing.T) {
 	}
 }
 
-// TestJPCommandsMistyped holds that a command of jp with a slip, which is an expression too, is told of where nothing else is given.
+// TestJPCommandsMistyped checks that a mistyped command of jp is reported if it is the only argument, although it is an
+// expression, too.
 func TestJPCommandsMistyped(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ expression, hint string }{

@@ -16,7 +16,7 @@ import (
 // maxJPInput is the most bytes that are read of a file or of standard input.
 const maxJPInput = 64 << 20
 
-// readAll reads a file, or standard input where there is none.
+// readAll reads a file, or standard input if none is named.
 func readAll(file string, in io.Reader, flag string) ([]byte, error) {
 	if file == "" || file == "-" {
 		return readBounded("standard input", in)
@@ -116,7 +116,7 @@ func checkKeys(text []byte) error {
 	}
 }
 
-// readYAML is the one document of YAML in text, null where there is none.
+// readYAML reads the one document of a YAML text, null if it is empty.
 func readYAML(text []byte) (data any, err error) {
 	documents := yamlv3.NewDecoder(bytes.NewReader(text))
 	for i := 0; ; i++ {

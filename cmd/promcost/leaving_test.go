@@ -23,7 +23,7 @@ func TestLeaving(t *testing.T) {
 		}
 		return v
 	}
-	// free reports that the process does nothing from 200 ms after now on, but for answering how much it has done.
+	// free checks that, from 200 ms after now on, the process only answers how much it has done.
 	free := func(what, base string) {
 		t.Helper()
 		time.Sleep(200 * time.Millisecond)

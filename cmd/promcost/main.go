@@ -13,7 +13,7 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
-	_ "time/tzdata" // zones by name also where the machine has no zone files
+	_ "time/tzdata" // time zones by name even if the machine has no zone files
 )
 
 //go:generate go test -run ^TestReference$ -update .
@@ -21,7 +21,7 @@ import (
 // Exit codes of the process.
 const (
 	exitOK    = 0
-	exitError = 1 // what was asked could not be done
+	exitError = 1 // the command failed
 	exitUsage = 2 // the command line was not understood
 )
 

@@ -22,8 +22,8 @@ type place struct{ name, value string }
 // logged is what differs in a log line from run to run, and from version to version.
 var logged = regexp.MustCompile(`time=\S+ caller=\S+`)
 
-// transcribe runs every "$ promcost …" line of a transcript and writes what came out below it: "> " lines are standard
-// output, "! " lines standard error, the exit code follows where it is not 0. Lines that start with # are kept.
+// transcribe runs every "$ promcost …" line of a transcript and writes its output below it: "> " lines are standard output, "! "
+// lines standard error, then the exit code unless it is 0. Lines that start with # are kept.
 func transcribe(t *testing.T, text string, places []place) string {
 	t.Helper()
 	in, out := make([]string, 0, 2*len(places)), make([]string, 0, 2*len(places))

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// processMemory is what the process takes besides what it draws from the budget, in bytes.
+	// processMemory is the memory of the process in bytes that is not drawn from the budget.
 	processMemory = 100 << 20
 	// leastMemory is the smallest default of --query.max-memory, littleMemory what large clusters need more than.
 	leastMemory  = 32 << 20
@@ -25,7 +25,7 @@ func addMemoryFlag(g flagGroup, f *costFlags) {
 	sizeOf(g, "query.max-memory", "Most memory that all questions take together: computing, history, PromQL, answers and what is kept of them. A question over it is refused with what to do; 0 for any. With auto it is (limit - 100MB) / 1.5, where limit is the memory of the container, else of the machine. GOMEMLIMIT is set to fit, unless the environment has it.", &f.maxMemory).Default(auto)
 }
 
-// budget is the memory that all questions share. It sets GOMEMLIMIT until restore is called, and warns where there is little.
+// budget is the memory that all requests share. It sets GOMEMLIMIT until restore is called, and warns if there is little memory.
 func (f *costFlags) budget(logger log.Logger) (b *memory.Budget, restore func() error) {
 	most := f.maxMemory
 	if most == autoSize {
@@ -41,7 +41,8 @@ func (f *costFlags) budget(logger log.Logger) (b *memory.Budget, restore func() 
 	return memory.New(most), func() error { debug.SetMemoryLimit(was); return nil }
 }
 
-// machineMemory is the memory of the container, or of the machine where that has no limit or less; 0 where neither is known.
+// machineMemory is the memory limit of the container, or the machine's memory if that is less or there is no limit; 0 if neither
+// is known.
 func machineMemory() int64 {
 	limit, err := memlimit.FromSystem()
 	if err != nil {
@@ -53,8 +54,8 @@ func machineMemory() int64 {
 	return int64(limit)
 }
 
-// memoryOf is the part of so much memory that questions may take: the rest is for garbage and for what is not counted. Where it is
-// not known how much there is, it is 2 GB.
+// memoryOf is the part of a memory limit that requests may take. The rest is for garbage and for uncounted memory. If the limit is
+// unknown, it is 2 GB.
 func memoryOf(limit int64) int64 {
 	if limit == 0 {
 		return 2 << 30

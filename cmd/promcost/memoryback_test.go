@@ -38,8 +38,8 @@ var mixedQuestions = []string{
 	"/metrics",
 }
 
-// TestMemoryComesBack asks a thousand questions. Many clients leave before they are answered. In the end, the budget holds what
-// answers take that are kept in memory, and nothing else.
+// TestMemoryComesBack asks a thousand questions. Many clients leave before they are answered. In the end, the budget holds the
+// memory of cached answers and nothing else.
 func TestMemoryComesBack(t *testing.T) {
 	t.Parallel()
 	blocks, _ := writeTruth(t, "--demo.end=2026-03-02T06:20:00Z", "--demo.duration=8h", "--demo.nodes=4", "--demo.pods=40", "--demo.scrape-interval=1m")

@@ -32,8 +32,8 @@ func before(t *testing.T, prometheus string, instead http.HandlerFunc) string {
 	return server.URL
 }
 
-// TestNoDataHTTP asks for a time of which a Prometheus has nothing: while it answers, while it replays its WAL, and where what
-// stands before it says that a part of it does not answer. Only the first is empty sets, and nothing is kept of the others.
+// TestNoDataHTTP asks for a time without data in a Prometheus: while it answers, while it replays its WAL, and while a proxy
+// before it says that a part of it does not answer. Only the first gives empty sets, and nothing is cached of the others.
 func TestNoDataHTTP(t *testing.T) {
 	t.Parallel()
 	prometheus := promtest.Start(t, writeSmallDemo(t), promtest.Config{})

@@ -31,7 +31,7 @@ func (f *webFlags) missing() http.Handler {
 		if f.prefix != "" && strings.HasPrefix(r.RequestURI, f.prefix+"/") {
 			prefix = f.prefix
 		}
-		if slices.Contains(own, r.URL.Path) { // routed here because of its method alone
+		if slices.Contains(own, r.URL.Path) { // the path exists, but not for this method
 			w.Header().Set("Allow", "GET, HEAD")
 			failPage(w, r, http.StatusMethodNotAllowed, fmt.Sprintf("method %s is not allowed on path %s: use GET", r.Method, prefix+r.URL.Path), "")
 			return
@@ -55,7 +55,7 @@ func notFound(w http.ResponseWriter, r *http.Request, prefix string, known []str
 	failPage(w, r, http.StatusNotFound, message, link)
 }
 
-// failPage answers with an error: a browser gets a page, with a link where there is one, all others the API's form.
+// failPage answers with an error: a browser gets a page, with a link if there is one, all other clients the API's form.
 func failPage(w http.ResponseWriter, r *http.Request, code int, message, link string) {
 	if !strings.Contains(r.Header.Get("Accept"), "text/html") {
 		w.Header().Set("Content-Type", "application/json")

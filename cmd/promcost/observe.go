@@ -17,7 +17,7 @@ import (
 // beforeReading is the input of errors that come before anything is read: the source does not say what it is.
 const beforeReading = "source"
 
-// observe tells the health metrics what a computation took, and the log where that was long.
+// observe records a computation in the health metrics, and logs it if it was slow.
 func (s *service) observe(o promquery.Observation, slow log.Logger) {
 	s.health.ObserveComputation(time.Now(), o.Duration, o.Err)
 	if o.Reading == nil {

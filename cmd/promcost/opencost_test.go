@@ -49,7 +49,7 @@ func openCostQueries(w *watched, t *testing.T) []openCostQuery {
 	}
 }
 
-// openCostQuery is a query and what it has to give, by a label; 0 may be missing on either side.
+// openCostQuery is a query and its expected values by a label. A value of 0 may be missing on either side.
 type openCostQuery struct {
 	name, label, text string
 	want              map[string]float64
@@ -146,8 +146,8 @@ func (w *watched) testOpenCost(t *testing.T) {
 	}
 }
 
-// testBudgets compares what is spent with what the API says of the same days and hours, which are kept: of everything, idle
-// included, and of one namespace. What is shared is shared within a day, or an hour of the day that is not over.
+// testBudgets compares the spending of budgets with what the API says about the same stored days and hours: of everything, idle
+// included, and of one namespace. Shared costs are shared within a day, or within an hour of the current day.
 func (w *watched) testBudgets(t *testing.T) {
 	at := w.query(t, "max(promcost_last_complete_set_timestamp_seconds)")
 	if len(at) != 1 {
@@ -173,7 +173,7 @@ func (w *watched) testBudgets(t *testing.T) {
 	}
 }
 
-// kept is what the API says that kept sets of a window cost, which may be empty. The parameters begin with the step.
+// kept is the cost of stored sets of a window by the API. The window may be empty. The parameters begin with the step.
 func (w *watched) kept(t *testing.T, start, end time.Time, parameters string) float64 {
 	t.Helper()
 	if !start.Before(end) {

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 )
 
-// writeFile writes a file whole or not at all: beside it, under a name of its own, which is then changed. Whoever reads path sees
-// what was there before, or all of it. A pipe or a device is written to as it is.
+// writeFile writes a file whole or not at all: it writes a temporary file in the same directory and renames it. A reader of path
+// sees the old content or all of the new. It writes to a pipe or a device directly.
 func writeFile(path string, write func(io.Writer) error) error {
 	info, err := os.Stat(path)
 	exists := err == nil
@@ -20,7 +20,7 @@ func writeFile(path string, write func(io.Writer) error) error {
 		}
 		return errors.Join(write(file), file.Close())
 	}
-	if exists { // where it is a link, the file that it leads to
+	if exists { // if it is a link, its target
 		if path, err = filepath.EvalSymlinks(path); err != nil {
 			return err
 		}

@@ -148,8 +148,9 @@ func serving(t *testing.T, prometheus, dir string, w allocation.Window, more ...
 	return base
 }
 
-// TestOwnPrices checks that costs by OpenCost's prices are the same, to the last digit where the target is known, whether the same Prometheus scrapes what promcost
-// exposes of them or not: what is computed, and the history as the loop and backfill --recompute keep it.
+// TestOwnPrices checks that costs by OpenCost's prices are the same whether or not the same Prometheus scrapes what promcost
+// exposes, to the last digit if the target is known. It checks what is computed, and the history that the loop and backfill
+// --recompute store.
 func TestOwnPrices(t *testing.T) {
 	// The 7 minutes in which this demo's Prometheus does not run, an hour and three quarters before its end, cross the border of an hour.
 	now := time.Now().Truncate(time.Hour).Add(-20 * time.Minute)
@@ -171,7 +172,7 @@ func TestOwnPrices(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		own   []promtest.Series
-		known bool // the target of what promcost exposes
+		known bool // the target of the exposed prices
 	}{
 		{"known target", append(ownPrices(hours, now, target...), scraped("promcost_build_info", target...), scraped("up", target...)), true},
 		{"lost target", append(ownPrices(hours, now), scraped("promcost_build_info", "version", "1")), false},
@@ -184,8 +185,8 @@ func TestOwnPrices(t *testing.T) {
 			promtest.WriteBlocks(t, both, 2*time.Hour, whileScraped(truth, tt.own)...)
 			prometheus := promtest.Start(t, both, promtest.Config{})
 			var rounding []cmp.Option
-			// Where the target is lost, a series that repeats what promcost exposed may be all that tells a price. That was a cost divided
-			// by an amount, so the price that OpenCost told comes back but for rounding: a few units in the last of 16 digits.
+			// If the target is lost, a series that repeats what promcost exposed may be the only one with a price. That was a cost
+			// divided by an amount, so OpenCost's price comes back with rounding: a few units in the last of 16 digits.
 			if !tt.known {
 				rounding = append(rounding, cmpopts.EquateApprox(1e-12, 0))
 				if err := os.CopyFS(dir, os.DirFS(reference)); err != nil {

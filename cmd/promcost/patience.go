@@ -5,19 +5,19 @@ import (
 	"time"
 )
 
-// A client has to take so many bytes of an answer in so much time: one that stops reading would hold what is answered, and a
-// place of those who are answered at a time, for ever.
+// A client has to read each pieceBytes of an answer within pieceTime. A client that stops reading would hold the answer, and its
+// place among the requests that are answered at a time, for ever.
 const (
 	pieceTime  = time.Minute
 	pieceBytes = 512 << 10
 )
 
-// patient gives up answers whose clients do not take them: what writes one gets an error.
+// patient gives up answers that clients do not read: writing them fails.
 func patient(next http.Handler, wait time.Duration) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p := &patientWriter{ResponseWriter: w, control: http.NewResponseController(w), wait: wait}
 		next.ServeHTTP(p, r)
-		p.extend() // for what the server still has to send
+		p.extend() // for the bytes that the server still has to send
 	})
 }
 

@@ -14,13 +14,13 @@ const (
 	progressWidth = 24
 )
 
-// showProgress draws a moving bar with the time gone by and what status says, until the returned function is called.
-// Nothing is drawn where nobody watches w, or where the work takes less than a second.
+// showProgress draws a moving bar with the elapsed time and the status until the returned function is called. It draws nothing if
+// w is not a terminal, or if the work takes less than a second.
 func showProgress(w io.Writer, status func() string) (stop func()) {
 	return showPictures(w, func(n int, elapsed time.Duration) string { return progressLine(n, elapsed, status()) })
 }
 
-// showBar draws a bar of what is done of all, like showProgress.
+// showBar draws a bar of done out of all, like showProgress.
 func showBar(w io.Writer, status func() (done, all int, text string)) (stop func()) {
 	return showPictures(w, func(int, time.Duration) string { return barLine(status()) })
 }
@@ -72,7 +72,7 @@ func progressLine(n int, elapsed time.Duration, status string) string {
 	return fmt.Sprintf("[%s] %s %s", bar, elapsed.Truncate(time.Second), status)
 }
 
-// barLine is a bar of what is done of all.
+// barLine is a bar of done out of all.
 func barLine(done, all int, status string) string {
 	filled := progressWidth
 	if all > 0 {

@@ -79,13 +79,13 @@ var promises = map[string]struct {
 	},
 }
 
-// goldenTests are the tests that rewrite golden files, and slowLaws those that say nothing of what there is.
+// goldenTests are the tests that rewrite golden files; slowLaws are tests that do not depend on what is there.
 const (
 	goldenTests = "^Test(Golden|Endpoints|Parameters|Exposition|Everything)"
 	slowLaws    = "^TestPartsAddUp"
 )
 
-// promised is what a promise may touch besides the rows and their tests: what is made from the tables.
+// promised reports whether a promise may touch a file besides the rows and their tests, because it is generated from the tables.
 func promised(file string) bool {
 	return file == "REFERENCE.md" || strings.Contains(file, "/testdata/")
 }

@@ -61,7 +61,7 @@ func (f *promqlFlags) validate(source *sourceFlags) error {
 	return nil
 }
 
-// upstream is the server whose series PromQL may name besides; nil where it may not.
+// upstream is the server whose series PromQL may name in addition to cost series; nil if there is none.
 func (f *promqlFlags) upstream(source *sourceFlags, src *remote.Source, owned []string) (*upstream.Server, error) {
 	if !f.passthrough {
 		return nil, nil
@@ -114,7 +114,7 @@ const promqlOther = "/api/v1"
 type promqlAPI struct {
 	*server
 	started time.Time
-	self    *selfseries.Ring // promcost's own metrics; nil where they are the upstream's
+	self    *selfseries.Ring // promcost's own metrics; nil if the upstream has them
 
 	mu      sync.Mutex
 	under   *config.Settings // that handler was made under
@@ -132,7 +132,7 @@ func (a *promqlAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	handler.ServeHTTP(w, r)
 }
 
-// renew makes the handler anew where the settings are others. One that cannot be made leaves that of before.
+// renew replaces the handler if the settings have changed. If the new one cannot be made, the old one stays.
 func (a *promqlAPI) renew(current *config.Settings) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -181,7 +181,7 @@ func (a *promqlAPI) handlerUnder(current *config.Settings) (http.Handler, error)
 		return nil, err
 	}
 	samples := f.maxSamples
-	if most := a.memory.Most(); most > 0 { // what an expression makes of no series is not drawn from the memory
+	if most := a.memory.Most(); most > 0 { // the values that an expression makes without series are not drawn from the memory
 		samples = min(samples, int(most/costseries.PointBytes))
 	}
 	engine := promapi.NewEngine(promapi.EngineOptions{Timeout: f.timeout, MaxSamples: samples})
@@ -191,8 +191,8 @@ func (a *promqlAPI) handlerUnder(current *config.Settings) (http.Handler, error)
 	}), nil
 }
 
-// compatible is what the collectors are called of names that others have for what they price. They are cost series only where they are asked
-// for: the source may have its own.
+// compatible is the collector of metrics under OpenCost's names for the same prices. They are cost series only if asked for,
+// because the source may have OpenCost's own.
 const compatible = "opencost"
 
 // configText is the settings in use without secrets, as YAML.

@@ -19,7 +19,7 @@ import (
 	"github.com/promcost/promcost/promquery/promtest"
 )
 
-// vector is what an instant query gives, by the labels of its series as JSON.
+// vector is the result of an instant query, by the labels of its series as JSON.
 func vector(t *testing.T, base, expr string) (values map[string]string, warnings []string) {
 	t.Helper()
 	code, body := get(t, base+"/api/v1/query?query="+url.QueryEscape(expr))
@@ -170,7 +170,7 @@ func TestPromQLOfAHistory(t *testing.T) {
 	}
 }
 
-// TestPromQLWithoutUpstream answers of costs alone where the Prometheus has gone, and warns of the rest.
+// TestPromQLWithoutUpstream checks that without the Prometheus only costs are answered, with a warning about the rest.
 func TestPromQLWithoutUpstream(t *testing.T) {
 	p := start(t, "serve", "--storage.path=", "--web.listen-address=127.0.0.1:0", "--prometheus.url=http://127.0.0.1:1", "--promql.passthrough", "--promql.timeout=3s")
 	base := p.url(t)

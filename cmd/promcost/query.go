@@ -102,7 +102,7 @@ func queryAllocation(ctx context.Context, f *queryFlags, io streams, logs *logFl
 	return printTables(io, answer, f.limit, currencyOf(ctx, client, base), spans)
 }
 
-// unfiltered are the spans of the data where the filter is left out: what it selects may have run for a part of them only.
+// unfiltered are the spans of the data without the filter: what it selects may have run for a part of them only.
 func (f *queryFlags) unfiltered(ctx context.Context, client *http.Client, base string, now time.Time) ([]span, error) {
 	v := f.parameters()
 	v.Del("filter")
@@ -144,7 +144,7 @@ func currencyOf(ctx context.Context, client *http.Client, base string) string {
 // monthHours are the hours of a month, as prices count them.
 const monthHours = 730
 
-// monthly is what costs of a time are multiplied by for those of a month at the mean rate; 0 where there is no time.
+// monthly is the factor from the costs of a duration to those of a month at the same rate; 0 for no time.
 func monthly(of time.Duration) float64 {
 	if hours := of.Hours(); hours > 0 {
 		return monthHours / hours

@@ -177,7 +177,8 @@ func TestCredentialsStayAway(t *testing.T) {
 	}
 }
 
-// TestSourcesKeepCredentials redirects what each client of the source asks. The error says where to, and what to give.
+// TestSourcesKeepCredentials redirects the requests of each client of the source. The error says where to, and which flag to
+// change.
 func TestSourcesKeepCredentials(t *testing.T) {
 	away := newWitness(t, false, func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "who are you?", http.StatusUnauthorized) })
 	home := newWitness(t, false, func(w http.ResponseWriter, r *http.Request) {

@@ -50,7 +50,7 @@ func TestReference(t *testing.T) {
 	}
 }
 
-// answers are the shapes of what promcost says besides the peers.
+// answers describes the parts of promcost's answers that Kubecost and OpenCost do not have.
 const answers = `
 ## HTTP answers
 
@@ -95,7 +95,7 @@ func line(b *strings.Builder, cells ...string) {
 	b.WriteString("| " + strings.Join(cells, " | ") + " |\n")
 }
 
-// code is text in the typeface of programs, nothing where it is empty.
+// code is text in code style; empty text stays empty.
 func code(text string) string {
 	if text == "" {
 		return ""
@@ -209,7 +209,7 @@ func flagsOf(flags []*kingpin.FlagModel) (out []setting) {
 		if f.IsBoolFlag() && f.Name != "help" && f.Name != "version" {
 			name = "--[no-]" + f.Name
 		}
-		if !f.Hidden && f.Name != "web.systemd-socket" { // which Linux alone has
+		if !f.Hidden && f.Name != "web.systemd-socket" { // only on Linux
 			out = append(out, setting{name: name, def: strings.Join(f.Default, " "), help: f.Help})
 		}
 	}

@@ -25,7 +25,7 @@ type live struct {
 	settings *config.Settings
 	api      http.Handler
 	metering *metering.Metering
-	told     sync.Once // what is wrong with labels of metrics
+	told     sync.Once // a problem with labels of metrics is logged once
 }
 
 // reloading is what reading the settings again needs.
@@ -45,7 +45,7 @@ func (s *service) settings() *config.Settings { return s.current.Load().settings
 // metering is that under the settings in use.
 func (s *service) metering() *metering.Metering { return s.current.Load().metering }
 
-// use makes what begins from now on be done under other settings, or nothing where they cannot be used.
+// use applies other settings to everything that begins from now on, or nothing if they cannot be applied.
 func (s *service) use(next *config.Settings) error {
 	meter := metering.Default()
 	if s.meter != nil {

@@ -36,7 +36,7 @@ type costLine struct {
 	CPUHours      float64  `json:"cpuCoreHours"`
 	CPUEfficiency *float64 `json:"cpuEfficiency"`
 	CPURequest    float64  `json:"cpuCoreRequestAverage"`
-	CPUUsage      *float64 `json:"cpuCoreUsageAverage"` // null where it is not known
+	CPUUsage      *float64 `json:"cpuCoreUsageAverage"` // null if unknown
 	RAMHours      float64  `json:"ramByteHours"`
 	RAMEfficiency *float64 `json:"ramEfficiency"`
 	RAMRequest    float64  `json:"ramByteRequestAverage"`
@@ -141,7 +141,7 @@ func (a *reply) spans(now time.Time) []span {
 	return out
 }
 
-// row is the line as a row of a set, where averages are kept as sums.
+// row is the line as a row of a set, which keeps averages as sums.
 func (l *costLine) row(name string) *allocation.Row {
 	hours := l.Minutes / 60
 	r := &allocation.Row{Start: l.Start, End: l.End}
@@ -158,8 +158,8 @@ func (l *costLine) row(name string) *allocation.Row {
 	return r
 }
 
-// setUsage sets what a row used of a resource, and of how much of its request that is: what it used over its efficiency. Neither
-// is known where they are null.
+// setUsage sets the usage of a resource, and the part of its request whose usage is unknown: the request less usage over
+// efficiency. A null average means that all usage is unknown.
 func (l *costLine) setUsage(r *allocation.Row, of allocation.Resource, average, efficiency *float64) {
 	request, unknown := r.Values[allocation.RequestHours.Of(of)], &r.Values[allocation.UnknownRequestHours.Of(of)]
 	if average == nil {

@@ -30,7 +30,7 @@ func TestScrapesOfABlockedSource(t *testing.T) {
 			}
 		}
 	}
-	if n := asked.Load() - before; n > 2 { // those of the computation that have just begun
+	if n := asked.Load() - before; n > 2 { // computations that have just begun
 		t.Errorf("60 requests have asked the source %d times", n)
 	}
 	p.end(t)

@@ -11,7 +11,7 @@ import (
 // screen is standard error: a progress bar may be drawn there, below what is written.
 type screen struct {
 	w    io.Writer
-	logs *logFlags // who asks for logs sees no bar; nil is nobody
+	logs *logFlags // logs and a bar do not mix; nil draws the bar
 
 	mu    sync.Mutex
 	drawn bool

@@ -26,7 +26,7 @@ func serverFlags() (lines [][]string) {
 	return lines
 }
 
-// TestPasswordsOnTheCommandLine refuses URLs with credentials where others can read them, and says where they belong.
+// TestPasswordsOnTheCommandLine refuses URLs with credentials if others can read them, and says where they belong.
 func TestPasswordsOnTheCommandLine(t *testing.T) {
 	lines := serverFlags()
 	if len(lines) < 6 {

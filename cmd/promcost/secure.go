@@ -2,8 +2,8 @@ package main
 
 import "net/http"
 
-// securityHeaders are of every answer: what a browser shows of promcost loads nothing and runs nothing. A handler that has a
-// page which needs more sets its own, and headers of --web.config.file stay.
+// securityHeaders are the security headers of every answer: a browser loads nothing for it and runs nothing in it. A handler whose
+// page needs more sets its own, and headers of --web.config.file stay.
 var securityHeaders = [...][2]string{
 	{"X-Content-Type-Options", "nosniff"},
 	{"Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},

@@ -9,7 +9,7 @@ import (
 	"github.com/promcost/promcost/allocation/memory"
 )
 
-// TestSecurityHeaders has every page, answer and error say that it is what it says, and that it runs nothing.
+// TestSecurityHeaders checks that every page, answer and error has headers that fix its type and let it run nothing.
 func TestSecurityHeaders(t *testing.T) {
 	h, err := parseWeb(t, "--web.enable-pprof", "--web.route-prefix=/cost").handler(pages{
 		metrics: text("metrics"), api: http.NotFoundHandler(), promql: text("promql"), dashboards: text("dashboards"), missing: http.NotFoundHandler(),

@@ -74,7 +74,7 @@ func addServeFlags(clause *kingpin.CmdClause, preset servePreset) *serveFlags {
 // labelCollector is the collector that labels are named for.
 const labelCollector = "label"
 
-// collectors are the names of those that are switched on: that of labels by their names, too.
+// collectors are the names of the collectors that are switched on. The one of labels is also switched on by naming labels.
 func (f *serveFlags) collectors() []string {
 	on := []string{}
 	for _, name := range collector.Names() {
@@ -131,7 +131,7 @@ func defineServe(clause *kingpin.CmdClause, io streams, logs *logFlags) executor
 		if err != nil {
 			return errors.Join(err, src.Close())
 		}
-		listeners, err := serve.web.listen() // last: what is wrong with flags and files is told before that
+		listeners, err := serve.web.listen() // last: problems with flags and files are reported first
 		if err != nil {
 			return errors.Join(err, svc.Close())
 		}
@@ -143,9 +143,9 @@ func defineServe(clause *kingpin.CmdClause, io streams, logs *logFlags) executor
 // server serves a service until it is told to stop.
 type server struct {
 	*service
-	source    *sourceFlags // nil where there is no Prometheus
+	source    *sourceFlags // nil if there is no Prometheus
 	flags     *serveFlags
-	listeners []net.Listener    // nil where exporter-toolkit opens them
+	listeners []net.Listener    // nil if exporter-toolkit opens them
 	given     map[string]string // flags and their values, without secrets
 	logs      loggers
 	ready     func() error     // nil once answers are complete, else why not
@@ -184,7 +184,8 @@ func (s *server) run(ctx context.Context) error {
 	return err
 }
 
-// untilDone runs an actor, and where that ends well waits for its context: having nothing more to do ends no process.
+// untilDone runs an actor. If the actor ends without an error, it waits for the context, because an actor without work must not
+// end the process.
 func untilDone(ctx context.Context, a actor) error {
 	if err := a(ctx); err != nil {
 		return err
@@ -233,7 +234,7 @@ func (s *server) handler() (http.Handler, error) {
 	); err != nil {
 		return nil, fmt.Errorf("register metrics: %w", err)
 	}
-	// Created timestamps go out by protobuf alone: in OpenMetrics they are lines that Prometheus takes for further series.
+	// Only protobuf has created timestamps: in OpenMetrics they are lines that Prometheus takes for more series.
 	metrics := promhttp.HandlerFor(exposed, promhttp.HandlerOpts{Registry: s.registry, EnableOpenMetrics: true})
 	promql, err := s.promql(prometheus.Gatherers{s.registry, dropped})
 	if err != nil {
@@ -260,7 +261,7 @@ func openService(source *sourceFlags, cost *costFlags, w io.Writer, logs *logFla
 	}
 	terse := *logs
 	if terse.level != "debug" {
-		terse.level = "error" // what goes wrong with the one query is its answer
+		terse.level = "error" // the answer to the one request says what went wrong
 	}
 	quiet, err := newLoggers(w, &terse)
 	if err != nil {

@@ -29,7 +29,7 @@ import (
 	"github.com/promcost/promcost/promquery"
 )
 
-// defaultCluster is the cluster's id where nothing gives one.
+// defaultCluster is the cluster's id if nothing sets one.
 const defaultCluster = "cluster-one"
 
 // costFlags say what costs are and on whose clock.
@@ -40,7 +40,7 @@ type costFlags struct {
 	timeout      time.Duration
 	concurrency  int
 	maxSamples   int64
-	maxMemory    int64 // bytes; 0 for any, autoSize for what the machine has
+	maxMemory    int64 // bytes; 0 for no limit, autoSize to fit the machine
 	chargeFrom   string
 	check        bool
 }
@@ -94,7 +94,7 @@ type service struct {
 	recorder *recorder.Recorder
 	api      http.Handler
 	closers  []io.Closer
-	where    string // the history is kept
+	where    string // where the history is stored
 	meter    func(*config.Settings) (*metering.Metering, error)
 	changed  atomic.Pointer[func()] // told when metrics change; nil for nobody
 
@@ -111,11 +111,11 @@ type serviceOptions struct {
 	now       func() time.Time // the clock of the API
 	ledgerNow func() time.Time // the clock that says which hour is closed
 	grace     time.Duration
-	slow      log.Logger                                         // told of slow computations; nil is where everything else is logged
+	slow      log.Logger                                         // the log of slow computations; nil is the general one
 	keep      func() (keeping, error)                            // opens the history; nil keeps none
-	priced    bool                                               // prices are among what is exposed
-	meter     func(*config.Settings) (*metering.Metering, error) // makes what metrics are of; nil is the default
-	shard     allocation.Shard                                   // what is computed of it; the zero value is everything
+	priced    bool                                               // prices are among the exposed metrics
+	meter     func(*config.Settings) (*metering.Metering, error) // makes the metering of metrics; nil is the default
+	shard     allocation.Shard                                   // the part that this process computes; the zero value is everything
 }
 
 // newService wires the computing parts over a source. It computes nothing yet.
@@ -204,10 +204,10 @@ type computer struct {
 	progress func(samples int64)
 	observe  func(promquery.Observation)
 	read     func(allocation.SourceReading) // told what a diagnosis took
-	learned  func()                         // told after each computation that seen is new
+	learned  func()                         // called after each computation with new clusters
 	seen     seenClusters
 	shard    allocation.Shard
-	priced   bool // prices are among what is exposed
+	priced   bool // prices are among the exposed metrics
 	exposed  func(context.Context, allocation.Window) ([]metering.Exposure, error)
 	// diagnosing holds one element while a diagnosis runs: one is enough at a time.
 	diagnosing chan struct{}
@@ -220,7 +220,7 @@ type computer struct {
 	engine *promquery.Engine // nil until the cluster's id is known, and once there are other rates
 }
 
-// price makes computations that begin from now on take other rates, those of the sheet of that name; those that run keep theirs.
+// price sets the rates, with the name of their sheet, for computations that begin from now on. Running ones keep theirs.
 func (c *computer) price(rates rates.Rates, sheet string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -282,7 +282,7 @@ func (c *computer) newEngine(id string, warnings ...string) *promquery.Engine {
 	})
 }
 
-// Diagnose says what the source has of each input.
+// Diagnose says which data the source has of each input.
 func (c *computer) Diagnose(ctx context.Context, w allocation.Window) (*diagnosis.Diagnosis, error) {
 	select {
 	case c.diagnosing <- struct{}{}:

@@ -77,8 +77,8 @@ func slipsOf(app *kingpin.Application, context *kingpin.ParseContext) (commands,
 // maxMeant is how many names are suggested.
 const maxMeant = 5
 
-// meant suggests those of the names that word may stand for: those whose whole, else first word,
-// else last part it is near to or begins, else all of a few. It is "" where there are too many.
+// meant suggests names that word may stand for: those whose whole, else first part, else last part resembles word or begins with
+// it; else all names if they are few. It is "" if there are too many.
 func meant(prefix, word string, names []string) string {
 	var near []string
 	whole := func(name string) string { return name }
@@ -91,7 +91,7 @@ func meant(prefix, word string, names []string) string {
 		}
 		best := caret.Nearest(word, parts)
 		for i, name := range names {
-			short := len(parts[i]) == 2 && len(word) == 3 && strings.HasPrefix(word, parts[i]) // near nothing, for Nearest
+			short := len(parts[i]) == 2 && len(word) == 3 && strings.HasPrefix(word, parts[i]) // too short for Nearest
 			if (parts[i] == best || short || len(word) > 1 && strings.HasPrefix(parts[i], word)) && !slices.Contains(near, name) {
 				near = append(near, name)
 			}

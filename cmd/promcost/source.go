@@ -21,13 +21,13 @@ import (
 	"github.com/promcost/promcost/promquery/remote"
 )
 
-// Sources that --source can name. auto takes what the other flags and the server allow: both where both are given.
+// The values of --source. auto chooses by the other flags and by what the server allows: both sources if both are given.
 const (
 	sourceAuto       = "auto"
 	sourceRemoteRead = "remote-read"
 	sourceQuery      = "query"
 	sourceBlocks     = "blocks"
-	sourceNone       = "none" // for serve: only what others have computed
+	sourceNone       = "none" // for serve: answers only from the stored history
 )
 
 // prometheusURL is the flag that names the Prometheus.
@@ -101,7 +101,7 @@ func addSourceFlags(g flagGroup) *sourceFlags {
 	return f
 }
 
-// validate checks that the flags name one source, whose replicas are told apart by other labels than clusters are.
+// validate checks that the flags name one source, and that replicas and clusters have different labels.
 func (f *sourceFlags) validate(cost *costFlags) error {
 	switch {
 	case f.kind == sourceNone && (f.prometheus.url != "" || f.tsdbPath != ""):
@@ -223,8 +223,8 @@ func parseLabels(text string) (map[string]string, error) {
 // opened is a source, and the parts of it that know more than samples.
 type opened struct {
 	promquery.Source
-	blocks  *blocks.DB     // nil where none are read
-	remote  *remote.Source // nil where none is
+	blocks  *blocks.DB     // nil if no blocks are read
+	remote  *remote.Source // nil if no server is asked
 	exclude []promquery.Matcher
 	kind    string    // --source
 	since   time.Time // when the data begin, where it is neither blocks nor remote and that is known
@@ -290,8 +290,8 @@ func (f *sourceFlags) announce(o *opened, logger log.Logger) {
 	}
 }
 
-// clock says which hours are closed, given that hours are computed a grace period after their end. Blocks end some hours
-// ago, for the newest samples are not in them: where nothing else is read, the newest block's end is now.
+// clock is the clock that decides which hours are closed, given that hours are computed a grace period after their end. Blocks end
+// some hours ago, because the newest samples are not in them. If nothing else is read, now is the newest block's end.
 func (o *opened) clock(grace time.Duration) func() time.Time {
 	if o.blocks == nil || o.remote != nil {
 		return time.Now
@@ -321,7 +321,7 @@ func sourceName(ctx context.Context, src promquery.Source) string {
 	return "tsdb"
 }
 
-// begin is when the data begin within w, as far as the source can tell: nothing is there before. Where blocks are damaged, it
+// begin is when the data begin within w, as far as the source can tell: there are none before it. If blocks are damaged, it
 // cannot. A server may have more than the blocks beside it.
 func (o *opened) begin(ctx context.Context, w allocation.Window) (begin time.Time, err error) {
 	begin = w.End

@@ -18,7 +18,7 @@ import (
 	"github.com/promcost/promcost/collector"
 )
 
-// storageFlags say where the history is kept, and for how long.
+// storageFlags say where the history is stored, and for how long.
 type storageFlags struct {
 	path      string
 	config    string
@@ -103,7 +103,7 @@ func (f *storageFlags) options() history.Options { return history.Options{Part: 
 type keeping struct {
 	store    *history.Store
 	where    string    // for people
-	closer   io.Closer // of what it is kept in; nil where it needs none
+	closer   io.Closer // of the storage; nil if it needs none
 	flags    storageFlags
 	readOnly bool
 	loaded   func() bool // whether the source has loaded all of its history; nil if it always has

@@ -25,8 +25,8 @@ import (
 	"github.com/promcost/promcost/promquery/promtest/soak"
 )
 
-// mostFileBytes names the variable that bounds the size of the files which the program may write: the kernel then refuses
-// what is longer, as it does where a disk is full.
+// mostFileBytes names the variable that bounds the size of files which the program may write. The kernel refuses longer ones, as
+// it does if a disk is full.
 const mostFileBytes = "PROMCOST_TEST_MOST_FILE_BYTES"
 
 // limitFiles keeps to what the variable says.
@@ -57,7 +57,7 @@ func sameTotals(t *testing.T, want map[string]map[string]float64, url string) {
 	}
 }
 
-// metric is the value of a metric without labels, "" where there is none.
+// metric is the value of a metric without labels, "" if there is none.
 func metric(t *testing.T, base, name string) string {
 	t.Helper()
 	_, body := get(t, base+"/metrics")
@@ -69,8 +69,8 @@ func metric(t *testing.T, base, name string) string {
 
 const faultyWindow = "window=2026-03-02T00:00:00Z,2026-03-02T03:00:00Z&step=1h&aggregate=namespace&shareTenancyCosts=false&accumulate=true"
 
-// TestCannotKeep has promcost serve where the disk is full, or a folder cannot be made: what it computes is
-// answered all the same, what it cannot keep is told, and nothing half written is left. Once there is room, it keeps it.
+// TestCannotKeep serves while the disk is full or a folder cannot be made. Computed answers are sent all the same, what cannot be
+// stored is reported, and no half-written file is left. Once there is room, it stores them.
 func TestCannotKeep(t *testing.T) {
 	samples, _ := writeTruth(t, "--demo.end=2026-03-02T03:20:00Z", "--demo.duration=5h", "--demo.nodes=4", "--demo.pods=40")
 	want := totals(t, spawn(t, "serve", "--storage.path="+t.TempDir(), "--source=blocks", "--tsdb.path="+samples)+"/model/allocation?"+faultyWindow)
@@ -136,7 +136,7 @@ type objectStore struct {
 	dir    string
 	status atomic.Int32 // that all requests fail with; 0 for none, noAnswer where they are not answered
 	asked  atomic.Int32
-	// trouble, where not nil, is told of each request and answers it, or returns false.
+	// trouble, if not nil, gets each request and answers it, or returns false.
 	trouble atomic.Pointer[func(w http.ResponseWriter, r *http.Request, key string) bool]
 	late    atomic.Int32 // how many listings pass before an object that was written is listed
 	lists   atomic.Int32
@@ -198,7 +198,7 @@ func (o *objectStore) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		<-r.Context().Done()
 		return
 	}
-	if status == noAnswer { // the connection breaks: that it hangs is told by time alone
+	if status == noAnswer { // the connection breaks: only a timeout shows that it hangs
 		panic(http.ErrAbortHandler)
 	}
 	if status != 0 {
@@ -251,7 +251,7 @@ func (o *objectStore) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (o *objectStore) change(w http.ResponseWriter, r *http.Request, path string) {
 	data, err := io.ReadAll(unchunked(r))
 	if r.Method == http.MethodDelete {
-		_ = os.Remove(path) // what is not there is deleted
+		_ = os.Remove(path) // to delete a missing file is no error
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}

@@ -21,7 +21,7 @@ func entries(t *testing.T, dir string) (names []string) {
 	return names
 }
 
-// TestTemporaryDirectories kills a demo: the next one removes what it left, while a third one that runs keeps what it has.
+// TestTemporaryDirectories kills a demo. The next one removes its directory, but not that of a third one that runs.
 func TestTemporaryDirectories(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)

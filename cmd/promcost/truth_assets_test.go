@@ -8,7 +8,7 @@ import (
 	"github.com/promcost/promcost/promquery/democluster"
 )
 
-// assets asks for those of a window, by type and name; the disks of nodes are told apart as Local.
+// listedAssets are the assets of a window, by type and name. The disks of nodes have the type Local.
 func listedAssets(t *testing.T, base string, start, end time.Time, query string) rows {
 	t.Helper()
 	var reply struct{ Data map[string]map[string]any }

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// compareBounds checks that the error bounds of every container hold what was counted over its true running time, and that
+// compareBounds checks that the error bounds of every container contain what was counted over its true running time, and that
 // those of nine in ten containers of an hour or more are narrow.
 func compareBounds(t *testing.T, got, want rows, exact bool) {
 	t.Helper()

@@ -12,8 +12,8 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// scrape and cell are how far apart the demo's scrapes are, and the points of the grid of 1m. In exact mode an end of
-// something is seen up to a scrape late or early, on the grid up to a cell, where the last sample may be a scrape old.
+// scrape and cell are the distances of the demo's scrapes and of the points of a grid of 1m. In exact mode an end is seen up to a
+// scrape late or early. On the grid it is up to a cell, and the last sample may be a scrape old.
 const (
 	scrape = 30 * time.Second
 	cell   = time.Minute
@@ -30,15 +30,15 @@ type tolerance struct {
 	shortest      time.Duration // what the figure is about may be there for only so long of that life; 0 is all of it
 }
 
-// tolerances are what the demo's scrapes allow at best. The first whose prefix fits a figure holds.
+// tolerances are the least errors that the demo's scrapes allow. The first one whose prefix fits a figure counts.
 var tolerances = []tolerance{
 	// Levels of use change unseen between two scrapes (points of the grid), and are held while a kubelet is down; of runs
 	// of an hour that is 30s (90s). Nothing is charged by them but what exceeds a request.
 	{prefixes: "cpuCoreUsage ramByteUsage", exact: 0.01, grid: 0.03, level: true},
-	// The usage of GPUs is a level alone: what it was in the demo's outages is the level held from before them (SEMANTICS §3), where that
-	// of CPU is what its counter rose by. Of the shortest of its runs that adds half a percent to what other levels are off by.
+	// The usage of GPUs is a gauge. In the demo's outages it is the value from before them (SEMANTICS §3), while that of CPU is
+	// the increase of a counter. For the shortest runs that adds half a percent to the error of other gauges.
 	{prefixes: "gpuUsage", exact: 0.015, grid: 0.03, level: true},
-	// Starts and ends of what has GPUs are reported to the second, but for milliseconds of theirs.
+	// The starts and ends of containers with GPUs are exported to the second; they differ by milliseconds.
 	{prefixes: "gpu", exact: 1e-5, bounded: true},
 	// Claims and their pods are seen every 30s.
 	{prefixes: "pv", exactLag: scrape, lag: cell, bounded: true},
@@ -48,7 +48,7 @@ var tolerances = []tolerance{
 	// What an initialization container of a few seconds that nobody saw run had moved is its pod's others'. At the last
 	// point of the grid, up to 60s before the end, a counter is as old as a scrape.
 	{prefixes: "network", exact: 0.004, lag: cell + scrape},
-	// How long something ran and what it requested is what the documented bounds are of.
+	// The documented bounds are of running time and of requests.
 	{prefixes: "minutes cpuCoreRequest ramByteRequest", exact: 0.005, bounded: true},
 	// Runs end with a sample where nobody says when: up to 30s of an hour, less with its end known. Bursts above the request
 	// that are narrower than a cell are averaged down, and counters are as old as a scrape.
@@ -165,14 +165,14 @@ func compareAllocations(t *testing.T, got, want rows, exact bool) {
 	}
 }
 
-// sums are the figures that are compared over all rows, short ones among them, to 0.1 % where every sample is used: what
-// one row has too much another has too little. On the grid they are to a cell of each row.
+// sums are the figures that are compared over all rows, also short ones, to 0.1 % if every sample is used: the errors of rows
+// cancel. On the grid the error is up to a cell of each row.
 var sums = []string{
 	"cpuCost", "ramCost", "gpuCost", "pvCost", "pvByteHours", "networkCost", "networkCrossZoneCost", "networkCrossRegionCost",
 	"networkInternetCost", "networkTransferBytes", "networkReceiveBytes", "loadBalancerCost", "totalCost",
 }
 
-// cells is what a cell of each row is of a figure, as a part of the sum: nobody sees what ran between two points of the grid.
+// cells is how much of a sum falls into one cell of each row: nobody sees what ran between two points of the grid.
 func (r rows) cells(figure string) float64 {
 	sum := 0.0
 	for _, x := range r {
@@ -231,7 +231,7 @@ func checkConserved(t *testing.T, allocations, assets rows) {
 	}
 }
 
-// compareAnswers checks that two ways of reading the same samples give the same figures, but those that begin with one of but.
+// compareAnswers checks that two ways of reading the same samples give the same figures, except for those with a prefix of but.
 func compareAnswers(t *testing.T, got, want rows, but ...string) {
 	t.Helper()
 	if len(got) != len(want) {

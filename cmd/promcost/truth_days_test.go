@@ -34,7 +34,7 @@ func TestTruthScheduled(t *testing.T) {
 	for name, a := range after {
 		b, w := before.at(name), want.at(name)
 		if b.figures["cpuCoreRequestHours"] == 0 || name == "__idle__" {
-			continue // best effort, or never seen by what tells requests
+			continue // best effort, or never seen by metrics of requests
 		}
 		if w.life >= 4*time.Minute {
 			compared++
@@ -52,8 +52,8 @@ func TestTruthScheduled(t *testing.T) {
 	}
 }
 
-// TestTruthDays compares the days of a window in which the clocks are set forward: of 24 and of 23 hours. Bounds are those of what
-// ran in both.
+// TestTruthDays compares the days of a window in which the clocks are set forward: one of 24 and one of 23 hours. Bounds are those
+// of containers that ran in both.
 func TestTruthDays(t *testing.T) {
 	t.Parallel()
 	end := time.Date(2026, 3, 30, 6, 0, 0, 0, time.UTC)

@@ -12,12 +12,11 @@ import (
 	"github.com/promcost/promcost/promquery/democluster"
 )
 
-// row is what a row of an answer and what is true of it have in common, by the names of the API; those of nested objects
-// are joined by slashes.
+// row is a row of an answer or of the truth, by the names of the API. Names of nested objects are joined by slashes.
 type row struct {
 	figures map[string]float64
 	texts   map[string]string
-	life    time.Duration      // within the window, of the truth alone
+	life    time.Duration      // within the window, only in the truth
 	goesOn  bool               // beyond the window: a container of which kube-state-metrics reports the start
 	slack   map[string]float64 // how much figures may be off beside their tolerance
 
@@ -40,7 +39,7 @@ func (r *row) outages(truth *democluster.Truth, from, to time.Time) *row {
 	return r
 }
 
-// seen are the rows whose every start and end a Prometheus that reads no blocks can tell as well; idle is what the others leave.
+// seen are the rows whose starts and ends are all visible to a Prometheus without blocks; idle is the rest.
 func (r rows) seen(truth rows) rows {
 	out := rows{}
 	for name, x := range r {
@@ -177,7 +176,7 @@ func trueAllocations(truth *democluster.Truth, cell time.Duration) rows {
 	return all
 }
 
-// leftName is the name of the row of what no pod takes.
+// leftName is the name of a row of costs without a pod.
 func leftName(cluster, namespace, special string) string {
 	pod := special
 	if namespace != "" && special == "__unmounted__" {
@@ -200,7 +199,7 @@ func (r *row) addVolume(cluster, name, providerID string, byteHours, cost float6
 	}
 }
 
-// slacken lets what is not mounted of a volume be off by a part of what there is of it.
+// slacken allows an error of the unmounted amount of a volume, as a part of its size.
 func (r *row) slacken(part float64, v *democluster.VolumeTruth) {
 	key := "pvs/cluster=" + v.Cluster + ":name=" + v.PersistentVolume + "/"
 	for figure, whole := range map[string]float64{

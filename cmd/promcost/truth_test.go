@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 	debug.SetMemoryLimit(math.MaxInt64 - 1) // as GOMEMLIMIT would: programs that run within the tests leave it
 	code := soak.Main(m)
 	if threeDays != "" {
-		_ = os.RemoveAll(threeDays) // it is among what is temporary
+		_ = os.RemoveAll(threeDays) // it is a temporary directory
 	}
 	os.Exit(code)
 }
@@ -179,9 +179,9 @@ func TestTruthSeeds(t *testing.T) {
 // unshared asks for costs that are nobody's share of others, at a resolution that follows.
 const unshared = "shareTenancyCosts=false&resolution="
 
-// checkEdges asks for windows whose edges lie where nothing was scraped: before the first sample, and before, in and after
-// the outage of kube-state-metrics. Costs are conserved in all, nothing is charged for time without data, and a warning
-// names the hours.
+// checkEdges asks for windows with edges where nothing was scraped: before the first sample, and before, in and after the outage
+// of kube-state-metrics. Costs are conserved in all of them, nothing is charged for time without data, and a warning names the
+// hours.
 func checkEdges(t *testing.T, base string, whole rows, truth *democluster.Truth, query string) {
 	t.Helper()
 	outage := truth.Start.Add(truth.End.Sub(truth.Start) * 85 / 100)

@@ -11,8 +11,8 @@ import (
 	"github.com/prometheus/common/model"
 )
 
-// TestNothingMeasuresUsage asks, at every door, what a cluster costs whose usage nobody measures: it has no cAdvisor. What is used
-// is not known, which is not 0.
+// TestNothingMeasuresUsage asks every interface for the costs of a cluster without cAdvisor, so that nobody measures usage. Its
+// usage is unknown, which is not 0.
 func TestNothingMeasuresUsage(t *testing.T) {
 	end := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 	dir := oldDemo(t)
@@ -72,7 +72,7 @@ func TestNothingMeasuresUsage(t *testing.T) {
 	}
 }
 
-// eachUsage calls do for every member of an answer that tells what was used.
+// eachUsage calls do for every member of an answer about usage.
 func eachUsage(answer any, do func(name string, value any)) {
 	switch x := answer.(type) {
 	case []any:

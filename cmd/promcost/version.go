@@ -22,7 +22,7 @@ func stamp() {
 	version.Version = cmp.Or(version.Version, unstamped)
 }
 
-// unstamped is the version of a build of which nothing is known.
+// unstamped is the version of a build without version information.
 const unstamped = "devel"
 
 // versionText is what is known of the build, in the form of Prometheus' programs.
@@ -52,7 +52,7 @@ func versionText() string {
 	return b.String()
 }
 
-// sourceDate is the day of the build, else that of its commit, as 2006-01-02; "" where neither is known.
+// sourceDate is the day of the build, or else of its commit, as 2006-01-02; "" if neither is known.
 func sourceDate() string {
 	if day, err := time.Parse("20060102", version.BuildDate[:min(len(version.BuildDate), 8)]); err == nil {
 		return day.Format(time.DateOnly)

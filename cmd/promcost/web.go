@@ -36,7 +36,7 @@ const (
 type webFlags struct {
 	toolkit *web.FlagConfig
 	prefix  string
-	origin  *regexp.Regexp // whose pages may read answers
+	origin  *regexp.Regexp // the origins of pages that may read answers
 	pprof   bool
 	reloads bool // by request
 	most    int  // connections
@@ -190,10 +190,10 @@ type pages struct {
 	metrics    http.Handler // /metrics
 	api        http.Handler // the paths that costapi knows
 	promql     http.Handler // Prometheus' API
-	dashboards http.Handler // /dashboards/ and what is below it
+	dashboards http.Handler // /dashboards/ and the paths below it
 	missing    http.Handler // paths that are not there
 	ready      func() error // nil once answers are complete, else why not
-	behind     func() error // what is not as it should be although it is ready
+	behind     func() error // what is wrong although the server is ready
 	reload     func() error // reads the configuration again
 }
 
@@ -288,7 +288,7 @@ func plain(w http.ResponseWriter, code int, text string) {
 	_ = writeLine(w, text) // a client that has gone needs no answer
 }
 
-// newLanding is the page at prefix/: what there is and where, and the state.
+// newLanding is the page at prefix/: links to everything, and the state.
 func newLanding(prefix string, withPprof bool, state func() (code int, text string)) (http.Handler, error) {
 	const day = "?window=24h&aggregate=namespace&accumulate=true"
 	cfg := web.LandingConfig{

@@ -30,7 +30,7 @@ func text(s string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, s+" "+r.URL.Path) })
 }
 
-// TestLifecycle lets others reload only where that is switched on, and answers as Prometheus does where it is not.
+// TestLifecycle allows reloads only if they are switched on, and otherwise answers as Prometheus does.
 func TestLifecycle(t *testing.T) {
 	for _, tt := range []struct {
 		name, method string

@@ -51,7 +51,7 @@ type block struct {
 	dir     string
 	meta    tsdb.BlockMeta
 	b       *tsdb.Block     // nil until first needed
-	files   *files          // nil until first needed, and where own reading is not for this block
+	files   *files          // nil until first needed, and if own reading does not suit the block
 	foreign bool            // for Prometheus' own readers: samples of it were deleted, or its files are not as ours read them
 	refs    int             // reads going on
 	gone    bool            // no longer in the directory: closed with the last read
@@ -62,7 +62,7 @@ type block struct {
 	found      []fs.FileInfo // all others, as they were when the block was found
 }
 
-// fileState tells versions of a file apart. The zero fileState is a file that is not there.
+// fileState identifies a version of a file. The zero fileState is a missing file.
 type fileState struct {
 	size     int64
 	modified time.Time

@@ -229,7 +229,7 @@ func laterChunk(t *testing.T, by time.Duration) func([]byte) []byte {
 	}
 }
 
-// TestChunkOfAnotherTime holds that a chunk is left out with a warning whose first sample is not when the index says, by either reader.
+// TestChunkOfAnotherTime checks that both readers leave out a chunk with a warning if its first sample is not at the index's time.
 func TestChunkOfAnotherTime(t *testing.T) {
 	dir := t.TempDir()
 	dirs := promtest.WriteBlocks(t, dir, 2*time.Hour, pods(4, 0, 2)...)

@@ -10,10 +10,10 @@ import (
 	"github.com/promcost/promcost/promquery/chunks"
 )
 
-// Cover says of which time the server that writes the blocks has its samples in them: until the end of the newest block
-// that was not written from out-of-order samples alone, for what came in order at the time of such a block may not be in
-// blocks yet; except for what lies before and between the blocks, and what reading has shown to be damaged so far. Out-of-order
-// samples may still be missing.
+// Cover says for which time the blocks have all samples of the server that writes them. That is until the end of the newest block
+// that has more than out-of-order samples, because samples that came in order at the time of such a block may not be in blocks
+// yet. It excludes the times before the blocks and between them, and those that reading has shown to be damaged so far.
+// Out-of-order samples may still be missing.
 func (db *DB) Cover() (promquery.Cover, error) {
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -22,7 +22,7 @@ func (db *DB) Cover() (promquery.Cover, error) {
 		return promquery.Cover{}, err
 	}
 	c := promquery.Cover{Rest: rest{db}}
-	nameless := len(warnings) > 0 // some block does not even say which time it is of: any gap may be its
+	nameless := len(warnings) > 0 // a block does not even say its time: any gap may be its own
 	end := int64(promquery.Ever)
 	for _, b := range db.sorted() {
 		if db.replaced(b) {

@@ -37,7 +37,7 @@ type drawn struct {
 	held int64
 }
 
-// to draws or gives back memory until the part holds so many bytes.
+// to draws or returns memory until the part holds the given bytes.
 func (d *drawn) to(bytes int64) error {
 	more := bytes - d.held
 	if d.of == nil || more == 0 {
@@ -70,7 +70,7 @@ func (f *finder) draw() error {
 	return f.found.drawn.to(int64(cap(f.parts))*partBytes + int64(cap(f.heads))*seriesBytes + int64(cap(f.keys))*numberBytes)
 }
 
-// leave gives back what the finder holds but for the symbols, which the series that it has found keep.
+// leave returns the finder's memory except for the symbols, which the series that it found keep.
 func (f *finder) leave() {
 	for i := range f.scans {
 		_ = f.scans[i].drawn.to(0)
@@ -79,7 +79,7 @@ func (f *finder) leave() {
 	f.found.symbols = f.drawn
 }
 
-// drop gives back what the series hold, and forgets them.
+// drop forgets the series and returns their memory.
 func (f *found) drop() {
 	_ = f.drawn.to(0)
 	_ = f.symbols.to(0)

@@ -14,8 +14,8 @@ import (
 	"github.com/promcost/promcost/promquery/promtest"
 )
 
-// TestLookupDrawsMemory looks up series with less and with more memory than they take: a read draws it before it yields a series,
-// gives all of it back, and is refused where there is too little.
+// TestLookupDrawsMemory looks up series with less and with more memory than they take. A read draws the memory before it yields a
+// series, returns all of it, and is refused if there is too little.
 func TestLookupDrawsMemory(t *testing.T) {
 	t.Parallel()
 	var series []promtest.Series

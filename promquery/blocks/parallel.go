@@ -43,7 +43,7 @@ func (s *snapshot) read(ctx context.Context, sels []promquery.Selector, workers 
 				}
 				many := len(out.parts) > mostAhead
 				if many {
-					f.leave() // what it knows of so many is not worth its memory meanwhile
+					f.leave() // so much knowledge is not worth its memory meanwhile
 					f = nil
 				}
 				ready <- out
@@ -87,7 +87,7 @@ type reader struct {
 	blocks  []*block
 	workers promquery.Workers
 	stats   promquery.Stats
-	each    []*worker // and one more, for what comes last
+	each    []*worker // and one more, for series that come last
 	key     []promquery.Symbol
 }
 
@@ -131,7 +131,8 @@ func (r *reader) readSelector(ctx context.Context, f *found) error {
 	return err
 }
 
-// run lets the workers read at the same time, and what comes last after them. The error is that of the first worker with one.
+// run lets the workers read at the same time, and then reads the series that come last. The error is that of the first worker that
+// failed.
 func (r *reader) run(ctx context.Context) error {
 	n := r.workers.N
 	ctx, cancel := context.WithCancel(ctx)
@@ -166,11 +167,11 @@ func (r *reader) run(ctx context.Context) error {
 	return r.each[n].read(ctx)
 }
 
-// firstCause is the first error that is not of a worker that was told to stop because of another's.
+// firstCause is the first error that did not come from stopping a worker after another one failed.
 func firstCause(errs []error) error {
 	var stopped error
 	for _, err := range errs {
-		if err != nil && err != context.Canceled { //nolint:errorlint // what a worker returns when it is told to stop
+		if err != nil && err != context.Canceled { //nolint:errorlint // returned by a worker that is stopped
 			return err
 		}
 		stopped = cmp.Or(stopped, err)
@@ -263,7 +264,7 @@ type damage struct {
 	spans       bool
 }
 
-// reach notes what an unreadable chunk spans.
+// reach records the time of an unreadable chunk.
 func (d *damage) reach(first, last int64) {
 	if !d.spans {
 		d.first, d.last, d.spans = first, last, true
@@ -271,7 +272,7 @@ func (d *damage) reach(first, last int64) {
 	d.first, d.last = min(d.first, first), max(d.last, last)
 }
 
-// span is the stretch of time, half-open, of which not all samples of the block could be read; ok is false where all were.
+// span is the half-open time in which samples of the block could not be read; ok is false if all could.
 func (d *damage) span(b *block) (from, to int64, ok bool) {
 	if d.err != nil || d.failed > 0 && !d.spans {
 		return b.meta.MinTime, b.meta.MaxTime, true

@@ -60,7 +60,7 @@ type finder struct {
 	groups  map[identity]int32
 	scans   []scan // one a goroutine
 	drawn   drawn
-	refused error // why there is no memory for more
+	refused error // why more memory was refused
 
 	*found // being filled
 }
@@ -75,7 +75,7 @@ type found struct {
 	texts []promquery.Symbol // of symbols
 	errs  []error            // why the rest of a block's series cannot be read, by block
 
-	drawn, symbols drawn // symbols is of the texts where no finder has them
+	drawn, symbols drawn // symbols is for the texts if no finder has them
 }
 
 // series is a series of the selector: its first and last part, and where its key is.
@@ -138,7 +138,7 @@ func (f *finder) find(ctx context.Context, i int, sel *promquery.Selector, out *
 		}
 		of = of[n:]
 	}
-	out.texts = f.symbols.texts // what is appended later lies beyond
+	out.texts = f.symbols.texts // texts that are appended later lie beyond
 	return nil
 }
 
@@ -150,7 +150,7 @@ type scan struct {
 	sums     sums
 	err      error // why the series after the entries cannot be read
 	drawn    drawn
-	refused  error // why there is no memory for more entries
+	refused  error // why memory for more entries was refused
 }
 
 // entry is a series of one block.

@@ -39,14 +39,14 @@ func (s *symbols) id(text []byte) uint32 {
 type view struct {
 	block *block
 	*files
-	global []uint32 // number + 1 of each symbol, 0 where it was not looked up yet
+	global []uint32 // number + 1 of each symbol, 0 if it was not looked up yet
 }
 
 // seed makes the hashes of symbols.
 var seed = maphash.MakeSeed()
 
-// sums are hashes of symbols' texts, which are the same in all blocks. The last ones are kept: most labels of a series are
-// those of the series before.
+// sums are hashes of symbols' texts, which are the same in all blocks. It caches the last ones: most labels of a series are those
+// of the series before.
 type sums [1 << 12]struct {
 	view *view
 	id   uint32
@@ -178,7 +178,7 @@ func roles(x *index, sel *promquery.Selector) []role {
 	return out
 }
 
-// identity tells the series of a metric apart: two 64-bit hashes over the hashes of its labels' names and values.
+// identity identifies a series of a metric: two 64-bit hashes over the hashes of its labels' names and values.
 type identity [2]uint64
 
 func (h *identity) add(x uint64) {

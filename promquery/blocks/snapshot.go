@@ -19,7 +19,7 @@ type snapshot struct {
 	nameless []string // warnings about directories that are no blocks
 	damaged  bool     // something could not be read
 	losses   []promquery.Loss
-	notes    bool // losses are told, in place of warnings of Prometheus' own readers
+	notes    bool // losses are reported, instead of warnings of Prometheus' own readers
 }
 
 // acquire opens, by the given method, the blocks that can have samples in [mint, maxt] and holds them. Blocks that vanish between listing
@@ -119,7 +119,7 @@ func (s *snapshot) lose(b *block, err error) {
 	s.losses, s.damaged = append(s.losses, promquery.Loss{Of: fmt.Sprintf("block %s", b.id), From: b.meta.MinTime, To: b.meta.MaxTime, Cause: unreadable(b.id, err)}), true
 }
 
-// note notes what could not be read of a block for a metric, if there is anything.
+// note records the data of a block that could not be read for a metric, if there is any.
 func (s *snapshot) note(b *block, d *damage, metric string) (l promquery.Loss, ok bool) {
 	if l, ok = d.loss(b, metric); !ok {
 		return l, false
@@ -185,7 +185,7 @@ type releasing struct {
 // Close implements storage.ChunkQuerier.
 func (r *releasing) Close() error { return errors.Join(r.ChunkQuerier.Close(), r.snap.release()) }
 
-// recovered turns a panic into *err: Prometheus' readers trust some of what they find in a damaged file.
+// recovered turns a panic into *err: Prometheus' readers trust parts of damaged files.
 func recovered(err *error) {
 	if r := recover(); r != nil {
 		*err = fmt.Errorf("malformed data: %v", r)

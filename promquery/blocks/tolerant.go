@@ -22,7 +22,7 @@ type tolerant struct {
 // Select implements storage.ChunkQuerier.
 func (t *tolerant) Select(ctx context.Context, sortSeries bool, hints *storage.SelectHints, ms ...*labels.Matcher) (answer storage.ChunkSeriesSet) {
 	set := &tolerantSet{ChunkSeriesSet: storage.EmptyChunkSeriesSet(), snap: t.snap, block: t.block, metric: metricOf(ms)}
-	answer = set // also where the index is so damaged that selecting panics
+	answer = set // even if the index is so damaged that selecting panics
 	defer recovered(&set.err)
 	set.ChunkSeriesSet = t.ChunkQuerier.Select(ctx, sortSeries, hints, ms...)
 	return set
@@ -38,7 +38,7 @@ func metricOf(ms []*labels.Matcher) string {
 	return "any name"
 }
 
-// tolerantSet ends where the block's index becomes unreadable, and hands out series that end where their chunks do.
+// tolerantSet ends at the first unreadable entry of the block's index. Its series end at their first unreadable chunk.
 type tolerantSet struct {
 	storage.ChunkSeriesSet
 	snap   *snapshot

@@ -57,13 +57,13 @@ func (d *Decoder) append(p *timeline.Points, c *Encoded, mint, maxt int64) error
 	}
 }
 
-// Encoded is a chunk as it is stored. MinTime and MaxTime are those of its first and last sample.
+// Encoded is a chunk as it is stored. MinTime and MaxTime are the times of its first and last sample.
 type Encoded struct {
 	Encoding         chunkenc.Encoding
 	Data             []byte
 	MinTime, MaxTime int64
-	// Padded says that nobody writes to what lies after Data within its capacity: where that is at least Padding, Data need
-	// not be copied.
+	// Padded says that nobody writes to the bytes between the length and the capacity of Data. If these are at least Padding, Data
+	// need not be copied.
 	Padded bool
 }
 
@@ -168,7 +168,7 @@ func (d *Decoder) appendPlain(p *timeline.Points, enc chunkenc.Encoding, data []
 	}
 	it := c.Iterator(d.it[enc])
 	d.it[enc] = it
-	// Collected apart first: a chunk that fails midway appends nothing.
+	// Collect into got first, so that a chunk that fails midway appends nothing.
 	var got timeline.Points
 	if err := appendSamples(&got, it, mint, maxt); err != nil {
 		return wrap(err, enc)

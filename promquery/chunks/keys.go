@@ -9,23 +9,22 @@ import (
 	"github.com/promcost/promcost/promquery"
 )
 
-// Symbols are the symbols of label values: each is made once, and no string is made of a value whose symbol is there. One
-// Select may use what another has left; Crowded says when it is better to begin anew, so that values long gone are not kept.
-// They are not safe for concurrent use.
+// Symbols are the symbols of label values. Each is made once, and looking one up makes no string. A Select may continue with the
+// Symbols of another; Crowded says when to start anew, so that old values are not kept. They are not safe for concurrent use.
 type Symbols struct {
 	of     map[string]place
 	values [][]value // all but the last one full
 }
 
-// place is that of a value in Symbols; 0 is that of "".
+// place is the index of a value in Symbols; 0 is "".
 type place int32
 
 // blockOfValues is how many values there is room made for at a time.
 const blockOfValues = 1 << 12
 
-// value is a label's value. Metrics of the same objects have their series in the same order, mostly, or in one of two: what
-// came after a value, of the same label in the next series, comes after it again. To compare two strings takes a part of the
-// time that it takes to look one up among so many.
+// value is a label's value. Metrics of the same objects mostly have their series in the same order, or in one of two: what
+// followed a value, as a value of the same label in the next series, follows it again. To compare two strings takes a fraction of
+// a look-up among all of them.
 type value struct {
 	symbol promquery.Symbol
 	text   string   // of symbol
@@ -42,7 +41,7 @@ func NewSymbols() *Symbols {
 // maxSymbols is how many values are kept from one Select to the next: some 40 MB. A day of 10,000 pods has 160,000.
 const maxSymbols = 1 << 18
 
-// Crowded reports whether so many values are kept that another Select should not use them.
+// Crowded reports whether there are so many values that another Select should start anew.
 func (s *Symbols) Crowded() bool { return len(s.of) > maxSymbols }
 
 func (s *Symbols) at(p place) *value { return &s.values[p/blockOfValues][p%blockOfValues] }
@@ -87,7 +86,7 @@ type Keys struct {
 	drop    []label
 	keep    []string
 	told    string // the label that tells series apart, "" where all do
-	cgroup  string // the label of cgroup paths of which only the UID is wanted
+	cgroup  string // the label of cgroup paths of which only the UID is needed
 	key     []promquery.Symbol
 	series  uint64
 	uid     [36]byte  // of its cgroup path

@@ -13,8 +13,8 @@ import (
 	"github.com/promcost/promcost/promquery/chunks"
 )
 
-// FuzzLevel compares what becomes of decoded chunks, where equal values at any times are kept as one, with what becomes of
-// their samples one by one: steps exactly, cells by what they cover, hold and amount to.
+// FuzzLevel compares decoded chunks, in which equal values at any times are one level, with their samples one by one: steps
+// exactly, cells by the time that they cover and hold, and by their sum.
 func FuzzLevel(f *testing.F) {
 	r := rand.New(rand.NewPCG(2, 1))
 	for i := range shapes {
@@ -93,7 +93,7 @@ func sameCells(t *testing.T, want, got []timeline.Cell) {
 	}
 }
 
-// covered are the times of cells, or of those of them that are held.
+// covered are the times of cells, or of held cells only.
 func covered(cells []timeline.Cell, held bool) timeline.Intervals {
 	var out timeline.Intervals
 	for _, c := range cells {

@@ -1,9 +1,9 @@
 // Package chunks is a promquery.Source over any storage.ChunkQueryable: a TSDB, its blocks, a fan-out of several.
 //
-// Float chunks are decoded straight into the points' buffers. Constant ones are handed over undecoded as runs, those of one
-// value at times that jitter as levels, of which the times alone are decoded. A series' labels become symbols without a
-// string being built. What is rare (other encodings, overlapping chunks) takes the way through Prometheus' own
-// iterators. Decoder and Keys are exported for sources that get chunks in other ways.
+// Float chunks are decoded straight into the points' buffers. Constant chunks are passed on undecoded as runs. Chunks of one value
+// at times that jitter are passed on as levels, and only their times are decoded. A series' labels become symbols without building
+// a string. Rare cases (other encodings, overlapping chunks) go through Prometheus' own iterators. Decoder and Keys are exported
+// for sources that get chunks in other ways.
 package chunks
 
 import (

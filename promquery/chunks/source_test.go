@@ -23,7 +23,7 @@ import (
 	"github.com/promcost/promcost/promquery/chunks"
 )
 
-// store is a storage.ChunkQueryable that answers every selector with the same series, and fails where told to.
+// store is a storage.ChunkQueryable that answers every selector with the same series. It can be made to fail.
 type store struct {
 	storage.LabelQuerier
 	series                             []storage.ChunkSeries

@@ -36,7 +36,7 @@ type xorHead struct {
 	n     int    // samples
 	t     int64  // first time
 	v     uint64 // first value's bits
-	delta int64  // second time - first time; 0 where n == 1
+	delta int64  // second time - first time; 0 if n == 1
 	rest  int    // offset of the bit stream that follows
 }
 
@@ -320,7 +320,7 @@ func (c *cursor) rest(v uint64, ts []int64, vs []float64) error {
 		switch {
 		case w>>63 == 0:
 			w, pos = w<<1, pos+1
-		case w>>62 == 0b10: // mostly, where times jitter
+		case w>>62 == 0b10: // the usual case if times jitter
 			delta += signed14(w >> (64 - 16))
 			w, pos = w<<16, pos+16
 		default:
@@ -335,7 +335,7 @@ func (c *cursor) rest(v uint64, ts []int64, vs []float64) error {
 			return errDistance(delta)
 		}
 		t += delta
-		if w>>62 == 0b10 && win.bits <= 38 { // mostly, where values change: in the same bits as before
+		if w>>62 == 0b10 && win.bits <= 38 { // the usual case if values change: in the same bits as before
 			v ^= w << 2 >> ((64 - win.bits) & 63) << (win.trailing & 63)
 			pos += 2 + win.bits
 		} else {

@@ -36,7 +36,7 @@ var errNoResult = errors.New("it says success, but has no result; look at what a
 // maxPoint is longer than any point that a server writes.
 const maxPoint = 512
 
-// Bounds of what an answer can make its reader hold: bytes of strings shared among series, labels of a series, warnings.
+// Bounds of the memory that an answer can use: bytes of strings shared among series, labels of a series, warnings.
 const (
 	maxStrings  = 64 << 20
 	maxLabels   = 1 << 10
@@ -157,8 +157,8 @@ func (a *answer) intern(b []byte) string {
 	return s
 }
 
-// fastPoint reads a point as servers write it, [seconds,"value"], where all of it is in the buffer; what it cannot make
-// sense of is left to point.
+// fastPoint reads a point as servers write it, [seconds,"value"], if all of it is in the buffer. It leaves every other form to
+// point.
 func (a *answer) fastPoint() bool {
 	b := a.s.buf[a.s.pos:a.s.end]
 	if len(b) == 0 || b[0] != '[' {

@@ -22,11 +22,11 @@ type breakage struct {
 	warning string // for the answers that were read by the query API because of it
 }
 
-// over reports whether remote read is to be tried again. It does for nil: there is nothing to wait for.
+// over reports whether to try remote read again. It is false for nil: then remote read is not broken.
 func (b *breakage) over() bool { return b != nil && time.Now().After(b.until) }
 
-// fails reports whether err is remote read's alone, as far as can be told: a failure of the server that was repeated where
-// that helps, and that the query API may not have.
+// fails reports whether err is a failure of remote read that the query API may not have: a failure of the server that repetition
+// did not mend.
 func (s *Source) fails(err error) bool {
 	var serr *statusError
 	return s.cfg.Mode == ModeAuto && errors.As(err, &serr) && serr.code/100 == 5
@@ -40,8 +40,8 @@ func (s *Source) breakageOf(err error) *breakage {
 		until.UTC().Format(time.RFC3339), err)}
 }
 
-// giveUp makes the query API be asked for a while in place of remote read, which srv does not answer by, and returns why.
-// One breakage is told of once: the first is kept.
+// giveUp switches to the query API for a while, because remote read of srv fails, and returns why. It reports each breakage once,
+// and keeps the first.
 func (s *Source) giveUp(srv *server, err error) *breakage {
 	s.mu.Lock()
 	defer s.mu.Unlock()

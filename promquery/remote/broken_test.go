@@ -28,7 +28,7 @@ func TestBrokenRemoteRead(t *testing.T) {
 		broken := status(code, "text/plain", "boom")
 		for _, probe := range []bool{false, true} {
 			if code == http.StatusNotImplemented && !probe {
-				continue // says that there is none, which is no failure
+				continue // says that there is none: not a failure
 			}
 			t.Run(fmt.Sprintf("%d, probe is well %t", code, probe), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
@@ -68,8 +68,8 @@ func TestBrokenRemoteRead(t *testing.T) {
 	}
 }
 
-// TestBrokenIsAnError sees to it that nothing is asked in remote read's place where that was chosen, where the query API
-// fails as well, or where a part of a selector's answer came already.
+// TestBrokenIsAnError checks that nothing replaces remote read if it was chosen, if the query API fails as well, or if a part of a
+// selector's answer came already.
 func TestBrokenIsAnError(t *testing.T) {
 	broken := status(503, "text/plain", "boom")
 	begun := frames(frame(t, 0, "__name__=m,pod=a", chunk(t, chunkenc.EncXOR, 10, 2)), frame(t, 0, "__name__=m,pod=b", chunk(t, chunkenc.EncXOR, 10, 2))[:9])

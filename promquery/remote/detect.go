@@ -23,7 +23,7 @@ const maxProbe = 16 << 20
 type server struct {
 	mode     Mode
 	external map[string]string
-	broken   *breakage // why the query API is asked although there is remote read; nil where there is no such reason
+	broken   *breakage // why the query API is used although there is remote read; nil if it is not
 	// symbols are *chunks.Symbols that no Select uses now: the Selects of a computation, which follow each other, see the same
 	// label values. The collector empties it when there has been no Select for a while.
 	symbols sync.Pool

@@ -22,8 +22,8 @@ func hanging(h http.HandlerFunc) (handler http.HandlerFunc, arrived, left chan s
 	}, h), arrived, left
 }
 
-// TestDetectCancel leaves while the server is being found out: each who waits leaves when his context ends, whoever asks,
-// the request ends with the last of them, and the next one asks again.
+// TestDetectCancel cancels Selects that wait for detection. Each leaves when its context ends, whoever sent the request. The
+// request ends with the last of them, and the next Select sends it again.
 func TestDetectCancel(t *testing.T) {
 	// Leaving takes some 100 µs; the bound leaves room for a machine under load.
 	const soon = 100 * time.Millisecond

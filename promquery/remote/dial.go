@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// readAhead is how much of an answer is taken from the network at once, where so much is there. A client of net/http takes
-// 4 kB, and Prometheus flushes an answer after each series, of which that is a part.
+// readAhead is how much of an answer is read from the network at once, if it has arrived. A client of net/http reads 4 kB, which
+// is a part of a series, and Prometheus flushes an answer after each series.
 const readAhead = 64 << 10
 
 // Dial connects like a net.Dialer; what the connection reads, it reads ahead. Clients that read streams of samples should

@@ -46,7 +46,7 @@ const (
 // piece is a part of a selector's time, both ends inclusive, and of its series.
 type piece struct {
 	start, end int64
-	step       int64 // of the grid that both ends are on; 1 where there is none
+	step       int64 // of the grid that both ends are on; 1 if there is none
 	spaces     spaces
 }
 
@@ -154,8 +154,8 @@ func (c *cuts) apply(p piece) []piece {
 	return append(parts, rest)
 }
 
-// widen makes longer pieces of rest, all that is to be read after a piece of raw samples, where that one had so few samples
-// that longer ones are likely to have no more than most. What the server once refused is not made longer.
+// widen joins pieces of rest, which follow a piece of raw samples, if that piece had so few samples that longer ones are likely to
+// have at most most. It does not join what the server has refused before.
 func (c *cuts) widen(p piece, rest []piece, samples, most int64) []piece {
 	if len(rest) < 2 || c.units > 0 || len(c.names) > 0 {
 		return rest
@@ -205,8 +205,8 @@ func (q *querier) divide(ctx context.Context, p piece, n int64, cause error) err
 // namespaceLabels are how many of the labels that divide series are namespaces; what has none is divided by its target.
 const namespaceLabels = 2
 
-// names are the namespaces of the series of a piece, sorted. The first time they choose the label: exported_namespace
-// where all series have one namespace, that of their exporter; instance where they have none.
+// names are the namespaces of the series of a piece, sorted. The first call chooses the label: exported_namespace if all series
+// have the same namespace, which is that of their exporter; instance if they have none.
 func (q *querier) names(ctx context.Context, p piece) ([]string, error) {
 	candidates := []string{"namespace", "exported_namespace", "instance"}
 	if q.cuts.label != "" {
@@ -240,8 +240,8 @@ func (q *querier) names(ctx context.Context, p piece) ([]string, error) {
 	return best, nil
 }
 
-// middle returns a string that divides sorted names in the middle, as short as can be; first says that there may be series
-// without a name besides. It reports false where there are no two parts.
+// middle returns the shortest string that divides sorted names in the middle; first says that there may be series without a name,
+// too. It reports false if there are no two parts.
 func middle(names []string, first bool) (string, bool) {
 	before := ""
 	k := len(names) / 2

@@ -32,7 +32,7 @@ type limited struct {
 	t      *testing.T
 	series []labels.Labels
 	limit  int
-	refuse http.HandlerFunc // what it says then
+	refuse http.HandlerFunc // the refusal
 	most   int              // samples of the largest good answer
 }
 
@@ -169,7 +169,7 @@ func inNamespaces(label string, perNamespace int, namespaces ...string) []labels
 	return list
 }
 
-// oddNames are namespaces that are hard to tell apart.
+// oddNames are namespaces that are hard to separate.
 var oddNames = []string{"", "a", "aa", "ab", "a-b", "a.b", "b", "team-1", "team-10", "team-2", "z", "ü", "üb", "\U0010ffff", "\U0010ffffa", "日本", "[x]"}
 
 // TestDivide has everything refused that exceeds some number of samples: each sample comes once all the same.

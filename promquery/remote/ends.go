@@ -4,8 +4,8 @@ import (
 	"slices"
 )
 
-// ends makes groups of those of single selectors of which the last value alone is wanted: the ends of stretches of time at
-// regular distances are asked for as one grid.
+// ends joins groups of single selectors that want only the last value: if their ends are at regular distances, they are asked for
+// as one grid.
 func ends(singles []*group) []*group {
 	var out []*group
 	for len(singles) > 0 {
@@ -29,7 +29,7 @@ func (g *group) differsInTime(o *group) bool {
 	return a.Metric == b.Metric && a.Step == b.Step && a.Lookback == b.Lookback && slices.Equal(a.Matchers, b.Matchers) && slices.Equal(a.Keep, b.Keep)
 }
 
-// distance is that of a grid on which all groups end, 0 where most of its points would be of no use.
+// distance is the step of a grid on which all groups end, 0 if most of its points would be useless.
 func distance(groups []*group) int64 {
 	const most = 4 // points asked for, for each that is wanted
 	from, to := groups[0].span.End, groups[0].span.End

@@ -27,15 +27,15 @@ const (
 	fairAnswer  = 6_000_000
 	// rateOver is the time over which raw samples are counted.
 	rateOver = hour / 12
-	// groupLabel tells what the counted samples are of.
+	// groupLabel identifies the group of the counted samples.
 	groupLabel = "g"
 )
 
 // samples is how many samples the group has, as estimated.
 func (g *group) samples() float64 { return g.rate * float64(g.span.End-g.span.Start) }
 
-// estimate asks how many samples groups of one metric each have, and returns how many a request is to have at most. That is
-// 0 where it is not worth asking, or where the server does not say.
+// estimate asks how many samples groups of one metric each have, and returns how many a request should have at most. That is 0 if
+// it is not worth asking, or if the server does not say.
 func (r *run) estimate(ctx context.Context, metrics []*group) (int64, error) {
 	if len(metrics) < 2 || metrics[0].span.End-metrics[0].span.Start < worthAsking {
 		return 0, nil
@@ -55,7 +55,7 @@ func (r *run) estimate(ctx context.Context, metrics []*group) (int64, error) {
 	params.Set("time", seconds(metrics[0].span.End))
 	r.src.setLookback(params, cmp.Or(metrics[0].span.Step, hour))
 	req := get("/api/v1/query", params)
-	req.tries = 1 // what is not known does no harm
+	req.tries = 1 // a missing estimate does no harm
 	data, err := r.src.ask(ctx, req, func(req promquery.Request) { r.sent(req, places, make([]int64, len(places))) })
 	if ctx.Err() != nil {
 		return 0, ctx.Err()

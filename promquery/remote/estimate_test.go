@@ -14,8 +14,8 @@ import (
 	"github.com/promcost/promcost/promquery/remote"
 )
 
-// counting answers the question how many samples there are of metrics by name, on a grid: series, else samples in five
-// minutes. Other questions it answers with nothing.
+// counting answers how many samples there are of metrics by name: on a grid the number of series, otherwise that of samples in
+// five minutes. It answers other questions with an empty result.
 func counting(t *testing.T, counts map[string]int) http.HandlerFunc {
 	term := regexp.MustCompile(`label_replace\((?:count|sum\(count_over_time)\(\{__name__="([a-z]+)"[^}]*\}(?:\[300000ms\]\))?\),"g","([0-9]+)","g",""\)`)
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -58,7 +58,7 @@ func TestEstimates(t *testing.T) {
 		hours      int64 // 0 is a day
 		counts     map[string]int
 		maxSamples int64
-		want       map[string]int // requests by what they select
+		want       map[string]int // requests by selector
 	}{
 		{"small ones with small ones", minuteMs, 0, map[string]int{"big": 1000, "half": 500, "few": 10, "rest": 600}, 0, map[string]int{`=~"big|none"`: 1, `=~"half|few"`: 1, `="rest"`: 1}},
 		{"all small", minuteMs, 0, map[string]int{"big": 40, "half": 40, "few": 40, "rest": 40}, 0, map[string]int{`=~"big|half|few|none|rest"`: 1}},
@@ -103,8 +103,8 @@ func TestEstimates(t *testing.T) {
 	}
 }
 
-// TestNoEstimates meets servers that do not say how many samples they have, or nothing that makes sense: what is asked for
-// is found by the selectors' own word then.
+// TestNoEstimates asks servers that do not say how many samples they have, or answer nonsense: then the selectors decide what is
+// asked for at once.
 func TestNoEstimates(t *testing.T) {
 	for _, tc := range []struct {
 		name string

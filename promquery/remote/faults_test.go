@@ -105,8 +105,8 @@ const (
 	jsonType = "application/json"
 )
 
-// stream is what a server streams for two queries: series of one and of several frames, one of them of the same labels
-// in both queries. ends are where frames end.
+// stream is a server's stream for two queries: series of one and of several frames, one with the same labels in both queries. ends
+// are the ends of frames.
 func stream(t testing.TB) (body []byte, ends []int) {
 	t.Helper()
 	add := func(query int64, lset string, chunks ...prompb.Chunk) {
@@ -152,7 +152,7 @@ func TestStreamResumes(t *testing.T) {
 	}
 	for n := range body {
 		if n == 0 || slices.Contains(ends, n) {
-			continue // a fake without a connection cannot tell this from the end
+			continue // without a connection, a fake cannot distinguish this from the end
 		}
 		check(2, body[:n])
 		for _, end := range ends[:len(ends)-1] {
@@ -161,8 +161,8 @@ func TestStreamResumes(t *testing.T) {
 	}
 }
 
-// TestMixedStream cuts a stream that answers queries in another order than asked: then nothing is asked again, for what
-// was handed on cannot be told.
+// TestMixedStream cuts a stream that answers queries in another order than asked. Then nothing is asked again, because it is
+// unknown what was passed on.
 func TestMixedStream(t *testing.T) {
 	xor := chunk(t, chunkenc.EncXOR, 0, 1)
 	mixed := slices.Concat(frame(t, 1, "pod=a", xor), frame(t, 0, "pod=a", xor), frame(t, 1, "pod=b", xor))

@@ -14,9 +14,9 @@ import (
 )
 
 // A request costs the server a fixed effort, and most inputs have few series or none. So the query API is asked for several
-// selectors at once: for those of one metric that differ in the value of one label, and for several metrics whose selectors
-// allow it (AtOnce): as many as the server has few samples of. Series that none of them wants come along only where values are combined with names that they were not asked for
-// with: all other matchers are the same for all selectors of a group.
+// selectors at once: for selectors of one metric that differ in the value of one label, and for several metrics whose selectors
+// allow it (AtOnce), as long as the server has few samples of them. All other matchers are the same for all selectors of a group.
+// So unwanted series come along only if a value is combined with a name that it was not asked for with.
 
 // metricName is the label of a metric's name.
 const metricName = "__name__"
@@ -30,8 +30,8 @@ type group struct {
 	label   string              // whose value differs between selectors, "" if none does
 	values  []promquery.Matcher // of label: all series match one of them
 	members []member
-	rate    float64 // samples a millisecond, as estimated; 0 where that is not known
-	most    int64   // samples that a request is to have, as far as time can be divided for that; 0 where no rate is known
+	rate    float64 // samples a millisecond, as estimated; 0 if unknown
+	most    int64   // samples that a request should have, as far as time can be divided for that; 0 if no rate is known
 }
 
 // member is a selector of a group.
@@ -40,7 +40,7 @@ type member struct {
 	keep  []string
 	name  string
 	value promquery.Matcher // of the group's label
-	match []*labels.Matcher // but for the name
+	match []*labels.Matcher // without the name
 	at    int64             // the only time that is wanted; 0 is all
 }
 
@@ -103,8 +103,8 @@ func (g *group) alike(o *group) bool {
 		g.label == o.label && slices.Equal(g.shared, o.shared)
 }
 
-// byMetric divides selectors, of which index says where they are in the caller's list, into groups of one metric each, and
-// of one selector each for those of which the last value alone is wanted.
+// byMetric divides selectors, whose indexes in the caller's list are in index, into groups of one metric each. A selector that
+// wants only the last value is a group of its own.
 func byMetric(index []int, sels []promquery.Selector) (metrics, lasts []*group, err error) {
 	for k, sel := range sels {
 		g, err := newGroup(index[k], sel)
@@ -120,8 +120,8 @@ func byMetric(index []int, sels []promquery.Selector) (metrics, lasts []*group, 
 	return metrics, lasts, nil
 }
 
-// together joins groups of one metric each into those that are asked for together: where it is known how many samples
-// they have, up to most of them, else as many metrics as their selectors allow.
+// together joins groups of one metric each to larger ones: up to most samples if their samples are known, otherwise up to as many
+// metrics as their selectors allow.
 func together(metrics []*group, most int64) []*group {
 	var out []*group
 	for _, g := range metrics {
@@ -184,8 +184,8 @@ func valueOf(series []label, name string) string {
 	return ""
 }
 
-// text writes what the group selects, with further matchers, in PromQL. The name is a matcher like the others: it may hold
-// any characters then.
+// text writes the group's selector in PromQL, with further matchers. The name is a matcher like the others, so that it may hold
+// any characters.
 func (g *group) text(further spaces) string {
 	names := make([]promquery.Matcher, len(g.names))
 	for i, name := range g.names {

@@ -115,8 +115,8 @@ func fewOf(r *rand.Rand, metrics int) (sels []promquery.Selector, series []label
 	return sels, series
 }
 
-// TestGroupsInParts has a server, and Config.MaxSamples, refuse all but small answers: groups come apart, and each selector
-// gets what it gets alone from a server that refuses nothing.
+// TestGroupsInParts has a server, and Config.MaxSamples, refuse all but small answers. Groups are split, and each selector gets
+// what it gets by itself from a server that refuses nothing.
 func TestGroupsInParts(t *testing.T) {
 	seed := rand.Uint64()
 	r := rand.New(rand.NewPCG(seed, seed))

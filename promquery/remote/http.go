@@ -42,8 +42,8 @@ const (
 type statusError struct {
 	code       int
 	html       bool
-	message    string        // what the server says
-	retryAfter time.Duration // 0 where it does not say
+	message    string        // the server's message
+	retryAfter time.Duration // 0 if the server does not set it
 	redirected string        // the server that a redirect led to, "" where none led to another
 }
 
@@ -72,7 +72,7 @@ func (e streamError) Unwrap() error { return e.error }
 // request is what is sent.
 type request struct {
 	method, path string
-	query        url.Values // in the URL of a GET, else in the body unless there is one
+	query        url.Values // in the URL of a GET, otherwise in the body unless there is one
 	body         []byte
 	header       map[string]string
 	tries        int              // how often it is sent at most
@@ -91,8 +91,8 @@ func get(path string, query url.Values) request {
 	return r
 }
 
-// send sends the request, again where that may help, and gives each good answer's body to handle, which reports whether
-// it has handed on what a repetition would hand on once more: from there on nothing is repeated. sent is told of each try.
+// send sends the request and repeats it if that may help. It passes the body of each good answer to handle, which reports whether
+// it has passed on data that a repetition would pass on again: from then on nothing is repeated. sent is called for each try.
 func (s *Source) send(ctx context.Context, req request, handle func(resp *http.Response, body io.Reader) (handed bool, err error), sent func(promquery.Request)) error {
 	leave, err := s.enter(ctx)
 	if err != nil {
@@ -159,8 +159,8 @@ func (r *request) triesOf(err error) int {
 	return r.tries
 }
 
-// delay is how long to wait before the next try: a jittered, doubling time, or what the server asks and up to a quarter more,
-// lest all whom it told so come at once. It is an error, of the same cause, that the context does not last so long.
+// delay is how long to wait before the next try: a jittered, doubling time, or what the server asks for plus up to a quarter, so
+// that its clients do not all return at once. If the context ends before that, it is an error with the same cause.
 func (s *Source) delay(ctx context.Context, try int, cause error) (time.Duration, error) {
 	var serr *statusError
 	if !errors.As(cause, &serr) || serr.retryAfter <= 0 {
@@ -226,8 +226,8 @@ func (s *Source) once(ctx context.Context, r request, handle func(*http.Response
 // progress is how many bytes have to come within Config.Timeout: a server that drips does not answer.
 const progress = 1 << 10
 
-// body is what a server answers: it counts the bytes read and gives up on a server that does not answer or stops sending.
-// The time that the reader spends between reads does not count.
+// body is the body of an answer. It counts the bytes read and gives up on a server that does not answer or stops sending. The time
+// that the reader spends between reads does not count.
 type body struct {
 	r       io.Reader
 	n       int64
@@ -280,7 +280,7 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// readStatus makes an error of an answer whose status is one; asked is where the request was sent to.
+// readStatus makes an error of an answer with a bad status; asked is where the request was sent to.
 func readStatus(asked *url.URL, resp *http.Response, body io.Reader) error {
 	e := &statusError{code: resp.StatusCode, html: isHTML(resp)}
 	e.retryAfter = retryAfter(resp.Header.Get("Retry-After"), time.Now())
@@ -323,7 +323,7 @@ func mediaType(resp *http.Response) string {
 	return mt
 }
 
-// printable returns the first line of text for an error message, or nothing where it is no text.
+// printable returns the first line of text for an error message, or "" if it is not text.
 func printable(text []byte) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(string(text)), "\n")
 	if !utf8.ValidString(line) || strings.ContainsFunc(line, func(r rune) bool { return !unicode.IsPrint(r) }) {
@@ -349,12 +349,12 @@ func transient(err error) bool {
 		return false
 	case errors.Is(err, context.DeadlineExceeded):
 		return false // another try would take as long
-	case errors.As(err, &cut), errors.As(err, &dns): // names of what restarts may be unknown meanwhile
+	case errors.As(err, &cut), errors.As(err, &dns): // the name of a restarting server may be unknown meanwhile
 		return true
 	case errors.As(err, &nerr) && nerr.Timeout(): // while connecting
 		return true
 	case err != nil && (strings.Contains(err.Error(), "GOAWAY") || strings.Contains(err.Error(), "http2: client connection lost")):
-		return true // what net/http says has no type that could be told
+		return true // errors of net/http have no type to check
 	}
 	return slices.ContainsFunc(passing, func(cause error) bool { return errors.Is(err, cause) })
 }

@@ -87,8 +87,8 @@ func TestSuccessWithoutData(t *testing.T) {
 	}
 }
 
-// TestOddSeries reads series that no server should give: times in no order, twice the same, values that are no numbers,
-// the same series twice. What has a time is counted, once; what is left out comes with a warning.
+// TestOddSeries reads series that no server should send: unordered or repeated times, values that are not numbers, the same series
+// twice. What has a time is counted, once; what is left out gets a warning.
 func TestOddSeries(t *testing.T) {
 	values := chunkenc.NewXORChunk()
 	app, err := values.Appender()

@@ -80,7 +80,7 @@ func cpuSeconds(b *testing.B) float64 {
 	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
 }
 
-// allInputs selects what a computation reads where nothing is missing.
+// allInputs selects what a computation reads if nothing is missing.
 func allInputs(start, end time.Time) []promquery.Selector {
 	var sels []promquery.Selector
 	for i := range promquery.Inputs {

@@ -8,11 +8,11 @@ import (
 	"github.com/promcost/promcost/promquery/chunks"
 )
 
-// position is how far a stream of remote read was read, so that a stream which broke off, because the server restarted for
-// example, can be asked for again. Servers answer the queries of a request one after the other: those before the last one
-// seen are complete, and of that one the series seen, but for the last, which goes on after its last sample.
+// position is how far a stream of remote read was read, so that it can be asked for again after it broke off, for example because
+// the server restarted. Servers answer the queries of a request one after the other. Queries before the last one seen are
+// complete. Of that one the series seen are complete, except for the last, which continues after its last sample.
 //
-// A server that answers otherwise is seen through (mixed): then nothing is repeated.
+// If a server answers in another order, position notices (mixed): then nothing is repeated.
 type position struct {
 	last    int64        // the query of the last frame, -1 before the first
 	labels  []byte       // of the series that is being read, as they were sent
@@ -25,7 +25,7 @@ type position struct {
 
 	// Of a stream that is asked for again.
 	past     map[uint64]bool // the series handed on before
-	resumed  []byte          // the labels of the series that goes on, empty where none does
+	resumed  []byte          // the labels of the series that continues, empty if none does
 	goesOn   bool            // something of that was handed on
 	lastTime int64           // until when
 }
@@ -63,8 +63,7 @@ func (p *position) query(k int64) bool {
 	return true
 }
 
-// series takes note of the series with these labels and reports whether it is to be read. started and time tell what of it
-// was handed on.
+// series records the series with these labels and reports whether to read it. started and time say what was passed on of it.
 func (p *position) series(labels []byte) bool {
 	if len(p.labels) > 0 && bytes.Equal(labels, p.labels) {
 		return !p.skip

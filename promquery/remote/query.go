@@ -19,7 +19,7 @@ import (
 	"github.com/promcost/promcost/promquery/chunks"
 )
 
-// queries returns a task for each group of selectors, of which index says where they are in the caller's list.
+// queries returns a task for each group of selectors, whose indexes in the caller's list are in index.
 func (r *run) queries(ctx context.Context, index []int, sels []promquery.Selector) ([]func(context.Context) error, error) {
 	metrics, lasts, err := byMetric(index, sels)
 	if err != nil {
@@ -48,10 +48,10 @@ type querier struct {
 	hash  maphash.Hash
 	seen  map[uint64]int64 // by hash of its labels, up to when a series has been handed on
 	got   []int64          // points of the answer, by member of the group
-	cuts  cuts             // what was learned about how much the server can take
+	cuts  cuts             // what was learned about the limits of the server
 }
 
-// first is the place of the group's first selector: where the group's warnings are noted.
+// first is the index of the group's first selector, which gets the group's warnings.
 func (q *querier) first() int { return q.group.members[0].i }
 
 // read asks for the group's pieces.
@@ -90,7 +90,7 @@ func (q *querier) pieces(ctx context.Context, todo []piece) error {
 func (q *querier) apart(ctx context.Context, parts []*group, todo []piece) error {
 	for _, g := range parts {
 		part := &querier{run: q.run, group: g, keys: q.keys, seen: q.seen, got: make([]int64, len(g.members))}
-		part.hash.SetSeed(q.hash.Seed()) // or it would not know what has been seen
+		part.hash.SetSeed(q.hash.Seed()) // the same seed, to recognize what was seen
 		if err := part.pieces(ctx, slices.Clone(todo)); err != nil {
 			return err
 		}
@@ -205,8 +205,8 @@ func (q *querier) hand(m *member, labels []label, points []point, first bool) er
 	return q.run.emit(m.i, q.keys, &q.p, first)
 }
 
-// request is the request for a piece: on a grid a range query, else a range selector. That is open at its start, from
-// Prometheus 3 on, and in older ones closed: it reaches one millisecond further back, and the sample there is dropped.
+// request is the request for a piece: a range query on a grid, otherwise a range selector. That excludes its start from Prometheus
+// 3 on, and includes it in older ones: it reaches one millisecond further back, and a sample there is dropped.
 func (q *querier) request(p piece) request {
 	// Servers and caches that align queries to their own grid, as VictoriaMetrics does, leave these alone.
 	params := url.Values{"nocache": {"1"}}
@@ -233,9 +233,9 @@ func (q *querier) request(p piece) request {
 	return req
 }
 
-// setLookback says how long an instant sees a sample. Servers of PromQL know it by themselves unless Config.Lookback says
-// better, which is lookback_delta to them. VictoriaMetrics, which alone understands max_lookback, would see a sample for a
-// whole step of the grid: it is always told not to look back further than Prometheus.
+// setLookback sets how long an instant sees a sample. Servers of PromQL know it themselves unless Config.Lookback overrides it by
+// lookback_delta. VictoriaMetrics would see a sample for a whole step of the grid. Only it understands max_lookback, and it always
+// gets that, so that it looks back no further than Prometheus.
 func (s *Source) setLookback(params url.Values, step int64) {
 	given := s.cfg.Lookback.Milliseconds()
 	if given > 0 {
@@ -246,7 +246,7 @@ func (s *Source) setLookback(params url.Values, step int64) {
 	}
 }
 
-// isReplica reports whether a label only tells replicas apart.
+// isReplica reports whether a label only distinguishes replicas.
 func (s *Source) isReplica(name string) bool { return slices.Contains(s.cfg.ReplicaLabels, name) }
 
 // seconds writes milliseconds as seconds.

@@ -35,7 +35,7 @@ func readRequest(sels []promquery.Selector) request {
 	}
 	body, err := msg.Marshal()
 	if err != nil {
-		panic("BUG: marshal remote-read request: " + err.Error()) // the message holds nothing that can fail
+		panic("BUG: marshal remote-read request: " + err.Error()) // the message has nothing that can fail
 	}
 	return request{
 		method: http.MethodPost, path: readPath, body: snappy.Encode(nil, body), tries: tries,
@@ -87,7 +87,7 @@ type streamReader struct {
 	*share // being asked for
 }
 
-// read asks for the share, in parts where the server cannot give it at once, and yields what comes.
+// read asks for the share, in parts if the server cannot answer it at once, and yields what comes.
 func (rd *streamReader) read(ctx context.Context) error {
 	todo := []*share{rd.share}
 	var err error
@@ -201,8 +201,8 @@ func (rd *streamReader) series(query int64, msg []byte) error {
 	})
 }
 
-// parseSeries reads the labels of a series into keys and its chunks into list. Labels come first: the message up to
-// labelsEnd tells series apart.
+// parseSeries reads the labels of a series into keys and its chunks into list. Labels come first: the bytes of the message up to
+// labelsEnd identify the series.
 func (rd *streamReader) parseSeries(sel *promquery.Selector, msg []byte) (labelsEnd int, err error) {
 	rd.keys.BeginOf(sel)
 	rd.list = rd.list[:0]

@@ -19,7 +19,7 @@ import (
 	"github.com/promcost/promcost/promquery/remote"
 )
 
-// demo is a demo cluster of ten hours whose blocks lie in a directory, and what the blocks themselves answer.
+// demo is a demo cluster of ten hours, its blocks, and the answers computed from the blocks.
 type demo struct {
 	dir    string
 	end    time.Time
@@ -253,8 +253,8 @@ func TestPrometheusInParts(t *testing.T) {
 	d.agreeInParts(t, promtest.Start(t, d.dir, promtest.Config{Flags: []string{"--query.max-samples=6000"}}))
 }
 
-// TestReplicas computes from a real Prometheus that holds what two replicas scraped: each sample twice, told apart by a
-// label. They count once.
+// TestReplicas computes from a real Prometheus that holds the samples of two replicas: each sample twice, with different values of
+// a label. They count once.
 func TestReplicas(t *testing.T) {
 	d := newDemo(t, fixed)
 	base := promtest.Start(t, "", promtest.Config{Flags: []string{"--web.enable-remote-write-receiver"}, Behind: 12 * time.Hour})

@@ -63,14 +63,14 @@ const (
 
 // Config says which server to read and how. URL is required.
 type Config struct {
-	// URL is what stands before /api/v1, such as http://prometheus:9090.
+	// URL is the URL before /api/v1, such as http://prometheus:9090.
 	URL string
 	// Client sends the requests, with whatever credentials it has. Nil is one like http.DefaultClient that connects by Dial.
 	Client *http.Client
 	// Mode is how to read; empty is ModeAuto.
 	Mode Mode
-	// MaxConcurrency bounds the requests that run at a time, over all Selects; 0 is DefaultMaxConcurrency. One of several is kept
-	// for Selects that are not of promquery.Background, and one more for those of small questions.
+	// MaxConcurrency bounds the requests that run at a time, over all Selects; 0 is DefaultMaxConcurrency. If there are several,
+	// one is reserved for Selects that promquery.Background does not mark, and one more for small ones.
 	MaxConcurrency int
 	// Timeout bounds the wait for an answer to begin and, from there on, for each KiB of it; 0 is DefaultTimeout. What the
 	// caller does with the samples meanwhile does not count, and a long answer that keeps coming may take as long as the
@@ -82,13 +82,12 @@ type Config struct {
 	// MaxSamples bounds the samples of one answer of the query API, which the server holds in memory as a whole: what
 	// exceeds it is asked for in parts. Remote read is streamed by both sides and not bounded. 0 is DefaultMaxSamples.
 	MaxSamples int64
-	// Lookback, where not 0, is how long an instant sees a sample that no staleness marker follows: for servers whose data
-	// has no such markers. Raw samples do not depend on it.
+	// Lookback, if not 0, is how long an instant sees a sample that no staleness marker follows. It is for servers whose data has
+	// no such markers. Raw samples do not depend on it.
 	Lookback time.Duration
 	// Params are sent with every query, such as dedup=false or partial_response=true for Thanos.
 	Params url.Values
-	// ReplicaLabels tell replicas of one Prometheus apart. Keys are made as if no series had them: replicas come out as
-	// series of one key.
+	// ReplicaLabels distinguish replicas of one Prometheus. Keys leave them out, so that replicas are series of one key.
 	ReplicaLabels []string
 	// ExternalLabels are the server's external labels. Nil: they are learnt from /api/v1/status/config.
 	ExternalLabels map[string]string
@@ -99,7 +98,7 @@ type Source struct {
 	cfg   Config
 	base  *url.URL
 	slots places.Places // of requests that run
-	// background has one for each of them that may be of promquery.Background: one less, but none where there is only one.
+	// background has a slot for each request that may be of promquery.Background: one less than all. Without slots nothing is reserved.
 	background chan struct{}
 
 	detections singleflight.Group[struct{}, *server]

@@ -332,7 +332,7 @@ func TestCancelMidway(t *testing.T) {
 			fakes.handlers[r.URL.Path](w, r)
 		default:
 			frames(good, make([]byte, 0))(w, r)
-			for range 1000 { // beyond what is looked at for text
+			for range 1000 { // more than is examined for text
 				if _, err := w.Write(good); err != nil {
 					return
 				}

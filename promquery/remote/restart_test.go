@@ -138,7 +138,7 @@ func TestPassing(t *testing.T) {
 	}
 }
 
-// TestRetryAfterTooLong does not wait where there is less time than the server wants.
+// TestRetryAfterTooLong checks that nothing waits if there is less time than the server asks for.
 func TestRetryAfterTooLong(t *testing.T) {
 	f := newFake()
 	f.handle("/api/v1/read", probed(func(w http.ResponseWriter, r *http.Request) {

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// maxToken bounds a string or number of an answer, maxDepth the nesting of what is skipped.
+	// maxToken bounds a string or number of an answer, maxDepth the nesting of skipped values.
 	maxToken = 1 << 20
 	maxDepth = 64
 )
@@ -52,7 +52,7 @@ func (s *scanner) fill() bool {
 	return false
 }
 
-// peek returns the next byte that is not space, 0 where there is none.
+// peek returns the next byte that is not space, 0 at the end.
 func (s *scanner) peek() byte {
 	for {
 		for s.pos < s.end {
@@ -69,7 +69,7 @@ func (s *scanner) peek() byte {
 	}
 }
 
-// next returns the next byte, space or not, 0 where there is none.
+// next returns the next byte, space or not, 0 at the end.
 func (s *scanner) next() byte {
 	if s.pos == s.end && !s.fill() {
 		return 0
@@ -252,8 +252,8 @@ func (s *scanner) skip(depth int) {
 // powers are the powers of ten that float64 holds exactly.
 var powers = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15}
 
-// parseDecimal parses what has at most 15 digits and no exponent, where mantissa and power are exact and their quotient
-// is therefore rounded rightly.
+// parseDecimal parses a number of at most 15 digits without an exponent. Mantissa and power are exact, so their quotient is
+// rounded correctly.
 func parseDecimal(b []byte) (mantissa int64, decimals int, ok bool) {
 	neg := len(b) > 0 && b[0] == '-'
 	if neg {

@@ -11,8 +11,8 @@ import (
 	"github.com/promcost/promcost/promquery/remote"
 )
 
-// TestSeriesTold reads series of cAdvisor, of two containers of a pod and of no pod: keys have the UID of the cgroup alone, and
-// the points tell the series apart, each stretch of one alike.
+// TestSeriesTold reads series of cAdvisor, of two containers of a pod and of no pod. Keys have only the UID of the cgroup, and the
+// points identify the series, the same in each stretch.
 func TestSeriesTold(t *testing.T) {
 	const uid = "0f2d3c1a-b111-4c22-8d33-000000000001"
 	ids := []string{"/kubepods/pod" + uid + "/a", "/kubepods/pod" + uid + "/b", "/system.slice"}

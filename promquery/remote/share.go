@@ -13,7 +13,7 @@ type share struct {
 	sels   []promquery.Selector
 	at     position
 	series int  // of the first selector that is not complete: how many were seen when the share was last divided
-	later  bool // it begins where another one ends
+	later  bool // it begins where another share ends
 }
 
 // leastGain is how much shorter the parts of a share of one selector have to be at least, in milliseconds.
@@ -23,8 +23,8 @@ const leastGain = int64(30 * time.Minute / time.Millisecond)
 // grid at which that saw a series which goes on. What both give counts once.
 func again(sel *promquery.Selector) int64 { return 2*timeline.Lookback + sel.Step }
 
-// divide makes of a share whose answer was too much, or took too long, what is to be asked for instead; nothing where it cannot
-// be less. What was read completely is left out, and what was begun goes on where it was.
+// divide returns smaller shares to ask for after the answer to s was too much, or took too long; none if it cannot be smaller.
+// They leave out what was read completely, and continue what was begun.
 func (s *share) divide() []*share {
 	if s.at.mixed {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"github.com/promcost/promcost/promquery/remote"
 )
 
-// TestTurns sees to it that what nobody waits for leaves a request to those who do, and what is large leaves one to small questions.
+// TestTurns checks that background requests reserve one request for others, and large ones reserve one for small ones.
 func TestTurns(t *testing.T) {
 	for name, tt := range map[string]struct {
 		first  func(context.Context) context.Context
@@ -46,7 +46,7 @@ func TestTurns(t *testing.T) {
 			for range tt.most {
 				<-asked
 			}
-			time.Sleep(10 * time.Millisecond) // for a further request, were there one
+			time.Sleep(10 * time.Millisecond) // time for one request too many
 			if n := held.Load(); n != tt.most {
 				t.Errorf("%d requests were sent at a time, want %d", n, tt.most)
 			}

@@ -105,7 +105,7 @@ func (s *Sharing) Parameters() [][2]string {
 	return out
 }
 
-// options are the passes that share costs as the file says, and as the API does by default where it says nothing.
+// options are the passes that share costs as the file says, with the API's defaults for what it does not say.
 func (s *Sharing) options() (o allocation.Options, err error) {
 	for _, list := range [...]struct{ parameter, entries string }{{"shareNamespaces", s.Namespaces}, {"shareLabels", s.Labels}} {
 		shared, err := filter.Sharing(list.parameter, list.entries)

@@ -19,7 +19,7 @@ type Flags struct {
 	PricingFile string         // --pricing.file, "" for none: it wins over the file's prices
 	Zone        *time.Location // --timezone
 	ZoneGiven   bool           // --timezone is given, and wins over the file's time zone
-	Budgets     []Budget       // used where the config file has none
+	Budgets     []Budget       // used if the config file has none
 }
 
 // Settings are what the flags and the config file say together: a flag that is given wins. Settings do not change. When the

@@ -93,7 +93,7 @@ func Parse(file string, text []byte) (*File, error) {
 	return f, nil
 }
 
-// Vocabulary is what filters may name besides what they may name anyway.
+// Vocabulary is the names that the file adds to those that filters know.
 func (f *File) Vocabulary() []filter.Option {
 	return []filter.Option{filter.WithLabels(f.Labels), filter.WithDerived(f.Derived...)}
 }

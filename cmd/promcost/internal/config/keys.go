@@ -21,7 +21,7 @@ type key[T any] struct {
 // Key is a key of the config file as a reference of it shows it.
 type Key struct {
 	Name  string // with the keys that it stands below
-	Value string // what it takes
+	Value string // its values
 	Help  string
 }
 

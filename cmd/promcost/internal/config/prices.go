@@ -47,7 +47,7 @@ func (s *Settings) Warnings(now time.Time) []string {
 // a cluster, the config file does.
 func (s *Settings) Pricer() rates.Rates { return &placedRates{s.Rates, s.Clusters, s.Currency} }
 
-// placedRates are rates that know where clusters are, and what the answers are in.
+// placedRates are rates that know the locations of clusters, and the currency of answers.
 type placedRates struct {
 	rates.Rates
 	clusters map[string]Cluster // by id

@@ -177,7 +177,7 @@ func TestProblemOfSomeServices(t *testing.T) {
 	}
 }
 
-// TestBudgetsKnowConfiguredLabels filters a budget by one of two labels whose names collide, the other of which is configured.
+// TestBudgetsKnowConfiguredLabels filters a budget by one of two labels whose names collide. The other one is configured.
 func TestBudgetsKnowConfiguredLabels(t *testing.T) {
 	set := propertySet(map[string]string{"team_conflict1": "big", "team_conflict2": "small"})
 	for filter, want := range map[string]bool{`label[team]:"small"`: true, `label[Team]:"small"`: false, `label[Team]:"big"`: true} {
