@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// Period is what sets are summed by.
+// Period is the length of time that sets are summed over.
 type Period uint8
 
-// The periods. Weeks are from Sunday to Saturday.
+// The periods. A week starts on Sunday.
 const (
-	NoPeriod Period = iota // sets stay apart
-	All                    // everything is one set
+	NoPeriod Period = iota // sets are not summed
+	All                    // all sets become one
 	Hour
 	Day
 	Week
@@ -19,8 +19,8 @@ const (
 	Quarter
 )
 
-// Round is the shortest run of whole periods that holds w; w itself for NoPeriod and All. zone is where days begin; nil
-// is UTC.
+// Round returns the shortest run of whole periods that contains w, or w itself for NoPeriod and All. zone is where days
+// begin; nil is UTC.
 func (p Period) Round(w Window, zone *time.Location) Window {
 	start := p.floor(w.Start, zone)
 	end := p.floor(w.End, zone)
@@ -30,8 +30,8 @@ func (p Period) Round(w Window, zone *time.Location) Window {
 	return Window{Start: start, End: end}
 }
 
-// accumulate sums the sets of each period into one, oldest first. A set belongs to the period it starts in, and the sum's
-// window is rounded out to whole periods.
+// accumulate sums the sets of each period into one, oldest first. A set belongs to the period in which it starts. The window
+// of a sum is rounded out to whole periods.
 func accumulate(sets []*Set, o *Options) []*Set {
 	var out []*Set
 	for len(sets) > 0 {
@@ -49,8 +49,8 @@ func accumulate(sets []*Set, o *Options) []*Set {
 	return out
 }
 
-// sumSets sums sets into one over the window from the first one's start to the last one's end. Assets that are the same
-// in several sets are summed too.
+// sumSets sums sets into one set over the window from the first start to the last end. Assets that occur in several sets are
+// summed too.
 func sumSets(sets []*Set, o *Options) *Set {
 	parts, names := make([]part, len(sets)), nameTable{}
 	for i, s := range sets {
@@ -88,7 +88,7 @@ func sumSets(sets []*Set, o *Options) *Set {
 	return dst
 }
 
-// floor is the last start of a period at or before t.
+// floor returns the last start of a period at or before t.
 func (p Period) floor(t time.Time, zone *time.Location) time.Time {
 	if p == NoPeriod || p == All {
 		return t
@@ -100,7 +100,7 @@ func (p Period) floor(t time.Time, zone *time.Location) time.Time {
 	year, month, date := t.Date()
 	switch p {
 	case Hour:
-		// Not by time.Date: where clocks are set back, an hour comes twice.
+		// time.Date cannot be used: where clocks are set back, an hour occurs twice.
 		return t.Add(-time.Duration(t.Minute())*time.Minute - time.Duration(t.Second())*time.Second - time.Duration(t.Nanosecond()))
 	case Week:
 		date -= int(t.Weekday())
@@ -113,7 +113,7 @@ func (p Period) floor(t time.Time, zone *time.Location) time.Time {
 	return StartOfDay(year, month, date, zone)
 }
 
-// next is the start of the period after the one that starts at t, in t's zone.
+// next returns the start of the period after the one that starts at t, in t's zone.
 func (p Period) next(t time.Time) time.Time {
 	year, month, date := t.Date()
 	switch p {
@@ -133,13 +133,13 @@ func (p Period) next(t time.Time) time.Time {
 	return StartOfDay(year, month, date, t.Location())
 }
 
-// StartOfDay is the first instant of a day. Where clocks are set at midnight, there is none, and the day begins at one; or
-// there are two, of which it is the first.
+// StartOfDay returns the first instant of a day. Where clocks are set forward at midnight, the day begins at one o'clock;
+// where they are set back over midnight, there are two midnights and the day begins at the first.
 func StartOfDay(year int, month time.Month, date int, zone *time.Location) time.Time {
 	t := time.Date(year, month, date, 0, 0, 0, 0, zone)
 	from, to := t.ZoneBounds()
 	if t.Day() != time.Date(year, month, date, 12, 0, 0, 0, zone).Day() {
-		return to // of the day before, as it stands
+		return to // t is still in the day before
 	}
 	if from.IsZero() {
 		return t

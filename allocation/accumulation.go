@@ -1,29 +1,29 @@
 package allocation
 
-// Accumulation is the last pass of Apply for sets that come one after the other, so that not all of them are in memory: it
-// sums those of a period as they come. Its sets are those that Apply would make of all at once, to the last bit, over one
-// Dict of their own and without assets. It is used by one goroutine at a time.
+// Accumulation sums the sets of each period as they come, so that not all of them are in memory. It does the last pass of
+// Apply and returns the same sets to the last bit, but over a Dict of its own and without assets. One goroutine at a time may
+// use it.
 type Accumulation struct {
 	options Options
 	hold    int
 	dict    *Dict
-	last    translation // of the dictionary that sets came with last
+	last    translation // from the dictionary of the last set added
 	done    []*Set
-	rows    int    // of done
-	open    []*Set // of the period that sets come of; the first is a sum if there is one
+	rows    int    // rows of done
+	open    []*Set // sets of the current period; the first is a sum once fold has run
 	summed  int    // rows of that sum
-	pending int    // and of what is not in it yet
+	pending int    // rows of open that are not summed yet
 	pool    workspaces
 }
 
-// NewAccumulation returns one of the period of o, which may be NoPeriod. Proportions and Check of o are not for it. hold is
-// how many rows of a period it holds before it sums them; it holds as many as the sum has in any case.
+// NewAccumulation returns an Accumulation for the period of o, which may be NoPeriod. It ignores Proportions and Check of o.
+// hold is how many rows of a period it keeps before it sums them; it may always keep as many as the sum has.
 func NewAccumulation(o Options, hold int) *Accumulation {
 	return &Accumulation{options: o, hold: hold, dict: NewDict()}
 }
 
-// Apply is the function Apply of sets that are to be added, all of them, when they have come: it leaves accumulating to Add.
-// Goroutines may use it side by side, and while another one adds.
+// Apply runs all passes but accumulating on sets that are then given to Add. Several goroutines may call it at once, also
+// during Add.
 func (a *Accumulation) Apply(sets []*Set) ([]*Set, error) {
 	o := a.options
 	o.Accumulate = NoPeriod
@@ -34,8 +34,8 @@ func (a *Accumulation) Apply(sets []*Set) ([]*Set, error) {
 	return apply(sets, m, &o)
 }
 
-// Add takes over a set that Apply made without accumulating, which may be of any Dict: nobody may look at it any more. Those after
-// it must not start before it.
+// Add takes over a set that the method Apply returned: the caller must not use the set any more. Its Dict may be any. Sets
+// must be added in the order of their starts.
 func (a *Accumulation) Add(s *Set) {
 	if a.last.from != s.dict {
 		a.last = translation{from: s.dict, to: a.dict}
@@ -52,31 +52,31 @@ func (a *Accumulation) Add(s *Set) {
 		a.close()
 	}
 	a.open = append(a.open, &own)
-	// As much as is held may be pending: then each row is summed a few times at most, however many sets there are.
+	// Waiting for as many rows as the sum has means that each row is summed only a few times, however many sets there are.
 	if a.pending += own.Len(); a.pending > max(a.hold, a.summed) {
 		a.fold()
 	}
 }
 
-// finish holds a set of the answer.
+// finish adds a set to the answer.
 func (a *Accumulation) finish(s *Set) {
 	a.done = append(a.done, s)
 	a.rows += s.Len()
 }
 
-// samePeriod reports whether a set is of the period that is open.
+// samePeriod reports whether a set belongs to the current period.
 func (a *Accumulation) samePeriod(s *Set) bool {
 	p, zone := a.options.Accumulate, a.options.Zone
 	return p == All || p.floor(a.open[0].Window.Start, zone).Equal(p.floor(s.Window.Start, zone))
 }
 
-// fold sums what is open.
+// fold sums the sets of the current period.
 func (a *Accumulation) fold() {
 	sum := sumSets(a.open, &a.options)
 	a.open, a.summed, a.pending = []*Set{sum}, sum.Len(), 0
 }
 
-// close ends the period that is open. A set that is the only one of it is its sum.
+// close ends the current period. Its only set needs no summing.
 func (a *Accumulation) close() {
 	if len(a.open) > 1 {
 		a.fold()
@@ -87,13 +87,13 @@ func (a *Accumulation) close() {
 	a.finish(sum)
 }
 
-// Rows is how many rows the sets have that are finished.
+// Rows returns how many rows the finished sets have.
 func (a *Accumulation) Rows() int { return a.rows }
 
-// Held is how many rows are in memory: those of Rows, and those of the period that sets come of, summed or not.
+// Held returns how many rows are in memory: those of finished sets and those of the current period.
 func (a *Accumulation) Held() int { return a.rows + a.summed + a.pending }
 
-// Sets are the sets, oldest first. Nothing may be added any more.
+// Sets returns the sets, oldest first. Nothing may be added after that.
 func (a *Accumulation) Sets() []*Set {
 	if len(a.open) > 0 {
 		a.close()
@@ -101,19 +101,19 @@ func (a *Accumulation) Sets() []*Set {
 	return a.done
 }
 
-// dropAssets leaves a set its rows alone.
+// dropAssets removes everything from a set but its rows.
 func (s *Set) dropAssets() {
 	s.Nodes, s.Disks, s.Balancers, s.Networks, s.Management, s.Cloud, s.External, s.Residuals = nil, nil, nil, nil, nil, nil, nil, nil
 	s.portions, s.assets = shares[portion]{}, nil
 }
 
-// translation is what the ids of one Dict are in another. It adds to that what sets have, and nothing else.
+// translation maps the ids of one Dict to those of another, and adds to the other only what sets use.
 type translation struct {
 	from, to          *Dict
-	strs, lists, maps []ID // 0 where it is not known yet
+	strs, lists, maps []ID // 0 where not translated yet
 }
 
-// id is an id of a table, which find makes on first sight. 0 is 0 everywhere.
+// id translates an id by a table, which find fills on first use. 0 stays 0.
 func (t *translation) id(table []ID, id ID, find func(ID) ID) ID {
 	if table[id] == 0 && id != 0 {
 		table[id] = find(id)
@@ -145,7 +145,7 @@ func (t *translation) pairs(id ID) ID {
 	})
 }
 
-// grow makes room for all ids that there are by now.
+// grow makes room for all ids that exist by now.
 func (t *translation) grow() {
 	strs, lists, maps := t.from.Sizes()
 	for _, of := range [...]struct {
@@ -156,7 +156,7 @@ func (t *translation) grow() {
 	}
 }
 
-// apply gives s ids of its own, in their place.
+// apply replaces the ids of s in place.
 func (t *translation) apply(s *Set) {
 	t.grow()
 	all := func(ids, table []ID, translate func(ID) ID) {

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// addExternal makes rows of the external allocations. What they do not carry is missing, but they have the name
-// __external__ for pod and container.
+// addExternal makes rows of the external allocations. Properties that they do not carry are missing, but pod and container
+// are then __external__.
 func addExternal(w *work, o *Options) {
 	if !o.External || len(w.set.External) == 0 {
 		return
@@ -26,7 +26,7 @@ func addExternal(w *work, o *Options) {
 	}
 }
 
-// reconcile gives the rows their parts of the adjustments of their assets, and idle its part of the nodes'.
+// reconcile gives the rows their shares of the adjustments of their assets, and idle its share of the adjustments of nodes.
 func reconcile(w *work, o *Options) {
 	if !o.Reconcile {
 		return
@@ -42,8 +42,8 @@ func reconcile(w *work, o *Options) {
 	w.adjustNetworks()
 }
 
-// adjustNodes gives adjustments of nodes to the rows on them and to idle, per resource, in proportion to cost. Where there
-// is no cost, they are idle's.
+// adjustNodes divides the adjustments of nodes among the rows on them and idle, per resource, in proportion to cost. Where
+// nothing costs anything, idle takes all.
 func (w *work) adjustNodes() {
 	type load struct{ cost, adjustment [NumResources]float64 }
 	loads := map[idleKey]*load{}
@@ -93,26 +93,26 @@ func (w *work) adjustNodes() {
 	}
 }
 
-// nodeKey is where the rows of a node are.
+// nodeKey returns the key of the rows on a node.
 func (w *work) nodeKey(n *Node) idleKey {
 	cluster, _ := w.dict.Find(n.Cluster)
 	node, _ := w.dict.Find(n.Name)
 	return idleKey{cluster, node}
 }
 
-// weights are what an adjustment is divided by: the first that anybody has some of.
+// weights are what an adjustment is divided by: the first weight whose sum is not 0.
 type weights [3]float64
 
-// adjusting is an adjustment on its way to those who share an asset.
+// adjusting is the adjustment of an asset that is being divided among the rows that share the asset.
 type adjusting struct {
 	cluster    string
-	id         string // of a volume, the provider's; of a load balancer, its service
+	id         string // of a volume: the provider's id; of a load balancer: its service
 	start, end int64
 	amount     float64
-	sum        weights // of all who share it
+	sum        weights // of all rows that share the asset
 }
 
-// part is the part of the one that has w.
+// part returns the part of the adjustment for a row with weights w.
 func (a *adjusting) part(w weights) float64 {
 	for i, sum := range a.sum {
 		if sum != 0 {
@@ -122,9 +122,9 @@ func (a *adjusting) part(w weights) float64 {
 	return 0
 }
 
-// adjustShares gives adjustments of assets to the rows that have shares of them, found by key. What no row has a share of
-// is a row of its own, with the share that lone makes of it.
-func adjustShares[T any](w *work, assets map[string]*adjusting, of *shares[T], c Column, key func(*T) ID, weigh func(*T) weights, add func(*T, float64), lone func(key, id ID) T) {
+// adjustShares divides the adjustments of assets among the rows that have shares of them, found by key. Where no row has a
+// share, the adjustment becomes a row of its own with the share that newShare returns.
+func adjustShares[T any](w *work, assets map[string]*adjusting, of *shares[T], c Column, key func(*T) ID, weigh func(*T) weights, add func(*T, float64), newShare func(key, id ID) T) {
 	if len(assets) == 0 {
 		return
 	}
@@ -159,14 +159,14 @@ func adjustShares[T any](w *work, assets map[string]*adjusting, of *shares[T], c
 		if w.leaveAdjustment(a, c) {
 			key, _ := w.dict.Find(text)
 			id, _ := w.dict.Find(a.id)
-			share := lone(key, id)
+			share := newShare(key, id)
 			add(&share, a.amount)
 			of.add(w.set.Len()-1, share)
 		}
 	}
 }
 
-// leaveAdjustment makes a row of an adjustment that nobody was given, and reports whether it did.
+// leaveAdjustment makes a row of an adjustment that no row could take, and reports whether it did.
 func (w *work) leaveAdjustment(a *adjusting, c Column) bool {
 	if a.sum != (weights{}) || a.amount == 0 {
 		return false
@@ -176,7 +176,7 @@ func (w *work) leaveAdjustment(a *adjusting, c Column) bool {
 	return true
 }
 
-// adjustVolumes gives adjustments of volumes to the rows that have part of them, by cost.
+// adjustVolumes divides the adjustments of volumes by cost.
 func (w *work) adjustVolumes() {
 	assets := map[string]*adjusting{}
 	for i := range w.set.Disks {
@@ -190,7 +190,7 @@ func (w *work) adjustVolumes() {
 		func(key, id ID) VolumeShare { return VolumeShare{Key: key, ProviderID: id} })
 }
 
-// adjustBalancers gives adjustments of load balancers to the rows behind them, by usage hours.
+// adjustBalancers divides the adjustments of load balancers by usage hours.
 func (w *work) adjustBalancers() {
 	assets := map[string]*adjusting{}
 	for i := range w.set.Balancers {
@@ -204,8 +204,8 @@ func (w *work) adjustBalancers() {
 		func(key, id ID) LoadBalancerShare { return LoadBalancerShare{Key: key, Service: id} })
 }
 
-// adjustNetworks gives adjustments of networks to the rows of the cluster, by what their traffic costs, else by usage
-// hours.
+// adjustNetworks divides the adjustments of networks among the rows of the cluster, by the cost of their traffic, or else by
+// usage hours.
 func (w *work) adjustNetworks() {
 	of := map[ID]*adjusting{}
 	var all []*adjusting
@@ -239,7 +239,7 @@ func (w *work) adjustNetworks() {
 	}
 }
 
-// networkCost is what the traffic of a row costs at list price.
+// networkCost returns the cost of a row's traffic at list price.
 func (s *Set) networkCost(row int) (sum float64) {
 	for _, c := range SharedNetwork.ListColumns() {
 		sum += s.values[c][row]

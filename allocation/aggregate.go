@@ -1,8 +1,8 @@
 package allocation
 
-// aggregate merges the rows that the keys give one name, and puts the result in the place of the set.
+// aggregate merges the rows to which the keys give the same name, and replaces the set by the result.
 func aggregate(w *work, o *Options) {
-	// To split evenly, results have to be counted that a filter takes away.
+	// An even split also counts the results that a filter removes.
 	all := len(w.pools) > 0 && o.ShareSplit == Even
 	mask := w.mask(all)
 	w.identifyKeys(o, mask)
@@ -39,7 +39,7 @@ func aggregate(w *work, o *Options) {
 	w.set, w.idle = dst, nil
 }
 
-// bindKeys binds the keys that rows are merged by.
+// bindKeys binds the keys by which rows are merged.
 func (w *work) bindKeys(o *Options) ([]boundKey, error) {
 	keys := o.keys()
 	bound := make([]boundKey, len(keys))
@@ -52,7 +52,7 @@ func (w *work) bindKeys(o *Options) ([]boundKey, error) {
 	return bound, nil
 }
 
-// mask is the rows to be merged, nil where all are: those that stay, or all but those that are shared.
+// mask returns the rows to be merged, nil for all: the rows that stay, or with all set every row that is not shared.
 func (w *work) mask(all bool) []bool {
 	if w.taken == nil && (w.keep == nil || all) {
 		return nil
@@ -64,7 +64,7 @@ func (w *work) mask(all bool) []bool {
 	return mask
 }
 
-// results sums what the rows weigh by result; the last, which is no result, is of rows that the filter took away.
+// results sums the weights of rows by result. The last element stands for rows without a result, which the filter removed.
 func (w *work) results(group []int32, n int) []result {
 	results := make([]result, n+1)
 	for row, weight := range w.weights {
@@ -82,7 +82,8 @@ func (w *work) results(group []int32, n int) []result {
 	return results
 }
 
-// noteDropped notes what goes with the rows that the filter took away, for Check, which is for sets that were read in whole.
+// noteDropped notes the money of the rows that the filter removed, for Check. Check only works on sets that were read
+// completely.
 func (w *work) noteDropped() {
 	if w.keep == nil || w.set.unread != (unread{}) {
 		return

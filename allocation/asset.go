@@ -5,29 +5,29 @@ import (
 	"time"
 )
 
-// LocalStorage is the storage class of the disks of nodes, as OpenCost names it.
+// LocalStorage is the storage class of the disks of nodes, named as in OpenCost.
 const LocalStorage = "__local__"
 
 // Disk is a disk asset over its life inside the window: a persistent volume, or the disk of a node.
 type Disk struct {
-	Cluster, Name, ProviderID string // a volume's name, or its node's
-	Local                     bool   // attached to a node, not a persistent volume
+	Cluster, Name, ProviderID string // the name is the volume's, or for a local disk the node's
+	Local                     bool   // attached to a node; else a persistent volume
 	StorageClass              string
-	ClaimNamespace, ClaimName string // of the claim that the volume is bound to; empty where none is known
+	ClaimNamespace, ClaimName string // the claim that the volume is bound to; empty where unknown
 	Labels                    map[string]string
 	Start, End                time.Time
 	ByteHours                 float64 // ∫ capacity dt
-	UsedByteHours             float64 // ∫ used dt; NaN where that is unknown
-	UsedMax                   float64 // bytes; NaN where that is unknown
+	UsedByteHours             float64 // ∫ used dt; NaN where unknown
+	UsedMax                   float64 // bytes; NaN where unknown
 	Cost                      float64 // ∫ capacity × price dt
-	Adjustment                float64 // what reconciliation with the bill adds to Cost
+	Adjustment                float64 // what reconciliation with the bill adds to Cost; so in the other assets
 	PriceSource               string
 }
 
 // LoadBalancer is a load balancer asset over its life inside the window.
 type LoadBalancer struct {
 	Cluster, Namespace, Service string
-	IP                          string // of its ingress, or the host name
+	IP                          string // address of its ingress, or the host name
 	ProviderID                  string
 	Private                     bool
 	Start, End                  time.Time
@@ -37,23 +37,23 @@ type LoadBalancer struct {
 	PriceSource                 string
 }
 
-// Network is what a cluster's traffic costs in the window.
+// Network is the cost of a cluster's traffic in the window.
 type Network struct {
 	Cluster    string
 	Start, End time.Time
-	// Cost is that of egress to other zones, other regions and the internet.
+	// The cost of egress to other zones, to other regions and to the internet.
 	CrossZone, CrossRegion, Internet float64
 	Adjustment                       float64
-	// Price is that of a GiB of each at the end, in this order, and PriceSource where it comes from; "" where nothing of it is
-	// charged.
+	// Price is the price of a GiB of each kind at the end, in this order. PriceSource is where it comes from; "" where
+	// nothing is charged.
 	Price       [3]float64
 	PriceSource [3]string
 }
 
-// TotalCost is the cost without the adjustment.
+// TotalCost returns the cost without the adjustment.
 func (n *Network) TotalCost() float64 { return n.CrossZone + n.CrossRegion + n.Internet }
 
-// Management is what the provider takes for running a cluster's control plane in the window.
+// Management is the provider's fee for a cluster's control plane in the window.
 type Management struct {
 	Cluster, Provisioner string
 	Start, End           time.Time
@@ -62,10 +62,10 @@ type Management struct {
 	PriceSource          string
 }
 
-// Breakdown is what a node's CPU time or memory was used for, as fractions of 1. The zero value is unknown.
+// Breakdown is how a node's CPU time or memory was used, as fractions of 1. The zero value is unknown.
 type Breakdown struct{ Idle, Other, System, User float64 }
 
-// AssetType is what an asset is.
+// AssetType is the type of an asset.
 type AssetType uint8
 
 // The types of assets.
@@ -75,12 +75,12 @@ const (
 	LoadBalancerAsset
 	NetworkAsset
 	ManagementAsset
-	CloudAsset // what only bills know
-	MixedAsset // what assets of different types were merged into
+	CloudAsset // occurs only in bills
+	MixedAsset // assets of different types that were merged
 	NumAssetTypes
 )
 
-// assetTypes are the names of the types in the API.
+// assetTypes are the types' names in the API.
 var assetTypes = [NumAssetTypes]string{
 	NodeAsset:         "Node",
 	DiskAsset:         "Disk",
@@ -90,39 +90,39 @@ var assetTypes = [NumAssetTypes]string{
 	CloudAsset:        "Cloud",
 }
 
-// String is the type's name in the API; that of a mixed one is empty.
+// String returns the type's name in the API, "" for MixedAsset.
 func (t AssetType) String() string { return assetTypes[t] }
 
 // Asset is an asset of any type as the API serves it, or several that were merged. Properties are empty where they are
-// missing, or where those merged disagree.
+// missing or where merged assets disagree.
 type Asset struct {
 	Type                                                               AssetType
-	Name                                                               string // of a merged one: its key
+	Name                                                               string // of merged assets: their key
 	Category, Service, Provider, Account, Project, Cluster, ProviderID string
-	// Title is the property name: that of the node, the volume, namespace/service of a load balancer, …
+	// Title is the property name: the name of the node or volume, <namespace>/<service> of a load balancer, …
 	Title      string
-	Region     string            // of nodes, of the disks in them, and of volumes that are labeled with it
-	Labels     map[string]string // those that all merged have in common
+	Region     string            // of nodes, of their disks, and of volumes with a region label
+	Labels     map[string]string // of merged assets: the common ones
 	Start, End time.Time
 	Cost       float64 // after discounts, without the adjustment
 	Adjustment float64
-	Credit     float64 // of Cloud, negative
-	// Preemptible is 1 for spot nodes, 0 for others, between them for merged ones, by cost.
+	Credit     float64 // of CloudAsset, negative
+	// Preemptible is 1 for spot nodes and 0 for others; for merged assets the mean by cost.
 	Preemptible float64
-	// Node, Disk and Balancer are the details of an asset of that type, nil for others. They must not be changed.
+	// Node, Disk and Balancer are the details of an asset of that type, else nil. They must not be changed.
 	Node     *Node
 	Disk     *Disk
 	Balancer *LoadBalancer
 }
 
-// TotalCost is the cost with its adjustment and credit.
+// TotalCost returns the cost with adjustment and credit.
 func (a *Asset) TotalCost() float64 { return a.Cost + a.Adjustment + a.Credit }
 
-// Minutes are those from start to end.
+// Minutes returns the minutes from start to end.
 func (a *Asset) Minutes() float64 { return a.End.Sub(a.Start).Minutes() }
 
-// ParseProviderID reads the provider of a node from the id that Kubernetes has for it, and the id that the provider's bill
-// and tools have: AWS, GCP or Azure. Where the form is unknown, the provider is empty and the id as given.
+// ParseProviderID splits the provider id of a node as Kubernetes has it into the provider (AWS, GCP or Azure) and the id that
+// the provider's bill and tools use. An id of unknown form is returned as it is, with an empty provider.
 func ParseProviderID(full string) (provider, id string) {
 	scheme, rest, ok := strings.Cut(full, "://")
 	if !ok {
@@ -130,7 +130,7 @@ func ParseProviderID(full string) (provider, id string) {
 	}
 	switch scheme {
 	case "aws", "gce":
-		// aws:///zone/instance and gce://project/zone/instance
+		// The forms are aws:///zone/instance and gce://project/zone/instance.
 		provider = map[string]string{"aws": "AWS", "gce": "GCP"}[scheme]
 		return provider, rest[strings.LastIndexByte(rest, '/')+1:]
 	case "azure":

@@ -1,6 +1,6 @@
 package allocation
 
-// ListCost is the cost of a resource before discounts; 0 where they leave nothing of it.
+// ListCost returns the cost of a resource before discounts; 0 for a discount of 100 %.
 func (n *Node) ListCost(r Resource) float64 {
 	switch {
 	case r == GPU:
@@ -13,7 +13,7 @@ func (n *Node) ListCost(r Resource) float64 {
 	return n.Cost[r] / (1 - n.Discount)
 }
 
-// addDiscount makes n's discount that of both nodes together, and keeps what each resource cost before.
+// addDiscount sets n's discount to the mean of both nodes, and keeps the cost of each resource before discounts.
 func (n *Node) addDiscount(o *Node) {
 	if none := [NumResources]float64{}; n.Discount == o.Discount && n.Listed == none && o.Listed == none {
 		return

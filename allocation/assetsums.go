@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// sumAssets gives s the assets of the sets, those that are the same in several added up. What is no amount, such as what a
-// node is called and where it stands, is the newest set's word.
+// sumAssets gives s the assets of the sets. An asset that occurs in several sets is summed; what is not an amount, such as a
+// name or a region, comes from the newest set.
 func (s *Set) sumAssets(sets []*Set) {
 	s.Nodes = sumAlike(sets, datedNodes(sets), (*Node).identity, (*Node).Add)
 	s.Disks = sumAlike(sets, func(s *Set) []Disk { return s.Disks }, (*Disk).identity, (*Disk).Add)
@@ -23,14 +23,14 @@ func (s *Set) sumAssets(sets []*Set) {
 	s.Residuals = sumResiduals(sets)
 }
 
-// identity is what makes an asset one and the same in several sets, in the order that assets are sorted by.
+// identity is what makes assets of several sets the same asset. Assets are sorted by it.
 type identity [6]string
 
 func (n *Node) identity() identity {
 	return identity{n.Cluster, n.Name, n.ProviderID, timeText(n.Created)}
 }
 
-// timeText is a time as names have it, "" where it is not known.
+// timeText returns a time as it stands in names, "" where it is unknown.
 func timeText(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -38,8 +38,8 @@ func timeText(t time.Time) string {
 	return t.UTC().Format(time.RFC3339)
 }
 
-// datedNodes are the nodes of a set. One whose creation time that set does not know has the one that others know of the same name
-// and provider id, the last of several.
+// datedNodes returns a function that returns the nodes of a set. Where a set does not know when a node was created, the node
+// gets the latest creation time that another set knows for its name and provider id.
 func datedNodes(sets []*Set) func(*Set) []Node {
 	known := map[identity]time.Time{}
 	unknown := false
@@ -68,7 +68,7 @@ func datedNodes(sets []*Set) func(*Set) []Node {
 }
 
 func (d *Disk) identity() identity {
-	kind := "" // volumes come first
+	kind := "" // sorts volumes first
 	if d.Local {
 		kind = "local"
 	}
@@ -83,8 +83,7 @@ func (c *CloudCost) identity() identity {
 	return identity{c.Name, c.Provider, c.Account, c.Project, c.Service, c.ProviderID}
 }
 
-// sumAlike adds up the assets of the sets that are one by identity; add adds what was to the newer. They are sorted by
-// identity.
+// sumAlike sums the assets of the sets that have the same identity, and sorts them by it. add adds the older to the newer.
 func sumAlike[T any](sets []*Set, of func(*Set) []T, id func(*T) identity, add func(newer, was *T)) []T {
 	var sum []T
 	at := map[identity]int{}
@@ -108,7 +107,7 @@ func sumAlike[T any](sets []*Set, of func(*Set) []T, id func(*T) identity, add f
 	return sum
 }
 
-// extend makes a life span another.
+// extend extends a life span to include another one.
 func extend(start, end *time.Time, fromStart, fromEnd time.Time) {
 	if fromStart.Before(*start) {
 		*start = fromStart
@@ -118,7 +117,7 @@ func extend(start, end *time.Time, fromStart, fromEnd time.Time) {
 	}
 }
 
-// Add adds to n what another node, or the same one before, had and cost. What is no amount stays that of n.
+// Add adds the hours and costs of another node, or of the same node in an older set. What is not an amount stays that of n.
 func (n *Node) Add(was *Node) {
 	n.addDiscount(was)
 	n.CPUBreakdown = n.CPUBreakdown.mean(n.Hours[CPU], was.CPUBreakdown, was.Hours[CPU])
@@ -134,7 +133,7 @@ func (n *Node) Add(was *Node) {
 	extend(&n.Start, &n.End, was.Start, was.End)
 }
 
-// mean is the mean of a and b by their weights.
+// mean returns the weighted mean of a and b.
 func mean(a, weightA, b, weightB float64) float64 {
 	if weightA+weightB == 0 {
 		return a
@@ -142,7 +141,7 @@ func mean(a, weightA, b, weightB float64) float64 {
 	return (a*weightA + b*weightB) / (weightA + weightB)
 }
 
-// mean is the mean of two breakdowns by their weights; one that is unknown does not count.
+// mean returns the weighted mean of two breakdowns. An unknown one does not count.
 func (b Breakdown) mean(weight float64, was Breakdown, weightWas float64) Breakdown {
 	switch {
 	case was == (Breakdown{}):
@@ -156,8 +155,8 @@ func (b Breakdown) mean(weight float64, was Breakdown, weightWas float64) Breakd
 	}
 }
 
-// Add adds to d what it was before. How full it was counts where that is known: hours then add up to the window that they
-// make.
+// Add adds the same disk of an older set. Sets that do not know the usage do not count for it, so hours add up to their
+// window.
 func (d *Disk) Add(was *Disk) {
 	d.ByteHours += was.ByteHours
 	switch {
@@ -172,7 +171,7 @@ func (d *Disk) Add(was *Disk) {
 	extend(&d.Start, &d.End, was.Start, was.End)
 }
 
-// Add adds to l what another load balancer, or the same one before, cost.
+// Add adds the hours and costs of another load balancer, or of the same one in an older set.
 func (l *LoadBalancer) Add(was *LoadBalancer) {
 	l.Hours += was.Hours
 	l.Cost += was.Cost
@@ -201,7 +200,7 @@ func addCloudCosts(c, was *CloudCost) {
 	extend(&c.Start, &c.End, was.Start, was.End)
 }
 
-// sumResiduals adds up the residuals of the sets by cluster and resource.
+// sumResiduals sums the residuals of the sets by cluster and resource.
 func sumResiduals(sets []*Set) []Residual {
 	var sum []Residual
 	for _, s := range sets {

@@ -7,23 +7,23 @@ import (
 	"slices"
 )
 
-// kindNames are the kinds of cost in errors.
+// kindNames are the kinds of cost as errors name them.
 var kindNames = [NumSharedKinds]string{
 	SharedCPU: "cpu", SharedGPU: "gpu", SharedRAM: "ram", SharedPV: "volume", SharedNetwork: "network",
 	SharedLoadBalancer: "load balancer", SharedExternal: "external", SharedOverhead: "shared",
 }
 
-// kindAssets are the assets whose cost it is.
+// kindAssets are the assets that each kind of cost comes from, as errors name them.
 var kindAssets = [NumSharedKinds]string{
 	SharedCPU: "nodes", SharedGPU: "nodes", SharedRAM: "nodes", SharedPV: "volumes", SharedNetwork: "networks",
 	SharedLoadBalancer: "load balancers", SharedExternal: "external costs", SharedOverhead: "overhead",
 }
 
-// audit verifies between passes that no money was lost or found: what is in rows, in idle, in the pools of what is shared
-// and in no row any more is what the assets cost.
+// audit verifies between passes that no money was lost or invented: what rows, idle and pools hold, with what the books say
+// left the rows, is the cost of the assets.
 func (w *work) audit(pass string) error {
 	var live func(int) bool
-	if w.filled && w.group == nil && w.taken != nil { // what was taken out is in the pools
+	if w.filled && w.group == nil && w.taken != nil { // rows that were taken are in the pools
 		live = func(row int) bool { return !w.isTaken(row) }
 	}
 	sum, size := w.set.moneyOf(live)
@@ -50,7 +50,7 @@ func (w *work) audit(pass string) error {
 	return fmt.Errorf("check set of %s: after pass %s: %w", w.set.span(), pass, errors.Join(c.errs...))
 }
 
-// checkTotals verifies that all rows of a set that passes made cost what the assets cost, and that idle is all there.
+// checkTotals verifies, for a set that passes made, that all rows cost what the assets cost, and that no idle is missing.
 func (s *Set) checkTotals(c *checker) {
 	sum, size := s.moneyOf(nil)
 	c.balance(s, s.books, sum, size)
@@ -62,9 +62,9 @@ func (s *Set) checkTotals(c *checker) {
 		for i := range s.Nodes {
 			want += s.Nodes[i].Idle[r]
 		}
-		cost, told := s.values[Cost.Of(r)], s.values[CostIdle.Of(r)]
+		cost, costIdle := s.values[Cost.Of(r)], s.values[CostIdle.Of(r)]
 		for row, kind := range s.special {
-			got += told[row]
+			got += costIdle[row]
 			if kind == Idle {
 				got += cost[row]
 			}
@@ -75,7 +75,7 @@ func (s *Set) checkTotals(c *checker) {
 	}
 }
 
-// balance verifies that a sum of money, with what the books say of the rest, is what the assets cost.
+// balance verifies that the sum of rows, with what the books say of the rest, is the cost of the assets.
 func (c *checker) balance(s *Set, b *books, sum, size money) {
 	owed, owedSize := s.owed(b)
 	for kind, v := range sum {
@@ -91,12 +91,13 @@ func (c *checker) balance(s *Set, b *books, sum, size money) {
 	}
 }
 
-// far reports whether two sums differ by more than rounding, whose scale is the size of what was summed.
+// far reports whether two sums differ by more than rounding can explain. size is the sum of the absolute values that were
+// summed.
 func (c *checker) far(got, want, size float64) bool {
 	return !(math.Abs(got-want) <= tolerance*max(math.Abs(got), math.Abs(want), size, tolerance))
 }
 
-// checkShares verifies that what rows have of volumes, load balancers and shared costs adds up to their columns.
+// checkShares verifies that a row's shares of volumes, load balancers and shared costs add up to its columns.
 func (s *Set) checkShares(c *checker) {
 	compare := func(row int, of string, col Column, got, size float64) {
 		if want := s.values[col][row]; c.far(got, want, size) {
@@ -135,7 +136,7 @@ func (s *Set) checkShares(c *checker) {
 	}
 }
 
-// addSizes adds values, and their absolutes.
+// addSizes adds values to sum and their absolute values to size.
 func addSizes(sum, size *[3]float64, values [3]float64) {
 	for i, v := range values {
 		sum[i] += v
@@ -143,12 +144,11 @@ func addSizes(sum, size *[3]float64, values [3]float64) {
 	}
 }
 
-// clusterAssets are the kinds of cost that the rows of a cluster have of its assets other than nodes, in a set as it was
-// built.
+// clusterAssets are the kinds of cost that rows have from assets other than nodes, before passes.
 var clusterAssets = [...]SharedKind{SharedPV, SharedNetwork, SharedLoadBalancer}
 
-// checkAssets verifies, per cluster, that the rows of a set as it was built have the cost of volumes, networks and load
-// balancers, and nothing that passes give.
+// checkAssets verifies, for a set before passes, that the rows of each cluster have the cost of its volumes, networks and
+// load balancers, and no cost that only passes give.
 func (s *Set) checkAssets(c *checker) {
 	rows, assets := map[string]*money{}, map[string]*money{}
 	at := func(of map[string]*money, cluster string) *money {
@@ -189,7 +189,7 @@ func (s *Set) checkAssets(c *checker) {
 	}
 }
 
-// clustersOf are the clusters of two maps, sorted.
+// clustersOf returns the clusters of both maps, sorted.
 func clustersOf(a, b map[string]*money) (clusters []string) {
 	for cluster := range a {
 		clusters = append(clusters, cluster)

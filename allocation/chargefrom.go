@@ -1,13 +1,13 @@
 package allocation
 
-// ChargeFrom says from when on a container's request is charged.
+// ChargeFrom says when the charge for a container's request begins.
 type ChargeFrom uint8
 
 const (
-	// FromRunning charges while a container runs.
+	// FromRunning charges while the container runs.
 	FromRunning ChargeFrom = iota
-	// FromScheduled charges also what a pod was placed for and waits: from when it was scheduled to when its container
-	// first starts, or while the pod is pending. Init containers wait for nothing that is reserved for them alone, but native
-	// sidecars do.
+	// FromScheduled also charges the wait of a pod that has a node: from when it was scheduled until its container first
+	// starts, or while the pod is pending. Init containers reserve nothing of their own while they wait, except native
+	// sidecars.
 	FromScheduled
 )

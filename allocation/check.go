@@ -10,21 +10,22 @@ import (
 )
 
 const (
-	// tolerance is how far sums may be from each other, relative to the larger.
+	// tolerance is how far sums may differ, relative to the larger one.
 	tolerance = 1e-9
-	// maxViolations bounds what Check reports: the first ones tell what is wrong.
+	// maxViolations bounds what Check reports: the first violations tell what is wrong.
 	maxViolations = 10
 )
 
-// Check verifies the laws of SEMANTICS §5 on s and returns what is broken, joined, or nil: numbers are finite and not
-// negative; rows begin before they end, inside the window; a name stands for one row; what rows have of volumes, load
-// balancers and shared costs are their columns; and the rows cost what the assets cost: with idle and less what Residuals
-// say, what the nodes do, and so for volumes, load balancers and networks. Of a set as it was built that holds per
-// cluster, of nodes per node too, and management fees and local disks are in no row. Of one that passes made it holds in
-// total, with what was shared, adjusted, filtered away and not asked for. Errors name the law, where, and both sums.
+// Check verifies the laws of SEMANTICS §5 and returns all violations joined, or nil. Numbers are finite and not negative.
+// Rows lie inside the window and have different names. Shares of volumes, load balancers and shared costs add up to their
+// columns. Rows cost what the assets cost: with idle and without Residuals, they add up to the nodes, and so for volumes,
+// load balancers and networks.
+//
+// Before passes this holds per cluster and per node, and management fees and local disks are in no row. After passes it holds
+// in total, counting what was shared, adjusted, filtered and not asked for. Errors name the law, the place and both sums.
 func (s *Set) Check() error {
 	if err := s.checkShape(); err != nil {
-		return err // nothing else can be read
+		return err // the rest cannot be read
 	}
 	c := &checker{}
 	s.checkRows(c)
@@ -44,7 +45,7 @@ func (s *Set) Check() error {
 	return fmt.Errorf("check set of %s: %w", s.span(), errors.Join(c.errs...))
 }
 
-// span is the set's window for errors.
+// span returns the set's window for errors.
 func (s *Set) span() string {
 	return s.Window.Start.UTC().Format(time.RFC3339) + "," + s.Window.End.UTC().Format(time.RFC3339)
 }
@@ -58,10 +59,10 @@ func (c *checker) add(format string, args ...any) {
 	}
 }
 
-// full reports whether more violations would not be reported.
+// full reports whether further violations would be left out.
 func (c *checker) full() bool { return len(c.errs) >= maxViolations }
 
-// checkShape verifies that all columns have a value a row and that ids are in the dictionary.
+// checkShape verifies that all columns have a value for each row, and that the dictionary has all ids.
 func (s *Set) checkShape() error {
 	if s.unread != (unread{}) {
 		return s.notRead("some")
@@ -96,10 +97,10 @@ func (s *Set) checkShape() error {
 	return nil
 }
 
-// checkRows verifies each row by itself.
+// checkRows verifies each row on its own.
 func (s *Set) checkRows(c *checker) {
 	for col := range NumColumns {
-		// What is passed on contains adjustments, and a bill may give money back.
+		// Shared cost contains adjustments, and a bill may give money back.
 		billed := s.books != nil && (col == SharedCost || col == ExternalCost)
 		signed := billed || columns[col].adjusts // bills may be lower than list prices
 		for row, v := range s.values[col] {
@@ -130,8 +131,8 @@ func (s *Set) checkRows(c *checker) {
 	}
 }
 
-// checkBounds verifies the running time of a row: it is at most the window's for a container, and what is certain of it is not
-// more than what is possible.
+// checkBounds verifies the running time of a row: one container runs no longer than the window, and the lower bound is not
+// above the upper one.
 func (s *Set) checkBounds(c *checker, row int) {
 	running, least, most := s.values[RunningSeconds][row], s.values[LeastSeconds][row], s.values[MostSeconds][row]
 	if !s.Several(row) && exceeds(running, s.Window.Duration().Seconds()) {
@@ -142,7 +143,7 @@ func (s *Set) checkBounds(c *checker, row int) {
 	}
 }
 
-// checkUnknown verifies that usage is not known of at most all time and all requests.
+// checkUnknown verifies that usage is unknown for no more than the running time and the requests.
 func (s *Set) checkUnknown(c *checker, row int) {
 	for r := range NumResources {
 		for _, part := range [...]struct{ of, whole Column }{
@@ -155,7 +156,7 @@ func (s *Set) checkUnknown(c *checker, row int) {
 	}
 }
 
-// checkNames verifies that no two rows of an aggregated set have one name.
+// checkNames verifies that the rows of an aggregated set have different names.
 func (s *Set) checkNames(c *checker) {
 	seen := make(map[string]int, len(s.names))
 	for row, name := range s.names {
@@ -166,7 +167,7 @@ func (s *Set) checkNames(c *checker) {
 	}
 }
 
-// checkNodes verifies each node by itself.
+// checkNodes verifies each node on its own.
 func (s *Set) checkNodes(c *checker) {
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
@@ -186,17 +187,17 @@ func (s *Set) checkNodes(c *checker) {
 	}
 }
 
-// balance is what was allocated, stayed idle, and what nodes cost.
+// balance compares what was allocated and what was idle with what nodes cost.
 type balance struct{ allocated, idle, cost [NumResources]float64 }
 
-// excess is what was charged beyond the nodes' cost.
+// excess returns what was charged beyond the nodes' cost.
 func (b *balance) excess(r Resource) float64 { return b.allocated[r] + b.idle[r] - b.cost[r] }
 
 // place is a node, or a cluster where node is empty.
 type place struct{ cluster, node string }
 
-// checkBase verifies that what every node costs is allocated or idle, and that what every cluster is charged beyond its
-// nodes is what its residual says.
+// checkBase verifies that the cost of every node is either allocated or idle, and that what a cluster is charged beyond its
+// nodes is its residual.
 func (s *Set) checkBase(c *checker) {
 	nodes := s.balances()
 	places := make([]place, 0, len(nodes))
@@ -237,7 +238,7 @@ func (s *Set) checkBase(c *checker) {
 	}
 }
 
-// balances sums the rows and the nodes of a set by node.
+// balances sums rows and nodes by node.
 func (s *Set) balances() map[place]*balance {
 	of := map[place]*balance{}
 	at := func(p place) *balance {
@@ -271,7 +272,7 @@ func (s *Set) balances() map[place]*balance {
 	return of
 }
 
-// compare verifies that what was charged beyond cost is the residual.
+// compare verifies that the charge beyond the nodes' cost is the residual.
 func (c *checker) compare(where string, b *balance, residual [NumResources]float64) {
 	for r := range NumResources {
 		if differ(b.allocated[r]+b.idle[r], b.cost[r]+residual[r]) {
@@ -280,8 +281,8 @@ func (c *checker) compare(where string, b *balance, residual [NumResources]float
 	}
 }
 
-// exceeds reports whether a is more than b beyond the tolerance. NaN is unknown and exceeds nothing.
+// exceeds reports whether a is above b by more than the tolerance. NaN means unknown and exceeds nothing.
 func exceeds(a, b float64) bool { return a-b > tolerance*max(math.Abs(a), math.Abs(b), tolerance) }
 
-// differ reports whether a and b differ beyond the tolerance.
+// differ reports whether a and b differ by more than the tolerance.
 func differ(a, b float64) bool { return exceeds(a, b) || exceeds(b, a) }

@@ -2,10 +2,10 @@ package allocation
 
 import "strings"
 
-// Resource is what a node sells and a container takes. Amounts are cores, bytes or devices.
+// Resource is something that a node provides and a container uses. Amounts are cores, bytes or devices.
 type Resource uint8
 
-// The resources that are integrated instant by instant against requests and usage.
+// The resources whose requests and usage are integrated over time.
 const (
 	CPU Resource = iota
 	RAM
@@ -13,10 +13,10 @@ const (
 	NumResources
 )
 
-// Resources describes each resource: its name in metrics and errors, what one unit of its price buys, and its unit.
+// resources describes each resource: its name in metrics and errors, the scale of its price, and its unit.
 var resources = [NumResources]struct {
 	name  string
-	scale float64 // amount that one unit of price pays for: 1 core, 2^30 bytes, 1 device
+	scale float64 // amount per unit of price: 1 core, 2^30 bytes, 1 device
 	unit  string
 }{
 	CPU: {"cpu", 1, "core"},
@@ -24,47 +24,47 @@ var resources = [NumResources]struct {
 	GPU: {"gpu", 1, "device"},
 }
 
-// String is the resource's name in metrics: cpu, ram, gpu.
+// String returns the resource's name in metrics: cpu, ram, gpu.
 func (r Resource) String() string { return resources[r].name }
 
-// PerPriceUnit is the amount that one unit of the resource's price pays for an hour of: a core, a GiB in bytes, a device.
+// PerPriceUnit returns the amount that one unit of price pays for during an hour: a core, a GiB in bytes, a device.
 func (r Resource) PerPriceUnit() float64 { return resources[r].scale }
 
-// Column is a stored value of an allocation: a sum over time and instances (so sets add), or a maximum.
+// Column is a stored value of an allocation: a sum over time and instances, so that sets add, or a maximum.
 type Column uint8
 
 // Measure is a column that every Resource has.
 type Measure Column
 
-// The measures of a resource. Hours are amount × hours: core-hours, byte-hours, device-hours.
+// The measures of a resource. Hours are amount × time: core-hours, byte-hours, device-hours.
 const (
 	Hours               Measure = iota // ∫ max(request, usage) dt
 	RequestHours                       // ∫ request dt
 	UsageHours                         // ∫ usage dt
 	LimitHours                         // ∫ limit dt
-	UsageMax                           // the largest usage seen, in amount; a maximum, not a sum
+	UsageMax                           // largest usage seen, as an amount; a maximum, not a sum
 	Cost                               // ∫ allocated × price dt, list price
 	Adjustment                         // what reconciliation adds to Cost
-	CostIdle                           // the part of Cost that sharing idle put there
-	UnknownSeconds                     // running seconds in which usage is not known; of GPUs, only while some are requested
-	UnknownRequestHours                // ∫ request dt over those
+	CostIdle                           // the part of Cost that came from sharing idle
+	UnknownSeconds                     // running seconds with unknown usage; of GPUs only while some are requested
+	UnknownRequestHours                // ∫ request dt over those seconds
 	numMeasures
 )
 
-// Of is the column of measure m for resource r.
+// Of returns the column of measure m for resource r.
 func (m Measure) Of(r Resource) Column { return Column(r)*Column(numMeasures) + Column(m) }
 
-// The columns that belong to no resource, after those that do.
+// The columns of no resource. They follow those of the resources.
 const (
-	RunningSeconds Column = Column(NumResources)*Column(numMeasures) + iota // Σ running seconds of the instances
-	LeastSeconds                                                            // Σ shortest true running time that the data allow
-	MostSeconds                                                             // Σ longest true running time that the data allow
+	RunningSeconds Column = Column(NumResources)*Column(numMeasures) + iota // Σ running seconds of all instances
+	LeastSeconds                                                            // Σ shortest running time that the data allow
+	MostSeconds                                                             // Σ longest running time that the data allow
 	PVByteHours
 	PVCost
 	PVCostAdjustment
 	NetworkTransferBytes
 	NetworkReceiveBytes
-	NetworkEgressBytes // of what is sent, what egress is priced for: to other zones, other regions and the internet
+	NetworkEgressBytes // the sent bytes that egress is priced for: to other zones, other regions and the internet
 	NetworkCrossZoneCost
 	NetworkCrossRegionCost
 	NetworkInternetCost
@@ -76,13 +76,13 @@ const (
 	NumColumns
 )
 
-// columnTraits say how a column behaves; the zero value is a plain sum that is not money.
+// columnTraits describe a column. The zero value is a sum that is not money.
 type columnTraits struct {
-	name    string     // in errors
-	field   string     // in stored files: with its unit
-	money   bool       // counts towards totalCost (the CostIdle columns do not: they are part of Cost)
-	kind    SharedKind // of money: what it is for
-	adjusts bool       // of money: what reconciliation adds to list prices
+	name    string     // name in errors
+	field   string     // name in stored files, with the unit
+	money   bool       // counts towards totalCost (the CostIdle columns do not, as they are part of Cost)
+	kind    SharedKind // of money: what it pays for
+	adjusts bool       // of money: added to list prices by reconciliation
 	max     bool       // rows merge by maximum, not by sum
 }
 
@@ -129,17 +129,17 @@ func makeColumns() (c [NumColumns]columnTraits) {
 	return c
 }
 
-// String is the column's name.
+// String returns the column's name.
 func (c Column) String() string { return columns[c].name }
 
-// Field is the column's name in stored files, which says its unit: cpu_core_hours, ram_usage_max_bytes, cpu_cost.
+// Field returns the column's name in stored files, which includes its unit: cpu_core_hours, ram_usage_max_bytes, cpu_cost.
 func (c Column) Field() string { return columns[c].field }
 
-// Unit is the resource's unit in the singular: core, byte, device.
+// Unit returns the resource's unit in the singular: core, byte, device.
 func (r Resource) Unit() string { return resources[r].unit }
 
-// Money reports whether the column is a cost that counts towards an allocation's totalCost.
+// Money reports whether the column is a cost that counts towards totalCost.
 func (c Column) Money() bool { return columns[c].money }
 
-// Maximum reports whether rows merge by maximum, not by sum.
+// Maximum reports whether rows merge by maximum instead of by sum.
 func (c Column) Maximum() bool { return columns[c].max }

@@ -2,12 +2,12 @@ package allocation
 
 import "slices"
 
-// longRun is how many rows of one group follow each other on average for them to be summed run by run: a run is summed in
-// registers, while rows that are summed one by one wait for each other's sums to be stored and loaded.
+// longRun is the average number of adjacent rows of one group from which on rows are summed run by run. A run is summed in
+// registers; rows summed one by one wait for each other's sums in memory.
 const longRun = 8
 
-// trim leaves out the rows before the first and after the last that is not dropped, and returns how many come before them: kept
-// rows are sorted, so a filter often leaves some that lie side by side.
+// trim cuts dropped rows off both ends and returns how many it cut off the front: rows are sorted, so the rows that a filter
+// keeps are often adjacent.
 func (p *part) trim(dropped int32) (from int) {
 	for from < len(p.group) && p.group[from] == dropped {
 		from++
@@ -22,7 +22,7 @@ func (p *part) trim(dropped int32) (from int) {
 	return from
 }
 
-// after is the part without the rows before one.
+// after returns the part from a row on.
 func (p part) after(row int) part {
 	if row == 0 {
 		return p
@@ -30,7 +30,7 @@ func (p part) after(row int) part {
 	p.group = p.group[row:]
 	i, inside := slices.BinarySearch(p.runs, int32(row))
 	if inside {
-		i++ // of that run, no row is left
+		i++ // this run has no rows left
 	}
 	runs := make([]int32, 0, len(p.runs)-i)
 	for _, end := range p.runs[i:] {
@@ -40,7 +40,7 @@ func (p part) after(row int) part {
 	return p
 }
 
-// find finds the runs of rows of one group, and the first rows of n groups.
+// find finds the runs of rows of one group, and the first row of each of n groups.
 func (m *workspace) find(parts []part, n int) {
 	m.runs = m.runs[:0]
 	for i := range parts {
@@ -63,11 +63,11 @@ func (m *workspace) find(parts []part, n int) {
 	}
 }
 
-// long reports whether runs are summed one by one.
+// long reports whether the rows are summed run by run.
 func (p *part) long() bool { return len(p.group) >= longRun*len(p.runs) }
 
-// touch writes to all pages of memory that is all zeros. What is fresh would be mapped a second time where it is read before it
-// is written to, as what is summed in is, and that interrupts the other processors.
+// touch writes to every page of zeroed memory. A fresh page that is read first is mapped a second time by the first write,
+// which interrupts the other processors.
 func touch(zeros []float64) {
 	for i := 0; i < len(zeros); i += 512 {
 		zeros[i] = 0
@@ -112,7 +112,7 @@ func addInto(dst, src []float64, p *part) {
 	}
 }
 
-// addColumns is addInto of some columns.
+// addColumns is addInto for several columns.
 func addColumns(dst, src *[columnsAtOnce][]float64, p *part) {
 	n := len(p.group)
 	a, b, c, d := src[0][:n], src[1][:n], src[2][:n], src[3][:n]

@@ -5,25 +5,25 @@ import (
 	"slices"
 )
 
-// Deferred is a property of rows whose texts have no ids yet. To give ids to the texts of all rows takes longer than all the rest of
-// a sum over many hours, and most of them are never shown: a result shows what all of its rows have in common, and the rows of
-// a namespace have no pod in common. A Deferred compares its rows as they are stored, and gives ids to what is shown. It is safe for
-// concurrent use.
+// Deferred is a property whose values have no ids yet. Giving ids to the values of all rows takes longer than the rest of a
+// sum over many hours, and most are never shown: a result shows only what all its rows have in common, and the rows of a
+// namespace have no pod in common. A Deferred compares rows as they are stored, and gives ids only to values that are shown.
+// It is safe for concurrent use.
 type Deferred interface {
-	// Common finds what the rows of each group have in common. group is the group of each row, first the first row of each group,
-	// -1 for one without rows. Groups whose rows do not all have the same are noted in differ, the others get the id of what they
-	// have. Groups that are noted already are left alone.
+	// Common finds the value that all rows of a group have in common. group is the group of each row, first the first row of
+	// each group, or -1 if it has none. A group whose rows differ is marked in differ; the other groups get the id of their
+	// value. Groups that are marked already are skipped.
 	Common(d *Dict, group, first []int32, differ []bool, ids []ID) error
-	// Latest gives each group the id of the last of its rows that has one. Groups without any are left alone.
+	// Latest gives each group the id of its last row that has a value. Groups without any value are not changed.
 	Latest(d *Dict, group []int32, ids []ID) error
 }
 
-// hasDeferred reports whether there are properties that have no ids yet.
+// hasDeferred reports whether any property is deferred.
 func (s *Set) hasDeferred() bool {
 	return slices.ContainsFunc(s.deferred[:], func(d Deferred) bool { return d != nil })
 }
 
-// commonDeferred is mergeIDs for the rows of a part that have no ids yet. It returns the others, which passes added.
+// commonDeferred is mergeIDs for the rows with deferred values. It returns the other rows, which passes added.
 func (p part) commonDeferred(m *workspace, dict *Dict, of Property, ids []ID, differ, seen []bool) (rest part) {
 	rows := len(p.set.noID)
 	m.own = slices.Grow(m.own[:0], len(ids))[:len(ids)]
@@ -45,19 +45,19 @@ func (p part) commonDeferred(m *workspace, dict *Dict, of Property, ids []ID, di
 	return p.after(rows)
 }
 
-// latestDeferred is anyIDs for the rows of a part that have no ids yet.
+// latestDeferred is anyIDs for the rows with deferred values.
 func (p part) latestDeferred(m *workspace, dict *Dict, of Property, ids []ID) {
 	if err := p.set.deferred[of].Latest(dict, p.group[:len(p.set.noID)], ids); err != nil {
 		m.note(p.set.undecoded(of, err))
 	}
 }
 
-// undecoded is the error for a property that cannot be decoded.
+// undecoded returns the error for a property that cannot be decoded.
 func (s *Set) undecoded(p Property, err error) error {
 	return fmt.Errorf("decode %s of set of %s: %w", p, s.span(), err)
 }
 
-// asks reports whether there are groups with rows without ids that are not known to differ.
+// asks reports whether some group has deferred rows that are not known to differ.
 func (p part) asks(differ []bool) bool {
 	for g, row := range p.first {
 		if row >= 0 && !differ[g] {
@@ -67,7 +67,7 @@ func (p part) asks(differ []bool) bool {
 	return false
 }
 
-// firsts are the first row of each of n groups that are of rows as they were built, -1 where there is none.
+// firsts returns the first row of each of n groups among the rows as built, -1 for a group without any.
 func (p *part) firsts(n int) []int32 {
 	const none = -1
 	first, from, rows := slices.Repeat([]int32{none}, n), int32(0), int32(len(p.set.noID))
@@ -80,7 +80,7 @@ func (p *part) firsts(n int) []int32 {
 	return first
 }
 
-// identifyKeys gives ids to the properties that the keys of o look at, in the rows of mask; nil is all rows.
+// identifyKeys gives ids to the properties that the keys of o read, in the rows of mask; nil is all rows.
 func (w *work) identifyKeys(o *Options, mask []bool) {
 	for _, k := range o.Aggregate {
 		for _, p := range k.Needs().Properties {
@@ -89,13 +89,13 @@ func (w *work) identifyKeys(o *Options, mask []bool) {
 	}
 }
 
-// locate gives ids to the clusters and nodes of all rows, for passes that look for assets.
+// locate gives ids to the clusters and nodes of all rows, for passes that look up assets.
 func (w *work) locate() {
 	w.identify(Cluster, nil)
 	w.identify(NodeName, nil)
 }
 
-// identify gives ids to a property, in the rows of mask; nil is all rows.
+// identify gives ids to a property in the rows of mask; nil is all rows.
 func (w *work) identify(p Property, mask []bool) {
 	deferred, rows := w.set.deferred[p], len(w.set.noID)
 	if deferred == nil {
@@ -112,8 +112,8 @@ func (w *work) identify(p Property, mask []bool) {
 	w.set.ids[p], w.set.deferred[p] = append(ids, w.set.ids[p][rows:]...), nil // passes may have added rows
 }
 
-// identify is the ids of n rows, where each row of keep is a group of its own, and the others are one that nobody asks for. nil keeps
-// all rows.
+// identify returns the ids of n rows. Each row of keep is a group of its own; all other rows form one group that is not
+// looked at. nil keeps all rows.
 func (m *workspace) identify(deferred Deferred, d *Dict, n int, keep []bool) ([]ID, error) {
 	group, first := slices.Grow(m.group[:0], n)[:n], m.first[:0]
 	for row := range group {

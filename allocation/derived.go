@@ -10,53 +10,53 @@ import (
 	"sync"
 )
 
-// Derivation computes a property from others, which are as the API's JSON has an allocation's properties: those that are
-// missing are not there. "" is none, and so is an error, which says why: a *MissingError where nothing is wrong. A *ClashError
-// comes with what is derived without a label. The same properties always give the same.
+// Derivation computes a property from others, which are given as in the API's JSON; missing ones are left out. A derivation
+// without a value returns "" or an error that says why: a *MissingError where nothing is wrong, a *ClashError beside the
+// value that was derived without the clashing label. It must be deterministic.
 type Derivation func(properties map[string]any) (string, error)
 
-// MissingError says that there is nothing to derive a property from, as there are workloads without a label.
+// MissingError says that there is nothing to derive a property from, for example because a workload has no label.
 type MissingError struct{ Cause error }
 
-// Error is that of the cause.
+// Error returns the text of the cause.
 func (e *MissingError) Error() string { return e.Cause.Error() }
 
-// Unwrap is the cause.
+// Unwrap returns the cause.
 func (e *MissingError) Unwrap() error { return e.Cause }
 
-// ClashError says that a label was taken to be missing because its name collides with those of others.
+// ClashError says that a label was treated as missing because its name collides with others.
 type ClashError struct {
 	Name string
-	Keys []string // those of others, whose values differ
+	Keys []string // the other labels, whose values differ
 }
 
-// Error names the label and those that it collides with.
+// Error names the label and the labels that it collides with.
 func (e *ClashError) Error() string {
 	return fmt.Sprintf("label %s: its name collides with others, which are exported as %s, and their values differ", e.Name, strings.Join(e.Keys, " and "))
 }
 
-// Derived is a property that is computed from others: rows can be aggregated by it as by an alias. It is computed once for
-// each distinct combination of what it needs, and remembered. Several goroutines may use it.
+// Derived is a property that is computed from others. Rows can be aggregated by it as by an alias. It is computed once for
+// each combination of inputs and then cached. It is safe for concurrent use.
 type Derived struct {
 	name  string
 	needs []Property
 	of    Derivation
 
 	mu    sync.Mutex
-	known map[string]derivation // by what it was computed from
+	known map[string]derivation // by inputs
 	bytes int                   // of known
 }
 
-// derivation is what a Derivation gave.
+// derivation is the result of a Derivation.
 type derivation struct {
 	text, problem string
-	wrong         bool   // problem is more than that there is nothing to derive from
-	clash         string // of a label that was taken to be missing
+	wrong         bool   // problem is an error, not just a missing input
+	clash         string // says which label was treated as missing
 }
 
-// NewDerived makes a property of that name, which is looked for in any case: letters, digits, dots, dashes and underscores
-// after a letter. One of an alias takes its place, one of another field is an error, and so are one that differs from an
-// alias in case only, and one that reads as a path or a label. needs are all properties that the derivation reads.
+// NewDerived returns a property with that name: letters, digits, dots, dashes and underscores after a letter. Upper and lower
+// case are the same name. The name of an alias replaces the alias. It is an error if the name is that of another field,
+// differs from an alias only in case, or reads as a path or a label. needs are all properties that the derivation reads.
 func NewDerived(name string, needs []Property, of Derivation) (*Derived, error) {
 	letter := func(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 	wrong := func(c rune) bool {
@@ -65,7 +65,7 @@ func NewDerived(name string, needs []Property, of Derivation) (*Derived, error) 
 	if name == "" || !letter(name[0]) || strings.IndexFunc(name, wrong) >= 0 {
 		return nil, fmt.Errorf("name %q of a property: use letters, digits, dots, dashes and underscores after a letter", name)
 	}
-	taken := []string{"label", "annotation", "controllerName"} // what filters call the last, too
+	taken := []string{"label", "annotation", "controllerName"} // controllerName is what filters call the controller
 	for _, f := range keyFields {
 		if f.kind != keyAlias {
 			taken = append(taken, f.name)
@@ -80,8 +80,8 @@ func NewDerived(name string, needs []Property, of Derivation) (*Derived, error) 
 	return &Derived{name: name, needs: slices.Clone(needs), of: of, known: map[string]derivation{}}, nil
 }
 
-// checkDerivedName refuses names that one language would take for something else than another: aggregations ignore case,
-// filters do not, and field selectors name paths.
+// checkDerivedName refuses names that mean something else in one of the query languages: aggregations ignore case, filters do
+// not, and field selectors use paths.
 func checkDerivedName(name string) error {
 	for _, f := range keyFields {
 		if f.kind == keyAlias && f.name != name && strings.EqualFold(f.name, name) {
@@ -95,13 +95,13 @@ func checkDerivedName(name string) error {
 	return nil
 }
 
-// Name is the property's name.
+// Name returns the property's name.
 func (d *Derived) Name() string { return d.name }
 
-// Needs are the properties that it is computed from.
+// Needs returns the properties that it is computed from.
 func (d *Derived) Needs() *Projection { return OfRows(slices.Clone(d.needs)) }
 
-// Of is the property of what has these properties, as Derivation describes them.
+// Of computes the property from other properties, as Derivation describes them.
 func (d *Derived) Of(properties map[string]any) string { return d.derive(properties).text }
 
 // derive computes the property.
@@ -113,7 +113,7 @@ func (d *Derived) derive(properties map[string]any) derivation {
 	if clash, ok := errors.AsType[*ClashError](err); ok {
 		return derivation{text: text, clash: clash.Error()}
 	}
-	const most = 200 // bytes of a problem
+	const most = 200 // bytes of an error text
 	problem := err.Error()
 	if len(problem) > most {
 		problem = strings.ToValidUTF8(problem[:most], "") + "…"
@@ -122,14 +122,14 @@ func (d *Derived) derive(properties map[string]any) derivation {
 	return derivation{problem: problem, wrong: !missing}
 }
 
-// Text is the property of a row, "" where there is none.
+// Text returns the property of a row, "" if it has none.
 func (d *Derived) Text(s *Set, row int) string { return d.at(s, row).text }
 
-// at is the property of a row.
+// at returns the property of a row.
 func (d *Derived) at(s *Set, row int) derivation {
 	const (
-		most      = 1 << 14  // combinations that are remembered
-		mostBytes = 16 << 20 // of them
+		most      = 1 << 14  // cached combinations
+		mostBytes = 16 << 20 // of cached combinations
 	)
 	var key []byte
 	for _, p := range d.needs {
@@ -157,8 +157,8 @@ func (d *Derived) at(s *Set, row int) derivation {
 	return got
 }
 
-// Problem says how many workloads of the sets lack the property for an error, and the first one of these; "" where none does.
-// That there is nothing to derive it from is of account only where this is so everywhere.
+// Problem says how many workloads of the sets lack the property because of an error, and quotes the first error; "" if there
+// is none. Missing inputs are only reported if no workload has the property.
 func (d *Derived) Problem(sets []*Set) string {
 	p := d.Problems()
 	for _, s := range sets {
@@ -167,7 +167,7 @@ func (d *Derived) Problem(sets []*Set) string {
 	return p.String()
 }
 
-// DerivedProblems is what Derived.Problem says of sets that come one after the other.
+// DerivedProblems collects what Derived.Problem reports, set by set.
 type DerivedProblems struct {
 	of                    *Derived
 	wrong, missing, clash string
@@ -175,13 +175,13 @@ type DerivedProblems struct {
 	has                   bool
 }
 
-// Problems are those of no set yet.
+// Problems returns an empty DerivedProblems.
 func (d *Derived) Problems() *DerivedProblems { return &DerivedProblems{of: d} }
 
-// Add looks at the workloads of a further set.
+// Add looks at the workloads of a set.
 func (p *DerivedProblems) Add(s *Set) {
 	group, first := groupRows(s.workloads(), s.Len(), p.of.columns(s))
-	size := make([]int, len(first)+1) // the last is of what are no workloads
+	size := make([]int, len(first)+1) // the last element counts rows that are not workloads
 	for _, g := range group {
 		size[g]++
 	}
@@ -200,7 +200,7 @@ func (p *DerivedProblems) Add(s *Set) {
 	}
 }
 
-// String is what Problem says of all of them.
+// String returns the report, as Problem does.
 func (p *DerivedProblems) String() string {
 	switch {
 	case p.failed > 0 && p.has:
@@ -218,7 +218,7 @@ func (p *DerivedProblems) String() string {
 	return ""
 }
 
-// workloads says of each row whether it is one.
+// workloads reports of each row whether it is a workload.
 func (s *Set) workloads() []bool {
 	is := make([]bool, s.Len())
 	for row, kind := range s.special {
@@ -227,7 +227,7 @@ func (s *Set) workloads() []bool {
 	return is
 }
 
-// columns are those that it is computed from.
+// columns returns the ids of the inputs.
 func (d *Derived) columns(s *Set) [][]ID {
 	cols := make([][]ID, len(d.needs))
 	for i, p := range d.needs {
@@ -236,8 +236,8 @@ func (d *Derived) columns(s *Set) [][]ID {
 	return cols
 }
 
-// Bind computes the property of all rows, and returns what gives it of one. It is asked once for each distinct combination
-// of what it is computed from; ErrUnread where that was not read.
+// Bind computes the property of all rows, once for each combination of inputs, and returns a function that returns the
+// property of a row. It fails with ErrUnread if an input was not read.
 func (d *Derived) Bind(s *Set) (func(row int) string, error) {
 	if err := s.Require(d.Needs()); err != nil {
 		return nil, err
@@ -246,7 +246,7 @@ func (d *Derived) Bind(s *Set) (func(row int) string, error) {
 	return func(row int) string { return texts[ids[row]] }, nil
 }
 
-// column is the property of all rows, as ids of their own: 0 is none.
+// column returns the property of all rows as indexes of texts; 0 is none.
 func (d *Derived) column(s *Set) (ids []ID, texts []string) {
 	group, first := groupRows(nil, s.Len(), d.columns(s))
 	texts = []string{""}
@@ -268,7 +268,7 @@ func (d *Derived) column(s *Set) (ids []ID, texts []string) {
 	return ids, texts
 }
 
-// appendContent appends what id stands for, so that different contents differ in bytes.
+// appendContent appends the content behind id. Different contents give different bytes.
 func (s *Set) appendContent(b []byte, p Property, id ID) []byte {
 	text := func(id ID) {
 		t := s.dict.Text(id)
@@ -294,12 +294,12 @@ func (s *Set) appendContent(b []byte, p Property, id ID) []byte {
 	return b
 }
 
-// describe is the properties of a row as the API's JSON has them.
+// describe returns the properties of a row as the API's JSON has them.
 func (s *Set) describe(of []Property, row int) map[string]any {
 	object := make(map[string]any, len(of))
 	for _, p := range of {
 		id := s.ids[p][row]
-		if id == 0 || p == PodUID { // which is not served
+		if id == 0 || p == PodUID { // the API does not serve it
 			continue
 		}
 		switch {

@@ -9,24 +9,24 @@ import (
 	"github.com/promcost/promcost/allocation/labelnames"
 )
 
-// ID names an interned string, list or map of a Dict. IDs are dense, so a table indexed by ID decides something once per
-// distinct value. 0 is the empty string, list and map: what an allocation lacks.
+// ID names an interned string, list or map of a Dict. IDs are dense, so that a table indexed by ID can hold a decision for
+// each value. 0 is the empty string, list and map: a missing property.
 type ID uint32
 
-// Pair is an entry of an interned map, a label or an annotation.
+// Pair is a label or an annotation in an interned map.
 type Pair struct{ Key, Value ID }
 
-// Dict interns the strings, lists of strings and string maps of sets. Sets that share a Dict compare ids. Adding is not
-// safe for concurrent use; reading is, once nothing is added any more.
+// Dict interns the strings, lists of strings and string maps of sets. Sets that share a Dict compare ids. Adding is not safe
+// for concurrent use; reading is, once nothing is added any more.
 type Dict struct {
 	strs  []string
 	strID map[string]ID
 	lists table[ID]
 	pairs table[Pair]
 	bytes int64 // of strs
-	// collides says that strs has a key of labels whose names collide.
+	// collides means that strs has a label key whose name collides with another.
 	collides bool
-	noID     []ID // which all rows of sets have that lack a property
+	noID     []ID // ids of a property that is missing in all rows
 	zero     []float64
 }
 
@@ -35,7 +35,7 @@ type table[T any] struct {
 	rows   [][]T
 	ids    map[string]ID
 	encode func(key []byte, x T) []byte
-	key    []byte // scratch
+	key    []byte // scratch space
 	bytes  int64  // of rows and ids
 }
 
@@ -43,10 +43,10 @@ func newTable[T any](encode func([]byte, T) []byte) table[T] {
 	return table[T]{rows: make([][]T, 1), ids: map[string]ID{"": 0}, encode: encode}
 }
 
-// passNames are strings that passes may need: they are in every Dict, so that passes need not copy one to add them.
+// passNames are strings that passes may need. They are in every Dict, so that passes need not copy a Dict to add them.
 var passNames = [...]string{UnallocatedName, ExternalName, OverheadName, TenancyName, LoadBalancersName}
 
-// NewDict returns a Dict of nothing but what passes need.
+// NewDict returns a Dict that contains only the strings that passes need.
 func NewDict() *Dict {
 	d := &Dict{
 		strs: []string{""}, strID: map[string]ID{"": 0},
@@ -61,7 +61,7 @@ func NewDict() *Dict {
 	return d
 }
 
-// intern returns the id of row, keeping a copy where it is new. The row's bytes are its key.
+// intern returns the id of row and keeps a copy of a new row. The row's bytes are its key.
 func (t *table[T]) intern(row []T) ID {
 	t.key = t.key[:0]
 	for _, x := range row {
@@ -91,15 +91,15 @@ func (d *Dict) Add(s string) ID {
 	return id
 }
 
-// AddBytes interns text, which may change after it.
+// AddBytes interns text, which the caller may change afterwards.
 func (d *Dict) AddBytes(text []byte) ID {
-	if id, ok := d.strID[string(text)]; ok { // this makes no string
+	if id, ok := d.strID[string(text)]; ok { // does not allocate
 		return id
 	}
 	return d.Add(string(text))
 }
 
-// blank are columns of n rows that have nothing: they are shared, so whoever writes to them has to copy them.
+// blank returns columns of n empty values. They are shared: whoever writes to them must copy them.
 func (d *Dict) blank(n int) ([]ID, []float64) {
 	if n > len(d.noID) {
 		d.noID, d.zero = make([]ID, n), make([]float64, n)
@@ -107,7 +107,7 @@ func (d *Dict) blank(n int) ([]ID, []float64) {
 	return d.noID[:n:n], d.zero[:n:n]
 }
 
-// Find is the id of s and whether it is there.
+// Find returns the id of s and whether the Dict has it.
 func (d *Dict) Find(s string) (ID, bool) {
 	id, ok := d.strID[s]
 	return id, ok
@@ -131,10 +131,10 @@ func (d *Dict) AddMap(m map[string]string) ID {
 	return d.pairs.intern(pairs)
 }
 
-// AddPairs interns a map whose entries are given by what d has of them, in the order of the keys' text, each key once.
+// AddPairs interns a map of ids of d. The pairs must be sorted by the keys' texts, each key once.
 func (d *Dict) AddPairs(pairs []Pair) ID { return d.pairs.intern(pairs) }
 
-// Overlay is the union of maps; where several have a key, the value of the last of them wins. Only the whole is interned.
+// Overlay returns the union of maps. Where several maps have a key, the last one wins. Only the result is interned.
 func (d *Dict) Overlay(maps ...ID) ID {
 	var out []Pair
 	for _, id := range maps {
@@ -151,7 +151,7 @@ func (d *Dict) Overlay(maps ...ID) ID {
 	return d.pairs.intern(out)
 }
 
-// union is both maps' entries, sorted; where both have a key, b's counts.
+// union returns the entries of both maps, sorted. Where both have a key, b wins.
 func (d *Dict) union(a, b []Pair) []Pair {
 	out := make([]Pair, 0, len(a)+len(b))
 	for len(a) > 0 && len(b) > 0 {
@@ -167,7 +167,7 @@ func (d *Dict) union(a, b []Pair) []Pair {
 	return append(append(out, a...), b...)
 }
 
-// TextMap is the texts of the map id; nil for none.
+// TextMap returns the map id as texts, nil for an empty map.
 func (d *Dict) TextMap(id ID) map[string]string {
 	pairs := d.pairs.rows[id]
 	if len(pairs) == 0 {
@@ -180,16 +180,16 @@ func (d *Dict) TextMap(id ID) map[string]string {
 	return m
 }
 
-// Text is the string of id.
+// Text returns the string with this id.
 func (d *Dict) Text(id ID) string { return d.strs[id] }
 
-// List is the strings of the list id, in order. The slice must not be changed.
+// List returns the strings of a list, in order. The slice must not be changed.
 func (d *Dict) List(id ID) []ID { return d.lists.rows[id] }
 
-// Map is the entries of the map id, sorted by key. The slice must not be changed.
+// Map returns the entries of a map, sorted by key. The slice must not be changed.
 func (d *Dict) Map(id ID) []Pair { return d.pairs.rows[id] }
 
-// lookup is the value of key in the map id, and whether it has it.
+// lookup returns the value of key in a map and whether the map has the key.
 func (d *Dict) lookup(id, key ID) (ID, bool) {
 	for _, p := range d.pairs.rows[id] {
 		if p.Key == key {
@@ -199,15 +199,16 @@ func (d *Dict) lookup(id, key ID) (ID, bool) {
 	return 0, false
 }
 
-// Sizes are the numbers of distinct strings, lists and maps: every ID is below its kind's number.
+// Sizes returns the numbers of distinct strings, lists and maps. Every ID is below the number of its kind.
 func (d *Dict) Sizes() (strs, lists, maps int) {
 	return len(d.strs), len(d.lists.rows), len(d.pairs.rows)
 }
 
-// internedMemory is about how many bytes a string, list or map of a Dict takes besides its content: it is in a slice and a map.
+// internedMemory is about how many bytes a string, list or map of a Dict takes besides its content, for its entries in a
+// slice and a map.
 const internedMemory = 96
 
-// Memory is about how many bytes the dictionary takes.
+// Memory returns about how many bytes the dictionary takes.
 func (d *Dict) Memory() int64 {
 	return int64(len(d.strs)+len(d.lists.rows)+len(d.pairs.rows))*internedMemory + d.bytes + d.lists.bytes + d.pairs.bytes
 }

@@ -5,33 +5,34 @@ import (
 	"strings"
 )
 
-// Errors that callers tell apart, each wrapped with what, where and the remedy.
+// Errors that callers distinguish. Each is wrapped with the input, the place and the remedy.
 var (
-	// ErrNoData says that nothing was found for the window. HasNothing tells whether there is nothing.
+	// ErrNoData means that nothing was found for the window. HasNothing tells whether nothing exists.
 	ErrNoData = errors.New("no data")
-	// ErrNotComputed says that what is not kept is left to others to compute.
+	// ErrNotComputed means that the window is not stored, and that computing it is left to others.
 	ErrNotComputed = errors.New("nothing is computed")
-	// ErrUpstream says that the source could not be asked or did not answer.
+	// ErrUpstream means that the source could not be reached or did not answer.
 	ErrUpstream = errors.New("upstream failure")
-	// ErrBusy says that as many computations run and wait as are allowed, or take as much: the same request may succeed later.
+	// ErrBusy means that the limit of running and waiting computations, or of their memory, is reached. The same request may
+	// succeed later.
 	ErrBusy = errors.New("too many computations")
-	// ErrTooMuch says that a computation would take more than it may: less has to be asked for, or more allowed.
+	// ErrTooMuch means that a computation would exceed a limit: ask for less, or raise the limit.
 	ErrTooMuch = errors.New("too much")
-	// ErrTooFine says that the source has no samples that are as close to each other as the question needs.
+	// ErrTooFine means that the samples of the source are not as dense as the query needs.
 	ErrTooFine = errors.New("too fine")
 )
 
-// HasNothing reports whether err says that the source answered in whole and has nothing for the window. Where it failed in part, or
-// nobody asked it, err wraps ErrUpstream or ErrNotComputed beside ErrNoData.
+// HasNothing reports whether err means that the source answered completely and has nothing for the window. If it failed in
+// part or was not asked, err wraps ErrUpstream or ErrNotComputed beside ErrNoData.
 func HasNothing(err error) bool {
 	return errors.Is(err, ErrNoData) && !errors.Is(err, ErrUpstream) && !errors.Is(err, ErrNotComputed)
 }
 
-// maxMessage is the most bytes of a message that is sent.
+// maxMessage is the most bytes of a message to a client.
 const maxMessage = 2 << 10
 
-// Brief is a message for a client. Of one that is long, because it quotes what was sent, it is the beginning and the end, where
-// the remedy stands.
+// Brief shortens a message for a client. A message that is long because it quotes the request keeps its beginning and its
+// end, where the remedy stands.
 func Brief(message string) string {
 	if len(message) <= maxMessage {
 		return message

@@ -2,16 +2,16 @@ package allocation
 
 import "slices"
 
-// GPUDevice is what is known of the GPUs that a container has; "" is not known. Of several, what differs is a comma list in
-// the order of their devices.
+// GPUDevice describes the GPUs of a container; "" is unknown. For several GPUs, values that differ are comma-separated in the
+// order of the devices.
 type GPUDevice struct {
-	Device string // on its node, such as nvidia0
+	Device string // name on its node, such as nvidia0
 	Model  string
 	UUID   string
-	Shared bool // others use it, too, in turns
+	Shared bool // other containers use it too, in turns
 }
 
-// Keys of the maps that GPUDevices are.
+// The keys of GPUDevices maps.
 const (
 	gpuDeviceKey = "device"
 	gpuModelKey  = "model"
@@ -20,7 +20,7 @@ const (
 	gpuShared    = "true"
 )
 
-// GPU is what is known of a row's GPUs; of merged rows, what all that have GPUs have in common.
+// GPU returns what is known of a row's GPUs; for merged rows, what all rows with GPUs have in common.
 func (s *Set) GPU(row int) GPUDevice {
 	var g GPUDevice
 	for _, p := range s.dict.Map(s.ids[GPUDevices][row]) {
@@ -39,7 +39,7 @@ func (s *Set) GPU(row int) GPUDevice {
 	return g
 }
 
-// mergeGPUs is what the members of each group that have GPUs know of them in common.
+// mergeGPUs returns what the rows with GPUs of each group have in common.
 func mergeGPUs(dict *Dict, parts []part, n int) (ids []ID, some []bool) {
 	has := func(set *Set, row int) bool {
 		return set.ids[GPUDevices][row] != 0 || row < len(set.lost.gpus) && set.lost.gpus[row]
@@ -52,8 +52,7 @@ func mergeGPUs(dict *Dict, parts []part, n int) (ids []ID, some []bool) {
 	return make([]ID, n), nil
 }
 
-// haveDifferentGPUs reports whether rows have GPUs of which different things are known: merging adds what they have in common to
-// the dictionary.
+// haveDifferentGPUs reports whether rows have different GPUs: merging them adds their common part to the dictionary.
 func haveDifferentGPUs(sets []*Set) bool {
 	var first ID
 	for _, s := range sets {
@@ -69,7 +68,7 @@ func haveDifferentGPUs(sets []*Set) bool {
 	return false
 }
 
-// Map is g as GPUDevices has it, without what is not known.
+// Map returns g as a GPUDevices map, without unknown values.
 func (g GPUDevice) Map() map[string]string {
 	m := map[string]string{gpuDeviceKey: g.Device, gpuModelKey: g.Model, gpuUUIDKey: g.UUID}
 	if g.Shared {
@@ -83,7 +82,7 @@ func (g GPUDevice) Map() map[string]string {
 	return m
 }
 
-// Or is g, completed by what o knows.
+// Or returns g with unknown values taken from o.
 func (g GPUDevice) Or(o GPUDevice) GPUDevice {
 	for _, x := range [...]struct {
 		to   *string

@@ -1,15 +1,15 @@
 package allocation
 
-// Groups are the rows of a set, grouped by GroupBy.
+// Groups are the rows of a set, as grouped by GroupBy.
 type Groups struct {
-	Of    []int32 // the group of each row, len(First) for rows that were not kept
-	First []int32 // the first row of each group
+	Of    []int32 // group of each row; len(First) for rows that were not kept
+	First []int32 // first row of each group
 
 	keys []boundKey
 }
 
-// GroupBy groups the rows of the kinds that keep wants: those of one kind that have the same properties and the same values of
-// keys. It fails with ErrUnread where a property or what a key needs was not read.
+// GroupBy groups the rows of the kinds that keep accepts. A group has one kind, one value of each property and one value of
+// each key. It fails with ErrUnread if a property or the input of a key was not read.
 func GroupBy(s *Set, keep func(Special) bool, by []Property, keys []Key) (*Groups, error) {
 	g := &Groups{keys: make([]boundKey, len(keys))}
 	var cols [][]ID
@@ -35,8 +35,8 @@ func GroupBy(s *Set, keep func(Special) bool, by []Property, keys []Key) (*Group
 	return g, nil
 }
 
-// Name is what the keys make of a group, joined by slashes; UnallocatedName stands for what is missing. Groups may share a
-// name, as where a value contains a slash.
+// Name returns the values of the keys for a group, joined by slashes; UnallocatedName stands for a missing value. Several
+// groups may have one name, because values may contain slashes.
 func (g *Groups) Name(group int) string {
 	return string(appendNames(nil, g.keys, int(g.First[group]), true))
 }

@@ -2,28 +2,28 @@ package allocation
 
 import "slices"
 
-// noGroup marks rows that are dropped, and names without a result.
+// noGroup marks dropped rows, and names without a result.
 const noGroup = -1
 
-// combinations number the combinations of ids that rows have in some columns, in the order they first come: those of one set, or
-// of several sets of one dictionary. Rows come sorted, so those of one combination often lie side by side, and it is looked up
-// once for such a run. The zero value is ready for use.
+// combinations numbers the combinations of ids that rows have in some columns, in order of appearance, for one set or for
+// several sets of one dictionary. Rows are sorted, so adjacent rows often have one combination, which is looked up once for
+// the whole run. The zero value is ready for use.
 type combinations struct {
-	steps []idPairs // a column each
-	// Of the rows that were added last: where runs end, and the combination of each, noGroup for rows that are dropped.
+	steps []idPairs // one for each column
+	// Of the rows added last: the ends of runs, and the combination of each run, noGroup for dropped rows.
 	ends, of []int32
 	spare    []int32
 }
 
-// idPairs number the pairs of a number and an id, in the order they first come.
+// idPairs numbers pairs of a number and an id, in order of appearance.
 type idPairs struct {
 	n      int32
-	with   int32    // how many numbers there are to be paired, or more
-	first  []idPair // by id: the first pair that there is of it
+	with   int32    // how many numbers can be paired, at least
+	first  []idPair // by id: its first pair
 	others map[uint64]int32
 }
 
-// idPair is the number of a pair, from 1, and what its id is paired with.
+// idPair is the number of a pair, from 1, and the number its id is paired with.
 type idPair struct{ with, number int32 }
 
 // reset forgets all pairs.
@@ -33,14 +33,14 @@ func (p *idPairs) reset() {
 	p.n = 0
 }
 
-// grow makes room for the ids up to one.
+// grow makes room for all ids up to most.
 func (p *idPairs) grow(most ID) {
 	if n := int(most) + 1; n > len(p.first) {
 		p.first = append(p.first, make([]idPair, n-len(p.first))...)
 	}
 }
 
-// number is that of a pair.
+// number returns the number of a pair.
 func (p *idPairs) number(with int32, id ID) int32 {
 	first := &p.first[id]
 	if first.number == 0 {
@@ -63,15 +63,15 @@ func (p *idPairs) number(with int32, id ID) int32 {
 	return number
 }
 
-// n is how many combinations there are.
+// n returns how many combinations there are.
 func (c *combinations) n() int {
 	if len(c.steps) == 0 {
-		return 1 // of nothing
+		return 1 // the empty combination
 	}
 	return int(c.steps[len(c.steps)-1].n)
 }
 
-// add numbers the rows of a set by what cols hold of them, of those alone that keep has unless it is nil.
+// add numbers the rows of a set by the ids that cols hold for them. Only rows marked in keep count; nil keeps all rows.
 func (c *combinations) add(keep []bool, rows int, cols [][]ID) {
 	c.findRuns(keep, rows, cols)
 	c.of = slices.Grow(c.of[:0], len(c.ends))
@@ -115,7 +115,7 @@ func (c *combinations) reset() {
 	}
 }
 
-// findRuns finds where runs of rows end that have the same ids in all of cols, or are dropped.
+// findRuns finds the ends of runs of rows that have the same ids in all of cols, or that are dropped.
 func (c *combinations) findRuns(keep []bool, rows int, cols [][]ID) {
 	c.ends = c.ends[:0]
 	for row := 1; keep != nil && row < rows; row++ {
@@ -143,8 +143,8 @@ func (c *combinations) findRuns(keep []bool, rows int, cols [][]ID) {
 	}
 }
 
-// groupRows numbers the rows by the distinct combinations of ids that cols hold for them, in the order they first come.
-// first is the first row of each group. Rows that keep drops get the number len(first).
+// groupRows numbers the rows by the combinations of ids that cols hold for them, in order of appearance. first is the first
+// row of each group. Rows that are not in keep get the number len(first).
 func groupRows(keep []bool, rows int, cols [][]ID) (group, first []int32) {
 	var c combinations
 	c.add(keep, rows, cols)
@@ -158,7 +158,7 @@ func groupRows(keep []bool, rows int, cols [][]ID) (group, first []int32) {
 	return c.rows(make([]int32, rows), int32(len(first))), first
 }
 
-// rows fills group with the number of each row, those that are dropped with that of dropped.
+// rows fills group with the number of each row. Dropped rows get the number dropped.
 func (c *combinations) rows(group []int32, dropped int32) []int32 {
 	from := int32(0)
 	for i, g := range c.of {
@@ -174,23 +174,23 @@ func (c *combinations) rows(group []int32, dropped int32) []int32 {
 	return group
 }
 
-// grouping is the results that rows of set after set are merged to, by name. What the keys make of ids is found out once for all
-// sets of a dictionary. The zero value is ready for use.
+// grouping assigns the rows of one set after another to results, by name. The name of a combination of ids is computed once
+// for all sets of a dictionary. The zero value is ready for use.
 type grouping struct {
 	keys   combinations
-	named  []int32   // the name of each combination, noGroup where it is not known yet
-	names  nameTable // all that there have been
-	result []int32   // of each name in the set at hand, noGroup without one
-	list   []int32   // the names of the results
-	last   []int32   // those that texts is of
+	named  []int32   // name of each combination, noGroup where it is not known yet
+	names  nameTable // all names so far
+	result []int32   // result of each name in the current set, noGroup if it has none
+	list   []int32   // names of the results
+	last   []int32   // the list that texts belongs to
 	texts  []string
-	rows   []int32 // the result of each row
+	rows   []int32 // result of each row
 }
 
-// fewNames is how many names are kept for the sets of other dictionaries.
+// fewNames is how many names are kept for sets of other dictionaries.
 const fewNames = 1 << 14
 
-// reset is for ids of another dictionary.
+// reset prepares for ids of another dictionary.
 func (g *grouping) reset() {
 	g.keys.reset()
 	g.named = g.named[:0]
@@ -199,8 +199,8 @@ func (g *grouping) reset() {
 	}
 }
 
-// begin finds the results of the rows of a set, of those alone that mask has unless it is nil. Different ids may give one name,
-// as where a value contains a slash: a name is one result.
+// begin finds the results of a set's rows. Only rows marked in mask count; nil is all rows. Different ids may give the same
+// name, because values may contain slashes: each name is one result.
 func (g *grouping) begin(mask []bool, rows int, bound []boundKey, fill bool) {
 	for _, name := range g.list {
 		g.result[name] = noGroup
@@ -209,7 +209,7 @@ func (g *grouping) begin(mask []bool, rows int, bound []boundKey, fill bool) {
 	var cols [][]ID
 	for i := range bound {
 		cols = append(cols, bound[i].cols...)
-		if bound[i].kind == keyDerived { // its ids are of the set
+		if bound[i].kind == keyDerived { // its ids belong to this set only
 			g.reset()
 		}
 	}
@@ -233,7 +233,7 @@ func (g *grouping) begin(mask []bool, rows int, bound []boundKey, fill bool) {
 	}
 }
 
-// appendNames appends what the keys make of a row to dst.
+// appendNames appends the values of the keys for a row to dst.
 func appendNames(dst []byte, bound []boundKey, row int, fill bool) []byte {
 	for i := range bound {
 		if i > 0 {
@@ -244,7 +244,7 @@ func appendNames(dst []byte, bound []boundKey, row int, fill bool) []byte {
 	return dst
 }
 
-// number is the result of one of the names, a new one where it has none.
+// number returns the result of a name, a new one if it has none.
 func (g *grouping) number(name int32) int32 {
 	for len(g.result) <= int(name) {
 		g.result = append(g.result, noGroup)
@@ -256,16 +256,18 @@ func (g *grouping) number(name int32) int32 {
 	return g.result[name]
 }
 
-// add is the result of a name, a new one where it has none.
+// add is number for the text of a name.
 func (g *grouping) add(name string) int32 { return g.number(g.names.add(name)) }
 
-// group is the result of each row, and how many there are of those that are dropped. It may be used until there is another set.
+// group returns the result of each row; dropped rows get the number of results. The slice is valid until the next call of
+// begin.
 func (g *grouping) group(rows int) []int32 {
 	g.rows = slices.Grow(g.rows[:0], rows)[:rows]
 	return g.keys.rows(g.rows, int32(len(g.list)))
 }
 
-// only leaves the results of the rows that stay, and has the others dropped. It returns what is left of bears, an element a result.
+// only keeps the results that have rows that stay, and drops the other rows. It returns the elements of bears for the results
+// kept.
 func (g *grouping) only(stays func(row int) bool, bears []float64) (left []float64) {
 	group, keys, names := g.rows, &g.keys, slices.Clone(g.list)
 	for _, name := range names {
@@ -297,7 +299,7 @@ func (g *grouping) only(stays func(row int) bool, bears []float64) (left []float
 	return left
 }
 
-// text is the names of the results. Sets that have the same ones share them.
+// text returns the names of the results. Consecutive sets with the same names share the slice.
 func (g *grouping) text() []string {
 	if g.texts == nil || !slices.Equal(g.list, g.last) {
 		g.last, g.texts = append(g.last[:0], g.list...), make([]string, len(g.list))

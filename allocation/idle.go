@@ -2,7 +2,7 @@ package allocation
 
 import "slices"
 
-// addIdle puts the idle of the set's nodes beside it, a row a node or a cluster.
+// addIdle makes idle rows, one for each node or cluster, in a set of their own.
 func addIdle(w *work, o *Options) {
 	w.idled = true
 	if !o.Idle && o.ShareIdle == NoSplit {
@@ -26,7 +26,7 @@ func addIdle(w *work, o *Options) {
 		if !ok {
 			row = idle.grow(Idle, start, end)
 			rows[key] = row
-			// Idle knows no instance: its provider is the node by name, as the peers have it.
+			// An idle row has no instance: its provider id is the node's name, as in OpenCost and Kubecost.
 			idle.ids[Cluster][row], idle.ids[NodeName][row], idle.ids[ProviderID][row] = key.cluster, key.node, key.node
 		}
 		idle.start[row], idle.end[row] = min(idle.start[row], start), max(idle.end[row], end)
@@ -43,7 +43,7 @@ func addIdle(w *work, o *Options) {
 	}
 }
 
-// forgoIdle notes the idle that is in no row.
+// forgoIdle notes the idle that no row shows.
 func (w *work) forgoIdle() {
 	idle := w.nodeIdle()
 	w.books.out.add(&idle)
@@ -54,7 +54,7 @@ func (w *work) forgoIdle() {
 	}
 }
 
-// nodeIdle is the idle of all nodes, with their adjustments.
+// nodeIdle returns the idle cost of all nodes, with adjustments.
 func (w *work) nodeIdle() (idle money) {
 	for i := range w.set.Nodes {
 		for r, kind := range nodeKinds {
@@ -67,7 +67,7 @@ func (w *work) nodeIdle() (idle money) {
 	return idle
 }
 
-// dropIdle empties an idle row of a resource, and notes it.
+// dropIdle removes a part of a resource from an idle row, and notes it.
 func (w *work) dropIdle(row int, r Resource, part float64) {
 	cost, adjustment := &w.idle.values[Cost.Of(r)][row], &w.idle.values[Adjustment.Of(r)][row]
 	w.books.idle[r] += *cost * part
@@ -76,10 +76,10 @@ func (w *work) dropIdle(row int, r Resource, part float64) {
 	*adjustment -= *adjustment * part
 }
 
-// idleKey is what idle is kept for: a cluster, or a node of it.
+// idleKey identifies an idle row: a cluster, or a node in it.
 type idleKey struct{ cluster, node ID }
 
-// findPlaces finds the idle row of each row.
+// findPlaces finds the idle row for each row.
 func (w *work) findPlaces(rows map[idleKey]int, o *Options) {
 	w.identify(Cluster, nil)
 	if o.IdleByNode {
@@ -102,14 +102,14 @@ func (w *work) findPlaces(rows map[idleKey]int, o *Options) {
 	}
 }
 
-// idlePart is the part that the rows at an idle row take of it, per resource.
+// idlePart is what the rows at an idle row weigh, per resource.
 type idlePart struct {
-	all, kept [NumResources]float64 // of all rows, and of those that the filter kept
-	some      bool                  // rows were kept
+	all, kept [NumResources]float64 // of all rows, and of the rows that the filter kept
+	some      bool                  // some rows were kept
 }
 
-// idleParts weighs the rows by the idle row of their node or cluster. What takes idle is everything that is no idle
-// itself, so shared rows too: they pass it on. Costs outside of clusters take none.
+// idleParts weighs the rows at each idle row. All rows take part but idle rows and costs outside of clusters. Shared rows
+// take part too and pass their idle on.
 func (w *work) idleParts(split Split) []idlePart {
 	parts := make([]idlePart, w.idle.Len())
 	places := w.place[:w.built]
@@ -120,10 +120,10 @@ func (w *work) idleParts(split Split) []idlePart {
 	}
 	for r := range NumResources {
 		if split != Even && w.set.AllZero(Cost.Of(r)) && w.set.AllZero(Adjustment.Of(r)) {
-			continue // nobody has any
+			continue // no row has any
 		}
 		weight := w.idleWeights(split, r)
-		last, all, kept := int32(nowhere), 0.0, 0.0 // of the place of rows that lie side by side
+		last, all, kept := int32(nowhere), 0.0, 0.0 // sums of adjacent rows with the same place
 		for i, place := range places {
 			if place != last {
 				if last != nowhere {
@@ -145,8 +145,8 @@ func (w *work) idleParts(split Split) []idlePart {
 	return parts
 }
 
-// idleWeights are what idle of a resource is given to the rows by: what they cost of it, or 1. They may be used until there are
-// others.
+// idleWeights returns the weight of each row when idle of a resource is divided: its cost, or 1. The slice is valid until the
+// next call.
 func (w *work) idleWeights(split Split, r Resource) []float64 {
 	m := w.workspace
 	m.weights = slices.Grow(m.weights[:0], w.built)[:w.built]
@@ -160,8 +160,8 @@ func (w *work) idleWeights(split Split, r Resource) []float64 {
 	return weights
 }
 
-// giveIdle gives idle to the rows, where it is shared. Else it leaves of each idle row what the rows that the filter kept
-// would have been given of it; idle rows that nothing was kept for go.
+// giveIdle gives idle to the rows where it is shared. Otherwise it reduces each idle row to what the rows that the filter
+// kept would have been given, and removes idle rows without such rows.
 func giveIdle(w *work, o *Options) {
 	switch {
 	case w.idle == nil:
@@ -172,19 +172,19 @@ func giveIdle(w *work, o *Options) {
 		for row, part := range w.idleParts(Weighted) {
 			left[row] = part.some
 			for r := range NumResources {
-				gone := 1.0
+				removed := 1.0
 				if part.all[r] != 0 {
-					gone = 1 - part.kept[r]/part.all[r]
+					removed = 1 - part.kept[r]/part.all[r]
 				}
-				w.dropIdle(row, r, gone)
+				w.dropIdle(row, r, removed)
 			}
 		}
 		w.idle = w.idle.only(left)
 	}
 }
 
-// shareIdle moves idle into the rows. What nobody can take of it stays idle, whether idle was asked for or not, unless
-// something is filtered: of what nobody is given, the rows of a filter have no part.
+// shareIdle moves idle into the rows. Idle that no row can take stays in idle rows, even if idle rows were not asked for,
+// unless there is a filter: filtered rows have no part in it.
 func (w *work) shareIdle(o *Options) {
 	parts := w.idleParts(o.ShareIdle)
 	var given [NumResources][2][]float64
@@ -215,18 +215,18 @@ func (w *work) shareIdleOf(r Resource, parts []idlePart, split Split) {
 		return
 	}
 	weights := w.idleWeights(split, r)
-	cost, told := w.own(Cost.Of(r)), w.own(CostIdle.Of(r))
+	cost, costIdle := w.own(Cost.Of(r)), w.own(CostIdle.Of(r))
 	adjusted := w.set.values[Adjustment.Of(r)]
 	if slices.ContainsFunc(adjustment, notZero) {
 		adjusted = w.own(Adjustment.Of(r))
 	}
-	for i, place := range w.place[:w.built] { // those that passes added take none
+	for i, place := range w.place[:w.built] { // rows that passes added take none
 		if place == nowhere || parts[place].all[r] == 0 {
 			continue
 		}
 		part := weights[i] / parts[place].all[r]
 		cost[i] += idle[place] * part
-		told[i] += idle[place] * part
+		costIdle[i] += idle[place] * part
 		if adjustment[place] != 0 {
 			adjusted[i] += adjustment[place] * part
 		}
@@ -235,7 +235,7 @@ func (w *work) shareIdleOf(r Resource, parts []idlePart, split Split) {
 
 func notZero(v float64) bool { return v != 0 }
 
-// only is an idle set with the rows that are wanted.
+// only returns an idle set with the wanted rows.
 func (s *Set) only(want []bool) *Set {
 	dst := s.like()
 	for row, wanted := range want {
@@ -253,7 +253,7 @@ func (s *Set) only(want []bool) *Set {
 	return dst
 }
 
-// idleName is the name of an idle row.
+// idleName returns the name of an idle row.
 func (w *work) idleName(row int, o *Options) string {
 	if !o.SplitIdle {
 		return IdleName

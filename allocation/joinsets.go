@@ -2,8 +2,8 @@ package allocation
 
 import "slices"
 
-// Join returns the sets over one Dict, as Apply needs them: those of other computations than the first are copied with
-// their ids translated. The sets are as a Builder makes them, and those given stay as they are.
+// Join returns the sets over one Dict, as Apply needs them. Sets of other dictionaries than the first are copied and their
+// ids translated. The given sets, which must be as built, do not change.
 func Join(sets []*Set) []*Set {
 	if len(sets) == 0 || !slices.ContainsFunc(sets, func(s *Set) bool { return s.dict != sets[0].dict }) {
 		return sets
@@ -31,7 +31,7 @@ func Join(sets []*Set) []*Set {
 	return out
 }
 
-// WithoutRows are copies of the sets with their assets alone.
+// WithoutRows returns copies of the sets that have only the assets.
 func WithoutRows(sets []*Set) []*Set {
 	out := make([]*Set, len(sets))
 	for i, s := range sets {

@@ -7,17 +7,17 @@ import (
 	"github.com/promcost/promcost/allocation/labelnames"
 )
 
-// boundKey is a Key over the rows of a set: the columns of ids that decide it, and how they read.
+// boundKey is a Key bound to a set: the columns of ids that decide its value, and how the value is written.
 type boundKey struct {
 	dict   *Dict
 	kind   keyKind
 	cols   [][]ID
-	texts  []string // of a derived property's ids, which are its own
+	texts  []string // of a derived property, indexed by its own ids
 	prefix string   // before the value, such as `app=`
-	raw    bool     // as it is, not a cluster's id
+	raw    bool     // not a cluster's id: written as it is
 }
 
-// bind prepares k for the rows of s: ErrUnread where what it needs was not read.
+// bind prepares k for the rows of s. It fails with ErrUnread if an input was not read.
 func (k Key) bind(s *Set, labelValue bool) (boundKey, error) {
 	if err := s.Require(k.Needs()); err != nil {
 		return boundKey{}, err
@@ -53,7 +53,7 @@ func (k Key) bind(s *Set, labelValue bool) (boundKey, error) {
 	return b, nil
 }
 
-// appendName appends the key's part of a row's name to dst. fill names what is missing.
+// appendName appends the key's part of a row's name to dst. fill writes a name for a missing value.
 func (b *boundKey) appendName(dst []byte, row int, fill bool) []byte {
 	if b.kind == keyAll {
 		return dst
@@ -79,8 +79,8 @@ func (b *boundKey) appendName(dst []byte, row int, fill bool) []byte {
 	return append(append(dst, b.prefix...), b.dict.Text(id)...)
 }
 
-// ClusterInName is the id of a cluster as it stands in names: clients count the parts between slashes, and an id such as an ARN
-// must not add to them.
+// ClusterInName returns a cluster's id as it stands in names. Clients count the parts between slashes, so an id such as an
+// ARN must not contain slashes or colons.
 func ClusterInName(id string) string { return string(appendCluster(nil, id)) }
 
 // appendCluster appends ClusterInName to dst.
@@ -95,7 +95,7 @@ func appendCluster(dst []byte, id string) []byte {
 	return dst
 }
 
-// controllersOf is the controllers of one kind, 0 for rows that have another or none.
+// controllersOf returns the controllers of one kind, 0 for rows with another kind or none.
 func (s *Set) controllersOf(kind string) []ID {
 	ids := make([]ID, s.Len())
 	want, ok := s.dict.Find(kind)
@@ -110,7 +110,7 @@ func (s *Set) controllersOf(kind string) []ID {
 	return ids
 }
 
-// firstServices is the first service in sorted order of each row: one behind several counts once.
+// firstServices returns the first service of each row in sorted order, so that a row behind several services counts once.
 func (s *Set) firstServices() []ID {
 	_, lists, _ := s.dict.Sizes()
 	return mapIDs(s.ids[Services], lists, func(list ID) ID {
@@ -122,7 +122,7 @@ func (s *Set) firstServices() []ID {
 	})
 }
 
-// lookup is the value of a label or annotation in each row, 0 where it is missing or empty.
+// lookup returns the value of a label or annotation in each row, 0 where it is missing or empty.
 func (s *Set) lookup(p Property, name labelnames.Name) []ID {
 	_, _, maps := s.dict.Sizes()
 	finder := s.labelKeys(p).Finder(name)
@@ -132,7 +132,7 @@ func (s *Set) lookup(p Property, name labelnames.Name) []ID {
 	})
 }
 
-// mapIDs is f of each id, which is asked once per distinct id below n.
+// mapIDs returns f of each id. It calls f once for each distinct id; all are below n.
 func mapIDs(ids []ID, n int, f func(ID) ID) []ID {
 	const unknown = ^ID(0)
 	table, out := slices.Repeat([]ID{unknown}, n), make([]ID, len(ids))

@@ -10,10 +10,10 @@ import (
 )
 
 // LabelMapping says which labels the aliases department, environment, owner, product and team stand for. An alias with
-// several labels gives several parts of a name. Aliases are in lower case.
+// several labels gives a name several parts. Aliases are in lower case.
 type LabelMapping map[string][]string
 
-// DefaultLabelMapping is what the aliases stand for where nothing else is configured.
+// DefaultLabelMapping returns the mapping that is used when none is configured.
 func DefaultLabelMapping() LabelMapping {
 	return LabelMapping{
 		"department": {"department"}, "environment": {"env"}, "owner": {"owner"}, "product": {"app"}, "team": {"team"},
@@ -24,25 +24,25 @@ func DefaultLabelMapping() LabelMapping {
 type keyKind uint8
 
 const (
-	keyProperty   keyKind = iota // a string property
-	keyController                // kind:name, the bare name where the kind is unknown
-	keyWorkload                  // the name of controllers of one kind
+	keyProperty   keyKind = iota // the value of a string property
+	keyController                // kind:name; only the name where the kind is unknown
+	keyWorkload                  // the name of a controller of one kind
 	keyService                   // the first service in sorted order
 	keyLabel                     // the value of a label
 	keyAnnotation                // the value of an annotation
-	keyAlias                     // the value of a label, else of the annotation of that name
-	keyAll                       // nothing: everything is one row
-	keyDerived                   // what is computed from other properties
+	keyAlias                     // the value of a label, or else of the annotation of that name
+	keyAll                       // nothing: all rows become one
+	keyDerived                   // a property computed from others
 )
 
 // keyField describes a field that rows can be aggregated by.
 type keyField struct {
-	name     string // one that ends in a colon takes a name
+	name     string // a name that ends in a colon is followed by a label's name
 	kind     keyKind
 	property Property
 }
 
-// keyFields are all of them, in the order of the documentation.
+// keyFields are all such fields, in the order of the documentation.
 var keyFields = []keyField{
 	{"cluster", keyProperty, Cluster},
 	{"node", keyProperty, NodeName},
@@ -66,7 +66,7 @@ var keyFields = []keyField{
 	{"annotation:", keyAnnotation, Annotations},
 }
 
-// KeyNames are the fields that ParseKeys knows, in the order of the documentation; label and annotation take a name after
+// KeyNames returns the fields that ParseKeys knows, in the order of the documentation; label and annotation take a name after
 // their colon.
 func KeyNames() []string {
 	names := make([]string, len(keyFields))
@@ -79,17 +79,17 @@ func KeyNames() []string {
 	return names
 }
 
-// Key is a field that rows are aggregated by; ParseKeys makes it. Its zero value is the cluster.
+// Key is a field that rows are aggregated by. ParseKeys makes it; the zero value is the cluster.
 type Key struct {
 	kind     keyKind
 	property Property
 	field    string          // as documented, without a colon
 	kindName string          // the controller kind of a keyWorkload
-	label    labelnames.Name // of a label, an annotation or what an alias stands for
+	label    labelnames.Name // of a label or an annotation, or what an alias stands for
 	derived  *Derived
 }
 
-// String is the key as ParseKeys reads it; an alias gives the alias.
+// String returns the key as ParseKeys reads it; for an alias, the alias.
 func (k Key) String() string {
 	if k.kind == keyLabel || k.kind == keyAnnotation {
 		return k.field + ":" + k.label.String()
@@ -97,10 +97,10 @@ func (k Key) String() string {
 	return k.field
 }
 
-// Derived is the property that the key is of, nil where it is of none that is computed.
+// Derived returns the derived property of the key, nil if it has none.
 func (k Key) Derived() *Derived { return k.derived }
 
-// Needs are the properties that the key is made of.
+// Needs returns the properties that the key reads.
 func (k Key) Needs() *Projection {
 	switch k.kind {
 	case keyAll:
@@ -116,7 +116,7 @@ func (k Key) Needs() *Projection {
 	return OfRows([]Property{k.property})
 }
 
-// unaggregated are the keys of a set that is not aggregated: cluster/node/namespace/pod/container.
+// unaggregated returns the keys of a set that is not aggregated: cluster/node/namespace/pod/container.
 func unaggregated() []Key {
 	keys := make([]Key, 0, 5)
 	for _, p := range [...]Property{Cluster, NodeName, Namespace, Pod, Container} {
@@ -125,10 +125,10 @@ func unaggregated() []Key {
 	return keys
 }
 
-// maxAggregateFields is the most fields that an aggregation may name.
+// maxAggregateFields is the most fields that an aggregation may have.
 const maxAggregateFields = 100
 
-// AggregateFields are the fields of a comma-separated list, of which there may be maxAggregateFields.
+// AggregateFields splits a comma-separated list of at most maxAggregateFields fields.
 func AggregateFields(aggregate string) ([]string, error) {
 	if n := strings.Count(aggregate, ",") + 1; n > maxAggregateFields {
 		return nil, fmt.Errorf("parse aggregate: it has %d fields, at most %d are allowed: name fewer", n, maxAggregateFields)
@@ -140,11 +140,10 @@ func AggregateFields(aggregate string) ([]string, error) {
 	return fields, nil
 }
 
-// ParseKeys reads a comma-separated list of fields, such as `namespace,label:app`. Case does not matter in the names of
-// fields, it does in those of labels and annotations. mapping says what aliases stand for; nil is the default mapping. An
-// empty list gives no keys: the set stays as it is, one row a container. A field that is there twice is an error, and so
-// is an unknown one, which names it, what may have been meant, and all there are. derived are further fields, which win over
-// aliases.
+// ParseKeys reads a comma-separated list of fields, such as `namespace,label:app`. Case matters in the names of labels and
+// annotations, but not in those of fields. mapping says what aliases stand for; nil is the default mapping. derived are
+// further fields, which win over aliases. An empty list gives no keys: the set then keeps one row for each container. A
+// repeated field is an error; so is an unknown one, and the error names the fields that exist and the nearest of them.
 func ParseKeys(aggregate string, mapping LabelMapping, derived ...*Derived) ([]Key, error) {
 	if strings.TrimSpace(aggregate) == "" {
 		return nil, nil
@@ -170,7 +169,7 @@ func ParseKeys(aggregate string, mapping LabelMapping, derived ...*Derived) ([]K
 	return KeysAmong(keys, labelnames.Names{}), nil
 }
 
-// KeysAmong are keys that know which labels else were asked for or configured, besides their own.
+// KeysAmong returns keys that know the labels that were asked for or configured elsewhere, besides their own.
 func KeysAmong(keys []Key, known labelnames.Names) []Key {
 	known = known.And(labelTexts(keys)...)
 	out := slices.Clone(keys)
@@ -182,7 +181,7 @@ func KeysAmong(keys []Key, known labelnames.Names) []Key {
 	return out
 }
 
-// labelTexts are the names of labels and annotations that keys ask for.
+// labelTexts returns the names of the labels and annotations of keys.
 func labelTexts(keys []Key) []string {
 	var texts []string
 	for i := range keys {
@@ -234,7 +233,7 @@ func parseKey(item string, mapping LabelMapping, derived []*Derived) ([]Key, err
 	return []Key{key}, nil
 }
 
-// unknownKey is the error for a field that there is not.
+// unknownKey returns the error for an unknown field.
 func unknownKey(item, field string, derived []*Derived) error {
 	names := KeyNames()
 	for _, d := range derived {

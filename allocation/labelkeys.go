@@ -6,14 +6,14 @@ import (
 	"github.com/promcost/promcost/allocation/labelnames"
 )
 
-// LabelKeys are the keys of the labels or annotations that rows have, by what they may spell.
+// LabelKeys indexes the keys of labels or annotations by the names that they may spell.
 type LabelKeys struct {
 	dict    *Dict
 	all     []ID
 	bySnake map[string][]ID
 }
 
-// NewLabelKeys collects the keys of maps of d.
+// NewLabelKeys indexes the keys of maps of d.
 func NewLabelKeys(d *Dict, maps []ID) *LabelKeys {
 	k := &LabelKeys{dict: d, bySnake: map[string][]ID{}}
 	strs, _, _ := d.Sizes()
@@ -38,7 +38,7 @@ func (k *LabelKeys) add(key ID) {
 	}
 }
 
-// labelKeys are the keys of the labels or annotations of s's rows.
+// labelKeys returns the keys of the labels or annotations of the rows.
 func (s *Set) labelKeys(p Property) *LabelKeys {
 	_, _, n := s.dict.Sizes()
 	seen := make([]bool, n)
@@ -52,10 +52,10 @@ func (s *Set) labelKeys(p Property) *LabelKeys {
 	return NewLabelKeys(s.dict, maps)
 }
 
-// All are the keys, each once. The slice must not be changed.
+// All returns the keys, each once. The slice must not be changed.
 func (k *LabelKeys) All() []ID { return k.all }
 
-// Finder finds a name in the maps that k was made of.
+// Finder returns a finder for a name in the maps that k was made of.
 func (k *LabelKeys) Finder(name labelnames.Name) *LabelFinder {
 	f := &LabelFinder{dict: k.dict, name: name}
 	for _, key := range k.bySnake[labelnames.Snake(name.String())] {
@@ -67,30 +67,31 @@ func (k *LabelKeys) Finder(name labelnames.Name) *LabelFinder {
 	return f
 }
 
-// LabelFinder finds a label or an annotation in maps of a Dict, whatever spelling its key has there.
+// LabelFinder finds a label or an annotation in maps of a Dict, whatever the spelling of its key.
 type LabelFinder struct {
 	dict *Dict
 	name labelnames.Name
-	keys []labelnames.Spelled[ID] // values are the keys' ids; in the order of labelnames.Compare
-	here []labelnames.Spelled[ID] // scratch: those that a map has, and their values
+	keys []labelnames.Spelled[ID] // the values are ids of keys; sorted by labelnames.Compare
+	here []labelnames.Spelled[ID] // scratch space: the keys that a map has, with their values
 }
 
 // Anywhere reports whether any of the maps has a key that spells the name.
 func (f *LabelFinder) Anywhere() bool { return len(f.keys) > 0 }
 
-// Find is the value of the name in the map m, and whether it has one: see labelnames.Find. It is not safe for concurrent use.
+// Find returns the value of the name in the map m, and whether m has one: see labelnames.Find. It is not safe for concurrent
+// use.
 func (f *LabelFinder) Find(m ID) (value ID, ok bool) {
 	value, ok, _ = f.find(m)
 	return value, ok
 }
 
-// find also reports whether the name clashes with others: f.here are the keys then.
+// find also reports whether the name clashes with others; f.here are then their keys.
 func (f *LabelFinder) find(m ID) (value ID, ok, clash bool) {
 	f.here = f.here[:0]
 	for _, key := range f.keys {
 		if value, ok := f.dict.lookup(m, key.Value); ok {
 			if len(f.here) == 0 && key.Alone() {
-				return value, true, false // no other key has this spelling
+				return value, true, false // no other key spells this name
 			}
 			here := key
 			here.Value = value
@@ -100,10 +101,10 @@ func (f *LabelFinder) find(m ID) (value ID, ok, clash bool) {
 	return labelnames.Choose(&f.name, f.here)
 }
 
-// withoutCollisions are the entries of a map that stay under those of another. Colliding names are replaced together: where
-// either map has numbered keys for a name, the other's keys would be taken for further labels.
+// withoutCollisions returns the entries of a map that stay when another map is laid over it. Colliding names are replaced
+// together: if either map has numbered keys for a name, keys of the other map would read as further labels.
 func (d *Dict) withoutCollisions(under, over []Pair) []Pair {
-	numbered := map[string]bool{} // by name in snake case: whether over numbers it
+	numbered := map[string]bool{} // by name in snake case: whether over has numbered keys for it
 	for _, pair := range over {
 		snake, number := labelnames.CutConflict(labelnames.Snake(d.Text(pair.Key)))
 		numbered[snake] = numbered[snake] || number > 0

@@ -8,14 +8,14 @@ import (
 	"github.com/promcost/promcost/allocation/labelnames"
 )
 
-// LabelUse is a label, an annotation or either of that name that a question is about.
+// LabelUse is a name that a query asks for, as a label, an annotation or either.
 type LabelUse struct {
 	Text              string
 	Label, Annotation bool
-	Aggregated        bool // allocations are summed by it, rather than selected
+	Aggregated        bool // allocations are aggregated by it, not selected
 }
 
-// what is the kind of thing that it is.
+// what returns the kind of the name, for texts.
 func (u *LabelUse) what() string {
 	switch {
 	case u.Label && u.Annotation:
@@ -26,7 +26,7 @@ func (u *LabelUse) what() string {
 	return "label"
 }
 
-// Needs is where it is looked for.
+// Needs returns the properties in which the name is looked up.
 func (u *LabelUse) Needs() *Projection {
 	p := OfRows(nil)
 	if u.Label {
@@ -38,7 +38,7 @@ func (u *LabelUse) Needs() *Projection {
 	return p
 }
 
-// LabelUses are the labels and annotations that keys ask for.
+// LabelUses returns the labels and annotations that keys ask for.
 func LabelUses(keys []Key) []LabelUse {
 	var uses []LabelUse
 	for i := range keys {
@@ -49,27 +49,27 @@ func LabelUses(keys []Key) []LabelUse {
 	return uses
 }
 
-// LabelSearch looks for a label in sets that come one after the other, to say why workloads lack it.
+// LabelSearch looks for a label in one set after another, to say why workloads lack it.
 type LabelSearch struct {
 	use       LabelUse
 	name      labelnames.Name
-	workloads bool // there are some
+	workloads bool // a workload was seen
 	found     bool
 	clashes   int // workloads whose labels clash
 	keys      []string
 }
 
-// NewLabelSearch looks for a label, where names of labels are known to be in use.
+// NewLabelSearch returns a search for a label. known are the names of labels that are in use.
 func NewLabelSearch(use LabelUse, known labelnames.Names) *LabelSearch {
 	return &LabelSearch{use: use, name: known.Name(use.Text)}
 }
 
-// Search looks for the label or annotation that a key of that kind, or an alias, asks for.
+// Search returns a search for the label or annotation of a key or an alias.
 func (k Key) Search() *LabelSearch {
 	return &LabelSearch{use: LabelUses([]Key{k})[0], name: k.label}
 }
 
-// Add looks at the workloads of a further set. It panics where what the use Needs was not read.
+// Add looks at the workloads of a set. It panics if the use's Needs were not read.
 func (l *LabelSearch) Add(s *Set) {
 	if l.found && !s.dict.collides {
 		return
@@ -118,10 +118,10 @@ func (l *LabelSearch) look(s *Set, p Property) {
 	}
 }
 
-// Missing reports that no workload has the label, although there are workloads.
+// Missing reports whether no workload has the label although there are workloads.
 func (l *LabelSearch) Missing() bool { return l.workloads && !l.found }
 
-// Clash says which names of labels collide, "" where none do.
+// Clash says which names of labels collide, "" if none do.
 func (l *LabelSearch) Clash() string {
 	if l.clashes == 0 {
 		return ""
@@ -138,7 +138,7 @@ func (l *LabelSearch) Clash() string {
 		l.use.what(), l.use.Text, strings.Join(keys, " and "), l.clashes, have, are)
 }
 
-// String says what is wrong, "" where nothing is.
+// String says what is wrong, "" if nothing is.
 func (l *LabelSearch) String() string {
 	if l.Missing() {
 		return fmt.Sprintf("%s %s: no allocation of the window has one of that name: it is misspelled, or kube-state-metrics does not export it (see its %s)",
@@ -147,7 +147,7 @@ func (l *LabelSearch) String() string {
 	return l.Clash()
 }
 
-// allowlist names the flags of kube-state-metrics that let it export what it is.
+// allowlist returns the flags with which kube-state-metrics exports the label or annotation.
 func (u *LabelUse) allowlist() string {
 	var flags []string
 	if u.Label {

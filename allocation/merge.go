@@ -5,38 +5,38 @@ import (
 	"slices"
 )
 
-// merged says what a row was made of.
+// merged says what a row was merged from.
 type merged uint8
 
 const (
 	oneRow      merged = iota // a row as it was built: one container in one set
-	oneInstance               // one container, from several sets
-	several                   // different containers
+	oneInstance               // one container in several sets
+	several                   // several containers
 )
 
-// instance are the properties that tell containers apart.
+// instance are the properties that identify a container.
 var instance = [...]Property{Cluster, Namespace, Pod, PodUID, Container}
 
-// part is rows to be merged: group is the new row of each, or the number of groups for a row that is dropped.
+// part is rows of a set that are merged. group is the new row of each row, or the number of groups for a dropped row.
 type part struct {
 	set   *Set
 	group []int32
-	runs  []int32 // where runs of rows of one group end
-	first []int32 // the first row of each group, -1 where it has none; where properties are missing in all rows or have no ids yet
+	runs  []int32 // ends of runs of rows of one group
+	first []int32 // first row of each group, -1 if it has none; only set where properties are deferred or missing in all rows
 }
 
-// merge fills the empty set s with a row for each name, merged from the rows of the parts in their order. metadata keeps
-// the labels and annotations that all have in common.
+// merge fills the empty set s with one row for each name, merged from the rows of the parts in order. metadata keeps the
+// labels and annotations that all rows have in common.
 func (s *Set) merge(parts []part, names []string, metadata bool) {
 	s.mergeWith(&workspace{}, parts, names, metadata)
 }
 
-// mergeWith is merge of sets that may not be decoded yet: what cannot be is an error of m.
+// mergeWith is merge for sets with deferred properties. If one cannot be decoded, the error is in m.
 func (s *Set) mergeWith(m *workspace, parts []part, names []string, metadata bool) {
 	n := len(names)
 	s.names = names
 	if n == 0 {
-		s.names = []string{} // it is not as it was built
+		s.names = []string{} // not nil: the set is not as built
 	}
 	s.unread = unreadOf(parts)
 	m.find(parts, n)
@@ -54,7 +54,7 @@ func (s *Set) mergeWith(m *workspace, parts []part, names []string, metadata boo
 		merge(p)
 	}
 	s.mergeKinds(parts, n, differ)
-	for p := Services; p < GPUDevices; p++ { // mergeMetadata settles those of several containers
+	for p := Services; p < GPUDevices; p++ { // mergeMetadata merges these for rows of several containers
 		for g, made := range s.merged {
 			differ[p][g] = made == several
 		}
@@ -67,10 +67,11 @@ func (s *Set) mergeWith(m *workspace, parts []part, names []string, metadata boo
 	s.mergeAllShares(parts, n)
 }
 
-// columnsAtOnce is how many columns are summed at once: their sums do not wait for each other.
+// columnsAtOnce is how many columns are summed in one loop, so that their sums do not wait for each other.
 const columnsAtOnce = 4
 
-// mergeValues sums the columns, some at a time; maxima are kept. What is 0 in all rows is not looked at, and shares its memory.
+// mergeValues sums the columns, a few at a time, and takes the maxima. Columns that are 0 in all rows are skipped and share
+// one slice.
 func (s *Set) mergeValues(parts []part, n int) {
 	used := s.usedColumns(parts)
 	slab := make([]float64, (len(used)+1)*(n+1))
@@ -82,7 +83,7 @@ func (s *Set) mergeValues(parts []part, n int) {
 		}
 	}
 	for _, c := range used {
-		// One more for the dropped rows saves a branch a value.
+		// One more element for dropped rows saves a branch for each value.
 		slab = slab[n+1:]
 		s.values[c] = slab[:n+1]
 	}
@@ -116,7 +117,7 @@ func (s *Set) mergeValues(parts []part, n int) {
 	}
 }
 
-// usedColumns are the columns that were read and are not known to be 0 in all rows of the parts.
+// usedColumns returns the columns that were read and are not 0 in all rows of the parts.
 func (s *Set) usedColumns(parts []part) (used []Column) {
 	for c := range NumColumns {
 		if !s.unread.columns[c] && slices.ContainsFunc(parts, func(p part) bool { return !p.set.isZero(c) }) {
@@ -126,7 +127,7 @@ func (s *Set) usedColumns(parts []part) (used []Column) {
 	return used
 }
 
-// mergeTimes makes each row last from the first start to the last end of what it was merged from.
+// mergeTimes gives each row the first start and the last end of the rows merged into it.
 func (s *Set) mergeTimes(parts []part, n int) {
 	s.start, s.end = make([]int64, n+1), make([]int64, n+1)
 	seen := make([]bool, n+1)
@@ -148,13 +149,13 @@ func (s *Set) mergeTimes(parts []part, n int) {
 	s.start, s.end = s.start[:n:n], s.end[:n:n]
 }
 
-// mergeIDs fills ids with those of a property that all members of a group have, 0 where they differ, and notes where they do. Those
-// of groups that differ already are not looked at.
+// mergeIDs fills ids with the value that all rows of a group have, 0 where they differ, and marks groups that differ. It
+// skips groups that are marked already.
 func mergeIDs(m *workspace, dict *Dict, parts []part, p Property, ids []ID, differ []bool) {
 	m.seen = slices.Grow(m.seen[:0], len(ids))[:len(ids)]
 	seen := m.seen
 	clear(seen)
-	differ[len(differ)-1] = true // nobody asks for those that are dropped
+	differ[len(differ)-1] = true // dropped rows need no ids
 	for _, part := range parts {
 		switch {
 		case !slices.Contains(differ, false):
@@ -191,8 +192,8 @@ func mergeIDs(m *workspace, dict *Dict, parts []part, p Property, ids []ID, diff
 	}
 }
 
-// mergeKinds finds out what each row was made of, and its kind: idle only merges with idle, other special rows
-// may join workloads.
+// mergeKinds finds what each row was merged from, and its kind. Idle only merges with idle; other special rows may merge with
+// workloads.
 func (s *Set) mergeKinds(parts []part, n int, differ *[NumProperties][]bool) {
 	s.special, s.merged = make([]Special, n+1), make([]merged, n+1)
 	members := make([]int32, n+1)
@@ -223,22 +224,22 @@ func (s *Set) mergeKinds(parts []part, n int, differ *[NumProperties][]bool) {
 	}
 }
 
-// with is the kind of what rows of two kinds are merged to.
+// with returns the kind of a row merged from two kinds.
 func (s Special) with(other Special) Special {
 	if s == Workload || other == Workload {
 		return Workload
 	}
-	return max(s, other) // which matters little: it is no workload
+	return max(s, other) // any will do: it is not a workload
 }
 
-// commonProperties are those of which rows of several containers keep what all have, newestProperties those of which they keep
-// the newest.
+// When rows of several containers are merged, they keep what they have in common of commonProperties, and the newest value of
+// newestProperties.
 var (
 	commonProperties = [...]Property{Labels, Annotations}
 	newestProperties = [...]Property{NamespaceLabels, NamespaceAnnotations}
 )
 
-// mergeMetadata settles the properties that do not simply stay where they agree, for rows of several containers.
+// mergeMetadata merges the properties that have rules of their own for rows of several containers.
 func (s *Set) mergeMetadata(m *workspace, parts []part, n int, differ *[NumProperties][]bool, keep bool) {
 	var common [len(commonProperties)][]ID
 	if keep {
@@ -249,14 +250,14 @@ func (s *Set) mergeMetadata(m *workspace, parts []part, n int, differ *[NumPrope
 			}
 		}
 	}
-	apart := differ[Namespace] // or in their cluster
+	mixed := differ[Namespace] // or the cluster differs
 	for g, d := range differ[Cluster] {
-		apart[g] = apart[g] || d
+		mixed[g] = mixed[g] || d
 	}
 	var newest [len(newestProperties)][]ID
 	for k, p := range newestProperties {
 		if !s.unread.properties[p] {
-			newest[k] = anyIDs(m, s.dict, parts, p, n, apart)
+			newest[k] = anyIDs(m, s.dict, parts, p, n, mixed)
 		}
 	}
 	s.lost.common, s.lost.newest = common, newest
@@ -273,7 +274,7 @@ func (s *Set) mergeMetadata(m *workspace, parts []part, n int, differ *[NumPrope
 			}
 			s.ids[p][g] = 0
 			if keep {
-				if apart[g] {
+				if mixed[g] {
 					common[k][g] = 0
 				}
 				s.ids[p][g] = common[k][g]
@@ -283,7 +284,7 @@ func (s *Set) mergeMetadata(m *workspace, parts []part, n int, differ *[NumPrope
 			if s.unread.properties[p] {
 				continue
 			}
-			if apart[g] {
+			if mixed[g] {
 				newest[k][g] = 0
 			}
 			s.ids[p][g] = newest[k][g]
@@ -291,15 +292,15 @@ func (s *Set) mergeMetadata(m *workspace, parts []part, n int, differ *[NumPrope
 	}
 }
 
-// lost is what a set of merged rows would have shown of a row if it were of several containers, or does not show because
-// they differ: so that it can be merged with further ones as if all were merged at once.
+// lost is what a set of merged rows does not show but needs for further merging: the values that a row would have shown as a
+// row of several containers. With it, merging in steps gives the same as merging all at once.
 type lost struct {
-	common [len(commonProperties)][]ID // what all that count have of these; nil where they are not kept
-	newest [len(newestProperties)][]ID // the last there is of these
-	gpus   []bool                      // rows that have GPUs
+	common [len(commonProperties)][]ID // common values of all rows that count; nil where metadata is not kept
+	newest [len(newestProperties)][]ID // newest values
+	gpus   []bool                      // rows with GPUs
 }
 
-// known are the ids of a property to be merged: those of rows that were merged already are as they were then.
+// known returns the ids of a property for merging: for rows that were merged before, their ids in lost.
 func (s *Set) known(p Property) []ID {
 	var was []ID
 	if k := slices.Index(commonProperties[:], p); k >= 0 {
@@ -313,14 +314,14 @@ func (s *Set) known(p Property) []ID {
 	return append(slices.Clip(was), s.ids[p][len(was):]...) // passes may have added rows
 }
 
-// anyIDs is the last id of a property that any member of a group has: what a namespace is labeled may change, and the
-// later set is right. Nobody asks for those of groups that are apart.
-func anyIDs(m *workspace, dict *Dict, parts []part, p Property, n int, apart []bool) []ID {
+// anyIDs returns the last id of a property that a row of each group has: the labels of a namespace may change, and the later
+// set is right. Groups in skip need no ids.
+func anyIDs(m *workspace, dict *Dict, parts []part, p Property, n int, skip []bool) []ID {
 	ids := make([]ID, n+1)
 	for _, part := range parts {
 		rows := 0
 		if part.set.deferred[p] != nil {
-			if rows = len(part.set.noID); part.asks(apart) {
+			if rows = len(part.set.noID); part.asks(skip) {
 				part.latestDeferred(m, dict, p, ids)
 			}
 		} else if part.set.noIDs(p) {
@@ -336,8 +337,8 @@ func anyIDs(m *workspace, dict *Dict, parts []part, p Property, n int, apart []b
 	return ids[:n]
 }
 
-// commonPairs is the map of what all members of a group have in common that count. New maps are added to dict.
-// seen says of which groups some count.
+// commonPairs returns the entries that all maps of a group have in common, among the rows that count. New maps are added to
+// dict. seen says which groups have rows that count.
 func commonPairs(dict *Dict, parts []part, p Property, n int, counts func(set *Set, row int) bool) (ids []ID, seen []bool) {
 	ids, seen = make([]ID, n+1), make([]bool, n+1)
 	known := map[[2]ID]ID{}
@@ -363,7 +364,7 @@ func commonPairs(dict *Dict, parts []part, p Property, n int, counts func(set *S
 	return ids[:n:n], seen[:n:n]
 }
 
-// intersect is the map of the pairs that the maps a and b both have.
+// intersect returns the map of the pairs that both a and b have.
 func (d *Dict) intersect(a, b ID) ID {
 	var both []Pair
 	for _, p := range d.Map(a) {
@@ -374,7 +375,7 @@ func (d *Dict) intersect(a, b ID) ID {
 	return d.pairs.intern(both)
 }
 
-// clone is a Dict with all that d holds, under the same ids; adding to it leaves d alone.
+// clone returns a copy of d with the same ids. Adding to the copy does not change d.
 func (d *Dict) clone() *Dict {
 	out := NewDict()
 	out.strs, out.strID = slices.Clone(d.strs), maps.Clone(d.strID)

@@ -8,11 +8,10 @@ import (
 	"strings"
 )
 
-// Merge makes one set over w of sets as they were built: of hours a day, of clusters and shards the whole. Rows are in
-// their one order: by cluster, namespace, pod, UID, container and node. Rows of one container in several sets become one:
-// amounts are added, and what is no amount is the newest set's word that has one; so are assets that are the same, which are
-// sorted, too. Sets are given oldest first and stay as they are; those of several dictionaries are joined. Sets that lie
-// outside of w, and none, are an error.
+// Merge merges sets as built into one over w: the hours of a day, or the clusters or shards of an installation. Rows are
+// sorted by cluster, namespace, pod, UID, container and node. Rows of one container in several sets become one: amounts are
+// added, and anything else is the newest known value. Assets are merged in the same way and sorted. The sets must be given
+// oldest first and do not change; those of several dictionaries are joined. It fails without sets, and for sets outside of w.
 func Merge(w Window, sets []*Set) (*Set, error) {
 	if len(sets) == 0 {
 		return nil, errors.New("merge sets: there are none")
@@ -43,12 +42,12 @@ func Merge(w Window, sets []*Set) (*Set, error) {
 // sourceRow is a row of one of several sets.
 type sourceRow struct {
 	set, row int32
-	nth      int32 // among the rows of its set that have its key, from 0
+	nth      int32 // position among the rows of its set with the same key, from 0
 	special  Special
-	key      [len(instance) + 1]ID // what tells rows apart
+	key      [len(instance) + 1]ID // the instance and the node
 }
 
-// compareRows orders rows by what their keys stand for.
+// compareRows orders rows by the texts of their keys.
 func (d *Dict) compareRows(a, b *sourceRow) int {
 	for i, id := range a.key {
 		if id != b.key[i] {
@@ -58,7 +57,8 @@ func (d *Dict) compareRows(a, b *sourceRow) int {
 	return cmp.Compare(a.special, b.special)
 }
 
-// orderRows are the rows of the sets, over one Dict, in their order. What becomes one row lies side by side, oldest first.
+// orderRows returns the rows of the sets, which share a Dict, in sorted order. Rows that become one are adjacent, oldest
+// first.
 func orderRows(sets []*Set) []sourceRow {
 	d := sets[0].dict
 	runs := make([][]sourceRow, len(sets))
@@ -75,20 +75,20 @@ func orderRows(sets []*Set) []sourceRow {
 		runs = runs[:(n+1)/2]
 	}
 	rows := runs[0]
-	apart := false
+	repeated := false
 	for i := 1; i < len(rows); i++ {
 		if was, r := &rows[i-1], &rows[i]; r.set == was.set && d.compareRows(r, was) == 0 {
-			r.nth, apart = was.nth+1, true
+			r.nth, repeated = was.nth+1, true
 		}
 	}
-	if apart {
-		// Rows that one set has several of under one key stay apart: the first of every set are one row, then the second ones.
+	if repeated {
+		// One set may have several rows with one key. The first ones of all sets become one row, then the second ones.
 		slices.SortStableFunc(rows, func(a, b sourceRow) int { return cmp.Or(d.compareRows(&a, &b), cmp.Compare(a.nth, b.nth)) })
 	}
 	return rows
 }
 
-// orderedRows are the rows of the i-th set in their order, which those that are kept have already.
+// orderedRows returns the rows of the i-th set in sorted order. Stored sets are sorted already.
 func (d *Dict) orderedRows(s *Set, i int32) []sourceRow {
 	rows := make([]sourceRow, s.Len())
 	sorted := true
@@ -107,7 +107,7 @@ func (d *Dict) orderedRows(s *Set, i int32) []sourceRow {
 	return rows
 }
 
-// mergeRuns are the rows of two runs in their order; of equal ones those of the first come first.
+// mergeRuns merges two sorted lists of rows. Of equal rows, those of a come first.
 func (d *Dict) mergeRuns(a, b []sourceRow) []sourceRow {
 	out := make([]sourceRow, 0, len(a)+len(b))
 	for len(a) > 0 && len(b) > 0 {
@@ -120,10 +120,10 @@ func (d *Dict) mergeRuns(a, b []sourceRow) []sourceRow {
 	return append(append(out, a...), b...)
 }
 
-// mergeRows fills the empty set s with the rows, those that follow each other and are one summed. What cannot be decoded is an
-// error.
+// mergeRows fills the empty set s with the rows; adjacent rows of the same container are summed. It fails if something cannot
+// be decoded.
 func (s *Set) mergeRows(sets []*Set, rows []sourceRow) error {
-	groups := make([][]int32, len(sets)) // the new row of each row
+	groups := make([][]int32, len(sets)) // new row of each row
 	for i, of := range sets {
 		groups[i] = make([]int32, of.Len())
 	}
@@ -154,7 +154,7 @@ func (s *Set) mergeRows(sets []*Set, rows []sourceRow) error {
 	return m.err
 }
 
-// Clusters are the names of the clusters that rows and assets are of, sorted.
+// Clusters returns the names of the clusters of rows and assets, sorted.
 func (s *Set) Clusters() []string {
 	seen := map[ID]bool{}
 	var names []string
@@ -186,8 +186,8 @@ func (s *Set) Clusters() []string {
 	return slices.Compact(names)
 }
 
-// OfCluster is the part of a set as it was built that is of one cluster: its rows and assets, without what only bills know.
-// Warnings are those of the whole set. It may share memory with s. What cannot be decoded is an error.
+// OfCluster returns the part of a set as built that belongs to one cluster: its rows and assets, without costs that only
+// bills have. Warnings are those of the whole set. It may share memory with s. It fails if something cannot be decoded.
 func (s *Set) OfCluster(cluster string) (*Set, error) {
 	id, known := s.dict.Find(cluster)
 	dst, err := s.pick(func(row int) bool { return known && s.ids[Cluster][row] == id })
@@ -204,7 +204,7 @@ func (s *Set) OfCluster(cluster string) (*Set, error) {
 	return dst, nil
 }
 
-// pick is the set with the rows alone that are wanted, in their order, and with all assets. What cannot be decoded is an error.
+// pick returns the set with only the wanted rows, in order, and all assets. It fails if something cannot be decoded.
 func (s *Set) pick(want func(row int) bool) (*Set, error) {
 	dst := s.like()
 	group, n := make([]int32, s.Len()), int32(0)
@@ -238,7 +238,7 @@ func (s *Set) pick(want func(row int) bool) (*Set, error) {
 	return dst, m.err
 }
 
-// only are the assets that are wanted.
+// only returns the assets that are wanted.
 func only[T any](assets []T, want func(*T) bool) (out []T) {
 	for i := range assets {
 		if want(&assets[i]) {
@@ -248,7 +248,7 @@ func only[T any](assets []T, want func(*T) bool) (out []T) {
 	return out
 }
 
-// newestIDs are the ids of a property that the last of each row's parts has that has one.
+// newestIDs returns the newest id of a property for each row, 0 if no part has one.
 func newestIDs(parts []part, p Property, n int) []ID {
 	ids := make([]ID, n)
 	for _, part := range parts {

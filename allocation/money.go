@@ -2,7 +2,7 @@ package allocation
 
 import "math"
 
-// money is a cost by what it is for.
+// money is a cost by kind.
 type money [NumSharedKinds]float64
 
 func (m *money) add(o *money) {
@@ -11,7 +11,7 @@ func (m *money) add(o *money) {
 	}
 }
 
-// total is the sum of all kinds.
+// total returns the sum of all kinds.
 func (m *money) total() (sum float64) {
 	for _, v := range m {
 		sum += v
@@ -19,8 +19,7 @@ func (m *money) total() (sum float64) {
 	return sum
 }
 
-// sharedKinds are the columns of a row that each kind of shared cost is taken from, and listKinds those of them that are at list
-// prices: all that are money.
+// sharedKinds are the money columns of each kind of cost; listKinds are those of them at list prices.
 var sharedKinds, listKinds = makeKinds()
 
 func makeKinds() (all, list [NumSharedKinds][]Column) {
@@ -36,17 +35,16 @@ func makeKinds() (all, list [NumSharedKinds][]Column) {
 	return all, list
 }
 
-// Columns are the columns of a row whose sum is its cost of the kind. They must not be changed.
+// Columns returns the columns of a row whose sum is its cost of the kind. They must not be changed.
 func (k SharedKind) Columns() []Column { return sharedKinds[k] }
 
-// ListColumns are those of Columns at list prices: without what reconciliation adds.
+// ListColumns returns the Columns at list prices, without what reconciliation adds.
 func (k SharedKind) ListColumns() []Column { return listKinds[k] }
 
-// nodeKinds are the kinds of what nodes sell.
+// nodeKinds are the kinds of cost of each resource of nodes.
 var nodeKinds = [NumResources]SharedKind{CPU: SharedCPU, RAM: SharedRAM, GPU: SharedGPU}
 
-// moneyOf is the money of the rows that want selects, and the sum of its absolute parts, which tells how far rounding may
-// have gone.
+// moneyOf returns the money of the rows that want accepts, and the sum of its absolute values, which bounds rounding errors.
 func (s *Set) moneyOf(want func(row int) bool) (sum, size money) {
 	for kind, cols := range sharedKinds {
 		for _, col := range cols {
@@ -61,21 +59,21 @@ func (s *Set) moneyOf(want func(row int) bool) (sum, size money) {
 	return sum, size
 }
 
-// books are what the passes did with the money of a set's assets that its rows do not show: they let Check hold the rows
-// to the assets after any of them.
+// books records what the passes did with the money of assets that rows do not show. With them, Check can compare rows and
+// assets after any pass.
 type books struct {
-	flat      float64 // Options.SharedCost of the window
-	external  float64 // of the external allocations that were made rows
-	tenancy   bool    // management and local disks are in rows
-	reconcile bool    // adjustments are
-	// out is what is in no row any more: idle that was not asked for, and what a filter took away.
+	flat      float64 // Options.SharedCost for the window
+	external  float64 // external allocations that became rows
+	tenancy   bool    // management fees and local disks are in rows
+	reconcile bool    // adjustments are in rows
+	// out is what no row shows any more: idle that was not asked for, and rows that a filter removed.
 	out money
-	// passed is what became SharedCost, by what it was for.
+	// passed is what became SharedCost, by its kind.
 	passed money
-	// idle is idle at list price that is neither an idle row nor told as CostIdle: not asked for, taken by a filter or
-	// passed on as SharedCost.
+	// idle is the idle at list price that neither an idle row nor CostIdle shows: idle that was not asked for, was filtered
+	// or became SharedCost.
 	idle [NumResources]float64
-	// merged says that idle rows were merged with others.
+	// merged means that idle rows were merged with others.
 	merged bool
 }
 
@@ -90,7 +88,7 @@ func (b *books) add(o *books) {
 	}
 }
 
-// owed is what the assets of a set cost as far as the books say that it is in rows, and the sum of its absolute parts.
+// owed returns what rows must cost by the assets and the books, and the sum of its absolute values.
 func (s *Set) owed(b *books) (sum, size money) {
 	put := func(kind SharedKind, cost, adjustment float64) {
 		if !b.reconcile {

@@ -6,30 +6,30 @@ import (
 	"slices"
 )
 
-// ErrUnread is the error for looking at what was not read of a stored set: the Needs of whoever looks at it are incomplete.
+// ErrUnread is the error for looking at data of a stored set that was not read. It means that the Needs of the caller are
+// incomplete.
 var ErrUnread = errors.New("BUG: it was not read, but is needed")
 
-// Projection says what is read of stored sets. Whoever looks at a set declares its Needs as one, and what is read is their Union;
-// nil is everything. What was not read has no values: to ask for it is ErrUnread or a panic, never zeros.
+// Projection says what is read of stored sets. Whoever looks at a set declares its Needs as a Projection, and their Union is
+// read; nil is everything. Asking for data that was not read is ErrUnread or a panic, never zeros.
 type Projection struct {
 	Properties []Property
-	Deferred   []Property // of merged rows, and of those that a filter leaves: see Deferred
+	Deferred   []Property // read as Deferred: of merged rows, or of rows that a filter keeps
 	Columns    []Column
-	Volumes    bool // what rows have of volumes
+	Volumes    bool // the rows' shares of volumes
 	Balancers  bool // and of load balancers
-	// WithoutAssets says that assets are not needed, which read almost as long as the rows of a set do.
+	// WithoutAssets leaves out assets. Reading them takes almost as long as reading the rows of a set.
 	WithoutAssets bool
-	// FewOfAssets says that assets are needed for the passes of Apply alone, by options without Proportions: those do not look
-	// at what assets are labeled, where they are, or what their prices are.
+	// FewOfAssets reads only what the passes of Apply need of assets if Proportions is not set: no labels, places or prices.
 	FewOfAssets bool
 }
 
-// OfRows is what reads properties and columns of rows, and nothing else.
+// OfRows returns a projection of properties and columns only.
 func OfRows(properties []Property, columns ...Column) *Projection {
 	return &Projection{Properties: properties, Columns: columns, WithoutAssets: true}
 }
 
-// Union is what any of the projections needs, nil where one needs everything. None need nothing.
+// Union returns what any of the projections needs, nil if one needs everything. Without projections it needs nothing.
 func Union(list ...*Projection) *Projection {
 	all := &Projection{WithoutAssets: true}
 	few := true
@@ -50,10 +50,10 @@ func Union(list ...*Projection) *Projection {
 	return all
 }
 
-// Union is what p or other need.
+// Union returns what p or other needs.
 func (p *Projection) Union(other *Projection) *Projection { return Union(p, other) }
 
-// Everything is a projection of all that rows have, and of no assets.
+// Everything returns a projection of all that rows have, without assets.
 func Everything() *Projection {
 	p := &Projection{Volumes: true, Balancers: true, WithoutAssets: true}
 	for x := range NumProperties {
@@ -65,8 +65,8 @@ func Everything() *Projection {
 	return p
 }
 
-// OfResults is p where rows are merged before anybody looks at them: properties are deferred. What rows have in common of GPUs is
-// found out by looking at all of them.
+// OfResults returns p for rows that are merged before anyone looks at them: its properties are deferred, except GPUs, whose
+// common values need all rows.
 func (p *Projection) OfResults() *Projection {
 	if p == nil {
 		return nil
@@ -83,7 +83,7 @@ func (p *Projection) OfResults() *Projection {
 	return &of
 }
 
-// Now is p with nothing deferred.
+// Now returns p with nothing deferred.
 func (p *Projection) Now() *Projection {
 	if p == nil {
 		return nil
@@ -93,13 +93,13 @@ func (p *Projection) Now() *Projection {
 	return &of
 }
 
-// OnlyMerges reports whether the passes of o do little with rows but to merge them: then most properties are needed of results
-// alone. Reconcile looks at more only in sets that have adjustments.
+// OnlyMerges reports whether the passes of o do little with rows but merge them. Most properties are then needed only of
+// results. Reconcile looks at more, but only in sets with adjustments.
 func (o *Options) OnlyMerges() bool {
 	return o.ShareIdle == NoSplit && len(o.Share) == 0 && o.SharedCost == 0 && !o.ShareLoadBalancers && !o.External && !o.Proportions && !o.Check
 }
 
-// keys are what the rows are merged by.
+// keys returns the keys by which rows are merged.
 func (o *Options) keys() []Key {
 	if len(o.Aggregate) == 0 {
 		return unaggregated()
@@ -107,11 +107,11 @@ func (o *Options) keys() []Key {
 	return o.Aggregate
 }
 
-// Needs is what the passes of o look at. Where they only merge rows, the properties that those are named by are deferred if a filter
-// drops some, as are clusters and nodes.
+// Needs returns what the passes of o look at. Where they only merge rows and a filter drops some, the properties in the rows'
+// names are deferred, and so are clusters and nodes.
 func (o *Options) Needs() *Projection {
 	p := &Projection{
-		Columns: append(MoneyColumns(), RunningSeconds), // what is shared by usage hours is shared by it
+		Columns: append(MoneyColumns(), RunningSeconds), // usage hours divide shared cost
 		Volumes: o.Proportions, Balancers: o.Proportions || o.ShareLoadBalancers,
 		WithoutAssets: !o.Idle && o.ShareIdle == NoSplit && !o.ShareTenancy && !o.Reconcile && !o.External && !o.Proportions,
 		FewOfAssets:   !o.Proportions,
@@ -143,7 +143,7 @@ func (o *Options) Needs() *Projection {
 	return all
 }
 
-// MoneyColumns are those of costs that count towards the total.
+// MoneyColumns returns the columns that count towards the total cost.
 func MoneyColumns() (money []Column) {
 	for c := range NumColumns {
 		if c.Money() {
@@ -153,19 +153,19 @@ func MoneyColumns() (money []Column) {
 	return money
 }
 
-// WithInstance is p with what tells rows apart, so that sets can be merged, and nothing deferred.
+// WithInstance returns p with the properties that identify rows, so that sets can be merged, and nothing deferred.
 func (p *Projection) WithInstance() *Projection {
 	return Union(p.Now(), OfRows(append(instance[:len(instance):len(instance)], NodeName)))
 }
 
-// unread is what was not read of the rows of a set. The zero value is nothing: everything was.
+// unread says what was not read of a set's rows. The zero value means that everything was read.
 type unread struct {
 	properties         [NumProperties]bool
 	columns            [NumColumns]bool
 	volumes, balancers bool
 }
 
-// unread is what a projection does not read.
+// unread returns what a projection does not read.
 func (p *Projection) unread() (u unread) {
 	if p == nil {
 		return u
@@ -191,7 +191,7 @@ func (u *unread) add(o *unread) {
 	u.volumes, u.balancers = u.volumes || o.volumes, u.balancers || o.balancers
 }
 
-// unreadOf is what was not read of some of the parts.
+// unreadOf returns what was not read of at least one part.
 func unreadOf(parts []part) (u unread) {
 	for i := range parts {
 		u.add(&parts[i].set.unread)
@@ -199,7 +199,8 @@ func unreadOf(parts []part) (u unread) {
 	return u
 }
 
-// Require is ErrUnread where something that p needs of rows was not read of s, or is deferred. Who looks at rows one by one asks it once.
+// Require returns ErrUnread if something that p needs of rows was not read of s or is deferred. Code that looks at single
+// rows calls it once before.
 func (s *Set) Require(p *Projection) error {
 	if p == nil {
 		p = Everything()
@@ -220,11 +221,11 @@ func (s *Set) Require(p *Projection) error {
 	return nil
 }
 
-// notRead is the error for something of the set's rows.
+// notRead returns the error for data of the set's rows.
 func (s *Set) notRead(what any) error {
 	return fmt.Errorf("%w: %v of set of %s", ErrUnread, what, s.span())
 }
 
-// MinutesNeeds is what Minutes are made of: a row of several containers has others than one of a single one, which the properties
-// tell that tell containers apart.
+// MinutesNeeds returns what Minutes reads: rows of several containers count differently, so it needs the properties that
+// identify containers.
 func MinutesNeeds() *Projection { return OfRows(instance[:], RunningSeconds) }

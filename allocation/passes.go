@@ -7,22 +7,21 @@ import (
 
 // Filter selects rows. Package filter implements it.
 type Filter interface {
-	// Bind prepares the filter for the rows of s and returns a function that reports whether it selects a row. An error is
-	// that of Apply, too.
+	// Bind prepares the filter for the rows of s and returns a function that reports whether it selects a row. Apply returns
+	// its error.
 	Bind(s *Set) (func(row int) bool, error)
-	// Needs is what Bind looks at.
+	// Needs returns what Bind looks at.
 	Needs() *Projection
 }
 
-// Apply runs the passes that o asks for, in the order of SEMANTICS §6: reconcile, idle, take out what is shared, filter,
-// share idle, aggregate, share, accumulate. It returns new sets, oldest first as given, and leaves those given as they
-// are. The sets must be as a Builder yields them, over one Dict: one that Apply has made already is an error, as are sets
-// of several dictionaries.
+// Apply runs the passes that o asks for, in the order of SEMANTICS §6: reconcile, idle, take out shared rows, filter, share
+// idle, aggregate, share, accumulate. It returns new sets, oldest first as given, and does not change the given ones. Those
+// must be as a Builder makes them, over one Dict. It fails for sets that Apply made and for sets of several dictionaries.
 //
-// Merging follows SEMANTICS §3 and SHAPES §2. A property stays where all merged rows agree; services go, labels and
-// annotations too unless AggregatedMetadata is set; those of the namespace stay while the namespace agrees. What is one
-// and the same container in several sets keeps everything that did not change, and its running minutes add; a row that
-// nothing was merged into keeps all it has.
+// Merging follows SEMANTICS §3 and SHAPES §2. A property stays where all merged rows agree. Services are dropped, and labels
+// and annotations too unless AggregatedMetadata is set; those of the namespace stay while the namespace agrees. One container
+// in several sets keeps everything that did not change, and its running minutes add. A row that nothing was merged into keeps
+// everything.
 func Apply(sets []*Set, o Options) ([]*Set, error) {
 	return apply(sets, &workspace{}, &o)
 }
@@ -54,7 +53,7 @@ func apply(sets []*Set, m *workspace, o *Options) ([]*Set, error) {
 	return out, nil
 }
 
-// passes are what one set goes through, in order.
+// passes are the steps that one set goes through, in order.
 var passes = [...]struct {
 	name string
 	run  func(*work, *Options)
@@ -89,7 +88,7 @@ func applyTo(s *Set, m *workspace, dict *Dict, o *Options) (*Set, error) {
 			}
 		}
 	}
-	books := w.books // the set must not keep what it was made of in memory
+	books := w.books // a copy: w refers to the original set, which must be freed
 	w.set.books = &books
 	if o.SplitIdle && o.ShareIdle != NoSplit {
 		w.set.Warnings = SortWarnings(append(slices.Clone(w.set.Warnings), "splitIdle has nothing to split where shareIdle shares idle: leave out one of them"))
@@ -97,7 +96,7 @@ func applyTo(s *Set, m *workspace, dict *Dict, o *Options) (*Set, error) {
 	return w.set, check(w.set, "passes", o)
 }
 
-// check verifies a set after a pass, if that is asked for.
+// check verifies a set after a pass, if o asks for it.
 func check(s *Set, pass string, o *Options) error {
 	if !o.Check {
 		return nil
@@ -108,39 +107,39 @@ func check(s *Set, pass string, o *Options) error {
 	return nil
 }
 
-// work is a set on its way through the passes. What was given is never written to: set is a copy of its own whose columns
-// are cloned before they change, rows are marked as dropped, idle rows lie beside it, and aggregate puts a new set in its
-// place.
+// work is a set on its way through the passes. The given set is never written to: set is a copy whose columns are cloned
+// before they change. Rows are marked as dropped, idle rows are in a set of their own, and aggregate replaces set by a new
+// one.
 type work struct {
 	set   *Set
-	dict  *Dict // holds every id of set, and what passes add
-	built int   // rows of the set as it was built; passes add rows after them
+	dict  *Dict // has every id of set, and the strings that passes add
+	built int   // rows before passes; passes append rows
 	owned [NumColumns]bool
 	grown bool
 
-	keep  []bool  // rows that the filter left; nil where all are
-	taken []int32 // the pool of each row that is shared, else notTaken; nil where none is
-	idle  *Set    // idle rows, one a cluster or node; nil without idle
-	place []int32 // the idle row of each row's node or cluster, else nowhere; nil until it is needed
-	// adjustIdle are the nodes' adjustments that are idle's, by node; nil without any.
+	keep  []bool  // rows that the filter kept; nil for all
+	taken []int32 // pool of each shared row, notTaken for other rows; nil if no row is shared
+	idle  *Set    // idle rows, one for each cluster or node; nil without idle
+	place []int32 // idle row of each row's node or cluster, or nowhere; nil until needed
+	// adjustIdle are the adjustments of idle, by node; nil if there are none.
 	adjustIdle [][NumResources]float64
-	idled      bool // idle is in rows, or gone
+	idled      bool // idle is in rows, or noted in the books
 
-	pools   []pool    // what is shared
-	filled  bool      // the rows taken are in the pools
-	weights []float64 // what the rows as built are given shared cost by; nil where there is none
-	bears   []float64 // the part of the pools that each result bears
-	forgone float64   // the part that rows which the filter took away would have borne
+	pools   []pool    // shared costs
+	filled  bool      // the taken rows are in the pools
+	weights []float64 // of the rows as built, for dividing shared cost; nil if there is none
+	bears   []float64 // part of the pools for each result
+	forgone float64   // part of the pools for the rows that the filter removed
 
-	rows  *Set    // before they were aggregated
-	group []int32 // of each row, its result
+	rows  *Set    // before aggregation
+	group []int32 // result of each of rows
 
 	workspace *workspace
 	books     books
-	err       error // of a filter, or of what cannot be decoded; the set means nothing then
+	err       error // of a filter or of decoding; the set is then invalid
 }
 
-// notTaken marks rows that are not shared, nowhere those without idle.
+// notTaken marks rows that are not shared, nowhere marks rows without an idle row.
 const (
 	notTaken = -1
 	nowhere  = -1
@@ -152,7 +151,7 @@ func newWork(s *Set, m *workspace, dict *Dict) *work {
 	return &work{set: &own, dict: dict, built: s.Len(), workspace: m}
 }
 
-// own returns a column of the set to be written to.
+// own returns a column of the set for writing.
 func (w *work) own(c Column) []float64 {
 	if !w.owned[c] {
 		w.set.values[c] = slices.Clone(w.set.values[c])
@@ -161,7 +160,7 @@ func (w *work) own(c Column) []float64 {
 	return w.set.values[c]
 }
 
-// grow prepares the set for further rows: what is appended does not touch what was given.
+// grow prepares the set for further rows: appending to it does not write to the given set.
 func (w *work) grow() {
 	if w.grown {
 		return
@@ -180,8 +179,7 @@ func (w *work) grow() {
 	s.balancers.clip()
 }
 
-// addUnallocated adds a row for what a cluster costs and nobody is there to take. Its properties but the cluster are
-// missing.
+// addUnallocated adds a row for a cost of a cluster that no row could take. All properties but the cluster are missing.
 func (w *work) addUnallocated(cluster ID, start, end int64, c Column, cost float64) {
 	w.grow()
 	row := w.set.grow(Unallocated, start, end)
@@ -203,7 +201,7 @@ func (w *work) isTaken(row int) bool { return w.taken != nil && w.taken[row] != 
 // stays reports whether a row is in the answer.
 func (w *work) stays(row int) bool { return (w.keep == nil || w.keep[row]) && !w.isTaken(row) }
 
-// passDict is the dictionary of the sets, extended by what the passes will need: ids must mean the same in all sets.
+// passDict returns the dictionary of the sets, extended by the strings that passes need. Ids must mean the same in all sets.
 func passDict(sets []*Set, o *Options) (*Dict, error) {
 	if len(sets) == 0 {
 		return nil, nil
@@ -238,7 +236,7 @@ func passDict(sets []*Set, o *Options) (*Dict, error) {
 	return dict, nil
 }
 
-// isAdjusted reports whether bills have corrected what an asset costs: Options.Reconcile does nothing with others.
+// isAdjusted reports whether an asset has an adjustment: Options.Reconcile changes nothing in other sets.
 func (s *Set) isAdjusted() bool {
 	for i := range s.Nodes {
 		if s.Nodes[i].Adjustment != [NumResources]float64{} {
@@ -250,7 +248,7 @@ func (s *Set) isAdjusted() bool {
 	return some
 }
 
-// eachAssetName calls f with the names of the assets that the passes need ids of: of what rows may be added for.
+// eachAssetName calls f with the names of assets whose ids the passes need, because rows may be added for them.
 func (s *Set) eachAssetName(o *Options, f func(string)) {
 	all := o.Proportions || o.Reconcile && s.isAdjusted()
 	for i := range s.Nodes {
@@ -277,7 +275,7 @@ func (s *Set) eachAssetName(o *Options, f func(string)) {
 	}
 }
 
-// eachAdjustedName calls f with the names of assets whose adjustments may find no row to go to.
+// eachAdjustedName calls f with the names of assets whose adjustments may become rows.
 func (s *Set) eachAdjustedName(f func(string)) {
 	for i := range s.Disks {
 		if d := &s.Disks[i]; d.Adjustment != 0 && !d.Local {
@@ -300,7 +298,7 @@ func (s *Set) eachAdjustedName(f func(string)) {
 	}
 }
 
-// applyFilter marks the rows that the filter does not select.
+// applyFilter marks the rows that the filter selects.
 func applyFilter(w *work, o *Options) {
 	if o.Filter == nil {
 		return
@@ -316,12 +314,12 @@ func applyFilter(w *work, o *Options) {
 	}
 }
 
-// Total is s merged into one row, idle included; the row's name is "". Where s has no rows, neither has the result.
+// Total returns s merged into one row named "", idle included. If s has no rows, the result has none.
 func (s *Set) Total() *Set {
 	dst := s.like()
 	if s.books != nil {
 		books := *s.books
-		books.merged = true // what was idle can no longer be told
+		books.merged = true // idle is no longer separate
 		dst.books = &books
 	}
 	if s.Len() == 0 {
@@ -345,7 +343,7 @@ func (t *nameTable) add(name string) int32 {
 	return t.insert(name)
 }
 
-// insert adds a name that is not there.
+// insert adds a new name.
 func (t *nameTable) insert(name string) int32 {
 	if t.ids == nil {
 		t.ids = make(map[string]int32)
@@ -355,7 +353,7 @@ func (t *nameTable) insert(name string) int32 {
 	return id
 }
 
-// grow makes room for n names of which few are known.
+// grow makes room for n names, most of them new.
 func (t *nameTable) grow(n int) {
 	if t.ids == nil {
 		t.ids = make(map[string]int32, n)
@@ -363,9 +361,9 @@ func (t *nameTable) grow(n int) {
 	t.list = slices.Grow(t.list, n)
 }
 
-// addBytes is add of a name that may change after it.
+// addBytes is add for a name that may change afterwards.
 func (t *nameTable) addBytes(name []byte) int32 {
-	if id, ok := t.ids[string(name)]; ok { // this makes no string
+	if id, ok := t.ids[string(name)]; ok { // does not allocate
 		return id
 	}
 	return t.insert(string(name))

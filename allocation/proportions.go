@@ -5,13 +5,13 @@ import (
 	"slices"
 )
 
-// Proportion is what part of an asset's cost a row is, from 0 to 1: of what the asset costs at list price, idle
-// included, what the row costs before idle and shared costs. The parts of things that the asset is not are 0.
+// Proportion is the part of an asset's cost that a row has, from 0 to 1: the row's cost before idle and shared costs, divided
+// by the asset's cost at list price with idle. Parts that the asset does not have are 0.
 type Proportion struct {
 	Cluster      string
-	Name         string // of the node, disk, or `<namespace>/<service>` of the load balancer; empty for all nodes of a cluster
+	Name         string // of the node or disk, or `<namespace>/<service>` of the load balancer; empty for all nodes of a cluster
 	Type         string // Node, Disk, LoadBalancer; empty for all nodes of a cluster
-	ProviderID   string // as the provider's bill has it, or the address of a load balancer
+	ProviderID   string // as in the provider's bill, or the address of a load balancer
 	CPU          float64
 	RAM          float64
 	GPU          float64
@@ -20,8 +20,8 @@ type Proportion struct {
 	Node         float64 // of CPU, RAM and GPU together
 }
 
-// Key is the name of the asset in an answer, `<cluster>,<name>`, or the cluster for all nodes of one; : and / of the cluster's
-// id are _ in it, as they are in other names.
+// Key returns the name of the asset in an answer: `<cluster>,<name>`, or the cluster for all of its nodes. As in other names,
+// : and / in the cluster's id become _.
 func (p *Proportion) Key() string {
 	key := appendCluster(nil, p.Cluster)
 	if p.Name != "" {
@@ -30,17 +30,17 @@ func (p *Proportion) Key() string {
 	return string(key)
 }
 
-// portion is what a row costs of an asset.
+// portion is a row's cost of an asset.
 type portion struct {
 	key  portionKey
-	cost [NumResources]float64 // of volumes and load balancers, the first is all
+	cost [NumResources]float64 // volumes and load balancers only use the first
 }
 
-// portionKey says what asset a portion is of.
+// portionKey identifies the asset of a portion.
 type portionKey struct {
 	cluster ID
 	kind    portionKind
-	name    ID // of a node, 0 for all of a cluster; else the key of shares
+	name    ID // of a node, 0 for all nodes of a cluster; otherwise the key of the shares
 }
 
 // portionKind is a kind of asset.
@@ -63,7 +63,7 @@ func addPortion(to, from *portion) {
 	}
 }
 
-// measurePortions notes what each result costs of nodes, volumes and load balancers.
+// measurePortions notes each result's cost of nodes, volumes and load balancers.
 func measurePortions(w *work, o *Options) {
 	if !o.Proportions {
 		return
@@ -101,13 +101,13 @@ func measurePortions(w *work, o *Options) {
 	w.set.indexAssets(o)
 }
 
-// asset is what Proportions tells of an asset.
+// asset is what Proportions returns about an asset.
 type asset struct {
 	name, typ, providerID string
 	cost                  [NumResources]float64
 }
 
-// indexAssets notes the assets that portions are of.
+// indexAssets notes the assets of portions.
 func (s *Set) indexAssets(o *Options) {
 	s.assets = map[portionKey]*asset{}
 	add := func(cluster, name string, kind portionKind, a asset) {
@@ -145,8 +145,8 @@ func (s *Set) indexAssets(o *Options) {
 	}
 }
 
-// Proportions are the row's parts of assets' costs, by cluster and name, where Options.Proportions asked for them: of each
-// node with IdleByNode, else of all nodes of each cluster, of disks and of load balancers. What cost nothing is left out.
+// Proportions returns the row's parts of assets' costs, by cluster and name, if Options.Proportions is set: of each node with
+// IdleByNode, otherwise of all nodes of each cluster; of disks; and of load balancers. Parts without cost are left out.
 func (s *Set) Proportions(row int) []Proportion {
 	var list []Proportion
 	for _, p := range s.portions.ofRow(row) {
@@ -172,7 +172,7 @@ func (s *Set) Proportions(row int) []Proportion {
 	return list
 }
 
-// ratio is part/all, 0 where that is no number.
+// ratio returns part/all, 0 where that is not a finite number.
 func ratio(part, all float64) float64 {
 	if v := part / all; v-v == 0 {
 		return v

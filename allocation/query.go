@@ -5,62 +5,64 @@ import (
 	"time"
 )
 
-// MaxSets bounds the sets that one query may be cut into.
+// MaxSets bounds the number of sets of one query.
 const MaxSets = 10_000
 
-// AutoResolution is the Resolution of queries that are exact where the source has raw samples of the whole window, and else
-// sampled on a grid of LeastAuto or the scrape interval, whichever is longer.
+// AutoResolution is a Resolution that is exact where the source has raw samples of the whole window. Otherwise the grid has
+// the distance LeastAuto or the scrape interval, whichever is longer.
 const AutoResolution time.Duration = -1
 
-// LeastAuto is the shortest distance of a grid that AutoResolution stands for.
+// LeastAuto is the shortest grid distance of AutoResolution.
 const LeastAuto = time.Minute
 
 // Query asks for the sets of a window.
 type Query struct {
 	Window Window
-	// Step is the length of a set; 0 makes the whole window one set. Sets are cut backward from the window's end, so the
-	// oldest may be shorter.
+	// Step is the length of a set; 0 makes one set of the window. Sets are cut backward from the window's end, so the oldest
+	// may be shorter.
 	Step time.Duration
-	// Borders, where there are any, are where one set ends and the next begins, ascending and within the window. They take the
-	// place of Step.
+	// Borders, if any, replace Step: each ends one set and begins the next. They are ascending and inside the window.
 	Borders []time.Time
-	// Resolution is the distance of the grid that signals are sampled on, which is anchored at the window's end; 0 uses every raw
-	// sample (exact mode), AutoResolution lets the source decide. One below the scrape interval is raised to it, with a warning.
+	// Resolution is the distance of the grid on which signals are sampled. The grid is anchored at the window's end. 0 uses
+	// every raw sample (exact mode), and with AutoResolution the source decides. A resolution below the scrape interval is
+	// raised to it, with a warning.
 	Resolution time.Duration
-	// ExactBelow makes a Resolution below the scrape interval exact mode, or ErrTooFine where the source has no raw samples.
+	// ExactBelow makes a Resolution below the scrape interval exact mode instead, or ErrTooFine if the source has no raw
+	// samples.
 	ExactBelow bool
-	// ChargeFrom is from when on containers' requests are charged.
+	// ChargeFrom is when the charge for containers' requests begins.
 	ChargeFrom ChargeFrom
-	// Shard is what of the sets is computed; the zero value is all.
+	// Shard is the part of the sets that is computed; the zero value is everything.
 	Shard Shard
-	// Stored asks for what is kept of closed hours and days, at whatever resolution it was computed. Without it, kept hours
-	// stand in only for hours of the Resolution asked; for AutoResolution, exact ones do.
+	// Stored uses closed hours and days whatever the resolution they were computed at. Without it, only closed hours of the
+	// same Resolution are used; for AutoResolution, exact ones.
 	Stored bool
-	// Alone computes each set as if it were asked for by itself: what is in it does not depend on which others are asked for
-	// with it. Without it, what is known of one set's time tells of the others', too.
+	// Alone computes each set as if it were the only one, so that its content does not depend on the other sets of the query.
+	// Otherwise signals of one set's window also inform the others.
 	Alone bool
-	// After is for how long after the window there are signals that may be looked at, of use up to Evidence: what is seen again
-	// after a gap at the end has gone on through it. A set of Alone that would need more of it is Incomplete.
+	// After is for how long after the window signals may be looked at, up to Evidence: a run that is seen again after a gap
+	// at the end went on through the gap. A set computed with Alone that would need more is Incomplete.
 	After time.Duration
-	// Stream says that who asks holds few of the sets at a time: kept ones need not be in memory together, nor be of one Dict.
+	// Stream says that the caller holds only a few of the sets at a time: stored sets need not be in memory together, nor
+	// share a Dict.
 	Stream bool
-	// Only says which columns of kept rows are needed; nil is all of them. What is computed has all in any case.
+	// Only says which data of stored rows is needed; nil is everything. Computed sets always have everything.
 	Only *Projection
 }
 
-// RowBytes is about how many bytes a row takes in memory with all its columns.
+// RowBytes is about how many bytes a row with all its columns takes in memory.
 const RowBytes = 512
 
-// SetBytes and AssetBytes are about how many bytes a set without rows takes in memory, and an asset of it. filledColumns is
-// how many columns of a stored set have values other than zero, as a rule: the others share their memory.
+// SetBytes and AssetBytes are about how many bytes a set without rows takes in memory, and an asset. filledColumns is how
+// many columns of a stored set are usually not all zero; the others share memory.
 const (
 	SetBytes      = 6 << 10
 	AssetBytes    = 1 << 10
 	filledColumns = 28
 )
 
-// SetBytes is about how many bytes a set of p takes in memory, of all columns for nil, that is kept in files of so many
-// bytes: those that something is deferred of are held as long as the set is.
+// SetBytes returns about how many bytes a set read with p takes in memory; nil reads all columns. files is the size of its
+// files, which stay in memory while something is deferred.
 func (p *Projection) SetBytes(rows, assets int, files int64) int64 {
 	if p == nil {
 		return SetBytes + int64(rows)*RowBytes + int64(assets)*AssetBytes
@@ -75,7 +77,7 @@ func (p *Projection) SetBytes(rows, assets int, files int64) int64 {
 	return bytes
 }
 
-// SetsBytes is about how many bytes sets take in memory, and the dictionaries that they are over.
+// SetsBytes returns about how many bytes sets and their dictionaries take in memory.
 func SetsBytes(sets []*Set) (bytes int64) {
 	dicts := map[*Dict]bool{}
 	for _, s := range sets {
@@ -88,12 +90,12 @@ func SetsBytes(sets []*Set) (bytes int64) {
 	return bytes
 }
 
-// assetCount is how many assets the set has.
+// assetCount returns the number of assets.
 func (s *Set) assetCount() int {
 	return len(s.Nodes) + len(s.Disks) + len(s.Balancers) + len(s.Networks) + len(s.Management) + len(s.Cloud)
 }
 
-// MergedBytes is about how many bytes a row takes that rows of p were merged into: it has all that they have.
+// MergedBytes returns about how many bytes a row takes that was merged from rows read with p.
 func (p *Projection) MergedBytes() int64 {
 	if p == nil {
 		return RowBytes
@@ -101,7 +103,7 @@ func (p *Projection) MergedBytes() int64 {
 	return int64(64 + 8*len(p.Columns) + 4*len(p.Properties) + 16*len(p.Deferred))
 }
 
-// Over is the query for sets of these windows, which follow each other.
+// Over returns the query for sets of these windows, which must be adjacent.
 func (q Query) Over(windows []Window) Query {
 	last := len(windows) - 1
 	q.Window, q.Step, q.Borders = Window{Start: windows[0].Start, End: windows[last].End}, 0, nil
@@ -111,8 +113,8 @@ func (q Query) Over(windows []Window) Query {
 	return q
 }
 
-// Windows are the windows of the query's sets, oldest first. A step below zero, or one that makes more than MaxSets
-// sets, is an error.
+// Windows returns the windows of the query's sets, oldest first. It fails for a negative step, and for one that makes more
+// than MaxSets sets.
 func (q Query) Windows() ([]Window, error) {
 	if len(q.Borders) > 0 {
 		windows := make([]Window, 0, len(q.Borders)+1)
@@ -147,6 +149,7 @@ func (q Query) Windows() ([]Window, error) {
 	return windows, nil
 }
 
-// Evidence is for how long before and after a window signals are looked at at most: as far as that where a gap or an outage
-// touches an end of it (SEMANTICS §2). A longer gap is never taken for running time, for a window within it could not tell.
+// Evidence is the longest time before and after a window in which signals are looked at. That happens where a gap or an
+// outage touches an end of the window (SEMANTICS §2). A longer gap is never running time, as a window inside of it could not
+// tell.
 const Evidence = time.Hour

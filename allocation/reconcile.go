@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// AssetKey names a node, a disk or a load balancer of a set.
+// AssetKey identifies a node, a disk or a load balancer of a set.
 type AssetKey struct {
 	Cluster string
-	Name    string // of the node, the volume, the node that a local disk is attached to, or `<namespace>/<service>`
+	Name    string // of the node or volume, of a local disk's node, or `<namespace>/<service>`
 }
 
-// Adjustments are what bills say that differs from list prices, for the window of one set: money to be added to what
-// assets cost, in currency, negative where the bill is lower.
+// Adjustments are the differences between bills and list prices for the window of one set. They are added to the cost of
+// assets, in currency, and are negative where the bill is lower.
 type Adjustments struct {
 	Nodes         map[AssetKey]float64 // divided over CPU, RAM and GPU in proportion to their cost
 	Volumes       map[AssetKey]float64
@@ -28,20 +28,20 @@ type Adjustments struct {
 	Cloud         []CloudCost
 }
 
-// ExternalAllocation is a cost outside of clusters that carries the properties of an allocation, such as a bucket that is
-// tagged with a namespace.
+// ExternalAllocation is a cost outside of clusters that carries properties of an allocation, such as a bucket that is tagged
+// with a namespace.
 type ExternalAllocation struct {
-	Text       [Services]string // by Property: what it carries
+	Text       [Services]string // by Property; empty where it carries none
 	Labels     map[string]string
 	Start, End time.Time // inside the window of the set
 	Cost       float64   // in currency
 }
 
-// CloudCost is an asset that only bills know: it runs in no cluster.
+// CloudCost is an asset that runs in no cluster and occurs only in bills.
 type CloudCost struct {
 	Name, Provider, Account, Project string
 	Category, Service, ProviderID    string
-	Cluster                          string // that a tag names; empty for none
+	Cluster                          string // that a tag names; empty if none does
 	Labels                           map[string]string
 	Start, End                       time.Time
 	Cost                             float64
@@ -49,10 +49,10 @@ type CloudCost struct {
 	Credit                           float64 // negative
 }
 
-// Reconcile returns a copy of s, which must be as a Builder yields it, whose assets carry the adjustments, which add to
-// those they have, and which has the external allocations and cloud costs. Adjustments of assets that s does not have, of
-// infinite or no amount, and costs outside of the window are an error. Rows are given their parts by Apply, where
-// Options.Reconcile and Options.External ask for them.
+// Reconcile returns a copy of s with the external allocations and cloud costs, and with the adjustments added to those of its
+// assets. s must be as a Builder makes it. It fails for adjustments of assets that s does not have, for NaN and infinite
+// amounts, and for costs outside of the window. Apply gives rows their shares if Options.Reconcile and Options.External are
+// set.
 func (s *Set) Reconcile(a Adjustments) (*Set, error) {
 	if s.names != nil {
 		return nil, fmt.Errorf("reconcile set of %s: passes have made it: reconcile sets as they were built", s.span())
@@ -73,7 +73,7 @@ func (s *Set) Reconcile(a Adjustments) (*Set, error) {
 	return &out, nil
 }
 
-// addBilled adds what is in no cluster.
+// addBilled adds the costs outside of clusters.
 func (s *Set) addBilled(a *Adjustments) error {
 	outside := func(what string, i int, start, end time.Time, amounts ...float64) error {
 		for _, v := range amounts {
@@ -103,7 +103,7 @@ func (s *Set) addBilled(a *Adjustments) error {
 	return nil
 }
 
-// byCluster is adjustments of what a cluster has one of.
+// byCluster returns the adjustments by key, for assets of which a cluster has one.
 func byCluster(of map[string]float64) map[AssetKey]float64 {
 	out := make(map[AssetKey]float64, len(of))
 	for cluster, v := range of {
@@ -112,7 +112,7 @@ func byCluster(of map[string]float64) map[AssetKey]float64 {
 	return out
 }
 
-// adjustAssets puts adjustments on a copy of the assets: on the first of a key, should there be more.
+// adjustAssets adds adjustments to a copy of the assets: to the first asset with a key, should there be several.
 func adjustAssets[T any](assets *[]T, of map[AssetKey]float64, what string, key func(*T) AssetKey, adjust func(*T, float64)) error {
 	if len(of) == 0 {
 		return nil
@@ -137,7 +137,7 @@ func adjustAssets[T any](assets *[]T, of map[AssetKey]float64, what string, key 
 	return nil
 }
 
-// adjust divides an adjustment over what the node sells, in proportion to its cost; all of it is CPU's where it is free.
+// adjust divides an adjustment among the node's resources in proportion to their cost. If the node is free, CPU takes all.
 func (n *Node) adjust(v float64) {
 	total := n.TotalCost()
 	if total == 0 {
@@ -149,7 +149,7 @@ func (n *Node) adjust(v float64) {
 	}
 }
 
-// key is the disk's key among those of its kind; none matches the zero key.
+// key returns the disk's key if it is local or not as asked, otherwise the zero key, which matches nothing.
 func (d *Disk) key(local bool) AssetKey {
 	if d.Local != local {
 		return AssetKey{}

@@ -5,31 +5,31 @@ import (
 	"slices"
 )
 
-// Frame is rows of a set as it was built, in columns: how stored sets come and go. Slices have an element a row. A slice
-// of IDs or Values that is nil stands for missing properties and zeros.
+// Frame is rows of a set as built, in columns, as they are stored and read. Slices have an element for each row. A nil slice
+// of IDs or Values stands for missing properties or zeros.
 type Frame struct {
 	Special    []Special
 	Start, End []int64 // Unix milliseconds
 	IDs        [NumProperties][]ID
 	Values     [NumColumns][]float64
-	// Volumes and Balancers are the shares of all rows, row after row; VolumeEnds and BalancerEnds say where those of each
-	// row end. Rows beyond have none.
+	// Volumes and Balancers are the shares of all rows, row after row. VolumeEnds and BalancerEnds say where the shares of
+	// each row end; rows beyond have none.
 	Volumes      []VolumeShare
 	VolumeEnds   []int32
 	Balancers    []LoadBalancerShare
 	BalancerEnds []int32
-	// Read is what was read of the rows, nil for everything: slices of the rest are nil.
+	// Read is what was read of the rows, nil for everything. Slices of the rest are nil.
 	Read *Projection
-	// Deferred are properties without ids, in place of IDs. They are for sets that go through Apply by options that only merge
-	// rows, or name those that a filter leaves. To look at them before is ErrUnread.
+	// Deferred are properties without ids, in place of IDs. They are for sets that go through Apply with options that only
+	// merge rows, or that name only rows kept by a filter. Looking at them before that is ErrUnread.
 	Deferred [NumProperties]Deferred
 }
 
-// Built reports whether the set is as a Builder yields it, not one that passes made.
+// Built reports whether the set is as a Builder makes it, before passes.
 func (s *Set) Built() bool { return s.names == nil }
 
-// AppendFrame adds the rows of f, whose ids are those of the set's Dict, to a set as it was built. The set takes the slices
-// over. Slices of different lengths and shares that are not in order are an error.
+// AppendFrame adds the rows of f, whose ids are those of the set's Dict, to a set as built. The set takes the slices over. It
+// fails for slices of different lengths and for shares that are not in order.
 func (s *Set) AppendFrame(f *Frame) error {
 	n := len(f.Special)
 	if s.names != nil {
@@ -44,7 +44,7 @@ func (s *Set) AppendFrame(f *Frame) error {
 	s.special = append(s.special, f.Special...)
 	s.merged = append(s.merged, make([]merged, n)...) // oneRow
 	s.start, s.end = join(s.start, f.Start), join(s.end, f.End)
-	if had == 0 { // whoever appends or writes has to copy them
+	if had == 0 { // shared: whoever appends or writes must copy them
 		s.noID, s.zero = s.dict.blank(n)
 	}
 	for p := range s.ids {
@@ -81,21 +81,21 @@ func (s *Set) AppendFrame(f *Frame) error {
 	return nil
 }
 
-// AllZero reports whether a column is known to have nothing but zeros, without looking at them: nothing has to be summed then.
+// AllZero reports whether a column is known to be all zeros, without looking at the values. Nothing has to be summed then.
 func (s *Set) AllZero(c Column) bool { return same(s.values[c], s.zero) }
 
-// isZero is AllZero of a column that is looked at.
+// isZero reports whether a column is all zeros. It looks at the values if need be.
 func (s *Set) isZero(c Column) bool {
 	return s.AllZero(c) || !slices.ContainsFunc(s.values[c], notZero)
 }
 
-// noIDs reports whether a property is known to be missing in all rows: nothing has to be compared then.
+// noIDs reports whether a property is known to be missing in all rows. Nothing has to be compared then.
 func (s *Set) noIDs(p Property) bool { return same(s.ids[p], s.noID) }
 
-// same reports whether two slices have the same memory.
+// same reports whether two slices share their memory.
 func same[T any](a, b []T) bool { return len(a) > 0 && len(a) == len(b) && &a[0] == &b[0] }
 
-// join appends, taking b over where there is nothing yet. The capacity is the length: columns may be shared.
+// join appends b to a, or takes b over if a is empty. It clips the capacity, because columns may be shared.
 func join[T any](a, b []T) []T {
 	if len(a) == 0 {
 		return slices.Clip(b)
@@ -103,7 +103,7 @@ func join[T any](a, b []T) []T {
 	return append(a, b...)
 }
 
-// joinOrZero is join with n zeros for nil.
+// joinOrZero is join, with n zeros in place of a nil b.
 func joinOrZero[T any](a, b []T, had, n int) []T {
 	if b != nil {
 		return join(a, b)
@@ -114,7 +114,7 @@ func joinOrZero[T any](a, b []T, had, n int) []T {
 	return append(a, make([]T, n)...)
 }
 
-// appendAll adds the shares of further rows after had rows.
+// appendAll appends the shares of further rows after had rows.
 func (s *shares[T]) appendAll(had int, ends []int32, list []T) {
 	if len(list) == 0 {
 		return

@@ -19,19 +19,19 @@ import (
 const (
 	RulesVersion = 2
 	OldestRules  = 1
-	// rulesOfBounds are the first that keep bounds as sums. Those before kept them as parts of what was counted: of rows that were
-	// summed only their mean is known.
+	// rulesOfBounds is the first version that keeps error bounds as sums. Older versions kept them as fractions, so for
+	// summed rows only their mean is known.
 	rulesOfBounds = 2
 )
 
-// RulesMix notes by which rules the sets of an answer were computed.
+// RulesMix records the versions of the rules by which the sets of an answer were computed.
 type RulesMix struct {
-	Older   Window // from the first to the last set of older rules; zero where there is none
+	Older   Window // from the first to the last set of older rules; zero if there is none
 	Version int    // the oldest
-	Current bool   // there are sets of the current rules
+	Current bool   // some sets have the current rules
 }
 
-// Add notes a set of the time w.
+// Add records a set over w.
 func (m *RulesMix) Add(w Window, rules int) {
 	switch {
 	case rules >= RulesVersion:
@@ -49,7 +49,7 @@ func (m *RulesMix) Add(w Window, rules int) {
 	m.Version = min(m.Version, rules)
 }
 
-// Join adds the sets of o.
+// Join adds the records of o.
 func (m *RulesMix) Join(o *RulesMix) {
 	if !o.Older.Start.IsZero() {
 		m.Add(o.Older, o.Version)
@@ -57,18 +57,18 @@ func (m *RulesMix) Join(o *RulesMix) {
 	m.Current = m.Current || o.Current
 }
 
-// Mixed reports whether there are sets both of older and of the current rules.
+// Mixed reports whether there are sets of older and of the current rules.
 func (m *RulesMix) Mixed() bool { return m.Current && !m.Older.Start.IsZero() }
 
-// KeepMeans reports whether there are sets whose error bounds are kept as means: see rulesOfBounds.
+// KeepMeans reports whether some sets keep error bounds as means: see rulesOfBounds.
 func (m *RulesMix) KeepMeans() bool { return !m.Older.Start.IsZero() && m.Version < rulesOfBounds }
 
-// Warning says what older rules computed, what follows of it, and how to compute it again.
+// Warning names the hours that older rules computed, the consequence, and how to compute them again.
 func (m *RulesMix) Warning(follows string) string {
 	from, to := m.Older.Start.UTC().Format(time.RFC3339), m.Older.End.UTC().Format(time.RFC3339)
 	return fmt.Sprintf("hours from %s to %s were computed by older rules (version %d, the current one is %d)%s: promcost backfill --recompute --from=%s --to=%s computes them again",
 		from, to, m.Version, RulesVersion, follows, from, to)
 }
 
-// RulesDiffer is what follows of sets by older and by the current rules.
+// RulesDiffer is the consequence when sets of older and of current rules are mixed.
 const RulesDiffer = ", the rest by the current ones, so they may differ"

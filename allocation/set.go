@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Property is a dimension of an allocation: what it belongs to.
+// Property is a dimension of an allocation, such as its namespace.
 type Property uint8
 
 // The properties. Those before Services are strings, Services is a list, the rest are maps.
@@ -17,34 +17,34 @@ const (
 	Pod
 	PodUID
 	Container
-	ControllerKind // lower case: deployment, daemonset, …
+	ControllerKind // in lower case: deployment, daemonset, …
 	Controller
 	ProviderID // the node's
 	Services
-	Labels      // the node's where allow-listed, overwritten by the namespace's, overwritten by the pod's
-	Annotations // the namespace's, overwritten by the pod's
+	Labels      // those of the node where allow-listed, overwritten by the namespace's, then by the pod's
+	Annotations // those of the namespace, overwritten by the pod's
 	NamespaceLabels
 	NamespaceAnnotations
-	GPUDevices // what is known of the GPUs that it has; see GPUDevice
+	GPUDevices // what is known of its GPUs: see GPUDevice
 	NumProperties
 )
 
-// properties are the names that the API's JSON, filters and errors use.
+// properties are the names in the API's JSON, in filters and in errors.
 var properties = [NumProperties]string{
 	"cluster", "node", "namespace", "pod", "uid", "container", "controllerKind", "controller", "providerID",
 	"services", "labels", "annotations", "namespaceLabels", "namespaceAnnotations", "gpuDevices",
 }
 
-// propertyFields are the names that stored files use.
+// propertyFields are the names in stored files.
 var propertyFields = [NumProperties]string{
 	"cluster", "node", "namespace", "pod", "pod_uid", "container", "controller_kind", "controller", "provider_id",
 	"services", "labels", "annotations", "namespace_labels", "namespace_annotations", "gpu_devices",
 }
 
-// Field is the property's name in stored files: cluster, controller_kind.
+// Field returns the property's name in stored files: cluster, controller_kind.
 func (p Property) Field() string { return propertyFields[p] }
 
-// String is the property's name in the API.
+// String returns the property's name in the API.
 func (p Property) String() string { return properties[p] }
 
 // IsList reports whether the property's ids are lists.
@@ -53,29 +53,29 @@ func (p Property) IsList() bool { return p == Services }
 // IsMap reports whether the property's ids are maps.
 func (p Property) IsMap() bool { return p >= Labels }
 
-// Special marks an allocation that is not a workload.
+// Special is the kind of an allocation; all kinds but Workload are special.
 type Special uint8
 
-// Kinds of allocation.
+// The kinds of allocations.
 const (
 	Workload    Special = iota
-	Idle                // __idle__: what nodes have and nobody was allocated
+	Idle                // __idle__: capacity of nodes that nobody was allocated
 	Unmounted           // __unmounted__: volumes that no pod mounts
-	Unallocated         // __unallocated__: load balancers without endpoints, and what a cluster costs in which nobody ran
-	External            // __external__: costs outside of clusters that carry the properties of allocations
-	Shared              // __shared__: shared cost that nobody is left to take
+	Unallocated         // __unallocated__: load balancers without endpoints, and costs of clusters in which nothing ran
+	External            // __external__: costs outside of clusters that carry properties of allocations
+	Shared              // __shared__: shared cost that no row could take
 	NumSpecials
 )
 
-// specials are the names of kinds of allocation in stored files.
+// specials are the kinds' names in stored files.
 var specials = [NumSpecials]string{
 	Workload: "workload", Idle: "idle", Unmounted: "unmounted", Unallocated: "unallocated", External: "external", Shared: "shared",
 }
 
-// Field is the kind's name in stored files: workload, idle.
+// Field returns the kind's name in stored files: workload, idle.
 func (s Special) Field() string { return specials[s] }
 
-// Names that mark special rows and missing properties; they never stand for anything else.
+// Names of special rows and of missing properties. They never mean anything else.
 const (
 	IdleName        = "__idle__"
 	UnallocatedName = "__unallocated__"
@@ -87,43 +87,42 @@ const (
 // Window is the half-open interval [Start, End).
 type Window struct{ Start, End time.Time }
 
-// Duration is End − Start.
+// Duration returns End − Start.
 func (w Window) Duration() time.Duration { return w.End.Sub(w.Start) }
 
-// Header is what a set says as a whole: its time, what it was made from, and its assets. Passes hand it on to the sets that they
-// return.
+// Header is what a set says as a whole: its time, its origin and its assets. Passes copy it to the sets that they return.
 type Header struct {
-	Window     Window        // as asked, or its part for one step; never clipped at now
-	Resolution time.Duration // of the grid; 0 in exact mode
-	// ScrapeInterval is the distance of the source's samples, in whole seconds. It bounds the error in exact mode. 0 means
+	Window     Window        // as asked, or its part for one step; never cut off at the current time
+	Resolution time.Duration // distance of the grid; 0 in exact mode
+	// ScrapeInterval is the distance of the source's samples in whole seconds. It bounds the error in exact mode. 0 is
 	// unknown.
 	ScrapeInterval time.Duration
-	// Rules is the version of the rules that the set was computed by, of a sum the oldest one: see RulesVersion.
+	// Rules is the version of the rules that computed the set, for a sum the oldest one: see RulesVersion.
 	Rules      int
 	Warnings   []string // what is missing or was assumed, sorted
 	Nodes      []Node   // assets, by cluster and name
 	Disks      []Disk   // assets, by cluster, kind and name
 	Balancers  []LoadBalancer
-	Networks   []Network            // a cluster
-	Management []Management         // a cluster
-	Cloud      []CloudCost          // what only bills know
-	External   []ExternalAllocation // of bills; Apply makes rows of them where it is asked to
+	Networks   []Network            // one for each cluster
+	Management []Management         // one for each cluster
+	Cloud      []CloudCost          // occur only in bills
+	External   []ExternalAllocation // from bills; Apply makes rows of them if asked to
 	Residuals  []Residual           // what does not add up, by cluster and resource; empty where everything does
-	Reading    *Reading             // of the computation that made the set; nil where none is known
-	// Incomplete means that the source had samples that it did not give. Warnings name them.
+	Reading    *Reading             // of the computation that made the set; nil where unknown
+	// Incomplete means that the source has samples that it did not return. Warnings name them.
 	Incomplete bool
 }
 
-// Set is the allocations of one window and the assets they ran on. Values lie in columns, properties as ids of a Dict.
-// Values are sums, averages are derived, so sets add. A Set is not changed once made: passes return new ones.
+// Set holds the allocations of one window and the assets they ran on. Values are in columns, properties are ids of a Dict.
+// Values are sums and averages are derived from them, so sets add. A Set does not change once it is made: passes return new
+// ones.
 type Set struct {
 	Header
-	// Sound are functions that fail where what is Deferred is no longer what was read: files that lie where others may change
-	// them. Who keeps a set asks them before it is used again.
+	// Sound are functions that return an error if the files behind Deferred properties have changed since they were read.
+	// Whoever caches a set calls them before using it again.
 	Sound []func() error
-	// Apart says that there was something of the window which is not here: it is another shard's. A set without anything then
-	// lacks nothing.
-	Apart bool
+	// Elsewhere means that the window has data that belongs to another shard. An empty set is then not missing data.
+	Elsewhere bool
 
 	dict      *Dict
 	names     []string // of aggregated rows; nil before aggregation
@@ -133,17 +132,17 @@ type Set struct {
 	start     []int64 // Unix milliseconds
 	end       []int64
 	values    [NumColumns][]float64
-	zero      []float64 // the column of all that are 0 in every row of a frame, if there are any
-	noID      []ID      // and the property of all that are missing or deferred; as long as the frame was
+	zero      []float64 // shared column of zeros; nil if there is none
+	noID      []ID      // shared property that is missing or deferred in all rows; as long as the Frame
 	deferred  [NumProperties]Deferred
-	unread    unread // has nil in ids and values
+	unread    unread // ids and values are nil for these
 	volumes   shares[VolumeShare]
 	balancers shares[LoadBalancerShare]
 	parts     shares[SharedPart]
-	portions  shares[portion]       // what Proportions are told from
-	assets    map[portionKey]*asset // that portions are of
-	books     *books                // what passes did with money; nil in a set as it was built
-	lost      lost                  // what of merged rows is not in ids
+	portions  shares[portion]       // costs that Proportions are computed from
+	assets    map[portionKey]*asset // the assets of portions
+	books     *books                // what passes did with money; nil before passes
+	lost      lost                  // what ids do not say of merged rows
 }
 
 // NewSet returns an empty set over dict.
@@ -161,8 +160,8 @@ type Row struct {
 	NSLabels      map[string]string
 	NSAnnotations map[string]string
 	GPU           GPUDevice
-	Volumes       []VolumeShare       // in any order; PVByteHours and PVCost of Values are their sums
-	LoadBalancers []LoadBalancerShare // in any order; LoadBalancerCost of Values is their sum
+	Volumes       []VolumeShare       // in any order; PVByteHours and PVCost of Values must be their sums
+	LoadBalancers []LoadBalancerShare // in any order; LoadBalancerCost of Values must be their sum
 	Start, End    time.Time
 	Values        [NumColumns]float64
 }
@@ -224,13 +223,13 @@ func (s *Set) reserve(n int) {
 // like returns an empty set with s's header and dictionary.
 func (s *Set) like() *Set { return &Set{Header: s.Header, dict: s.dict} }
 
-// Dict is the dictionary that the set's ids belong to.
+// Dict returns the dictionary of the set's ids.
 func (s *Set) Dict() *Dict { return s.dict }
 
-// Len is the number of rows.
+// Len returns the number of rows.
 func (s *Set) Len() int { return len(s.special) }
 
-// IDs are the ids of a property, one a row; ErrUnread where it was not read. The slice must not be changed.
+// IDs returns the ids of a property, one for each row, or ErrUnread if it was not read. The slice must not be changed.
 func (s *Set) IDs(p Property) ([]ID, error) {
 	if s.unread.properties[p] || s.deferred[p] != nil {
 		return nil, s.notRead(p)
@@ -238,16 +237,16 @@ func (s *Set) IDs(p Property) ([]ID, error) {
 	return s.ids[p], nil
 }
 
-// Text is the value of a string property of a row, "" where it is missing. It panics where the property was not read.
+// Text returns a string property of a row, "" if it is missing. It panics if the property was not read.
 func (s *Set) Text(p Property, row int) string { return s.dict.Text(s.ids[p][row]) }
 
-// List is the ids of the texts of a list property of a row, none where it is missing. It panics where the property was not read.
+// List returns the ids of a list property of a row, none if it is missing. It panics if the property was not read.
 func (s *Set) List(p Property, row int) []ID { return s.dict.List(s.ids[p][row]) }
 
-// Pairs is a map property of a row, none where it is missing. It panics where the property was not read.
+// Pairs returns a map property of a row, none if it is missing. It panics if the property was not read.
 func (s *Set) Pairs(p Property, row int) []Pair { return s.dict.Map(s.ids[p][row]) }
 
-// Column is the values of a column, one a row; ErrUnread where it was not read. The slice must not be changed.
+// Column returns the values of a column, one for each row, or ErrUnread if it was not read. The slice must not be changed.
 func (s *Set) Column(c Column) ([]float64, error) {
 	if s.unread.columns[c] {
 		return nil, s.notRead(c)
@@ -255,26 +254,26 @@ func (s *Set) Column(c Column) ([]float64, error) {
 	return s.values[c], nil
 }
 
-// Value is a column's value in a row. It panics where the column was not read.
+// Value returns the value of a column in a row. It panics if the column was not read.
 func (s *Set) Value(c Column, row int) float64 { return s.values[c][row] }
 
-// Special is what kind of allocation a row is.
+// Special returns the kind of a row.
 func (s *Set) Special(row int) Special { return s.special[row] }
 
-// Single reports whether a row is one container in one set: then maxima mean something.
+// Single reports whether a row is one container in one set. Only then are maxima meaningful.
 func (s *Set) Single(row int) bool { return s.merged[row] == oneRow }
 
-// Several reports whether a row was merged of different containers: then it may have run for longer than its window.
+// Several reports whether a row was merged from several containers. It may then have run for longer than its window.
 func (s *Set) Several(row int) bool { return s.merged[row] == several }
 
-// Start is when the row's first instance began to run inside the window.
+// Start returns when the row's first instance began to run inside the window.
 func (s *Set) Start(row int) time.Time { return time.UnixMilli(s.start[row]).UTC() }
 
-// End is when the row's last instance ended inside the window.
+// End returns when the row's last instance ended inside the window.
 func (s *Set) End(row int) time.Time { return time.UnixMilli(s.end[row]).UTC() }
 
-// Minutes are the running minutes of one instance, which add over sets, and end − start of what was merged of several
-// (SEMANTICS §3).
+// Minutes returns the running minutes of a single instance, which add over sets, or end − start of a row that was merged from
+// several (SEMANTICS §3).
 func (s *Set) Minutes(row int) float64 {
 	if s.special[row] == Workload && !s.Several(row) {
 		return s.Value(RunningSeconds, row) / 60
@@ -282,7 +281,7 @@ func (s *Set) Minutes(row int) float64 {
 	return float64(s.end[row]-s.start[row]) / 60e3
 }
 
-// TotalCost is the sum of all costs and adjustments of a row.
+// TotalCost returns the sum of all costs and adjustments of a row.
 func (s *Set) TotalCost(row int) float64 {
 	sum := 0.0
 	for c := range s.values {
@@ -293,8 +292,8 @@ func (s *Set) TotalCost(row int) float64 {
 	return sum
 }
 
-// Name is the row's key in an answer: what it was aggregated by, else cluster/node/namespace/pod/container. Idle rows of
-// an unaggregated set are __idle__.
+// Name returns the row's key in an answer: the values of its aggregation keys, or cluster/node/namespace/pod/container. Idle
+// rows of an unaggregated set are __idle__.
 func (s *Set) Name(row int) string {
 	if s.names != nil {
 		return s.names[row]
@@ -309,41 +308,41 @@ func (s *Set) Name(row int) string {
 	return string(name)
 }
 
-// Residual is money that does not add up in a cluster: allocated outside of every known node's life, or more than a
-// node has. It is exported, never hidden.
+// Residual is money that does not add up in a cluster: allocated while no known node ran, or more than a node has. It is
+// exported, never hidden.
 type Residual struct {
 	Cluster  string
 	Resource Resource
 	Cost     float64 // Σ allocations + idle − Σ assets
-	// Overcommit is the cost that was not charged because allocations on a node exceeded its capacity in an instant.
+	// Overcommit is the cost that was not charged because the allocations on a node exceeded its capacity.
 	Overcommit float64
 }
 
-// Node is a node asset over its own life inside the window.
+// Node is a node asset over its life inside the window.
 type Node struct {
 	Cluster, Name, ProviderID  string
 	InstanceType, Region, Zone string
 	Arch, Pool                 string
 	Spot                       bool
 	Labels                     map[string]string
-	Created                    time.Time // by Kubernetes; zero where that is not known
+	Created                    time.Time // by Kubernetes; zero where unknown
 	Start, End                 time.Time
 	RunningSeconds             float64
 	Hours                      [NumResources]float64 // ∫ capacity dt, in amount × hours
 	Cost                       [NumResources]float64 // ∫ capacity × price dt
-	Idle                       [NumResources]float64 // Cost less what was allocated
-	PriceSource                [NumResources]string  // where the price came from: the metric or the sheet's row
-	Discount                   float64               // of CPU and RAM, 0 to 1; Cost is what is left after it
-	Listed                     [NumResources]float64 // what CPU and RAM cost before discounts that changed; 0 where Discount was one all the time
+	Idle                       [NumResources]float64 // Cost without what was allocated
+	PriceSource                [NumResources]string  // where the price came from: the metric, or the row of the price sheet
+	Discount                   float64               // of CPU and RAM, 0 to 1; Cost is after the discount
+	Listed                     [NumResources]float64 // cost of CPU and RAM before discounts that changed; 0 where Discount was constant
 	Adjustment                 [NumResources]float64 // what reconciliation with the bill adds to Cost
-	Overhead                   [NumResources]float64 // share of the capacity that Kubernetes may not allocate, 0 to 1
+	Overhead                   [NumResources]float64 // part of the capacity that Kubernetes cannot allocate, 0 to 1
 	CPUBreakdown, RAMBreakdown Breakdown
 }
 
-// TotalCost is the cost of the node.
+// TotalCost returns the cost of the node.
 func (n *Node) TotalCost() float64 { return n.Cost[CPU] + n.Cost[RAM] + n.Cost[GPU] }
 
-// SortWarnings puts warnings into their one order and drops repeats.
+// SortWarnings sorts warnings and removes duplicates.
 func SortWarnings(w []string) []string {
 	slices.Sort(w)
 	return slices.Compact(w)

@@ -4,16 +4,18 @@ import (
 	"hash/fnv"
 )
 
-// Shard is a share of a computation that several promcosts divide: the Index-th of Of, from 1. The zero value is the whole.
+// Shard is one part of a computation that several processes divide: number Index of Of, counted from 1. The zero value is the
+// whole.
 //
-// A shard has the nodes that a hash of their names gives to it, and the rows on them; volumes, load balancers and what
-// clusters cost by themselves are one shard's by the same hash. All shards together have everything once.
+// A shard has the nodes that a hash of their names assigns to it, and the rows on them. Volumes, load balancers and costs of
+// whole clusters are assigned by the same hash. All shards together have everything once.
 type Shard struct{ Index, Of int }
 
 // Whole reports whether the shard is everything.
 func (h Shard) Whole() bool { return h.Of <= 1 }
 
-// Has reports whether what has that name in a cluster is the shard's: a node, or what is on none where the name is empty.
+// Has reports whether something of a cluster belongs to the shard: the node or asset with that name, or with an empty name
+// what runs on no node.
 func (h Shard) Has(cluster, name string) bool {
 	if h.Whole() {
 		return true
@@ -23,8 +25,8 @@ func (h Shard) Has(cluster, name string) bool {
 	return int(sum.Sum32()%uint32(h.Of)) == h.Index-1 //nolint:gosec // Of is above 1
 }
 
-// OfShard is the part of a set as a Builder or Merge yields it that is a shard's. Warnings are those of the whole set. It
-// may share memory with s. What cannot be decoded is an error.
+// OfShard returns the part of a set that belongs to a shard. The set must be as a Builder or Merge makes it. Warnings are
+// those of the whole set. It may share memory with s. It fails if something cannot be decoded.
 func (s *Set) OfShard(h Shard) (*Set, error) {
 	if h.Whole() {
 		return s, nil
@@ -53,7 +55,7 @@ func (s *Set) OfShard(h Shard) (*Set, error) {
 			dst.Networks = append(dst.Networks, n)
 		}
 	}
-	dst.Apart = !s.Empty()
+	dst.Elsewhere = !s.Empty()
 	return dst, nil
 }
 
@@ -62,7 +64,7 @@ func (s *Set) Empty() bool {
 	return s.Len() == 0 && len(s.Nodes)+len(s.Disks)+len(s.Balancers)+len(s.Networks)+len(s.Management) == 0
 }
 
-// share makes the traffic that of the rows of its cluster in s.
+// share sets the cost of traffic to that of the cluster's rows in s.
 func (n *Network) share(s *Set) {
 	id, known := s.dict.Find(n.Cluster)
 	n.CrossZone, n.CrossRegion, n.Internet = 0, 0, 0

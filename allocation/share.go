@@ -2,17 +2,17 @@ package allocation
 
 import "slices"
 
-// pool is a cost that all bear together.
+// pool is a cost that all results bear together.
 type pool struct {
 	name  string
 	money money
 }
 
-// hoursAMonth is what flat costs a month are divided by.
+// hoursAMonth is the divisor of monthly flat costs.
 const hoursAMonth = 730
 
-// takeShared takes out what is shared: flat cost, the cost of load balancers, and the rows that Shares select, which keep
-// their place until they have taken their part of idle and of what clusters cost.
+// takeShared takes out shared costs: the flat cost, load balancers, and the rows that Shares select. The rows keep their
+// place until they have taken their part of idle and of the clusters' costs.
 func takeShared(w *work, o *Options) {
 	for _, share := range o.Share {
 		w.pools = append(w.pools, pool{name: share.Name})
@@ -42,7 +42,7 @@ func takeShared(w *work, o *Options) {
 	w.weigh()
 }
 
-// take takes a row out for a pool.
+// take marks a row as part of a pool.
 func (w *work) take(row, pool int) {
 	if w.taken == nil {
 		w.taken = slices.Repeat([]int32{notTaken}, w.set.Len())
@@ -50,7 +50,7 @@ func (w *work) take(row, pool int) {
 	w.taken[row] = int32(pool)
 }
 
-// takeLoadBalancers moves the cost of load balancers to a pool. Rows that are nothing but load balancers go with it.
+// takeLoadBalancers moves the cost of load balancers to a pool. Rows that stand only for load balancers are taken as well.
 func (w *work) takeLoadBalancers() {
 	of := pool{name: LoadBalancersName}
 	for _, col := range sharedKinds[SharedLoadBalancer] {
@@ -67,7 +67,7 @@ func (w *work) takeLoadBalancers() {
 	w.pools = append(w.pools, of)
 }
 
-// weigh notes what the rows cost before idle and before shared cost: what they are given shared cost by.
+// weigh notes the cost of rows before idle and shared cost, which is their weight when shared cost is divided.
 func (w *work) weigh() {
 	w.weights = make([]float64, w.built)
 	for c := range w.set.values {
@@ -83,8 +83,7 @@ func (w *work) weigh() {
 	}
 }
 
-// fillPools puts the cost of the rows that are shared into the pools, with what they took of idle and of what clusters
-// cost.
+// fillPools adds the cost of taken rows to their pools, with their part of idle and of the clusters' costs.
 func fillPools(w *work, _ *Options) {
 	w.filled = true
 	if w.taken == nil {
@@ -106,7 +105,7 @@ func fillPools(w *work, _ *Options) {
 	w.noteIdle(rows)
 }
 
-// noteIdle notes the idle in rows that go, for Check, which is for sets that were read in whole.
+// noteIdle notes the idle in rows that are removed, for Check. Check only works on sets that were read completely.
 func (w *work) noteIdle(rows []int32) {
 	if w.set.unread != (unread{}) {
 		return
@@ -118,15 +117,14 @@ func (w *work) noteIdle(rows []int32) {
 	}
 }
 
-// result is what the rows of one name weigh.
+// result is the weight of the rows with one name.
 type result struct {
-	all, kept         float64 // Σ weights of all rows, and of those that the filter kept
+	all, kept         float64 // Σ weights of all rows, and of the rows that the filter kept
 	rowsAll, rowsKept int
 }
 
-// bearing says what part of the pools each result bears but the last, which is none, and what part went with the rows that
-// the filter took away.
-// Both are of all rows before the filter, so that a filter never changes what a row pays.
+// bearing returns the part of the pools that each result bears, and the part of the rows that the filter removed. The last of
+// results stands for no result. Both count all rows before the filter, so that a filter never changes what a row pays.
 func bearing(results []result, split Split) (bears []float64, forgone float64) {
 	bears = make([]float64, len(results))
 	sum, takers := 0.0, 0
@@ -156,8 +154,8 @@ func bearing(results []result, split Split) (bears []float64, forgone float64) {
 	return bears[:len(bears)-1], forgone
 }
 
-// spreadPools gives the pools to the results. Where nobody can take any, they are a row __shared__, unless a filter is
-// there: its rows have no part in that.
+// spreadPools divides the pools among the results. Where no result can take any, they become a row __shared__, unless there
+// is a filter: filtered rows have no part in that.
 func spreadPools(w *work, o *Options) {
 	if len(w.pools) == 0 && !o.SharedBreakdown {
 		return
@@ -185,7 +183,7 @@ func spreadPools(w *work, o *Options) {
 		w.addParts()
 	}
 	if total != 0 {
-		shared := slices.Clone(w.set.values[SharedCost]) // zeros are those of other columns, too
+		shared := slices.Clone(w.set.values[SharedCost]) // zeros may be shared with other columns
 		for i, part := range w.bears {
 			shared[i] += total * part
 		}
@@ -212,8 +210,8 @@ func (w *work) addLeft() {
 	w.bears = append(w.bears, 1)
 }
 
-// addParts tells what the shared cost of each result is made of, by name. Pools of one name, as where a namespace is
-// shared twice, are one.
+// addParts records the components of the shared cost of each result, by name. Pools of one name, such as a namespace that is
+// shared twice, are summed.
 func (w *work) addParts() {
 	var pools []SharedPart
 	for _, p := range w.pools {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// VolumeShare is what a row has of a persistent volume. Its ids are strings of the set's Dict.
+// VolumeShare is a row's share of a persistent volume. Its ids are strings of the set's Dict.
 type VolumeShare struct {
 	Key        ID // VolumeKey
 	ProviderID ID
@@ -15,40 +15,39 @@ type VolumeShare struct {
 	Adjustment float64
 }
 
-// LoadBalancerShare is what a row has of a load balancer. Its ids are strings of the set's Dict.
+// LoadBalancerShare is a row's share of a load balancer. Its ids are strings of the set's Dict.
 type LoadBalancerShare struct {
 	Key        ID // LoadBalancerKey
 	Service    ID // <namespace>/<service>
-	IP         ID // of the ingress, or its host name
+	IP         ID // address of the ingress, or its host name
 	Private    bool
-	Hours      float64 // in which both the row and the load balancer were there
+	Hours      float64 // in which both the row and the load balancer existed
 	Cost       float64
 	Adjustment float64
 }
 
-// VolumeKey is the key of a volume's shares, `cluster=<cluster>:name=<volume>`. Colons and slashes of the cluster's id
-// are underscores in it: clients split keys at them.
+// VolumeKey returns the key of a volume's shares, `cluster=<cluster>:name=<volume>`. Clients split it at colons and slashes,
+// so those in the cluster's id become underscores.
 func VolumeKey(cluster, volume string) string {
 	return string(appendCluster([]byte("cluster="), cluster)) + ":name=" + volume
 }
 
-// LoadBalancerKey is the key of a load balancer's shares, `<cluster>/<namespace>/<service>`. Colons and slashes of the
-// cluster's id are underscores in it.
+// LoadBalancerKey returns the key of a load balancer's shares, `<cluster>/<namespace>/<service>`. Colons and slashes in the
+// cluster's id become underscores.
 func LoadBalancerKey(cluster, namespace, service string) string {
 	return string(appendCluster(nil, cluster)) + "/" + namespace + "/" + service
 }
 
-// SharedPart is what a row was given of one thing that is shared, such as a namespace. Its costs are part of the row's
-// SharedCost.
+// SharedPart is a row's part of one shared cost, such as a namespace. Its costs are included in the row's SharedCost.
 type SharedPart struct {
-	Name ID // of what is shared, a string of the set's Dict
+	Name ID // name of the shared cost, a string of the set's Dict
 	Cost [NumSharedKinds]float64
 }
 
-// SharedKind is what the cost of something shared was for.
+// SharedKind is a kind of cost, by what it pays for.
 type SharedKind uint8
 
-// The kinds of shared cost.
+// The kinds of cost.
 const (
 	SharedCPU SharedKind = iota
 	SharedGPU
@@ -57,17 +56,17 @@ const (
 	SharedNetwork
 	SharedLoadBalancer
 	SharedExternal
-	SharedOverhead // flat cost, and what clusters cost besides their nodes
+	SharedOverhead // flat cost, and costs of clusters besides their nodes
 	NumSharedKinds
 )
 
-// shares are a list for each row of a set, all in one slice. The zero value has none for any row.
+// shares are a list for each row of a set, all in one slice. In the zero value all lists are empty.
 type shares[T any] struct {
-	end  []int32 // of each row's part of list; rows beyond have none
+	end  []int32 // end of each row's part of list; rows beyond have none
 	list []T
 }
 
-// ofRow is the list of a row, which must not be changed.
+// ofRow returns the list of a row, which must not be changed.
 func (s *shares[T]) ofRow(row int) []T {
 	if row >= len(s.end) {
 		return nil
@@ -79,7 +78,7 @@ func (s *shares[T]) ofRow(row int) []T {
 	return s.list[from:s.end[row]:s.end[row]]
 }
 
-// add appends to the list of a row, which is the last that has one, or later.
+// add appends to the list of a row. Rows must be given in order.
 func (s *shares[T]) add(row int, share T) {
 	for len(s.end) <= row {
 		s.end = append(s.end, int32(len(s.list)))
@@ -88,16 +87,16 @@ func (s *shares[T]) add(row int, share T) {
 	s.end[row]++
 }
 
-// clip makes appending leave what is there alone.
+// clip lets appending reallocate, so that shared slices do not change.
 func (s *shares[T]) clip() { s.end, s.list = slices.Clip(s.end), slices.Clip(s.list) }
 
-// rowShare is a share on its way to a row.
+// rowShare is a share and its row.
 type rowShare[T any] struct {
 	row   int32
 	share T
 }
 
-// packShares makes the lists of rows of shares in any order; those of a row keep theirs.
+// packShares groups shares by row. The shares of a row keep their order.
 func packShares[T any](list []rowShare[T]) shares[T] {
 	byRow := func(a, b rowShare[T]) int { return cmp.Compare(a.row, b.row) }
 	if !slices.IsSortedFunc(list, byRow) {
@@ -113,8 +112,8 @@ func packShares[T any](list []rowShare[T]) shares[T] {
 	return out
 }
 
-// mergeRowShares makes the lists of rows of shares in any order, each in the order that compare says. Those of a row that
-// it says are one are added, in the order given.
+// mergeRowShares groups shares by row and sorts those of a row by compare. Shares of a row that compare as equal are added,
+// in the order given.
 func mergeRowShares[T any](list []rowShare[T], compare func(a, b *T) int, add func(to, from *T)) shares[T] {
 	order := make([]int32, len(list))
 	for i := range order {
@@ -135,7 +134,7 @@ func mergeRowShares[T any](list []rowShare[T], compare func(a, b *T) int, add fu
 	return packShares(merged)
 }
 
-// mergeShares merges the shares of rows that are merged: from gives those of a set.
+// mergeShares merges the shares of merged rows. from returns the shares of a set.
 func mergeShares[T any](parts []part, n int, from func(*Set) *shares[T], compare func(a, b *T) int, add func(to, from *T)) shares[T] {
 	var list []rowShare[T]
 	for _, p := range parts {
@@ -156,7 +155,7 @@ func mergeShares[T any](parts []part, n int, from func(*Set) *shares[T], compare
 	return mergeRowShares(list, compare, add)
 }
 
-// mergeAllShares merges what rows have of volumes, load balancers, shared costs and assets.
+// mergeAllShares merges the shares of volumes, load balancers, shared costs and assets.
 func (s *Set) mergeAllShares(parts []part, n int) {
 	d := s.dict
 	s.volumes = mergeShares(parts, n, func(s *Set) *shares[VolumeShare] { return &s.volumes }, d.orderVolumes, (*VolumeShare).Add)
@@ -165,7 +164,7 @@ func (s *Set) mergeAllShares(parts []part, n int) {
 	s.portions = mergeShares(parts, n, func(s *Set) *shares[portion] { return &s.portions }, d.orderPortions, addPortion)
 }
 
-// order compares strings by id.
+// order compares the strings of two ids.
 func (d *Dict) order(a, b ID) int {
 	if a == b {
 		return 0
@@ -187,7 +186,7 @@ func (s *VolumeShare) Add(o *VolumeShare) {
 
 func (d *Dict) orderBalancers(a, b *LoadBalancerShare) int { return d.order(a.Key, b.Key) }
 
-// Add adds another share of the same load balancer, whose address is the later one.
+// Add adds another share of the same load balancer. The later address wins.
 func (s *LoadBalancerShare) Add(o *LoadBalancerShare) {
 	s.Hours += o.Hours
 	s.Cost += o.Cost
@@ -202,7 +201,7 @@ func (d *Dict) orderParts(a, b *SharedPart) int { return d.order(a.Name, b.Name)
 
 func addPart(to, from *SharedPart) { (*money)(&to.Cost).add((*money)(&from.Cost)) }
 
-// Volumes are what a row has of persistent volumes, by key: PVByteHours and PVCost are their sums. The slice must not be
+// Volumes returns a row's shares of persistent volumes, by key. PVByteHours and PVCost are their sums. The slice must not be
 // changed.
 func (s *Set) Volumes(row int) []VolumeShare {
 	if s.unread.volumes {
@@ -211,7 +210,7 @@ func (s *Set) Volumes(row int) []VolumeShare {
 	return s.volumes.ofRow(row)
 }
 
-// LoadBalancerShares are what a row has of load balancers, by key: LoadBalancerCost is their sum. The slice must not be
+// LoadBalancerShares returns a row's shares of load balancers, by key. LoadBalancerCost is their sum. The slice must not be
 // changed.
 func (s *Set) LoadBalancerShares(row int) []LoadBalancerShare {
 	if s.unread.balancers {
@@ -220,5 +219,6 @@ func (s *Set) LoadBalancerShares(row int) []LoadBalancerShare {
 	return s.balancers.ofRow(row)
 }
 
-// SharedParts are what SharedCost of a row is made of, by name, where that was asked for. The slice must not be changed.
+// SharedParts returns the components of a row's SharedCost, by name, if Options.SharedBreakdown is set. The slice must not be
+// changed.
 func (s *Set) SharedParts(row int) []SharedPart { return s.parts.ofRow(row) }

@@ -2,17 +2,17 @@ package allocation
 
 import "math"
 
-// tenancy is what a cluster or a node costs besides CPU, memory and devices, on its way to the rows there.
+// tenancy is a cost of a cluster or node besides CPU, memory and devices, to be divided among the rows there.
 type tenancy struct {
 	start, end int64
 	cost       float64
-	hours      float64 // in which rows ran while it did, summed over rows
+	hours      float64 // in which rows ran meanwhile, summed over rows
 	place      idleKey // a node, or a cluster where node is 0
-	local      bool    // it is of the node, else of the cluster
+	local      bool    // belongs to the node, not to the cluster
 }
 
-// addTenancy gives what clusters cost besides their nodes to the rows there, as shared cost by usage hours. Where nobody
-// ran, it is a row __unallocated__. Rows that are shared take their part too, and pass it on.
+// addTenancy divides the costs of clusters besides nodes among the rows there, as shared cost by usage hours. Where nothing
+// ran, the cost becomes a row __unallocated__. Shared rows take their part and pass it on.
 func addTenancy(w *work, o *Options) {
 	if !o.ShareTenancy {
 		return
@@ -46,7 +46,7 @@ func addTenancy(w *work, o *Options) {
 	}
 }
 
-// tenancies are the management fees and local disks of the set, with their adjustments where those are asked for.
+// tenancies returns the management fees and local disks of the set, with adjustments if Reconcile is set.
 func (w *work) tenancies(o *Options) (all []tenancy) {
 	adjusted := func(cost, adjustment float64) float64 {
 		if o.Reconcile {
@@ -73,7 +73,7 @@ func (w *work) tenancies(o *Options) (all []tenancy) {
 	return all
 }
 
-// eachTenant calls f for each row and each asset that it uses, with the hours in which both were there.
+// eachTenant calls f for each row and each cost of its cluster and node, with the row's usage hours.
 func (w *work) eachTenant(clusters map[ID][]*tenancy, nodes map[idleKey][]*tenancy, f func(row int, t *tenancy, hours float64)) {
 	var ofCluster, ofNode []*tenancy
 	last := idleKey{^ID(0), 0}
@@ -91,8 +91,8 @@ func (w *work) eachTenant(clusters map[ID][]*tenancy, nodes map[idleKey][]*tenan
 	}
 }
 
-// usageHours are the hours that a container ran while an asset was there, from start to end in Unix milliseconds: its
-// running time, of which the part counts that lies within. Rows that are no workload use none.
+// usageHours returns how many hours a container ran while an asset existed, from start to end in Unix milliseconds: its
+// running time, in proportion to the overlap. Rows that are not workloads have none.
 func (w *work) usageHours(row int, start, end int64) float64 {
 	s := w.set
 	if s.special[row] != Workload {

@@ -5,27 +5,28 @@ import (
 	"sync"
 )
 
-// workspace is memory that merging rows takes, and the first error of it. One goroutine at a time uses it, for set after set.
+// workspace is reusable memory for merging rows, and its first error. One goroutine at a time uses it, for one set after
+// another.
 type workspace struct {
 	groups  grouping
-	differ  [NumProperties][]bool // groups of rows that do not have the same
+	differ  [NumProperties][]bool // groups whose rows differ, by property
 	seen    []bool
 	own     []ID
 	runs    []int32
-	group   []int32 // of identify, with first
+	group   []int32 // group and first are scratch space of identify
 	first   []int32
 	weights []float64
 	err     error
 }
 
-// note notes an error.
+// note keeps the first error.
 func (m *workspace) note(err error) {
 	if m.err == nil {
 		m.err = err
 	}
 }
 
-// flags are a flag for each property and each of n groups, and those that are dropped: none is set.
+// flags returns cleared flags for each property and each of n groups, and one more for dropped rows.
 func (m *workspace) flags(n int) *[NumProperties][]bool {
 	for p := range m.differ {
 		m.differ[p] = slices.Grow(m.differ[p][:0], n+1)[:n+1]
@@ -40,7 +41,7 @@ type workspaces struct {
 	idle []*workspace
 }
 
-// take returns a workspace that nobody uses, a new one if there is none.
+// take returns an unused workspace, or a new one.
 func (p *workspaces) take() *workspace {
 	p.mu.Lock()
 	defer p.mu.Unlock()

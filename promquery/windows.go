@@ -36,7 +36,7 @@ func (e *Engine) computeAlone(ctx context.Context, q allocation.Query, windows [
 		}
 		windows = windows[n:]
 	}
-	if noData != nil && !slices.ContainsFunc(sets, func(s *allocation.Set) bool { return !s.Empty() || s.Apart }) {
+	if noData != nil && !slices.ContainsFunc(sets, func(s *allocation.Set) bool { return !s.Empty() || s.Elsewhere }) {
 		return nil, noData
 	}
 	return sets, nil

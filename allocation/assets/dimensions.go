@@ -11,7 +11,7 @@ import (
 	"github.com/promcost/promcost/allocation/labelnames"
 )
 
-// undefinedName stands for a property that an asset lacks in its name.
+// undefinedName stands for a missing property in an asset's name.
 const undefinedName = "__undefined__"
 
 // property is a property of assets that they are aggregated by.

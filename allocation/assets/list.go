@@ -54,11 +54,11 @@ func List(s *allocation.Set, o Options) *Set {
 // listed is an asset on its way into a list.
 type listed struct {
 	allocation.Asset
-	// since tells nodes apart that have one name and one provider id: @ and when Kubernetes created it.
+	// since distinguishes nodes with the same name and provider id: @ and when Kubernetes created the node.
 	since string
 }
 
-// nodeName is what tells nodes apart, but for those of one name that came one after the other.
+// nodeName identifies a node, except among nodes of one name that followed each other.
 type nodeName struct{ cluster, name, providerID string }
 
 // listAll lists all assets of the set, in the order of its fields.
@@ -120,7 +120,7 @@ func listAll(s *allocation.Set) []listed {
 // nodeProvider is whose a cluster's nodes are, and in which project.
 type nodeProvider struct{ name, project string }
 
-// clusterProviders are the providers of the clusters' nodes: what has no provider of its own has theirs.
+// clusterProviders returns the provider of each cluster's nodes. Assets without a provider of their own take it.
 func clusterProviders(s *allocation.Set) map[string]nodeProvider {
 	out := map[string]nodeProvider{}
 	for i := range s.Nodes {

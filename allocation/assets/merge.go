@@ -96,7 +96,7 @@ func merge(a, b *allocation.Asset) {
 	}
 }
 
-// mergeNode adds what another node has and costs to n, of which only that stays which both agree on.
+// mergeNode adds the hours and costs of another node to n. Other values stay only where both agree.
 func mergeNode(n, o *allocation.Node) {
 	n.Add(o)
 	agree(&n.InstanceType, o.InstanceType)

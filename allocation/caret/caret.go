@@ -1,5 +1,5 @@
-// Package caret helps whoever wrote a wrong text: Message shows where it is wrong, Nearest and NearestPath what was probably
-// meant.
+// Package caret explains errors in a text that someone wrote: Message shows the place of an error, Nearest and NearestPath
+// suggest what was probably meant.
 package caret
 
 import (

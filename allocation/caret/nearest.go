@@ -18,7 +18,7 @@ func Nearest(name string, names []string) string {
 	for _, n := range names {
 		longest = max(longest, len(n))
 	}
-	if len(name) > 2*(longest+limit) { // a letter may be shorter in the other case, but not by more than that
+	if len(name) > 2*(longest+limit) { // a letter may be shorter in the other case, but not by more
 		return ""
 	}
 	name = strings.ToLower(name)
@@ -34,8 +34,8 @@ func Nearest(name string, names []string) string {
 	return best
 }
 
-// NearestPath is the one of paths that path may stand for: one that is a slip away, or that has a prefix more or less, such as
-// that of a proxy; "" where none is near. Parts of paths in braces stand for those of path.
+// NearestPath returns the path that was probably meant: one with a small typing error, or one with a prefix too many or too
+// few, such as that of a proxy; "" if none is near. Parts in braces stand for the same parts of path.
 func NearestPath(path string, paths []string) string {
 	if i := slices.IndexFunc(paths, func(p string) bool { return strings.Contains(p, "/{") }); i >= 0 {
 		paths = slices.Clone(paths)
@@ -52,7 +52,7 @@ func NearestPath(path string, paths []string) string {
 	return cmp.Or(Nearest(path, paths), best, longer(strings.TrimSuffix(path, pathpkg.Ext(path)), paths))
 }
 
-// fillPath is a path with the parts of another one in place of those in braces.
+// fillPath returns a pattern with its parts in braces replaced by the same parts of path.
 func fillPath(pattern, path string) string {
 	parts, own := strings.Split(pattern, "/"), strings.Split(path, "/")
 	for i, part := range parts {

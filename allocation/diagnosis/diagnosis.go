@@ -18,11 +18,11 @@ const (
 	Missing  State = "missing"  // by none
 )
 
-// Diagnosis is what a source has of each input.
+// Diagnosis says which inputs a source has.
 type Diagnosis struct {
 	Window   allocation.Window // that was looked at
 	Sources  []allocation.SourceReading
-	Oldest   time.Time // of the source's samples, where it knows; else of those in the window
+	Oldest   time.Time // oldest sample of the source if it knows, otherwise of the window
 	Clusters []Cluster // by name
 	Warnings []string  // of the source
 }
@@ -42,17 +42,17 @@ func (d *Diagnosis) Complete() bool {
 	return len(d.Clusters) > 0
 }
 
-// Cluster is what a source has of a cluster.
+// Cluster says what a source has of one cluster.
 type Cluster struct {
 	Cluster        string
 	ScrapeInterval time.Duration       // the median over all inputs' series; 0 where no series shows one
 	Oldest, Newest time.Time           // sample of any input in the window
-	Uncovered      []allocation.Window // of the window, what has no sample of some required input that is there otherwise, ascending
+	Uncovered      []allocation.Window // parts of the window in which some required input has no sample although it has some elsewhere, ascending
 	Inputs         []Input
-	Problems       []string // what is wrong with what is there: labels that are lost, targets that are gone
+	Problems       []string // what is wrong with the inputs that exist: lost labels, failing targets
 }
 
-// Input is what a source has of an input.
+// Input says what a source has of an input.
 type Input struct {
 	Name           string
 	State          State
@@ -60,8 +60,8 @@ type Input struct {
 	Alternatives   []Metric
 	ScrapeInterval time.Duration // 0 where no series shows one
 	Oldest, Newest time.Time     // sample in the window; zero where there is none
-	// Missing and Remedy say what it costs not to have the input, or that another metric stands in for the best one, and what
-	// mends it; empty where it is there.
+	// Missing says what is lost without the input, or that another metric replaces the best one. Remedy says how to mend it.
+	// Both are empty where the input is complete.
 	Missing, Remedy string
 }
 

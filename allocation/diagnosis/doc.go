@@ -1,2 +1,2 @@
-// Package diagnosis says what a source of samples has of each input, and what is missing there.
+// Package diagnosis describes which inputs a source of samples has, and what is missing.
 package diagnosis

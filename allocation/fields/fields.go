@@ -12,15 +12,15 @@ type Field struct {
 	Name string // as in the API, e.g. cpuCoreHours
 	Unit string // what it counts: cores, core-hours, bytes, byte-hours, devices, minutes, currency, ratio
 	Help string // one sentence
-	// Value is the field of a row: NaN where it is not known, which only Nullable fields may be, and never infinite.
+	// Value returns the field of a row. It is NaN where unknown, which only Nullable fields may be, and never infinite.
 	Value func(s *allocation.Set, row int) float64
-	// made are the columns that it is 0 without; none where that takes more than columns to tell.
+	// made are columns: if all of them are 0, so is the field. It is empty if columns alone cannot tell.
 	made []allocation.Column
-	// needs is what it is made of besides made.
+	// needs is what it is computed from besides made.
 	needs *allocation.Projection
-	// values is what Values does, where that is faster column by column.
+	// values does the same as Values where column by column is faster.
 	values func(s *allocation.Set, rows []int, dst []float64)
-	// Nullable says that the field is not known of all rows: it tells what was used.
+	// Nullable means that the field may be unknown for some rows, because it is about usage.
 	Nullable bool
 }
 
@@ -62,8 +62,8 @@ func All() []Field {
 	return append(fields, totalFields()...)
 }
 
-// resourceFields are the fields of a resource; names are those of the amount, its hours, and the averages requested, used
-// and allowed.
+// resourceFields returns the fields of a resource. names are the names of the amount, its hours, and the averages requested,
+// used and allowed.
 func resourceFields(r allocation.Resource, names [5]string, unit, hours string) []Field {
 	name := r.String()
 	fields := []Field{
@@ -151,7 +151,7 @@ func addUp(s *allocation.Set, columns []allocation.Column, rows []int, dst []flo
 	}
 }
 
-// values are those of a column, which must have been read.
+// values returns a column, which must have been read.
 func values(s *allocation.Set, c allocation.Column) []float64 {
 	column, err := s.Column(c)
 	if err != nil {
@@ -190,22 +190,22 @@ func average(name, unit, help string, c allocation.Column) Field {
 	return Field{name, unit, help, value, []allocation.Column{c}, allocation.MinutesNeeds(), all, false}
 }
 
-// nullable is a field that tells what was used.
+// nullable returns a field about usage.
 func nullable(name, unit, help string, needs *allocation.Projection, value func(s *allocation.Set, row int) float64) Field {
 	return Field{name, unit, help, value, nil, needs, nil, true}
 }
 
-// UsageNeeds is what tells whether usage of a resource is known, and how much it is.
+// UsageNeeds returns the columns that tell whether usage of a resource is known, and how much it is.
 func UsageNeeds(r allocation.Resource) *allocation.Projection {
 	return allocation.OfRows(nil, allocation.UsageHours.Of(r), allocation.RequestHours.Of(r), allocation.UnknownRequestHours.Of(r), allocation.UnknownSeconds.Of(r), allocation.RunningSeconds)
 }
 
-// efficiencyNeeds is what the efficiency of a resource is made of, and what it is weighted by.
+// efficiencyNeeds returns the columns for the efficiency of a resource, and for its weight.
 func efficiencyNeeds(r allocation.Resource) *allocation.Projection {
 	return allocation.Union(UsageNeeds(r), allocation.OfRows(nil, allocation.Cost.Of(r), allocation.Adjustment.Of(r)))
 }
 
-// ErrorBoundsNeeds is what ErrorBounds are made of.
+// ErrorBoundsNeeds returns the columns that ErrorBounds reads.
 func ErrorBoundsNeeds() *allocation.Projection {
 	return allocation.Union(allocation.MinutesNeeds(), allocation.OfRows(nil, allocation.LeastSeconds, allocation.MostSeconds))
 }
@@ -224,7 +224,7 @@ func usage(r allocation.Resource, name, unit string) Field {
 	})
 }
 
-// averageOver is the average of what adds up to a sum of amount × hours.
+// averageOver returns the average amount for a sum of amount × hours.
 func averageOver(sum, minutes float64) float64 {
 	if minutes <= 0 {
 		return 0
@@ -232,7 +232,8 @@ func averageOver(sum, minutes float64) float64 {
 	return Whole(finite(sum / (minutes / 60)))
 }
 
-// Whole is v, or the whole number that it differs from by rounding alone: a device that was there all the time is one device.
+// Whole returns v, or the whole number that differs from v only by rounding: a device that was there all the time is one
+// device.
 func Whole(v float64) float64 {
 	const slack = 1e-12
 	if whole := math.Round(v); math.Abs(v-whole) <= slack*math.Abs(whole) {
@@ -241,7 +242,7 @@ func Whole(v float64) float64 {
 	return v
 }
 
-// finite is v, or 0 where it is no number.
+// finite returns v, or 0 if it is not a finite number.
 func finite(v float64) float64 {
 	if v-v != 0 {
 		return 0
@@ -249,7 +250,7 @@ func finite(v float64) float64 {
 	return v
 }
 
-// Measured is what is left of a sum without the part of which usage is not known. What rounding leaves is nothing.
+// Measured returns the part of a sum with known usage. A remainder that can be a rounding error is 0.
 func Measured(sum, unknown float64) float64 {
 	const rounding = 1e-9
 	if left := sum - unknown; left > rounding*sum {
@@ -258,8 +259,8 @@ func Measured(sum, unknown float64) float64 {
 	return 0
 }
 
-// UsageKnown reports whether anything is known of what a row used of a resource: of some of its request, or of some of its
-// running time where it requests nothing. What runs and asks for no GPU uses none.
+// UsageKnown reports whether any usage of a resource by a row is known: for some of its request, or for some of its running
+// time if it requests nothing. A container that requests no GPU uses none.
 func UsageKnown(s *allocation.Set, r allocation.Resource, row int) bool {
 	if s.Value(allocation.UsageHours.Of(r), row) > 0 {
 		return true
@@ -310,15 +311,15 @@ func adjusted(s *allocation.Set, r allocation.Resource, row int) float64 {
 	return s.Value(allocation.Cost.Of(r), row) + s.Value(allocation.Adjustment.Of(r), row)
 }
 
-// ErrorBounds are the factors between which the counted running time and request cost of a row lie relative to the true ones,
-// rounded outwards to three decimals: what was counted over the longest and over the shortest true running time that the data
-// allow. lower is -1 where the row could have been missed altogether, and upper is NaN where the shortest is 0. ok is false for
-// rows that no running time was counted for, which have none to bound: idle, volumes that nothing mounts, load balancers without
-// endpoints, shared and external costs are of assets, which are there for hours and days.
+// ErrorBounds returns the factors between which the counted running time and request cost of a row lie relative to the true
+// ones, rounded outwards to three decimals: the counted time divided by the longest and by the shortest true running time
+// that the data allow. lower is -1 if the row could have been missed altogether, and upper is NaN if the shortest time is 0.
+// ok is false for rows without counted running time, which have no bounds: idle, volumes that nothing mounts, load balancers
+// without endpoints, shared and external costs belong to assets, which exist for hours and days.
 //
-// Idle is off by what the containers of its nodes are off by, the other way round, but there is no bound of it to be had from
-// theirs: they bound time and requests, and idle also lacks what was used beyond requests; and what ran too short to be seen on
-// the grid at all is in idle, while no row tells of it.
+// The error of idle is that of the containers on its nodes, with the opposite sign. But their bounds give none for idle: they
+// bound time and requests, while idle also excludes usage beyond requests, and includes containers that ran too briefly to be
+// seen on the grid, which no row shows.
 func ErrorBounds(s *allocation.Set, row int) (lower, upper float64, ok bool) {
 	running, least, most := s.Value(allocation.RunningSeconds, row), s.Value(allocation.LeastSeconds, row), s.Value(allocation.MostSeconds, row)
 	if running <= 0 {

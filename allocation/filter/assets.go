@@ -72,7 +72,7 @@ func v1Entries(list string, read func(entry string) (Expr, error)) (Expr, error)
 	return join(some), nil
 }
 
-// eachEntry reads the entries of a list, which are not empty. An error of one is told at its place.
+// eachEntry reads the entries of a list, which must not be empty. An error says which entry it is about.
 func eachEntry(list string, read func(entry string) error) error {
 	if len(list) > MaxBytes {
 		return fmt.Errorf("the list is %d bytes long, at most %d are allowed: shorten it, for example by prefixes that end in a *", len(list), MaxBytes)
@@ -92,7 +92,7 @@ func eachEntry(list string, read func(entry string) error) error {
 	return nil
 }
 
-// join makes one comparison of those that only differ in the value.
+// join merges comparisons that differ only in the value into one.
 func join(some Or) Expr {
 	first := make(map[subject]*Comparison, 1)
 	some = slices.DeleteFunc(some, func(e Expr) bool {

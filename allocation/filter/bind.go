@@ -79,7 +79,7 @@ type column struct {
 	ids      []allocation.ID // of the rows
 	distinct []allocation.ID // each once; nil where not collected yet
 	size     int             // all are below
-	texts    []string        // by id, where it is computed
+	texts    []string        // by id, for computed fields
 }
 
 // collect returns the ids that rows have, each once.
@@ -99,7 +99,7 @@ func (c *column) collect() []allocation.ID {
 type columnTest struct {
 	column *column
 	hit    func(allocation.ID) bool
-	single bool // it holds for want alone
+	single bool // only want matches
 	want   allocation.ID
 }
 
@@ -113,10 +113,10 @@ type binder struct {
 	computed   map[Field]*column
 	err        error // of a column that was not read
 
-	steps *Steps // once there are no more, tests mean nothing
+	steps *Steps // after the last step, tests are meaningless
 }
 
-// test is that of a leaf, taken as not negated.
+// test returns the test of a leaf without its negation.
 func (b *binder) test(p *plan) columnTest {
 	var t columnTest
 	if p.labels != nil {
@@ -129,8 +129,8 @@ func (b *binder) test(p *plan) columnTest {
 	return t
 }
 
-// fold makes one test of the parts of each list that look at the same column: a value that decides one is not looked for in
-// the others.
+// fold merges the parts of each list that test the same column into one test: once a value decides a part, the others are not
+// evaluated for it.
 func (b *binder) fold(t *tree[columnTest]) {
 	places := map[*column]int{}
 	folded := map[int][]tree[columnTest]{}
@@ -281,7 +281,7 @@ func (b *binder) compute(spec *fieldSpec) *column {
 	return col
 }
 
-// single is the one id that can compare with c, where that is known without looking at the ids.
+// single returns the only id that can compare with c, where that is known without looking at the ids.
 func (b *binder) single(c *Comparison, spec *fieldSpec) (allocation.ID, bool) {
 	if spec.kind != textField || spec.anyCase || c.AnyCase || spec.of != nil || len(c.Values) != 1 || positive(c.Op) != Equal {
 		return 0, false
@@ -289,7 +289,7 @@ func (b *binder) single(c *Comparison, spec *fieldSpec) (allocation.ID, bool) {
 	switch value := c.Values[0]; {
 	case value == "":
 		return 0, true
-	case missing(value): // is two ids: none, and that of its own
+	case missing(value): // missing has two ids: none, and the one of the text
 		return 0, false
 	default:
 		if id, ok := b.dict.Find(value); ok {
@@ -366,7 +366,7 @@ func (b *binder) finder(p allocation.Property, name string) *allocation.LabelFin
 	return b.mapKeys(p).Finder(b.vocabulary.known.Name(name))
 }
 
-// column is that of a property.
+// column returns the column of a property.
 func (b *binder) column(p allocation.Property) *column {
 	if b.columns[p] != nil {
 		return b.columns[p]

@@ -10,7 +10,7 @@ import (
 	"github.com/promcost/promcost/allocation/labelnames"
 )
 
-// Op is how a comparison compares. Each has an inverse, which matches exactly what it does not.
+// Op is the operator of a comparison. Each has an inverse that matches exactly what it does not match.
 type Op uint8
 
 // The operators. On a list they look for an element and on a map without a key for a key that is, starts or ends like the
@@ -61,12 +61,12 @@ type Expr interface{ isExpr() }
 // And holds where all its parts do; empty, everywhere.
 type And []Expr
 
-// Or holds where one of its parts does; empty, nowhere.
+// Or matches if one of its parts does. An empty Or matches nothing.
 type Or []Expr
 
-// Comparison holds where the field compares with one of the values, and with an inverse operator where it does with none.
-// The values "" and __unallocated__ equal what is missing: a property, all elements of a list, the key of a map, and a
-// field that there is not.
+// Comparison matches if the field compares with one of the values, or for an inverse operator with none of them. The values
+// "" and __unallocated__ equal a missing value: of a property, of all elements of a list, of a map's key, and of an unknown
+// field.
 type Comparison struct {
 	Field Field
 	// Key selects the value of a label or annotation, in any spelling: see labelnames.LabelName. Without one, the comparison

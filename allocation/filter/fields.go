@@ -13,7 +13,7 @@ import (
 // Field names what a comparison looks at, as filters write it.
 type Field string
 
-// The fields of allocations. A service, label and annotation are fields of the same meaning for assets, as are the aliases.
+// The fields of allocations. Service, label, annotation and the aliases have the same meaning for assets.
 const (
 	Cluster        Field = "cluster"
 	Node           Field = "node"
@@ -25,7 +25,7 @@ const (
 	Services       Field = "services"
 	Label          Field = "label"
 	Annotation     Field = "annotation"
-	// The aliases stand for labels, and for annotations where there are none of those.
+	// The aliases stand for labels, or for annotations where those labels are missing.
 	Department  Field = "department"
 	Environment Field = "environment"
 	Owner       Field = "owner"
@@ -63,7 +63,7 @@ const (
 	preemptible     Field = "spec.preemptible"
 )
 
-// fieldKind is what a field is made of, which decides what operators mean on it.
+// fieldKind is the kind of a field's value. It decides what operators mean.
 type fieldKind uint8
 
 const (
@@ -73,7 +73,7 @@ const (
 	aliasField           // the text of a label, else of an annotation
 )
 
-// fieldSpec describes a field: what it is made of and where it is found.
+// fieldSpec describes a field: its kind and where its value is found.
 type fieldSpec struct {
 	name    Field
 	alias   Field // another name of it, "" for none
@@ -81,7 +81,7 @@ type fieldSpec struct {
 	anyCase bool // values compare without regard to case
 	hidden  bool // only field selectors name it
 
-	// property is where allocations have it: ids that compare as they are, or as the text that of makes of them.
+	// property is where allocations have the value: ids that are compared as they are, or as the text that of makes of them.
 	property allocation.Property
 	of       func(d *allocation.Dict, id allocation.ID) string
 	// bind gives the texts of a set's allocations, in place of a property. It looks at needs.
@@ -208,7 +208,7 @@ func ofBalancer(text func(*allocation.LoadBalancer) string) func(*allocation.Ass
 	}
 }
 
-// nameOfVolume is the name of a persistent volume; that of a node's disk is the node's.
+// nameOfVolume returns the name of a persistent volume. The disk of a node has the node's name.
 func nameOfVolume(d *allocation.Disk) string {
 	if d.Local {
 		return ""
@@ -222,7 +222,7 @@ func shortProviderID(d *allocation.Dict, id allocation.ID) string {
 	return short
 }
 
-// firstOfList is the first element in sorted order: the one that aggregating by service counts.
+// firstOfList returns the first element in sorted order, which is the one that aggregating by service counts.
 func firstOfList(d *allocation.Dict, id allocation.ID) string {
 	texts := make([]string, 0, 4)
 	for _, e := range d.List(id) {
@@ -244,8 +244,8 @@ type Derived struct {
 	// Name is the field's, in letters, digits, ".", "-" and "_", a letter first. It takes the place of an alias; any other
 	// field of the language wins over it.
 	Name string
-	// Bind returns what gives the text of a row, "" where it is missing: it is asked once a row when a filter that names the
-	// field is bound to a set, and not at all by others. It looks at Needs.
+	// Bind returns a function that returns the text of a row, "" if it is missing. Bind is called when a filter that names
+	// the field is bound to a set; the function is then called once for each row. It may look at Needs.
 	Bind  func(s *allocation.Set) (func(row int) string, error)
 	Needs []allocation.Property
 	// Of is the text of an allocation of a saved answer, by its properties as JSON has them. Without it it is missing there.
@@ -275,7 +275,7 @@ func WithFields(fields ...Derived) Option {
 	return func(v *vocabulary) { v.derived = append(v.derived, fields...) }
 }
 
-// vocabulary is what filters may name.
+// vocabulary is the set of fields that filters may use.
 type vocabulary struct {
 	fields  []fieldSpec
 	labels  allocation.LabelMapping // nil is the default
@@ -319,7 +319,7 @@ func (v *vocabulary) computes(name Field) bool {
 	return !v.assets && slices.ContainsFunc(v.derived, func(d Derived) bool { return d.Name == string(name) })
 }
 
-// names are those of the fields that filters may write, in the order of the documentation.
+// names returns the fields that filters may write, in the order of the documentation.
 func (v *vocabulary) names() []string {
 	var names []string
 	for i := range v.fields {
@@ -337,7 +337,7 @@ func (v *vocabulary) names() []string {
 	return names
 }
 
-// spec is the field of that name; one that there is not is missing everywhere.
+// spec returns the field with that name. An unknown field is missing everywhere.
 func (v *vocabulary) spec(name Field) *fieldSpec {
 	if spec := v.find(name); spec != nil {
 		return spec
@@ -370,11 +370,11 @@ func (v *vocabulary) labelsOf(alias Field) []string {
 	return v.labels[string(alias)]
 }
 
-// expand is a comparison of an alias as one of the labels and annotations that it stands for, its operator taken as not
-// negated: it holds for one of the labels. The alias is missing where all of them are.
+// expand turns a comparison of an alias, without its negation, into comparisons of the labels and annotations that it stands
+// for: one of them must match. The alias is missing if all of them are.
 func (v *vocabulary) expand(c *Comparison) Expr {
 	var some Or
-	var nothing And // that there is none of them
+	var nothing And // all of them are missing
 	var values []string
 	for _, value := range c.Values {
 		if positive(c.Op) != Equal || !missing(value) {

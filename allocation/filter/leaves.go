@@ -32,13 +32,13 @@ type leaf struct {
 	declared bool  // without the configuration
 }
 
-// metadataLeaves are those of every resource.
+// metadataLeaves are the leaves that every resource has.
 var metadataLeaves = []leaf{
 	{".metadata.name", stringLeaf, objectName, true},
 	{".metadata.namespace", stringLeaf, objectNamespace, true},
 }
 
-// aliasLeaves are those of every resource that the configuration may declare.
+// aliasLeaves are the leaves of every resource that the configuration may declare.
 var aliasLeaves = []leaf{
 	{path: ".spec.department", field: Department},
 	{path: ".spec.environment", field: Environment},

@@ -8,15 +8,15 @@ import (
 	"github.com/promcost/promcost/allocation/labelnames"
 )
 
-// matcher is what a comparison means, on strings: its operator taken as not negated. It alone defines that, whether the
-// strings are those of a Set, of an asset or of a saved answer.
+// matcher is the meaning of a comparison, without its negation, on strings. It is the only definition, whether the strings
+// come from a Set, an asset or a saved answer.
 type matcher struct {
 	text func(s string) bool // of a text, an element of a list, or the value of a key
 	key  func(s string) bool // of a key, in any spelling
 	none bool                // the comparison holds for an empty list or map
 }
 
-// newMatcher is that of a comparison of a field.
+// newMatcher returns the matcher for a comparison of a field.
 func newMatcher(c *Comparison, spec *fieldSpec) matcher {
 	anyCase := c.AnyCase || spec.anyCase
 	op := positive(c.Op)

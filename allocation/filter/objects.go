@@ -68,7 +68,7 @@ func compareObject[T any](v *vocabulary, c *Comparison, access accessor[T], step
 	case mapField:
 		const together = 4 // keys that are about a step
 		of := access.pairs(spec.name)
-		pairs := func(o T) map[string]string { // whose keys may have to be gone through
+		pairs := func(o T) map[string]string { // whose keys may all have to be compared
 			pairs := of(o)
 			steps.take(len(pairs) / together)
 			return pairs
@@ -106,9 +106,9 @@ func (m *matcher) matchKeys(pairs map[string]string) bool {
 	return m.none && len(pairs) == 0
 }
 
-// BindAssets compiles the filter for assets: fields that only allocations have are missing there. The function it returns is safe
-// for concurrent use. Once there are no more steps, it selects nothing, and what it selected means nothing: ask Steps.Err. Nil
-// steps never end.
+// BindAssets compiles the filter for assets. Fields that only allocations have are missing there. The function it returns is
+// safe for concurrent use. After the last step it selects nothing, and all it selected is invalid: check Steps.Err. Nil steps
+// never end.
 func (f *Filter) BindAssets(steps *Steps) func(a *allocation.Asset) bool {
 	if steps == nil {
 		steps = unlimited()

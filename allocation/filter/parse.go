@@ -63,7 +63,7 @@ type parser struct {
 	levels     []level // open parentheses, the outermost level first
 }
 
-// level is what is between a pair of parentheses.
+// level is the content of a pair of parentheses.
 type level struct {
 	open  int  // offset of the parenthesis
 	join  byte // + or |, 0 as long as there is one part
@@ -120,7 +120,7 @@ func (p *parser) operand() error {
 	return nil
 }
 
-// after reads closing parentheses and what joins the next operand; more says that one follows.
+// after reads closing parentheses and the operator before the next operand. more reports whether one follows.
 func (p *parser) after() (more bool, err error) {
 	for {
 		start := p.pos
@@ -292,7 +292,7 @@ func (p *parser) skipSpace() {
 	}
 }
 
-// found describes what is at the current place.
+// found describes the text at the current place.
 func (p *parser) found() string {
 	if p.pos == len(p.text) {
 		return "the end"

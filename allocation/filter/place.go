@@ -37,7 +37,7 @@ func fieldTerms(text string) []span {
 	return terms
 }
 
-// labelTerms are the requirements of a label selector: what is between commas that no parentheses enclose.
+// labelTerms returns the requirements of a label selector: the texts between commas outside of parentheses.
 func labelTerms(text string) []span {
 	var terms []span
 	start, depth := 0, 0
@@ -117,7 +117,7 @@ func foundAt(term, token string) int {
 	return len(strings.TrimRight(term, " \t\r\n"))
 }
 
-// invalidLabel says what names and values of labels are made of, in place of a regular expression.
+// invalidLabel explains in words which characters names and values of labels may have, in place of a regular expression.
 func invalidLabel(message, value string) string {
 	const made = "at most 63 letters, digits, dashes, underscores and dots, with a letter or digit at both ends"
 	value = strconv.Quote(abridge(value))

@@ -5,7 +5,7 @@ import "slices"
 // plan is a condition as it is decided: only leaves are negated, and comparisons of the same thing that look for one of
 // several values are one comparison, so that thousands of them take no longer than a few.
 type plan struct {
-	parts []plan // where it is no leaf
+	parts []plan // of a plan that is not a leaf
 	all   bool   // all parts have to hold, else one
 
 	comparison *Comparison // its operator taken as not negated
@@ -31,7 +31,7 @@ func (p *plan) leaves() int {
 // newPlan is the plan of e, without aliases.
 func newPlan(e Expr, v *vocabulary) plan { return spellOut(planned(e, false), v) }
 
-// planned is the plan of e, or of what e is not.
+// planned returns the plan of e, or of its negation.
 func planned(e Expr, negated bool) plan {
 	list := func(parts []Expr, all bool) plan {
 		plans := make([]plan, len(parts))
@@ -60,7 +60,7 @@ func planned(e Expr, negated bool) plan {
 	panic("BUG: filter of an unknown type of Expr")
 }
 
-// spellOut replaces aliases by what they stand for.
+// spellOut replaces aliases by the labels and annotations that they stand for.
 func spellOut(p plan, v *vocabulary) plan {
 	switch {
 	case p.comparison != nil && v.spec(p.comparison.Field).kind == aliasField:
@@ -74,7 +74,7 @@ func spellOut(p plan, v *vocabulary) plan {
 	return plannedList(p.parts, p.all)
 }
 
-// subject is what comparisons have in common that can be one.
+// subject identifies comparisons that can be merged into one.
 type subject struct {
 	field   Field
 	key     string
@@ -84,12 +84,12 @@ type subject struct {
 	value   string // of a comparison that can only be left out, as a repeated one
 }
 
-// subject is that of a comparison by itself.
+// subject returns the subject of a comparison.
 func (c *Comparison) subject() subject {
 	return subject{field: c.Field, key: c.Key, op: c.Op, anyCase: c.AnyCase}
 }
 
-// plannedList is the plan of parts, all or one of which have to hold.
+// plannedList returns the plan of parts, all of which or one of which must match.
 func plannedList(parts []plan, all bool) plan {
 	out := plan{all: all, parts: make([]plan, 0, len(parts))}
 	seen := make(map[subject]int, len(parts)) // places in out
@@ -111,7 +111,7 @@ func plannedList(parts []plan, all bool) plan {
 			have.Values = append(have.Values, c.Values...)
 		case ok && len(c.Values) == 1 && len(out.parts[first].comparison.Values) == 1:
 		default:
-			if joins { // what joins it is not to change what was given
+			if joins { // copied, so that the given plan does not change
 				own := *c
 				own.Values = slices.Clip(own.Values)
 				p.comparison = &own

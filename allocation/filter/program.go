@@ -10,7 +10,7 @@ const (
 
 // tree is a condition of tests of type T.
 type tree[T any] struct {
-	parts []tree[T] // where it is no leaf
+	parts []tree[T] // of a tree that is not a leaf
 	all   bool      // all parts have to hold, else one
 
 	leaf    bool
@@ -30,7 +30,7 @@ func growTree[T any](p *plan, test func(*plan) T) tree[T] {
 	return t
 }
 
-// branch is a comparison of a program and where to go from it. T is what decides it.
+// branch is a comparison of a program and the next branches. T is the test that decides it.
 type branch[T any] struct {
 	test    T
 	yes, no int // next branches, or accept or reject

@@ -15,7 +15,7 @@ import (
 const (
 	// maxSaved is the longest answer that Saved reads, in bytes.
 	maxSaved = 1 << 30
-	// maxObject bounds what is read for one allocation or asset, in bytes.
+	// maxObject is the most bytes that are read for one allocation or asset.
 	maxObject = 16 << 20
 )
 
@@ -52,7 +52,7 @@ func savedAccessor(assets bool) accessor[*saved] {
 	}
 }
 
-// saved is an allocation or asset of an answer. What it lacks is empty.
+// saved is an allocation or asset of a saved answer. Missing values are empty.
 type saved struct {
 	key string
 
@@ -119,7 +119,7 @@ func (o *saved) services() []string {
 	return o.Properties.Service
 }
 
-// service is that of an asset.
+// service returns the service of an asset.
 func (o *saved) service() string { return first(o.Properties.Service) }
 
 // pairs is a map of the object.
@@ -139,7 +139,7 @@ func (o *saved) pairs(field Field, asset bool) map[string]string {
 	return singular
 }
 
-// properties are those that a derived field is computed from: what the answer lacks is not there.
+// properties returns the properties from which a derived field is computed, without missing ones.
 func (o *saved) properties() map[string]any {
 	out := map[string]any{}
 	p := &o.Properties
@@ -173,7 +173,7 @@ func (o *saved) properties() map[string]any {
 	return out
 }
 
-// region is what labels name as the region.
+// region returns the region that labels name.
 func (o *saved) region() string { return labelnames.Region(o.Labels) }
 
 func (o *saved) private() string {
@@ -195,7 +195,7 @@ type savedReader struct {
 	in      *boundedReader
 	dec     *json.Decoder
 	match   func(*saved) bool
-	assets  bool // are what it selects
+	assets  bool // it selects assets
 	checked bool // that the answer is of them
 	seen    map[string]bool
 	names   []string
@@ -357,7 +357,7 @@ func unreadable(key string, err error) error {
 	return fmt.Errorf("read %q: %w", key, err)
 }
 
-// check says whether an object looks like one of an answer of another kind.
+// check reports an object that looks like one of another kind of answer.
 func (s *savedReader) check(o *saved) error {
 	switch {
 	case o.Summarized != nil, o.key == "allocations" && o.Name == nil && o.Requested == nil && o.Properties.Cluster == "":

@@ -13,7 +13,7 @@ import (
 	"github.com/promcost/promcost/allocation/caret"
 )
 
-// Resource is what selectors select.
+// Resource is the kind of object that selectors select.
 type Resource uint8
 
 // The resources.
@@ -133,7 +133,7 @@ func checkSimple(path string) error {
 	return nil
 }
 
-// nameBytes are what names of a simple path are made of.
+// nameBytes are the characters of names in a simple path.
 const nameBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 
 // unknownPath is the error for a path that no resource has.
@@ -153,7 +153,7 @@ func unknownPath(path string, resources []Resource) error {
 	return fmt.Errorf("jsonPath %q leads to nothing%s: use one of %s", path, hint, strings.Join(known, ", "))
 }
 
-// Fields are what selectors of a resource may name, the metadata first.
+// Fields returns the names that selectors of a resource may use, metadata first.
 func (s *Selectable) Fields(r Resource) []string {
 	names := make([]string, len(s.fields[r]))
 	for i, l := range s.fields[r] {

@@ -22,12 +22,12 @@ type Steps struct {
 	ended atomic.Bool // ctx is
 }
 
-// NewSteps are those of a request that ends with ctx, at most so many; 0 stands for MaxSteps.
+// NewSteps returns at most so many steps for a request that ends with ctx; 0 stands for MaxSteps.
 func NewSteps(ctx context.Context, most int64) *Steps {
 	return &Steps{ctx: ctx, most: cmp.Or(most, MaxSteps)}
 }
 
-// unlimited are as many steps as are asked for.
+// unlimited returns steps without a limit.
 func unlimited() *Steps { return &Steps{ctx: context.Background(), most: math.MaxInt64} }
 
 // Err says why there are no more steps: too many were made, which wraps allocation.ErrTooMuch, or the request has ended, which
@@ -42,7 +42,7 @@ func (s *Steps) Err() error {
 	return nil
 }
 
-// take counts n steps and reports whether they may be made. Once they may not, no more may be.
+// take counts n steps and reports whether they are allowed. After a refusal, no more are.
 func (s *Steps) take(n int) bool {
 	const pause = 1 << 16 // steps between looks at the context
 	after := s.done.Add(int64(n))
@@ -52,7 +52,7 @@ func (s *Steps) take(n int) bool {
 	return after <= s.most && !s.ended.Load()
 }
 
-// over reports whether there are no more steps.
+// over reports whether all steps are used up.
 func (s *Steps) over() bool { return s.done.Load() > s.most || s.ended.Load() }
 
 // start reports whether there are steps left, and the request has not ended.
@@ -63,7 +63,7 @@ func (s *Steps) start() bool {
 	return s.take(0)
 }
 
-// Within is the filter of a request, whose Bind fails with the error of steps once there are no more.
+// Within returns the filter for a request. Its Bind fails with the error of steps once they are used up.
 func (f *Filter) Within(steps *Steps) allocation.Filter { return within{f, steps} }
 
 // within is a filter of one request.

@@ -14,10 +14,10 @@ const (
 	v1Plain      v1Kind = iota // value
 	v1Controller               // name, or kind:name
 	v1Pair                     // name:value of a label or annotation
-	v1Alias                    // value of what an alias stands for
+	v1Alias                    // value of the label of an alias
 )
 
-// v1Filter is one of v1Filters.
+// v1Filter is a row of v1Filters.
 type v1Filter struct {
 	name  string
 	kind  v1Kind
@@ -119,7 +119,7 @@ func v1PairEntry(field Field, entry string) (Expr, error) {
 	return wildcard(field, key, strings.TrimSpace(value)), nil
 }
 
-// Shared is an entry of what is shared.
+// Shared is an entry of a list of shared things.
 type Shared struct {
 	Expr Expr
 	Name string // in a breakdown: the namespace, or label=value

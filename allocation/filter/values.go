@@ -9,8 +9,8 @@ import (
 // fewValues are looked for one by one.
 const fewValues = 4
 
-// manyValues tests whether a string contains, starts or ends with one of values, in time that hardly depends on how many
-// there are.
+// manyValues returns a test whether a string contains, starts or ends with one of values. Its time hardly depends on the
+// number of values.
 func manyValues(op Op, values []string) func(string) bool {
 	if op == Suffix {
 		ends := newAffixes(values, compareEnds, strings.HasSuffix, func(s string) byte { return s[len(s)-1] })

@@ -9,10 +9,10 @@ import (
 type Object struct {
 	Name     string    // with slashes, relative to the root
 	Modified time.Time // zero unless it was asked for
-	Bytes    int64     // likewise; -1 where the backend does not tell it
+	Bytes    int64     // likewise; -1 if the backend does not return it
 }
 
-// Reader reads files. Errors of what is not there are fs.ErrNotExist.
+// Reader reads files. The error for a missing file is fs.ErrNotExist.
 type Reader interface {
 	// Get is the content of a file.
 	Get(ctx context.Context, name string) ([]byte, error)
@@ -23,10 +23,10 @@ type Reader interface {
 
 // Writer writes files.
 type Writer interface {
-	// Put writes a file that has all of its content or is not there. If there is one of that name it stays as it is, and the
-	// error is fs.ErrExist.
+	// Put writes a file completely or not at all. If a file of that name exists, it does not change, and the error is
+	// fs.ErrExist.
 	Put(ctx context.Context, name string, data []byte) error
-	// Delete removes a file. That it is not there is no error.
+	// Delete removes a file. A missing file is not an error.
 	Delete(ctx context.Context, name string) error
 }
 

@@ -28,8 +28,8 @@ type Bucket struct {
 	opts   BucketOptions
 }
 
-// NewBucket returns a backend in a bucket, which its caller closes. Requests that fail are made again, but for those that
-// say that something is not there or not allowed.
+// NewBucket returns a backend in a bucket, which the caller closes. Failed requests are repeated, unless the object does not
+// exist or access is denied.
 func NewBucket(b objstore.Bucket, o BucketOptions) *Bucket {
 	o.Attempts = cmp.Or(max(o.Attempts, 0), 5)
 	o.Backoff, o.Timeout = cmp.Or(max(o.Backoff, 0), 200*time.Millisecond), cmp.Or(max(o.Timeout, 0), 30*time.Second)
@@ -52,10 +52,10 @@ func (b *Bucket) retry(ctx context.Context, what, name string, f func(context.Co
 			return fmt.Errorf("%s of bucket %s: %s: %w", what, b.bucket.Name(), name, errors.Join(ctx.Err(), err))
 		case b.bucket.IsAccessDeniedErr(err):
 			return fmt.Errorf("%s of bucket %s: %s: %w: allow it in the bucket's policy", what, b.bucket.Name(), name, err)
-		case attempt >= b.opts.Attempts, time.Since(begun) >= b.opts.Timeout: // whoever asked waits
+		case attempt >= b.opts.Attempts, time.Since(begun) >= b.opts.Timeout: // the caller is waiting
 			return fmt.Errorf("%s of bucket %s: %s: %w (%d attempts): is the object store there?", what, b.bucket.Name(), name, err, attempt)
 		}
-		timer := time.NewTimer(backoff/2 + rand.N(backoff)) // so that replicas do not come together
+		timer := time.NewTimer(backoff/2 + rand.N(backoff)) // so that replicas do not retry at the same time
 		select {
 		case <-timer.C:
 		case <-ctx.Done():
@@ -78,7 +78,7 @@ func (b *Bucket) Get(ctx context.Context, name string) (data []byte, err error) 
 	return data, err
 }
 
-// List calls f for the objects below dir. Providers that do not tell times with names are asked for each.
+// List calls f for the objects below dir. If the provider's listings do not contain times, each object is asked for its own.
 func (b *Bucket) List(ctx context.Context, dir string, times bool, f func(Object) error) error {
 	var list []Object
 	told := slices.Contains(b.bucket.SupportedIterOptions(), objstore.UpdatedAt)

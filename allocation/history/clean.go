@@ -20,9 +20,9 @@ type Cleaned struct {
 	Temporary  int // files that somebody began to write
 }
 
-// Clean removes what nobody needs any more and has been there for Options.Keep: generations that were superseded, files of
-// writers that died before their manifest, and temporary files. What is damaged stays until it was computed again. It may
-// run beside readers and writers, and be ended at any time. What was removed before an error stays removed.
+// Clean removes what has been obsolete for Options.Keep: superseded generations, files of writers that died before their
+// manifest, and temporary files. Damaged files stay until they were computed again. It may run beside readers and writers,
+// and may be stopped at any time. What it removed before an error stays removed.
 func (s *Store) Clean(ctx context.Context) (Cleaned, error) {
 	var done Cleaned
 	before := s.opts.Now().Add(-s.opts.Keep)
@@ -51,7 +51,7 @@ func (s *Store) Clean(ctx context.Context) (Cleaned, error) {
 	return done, nil
 }
 
-// cleanPeriod removes what is superseded or an orphan.
+// cleanPeriod removes superseded and orphaned files.
 func (s *Store) cleanPeriod(ctx context.Context, p Period, before time.Time, done *Cleaned) error {
 	written := map[version]time.Time{} // of manifests
 	err := s.backend.List(ctx, manifests(p), true, func(o Object) error {
@@ -104,7 +104,8 @@ func (s *Store) cleanPeriod(ctx context.Context, p Period, before time.Time, don
 	return s.cleanOrphans(ctx, p, before, written, done)
 }
 
-// onlyName reports whether a damaged manifest is a whole one under another set's name, and the only one that has its files.
+// onlyName reports whether a damaged manifest is an intact one under another set's name, and the only one that names its
+// files.
 func (s *Store) onlyName(p Period, c *CorruptError, written map[version]time.Time) bool {
 	return slices.ContainsFunc(misplacedFiles(c), func(f file) bool {
 		v, ok := s.names.dataVersion(p, f.Name)
@@ -165,7 +166,7 @@ func (s *Store) cleanOrphans(ctx context.Context, p Period, before time.Time, wr
 	return nil
 }
 
-// remove deletes a version: the manifest first, so that none ever names what is gone.
+// remove deletes a version. The manifest goes first, so that no manifest ever names a missing file.
 func (s *Store) remove(ctx context.Context, v version, files []file) error {
 	for _, name := range [...]string{v.manifest(), v.stats()} {
 		if err := s.backend.Delete(ctx, name); err != nil {
@@ -181,8 +182,8 @@ func (s *Store) remove(ctx context.Context, v version, files []file) error {
 	return nil
 }
 
-// Delete removes a set that List has told of, and all that is in its slot: older generations first, so that none of them
-// comes to light.
+// Delete removes a set that List returned, and everything in its slot. Older generations go first, so that none of them
+// becomes visible.
 func (s *Store) Delete(ctx context.Context, set *Stored) error {
 	in := &found{}
 	if err := s.find(ctx, set.Period, set.slot.folder(), in); err != nil {
@@ -212,8 +213,8 @@ func (s *Store) Delete(ctx context.Context, set *Stored) error {
 	return nil
 }
 
-// Retain removes the sets of a period that end at or before t, oldest first, and returns how many: those that lack parts,
-// and those whose manifests are damaged, too.
+// Retain removes the sets of a period that end at or before t, oldest first, and returns how many, including sets with
+// missing parts and sets with damaged manifests.
 func (s *Store) Retain(ctx context.Context, p Period, t time.Time) (int, error) {
 	list, err := s.List(ctx, p, allocation.Window{})
 	if err != nil {
@@ -242,7 +243,7 @@ func (s *Store) Retain(ctx context.Context, p Period, t time.Time) (int, error) 
 	return n, nil
 }
 
-// unsureEnd is how long a set may go on after the window that its name tells of, whatever the time zone.
+// unsureEnd is how long after the window in its name a set may end, whatever the time zone.
 const unsureEnd = 36 * time.Hour
 
 // DeleteDamaged removes the manifest that a CorruptError of List is of, and with it what else is in its slot.
@@ -269,7 +270,7 @@ func (s *Store) Unreferenced(ctx context.Context) ([]string, error) {
 				known[m.Files[i].Name] = true
 			}
 		}
-		for i, v := range in.damaged { // told as damaged
+		for i, v := range in.damaged { // reported as damaged
 			known[v.manifest()], known[v.stats()] = true, true
 			for _, f := range misplacedFiles(in.corrupt[i]) {
 				known[f.Name] = true

@@ -14,8 +14,7 @@ import (
 // Directory is a Backend in a local directory. It must be one file system that has hard links.
 type Directory struct{ root string }
 
-// OpenDirectory opens a directory and makes it if it is not there. One that cannot be written to is an error when it is
-// written to, not before.
+// OpenDirectory opens a directory and creates it if need be. A read-only directory only fails when it is written to.
 func OpenDirectory(root string) (*Directory, error) {
 	if err := os.MkdirAll(root, 0o777); err != nil {
 		return nil, fmt.Errorf("open history %s: %w: give another directory", root, err)
@@ -139,8 +138,8 @@ func (d *Directory) begin() (f *os.File, remove func(), err error) {
 	}, nil
 }
 
-// Prepare checks that files can be written, and removes temporary ones whose writers died. Those that a process is writing,
-// this one or another, are locked, and stay.
+// Prepare checks that files can be written, and removes temporary files of dead writers. Files that a process is writing,
+// this one or another, are locked and stay.
 func (d *Directory) Prepare() error {
 	if err := makeDir(d.path(temporary)); err != nil {
 		return err
@@ -170,7 +169,7 @@ func (d *Directory) Prepare() error {
 	return nil
 }
 
-// fileMode is that of files: CreateTemp makes them private, and backups, DuckDB and other users want to read them.
+// fileMode is the mode of files. CreateTemp makes them private, but backups, DuckDB and other users need to read them.
 const fileMode = 0o644
 
 // makeDir makes a directory and those above it, and syncs them.

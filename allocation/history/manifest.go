@@ -97,7 +97,7 @@ func decodeManifest(data []byte, v version) (*manifest, error) {
 	return m, nil
 }
 
-// misplacedError says that a manifest lies under a name that is not its own. Whoever put it there copied or renamed it.
+// misplacedError means that a manifest lies under a name that is not its own: someone copied or renamed it.
 type misplacedError struct {
 	says  string
 	files []file // that it names: they are no orphans
@@ -127,8 +127,8 @@ func (m *manifest) checkName() error {
 	return nil
 }
 
-// checkContent refuses a window that is not a whole hour or day, a file of another cluster than its folder's, and one that
-// is named twice.
+// checkContent refuses a window that is not a whole hour or day, a file in the folder of another cluster, and a file that is
+// named twice.
 func (m *manifest) checkContent() error {
 	if !m.version.period.whole(m.window(), m.Zone) {
 		return fmt.Errorf("its window is %s to %s, which is no %s set of the time zone %q", m.Start.Format(time.RFC3339), m.End.Format(time.RFC3339), m.Period, m.Zone)
@@ -161,7 +161,7 @@ func (p Period) whole(w allocation.Window, zone string) bool {
 	return day.Start.Equal(w.Start) && day.End.Equal(w.End)
 }
 
-// zoneOf is a time zone by its IANA name or its offset, nil where it is not known.
+// zoneOf returns a time zone by its IANA name or its offset, nil if it is unknown.
 func zoneOf(name string) *time.Location {
 	if t, err := time.Parse("Z07:00", name); err == nil {
 		_, offset := t.Zone()
@@ -195,7 +195,7 @@ func (f *file) check(data []byte) error {
 	return nil
 }
 
-// Stored is a set that the store has: whole, unless it lacks parts.
+// Stored is a set in the store. It is complete unless parts are missing.
 type Stored struct {
 	Period     Period
 	Window     allocation.Window
@@ -205,7 +205,7 @@ type Stored struct {
 	Complete   bool // nothing of the source was missing
 	Generation int  // the highest of its parts
 	Parts      int
-	Lacks      []Part // that are not there, by index; none where it is whole
+	Lacks      []Part // missing parts, by index; none if the set is complete
 	Warnings   []string
 	Clusters   []string // sorted
 	Rows       int      // allocations

@@ -14,8 +14,8 @@ import (
 // cuts the file, or the disk fails, is a fault.
 type mapped struct{ data mmap.MMap }
 
-// mapFile maps a file, which nobody writes to once it has its name: what is read of it need not be copied, and takes no memory of
-// the process. One that cannot be mapped is read.
+// mapFile maps a file into memory. Files do not change once they have their name, so their data need not be copied and takes
+// no memory of the process. A file that cannot be mapped is read.
 func (d *Directory) mapFile(name string) (data []byte, owner any, err error) {
 	path := filepath.Clean(d.path(name))
 	f, err := os.Open(path)

@@ -12,8 +12,8 @@ import (
 	"github.com/promcost/promcost/allocation/parquet"
 )
 
-// Period is the length of sets: hours and days are kept apart. So are hours as counters count them, where that is not as
-// they are by now.
+// Period is the length of sets. Hours and days are stored separately, and so are counted hours that differ from the stored
+// ones.
 type Period uint8
 
 // The periods.
@@ -43,7 +43,7 @@ type slot struct {
 	name   string // date=2026-03-02/hour=13, date=2026-03-02
 }
 
-// slotOf is where a set that starts at t is; zone is that of days.
+// slotOf returns the slot of a set that starts at t. zone is the time zone of days.
 func slotOf(p Period, t time.Time, zone *time.Location) slot {
 	if p == Daily {
 		return slot{p, "date=" + t.In(zone).Format(time.DateOnly)}
@@ -98,8 +98,8 @@ func dataFolder(kind parquet.Kind, p Period) string { return string(kind) + "_" 
 // maxClusterName is how long the name of a folder may become; file systems allow 255 bytes.
 const maxClusterName = 200
 
-// escapeCluster percent-encodes a cluster's name as Hive does. What becomes too long is cut and told apart by a checksum: files have the
-// name in full.
+// escapeCluster percent-encodes a cluster's name as Hive does. A name that becomes too long is cut and gets a checksum; files
+// contain the full name.
 func escapeCluster(name string) string {
 	if name == "" {
 		return "__HIVE_DEFAULT_PARTITION__"

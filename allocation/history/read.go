@@ -46,7 +46,7 @@ func (s *Store) forget(v version) {
 	delete(s.manifests, v.manifest())
 }
 
-// within is a window that lies in the slot whatever the time zone: what is told of a set without a manifest.
+// within returns a window that lies in the slot whatever the time zone, for sets without a manifest.
 func (s slot) within() allocation.Window {
 	form, at, length := time.DateOnly, s.name[len("date="):], time.Hour
 	if s.period != Daily {
@@ -67,12 +67,12 @@ func (s slot) within() allocation.Window {
 // maxGone bounds how often something is looked for again that was superseded while it was read.
 const maxGone = 100
 
-// Read reads sets that List has told of, over one Dict, in the order given. p says which columns are read, nil all. A set
-// that was superseded meanwhile is read as it is now. Damage is a CorruptError; a set that is gone is fs.ErrNotExist.
+// Read reads sets that List returned, over one Dict, in the order given. p says which columns are read; nil is all. If a set
+// was superseded meanwhile, Read returns the new one. Damage is a CorruptError; a deleted set is fs.ErrNotExist.
 func (s *Store) Read(ctx context.Context, sets []Stored, p *allocation.Projection) ([]*allocation.Set, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	// Files are decoded ahead, some sets at a time; what they hold is interned in order.
+	// Some sets are decoded ahead; their strings are interned in order.
 	ahead := make(chan chan decodedSet, s.opts.Readers)
 	go func() {
 		defer close(ahead)
@@ -104,7 +104,7 @@ func (s *Store) Read(ctx context.Context, sets []Stored, p *allocation.Projectio
 	return out, ctx.Err()
 }
 
-// decodedSet is what was read of a set.
+// decodedSet is the decoded content of a set.
 type decodedSet struct {
 	stored Stored
 	parts  [][]*parquet.Decoded
@@ -112,7 +112,7 @@ type decodedSet struct {
 	err    error
 }
 
-// decode reads the files of a set; where it is gone, those of what is in its place.
+// decode reads the files of a set. If the set was replaced, it reads the files of the new one.
 func (s *Store) decode(ctx context.Context, stored Stored, p *allocation.Projection) decodedSet {
 	if stored.Parts > 1 || s.opts.Part.Of > 1 {
 		p = p.WithInstance() // parts are merged
@@ -209,7 +209,7 @@ func (f *file) checkMapped(data []byte, owner any) (err error) {
 	return f.check(data)
 }
 
-// decodeFile reads a file. sound says whether it is still what was read, if it is mapped.
+// decodeFile reads a file. If it is mapped, sound returns an error once the file has changed.
 func (s *Store) decodeFile(ctx context.Context, m *manifest, f *file, p *allocation.Projection) (d *parquet.Decoded, sound func() error, err error) {
 	data, owner, err := s.content(ctx, f.Name)
 	if err != nil {
@@ -241,7 +241,7 @@ func (s *Store) decodeFile(ctx context.Context, m *manifest, f *file, p *allocat
 	return d, check, nil
 }
 
-// set makes the set of what was read.
+// set makes the set from its decoded content.
 func (d decodedSet) set(dict *allocation.Dict) (*allocation.Set, error) {
 	if d.err != nil {
 		return nil, d.err

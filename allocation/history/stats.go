@@ -14,7 +14,7 @@ import (
 // sumOfStats begins the checksum that a file of stats ends with. Files of before it was kept have none.
 const sumOfStats = ",\n  \"CRC32C\": \""
 
-// encodeStats is what a computation has read, as JSON with a checksum of what stands before it.
+// encodeStats encodes what a computation read as JSON, with a checksum of the text before it.
 func encodeStats(r *allocation.Reading) ([]byte, error) {
 	data, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
@@ -24,10 +24,10 @@ func encodeStats(r *allocation.Reading) ([]byte, error) {
 	return fmt.Appendf(data, "%s%s\"\n}\n", sumOfStats, checksum(data)), nil
 }
 
-// statsError says what is wrong with a file of stats. Costs do not depend on it.
+// statsError is a problem of a file of stats. Costs do not depend on it.
 type statsError struct{ error }
 
-// Unwrap is what is wrong.
+// Unwrap returns the problem.
 func (e statsError) Unwrap() error { return e.error }
 
 func (statsError) remedy() string { return "remove it: it only says what was read for the set" }

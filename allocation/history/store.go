@@ -18,12 +18,12 @@ import (
 type Options struct {
 	// Readers bounds the files that are read and decoded at once by one Read. The default is 4.
 	Readers int
-	// Keep is how long what is superseded stays for those who still read it. The default is an hour.
+	// Keep is how long superseded files stay for readers. The default is an hour.
 	Keep time.Duration
 	// Part, where not zero, is the shard of the computing that the store is used by: it lists parts, not sets, and takes from
 	// sets that others have divided otherwise what is its own share.
 	Part Part
-	// Now is the clock that ages are told by. The default is time.Now.
+	// Now is the clock for ages. The default is time.Now.
 	Now func() time.Time
 }
 
@@ -35,7 +35,7 @@ type Store struct {
 	readers parquet.Readers
 
 	mu        sync.Mutex
-	manifests map[string]*manifest // by name, those that were read
+	manifests map[string]*manifest // by name, those read so far
 }
 
 // New returns a store on a backend.
@@ -51,7 +51,7 @@ func New(b Backend, o Options) *Store {
 type CorruptError struct {
 	Name   string // of the file
 	Period Period
-	// Window is that of the set; where its manifest itself cannot be read, a window within the set's.
+	// Window is the window of the set, or a window inside of it if the manifest cannot be read.
 	Window allocation.Window
 	Err    error
 }
@@ -68,7 +68,7 @@ func (e *CorruptError) Error() string {
 	return fmt.Sprintf("history file %s is damaged: %v: %s", e.Name, e.Err, remedy)
 }
 
-// Unwrap is what is wrong with it.
+// Unwrap returns the cause.
 func (e *CorruptError) Unwrap() error { return e.Err }
 
 // Listing is what a store has.
@@ -127,7 +127,7 @@ func (s *Store) List(ctx context.Context, p Period, w allocation.Window) (*Listi
 	return out, nil
 }
 
-// errLost is what is wrong with a day that names no files, where its hours have some.
+// errLost is the error for a day that names no files although its hours have some.
 var errLost = errors.New("it names no files, but hours of the day have some")
 
 // lost reports whether a day has no files although its hours have some.
@@ -163,8 +163,8 @@ func (f *found) bySlot() [][]*manifest {
 	return out
 }
 
-// find reads the manifests in a folder and below it. Where one is gone before it is read, another may have come in its
-// place after the names were listed: then they are listed again.
+// find reads the manifests in a folder and below it. If one disappears before it is read, another may have replaced it after
+// the listing; find then lists again.
 func (s *Store) find(ctx context.Context, p Period, folder string, to *found) error {
 	for try := 0; ; try++ {
 		in := &found{}
@@ -179,7 +179,7 @@ func (s *Store) find(ctx context.Context, p Period, folder string, to *found) er
 	}
 }
 
-// findOnce reads the manifests that are listed; gone says that some were not there any more.
+// findOnce reads the listed manifests. gone means that some had disappeared.
 func (s *Store) findOnce(ctx context.Context, p Period, folder string, to *found) (gone bool, err error) {
 	var versions []version
 	err = s.backend.List(ctx, folder, false, func(o Object) error {

@@ -7,8 +7,8 @@ import (
 	"io/fs"
 )
 
-// CheckSizes compares the lengths of the files of sets with their manifests, which is cheaper than to read them: what is
-// missing, or has another length. Of an object store that does not tell lengths in listings it only finds what is missing.
+// CheckSizes compares the lengths of the files of sets with their manifests, which is cheaper than reading them. It finds
+// missing files and files of another length; in an object store whose listings have no lengths, only missing ones.
 func (s *Store) CheckSizes(ctx context.Context, sets []Stored) (damaged []*CorruptError, err error) {
 	bytes, listed := map[string]int64{}, map[string]bool{}
 	for i := range sets {
@@ -30,7 +30,7 @@ func (s *Store) CheckSizes(ctx context.Context, sets []Stored) (damaged []*Corru
 	return damaged, nil
 }
 
-// checkSize compares the length of a file with those that are listed by name.
+// checkSize compares the length of a file with the listed one.
 func (f *file) checkSize(listed map[string]int64) error {
 	switch bytes, ok := listed[f.Name]; {
 	case !ok:
@@ -61,9 +61,8 @@ func (s *Store) VerifyFiles(ctx context.Context, set *Stored) error {
 	return nil
 }
 
-// Verify reads all files of a set and checks what they say: their checksums, their footers, the laws of Set.Check, which hold
-// for whole sets only, and its stats. It returns how many files it has read. What is wrong is a CorruptError that names the file, or
-// the set where the laws are broken.
+// Verify reads all files of a set and checks checksums, footers and stats, and for complete sets the laws of Set.Check. It
+// returns how many files it read. An error is a CorruptError that names the file, or the set if a law is broken.
 func (s *Store) Verify(ctx context.Context, set *Stored) (files int, err error) {
 	sets, err := s.Read(ctx, []Stored{*set}, nil)
 	if err != nil {

@@ -25,7 +25,7 @@ type WriteOptions struct {
 	Replace bool
 }
 
-// maxConflicts bounds how many generations in a row may be taken by what dead writers left.
+// maxConflicts bounds how many consecutive generations may be taken by files of dead writers.
 const maxConflicts = 1000
 
 // blob is a file to be written.
@@ -57,7 +57,7 @@ func (s *Store) Write(ctx context.Context, set *allocation.Set, o WriteOptions) 
 		there := newStored([]*manifest{have})
 		lost, err := s.lost(ctx, &there)
 		if err == nil {
-			_, err = s.backend.Get(ctx, have.version.manifest()) // an object store may still list what was deleted
+			_, err = s.backend.Get(ctx, have.version.manifest()) // an object store may still list deleted objects
 		}
 		if err == nil && !lost {
 			return there, nil
@@ -101,7 +101,7 @@ func storable(set *allocation.Set, p Part) error {
 // maxParts bounds the shards of a set.
 const maxParts = 9999
 
-// generation is the newest manifest of the part for the window, if any, and the generation that comes after all that are there.
+// generation returns the newest manifest of the part for the window, if any, and the next free generation.
 func (s *Store) generation(ctx context.Context, v version, w allocation.Window) (have *manifest, next int, err error) {
 	in := &found{}
 	if err := s.find(ctx, v.period, v.folder(), in); err != nil {
@@ -183,7 +183,7 @@ func (s *Store) writeVersion(ctx context.Context, set *allocation.Set, v version
 		if err != nil {
 			return nil, err
 		}
-		// What it took differs from one computation to the next: the first one's stays.
+		// Stats differ from one computation to the next: the first ones stay.
 		if err := s.backend.Put(ctx, v.stats(), stats); err != nil && !errors.Is(err, fs.ErrExist) {
 			return nil, err
 		}

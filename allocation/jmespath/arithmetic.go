@@ -36,7 +36,7 @@ func arithmeticFunctions() []function {
 	}
 }
 
-// operand is a number, a quantity or a duration; exact is its value, that of a duration in seconds.
+// operand is a number, a quantity or a duration. exact is its value, for a duration in seconds.
 type operand struct {
 	kind   operandKind
 	exact  *big.Rat
@@ -70,7 +70,7 @@ const (
 	maxQuantity = 64 // bytes
 )
 
-// parseOperand reads a value as an operand, or says what is wrong with it.
+// parseOperand reads a value as an operand, or says why it is not one.
 func parseOperand(v any) (op operand, problem string) {
 	const want = "want a number such as `10`, a quantity such as '10Mi' or a duration such as '10h'"
 	switch v := v.(type) {

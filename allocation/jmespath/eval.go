@@ -23,7 +23,7 @@ type run struct {
 	calls   map[string]*callee
 	steps   int
 	built   int // bytes
-	drawn   int // bytes that Options.Draw was told of
+	drawn   int // bytes that Options.Draw was called with
 	regexes map[string]*regex
 }
 
@@ -118,7 +118,7 @@ func (r *run) eval(n *node, v any) (any, error) {
 	return nil, fmt.Errorf("evaluate expression: unknown part %v", n.NodeType)
 }
 
-// optional evaluates n over v; a key that is not there is null.
+// optional evaluates n over v. A missing key is null.
 func (r *run) optional(n *node, v any) (any, error) {
 	got, err := r.eval(n, v)
 	if _, missing := err.(*UnknownKeyError); missing { //nolint:errorlint // it is never wrapped within an evaluation
@@ -127,7 +127,7 @@ func (r *run) optional(n *node, v any) (any, error) {
 	return got, err
 }
 
-// field is a member of an object, null for what is no object.
+// field returns a member of an object, or null if v is not an object.
 func (r *run) field(key string, v any) (any, error) {
 	m, ok := v.(map[string]any)
 	if !ok {
@@ -140,7 +140,7 @@ func (r *run) field(key string, v any) (any, error) {
 	return got, err
 }
 
-// member is what an object has under a key, or under what Options.Member takes for it.
+// member returns the value under a key, or under the key that Options.Member finds in its place.
 func (r *run) member(object map[string]any, key string) (value any, ok bool, err error) {
 	if value, ok = object[key]; ok || r.options.Member == nil {
 		return value, ok, nil
@@ -152,7 +152,7 @@ func (r *run) member(object map[string]any, key string) (value any, ok bool, err
 	return value, ok, nil
 }
 
-// index is an element of an array, counted from its end if i is negative; null for what is none.
+// index returns an element of an array, counted from its end if i is negative, or null if there is none.
 func index(i int, v any) any {
 	list, ok := v.([]any)
 	if i < 0 {
@@ -240,7 +240,7 @@ func (r *run) flatten(n *node, v any) (any, error) {
 	return out, nil
 }
 
-// project evaluates what stands right of [*], [?…] or .* over each element, and keeps what is not null.
+// project evaluates the expression to the right of [*], [?…] or .* for each element, and keeps results other than null.
 func (r *run) project(n *node, v any) (any, error) {
 	left, err := r.optional(&n.Children[0], v)
 	if err != nil {
@@ -280,7 +280,7 @@ func (r *run) project(n *node, v any) (any, error) {
 	return out, r.build(slotSize * len(out))
 }
 
-// values are those of an object in the order of its keys.
+// values returns the values of an object in the order of its keys.
 func (r *run) values(object map[string]any) ([]any, error) {
 	if err := r.build(2 * slotSize * len(object)); err != nil {
 		return nil, err
@@ -335,7 +335,7 @@ func (r *run) logic(n *node, v any) (any, error) {
 	return left, nil
 }
 
-// compare is one of == != < <= > >=. Only numbers have an order; null otherwise.
+// compare evaluates == != < <= > >=. Only numbers have an order; the result is null for others.
 func (r *run) compare(n *node, v any) (any, error) {
 	left, err := r.optional(&n.Children[0], v)
 	if err != nil {

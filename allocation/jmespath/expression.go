@@ -20,7 +20,7 @@ const (
 	MaxExpression = 64 << 10 // bytes of an expression
 	MaxDepth      = 500      // levels of its tree, and of brackets
 	MaxPattern    = 4 << 10  // bytes of a regular expression
-	MaxOutput     = 32 << 20 // bytes that an evaluation may build, and about those that its result takes as JSON
+	MaxOutput     = 32 << 20 // bytes that an evaluation may build, and about the most bytes of its result as JSON
 	maxSteps      = 50e6     // of an evaluation
 	maxDocument   = 1 << 20  // bytes of YAML and of certificates that are parsed
 )
@@ -83,7 +83,7 @@ func (e *Expression) Keys() (keys []string, all bool) {
 	return slices.Sorted(maps.Keys(found)), all
 }
 
-// Fields are the names of members, of whatever object, that the expression has.
+// Fields returns the names of all members in the expression, of whatever object.
 func (e *Expression) Fields() []string { return memberNames(nil, &e.root) }
 
 // memberNames appends the names of members in n.
@@ -110,7 +110,7 @@ func reads(n *node, found map[string]bool) bool {
 		return true
 	case gojmespath.ASTSubexpression, gojmespath.ASTIndexExpression, gojmespath.ASTPipe, gojmespath.ASTProjection,
 		gojmespath.ASTFilterProjection, gojmespath.ASTValueProjection:
-		children = n.Children[:1] // the others are over what that gives
+		children = n.Children[:1] // the other children are evaluated over its result
 	case gojmespath.ASTExpRef:
 		return false // over elements of another argument
 	case gojmespath.ASTComparator, gojmespath.ASTFunctionExpression, gojmespath.ASTFlatten, gojmespath.ASTKeyValPair,
@@ -137,16 +137,16 @@ func Parse(text string) (string, error) {
 type Options struct {
 	// Now is the clock. The default is time.Now.
 	Now func() time.Time
-	// Resolve gives the addresses of a host, for is_external_url. Without it, only URLs of addresses are told apart:
-	// a client must not make a server ask for names.
+	// Resolve returns the addresses of a host, for is_external_url. Without it, only URLs with addresses are recognized: a
+	// client must not make a server resolve names.
 	Resolve func(ctx context.Context, host string) ([]string, error)
-	// Member gives what an object has in place of a key that it lacks, such as one of another spelling; ok is false where
-	// there is none. Nil gives nothing. It may look at each member once: steps are counted so.
+	// Member returns the value that replaces a missing key of an object, for example under another spelling; ok is false if
+	// there is none. Nil replaces nothing. It may look at each member once, because steps are counted so.
 	Member func(object map[string]any, key string) (value any, ok bool)
 	// Steps bounds an evaluation more tightly than the package does; 0 does not.
 	Steps int
-	// Draw is told of the bytes that an evaluation is about to build, some at a time, and ends it with its error. Nil lets it build
-	// MaxOutput.
+	// Draw is called with the bytes that an evaluation is about to build, a part at a time. Its error ends the evaluation.
+	// Nil allows MaxOutput.
 	Draw func(bytes int64) error
 }
 
@@ -211,7 +211,7 @@ func parse(text string) (root gojmespath.ASTNode, err error) {
 	return root, nil
 }
 
-// checkTree says what is wrong with a tree that the parser made of something malformed, "" where nothing is.
+// checkTree says what is wrong with a tree that the parser made from a malformed expression, "" if nothing is.
 func checkTree(n *gojmespath.ASTNode, depth int) string {
 	if depth > MaxDepth {
 		return fmt.Sprintf("expression has more than %d parts in a row: split it", MaxDepth)

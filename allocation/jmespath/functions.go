@@ -28,9 +28,8 @@ func Functions() []Function {
 	return list
 }
 
-// function is a row of the tables of functions. The types of parameters are separated by commas, those that one may have
-// by |; array[number] and array[string] are arrays of these alone, and a last one that ends in … may be there more than
-// once.
+// function is a row of the tables of functions. Parameters are separated by commas, and the types of one parameter by |.
+// array[number] and array[string] are arrays of only these. A last parameter that ends in … may be repeated.
 type function struct {
 	name, params, result string
 	help                 string
@@ -64,7 +63,7 @@ func (f *function) types() (list [][]string, variadic bool) {
 // signature is the function as documentation shows it.
 func (f *function) signature() string { return fmt.Sprintf("%s(%s) %s", f.name, f.params, f.result) }
 
-// arity is what is wrong with n arguments, nil where nothing is.
+// arity returns the error for n arguments, nil if they are allowed.
 func (f *function) arity(n int) error {
 	types, variadic := f.types()
 	if n == len(types) || variadic && n > len(types) {
@@ -81,7 +80,7 @@ type callError struct {
 
 func (e *callError) Error() string { return e.err.Error() }
 
-// callOffset is where in text the first call is that err is of, -1 where it is not found.
+// callOffset returns the offset in text of the first call that err is about, -1 if it is not found.
 func callOffset(text string, err error) int {
 	var call *callError
 	if !errors.As(err, &call) {

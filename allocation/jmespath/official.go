@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 )
 
-// officialFunctions are those that JMESPath itself has.
+// officialFunctions returns the functions of JMESPath itself.
 func officialFunctions() []function {
 	of := func(f func(float64) float64) func(*call) (any, error) {
 		return func(c *call) (any, error) { return f(c.number(0)), nil }
@@ -160,7 +160,7 @@ func order(a, b any) int {
 	return strings.Compare(a.(string), b.(string))
 }
 
-// extreme is max where sign is 1, min where it is -1.
+// extreme is max for sign 1 and min for sign -1.
 func extreme(sign int) func(*call) (any, error) {
 	return func(c *call) (any, error) {
 		if len(c.list(0)) == 0 {

@@ -17,7 +17,7 @@ import (
 	"github.com/distribution/reference"
 )
 
-// outsideFunctions are of what other systems define: images, certificates, hosts and chance.
+// outsideFunctions returns functions whose meaning other systems define: images, certificates, hosts and randomness.
 func outsideFunctions() []function {
 	return []function{
 		{"image_normalize", "string", "string", "the reference of an image with its registry, and its tag where it has no digest", imageNormalize, false},

@@ -121,7 +121,7 @@ func regexMatch(c *call) (any, error) {
 	return re.MatchString(text), nil
 }
 
-// regexReplace replaces all matches, one after another so that what is built stays within its bound.
+// regexReplace replaces all matches, one at a time so that the result stays within its bound.
 func (c *call) regexReplace(expand bool) (any, error) {
 	text, by := asText(c.args[1]), asText(c.args[2])
 	re, err := c.regex(text)

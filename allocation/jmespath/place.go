@@ -91,7 +91,7 @@ func literalEnd(text string, i int) int {
 	return i
 }
 
-// space is what expressions may have between their parts.
+// space are the characters allowed between the parts of expressions.
 const space = " \t\r\n"
 
 // misread is where a text has what the parser refuses without a place, or takes for something else, and what is wrong there;

@@ -72,7 +72,7 @@ func (r *run) equal(a, b any) (bool, error) {
 
 // measure counts what v takes as JSON: parts that a value holds several times count as often.
 func (r *run) measure(v any, depth int) error {
-	const maxLevels = 10_000 // what decoders of JSON read
+	const maxLevels = 10_000 // the nesting that JSON decoders accept
 	if depth > maxLevels {
 		return fmt.Errorf("result is nested deeper than %d levels: select less", maxLevels)
 	}
@@ -158,7 +158,7 @@ func asText(v any) string {
 	return v.(string)
 }
 
-// whole is a number as an integer, if it is one that a float64 holds exactly.
+// whole returns a number as an integer, if it is one that a float64 holds exactly.
 func whole(v float64) (int, bool) {
 	const exact = 1 << 53
 	return int(v), v == math.Trunc(v) && math.Abs(v) <= exact

@@ -65,7 +65,7 @@ func (k Names) And(texts ...string) Names {
 	return NewNames(slices.Concat(append(slices.Collect(maps.Values(k.bySnake)), texts)...)...)
 }
 
-// Name is the name that text spells, as one of k.
+// Name returns the name that text spells, as one of k.
 func (k Names) Name(text string) Name {
 	n := NewName(text)
 	if same := k.bySnake[n.snake]; len(same) > 0 {
@@ -112,7 +112,7 @@ func Spellings(text string) []string {
 	return slices.Compact([]string{text, Sanitize(text), Snake(text)})
 }
 
-// WithoutConflict is a key without the mark that tells names apart which collide.
+// WithoutConflict returns a key without the suffix that distinguishes colliding names.
 func WithoutConflict(key string) string {
 	snake, _ := CutConflict(key)
 	return snake
@@ -139,7 +139,7 @@ type spelling uint8
 
 const (
 	noSpelling        spelling = iota
-	conflictSpelling           // one of several whose names collide
+	conflictSpelling           // one of several keys whose names collide
 	unknownSpelling            // the name is a spelling of the key
 	snakeSpelling              // as kube-state-metrics writes it
 	sanitizedSpelling          // as Prometheus could always hold it
@@ -171,7 +171,7 @@ func (n Name) Spells(key string) bool {
 	return s != noSpelling
 }
 
-// Spelled is a key that spells a name, and what stands there.
+// Spelled is a key that spells a name, and its value.
 type Spelled[V comparable] struct {
 	spelling spelling
 	number   int
@@ -179,7 +179,7 @@ type Spelled[V comparable] struct {
 	Value    V
 }
 
-// Spell reports whether a key spells the name, and how; value is what stands there.
+// Spell reports whether a key spells the name, and how. value is the key's value.
 func Spell[V comparable](n *Name, key string, value V) (Spelled[V], bool) {
 	s, number := n.spelling(key)
 	return Spelled[V]{s, number, key, value}, s != noSpelling

@@ -9,10 +9,10 @@ import (
 	"github.com/promcost/promcost/allocation"
 )
 
-// maxDamaged bounds how many damaged sets one query may come upon.
+// maxDamaged bounds how many damaged sets one query may meet.
 const maxDamaged = 100
 
-// answer makes the sets of a query, oldest first, of what is kept and what is computed. A stream is yielded as it is made; other
+// answer makes the sets of a query, oldest first, from stored and computed parts. A stream is yielded as it is made; other
 // answers are collected.
 type answer struct {
 	ledger  *Ledger
@@ -24,7 +24,7 @@ type answer struct {
 	made    int               // sets
 	waiting []*allocation.Set // of a stream, sets without data: they are no answer by themselves
 	found   bool              // there are data in some set
-	stopped bool              // nobody wants more
+	stopped bool              // the consumer wants no more
 }
 
 // answer yields the sets of q, or returns an error. Only a stream may do both.
@@ -112,7 +112,7 @@ func (a *answer) carryOut(ctx context.Context, m *assembly) error {
 			a.give(set)
 			i++
 		}
-		if a.yield != nil { // whoever asks holds few at a time
+		if a.yield != nil { // the caller holds few sets at a time
 			if err := m.hold(ctx, nil); err != nil {
 				return err
 			}

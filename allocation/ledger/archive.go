@@ -80,7 +80,7 @@ func (a *Archive) usable(ctx context.Context, k Kind, w allocation.Window, q *al
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return &Listing{slices.DeleteFunc(list, func(kept Kept) bool {
-		asked := kept.Complete && kept.Resolution == max(q.Resolution, 0) // hours stand for AutoResolution where they are exact
+		asked := kept.Complete && kept.Resolution == max(q.Resolution, 0) // exact hours serve AutoResolution
 		return !q.Stored && !asked || a.damaged[keyOf(k, kept.Window)]
 	})}, nil
 }
@@ -119,7 +119,7 @@ func (a *Archive) Read(ctx context.Context, kept []Kept, only *allocation.Projec
 	return nil, func() {}, fmt.Errorf("%w: %w", errHistory, err)
 }
 
-// Enter waits for a place among those who read the history, for a question about so much time.
+// Enter waits for a place among the readers of the history, for a query of so much time.
 func (a *Archive) Enter(ctx context.Context, d time.Duration) (leave func(), err error) {
 	if leave, err = a.readers.Take(places.About(ctx, d)); err != nil {
 		return nil, fmt.Errorf("wait to read the history: %w", err)
@@ -144,7 +144,7 @@ func (a *Archive) Write(ctx context.Context, set *allocation.Set, keep Keep) err
 	return err
 }
 
-// ReplaceHour puts a set in the place of a kept hour, which stays as a counted hour.
+// ReplaceHour replaces a stored hour by a set. The old one stays as a counted hour.
 func (a *Archive) ReplaceHour(ctx context.Context, set *allocation.Set) error {
 	if err := a.keepCounted(ctx, set.Window); err != nil {
 		return err
@@ -152,7 +152,7 @@ func (a *Archive) ReplaceHour(ctx context.Context, set *allocation.Set) error {
 	return a.Write(ctx, set, Keep{Kind: Hours, Complete: !set.Incomplete, Replace: true})
 }
 
-// keepHour keeps an hour that was computed. A damaged one that it replaces stays as a counted hour as far as it can be read.
+// keepHour stores a computed hour. If it replaces a damaged hour, the readable part of that one stays as a counted hour.
 func (a *Archive) keepHour(ctx context.Context, set *allocation.Set) error {
 	if a.isDamaged(keyOf(Hours, set.Window)) {
 		if err := a.keepCounted(ctx, set.Window); err != nil {
@@ -163,8 +163,8 @@ func (a *Archive) keepHour(ctx context.Context, set *allocation.Set) error {
 	return a.Write(ctx, set, Keep{Kind: Hours, Complete: !set.Incomplete})
 }
 
-// keepCounted keeps an hour as counters have counted it, before another set replaces it. If it cannot be read any more, what was
-// counted of it is lost.
+// keepCounted keeps an hour as counters have counted it, before another set replaces it. If it cannot be read, its counts are
+// lost.
 func (a *Archive) keepCounted(ctx context.Context, hour allocation.Window) error {
 	all, err := a.All(ctx, Hours, hour)
 	if err != nil {
@@ -185,7 +185,7 @@ func (a *Archive) keepCounted(ctx context.Context, hour allocation.Window) error
 	return a.Write(ctx, old[0], Keep{Kind: Counted, Complete: true})
 }
 
-// Tidy removes what nobody needs any more, and sets that end at or before t if t is not zero.
+// Tidy removes obsolete files, and sets that end at or before t if t is not zero.
 func (a *Archive) Tidy(ctx context.Context, t time.Time) error {
 	if h, ok := a.history.(Tidier); ok {
 		return h.Tidy(ctx, t)
@@ -243,7 +243,7 @@ type Health struct {
 	LastWrite         time.Time // that worked; zero before
 }
 
-// Health is that of now.
+// Health returns the current health.
 func (a *Archive) Health() Health {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -30,7 +30,7 @@ func (l *Ledger) newAssembly(q allocation.Query, p *plan) *assembly {
 	return &assembly{ledger: l, query: q, plan: p, filled: map[int64]HourResult{}, explain: explainer{ledger: l, window: q.Window}}
 }
 
-// make makes the i-th set, and those after it that are computed together with it. Sets that are kept as a whole come from next.
+// make makes the i-th set, and later ones that are computed together with it. Sets that are stored as a whole come from next.
 func (a *assembly) make(ctx context.Context, i int, whole []bool, next func() (*allocation.Set, error)) ([]*allocation.Set, error) {
 	if whole[i] {
 		set, err := next()
@@ -100,7 +100,7 @@ func (a *assembly) missing(err error) {
 // mergeAtOnce is how many sets are merged at a time: so much of them is in memory.
 const mergeAtOnce = 8
 
-// hold draws the memory of the window being made, in place of what it drew before; nil gives that back.
+// hold draws the memory of the current window, in place of the last draw; nil returns that memory.
 func (a *assembly) hold(ctx context.Context, sum *allocation.Set) error {
 	bytes := int64(0)
 	if sum != nil {
@@ -191,7 +191,7 @@ func nothingOf(set *allocation.Set) error {
 	return fmt.Errorf("%w: %w: %s", allocation.ErrNoData, allocation.ErrUpstream, strings.Join(set.Warnings, "; "))
 }
 
-// errNotKept is the error of an hour that is not there where nothing is computed.
+// errNotKept is the error for a missing hour where nothing is computed.
 var errNotKept = fmt.Errorf("%w: the history has nothing of that time, and is only read here", allocation.ErrNoData)
 
 // addSets merges sets into sum, which is nil for nothing yet.
@@ -208,7 +208,7 @@ func addSets(w allocation.Window, sum *allocation.Set, sets []*allocation.Set) (
 	return allocation.Merge(w, sets)
 }
 
-// pieces reads or computes pieces. Those that fail are holes. release gives back the memory of those that were read.
+// pieces reads or computes pieces. Pieces that fail become holes. release returns the memory of those that were read.
 func (a *assembly) pieces(ctx context.Context, pieces []Piece) (sets []*allocation.Set, holes []hole, release func(), err error) {
 	var kept []Kept
 	for _, x := range pieces {
@@ -247,7 +247,8 @@ func (a *assembly) pieces(ctx context.Context, pieces []Piece) (sets []*allocati
 	return sets, holes, release, nil
 }
 
-// computed computes a piece: a closed hour together with those that follow. Once the source has failed, it is not asked any more.
+// computed computes a piece, a closed hour together with the next ones. After the source has failed once, it is not asked
+// again.
 func (a *assembly) computed(ctx context.Context, x Piece) (*allocation.Set, error) {
 	if a.early(ctx, x.Window) {
 		return nil, errNothing
@@ -282,7 +283,7 @@ func (a *assembly) computed(ctx context.Context, x Piece) (*allocation.Set, erro
 	return r.Set, r.Err
 }
 
-// hoursFrom are the hours to be computed from t on, as many as are computed at once.
+// hoursFrom returns the hours to be computed from t on, as many as one computation takes.
 func (a *assembly) hoursFrom(t time.Time) (hours []allocation.Window) {
 	for _, pieces := range a.plan.pieces {
 		for _, x := range pieces {

@@ -14,7 +14,7 @@ import (
 const (
 	// cacheShare is the part of Options.Memory that cached answers may take.
 	cacheShare = 8
-	// cacheAge is for how long an answer stays that nobody asks for.
+	// how long an unused answer stays
 	cacheAge = 15 * time.Minute
 	// defaultMemory stands for the limit of Options.Memory where that has none.
 	defaultMemory = 2 << 30
@@ -27,11 +27,11 @@ type cache struct {
 	now  func() time.Time
 
 	mu      sync.Mutex
-	answers []cached        // the one asked for last comes last
-	account *memory.Account // holds what they take
+	answers []cached        // in order of use, the last used one last
+	account *memory.Account // holds their memory
 }
 
-// cached is an answer and what it was made of.
+// cached is an answer and its sources.
 type cached struct {
 	query string
 	kept  []Kept
@@ -66,7 +66,7 @@ func (c *cache) get(query string, kept []Kept) []*allocation.Set {
 	sets := c.find(query, kept)
 	for _, s := range sets {
 		for _, sound := range s.Sound {
-			if sound() != nil { // reading it anew tells
+			if sound() != nil { // reading the file again shows the error
 				return nil
 			}
 		}
@@ -135,7 +135,7 @@ func (c *cache) evict(bytes int64) {
 	}
 }
 
-// dropOld drops the answers that nobody asked for in a while.
+// dropOld drops the answers that were not used for a while.
 func (c *cache) dropOld() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -25,8 +25,8 @@ func (c Clock) Floor(t time.Time) time.Time {
 	return time.Unix(local-local%3600-int64(offset), 0).In(c.Zone)
 }
 
-// HourFrom is the hour of the zone's clock that begins at t, or the next one that begins after t. Where clocks are set by half
-// an hour, it is what is left of one.
+// HourFrom returns the hour of the zone's clock that begins at t, or the next one after t. Where clocks are set by half an
+// hour, it is the rest of an hour.
 func (c Clock) HourFrom(t time.Time) allocation.Window {
 	from := c.Floor(t)
 	if from.Before(t) && !c.Floor(t.Add(-time.Second)).Equal(from) {
@@ -55,8 +55,8 @@ func (c Clock) LastHour() allocation.Window {
 	return allocation.Window{Start: c.Floor(end.Add(-time.Second)), End: end}
 }
 
-// ClosedHours are the closed hours within w, oldest first. Where clocks are set by half an hour, what is left of an hour is not
-// one of them.
+// ClosedHours returns the closed hours within w, oldest first. Where clocks are set by half an hour, the rest of an hour is
+// not one of them.
 func (c Clock) ClosedHours(w allocation.Window) (hours []allocation.Window) {
 	if closed := c.ClosedAt(c.Now()); w.End.After(closed) {
 		w.End = closed

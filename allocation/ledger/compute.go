@@ -35,7 +35,7 @@ func bordersKey(borders []time.Time) string {
 	return string(key)
 }
 
-// computed is the result of a computation, whose memory account holds until nobody uses it any more.
+// computed is the result of a computation. account holds its memory until it is released.
 type computed struct {
 	sets    []*allocation.Set
 	bytes   int64 // that sets take
@@ -79,7 +79,7 @@ func (l *Ledger) computeWithin(ctx context.Context, q allocation.Query) (compute
 		l.outage.note(err)
 	}
 	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		// What failed because of the deadline is the deadline's failure, not that of the source.
+		// A failure because of the deadline is not a failure of the source.
 		err = fmt.Errorf("%w: it took longer than %s (%v)", context.DeadlineExceeded, l.opts.Timeout, err) //nolint:errorlint // the cause is not to be told apart
 	}
 	return computed{sets, allocation.SetsBytes(sets), account}, err
@@ -135,7 +135,8 @@ func (l *Ledger) acquire(ctx context.Context) (leave func(), err error) {
 	return l.slots.Take(ctx)
 }
 
-// guarded computes q. A panic becomes an error, for it would end the process: nobody else is on this goroutine's stack.
+// guarded computes q. It turns a panic into an error, because nothing else on this goroutine's stack would recover it and the
+// process would end.
 func (l *Ledger) guarded(ctx context.Context, q allocation.Query) (sets []*allocation.Set, err error) {
 	defer func() {
 		if r := recover(); r != nil {

@@ -13,7 +13,7 @@ import (
 // unusableError is the error of a time whose set is in the history, but cannot be used, where nothing is computed.
 type unusableError struct{ why string }
 
-// Error says what is wrong with the set.
+// Error says why the set cannot be used.
 func (e *unusableError) Error() string {
 	return fmt.Sprintf("%v: the history is only read here, and %s", allocation.ErrNoData, e.why)
 }
@@ -31,7 +31,7 @@ type explainer struct {
 	unusable []Unusable
 }
 
-// why is what is wrong with the set of a time, "" if nothing is, if there is no set, or if sets are computed here.
+// why says why the set of a window cannot be used. It is "" if it can, if there is no set, or if sets are computed here.
 func (x *explainer) why(ctx context.Context, w allocation.Window) string {
 	if !x.ledger.opts.ReadOnly || !x.ledger.Keeps() {
 		return ""
@@ -65,5 +65,5 @@ func (a *Archive) unusable(ctx context.Context, w allocation.Window) []Unusable 
 	return list
 }
 
-// Damaged is what is wrong with a set whose files cannot be read, in words.
+// Damaged is the reason for a set whose files cannot be read, in words.
 const Damaged = "its files are damaged"

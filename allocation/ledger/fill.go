@@ -42,7 +42,7 @@ type filler struct {
 
 	closing context.Context // until close
 	end     context.CancelFunc
-	working sync.WaitGroup // runs, though nobody may wait for them any more
+	working sync.WaitGroup // running computations, even if nobody waits for them
 }
 
 // hourFlight is the computation of an hour.
@@ -64,7 +64,7 @@ func newFiller(l *Ledger) *filler {
 	return f
 }
 
-// close ends what is being computed, and waits for it. Nothing begins after it.
+// close stops the running computations and waits for them. Nothing begins afterwards.
 func (f *filler) close() {
 	f.mu.Lock()
 	f.end()
@@ -72,8 +72,8 @@ func (f *filler) close() {
 	f.working.Wait()
 }
 
-// fill computes hours and waits for them as long as ctx lasts. What it begins ends with the context work. If failed is not nil, it
-// begins nothing, and hours that nobody computes have that error.
+// fill computes hours and waits for them until ctx ends. Its computations end with the context work. If failed is not nil, it
+// begins none, and hours that nobody else computes have that error.
 func (f *filler) fill(ctx, work context.Context, hours []allocation.Window, failed error) ([]HourResult, error) {
 	flights, runs := f.join(hours, failed)
 	for _, run := range runs {
@@ -103,7 +103,7 @@ type hourRun struct {
 	flights []*hourFlight
 }
 
-// join returns the flights of hours. It makes those that are missing, in runs that the caller computes.
+// join returns the flights of hours. It creates the missing ones, in runs that the caller computes.
 func (f *filler) join(hours []allocation.Window, failed error) (flights []*hourFlight, runs []hourRun) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -142,10 +142,10 @@ func finished(err error) *hourFlight {
 	return x
 }
 
-// compute computes a run and keeps its hours; if that takes too much, one half after the other.
+// compute computes a run and stores its hours. If that takes too much memory, it computes one half after the other.
 func (f *filler) compute(ctx context.Context, run hourRun) {
 	l, n := f.ledger, len(run.hours)
-	account := l.opts.Memory.Open(remedy) // those who wait may leave
+	account := l.opts.Memory.Open(remedy) // it outlives callers that stop waiting
 	ctx = memory.With(ctx, account)
 	sets, err := l.computeRun(ctx, run.hours)
 	if errors.Is(err, allocation.ErrTooMuch) && n > 1 {
@@ -162,7 +162,7 @@ func (f *filler) compute(ctx context.Context, run hourRun) {
 			_ = l.archive.keepHour(ctx, set) // a failure is logged there, and the loop tries again: the hour is an answer all the same
 		}
 	}
-	account.Close() // before those who wait go on, and draw for themselves
+	account.Close() // before the waiting callers go on and draw memory themselves
 	for i, x := range run.flights {
 		f.finish(run.hours[i], x)
 	}
@@ -170,7 +170,7 @@ func (f *filler) compute(ctx context.Context, run hourRun) {
 
 // resultOf is the result of an hour that was computed. An empty hour is an error.
 func resultOf(set *allocation.Set) HourResult {
-	if set.Empty() && !set.Apart {
+	if set.Empty() && !set.Elsewhere {
 		return HourResult{Err: nothingOf(set)}
 	}
 	return HourResult{Set: set}
@@ -228,7 +228,7 @@ func (l *Ledger) fillAsked(ctx context.Context, hours []allocation.Window, faile
 // FillHour computes a closed hour and keeps it, even if the source had nothing of it a moment ago. It returns the hour as the
 // history has it.
 func (l *Ledger) FillHour(ctx context.Context, h allocation.Window) (*allocation.Set, error) {
-	l.filler.forget(h) // samples may have come since
+	l.filler.forget(h) // there may be newer samples
 	hours := []allocation.Window{h}
 	results, err := l.FillHours(ctx, hours)
 	if err != nil {
@@ -237,7 +237,8 @@ func (l *Ledger) FillHour(ctx context.Context, h allocation.Window) (*allocation
 	return l.asKept(ctx, hours, results, nil)[0], results[0].Err
 }
 
-// ComputeHours computes adjacent closed hours and keeps none of them. If that takes too much, it computes one half after the other.
+// ComputeHours computes adjacent closed hours without storing them. If that takes too much memory, it computes one half after
+// the other.
 func (l *Ledger) ComputeHours(ctx context.Context, hours []allocation.Window) []HourResult {
 	n := len(hours)
 	sets, err := l.computeRun(ctx, hours)

@@ -15,8 +15,8 @@ type Kind uint8
 const (
 	Hours Kind = iota
 	Days
-	// Counted are hours as counters have counted them, where that is not what Hours has by now: hours that were computed again
-	// later, and times without data, of any length, in which data that come later must not be counted.
+	// Counted are hours as counters have counted them, where Hours has something else by now: hours that were computed again
+	// later, and times without data, of any length, whose later data must not be counted.
 	Counted
 )
 
@@ -29,9 +29,9 @@ type Kept struct {
 	Resolution time.Duration // 0 in exact mode
 	Rules      int           // the version of the rules that it was computed by, see allocation.RulesVersion
 	Complete   bool          // nothing of the source was missing
-	Generation int           // one that is put in its place has a higher one
+	Generation int           // a replacement has a higher one
 	Rows       int
-	Assets     int   // nodes, disks and all the others
+	Assets     int   // nodes, disks and all others
 	Bytes      int64 // that it is kept in
 	Ref        any   // what the History knows it by
 }
@@ -41,7 +41,7 @@ func (k *Kept) bytes(only *allocation.Projection) int64 {
 	return only.SetBytes(k.Rows, k.Assets, k.Bytes)
 }
 
-// bytesOf is about what sets take in memory.
+// bytesOf returns about how many bytes sets take in memory.
 func bytesOf(kept []Kept, only *allocation.Projection) (bytes int64) {
 	for i := range kept {
 		bytes += kept[i].bytes(only)
@@ -56,7 +56,7 @@ type Keep struct {
 	Zone *time.Location
 	// Complete says that nothing of the source was missing.
 	Complete bool
-	// Replace puts the set in the place of one that is there; without it, that one stays.
+	// Replace replaces a stored set. Without it, a stored set stays.
 	Replace bool
 }
 
@@ -73,11 +73,11 @@ type History interface {
 
 // Tidier is a History that has to be tidied now and then.
 type Tidier interface {
-	// Tidy removes what nobody needs any more, and sets that end at or before t if t is not zero.
+	// Tidy removes obsolete files, and sets that end at or before t if t is not zero.
 	Tidy(ctx context.Context, t time.Time) error
 }
 
-// Explainer is a History that tells why a set of a time is not there.
+// Explainer is a History that can say why the set of a window is missing.
 type Explainer interface {
 	// Unusable are the sets of a kind that overlap w and are not in List, for they are not whole, by start.
 	Unusable(ctx context.Context, k Kind, w allocation.Window) ([]Unusable, error)
@@ -101,5 +101,5 @@ func (e *DamagedError) Error() string {
 	return fmt.Sprintf("read %s of %s: %v", e.Kind, e.Window.Start.UTC().Format(time.RFC3339), e.Err)
 }
 
-// Unwrap is what is wrong with it.
+// Unwrap returns the cause.
 func (e *DamagedError) Unwrap() error { return e.Err }

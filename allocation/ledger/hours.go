@@ -55,7 +55,7 @@ func (l *Ledger) eachHour(ctx context.Context, w allocation.Window, only *alloca
 		ahead := make(chan hourBatch, 1)
 		defer func() {
 			cancel()
-			for batch := range ahead { // until whoever reads ahead has ended
+			for batch := range ahead { // until the reader has stopped
 				batch.release()
 			}
 		}()
@@ -83,7 +83,7 @@ func (l *Ledger) eachHour(ctx context.Context, w allocation.Window, only *alloca
 	}
 }
 
-// note marks the hours of a source that was still loading: they may lack data.
+// note marks the hours of a source that was still loading: data may be missing.
 func (b *hourBatch) note() {
 	if !b.loading {
 		return
@@ -133,7 +133,7 @@ func (r *hourReader) run(ctx context.Context, w allocation.Window, out chan<- ho
 	return nil
 }
 
-// list finds what is kept within w.
+// list finds the stored sets within w.
 func (r *hourReader) list(ctx context.Context, w allocation.Window) error {
 	if !r.ledger.Keeps() || !w.Start.Before(w.End) {
 		return nil
@@ -258,7 +258,7 @@ func (r *hourReader) fetchOnce(ctx context.Context, hours []allocation.Window, b
 	return r.compute(ctx, hours, missing, batch)
 }
 
-// read reads kept hours, once there is a place among those who read.
+// read reads stored hours, once there is a place among the readers.
 func (r *hourReader) read(ctx context.Context, kept []Kept) (sets []*allocation.Set, release func(), err error) {
 	if len(kept) == 0 {
 		return nil, func() {}, nil
@@ -322,7 +322,7 @@ func (l *Ledger) asKept(ctx context.Context, hours []allocation.Window, results 
 	}
 	listing, err := l.archive.List(ctx, Hours, allocation.Window{Start: hours[0].Start, End: hours[len(hours)-1].End})
 	if err != nil {
-		return sets // those who need the history report its failure
+		return sets // callers that need the history report its failure
 	}
 	var kept []Kept
 	var at []int

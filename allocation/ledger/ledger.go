@@ -1,7 +1,8 @@
-// Package ledger answers queries for sets: from the history of closed hours and days, and by computing what is missing there, once
-// for all who ask, few computations at a time, within a deadline. Hours that it computes for stored queries it keeps.
+// Package ledger answers queries for sets from the history of closed hours and days. It computes what is missing there, once
+// for all callers, a few computations at a time and within a deadline. It stores the hours that it computes for stored
+// queries.
 //
-// Package recorder keeps the history complete, whether anybody asks or not.
+// Package recorder keeps the history complete without queries.
 package ledger
 
 import (
@@ -21,7 +22,7 @@ import (
 	"github.com/promcost/promcost/allocation/singleflight"
 )
 
-// Computer computes the sets of a query, oldest first. An answer is shared by all who ask for it and must not be changed.
+// Computer computes the sets of a query, oldest first. All callers share an answer, so it must not be changed.
 type Computer interface {
 	Compute(ctx context.Context, q allocation.Query) ([]*allocation.Set, error)
 }
@@ -34,17 +35,17 @@ const (
 	DefaultGrace          = 10 * time.Minute
 )
 
-// Options limit a Ledger and say what it keeps. Zero fields take the defaults.
+// Options are the limits of a Ledger and what it stores. Zero fields take the defaults.
 type Options struct {
-	// MaxConcurrency bounds the computations that run at once. One more runs where it is of an hour at most.
+	// MaxConcurrency bounds the computations that run at once. One more may run if it is of an hour at most.
 	MaxConcurrency int
-	// MaxQueue bounds the computations that wait for one that runs; those beyond are refused with allocation.ErrBusy.
+	// MaxQueue bounds the computations that wait to run. Others are refused with allocation.ErrBusy.
 	MaxQueue int
 	// Timeout bounds one computation, its waiting included.
 	Timeout time.Duration
-	// Grace is how long after its end an hour is closed, for samples that come late. Below 0 there is none.
+	// Grace is how long after its end an hour is closed, so that late samples count. Below 0 there is none.
 	Grace time.Duration
-	// Resolution is that of the hours that are kept; 0 is exact mode, allocation.AutoResolution leaves it to the source.
+	// Resolution is the resolution of stored hours. 0 is exact mode; allocation.AutoResolution leaves it to the source.
 	Resolution time.Duration
 	// Zone is the time zone on whose clock hours begin. The default is UTC.
 	Zone *time.Location
@@ -92,7 +93,7 @@ type Ledger struct {
 	opts     Options
 	clock    Clock
 	archive  *Archive // nil for none
-	filler   *filler  // of hours that the archive lacks
+	filler   *filler  // computes hours that the archive does not have
 	cache    *cache
 	outage   outage
 	flights  singleflight.Group[flightKey, computed]
@@ -106,21 +107,21 @@ type Ledger struct {
 	stats   Stats
 }
 
-// remedy tells users how a question takes less memory.
+// remedy tells users how a query takes less memory.
 const remedy = "use a shorter window, a longer step, accumulate or aggregate"
 
 // Stats count what a Ledger has done.
 type Stats struct {
 	Computations uint64        // ended, well or not
-	Errors       uint64        // of them, those that ended in an error
+	Errors       uint64        // computations that ended in an error
 	Duration     time.Duration // sum over them, without waiting
-	LastDuration time.Duration // of the last one that ended well
+	LastDuration time.Duration // of the last successful computation
 	LastSuccess  time.Time     // when that was; zero before
 	Running      int
 	Waiting      int
 }
 
-// New returns a ledger over computer that keeps nothing. What goes wrong in the background is logged to logger.
+// New returns a ledger over computer that stores nothing. Errors in the background go to logger.
 func New(computer Computer, logger log.Logger, o Options) *Ledger {
 	o = o.withDefaults()
 	l := &Ledger{
@@ -138,8 +139,8 @@ func NewKeeping(computer Computer, h History, logger log.Logger, o Options) *Led
 	return l
 }
 
-// Close ends what is still computed, for questions that were given up too, and waits until nothing reads the source or writes to the
-// history for them. What is to be computed after it is an error. It returns nil.
+// Close stops all computations, also for queries that were abandoned, and waits until nothing reads the source or writes to
+// the history for them. Later computations fail. It returns nil.
 func (l *Ledger) Close() error {
 	l.filler.close()
 	l.flights.Close()
@@ -168,26 +169,26 @@ func (l *Ledger) Refresh() {
 // SetLatest gives the ledger the set of the last closed hour, which it then need not compute.
 func (l *Ledger) SetLatest(set *allocation.Set) { l.latest.Store(set) }
 
-// Trim drops cached answers that nobody asked for in a while.
+// Trim drops cached answers that were not used for a while.
 func (l *Ledger) Trim() { l.cache.dropOld() }
 
-// WithAccount returns a context with an account for a question, that of ctx if it has one. done closes the account.
+// WithAccount returns a context with a memory account for a query: the account of ctx if it has one. done closes the account.
 func (l *Ledger) WithAccount(ctx context.Context) (own context.Context, done func()) {
 	own, _, done = l.opts.Memory.Within(ctx, remedy)
 	return own, done
 }
 
-// Sets yields the sets of q, oldest first, or an error. Stored queries are answered from closed days of the history, else closed
-// hours; missing hours are computed at Options.Resolution and kept. Other queries use kept sets that lie wholly within and are exact or
-// of their resolution, if that saves much. Time without a result is a warning of its set, as long as there are other data. Sets that
-// are read may have other dictionaries than those computed.
+// Sets yields the sets of q, oldest first, or an error. Stored queries are answered from closed days of the history, or else
+// from closed hours; missing hours are computed at Options.Resolution and stored. Other queries use stored sets that lie
+// inside the window and are exact or of the same resolution, if that saves much. Time without a result becomes a warning of
+// its set, as long as other data exist. Sets that are read may have other dictionaries than computed ones.
 //
-// The sets of a Stream are yielded as they are made, a few read ahead, however many there are. Others are collected first, so that an
-// error comes alone.
+// The sets of a Stream are yielded as they are made, with a few read ahead, however many there are. Others are collected
+// first, so that an error comes without sets.
 //
-// Queries that are equal while one of them is computed share that computation: it goes on as long as one of them waits for
-// it. The sets must not be changed. Errors are those of the Computer, allocation.ErrBusy, ErrTooMuch, and that of ctx or of
-// the deadline of the computation (context.DeadlineExceeded).
+// Equal queries share a computation while it runs. It runs as long as one of them waits for it. The sets must not be changed.
+// Errors are those of the Computer, allocation.ErrBusy, ErrTooMuch, and that of ctx or of the computation's deadline
+// (context.DeadlineExceeded).
 func (l *Ledger) Sets(ctx context.Context, q allocation.Query) iter.Seq2[*allocation.Set, error] {
 	return func(yield func(*allocation.Set, error) bool) {
 		ctx, done := l.WithAccount(places.About(ctx, q.Window.Duration()))

@@ -73,7 +73,7 @@ func (l *Listing) Covers(h allocation.Window) bool {
 	return false
 }
 
-// Differs reports whether a set overlaps w but is not of exactly w, as one of another time zone.
+// Differs reports whether a set overlaps w but has another window, for example because of another time zone.
 func (l *Listing) Differs(w allocation.Window) bool {
 	return slices.ContainsFunc(l.Sets, func(k Kept) bool {
 		return k.Window.Start.Before(w.End) && k.Window.End.After(w.Start) && (!k.Window.Start.Equal(w.Start) || !k.Window.End.Equal(w.End))

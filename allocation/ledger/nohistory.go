@@ -71,7 +71,7 @@ func (a *answer) withoutHistory(ctx context.Context, cause error) error {
 func (a *answer) computeInstead(ctx context.Context, q allocation.Query, cause error) (sets []*allocation.Set, done func(), err error) {
 	l, done := a.ledger, func() {}
 	if a.yield != nil {
-		account := l.opts.Memory.Open(remedy) // for these sets alone: whoever asks holds few at a time
+		account := l.opts.Memory.Open(remedy) // only for these sets: the caller holds few at a time
 		ctx, done = memory.With(ctx, account), account.Close
 	}
 	stored := q.Stored // hours are computed as they are for the history
@@ -87,7 +87,7 @@ func (a *answer) computeInstead(ctx context.Context, q allocation.Query, cause e
 func (l *Ledger) replaced(sets []*allocation.Set, stored bool, cause error) []*allocation.Set {
 	sets = allWarned(sets, fmt.Sprintf("the history fails, so this was computed without it: %v", cause))
 	for i, set := range sets {
-		if stored && set.Empty() && !set.Apart {
+		if stored && set.Empty() && !set.Elsewhere {
 			sets[i] = warned(set, l.describeHole(&hole{set.Window, errNothing}))
 			sets[i].Incomplete = true // warned has made it a copy
 		}

@@ -21,7 +21,7 @@ type outage struct {
 	mu   sync.Mutex
 	err  error
 	at   time.Time // by the ledger's clock
-	wall time.Time // by the process' clock, for that of blocks may stand still
+	wall time.Time // by the clock of the process, because the clock of blocks may stand still
 }
 
 // isOutage reports whether an error says that the source fails: it need not be asked for more. A source that cannot read a part of its

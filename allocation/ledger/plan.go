@@ -10,7 +10,7 @@ import (
 // Piece is a part of a window: a kept set, or time to be computed.
 type Piece struct {
 	Window allocation.Window
-	Kept   *Kept // nil where it is to be computed
+	Kept   *Kept // nil if it must be computed
 	// Hour says that it is a closed hour of the zone's clock: once computed, it is kept.
 	Hour bool
 }
@@ -70,7 +70,7 @@ func (l *Ledger) pieces(w allocation.Window, days, hours *Listing, atHours bool)
 	return pieces
 }
 
-// DayPieces are the pieces of a day: its kept hours, and those that are missing.
+// DayPieces returns the pieces of a day: stored hours and missing ones.
 func (l *Ledger) DayPieces(day allocation.Window, hours *Listing) []Piece {
 	return l.pieces(day, &Listing{}, hours, true)
 }

@@ -79,7 +79,7 @@ func (a *assembly) readChunks(ctx context.Context, kept []Kept, yield func([]*al
 		return
 	}
 	q := a.query
-	if !q.Stored { // the windows of those who ask again end later: closed days are the same in all of them
+	if !q.Stored { // the windows of repeated queries end later, but they share closed days
 		q.Window, q.Step = allocation.Window{Start: kept[0].Window.Start, End: kept[len(kept)-1].Window.End}, 0
 	}
 	key := cacheKey(&q)

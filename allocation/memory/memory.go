@@ -1,7 +1,7 @@
-// Package memory bounds what a process holds: one Budget, from which every question, computation and cache draws before it
-// takes memory.
+// Package memory bounds the memory of a process: every query, computation and cache draws from one Budget before it takes
+// memory.
 //
-// What is drawn is an estimate of live bytes. Garbage comes on top: the process sets GOMEMLIMIT above the budget for it.
+// Draws are estimates of live bytes. Garbage comes on top: the process sets GOMEMLIMIT above the budget for it.
 package memory
 
 import (
@@ -44,11 +44,11 @@ func (b *Budget) Most() int64 { return b.limit - b.limit/reserveShare }
 // Stats say how a budget stands.
 type Stats struct {
 	Limit, Used   int64  // bytes; a Limit of 0 is no bound
-	Kept          int64  // of Used, what caches hold
-	TooMuch, Busy uint64 // draws refused since the process began: those that can never fit, and those that others left no room for
+	Kept          int64  // of Used, held by caches
+	TooMuch, Busy uint64 // refused draws since the process began: those that can never fit, and those for which others left no room
 }
 
-// Stats are those of now.
+// Stats returns the current state.
 func (b *Budget) Stats() Stats {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -70,12 +70,12 @@ type Account struct {
 	closed bool
 }
 
-// Open returns an account for a question. remedy says how such a question becomes smaller, in errors: "ask for a shorter
-// window". Whoever opens it closes it.
+// Open returns an account for a query. remedy says in errors how such a query becomes smaller: "ask for a shorter window".
+// The caller closes the account.
 func (b *Budget) Open(remedy string) *Account { return &Account{budget: b, remedy: remedy} }
 
-// OpenCache returns an account for what is kept in case somebody asks for it again. Where a question lacks room, evict is
-// called to drop at least so many bytes and Return them. It must not draw.
+// OpenCache returns an account for a cache. If a query lacks room, evict is called; it must drop at least so many bytes and
+// Return them. It must not draw.
 func (b *Budget) OpenCache(evict func(bytes int64)) *Account {
 	a := &Account{budget: b, evict: evict}
 	b.mu.Lock()
@@ -84,7 +84,7 @@ func (b *Budget) OpenCache(evict func(bytes int64)) *Account {
 	return a
 }
 
-// errClosed is the error of draws of a question that is over. Nobody waits for its answer.
+// errClosed is the error for draws of a query that has ended. Nobody waits for its answer.
 var errClosed = errors.New("draw memory: the question has ended")
 
 // Draw takes bytes more. It fails with allocation.ErrTooMuch where the question would hold more than any question may, and
@@ -210,8 +210,8 @@ func Of(ctx context.Context) *Account {
 	return a
 }
 
-// Within returns a context with an account: that of ctx, else one that it opens with remedy and done closes. Parts that
-// answer one question together draw from one account so.
+// Within returns a context with an account: the account of ctx, or a new one that it opens with remedy and that done closes.
+// So all parts of one query draw from one account.
 func (b *Budget) Within(ctx context.Context, remedy string) (own context.Context, a *Account, done func()) {
 	if a := Of(ctx); a != nil {
 		return ctx, a, func() {}
@@ -220,7 +220,7 @@ func (b *Budget) Within(ctx context.Context, remedy string) (own context.Context
 	return With(ctx, a), a, a.Close
 }
 
-// Take draws bytes from the account of ctx, else from one of their own. release gives them back; it is never nil.
+// Take draws bytes from the account of ctx, or from a new one. release gives them back; it is never nil.
 func (b *Budget) Take(ctx context.Context, remedy string, bytes int64) (release func(), err error) {
 	_, a, done := b.Within(ctx, remedy)
 	if err := a.Draw(bytes); err != nil {

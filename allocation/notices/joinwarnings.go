@@ -42,7 +42,7 @@ func JoinWarnings(warnings []string) []string {
 // joined is one warning, or several as one.
 type joined struct {
 	text   string  // of the first of them, with timesMark in place of its times
-	notice *notice // what it says, nil where it counts nothing
+	notice *notice // its counted content, nil if it counts nothing
 	listed string  // its times as they are listed
 	when   timeline.Intervals
 	more   bool // there are times besides
@@ -77,7 +77,7 @@ func parseWarning(text string) *joined {
 	return x
 }
 
-// key is what warnings of a kind have in common.
+// key identifies warnings of one kind.
 func (x *joined) key() string {
 	if x.notice == nil {
 		return x.text

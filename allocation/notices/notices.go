@@ -126,7 +126,7 @@ type pattern struct {
 	places  []string // of its groups
 }
 
-// patterns are those of all kinds.
+// patterns are the patterns of all kinds.
 var patterns = sync.OnceValue(func() []pattern {
 	kinds := []Notice{
 		OwnPrices, HistogramChunks, MalformedChunks,
@@ -146,7 +146,7 @@ var patterns = sync.OnceValue(func() []pattern {
 	return list
 })
 
-// pattern is what reads warnings of the kind.
+// pattern returns a regular expression that reads warnings of the kind.
 func (k Notice) pattern() pattern {
 	p := pattern{kind: k}
 	for _, part := range blank.Split(string(k), -1) {
@@ -208,7 +208,7 @@ func parseNotice(text string) (x *notice, ok bool) {
 	return nil, false
 }
 
-// mostNames is how many names of a list are told.
+// mostNames is how many names of a list a warning names.
 const mostNames = 3
 
 // some lists the first names of a long list.

@@ -2,7 +2,7 @@ package notices
 
 import "strings"
 
-// Topic is what a warning is about that concerns only those who ask for it. The warnings of a Set without one concern everybody.
+// Topic is the subject of a warning that concerns only some queries. Warnings of a Set without a topic concern all.
 type Topic string
 
 // The topics of warnings. Clusters may well export none of them.

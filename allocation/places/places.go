@@ -10,11 +10,11 @@ import (
 // SmallWindow is the longest time that a small question is about.
 const SmallWindow = time.Hour
 
-// Places are for work that runs at once. One more is kept for small questions, so that they are answered while large ones take all
-// the others.
+// Places bound the work that runs at once. One more place is reserved for small queries, so that they are answered while
+// large ones take all the others.
 type Places struct{ all, kept chan struct{} }
 
-// New returns n places, and the one that is kept.
+// New returns n places and the reserved one.
 func New(n int) Places { return Places{make(chan struct{}, n), make(chan struct{}, 1)} }
 
 // Taken is how many places are taken.
@@ -58,7 +58,7 @@ func (p Places) Take(ctx context.Context) (leave func(), err error) {
 
 type aboutKey struct{}
 
-// About marks work that is about so much time. Of several marks the longest holds: what is done for a large question is not small.
+// About marks work as about so much time. Of several marks the longest counts: work for a large query is not small.
 func About(ctx context.Context, d time.Duration) context.Context {
 	if marked, ok := ctx.Value(aboutKey{}).(time.Duration); ok && marked >= d {
 		return ctx
@@ -69,7 +69,7 @@ func About(ctx context.Context, d time.Duration) context.Context {
 // Background marks work that nobody waits for. It is never small.
 func Background(ctx context.Context) context.Context { return About(ctx, math.MaxInt64) }
 
-// IsSmall reports whether ctx is marked as that of a small question.
+// IsSmall reports whether ctx is marked as belonging to a small query.
 func IsSmall(ctx context.Context) bool {
 	d, ok := ctx.Value(aboutKey{}).(time.Duration)
 	return ok && d <= SmallWindow

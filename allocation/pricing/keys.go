@@ -6,7 +6,7 @@ import "slices"
 type Key struct {
 	List  string   // that it belongs to: nodes, defaults, …; "" is the sheet itself
 	Names []string // more than one for prices by another length of time
-	Value string   // what it takes
+	Value string   // its kind of value
 	Help  string
 }
 

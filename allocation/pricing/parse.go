@@ -86,7 +86,7 @@ func (p *parser) finish() *Sheet {
 	return s
 }
 
-// field is a key that a mapping may have, and what reads its value.
+// field is a key of a mapping and the function that reads its value.
 type field struct {
 	key  string
 	read func(*yaml.Node) error
@@ -131,7 +131,7 @@ func (p *parser) custom(n *yaml.Node) error {
 	return nil
 }
 
-// customEgress is a key of the custom prices alone.
+// customEgress is a key that only the custom prices have.
 const customEgress = "egressPerGiB"
 
 // customKeys are the keys of the custom prices.
@@ -274,7 +274,7 @@ func resolve(n *yaml.Node) *yaml.Node {
 	return n
 }
 
-// describe says what n is instead of what was wanted.
+// describe says what n is, for errors about an unexpected value.
 func describe(n *yaml.Node) string {
 	switch {
 	case n.Kind == yaml.MappingNode && len(n.Content) == 0:

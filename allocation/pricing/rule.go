@@ -10,7 +10,7 @@ import (
 	"github.com/promcost/promcost/allocation/rates"
 )
 
-// rule is a row of one of the sheet's lists.
+// rule is an entry of one of the sheet's lists.
 type rule struct {
 	line       int
 	texts      [numAttributes]string // what must match, "" for anything
@@ -30,7 +30,7 @@ type label struct {
 	value string
 }
 
-// nameLabels tells the labels of rules which names the rules ask for altogether.
+// nameLabels tells the labels of rules which label names all rules together use.
 func nameLabels(sections []section) {
 	var labels []*label
 	var texts []string
@@ -50,7 +50,7 @@ func nameLabels(sections []section) {
 // newRule is a rule that always holds and asks for nothing.
 func newRule(line int) rule { return rule{line: line, from: math.MinInt64, to: math.MaxInt64} }
 
-// subject is what is to be priced.
+// subject is the object to be priced.
 type subject struct {
 	texts  [numAttributes]string
 	labels map[string]string
@@ -75,12 +75,11 @@ func itemSubject(i *rates.Item) subject {
 	}
 }
 
-// section is one of the sheet's lists of rules. Price lists of clouds name thousands of instance types, so that rules are
-// found by them.
+// section is one of the sheet's lists of rules. Price lists of clouds have thousands of instance types, so rules are indexed.
 type section struct {
 	rules   []rule
 	byType  map[string][]int // rules that ask for exactly this instance type, in their order
-	general []int            // the others
+	general []int            // the other rules
 }
 
 // add appends a rule.

@@ -11,7 +11,7 @@ import (
 	"github.com/promcost/promcost/allocation/rates"
 )
 
-// Limits of values: what is beyond them is a slip, and could overflow what is computed with it.
+// Limits of values. A value beyond them is a mistake, and could overflow computations.
 const (
 	maxPrice      = 1e9
 	maxMultiplier = 1000
@@ -28,7 +28,7 @@ type setter struct {
 	set  func(r *rule, line int, text string) error
 }
 
-// sectionSetters are what rules of a list may have, besides labels.
+// sectionSetters returns the setters for rules of a list, without labels.
 func (p *parser) sectionSetters(id sectionID) []setter {
 	var setters []setter
 	for a := range attributes {
@@ -105,7 +105,7 @@ func (p *parser) multiplierSetter() setter {
 	}}
 }
 
-// timeSetter reads one of the ends of a rule's validity.
+// timeSetter returns the setter for the begin or end of a rule's validity.
 func (p *parser) timeSetter(key string) setter {
 	help := map[string]string{"from": "First instant at which the rule holds.", "to": "First instant at which it does not any more."}[key]
 	return setter{key, "a date or time", help, func(r *rule, line int, text string) error {
@@ -199,16 +199,17 @@ type noted struct {
 	v    float64
 }
 
-// remark is what is odd about a line.
+// remark is an odd value and its line.
 type remark struct {
 	line int
 	text string
 }
 
-// remark notes what is odd about a line.
+// remark notes that a line is odd.
 func (p *parser) remark(line int, text string) { p.odd = append(p.odd, remark{line, text}) }
 
-// oddities are warnings about what was remarked, and about prices that look as if they were for another unit, in the order of lines.
+// oddities returns warnings about odd lines, and about prices that look as if they were for another unit, in the order of
+// lines.
 func (p *parser) oddities() []string {
 	for _, n := range p.noted {
 		usual := n.key.price.reference(p.sheet.currency) * max(n.key.hours, 1)

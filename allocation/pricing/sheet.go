@@ -74,7 +74,7 @@ func (s *Sheet) BuiltIn() []string {
 // a discount of all there is and multipliers far from 1.
 func (s *Sheet) Warnings() []string { return slices.Clone(s.warnings) }
 
-// Custom are the custom prices, and whether the sheet has any. Those that it lacks are 0.
+// Custom returns the custom prices, and whether the sheet has any. Missing prices are 0.
 func (s *Sheet) Custom() (allocation.CustomPrices, bool) {
 	if s.custom == nil {
 		return allocation.CustomPrices{}, false
@@ -93,8 +93,8 @@ func (s *Sheet) Changes(from, to time.Time) []time.Time {
 	return out
 }
 
-// Node prices a node: each price is that of the first rule of nodes that matches and has it, else the default, which is
-// another for spot nodes.
+// Node prices a node. Each price comes from the first matching rule of nodes that has it, otherwise from the default, which
+// is different for spot nodes.
 func (s *Sheet) Node(n rates.NodeAttributes, at time.Time) rates.NodeRates {
 	subject := nodeSubject(&n)
 	var found [allocation.NumResources]*rule

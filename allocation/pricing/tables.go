@@ -86,7 +86,7 @@ var itemPrices = [rates.NumItemKinds]price{
 	rates.ItemEgressZone: egressZonePrice, rates.ItemEgressRegion: egressRegionPrice, rates.ItemEgressInternet: egressInternetPrice,
 }
 
-// reference is about what costs the price, in a currency.
+// reference returns the usual price of the same thing in a currency.
 func (p price) reference(currency string) float64 {
 	for r := range nodePrices {
 		if slices.Contains(nodePrices[r][:], p) {
@@ -104,10 +104,10 @@ const hoursPerMonth = 730
 type priceKey struct {
 	name  string
 	price price
-	hours float64 // that its value is for; 0 for those that are not by time
+	hours float64 // hours of its value; 0 for prices that are not by time
 }
 
-// priceKeys are the keys of the prices that take accepts, the key of a month after that of an hour.
+// priceKeys returns the keys of the prices that take accepts. The key for a month follows the one for an hour.
 func priceKeys(take func(price) bool) []priceKey {
 	var keys []priceKey
 	for i := range prices {
@@ -154,7 +154,7 @@ const (
 	numAttributes
 )
 
-// attributes describes each attribute: its key, the lists whose rules can name it, whether case matters, and what it is.
+// attributes describes each attribute: its key, the lists whose rules can use it, whether case matters, and its meaning.
 var attributes = [numAttributes]struct {
 	key     string
 	in      []sectionID

@@ -6,7 +6,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 )
 
-// BuiltInPrices is in the Source of prices that nobody gave.
+// BuiltInPrices is the Source of prices that no configuration or metric gave.
 const BuiltInPrices = "built-in defaults"
 
 // NodeAttributes are what a price may depend on. An empty attribute is unknown.
@@ -27,11 +27,11 @@ type NodeRates struct {
 	// Price is money per core-hour, GiB-hour (2^30 bytes) and device-hour, by Resource, after discounts: never negative,
 	// never NaN.
 	Price [allocation.NumResources]float64
-	// Discount is what was taken off the list prices of CPU and RAM, 0 to 1. It is contained in Price.
+	// Discount is the discount on the list prices of CPU and RAM, 0 to 1. It is already included in Price.
 	Discount float64
 	// Source is where the prices come from, for people: "prices.yaml:12", BuiltInPrices.
 	Source string
-	// Sources are where that of each resource comes from. "" stands for Source.
+	// Sources are where the price of each resource comes from. "" stands for Source.
 	Sources [allocation.NumResources]string
 	// Default reports that the price of CPU or RAM is a built-in one, which is worth a warning.
 	Default bool
@@ -70,7 +70,7 @@ type Item struct {
 type Rate struct {
 	Price   float64 // per unit of the kind: never negative, never NaN
 	Source  string  // where it comes from, for people, as NodeRates.Source
-	Default bool    // it is a built-in one; that of a kind that costs nothing where nobody says so is 0
+	Default bool    // a built-in price; 0 for kinds that are free by default
 }
 
 // Rates prices nodes and items. Implementations are pure and safe for concurrent use: the same attributes at the same time
@@ -85,16 +85,16 @@ type Rates interface {
 	Changes(from, to time.Time) []time.Time
 }
 
-// NodeNeeds are what rules of a price sheet ask of nodes.
+// NodeNeeds are the attributes of nodes that the rules of a price sheet ask for.
 type NodeNeeds struct {
 	InstanceType, Region, Zone, GPUModel, Spot bool
 	Labels                                     []string // in Kubernetes
 }
 
-// Ruled are Rates whose rules ask for what labels of nodes say.
+// Ruled are Rates with rules that ask for labels of nodes.
 type Ruled interface {
-	// NodeNeeds is what rules that hold at an instant ask for and known lacks. The provider and the cluster of known choose
-	// the rules, where they are known; its other attributes are those that some node of the cluster has, and its labels those
-	// of all its nodes.
+	// NodeNeeds returns what rules valid at an instant ask for and known does not have. The provider and the cluster of known
+	// select the rules, where known. Its other attributes are those that some node of the cluster has, and its labels those
+	// of all nodes.
 	NodeNeeds(known NodeAttributes, at time.Time) NodeNeeds
 }

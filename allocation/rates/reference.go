@@ -13,7 +13,7 @@ const (
 	UnusuallyCheap = 1.0 / 300
 )
 
-// referenceNode and referenceItem are what things usually cost in US dollars, about.
+// referenceNode and referenceItem are usual prices in US dollars, roughly.
 var (
 	referenceNode = [allocation.NumResources]float64{allocation.CPU: 0.03, allocation.RAM: 0.004, allocation.GPU: 1}
 	referenceItem = [NumItemKinds]float64{
@@ -32,7 +32,7 @@ var unitsPerDollar = []struct {
 	{10000, []string{"IDR", "UZS", "VND"}},
 }
 
-// Dollar is the ISO code of the currency that built-in prices are in, and all others where nobody says.
+// Dollar is the ISO code of the currency of built-in prices, and of all prices if none is configured.
 const Dollar = "USD"
 
 // unitsOf is how many units of a currency are worth about a dollar, by orders of magnitude.

@@ -29,7 +29,7 @@ type keptKey struct {
 	generation int
 }
 
-// budgetCosts is what sets cost that were asked for.
+// budgetCosts caches the costs of sets per budget.
 type budgetCosts struct {
 	metering *metering.Metering
 	known    map[keptKey][]float64
@@ -38,7 +38,7 @@ type budgetCosts struct {
 // maxBudgetCosts bounds the sets whose costs are remembered: two years of days, and more hours than are asked for at once.
 const maxBudgetCosts = 4096
 
-// budgetCosts is what counts for each budget in each of kept sets. Those that nobody asked for yet are read some at a time.
+// budgetCosts returns, for each stored set, what counts for each budget. Sets that are not cached are read a few at a time.
 func (b *budgets) budgetCosts(ctx context.Context, m *metering.Metering, kept []keptOf) (costs [][]float64, err error) {
 	costs = b.knownCosts(m, kept)
 	var batch []int
@@ -70,7 +70,7 @@ func (b *budgets) budgetCosts(ctx context.Context, m *metering.Metering, kept []
 	return costs, nil
 }
 
-// knownCosts are the costs of those of kept sets whose costs are known.
+// knownCosts returns the cached costs of stored sets.
 func (b *budgets) knownCosts(m *metering.Metering, kept []keptOf) [][]float64 {
 	costs := make([][]float64, len(kept))
 	b.mu.Lock()
@@ -84,7 +84,7 @@ func (b *budgets) knownCosts(m *metering.Metering, kept []keptOf) [][]float64 {
 	return costs
 }
 
-// readBudgets reads what counts for each budget in each of kept sets.
+// readBudgets reads, for each stored set, what counts for each budget.
 func (b *budgets) readBudgets(ctx context.Context, m *metering.Metering, kept []ledger.Kept) ([][]float64, error) {
 	release, err := b.archive.Enter(ctx, time.Duration(len(kept))*time.Hour)
 	if err != nil {

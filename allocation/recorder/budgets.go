@@ -12,10 +12,10 @@ import (
 	"github.com/promcost/promcost/allocation/metering"
 )
 
-// aWeek is what forecasts look back on.
+// aWeek is the time that forecasts are based on.
 const aWeek = 7 * 24 * time.Hour
 
-// budgets tells what budgets have spent.
+// budgets computes what budgets have spent.
 type budgets struct {
 	*records
 
@@ -43,7 +43,7 @@ func (b *budgets) SpendingAt(ctx context.Context, t time.Time) (*metering.Spendi
 	return at(ctx, t)
 }
 
-// SpendingsIn is SpendingAt for many instants within w: what is kept is listed once for all of them.
+// SpendingsIn is SpendingAt for many instants within w. It lists the stored sets once for all of them.
 func (b *budgets) SpendingsIn(ctx context.Context, w allocation.Window) (at func(context.Context, time.Time) (*metering.Spending, error), err error) {
 	meter := b.opts.Metering()
 	if len(meter.Budgets()) == 0 {
@@ -70,7 +70,7 @@ func (b *budgets) SpendingsIn(ctx context.Context, w allocation.Window) (at func
 	return s.at, nil
 }
 
-// await finds the hours within w that the loop has yet to compute, without those that the source has nothing of.
+// await returns the hours within w that the loop still has to compute, without hours for which the source has nothing.
 func (s *spender) await(w allocation.Window) (list []allocation.Window) {
 	if s.readOnly {
 		return nil // the recorder that writes the history knows of them
@@ -92,7 +92,7 @@ func (s *spender) awaits(w allocation.Window) bool {
 	return i < len(s.awaited) && s.awaited[i].Start.Before(w.End)
 }
 
-// spender tells how budgets stand from what was found to be kept.
+// spender computes the state of budgets from the stored sets that were found.
 type spender struct {
 	*budgets
 	metering    *metering.Metering
@@ -171,7 +171,7 @@ func (s *spender) lastWeek(ctx context.Context, i int, end time.Time, length tim
 	return part + rest, part, nil
 }
 
-// costOf is what counts for a budget in what is kept of w, and for how long something is: of whole days, else of hours.
+// costOf returns what counts for a budget in the stored sets of w, and for how long there are any: whole days, or else hours.
 func (s *spender) costOf(ctx context.Context, budget int, w allocation.Window) (cost float64, known time.Duration, err error) {
 	kept := s.within(w)
 	costs, err := s.budgetCosts(ctx, s.metering, kept)
@@ -184,7 +184,7 @@ func (s *spender) costOf(ctx context.Context, budget int, w allocation.Window) (
 	return cost, known, nil
 }
 
-// within is what is kept of w: whole days, else hours.
+// within returns the stored sets of w: whole days, or else hours.
 func (s *spender) within(w allocation.Window) (list []keptOf) {
 	for at := w.Start; at.Before(w.End); {
 		rest := allocation.Window{Start: at, End: w.End}

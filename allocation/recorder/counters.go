@@ -15,7 +15,7 @@ import (
 // maxCountedAtOnce is how many hours are read at once to be counted: those of a day.
 const maxCountedAtOnce = 25
 
-// maxDamaged bounds how many damaged sets one count may come upon.
+// maxDamaged bounds how many damaged sets one count may meet.
 const maxDamaged = 100
 
 // counters are the costs of the month.
@@ -24,7 +24,7 @@ type counters struct {
 
 	mu        sync.Mutex
 	counting  *metering.Accrued // as far as hours are there
-	shown     *metering.Accrued // what is shown of it, nil until it is whole
+	shown     *metering.Accrued // what is shown of it, nil until it is complete
 	uncounted uncounted
 }
 
@@ -102,8 +102,8 @@ func (c *counters) countReadable(ctx context.Context, a *metering.Accrued, end t
 	}
 }
 
-// count adds hours to a up to end, or to the first that is neither kept nor known to be without data. With keepEmpty, time that is found
-// to be without data is kept as such, so that it stays out of the counters if data come later.
+// count adds hours to a up to end, or up to the first hour that is neither stored nor known to be without data. With
+// keepEmpty, time without data is stored as such, so that it stays out of the counters if data come later.
 func (c *counters) count(ctx context.Context, a *metering.Accrued, end time.Time, keepEmpty bool) (*metering.Accrued, error) {
 	if !end.After(a.Window.End) {
 		return a, nil

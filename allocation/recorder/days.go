@@ -48,8 +48,8 @@ func (r *Recorder) rollUp(ctx context.Context, w allocation.Window) (more bool, 
 	return false, nil
 }
 
-// canRollUp reports whether a day of these pieces can be rolled up: all that may come is there, and it is something; and
-// whether nothing is missing.
+// canRollUp reports whether a day of these pieces can be rolled up, which is when all expected hours are there and have data,
+// and whether no hour is missing.
 func (r *Recorder) canRollUp(pieces []ledger.Piece) (some, whole bool) {
 	whole = true
 	for _, x := range pieces {

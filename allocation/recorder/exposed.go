@@ -59,6 +59,6 @@ func (r *Recorder) firstKept(ctx context.Context, w allocation.Window) ([]*alloc
 			}
 		}
 	}
-	sets, _, err := r.archive.Read(ctx, kept, &allocation.Projection{}) // assets alone: little, held as long as the question is
+	sets, _, err := r.archive.Read(ctx, kept, &allocation.Projection{}) // only assets: small, and held as long as the query runs
 	return sets, err
 }

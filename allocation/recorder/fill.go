@@ -17,7 +17,7 @@ type Progress struct {
 	Written  int // that were computed and are kept now
 	Empty    int // that the source has nothing of
 	Replaced int // kept ones that were computed again
-	Left     int // kept ones that stay as they were, for the source has less of them now
+	Left     int // hours that did not change, because the source now has less data of them
 }
 
 // Done is how many hours were seen to.

@@ -86,7 +86,7 @@ func (r *Recorder) readLatest(ctx context.Context) {
 	w := r.clock.LastHour()
 	kept, err := r.archive.List(ctx, ledger.Hours, allocation.Window{Start: w.Start.Add(-latestPast), End: w.End})
 	if err != nil || len(kept.Sets) == 0 {
-		return // what fails in the history is told of by those who cannot do without
+		return // callers that need the history report its failure
 	}
 	sets, release, err := r.archive.Read(ctx, kept.Sets[len(kept.Sets)-1:], nil)
 	defer release()
@@ -99,7 +99,7 @@ func (r *Recorder) readLatest(ctx context.Context) {
 	r.opts.Changed()
 }
 
-// lastHour is the set of the last closed hour w; where nothing is computed, that of the last hour that is kept.
+// lastHour returns the set of the last closed hour w or, where nothing is computed, of the last stored hour.
 func (r *Recorder) lastHour(ctx context.Context, w allocation.Window) (*allocation.Set, error) {
 	if !r.ledger.Keeps() {
 		return r.ledger.ComputeHour(ctx, w)
@@ -135,7 +135,7 @@ func (r *Recorder) lastHour(ctx context.Context, w allocation.Window) (*allocati
 	return r.ledger.FillHour(ctx, w)
 }
 
-// logFailed logs that there is no hour w, which is tried again after retry.
+// logFailed logs that hour w is missing and will be tried again after retry.
 func (r *Recorder) logFailed(w allocation.Window, retry time.Duration, err error) {
 	logger, msg := level.Error(r.logger), "computation of the hour failed"
 	set, _, _ := r.Latest()

@@ -69,7 +69,7 @@ func (r *Recorder) Run(ctx context.Context) error {
 		if !ok {
 			return nil
 		}
-		// The clock of blocks stands still between their samples: what was waited for is due all the same.
+		// The clock of blocks stands still between their samples: the time that was waited for is over anyway.
 		if late := pause - r.clock.Now().Sub(now); late > 0 && !again {
 			newest.at, upkeep.at = newest.at.Add(-late), upkeep.at.Add(-late)
 		}

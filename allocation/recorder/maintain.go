@@ -38,7 +38,7 @@ func (r *Recorder) maintain(ctx context.Context) (more bool, err error) {
 			return more, err
 		}
 	}
-	if err := r.budgets.update(ctx); err != nil { // of what was computed meanwhile
+	if err := r.budgets.update(ctx); err != nil { // with what was computed meanwhile
 		return false, err
 	}
 	r.warnUncounted(!r.latestEnd().IsZero())
@@ -117,7 +117,7 @@ type retry struct {
 	due   time.Time
 }
 
-// completeHours computes an incomplete hour again whose time has come.
+// completeHours computes an incomplete hour again when it is due.
 func (r *Recorder) completeHours(ctx context.Context, w allocation.Window) (more bool, err error) {
 	hours, err := r.archive.List(ctx, ledger.Hours, w)
 	if err != nil {
@@ -165,8 +165,8 @@ func (r *Recorder) nextTry(h allocation.Window, now time.Time, tries int) time.T
 	return due
 }
 
-// completeHour computes a kept hour again. If that is complete, it replaces the hour, and the day is rolled up again. What counters
-// have counted of it stays.
+// completeHour computes a stored hour again. If the result is complete, it replaces the hour, and the day is rolled up again.
+// What counters have counted of it stays.
 func (r *Recorder) completeHour(ctx context.Context, h allocation.Window) error {
 	set, err := r.ledger.ComputeHour(ctx, h)
 	if errors.Is(err, allocation.ErrNoData) {

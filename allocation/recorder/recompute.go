@@ -14,9 +14,9 @@ import (
 // one: below it, samples are gone that the kept hour was computed from.
 const leastLeft = 0.95
 
-// Recompute computes the closed hours within w that are kept again, some at a time, oldest first, and puts them in the place of
-// those that are kept; then it rolls their days up again. Counters stay as they were. An hour stays as it is where the source has
-// less of it now. progress, if not nil, is told after each run. What was replaced when ctx ends or an error occurs stays so.
+// Recompute computes the stored hours within w again, a few at a time and oldest first, replaces them, and rolls up their
+// days again. Counters do not change. An hour is not replaced if the source now has less data of it. progress, if not nil, is
+// called after each run. If ctx ends or an error occurs, hours replaced until then stay replaced.
 func (r *Recorder) Recompute(ctx context.Context, w allocation.Window, progress func(Progress)) error {
 	kept, err := r.archive.List(ctx, ledger.Hours, w)
 	if err != nil {
@@ -70,7 +70,7 @@ func (r *Recorder) recomputeRun(ctx context.Context, hours []allocation.Window, 
 	return nil
 }
 
-// hasLess reports whether an hour that was computed again lacks what the kept one was computed from.
+// hasLess reports whether an hour that was computed again lacks data that the stored one was computed from.
 func (r *Recorder) hasLess(ctx context.Context, now *allocation.Set, was *ledger.Kept) (bool, error) {
 	if now.Incomplete && was.Complete {
 		return true, nil
@@ -94,8 +94,8 @@ func nodeSeconds(s *allocation.Set) (sum float64) {
 	return sum
 }
 
-// mendCounted replaces a counted hour within w that cannot be read by the hour as it is kept now, which is the best that is
-// known of it: those who have counted it go on from what they have. It reports whether there may be another one.
+// mendCounted replaces an unreadable counted hour within w by the stored hour, which is the best that is known of it;
+// counters that have counted it keep what they have. It reports whether there may be another one.
 func (r *Recorder) mendCounted(ctx context.Context, w allocation.Window) (more bool, err error) {
 	damaged := r.archive.Damaged(ledger.Counted)
 	if len(damaged) == 0 {

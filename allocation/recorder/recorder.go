@@ -1,6 +1,6 @@
-// Package recorder keeps a ledger's history complete, whether anybody asks or not: its loop computes each closed hour once, newest
-// first, so that metrics come first and the past after them. It rolls hours up to days, computes incomplete hours again, counts the
-// costs of the month, and tells how budgets stand.
+// Package recorder keeps a ledger's history complete without queries. Its loop computes each closed hour once, newest first,
+// so that metrics come first and the past after them. It rolls hours up to days, computes incomplete hours again, counts the
+// costs of the month, and computes the state of budgets.
 package recorder
 
 import (
@@ -17,17 +17,17 @@ import (
 // DefaultBackfill is the default of Options.Backfill.
 const DefaultBackfill = 7 * 24 * time.Hour
 
-// Options are those of a Recorder. Zero fields take the defaults.
+// Options are the options of a Recorder. Zero fields take the defaults.
 type Options struct {
 	// Backfill is how far back Run computes closed hours that the history lacks. It always goes back to the beginning of the
 	// month. Below 0 it goes no further.
 	Backfill time.Duration
 	// Retention is how long sets are kept; 0 is for ever.
 	Retention time.Duration
-	// Metering says what counters there are. It is asked for each count; where it gives another one, the month is counted
-	// anew. The default is metering.DefaultMetering.
+	// Metering returns the definition of the counters. It is called for each count; if it returns another one, the month is
+	// counted anew. The default is metering.DefaultMetering.
 	Metering func() *metering.Metering
-	// Changed is told by Run when Latest or Accrued give something new. The default is nobody.
+	// Changed is called by Run when Latest or Accrued have something new. The default does nothing.
 	Changed func()
 	// Sleep is how Run waits: for so long, unless ctx ends before, which it reports as false. The default takes that time.
 	Sleep func(ctx context.Context, d time.Duration) bool
@@ -48,7 +48,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Recorder keeps the history of a ledger, and what metrics show of it. It is safe for concurrent use.
+// Recorder keeps the history of a ledger complete, and has what metrics show of it. It is safe for concurrent use.
 type Recorder struct {
 	*records
 	*counters
@@ -60,7 +60,7 @@ type Recorder struct {
 	refreshed  chan struct{} // holds an element while Run has a Refresh to answer
 }
 
-// New returns a recorder of what l keeps. What goes wrong in the background is logged to logger.
+// New returns a recorder for the history of l. Errors in the background go to logger.
 func New(l *ledger.Ledger, logger log.Logger, o Options) *Recorder {
 	opts := l.Options()
 	r := &records{

@@ -12,7 +12,7 @@ import (
 	"github.com/promcost/promcost/allocation/ledger"
 )
 
-// records is what the parts of a Recorder have in common: the history, and what is known of how far back it goes.
+// records is what the parts of a Recorder share: the history, and how far back it goes.
 type records struct {
 	ledger   *ledger.Ledger
 	archive  *ledger.Archive // nil where nothing is kept
@@ -72,7 +72,7 @@ func (r *records) measured() size {
 	return r.size
 }
 
-// learnBegin finds out, where that is not known yet, when the first data begin that the history and the source have.
+// learnBegin finds out, if that is not known yet, when the data of the history and of the source begin.
 func (r *records) learnBegin(ctx context.Context) error {
 	r.mu.Lock()
 	measured, known := r.size.measured, !r.begin.IsZero()
@@ -123,8 +123,8 @@ func (r *records) isEmpty(h allocation.Window) bool {
 	return empty
 }
 
-// early reports whether an hour is before the first data: before what is kept, and the source has nothing of it, by what it says of
-// its begin or when it was asked for the hour.
+// early reports whether an hour is before the first data: before all stored hours, and without data of the source, by its
+// declared begin or by an earlier request for the hour.
 func (r *records) early(h allocation.Window, firstKept time.Time) bool {
 	if !h.Start.Before(firstKept) {
 		return false

@@ -12,24 +12,24 @@ import (
 	"github.com/promcost/promcost/allocation/metering"
 )
 
-// uncounted are the closed hours of a month that counters lack.
+// uncounted are the closed hours of a month that counters do not include.
 type uncounted struct {
 	month time.Time // when it began
 	hours int
 	first time.Time // when the first of them began
-	shown bool      // there are counters of the other hours
+	shown bool      // counters of the other hours exist
 	told  time.Time // the month that was warned of
 }
 
-// uncountedHours is how many hours of the month the counters lack.
+// uncountedHours returns how many hours of the month the counters do not include.
 func (c *counters) uncountedHours() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.uncounted.hours
 }
 
-// noteUncounted finds the hours up to end that the counters lack: those that were counted as empty, because the source had nothing of
-// them, and those that are not counted yet. Time before the first data does not count.
+// noteUncounted finds the hours up to end that the counters do not include: hours counted as empty because the source had
+// nothing, and hours that are not counted yet. Time before the first data does not matter.
 func (c *counters) noteUncounted(ctx context.Context, a *metering.Accrued, end time.Time) error {
 	shown := c.Accrued()
 	now := uncounted{month: a.Window.Start, shown: shown != nil && shown.Window.Start.Equal(a.Window.Start)}
@@ -70,7 +70,8 @@ func (c *counters) noteUncounted(ctx context.Context, a *metering.Accrued, end t
 	return nil
 }
 
-// warnUncounted warns of the hours that counters lack, once a month: when all is computed that can be, and data have begun.
+// warnUncounted warns of hours that counters do not include, once a month, after everything possible is computed and data
+// have begun.
 func (c *counters) warnUncounted(begun bool) {
 	c.mu.Lock()
 	u := c.uncounted

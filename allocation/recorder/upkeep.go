@@ -27,7 +27,7 @@ func (u *upkeep) setMissing(n int) {
 	u.missing = n
 }
 
-// tidy removes what is no longer needed, unless that is left to others, and measures the history, once an hour.
+// tidy removes obsolete files, unless others do that, and measures the history, once an hour.
 func (u *upkeep) tidy(ctx context.Context) error {
 	now := u.clock.Now()
 	u.mu.Lock()
@@ -54,7 +54,7 @@ func (u *upkeep) tidy(ctx context.Context) error {
 	return nil
 }
 
-// StoreStats tell of the history.
+// StoreStats describe the history.
 type StoreStats struct {
 	Hours, Days int   // sets
 	Bytes       int64 // of their files
@@ -64,13 +64,13 @@ type StoreStats struct {
 	// Uncounted are the closed hours of the month, without those before the first data, that are not in Accrued: the source had nothing of
 	// them, or they are not kept. Where there is no Accrued yet they are all.
 	Uncounted int
-	// Lag is for how long the last closed hour should have been there, 0 where it is, and where nothing is known of any hour.
+	// Lag is for how long the last closed hour has been overdue. It is 0 if the hour is there, and if no hour is known.
 	Lag time.Duration
 	// Err is why the history cannot be read or written, nil if it can.
 	Err error
 }
 
-// Store tells of the history.
+// Store returns the state of the history.
 func (r *Recorder) Store() StoreStats {
 	size := r.measured()
 	s := StoreStats{Hours: size.hours, Days: size.days, Bytes: size.bytes, Uncounted: r.uncountedHours()}

@@ -1,3 +1,3 @@
-// Package signals names what series can say about a cluster, and how the series of each signal are keyed: it is what sources read, and
-// what package build takes.
+// Package signals defines what series can say about a cluster, and the keys of the series of each signal. Sources read
+// signals, and package build takes them.
 package signals

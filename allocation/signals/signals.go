@@ -25,9 +25,9 @@ const (
 	ContainerRequest
 	// ContainerLimit is the limit of a resource, in amount.
 	ContainerLimit
-	// ContainerUse is a counter of amount × seconds used; the last key element tells series of one container apart.
+	// ContainerUse is a counter of amount × seconds used. The last key element distinguishes series of one container.
 	ContainerUse
-	// ContainerLevel is a gauge of the amount used; the last key element tells series of one container apart.
+	// ContainerLevel is a gauge of the amount used. The last key element distinguishes series of one container.
 	ContainerLevel
 	// PodInfo names a pod's node, its IP address and what created it.
 	PodInfo
@@ -37,7 +37,7 @@ const (
 	PodStarted
 	// PodCompleted is when the pod completed, in Unix seconds.
 	PodCompleted
-	// PodDeleted is when a pod that is being deleted will be gone, in Unix seconds.
+	// PodDeleted is when a pod that is being deleted will be removed, in Unix seconds.
 	PodDeleted
 	// PodOwner names an owner of a pod.
 	PodOwner
@@ -69,7 +69,7 @@ const (
 	NodeLabels
 	// NodeCreated is when the node was created, in Unix seconds.
 	NodeCreated
-	// NodeCapacity is what a node has of a resource, in amount.
+	// NodeCapacity is the capacity of a node for a resource, as an amount.
 	NodeCapacity
 	// NodePrice is the price of a resource per core-hour, GiB-hour or device-hour.
 	NodePrice
@@ -85,9 +85,9 @@ const (
 	PodScheduled
 	// PodPending is 1 while a pod's phase is Pending.
 	PodPending
-	// PodMount names a claim that a pod mounts, and its volume where that is known.
+	// PodMount names a claim that a pod mounts, and its volume where known.
 	PodMount
-	// PodTransmitted is a counter of the bytes that a pod sent; the last key elements tell counters of one pod apart.
+	// PodTransmitted is a counter of the bytes that a pod sent. The last key elements distinguish counters of one pod.
 	PodTransmitted
 	// PodReceived is a counter of the bytes that a pod received.
 	PodReceived
@@ -99,7 +99,7 @@ const (
 	RegionEgressPrice
 	// InternetEgressPrice is the price of a GiB sent to the internet.
 	InternetEgressPrice
-	// VolumeInfo is there while a persistent volume is, and names its class and what its provider calls it.
+	// VolumeInfo is present while a persistent volume exists. It names the volume's class and its id at the provider.
 	VolumeInfo
 	// VolumeLabels is a persistent volume's labels. They are no sign that it is there.
 	VolumeLabels
@@ -146,18 +146,18 @@ const (
 	NumSignals
 )
 
-// IsUsage reports whether the signal is usage of containers, which comes after Resolve and may come once more.
+// IsUsage reports whether the signal is usage of containers. It comes after Resolve and may come twice.
 func (s Signal) IsUsage() bool { return s == ContainerUse || s == ContainerLevel }
 
-// IsTraffic reports whether the signal counts bytes of pods, which comes after Resolve.
+// IsTraffic reports whether the signal counts bytes of pods. It comes after Resolve.
 func (s Signal) IsTraffic() bool { return s == PodTransmitted || s == PodReceived || s == PodEgress }
 
-// IsLate reports whether the signal comes after Resolve: its series are integrated as they come, and not kept.
+// IsLate reports whether the signal comes after Resolve: its series are integrated as they come and are not kept.
 func (s Signal) IsLate() bool {
 	return s.IsUsage() || s.IsTraffic() || s == NodeDiskUsed || s == ClaimUsed
 }
 
-// TellsSeries reports whether the last element of the signal's key does nothing but tell series of one key apart.
+// TellsSeries reports whether the last element of the signal's key only distinguishes series of one key.
 func (s Signal) TellsSeries() bool { return s.IsUsage() || s == PodTransmitted || s == PodReceived }
 
 // signals say how each signal is called and keyed. tail marks signals whose key goes on with alternating names and values.
@@ -262,8 +262,8 @@ type Series struct {
 	Rank     int                 // 0 is the best alternative of the input; a later one counts only where no better one has data
 	Init     bool                // of an init container: it does not start with its pod
 	Unmarked bool                // gets no staleness markers
-	Repeats  bool                // is a price that promcost exposed, which repeats what others told: it counts only where they tell none
-	Scale    float64             // what values of ContainerDevice are multiplied by; 0 is 1
+	Repeats  bool                // a price that promcost itself exposed: it only counts where no other source gives a price
+	Scale    float64             // factor for values of ContainerDevice; 0 is 1
 }
 
 // Symbol is an interned string: comparing two compares their strings at the price of comparing pointers, so keys made

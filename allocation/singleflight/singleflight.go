@@ -19,7 +19,7 @@ type Group[K comparable, V any] struct {
 	working sync.WaitGroup
 }
 
-// call is one computation and those who wait for it.
+// call is one computation and its waiting callers.
 type call[V any] struct {
 	cancel context.CancelFunc
 	done   chan struct{} // closed when value and err are set

@@ -30,9 +30,9 @@ func hundredths(cells int64, d, r time.Duration) float64 {
 	return math.Floor(float64(cells)*float64(r)/float64(d)*100+0.5) / 100
 }
 
-// ServedBounds are the error bounds of what ran for d and is counted at a resolution: those of Bounds on a grid. In exact mode,
-// where the resolution is 0, they are those of what nobody reports the start and the end of: it counts half a scrape interval
-// more or less at each, rounded outwards to three decimals. lower is -1 where that may be all of it; both are NaN where d or the
+// ServedBounds returns the error bounds of a duration d that was counted at a resolution. On a grid they are those of Bounds.
+// In exact mode (resolution 0) they are those of a run whose start and end nobody reported: half a scrape interval more or
+// less at each end, rounded outwards to three decimals. lower is -1 if the whole of d may be wrong; both are NaN if d or the
 // scrape interval is not positive.
 func ServedBounds(d, resolution, scrape time.Duration) (lower, upper float64) {
 	if resolution > 0 {
@@ -49,5 +49,5 @@ func ServedBounds(d, resolution, scrape time.Duration) (lower, upper float64) {
 	return lower, upper
 }
 
-// rounding is what is left of numbers with three decimals, times 1000, in floating point.
+// rounding is the floating-point error of a number with three decimals, times 1000.
 const rounding = 1e-6

@@ -10,8 +10,8 @@ type Fragment struct {
 	From, To int64
 	Rate     float64 // amount used per second at its end; of a soft fragment, all along
 	Series   uint64  // whose it is, a SeriesID
-	Counter  float64 // value of the counter at the end of what its series covers
-	Until    int64   // how long its last sample is seen if no other comes
+	Counter  float64 // value of the counter at the end of its coverage
+	Until    int64   // how long its last sample counts if no other comes
 	// soft says that nothing was seen within it: the increase of a counter over a hole, or a value held at the end of a
 	// series. It yields to what another series saw, and to a shorter hole.
 	Soft bool
@@ -48,8 +48,8 @@ func (c *Coverage) Add(f Fragment) {
 	*c = slices.Insert(*c, i, f)
 }
 
-// Yield takes the soft parts of (from, to] out and returns them. To what is soft itself only those fragments yield that end later: of two
-// samples after a hole, the earlier one tells what was used in it, whichever comes first.
+// Yield takes the soft parts of (from, to] out and returns them. A soft stretch only takes soft fragments that end later: of
+// two samples after a hole, the earlier one says what was used in the hole, whichever is added first.
 func (c *Coverage) Yield(from, to int64, soft bool) []Fragment {
 	var out []Fragment
 	for i := 0; i < len(*c); i++ {

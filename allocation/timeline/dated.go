@@ -25,7 +25,7 @@ func (d *Dated[T]) Add(value T, seen Steps) {
 	}
 }
 
-// Within is what was seen within (from, to].
+// Within returns the observations within (from, to].
 func (d Dated[T]) Within(from, to int64) (out Dated[T]) {
 	for _, x := range d {
 		if x.From, x.To = max(x.From, from), min(x.To, to); x.From < x.To {
@@ -35,8 +35,8 @@ func (d Dated[T]) Within(from, to int64) (out Dated[T]) {
 	return out
 }
 
-// At is the value at t: of those seen before, the one that was seen last, and of several the one that came last; else the one that
-// is seen first. It is the zero value where there is none.
+// At returns the value at t: the latest one seen before t, and of several seen at that time the last one added; if there is
+// none, the first one seen after t. Without observations it is the zero value.
 func (d Dated[T]) At(t int64) (value T) {
 	var best *DatedValue[T]
 	for i := range d {
@@ -61,7 +61,7 @@ func (d Dated[T]) At(t int64) (value T) {
 // Latest is a value of which the last reported wins.
 type Latest[T any] struct {
 	Value T
-	At    int64 // 0 where it is not known
+	At    int64 // 0 where unknown
 }
 
 // Known reports whether any value was reported.
@@ -74,13 +74,13 @@ func (l *Latest[T]) Set(v T, at int64) {
 	}
 }
 
-// Hold is how long what was seen holds: also before and after, for most at most, as far as nothing else was seen, and nobody watched
-// for longer than near.
+// Hold returns for how long an observation holds. It also holds before and after x, for at most most, up to the next other
+// observation, and not where nobody watched for longer than near.
 func (d Dated[T]) Hold(x Interval, watched Intervals, near, most int64) Interval {
 	before, after := x.From-most, x.To+most
 	for _, o := range d {
 		if o.To <= x.From {
-			before = max(before, min(o.To+most, x.From)) // what was seen before holds until then
+			before = max(before, min(o.To+most, x.From)) // an earlier observation holds until then
 		}
 		if o.From >= x.To {
 			after = min(after, o.From)

@@ -2,8 +2,8 @@ package timeline
 
 import "slices"
 
-// Divided is what something costs and comes to over time, divided evenly among those who use it at each instant: so what
-// each has of it does not depend on where windows begin and end.
+// Divided is a cost and an amount over time, divided evenly at each instant among those who use it. So a user's part does not
+// depend on where windows begin and end.
 type Divided struct {
 	Edges                []int64   // between which nothing changes
 	Users                []int     // how many there are, from each edge on
@@ -11,7 +11,7 @@ type Divided struct {
 	CostEach, AmountEach []float64 // of each user, likewise
 }
 
-// NewDivided makes room for what changes at the edges, which may come in any order.
+// NewDivided makes room for changes at the edges, which may come in any order.
 func NewDivided(edges []int64) Divided {
 	edges = SortedEdges(edges)
 	n := len(edges)
@@ -33,7 +33,7 @@ func (d *Divided) Edge(at int64) int {
 	return i
 }
 
-// Integrate sums up, once all users are known, what of says of each stretch between two edges.
+// Integrate sums, once all users are known, the cost and amount that of returns for each stretch between two edges.
 func (d *Divided) Integrate(of func(from, to int64) (cost, amount float64)) {
 	for i := 1; i < len(d.Edges); i++ {
 		cost, amount := of(d.Edges[i-1], d.Edges[i])

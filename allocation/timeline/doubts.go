@@ -2,10 +2,10 @@ package timeline
 
 import "slices"
 
-// doubts are the stretches of runs in which the object may have ended and started again: those that are noted, those in which it is
-// only supposed to run, and those in which its restarts were counted; on a grid also what lies between two points, where scrapes lie
-// between them too, or where it is known to have restarted. Where the same start, or the same count of restarts, is reported before
-// and after, it has not.
+// doubts returns the stretches in which the object may have ended and started again: those noted, those in which it is only
+// assumed to run, and those in which its restarts were counted. On a grid, also stretches between two points with scrapes in
+// between, or with a known restart. Where the same start or restart count is reported before and after a stretch, the object
+// has not restarted.
 func (s Sampling) doubts(p *Presence, runs *Runs) Intervals {
 	if p.OneSeries {
 		return nil
@@ -54,7 +54,8 @@ func (s Sampling) supposed(p *Presence) (out Intervals) {
 	return Union(out)
 }
 
-// lastShown is when a sample showed last, up to at, that the object ran: at itself, but where it is only supposed to run.
+// lastShown returns when a sample last showed, up to at, that the object ran. That is at itself unless the object is only
+// assumed to run then.
 func (s Sampling) lastShown(p *Presence, at int64) int64 {
 	if x, ok := s.supposed(p).Find(at); ok {
 		return x.From
@@ -70,7 +71,7 @@ func (s Sampling) shownUntil(steps Steps, i int) int64 {
 	return steps[i].To
 }
 
-// changing are the stretches in which what is reported became another one.
+// changing returns the stretches in which the reported value changed.
 func (s Sampling) changing(steps Steps) (out Intervals) {
 	for i := 1; i < len(steps); i++ {
 		if steps[i].V != steps[i-1].V {

@@ -1,10 +1,10 @@
 package timeline
 
-// holeStride is how many samples are passed over at a time: no two of them are further apart than the first and the last.
+// holeStride is how many samples Holes skips at a time: no two of them are further apart than the first and the last.
 const holeStride = 16
 
-// Holes appends to dst the intervals between neighboring samples that are at least so many milliseconds apart. It looks at
-// few of the samples, unless they lie far apart.
+// Holes appends to dst the intervals of at least so many milliseconds between neighboring samples. It reads few samples
+// unless they are far apart.
 func (p *Points) Holes(dst Intervals, least int64) Intervals {
 	if p.n == 0 || p.Last()-p.First() < least {
 		return dst

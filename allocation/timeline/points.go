@@ -97,7 +97,7 @@ func (p *Points) Sampled() bool { return p.sampled }
 // seriesSeed makes the hashes of SeriesID.
 var seriesSeed = maphash.MakeSeed()
 
-// SeriesID is a hash of a label's value that tells series apart: the same one as long as the process runs, 0 of "" alone.
+// SeriesID returns a hash of a label's value that identifies a series while the process runs. It is 0 only for "".
 func SeriesID(value string) uint64 {
 	if value == "" {
 		return 0
@@ -105,14 +105,14 @@ func SeriesID(value string) uint64 {
 	return max(1, maphash.String(seriesSeed, value))
 }
 
-// SetSeries says which series the points are of, by the SeriesID of the label that tells those of one key apart. Without it,
-// only the key says so.
+// SetSeries sets the series of the points: the SeriesID of the label in which series of one key differ. Without it, the key
+// alone identifies the series.
 func (p *Points) SetSeries(id uint64) { p.series = id }
 
-// Series is what SetSeries said, 0 where it was not called.
+// Series returns the id given to SetSeries, 0 if there was none.
 func (p *Points) Series() uint64 { return p.series }
 
-// Append adds a sample. One that is not later than the last is ignored: of two samples at one time the first wins.
+// Append adds a sample. It ignores one that is not later than the last: of two samples at one time the first wins.
 func (p *Points) Append(t int64, v float64) {
 	if p.n > 0 && t <= p.Last() {
 		return
@@ -170,8 +170,9 @@ func (p *Points) Cut(n int) {
 	}
 }
 
-// Level says that of the last m samples, all of them from the latest Extend and not yet cut, the first k ≤ m have the value
-// v, whatever was written for them, and that no two neighbors among these are further apart than widest.
+// Level declares that the first k of the last m samples have the value v, whatever was written for them, and that no two
+// neighbors among these k are further apart than widest. All m samples must come from the latest Extend and must not be cut
+// yet.
 func (p *Points) Level(m, k int, widest int64, v float64) {
 	if k <= 0 {
 		return

@@ -25,10 +25,10 @@ type Presence struct {
 	Born Steps
 	// Ended are the reported ends of the object itself before it was started again, the latest one at each time.
 	Ended Steps
-	// Completed are the reported ends of all that the object is a part of: at each time, the last end of those parts that are
-	// not running then.
+	// Completed are the reported ends of everything that the object is a part of. The value at a time is the last end of the
+	// parts that do not run then.
 	Completed Steps
-	// Together says that several parts ended between the same two scrapes: Completed is the last one of their ends.
+	// Together means that several parts ended between the same two scrapes, and Completed is the last of their ends.
 	Together bool
 	// Restarts are how often it had been restarted, as was reported at each time.
 	Restarts Steps
@@ -36,9 +36,9 @@ type Presence struct {
 	Supposed Intervals
 	// OneSeries says that all of Seen is one series that a restart would have ended.
 	OneSeries bool
-	// Deleted are the times at which the object was to be gone.
+	// Deleted are the reported times at which the object was to be deleted.
 	Deleted Steps
-	// Until is when the object had ended at the latest, 0 where that is not known.
+	// Until is when the object had ended at the latest, 0 where unknown.
 	Until int64
 	// Unseen says that a start and an end that are reported make a run, though no sample shows it (exact mode only).
 	Unseen bool
@@ -46,7 +46,7 @@ type Presence struct {
 	Once bool
 }
 
-// Watch is what is known of all objects of one kind in a cluster.
+// Watch describes when the objects of one kind in a cluster were watched.
 type Watch struct {
 	Absent Intervals // when none of them was seen
 	Down   Intervals // when nothing at all was seen that the same target shows
@@ -68,7 +68,7 @@ func Reported(at int64) Edge { return Edge{at, at, at + second} }
 // Run is one run of an object.
 type Run struct{ Start, End Edge }
 
-// Runs are sorted by their start, and what is charged of them does not overlap. bridged and doubtful lie within them.
+// Runs are sorted by their start, and their charged times do not overlap. bridged and doubtful lie within them.
 type Runs struct {
 	All []Run
 	// Bridged are the gaps of more than 5 minutes without a sight that count as running.
@@ -88,7 +88,7 @@ func (r *Runs) Intervals() Intervals {
 	return out
 }
 
-// Least is what of the k-th run is certain.
+// Least returns the certain part of the k-th run.
 func (r *Runs) Least(k int) Intervals {
 	x := &r.All[k]
 	if x.Start.Latest >= x.End.Earliest {
@@ -97,7 +97,7 @@ func (r *Runs) Least(k int) Intervals {
 	return Complement(r.Doubtful, x.Start.Latest, x.End.Earliest)
 }
 
-// Most is when the k-th run is possible. It does not overlap with that of the run before.
+// Most returns when the k-th run is possible. It does not overlap with that of the run before.
 func (r *Runs) Most(k int) Interval {
 	x := &r.All[k]
 	out := Interval{x.Start.Earliest, x.End.Latest}
@@ -132,9 +132,10 @@ func (p *Presence) startBefore(until, after, least int64) (at, told int64) {
 	return 0, 0
 }
 
-// endBetween is the first reported end in [least, most] of what was seen last at a time, Unborn where no sample shows it. Of what the
-// object is a part of, only what was reported since then says anything about it, and what was reported later than an outage lasts, after
-// the last sight or the end, says nothing: a window around them could not tell; shared says that it may be the end of another run or part.
+// endBetween returns the first reported end in [least, most] of a run that was last seen at last, or Unborn if no sample
+// shows one. Of the ends of what the object is a part of, only those reported since then count. Ends that were reported more
+// than an outage after the last sight or after the end do not count, because a window around them could not know. shared
+// means that it may be the end of another run or part.
 func (p *Presence) endBetween(last, least, most int64) (at int64, shared, ok bool) {
 	try := func(steps Steps, since int64, of bool) {
 		for i := range steps {

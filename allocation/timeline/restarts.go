@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// restart is a start that is reported from told on, of another object of the name where born is set. Until shown, the start before it was.
+// restart is a start that is reported from told on; with born set, of another object with the same name. The start before it
+// was reported until shown.
 type restart struct {
 	at, shown, told int64
 	born            bool
@@ -23,7 +24,7 @@ func (s Steps) changes(born bool) (dst []restart) {
 	return dst
 }
 
-// restarts divides spans where a start is reported within them, of the object or of another one of its name.
+// restarts divides spans in which another start is reported, of the object or of another one with its name.
 func (s Sampling) restarts(p *Presence, spans []sighting) []sighting {
 	starts := p.Started.changes(false)
 	told := int64(Unborn) // until when starts of its own were reported
@@ -31,7 +32,7 @@ func (s Sampling) restarts(p *Presence, spans []sighting) []sighting {
 		told = p.Started[n-1].To
 	}
 	for i, c := range p.Born.changes(true) {
-		if i > 0 && told < c.shown { // the first one is of what was there before
+		if i > 0 && told < c.shown { // the first start was known before
 			starts = append(starts, c)
 		}
 	}
@@ -42,7 +43,7 @@ func (s Sampling) restarts(p *Presence, spans []sighting) []sighting {
 	out := make([]sighting, 0, len(spans))
 	for _, x := range spans {
 		for _, c := range starts {
-			if c.at <= x.From+1+second || c.at > x.To || c.told-c.at > maxLead { // a window around it could not tell
+			if c.at <= x.From+1+second || c.at > x.To || c.told-c.at > maxLead { // a window around it could not know
 				continue
 			}
 			old := x
@@ -58,8 +59,8 @@ func (s Sampling) restarts(p *Presence, spans []sighting) []sighting {
 	return out
 }
 
-// hidden adds what an object that was restarted may have run besides: a termination is that of the latest run alone, and what
-// ran between two samples, or two points of the grid, is not seen. None of it is charged.
+// hidden adds the time that a restarted object may have run unseen: a termination is reported only for the latest run, and
+// runs between two samples, or two points of the grid, are not seen. None of it is charged.
 func (s Sampling) hidden(p *Presence, runs *Runs, w *Watch) {
 	n := len(runs.All)
 	if !s.Exact() {

@@ -8,14 +8,14 @@ import (
 // maxGap is the longest gap that ends no run by itself: 5 minutes, in milliseconds.
 const maxGap int64 = 5 * 60 * 1000
 
-// maxLead is the longest absence of all signals that counts as an outage. What lies in a longer one is time without data.
+// maxLead is the longest absence of all signals that counts as an outage. A longer one is time without data.
 const maxLead int64 = 60 * 60 * 1000
 
 // sighting is a stretch of sights between which nothing says that the object stopped.
 type sighting struct {
 	Interval           // from just before the first sight to the last
 	first, last  int64 // how long the first and the last sight last
-	since, until int64 // when it was last known not to run before, and first after; Unborn and Forever where it is not
+	since, until int64 // the latest time it was known not to run before, and the first after; Unborn and Forever where unknown
 	started      int64 // when it was reported to have started, 0 where it was not
 	told         int64 // from when on that was reported
 	born         bool  // begins with another object of its name
@@ -112,9 +112,9 @@ func (s Sampling) lead(p *Presence, first Interval, absent Intervals) (int64, bo
 	return max(started, gap.From), true
 }
 
-// dataless reports whether what is absent before the first sight is time without data: more than an outage, of which what is
-// looked for before the window is a part, so that it does not depend on where the window begins. A window that begins with
-// the data has all of its first cell.
+// dataless reports whether an absence before the first sight is time without data: it is longer than an outage, including
+// what is read before the window, so that it does not depend on where the window begins. A window that begins with the data
+// has all of its first cell.
 func (s Sampling) dataless(gap Interval) bool {
 	return gap.To-gap.From > maxLead && gap.To-max(gap.From, s.Start) > 2*s.Cell()
 }
@@ -129,8 +129,9 @@ func before(absent Intervals, t int64) (Interval, bool) {
 	return Interval{}, false
 }
 
-// bridges reports whether an object ran through a gap without a sight, and whether it surely did. A gap longer than an outage
-// ends a run in any case: a window within it could not tell. Another start that is first told after until is of later sights.
+// bridges reports whether an object ran through a gap without a sight, and whether that is certain. A gap longer than an
+// outage always ends a run, because a window inside of it could not know. Another start that is first reported after until
+// belongs to later sights.
 func (s Sampling) bridges(p *Presence, gap Interval, until int64, absent Intervals) (bridged, sure bool) {
 	if gap.To-gap.From > max(maxLead, s.Step) {
 		return false, false
@@ -146,8 +147,8 @@ func (s Sampling) bridges(p *Presence, gap Interval, until int64, absent Interva
 	if gap.To-gap.From <= maxGap {
 		return true, false
 	}
-	// A cell of slack: objects of one target are scraped together, targets of one kind nearly so. What is absent begins a
-	// scrape after the last sight.
+	// Allow a cell of slack: the objects of one target are scraped together, targets of one kind almost so. An absence begins
+	// a scrape after the last sight.
 	down, ok := absent.Find((gap.From + gap.To) / 2)
 	return ok && gap.From >= down.From-2*s.Cell() && gap.To <= down.To+s.Cell(), false
 }
@@ -157,7 +158,7 @@ func (s Sampling) bridges(p *Presence, gap Interval, until int64, absent Interva
 // before, unless there are no data between them: a window that begins there does not know of that one.
 func (s Sampling) findStart(p *Presence, spans []sighting, k int, w *Watch) {
 	x, least := &spans[k], int64(1)
-	until := s.firstOf(x.From) + maxLead // what is reported later than an outage lasts says nothing: a window around x.From could not tell
+	until := s.firstOf(x.From) + maxLead // later reports do not count: a window around x.From could not know them
 	if x.started > 0 {
 		return
 	}
@@ -203,7 +204,7 @@ func (s Sampling) startOf(p *Presence, spans []sighting, k int, w *Watch) Edge {
 		}
 		return out
 	}
-	// On a grid the point before the first sight is the end of the outage, and what it saw last is up to two scrapes old.
+	// On a grid, the point before the first sight is the end of the outage, and its last sample is up to two scrapes old.
 	late, old := x.first, x.first
 	if !s.Exact() {
 		late, old = late+2*s.Step, 3*old
@@ -248,7 +249,7 @@ func (s Sampling) endOf(p *Presence, spans []sighting, k int, start int64, w *Wa
 	if limit < s.End {
 		until += second
 	}
-	// What was seen just after it had ended is as old as the status that the kubelet last sent.
+	// A sight just after the end may show the status that the kubelet sent last.
 	seen := s.lastShown(p, x.To)
 	out := Edge{At: x.To, Earliest: seen}
 	if at, shared, ok := p.endBetween(seen, max(start, seen-x.last-second), until); ok {
@@ -273,8 +274,8 @@ func (s Sampling) endOf(p *Presence, spans []sighting, k int, start int64, w *Wa
 	return out
 }
 
-// unseenFrom is the next time after the last sight that could have shown the object: apart later, or after an outage, and not
-// later than limit.
+// unseenFrom returns the next time after the last sight that could have shown the object: that is apart later, or after an
+// outage, and not later than limit.
 func (s Sampling) unseenFrom(x *sighting, limit, apart int64, w *Watch) int64 {
 	for _, gap := range w.Down {
 		if s.firstOf(gap.To) > x.To+apart && gap.From <= x.To+2*max(apart, x.last) && gap.From > x.To-x.last {
@@ -302,8 +303,8 @@ func (s Sampling) halfway(x *sighting, limit int64, w *Watch, end *Edge) {
 	end.Latest = max(end.Latest, s.hiddenUntil(x, limit, w))
 }
 
-// hiddenUntil is until when an outage may have hidden an object that something else showed last in it: that may have gone down
-// later.
+// hiddenUntil returns until when an outage may have hidden an object that another signal showed last during the outage: that
+// signal may have failed later.
 func (s Sampling) hiddenUntil(x *sighting, limit int64, w *Watch) int64 {
 	if gap, ok := w.Down.Find(x.To); ok && gap.To-gap.From <= maxLead {
 		return min(limit, s.firstOf(gap.To))
@@ -311,7 +312,7 @@ func (s Sampling) hiddenUntil(x *sighting, limit int64, w *Watch) int64 {
 	return x.To
 }
 
-// deleted is the earliest time at which an object that started then was to be gone, as was reported while it was there.
+// deleted returns the earliest time at which an object that started at start was to be deleted, as reported while it existed.
 func (p *Presence) deleted(start, limit int64) (gone int64, ok bool) {
 	for i := range p.Deleted {
 		x := &p.Deleted[i]

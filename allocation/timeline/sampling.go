@@ -14,7 +14,7 @@ type Sampling struct {
 	Step       int64 // distance of the grid anchored at End; 0 is exact mode
 	Lookback   int64 // how long a sample is seen without a successor; Lookback unless the source has no staleness markers
 	Interval   int64 // scrape interval: how long a last sample lasts in exact mode
-	Margin     int64 // how long after Start what is wanted begins: before that, what there is of samples is enough
+	Margin     int64 // how long after Start the wanted time begins; before that, any available samples are enough
 }
 
 // Exact reports whether every raw sample is used.
@@ -34,8 +34,8 @@ func (s Sampling) Unmarked() Sampling {
 	return s
 }
 
-// LoadStart is the time of the oldest sample that can matter: one lookback before the grid point before what is wanted. It comes just
-// after a point of the grid, so that what is read before it reaches to that.
+// LoadStart returns the time of the oldest sample that can matter: one lookback before the grid point before the wanted time.
+// It is just after a point of the grid, so that data read before it reaches up to that point.
 func (s Sampling) LoadStart() int64 {
 	return s.Align(s.Start+s.Margin-s.Lookback-max(s.Step, s.Interval)) + 1
 }
@@ -58,7 +58,7 @@ func (s Sampling) ceil(t int64) int64 {
 	return s.End + n*s.Step
 }
 
-// piece is a stretch of samples of one value, all seen until the next, and what comes after it.
+// piece is a stretch of samples with one value, each seen until the next, and the sample after it.
 type piece struct {
 	first, last int64
 	v           float64
@@ -66,10 +66,10 @@ type piece struct {
 	marked      bool  // that sample is a staleness marker
 }
 
-// pieces yields the samples of p up to end, runs and levels unbroken where none of their samples is further than widest
-// from the next. Below the lookback, each instant from the first sample to the last sees the one value, wherever between
-// them the others lie. Of a grid that sees samples for a lookback, whatever follows them, those are left out that none of its
-// points sees because the next sample comes first: seen is nil where it may depend on what follows.
+// pieces yields the samples of p up to end. Runs and levels stay whole if their samples are no further than widest apart.
+// Below the lookback, every instant from the first sample to the last sees the one value, wherever the samples between them
+// are. On a grid that sees samples for a lookback whatever follows them, samples are left out that no point sees because the
+// next sample comes first; seen is nil where that may depend on later samples.
 func (s Sampling) pieces(p *Points, widest int64, seen *grid) iter.Seq[piece] {
 	return func(yield func(piece) bool) {
 		var cur piece
@@ -120,8 +120,8 @@ func (s Sampling) pieces(p *Points, widest int64, seen *grid) iter.Seq[piece] {
 	}
 }
 
-// dense is how far apart samples of one value may be that cells need not tell apart: none of the grid's cells is without
-// one and would be held.
+// dense returns the widest distance of samples with one value at which cells need not be told apart: no cell of the grid is
+// without a sample and would be held.
 func (s Sampling) dense() int64 {
 	if s.Exact() {
 		return s.Lookback - 1
@@ -134,8 +134,8 @@ type grid struct {
 	Sampling
 	sampled bool
 	tail    int64 // how long a sample is seen that nothing follows, not even a staleness marker
-	gap     int64 // how long one is seen that a sample follows, or a staleness marker: one that comes later is not of the next scrape
-	at      int64 // a grid point at or before all samples to come
+	gap     int64 // how long a sample counts when another sample or a staleness marker follows; a later one is not from the next scrape
+	at      int64 // a grid point at or before all further samples
 }
 
 func (s Sampling) newGrid(p *Points, tail, gap int64) grid {
@@ -236,8 +236,8 @@ func (s Sampling) seenFor(onGrid int64) int64 {
 	return onGrid
 }
 
-// interval is the scrape interval of p where it shows one that differs from the computation's by more than jitter: a series
-// that comes in stretches then has one interval, whichever of its samples show it.
+// interval returns the scrape interval of p if it differs from the computation's by more than jitter. A series that comes in
+// stretches then has one interval, whichever of its samples show it.
 func (s Sampling) interval(p *Points) int64 {
 	const jitter = 20 // a twentieth
 	if d := p.Interval(); d > 0 && d <= s.Lookback && max(d-s.Interval, s.Interval-d)*jitter > s.Interval {
@@ -246,12 +246,12 @@ func (s Sampling) interval(p *Points) int64 {
 	return s.Interval
 }
 
-// Cell is a stretch (From, To] and what was used in it: the increase of a counter, or value × seconds of a gauge.
+// Cell is a stretch (From, To] and the usage in it: the increase of a counter, or value × seconds of a gauge.
 type Cell struct {
 	From, To int64
 	Amount   float64
-	// Held says that no sample lies within it: the one before was seen again, or what has come since then, over more than
-	// a lookback, is made up for.
+	// Held means that no sample lies within the cell: the sample before still counts, or an increase over more than a
+	// lookback is spread over it.
 	Held bool
 }
 
@@ -267,7 +267,7 @@ func (c *Cell) Rate() float64 {
 // do not show.
 const Unborn = math.MinInt64
 
-// Forever is the To of what has no end.
+// Forever is the end of a stretch without end.
 const Forever = math.MaxInt64
 
 // Gauge appends value × seconds of a gauge to dst. On the grid a hit owns the cell before it; in exact mode a sample owns
@@ -305,7 +305,7 @@ func (s Sampling) Gauge(dst []Cell, p *Points) []Cell {
 			first = held
 		}
 		dst = append(dst, Cell{From: from, To: first, Amount: x.v * float64(first-from) / 1000})
-		if held > first { // apart: who looks at the first cell to see what was there when the series began must see just that
+		if held > first { // separate, because callers look at the first cell to see the value when the series began
 			dst = append(dst, Cell{From: first, To: held, Amount: x.v * float64(held-first) / 1000})
 		}
 		if last > held {

@@ -12,7 +12,7 @@ func (s Sampling) Sights(p *Points) Steps {
 	case s.Exact():
 	case s.Lookback < Lookback:
 		lasts = float64(s.Lookback)
-	case p.sampled: // its distances are those of the grid
+	case p.sampled: // its distance is that of the grid
 		lasts = float64(s.Interval)
 	}
 	return s.shown(p, func(v float64) float64 {
@@ -52,7 +52,7 @@ func (s Sampling) shown(p *Points, value func(float64) float64) Steps {
 	return out
 }
 
-// SightsOf are the sights that steps of Steps were made of, as far as these tell. Steps of any value count.
+// SightsOf returns the sights that the steps of Steps were made of, as far as the steps show them. Steps of any value count.
 func (s Sampling) SightsOf(steps Steps) Steps {
 	var out Steps
 	for _, x := range steps {
@@ -67,7 +67,7 @@ func (s Sampling) SightsOf(steps Steps) Steps {
 	return out
 }
 
-// LastSight is the last sight of what Steps, or Holding, makes last until a time.
+// LastSight returns the last sight whose step, made by Steps or Holding, lasts until a time.
 func (s Sampling) LastSight(until int64) int64 {
 	if s.Exact() {
 		return until - s.Interval

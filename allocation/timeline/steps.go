@@ -52,8 +52,8 @@ func (s Steps) Value(t int64) float64 {
 	return v
 }
 
-// Reach fills the gaps of s, and what is before and after it, as far as most from what is known: by the value before, else by the
-// value after. So what holds at an instant depends only on what is known within most of it.
+// Reach extends the values of s into its gaps, and before and after it, by up to most: by the value before, or else the value
+// after. So the value at an instant only depends on values within most of it.
 func (s Steps) Reach(most int64) Steps {
 	var out Steps
 	for i, x := range s {
@@ -66,7 +66,7 @@ func (s Steps) Reach(most int64) Steps {
 	return out
 }
 
-// Around is what of s lies at most so far from t, at least in part.
+// Around returns the steps of s that are at most most from t, at least in part.
 func (s Steps) Around(t, most int64) Steps {
 	first := sort.Search(len(s), func(i int) bool { return s[i].To >= t-most })
 	s = s[first:]
@@ -116,7 +116,7 @@ func combine(a, b Steps, f func(a, b float64, inA, inB bool) (float64, bool)) St
 	return out
 }
 
-// Overlay is a where it is present and b elsewhere: the first alternative that has data at a time wins.
+// Overlay returns a where it is present and b elsewhere: the first alternative with data wins.
 func Overlay(a, b Steps) Steps {
 	switch {
 	case len(a) == 0:
@@ -132,7 +132,7 @@ func Overlay(a, b Steps) Steps {
 	})
 }
 
-// Max is the larger of a and b where both are present, else the one that is: duplicates count once.
+// Max returns the larger of a and b where both are present, otherwise the present one. Duplicates count once.
 func Max(a, b Steps) Steps {
 	switch {
 	case len(a) == 0:
@@ -171,7 +171,7 @@ func Disputed(a, b Steps) (sum int64) {
 	return sum
 }
 
-// Sum is a + b, each counting as 0 where it is absent.
+// Sum returns a + b. An absent value counts as 0.
 func Sum(a, b Steps) Steps {
 	if len(a) == 0 {
 		return b
@@ -246,7 +246,7 @@ func (s Intervals) Clip(from, to int64) Intervals {
 	return out
 }
 
-// Without is what of s others leave uncovered.
+// Without returns the parts of s that other does not cover.
 func (s Intervals) Without(other Intervals) (out Intervals) {
 	for _, x := range s {
 		out = append(out, Complement(other, x.From, x.To)...)
@@ -276,7 +276,7 @@ func Union(all Intervals) Intervals {
 	return out
 }
 
-// Joined is s with its shortest gaps filled, so that no more than most intervals are left.
+// Joined returns s with its shortest gaps filled, so that at most most intervals are left.
 func (s Intervals) Joined(most int) Intervals {
 	if len(s) <= most {
 		return s
@@ -298,7 +298,7 @@ func (s Intervals) Joined(most int) Intervals {
 	return out
 }
 
-// Complement is what of (from, to] the sorted intervals leave uncovered.
+// Complement returns the parts of (from, to] that the sorted intervals do not cover.
 func Complement(s Intervals, from, to int64) Intervals {
 	var out Intervals
 	for _, x := range s {

@@ -57,7 +57,7 @@ func Parse(text string, at time.Time, zone *time.Location, style Style) (w alloc
 	return w, relative, nil
 }
 
-// checkWindow checks what holds for windows of every form.
+// checkWindow checks the rules for windows of every form.
 func checkWindow(w allocation.Window, at time.Time) error {
 	start, end := w.Start.Format(time.RFC3339), w.End.Format(time.RFC3339)
 	switch {

@@ -10,10 +10,10 @@ import (
 
 // Faulty is a history that tests let fail.
 type Faulty struct {
-	Sound func() error // of sets that are read; nil where nobody can change them
+	Sound func() error // for sets that are read; nil if nobody can change them
 	History
 
-	sync.Mutex // guards what follows
+	sync.Mutex // guards the fields below
 
 	Fail func(what string) error // is asked before "list", "read" and "write"; nil lets them work
 }

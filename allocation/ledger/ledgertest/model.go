@@ -18,7 +18,7 @@ type Model struct {
 	From  time.Time // there are no data before
 	Shard allocation.Shard
 
-	sync.Mutex // guards what follows
+	sync.Mutex // guards the fields below
 
 	Queries    []allocation.Query
 	Err        error                                 // of all computations

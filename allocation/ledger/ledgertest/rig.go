@@ -21,7 +21,7 @@ import (
 	"github.com/promcost/promcost/allocation/recorder"
 )
 
-// Options are those of a ledger and its recorder.
+// Options are the options of a ledger and its recorder.
 type Options struct {
 	Ledger   ledger.Options
 	Recorder recorder.Options
@@ -50,7 +50,7 @@ type Rig struct {
 	Stop    func()    // ends the loop
 
 	mu     sync.Mutex
-	moved  *sync.Cond // told when any of these changes
+	moved  *sync.Cond // signalled when any of these changes
 	now    time.Time
 	until  time.Time     // until when a loop may sleep
 	wake   time.Time     // when it wants to wake up, zero while it works
@@ -110,14 +110,14 @@ func NewRig(t *testing.T, now string, o Options) *Rig {
 	return r
 }
 
-// Restart makes a new ledger on what is kept.
+// Restart makes a new ledger over the same history.
 func (r *Rig) Restart(t *testing.T) {
 	t.Helper()
 	r.History = r.OpenHistory()
 	r.Recorded = r.Open(r.Model, r.History)
 }
 
-// OpenHistory opens what is kept.
+// OpenHistory opens the history.
 func (r *Rig) OpenHistory() *Faulty {
 	backend := history.NewBucket(r.Bucket, history.BucketOptions{})
 	return &Faulty{History: History{Store: history.New(backend, history.Options{Now: r.Opts.Ledger.Now})}}
@@ -177,7 +177,7 @@ func (r *Rig) Ask(t *testing.T, q allocation.Query) []*allocation.Set {
 	return sets
 }
 
-// Sums are what namespaces cost in all, idle among them.
+// Sums returns the total cost of each namespace, with idle as one of them.
 func Sums(t testing.TB, sets ...*allocation.Set) map[string]float64 {
 	t.Helper()
 	keys, err := allocation.ParseKeys("namespace", nil)
