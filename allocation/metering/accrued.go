@@ -6,18 +6,17 @@ import (
 	"github.com/promcost/promcost/allocation"
 )
 
-// Accrued are the costs of closed hours since a month began, by subject: what counters show; and which subjects have series
-// of their own where there are more than may have. It is not changed once made. Hours are added one after the other,
-// oldest first, and each as it is read from the history: so all of it is the same to the last bit, whoever makes it, and
-// nothing else has to be kept.
+// Accrued has the costs of closed hours since a month began: the values of counters. It also decides who has series of its own if
+// there are too many. It is immutable. Hours are added oldest first, as they are read from the history. So everyone who makes it gets
+// the same values to the last bit, and it need not be stored.
 type Accrued struct {
-	// Window is from the beginning of the month to the end of the last hour that was added.
+	// Window is from the beginning of the month to the end of the last hour added.
 	Window   allocation.Window
 	metering *Metering
 	tallies  []*tally // of the metering's subjects
 }
 
-// NewAccrued is what has accrued when a month begins: nothing. A nil Metering is the default one.
+// NewAccrued returns the empty Accrued at the beginning of a month. A nil Metering stands for the default one.
 func NewAccrued(month time.Time, m *Metering) *Accrued {
 	if m == nil {
 		m = Default()
@@ -29,8 +28,8 @@ func NewAccrued(month time.Time, m *Metering) *Accrued {
 	return a
 }
 
-// Add is a with further hours, of which it needs no more than its Metering's Projection. An hour must not begin before
-// those that were added end.
+// Add returns a with further hours. It needs only its Metering's Projection of them. An hour must not begin before the last one
+// added ends.
 func (a *Accrued) Add(hours ...*allocation.Set) *Accrued {
 	sum := &Accrued{Window: a.Window, metering: a.metering, tallies: make([]*tally, len(a.tallies))}
 	for i, was := range a.tallies {
@@ -46,16 +45,16 @@ func (a *Accrued) Add(hours ...*allocation.Set) *Accrued {
 	return sum
 }
 
-// Until is a with nothing more up to t: for hours in which nothing was.
+// Until returns a with its window extended to t, for hours without data.
 func (a *Accrued) Until(t time.Time) *Accrued {
 	return &Accrued{Window: allocation.Window{Start: a.Window.Start, End: t}, metering: a.metering, tallies: a.tallies}
 }
 
-// Metering is what it is by.
+// Metering returns the Metering that decides what is counted.
 func (a *Accrued) Metering() *Metering { return a.metering }
 
-// Totals are what has accrued of a subject since its counters began, empty for one that has none. Where the subject has had
-// more series than it may have, those without a place of their own are __other__.
+// Totals returns what a subject has accrued since its counters began. They are empty for a subject without counters. If the subject has
+// had too many series, those without a place are summed into __other__.
 func (a *Accrued) Totals(s *Subject) *Totals {
 	i := a.metering.index(s.Name)
 	if i < 0 || !s.counts() {
@@ -64,9 +63,8 @@ func (a *Accrued) Totals(s *Subject) *Totals {
 	return &Totals{hours: 1, plain: s.plain, rows: a.tallies[i].counters()}
 }
 
-// Fold sums what has no place of its own into __other__, as it is in the counters: t are Totals of the last hour that was
-// added, or a later one. No sum is lost; ratios of what was folded are made from its sums. Dropped are the series of the
-// subject that there are not for it.
+// Fold sums everyone without a place in the counters into __other__. t are the Totals of the last hour added, or of a later one. No
+// sum is lost; the ratios of __other__ are made from its sums. dropped is the number of series that are missing for it.
 func (a *Accrued) Fold(s *Subject, t *Totals) (folded *Totals, dropped int) {
 	i := a.metering.index(s.Name)
 	if i < 0 {

@@ -7,16 +7,16 @@ import (
 	"github.com/promcost/promcost/allocation"
 )
 
-// Budget is what something may cost in a period.
+// Budget is how much something may cost in a period.
 type Budget struct {
 	Name   string
 	Amount float64
 	Period BudgetPeriod
-	// Options say what counts: who is selected, and what of idle and shared costs they bear. Everything is one row.
+	// Options select what counts, and say how it takes part in idle and shared costs.
 	Options allocation.Options
 }
 
-// BudgetPeriod is what a budget is for.
+// BudgetPeriod is the period of a budget.
 type BudgetPeriod string
 
 // The periods of budgets. Weeks begin on Sunday.
@@ -28,7 +28,7 @@ const (
 	BudgetYear    BudgetPeriod = "year"
 )
 
-// At is the period that the instant before t is in, on the clock of the zone: an hour that ends with a period is of it.
+// At returns the period of the instant before t, on the clock of the zone: an hour that ends with a period belongs to it.
 func (p BudgetPeriod) At(t time.Time, zone *time.Location) allocation.Window {
 	instant := allocation.Window{Start: t.Add(-time.Second), End: t}
 	switch p {
@@ -46,7 +46,7 @@ func (p BudgetPeriod) At(t time.Time, zone *time.Location) allocation.Window {
 	return allocation.Month.Round(instant, zone)
 }
 
-// Costs are what counts for the budget in each of base sets over one Dict, which need no more than its Projection.
+// Costs returns what counts for the budget in each set. They must be base sets over one Dict, and need only the budget's Projection.
 func (b *Budget) Costs(sets []*allocation.Set) ([]float64, error) {
 	o := b.Options
 	o.Accumulate = allocation.NoPeriod
@@ -63,7 +63,7 @@ func (b *Budget) Costs(sets []*allocation.Set) ([]float64, error) {
 	return costs, nil
 }
 
-// Projection is what Costs need of sets, nil for all of them.
+// Projection returns what Costs needs of sets; nil stands for everything.
 func (b *Budget) Projection() *allocation.Projection {
 	if b.Options.Reconcile || b.Options.External {
 		return nil
@@ -71,19 +71,19 @@ func (b *Budget) Projection() *allocation.Projection {
 	return b.Options.Needs().Now()
 }
 
-// BudgetState is how a budget stands at the end of a closed hour.
+// BudgetState is the state of a budget at the end of a closed hour.
 type BudgetState struct {
 	Budget *Budget
 	Window allocation.Window // the period so far
 	Spent  float64
-	// Forecast is what will be spent at the end of the period, negative where nothing says so.
+	// Forecast is what will be spent by the end of the period, negative if that is not known.
 	Forecast float64
 }
 
-// Forecast is what a budget will come to of which so much was spent in the hours that are known, if it goes on as it did:
-// of the rest of the period, every hour costs what that hour of the week did last week, where the whole week is known;
-// else what those known cost on average. Week is what the budget cost in the last week, part what it cost in as much of
-// its beginning as remains beside whole weeks; negative where they are not known.
+// Forecast returns what will be spent of a budget by the end of its period. spent is the cost of its known hours, rest the time that
+// remains. If the last week is known, every hour of the rest costs what that hour of the week did; else it costs the average of the
+// known hours. week is the cost of the last week. part is the cost of the beginning of that week, as long as the rest beyond whole
+// weeks. Both are negative if they are not known. The result is negative if nothing is known.
 func Forecast(spent float64, known, rest time.Duration, week, part float64) float64 {
 	const aWeek = 7 * 24 * time.Hour
 	switch {
@@ -97,17 +97,17 @@ func Forecast(spent float64, known, rest time.Duration, week, part float64) floa
 	return -1
 }
 
-// Spending is how the budgets stand at the end of a closed hour. It is not changed once made.
+// Spending is the state of the budgets at the end of a closed hour. It is immutable.
 type Spending struct {
 	End    time.Time
 	States []BudgetState
 	// Unknown are the names of budgets that are not in States because hours of their period have yet to be computed.
 	Unknown []string
-	// Rules are those that what is kept of the budgets' periods was computed by.
+	// Rules are the versions of the rules by which the hours of the budgets' periods were computed.
 	Rules allocation.RulesMix
 }
 
-// Totals are what the families of budgets are made of.
+// Totals returns the totals for the families of budgets.
 func (s *Spending) Totals() *Totals {
 	t := &Totals{hours: 1, plain: true}
 	if s == nil {
@@ -134,5 +134,5 @@ const (
 	budgetForecast
 )
 
-// budgetTotals has none: they take more than one set.
+// budgetTotals returns nothing: budgets need more than one set.
 func budgetTotals(*Subject, *allocation.Set) []subjectTotal { return nil }

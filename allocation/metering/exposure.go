@@ -6,8 +6,8 @@ import (
 	"github.com/promcost/promcost/allocation"
 )
 
-// Exposure says that promcost exposed the prices of a set on /metrics from one time to another, at the most: from Next on, those of the next
-// set may have taken their place.
+// Exposure says when promcost exposed the prices of a set on /metrics: at most from From to To. From Next on, the prices of the next
+// set may have replaced them.
 type Exposure struct {
 	Set            *allocation.Set
 	From, Next, To time.Time

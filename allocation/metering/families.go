@@ -9,31 +9,31 @@ import (
 	"github.com/promcost/promcost/allocation/fields"
 )
 
-// OtherName stands in labels for all subjects that a series cap folded into one.
+// OtherName is the label value for all subjects that a limit of series sums into one.
 const OtherName = "__other__"
 
-// Subject is what families describe, and what is switched as one: namespaces, controllers, nodes. The first label of those
-// that are in sets, which budgets are not, is the cluster.
+// Subject is a kind of thing that families describe, such as namespaces, controllers or nodes. The first label is the cluster,
+// except for budgets, which are not in sets.
 type Subject struct {
-	Name    string // mostly of its collector, too: --collector.<name>
-	Help    string // what the families of the collector tell, one clause for the flag's help; of its first subject only
-	Always  bool   // served whatever is switched off
+	Name    string // mostly also the name of its collector: --collector.<name>
+	Help    string // what the families of the collector show, one clause for the flag's help; only set for its first subject
+	Always  bool   // cannot be switched off
 	Default bool   // served unless switched off
 	Labels  []string
 
-	collector string // that switches it, where it is not of its name
-	prefix    string // of its families' names, after promcost_
-	of        string // what its families are about, in their help
-	plain     bool   // its families have no label resource
-	sparse    bool   // resources that one of it does not have are no series of it, though others have them
-	families  []familyTraits
-	by        []allocation.Property // that tell rows apart
-	names     []labelName           // that tell rows apart, one after the other: of the subject label
-	volumes   bool                  // of rows tell it apart, too
-	drops     bool                  // what is too much rather than sum it
-	costless  bool                  // its totals have amounts or prices and no costs
-	apart     int                   // labels besides the cluster that are not summed over where there is too much
-	totals    func(*Subject, *allocation.Set) []subjectTotal
+	collector      string // the collector that switches it, if that has another name
+	prefix         string // of its families' names, after promcost_
+	of             string // what its families are about, in their help
+	plain          bool   // its families have no label resource
+	sparse         bool   // resources that one of it does not have are no series of it, though others have them
+	families       []familyTraits
+	by             []allocation.Property // that tell rows apart
+	names          []labelName           // that tell rows apart, one after the other: of the subject label
+	volumes        bool                  // of rows tell it apart, too
+	drops          bool                  // what is too much rather than sum it
+	costless       bool                  // its totals have amounts or prices and no costs
+	unsummedLabels int                   // labels besides the cluster that are not summed over where there is too much
+	totals         func(*Subject, *allocation.Set) []subjectTotal
 }
 
 // Type is how the values of a family are to be read.
@@ -56,20 +56,20 @@ type Family struct {
 	traits *familyTraits
 }
 
-// familyValue is a family's value for one resource of one subject, and whether it has one. Hours is the length of the set.
+// familyValue returns a family's value for one resource of one subject, and whether there is one. hours is the length of the set.
 type familyValue func(t *subjectTotal, r familyResource, hours float64) (value float64, ok bool)
 
-// familyTraits are a row of the tables of families, those of one subject or of several.
+// familyTraits is a row in a table of families.
 type familyTraits struct {
-	name  string // of the family, * being the prefix of its subject
-	help  string // * being what it is about, and # how its resources are told apart
+	name  string // of the family; * stands for the prefix of its subject
+	help  string // * stands for what it is about, and # for ", by resource" if it has that label
 	kind  Type
 	value familyValue
-	// needs are read besides what costs are made of. A family that needs some has only the resources that nodes sell.
+	// needs are the measures that are read besides costs. A family with needs has only the resources that nodes have.
 	needs []allocation.Measure
 }
 
-// The gauges are of one closed hour, the …_cost_total counters of those since the month began.
+// The gauges are about one closed hour, the …_cost_total counters about all closed hours of the month.
 var (
 	assetFamilies = []familyTraits{
 		{
@@ -116,7 +116,7 @@ var (
 	}
 )
 
-// subjects is the table of what metrics are about.
+// subjects is the table of subjects.
 var subjects = append([]Subject{
 	{
 		Name: "namespace", Help: "cost and efficiency of namespaces", Default: true,
@@ -143,7 +143,7 @@ var subjects = append([]Subject{
 	{
 		Name: "label", Help: "cost and efficiency by the values of the labels that --collector.label.names names",
 		Labels: []string{"cluster", "label", "value"}, by: []allocation.Property{allocation.Cluster},
-		apart: 1, prefix: "label", of: "workloads with that value of the label", families: workloadFamilies, sparse: true, totals: labelTotals,
+		unsummedLabels: 1, prefix: "label", of: "workloads with that value of the label", families: workloadFamilies, sparse: true, totals: labelTotals,
 	},
 	{
 		Name: "idle", Help: "cost of what nodes have and no workload was allocated", Default: true,
@@ -190,11 +190,11 @@ var subjects = append([]Subject{
 	},
 }, openCostSubjects...)
 
-// Subjects are all subjects, in the order of the reference documentation. That of labels has none to describe: those of a
-// Metering have what is configured.
+// Subjects returns all subjects, in the order of the reference documentation. Here the subject label has no labels: Metering.Subjects
+// has it with the configured ones.
 func Subjects() []Subject { return slices.Clone(subjects) }
 
-// Families are the families of the subject, in the order of the reference documentation.
+// Families returns the families of the subject, in the order of the reference documentation.
 func (s *Subject) Families() []Family {
 	families := make([]Family, len(s.families))
 	for i := range s.families {
@@ -211,8 +211,8 @@ func (s *Subject) Families() []Family {
 	return families
 }
 
-// Projection is what the families need of the rows of a set, all of the subject where none is given: of kept sets, no more
-// has to be read. What is made of assets needs nothing.
+// Projection returns what the families need of the rows of a set; without arguments, what all families of the subject need. Stored
+// sets need not be read any further. Subjects that are made of assets need nothing.
 func (s *Subject) Projection(families ...Family) *allocation.Projection {
 	if len(families) == 0 {
 		families = s.Families()
@@ -249,18 +249,18 @@ func (s *Subject) Projection(families ...Family) *allocation.Projection {
 // Collector is the name of the collector that switches the subject.
 func (s *Subject) Collector() string { return cmp.Or(s.collector, s.Name) }
 
-// unsummed is how many of the first labels stay where what is too much is summed.
-func (s *Subject) unsummed() int { return 1 + s.apart }
+// unsummed is how many of the first labels keep their values in __other__.
+func (s *Subject) unsummed() int { return 1 + s.unsummedLabels }
 
 // counts reports whether the subject has counters.
 func (s *Subject) counts() bool {
 	return slices.ContainsFunc(s.families, func(f familyTraits) bool { return f.kind == Counter })
 }
 
-// width is the most series that one of the subject can have.
+// width is the most series that one item of the subject can have.
 func (s *Subject) width() int { return s.weight(allResources) }
 
-// weight is the most series that one of the subject can have that has these resources.
+// weight is the most series that one item of the subject with these resources can have.
 func (s *Subject) weight(has resourceSet) int {
 	if s.plain {
 		return len(s.families)
@@ -276,18 +276,17 @@ func (s *Subject) weight(has resourceSet) int {
 	return n
 }
 
-// familyResource is a value of the label resource. There is none for the total: sums are the query's business.
+// familyResource is a value of the label resource. There is none for the total: queries can sum.
 type familyResource uint8
 
 // numFamilyResources is the number of values of the label resource. The first ones are those of Resource.
 const numFamilyResources = 6
 
-// networkResource is the resource that traffic is.
+// networkResource is the resource of traffic.
 const networkResource = familyResource(allocation.NumResources) + 1
 
-// familyResources are the values of the label resource and the columns that each sums: list prices, as adjustments come
-// later and a gauge must not disagree with its counter. Shared and external costs are given to rows by a question, so there
-// are none of an hour.
+// familyResources has the values of the label resource and the columns that each sums. They are list costs: adjustments come
+// later, and a gauge must agree with its counter. Shared and external costs exist only in answers to queries.
 var familyResources = [numFamilyResources]struct {
 	name string
 	cost []allocation.Column
@@ -308,20 +307,20 @@ func totalCost(t *subjectTotal, r familyResource, _ float64) (float64, bool) {
 	return t.cost[r], t.has.holds(r)
 }
 
-// figure is a figure as it is.
+// figure returns the i-th figure unchanged.
 func figure(i familyResource) familyValue {
 	return func(t *subjectTotal, _ familyResource, _ float64) (float64, bool) {
 		return t.figures[i], t.has.holds(i)
 	}
 }
 
-// efficiencyRatio is the efficiency of SEMANTICS §4 for what is both requested and used, over requests whose usage is known.
-// Where none is, there is no efficiency, which is not the same as one of 0.
+// efficiencyRatio is the efficiency of SEMANTICS §4 for resources that are both requested and used, over requests with known usage.
+// Without known usage there is no efficiency, which is not the same as 0.
 func efficiencyRatio(t *subjectTotal, r familyResource, _ float64) (float64, bool) {
 	if r >= familyResource(allocation.NumResources) || !t.has.holds(r) {
 		return 0, false
 	}
-	request, usage := fields.Measured(t.asked[r], t.unknown[r]), t.used[r]
+	request, usage := fields.Measured(t.requested[r], t.unknownRequests[r]), t.used[r]
 	switch {
 	case request > 0:
 		return usage / request, true

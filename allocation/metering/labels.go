@@ -9,14 +9,14 @@ import (
 	"github.com/promcost/promcost/allocation"
 )
 
-// labelName is a label that the subject label describes, and what gives its values.
+// labelName is a label of the subject label, and the keys that yield its values.
 type labelName struct {
 	name string
 	keys []allocation.Key
 }
 
-// parseLabelNames reads the names of labels: of a derived property or an alias in any case, else of a label. Where another name is
-// that of the alias, one in another case is that of a label.
+// parseLabelNames reads the names of labels. A name is a derived property or an alias, in upper or lower case, else a label. If one
+// name spells the alias exactly, another spelling is a label.
 func parseLabelNames(o *Options) ([]labelName, error) {
 	var out []labelName
 	var names []string
@@ -53,7 +53,7 @@ func parseLabelNames(o *Options) ([]labelName, error) {
 	return out, nil
 }
 
-// textsOf are the names of labels and annotations that keys ask for.
+// textsOf returns the names of labels and annotations that keys look for.
 func textsOf(keys []allocation.Key) []string {
 	var texts []string
 	for _, use := range allocation.LabelUses(keys) {
@@ -62,7 +62,7 @@ func textsOf(keys []allocation.Key) []string {
 	return texts
 }
 
-// LabelNames are the names that the subject label is about, none where it is switched off.
+// LabelNames returns the names of the subject label's labels, none if it is switched off.
 func (m *Metering) LabelNames() []string {
 	var names []string
 	if i := m.index("label"); i >= 0 {
@@ -73,7 +73,7 @@ func (m *Metering) LabelNames() []string {
 	return names
 }
 
-// LabelTexts are the names of labels and annotations that the subject label looks for.
+// LabelTexts returns the names of labels and annotations that the subject label looks for.
 func (m *Metering) LabelTexts() []string {
 	var texts []string
 	for _, name := range m.names {
@@ -82,9 +82,9 @@ func (m *Metering) LabelTexts() []string {
 	return texts
 }
 
-// LabelProblems says of each label that the subject label is about why workloads of a set lack it: a derived property whose
-// expression fails, as Derived.Problem has it, a name that no workload has a label of, and one that collides with others.
-// The order is that of LabelNames, and there are none where the subject is switched off or the set has no workloads.
+// LabelProblems says why workloads of a set lack labels of the subject label: the expression of a derived property fails, no workload
+// has a label of that name, or the name collides with others. The order is that of LabelNames. There are no problems if the subject
+// is switched off or the set has no workloads.
 func (m *Metering) LabelProblems(s *allocation.Set) []string {
 	i := m.index("label")
 	if i < 0 || !hasWorkloads(s) {

@@ -9,44 +9,42 @@ import (
 	"github.com/promcost/promcost/allocation/labelnames"
 )
 
-// Series of a subject.
+// Limits of the series of a subject.
 const (
-	// DefaultMaxSeries is how many series a subject may have unless MeteringOptions say otherwise.
+	// DefaultMaxSeries is how many series a subject may have unless Options say otherwise.
 	DefaultMaxSeries = 50_000
-	// MinMaxSeries is the least that it may have: it leaves room for every subject's __other__ next to what it keeps.
+	// MinMaxSeries is the smallest limit. It leaves room for __other__ beside other series.
 	MinMaxSeries = 100
 )
 
-// Metering says which subjects have series, of what, and how many at most: what /metrics, its counters and PromQL have in
-// common. It is not changed once made.
+// Metering says which subjects have series, and how many at most. /metrics, its counters and PromQL share it. It is immutable.
 type Metering struct {
 	subjects []Subject
 	max      int
-	names    []labelName // that the subject label is about
+	names    []labelName // of the subject label
 	budgets  []Budget
 }
 
-// Options say what a Metering is to be. The zero value is the defaults.
+// Options are for New. The zero value is the defaults.
 type Options struct {
-	// Enabled are the names of the subjects to be served, besides those that always are. Nil stands for those on by default.
+	// Enabled are the names of the collectors to serve, besides those that always are. Nil stands for those on by default.
 	Enabled []string
 	// MaxSeries is how many series a subject may have, at least 100; 0 is DefaultMaxSeries.
 	MaxSeries int
-	// LabelNames are those that the subject label is about: names of labels, raw or as Prometheus can hold them, aliases and
+	// LabelNames are the labels of the subject label: names of Kubernetes labels, raw or as Prometheus can hold them, aliases and
 	// derived properties, as in aggregations.
 	LabelNames []string
-	// Known are further names of labels that were configured: see LabelNames.
+	// Known are further names of labels in the configuration.
 	Known labelnames.Names
 	// Mapping says what aliases stand for; nil is the default mapping.
 	Mapping allocation.LabelMapping
 	// Derived are properties that are computed from others.
 	Derived []*allocation.Derived
-	// Budgets are those that the subject budget is about.
+	// Budgets are the budgets of the subject budget.
 	Budgets []Budget
 }
 
-// New makes a Metering. An unknown name in Enabled, one of LabelNames that is none, and a MaxSeries below 100 are
-// errors.
+// New makes a Metering. An unknown name in Enabled, an invalid name in LabelNames and a MaxSeries below 100 are errors.
 func New(o Options) (*Metering, error) {
 	if o.MaxSeries == 0 {
 		o.MaxSeries = DefaultMaxSeries
@@ -84,7 +82,7 @@ func New(o Options) (*Metering, error) {
 	return m, nil
 }
 
-// Default is what the zero MeteringOptions make.
+// Default returns the Metering of the zero Options.
 func Default() *Metering {
 	m := &Metering{max: DefaultMaxSeries}
 	for _, s := range subjects {
@@ -95,7 +93,7 @@ func Default() *Metering {
 	return m
 }
 
-// Uncounted is m without counters: for what keeps no history that they could be told from.
+// Uncounted returns m without counters, for a server without the history that counters need.
 func (m *Metering) Uncounted() *Metering {
 	u := &Metering{subjects: slices.Clone(m.subjects), max: m.max, names: m.names, budgets: m.budgets}
 	for i := range u.subjects {
@@ -105,10 +103,10 @@ func (m *Metering) Uncounted() *Metering {
 	return u
 }
 
-// Subjects are those that have series, in the order of the reference documentation.
+// Subjects returns the subjects with series, in the order of the reference documentation.
 func (m *Metering) Subjects() []Subject { return slices.Clone(m.subjects) }
 
-// Table is all subjects, also those that are switched off; that of labels is about those of m.
+// Table returns all subjects, including those that are switched off. The subject label has the labels of m.
 func (m *Metering) Table() []Subject {
 	all := Subjects()
 	for i := range all {
@@ -119,10 +117,10 @@ func (m *Metering) Table() []Subject {
 	return all
 }
 
-// Budgets are those that the subject budget is about, none where that is switched off. The slice must not be changed.
+// Budgets returns the budgets of the subject budget, none if that is switched off. The slice must not be changed.
 func (m *Metering) Budgets() []Budget { return m.budgets }
 
-// BudgetProjection is what Budget.Costs of all of them needs of sets, nil for all of them.
+// BudgetProjection returns what Budget.Costs needs of sets for all budgets; nil stands for everything.
 func (m *Metering) BudgetProjection() *allocation.Projection {
 	p := &allocation.Projection{WithoutAssets: true}
 	for i := range m.budgets {
@@ -134,12 +132,12 @@ func (m *Metering) BudgetProjection() *allocation.Projection {
 // MaxSeries is the most series that a subject may have.
 func (m *Metering) MaxSeries() int { return m.max }
 
-// index is where the subject of a name is, -1 where there is none.
+// index is the index of the subject with a name, -1 if there is none.
 func (m *Metering) index(name string) int {
 	return slices.IndexFunc(m.subjects, func(s Subject) bool { return s.Name == name })
 }
 
-// Projection is what Accrued.Add needs of an hour: no more than what costs of its subjects are made of.
+// Projection returns what Accrued.Add needs of an hour: only what the costs of its subjects are made of.
 func (m *Metering) Projection() *allocation.Projection {
 	p := &allocation.Projection{}
 	for i := range m.subjects {

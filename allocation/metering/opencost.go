@@ -160,7 +160,7 @@ func one(*subjectTotal, familyResource, float64) (float64, bool) { return 1, tru
 
 func openNodeTotals(_ *Subject, s *allocation.Set) []subjectTotal {
 	rows := eachTotal(s.Nodes, func(n *allocation.Node) ([]string, resourceSet, []float64) {
-		return assetLabels(n.Cluster, n.Name, n.Name, n.InstanceType, n.Region, n.ProviderID, n.Arch), ofNode(n), n.Cost[:]
+		return assetLabels(n.Cluster, n.Name, n.Name, n.InstanceType, n.Region, n.ProviderID, n.Arch), nodeResources(n), n.Cost[:]
 	})
 	for i := range s.Nodes {
 		rows[i].hours, rows[i].spot = s.Nodes[i].Hours, s.Nodes[i].Spot
@@ -184,7 +184,7 @@ func openVolumeTotals(_ *Subject, s *allocation.Set) []subjectTotal {
 		if d.Local {
 			continue
 		}
-		row := subjectTotal{labels: assetLabels(d.Cluster, d.Name, d.Name, d.ProviderID), has: wholes}
+		row := subjectTotal{labels: assetLabels(d.Cluster, d.Name, d.Name, d.ProviderID), has: wholeAsset}
 		row.cost[0], row.byteHours = d.Cost, d.ByteHours
 		rows = append(rows, row)
 	}
@@ -209,7 +209,7 @@ func openClaimTotals(_ *Subject, s *allocation.Set) []subjectTotal {
 				continue
 			}
 			labels := assetLabels(s.Text(allocation.Cluster, row), s.Text(allocation.Namespace, row), s.Text(allocation.Pod, row), s.Text(allocation.PodUID, row), d.ClaimName, d.Name)
-			rows = append(rows, subjectTotal{labels: labels, has: wholes, byteHours: share.ByteHours})
+			rows = append(rows, subjectTotal{labels: labels, has: wholeAsset, byteHours: share.ByteHours})
 		}
 	}
 	return rows
@@ -217,15 +217,15 @@ func openClaimTotals(_ *Subject, s *allocation.Set) []subjectTotal {
 
 func openManagementTotals(_ *Subject, s *allocation.Set) []subjectTotal {
 	return eachTotal(s.Management, func(m *allocation.Management) ([]string, resourceSet, []float64) {
-		return assetLabels(m.Cluster, m.Provisioner), wholes, []float64{m.Cost}
+		return assetLabels(m.Cluster, m.Provisioner), wholeAsset, []float64{m.Cost}
 	})
 }
 
-// openClusterTotals has each cluster once, by its first node that tells a provider.
+// openClusterTotals has each cluster once, with the provider of one of its nodes if that is known.
 func openClusterTotals(_ *Subject, s *allocation.Set) []subjectTotal {
 	rows := eachTotal(s.Nodes, func(n *allocation.Node) ([]string, resourceSet, []float64) {
 		provider, _ := allocation.ParseProviderID(n.ProviderID)
-		return assetLabels(n.Cluster, n.Cluster, n.Cluster, provider), wholes, nil
+		return assetLabels(n.Cluster, n.Cluster, n.Cluster, provider), wholeAsset, nil
 	})
 	slices.SortStableFunc(rows, func(a, b subjectTotal) int {
 		return cmp.Or(cmp.Compare(a.labels[0], b.labels[0]), cmp.Compare(b.labels[3], a.labels[3]))
@@ -233,10 +233,10 @@ func openClusterTotals(_ *Subject, s *allocation.Set) []subjectTotal {
 	return slices.CompactFunc(rows, func(a, b subjectTotal) bool { return a.labels[0] == b.labels[0] })
 }
 
-// openBuildTotals has each cluster, which dashboards list by it.
+// openBuildTotals has each cluster: dashboards list clusters by this metric.
 func openBuildTotals(_ *Subject, s *allocation.Set) []subjectTotal {
 	return eachTotal(s.Nodes, func(n *allocation.Node) ([]string, resourceSet, []float64) {
-		return assetLabels(n.Cluster, version.Version, version.GetRevision()), wholes, nil
+		return assetLabels(n.Cluster, version.Version, version.GetRevision()), wholeAsset, nil
 	})
 }
 
@@ -264,7 +264,7 @@ func kubeNodeTotals(_ *Subject, s *allocation.Set) []subjectTotal {
 			if n.Hours[r] == 0 {
 				continue
 			}
-			t := subjectTotal{labels: assetLabels(n.Cluster, n.Name, names[0], names[1]), has: wholes}
+			t := subjectTotal{labels: assetLabels(n.Cluster, n.Name, names[0], names[1]), has: wholeAsset}
 			t.hours[r] = n.Hours[r]
 			rows = append(rows, t)
 		}
@@ -276,7 +276,7 @@ func kubeVolumeTotals(_ *Subject, s *allocation.Set) []subjectTotal {
 	var rows []subjectTotal
 	for i := range s.Disks {
 		if d := &s.Disks[i]; !d.Local {
-			rows = append(rows, subjectTotal{labels: assetLabels(d.Cluster, d.Name), has: wholes, byteHours: d.ByteHours})
+			rows = append(rows, subjectTotal{labels: assetLabels(d.Cluster, d.Name), has: wholeAsset, byteHours: d.ByteHours})
 		}
 	}
 	return rows
@@ -287,7 +287,7 @@ func kubeClaimTotals(_ *Subject, s *allocation.Set) []subjectTotal {
 		if d.Local || d.ClaimName == "" {
 			return nil, 0, nil
 		}
-		return assetLabels(d.Cluster, d.ClaimNamespace, d.ClaimName, d.StorageClass, d.Name), wholes, []float64{d.Cost}
+		return assetLabels(d.Cluster, d.ClaimNamespace, d.ClaimName, d.StorageClass, d.Name), wholeAsset, []float64{d.Cost}
 	})
 }
 

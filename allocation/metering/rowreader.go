@@ -10,42 +10,41 @@ import (
 // maxRowProperties is how many labels of properties a subject may have.
 const maxRowProperties = 8
 
-// rowKey are the ids of what rows are summed by, and their kind, which says what stands for names that they lack.
+// rowKey has the ids by which rows are summed, and the kind of row, which decides what stands for missing names.
 type rowKey struct {
 	ids  [maxRowProperties]allocation.ID
 	kind allocation.Special
 }
 
-// rowReader reads families of subjects that are made of rows. What is decided by a value is decided once for each id of a
-// dictionary, and rows are summed as Subject.Totals sums them, one after the other: so the values are the same to the last
-// bit.
+// rowReader reads families of subjects that are made of rows. It decides once for each id of a dictionary whether rows with that
+// value are read. It sums rows in the same order as Subject.Totals, so the values are the same to the last bit.
 type rowReader struct {
 	*SeriesReader
-	grouping []int // labels of properties that rows are summed by
-	deciding []int // labels that say which rows are read
+	grouping []int // labels of properties by which rows are summed
+	deciding []int // labels that decide which rows are read
 	ratio    bool
 
 	dict   *allocation.Dict
 	kept   [][]decision // by deciding, id
-	single []int32      // by id, where there is one label to sum by; the group and 1
+	single []int32      // group + 1 by id, if rows are summed by one label
 	groups map[rowKey]int32
-	series []int32 // of groups, by resource; -1 where none is known yet
+	series []int32 // of groups, by resource; -1 if not known yet
 	labels [][]string
 	of     []int32 // the group of each row, -1 for none
 	seen   []int32 // the groups that the set has rows of
 	stamps []int32 // by group, of the set that it was seen in
 	stamp  int32
-	// Sums are by resource and group; the last one of each is of rows that are not read.
-	cost                 [numFamilyResources][]float64
-	used, asked, unknown [allocation.NumResources][]float64
-	// Groups of different ids may have the same labels, such as what has no name and what is named like that: first is the
-	// first one of them by group, byText by labels.
+	// Sums by resource and group. The last sum of each resource is for rows that are not read.
+	cost                             [numFamilyResources][]float64
+	used, requested, unknownRequests [allocation.NumResources][]float64
+	// Groups of different ids may have the same labels: a missing name, and the literal name that stands for it. first has the
+	// first such group by group, byText by labels.
 	first   []int32
 	byText  map[string]int32
-	aliased []bool // there are others of them, by group
+	aliased []bool // by group: others have the same labels
 }
 
-// decision is whether rows of a value are read.
+// decision says whether rows with a value are read.
 type decision uint8
 
 const (
@@ -70,7 +69,7 @@ func newRowReader(r *SeriesReader) *rowReader {
 	return own
 }
 
-// projection is what is read of rows.
+// projection returns what is read of rows.
 func (r *rowReader) projection() *allocation.Projection {
 	p := &allocation.Projection{WithoutAssets: true}
 	for _, l := range slices.Concat(r.grouping, r.deciding) {
@@ -113,7 +112,7 @@ func (r *rowReader) read(set *allocation.Set, emit func(series int, value float6
 	}, has)
 }
 
-// use forgets what was decided by the ids of another dictionary.
+// use resets everything that is kept by ids of another dictionary.
 func (r *rowReader) use(d *allocation.Dict) {
 	if r.dict == d {
 		return
@@ -158,7 +157,7 @@ func (r *rowReader) assign(set *allocation.Set) {
 	}
 }
 
-// columns are the ids of the properties of labels.
+// columns returns the ids of the properties of labels.
 func (r *rowReader) columns(set *allocation.Set, labels []int) [][]allocation.ID {
 	columns := make([][]allocation.ID, len(labels))
 	for i, l := range labels {
@@ -202,7 +201,7 @@ func propertyLabel(s *allocation.Set, row int, p allocation.Property) string {
 	return propertyLabels(s, row, []allocation.Property{p})[0]
 }
 
-// group is the group of a key, that of a row.
+// group returns the group of a row, which has that key.
 func (r *rowReader) group(set *allocation.Set, row int, key rowKey) int32 {
 	one := len(r.grouping) == 1 && key.kind == allocation.Workload
 	if one && int(key.ids[0]) < len(r.single) {
@@ -239,7 +238,7 @@ func (r *rowReader) group(set *allocation.Set, row int, key rowKey) int32 {
 	return g
 }
 
-// sum adds the rows of groups up, in the order in which Subject.Totals adds them.
+// sum sums the rows of each group in the order of Subject.Totals.
 func (r *rowReader) sum(set *allocation.Set) {
 	rest := int32(len(r.stamps))
 	for row, g := range r.of {
@@ -260,7 +259,7 @@ func (r *rowReader) sum(set *allocation.Set) {
 			for _, sum := range [...]struct {
 				of *[]float64
 				m  allocation.Measure
-			}{{&r.used[i], allocation.UsageHours}, {&r.asked[i], allocation.RequestHours}, {&r.unknown[i], allocation.UnknownRequestHours}} {
+			}{{&r.used[i], allocation.UsageHours}, {&r.requested[i], allocation.RequestHours}, {&r.unknownRequests[i], allocation.UnknownRequestHours}} {
 				*sum.of = zeros(*sum.of, int(rest)+1)
 				addTo(*sum.of, r.of, values(set, sum.m.Of(i)))
 			}
@@ -268,15 +267,15 @@ func (r *rowReader) sum(set *allocation.Set) {
 	}
 }
 
-// zeros are n zeros, in the place of sums.
+// zeros returns n zeros in the memory of sums.
 func zeros(sums []float64, n int) []float64 {
 	sums = slices.Grow(sums[:0], n)[:n]
 	clear(sums)
 	return sums
 }
 
-// addTo adds the values of rows to the sums of their groups, one after the other. Rows of a group mostly follow each other:
-// their sum stays in a register.
+// addTo adds the values of rows to the sums of their groups, one after the other. The rows of a group mostly follow each other, so
+// its sum can stay in a register.
 func addTo(sums []float64, of []int32, values []float64) {
 	if len(values) == 0 || len(values) > len(of) {
 		return
@@ -293,7 +292,7 @@ func addTo(sums []float64, of []int32, values []float64) {
 	sums[group] = sum
 }
 
-// total are the sums of a group, of resources that all of the set have.
+// total returns the sums of a group. has are the resources of all allocations of the set.
 func (r *rowReader) total(group int32, has resourceSet) (t subjectTotal) {
 	for i := range familyResources {
 		if r.wanted.holds(familyResource(i)) {
@@ -302,7 +301,7 @@ func (r *rowReader) total(group int32, has resourceSet) (t subjectTotal) {
 	}
 	for i := range allocation.NumResources {
 		if r.ratio && r.wanted.holds(familyResource(i)) {
-			t.used[i], t.asked[i], t.unknown[i] = r.used[i][group], r.asked[i][group], r.unknown[i][group]
+			t.used[i], t.requested[i], t.unknownRequests[i] = r.used[i][group], r.requested[i][group], r.unknownRequests[i][group]
 		}
 	}
 	if t.has = has; r.subject.sparse {
@@ -312,7 +311,7 @@ func (r *rowReader) total(group int32, has resourceSet) (t subjectTotal) {
 	return t
 }
 
-// merge calls do for each group of the set, those of the same labels as one.
+// merge calls do for each group of the set. Groups with the same labels are summed into one.
 func (r *rowReader) merge(do func(group int32, t *subjectTotal), has resourceSet) {
 	var order []int32
 	var sums map[int32]*subjectTotal
@@ -336,7 +335,7 @@ func (r *rowReader) merge(do func(group int32, t *subjectTotal), has resourceSet
 	}
 }
 
-// seriesOf is the series of a group and a resource.
+// seriesOf returns the number of the series of a group and a resource.
 func (r *rowReader) seriesOf(group int32, resource int) int {
 	at := int(group)*numFamilyResources + resource
 	if r.series[at] < 0 {

@@ -6,17 +6,17 @@ import (
 	"github.com/promcost/promcost/allocation"
 )
 
-// SeriesOptions say what a SeriesReader reads of a family. The zero value is all of it.
+// SeriesOptions say what a SeriesReader reads of a family. The zero value is everything.
 type SeriesOptions struct {
-	// Keep says for each of Family.Labels which of its values are read; nil, of a label or of all of them, is any.
+	// Keep has a function for each of Family.Labels that says which values are read. A nil function, or a nil Keep, accepts all.
 	Keep []func(value string) bool
-	// Summed says that series are summed by the labels By alone, which are indices of Family.Labels.
+	// Summed says that series are summed by the labels By, which are indices of Family.Labels.
 	Summed bool
 	By     []int
 }
 
-// SeriesReader reads a family of one set after the other. A series has the same number in all of them. It is not safe for
-// concurrent use.
+// SeriesReader reads a family from one set after another. A series has the same number in all sets. It is not safe for concurrent
+// use.
 type SeriesReader struct {
 	family  *Family
 	subject *Subject
@@ -27,7 +27,7 @@ type SeriesReader struct {
 	labels  [][]string     // of series
 	index   map[string]int // by labels
 	key     []byte         // scratch
-	rows    *rowReader     // nil where the subject is not made of rows
+	rows    *rowReader     // nil if the subject is not made of rows
 }
 
 // Reader returns a reader of a family of the subject. Only families that Adds reports may be summed.
@@ -55,14 +55,14 @@ func (s *Subject) Reader(f *Family, o SeriesOptions) *SeriesReader {
 	return r
 }
 
-// Adds reports whether a sum of series of the family is that of what they are of: it is not of a ratio.
+// Adds reports whether series of the family can be summed. Ratios cannot.
 func (f *Family) Adds() bool { return f.traits.needs == nil }
 
-// Labels are the values of the labels of a series, or of those that it is summed by. The slice must not be changed.
+// Labels returns the label values of a series, or those by which it is summed. The slice must not be changed.
 func (r *SeriesReader) Labels(series int) []string { return r.labels[series] }
 
-// Read calls emit with the number of each series that the set has, in no order, and its value, as Family.Emit does; where
-// series are summed, maybe several times for one. A value or sum that is not finite is left out. Sets must be base sets.
+// Read calls emit with the number and the value of each series of the set, in no particular order. The values are those of Family.Emit.
+// If series are summed, it may call emit several times for one. It leaves out values that are not finite. Sets must be base sets.
 func (r *SeriesReader) Read(set *allocation.Set, emit func(series int, value float64)) {
 	switch {
 	case set.Window.Duration() <= 0:
@@ -87,7 +87,7 @@ func (r *SeriesReader) keeps(labels []string) bool {
 	return true
 }
 
-// series is the number of the series of the values of all labels.
+// series returns the number of the series with these values of all labels.
 func (r *SeriesReader) series(labels []string) int {
 	r.key = r.key[:0]
 	for _, l := range r.by {
@@ -105,7 +105,7 @@ func (r *SeriesReader) series(labels []string) int {
 	return i
 }
 
-// Projection is what Read needs of sets.
+// Projection returns what Read needs of sets.
 func (r *SeriesReader) Projection() *allocation.Projection {
 	if r.rows != nil {
 		return r.rows.projection()
@@ -113,5 +113,5 @@ func (r *SeriesReader) Projection() *allocation.Projection {
 	return r.subject.Projection(*r.family)
 }
 
-// isFinite reports whether a value may be shown.
+// isFinite reports whether a value is neither NaN nor infinite.
 func isFinite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

@@ -6,17 +6,17 @@ import (
 	"github.com/promcost/promcost/allocation"
 )
 
-// SetFamily is a gauge about a Set as a whole. /metrics and PromQL serve the same ones.
+// SetFamily is a gauge about a whole Set, on /metrics and in PromQL.
 type SetFamily struct {
 	Name   string
 	Help   string
 	Labels []string
-	// Emit calls emit for each series with the values of Labels. Bounds are the error bounds of a running time d that is counted
-	// on a grid of that resolution, or with every sample of a scrape interval where it is 0; nil leaves them out.
+	// Emit calls emit for each series with the values of Labels. bounds returns the error bounds of a running time d that is counted
+	// on a grid of that resolution, or if it is 0, with every sample of a scrape interval. A nil bounds leaves these series out.
 	Emit func(s *allocation.Set, bounds func(d, resolution, scrape time.Duration) (lower, upper float64), emit func(labels []string, value float64))
 }
 
-// SetFamilies are the gauges about a Set as a whole.
+// SetFamilies returns the gauges about a whole Set.
 func SetFamilies() []SetFamily {
 	type boundsFunc = func(d, resolution, scrape time.Duration) (lower, upper float64)
 	type emitter = func(labels []string, value float64)

@@ -8,8 +8,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 )
 
-// propertyTotals sums the allocations of a set by the subject's properties. Idle rows are not theirs: idle is a subject of
-// its own.
+// propertyTotals sums the allocations of a set by the subject's properties. It leaves out idle rows: idle is a subject of its own.
 func propertyTotals(subject *Subject, s *allocation.Set) []subjectTotal {
 	groups := groupBy(s, isAllocated, subject.by, nil)
 	return subject.sumAll(s, groups, func(g int) []string { return propertyLabels(s, int(groups.First[g]), subject.by) })
@@ -28,7 +27,7 @@ func labelTotals(subject *Subject, s *allocation.Set) []subjectTotal {
 	return rows
 }
 
-// groupBy groups rows of a set of which all was read that the subject's Projection names.
+// groupBy groups rows of a set. Everything that the subject's Projection names must have been read.
 func groupBy(s *allocation.Set, keep func(allocation.Special) bool, by []allocation.Property, keys []allocation.Key) *allocation.Groups {
 	groups, err := allocation.GroupBy(s, keep, by, keys)
 	if err != nil {
@@ -41,7 +40,7 @@ func isWorkload(kind allocation.Special) bool { return kind == allocation.Worklo
 
 func isAllocated(kind allocation.Special) bool { return kind != allocation.Idle }
 
-// values are those of a column, none where it was not read: families that need it are not asked for then.
+// values returns the values of a column, nil if it was not read: then nobody asks for families that need it.
 func values(s *allocation.Set, c allocation.Column) []float64 {
 	all, err := s.Column(c)
 	if err != nil {
@@ -94,10 +93,10 @@ func (s *Subject) sumAll(set *allocation.Set, groups *allocation.Groups, labels 
 			rows[groups.Of[row]].used[r] += v
 		}
 		for row, v := range values(set, allocation.RequestHours.Of(r)) {
-			rows[groups.Of[row]].asked[r] += v
+			rows[groups.Of[row]].requested[r] += v
 		}
 		for row, v := range values(set, allocation.UnknownRequestHours.Of(r)) {
-			rows[groups.Of[row]].unknown[r] += v
+			rows[groups.Of[row]].unknownRequests[r] += v
 		}
 	}
 	rows = rows[:len(groups.First)]
@@ -107,7 +106,7 @@ func (s *Subject) sumAll(set *allocation.Set, groups *allocation.Groups, labels 
 	return rows
 }
 
-// hasNonZero adds the resources that cost something.
+// hasNonZero adds the resources with a cost.
 func (t *subjectTotal) hasNonZero() {
 	for r, c := range t.cost {
 		if c != 0 {
@@ -116,8 +115,8 @@ func (t *subjectTotal) hasNonZero() {
 	}
 }
 
-// presentResources are the resources that allocations of the set have series of. CPU and RAM always are; another one only
-// where some allocation of the set has it, as a zero would claim that it was looked for.
+// presentResources returns the resources for which all allocations of the set have series. CPU and RAM always are; others only
+// if some allocation of the set has them.
 func presentResources(s *allocation.Set) resourceSet {
 	nonZero := func(c allocation.Column) bool {
 		return slices.ContainsFunc(values(s, c), func(v float64) bool { return v != 0 })
@@ -134,7 +133,7 @@ func presentResources(s *allocation.Set) resourceSet {
 	return has
 }
 
-// propertyLabels are the values of properties of a row. What a row lacks is __unallocated__, as in every answer.
+// propertyLabels returns the values of properties of a row. A missing one is __unallocated__, as in every answer.
 func propertyLabels(s *allocation.Set, row int, by []allocation.Property) []string {
 	labels := make([]string, len(by))
 	for i, p := range by {
@@ -147,10 +146,10 @@ func propertyLabels(s *allocation.Set, row int, by []allocation.Property) []stri
 	return labels
 }
 
-// validLabel replaces what is not UTF-8, which would make a whole scrape fail.
+// validLabel replaces invalid UTF-8, which would make a whole scrape fail.
 func validLabel(v string) string { return strings.ToValidUTF8(v, "\uFFFD") }
 
-// assetLabels are the values of labels of an asset, the cluster first.
+// assetLabels returns the label values of an asset, the cluster first.
 func assetLabels(cluster string, more ...string) []string {
 	labels := append([]string{cmp.Or(cluster, allocation.UnallocatedName)}, more...)
 	for i := range labels {
@@ -160,7 +159,7 @@ func assetLabels(cluster string, more ...string) []string {
 }
 
 // ofNode is the resources that a node has: one without GPUs has no series of them.
-func ofNode(n *allocation.Node) (has resourceSet) {
+func nodeResources(n *allocation.Node) (has resourceSet) {
 	for r := range allocation.NumResources {
 		if n.Hours[r] != 0 || n.Cost[r] != 0 {
 			has |= 1 << r
@@ -169,7 +168,7 @@ func ofNode(n *allocation.Node) (has resourceSet) {
 	return has
 }
 
-// eachTotal is a total of each of list.
+// eachTotal makes a total of each element of list, except those with nil labels.
 func eachTotal[T any](list []T, total func(*T) (labels []string, has resourceSet, cost []float64)) []subjectTotal {
 	rows := make([]subjectTotal, 0, len(list))
 	for i := range list {
@@ -184,11 +183,11 @@ func eachTotal[T any](list []T, total func(*T) (labels []string, has resourceSet
 }
 
 // wholes are the resources of what is told of as a whole.
-const wholes resourceSet = 1
+const wholeAsset resourceSet = 1
 
 func idleTotals(_ *Subject, s *allocation.Set) []subjectTotal {
 	return eachTotal(s.Nodes, func(n *allocation.Node) ([]string, resourceSet, []float64) {
-		return assetLabels(n.Cluster, n.Name), ofNode(n), n.Idle[:]
+		return assetLabels(n.Cluster, n.Name), nodeResources(n), n.Idle[:]
 	})
 }
 
@@ -198,23 +197,23 @@ func nodeTotals(_ *Subject, s *allocation.Set) []subjectTotal {
 		if n.Spot {
 			spot = "true"
 		}
-		return assetLabels(n.Cluster, n.Name, n.InstanceType, n.Region, n.Zone, n.ProviderID, spot), ofNode(n), n.Cost[:]
+		return assetLabels(n.Cluster, n.Name, n.InstanceType, n.Region, n.Zone, n.ProviderID, spot), nodeResources(n), n.Cost[:]
 	})
 }
 
-// volumeTotals has no disks of nodes: those are attached disks.
+// volumeTotals leaves out the nodes' own disks: attachedDiskTotals has them.
 func volumeTotals(_ *Subject, s *allocation.Set) []subjectTotal {
 	return eachTotal(s.Disks, func(d *allocation.Disk) ([]string, resourceSet, []float64) {
 		if d.Local {
 			return nil, 0, nil
 		}
-		return assetLabels(d.Cluster, d.Name, d.StorageClass, d.ClaimNamespace, d.ClaimName), wholes, []float64{d.Cost}
+		return assetLabels(d.Cluster, d.Name, d.StorageClass, d.ClaimNamespace, d.ClaimName), wholeAsset, []float64{d.Cost}
 	})
 }
 
 func balancerTotals(_ *Subject, s *allocation.Set) []subjectTotal {
 	return eachTotal(s.Balancers, func(b *allocation.LoadBalancer) ([]string, resourceSet, []float64) {
-		return assetLabels(b.Cluster, b.Namespace, b.Service, b.IP), wholes, []float64{b.Cost}
+		return assetLabels(b.Cluster, b.Namespace, b.Service, b.IP), wholeAsset, []float64{b.Cost}
 	})
 }
 
@@ -239,20 +238,20 @@ func attachedDiskTotals(_ *Subject, s *allocation.Set) []subjectTotal {
 		if !d.Local {
 			return nil, 0, nil
 		}
-		return assetLabels(d.Cluster, d.Name), wholes, []float64{d.Cost}
+		return assetLabels(d.Cluster, d.Name), wholeAsset, []float64{d.Cost}
 	})
 }
 
 func managementTotals(_ *Subject, s *allocation.Set) []subjectTotal {
 	return eachTotal(s.Management, func(m *allocation.Management) ([]string, resourceSet, []float64) {
-		return assetLabels(m.Cluster), wholes, []float64{m.Cost}
+		return assetLabels(m.Cluster), wholeAsset, []float64{m.Cost}
 	})
 }
 
-// residualTotals has every cluster that has nodes, so that what adds up says 0 rather than nothing.
+// residualTotals has every cluster with nodes, so that a cluster without a residual has the value 0.
 func residualTotals(_ *Subject, s *allocation.Set) []subjectTotal {
 	rows := eachTotal(s.Nodes, func(n *allocation.Node) ([]string, resourceSet, []float64) {
-		return assetLabels(n.Cluster), ofNode(n), nil
+		return assetLabels(n.Cluster), nodeResources(n), nil
 	})
 	for _, residual := range s.Residuals {
 		row := subjectTotal{labels: assetLabels(residual.Cluster), has: 1 << residual.Resource}

@@ -8,23 +8,23 @@ import (
 	"github.com/promcost/promcost/allocation"
 )
 
-// forgetAfter is how long a subject keeps its place without costing anything, where there are more than places.
+// forgetAfter is how long a member of a capped tally keeps its series without a cost.
 const forgetAfter = 24 * time.Hour
 
-// tally is what has accrued of a subject in a month, and who has series of its own.
+// tally has what a subject has accrued in a month, and who has series of its own: the members.
 //
-// As long as all may have them, all do. From the first hour on in which they would be too many, the month has members:
-// those that were there stay; the costliest newcomers of each hour take the places that are left; who costs nothing for
-// a day loses its own. All others are summed into __other__, of their cluster as far as there is room for that, and of the
-// label whose values they are. So __other__ gains what those cost that are no members, and no counter falls.
+// At first everyone is a member. In the first hour in which there would be too many series, the tally becomes capped: members stay,
+// and the costliest newcomers of each hour take the free places. A member without a cost for a day loses its place. Everyone else is
+// summed into __other__ of its cluster (and of its label), or into one __other__ for all if there are too many clusters. So __other__
+// gains the costs of those that are no members, and no counter falls.
 type tally struct {
 	rows   []subjectTotal // members, by labels
 	others []subjectTotal // __other__, by labels
 	capped bool
-	// clusters have an __other__ of their own once they need one, in the order they came; lost says that there are others. They
-	// are the labels that the subject does not sum.
-	clusters [][]string
-	lost     bool
+	// clusters have an __other__ of their own once they need one, in the order in which they came. Each is the labels that the subject
+	// does not sum. otherClusters says that there are more clusters.
+	clusters      [][]string
+	otherClusters bool
 }
 
 func (t *tally) clone() *tally {
@@ -34,9 +34,9 @@ func (t *tally) clone() *tally {
 	return &own
 }
 
-// add adds an hour's rows, by labels.
+// add adds an hour's rows, which are sorted by labels.
 func (t *tally) add(s *Subject, hour []subjectTotal, w allocation.Window, most int) {
-	t.meet(s, hour, most)
+	t.noteClusters(s, hour, most)
 	newcomers := t.addMembers(s, hour, w)
 	if !t.capped {
 		weight := t.weight(s)
@@ -46,7 +46,7 @@ func (t *tally) add(s *Subject, hour []subjectTotal, w allocation.Window, most i
 		t.capped = weight > t.room(s, most)
 	}
 	if t.capped {
-		newcomers = t.choose(s, hour, newcomers, w, most)
+		newcomers = t.admit(s, hour, newcomers, w, most)
 	}
 	if len(newcomers) > 0 {
 		for _, i := range newcomers {
@@ -69,8 +69,8 @@ func (t *tally) add(s *Subject, hour []subjectTotal, w allocation.Window, most i
 	}
 }
 
-// meet notes new clusters.
-func (t *tally) meet(s *Subject, hour []subjectTotal, most int) {
+// noteClusters notes new clusters.
+func (t *tally) noteClusters(s *Subject, hour []subjectTotal, most int) {
 	for i := range hour {
 		cluster := hour[i].labels[:s.unsummed()]
 		if i > 0 && slices.Equal(cluster, hour[i-1].labels[:len(cluster)]) || t.has(cluster) {
@@ -80,7 +80,7 @@ func (t *tally) meet(s *Subject, hour []subjectTotal, most int) {
 			return
 		}
 		if len(s.Labels) == 1 || (len(t.clusters)+1)*s.width() > most/2 {
-			t.lost = true
+			t.otherClusters = true
 			continue
 		}
 		t.clusters = append(t.clusters, cluster)
@@ -92,10 +92,10 @@ func (t *tally) has(cluster []string) bool {
 	return slices.ContainsFunc(t.clusters, func(c []string) bool { return slices.Equal(c, cluster) })
 }
 
-// room is how many series members may have: beside each __other__ that there may be.
+// room is how many series members may have beside those of every possible __other__.
 func (t *tally) room(s *Subject, most int) int {
 	others := len(t.clusters)
-	if t.lost {
+	if t.otherClusters {
 		others++
 	}
 	return most - others*s.width()
@@ -130,7 +130,7 @@ func addFinite(sums, values []float64) {
 	}
 }
 
-// addMembers adds what members cost in an hour and returns which rows are of others.
+// addMembers adds the costs of members in an hour, and returns the indices of all other rows.
 func (t *tally) addMembers(s *Subject, hour []subjectTotal, w allocation.Window) (newcomers []int32) {
 	at := 0
 	for i := range hour {
@@ -150,13 +150,13 @@ func (t *tally) addMembers(s *Subject, hour []subjectTotal, w allocation.Window)
 	return newcomers
 }
 
-// choose takes places from those that cost nothing any more, and from the cheapest if there are too many, and gives free ones
-// to newcomers.
-func (t *tally) choose(s *Subject, hour []subjectTotal, newcomers []int32, w allocation.Window, most int) (admitted []int32) {
+// admit takes their places from members without a cost, and from the cheapest if there are too many members. It then returns the
+// newcomers that get the free places.
+func (t *tally) admit(s *Subject, hour []subjectTotal, newcomers []int32, w allocation.Window, most int) (admitted []int32) {
 	since := w.End.Add(-forgetAfter).Unix()
 	t.rows = slices.DeleteFunc(t.rows, func(r subjectTotal) bool { return max(r.last, r.since) <= since })
 	free := t.room(s, most) - t.weight(s)
-	if free < 0 { // further resources and clusters take room
+	if free < 0 { // members got new resources, or there are new clusters
 		kept := byRank(s, t.rows, nil)
 		for free < 0 && len(kept) > 0 {
 			last := len(kept) - 1
@@ -208,18 +208,18 @@ func byRank(s *Subject, rows []subjectTotal, order []int32) []int32 {
 	return order
 }
 
-// others are rows that are summed into __other__.
+// others sums rows into __other__.
 type others struct {
 	tally   *tally
 	subject *Subject
 	sums    []subjectTotal // by labels
-	last    []string       // cluster whose sum was added to
-	at      int            // where that is
+	last    []string       // the cluster of the last row
+	at      int            // index of its sum
 }
 
 func (t *tally) newOthers(s *Subject) *others { return &others{tally: t, subject: s} }
 
-// add sums a further row. Those of a cluster mostly follow each other.
+// add adds a row. The rows of a cluster mostly follow each other.
 func (o *others) add(row *subjectTotal) {
 	cluster := row.labels[:o.subject.unsummed()]
 	if o.last == nil || !slices.Equal(o.last, cluster) {
@@ -228,7 +228,7 @@ func (o *others) add(row *subjectTotal) {
 	o.sums[o.at].add(row)
 }
 
-// place is where the sum of a cluster is.
+// place is the index of the sum of a cluster.
 func (o *others) place(cluster []string, labels int) int {
 	sum := subjectTotal{labels: slices.Repeat([]string{OtherName}, labels)}
 	if labels > 1 && o.tally.has(cluster) {
@@ -252,18 +252,18 @@ func (t *tally) addOthers(hour []subjectTotal, w allocation.Window) {
 	}
 }
 
-// split tells which rows are of members.
-func (t *tally) split(hour []subjectTotal, tell func(i int, member bool)) {
+// split calls visit for each row and says whether it is a member's.
+func (t *tally) split(hour []subjectTotal, visit func(i int, member bool)) {
 	at := 0
 	for i := range hour {
 		for at < len(t.rows) && slices.Compare(t.rows[at].labels, hour[i].labels) < 0 {
 			at++
 		}
-		tell(i, at < len(t.rows) && slices.Equal(t.rows[at].labels, hour[i].labels))
+		visit(i, at < len(t.rows) && slices.Equal(t.rows[at].labels, hour[i].labels))
 	}
 }
 
-// counters are all rows, by labels.
+// counters returns the rows of members and of __other__, sorted by labels.
 func (t *tally) counters() []subjectTotal {
 	if len(t.others) == 0 {
 		return t.rows
@@ -273,7 +273,7 @@ func (t *tally) counters() []subjectTotal {
 	return rows
 }
 
-// fold sums the rows of an hour that are no members into __other__, and counts their series.
+// fold sums the rows of an hour that are not of members into __other__, and counts the series that this drops.
 func (t *tally) fold(s *Subject, hour []subjectTotal) (rows []subjectTotal, dropped int) {
 	if !t.capped {
 		return hour, 0

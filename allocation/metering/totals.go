@@ -23,22 +23,22 @@ func (s resourceSet) holds(r familyResource) bool { return s&(1<<r) != 0 }
 
 func (s resourceSet) len() int { return bits.OnesCount8(uint8(s)) }
 
-// subjectTotal is one subject and its sums over a set.
+// subjectTotal has the sums of one item of a subject, such as one namespace, over a set.
 type subjectTotal struct {
 	labels []string // values of the Subject's labels
 	has    resourceSet
 	spot   bool // a node of the spot market
 	cost   [numFamilyResources]float64
 	// used and asked are hours of usage and of requests, unknown those of requests whose usage is not known.
-	used, asked, unknown [allocation.NumResources]float64
-	hours                [allocation.NumResources]float64 // core-hours, byte-hours and GPU-hours of a container's allocation or a node's capacity
-	byteHours            float64                          // of a volume
-	figures              [3]float64                       // figures of a budget, prices of traffic, or costs of overcommitment by resource
-	since                int64                            // when its counter began, in Unix seconds; 0 in a set
-	last                 int64                            // end of the last hour in which it had a rank, in Unix seconds; 0 in a set
+	used, requested, unknownRequests [allocation.NumResources]float64
+	hours                            [allocation.NumResources]float64 // core-hours, byte-hours and GPU-hours of a container's allocation or a node's capacity
+	byteHours                        float64                          // of a volume
+	figures                          [3]float64                       // figures of a budget, prices of traffic, or costs of overcommitment by resource
+	since                            int64                            // when its counter began, in Unix seconds; 0 in a set
+	last                             int64                            // end of the last hour in which it had a rank, in Unix seconds; 0 in a set
 }
 
-// rank decides which subjects keep their series where there are too many: the cost, or the amounts of what has no costs.
+// rank decides who keeps its series if there are too many. It is the cost, or for costless subjects the sum of their amounts.
 func (t *subjectTotal) rank(s *Subject) float64 {
 	if !s.costless {
 		return t.total()
@@ -63,7 +63,7 @@ func (t *subjectTotal) total() float64 {
 	return sum
 }
 
-// add merges o's sums into t.
+// add adds the sums of o to t.
 func (t *subjectTotal) add(o *subjectTotal) {
 	t.has |= o.has
 	for r := range t.cost {
@@ -71,8 +71,8 @@ func (t *subjectTotal) add(o *subjectTotal) {
 	}
 	for r := range t.used {
 		t.used[r] += o.used[r]
-		t.asked[r] += o.asked[r]
-		t.unknown[r] += o.unknown[r]
+		t.requested[r] += o.requested[r]
+		t.unknownRequests[r] += o.unknownRequests[r]
 	}
 	t.spot = t.spot || o.spot
 	for r := range t.hours {
@@ -84,16 +84,15 @@ func (t *subjectTotal) add(o *subjectTotal) {
 	}
 }
 
-// Totals are the sums of all subjects of one kind over a set, sorted by labels, each label set once. They are not changed
-// once made.
+// Totals are the sums of all items of a subject over a set, sorted by labels, each label set once. They are immutable.
 type Totals struct {
 	hours float64
-	plain bool // of the subject's families
+	plain bool // Subject.plain
 	rows  []subjectTotal
 }
 
-// Totals sums the set by subject. The set must be a base set: neither aggregated, filtered nor shared; its length is what
-// hourly costs are divided by.
+// Totals sums a set by the items of the subject. The set must be a base set: neither aggregated, filtered nor shared. Hourly costs
+// are divided by its length.
 func (s *Subject) Totals(set *allocation.Set) *Totals {
 	hours := set.Window.Duration().Hours()
 	if hours <= 0 {
@@ -102,16 +101,16 @@ func (s *Subject) Totals(set *allocation.Set) *Totals {
 	return &Totals{hours: hours, plain: s.plain, rows: mergeTotals(s.totals(s, set))}
 }
 
-// Len is the number of subjects.
+// Len is the number of items.
 func (t *Totals) Len() int { return len(t.rows) }
 
-// Labels are the values of the Subject's labels for the subject i. The slice must not be changed.
+// Labels returns the values of the Subject's labels for item i. The slice must not be changed.
 func (t *Totals) Labels(i int) []string { return t.rows[i].labels }
 
-// Cost is the cost of the subject i over the set, of all resources together.
+// Cost is the cost of item i over the set, of all resources together.
 func (t *Totals) Cost(i int) float64 { return t.rows[i].total() }
 
-// Created is when the counters of the subject i began at 0; zero where the totals are not of counters.
+// Created is when the counters of item i began at 0; the zero time if the totals are not those of counters.
 func (t *Totals) Created(i int) time.Time {
 	if t.rows[i].since == 0 {
 		return time.Time{}
@@ -119,8 +118,8 @@ func (t *Totals) Created(i int) time.Time {
 	return time.Unix(t.rows[i].since, 0).UTC()
 }
 
-// Emit calls emit for every series of the family: the subject's index, the values of the family's Labels, which are valid
-// during the call only, and the value. It returns how many values were left out because they are not finite.
+// Emit calls emit for every series of the family, with the index of the item, the values of the family's Labels and the value. The
+// label values are valid only during the call. It returns how many values it left out because they are not finite.
 func (f *Family) Emit(t *Totals, emit func(subject int, labels []string, value float64)) (notFinite int) {
 	labels, resources := make([]string, 0, len(f.Labels)), len(familyResources)
 	if t.plain {
@@ -148,7 +147,7 @@ func (f *Family) Emit(t *Totals, emit func(subject int, labels []string, value f
 // compareTotals compares the labels of rows.
 func compareTotals(a, b subjectTotal) int { return slices.Compare(a.labels, b.labels) }
 
-// mergeTotals sorts rows by their labels and sums those that have the same, in the order given. The rows are its own.
+// mergeTotals sorts rows by their labels and sums rows with the same labels, in the order given. It changes rows.
 func mergeTotals(rows []subjectTotal) []subjectTotal {
 	if !slices.IsSortedFunc(rows, compareTotals) {
 		order := make([]int32, len(rows)) // rows are large: they are moved once

@@ -10,23 +10,23 @@ import (
 	"github.com/promcost/promcost/allocation"
 )
 
-// passedAssets are the columns of assets that passes look at (Projection.FewOfAssets), besides their times; those that tell
-// them apart are among them.
+// passedAssets are the columns of assets that passes need (Projection.FewOfAssets), besides their times. They include those that
+// identify an asset.
 var passedAssets = [...]string{
 	"type", "cluster", "namespace", "name", "provider_id", "local", "cost", "cost_adjustment", "cpu_cost_idle", "cpu_cost_adjustment", "ram_cost_idle",
 	"ram_cost_adjustment", "gpu_cost_idle", "gpu_cost_adjustment", "created_seconds",
 }
 
-// assetReader reads assets. Columns are read one after the other, and each row of them then becomes an asset.
+// assetReader reads assets. It reads one column after another, and then makes an asset of each row.
 type assetReader struct {
 	file    *File
 	few     bool
-	all     assetRow                   // what all rows have
-	rows    map[string]int             // by type
-	columns []func(r *assetRow, i int) // that set what a row has of a column
+	all     assetRow                   // the values that all rows share
+	rows    map[string]int             // number of rows by type
+	columns []func(r *assetRow, i int) // each sets a row's value of one column
 }
 
-// readAssets reads the columns of assets that p wants.
+// readAssets reads the columns of assets that p names.
 func (d *Decoded) readAssets(f *File, p *allocation.Projection) error {
 	a := &assetReader{file: f, few: p != nil && p.FewOfAssets, rows: map[string]int{}}
 	d.assets = allocation.NewSet(f.Footer.Window, nil)
@@ -42,7 +42,7 @@ func (a *assetReader) wants(name string) bool {
 	return !a.few || slices.Contains(passedAssets[:], name)
 }
 
-// add adds a column, which of says where rows have. What all have is set once, but for zeros, of which there are two.
+// add adds a column; of says where it is in a row. A value that all rows share is set once, unless it is zero: 0 and -0 are equal.
 func add[T comparable](a *assetReader, values []T, of func(*assetRow) *T) {
 	var zero T
 	switch {
@@ -102,7 +102,7 @@ func (a *assetReader) numbers() error {
 	for _, of := range [...]struct {
 		fields []field[float64]
 		maybe  bool
-	}{{assetNumbers(), false}, {assetMaybes(), true}} {
+	}{{assetNumbers(), false}, {assetOptionals(), true}} {
 		for _, c := range of.fields {
 			if !a.wants(c.name) {
 				continue
@@ -157,10 +157,10 @@ func (a *assetReader) labels() error {
 	return nil
 }
 
-// addTo gives a set the assets.
+// addTo adds the assets to a set.
 func (a *assetReader) addTo(s *allocation.Set) error {
 	s.Nodes, s.Disks = make([]allocation.Node, 0, a.rows[nodeType]), make([]allocation.Disk, 0, a.rows[diskType])
-	r := a.all // whose columns each row has others of
+	r := a.all // each row then sets its own columns
 	for i := range a.file.Rows {
 		for _, set := range a.columns {
 			set(&r, i)

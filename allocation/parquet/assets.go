@@ -10,7 +10,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 )
 
-// The types of asset rows: those of the API, and what does not add up.
+// The types of asset rows: those of the API, and residuals.
 const (
 	nodeType       = "Node"
 	diskType       = "Disk"
@@ -20,7 +20,7 @@ const (
 	residualType   = "Residual"
 )
 
-// assetRow is an asset of any type, or a residual. What its type does not have is zero.
+// assetRow is an asset of any type, or a residual. Fields that its type does not have are zero.
 type assetRow struct {
 	kind                                                             string
 	cluster, namespace, name, providerID                             string
@@ -43,16 +43,16 @@ type assetRow struct {
 	residual, overcommit                                             float64
 }
 
-// assetResource is what a node has of a resource.
+// assetResource has a node's amounts of a resource.
 type assetResource struct {
 	hours, cost, listed, idle, adjustment, overhead float64
 	source                                          string
 }
 
-// traffic are the kinds that a network has prices of, in their order.
+// traffic has the kinds of traffic with prices, in the order of allocation.Network.
 var traffic = [...]string{"cross_zone", "cross_region", "internet"}
 
-// field is a column of assets: its name, and where a row has it.
+// field is a column of assets: its name, and where it is in a row.
 type field[T any] struct {
 	name string
 	of   func(*assetRow) *T
@@ -87,7 +87,7 @@ func assetTexts() []field[string] {
 	return fields
 }
 
-// assetBools are the columns of truths.
+// assetBools are the columns of booleans.
 func assetBools() []field[bool] {
 	return []field[bool]{
 		{"spot", func(r *assetRow) *bool { return &r.spot }},
@@ -96,7 +96,7 @@ func assetBools() []field[bool] {
 	}
 }
 
-// assetNumbers are the columns of amounts; cost and cost_adjustment are those of the whole asset.
+// assetNumbers are the columns of amounts; cost and cost_adjustment are for the whole asset.
 func assetNumbers() []field[float64] {
 	fields := []field[float64]{
 		{"cost", func(r *assetRow) *float64 { return &r.cost }},
@@ -138,7 +138,7 @@ func assetNumbers() []field[float64] {
 	return fields
 }
 
-// breakdowns are those of a node, and what they are of.
+// The breakdowns of a node and their names.
 var (
 	breakdowns = [...]func(*assetRow) *allocation.Breakdown{
 		func(r *assetRow) *allocation.Breakdown { return &r.cpu },
@@ -147,8 +147,8 @@ var (
 	breakdownNames = [...]string{"cpu", "ram"}
 )
 
-// assetMaybes are the columns of amounts that may not be known: those are NaN here, and null in files.
-func assetMaybes() []field[float64] {
+// assetOptionals are the columns of amounts that may be unknown: these are NaN in rows, and null in files.
+func assetOptionals() []field[float64] {
 	return []field[float64]{
 		{"used_byte_hours", func(r *assetRow) *float64 { return &r.usedByteHours }},
 		{"used_max_bytes", func(r *assetRow) *float64 { return &r.usedMax }},
@@ -182,8 +182,8 @@ func assetColumns(w allocation.Window, list []assetRow) []column {
 	for _, f := range assetNumbers() {
 		cols = append(cols, numberColumn(f.name, n, func(i int) float64 { return *f.of(&list[i]) }))
 	}
-	for _, f := range assetMaybes() {
-		cols = append(cols, maybeColumn(f.name, n, func(i int) float64 { return *f.of(&list[i]) }))
+	for _, f := range assetOptionals() {
+		cols = append(cols, optionalColumn(f.name, n, func(i int) float64 { return *f.of(&list[i]) }))
 	}
 	return cols
 }
@@ -231,7 +231,7 @@ func assetRows(s *allocation.Set) []assetRow {
 	return list
 }
 
-// unused makes the use of what is no disk unknown, and when it was created.
+// unused sets the disk use and the creation time, which this type of asset does not have, to unknown.
 func unused(r assetRow) assetRow {
 	r.usedByteHours, r.usedMax, r.created = math.NaN(), math.NaN(), math.NaN()
 	return r
@@ -296,7 +296,7 @@ func (r *assetRow) addTo(s *allocation.Set) error {
 	return nil
 }
 
-// node sets what a node has, which has nothing yet.
+// node fills in an empty node.
 func (r *assetRow) node(n *allocation.Node) {
 	n.Cluster, n.Name, n.ProviderID, n.InstanceType, n.Region, n.Zone, n.Arch, n.Pool = r.cluster, r.name, r.providerID, r.instanceType, r.region, r.zone, r.arch, r.pool
 	n.Spot, n.Labels, n.Start, n.End, n.RunningSeconds, n.Discount = r.spot, r.labels, r.start, r.end, r.running, r.discount

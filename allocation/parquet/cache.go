@@ -13,13 +13,13 @@ import (
 	"github.com/promcost/promcost/allocation"
 )
 
-// columnCache has columns of texts as they were decoded last. While the pods of a cluster stay as they are, the file of an hour has
-// the same bytes for them as the one of the hour before, and these are decoded once. There is room for the files of a few clusters
-// that are read in turn. The zero value is ready for use. It is safe for concurrent use.
+// columnCache caches decoded columns of strings. While the pods of a cluster do not change, the files of two hours have the same bytes
+// in these columns, which are decoded once. There is room for the files of a few clusters that are read in turn. The zero value is
+// ready for use. It is safe for concurrent use.
 type columnCache struct {
 	mu     sync.Mutex
 	byName map[string]*columnsOfName
-	bytes  int // of all
+	bytes  int // of all columns
 }
 
 // columnsOfName are the cached columns of a name. The one at next is the oldest.
@@ -33,24 +33,24 @@ type cachedColumn struct {
 	from  encoding
 	sum   uint32 // of the pages
 	pages []byte
-	leaf  *leaf // of the pages, which nobody may change; nil where they were seen once, and are not cached yet
+	leaf  *leaf // the decoded pages, which nobody may change; nil if they were seen only once and are not cached yet
 }
 
-// encoding is how the pages of a column are to be read.
+// encoding says how to read the pages of a column.
 type encoding struct {
 	kind                   parquet.Kind
 	repetition, definition int
 	rows                   int         // of the file
-	chunk                  chunkLayout // wherever it begins
+	chunk                  chunkLayout // without its offsets
 }
 
-// maxCachedBytes bounds a cached column, which is its pages and what they are decoded to, and maxCacheBytes the cache.
+// maxCachedBytes bounds the pages of a cached column and their decoded values, and maxCacheBytes the whole cache.
 const (
 	maxCachedBytes = 1 << 20
 	maxCacheBytes  = 16 << 20
 )
 
-// cacheable are the pages of a column of texts that may be cached, nil of others.
+// cacheable returns the pages of a column that may be cached: a column of strings that is not too large. For others it returns nil.
 func (c *leafColumn) cacheable() (from encoding, pages []byte) {
 	pages = c.pages()
 	if len(pages) == 0 || len(pages) > maxCachedBytes || c.at.kind != parquet.ByteArray && c.at.kind != parquet.FixedLenByteArray {
@@ -61,8 +61,8 @@ func (c *leafColumn) cacheable() (from encoding, pages []byte) {
 	return from, pages
 }
 
-// cached is the column as the cache has it. A column that is seen for the second time is decoded and cached; it is nil for one that
-// is seen for the first time.
+// cached returns the column from the cache. It decodes and caches a column that is seen for the second time, and returns nil for one
+// that is seen for the first time.
 func (c *leafColumn) cached(r *reader) (*leaf, error) {
 	from, pages := c.cacheable()
 	if pages == nil {
@@ -81,7 +81,7 @@ func (c *leafColumn) cached(r *reader) (*leaf, error) {
 		return nil, err
 	}
 	if c.at.repetition > 0 {
-		l.runs, _ = l.ends(nil, c.rows, len(l.idx)) // who asks for them is told what is wrong
+		l.runs, _ = l.ends(nil, c.rows, len(l.idx)) // later calls of ends return the error
 	}
 	if l.bytes() <= maxCachedBytes {
 		now.pages, now.leaf = slices.Clone(pages), l
@@ -90,7 +90,7 @@ func (c *leafColumn) cached(r *reader) (*leaf, error) {
 	return l, nil
 }
 
-// get is the leaf of a column that is as asked for, nil if there is none.
+// get returns the leaf of the first column that matches as, nil if there is none.
 func (k *columnCache) get(name string, as func(*cachedColumn) bool) *leaf {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -116,7 +116,7 @@ func (k *columnCache) seen(name string, c cachedColumn) bool {
 	return false
 }
 
-// put caches a column that was seen. Where the cache would be too large, it is emptied first.
+// put caches a column that was seen. If the cache would become too large, it is emptied first.
 func (k *columnCache) put(name string, c cachedColumn) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -132,7 +132,7 @@ func (k *columnCache) put(name string, c cachedColumn) {
 	of.columns[i] = c
 }
 
-// named is the cached columns of a name.
+// named returns the cached columns of a name.
 func (k *columnCache) named(name string) *columnsOfName {
 	if k.byName == nil {
 		k.byName = map[string]*columnsOfName{}
@@ -145,7 +145,7 @@ func (k *columnCache) named(name string) *columnsOfName {
 	return of
 }
 
-// find is the index of the column with the same encoding and sum, below 0 without one.
+// find returns the index of the column with the same encoding and sum, below 0 if there is none.
 func (k *columnsOfName) find(c *cachedColumn) int {
 	return slices.IndexFunc(k.columns[:], func(was cachedColumn) bool { return was.from == c.from && was.sum == c.sum })
 }
@@ -158,19 +158,19 @@ func (c *cachedColumn) bytes() int {
 	return len(c.pages) + c.leaf.bytes()
 }
 
-// bytes is the memory of a leaf of names.
+// bytes is the memory of a leaf of strings.
 func (l *leaf) bytes() int {
 	return cap(l.repetition) + cap(l.definition) + 4*cap(l.idx) + cap(l.table.data) + 4*cap(l.table.ends) + 4*cap(l.runs) + cap(l.fixed)
 }
 
-// internedMaps are the ids of a cached column of maps in a Dict, which may have been collected. keys is the column of their keys.
+// internedMaps has the ids of a cached column of maps in a Dict, which may have been collected. keys is the column of the maps' keys.
 type internedMaps struct {
 	dict weak.Pointer[allocation.Dict]
 	keys *leaf
 	ids  []allocation.ID
 }
 
-// intern gives the maps of the rows their ids. Where both columns are cached, these may be known.
+// intern returns the ids of the rows' maps. If both columns are cached, the ids may be, too.
 func (m *mapLeaf) intern(dict *allocation.Dict) []allocation.ID {
 	if m.values.interned == nil || m.keys.interned == nil {
 		return m.internMaps(dict)

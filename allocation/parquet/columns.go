@@ -6,7 +6,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 )
 
-// column is a column of a file: its schema, and what writes its leaves in the order they have there.
+// column is a column of a file: its schema, and the functions that write its leaves in the order of the schema.
 type column struct {
 	name   string
 	node   parquet.Node
@@ -20,7 +20,7 @@ type leafWriter struct {
 	batch []parquet.Value
 }
 
-// batchRows are how many rows are handed over at once.
+// batchRows is how many values are collected before they are handed to the library.
 const batchRows = 1 << 14
 
 // add adds a value with its repetition and definition levels.
@@ -28,7 +28,7 @@ func (w *leafWriter) add(v parquet.Value, repetition, definition int) {
 	w.batch = append(w.batch, v.Level(repetition, definition, w.index))
 }
 
-// endRow hands values over when there are many.
+// endRow hands values to the library when there are many.
 func (w *leafWriter) endRow() error {
 	if len(w.batch) < batchRows {
 		return nil
@@ -59,7 +59,7 @@ func rows(n int, value func(row int) parquet.Value) func(*leafWriter) error {
 }
 
 // maybeRows writes a value of an optional column for each row, or null.
-func maybeRows(n int, value func(row int) (v parquet.Value, ok bool)) func(*leafWriter) error {
+func optionalRows(n int, value func(row int) (v parquet.Value, ok bool)) func(*leafWriter) error {
 	return func(w *leafWriter) error {
 		for row := range n {
 			if v, ok := value(row); ok {
@@ -94,11 +94,11 @@ func repeated(n int, count func(row int) int, value func(row, i int) parquet.Val
 	}
 }
 
-// textNode is a string that is stored once a distinct value.
+// textNode is a string column with a dictionary.
 func textNode() parquet.Node { return parquet.Encoded(parquet.String(), &parquet.RLEDictionary) }
 
-// textColumn is a column of strings. Where most are different, they are stored by what they begin with in common with the
-// one before, which those of sorted rows have.
+// textColumn is a column of strings. If most are different, each is stored as its difference from the one before, which is small in
+// sorted rows.
 func textColumn(name string, n int, text func(row int) string) column {
 	node := textNode()
 	if !few(n, text) {
@@ -107,13 +107,13 @@ func textColumn(name string, n int, text func(row int) string) column {
 	return column{name, node, []func(*leafWriter) error{rows(n, func(row int) parquet.Value { return parquet.ByteArrayValue([]byte(text(row))) })}}
 }
 
-// fewValues is the part of the rows up to which distinct values are worth a dictionary.
+// fewValues is the share of distinct values among the rows up to which a dictionary is worthwhile.
 const fewValues = 0.25
 
-// few reports whether there are few distinct values: they cost little more than what tells them apart.
+// few reports whether there are so few distinct values that a dictionary is worthwhile.
 func few[T comparable](n int, value func(i int) T) bool { return fewer(n, fewValues, value) }
 
-// fewer reports whether at most so large a part of values is distinct.
+// fewer reports whether the share of distinct values is at most part.
 func fewer[T comparable](n int, part float64, value func(i int) T) bool {
 	seen, most := make(map[T]struct{}, 16), max(16, int(part*float64(n)))
 	for i := range n {
@@ -125,8 +125,8 @@ func fewer[T comparable](n int, part float64, value func(i int) T) bool {
 	return true
 }
 
-// sparse reports whether most values are 0 and the others whole and many: these compress well by themselves, and numbers of
-// distinct ones would not.
+// sparse reports whether most values are 0 and the others are whole and mostly distinct. Such values compress better than indices into a
+// dictionary.
 func sparse(n int, value func(i int) float64) bool {
 	zeros := 0
 	for i := range n {
@@ -141,11 +141,11 @@ func sparse(n int, value func(i int) float64) bool {
 	return zeros > n*4/5 && !fewer(n, sparseValues, func(i int) uint64 { return math.Float64bits(value(i)) })
 }
 
-// sparseValues is the part of the rows up to which distinct values are few.
+// sparseValues is the share of distinct values among the rows above which sparse values are mostly distinct.
 const sparseValues = 0.02
 
-// numberNode is a float64, stored once a distinct value where these are few, else byte by byte so that what numbers of one
-// size have in common compresses.
+// numberNode is a float64 column: with a dictionary if there are few distinct values, else split into planes of bytes, because the high
+// bytes of similar numbers compress well.
 func numberNode(n int, value func(i int) float64) parquet.Node {
 	node := parquet.Leaf(parquet.DoubleType)
 	if sparse(n, value) {
@@ -162,9 +162,9 @@ func numberColumn(name string, n int, value func(row int) float64) column {
 	return column{name, numberNode(n, value), []func(*leafWriter) error{rows(n, func(row int) parquet.Value { return parquet.DoubleValue(value(row)) })}}
 }
 
-// maybeColumn is a column of amounts of which NaN are not known: they are null.
-func maybeColumn(name string, n int, value func(row int) float64) column {
-	write := maybeRows(n, func(row int) (parquet.Value, bool) {
+// optionalColumn is a column of amounts in which NaN, an unknown amount, is null.
+func optionalColumn(name string, n int, value func(row int) float64) column {
+	write := optionalRows(n, func(row int) (parquet.Value, bool) {
 		v := value(row)
 		return parquet.DoubleValue(v), !math.IsNaN(v)
 	})
@@ -207,7 +207,7 @@ func listColumn(name string, n int, count func(row int) int, text func(row, i in
 	}}
 }
 
-// member is a member of the structs of a list.
+// member is a field of the structs in a list.
 type member[T any] struct {
 	name  string
 	node  parquet.Node

@@ -12,8 +12,8 @@ import (
 	"github.com/promcost/promcost/allocation"
 )
 
-// Decoded is what was read of a file, to be added to a set. Files can be decoded side by side; adding them interns their
-// strings, which only one can do at a time.
+// Decoded has the decoded columns of a file, to be added to a set. Files can be decoded in parallel. Adding them to a set interns
+// their strings, so that must be done one after another.
 type Decoded struct {
 	rows    int
 	frame   allocation.Frame
@@ -22,10 +22,10 @@ type Decoded struct {
 	maps    [allocation.NumProperties]*mapLeaf
 	volumes *structLeaf
 	lbs     *structLeaf
-	assets  *allocation.Set // which has nothing else; nil of rows
+	assets  *allocation.Set // has only assets; nil for a file of rows
 }
 
-// listLeaf and mapLeaf are lists and maps of strings; ends are where those of each row end.
+// listLeaf and mapLeaf have lists and maps of strings; ends says where the elements of each row end.
 type listLeaf struct {
 	*leaf
 	ends []int32
@@ -36,7 +36,7 @@ type mapLeaf struct {
 	ends         []int32
 }
 
-// structLeaf are lists of structs: their strings, amounts and truths, in the order they were asked for.
+// structLeaf has lists of structs: their strings, amounts and booleans, in the order in which they were asked for.
 type structLeaf struct {
 	ends    []int32
 	texts   []*leaf
@@ -44,7 +44,7 @@ type structLeaf struct {
 	bools   []*leaf
 }
 
-// Decode reads the columns of a file that p wants. Damaged data is an error that names the column.
+// Decode reads the columns of a file that p names. Damaged data is an error that names the column.
 func (f *File) Decode(p *allocation.Projection) (d *Decoded, err error) {
 	err = f.readers.with(f.owner, func(r *reader) error {
 		f.reader = r
@@ -69,7 +69,7 @@ func (f *File) decode(p *allocation.Projection) (*Decoded, error) {
 	return d, nil
 }
 
-// text reads a column of strings; nil where the file has none, or all are known to be empty.
+// text reads a column of strings. It returns nil if the file does not have it, or if all strings are known to be empty.
 func (f *File) text(name string) (*leaf, error) {
 	c, ok, err := f.column(parquet.ByteArray, name)
 	if err != nil || !ok {
@@ -85,10 +85,10 @@ func (f *File) text(name string) (*leaf, error) {
 	return l, c.expect(len(l.idx))
 }
 
-// numbers reads a column of amounts; nil where the file has none, or where all are 0.
+// numbers reads a column of amounts. It returns nil if the file does not have it, or if all are 0.
 func (f *File) numbers(name string, maybe bool) ([]float64, error) {
 	column, ok, err := f.column(parquet.Double, name)
-	if err != nil || !ok || f.isNaught(&column) {
+	if err != nil || !ok || f.isZero(&column) {
 		return nil, err
 	}
 	l := &leaf{}
@@ -100,7 +100,7 @@ func (f *File) numbers(name string, maybe bool) ([]float64, error) {
 		return nil, nil
 	}
 	if maybe {
-		if values, err = l.maybe(); err != nil {
+		if values, err = l.optionals(); err != nil {
 			return nil, fmt.Errorf("column %s: %w", name, err)
 		}
 		n = len(values)
@@ -121,7 +121,7 @@ func (f *File) times(name string) ([]int64, error) {
 		return slices.Repeat([]int64{int64(u.bits())}, f.Rows), nil
 	}
 	l := f.reader.leaves[0].reset()
-	l.ints = nil // which are kept, unlike their levels
+	l.ints = nil // the result keeps its ints; only the levels are scratch
 	if ok {
 		err = c.read(f.reader, &f.budget, l, everyRow)
 	}
@@ -136,7 +136,7 @@ func (f *File) times(name string) ([]int64, error) {
 	return times, nil
 }
 
-// readKinds reads what every row has.
+// readKinds reads the columns that every file of rows has: kinds and times.
 func (d *Decoded) readKinds(f *File, _ *allocation.Projection) (err error) {
 	if _, aggregated := f.layout.byPath[nameField]; aggregated {
 		return errors.New("its rows were aggregated: they cannot be read back")
@@ -159,7 +159,7 @@ func (d *Decoded) readKinds(f *File, _ *allocation.Projection) (err error) {
 		d.frame.Special = slices.Repeat([]allocation.Special{kind}, f.Rows)
 		return err
 	}
-	l, err := column.again(f.reader, &f.reader.leaves[0])
+	l, err := column.readDeferred(f.reader, &f.reader.leaves[0])
 	if err == nil {
 		err = column.expect(len(l.idx))
 	}
@@ -179,7 +179,7 @@ func (d *Decoded) readKinds(f *File, _ *allocation.Projection) (err error) {
 	return nil
 }
 
-// kindOf is the kind of rows that has a name.
+// kindOf returns the kind of row with a name.
 func kindOf(name []byte) (allocation.Special, error) {
 	for kind := range allocation.NumSpecials {
 		if kind.Field() == string(name) {
@@ -271,7 +271,7 @@ func (d *Decoded) readShares(f *File, p *allocation.Projection) (err error) {
 	return err
 }
 
-// structs reads a list of structs; nil where the file has none, or no row has any.
+// structs reads a list of structs. It returns nil if the file does not have it, or if no row has any.
 func (f *File) structs(name string, texts, numbers, bools []string) (*structLeaf, error) {
 	if none, err := f.isEmpty(name, "list", "element", texts[0]); err != nil || none {
 		return nil, err
@@ -310,14 +310,14 @@ func (f *File) structs(name string, texts, numbers, bools []string) (*structLeaf
 	return out, nil
 }
 
-// AppendTo adds what was read to a set as it was built.
+// AppendTo adds the decoded rows or assets to a set that no pass has changed.
 func (d *Decoded) AppendTo(s *allocation.Set) error {
 	if a := d.assets; a != nil {
 		s.Nodes, s.Disks, s.Balancers = joined(s.Nodes, a.Nodes), joined(s.Disks, a.Disks), joined(s.Balancers, a.Balancers)
 		s.Networks, s.Management, s.Residuals = joined(s.Networks, a.Networks), joined(s.Management, a.Management), joined(s.Residuals, a.Residuals)
 		return nil
 	}
-	if d.frame.Special == nil { // it was not read
+	if d.frame.Special == nil { // no rows were read
 		return nil
 	}
 	f, dict := d.frame, s.Dict()
@@ -339,7 +339,7 @@ func (d *Decoded) AppendTo(s *allocation.Set) error {
 	return s.AppendFrame(&f)
 }
 
-// joined are both, b itself where there is nothing before it.
+// joined appends b to a. If a is empty it returns b itself.
 func joined[T any](a, b []T) []T {
 	if len(a) == 0 {
 		return slices.Clip(b)
@@ -347,7 +347,7 @@ func joined[T any](a, b []T) []T {
 	return append(a, b...)
 }
 
-// intern gives the values of a leaf their ids.
+// intern returns the ids of the values of a leaf.
 func (l *leaf) intern(dict *allocation.Dict) []allocation.ID {
 	table := make([]allocation.ID, len(l.table.ends))
 	for i := range table {
@@ -363,12 +363,12 @@ func (l *leaf) intern(dict *allocation.Dict) []allocation.ID {
 	return ids
 }
 
-// internLists gives the lists of the rows their ids. Rows that have the same look it up once.
+// internLists returns the ids of the rows' lists. It looks up equal lists once.
 func (l *listLeaf) internLists(dict *allocation.Dict) []allocation.ID {
 	return internRows(l.ends, []*leaf{l.leaf}, func(from, to int32) allocation.ID { return l.add(dict, from, to) })
 }
 
-// add gives the list of the elements from one to another its id.
+// add returns the id of the list of elements [from, to).
 func (l *leaf) add(dict *allocation.Dict, from, to int32) allocation.ID {
 	list := make([]string, 0, to-from)
 	for i := from; i < to; i++ {
@@ -377,7 +377,7 @@ func (l *leaf) add(dict *allocation.Dict, from, to int32) allocation.ID {
 	return dict.AddList(list)
 }
 
-// add gives the map of the elements from one to another its id.
+// add returns the id of the map of elements [from, to).
 func (m *mapLeaf) add(dict *allocation.Dict, from, to int32) allocation.ID {
 	pairs := make(map[string]string, to-from)
 	for i := from; i < to; i++ {
@@ -386,14 +386,14 @@ func (m *mapLeaf) add(dict *allocation.Dict, from, to int32) allocation.ID {
 	return dict.AddMap(pairs)
 }
 
-// internRows gives each row an id: elements are told apart by their values in all leaves, and add makes the id of those from one
-// to another.
+// internRows returns an id for each row. Rows have the same id if their elements are the same in all leaves. add makes the id of elements
+// [from, to).
 func internRows(ends []int32, leaves []*leaf, add func(from, to int32) allocation.ID) []allocation.ID {
 	ids, known := make([]allocation.ID, len(ends)), map[string]allocation.ID{}
 	var key []byte
 	last, from := int32(0), int32(0)
 	for row, end := range ends {
-		if row > 0 && alike(leaves, last, from, end) { // replicas lie side by side
+		if row > 0 && sameElements(leaves, last, from, end) { // replicas lie side by side
 			ids[row], last, from = ids[row-1], from, end
 			continue
 		}
@@ -413,8 +413,8 @@ func internRows(ends []int32, leaves []*leaf, add func(from, to int32) allocatio
 	return ids
 }
 
-// alike reports whether the elements from one to the next are stored as those from there to an end.
-func alike(leaves []*leaf, from, next, end int32) bool {
+// sameElements reports whether the elements [from, next) are stored like the elements [next, end).
+func sameElements(leaves []*leaf, from, next, end int32) bool {
 	for _, l := range leaves {
 		if !slices.Equal(l.idx[from:next], l.idx[next:end]) {
 			return false

@@ -11,16 +11,16 @@ import (
 	"github.com/promcost/promcost/allocation"
 )
 
-// deferredColumn is a column that is read whenever it is needed.
+// deferredColumn is a column that is read each time that it is needed.
 type deferredColumn struct {
 	leafColumn
 	readers *Readers
 }
 
-// fewBytes is the size of a column, compressed, that is looked at at once: it may well have nothing in any row.
+// fewBytes is the compressed size below which a column is read at once to find out whether it is empty.
 const fewBytes = 128
 
-// few reports whether the column is that small, and its dictionary does not say that some rows have something.
+// few reports whether the column is that small, and its dictionary does not show that some rows have values.
 func (c *leafColumn) few() bool {
 	bytes := int64(0)
 	for i := range c.at.chunks {
@@ -30,8 +30,8 @@ func (c *leafColumn) few() bool {
 	return bytes < fewBytes && (!page.dictionary || page.values <= 1 && c.at.repetition == 0 || page.values == 0)
 }
 
-// again reads the column into a leaf of the reader, or has it of a file before. It takes a budget of its own.
-func (c *leafColumn) again(r *reader, l *leaf) (*leaf, error) {
+// readDeferred returns the column from the cache, or reads it into a leaf of the reader, with a budget of its own.
+func (c *leafColumn) readDeferred(r *reader, l *leaf) (*leaf, error) {
 	if cached, err := c.cached(r); cached != nil || err != nil {
 		return cached, err
 	}
@@ -39,7 +39,7 @@ func (c *leafColumn) again(r *reader, l *leaf) (*leaf, error) {
 	return l, c.read(r, &b, l.reset(), everyRow)
 }
 
-// deferred is a property that is read where it is needed; nil where no row has it.
+// deferred returns a property that is read when it is needed, nil if no row has it.
 func (f *File) deferred(p allocation.Property) (allocation.Deferred, error) {
 	name := p.Field()
 	switch {
@@ -76,10 +76,10 @@ func (f *File) deferred(p allocation.Property) (allocation.Deferred, error) {
 // deferredTexts are strings that have no ids yet.
 type deferredTexts struct {
 	column deferredColumn
-	whole  *leaf // in place of the column
+	whole  *leaf // replaces the column unless nil
 }
 
-// leaf is what the column has, one a row, of at least the rows before one.
+// leaf returns the values of at least the rows before to.
 func (t *deferredTexts) leaf(r *reader, to int) (*leaf, error) {
 	if t.whole != nil {
 		return t.whole, nil
@@ -97,8 +97,8 @@ func (t *deferredTexts) leaf(r *reader, to int) (*leaf, error) {
 	return l, err
 }
 
-// asked is where the rows end of whose groups it is not known that they differ.
-func asked(group []int32, differ []bool) int {
+// undecidedRows is the number of rows up to the last whose group is not known to differ.
+func undecidedRows(group []int32, differ []bool) int {
 	to := len(group)
 	for to > 0 && differ[group[to-1]] {
 		to--
@@ -109,13 +109,13 @@ func asked(group []int32, differ []bool) int {
 // Common implements allocation.Deferred.
 func (t *deferredTexts) Common(d *allocation.Dict, group, first []int32, differ []bool, ids []allocation.ID) error {
 	return t.column.readers.with(t.column.owner, func(r *reader) error {
-		group := group[:asked(group, differ)]
+		group := group[:undecidedRows(group, differ)]
 		l, err := t.leaf(r, len(group))
 		if err != nil {
 			return err
 		}
 		if len(l.table.ends) == 1 {
-			group = nil // all have the same
+			group = nil // all rows have the same value
 		}
 		for i, g := range group {
 			if differ[g] {
@@ -150,7 +150,7 @@ func (t *deferredTexts) Latest(d *allocation.Dict, group []int32, ids []allocati
 	})
 }
 
-// lastOf gives each group the last id of its rows that is not missing.
+// lastOf sets the id of each group to the last id in its rows that is not 0.
 func lastOf(group []int32, ids []allocation.ID, id func(row int) allocation.ID) {
 	found := make([]bool, len(ids))
 	for row, g := range slices.Backward(group) {
@@ -162,10 +162,10 @@ func lastOf(group []int32, ids []allocation.ID, id func(row int) allocation.ID) 
 	}
 }
 
-// same reports whether two values of a table are the same: it may have a string more than once.
+// same reports whether two values of the table are equal: it may have a string more than once.
 func (l *leaf) same(x, y int32) bool { return bytes.Equal(l.table.at(x), l.table.at(y)) }
 
-// within are the elements of a row.
+// within returns the elements [from, to) of a row.
 func within(ends []int32, row int) (from, to int32) {
 	if row > 0 {
 		from = ends[row-1]
@@ -173,7 +173,7 @@ func within(ends []int32, row int) (from, to int32) {
 	return from, ends[row]
 }
 
-// deferredLists are lists or maps that have no ids yet: each row is a run of elements, which all columns have.
+// deferredLists are lists or maps without ids. Each row is a run of elements, the same run in all columns.
 type deferredLists struct {
 	columns []leafColumn
 	readers *Readers
@@ -186,7 +186,7 @@ func listIDs(leaves []*leaf, d *allocation.Dict, from, to int32) allocation.ID {
 
 func mapIDs(leaves []*leaf, d *allocation.Dict, from, to int32) allocation.ID {
 	m := mapLeaf{keys: leaves[0], values: leaves[1]}
-	if !m.keys.ascend(from, to) { // promcost has not written them so
+	if !m.keys.ascend(from, to) { // not written by promcost
 		return m.add(d, from, to)
 	}
 	pairs := make([]allocation.Pair, 0, to-from)
@@ -196,7 +196,7 @@ func mapIDs(leaves []*leaf, d *allocation.Dict, from, to int32) allocation.ID {
 	return d.AddPairs(pairs)
 }
 
-// deferredLists finds the columns of lists or maps; nil where no row has any.
+// deferredLists returns lists or maps that are read when they are needed, nil if no row has any.
 func (f *File) deferredLists(add func([]*leaf, *allocation.Dict, int32, int32) allocation.ID, paths ...[]string) (allocation.Deferred, error) {
 	runs := &deferredLists{readers: f.readers, add: add}
 	for i, path := range paths {
@@ -215,7 +215,7 @@ func (f *File) deferredLists(add func([]*leaf, *allocation.Dict, int32, int32) a
 	return runs, nil
 }
 
-// isEmpty reports whether a repeated column is there, and known to have nothing in any row.
+// isEmpty reports whether a repeated column exists and is known to be empty in all rows.
 func (f *File) isEmpty(path ...string) (bool, error) {
 	c, ok, err := f.column(parquet.ByteArray, path...)
 	if err != nil || !ok || !c.few() {
@@ -224,7 +224,7 @@ func (f *File) isEmpty(path ...string) (bool, error) {
 	if u, same := c.uniform(); same {
 		return u.none, nil
 	}
-	l, err := c.again(f.reader, &f.reader.leaves[0])
+	l, err := c.readDeferred(f.reader, &f.reader.leaves[0])
 	if err != nil || len(l.idx) > 0 {
 		return false, err
 	}
@@ -234,10 +234,10 @@ func (f *File) isEmpty(path ...string) (bool, error) {
 	return true, nil
 }
 
-// read reads the columns, and where the elements of each row end.
+// read reads the columns, and says where the elements of each row end.
 func (l *deferredLists) read(r *reader) (leaves []*leaf, ends []int32, err error) {
 	for i := range l.columns {
-		leaf, err := l.columns[i].again(r, &r.leaves[i])
+		leaf, err := l.columns[i].readDeferred(r, &r.leaves[i])
 		if err != nil {
 			return nil, nil, err
 		}
@@ -256,7 +256,7 @@ func (l *deferredLists) read(r *reader) (leaves []*leaf, ends []int32, err error
 	return leaves, ends, nil
 }
 
-// Common implements allocation.Deferred. Keys of maps are sorted, as they were written.
+// Common implements allocation.Deferred. Equal maps are stored alike, because keys are written sorted.
 func (l *deferredLists) Common(d *allocation.Dict, group, first []int32, differ []bool, ids []allocation.ID) error {
 	return l.readers.with(l.columns[0].owner, func(r *reader) error {
 		leaves, ends, err := l.read(r)
@@ -307,7 +307,7 @@ func sameRuns(leaves []*leaf, ends []int32, a, b int) bool {
 	return true
 }
 
-// finder finds the ids of what rows have. Rows that are asked for one after the other often have the same.
+// finder returns a function that returns the id of a row's list or map. Consecutive rows often have the same.
 func (l *deferredLists) finder(leaves []*leaf, ends []int32, d *allocation.Dict) func(row int) allocation.ID {
 	was, last := -1, allocation.ID(0)
 	return func(row int) allocation.ID {
@@ -322,17 +322,17 @@ func (l *deferredLists) finder(leaves []*leaf, ends []int32, d *allocation.Dict)
 	}
 }
 
-// deferredUUIDs are ids of pods that are not even texts yet.
+// deferredUUIDs are ids of pods that are still 16 bytes each.
 type deferredUUIDs struct{ deferredColumn }
 
-// deferredUIDs reads the ids of pods as UUIDs where all are; else as texts.
+// deferredUIDs returns the ids of pods: as UUIDs if all are UUIDs, else as strings.
 func (f *File) deferredUIDs() (allocation.Deferred, error) {
 	others, ok, err := f.column(parquet.ByteArray, otherUIDs)
 	if err != nil {
 		return nil, err
 	}
 	if u, same := others.uniform(); ok && (!same || !u.none) {
-		l, err := others.again(f.reader, &f.reader.leaves[0])
+		l, err := others.readDeferred(f.reader, &f.reader.leaves[0])
 		if err != nil {
 			return nil, err
 		}
@@ -351,10 +351,9 @@ func (f *File) deferredUIDs() (allocation.Deferred, error) {
 	return &deferredUUIDs{deferredColumn{c, f.readers}}, nil
 }
 
-// read reads the ids of those that have one, and where the id of each row ends in them: where that of the one before it does
-// for those that have none.
+// read returns the ids, one after another, and where the id of each row ends. A row without an id ends where the row before it does.
 func (u *deferredUUIDs) read(r *reader) (fixed []byte, ends []int32, err error) {
-	l, err := u.again(r, &r.leaves[0])
+	l, err := u.readDeferred(r, &r.leaves[0])
 	if err == nil {
 		err = u.expect(len(l.definition))
 	}
@@ -408,7 +407,7 @@ func (u *deferredUUIDs) Latest(d *allocation.Dict, group []int32, ids []allocati
 	})
 }
 
-// uuidID is the id of what a row has.
+// uuidID returns the id of a row's UUID, 0 if it has none.
 func uuidID(d *allocation.Dict, fixed []byte, ends []int32, row int) allocation.ID {
 	from, to := within(ends, row)
 	if from == to {

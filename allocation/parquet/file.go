@@ -12,22 +12,22 @@ import (
 	"github.com/promcost/promcost/allocation"
 )
 
-// Limits of what is read, well above all that is written: a file that says more is damaged.
+// Limits on files. They are well above what is written: a file beyond them is damaged.
 const (
-	maxFileRows  = 1 << 20 // rows of a file: those of a cluster
+	maxFileRows  = 1 << 20 // rows of a file, which has one cluster
 	maxFileBytes = 1 << 31 // bytes of a file's columns, uncompressed
 )
 
-// wanted is how something is read.
+// wanted says when something is read.
 type wanted uint8
 
 const (
 	unwanted wanted = iota
 	wantedNow
-	wantedDeferred // where it is needed
+	wantedDeferred // when it is needed
 )
 
-// wantsProperty is how a property is read.
+// wantsProperty says when a property is read.
 func wantsProperty(p *allocation.Projection, x allocation.Property) wanted {
 	switch {
 	case p == nil, slices.Contains(p.Properties, x):
@@ -38,29 +38,28 @@ func wantsProperty(p *allocation.Projection, x allocation.Property) wanted {
 	return unwanted
 }
 
-// Readers open files, and keep the memory that reading one takes for others. Their zero value is ready for use. They
-// are safe for concurrent use.
+// Readers open files, and reuse memory between them. The zero value is ready for use. They are safe for concurrent use.
 type Readers struct {
 	idle    sync.Pool // of *reader
 	cache   columnCache
 	schemas knownSchemas
 }
 
-// reader is the memory that reading takes. It is used by one goroutine at a time.
+// reader has the scratch memory for reading. Only one goroutine at a time uses it.
 type reader struct {
 	zstd    *zstd.Decoder
 	indices []int32
-	bytes   []byte // indices of no more
+	bytes   []byte // indices below 256
 	deltas  [2][]int64
 	numbers []float64 // a dictionary
 	pages   [2][]byte // of a dictionary and of values, uncompressed
-	leaves  [2]leaf   // of what is read where it is needed
+	leaves  [2]leaf   // for deferred columns
 	ends    []int32
 	cache   *columnCache
 }
 
-// with calls f with a reader that nobody else uses, to read data of owner. A panic of it, as damaged data may cause, or a fault,
-// is an error.
+// with calls f with a reader of its own, to read data of owner. It turns a panic or a memory fault, which damaged data may cause, into
+// an error.
 func (rs *Readers) with(owner any, f func(r *reader) error) (err error) {
 	defer runtime.KeepAlive(owner)
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(owner != nil))
@@ -81,7 +80,7 @@ func (rs *Readers) with(owner any, f func(r *reader) error) (err error) {
 	return f(r)
 }
 
-// File is a file of rows or assets. What is Deferred is read of its data later: it must not change.
+// File is a file of rows or assets. Deferred properties are read from its data later, so the data must not change.
 type File struct {
 	Footer    *Footer
 	Rows      int
@@ -91,12 +90,12 @@ type File struct {
 	readers   *Readers
 	reader    *reader // while the file is decoded
 	budget    budget
-	zeroPages []byte // the pages of a column of amounts that are all 0, as soon as one is known
+	zeroPages []byte // the pages of a column of amounts that are all 0, once one is known
 }
 
-// Open reads the footer of a file that Parquet wrote. The data must not change while the file is in use. It may be that of a
-// mapped file, which is there as long as its owner is reachable; it is nil of other data. What is no such file is an error,
-// ErrNewerVersion where it is of a newer version.
+// Open reads the footer of a file that Write wrote. The data must not change while the file is in use. It may be a mapped file, which
+// stays mapped while owner is reachable; for other data owner is nil. Any other file is an error: ErrNewerVersion if a newer version
+// wrote it.
 func (rs *Readers) Open(data []byte, owner any) (f *File, err error) {
 	defer runtime.KeepAlive(owner)
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(owner != nil))
@@ -119,7 +118,7 @@ func (rs *Readers) Open(data []byte, owner any) (f *File, err error) {
 	return f, nil
 }
 
-// limit refuses what is too large to be true.
+// limit refuses a file whose footer claims too much.
 func (f *File) limit() error {
 	if n := f.layout.rows; n < 0 || n > maxFileRows {
 		return fmt.Errorf("it says to have %d rows, at most %d are read", n, maxFileRows)

@@ -8,32 +8,32 @@ import (
 	"github.com/parquet-go/parquet-go"
 )
 
-// layout is what the footer of a file says of its columns and where they are. It is read here, for the library makes a schema
-// of it, which takes longer than to read what is wanted of a file.
+// layout says which columns a file has and where they are. We read the footer ourselves, because the library makes a schema of it,
+// which takes longer than to read the columns that are needed.
 type layout struct {
 	rows   int64
 	footer string // of promcost
-	marked bool   // it has that
+	marked bool   // it has a footer of promcost
 	groups [][]chunkLayout
 	*schema
 }
 
-// leafLayout is a leaf column; a schema does not say where it is.
+// leafLayout is a leaf column. In a schema it has no chunks.
 type leafLayout struct {
 	kind                   parquet.Kind
 	repetition, definition int           // the highest levels
-	chunks                 []chunkLayout // one a group of rows
+	chunks                 []chunkLayout // one for each row group
 }
 
-// chunkLayout is where a leaf of one group of rows is.
+// chunkLayout says where a leaf column of one row group is.
 type chunkLayout struct {
 	codec                    int64
 	rows, values             int64 // of the group, and of the leaf
 	uncompressed, compressed int64 // bytes
-	data, dictionary         int64 // where their pages begin
+	data, dictionary         int64 // offsets of their first pages
 }
 
-// readLayout reads the footer of a file. One that does not lie in the file, or says to have lists that do not, is an error.
+// readLayout reads the footer of a file. It is an error if the footer, or a list in it, does not lie within the file.
 func readLayout(data []byte, known *knownSchemas) (*layout, error) {
 	tail := len(data) - len(magic) - 4
 	if tail < len(magic) || string(data[:len(magic)]) != magic || string(data[tail+4:]) != magic {
@@ -71,7 +71,7 @@ func (l *layout) field(w *walker, id int64, kind byte, known *knownSchemas) (_ b
 	return false, nil
 }
 
-// note reads what is noted in a file beside its columns.
+// note reads an entry of the file's metadata.
 func (l *layout) note(w *walker) error {
 	var key, value []byte
 	err := w.fields(2, func(w *walker, id int64, kind byte) (bool, error) {
@@ -89,7 +89,7 @@ func (l *layout) note(w *walker) error {
 	return err
 }
 
-// group reads where the columns of a group of rows are.
+// group reads where the columns of a row group are.
 func (l *layout) group(w *walker) error {
 	var chunks []chunkLayout
 	rows := int64(0)
@@ -140,7 +140,7 @@ func (c *chunkLayout) field(w *walker, id int64, kind byte) (known bool, err err
 	return false, nil
 }
 
-// check verifies that each group of rows has all columns.
+// check verifies that each row group has all columns.
 func (l *layout) check() error {
 	if l.schema == nil {
 		return errors.New("it has no schema")
@@ -153,7 +153,7 @@ func (l *layout) check() error {
 	return nil
 }
 
-// leaf is a leaf column, and where it is.
+// leaf returns a leaf column with its chunks.
 func (l *layout) leaf(i int) leafLayout {
 	at := l.leaves[i]
 	if len(l.groups) == 1 {
@@ -172,10 +172,10 @@ type pageLayout struct {
 	uncompressed, compressed int64 // bytes
 	crc                      int64 // 0 for none
 	values, encoding         int64
-	data, dictionary         bool // it has the header of such a page
+	data, dictionary         bool // it has the header of a data page, or of a dictionary page
 }
 
-// readPageLayout reads the header of a page, and returns what comes after it.
+// readPageLayout reads the header of a page, and returns the data after it.
 func readPageLayout(data []byte) (p pageLayout, rest []byte, err error) {
 	w := walker{data: data}
 	err = w.fields(0, func(w *walker, id int64, kind byte) (bool, error) {

@@ -15,27 +15,27 @@ import (
 	"github.com/promcost/promcost/allocation"
 )
 
-// leaf is the data of a leaf column. Of strings idx are the values in table.
+// leaf is the data of a leaf column. Strings are indices, idx, into table.
 type leaf struct {
 	repetition, definition []byte
 	idx                    []int32
 	table                  texts
 	numbers                []float64
-	zeros                  int // that come before the numbers
+	zeros                  int // number of zeros before the numbers
 	ints                   []int64
 	bools                  []bool
-	fixed                  []byte                        // UUIDs, one after the other
-	runs                   []int32                       // where the elements of each row end, of cached columns
-	interned               *atomic.Pointer[internedMaps] // of the values of maps; nil of others
+	fixed                  []byte                        // UUIDs, one after another
+	runs                   []int32                       // where the elements of each row end; of cached columns only
+	interned               *atomic.Pointer[internedMaps] // of cached columns with the values of maps; else nil
 }
 
-// texts are strings, one after the other.
+// texts are strings, one after another.
 type texts struct {
 	data []byte
 	ends []int32
 }
 
-// at is the i-th one.
+// at returns the i-th string.
 func (t *texts) at(i int32) []byte {
 	from := int32(0)
 	if i > 0 {
@@ -44,7 +44,7 @@ func (t *texts) at(i int32) []byte {
 	return t.data[from:t.ends[i]]
 }
 
-// strings are all of them, in one piece of memory.
+// strings returns all strings, in one piece of memory.
 func (t *texts) strings() []string {
 	text, out := string(t.data), make([]string, len(t.ends))
 	from := int32(0)
@@ -54,13 +54,13 @@ func (t *texts) strings() []string {
 	return out
 }
 
-// end ends a string, which was appended to the data.
+// end ends a string that was appended to data.
 func (t *texts) end() error {
 	t.ends = append(t.ends, int32(len(t.data)))
 	return t.limit()
 }
 
-// limit refuses more than ends can tell of.
+// limit refuses more data than ends can index.
 func (t *texts) limit() error {
 	if len(t.data) > math.MaxInt32 {
 		return errors.New("it has more than 2 GiB of strings")
@@ -71,7 +71,7 @@ func (t *texts) limit() error {
 // text is the value of a row.
 func (l *leaf) text(row int) []byte { return l.table.at(l.idx[row]) }
 
-// reset empties a leaf, and keeps its memory.
+// reset empties a leaf and keeps its memory.
 func (l *leaf) reset() *leaf {
 	*l = leaf{
 		repetition: l.repetition[:0], definition: l.definition[:0], idx: l.idx[:0], table: texts{l.table.data[:0], l.table.ends[:0]},
@@ -80,7 +80,7 @@ func (l *leaf) reset() *leaf {
 	return l
 }
 
-// leafColumn is a leaf column of a file, which is read by itself.
+// leafColumn is a leaf column of a file.
 type leafColumn struct {
 	data  []byte // of the file
 	owner any    // of data
@@ -109,7 +109,7 @@ func (f *File) column(kind parquet.Kind, path ...string) (c leafColumn, ok bool,
 	return leafColumn{f.data, f.owner, at, name, f.Rows}, true, nil
 }
 
-// pages are the pages of a column that is in one group of rows; nil of others, and of those that do not lie in the file.
+// pages returns the pages of a column. It returns nil if there are several row groups, or if the pages do not lie within the file.
 func (c *leafColumn) pages() []byte {
 	if len(c.at.chunks) != 1 {
 		return nil
@@ -125,7 +125,7 @@ func (c *leafColumn) pages() []byte {
 	return c.data[from : from+at.compressed]
 }
 
-// plainPages are the pages that are not compressed, of a column with a value a row.
+// plainPages returns the pages of a column that is not compressed and has one value a row, nil for others.
 func (c *leafColumn) plainPages() []byte {
 	if len(c.at.chunks) != 1 || format.CompressionCodec(c.at.chunks[0].codec) != format.Uncompressed || c.at.chunks[0].values != int64(c.rows) {
 		return nil
@@ -133,8 +133,9 @@ func (c *leafColumn) plainPages() []byte {
 	return c.pages()
 }
 
-// isNaught reports whether a column of amounts says at once that it has nothing but zeros, as most have, which are stored alike.
-func (f *File) isNaught(c *leafColumn) bool {
+// isZero reports whether the pages of a column of amounts show that all are 0, without decoding. Most columns are, and are stored
+// alike.
+func (f *File) isZero(c *leafColumn) bool {
 	pages, every := c.plainPages(), c.at.repetition+c.at.definition == 0
 	if every && len(f.zeroPages) > 0 && bytes.Equal(pages, f.zeroPages) {
 		return true
@@ -159,7 +160,7 @@ func (f *File) leaf(kind parquet.Kind, path ...string) (l *leaf, ok bool, err er
 	return l, true, err
 }
 
-// whole reads all of the column, or has it of a file before.
+// whole returns the column from the cache, or reads it.
 func (c *leafColumn) whole(f *File) (*leaf, error) {
 	if cached, err := c.cached(f.reader); cached != nil || err != nil {
 		return cached, err
@@ -168,18 +169,18 @@ func (c *leafColumn) whole(f *File) (*leaf, error) {
 	return l, c.read(f.reader, &f.budget, l, everyRow)
 }
 
-// rowSpan are the rows from one to another, which it does not have.
+// rowSpan is the rows [from, to).
 type rowSpan struct{ from, to int }
 
 var everyRow = rowSpan{0, math.MaxInt}
 
-// within are those of n values that come after others which are of the rows.
+// within returns which of n values, with others before them, lie in the rows.
 func (s rowSpan) within(before int64, n int) (from, to int) {
 	return min(max(s.from-int(before), 0), n), min(max(s.to-int(before), 0), n)
 }
 
-// read reads those rows of the column into a leaf: of amounts that all have; of strings that all have, those before the last,
-// for they may be given by what they have in common with the ones before; of others, all.
+// read reads the column into a leaf. Of required amounts it reads only the given rows; of required strings, all before rows.to, because
+// a string may be stored as its difference from the one before; of other columns, everything.
 func (c *leafColumn) read(r *reader, b *budget, l *leaf, rows rowSpan) error {
 	before := int64(0)
 	for k := range c.at.chunks {
@@ -195,7 +196,7 @@ func (c *leafColumn) read(r *reader, b *budget, l *leaf, rows rowSpan) error {
 	return nil
 }
 
-// expect checks that there are so many values, which should be one a row.
+// expect checks that there is one value a row.
 func (c *leafColumn) expect(values int) error {
 	if values != c.rows {
 		return fmt.Errorf("column %s: it has %d values of %d rows", c.name, values, c.rows)
@@ -212,7 +213,7 @@ func (l *leaf) addZeros(n int) {
 	}
 }
 
-// begin makes room for n numbers, and has the zeros before them among them.
+// begin makes room for n numbers, and writes out the zeros before them.
 func (l *leaf) begin(n int) {
 	if l.zeros > 0 {
 		l.numbers = slices.Grow(l.numbers, l.zeros+n)[:l.zeros]
@@ -222,7 +223,7 @@ func (l *leaf) begin(n int) {
 	l.numbers = slices.Grow(l.numbers, n)
 }
 
-// more makes room for n numbers, which are to be set.
+// more appends n numbers and returns them. The caller sets them.
 func (l *leaf) more(n int) []float64 {
 	l.begin(n)
 	at := len(l.numbers)
@@ -230,23 +231,23 @@ func (l *leaf) more(n int) []float64 {
 	return l.numbers[at:]
 }
 
-// amounts are the numbers, nil where all are 0, and how many there are.
+// amounts returns the numbers, nil if all are 0, and how many there are.
 func (l *leaf) amounts() ([]float64, int) { return l.numbers, len(l.numbers) + l.zeros }
 
-// all are the numbers, zeros among them.
+// all returns the numbers, including zeros.
 func (l *leaf) all() []float64 {
 	l.begin(0)
 	return l.numbers
 }
 
-// maybe are the numbers of an optional leaf, NaN where they are null.
-func (l *leaf) maybe() ([]float64, error) {
+// optionals returns the numbers of an optional leaf, NaN for null.
+func (l *leaf) optionals() ([]float64, error) {
 	have, n := len(l.all()), len(l.definition)
 	if nulls := bytes.Count(l.definition, []byte{0}); have != n-nulls {
 		return nil, errors.New("it has not as many values as its levels say")
 	}
 	l.numbers = slices.Grow(l.numbers, n-have)[:n]
-	for i := n - 1; have < i+1; i-- { // from behind, for they are where the numbers were
+	for i := n - 1; have < i+1; i-- { // backwards, in the memory of the numbers
 		if l.definition[i] == 0 {
 			l.numbers[i] = math.NaN()
 			continue
@@ -257,8 +258,7 @@ func (l *leaf) maybe() ([]float64, error) {
 	return l.numbers, nil
 }
 
-// texts makes a leaf of strings, one for each row, of the values of an optional one, which value appends; where there is none
-// it is empty.
+// texts returns a leaf with a string for each row of an optional leaf. value appends the i-th value. Null becomes an empty string.
 func (l *leaf) texts(values int, value func(dst []byte, i int) []byte) (*leaf, error) {
 	const usual = 36 // bytes of a value
 	out := &leaf{idx: make([]int32, len(l.definition)), table: texts{make([]byte, 0, usual*values), make([]int32, 1, 1+values)}}
@@ -281,8 +281,8 @@ func (l *leaf) texts(values int, value func(dst []byte, i int) []byte) (*leaf, e
 	return out, nil
 }
 
-// ends are where the elements of each of n rows end in the values of a repeated leaf. They may lie in the memory given, or
-// in that of a cached leaf, so nobody may change them.
+// ends returns where the elements of each of n rows end in a repeated leaf. The result may use the memory given, or belong to a
+// cached leaf: it must not be changed.
 func (l *leaf) ends(ends []int32, n, values int) ([]int32, error) {
 	if len(l.runs) == n && n > 0 && int(l.runs[n-1]) == values {
 		return l.runs, nil
@@ -317,12 +317,12 @@ func (l *leaf) ends(ends []int32, n, values int) ([]int32, error) {
 	return ends, nil
 }
 
-// internMaps gives the maps of the rows their ids.
+// internMaps returns the ids of the rows' maps.
 func (m *mapLeaf) internMaps(dict *allocation.Dict) []allocation.ID {
 	key, value := m.keys.ids(dict), m.values.ids(dict)
 	var pairs []allocation.Pair
 	return internRows(m.ends, []*leaf{m.keys, m.values}, func(from, to int32) allocation.ID {
-		if !m.keys.ascend(from, to) { // promcost has not written them so
+		if !m.keys.ascend(from, to) { // not written by promcost
 			return m.add(dict, from, to)
 		}
 		pairs = pairs[:0]
@@ -333,7 +333,7 @@ func (m *mapLeaf) internMaps(dict *allocation.Dict) []allocation.ID {
 	})
 }
 
-// ids gives values of the leaf their ids, those of the same index once.
+// ids returns a function that returns the id of a value. It interns each entry of the table once.
 func (l *leaf) ids(dict *allocation.Dict) func(i int32) allocation.ID {
 	const unknown = ^allocation.ID(0)
 	table := slices.Repeat([]allocation.ID{unknown}, len(l.table.ends))
@@ -346,7 +346,7 @@ func (l *leaf) ids(dict *allocation.Dict) func(i int32) allocation.ID {
 	}
 }
 
-// ascend reports whether each value from one to another is greater than the one before it.
+// ascend reports whether the values [from, to) are strictly ascending.
 func (l *leaf) ascend(from, to int32) bool {
 	for i := from + 1; i < to; i++ {
 		if bytes.Compare(l.text(int(i-1)), l.text(int(i))) >= 0 {

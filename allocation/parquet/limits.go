@@ -6,17 +6,17 @@ import (
 	"fmt"
 )
 
-// budget is what may still be taken to read a file. A small file that says to hold much is damaged: what is written needs
+// budget is the memory that reading a file may still take. A small file that claims much data is damaged: what is written needs
 // some bytes for each row, and pages do not shrink by more than some hundred times.
 type budget struct {
 	bytes  int // of pages and strings, uncompressed
 	values int
 }
 
-// newBudget is the budget of a file of so many bytes.
+// newBudget returns the budget for a file of a given size.
 func newBudget(size int) budget { return budget{bytes: 8<<20 + 256*size, values: 1<<20 + 256*size} }
 
-// take takes bytes and values from the budget.
+// take takes bytes and values from the budget. It is an error if there are not enough.
 func (b *budget) take(bytes, values int) error {
 	if bytes < 0 || values < 0 || bytes > b.bytes || values > b.values {
 		return fmt.Errorf("it says to have %d bytes and %d values more than a file of its size holds", bytes, values)
@@ -25,13 +25,13 @@ func (b *budget) take(bytes, values int) error {
 	return nil
 }
 
-// walker goes through what is encoded by Thrift's compact protocol.
+// walker reads data in Thrift's compact protocol.
 type walker struct {
 	data []byte
 	at   int // which is all that changes: no pointer is written
 }
 
-// rest is what it has not come to yet.
+// rest is the data that has not been read yet.
 func (w *walker) rest() []byte { return w.data[w.at:] }
 
 // The types of Thrift's compact protocol.
@@ -48,12 +48,12 @@ const (
 	thriftStruct = 12
 )
 
-// maxDepth is how deeply a footer may be nested.
+// maxDepth is the deepest nesting of a footer.
 const maxDepth = 32
 
 var errFooter = errors.New("it is damaged")
 
-// skip goes over n bytes.
+// skip skips n bytes.
 func (w *walker) skip(n uint64) error {
 	if n > uint64(len(w.data)-w.at) {
 		return errFooter
@@ -83,12 +83,13 @@ func (w *walker) varint() (uint64, error) {
 	return v, nil
 }
 
-// structure goes over a struct.
+// structure skips a struct.
 func (w *walker) structure(depth int) error {
 	return w.fields(depth, func(*walker, int64, byte) (bool, error) { return false, nil })
 }
 
-// fields goes through the fields of a struct. known is asked of each, by its id and type, and reads it or reports false.
+// fields reads the fields of a struct. It calls known for each, with its id and type. known reads the field, or returns false to skip
+// it.
 func (w *walker) fields(depth int, known func(w *walker, id int64, kind byte) (bool, error)) error {
 	if depth > maxDepth {
 		return errFooter
@@ -141,10 +142,10 @@ func (w *walker) bytes(to *[]byte) error {
 	return nil
 }
 
-// mostElements bounds what is made room for at once: columns are some hundred.
+// mostElements bounds the memory that is allocated ahead for a list. A file has some hundred columns.
 const mostElements = 1 << 10
 
-// structs goes through a list of structs, which read reads. many, unless it is nil, is told before how many they seem to be.
+// structs reads a list of structs: it calls read for each. Before, it calls many, unless that is nil, with their probable number.
 func (w *walker) structs(depth int, many func(n int), read func(w *walker) error) error {
 	n, kind, err := w.length(depth)
 	if err != nil {
@@ -164,7 +165,7 @@ func (w *walker) structs(depth int, many func(n int), read func(w *walker) error
 	return nil
 }
 
-// length reads how many elements a list has, and of which type.
+// length reads how many elements a list has and their type.
 func (w *walker) length(depth int) (n uint64, kind byte, err error) {
 	head, err := w.next()
 	if err != nil {
@@ -181,7 +182,7 @@ func (w *walker) length(depth int) (n uint64, kind byte, err error) {
 	return n, head & 15, nil
 }
 
-// value goes over a value, of a list or of a field.
+// value skips a value of a list or of a field.
 func (w *walker) value(kind byte, depth int) error {
 	switch {
 	case kind == thriftTrue, kind == thriftFalse, kind == thriftByte:

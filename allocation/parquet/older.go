@@ -2,8 +2,8 @@ package parquet
 
 import "github.com/promcost/promcost/allocation"
 
-// older is the table of the columns that files had not from the beginning: how each is read from a file without it. A column that is
-// not in the table is 0 in such files, so a new one needs no row.
+// older says how to derive a column from a file that does not have it. A column that is not in the table is 0 in such files, so a new
+// column needs no row.
 var older = olderColumns()
 
 func olderColumns() map[allocation.Column]func(*File) ([]float64, error) {
@@ -12,7 +12,7 @@ func olderColumns() map[allocation.Column]func(*File) ([]float64, error) {
 		allocation.LeastSeconds: func(f *File) ([]float64, error) { return f.unscaled("upper_seconds", true, 0) },
 		allocation.MostSeconds:  func(f *File) ([]float64, error) { return f.unscaled("lower_seconds", false, 1) },
 	}
-	// And they did not say whether usage is known: it is where there is some. Of GPUs only the time in which some are requested counts.
+	// And they did not say whether usage is known: it is if there is some. For GPUs, only rows with a request count.
 	for r := range allocation.NumResources {
 		running, request := allocation.RunningSeconds, allocation.RequestHours.Of(r)
 		where := running
@@ -25,7 +25,7 @@ func olderColumns() map[allocation.Column]func(*File) ([]float64, error) {
 	return table
 }
 
-// values reads a column of rows, by the table where the file does not have it; nil is all zeros.
+// values reads a column of rows, or derives it by the table if the file does not have it. nil is all zeros.
 func (f *File) values(c allocation.Column) ([]float64, error) {
 	if _, ok := f.layout.byPath[c.Field()]; ok {
 		return f.numbers(c.Field(), false)
@@ -36,7 +36,7 @@ func (f *File) values(c allocation.Column) ([]float64, error) {
 	return nil, nil
 }
 
-// unused is a column of the rows that used nothing of a resource and have something of another column, 0 of the others.
+// unused is column c for rows that used nothing of a resource and have a value other than 0 in column where. It is 0 for other rows.
 func (f *File) unused(r allocation.Resource, c, where allocation.Column) ([]float64, error) {
 	var columns [3][]float64
 	for i, x := range [...]allocation.Column{allocation.UsageHours.Of(r), c, where} {
@@ -57,9 +57,9 @@ func (f *File) unused(r allocation.Resource, c, where allocation.Column) ([]floa
 	return out, nil
 }
 
-// unscaled is the least or the most true running time by the column of early files in its place: running time, times a bound of
-// what is counted of the true one. Of rows that were summed that gives the mean of their bounds. Where the bound is not known
-// or not above 0, it is a part of what was counted.
+// unscaled is the least or the most true running time by a column of early files: the counted running time, times a bound of the
+// ratio of counted to true time. For rows that are sums it uses the mean of their bounds. If the bound is not known or not above 0, the
+// result is a part of the counted time.
 func (f *File) unscaled(name string, maybe bool, part float64) ([]float64, error) {
 	counted, err := f.numbers(allocation.RunningSeconds.Field(), false)
 	if err != nil || counted == nil {

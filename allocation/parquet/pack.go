@@ -14,26 +14,25 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// magic is what files begin and end with.
+// magic is at the beginning and the end of files.
 const magic = "PAR1"
 
-// packer compresses a file that was written plainly, page by page, better than the library that wrote it would: numbers of
-// distinct values take whole bytes, so that rows that are alike are so byte by byte, which zstd finds; and the planes of
-// BYTE_STREAM_SPLIT, the bytes of one place in all values, are blocks with a code of their own each, so that those that are
-// random do not spoil those that are not. What says where pages are is left out: there are few.
+// packer compresses an uncompressed file, page by page, better than the library would. Indices into dictionaries take whole bytes,
+// so that zstd finds equal rows. Each plane of BYTE_STREAM_SPLIT, which has one byte of every value, is a block with its own code, so
+// that random planes do not make others compress worse. Indexes of pages are left out, because there are few pages.
 type packer struct {
 	zstd    *zstd.Encoder
 	out     bytes.Buffer
 	scratch []int32
 }
 
-// pageWindow is how far back a reader of a page has to remember.
+// pageWindow is the window of the compression: how much a reader of a page has to keep.
 const pageWindow = 1 << 20
 
-// largeFile is the size before compression from which the best one is worth its time and tables, which have 40 MB.
+// largeFile is the uncompressed size from which the best compression is worth its time and its tables of 40 MB.
 const largeFile = 1 << 20
 
-// minBlock is the size of blocks below which they cost more than they save.
+// minBlock is the size below which a block costs more than it saves.
 const minBlock = 64
 
 // pack compresses a file. The same one gives the same bytes.
@@ -90,7 +89,7 @@ type packedPage struct {
 	packed []byte
 }
 
-// chunk packs the pages of a column. Where that makes them no smaller, they stay as they are.
+// chunk packs the pages of a column. If that does not make them smaller, they stay uncompressed.
 func (p *packer) chunk(m *format.ColumnMetaData, data []byte) error {
 	at := m.DataPageOffset
 	if m.DictionaryPageOffset > 0 {
@@ -121,7 +120,7 @@ func (p *packer) chunk(m *format.ColumnMetaData, data []byte) error {
 	return p.write(m, pages)
 }
 
-// page packs a page. One of data becomes one of version 1, for that compresses levels, too.
+// page packs a page. A data page becomes one of version 1, which compresses levels, too.
 func (p *packer) page(m *format.ColumnMetaData, page *packedPage) (err error) {
 	if !page.header.DataPageHeaderV2.Valid {
 		page.packed, err = p.compress([][]byte{page.body})
@@ -163,8 +162,8 @@ func (p *packer) page(m *format.ColumnMetaData, page *packedPage) (err error) {
 	return err
 }
 
-// strings packs a page of strings that are given by how much of the one before they begin with. It says less than they do
-// where names have parts: how many characters two random ones share is random, too.
+// strings packs a page of strings that share prefixes with the string before. It shortens shared prefixes to the last hyphen: how many
+// characters two random parts of names share is random, and does not compress.
 func (p *packer) strings(page *packedPage, levels, values []byte) error {
 	most := budget{bytes: math.MaxInt}
 	var all texts
@@ -200,8 +199,8 @@ func (p *packer) strings(page *packedPage, levels, values []byte) error {
 	return err
 }
 
-// widen writes the numbers of distinct values as whole bytes, where they have more than half of one. Fewer bits of amounts, which
-// are read most, become one run that is packed, where they are not one that has all: short ones take longer than what they have.
+// widen writes indices of more than 4 bits as whole bytes. Narrower indices of amounts, which are read most often, become one packed run
+// unless all are equal: many short runs take longer to read.
 func (p *packer) widen(m *format.ColumnMetaData, body []byte, n int) ([]byte, error) {
 	if n == 0 || body[0] <= 4 && m.Type != format.Double {
 		return body, nil
@@ -222,7 +221,7 @@ func (p *packer) widen(m *format.ColumnMetaData, body []byte, n int) ([]byte, er
 	return appendPacked(out, append(p.scratch, make([]int32, 8*groups-n)...), width), nil
 }
 
-// appendPacked appends values of so many bits each, of which all together have whole bytes.
+// appendPacked appends values of width bits each. Together they fill whole bytes.
 func appendPacked(dst []byte, values []int32, width int) []byte {
 	word, have := uint64(0), 0
 	for _, v := range values {
@@ -234,15 +233,15 @@ func appendPacked(dst []byte, values []int32, width int) []byte {
 	return dst
 }
 
-// compress makes one frame of a page, of blocks that differ in what they hold. The first ones that hardly compress are put
-// before those that the library writes, which would give them a code that is worth less than what it takes to read.
+// compress makes one zstd frame of the blocks of a page, which hold different kinds of data. The first blocks that hardly compress are
+// stored as they are before those that the library writes: the library would compress them, which costs more to read than it saves.
 func (p *packer) compress(blocks [][]byte) ([]byte, error) {
 	src := bytes.Join(blocks, nil)
 	if len(src) < len(blocks)*minBlock {
 		return p.zstd.EncodeAll(src, nil), nil
 	}
 	var first []byte
-	for len(blocks) > 1 && len(blocks[len(blocks)-1]) > 0 { // without any the library writes no frame
+	for len(blocks) > 1 && len(blocks[len(blocks)-1]) > 0 { // the library writes a frame only for some data
 		stored, ok := p.store(blocks[0])
 		if !ok {
 			break
@@ -266,15 +265,15 @@ func (p *packer) compress(blocks [][]byte) ([]byte, error) {
 }
 
 const (
-	// frameHeader is the size of what a frame begins with: a magic number, what else there is, which is the window.
+	// frameHeader is the size of the header of a frame: a magic number, a descriptor and the window.
 	frameHeader = 6
-	// mostBlock is the size of a block of a frame at most.
+	// mostBlock is the largest size of a block.
 	mostBlock = 1 << 17
-	// worthwhile is how many times what it saves a block may have: a code that saves less than an eighth is worth little.
+	// worthwhile says that compression must save an eighth of a block.
 	worthwhile = 8
 )
 
-// store makes blocks of a frame of what hardly compresses, as it is; ok is false of what does.
+// store makes uncompressed blocks of a frame of data that hardly compresses. ok is false if it compresses.
 func (p *packer) store(data []byte) (stored []byte, ok bool) {
 	if saved := len(data) - len(p.zstd.EncodeAll(data, nil)); worthwhile*saved > len(data) {
 		return nil, false
@@ -286,11 +285,11 @@ func (p *packer) store(data []byte) (stored []byte, ok bool) {
 	return stored, true
 }
 
-// write writes the pages of a column and makes its metadata say where they are.
+// write writes the pages of a column, and sets their offsets in its metadata.
 func (p *packer) write(m *format.ColumnMetaData, pages []packedPage) error {
 	start := p.out.Len()
 	m.TotalUncompressedSize, m.EncodingStats, m.SizeStatistics = 0, nil, format.SizeStatistics{}
-	if m.Type == format.Double || len(m.PathInSchema) > 1 { // no query is for what these lie between
+	if m.Type == format.Double || len(m.PathInSchema) > 1 { // no query uses their minimum and maximum
 		m.Statistics = format.Statistics{}
 	}
 	for i := range pages {

@@ -13,17 +13,17 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// maxPageBytes is the size that a page may have, uncompressed: those written are of a few megabytes at most.
+// maxPageBytes is the largest uncompressed size of a page. Pages are written with a few megabytes at most.
 const maxPageBytes = 1 << 26
 
 // maxLeafValues is how many values a column may have in lists and maps.
 const maxLeafValues = 1 << 24
 
-// errShort says that data ends early.
+// errShort says that data ends too early.
 var errShort = errors.New("it has too few values")
 
-// chunk reads the pages of one column of one group of rows. They are read here, not by the library that writes them, for
-// what is read may say anything: no more is taken for it than its size limits allow.
+// chunk reads the pages of one column of one row group. We do not use the library here, because a file may contain anything, and
+// reading must not take more memory than the limits allow.
 type chunk struct {
 	to       *leaf
 	reader   *reader
@@ -33,13 +33,13 @@ type chunk struct {
 	optional bool
 	values   int64 // read, missing ones included
 	budget   *budget
-	rows     rowSpan // that are wanted, of a column that has a value in each
-	before   int64   // values of the column that come before the chunk
+	rows     rowSpan // the rows that are needed; only for a column with one value a row
+	before   int64   // number of values in the chunks before
 
-	numbers []float64 // the dictionary, of the kind that the column is
+	numbers []float64 // the dictionary, in the field for the kind of the column
 	fixed   []byte
 	ints    []int64
-	base    int // of the dictionary in the table of strings
+	base    int // where the dictionary begins in the table of strings
 	entries int
 	hasDict bool
 }
@@ -87,7 +87,7 @@ func (c *chunk) page(page *pageLayout, body []byte) (err error) {
 	if !dictionary && (page.kind != int64(format.DataPage) || !page.data) {
 		return fmt.Errorf("a page of type %s is not known", format.PageType(page.kind))
 	}
-	// A dictionary is looked into while values are read.
+	// A dictionary has memory of its own: it is used while values are read.
 	memory := &c.reader.pages[1]
 	if dictionary {
 		memory = &c.reader.pages[0]
@@ -101,7 +101,7 @@ func (c *chunk) page(page *pageLayout, body []byte) (err error) {
 	return c.data(page, body)
 }
 
-// unpack is the content of a page of so many bytes. It may lie in memory, which is kept.
+// unpack returns the content of a page, which has size bytes. It may use memory, and grow it.
 func (c *chunk) unpack(memory *[]byte, body []byte, size int) ([]byte, error) {
 	if format.CompressionCodec(c.at.codec) == format.Uncompressed {
 		if len(body) != size {
@@ -152,7 +152,7 @@ func (c *chunk) dictionary(data []byte, values int64) (err error) {
 	return err
 }
 
-// levels takes the levels off a page, which come before its values: how long they are, and they.
+// levels splits a page into its levels, which are stored first after their length, and the rest.
 func levels(body []byte) (levels, rest []byte, err error) {
 	if len(body) < 4 {
 		return nil, nil, errShort
@@ -205,7 +205,7 @@ func (c *chunk) data(page *pageLayout, body []byte) (err error) {
 	return c.indexed(body, present, from, to)
 }
 
-// indexed reads n indices into the dictionary, of which those from one to another are wanted.
+// indexed reads n indices into the dictionary, of which [from, to) are needed.
 func (c *chunk) indexed(data []byte, n, from, to int) (err error) {
 	if n == 0 {
 		return nil
@@ -241,14 +241,14 @@ func (c *chunk) indexed(data []byte, n, from, to int) (err error) {
 		}
 		return nil
 	}
-	c.to.ints = slices.Grow(c.to.ints, n) // dictionary has refused all others
+	c.to.ints = slices.Grow(c.to.ints, n) // dictionary has refused all other kinds
 	for _, i := range indices {
 		c.to.ints = append(c.to.ints, c.ints[i])
 	}
 	return nil
 }
 
-// indices are n indices that are in the dictionary.
+// indices returns n valid indices into the dictionary.
 func (c *chunk) indices(data []byte, width, n int) ([]int32, error) {
 	indices, err := appendHybrid(slices.Grow(c.reader.indices[:0], n), data, width, n)
 	if err != nil {
@@ -258,9 +258,9 @@ func (c *chunk) indices(data []byte, width, n int) ([]int32, error) {
 	return indices, c.within(indices)
 }
 
-// within checks that indices are in the dictionary.
+// within checks that indices lie within the dictionary.
 func (c *chunk) within(indices []int32) error {
-	some := [4]uint32{} // bits of any; those of what is below 0 are many
+	some := [4]uint32{} // bits that any index has; a negative index has the highest bit
 	rest := indices
 	for ; len(rest) >= len(some); rest = rest[len(some):] {
 		some[0] |= uint32(rest[0])
@@ -285,7 +285,7 @@ func (c *chunk) within(indices []int32) error {
 	return nil
 }
 
-// based makes indices into the dictionary those into the table that it was appended to.
+// based turns indices into the dictionary into indices into the table that it was appended to.
 func (c *chunk) based(indices []int32) error {
 	if err := c.within(indices); err != nil || c.base == 0 {
 		return err
@@ -296,7 +296,7 @@ func (c *chunk) based(indices []int32) error {
 	return nil
 }
 
-// amounts reads those that are wanted of n indices of amounts: most columns have one value alone, or indices of whole bytes.
+// amounts reads n indices of amounts, of which [from, to) are needed. Most columns have a single value, or indices of whole bytes.
 func (c *chunk) amounts(data []byte, width, n, from, to int) error {
 	wanted := to - from
 	if v, ok := constantHybrid(data, width, n); ok && int64(v) < int64(c.entries) {
@@ -333,7 +333,7 @@ func (c *chunk) amounts(data []byte, width, n, from, to int) error {
 	return nil
 }
 
-// narrow adds the amounts of a dictionary that bytes are indices into.
+// narrow adds amounts of the dictionary by indices of one byte.
 func (c *chunk) narrow(indices []byte) error {
 	var table [1 << 8]float64
 	if copy(table[:], c.numbers) < len(table) && int(anyBits(indices)) >= c.entries && len(indices) > 0 {
@@ -353,7 +353,7 @@ func (c *chunk) narrow(indices []byte) error {
 	return nil
 }
 
-// anyBits are the bits that any of some bytes has.
+// anyBits returns the bits that any byte of b has.
 func anyBits(b []byte) (bits byte) {
 	var words uint64
 	for ; len(b) >= 8; b = b[8:] {
@@ -368,7 +368,7 @@ func anyBits(b []byte) (bits byte) {
 	return bits
 }
 
-// wide adds the amounts of a dictionary that pairs of bytes are indices into.
+// wide adds amounts of the dictionary by indices of two bytes.
 func (c *chunk) wide(indices []byte) error {
 	out, table := c.to.more(len(indices)/2), c.numbers
 	for k := range out {
@@ -381,7 +381,7 @@ func (c *chunk) wide(indices []byte) error {
 	return nil
 }
 
-// plain reads n values that have no dictionary, of which those from one to another are wanted.
+// plain reads n values without a dictionary, of which [from, to) are needed.
 func (c *chunk) plain(e format.Encoding, data []byte, n, from, to int) (err error) {
 	type way struct {
 		kind     parquet.Kind

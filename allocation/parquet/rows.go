@@ -6,14 +6,14 @@ import (
 	"github.com/promcost/promcost/allocation"
 )
 
-// unnamedField is what early files call the column of GPUs.
+// unnamedField is the name of the column of GPU devices in early files.
 const unnamedField = ""
 
 // The columns of rows that are neither properties nor amounts.
 const (
-	nameField      = "name" // of sets that passes made
+	nameField      = "name" // only of sets that passes made
 	kindField      = "kind"
-	otherUIDs      = "pod_uid_other" // of pods whose id is not a UUID
+	otherUIDs      = "pod_uid_other" // ids of pods that are not UUIDs
 	startField     = "start"
 	endField       = "end"
 	windowStart    = "window_start"

@@ -10,41 +10,41 @@ import (
 	"github.com/promcost/promcost/allocation"
 )
 
-// schema is what the footer of a file says of which columns it has.
+// schema has the columns of a file, by its footer.
 type schema struct {
 	text   []byte // as it is stored
 	leaves []leafLayout
 	byPath map[string]int
 }
 
-// schemaElement is a node of a schema, which is given depth first.
+// schemaElement is a node of a schema. Nodes are stored depth first.
 type schemaElement struct {
 	kind, repetition, children int64
 	name                       string
 }
 
-// How often an element is there.
+// Values of the repetition of an element.
 const (
 	optionalElement = 1
 	repeatedElement = 2
 )
 
-// knownSchemas are the schemas that were read last: files have one of few, and to read it takes as long as all else of their
-// footers. Their zero value is ready for use. They are safe for concurrent use.
+// knownSchemas caches the schemas that were read last. There are few different ones, and to read one takes as long as the rest of a
+// footer. The zero value is ready for use. It is safe for concurrent use.
 type knownSchemas struct {
 	mu   sync.Mutex
 	list [maxKnownSchemas]*schema
 	next int
 }
 
-// What is kept of schemas: of rows and of assets, and of those that an older version wrote. One has some 3 kB.
+// Limits of knownSchemas: there are schemas of rows and of assets, and those of an older version. A schema has some 3 kB.
 const (
 	maxKnownSchemas = 4
 	maxKnownSchema  = 64 << 10
 )
 
-// begins is the schema that data begins with, nil if it is not known.
-func (k *knownSchemas) begins(data []byte) *schema {
+// prefixOf returns the schema that data begins with, nil if it is not known.
+func (k *knownSchemas) prefixOf(data []byte) *schema {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, s := range k.list {
@@ -55,7 +55,7 @@ func (k *knownSchemas) begins(data []byte) *schema {
 	return nil
 }
 
-// add notes a schema, in place of the oldest one.
+// add replaces the oldest schema.
 func (k *knownSchemas) add(s *schema) {
 	if len(s.text) > maxKnownSchema {
 		return
@@ -66,9 +66,9 @@ func (k *knownSchemas) add(s *schema) {
 	k.next = (k.next + 1) % maxKnownSchemas
 }
 
-// schema reads a schema, or knows it already.
+// schema returns a known schema, or reads it.
 func (w *walker) schema(known *knownSchemas) (*schema, error) {
-	if s := known.begins(w.rest()); s != nil {
+	if s := known.prefixOf(w.rest()); s != nil {
 		return s, w.skip(uint64(len(s.text)))
 	}
 	var elements []schemaElement
@@ -112,7 +112,7 @@ func (e *schemaElement) field(w *walker, id int64, kind byte) (known bool, err e
 	return false, nil
 }
 
-// children adds the leaves below the first element of a schema, and returns the elements that come after them.
+// children adds the leaves below the first element of a schema, and returns the elements after them.
 func (s *schema) children(elements []schemaElement, levels leafLayout, prefix string) (rest []schemaElement, err error) {
 	n := elements[0].children
 	elements = elements[1:]

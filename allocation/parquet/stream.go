@@ -12,11 +12,11 @@ import (
 	"github.com/promcost/promcost/allocation/assets"
 )
 
-// Stream writes what follows each other into one Parquet file, a row group each, so that one of them is in memory
-// at a time. It has the columns of Parquet, but no footer: it is for other tools, and is not read back.
+// Stream writes several sets into one Parquet file, each as a row group, so that only one of them is in memory at a time. The file has
+// the columns of Write, but no Footer: it is for other tools, and is not read back.
 type Stream struct {
 	w   io.Writer
-	out output // nil until the first
+	out output // nil until the first row group
 }
 
 // output is a file that is being written.
@@ -37,7 +37,7 @@ func (p *Stream) Rows(s *allocation.Set) error {
 	return p.group(string(Allocations), allocationColumns(s))
 }
 
-// group writes a row group. The first one says what the columns are.
+// group writes a row group. The first one decides the columns of the file.
 func (p *Stream) group(name string, columns []column) error {
 	if p.out == nil {
 		root := group{Group: parquet.Group{}}
@@ -57,7 +57,7 @@ func (p *Stream) group(name string, columns []column) error {
 	return nil
 }
 
-// Close ends the file. One without anything has the columns of rows.
+// Close ends the file. An empty file has the columns of rows.
 func (p *Stream) Close() error {
 	if p.out == nil {
 		if err := p.Rows(allocation.NewSet(allocation.Window{}, allocation.NewDict())); err != nil {
@@ -70,7 +70,7 @@ func (p *Stream) Close() error {
 	return nil
 }
 
-// Assets writes assets of a set, a row each, with the columns of Arrow streams.
+// Assets writes assets of a set, one row each, with the columns of Arrow streams.
 func (p *Stream) Assets(set *assets.Set, list []*allocation.Asset) error {
 	n := len(list)
 	text := func(name string, of func(*allocation.Asset) string) column {

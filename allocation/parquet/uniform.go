@@ -10,7 +10,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 )
 
-// uniform is what all rows of a column have: one value, as it is stored, of a string without its length; or none at all.
+// uniform is the single value of all rows of a column, as it is stored (a string without its length), or that no row has one.
 type uniform struct {
 	value []byte
 	none  bool
@@ -18,8 +18,8 @@ type uniform struct {
 
 func (u uniform) bits() uint64 { return binary.LittleEndian.Uint64(u.value) }
 
-// uniform tells what all rows of a column have where its pages say it at once, as those of most columns do: it takes a hundredth
-// of decoding them. What is not stored just as it is written is to be decoded, which says what is wrong with it.
+// uniform returns the single value of all rows, if the pages show it without decoding. Most columns are like that, and it takes a
+// hundredth of the time. ok is false for pages that differ from what promcost writes: decoding then says what is wrong.
 func (c *leafColumn) uniform() (u uniform, ok bool) {
 	dictionary, table, pages := plainPage(c.plainPages())
 	if dictionary.kind != int64(format.DictionaryPage) || !dictionary.dictionary || dictionary.values > 1 {
@@ -51,7 +51,7 @@ func (c *leafColumn) uniform() (u uniform, ok bool) {
 	return u, ok
 }
 
-// same reports whether all n rows of a page have the first value of the dictionary, or none of them any.
+// same reports whether all n rows of a page have the first value of the dictionary, or none has a value.
 func (c *leafColumn) same(body []byte, n int) (none, ok bool) {
 	var level byte
 	if c.at.repetition > 0 {
@@ -71,8 +71,8 @@ func (c *leafColumn) same(body []byte, n int) (none, ok bool) {
 	return false, ok && v == 0
 }
 
-// plainPage is the first of pages that are not compressed, what it holds, and what comes after it. It is empty where there is
-// none, or one with a checksum.
+// plainPage returns the first of uncompressed pages, its content, and the pages after it. It returns zero values if there is none, or if
+// it has a checksum.
 func plainPage(pages []byte) (page pageLayout, body, rest []byte) {
 	page, rest, err := readPageLayout(pages)
 	size := page.compressed
@@ -82,7 +82,7 @@ func plainPage(pages []byte) (page pageLayout, body, rest []byte) {
 	return page, rest[:size:size], rest[size:]
 }
 
-// sameLevels is the one level of n values, if they have but one, and what comes after the levels.
+// sameLevels returns the level of n values and the data after the levels. ok is false if the levels differ.
 func sameLevels(body []byte, n int) (level byte, rest []byte, ok bool) {
 	bits, rest, err := levels(body)
 	if err != nil {
@@ -95,7 +95,7 @@ func sameLevels(body []byte, n int) (level byte, rest []byte, ok bool) {
 	return bits[k] & 1, rest, true
 }
 
-// onlyValue is the value of a dictionary of one.
+// onlyValue returns the value of a dictionary with one value.
 func onlyValue(table []byte, kind parquet.Kind) ([]byte, bool) {
 	switch {
 	case kind == parquet.ByteArray && len(table) >= 4:
@@ -107,7 +107,7 @@ func onlyValue(table []byte, kind parquet.Kind) ([]byte, bool) {
 	return nil, false
 }
 
-// deferredConstant are strings that all rows have the same of.
+// deferredConstant is a string that all rows have.
 type deferredConstant []byte
 
 // Common implements allocation.Deferred.

@@ -8,12 +8,12 @@ import (
 	"slices"
 )
 
-// add appends n strings that lie one after the other, each with its length before it.
+// add appends n strings that are stored one after another, each after its length.
 func (t *texts) add(data []byte, n int) error {
 	if n > len(data)/4 {
 		return errShort
 	}
-	out, ends := t.data, slices.Grow(t.ends, n) // no pointers are written a string
+	out, ends := t.data, slices.Grow(t.ends, n) // local, so that no pointer is written for each string
 	for range n {
 		if len(data) < 4 {
 			return errShort
@@ -29,8 +29,8 @@ func (t *texts) add(data []byte, n int) error {
 	return t.limit()
 }
 
-// addPrefixed appends the first of n strings, each given by how much of the one before it begins with, and the rest. It uses
-// the memory given.
+// addPrefixed appends the first wanted of n strings. Each is stored as the length of the prefix that it shares with the string before,
+// and the rest. memory is scratch.
 func (t *texts) addPrefixed(data []byte, n, wanted int, b *budget, memory *[2][]int64) (err error) {
 	for i := range memory {
 		if memory[i], data, err = appendDeltas(memory[i][:0], data, n); err != nil {
@@ -50,7 +50,7 @@ func (t *texts) addPrefixed(data []byte, n, wanted int, b *budget, memory *[2][]
 		last = prefix + lengths[i]
 		size += last
 		if size > int64(b.bytes) {
-			break // and be refused
+			break // take refuses it
 		}
 	}
 	if err := b.take(int(size), 0); err != nil {
@@ -82,10 +82,10 @@ func appendFloats(dst []float64, data []byte, n int) ([]float64, error) {
 	return dst, nil
 }
 
-// splitPlanes are the bytes of a number, each of which BYTE_STREAM_SPLIT has in a plane of its own.
+// splitPlanes is the number of planes of BYTE_STREAM_SPLIT: one for each byte of a number.
 const splitPlanes = 8
 
-// appendSplit appends some of n numbers whose first bytes come first, then all second ones, and so on.
+// appendSplit appends numbers [from, to) of n. The first bytes of all numbers are stored first, then all second bytes, and so on.
 func appendSplit(dst []float64, data []byte, n, from, to int) ([]float64, error) {
 	if len(data) != splitPlanes*n {
 		return nil, errShort
@@ -93,11 +93,11 @@ func appendSplit(dst []float64, data []byte, n, from, to int) ([]float64, error)
 	at, m := len(dst), to-from
 	dst = slices.Grow(dst, m)[:at+m]
 	out := dst[at:]
-	// That they have no more than as many makes checks of bounds go.
+	// Slices of exactly this length let the compiler drop checks of bounds.
 	plane := func(k int) []byte { return data[k*n+from:][:len(out):len(out)] }
 	a, b, c, d, e, f, g, h := plane(0), plane(1), plane(2), plane(3), plane(4), plane(5), plane(6), plane(7)
 	i := 0
-	for ; i <= len(out)-8; i += 8 { // eight bytes of each plane: of the halves of as many numbers two make a word
+	for ; i <= len(out)-8; i += 8 { // eight bytes of each plane make eight numbers
 		const low = 1<<32 - 1
 		w0, w1, w2, w3 := transpose(wordAt(a, i), wordAt(b, i), wordAt(c, i), wordAt(d, i))
 		w4, w5, w6, w7 := transpose(wordAt(e, i), wordAt(f, i), wordAt(g, i), wordAt(h, i))
@@ -117,11 +117,11 @@ func appendSplit(dst []float64, data []byte, n, from, to int) ([]float64, error)
 	return dst, nil
 }
 
-// wordAt are eight bytes.
+// wordAt returns the eight bytes from i on.
 func wordAt(b []byte, i int) uint64 { return binary.LittleEndian.Uint64(b[i : i+8]) }
 
-// transpose makes four words, of a byte of each of eight numbers, those of four bytes of two numbers each: of the first and the
-// fifth, and so on.
+// transpose takes four words that each have one byte of eight numbers. It returns four words that each have four bytes of two numbers: of
+// the first and the fifth, and so on.
 func transpose(a, b, c, d uint64) (first, second, third, fourth uint64) {
 	const twos, ones = 0x0000ffff0000ffff, 0x00ff00ff00ff00ff
 	t := (a>>16 ^ c) & twos
@@ -148,7 +148,7 @@ func appendInts(dst []int64, data []byte, n int) ([]int64, error) {
 	return dst, nil
 }
 
-// appendLevels appends n levels of 0 or 1: runs of one level, and eight in a byte.
+// appendLevels appends n levels of 0 or 1. They are stored as runs of one level, or with eight levels in a byte.
 func appendLevels(dst, data []byte, n int) ([]byte, error) {
 	dst = slices.Grow(dst, n)
 	for end := len(dst) + n; len(dst) < end; {
@@ -174,10 +174,10 @@ func appendLevels(dst, data []byte, n int) ([]byte, error) {
 	return dst, nil
 }
 
-// unpackBits sets each of dst to a bit, those of a byte from the lowest.
+// unpackBits sets each element of dst to a bit of data, from the lowest bit of each byte.
 func unpackBits(dst, data []byte) {
 	const each, low, high = 0x0101010101010101, 0x8040201008040201, 0x7f7f7f7f7f7f7f7f
-	for len(dst) >= 8 { // a bit each in eight copies of a byte; adding high makes all but zeros end in the highest bit
+	for len(dst) >= 8 { // keep one bit in each of eight copies of a byte; adding high moves it to the highest bit
 		binary.LittleEndian.PutUint64(dst, (uint64(data[0])*each&low+high)>>7&each)
 		dst, data = dst[8:], data[1:]
 	}
@@ -186,7 +186,7 @@ func unpackBits(dst, data []byte) {
 	}
 }
 
-// fill sets all of dst to a value, by copies of those that are set.
+// fill sets all elements of dst to a value.
 func fill[T any](dst []T, v T) {
 	const some = 16
 	first := dst[:min(some, len(dst))]
@@ -198,7 +198,7 @@ func fill[T any](dst []T, v T) {
 	}
 }
 
-// constantHybrid is the one value of n values of so many bits, if they begin with a run of as many.
+// constantHybrid returns the value of n values of width bits, if they begin with a run of n.
 func constantHybrid(data []byte, width, n int) (v uint64, ok bool) {
 	if width == 0 {
 		return 0, true
@@ -211,7 +211,7 @@ func constantHybrid(data []byte, width, n int) (v uint64, ok bool) {
 	return packedAt(data[k:k+size], 0, 8*size), true
 }
 
-// packedRun are n values of so many bits, one or two bytes, if they are one packed run.
+// packedRun returns n values of width bits, if they are one packed run of one or two bytes each.
 func packedRun(data []byte, width, n int) ([]byte, bool) {
 	header, k := binary.Uvarint(data)
 	if width != 8 && width != 16 || k <= 0 || header&1 == 0 || header>>1 < uint64(n+7)/8 || len(data)-k < n*width/8 {
@@ -220,10 +220,10 @@ func packedRun(data []byte, width, n int) ([]byte, bool) {
 	return data[k : k+n*width/8], true
 }
 
-// maxWidth is how many bits a packed value may have: so many lie within 8 bytes wherever they begin.
+// maxWidth is the largest width of a packed value, in bits. A value of that width lies within 8 bytes wherever it begins.
 const maxWidth = 56
 
-// packedAt is the i-th value of so many bits.
+// packedAt returns the i-th value of width bits.
 func packedAt(data []byte, i, width int) uint64 {
 	bit := i * width
 	var word uint64
@@ -237,7 +237,7 @@ func packedAt(data []byte, i, width int) uint64 {
 	return word >> (bit % 8) & (1<<width - 1)
 }
 
-// appendHybrid appends n values of so many bits, which are no more than T has: runs of one value, and packed ones.
+// appendHybrid appends n values of width bits, which T can hold. They are stored as runs of one value and packed runs.
 func appendHybrid[T int32 | uint8](dst []T, data []byte, width, n int) ([]T, error) {
 	if width > 31 {
 		return nil, fmt.Errorf("values of %d bits", width)
@@ -270,7 +270,7 @@ func appendHybrid[T int32 | uint8](dst []T, data []byte, width, n int) ([]T, err
 		out := rest[:min(8*count, len(rest))]
 		switch out := any(out).(type) {
 		case []uint8:
-			unpackBytes(out, data, width) // more may follow what is packed
+			unpackBytes(out, data, width) // other data may follow
 		case []int32:
 			unpackIndices(out, data, width)
 		}
@@ -279,9 +279,9 @@ func appendHybrid[T int32 | uint8](dst []T, data []byte, width, n int) ([]T, err
 	return dst, nil
 }
 
-// unpackBytes sets dst to packed values of at most eight bits. Something else may follow them.
+// unpackBytes sets dst to packed values of at most eight bits. Other data may follow them.
 func unpackBytes(dst, packed []byte, width int) {
-	// Eight values are in as many bytes as one has bits: their halves are drawn apart, and theirs.
+	// Eight values lie in width bytes. They are split into halves, these again, and once more.
 	one := uint64(1)<<width - 1
 	ones, twos, fours := one*0x0001000100010001, (one<<width|one)*0x0000000100000001, uint64(1)<<(4*width)-1
 	for w := uint(width); len(dst) >= 8 && len(packed) >= 8; dst, packed = dst[8:], packed[w:] {
@@ -295,7 +295,7 @@ func unpackBytes(dst, packed []byte, width int) {
 	}
 }
 
-// unpackIndices sets dst to packed values of so many bits. Something else may follow them.
+// unpackIndices sets dst to packed values of width bits. Other data may follow them.
 func unpackIndices(dst []int32, packed []byte, width int) {
 	switch width {
 	case 8:
@@ -311,10 +311,10 @@ func unpackIndices(dst []int32, packed []byte, width int) {
 	}
 }
 
-// unpackNarrow sets dst to packed values of so many bits. Something else may follow them.
+// unpackNarrow sets dst to packed values of width bits. Other data may follow them.
 func unpackNarrow(dst []int32, packed []byte, width int) {
 	done, mask := 0, uint64(1)<<width-1
-	if width <= 8 { // eight values are in as many bytes as one has bits
+	if width <= 8 { // eight values lie in width bytes
 		for at := 0; len(dst)-done >= 8 && len(packed)-at >= 8; at, done = at+width, done+8 {
 			word, out := binary.LittleEndian.Uint64(packed[at:]), dst[done:done+8]
 			for i := range out {
@@ -323,7 +323,7 @@ func unpackNarrow(dst []int32, packed []byte, width int) {
 			}
 		}
 	}
-	if shift := uint(width) & 63; width > 8 && width <= 14 { // four values are in a word, wherever the first begins
+	if shift := uint(width) & 63; width > 8 && width <= 14 { // four values lie in a word, wherever the first begins
 		for bit := uint(0); len(dst)-done >= 4 && bit/8+8 <= uint(len(packed)); bit, done = bit+4*shift, done+4 {
 			word, out := binary.LittleEndian.Uint64(packed[bit/8:])>>(bit%8), dst[done:done+4]
 			out[0], out[1] = int32(word&mask), int32(word>>shift&mask)
@@ -335,7 +335,7 @@ func unpackNarrow(dst []int32, packed []byte, width int) {
 	}
 }
 
-// appendDeltas appends at most n integers that are given by their differences, and returns what comes after them.
+// appendDeltas appends n integers that are stored as differences, and returns the data after them.
 func appendDeltas(dst []int64, data []byte, n int) ([]int64, []byte, error) {
 	var head [3]uint64 // values of a block, blocks within it, values in all
 	for i := range head {
@@ -374,7 +374,7 @@ func appendDeltas(dst []int64, data []byte, n int) ([]int64, []byte, error) {
 			dst = slices.Grow(dst, n)[:at+n]
 			var few [64]int32
 			if out := dst[at:]; w <= 14 && n <= len(few) {
-				unpackNarrow(few[:n], data, int(w)) // what follows is not looked at, but read by words
+				unpackNarrow(few[:n], data, int(w)) // it may read words beyond the values
 				for i, delta := range few[:n] {
 					value += least + int64(delta)
 					out[i] = value

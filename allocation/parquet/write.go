@@ -13,22 +13,22 @@ import (
 	"github.com/promcost/promcost/allocation"
 )
 
-// version is that of the schema of Parquet files: files of a newer one are refused, those of older ones are read.
+// version is the version of the schema of Parquet files. Files of newer versions are refused, those of older ones are read.
 const version = 1
 
 // footerKey is the key of a Footer in the metadata of a file.
 const footerKey = "promcost"
 
-// Footer is what a Parquet file says of itself. All of it follows from the set that it was made of and its window, so
-// that one set gives the same bytes wherever and whenever it is written.
+// Footer is promcost's metadata of a Parquet file. It depends only on the set and its window, so that a set gives the same bytes
+// wherever and whenever it is written.
 type Footer struct {
 	Kind       Kind
 	Window     allocation.Window
-	Zone       string        // the time zone that the window was cut on, as it is configured
+	Zone       string        // the configured time zone, whose clock the window follows
 	Resolution time.Duration // 0 in exact mode
-	Rules      int           // the version of the rules that it was computed by, see allocation.RulesVersion
-	Complete   bool          // nothing of the source was missing
-	Part       int           // of Parts, from 1: the share of a cluster's nodes that the file is of
+	Rules      int           // the version of the rules by which it was computed, see allocation.RulesVersion
+	Complete   bool          // no data of the source was missing
+	Part       int           // of Parts, from 1: which share of a cluster's nodes the file has
 	Parts      int
 	Warnings   []string // of the set
 }
@@ -50,7 +50,7 @@ type footerJSON struct {
 	End               string   `json:"end"`
 	Zone              string   `json:"zone"`
 	ResolutionSeconds float64  `json:"resolutionSeconds"`
-	Rules             int      `json:"rules"` // 0 in files of before there were versions
+	Rules             int      `json:"rules"` // 0 in files from before rules had versions
 	Complete          bool     `json:"complete"`
 	Part              int      `json:"part"`
 	Parts             int      `json:"parts"`
@@ -65,7 +65,7 @@ func (f *Footer) encode() (string, error) {
 	return string(b), err
 }
 
-// ErrNewerVersion says that a file was written by a newer version, whose schema is not known here.
+// ErrNewerVersion says that a file was written by a newer version, with an unknown schema.
 var ErrNewerVersion = errors.New("written by a newer version of promcost")
 
 func decodeFooter(text string) (*Footer, error) {
@@ -95,10 +95,10 @@ func decodeFooter(text string) (*Footer, error) {
 	}, nil
 }
 
-// Write writes what f.Kind says of a set: the rows, in the order of the set, or the assets. Rules of f is that of the
-// set, and so are Window, Resolution and Warnings where they are zero. Columns are named after what they hold, with units; the same set
-// and footer give the same bytes. A set that passes made gets a column name before the others, and cannot be read back.
-// rows is how many were written.
+// Write writes the rows of a set, in the order of the set, or its assets, as f.Kind says. It takes Rules of the footer from the set, and if
+// the footer has no Window, also Window, Resolution and Warnings. Columns are named after their content, with units. The same set and
+// footer give the same bytes. A set that passes made has an additional first column, name, and cannot be read back. rows is how many rows
+// were written.
 func Write(w io.Writer, s *allocation.Set, f Footer) (rows int, err error) {
 	f.Rules = s.Rules
 	if f.Window == (allocation.Window{}) {
@@ -166,14 +166,14 @@ func writeLeaves(out output, columns []column) error {
 	return nil
 }
 
-// pageBytes is the size of a page before compression above which another one is begun.
+// pageBytes is the uncompressed size at which a page ends.
 const pageBytes = 1 << 18
 
-// rowBytes is more than a row takes of a page. The library allocates as large a page as there may be for each column, which for few rows
-// took most of the time.
+// rowBytes is more than a row takes in a page. The library allocates the largest possible page for each column, which took most of the
+// time for a few rows.
 const rowBytes = 1 << 10
 
-// group is a group of columns in the order they were added; parquet.Group sorts them by name.
+// group is a group of columns in the order in which they were added. parquet.Group sorts them by name.
 type group struct {
 	parquet.Group
 	names []string
@@ -184,7 +184,7 @@ func (g *group) add(name string, node parquet.Node) {
 	g.names = append(g.names, name)
 }
 
-// Fields are the columns in their order.
+// Fields returns the columns in their order.
 func (g *group) Fields() []parquet.Field {
 	byName := map[string]parquet.Field{}
 	for _, f := range g.Group.Fields() {
