@@ -41,7 +41,7 @@ func newAPI(s *service, current *config.Settings, meter *metering.Metering) http
 	return mux
 }
 
-// shardOnly answers that a shard cannot: what it has is a share of the truth.
+// shardOnly answers the paths that a shard cannot answer, because it has only a part of the data.
 func shardOnly(h allocation.Shard) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")

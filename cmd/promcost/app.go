@@ -19,7 +19,7 @@ import (
 // executor carries out a subcommand whose flags have been parsed.
 type executor func(ctx context.Context) error
 
-// streams are what a subcommand reads and writes.
+// streams are the input and the outputs of a subcommand.
 type streams struct {
 	in  io.Reader // answers that were saved
 	out io.Writer // answers
@@ -51,7 +51,7 @@ var subcommands = []struct {
 	{"version", "Print the version.", defineVersion},
 }
 
-// setKingpin sets what the library has once for a process.
+// setKingpin sets options of the library that are global to a process.
 func setKingpin() {
 	kingpin.EnableFileExpansion = false // an argument may begin with @, as expressions of JMESPath do
 	kingpin.ManPageTemplate, kingpin.BashCompletionTemplate = manTemplate, bashTemplate

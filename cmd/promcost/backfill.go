@@ -21,7 +21,7 @@ import (
 	"github.com/promcost/promcost/allocation/windows"
 )
 
-// backfillFlags say which hours to compute, and where to keep them.
+// backfillFlags say which hours to compute, and where to store them.
 type backfillFlags struct {
 	source   *sourceFlags
 	cost     *costFlags
@@ -97,7 +97,7 @@ func (f *backfillFlags) open(w io.Writer, logs *logFlags) (*service, *history.St
 	return svc, k.store, nil
 }
 
-// store opens the history. A dry run makes no directory: one that is not there is an empty history.
+// store opens the history. A dry run makes no directory: a missing one is an empty history.
 func (f *backfillFlags) store(l loggers) (keeping, error) {
 	if f.dryRun && f.storage.config == "" {
 		if _, err := os.Stat(f.storage.path); errors.Is(err, os.ErrNotExist) {
@@ -212,7 +212,7 @@ func (b *backfilling) run(ctx context.Context) error {
 	return err
 }
 
-// hours are those that are to be computed.
+// hours are the hours to compute.
 func (b *backfilling) hours(ctx context.Context) ([]allocation.Window, error) {
 	if b.flags.again {
 		return b.ledger.Clock().ClosedHours(b.window), nil
@@ -240,7 +240,8 @@ func (b *backfilling) ended(ctx context.Context, err error, hours int, p recorde
 	return fmt.Errorf("%w: %s", err, done)
 }
 
-// fill fills the days of the window, some at a time, oldest first; progress is told after each. The first error ends it.
+// fill fills the days of the window, several at a time, oldest first, and reports its progress after each. The first error ends
+// it.
 func (b *backfilling) fill(ctx context.Context, progress func(recorder.Progress)) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -272,7 +273,7 @@ func (b *backfilling) fill(ctx context.Context, progress func(recorder.Progress)
 	return context.Cause(ctx)
 }
 
-// fillDay fills a day, and computes again what is there if that is asked for.
+// fillDay fills a day. If asked to, it computes stored hours again.
 func (b *backfilling) fillDay(ctx context.Context, day allocation.Window, progress func(recorder.Progress)) error {
 	var again, filled recorder.Progress
 	if b.flags.again {

@@ -29,7 +29,7 @@ func defineCheckSource(clause *kingpin.CmdClause, io streams, logs *logFlags) ex
 	return func(ctx context.Context) error { return checkSource(ctx, f, io, logs) }
 }
 
-// checkSource prints what the source has. An input that is required and missing is an error.
+// checkSource prints which data the source has. A missing input that is required is an error.
 func checkSource(ctx context.Context, f *checkFlags, io streams, logs *logFlags) error {
 	svc, err := openService(f.source, f.cost, io.err, logs)
 	if err != nil {

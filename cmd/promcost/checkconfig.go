@@ -9,7 +9,7 @@ import (
 	"github.com/promcost/promcost/cmd/promcost/internal/config"
 )
 
-// defineCheckConfig is the subcommand that reads a config file and says what it amounts to.
+// defineCheckConfig defines the subcommand that reads a config file and explains it.
 func defineCheckConfig(clause *kingpin.CmdClause, io streams, _ *logFlags) executor {
 	f := &costFlags{Flags: config.Flags{Zone: time.UTC}}
 	addConfigFlags(clause, f)

@@ -12,7 +12,7 @@ import (
 	"github.com/promcost/promcost/allocation/rates"
 )
 
-// pricedItems are things besides nodes that have the same price for the same reason.
+// pricedItems are things other than nodes that have the same price for the same reason.
 type pricedItems struct {
 	kind, cluster, what string
 	price, monthly      string
@@ -74,7 +74,7 @@ func pricedTraffic(set *allocation.Set) (items []pricedItems) {
 // priceText is a price for people.
 func priceText(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) }
 
-// monthText is what an hourly price is by the month, for people.
+// monthText is the price of a month at an hourly price, for people.
 func monthText(hourly float64) string { return strconv.FormatFloat(hourly*monthHours, 'f', 2, 64) }
 
 // together counts items that are alike, and sorts them.

@@ -126,7 +126,7 @@ func printPrices(set *allocation.Set, io streams) error {
 	return err
 }
 
-// missingPrices says what has built-in prices, nodes by their names, and what to do about it.
+// missingPrices says what has built-in prices, nodes by their names, and the remedy.
 func missingPrices(names []string, of int, more []string) string {
 	if len(names) == 0 && len(more) == 0 {
 		return counted(of, "\n{n} {node,|nodes, all} priced by metrics or rules.\n")
@@ -143,7 +143,7 @@ func missingPrices(names []string, of int, more []string) string {
 	return b.String()
 }
 
-// dash stands for what is not known.
+// dash is text, or a dash if it is empty.
 func dash(text string) string {
 	if text == "" {
 		return "-"

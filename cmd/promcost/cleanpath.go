@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// clean redirects a path with empty or relative parts to the one without. A mux does so too, but escapes what is escaped.
+// clean redirects a path with empty or relative parts to the path without them. A mux does so too, but escapes it twice.
 func clean(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		given := r.URL.EscapedPath()

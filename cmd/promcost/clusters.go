@@ -17,7 +17,7 @@ import (
 type seenClusters struct {
 	mu   sync.Mutex
 	byID map[string]costapi.ClusterInfo
-	// told are the ids that were said once not to have been seen.
+	// told are the ids of clusters that were logged as not seen.
 	told map[string]bool
 }
 
@@ -92,7 +92,7 @@ func configured(s *config.Settings, c costapi.ClusterInfo) costapi.ClusterInfo {
 	return c
 }
 
-// allClusters are the clusters that were seen and those of the config.
+// allClusters are the seen clusters and those of the config.
 func allClusters(s *config.Settings, seen []costapi.ClusterInfo) []costapi.ClusterInfo {
 	out := make([]costapi.ClusterInfo, 0, len(seen)+len(s.Clusters))
 	for _, c := range seen {
@@ -106,7 +106,8 @@ func allClusters(s *config.Settings, seen []costapi.ClusterInfo) []costapi.Clust
 	return out
 }
 
-// mainCluster is the one that stands for all: that of series without a cluster of their own, unless all that were seen have one.
+// mainCluster is the cluster that stands for all: the one of series without a cluster label, unless all seen clusters have a
+// label.
 func mainCluster(s *config.Settings, id string, seen []costapi.ClusterInfo) costapi.ClusterInfo {
 	own := costapi.ClusterInfo{ID: id}
 	if i := slices.IndexFunc(seen, func(c costapi.ClusterInfo) bool { return c.ID == id }); i >= 0 {
@@ -117,7 +118,7 @@ func mainCluster(s *config.Settings, id string, seen []costapi.ClusterInfo) cost
 	return configured(s, own)
 }
 
-// missClusters logs, once each, the clusters of the config that nothing was seen of.
+// missClusters logs the clusters of the config without any data, each once.
 func (s *service) missClusters() {
 	ids := s.computer.seen.unseen(sortedKeys(s.settings().Clusters))
 	if len(ids) > 0 {

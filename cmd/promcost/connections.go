@@ -124,8 +124,8 @@ func (c *connections) bounded(next http.Handler) http.Handler {
 	})
 }
 
-// receive reads of the body of a request what handlers may read, while its connection waits for its client. The error of reading
-// it is for the handler. release gives back the memory that the body takes as text, and parsed.
+// receive reads the part of a request's body that handlers may read, while its connection waits for its client. The handler gets
+// the error of reading. release returns the memory of the body as text and parsed.
 func (c *connections) receive(r *http.Request) (release func(), err error) {
 	if r.ContentLength == 0 {
 		return func() {}, nil

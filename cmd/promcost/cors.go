@@ -20,7 +20,7 @@ func addCORSFlag(clause *kingpin.CmdClause, origin **regexp.Regexp) {
 	}).Default(".*").PlaceHolder("REGEX")
 }
 
-// corsHeaders are what Prometheus tells pages of other origins.
+// corsHeaders are the headers that Prometheus sends for pages of other origins.
 var corsHeaders = [...][2]string{
 	{"Access-Control-Allow-Headers", "Accept, Authorization, Content-Type, Origin"},
 	{"Access-Control-Allow-Methods", "GET, POST, OPTIONS"},

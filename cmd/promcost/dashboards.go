@@ -78,11 +78,11 @@ func documents(files []dashboards.File) []byte {
 	return bytes.Join(texts, []byte("---\n"))
 }
 
-// manifestsName is where all manifests are served as one file.
+// manifestsName is the name of the file of all manifests.
 const manifestsName = "manifests.yaml"
 
-// dashboardsHandler serves the dashboards, the rules and their manifests below /dashboards/, and at it what there is.
-// Currency is asked at every request.
+// dashboardsHandler serves the dashboards, the rules and their manifests below /dashboards/, and a list of them there. It calls
+// currency for every request.
 func dashboardsHandler(currency func() string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		files := append(dashboards.Dashboards(currency()), dashboards.Rules()...)

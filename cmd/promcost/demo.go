@@ -75,7 +75,7 @@ func (f *demoFlags) endAfterChange(zone *time.Location, now time.Time) error {
 	return nil
 }
 
-// cluster plans what the flags ask for.
+// cluster plans the cluster that the flags describe.
 func (f *demoFlags) cluster(zone *time.Location) (c *democluster.Cluster, live bool, err error) {
 	if f.dst {
 		if err := f.endAfterChange(zone, time.Now()); err != nil {
@@ -132,7 +132,7 @@ func defineDemo(clause *kingpin.CmdClause, io streams, logs *logFlags) executor 
 	}
 }
 
-// directory is where the samples go, and what cleans up in the end.
+// directory is the directory for the samples, and a function that removes it in the end.
 func (f *demoFlags) directory() (dir string, remove func() error, err error) {
 	if f.path != "" {
 		return f.path, func() error { return nil }, nil

@@ -54,7 +54,7 @@ func zonesOf(sets []history.Stored) (zones []*time.Location) {
 			continue
 		}
 		names = append(names, s.Zone)
-		if z, err := config.ParseZone(s.Zone); err == nil { // else it is one that this system does not know: its sets fit where they fit
+		if z, err := config.ParseZone(s.Zone); err == nil { // otherwise this system does not know the zone: its sets go where there is room
 			zones = append(zones, z)
 		}
 	}
@@ -100,7 +100,7 @@ func (c *cover) duration() (sum time.Duration) {
 	return sum
 }
 
-// lacks says how much of the time of sets is not covered, "" where all is.
+// lacks says how much of the time of sets is not covered, "" if all is.
 func (c *cover) lacks(sets []history.Stored) string {
 	var lost time.Duration
 	var first, end time.Time
@@ -141,7 +141,7 @@ func (c *cover) lacks(sets []history.Stored) string {
 		lost, first.UTC().Format(time.RFC3339))
 }
 
-// earlier is the earlier of two times, of which the first may be none.
+// earlier is the earlier of two times, the first of which may be zero.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || b.Before(a) {
 		return b

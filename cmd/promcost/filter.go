@@ -13,7 +13,7 @@ import (
 	"github.com/promcost/promcost/cmd/promcost/internal/config"
 )
 
-// filterFlags say what is selected of a saved answer.
+// filterFlags say what to select of a saved answer.
 type filterFlags struct {
 	api, input, config           string
 	expr                         string

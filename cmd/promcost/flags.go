@@ -20,7 +20,7 @@ type flagGroup interface {
 	Flag(name, help string) *kingpin.FlagClause
 }
 
-// flagValue is a flag whose errors name it and say what would be right; kingpin's own name neither.
+// flagValue is a flag whose errors name it and the remedy; kingpin's own errors have neither.
 type flagValue struct {
 	name       string
 	text       string
@@ -31,7 +31,7 @@ type flagValue struct {
 // String is the value as it was given.
 func (v *flagValue) String() string { return v.text }
 
-// IsCumulative tells kingpin whether the flag may be given several times.
+// IsCumulative reports to kingpin whether the flag may be given several times.
 func (v *flagValue) IsCumulative() bool { return v.repeatable }
 
 // Set parses a value.
@@ -92,7 +92,7 @@ func countOf[T int | int64](g flagGroup, name, help string, target *T, least T) 
 	})
 }
 
-// units are what sizes are written in; those that end in another come before it.
+// units are the units of sizes. A unit comes before those that it ends in.
 var units = []struct {
 	name  string
 	bytes int64
@@ -108,13 +108,13 @@ var units = []struct {
 	{"B", 1},
 }
 
-// auto is the text of a size that follows from what there is, and autoSize its value.
+// auto is the text of a size that depends on the machine, and autoSize its value.
 const (
 	auto     = "auto"
 	autoSize = -1
 )
 
-// sizeOf adds a flag that takes a number of bytes, such as 512MB, or auto. As with Prometheus, KB, MB, GB and TB are powers of 1024.
+// sizeOf adds a flag for a number of bytes, such as 512MB, or auto. As in Prometheus, KB, MB, GB and TB are powers of 1024.
 func sizeOf(g flagGroup, name, help string, target *int64) *kingpin.FlagClause {
 	return addFlag(g, name, help, func(text string) error {
 		if text == auto {

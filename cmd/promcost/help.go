@@ -8,8 +8,8 @@ import (
 	"github.com/alecthomas/kingpin/v2"
 )
 
-// flagGroups are the headings below which help lists flags, in their order, and what the names of their flags begin with: the
-// longest beginning counts. The first has all others.
+// flagGroups are the headings of flags in the help, in order, with the prefixes of their flags: the longest prefix counts. The
+// first has all other flags.
 var flagGroups = [...]struct {
 	title    string
 	prefixes []string

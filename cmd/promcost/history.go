@@ -48,7 +48,7 @@ func addSetFlags(clause *kingpin.CmdClause, periods ...string) *historyFlags {
 	return f
 }
 
-// open opens the history; it must be there, but where it is to be changed it must take changes.
+// open opens the history. It must exist. To be changed, it must be writable.
 func (f *historyFlags) open(io streams, logs *logFlags, readOnly bool) (*history.Store, func() error, error) {
 	terse := *logs
 	if terse.level == "info" {
@@ -80,8 +80,7 @@ func (f *historyFlags) parseWindow() (allocation.Window, error) {
 	return w, nil
 }
 
-// list is the sets that the flags select, by period and start, those that lack parts included, and the manifests that cannot
-// be read.
+// list is the sets that the flags select, by period and start, with those that lack parts, and the manifests that cannot be read.
 func (f *historyFlags) list(ctx context.Context, store *history.Store) (sets []history.Stored, damaged []*history.CorruptError, err error) {
 	w, err := f.parseWindow()
 	if err != nil {
@@ -103,7 +102,7 @@ func (f *historyFlags) list(ctx context.Context, store *history.Store) (sets []h
 	return sets, damaged, nil
 }
 
-// within reports whether a window lies in another one, which is everything where it is zero.
+// within reports whether a window lies in another one. The zero window contains all.
 func within(in, w allocation.Window) bool {
 	return w == (allocation.Window{}) || !in.Start.Before(w.Start) && !in.End.After(w.End)
 }
@@ -135,7 +134,7 @@ func defineHistoryList(clause *kingpin.CmdClause, io streams, logs *logFlags) ex
 	}
 }
 
-// tellDamage is an error that counts damaged manifests, which it tells of.
+// tellDamage prints damaged manifests and returns an error that counts them.
 func tellDamage(io streams, damaged []*history.CorruptError) error {
 	for _, d := range damaged {
 		if err := writeLine(io.err, "damaged: "+d.Error()); err != nil {
@@ -148,7 +147,7 @@ func tellDamage(io streams, damaged []*history.CorruptError) error {
 	return nil
 }
 
-// lackingParts says which sets are not whole, "" where all are.
+// lackingParts says which sets are not whole, "" if all are.
 func lackingParts(sets []history.Stored) string {
 	count, missing := 0, map[history.Part]int{}
 	for i := range sets {

@@ -21,7 +21,7 @@ import (
 // autoPeriod exports days, and hours where there is no day.
 const autoPeriod = "auto"
 
-// exportFlags say what is exported, and as what.
+// exportFlags say what to export, and in which format.
 type exportFlags struct {
 	*historyFlags
 	format, version, currency, output string

@@ -91,7 +91,7 @@ func (f *verifyFlags) verify(ctx context.Context, store *history.Store, io strea
 // maxUnreferenced is how many files are named that belong to no set.
 const maxUnreferenced = 10
 
-// tellStrays tells of files that belong to no set.
+// tellStrays prints files that belong to no set.
 func tellStrays(ctx context.Context, store *history.Store, io streams) error {
 	unreferenced, err := store.Unreferenced(ctx)
 	if err != nil || len(unreferenced) == 0 {
@@ -182,7 +182,7 @@ type unpricedHour struct {
 	what   string
 }
 
-// unpriced are the kept hours that lack prices, oldest first.
+// unpriced are the stored hours that lack prices, oldest first.
 func (f *verifyFlags) unpriced(ctx context.Context, svc *service, store *history.Store) (found []unpricedHour, err error) {
 	w, err := f.parseWindow()
 	if err != nil {

@@ -37,7 +37,7 @@ func (v *serverValue) Set(text string) error {
 	return nil
 }
 
-// String is the URL without what is secret.
+// String is the URL without secrets.
 func (v *serverValue) String() string { return redacted(v.url) }
 
 // check checks that the URL can be asked by HTTP, and that nobody can read a password on the command line. No error repeats
@@ -72,7 +72,7 @@ func (f *serverFlag) check() error {
 	return nil
 }
 
-// secretly says where else credentials can be given.
+// secretly names the safe ways to give credentials.
 func (f *serverFlag) secretly() string {
 	from := "set the environment variable " + f.envar + " to the URL in place of the flag"
 	if f.name == prometheusURL {
@@ -81,7 +81,7 @@ func (f *serverFlag) secretly() string {
 	return from
 }
 
-// split is the URL without credentials, and those; nil where it has none.
+// split is the URL without credentials, and the credentials; nil if it has none.
 func (f *serverFlag) split() (*url.URL, *url.Userinfo, error) {
 	u, err := url.Parse(f.url)
 	if err != nil {
@@ -122,7 +122,7 @@ func httpConfig(file string) (promconfig.HTTPClientConfig, error) {
 	return *cfg, nil
 }
 
-// httpClient is a client that authenticates as cfg says, and as user where the URL has one.
+// httpClient is a client that authenticates as cfg says, or as user if the URL has one.
 func httpClient(cfg promconfig.HTTPClientConfig, user *url.Userinfo) (*http.Client, error) {
 	if user != nil {
 		if cfg.BasicAuth != nil || cfg.Authorization != nil || cfg.OAuth2 != nil {
@@ -168,8 +168,8 @@ func withoutCredentials(cfg promconfig.HTTPClientConfig) promconfig.HTTPClientCo
 	return cfg
 }
 
-// originTransport sends requests, with credentials, and those that a redirect leads elsewhere without. Prometheus' own
-// transports send theirs on to another port, scheme or subdomain, and http_headers to any host.
+// originTransport sends requests with credentials, but requests that a redirect leads to another origin without. Prometheus' own
+// transports send theirs to another port, scheme or subdomain, and http_headers to any host.
 type originTransport struct{ origin, elsewhere http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.

@@ -8,8 +8,8 @@ import (
 	"github.com/promcost/promcost/allocation/singleflight"
 )
 
-// identity is an id that is asked for when it is first needed. Callers that need it at the same time share one question, also
-// where that fails: what takes several tries, and seconds, is not done again for each of them. It is safe for concurrent use.
+// identity is an id that is looked up when it is first needed. Callers that need it at the same time share one look-up, also if
+// that fails: it takes several tries, and seconds, which are not spent again for each of them. It is safe for concurrent use.
 type identity struct {
 	// ask returns the id, or with an error the id to use instead. Neither is empty.
 	ask func(ctx context.Context) (string, error)
@@ -19,7 +19,7 @@ type identity struct {
 	id     string // empty until it is known
 }
 
-// known is the id, empty as long as it is not known.
+// known is the id, empty until it is known.
 func (x *identity) known() string {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -111,7 +111,7 @@ func queryJP(ctx context.Context, f *jpFlags, io streams) error {
 // jpCommands are the commands of jp.
 var jpCommands = []string{"function", "parse", "query"}
 
-// slip is a hint where the only expression may be a command of jp with a slip, "" elsewhere.
+// slip is a hint if the only expression may be a mistyped command of jp, "" otherwise.
 func (f *jpFlags) slip() string {
 	if len(f.expressions) == 1 && len(f.files) == 0 {
 		if near := caret.Nearest(f.expressions[0], jpCommands); near != "" {
@@ -121,7 +121,7 @@ func (f *jpFlags) slip() string {
 	return ""
 }
 
-// prompt tells a person at a terminal that input is waited for.
+// prompt tells a person at a terminal that the program waits for input.
 func prompt(io streams, what string) {
 	if isTerminal(io.in) {
 		fmt.Fprintf(io.err, "Type %s, then Ctrl-D.\n", what)
@@ -156,7 +156,7 @@ func defineJPFunction(clause *kingpin.CmdClause, io streams, _ *logFlags) execut
 	return func(context.Context) error { return listFunctions(io.out, names) }
 }
 
-// listFunctions prints the functions of those names, or all.
+// listFunctions prints the functions with these names, or all.
 func listFunctions(out io.Writer, names []string) error {
 	all := jmespath.Functions()
 	known := make([]string, len(all))

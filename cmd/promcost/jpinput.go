@@ -41,7 +41,7 @@ func readBounded(name string, in io.Reader) ([]byte, error) {
 	return text, nil
 }
 
-// readDocument is the one document of JSON or YAML in text. Numbers are of type float64.
+// readDocument reads the one document of a JSON or YAML text. Numbers are of type float64.
 func readDocument(text []byte) (any, error) {
 	if trimmed := bytes.TrimLeft(text, " \t\r\n"); len(trimmed) > 0 && (trimmed[0] == '{' || trimmed[0] == '[') {
 		data, err := readJSON(text)

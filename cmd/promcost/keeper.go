@@ -19,7 +19,7 @@ type keeper struct {
 	part  history.Part // that is computed
 }
 
-// historyPeriods are what the history calls the ledger's kinds.
+// historyPeriods are the history's periods for the ledger's kinds.
 var historyPeriods = [...]history.Period{ledger.Hours: history.Hourly, ledger.Days: history.Daily, ledger.Counted: history.Counted}
 
 // List implements ledger.History. What is damaged is not there: it is computed again.

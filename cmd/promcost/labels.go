@@ -10,8 +10,7 @@ import (
 	"github.com/promcost/promcost/cmd/promcost/internal/config"
 )
 
-// tellLabels logs what is wrong with the labels that metrics export, once for each configuration that is in use when an hour
-// is there to see it in.
+// tellLabels logs problems with the labels that metrics export, once for each configuration, as soon as an hour shows them.
 func (s *service) tellLabels() {
 	set, _, _ := s.recorder.Latest()
 	if set == nil || set.Len() == 0 {

@@ -29,8 +29,8 @@ func main() {
 	stamp()
 	setKingpin()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// The first signal asks for a graceful end, another one ends the process at once. Wrappers such as timeout(1) send one
-	// twice, to the process and to its group, which is meant as one.
+	// The first signal asks for a graceful end, another one ends the process at once. Wrappers such as timeout(1) send one signal
+	// twice, to the process and to its group. That counts as one.
 	context.AfterFunc(ctx, func() {
 		time.Sleep(time.Second)
 		stop()

@@ -14,7 +14,7 @@ import (
 	"github.com/promcost/promcost/promquery"
 )
 
-// beforeReading is the input of errors that come before anything is read: the source does not say what it is.
+// beforeReading is the input of errors that come before anything is read. The source does not name one.
 const beforeReading = "source"
 
 // observe records a computation in the health metrics, and logs it if it was slow.
@@ -59,7 +59,7 @@ func slowQuery(o *promquery.Observation) []any {
 // mostInputs is how many inputs of a source are logged.
 const mostInputs = 5
 
-// dearest says what was taken of a source for the inputs that took most, in the order of their time.
+// dearest lists the inputs of a source that took most time, in that order.
 func dearest(src *allocation.SourceReading) string {
 	inputs := slices.Clone(src.Inputs)
 	slices.SortStableFunc(inputs, func(a, b allocation.InputUse) int {

@@ -45,7 +45,7 @@ func writeFile(path string, write func(io.Writer) error) error {
 	return nil
 }
 
-// besides makes a file of a new name beside path, with the permissions that new files have.
+// besides makes a file with a new name in the directory of path, with the permissions of new files.
 func besides(path string) (*os.File, error) {
 	dir, name := filepath.Split(path)
 	for n := 1; ; n++ {

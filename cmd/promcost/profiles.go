@@ -11,7 +11,7 @@ import (
 // maxProfileSeconds is how long a profile may be taken.
 const maxProfileSeconds = 300
 
-// profiles serves what /debug/pprof/ has of the process, one profile at a time.
+// profiles serves the profiles of /debug/pprof/, one at a time.
 type profiles struct{ taking sync.Mutex }
 
 // routes are the handlers by path.
@@ -35,7 +35,7 @@ func bounded(next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// alone refuses a profile while another one is taken: the runtime takes one of the processor at a time, and each of the heap takes
+// alone refuses a profile while another one is taken. The runtime takes one of the processor at a time, and each of the heap takes
 // tens of megabytes.
 func (p *profiles) alone(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {

@@ -118,7 +118,7 @@ func (f *queryFlags) unfiltered(ctx context.Context, client *http.Client, base s
 	return answer.spans(now), nil
 }
 
-// currencyOf is the currency of a server's costs, USD where it does not say.
+// currencyOf is the currency of a server's costs, USD if it does not say.
 func currencyOf(ctx context.Context, client *http.Client, base string) string {
 	const dollars = "USD"
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/model/getConfigs", nil)
@@ -203,7 +203,7 @@ func ask(ctx context.Context, client *http.Client, base string, parameters url.V
 	return nil, nil, fmt.Errorf("ask --server=%s: it answered %s to %s: give the URL of a promcost, without a path", base, resp.Status, path)
 }
 
-// headerWarnings are the texts of an answer's Warning headers: where warnings are in an answer in CSV.
+// headerWarnings are the texts of an answer's Warning headers, which hold the warnings of an answer in CSV.
 func headerWarnings(h http.Header) []string {
 	var out []string
 	for _, v := range h.Values("Warning") {
@@ -216,7 +216,7 @@ func headerWarnings(h http.Header) []string {
 	return out
 }
 
-// printTables writes the answer's sets as tables to standard output, with what they cost a month at the rate of their spans, and
+// printTables writes the answer's sets as tables to standard output, with their costs of a month at the rate of their spans, and
 // its warnings to standard error.
 func printTables(io streams, answer *reply, limit int, currency string, spans []span) error {
 	for _, w := range answer.Warnings {
@@ -273,7 +273,7 @@ func (t handlerTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// memoryResponse is an http.ResponseWriter that keeps what is written.
+// memoryResponse is an http.ResponseWriter that keeps the answer in memory.
 type memoryResponse struct {
 	header http.Header
 	code   int

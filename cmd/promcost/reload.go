@@ -66,7 +66,7 @@ func (s *service) use(next *config.Settings) error {
 	return nil
 }
 
-// Reload reads the config file and the prices again and uses them, or keeps all as it was where any of it is wrong.
+// Reload reads the config file and the prices again and applies them. If any of it is wrong, nothing changes.
 func (s *service) Reload() error {
 	s.reload.mu.Lock()
 	defer s.reload.mu.Unlock()
@@ -108,7 +108,7 @@ func (s *service) hangups() (run actor, stop func()) {
 	}, func() { signal.Stop(signals) }
 }
 
-// reloadHandler answers /-/reload, where that is switched on. What it refuses, it refuses in Prometheus' words.
+// reloadHandler answers /-/reload if that is switched on. It refuses in Prometheus' words.
 func (f *webFlags) reloadHandler(reload func() error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodPost && r.Method != http.MethodPut {
@@ -128,7 +128,7 @@ func (f *webFlags) reloadHandler(reload func() error) http.Handler {
 	})
 }
 
-// priceSources are where prices come from: the sheet, and the metrics that priced nodes in the last closed hour.
+// priceSources are the sources of prices: the sheet, and the metrics that priced nodes in the last closed hour.
 func (s *service) priceSources() []collector.PriceSource {
 	current := s.settings()
 	sheet := collector.PriceSource{Kind: "sheet", Name: current.Rates.Name(), Currency: current.Currency, AsOf: current.RatesFrom}

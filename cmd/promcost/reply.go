@@ -18,12 +18,12 @@ type reply struct {
 	Code     int      `json:"code"`
 	Message  string   `json:"message"`
 	Warnings []string `json:"warnings"`
-	// Resolution is the one that was used; "" where the server does not say.
+	// Resolution is the resolution that was used; "" if the server does not say.
 	Resolution string                 `json:"resolution"`
 	Data       []map[string]*costLine `json:"data"`
 }
 
-// costLine is what a table shows of an allocation, in the units of the API: hours, averages, money.
+// costLine is the part of an allocation that a table shows, in the units of the API: hours, averages, money.
 type costLine struct {
 	Window struct {
 		Start time.Time `json:"start"`
@@ -75,7 +75,7 @@ func (l *costLine) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// readReply reads an answer. Text that is none, such as a proxy's page, is an error.
+// readReply reads an answer. It is an error if the text is not an answer, such as a proxy's page.
 func readReply(r io.Reader) (*reply, error) {
 	var answer reply
 	if err := json.NewDecoder(io.LimitReader(r, maxReply)).Decode(&answer); err != nil {
@@ -84,7 +84,7 @@ func readReply(r io.Reader) (*reply, error) {
 	return &answer, nil
 }
 
-// sets are the answer's sets, with the names that the answer gives its rows.
+// sets are the answer's sets. Rows keep their names in the answer.
 func (a *reply) sets() ([]*allocation.Set, error) {
 	// A set's rows are named by aggregating: each name travels as a namespace, whatever it is in truth.
 	byName, err := allocation.ParseKeys("namespace", allocation.DefaultLabelMapping())
@@ -106,13 +106,13 @@ func (a *reply) sets() ([]*allocation.Set, error) {
 	return allocation.Apply(sets, allocation.Options{Aggregate: byName})
 }
 
-// span is the time up to now that rows of a set tell of, from the first start to the last end.
+// span is the time of the rows of a set up to now, from the first start to the last end.
 type span struct {
 	length time.Duration
 	part   bool // of the set's window
 }
 
-// spans are those of the answer's sets.
+// spans are the spans of the answer's sets.
 func (a *reply) spans(now time.Time) []span {
 	out := make([]span, len(a.Data))
 	for i, data := range a.Data {

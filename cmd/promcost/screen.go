@@ -8,7 +8,7 @@ import (
 	"golang.org/x/term"
 )
 
-// screen is standard error: a progress bar may be drawn there, below what is written.
+// screen is standard error, with a progress bar below the text that is written.
 type screen struct {
 	w    io.Writer
 	logs *logFlags // logs and a bar do not mix; nil draws the bar
@@ -29,7 +29,7 @@ func (s *screen) Write(p []byte) (int, error) {
 func (s *screen) draw(bar string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_, _ = io.WriteString(s.w, wipeLine+bar) // there is nobody to tell
+	_, _ = io.WriteString(s.w, wipeLine+bar) // nobody could read an error
 	s.drawn = true
 }
 
@@ -59,7 +59,7 @@ func isTerminal(stream any) bool {
 	return ok && term.IsTerminal(int(file.Fd()))
 }
 
-// isWatched reports whether progress is drawn on w: a terminal that can, of somebody who asks for no logs.
+// isWatched reports whether to draw progress on w: it must be a terminal that can show it, and no logs may be on it.
 func isWatched(w io.Writer) bool {
 	if s, ok := w.(*screen); ok && s.logs != nil && s.logs.levelGiven {
 		return false
@@ -73,7 +73,7 @@ const (
 	yellow = "33"
 )
 
-// paint colors text where w is a terminal that shows colors, unless NO_COLOR asks for none.
+// paint colors text if w is a terminal that shows colors, unless NO_COLOR forbids it.
 func paint(w io.Writer, color, text string) string {
 	if !isTerminal(w) || os.Getenv("TERM") == "dumb" || os.Getenv("NO_COLOR") != "" {
 		return text

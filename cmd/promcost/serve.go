@@ -28,7 +28,7 @@ import (
 	"github.com/promcost/promcost/promquery"
 )
 
-// serveFlags are what the commands that serve have in common.
+// serveFlags are the flags of all commands that serve.
 type serveFlags struct {
 	web       *webFlags
 	promql    *promqlFlags
@@ -44,7 +44,7 @@ type serveFlags struct {
 // servePreset are defaults that the commands do not share.
 type servePreset struct {
 	address string
-	labels  string // of --collector.label.names; --collector.label is on where there are some
+	labels  string // of --collector.label.names; any name switches --collector.label on
 }
 
 func addServeFlags(clause *kingpin.CmdClause, preset servePreset) *serveFlags {
@@ -85,7 +85,7 @@ func (f *serveFlags) collectors() []string {
 	return on
 }
 
-// meter is what metrics are of under settings.
+// meter is the metering of metrics under settings.
 func (f *serveFlags) meter(s *config.Settings) (*metering.Metering, error) {
 	if *f.enabled[labelCollector] && len(f.labels) == 0 {
 		return nil, usageErrorf("--collector.label has no label to export: name some with --collector.label.names=team,app")
@@ -150,7 +150,7 @@ type server struct {
 	logs      loggers
 	ready     func() error     // nil once answers are complete, else why not
 	actors    []actor          // what runs beside the server and the ledger's loop
-	started   func(url string) // told where the server listens, nil for nobody
+	started   func(url string) // called with the URL once the server listens; may be nil
 }
 
 // actor is a part that runs until its context ends. One that returns earlier ends the process.
@@ -227,7 +227,7 @@ func (s *server) handler() (http.Handler, error) {
 	c := collector.New(s.recorder, collector.Config{Metering: s.metering, Bounds: timeline.ServedBounds, Accrued: s.recorder.Accrued, Spending: s.recorder.Spending, Logger: s.logs.kit})
 	update := c.Update
 	s.changed.Store(&update)
-	exposed, dropped := prometheus.NewRegistry(), prometheus.NewRegistry() // costs and what promcost says of itself; what it says of costs left out
+	exposed, dropped := prometheus.NewRegistry(), prometheus.NewRegistry() // metrics of costs and of promcost itself; the metric about dropped cost series
 	if err := errors.Join(
 		s.registry.Register(newGoMetrics()), s.registry.Register(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})),
 		exposed.Register(c), exposed.Register(s.registry), dropped.Register(c.Own()),

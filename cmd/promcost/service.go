@@ -32,7 +32,7 @@ import (
 // defaultCluster is the cluster's id if nothing sets one.
 const defaultCluster = "cluster-one"
 
-// costFlags say what costs are and on whose clock.
+// costFlags are the flags about costs and times.
 type costFlags struct {
 	config.Flags
 	clusterID    string
@@ -96,7 +96,7 @@ type service struct {
 	closers  []io.Closer
 	where    string // where the history is stored
 	meter    func(*config.Settings) (*metering.Metering, error)
-	changed  atomic.Pointer[func()] // told when metrics change; nil for nobody
+	changed  atomic.Pointer[func()] // called when metrics change; may be nil
 
 	logs    loggers
 	now     func() time.Time
@@ -173,7 +173,7 @@ func newService(src *opened, f *costFlags, logs loggers, o serviceOptions) (*ser
 	return s, s.use(current)
 }
 
-// tellChanged tells of metrics that have changed.
+// tellChanged calls the function for changed metrics.
 func (s *service) tellChanged() {
 	s.tellLabels()
 	if changed := s.changed.Load(); changed != nil {
@@ -186,7 +186,7 @@ func (s *service) status() string {
 	return fmt.Sprintf("%.1f million samples read", float64(s.samples.Load())/1e6)
 }
 
-// Close closes what the service reads, the last opened first.
+// Close closes what the service opened, the last opened first.
 func (s *service) Close() error {
 	var errs []error
 	for _, c := range slices.Backward(s.closers) {
@@ -203,7 +203,7 @@ type computer struct {
 	memory   *memory.Budget
 	progress func(samples int64)
 	observe  func(promquery.Observation)
-	read     func(allocation.SourceReading) // told what a diagnosis took
+	read     func(allocation.SourceReading) // called with what a diagnosis read
 	learned  func()                         // called after each computation with new clusters
 	seen     seenClusters
 	shard    allocation.Shard
@@ -227,7 +227,7 @@ func (c *computer) price(rates rates.Rates, sheet string) {
 	c.rates, c.sheet, c.engine = rates, sheet, nil
 }
 
-// errNoSource is why nothing is computed with --source=none.
+// errNoSource is the error for computations with --source=none.
 var errNoSource = fmt.Errorf("%w with --source=none: ask a promcost that has a source to fill the history", allocation.ErrNotComputed)
 
 // Compute implements ledger.Computer.
@@ -273,7 +273,7 @@ func (c *computer) ready(ctx context.Context) (*promquery.Engine, error) {
 	return c.engine, nil
 }
 
-// newEngine is an engine for a cluster of that id, whose answers all have the warnings.
+// newEngine is an engine for a cluster with that id. All its answers have the warnings.
 func (c *computer) newEngine(id string, warnings ...string) *promquery.Engine {
 	return promquery.NewEngine(c.source.Source, promquery.Config{
 		Clusters: promquery.Clusters{Labels: c.flags.clusterLabels(), Default: id}, Warnings: warnings, Exclude: c.source.exclude, Priced: c.priced, Exposed: c.exposed,

@@ -10,7 +10,7 @@ import (
 	"github.com/promcost/promcost/allocation/caret"
 )
 
-// explain is what was wrong with a command line: of a command or a flag that is not there, it says which one may be meant.
+// explain is the error of a command line. For an unknown command or flag, it suggests a known one.
 func explain(app *kingpin.Application, args []string, err error) error {
 	context, failed := app.ParseContext(args)
 	command := commandLine(context)
@@ -40,7 +40,7 @@ func explain(app *kingpin.Application, args []string, err error) error {
 	return fmt.Errorf("%w%s", err, try)
 }
 
-// commandLine is the command that was understood, "promcost" where none was.
+// commandLine is the command that was recognized, "promcost" if none was.
 func commandLine(context *kingpin.ParseContext) string {
 	if context.SelectedCommand == nil {
 		return "promcost"
@@ -48,7 +48,7 @@ func commandLine(context *kingpin.ParseContext) string {
 	return "promcost " + context.SelectedCommand.FullCommand()
 }
 
-// slipsOf are the full names of the commands that may stand where a command line was understood up to, and the flags.
+// slipsOf are the flags and the full names of the commands that are possible where the command line could not be parsed.
 func slipsOf(app *kingpin.Application, context *kingpin.ParseContext) (commands, flags []string) {
 	model := app.Model()
 	below := ""

@@ -36,13 +36,13 @@ const prometheusURL = "prometheus.url"
 // queryParams is the environment variable that may stand in for --prometheus.query-param.
 const queryParams = "PROMCOST_PROMETHEUS_QUERY_PARAM"
 
-// credential are names of parameters that look like those of credentials.
+// credential matches names of parameters that look like credentials.
 var credential = regexp.MustCompile(`(?i)token|secret|passw|credential|api_?key|access_?key|^auth`)
 
-// asServer leaves to the server what it does.
+// asServer leaves a choice to the server.
 const asServer = "server"
 
-// sourceFlags say where samples come from.
+// sourceFlags name the source of samples.
 type sourceFlags struct {
 	kind           string
 	prometheus     serverFlag
@@ -134,7 +134,7 @@ func (f *sourceFlags) validate(cost *costFlags) error {
 	return f.prometheus.check()
 }
 
-// checkParams checks the parameters of every query, of which some are promcost's own to send.
+// checkParams checks the parameters that are added to every query. Some are reserved for promcost.
 func (f *sourceFlags) checkParams() error {
 	for _, param := range f.params {
 		name, _, ok := strings.Cut(param, "=")
@@ -156,7 +156,7 @@ type givenFlag struct {
 	given bool
 }
 
-// firstGiven is the name of the first flag that was given, "" where none was.
+// firstGiven is the name of the first flag that was given, "" if none was.
 func firstGiven(flags []givenFlag) string {
 	for _, f := range flags {
 		if f.given {
@@ -177,7 +177,7 @@ func (f *sourceFlags) ofQueries() []givenFlag {
 	}
 }
 
-// checkUnused refuses flags that say how to ask a Prometheus where none is asked.
+// checkUnused refuses flags about asking a Prometheus if none is asked.
 func (f *sourceFlags) checkUnused() error {
 	flags := append([]givenFlag{
 		{"prometheus.http-config", f.httpConfig != ""},
@@ -227,10 +227,10 @@ type opened struct {
 	remote  *remote.Source // nil if no server is asked
 	exclude []promquery.Matcher
 	kind    string    // --source
-	since   time.Time // when the data begin, where it is neither blocks nor remote and that is known
+	since   time.Time // when the data begin, for other sources than blocks and remote read; zero if unknown
 }
 
-// Close closes what is open.
+// Close closes what was opened.
 func (o *opened) Close() error {
 	if o.blocks == nil {
 		return nil
@@ -283,7 +283,7 @@ func (f *sourceFlags) server() (*url.URL, *http.Client, error) {
 	return base, client, err
 }
 
-// announce logs what is not as the flags say.
+// announce logs where the source differs from the flags.
 func (f *sourceFlags) announce(o *opened, logger log.Logger) {
 	if o.blocks != nil && o.remote != nil {
 		level.Info(logger).Log("msg", "Reading TSDB blocks, and from the Prometheus what is not in them", "tsdb.path", f.tsdbPath, "prometheus.url", redacted(f.prometheus.url))

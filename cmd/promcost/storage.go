@@ -27,7 +27,7 @@ type storageFlags struct {
 	shard     allocation.Shard
 }
 
-// addStorageFlags adds the flags of a history that is kept up to date.
+// addStorageFlags adds the flags of a history that the program keeps up to date.
 func addStorageFlags(clause *kingpin.CmdClause) *storageFlags {
 	f := addStoragePlaceFlags(clause)
 	durationOf(clause, "storage.retention", "How long hours and days are kept; 0 for ever.", &f.retention, 0).Default("0s")
@@ -53,7 +53,7 @@ func addShardFlag(clause *kingpin.CmdClause, f *storageFlags) {
 // maxShards bounds the shares of a computation.
 const maxShards = 1000
 
-// addStoragePlaceFlags adds the flags that say where a history is.
+// addStoragePlaceFlags adds the flags for the place of a history.
 func addStoragePlaceFlags(clause *kingpin.CmdClause) *storageFlags {
 	f := &storageFlags{}
 	clause.Flag("storage.path", "Directory that the history of closed hours and days is kept in. It is made if it is not there. Empty keeps none: every answer is computed, and there are no counters.").
@@ -96,7 +96,7 @@ func (f *storageFlags) open(logger log.Logger, readOnly bool) (keeping, error) {
 	return k, nil
 }
 
-// options are those of the store.
+// options are the options of the store.
 func (f *storageFlags) options() history.Options { return history.Options{Part: history.Part(f.shard)} }
 
 // keeping is how a service keeps history; the zero value keeps none.
@@ -121,7 +121,7 @@ func (k *keeping) open(c ledger.Computer, logger log.Logger, o ledger.Options, r
 	return l, recorder.New(l, logger, r)
 }
 
-// storeState is what metrics tell of the history.
+// storeState is the state of the history for metrics.
 func (s *service) storeState() collector.StoreState {
 	of := s.recorder.Store()
 	return collector.StoreState{

@@ -25,7 +25,7 @@ import (
 	"github.com/promcost/promcost/promquery/chunks"
 )
 
-// remedy ends the errors about a directory that is not what it should be.
+// remedy ends the errors about a wrong directory.
 const remedy = `give the directory that Prometheus has as --storage.tsdb.path, or write one with "promcost demo --write=DIR"`
 
 // Info describes a block. Times are Unix milliseconds, the range half-open.
@@ -76,7 +76,7 @@ func tombstonesOf(dir string) fileState {
 	return fileState{info.Size(), info.ModTime()}
 }
 
-// filesOf are a block's files. Those of a sound block never change, but for tombstones.
+// filesOf are a block's files. Those of a sound block never change, except for tombstones.
 func filesOf(dir string) (files []fs.FileInfo) {
 	segments, _ := filepath.Glob(filepath.Join(dir, "chunks", "*")) // its pattern is sound
 	for _, name := range append(segments, filepath.Join(dir, "index"), filepath.Join(dir, "meta.json")) {
@@ -87,8 +87,8 @@ func filesOf(dir string) (files []fs.FileInfo) {
 	return files
 }
 
-// current reports whether what is known of the block still holds: samples of it may have been deleted, and a damaged one may
-// have been restored from a copy.
+// current reports whether what is known of the block still holds. Samples of it may have been deleted, or a damaged block restored
+// from a copy.
 func (b *block) current() bool {
 	same := func(x, y fs.FileInfo) bool {
 		return os.SameFile(x, y) && x.Size() == y.Size() && x.ModTime().Equal(y.ModTime())
@@ -156,7 +156,7 @@ func (db *DB) Select(ctx context.Context, sels []promquery.Selector, yield chunk
 	return db.SelectParallel(ctx, sels, promquery.OneWorker(yield))
 }
 
-// SelectParallel implements promquery.Parallel: while the series of a selector are decoded, a worker each goroutine, those of the
+// SelectParallel implements promquery.Parallel. While workers decode the series of a selector, each on its goroutine, those of the
 // next are looked up.
 func (db *DB) SelectParallel(ctx context.Context, sels []promquery.Selector, workers promquery.Workers) (promquery.Stats, error) {
 	return db.selectParallel(ctx, sels, workers, false)
@@ -270,7 +270,7 @@ func (db *DB) dirError(err error) error {
 	return fmt.Errorf("read TSDB directory %q: check its permissions, or %s: %w", db.dir, remedy, err)
 }
 
-// drop forgets a block and appends a warning where closing it fails. db.mu is held.
+// drop forgets a block, and appends a warning if closing it fails. db.mu is held.
 func (db *DB) drop(b *block, warnings []string) []string {
 	if err := db.forget(b); err != nil {
 		warnings = append(warnings, fmt.Sprintf("close block %s: %v", b.id, err))
@@ -335,5 +335,5 @@ func unreadable(id ulid.ULID, err error) string {
 	return fmt.Sprintf("block %s skipped: %v; its hours are missing from the answer unless another block has them: restore the block or remove its directory", id, oneLine(err))
 }
 
-// oneLine keeps a warning on one line where its cause is several errors joined.
+// oneLine joins the lines of an error whose cause is several errors.
 func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }

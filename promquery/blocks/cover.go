@@ -42,8 +42,8 @@ func (db *DB) Cover() (promquery.Cover, error) {
 	return c, nil
 }
 
-// replaced reports whether a block that cannot be opened is there in other blocks: those that it was made of, or one that was
-// made of it. db.mu is held.
+// replaced reports whether other blocks replace one that cannot be opened: those that it was compacted from, or one that was
+// compacted from it. db.mu is held.
 func (db *DB) replaced(b *block) bool {
 	there := func(id ulid.ULID) bool {
 		x := db.known[id]
@@ -71,13 +71,13 @@ func (db *DB) replaced(b *block) bool {
 	return false
 }
 
-// lose notes that the block cannot be opened. DB.mu is held.
+// lose records that the block cannot be opened. DB.mu is held.
 func (b *block) lose() {
 	b.lost = true
 	b.damage(b.meta.MinTime, b.meta.MaxTime)
 }
 
-// damage notes that not all samples of a stretch of time can be read. DB.mu is held.
+// damage records that samples in a stretch of time cannot be read. DB.mu is held.
 func (b *block) damage(from, to int64) {
 	x := promquery.Gap{From: max(from, b.meta.MinTime), To: min(to, b.meta.MaxTime), Damaged: true}
 	if x.From >= x.To {
@@ -93,7 +93,7 @@ func (b *block) damage(from, to int64) {
 	b.damaged = append(b.damaged, x)
 }
 
-// rest reads the blocks outside of the gaps of Cover: blocks that nobody can tell the time of are not mentioned.
+// rest reads the blocks outside of the gaps of Cover, without warnings about blocks whose time is unknown.
 type rest struct{ db *DB }
 
 // Select implements promquery.Source.

@@ -20,7 +20,7 @@ const (
 // drawEvery is how many series are looked up between two draws of memory.
 const drawEvery = 1 << 10
 
-// readMemory is the memory that one read has drawn from the account of its question.
+// readMemory is the memory that one read has drawn from its account.
 type readMemory struct {
 	account *memory.Account
 	total   atomic.Int64
@@ -28,10 +28,10 @@ type readMemory struct {
 
 func newReadMemory(ctx context.Context) *readMemory { return &readMemory{account: memory.Of(ctx)} }
 
-// release gives all of it back.
+// release returns all of it.
 func (m *readMemory) release() { m.account.Return(m.total.Swap(0)) }
 
-// drawn is what one part of a read holds of its memory. The zero value has no bound.
+// drawn is the memory of one part of a read. The zero value has no bound.
 type drawn struct {
 	of   *readMemory
 	held int64
@@ -53,12 +53,12 @@ func (d *drawn) to(bytes int64) error {
 	return nil
 }
 
-// draw draws what the scan holds.
+// draw draws the memory of the scan.
 func (s *scan) draw() error {
 	return s.drawn.to(int64(cap(s.entries))*entryBytes + int64(cap(s.local))*numberBytes)
 }
 
-// draw draws what the finder holds, and the series that it has found so far.
+// draw draws the memory of the finder, and of the series that it has found so far.
 func (f *finder) draw() error {
 	bytes := f.symbols.bytes + int64(len(f.groups))*groupBytes
 	for _, v := range f.views {

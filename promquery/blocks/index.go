@@ -113,8 +113,8 @@ func (x *index) readSymbols(offset uint64) error {
 	return nil
 }
 
-// readMetrics reads the postings table as far as the metrics' names go; it is sorted by label. A name that is not what was
-// written would be a metric that the block seems not to have: so all of the table is checked.
+// readMetrics reads the postings table, which is sorted by label, up to the end of the metrics' names. It verifies the checksum of
+// the whole table: with a corrupt name, the block would seem to lack a metric.
 func (x *index) readMetrics(offset uint64) error {
 	table, err := x.section(offset)
 	if err != nil {
@@ -177,7 +177,7 @@ func (x *index) find(text string) (uint32, bool) {
 	return uint32(i), err == nil && string(b) == text
 }
 
-// postings are the references of a metric's series, four bytes each, big endian; nil where the block has none.
+// postings are the references of a metric's series, four bytes each, big endian; nil if the block has none.
 func (x *index) postings(name string) ([]byte, error) {
 	offset, ok := x.metrics[name]
 	if !ok {

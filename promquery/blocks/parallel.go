@@ -138,7 +138,7 @@ func (r *reader) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	errs := make([]error, n)
 	var wait sync.WaitGroup
-	defer func() { // also where the first worker panics: the files are let go of after this
+	defer func() { // also if the first worker panics: the files are released after this
 		cancel()
 		wait.Wait()
 	}()
@@ -245,7 +245,7 @@ func (l *worker) readSeries(s *series) error {
 	return err
 }
 
-// key is the key of a series, in the place of dst.
+// key is the key of a series, written over dst.
 func (f *found) key(s *series, dst []promquery.Symbol) []promquery.Symbol {
 	dst = dst[:0]
 	for _, id := range f.keys[s.keyAt : s.keyAt+s.keySize] {
@@ -259,7 +259,7 @@ type damage struct {
 	err      error // why the rest of the series cannot be read
 	failed   int   // series with unreadable chunks
 	chunkErr error // why the first of them is
-	// first and last are the times, inclusive, that unreadable chunks span, where there are any.
+	// first and last are the inclusive range of the times of unreadable chunks, if there are any.
 	first, last int64
 	spans       bool
 }
@@ -298,7 +298,7 @@ func (d *damage) join(o damage) {
 	}
 }
 
-// loss is what is missing of a metric.
+// loss is the missing samples of a metric.
 func (d *damage) loss(b *block, metric string) (l promquery.Loss, ok bool) {
 	from, to, ok := d.span(b)
 	cause := d.err

@@ -91,7 +91,7 @@ type part struct {
 	next  int32 // -1: none
 }
 
-// newFinder returns a finder that looks into so many blocks at a time.
+// newFinder returns a finder that looks into several blocks at a time, one on each goroutine.
 func newFinder(blocks []*block, goroutines int, of *readMemory) *finder {
 	f := &finder{symbols: newSymbols(), groups: map[identity]int32{}, scans: make([]scan, max(1, min(goroutines, len(blocks)))), drawn: drawn{of: of}}
 	for i := range f.scans {
@@ -252,7 +252,7 @@ func (s *scan) add(v *view, sel *promquery.Selector, content []byte, at uint64, 
 // missing stands for the value of a label that a series lacks.
 const missing = 1<<32 - 1
 
-// join adds the entries of a block to the series that they are parts of. It returns why those that follow cannot be read.
+// join adds the entries of a block to the series that they belong to. It returns why the following entries cannot be read.
 func (f *finder) join(k int32, s *scan) error {
 	from := int32(0)
 	for i := range s.entries {

@@ -23,7 +23,7 @@ func newSymbols() *symbols {
 	return &symbols{ids: map[string]uint32{"": 0}, texts: []promquery.Symbol{unique.Make("")}}
 }
 
-// id is the number of a string, which is copied where it is new.
+// id is the number of a string. A new string is copied.
 func (s *symbols) id(text []byte) uint32 {
 	id, ok := s.ids[string(text)]
 	if !ok {
@@ -35,7 +35,7 @@ func (s *symbols) id(text []byte) uint32 {
 	return id
 }
 
-// view is one block during a read: its files, and its symbols as those of all blocks.
+// view is one block during a read: its files, and its symbols as numbers that all blocks share.
 type view struct {
 	block *block
 	*files
@@ -84,7 +84,7 @@ func (v *view) number(all *symbols, id uint32) (uint32, error) {
 	return n, nil
 }
 
-// role is what a label of a selector's series is wanted for in one block: a place in the key, or a matcher.
+// role is the use of a label of a selector's series in one block: an element of the key, or a matcher.
 type role struct {
 	name    uint32 // symbol in the block
 	key     int    // -1: none
@@ -131,7 +131,7 @@ func compile(sel *promquery.Selector) ([]match, error) {
 	return out, nil
 }
 
-// bind makes the matchers those of one block.
+// bind translates the matchers to one block.
 func bind(matchers []match, x *index) {
 	for i := range matchers {
 		m := &matchers[i]
@@ -200,7 +200,7 @@ func (h *identity) addPair(hashes *sums, v *view, name, value uint32) error {
 	return nil
 }
 
-// labelCount is the number of labels at the head of an entry's content; next is where the first begins.
+// labelCount is the number of labels at the head of an entry's content; next is the offset of the first.
 func labelCount(content []byte) (count uint64, next int, err error) {
 	count, next = uvarint(content)
 	if next <= 0 || count > uint64(len(content)) {
@@ -221,7 +221,7 @@ func pair(content []byte, at int) (name, value uint32, next int, err error) {
 	return 0, 0, 0, fmt.Errorf("%w: labels of a series", errMalformed)
 }
 
-// chunkMeta is where a chunk is and which time it spans.
+// chunkMeta is the place and the time of a chunk.
 type chunkMeta struct {
 	ref        uint64
 	mint, maxt int64

@@ -12,7 +12,7 @@ import (
 	"github.com/promcost/promcost/promquery"
 )
 
-// snapshot is the blocks of one read, kept open until it is released.
+// snapshot is the blocks of one read. They stay open until it is released.
 type snapshot struct {
 	db       *DB
 	blocks   []*block
@@ -59,8 +59,8 @@ func (db *DB) acquire(mint, maxt int64, open func(*block) error) (*snapshot, err
 	}
 }
 
-// openFiles maps the files of the block for reading them ourselves, or opens it for Prometheus' own readers where that is
-// not for this block.
+// openFiles maps the files of the block for our own reading. If that does not suit the block, it opens it for Prometheus' own
+// readers.
 func (b *block) openFiles() (err error) {
 	if b.files != nil {
 		return nil
@@ -86,7 +86,7 @@ func (b *block) open() (err error) {
 	return err
 }
 
-// close closes what is open of the block.
+// close closes the files of the block.
 func (b *block) close() error {
 	var errs []error
 	if b.files != nil {
@@ -99,7 +99,7 @@ func (b *block) close() error {
 	return errors.Join(errs...)
 }
 
-// open opens all blocks for Prometheus' own readers; those that cannot be are left out with a warning.
+// open opens all blocks for Prometheus' own readers. It leaves out blocks that cannot be opened, with a warning.
 func (s *snapshot) open() {
 	s.db.mu.Lock()
 	defer s.db.mu.Unlock()
@@ -131,7 +131,7 @@ func (s *snapshot) note(b *block, d *damage, metric string) (l promquery.Loss, o
 	return l, true
 }
 
-// dropParents leaves out blocks that another one was compacted from: they await deletion and hold nothing more.
+// dropParents leaves out blocks that another one was compacted from: they await deletion and hold nothing else.
 func (s *snapshot) dropParents() {
 	parents := map[ulid.ULID]bool{}
 	for _, b := range s.blocks {

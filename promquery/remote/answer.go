@@ -30,7 +30,7 @@ type point struct {
 	v float64
 }
 
-// errNoResult is an answer that says success and lacks what was asked for. Sending the request again does not help.
+// errNoResult is an answer of success without a result. Sending the request again does not help.
 var errNoResult = errors.New("it says success, but has no result; look at what answers there, and at proxies between")
 
 // maxPoint is longer than any point that a server writes.

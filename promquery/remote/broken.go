@@ -9,9 +9,9 @@ import (
 	"github.com/promcost/promcost/promquery"
 )
 
-// A server may have remote read and fail to answer by it, for good, while its query API is well. In ModeAuto that is asked
-// then: for the rest of the Select, as far as nothing of it was handed on, and for a while after. Then remote read is tried
-// again. A server that answers neither fails as it does.
+// A server may have remote read and always fail to answer by it, while its query API works. ModeAuto then uses the query API: for
+// the rest of the Select, if nothing of that was passed on, and for a while after. Then it tries remote read again. If both fail,
+// the error is that of remote read.
 
 // brokenFor is how long remote read that failed is not asked again.
 const brokenFor = 10 * time.Minute
@@ -54,8 +54,8 @@ func (s *Source) giveUp(srv *server, err error) *breakage {
 	return s.server.broken
 }
 
-// instead asks the query API for what remote read has not given because of cause: all that is left of the share being
-// asked for and of todo. It reports false where it cannot take over, something of a selector having been handed on.
+// instead asks the query API for what remote read has not given because of cause: the rest of the current share, and todo. It
+// reports false if something of a selector was passed on already, so that it cannot take over.
 func (rd *streamReader) instead(ctx context.Context, todo []*share, cause error) (ok bool, err error) {
 	var index []int
 	var sels []promquery.Selector

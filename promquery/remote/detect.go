@@ -19,7 +19,7 @@ import (
 // maxProbe bounds the answers to the few questions asked once, a server's configuration being the largest.
 const maxProbe = 16 << 20
 
-// server is what was found out about the server.
+// server is what detection found out about the server.
 type server struct {
 	mode     Mode
 	external map[string]string
@@ -42,7 +42,7 @@ func (s *server) putSymbols(x *chunks.Symbols) {
 	}
 }
 
-// known is what was found out about the server, nil if that is not known, or known no longer.
+// known is what was found out about the server, nil if that is unknown or outdated.
 func (s *Source) known() *server {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -52,7 +52,7 @@ func (s *Source) known() *server {
 	return s.server
 }
 
-// detect finds out what the server is and can. A failure is not remembered, so the next use asks again.
+// detect finds out what the server is and supports. A failure is not remembered, so the next use asks again.
 func (s *Source) detect(ctx context.Context) (*server, error) {
 	if srv := s.known(); srv != nil {
 		return srv, nil
@@ -73,7 +73,7 @@ func (s *Source) detect(ctx context.Context) (*server, error) {
 	return srv, err
 }
 
-// probe asks the server what it is and can.
+// probe asks the server what it is and supports.
 func (s *Source) probe(ctx context.Context) (*server, error) {
 	if err := s.probeAPI(ctx); err != nil {
 		return nil, err
@@ -171,7 +171,7 @@ func (s *Source) probeAPI(ctx context.Context) error {
 	return err
 }
 
-// answers reports whether the server answers a question that takes nothing to answer.
+// answers reports whether the server answers a trivial question.
 func (s *Source) answers(ctx context.Context, sent func(promquery.Request)) bool {
 	req := get("/api/v1/query", url.Values{"query": {"1"}})
 	req.tries = 1
@@ -209,8 +209,8 @@ func (s *Source) probeExternal(ctx context.Context) (map[string]string, error) {
 	return config.Global.ExternalLabels, nil
 }
 
-// probeRead reports whether the server streams remote read: it is sent a request of no queries. A failure of the server
-// says nothing about that, and is an error.
+// probeRead reports whether the server streams remote read. It sends a request without queries. A failure of the server says
+// nothing about that, and is an error.
 func (s *Source) probeRead(ctx context.Context) (bool, error) {
 	streams := false
 	err := s.send(ctx, readRequest(nil), func(resp *http.Response, _ io.Reader) (bool, error) {

@@ -12,8 +12,7 @@ import (
 // is a part of a series, and Prometheus flushes an answer after each series.
 const readAhead = 64 << 10
 
-// Dial connects like a net.Dialer; what the connection reads, it reads ahead. Clients that read streams of samples should
-// connect by it.
+// Dial connects like a net.Dialer. The connection reads ahead. Clients that read streams of samples should use it.
 func Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	dialer := net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}
 	c, err := dialer.DialContext(ctx, network, address)

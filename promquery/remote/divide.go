@@ -17,25 +17,24 @@ import (
 	"github.com/promcost/promcost/promquery"
 )
 
-// How the time and the series of a selector are divided into requests that the server can answer. Time is divided first,
-// down to an hour, then namespaces, down to one. PromQL has no matcher that takes a share of the series, so namespaces are
-// divided by their order: a regular expression can tell those that sort at or after a name. Such divisions lose no series
-// and double none, whatever namespaces there turn out to be, and series without one are in the first part.
+// These constants divide the time and the series of a selector into requests that the server can answer. Time is divided first,
+// down to an hour, then namespaces, down to one. PromQL has no matcher for a share of the series, so namespaces are divided by
+// their order: a regular expression can match those that sort at or after a name. Such divisions lose no series and double none,
+// whatever namespaces there are. Series without a namespace are in the first part.
 
 const (
-	// maxPoints is how many points of a series a server gives in one answer.
+	// maxPoints is how many points of a series a server returns in one answer.
 	maxPoints = 11_000
 	// maxRaw is how many raw samples of a series are taken from one answer: at twelve a second for a day.
 	maxRaw = 1 << 20
 	// hour is the time below which a request is not divided further.
 	hour = int64(60 * 60 * 1000)
-	// rawPiece is how much time the first request for raw samples spans: the server holds a whole answer in memory. Where
-	// that has few samples, later ones span up to rawGrowth times what the one before did, and rawMost at most.
+	// rawPiece is the time of the first request for raw samples, because the server holds a whole answer in memory. If that has
+	// few samples, later requests span up to rawGrowth times as much as the one before, and at most rawMost.
 	rawPiece  = 6 * hour
 	rawGrowth = 4
 	rawMost   = 24 * hour
-	// rawLong is how much time a request for raw samples spans of which it is known how many they are: a day, and the
-	// lookback before it.
+	// rawLong is the longest time of a request for raw samples whose number is known: a day, and the lookback before it.
 	rawLong = rawMost + hour
 	// rawSlack is how much longer it may be rather than leave over a piece of an instant.
 	rawSlack = int64(60 * 1000)
@@ -53,7 +52,7 @@ type piece struct {
 // units is how many instants the piece has.
 func (p piece) units() int64 { return (p.end-p.start)/p.step + 1 }
 
-// least is how many instants a piece has that is not to be divided further.
+// least is the number of instants below which a piece is not divided.
 func (p piece) least() int64 { return max(1, hour/p.step) }
 
 // every divides the piece into pieces of n instants.
@@ -129,7 +128,7 @@ func atLeast(s string) string {
 	return expr
 }
 
-// cuts are what was learned about how much the server can take; later pieces are divided alike without trying.
+// cuts are what was learned about the server's limits. Later pieces are divided the same way at once.
 type cuts struct {
 	units int64    // most instants of a piece, 0 if all
 	label string   // whose values divide series
@@ -171,8 +170,8 @@ func (c *cuts) widen(p piece, rest []piece, samples, most int64) []piece {
 	return piece{start: rest[0].start, end: rest[len(rest)-1].end, step: p.step}.evenly(longest)
 }
 
-// divide learns from the failure of a piece, so that it comes apart into n pieces in time, else into two by namespace. A
-// piece that cannot be divided is an error that says so.
+// divide learns from the failure of a piece, and divides it into n pieces in time, or else into two by namespace. It fails if a
+// piece cannot be divided.
 func (q *querier) divide(ctx context.Context, p piece, n int64, cause error) error {
 	if units := max((p.units()+n-1)/n, p.least()); units < p.units() {
 		q.cuts.units = units
@@ -202,7 +201,7 @@ func (q *querier) divide(ctx context.Context, p piece, n int64, cause error) err
 		q.group, instant(p.start), instant(p.end), where, cause, limitOf(cause))
 }
 
-// namespaceLabels are how many of the labels that divide series are namespaces; what has none is divided by its target.
+// namespaceLabels is how many of the labels that divide series are namespaces. Series without them are divided by their target.
 const namespaceLabels = 2
 
 // names are the namespaces of the series of a piece, sorted. The first call chooses the label: exported_namespace if all series
@@ -259,8 +258,8 @@ func middle(names []string, first bool) (string, bool) {
 	panic("BUG: names are not sorted, or not distinct")
 }
 
-// tooMuch reports whether err says that less may be asked for with success, and into how many parts to divide the time:
-// two where samples are counted, else four. 0 is no.
+// tooMuch is into how many parts to divide the time of a request that failed with err: two if samples are counted, else four. It
+// is 0 if a smaller request would not help.
 func tooMuch(err error) int64 {
 	var serr *statusError
 	switch {

@@ -23,7 +23,7 @@ func ends(singles []*group) []*group {
 	return out
 }
 
-// differsInTime reports whether two groups of one selector each ask for the same but for when.
+// differsInTime reports whether two groups of one selector each differ only in their times.
 func (g *group) differsInTime(o *group) bool {
 	a, b := &g.span, &o.span
 	return a.Metric == b.Metric && a.Step == b.Step && a.Lookback == b.Lookback && slices.Equal(a.Matchers, b.Matchers) && slices.Equal(a.Keep, b.Keep)
@@ -66,7 +66,7 @@ func joinEnds(groups []*group, step int64) *group {
 	return g
 }
 
-// wanted are those of the points that the member wants.
+// wanted are the points that the member wants.
 func (m *member) wanted(points []point) []point {
 	if m.at == 0 {
 		return points

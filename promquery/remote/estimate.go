@@ -66,7 +66,7 @@ func (r *run) estimate(ctx context.Context, metrics []*group) (int64, error) {
 	return r.size(metrics), nil
 }
 
-// setRates gives groups the rates that an answer says they have, and reports whether there are any.
+// setRates sets the rates of groups from an answer, and reports whether there are any.
 func setRates(metrics []*group, data json.RawMessage) bool {
 	var answer struct {
 		Result []struct {
@@ -94,7 +94,7 @@ func setRates(metrics []*group, data json.RawMessage) bool {
 	return known
 }
 
-// size is how many samples requests for the groups are to have at most, and tells them.
+// size is the most samples of a request for the groups. It sets that in the groups.
 func (r *run) size(metrics []*group) int64 {
 	largest, share := 0.0, 0.0
 	for _, g := range metrics {

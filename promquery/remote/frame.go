@@ -41,7 +41,7 @@ func newFrameReader(r io.Reader) *frameReader {
 	return &frameReader{r: bufio.NewReaderSize(r, 64<<10), table: crc32.MakeTable(crc32.Castagnoli)}
 }
 
-// next returns the next frame's message, valid until the call after, or io.EOF where the stream ends between frames.
+// next returns the next frame's message, which is valid until the next call, or io.EOF if the stream ends between frames.
 func (f *frameReader) next() ([]byte, error) {
 	if _, err := f.r.Peek(1); err != nil {
 		if errors.Is(err, io.EOF) {

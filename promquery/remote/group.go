@@ -92,7 +92,7 @@ func (g *group) halves() []*group {
 	return out
 }
 
-// picks reports whether a matcher selects values, where others exclude some.
+// picks reports whether a matcher selects values instead of excluding some.
 func picks(m promquery.Matcher) bool {
 	return m.Type == promquery.MatchEqual || m.Type == promquery.MatchRegexp
 }
@@ -174,7 +174,7 @@ func (g *group) wants(m *member, series []label) bool {
 	return true
 }
 
-// valueOf is the value of a label, "" where the series lacks it.
+// valueOf is the value of a label, "" if the series lacks it.
 func valueOf(series []label, name string) string {
 	for _, l := range series {
 		if l.name == name {
@@ -207,7 +207,7 @@ func (g *group) text(further spaces) string {
 	return "{" + strings.Join(terms, ",") + "}"
 }
 
-// oneOf is a matcher of all values that one of the list, which pick values of one label, matches.
+// oneOf is a matcher for all values that one of the list matches. All of them pick values of one label.
 func oneOf(list []promquery.Matcher) promquery.Matcher {
 	if len(list) == 1 {
 		return list[0]

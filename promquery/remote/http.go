@@ -26,9 +26,9 @@ import (
 )
 
 const (
-	// tries is how often a request is sent before its failure counts: with the default back-off that is some eight seconds, and
-	// four at least, in which a server can restart. brokenTries is how often it is sent to a server that says it has failed,
-	// which is mostly for good.
+	// tries is how often a request is sent before it fails. With the default back-off that takes about eight seconds, and at least
+	// four, in which a server can restart. brokenTries is the same for a server that says that it has failed, which mostly
+	// repeats.
 	tries       = 6
 	brokenTries = 3
 	// maxRetryAfter bounds the wait that a server may ask for. Mostly the context's deadline does.
@@ -54,7 +54,7 @@ func (e *statusError) Error() string {
 	return fmt.Sprintf("%d %s: %s", e.code, http.StatusText(e.code), shown(e.message))
 }
 
-// shown is a message as errors show it: servers put what they were doing first and what went wrong last.
+// shown is the start and the end of a message: servers put what they were doing first and what went wrong last.
 func shown(message string) string {
 	r := []rune(message)
 	if len(r) <= maxShown {
@@ -69,7 +69,7 @@ type streamError struct{ error }
 // Unwrap returns the cause.
 func (e streamError) Unwrap() error { return e.error }
 
-// request is what is sent.
+// request is an HTTP request to the server.
 type request struct {
 	method, path string
 	query        url.Values // in the URL of a GET, otherwise in the body unless there is one
@@ -82,7 +82,7 @@ type request struct {
 // maxURL is how long a GET's query may grow before the request is sent as a POST.
 const maxURL = 2000
 
-// get returns the request for path with query, a POST where that is long.
+// get returns the request for path with query, a POST if the query is long.
 func get(path string, query url.Values) request {
 	r := request{method: http.MethodGet, path: path, query: query, tries: tries}
 	if len(query.Encode()) > maxURL {
@@ -238,7 +238,7 @@ type body struct {
 	expired atomic.Bool
 }
 
-// newBody returns the body of an answer yet to begin, whose request cancel ends.
+// newBody returns the body of an answer that has not begun. cancel ends its request.
 func newBody(timeout time.Duration, cancel func()) *body {
 	b := &body{timeout: timeout, left: timeout, due: progress}
 	b.timer = time.AfterFunc(timeout, func() {
@@ -301,8 +301,7 @@ func readStatus(asked *url.URL, resp *http.Response, body io.Reader) error {
 	return e
 }
 
-// retryAfter is how long a Retry-After header, seconds or a date, asks to wait: at most maxRetryAfter, 0 where it does not
-// say.
+// retryAfter is how long a Retry-After header, seconds or a date, asks to wait, at most maxRetryAfter; 0 if there is none.
 func retryAfter(header string, now time.Time) time.Duration {
 	if sec, err := strconv.ParseUint(header, 10, 64); err == nil {
 		return time.Duration(min(sec, uint64(maxRetryAfter/time.Second))) * time.Second

@@ -47,7 +47,7 @@ func (p *position) rewind() {
 	p.labels, p.started = p.labels[:0], false
 }
 
-// query takes note of the query that a frame answers and reports whether the frame is to be read.
+// query records the query that a frame answers and reports whether to read the frame.
 func (p *position) query(k int64) bool {
 	switch {
 	case k == p.last:
@@ -82,7 +82,7 @@ func (p *position) series(labels []byte) bool {
 	return true
 }
 
-// before reports whether one of the chunks ends before what was handed on of the series, although this stream was not asked for
+// before reports whether one of the chunks ends before what was passed on of the series, although the stream was not asked for
 // again.
 func (p *position) before(list []chunks.Encoded) bool {
 	return p.started && p.past == nil && slices.ContainsFunc(list, func(c chunks.Encoded) bool { return c.MaxTime < p.time })

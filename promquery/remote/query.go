@@ -38,8 +38,8 @@ func (r *run) queries(ctx context.Context, index []int, sels []promquery.Selecto
 	return tasks, nil
 }
 
-// querier reads a group of selectors through the query API, in pieces, oldest first. A piece may be asked for again, as a
-// whole or in parts, at any time: what was handed on of it is passed over.
+// querier reads a group of selectors through the query API, in pieces, oldest first. It may ask for a piece again at any time, as
+// a whole or in parts. It skips what it has passed on.
 type querier struct {
 	run   *run
 	group *group
@@ -57,7 +57,8 @@ func (q *querier) first() int { return q.group.members[0].i }
 // read asks for the group's pieces.
 func (q *querier) read(ctx context.Context) error { return q.pieces(ctx, q.group.split()) }
 
-// pieces asks for pieces, dividing what is too much for the server: the group first, for one of many metrics may be to blame.
+// pieces asks for pieces. It divides what is too much for the server: first the group, because one of many metrics may be to
+// blame.
 func (q *querier) pieces(ctx context.Context, todo []piece) error {
 	for len(todo) > 0 {
 		if parts := q.cuts.apply(todo[0]); len(parts) > 1 {
@@ -77,7 +78,7 @@ func (q *querier) pieces(ctx context.Context, todo []piece) error {
 			return fmt.Errorf("%v: %w", q.group, err)
 		}
 		if halves := q.group.halves(); halves != nil {
-			return q.apart(ctx, halves, todo)
+			return q.split(ctx, halves, todo)
 		}
 		if err := q.divide(ctx, todo[0], n, err); err != nil {
 			return err
@@ -86,8 +87,8 @@ func (q *querier) pieces(ctx context.Context, todo []piece) error {
 	return nil
 }
 
-// apart asks for pieces of parts of the group, one part after the other.
-func (q *querier) apart(ctx context.Context, parts []*group, todo []piece) error {
+// split asks for pieces of parts of the group, one part after the other.
+func (q *querier) split(ctx context.Context, parts []*group, todo []piece) error {
 	for _, g := range parts {
 		part := &querier{run: q.run, group: g, keys: q.keys, seen: q.seen, got: make([]int64, len(g.members))}
 		part.hash.SetSeed(q.hash.Seed()) // the same seed, to recognize what was seen

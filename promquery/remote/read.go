@@ -77,7 +77,7 @@ func (r *run) readers(srv *server, symbols *chunks.Symbols) []func(context.Conte
 type streamReader struct {
 	run     *run
 	srv     *server
-	keys    *chunks.Keys // which share their symbols with those of the other readers: Key is called while the run is locked
+	keys    *chunks.Keys // shares symbols with other readers: call Key with the run locked
 	dec     chunks.Decoder
 	p       timeline.Points
 	list    []chunks.Encoded
@@ -123,7 +123,7 @@ func (rd *streamReader) sent(req promquery.Request) {
 	clear(rd.got)
 }
 
-// readBody reads frames until the stream ends. One that breaks off can be repeated: what was handed on is passed over.
+// readBody reads frames until the stream ends. If it breaks off, it can be called again, and skips what was passed on.
 func (rd *streamReader) readBody(resp *http.Response, body io.Reader) (handed bool, err error) {
 	if mt := mediaType(resp); mt != streamedType {
 		return false, &foreignError{"content type " + mt + ", want " + streamedType}
@@ -229,5 +229,5 @@ func (rd *streamReader) parseSeries(sel *promquery.Selector, msg []byte) (labels
 	return labelsEnd, f.err
 }
 
-// view returns b as a string without copying it: Keys does not retain what it is shown.
+// view returns b as a string without copying it. Keys does not retain it.
 func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }

@@ -46,7 +46,7 @@ import (
 // Mode is how the server is read.
 type Mode string
 
-// The modes. ModeAuto takes remote read where the server streams it, else the query API.
+// The modes. ModeAuto uses remote read if the server streams it, and otherwise the query API.
 const (
 	ModeAuto       Mode = "auto"
 	ModeRemoteRead Mode = "remote-read"
@@ -76,8 +76,7 @@ type Config struct {
 	// caller does with the samples meanwhile does not count, and a long answer that keeps coming may take as long as the
 	// context allows.
 	Timeout time.Duration
-	// Backoff is the wait before the first repetition of a failed request, doubled for each further one; 0 is
-	// DefaultBackoff.
+	// Backoff is the wait before a failed request is first repeated. It doubles each time. 0 is DefaultBackoff.
 	Backoff time.Duration
 	// MaxSamples bounds the samples of one answer of the query API, which the server holds in memory as a whole: what
 	// exceeds it is asked for in parts. Remote read is streamed by both sides and not bounded. 0 is DefaultMaxSamples.
@@ -215,7 +214,7 @@ type run struct {
 	warnings map[int][]string // by selector, so that their order does not depend on the requests'
 }
 
-// yieldError marks an error of the caller's yield, to be handed back as it is.
+// yieldError marks an error of the caller's yield, which is returned unwrapped.
 type yieldError struct{ error }
 
 // Unwrap returns the caller's error.

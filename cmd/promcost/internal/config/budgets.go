@@ -20,10 +20,10 @@ type Budget struct {
 	Period string // one of periods
 }
 
-// periods are those that a budget can have.
+// periods are the periods of budgets.
 var periods = []string{"day", "week", "month", "quarter", "year"}
 
-// readBudgets reads the budgets, each of which needs a name of its own, an amount and a period.
+// readBudgets reads the budgets. Each needs a unique name, an amount and a period.
 func (f *File) readBudgets(n *yaml.Node) error {
 	if n.Kind != yaml.SequenceNode {
 		return atLine(n, "budgets is no list: begin each budget with \"- \"")
@@ -59,8 +59,8 @@ func (f *File) checkBudgets() error {
 	return nil
 }
 
-// MeteredBudgets are the budgets as metrics count them. Costs are shared as the API does by default. A budget with a filter is
-// for workloads, which bear the part of idle cost that sharing gives them; one without is for everything, idle included.
+// MeteredBudgets are the budgets for metrics. Costs are shared as the API does by default. A budget with a filter is for
+// workloads, which bear the part of idle cost that sharing gives them. A budget without one is for everything, idle included.
 func (s *Settings) MeteredBudgets() ([]metering.Budget, error) {
 	shared, err := s.Sharing.options()
 	if err != nil {

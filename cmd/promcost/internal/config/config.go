@@ -1,5 +1,4 @@
-// Package config reads promcost's config file, checks it, and explains what it amounts to together with the flags that win
-// over it.
+// Package config reads promcost's config file, checks it, and explains its effect together with the flags that override it.
 package config
 
 import (
@@ -13,7 +12,7 @@ import (
 	"github.com/promcost/promcost/allocation/rates"
 )
 
-// Flags are what the command line says beside the config file, or in place of it.
+// Flags are the command line's settings besides the config file, or in place of it.
 type Flags struct {
 	ConfigFile  string         // --config.file, "" for none
 	PricingFile string         // --pricing.file, "" for none: it wins over the file's prices
@@ -22,8 +21,8 @@ type Flags struct {
 	Budgets     []Budget       // used if the config file has none
 }
 
-// Settings are what the flags and the config file say together: a flag that is given wins. Settings do not change. When the
-// file is read again, new ones replace them.
+// Settings are the flags and the config file together: a given flag wins. Settings do not change. When the file is read again, new
+// ones replace them.
 type Settings struct {
 	File
 	Rates *pricing.Sheet
@@ -62,7 +61,7 @@ func Read(f Flags) (*Settings, error) {
 	return s, nil
 }
 
-// setPrices takes the prices of --pricing.file, else those of the config file, else the built-in ones.
+// setPrices takes the prices of --pricing.file, or else those of the config file, or else the built-in ones.
 func (s *Settings) setPrices(f Flags) (err error) {
 	file := ""
 	switch {

@@ -11,7 +11,7 @@ import (
 	"github.com/promcost/promcost/allocation/filter"
 )
 
-// Explain says what the settings are, a line each.
+// Explain describes the settings, one on each line.
 func (s *Settings) Explain() []string {
 	lines := []string{
 		"prices: " + s.ExplainPrices(),

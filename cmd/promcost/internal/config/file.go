@@ -17,13 +17,13 @@ import (
 	"github.com/promcost/promcost/allocation/pricing"
 )
 
-// File is what the config file says. What it does not say is zero.
+// File is the content of the config file. What it does not set is zero.
 type File struct {
 	// Labels are the labels that aliases such as team stand for; nil means the API's own mapping.
 	Labels allocation.LabelMapping
 	// LabelNames are the names of labels that the file uses.
 	LabelNames labelnames.Names
-	// Properties are the expressions of derived properties by name, and Derived what they compute, in the order of the names.
+	// Properties are the expressions of derived properties by name. Derived are the compiled ones, in the order of the names.
 	Properties map[string]string
 	Derived    []*allocation.Derived
 	Sharing    Sharing
@@ -49,7 +49,7 @@ type Sharing struct {
 	TenancyCosts       string
 }
 
-// Cluster is what a cluster's metrics do not say about it.
+// Cluster describes a cluster where its metrics do not.
 type Cluster struct{ Name, Provider, Region string }
 
 // ReadFile reads and checks a whole config file; "" is an empty one. An error names the file, the line, the key and the remedy.

@@ -10,7 +10,7 @@ import (
 	"github.com/promcost/promcost/allocation/rates"
 )
 
-// SheetName is the name of the price sheet that is given, "" where there are built-in prices only.
+// SheetName is the name of the price sheet, "" if there are only built-in prices.
 func (s *Settings) SheetName() string {
 	if s.Rates.Name() == pricing.Default().Name() {
 		return ""
@@ -21,7 +21,7 @@ func (s *Settings) SheetName() string {
 // maxPriceAge is how old prices may be before a warning says so.
 const maxPriceAge = 366 * 24 * time.Hour
 
-// PriceWarnings are what is odd about the prices at an instant.
+// PriceWarnings are the warnings about the prices at an instant.
 func (s *Settings) PriceWarnings(now time.Time) []string {
 	out := s.Rates.Warnings()
 	if asOf := s.Rates.AsOf(); !asOf.IsZero() && now.Sub(asOf) > maxPriceAge {
@@ -34,7 +34,7 @@ func (s *Settings) PriceWarnings(now time.Time) []string {
 	return out
 }
 
-// Warnings are the PriceWarnings, and what the settings take for granted.
+// Warnings are the PriceWarnings and those about assumptions of the settings.
 func (s *Settings) Warnings(now time.Time) []string {
 	out := s.PriceWarnings(now)
 	if s.Currency != rates.Dollar {
@@ -43,8 +43,8 @@ func (s *Settings) Warnings(now time.Time) []string {
 	return out
 }
 
-// Pricer gives the prices of the sheet in the currency of the answers. Where metrics do not say the provider or the region of
-// a cluster, the config file does.
+// Pricer returns the prices of the sheet in the currency of the answers. If metrics do not name the provider or the region of a
+// cluster, the config file does.
 func (s *Settings) Pricer() rates.Rates { return &placedRates{s.Rates, s.Clusters, s.Currency} }
 
 // placedRates are rates that know the locations of clusters, and the currency of answers.
@@ -67,7 +67,7 @@ func (p *placedRates) Node(n rates.NodeAttributes, at time.Time) rates.NodeRates
 	return p.Rates.Node(p.place(n), at)
 }
 
-// place adds the provider and the region of the node's cluster where the node has none of its own.
+// place adds the provider and the region of the node's cluster if the node has none of its own.
 func (p *placedRates) place(n rates.NodeAttributes) rates.NodeAttributes {
 	c := p.clusters[n.Cluster]
 	n.Provider, n.Region = cmp.Or(n.Provider, c.Provider), cmp.Or(n.Region, c.Region)

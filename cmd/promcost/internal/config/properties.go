@@ -129,7 +129,7 @@ type members struct {
 	clash *allocation.ClashError // of the first one that is not found because its name collides with others
 }
 
-// member finds what has a name in an object of labels or annotations.
+// member looks up a name in an object of labels or annotations.
 func (m *members) member(object map[string]any, key string) (value any, ok bool) {
 	texts := make(map[string]string, len(object))
 	for key, value := range object {
@@ -145,8 +145,8 @@ func (m *members) member(object map[string]any, key string) (value any, ok bool)
 	return text, ok
 }
 
-// withAliases adds aliases to properties. An alias is the label that it stands for, or else the annotation; the values are
-// joined by slashes where it stands for several.
+// withAliases adds aliases to properties. An alias is the label that it stands for, or else the annotation. If it stands for
+// several, their values are joined by slashes.
 func (m *members) withAliases(properties map[string]any, aliases []string, mapping allocation.LabelMapping) map[string]any {
 	if len(aliases) == 0 {
 		return properties

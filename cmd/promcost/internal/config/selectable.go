@@ -40,7 +40,7 @@ func selectableKeys() []key[selectableField] {
 // resources are what field selectors select.
 func resources() []filter.Resource { return []filter.Resource{filter.Allocations, filter.Assets} }
 
-// readSelectable adds fields to those that field selectors may name anyway.
+// readSelectable adds fields to those that field selectors know.
 func (f *File) readSelectable(n *yaml.Node) error {
 	if n.Kind != yaml.SequenceNode {
 		return atLine(n, "selectableFields is no list: begin each field with \"- jsonPath: \"")
