@@ -28,8 +28,8 @@ type given struct {
 	init     bool
 }
 
-// counted are the samples of a counter that grows by rate a minute in minutes [from, to), a minute apart. It begins at 0 a
-// minute before.
+// counted has the samples of a counter, one a minute in minutes [from, to). It grows by rate a minute and is 0 a minute before the first
+// sample.
 func counted(rate float64, from, to int) *timeline.Points {
 	values := make([]float64, to-from)
 	for i := range values {
@@ -44,7 +44,7 @@ func buildGiven(t *testing.T, q allocation.Query, list []given) []*allocation.Se
 	return buildRated(t, q, flat{cpu: 1}, list)
 }
 
-// buildRated is buildGiven with prices of one's own.
+// buildRated is buildGiven with other prices.
 func buildRated(t *testing.T, q allocation.Query, rates rates.Rates, list []given) []*allocation.Set {
 	t.Helper()
 	q.Window = allocation.Window{Start: plainStart, End: plainStart.Add(2 * time.Hour)}
@@ -94,8 +94,8 @@ func buildRated(t *testing.T, q allocation.Query, rates rates.Rates, list []give
 	return sets
 }
 
-// conserved checks that what volumes, load balancers and traffic cost is what rows are charged, and that the rows' columns are
-// the sums of their shares.
+// conserved checks that rows are charged the cost of volumes, load balancers and traffic, and that the rows' columns are the sums of
+// their shares.
 func conserved(s *allocation.Set) error {
 	var rows, shares, assets [3]float64
 	for row := range s.Len() {
@@ -190,8 +190,8 @@ func bySliceName(service string) []given {
 		given{signal: signals.ServiceInfo, key: "c/ns/" + service, points: minutes(1, 1, 121)})
 }
 
-// byCutName is a load balancer whose pod is in a slice without labels, of a service whose name is so long that Kubernetes cuts it in that
-// of the slice, beside other services.
+// byCutName is a load balancer whose pod is in a slice without labels, beside other services. The name of its service is so long that
+// Kubernetes cuts it in the name of the slice.
 func byCutName(others ...string) []given {
 	service := strings.Repeat("web", 20)
 	list := []given{
@@ -205,7 +205,7 @@ func byCutName(others ...string) []given {
 	return list
 }
 
-// selects is a load balancer of whose service nothing is known but its selector, and the labels of two pods, "" for none.
+// selects is a load balancer whose service has only a selector, and the labels of two pods, "" for none.
 func selects(selector, p, q string) []given {
 	list := slices.DeleteFunc(balancer(1, 121), func(g given) bool { return g.signal == signals.SliceService })
 	for _, x := range []struct {
@@ -224,8 +224,8 @@ const (
 	sentInternet = "c/ns/p/uid/true/false/false//i"
 )
 
-// TestAssetCosts checks what rows are charged of volumes, load balancers and traffic in the two hours of a case, by
-// pod/container, on the grid and of every sample.
+// TestAssetCosts checks what rows are charged for volumes, load balancers and traffic in the two hours of a case, by
+// pod/container, on a grid and in exact mode.
 func TestAssetCosts(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -351,7 +351,7 @@ func TestAssetCosts(t *testing.T) {
 	}
 }
 
-// TestEgressBytes counts the bytes that egress is priced for, wherever they go: not those that stay in their zone.
+// TestEgressBytes counts the bytes of egress with a price: all but those that stay in their zone.
 func TestEgressBytes(t *testing.T) {
 	sets := buildGiven(t, allocation.Query{Resolution: time.Minute}, concat(side(1, 121), []given{
 		{signal: signals.PodEgress, key: sentInternet, points: counted(gib, 1, 121)},
@@ -392,7 +392,7 @@ func checkWarning(t *testing.T, s *allocation.Set, text string) {
 	}
 }
 
-// TestAssets checks all that is known of one asset of each kind.
+// TestAssets checks all fields of one asset of each kind.
 func TestAssets(t *testing.T) {
 	series := concat(disk("v", "data", 1, 121), mounts("p", "uid", "data"), balancer(1, 61, "p"), []given{
 		{signal: signals.ClaimUsed, key: "c/ns/data", points: join(minutes(40*gib, 1, 60), minutes(60*gib, 61, 121))},
@@ -460,7 +460,7 @@ func equalText(t *testing.T, what string, got, want any) {
 	}
 }
 
-// TestPrivateBalancers tells load balancers apart that the internet does not reach.
+// TestPrivateBalancers checks which load balancers are private: the internet does not reach them.
 func TestPrivateBalancers(t *testing.T) {
 	for address, private := range map[string]bool{
 		"203.0.113.9": false, "10.1.2.3": true, "192.168.0.1": true, "fd00::1": true, "lb.example.com": false, "internal-a.eu.elb.example.com": true,

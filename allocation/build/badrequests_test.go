@@ -12,7 +12,7 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// TestBadRequests checks that requests which cannot be computed with are left out, with a warning that names their container.
+// TestBadRequests checks that negative and non-finite requests are left out, with a warning that names their container.
 func TestBadRequests(t *testing.T) {
 	half := func(v float64) *timeline.Points { // of the window: before, two cores are requested
 		p := minutes(2, 1, 61)

@@ -41,8 +41,8 @@ func TestTrafficOfInitContainers(t *testing.T) {
 	}
 }
 
-// TestWhereDataBegin builds a window in which nothing is seen before minute 30. What a pod sent before is nobody's, whether its
-// counter is seen before or after it; a node on which a container started just before lives since then.
+// TestWhereDataBegin builds a window in which nothing is seen before minute 30. Nobody is charged for what a pod sent before, whether its
+// counter or the pod is seen first. A node on which a container started just before lives since then.
 func TestWhereDataBegin(t *testing.T) {
 	at := func(minute int) float64 { return float64(plainStart.Add(time.Duration(minute) * time.Minute).Unix()) }
 	const rate = 1e6 // bytes a minute

@@ -93,7 +93,7 @@ func TestBoundsOfRunningTime(t *testing.T) {
 	}
 }
 
-// TestBoundsOfOneContainer checks that a container that may have started before its window is not said to have run for longer than that.
+// TestBoundsOfOneContainer checks that the bounds of a container that may have started before its window do not exceed the window.
 func TestBoundsOfOneContainer(t *testing.T) {
 	late := &timeline.Points{} // scraped every minute, 40 seconds after the full one
 	for at := range 126 {
@@ -114,8 +114,8 @@ func TestBoundsOfOneContainer(t *testing.T) {
 	}
 }
 
-// TestBoundsAtOutages checks that an edge in an outage adds all of it, and that what is bridged adds nothing where the same start
-// is reported on both sides of it.
+// TestBoundsAtOutages checks that an edge in an outage adds the whole outage, and that a bridged outage adds nothing if the same start
+// is reported on both sides.
 func TestBoundsAtOutages(t *testing.T) {
 	unix := float64(plainStart.Add(-time.Hour).Unix())
 	seen := func(key string, parts ...[2]int) given {
@@ -159,8 +159,8 @@ func TestBoundsAtOutages(t *testing.T) {
 	}
 }
 
-// TestBoundsAtShortOutages checks that an outage which no staleness marker tells of, shorter than a sample is held, is one all the same: an
-// edge in it adds all of it.
+// TestBoundsAtShortOutages checks that an edge adds the whole outage even if the outage has no staleness marker and is shorter than a
+// sample is held.
 func TestBoundsAtShortOutages(t *testing.T) {
 	restarted := func(v float64) *timeline.Points { // there are no samples at the minutes 31 to 33
 		return sampled(plainStart.Add(-4*time.Minute), time.Minute, slices.Concat(repeat(v, 35), repeat(math.NaN(), 3), repeat(v, 92))...)
@@ -195,8 +195,8 @@ func TestBoundsAtShortOutages(t *testing.T) {
 	}
 }
 
-// TestGridBoundsAtOutages checks on a grid what an outage from minute 31 to 60, in which Prometheus was down, hides: what ran on is
-// bridged, and an edge adds all of it, although another container's staleness marker comes after it.
+// TestGridBoundsAtOutages checks bounds on a grid, with Prometheus down from minute 31 to 60. A container that ran on is bridged, and an
+// edge adds the whole outage, although another container's staleness marker comes after it.
 func TestGridBoundsAtOutages(t *testing.T) {
 	seen := func(pod string, parts ...*timeline.Points) given {
 		return given{signal: signals.ContainerRunning, key: "c/ns/" + pod + "/u-" + pod + "/main/", points: join(parts...)}
@@ -238,7 +238,7 @@ func TestGridBoundsAtOutages(t *testing.T) {
 	}
 }
 
-// TestBoundsOfSets checks that the least and the most running time add over sets, beyond the sets in which a run is counted, too.
+// TestBoundsOfSets checks that the sums of the least and the most running time over sets are bounds, also beyond the sets that count a run.
 func TestBoundsOfSets(t *testing.T) {
 	list := []given{
 		{signal: signals.PodInfo, key: "c/ns/q/uid-q/n/ip2/Job/j", points: minutes(1, 41, 60)},

@@ -13,8 +13,8 @@ import (
 	"github.com/promcost/promcost/allocation/signals"
 )
 
-// TestOrderOfSeries checks that what a container costs that restarts does not depend on the order in which its series come: they have
-// an id for each start, and sources give them in the order of neither.
+// TestOrderOfSeries checks that the cost of a container that restarts does not depend on the order of its series. Each start has its own
+// series, and sources return them in any order.
 func TestOrderOfSeries(t *testing.T) {
 	unix := func(minute float64) float64 { return float64(plainStart.Unix()) + minute*60 }
 	const key = "c/ns/q/uid-q/main"
@@ -60,8 +60,8 @@ func TestOrderOfSeries(t *testing.T) {
 	}
 }
 
-// TestUsageThatNobodyMeasures checks that an hour is complete whose containers' usage nobody measures: nothing that comes later can
-// tell of it.
+// TestUsageThatNobodyMeasures checks that an hour is complete if nobody measures the usage of its containers: later samples cannot
+// change it.
 func TestUsageThatNobodyMeasures(t *testing.T) {
 	set := buildGiven(t, allocation.Query{Alone: true, After: 10 * time.Minute}, []given{
 		{signal: signals.PodInfo, key: "c/ns/q/uid-q/n/ip2/Job/j", points: minutes(1, 0, 131)},

@@ -9,8 +9,8 @@ import (
 	"github.com/promcost/promcost/allocation/signals"
 )
 
-// TestNamespaceMadeAgain checks that a namespace which is deleted and made again with other labels does not rename the pods that
-// ran before.
+// TestNamespaceMadeAgain checks that a namespace that is deleted and created again with other labels does not change the labels of pods
+// that ran before.
 func TestNamespaceMadeAgain(t *testing.T) {
 	series := []given{
 		{signal: signals.NamespaceLabelsInfo, key: "c/other/team/red", points: minutes(1, 1, 50)},

@@ -15,7 +15,7 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// TestDevices checks the hours and the cost of devices on a node that prices one at 1 an hour.
+// TestDevices checks the hours and the cost of devices on a node where a device costs 1 an hour.
 func TestDevices(t *testing.T) {
 	labels := given{signal: signals.NodeLabels, key: "c/n/nvidia_com_gpu_replicas/4/nvidia_com_gpu_product/A100-SHARED", points: minutes(1, 1, 121)}
 	use := func(device, slice, profile string, v float64, rank int) given {
@@ -144,7 +144,7 @@ func TestChargeFrom(t *testing.T) {
 	}
 }
 
-// TestSidecars checks that a native sidecar is charged like a container, also where nothing but its info says that it runs.
+// TestSidecars checks that a native sidecar is charged like a container, even if only its info metric says that it runs.
 func TestSidecars(t *testing.T) {
 	id := "c/ns/p/uid/proxy"
 	request := given{signal: signals.ContainerRequest, key: id, points: minutes(0.5, 1, 121)}
@@ -167,7 +167,7 @@ func TestSidecars(t *testing.T) {
 	}
 }
 
-// TestAssetsOfNobody gives assets of clusters in which nothing else is known.
+// TestAssetsOfNobody builds assets of clusters without nodes and pods.
 func TestAssetsOfNobody(t *testing.T) {
 	series := []given{
 		{signal: signals.VolumeCapacity, key: "d/v", points: minutes(gib, 1, 121)},

@@ -10,7 +10,7 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// TestNodeDiscount checks the discount of a node of 4 cores that cost 1 an hour by the sheet, of which discounts take a part.
+// TestNodeDiscount checks the discount of a node of 4 cores that cost 1 an hour by the sheet before discounts.
 func TestNodeDiscount(t *testing.T) {
 	const (
 		head  = "defaults: {cpuPerCoreHour: 1, ramPerGiBHour: 0}\ndiscount: 0.2\n"
@@ -44,7 +44,7 @@ func TestNodeDiscount(t *testing.T) {
 	}
 }
 
-// TestSummedDiscount checks that a node's discount over several sets is that of what it costs in all of them.
+// TestSummedDiscount checks that a node's discount over several sets is the discount on its cost in all of them.
 func TestSummedDiscount(t *testing.T) {
 	dict := allocation.NewDict()
 	var sets []*allocation.Set

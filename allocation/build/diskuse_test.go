@@ -15,7 +15,7 @@ import (
 	"github.com/promcost/promcost/promquery/promtest/soak"
 )
 
-// diskUse is what is known of how full a disk is, in GiB-hours and GiB; -1 stands for unknown.
+// diskUse is how full a disk is, in GiB-hours and GiB; -1 stands for unknown.
 type diskUse struct{ used, most float64 }
 
 func diskUses(s *allocation.Set, node string) (all []diskUse) {
@@ -75,7 +75,7 @@ func TestUseOfLocalDisks(t *testing.T) {
 	}
 }
 
-// TestUseOfReplacedDisks checks that the disk of a node which is made again under its name is another one.
+// TestUseOfReplacedDisks checks that a node that is created again with the same name has another disk.
 func TestUseOfReplacedDisks(t *testing.T) {
 	for _, x := range replacedNodes {
 		series := append(
@@ -90,7 +90,7 @@ func TestUseOfReplacedDisks(t *testing.T) {
 	}
 }
 
-// TestMemoryOfDisks checks that how full disks are takes memory for each set of each disk, and none for samples.
+// TestMemoryOfDisks checks that the use of disks takes memory for each set of each disk, but none for samples.
 func TestMemoryOfDisks(t *testing.T) {
 	const nodes, setUse = 1000, 24
 	estimate := func(step time.Duration, samples int) (estimated, held int64) {
@@ -133,7 +133,7 @@ func TestMemoryOfDisks(t *testing.T) {
 	}
 }
 
-// heap is how many bytes are held.
+// heap is the number of bytes in use.
 func heap() int64 {
 	runtime.GC()
 	var m runtime.MemStats
@@ -141,7 +141,7 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// TestUseIsWholeBytes checks that the most that is used of a disk is a value that was told.
+// TestUseIsWholeBytes checks that the highest use of a disk is the value of a sample.
 func TestUseIsWholeBytes(t *testing.T) {
 	for _, bytes := range []float64{22449086057, 3915202560, 7, 1e15 + 1} {
 		series := []given{

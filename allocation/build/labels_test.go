@@ -63,7 +63,7 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-// TestSpotByLabel checks that nodes which can be taken away are known by the labels of their providers, in every spelling.
+// TestSpotByLabel checks that spot nodes are found by the labels of their providers, in every spelling.
 func TestSpotByLabel(t *testing.T) {
 	for _, tt := range []struct {
 		label string

@@ -13,8 +13,8 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// TestCounterLeaps checks that an increase of a counter which is more than ten times what its node could have used is left
-// out, with a warning that names the container and the time, and that what is used before and after it counts. The node has 4 cores.
+// TestCounterLeaps checks that an increase of a counter by more than ten times the capacity of its node is left out, with a warning that
+// names the container and the time, and that usage before and after it counts. The node has 4 cores.
 func TestCounterLeaps(t *testing.T) {
 	shownAt := map[time.Duration]string{0: "01", time.Minute: "01", 5 * time.Minute: "05"}
 	for _, resolution := range []time.Duration{0, time.Minute, 5 * time.Minute} {

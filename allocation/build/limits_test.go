@@ -16,7 +16,7 @@ import (
 // errStopped ends computations of tests.
 var errStopped = errors.New("stopped")
 
-// busyCluster is a cluster of so many nodes and pods, allocated beyond its capacity.
+// busyCluster is a cluster with given numbers of nodes and pods, allocated beyond its capacity.
 func busyCluster(nodes, pods int) *plainCluster {
 	rng := rand.New(rand.NewPCG(1, 2))
 	c := &plainCluster{cells: 240}
@@ -38,8 +38,8 @@ func busyCluster(nodes, pods int) *plainCluster {
 	return c
 }
 
-// TestStop stops a computation at each place where it looks whether it is to, and has it look no more: no further pod, node or set
-// is begun.
+// TestStop stops a computation at each of its calls of Stopped. The computation must not call Stopped again, so it begins no further
+// pod, node or set.
 func TestStop(t *testing.T) {
 	looks := func(nodes, pods int, step time.Duration, last int) (n int, err error) {
 		c := busyCluster(nodes, pods)
@@ -78,8 +78,8 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// TestLongWindow computes a window of 50 years around four hours of data: it draws and allocates no more than for these hours, and
-// gives the same.
+// TestLongWindow computes a window of 50 years around four hours of data. It draws and allocates no more than for these hours, and the
+// result is the same.
 func TestLongWindow(t *testing.T) {
 	c := busyCluster(4, 20)
 	compute := func(q allocation.Query) (set *allocation.Set, drawn, allocated int64) {
@@ -138,7 +138,7 @@ func TestDraw(t *testing.T) {
 	}
 }
 
-// TestApplyStops has the passes begin no set once whoever asks has left.
+// TestApplyStops checks that the passes begin no further set after the request is canceled.
 func TestApplyStops(t *testing.T) {
 	c := busyCluster(2, 10)
 	sets := c.build(t, 20*time.Minute)
@@ -156,7 +156,7 @@ func TestApplyStops(t *testing.T) {
 	}
 }
 
-// columnOf is a column of a set in which everything is known.
+// columnOf is a column of a set with all columns.
 func columnOf(s *allocation.Set, c allocation.Column) []float64 {
 	values, err := s.Column(c)
 	if err != nil {

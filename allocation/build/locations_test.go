@@ -25,7 +25,7 @@ func (a asked) Item(i rates.Item, at time.Time) rates.Rate {
 	return a.flat.Item(i, at)
 }
 
-// TestItems checks what a price sheet is told of everything besides nodes.
+// TestItems checks which properties of everything besides nodes a price sheet gets.
 func TestItems(t *testing.T) {
 	node := func(name, id, region, zone string) []given {
 		return []given{
@@ -98,14 +98,14 @@ func TestItems(t *testing.T) {
 	}
 }
 
-// dearDefaults are default prices by which a control plane costs something.
+// dearDefaults are default prices with a price for control planes.
 type dearDefaults struct{ flat }
 
 func (dearDefaults) Item(i rates.Item, _ time.Time) rates.Rate {
 	return rates.Rate{Price: 1, Source: rates.BuiltInPrices, Default: i.Kind == rates.ItemManagement}
 }
 
-// TestDefaultsWarn checks that default prices of control planes and of traffic are used with a warning, where they are used.
+// TestDefaultsWarn checks that there is a warning if default prices of control planes or of traffic are used.
 func TestDefaultsWarn(t *testing.T) {
 	sent := []given{{signal: signals.PodEgress, key: sentInternet, points: counted(gib, 1, 121)}}
 	priced := []given{

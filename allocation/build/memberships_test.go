@@ -42,7 +42,7 @@ func selecting(service, app string, from, to int) []given {
 	return seen(signals.ServiceSelector, "c/ns/"+service+"/app/"+app, from, to)
 }
 
-// servicesOfCases are the services of rows of pod x in two hours, each by itself and both together: by the UID of the pod.
+// servicesOfCases are the services of the rows of pod x, by the UID of the pod: in each of two hours, and in both as one set.
 var servicesOfCases = []struct {
 	name   string
 	series []given
@@ -150,7 +150,7 @@ func servicesOf(s *allocation.Set) map[string]string {
 	return out
 }
 
-// TestServicesOfTheirTime checks that a row's services are those that its pod is behind at the end of its running time within its set.
+// TestServicesOfTheirTime checks that a row has the services that its pod is behind at the end of its running time within the set.
 func TestServicesOfTheirTime(t *testing.T) {
 	for _, tt := range servicesOfCases {
 		for _, resolution := range []time.Duration{0, time.Minute} {
@@ -169,7 +169,7 @@ func TestServicesOfTheirTime(t *testing.T) {
 	}
 }
 
-// TestBalancersOfTheirTime checks that a load balancer costs the pods behind its service while they are, and nobody else.
+// TestBalancersOfTheirTime checks that a load balancer is charged to the pods behind its service while they are behind it, and to nobody else.
 func TestBalancersOfTheirTime(t *testing.T) {
 	series := concat(ran("uid-x", "ip", 1, 121), behind("a", 1, 81), behind("b", 81, 121))
 	for _, service := range []string{"a", "b"} {

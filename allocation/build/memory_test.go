@@ -11,7 +11,7 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// TestMemory estimates what a builder will hold: more for more containers, and for each set that one runs in.
+// TestMemory checks that the estimate of a builder's memory grows with containers, and with the sets in which each runs.
 func TestMemory(t *testing.T) {
 	end := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 	q := allocation.Query{Window: allocation.Window{Start: end.Add(-4 * time.Hour), End: end}, Resolution: time.Minute}

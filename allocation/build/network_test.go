@@ -9,7 +9,7 @@ import (
 	"github.com/promcost/promcost/allocation/signals"
 )
 
-// TestNetworkWithoutPrices reconciles the traffic of a cluster of which nothing but a bill says what it costs.
+// TestNetworkWithoutPrices reconciles the traffic of a cluster if only a bill says what it costs.
 func TestNetworkWithoutPrices(t *testing.T) {
 	s := buildGiven(t, allocation.Query{Resolution: time.Minute}, []given{{signal: signals.PodTransmitted, key: "c/ns/p/uid/eth0/", points: counted(gib, 1, 121)}})[0]
 	if len(s.Networks) != 1 || s.Networks[0].TotalCost() != 0 {

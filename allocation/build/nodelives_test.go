@@ -59,8 +59,8 @@ func (x *replacedNode) series() []given {
 	return list
 }
 
-// TestNodeMadeAgain checks that a node which is made again under its name is another node: an asset with a life, capacity, price,
-// labels and provider id of its own, and that containers have those of the node that they ran on.
+// TestNodeMadeAgain checks that a node that is created again with the same name is another node: an asset with its own life, capacity,
+// price, labels and provider id. Containers have those of the node that they ran on.
 func TestNodeMadeAgain(t *testing.T) {
 	for _, x := range replacedNodes {
 		for _, resolution := range []time.Duration{0, time.Minute} {

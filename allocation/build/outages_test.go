@@ -11,7 +11,7 @@ import (
 	"github.com/promcost/promcost/allocation/signals"
 )
 
-// TestTrafficOfOutages checks what is charged of a pod's traffic of 1 GiB a minute that was not seen all the time.
+// TestTrafficOfOutages checks what is charged for a pod's traffic of 1 GiB a minute that was not seen all the time.
 func TestTrafficOfOutages(t *testing.T) {
 	const egress, usage = "c/ns/q/uid-q/true/false/false//i", "c/ns/q/uid-q/main//"
 	start := float64(plainStart.Add(-600 * time.Minute).Unix())
@@ -48,7 +48,7 @@ func TestTrafficOfOutages(t *testing.T) {
 	}
 }
 
-// TestBreakdownOfOldNodes checks that a node's CPU time before its first samples is not taken for the window's.
+// TestBreakdownOfOldNodes checks that a node's CPU time before its first samples does not count for the window.
 func TestBreakdownOfOldNodes(t *testing.T) {
 	for name, tt := range map[string]struct {
 		from int // minute of the first samples
@@ -71,8 +71,8 @@ func TestBreakdownOfOldNodes(t *testing.T) {
 	}
 }
 
-// TestBreakdownOfNodesThatEnd checks what the CPU of a node was used for that ends within a set: what was counted until it was
-// seen last.
+// TestBreakdownOfNodesThatEnd checks what the CPU of a node was used for if the node ends within a set: its counters count until it was
+// last seen.
 func TestBreakdownOfNodesThatEnd(t *testing.T) {
 	const ends = 91 // minute after the node's last samples
 	for name, tt := range map[string]struct {
@@ -134,8 +134,8 @@ func TestBreakdownOfNodesThatEnd(t *testing.T) {
 	}
 }
 
-// TestBreakdownOfManyNodesThatEnd checks the same where more nodes end apart than stretches of time are read: all are told, and no time
-// is read twice.
+// TestBreakdownOfManyNodesThatEnd checks the same if more nodes end at different times than stretches are read: all have a breakdown, and
+// no time is read twice.
 func TestBreakdownOfManyNodesThatEnd(t *testing.T) {
 	const nodes, apart = 40, 10 // minutes
 	ends := func(i int) int { return apart * (i + 1) }

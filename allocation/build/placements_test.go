@@ -15,8 +15,8 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// TestPodsWithoutUID checks that a pod which is made again under its name on another node costs what the nodes cost at the
-// time, where metrics have no uid (kube-state-metrics 1.x).
+// TestPodsWithoutUID checks that a pod that is created again on another node has the cost of each node at its time, if metrics have no
+// uid (kube-state-metrics 1.x).
 func TestPodsWithoutUID(t *testing.T) {
 	type stay struct {
 		node     string
@@ -86,7 +86,7 @@ func TestPodsWithoutUID(t *testing.T) {
 	}
 }
 
-// finish gives a counter of two cores used all the time, and builds the set.
+// finish adds a counter with two cores used all the time, and builds the set.
 func finish(t *testing.T, f feed, key string) *allocation.Set {
 	t.Helper()
 	if err := f.b.Resolve(); err != nil {

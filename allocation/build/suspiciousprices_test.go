@@ -15,7 +15,7 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// francs are the built-in prices where answers are in another currency.
+// francs are the built-in prices, with answers in another currency.
 type francs struct{ *pricing.Sheet }
 
 func (francs) Currency() string { return "CHF" }
@@ -40,7 +40,7 @@ func podOf(name, node string) []given {
 	}
 }
 
-// TestPriceWarnings checks what is said of prices that are odd, that nobody gave, or that are of nothing known.
+// TestPriceWarnings checks the warnings about odd prices, missing prices and prices of unknown things.
 func TestPriceWarnings(t *testing.T) {
 	nan := &timeline.Points{}
 	nan.AppendRun(plainStart.Add(time.Minute).UnixMilli(), time.Minute.Milliseconds(), 120, math.NaN())

@@ -12,8 +12,8 @@ import (
 	"github.com/promcost/promcost/allocation/signals"
 )
 
-// TestWarnsOfUnlabeledNodes checks when the rules of a price sheet are told to need labels that are not exported. The memory of
-// the case's node is priced by the sheet.
+// TestWarnsOfUnlabeledNodes checks when there is a warning that the rules of a price sheet need labels that are not exported. The sheet
+// prices the memory of the case's node.
 func TestWarnsOfUnlabeledNodes(t *testing.T) {
 	memory := given{signal: signals.NodeCapacity, key: "c/n", points: minutes(gib, 1, 121), resource: allocation.RAM}
 	price := given{signal: signals.NodePrice, key: "c/n/m5.large/r/a/id", points: minutes(0.01, 1, 121), resource: allocation.RAM}
@@ -53,7 +53,7 @@ func TestWarnsOfUnlabeledNodes(t *testing.T) {
 	}
 }
 
-// TestWarnsOfCollidingNodeLabels checks that rules are told of which nothing says whether they match, because the label that they ask for
+// TestWarnsOfCollidingNodeLabels checks that there is a warning about rules that may or may not match, because the label that they need
 // collides with another one.
 func TestWarnsOfCollidingNodeLabels(t *testing.T) {
 	labels := func(first, second string) []given {

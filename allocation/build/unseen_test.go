@@ -17,8 +17,8 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// TestEvidence checks which containers of a pod are charged in exact mode, and for how many minutes, by what is known of them.
-// Scrapes are a minute apart; another pod of the case runs all the time.
+// TestEvidence checks which containers of a pod are charged in exact mode, and for how many minutes, depending on their signals.
+// Scrapes are a minute apart. Another pod of the case runs all the time.
 func TestEvidence(t *testing.T) {
 	unix := func(minute float64) float64 { return float64(plainStart.Unix()) + minute*60 }
 	pod := func(signal signals.Signal, v float64, from, to int) given {
@@ -188,7 +188,7 @@ func series(from int, values ...float64) *timeline.Points {
 	return sampled(plainStart.Add(time.Duration(from)*time.Minute), time.Minute, values...)
 }
 
-// TestNodeOfKubelet checks where a container is of which nothing but its usage is known, by what its series say of their kubelet.
+// TestNodeOfKubelet checks the node of a container of which only usage is known, by the kubelet in the labels of its series.
 func TestNodeOfKubelet(t *testing.T) {
 	for at, want := range map[string]string{"n": "n", "n:10250": "n", "10.0.0.7": "n", "10.0.0.7:10250": "n", "10.0.0.8:10250": "", "other": "other"} {
 		t.Run(at, func(t *testing.T) {

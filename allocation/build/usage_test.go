@@ -23,8 +23,8 @@ func counterFrom(start, first, last, rate float64) *timeline.Points {
 	return p
 }
 
-// TestUsageEdges checks that usage is neither lost nor found where series begin and end: a container that starts again
-// between two points of the grid, and one whose usage was last seen before the window.
+// TestUsageEdges checks that no usage is lost or invented where series begin and end: for a container that restarts between two points
+// of the grid, and for one whose usage was last seen before the window.
 func TestUsageEdges(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -107,8 +107,8 @@ func TestUsageEdges(t *testing.T) {
 	}
 }
 
-// usageOf is the core-hours that a container used, by its series. told says that the source tells them apart, and leaves the
-// cgroup out of their keys.
+// usageOf is the core-hours that a container used, by its series. bySource says that the source identifies the series, and their keys
+// have no cgroup.
 func usageOf(t *testing.T, series map[string]*timeline.Points, running, started *timeline.Points, bySource bool) float64 {
 	t.Helper()
 	q := allocation.Query{Window: allocation.Window{Start: plainStart, End: plainStart.Add(2 * time.Hour)}, Resolution: time.Minute}
@@ -143,8 +143,8 @@ func usageOf(t *testing.T, series map[string]*timeline.Points, running, started 
 	return sets[0].Value(allocation.UsageHours.Of(allocation.CPU), 0)
 }
 
-// TestUnknownUsage counts the time and the requests of which usage is not known: what was seen before in the same run holds, but
-// not what was never seen.
+// TestUnknownUsage counts the time and the requests with unknown usage. Usage that was seen before in the same run is held; usage that
+// was never seen is unknown.
 func TestUnknownUsage(t *testing.T) {
 	const key = "c/ns/p/uid/main//"
 	for _, exact := range []bool{false, true} {

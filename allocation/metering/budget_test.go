@@ -41,7 +41,7 @@ func TestBudgetPeriods(t *testing.T) {
 	}
 }
 
-// TestBudgetCosts counts sets one by one, whatever the budget's options accumulate, and reads no more than that needs.
+// TestBudgetCosts checks that costs are those of each set, whatever the budget's options accumulate, and what the projection reads.
 func TestBudgetCosts(t *testing.T) {
 	start := time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
 	dict := allocation.NewDict()

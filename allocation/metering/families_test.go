@@ -258,7 +258,7 @@ func TestFamilyTableIsComplete(t *testing.T) {
 	}
 }
 
-// TestResourcesOfFamilies: no value of the label resource is one that no hour can have.
+// TestResourcesOfFamilies checks that an hour can have each value of the label resource.
 func TestResourcesOfFamilies(t *testing.T) {
 	set := newFamilySet()
 	row := familyRow("c", "a", "", "", nil)

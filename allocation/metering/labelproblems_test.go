@@ -10,7 +10,7 @@ import (
 	"github.com/promcost/promcost/allocation/metering"
 )
 
-// TestLabelProblems says which labels that are to be exported nothing has, and what is wrong with properties among them.
+// TestLabelProblems checks the problems of exported labels: labels that no workload has, and derived properties that fail.
 func TestLabelProblems(t *testing.T) {
 	bad, err := allocation.NewDerived("bad", []allocation.Property{allocation.Labels}, func(map[string]any) (string, error) {
 		return "", errors.New("it is a list")

@@ -72,7 +72,7 @@ func TestMeteringSubjects(t *testing.T) {
 	}
 }
 
-// TestProjections holds what is read to what is needed.
+// TestProjections checks that projections read only what is needed.
 func TestProjections(t *testing.T) {
 	costs := []allocation.Column{
 		allocation.Cost.Of(allocation.CPU), allocation.Cost.Of(allocation.RAM), allocation.Hours.Of(allocation.GPU), allocation.Cost.Of(allocation.GPU),

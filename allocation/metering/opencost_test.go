@@ -99,7 +99,7 @@ func TestOpenCostFamilies(t *testing.T) {
 	}
 }
 
-// What cannot be summed is left out rather than folded.
+// Series beyond the limit are dropped, and not summed into __other__.
 func TestOpenCostIsCapped(t *testing.T) {
 	set := newFamilySet()
 	for i := range 200 {

@@ -16,7 +16,7 @@ import (
 	"github.com/promcost/promcost/allocation/metering"
 )
 
-// readerSet is an hour of few names, some of which are missing and some like what stands for missing ones.
+// readerSet is an hour with few names. Some are missing, and some are the literal names that stand for missing ones.
 func readerSet(rng *rand.Rand, dict *allocation.Dict, infinite bool) *allocation.Set {
 	start := time.Date(2026, 3, 1, rng.IntN(24), 0, 0, 0, time.UTC)
 	s := allocation.NewSet(allocation.Window{Start: start, End: start.Add(time.Hour)}, dict)
@@ -48,7 +48,7 @@ func readerSet(rng *rand.Rand, dict *allocation.Dict, infinite bool) *allocation
 	return s
 }
 
-// A reader gives what Emit does, to the last bit, of what is asked for; and sums of it.
+// A reader returns the same values as Emit, to the last bit, for the series asked for; and their sums.
 func TestSeriesReaderIsEmit(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for _, subject := range metering.Subjects() {
@@ -96,7 +96,7 @@ func TestSeriesReaderIsEmit(t *testing.T) {
 	}
 }
 
-// emitted is what Emit has of a set, without what is not kept, and summed.
+// emitted has the kept series of Emit for a set, summed.
 func emitted(s *metering.Subject, f *metering.Family, set *allocation.Set, o metering.SeriesOptions) map[string]float64 {
 	out := map[string]float64{}
 	f.Emit(s.Totals(set), func(_ int, labels []string, v float64) {
@@ -117,7 +117,7 @@ func emitted(s *metering.Subject, f *metering.Family, set *allocation.Set, o met
 	return out
 }
 
-// shown are values to the last bit; of sums, but for rounding.
+// shown has values to the last bit, or for sums, rounded.
 func shown(values map[string]float64, rounded bool) (list []string) {
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		if rounded {
@@ -129,7 +129,7 @@ func shown(values map[string]float64, rounded bool) (list []string) {
 	return list
 }
 
-// What a reader does not say it needs makes no difference.
+// Columns outside of a reader's projection make no difference.
 func TestSeriesReaderProjection(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for _, subject := range metering.Subjects() {

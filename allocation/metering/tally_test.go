@@ -17,7 +17,7 @@ import (
 	"github.com/promcost/promcost/promquery/promtest/soak"
 )
 
-// capped is a metering of one subject that may have so many series.
+// capped is a metering of one subject with a limit of series.
 func capped(t testing.TB, subject string, most int, labels ...string) *metering.Metering {
 	t.Helper()
 	m, err := metering.New(metering.Options{Enabled: []string{subject}, MaxSeries: most, LabelNames: labels})
@@ -219,7 +219,7 @@ func TestPlacesAreKept(t *testing.T) {
 	}
 }
 
-// TestFoldMakesRatiosFromSums folds everybody but one.
+// TestFoldMakesRatiosFromSums folds all pods but one.
 func TestFoldMakesRatiosFromSums(t *testing.T) {
 	m := capped(t, "namespace", 100)
 	s := &m.Subjects()[0]

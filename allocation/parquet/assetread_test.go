@@ -13,7 +13,7 @@ import (
 	"github.com/promcost/promcost/allocation/parquet"
 )
 
-// onAssets gives random rows places on the assets of a random set, so that there is something for passes to divide.
+// onAssets places random rows on the assets of a random set, so that passes have costs to divide.
 func onAssets(rng *rand.Rand, n int) *allocation.Set {
 	s := randomSet(rng, 0)
 	for i := range n {
@@ -35,7 +35,7 @@ func onAssets(rng *rand.Rand, n int) *allocation.Set {
 	return s
 }
 
-// readAssets is the set that files of rows and of assets are of, which are read by projections of their own.
+// readAssets returns the set of a file of rows and a file of assets, each read by its own projection.
 func readAssets(t *testing.T, dict *allocation.Dict, rows, assets []byte, p *allocation.Projection) *allocation.Set {
 	t.Helper()
 	s := allocation.NewSet(parquetWindow, dict)
@@ -58,8 +58,8 @@ func readAssets(t *testing.T, dict *allocation.Dict, rows, assets []byte, p *all
 	return s
 }
 
-// TestFewOfAssets verifies that passes make the same rows of sets that have only what they look at of assets, also of parts
-// that were merged.
+// TestFewOfAssets verifies that passes make the same rows of sets that have only the columns of assets that passes need. Merged parts are
+// included.
 func TestFewOfAssets(t *testing.T) {
 	for seed := range uint64(60) {
 		rng := rand.New(rand.NewPCG(seed, 5))

@@ -11,9 +11,8 @@ import (
 	"github.com/promcost/promcost/allocation/parquet"
 )
 
-// TestColumnCache reads files one after the other with the same readers: what columns say that are stored as in the file
-// before, and what those say that are not any more, is what other readers find. Ids of maps are those of the Dict they are
-// added to.
+// TestColumnCache reads files one after another with the same readers. Columns that are stored as in the file before, and columns that
+// have changed, have the values that new readers find. Ids of maps belong to the Dict that they are added to.
 func TestColumnCache(t *testing.T) {
 	sets := [...]*allocation.Set{randomSet(rand.New(rand.NewPCG(5, 1)), 300), randomSet(rand.New(rand.NewPCG(5, 2)), 300)}
 	var rows [len(sets)][]byte

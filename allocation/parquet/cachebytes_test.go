@@ -2,8 +2,8 @@ package parquet
 
 import "testing"
 
-// TestColumnCacheIsBounded caches columns of more files than there is room for: the cache is never larger than its bound, and as
-// large as it says.
+// TestColumnCacheIsBounded caches columns of more files than there is room for. The cache never exceeds its bound, and its count of
+// bytes is right.
 func TestColumnCacheIsBounded(t *testing.T) {
 	var k columnCache
 	cached := func(sum uint32) *leaf {

@@ -19,7 +19,7 @@ import (
 	"github.com/promcost/promcost/promquery/promtest/soak"
 )
 
-// TestFieldsHaveNames has the columns of every table under a name of their own, by which others ask for them.
+// TestFieldsHaveNames checks that the columns of every table have distinct names.
 func TestFieldsHaveNames(t *testing.T) {
 	s := randomSet(rand.New(rand.NewPCG(1, 1)), 1)
 	rows, assets := files(t, s)
@@ -53,14 +53,14 @@ func TestFieldsHaveNames(t *testing.T) {
 	}
 }
 
-// maxDamaged is how much may be allocated in all to read a file of at most maxFuzzed bytes, whatever it says.
+// maxDamaged is how much memory may be allocated in all to read a file of at most maxFuzzed bytes.
 const (
 	maxDamaged = 256 << 20
 	maxFuzzed  = 32 << 10
 )
 
-// readDamaged reads a file that may say anything: it is an error or a set, and takes little memory. What is read of it where
-// it is needed is an error or the same.
+// readDamaged reads a file that may contain anything. The result is an error or a set, and takes little memory. Deferred columns give an
+// error or the same values.
 func readDamaged(t *testing.T, data []byte) {
 	t.Helper()
 	before := allocated()
@@ -79,7 +79,7 @@ func readDamaged(t *testing.T, data []byte) {
 	}
 }
 
-// deferring reads as much as possible where it is needed.
+// deferring is a projection that defers as much as possible.
 func deferring() *allocation.Projection {
 	p := &allocation.Projection{Properties: []allocation.Property{allocation.Namespace, allocation.GPUDevices}, Volumes: true, Balancers: true}
 	for x := range allocation.GPUDevices {
@@ -132,8 +132,8 @@ func TestParquetDamaged(t *testing.T) {
 	}
 }
 
-// TestParquetKnownSchemas reads files whose footers are damaged with readers that know the schemas of sound ones: they say of
-// them what others do.
+// TestParquetKnownSchemas reads files with damaged footers by readers that know the schemas of sound files. The result is that of new
+// readers.
 func TestParquetKnownSchemas(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 6))
 	rows, assets := files(t, randomSet(rng, 8))
@@ -165,7 +165,7 @@ func TestParquetKnownSchemas(t *testing.T) {
 	}
 }
 
-// TestParquetHostile reads what says to be large.
+// TestParquetHostile reads files that claim to be large.
 func TestParquetHostile(t *testing.T) {
 	rows, _ := files(t, randomSet(rand.New(rand.NewPCG(1, 5)), 8))
 	footer := func(thrift ...byte) []byte {

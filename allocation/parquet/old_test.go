@@ -15,8 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestParquetOldFiles reads files that an early promcost wrote with version 1 of the schema. They are never written again, and what
-// is read from them stands beside them as text: a column or a field that is added later does not change it.
+// TestParquetOldFiles reads files that an early promcost wrote with version 1 of the schema. They are never written again. The expected
+// values stand beside them as text: a column or a field that is added later does not change these.
 func TestParquetOldFiles(t *testing.T) {
 	var data [2][]byte
 	for i, name := range [...]string{"allocations.v1.parquet", "assets.v1.parquet"} {

@@ -111,7 +111,7 @@ func randomRow(rng *rand.Rand, d *allocation.Dict, i int) *allocation.Row {
 	return r
 }
 
-// unknownColumns are those that say of what usage is not known.
+// unknownColumns are the columns for unknown usage.
 func unknownColumns() (list []allocation.Column) {
 	for r := range allocation.NumResources {
 		list = append(list, allocation.UnknownSeconds.Of(r), allocation.UnknownRequestHours.Of(r))
@@ -237,7 +237,7 @@ func TestParquetRoundTrip(t *testing.T) {
 	}
 }
 
-// TestParquetManyPages reads what does not fit into one page, and dictionaries whose indices have as many bits as there are.
+// TestParquetManyPages reads columns that do not fit into one page, and dictionaries with indices of every width.
 func TestParquetManyPages(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	s := allocation.NewSet(parquetWindow, allocation.NewDict())
@@ -319,7 +319,7 @@ func panics(f func()) (did bool) {
 	return false
 }
 
-// TestParquetZeros knows of columns that are 0 in all rows, whatever was read before them in the same memory.
+// TestParquetZeros checks that columns that are 0 in all rows are read as such, whatever the same memory held before.
 func TestParquetZeros(t *testing.T) {
 	s := allocation.NewSet(parquetWindow, allocation.NewDict())
 	for range 3000 {
@@ -356,7 +356,7 @@ func TestParquetZeros(t *testing.T) {
 	}
 }
 
-// TestParquetRefuses checks what is no file that can be read back.
+// TestParquetRefuses checks which files are refused.
 func TestParquetRefuses(t *testing.T) {
 	s := randomSet(rand.New(rand.NewPCG(3, 1)), 5)
 	rows, _ := files(t, s)

@@ -13,7 +13,7 @@ import (
 	"github.com/promcost/promcost/allocation/parquet"
 )
 
-// TestStream writes sets into one file, of a row group each, and counts what other readers find there.
+// TestStream writes sets into one file, each as a row group, and counts what another reader finds there.
 func TestStream(t *testing.T) {
 	start := time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
 	for _, n := range []int{0, 1, 3} {

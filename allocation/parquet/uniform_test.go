@@ -7,8 +7,8 @@ import (
 	"github.com/promcost/promcost/allocation"
 )
 
-// TestParquetUniformColumns reads columns of some pages that say at once what all rows have, and those that would, were it not for
-// the first or the last row.
+// TestParquetUniformColumns reads columns of several pages with a single value, and columns in which only the first or the last row has
+// another value.
 func TestParquetUniformColumns(t *testing.T) {
 	const rows = 70_000 // which are two pages
 	for _, tc := range []struct {

@@ -11,8 +11,8 @@ import (
 	"github.com/promcost/promcost/allocation"
 )
 
-// amounts are values of columns by how they are stored: as one, as indices of few bits and of bytes, by themselves, and as
-// their bytes apart.
+// amounts has values of columns by how they are stored: as a single value, as indices of few bits and of bytes, plain, and split into
+// planes of bytes.
 func amounts(rng *rand.Rand) []func(row int) float64 {
 	all := []func(int) float64{
 		func(int) float64 { return 0 },
@@ -41,7 +41,7 @@ func (f spanFilter) Bind(*allocation.Set) (func(int) bool, error) {
 	return func(row int) bool { return f.from <= row && row < f.to }, nil
 }
 
-// TestParquetAmounts decodes columns that are stored in all ways, at once, wholly and of some rows alone.
+// TestParquetAmounts decodes columns that are stored in all ways: all rows, and only some.
 func TestParquetAmounts(t *testing.T) {
 	const rows = 4099
 	rng := rand.New(rand.NewPCG(7, 1))
