@@ -72,7 +72,7 @@ func NewDerived(name string, needs []Property, of Derivation) (*Derived, error) 
 		}
 	}
 	if slices.ContainsFunc(slices.Concat(taken, properties[:]), func(t string) bool { return strings.EqualFold(t, name) }) {
-		return nil, fmt.Errorf("name %q of a property is that of one that there is: choose another", name)
+		return nil, fmt.Errorf("name %q of a property is taken: choose another", name)
 	}
 	if err := checkDerivedName(name); err != nil {
 		return nil, err
@@ -204,7 +204,7 @@ func (p *DerivedProblems) Add(s *Set) {
 func (p *DerivedProblems) String() string {
 	switch {
 	case p.failed > 0 && p.has:
-		return fmt.Sprintf("property %s is missing of %d of %d allocations: %s", p.of.name, p.failed, p.rows, p.wrong)
+		return fmt.Sprintf("property %s is missing for %d of %d allocations: %s", p.of.name, p.failed, p.rows, p.wrong)
 	case p.clashes > 0:
 		are := "allocations are"
 		if p.rows == 1 {

@@ -110,11 +110,11 @@ func TestDerivedNames(t *testing.T) {
 	for name, want := range map[string]string{
 		"team": "", "cost-center.v2": "", "X_1": "",
 		"": "use letters", "1a": "use letters", "a b": "use letters", "ä": "use letters", "a:b": "use letters",
-		"namespace": "that of one that there is", "Pod": "that of one", "labels": "that of one", "label": "that of one", "all": "that of one",
+		"namespace": "is taken", "Pod": "is taken", "labels": "is taken", "label": "is taken", "all": "is taken",
 		"Owner": "differs from the alias owner in case only", "TEAM": "differs from the alias team", "metadata.name": "field selectors",
 		"metadata.namespace": "field selectors", "spec.node": "field selectors", "Status.x": "field selectors", "label.x": "field selectors",
 		"annotations.y": "field selectors", "specs.x": "", "owner": "", "labelx": "",
-		"deployment": "that of one", "providerid": "that of one", "controllername": "that of one", "services": "that of one",
+		"deployment": "is taken", "providerid": "is taken", "controllername": "is taken", "services": "is taken",
 	} {
 		_, err := allocation.NewDerived(name, nil, nil)
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
@@ -179,7 +179,7 @@ func TestDerivedProblem(t *testing.T) {
 		sets []*allocation.Set
 		want string
 	}{
-		{"one has it", []*allocation.Set{labeledSet(bad), labeledSet(worse, good)}, "property x is missing of 2 of 3 allocations: 1 is bad"},
+		{"one has it", []*allocation.Set{labeledSet(bad), labeledSet(worse, good)}, "property x is missing for 2 of 3 allocations: 1 is bad"},
 		{"others miss it", []*allocation.Set{labeledSet(other, nil, good)}, ""},
 		{"all miss it", []*allocation.Set{labeledSet(other, nil)}, "property x is missing everywhere: no such label"},
 		{"what is wrong comes first", []*allocation.Set{labeledSet(other, bad)}, "property x is missing everywhere: 1 is bad"},

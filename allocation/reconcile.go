@@ -78,7 +78,7 @@ func (s *Set) addBilled(a *Adjustments) error {
 	outside := func(what string, i int, start, end time.Time, amounts ...float64) error {
 		for _, v := range amounts {
 			if v-v != 0 {
-				return fmt.Errorf("%s %d: amount %v is no number", what, i, v)
+				return fmt.Errorf("%s %d: amount %v is not a finite number", what, i, v)
 			}
 		}
 		if end.Before(start) || start.Before(s.Window.Start) || end.After(s.Window.End) {
@@ -128,7 +128,7 @@ func adjustAssets[T any](assets *[]T, of map[AssetKey]float64, what string, key 
 	*assets = list
 	for _, k := range slices.SortedFunc(maps.Keys(of), func(a, b AssetKey) int { return cmp.Or(cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.Name, b.Name)) }) {
 		if v := of[k]; v-v != 0 {
-			return fmt.Errorf("cluster %q %s %q: adjustment %v is no number", k.Cluster, what, k.Name, v)
+			return fmt.Errorf("cluster %q %s %q: adjustment %v is not a finite number", k.Cluster, what, k.Name, v)
 		}
 		if !done[k] {
 			return fmt.Errorf("cluster %q %s %q: there is none to adjust: make it a cloud cost", k.Cluster, what, k.Name)

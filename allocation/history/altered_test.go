@@ -14,8 +14,8 @@ import (
 	"github.com/promcost/promcost/allocation/history"
 )
 
-// TestAltered changes what manifests say, with checksums that match. Each is told as damaged and is no set; written again, it is
-// sound.
+// TestAltered changes the content of manifests and gives them matching checksums. Each is reported as damaged and is not a
+// set; written again, it is sound.
 func TestAltered(t *testing.T) {
 	day := allocation.Window{Start: hour(0).Start, End: hour(0).Start.Add(24 * time.Hour)}
 	files := func(m map[string]any) []any { return m["files"].([]any) }
@@ -81,7 +81,7 @@ func alter(t *testing.T, path string, change func(m map[string]any)) {
 	}
 }
 
-// TestCheckSizes damages a data file. What is missing is found everywhere, another length where the backend tells lengths.
+// TestCheckSizes damages a data file. A missing file is always found, another length if the backend knows lengths.
 func TestCheckSizes(t *testing.T) {
 	for _, tt := range []struct {
 		name   string

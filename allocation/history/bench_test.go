@@ -30,7 +30,7 @@ func days(n int) (windows []allocation.Window) {
 	return windows
 }
 
-// BenchmarkWrite stores sets and tells their size.
+// BenchmarkWrite stores sets and reports their size.
 func BenchmarkWrite(b *testing.B) {
 	for _, bc := range []struct {
 		name   string
@@ -145,7 +145,7 @@ func benchmarkRead(b *testing.B, period history.Period, windows []allocation.Win
 	}
 }
 
-// cpuTime is what the process has used of all processors: unlike the time that passes, it does not tell of others.
+// cpuTime returns the processor time that the process has used. Unlike elapsed time, it does not depend on other processes.
 func cpuTime(b *testing.B) time.Duration {
 	b.Helper()
 	var u syscall.Rusage

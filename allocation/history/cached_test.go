@@ -45,7 +45,7 @@ func (answering) Compute(context.Context, allocation.Query) ([]*allocation.Set, 
 	return nil, fmt.Errorf("%w: there is no source", allocation.ErrNoData)
 }
 
-// heap is what is held in memory.
+// heap returns the bytes of live memory.
 func heap() int64 {
 	var stats runtime.MemStats
 	for range 2 { // what pools have is let go of by the second
@@ -55,7 +55,7 @@ func heap() int64 {
 	return int64(stats.HeapAlloc)
 }
 
-// TestKeptAnswers compares what answers take that are kept in memory, which are more than fit, with what they may.
+// TestKeptAnswers compares the memory of cached answers, of which there are more than fit, with the limit.
 func TestKeptAnswers(t *testing.T) {
 	deferred := &allocation.Projection{Properties: []allocation.Property{allocation.Namespace}, Columns: allColumns(), Volumes: true, Balancers: true}
 	for p := range allocation.NumProperties {

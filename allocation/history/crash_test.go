@@ -43,17 +43,17 @@ func TestMain(m *testing.M) {
 	os.Exit(soak.Main(m))
 }
 
-// children are what processes of the tests do in a directory.
+// children are the functions that child processes of the tests run in a directory.
 var children = map[string]func(dir string) error{"fill": fill, "overfill": overfill, "compact": compact, "begin": begin}
 
 // crashHours are how many hours are stored by a process that is not killed.
 const crashHours = 12
 
-// phases are what fill does, one after the other, as it tells them.
+// phases are the phases of fill, in order, as it prints them.
 var phases = []string{"phase writing", "phase rolling up", "phase replacing", "phase compaction", "phase retention"}
 
-// fill stores hours that are not there, then their day, the first hours once more, cleans up, and removes the first hour; it
-// tells what is there to stay, and what it is about to do.
+// fill stores missing hours, then their day, then the first hours again, cleans up, and removes the first hour. It prints
+// what is stored for good and what it is about to do.
 func fill(dir string) error {
 	ctx := context.Background()
 	b, err := history.OpenDirectory(dir)
@@ -121,8 +121,8 @@ func child(t *testing.T, what, dir string) (*exec.Cmd, io.ReadCloser) {
 	return cmd, out
 }
 
-// TestKill kills processes that store sets, in each of the phases. What they told is there, and all that is there is whole; in the end there is
-// what a process leaves that nobody killed.
+// TestKill kills processes that store sets, in each phase. Everything they reported as stored exists, and everything that
+// exists is intact. In the end the store is the same as that of a process that was not killed.
 func TestKill(t *testing.T) {
 	want := tree(t, undisturbed(t))
 	rng := rand.New(rand.NewPCG(*crashSeed, 0))
@@ -173,7 +173,7 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// undisturbed is a directory that a process has filled which nobody killed.
+// undisturbed returns a directory that was filled by a process that was not killed.
 func undisturbed(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -185,7 +185,7 @@ func undisturbed(t *testing.T) string {
 	return dir
 }
 
-// checkWhole verifies that what was told is there, and that all that is there is whole.
+// checkWhole verifies that everything that was reported exists, and that everything that exists is intact.
 func checkWhole(t *testing.T, dir string, told map[string]bool) {
 	t.Helper()
 	b, err := history.OpenDirectory(dir)
@@ -249,7 +249,8 @@ func overfill(dir string) error {
 	return err
 }
 
-// TestDiskFull fails to write: the error names the file and the remedy, nothing of it is left, and what was there is.
+// TestDiskFull makes writes fail: the error names the file and the remedy, nothing of the file is left, and older files do
+// not change.
 func TestDiskFull(t *testing.T) {
 	dir := t.TempDir()
 	cmd, out := child(t, "overfill", dir)

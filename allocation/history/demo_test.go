@@ -14,8 +14,8 @@ import (
 	"github.com/promcost/promcost/promquery/democluster"
 )
 
-// TestDemoCluster computes hours of a cluster with all that there is in clusters, stores and reads them: answers are the
-// same, and so are those of the day that is made of them.
+// TestDemoCluster computes hours of a cluster that has every kind of object, stores them and reads them. Answers are the
+// same, and so are those of the day made from them.
 func TestDemoCluster(t *testing.T) {
 	c, err := democluster.New(democluster.Config{
 		End: time.Date(2026, 3, 3, 12, 0, 0, 0, time.UTC), Duration: 6 * time.Hour, Nodes: 5, Pods: 60, Seed: 2,

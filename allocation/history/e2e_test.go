@@ -39,7 +39,7 @@ func duckDB(t testing.TB, sql string) map[string]any {
 	return rows[0]
 }
 
-// TestDuckDBE2E has DuckDB sum every column of the files, and compares what it says with the sets.
+// TestDuckDBE2E lets DuckDB sum every column of the files, and compares the sums with the sets.
 func TestDuckDBE2E(t *testing.T) {
 	s, dir := directory(t, history.Options{})
 	clusters := []string{"arn:aws:eks:eu-west-1:1:cluster/a b", "42", ""}
@@ -129,7 +129,7 @@ func BenchmarkDuckDBE2E(b *testing.B) {
 	}
 }
 
-// childTime is what processes that were started and have ended used of all processors.
+// childTime returns the processor time of child processes that have ended.
 func childTime(b *testing.B) time.Duration {
 	b.Helper()
 	var u syscall.Rusage

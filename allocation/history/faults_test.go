@@ -61,7 +61,7 @@ func TestManyFiles(t *testing.T) {
 	})
 }
 
-// lateBucket lists what was written some listings later, and what was deleted for as long.
+// lateBucket shows written and deleted objects only some listings later.
 type lateBucket struct {
 	objstore.Bucket
 	mu      sync.Mutex
@@ -119,8 +119,8 @@ func (b *lateBucket) IterWithAttributes(ctx context.Context, dir string, f func(
 	}, o...)
 }
 
-// TestLateListing has an object store list late: two writers, of equal and of other data, who write what they do not see, and
-// clean and remove. Once listings are up to date, every set is there once, whole and sound, or removed.
+// TestLateListing uses an object store whose listings are late: two writers of equal and of different data write what they do
+// not see, clean and remove. Once listings are up to date, every set is there once and sound, or removed.
 func TestLateListing(t *testing.T) {
 	for seed := range soak.Of[uint64](10, 100) {
 		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {

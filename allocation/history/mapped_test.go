@@ -21,7 +21,7 @@ func deferred() *allocation.Projection {
 	}
 }
 
-// TestMappedWhileNeeded collects garbage between reading sets, what is decoded of them, and what that is asked for.
+// TestMappedWhileNeeded collects garbage between reading sets, decoding them, and using what was decoded.
 func TestMappedWhileNeeded(t *testing.T) {
 	s, dir := directory(t, history.Options{})
 	for i := range 4 {
@@ -65,7 +65,8 @@ func TestMappedWhileNeeded(t *testing.T) {
 	}
 }
 
-// TestMappedFileIsCut cuts a file that was read, before what is decoded deferred of it is asked for: that is an error.
+// TestMappedFileIsCut truncates a file after it was read and before its deferred properties are decoded, which must be an
+// error.
 func TestMappedFileIsCut(t *testing.T) {
 	s, dir := directory(t, history.Options{})
 	write(t, s, soundSet(1, hour(0), 2000, "c1"), history.WriteOptions{Complete: true})
@@ -97,7 +98,7 @@ func TestMappedFileIsCut(t *testing.T) {
 	findDamage(t, dir, stored[0].Files()[0])
 }
 
-// sound is what is wrong with the files of a set.
+// sound returns what is wrong with the files of a set.
 func sound(s *allocation.Set) (err error) {
 	for _, f := range s.Sound {
 		err = errors.Join(err, f())

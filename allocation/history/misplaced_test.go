@@ -19,8 +19,8 @@ const (
 	hourManifest = "sets_hourly/date=2026-03-02/hour=03.part-1of1.g1.json"
 )
 
-// TestMisplaced puts manifests under names that are not theirs. Each is told as damaged by its new name, and no set is there
-// twice, nor gone: the file under its own name counts.
+// TestMisplaced puts manifests under names that are not theirs. Each is reported as damaged under its new name. No set
+// appears twice or disappears: the file under its own name counts.
 func TestMisplaced(t *testing.T) {
 	day := allocation.Window{Start: hour(0).Start, End: hour(0).Start.Add(24 * time.Hour)}
 	for _, tt := range []struct {
@@ -118,7 +118,7 @@ func TestRenamed(t *testing.T) {
 	}
 }
 
-// TestOtherFiles exchanges data files: those of clusters, of kinds and of hours. Each is told as damaged.
+// TestOtherFiles exchanges data files of clusters, kinds and hours. Each is reported as damaged.
 func TestOtherFiles(t *testing.T) {
 	at := func(kind, cluster, hour string) string {
 		return kind + "_hourly/cluster=" + cluster + "/date=2026-03-02/hour=" + hour + "/part-1of1.g1.parquet"
@@ -165,7 +165,7 @@ func TestStrays(t *testing.T) {
 	}
 }
 
-// TestStats damages the file that says what was read for a set, which verifying finds.
+// TestStats damages the file of a set's stats, which verifying finds.
 func TestStats(t *testing.T) {
 	const name = "sets_hourly/date=2026-03-02/hour=03.part-1of1.g1.stats.json"
 	reading := func(change func(*allocation.Reading)) *allocation.Reading {

@@ -12,7 +12,7 @@ import (
 	"github.com/promcost/promcost/allocation/history"
 )
 
-// TestPrepare removes temporary files that dead writers left, of this version and of those before, and none that is written.
+// TestPrepare removes temporary files of dead writers, of this version and of older ones, and none that is being written.
 func TestPrepare(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"tmp/part-123", "tmp/probe-4", "probe-5"} {
@@ -61,7 +61,7 @@ func leftIn(t *testing.T, dir string) (names []string) {
 	return names
 }
 
-// begin begins to write a file, tells its temporary name, and waits to be killed.
+// begin begins to write a file, prints its temporary name, and waits to be killed.
 func begin(dir string) error {
 	name, err := history.Begin(dir)
 	if err != nil {

@@ -45,7 +45,7 @@ func (n inNamespace) Bind(s *allocation.Set) (func(row int) bool, error) {
 	return func(row int) bool { return s.Text(allocation.Namespace, row) == string(n) }, nil
 }
 
-// ask answers a query a day at a time, so that no more than that is in memory.
+// ask answers a query one day at a time, so that only one day is in memory.
 func ask(b *testing.B, s *history.Store, p history.Period, q query) {
 	b.Helper()
 	keys, err := allocation.ParseKeys(q.aggregate, nil)
@@ -72,7 +72,7 @@ func ask(b *testing.B, s *history.Store, p history.Period, q query) {
 	}
 }
 
-// BenchmarkQuery asks queries of a month, by a store that knows nothing yet, and by one that does.
+// BenchmarkQuery runs queries over a month, with a new store and with one that has read before.
 func BenchmarkQuery(b *testing.B) {
 	for _, bc := range []struct {
 		period  history.Period

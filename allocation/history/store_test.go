@@ -68,7 +68,7 @@ func list(t testing.TB, s *history.Store, p history.Period, w allocation.Window)
 	return l.Sets
 }
 
-// all is what a store has of a period.
+// all returns everything that a store has of a period.
 func all(t testing.TB, s *history.Store, p history.Period) *history.Listing {
 	t.Helper()
 	l, err := s.List(t.Context(), p, allocation.Window{})
@@ -290,7 +290,7 @@ func TestParts(t *testing.T) {
 	})
 }
 
-// TestRetainIncomplete has what is old removed also where parts lack or manifests are damaged.
+// TestRetainIncomplete checks that old sets are removed even if parts are missing or manifests are damaged.
 func TestRetainIncomplete(t *testing.T) {
 	s, dir := directory(t, history.Options{})
 	for i := range 2 {
@@ -313,7 +313,7 @@ func TestRetainIncomplete(t *testing.T) {
 	}
 }
 
-// split divides a set by the nodes of its rows; the first part has what belongs to none.
+// split divides a set by the nodes of its rows. The first part also gets everything without a node.
 func split(s *allocation.Set) [2]*allocation.Set {
 	var out [2]*allocation.Set
 	for i := range out {

@@ -18,7 +18,7 @@ import (
 	"github.com/promcost/promcost/allocation/notices"
 )
 
-// explaining is a history that tells why sets are not there.
+// explaining is a history that says why sets are missing.
 type explaining struct {
 	*ledgertest.Faulty
 	unusable []ledger.Unusable
@@ -31,7 +31,7 @@ func (e *explaining) Unusable(_ context.Context, k ledger.Kind, _ allocation.Win
 	return e.unusable, nil
 }
 
-// TestReadersTellWhatIsUnusable has a reader of a history that lacks an hour, a shard of two, and has a damaged one.
+// TestReadersTellWhatIsUnusable reads a history with a missing hour, a missing shard, and a damaged hour.
 func TestReadersTellWhatIsUnusable(t *testing.T) {
 	r := ledgertest.NewRig(t, "2026-03-05T12:30", ledgertest.Options{})
 	for _, w := range []allocation.Window{ledgertest.Between(t, "2026-03-04T00:00", "2026-03-04T02:00"), ledgertest.Between(t, "2026-03-04T05:00", "2026-03-04T06:00")} {

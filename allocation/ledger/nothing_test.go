@@ -31,8 +31,8 @@ func TestNothingOfAPartialAnswer(t *testing.T) {
 	}
 }
 
-// TestNothingOrUnknown holds that a query of a time is nothing only where the source answered in whole for all of it. What is not
-// known to be nothing is never kept.
+// TestNothingOrUnknown checks that the answer is "nothing" only if the source answered completely for the whole time. Unknown
+// time is never stored as empty.
 func TestNothingOrUnknown(t *testing.T) {
 	w := ledgertest.Between(t, "2026-03-02T00:00", "2026-03-04T00:00")
 	for _, tc := range []struct {

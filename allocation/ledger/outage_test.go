@@ -18,7 +18,7 @@ import (
 	"github.com/promcost/promcost/allocation/ledger/ledgertest"
 )
 
-// lacking counts the hours that failed, all of which have to say why.
+// lacking counts the hours that failed. All of them must say why.
 func lacking(t *testing.T, list []string) (n int) {
 	t.Helper()
 	for _, text := range list {
@@ -32,7 +32,8 @@ func lacking(t *testing.T, list []string) (n int) {
 	return n
 }
 
-// A source that is down is asked once of a reading, and not again for a while by others. What is kept is given all the same.
+// A source that is down is asked once per query, and not again for a while by other queries. Stored sets are returned all the
+// same.
 func TestHoursWhileTheSourceIsDown(t *testing.T) {
 	r := ledgertest.NewRig(t, "2026-03-05T12:30", ledgertest.Options{})
 	if err := r.Fill(t.Context(), ledgertest.Between(t, "2026-03-03T00:00", "2026-03-03T06:00"), 1, nil); err != nil {

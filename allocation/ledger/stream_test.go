@@ -53,7 +53,7 @@ func TestStream(t *testing.T) {
 	ledgertest.Same(t, "replaced meanwhile", ledgertest.Sums(t, r.Ask(t, q)...), want)
 }
 
-// TestStreamIsReadAsItIsTaken counts how many sets are read of which the first alone is taken.
+// TestStreamIsReadAsItIsTaken counts how many sets are read of a stream from which only the first is taken.
 func TestStreamIsReadAsItIsTaken(t *testing.T) {
 	r := ledgertest.NewRig(t, "2026-03-05T12:30", ledgertest.Options{Ledger: ledger.Options{Memory: memory.New(400_000)}})
 	w := ledgertest.Between(t, "2026-03-03T00:00", "2026-03-05T00:00")
@@ -81,7 +81,7 @@ func TestStreamIsReadAsItIsTaken(t *testing.T) {
 	}
 }
 
-// TestKeptAnswerOfChangedFiles asks again for what is kept in memory, and once more when its files are no longer what they were.
+// TestKeptAnswerOfChangedFiles asks again for a cached answer, and once more after its files have changed.
 func TestKeptAnswerOfChangedFiles(t *testing.T) {
 	for _, stream := range []bool{true, false} {
 		r := ledgertest.NewRig(t, "2026-03-05T12:30", ledgertest.Options{})

@@ -89,7 +89,7 @@ func TestSpending(t *testing.T) {
 	}
 }
 
-// A restart, and one that only reads, tell the same.
+// A restarted process, and one that only reads, give the same answer.
 func TestSpendingSurvivesRestarts(t *testing.T) {
 	m := budgeting(t)
 	o := ledgertest.Options{Recorder: recorder.Options{Backfill: -1, Metering: func() *metering.Metering { return m }}}
@@ -140,7 +140,7 @@ func TestSpendingFollowsTheConfig(t *testing.T) {
 	}
 }
 
-// Many instants of one listing are told what each is told alone.
+// Many instants of one listing give the same as each instant on its own.
 func TestSpendingsIn(t *testing.T) {
 	m := budgeting(t)
 	r := ledgertest.Live(t, "2026-03-04T05:30", ledgertest.Options{Recorder: recorder.Options{Backfill: -1, Metering: func() *metering.Metering { return m }}}, func(r *ledgertest.Rig) { r.Model.From = ledgertest.At(t, "2026-03-01T00:00") })
@@ -161,7 +161,7 @@ func TestSpendingsIn(t *testing.T) {
 	}
 }
 
-// While the history is filled, budgets are not shown: what is not there yet has not cost nothing.
+// Budgets are not shown while the history is being filled: missing hours are not free.
 func TestSpendingIsShownOnceWhole(t *testing.T) {
 	m := budgeting(t)
 	var r *ledgertest.Rig
@@ -190,9 +190,9 @@ func TestSpendingIsShownOnceWhole(t *testing.T) {
 	}
 }
 
-// As long as hours of its period have yet to be computed, a budget is not told of any instant after them, not even of past
-// ones; nor what it will come to, as long as hours of the week before have. Hours that the source has nothing of do not
-// matter, nor those that are not going to be computed.
+// As long as hours of a budget's period are still to be computed, its state is not known for instants after them, not even
+// past ones; its forecast is not known as long as hours of the week before are missing. Hours for which the source has
+// nothing do not matter, nor hours that will not be computed.
 func TestSpendingAwaitsHours(t *testing.T) {
 	m := budgeting(t)
 	o := ledgertest.Options{Recorder: recorder.Options{Backfill: -1, Metering: func() *metering.Metering { return m }}}

@@ -30,8 +30,8 @@ func cappedCounters(a *metering.Accrued) string {
 	return b.String()
 }
 
-// TestMembershipSurvivesRestarts has more containers than may have series: who has one follows from what is kept, so that a
-// restart, a replica that only reads and the counters of an instant all have the same.
+// TestMembershipSurvivesRestarts has more containers than may have series. Which containers have one follows from the
+// history, so a restarted process, a replica that only reads and the counters of an instant agree.
 func TestMembershipSurvivesRestarts(t *testing.T) {
 	m, err := metering.New(metering.Options{Enabled: []string{"container", "pod"}, MaxSeries: 100})
 	if err != nil {

@@ -46,8 +46,8 @@ func TestRefreshChangesNoCounter(t *testing.T) {
 	}
 }
 
-// TestDamagedCountedHours damages what is kept of how hours were counted: another process mends it, and the one that counts
-// goes on from what it has.
+// TestDamagedCountedHours damages counted hours: another process repairs them, and the counting process goes on from its own
+// counts.
 func TestDamagedCountedHours(t *testing.T) {
 	r := ledgertest.Live(t, "2026-03-01T06:30", ledgertest.Options{Recorder: recorder.Options{Backfill: -1}}, func(*ledgertest.Rig) {})
 	before := r.Accrued()
@@ -84,7 +84,7 @@ func TestDamagedCountedHours(t *testing.T) {
 	}
 }
 
-// TestLoopMendsCountedHours has the loop come upon the damage itself, when it counts after a restart.
+// TestLoopMendsCountedHours lets the loop find the damage itself when it counts after a restart.
 func TestLoopMendsCountedHours(t *testing.T) {
 	r := ledgertest.Live(t, "2026-03-01T06:30", ledgertest.Options{Recorder: recorder.Options{Backfill: -1}}, func(*ledgertest.Rig) {})
 	refresh(r)

@@ -58,7 +58,7 @@ func nothingFrom(t time.Time) func(allocation.Window) bool {
 	return func(w allocation.Window) bool { return !w.Start.Before(t) }
 }
 
-// TestReadyOfASourceThatFails holds that a source which does not answer, or not in whole, is told of as the reason.
+// TestReadyOfASourceThatFails checks that a source that does not answer, or not completely, is reported as the reason.
 func TestReadyOfASourceThatFails(t *testing.T) {
 	for name, err := range map[string]error{
 		"it refuses": ledgertest.ErrRefused, "it answers in part": fmt.Errorf("%w: %w: connection refused by a store", allocation.ErrNoData, allocation.ErrUpstream),

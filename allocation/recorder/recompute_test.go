@@ -38,8 +38,8 @@ func generations(t *testing.T, r *ledgertest.Rig, k ledger.Kind) map[string]int 
 	return of
 }
 
-// TestRecompute replaces the hours of a window, and the days that they are rolled up to, by what the source gives now. Counters
-// stay as they were.
+// TestRecompute replaces the hours of a window, and the days they roll up to, by what the source returns now. Counters do not
+// change.
 func TestRecompute(t *testing.T) {
 	r := ledgertest.Live(t, "2026-03-04T06:30", ledgertest.Options{Recorder: recorder.Options{Backfill: -1}}, func(r *ledgertest.Rig) { r.Model.Rules = allocation.OldestRules })
 	before := ledgertest.CountersText(r.Accrued())

@@ -15,8 +15,8 @@ import (
 	"github.com/promcost/promcost/allocation/recorder"
 )
 
-// TestRefresh checks that Run computes its hour again after a Refresh, whatever it was doing, and that nobody is given what
-// began to be computed before.
+// TestRefresh checks that Run computes its hour again after a Refresh, whatever it was doing, and that nobody gets a result
+// whose computation began before.
 func TestRefresh(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var price, calls atomic.Int32

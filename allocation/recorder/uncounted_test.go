@@ -11,8 +11,8 @@ import (
 	"github.com/promcost/promcost/allocation/recorder"
 )
 
-// TestUncounted has counters of a month that lack hours: it is told how many, and warned of once. Those before the
-// first data are none.
+// TestUncounted has counters of a month that miss hours: their number is reported, with one warning. Hours before the first
+// data do not count.
 func TestUncounted(t *testing.T) {
 	const warning = "msg=\"The counters of this month lack hours"
 	logged := &bytes.Buffer{}

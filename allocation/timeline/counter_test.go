@@ -9,7 +9,8 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// TestCounterGoesOn reads counters in two stretches, divided at any point of the grid, and expects the cells of one that is read at once.
+// TestCounterGoesOn reads counters in two stretches, divided at any point of the grid, and expects the same cells as from
+// reading them at once.
 func TestCounterGoesOn(t *testing.T) {
 	const end = 3600_000
 	rng := rand.New(rand.NewPCG(17, 0))
@@ -40,7 +41,7 @@ func TestCounterGoesOn(t *testing.T) {
 	}
 }
 
-// joined are cells of which those that follow each other are one where nothing was used.
+// joined merges adjacent cells without usage.
 func joined(cells []timeline.Cell) (out []timeline.Cell) {
 	for _, x := range cells {
 		if n := len(out); n > 0 && x.Amount == 0 && out[n-1].Amount == 0 && out[n-1].Held == x.Held && out[n-1].To == x.From {

@@ -6,8 +6,9 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// TestDoubts checks how long an object ran at the least and at the most that was seen from minute 30 to 90, by what else is known of
-// it. Scrapes are a minute apart, so are the first grid's points; those of the other one are 5 minutes apart. Times are in minutes.
+// TestDoubts checks the lower and upper bound of how long an object ran that was seen from minute 30 to 90, for different
+// further reports. Scrapes are a minute apart, and so are the points of the first grid; those of the other grid are 5 minutes
+// apart. Times are in minutes.
 func TestDoubts(t *testing.T) {
 	type presence = timeline.Presence
 	seen := func(v ...float64) timeline.Steps { return shown(60_000, v...) }

@@ -42,8 +42,8 @@ func TestPointsLayouts(t *testing.T) {
 	}
 }
 
-// TestSamplesOneByOne compares what is made of samples that lie next to each other, of which those are passed over that no
-// point of the grid sees, with what is made of the same ones each by itself.
+// TestSamplesOneByOne compares samples that lie next to each other, of which some are skipped because no point of the grid
+// sees them, with the same samples added one by one.
 func TestSamplesOneByOne(t *testing.T) {
 	const seed = 12
 	rng := rand.New(rand.NewPCG(seed, 0))
@@ -73,7 +73,7 @@ func TestSamplesOneByOne(t *testing.T) {
 	}
 }
 
-// samePoints compares what points show of their samples.
+// samePoints compares the samples of points.
 func samePoints(t *testing.T, i int, how layout, want, got *timeline.Points) {
 	t.Helper()
 	wantV, wantOK := want.LastUsable()
@@ -97,7 +97,7 @@ func samePoints(t *testing.T, i int, how layout, want, got *timeline.Points) {
 	}
 }
 
-// sameFunctions compares what is made of the points.
+// sameFunctions compares what is computed from the points.
 func sameFunctions(t *testing.T, s timeline.Sampling, i int, how layout, want, got *timeline.Points) {
 	t.Helper()
 	if d := cmp.Diff(s.Steps(want), s.Steps(got)); d != "" {
@@ -137,7 +137,7 @@ func stretches(cells []timeline.Cell, held bool) timeline.Intervals {
 	return timeline.Union(out)
 }
 
-// amountUntil is what cells amount to until t.
+// amountUntil returns the usage in cells until t.
 func amountUntil(cells []timeline.Cell, t int64) (sum float64) {
 	for _, c := range cells {
 		switch {

@@ -91,15 +91,15 @@ func points(ts []int64, vs []float64, how layout) *timeline.Points {
 	return p
 }
 
-// TestGridAgainstPromQL compares grid sampling with what Prometheus' own engine answers to a range query. The engine's
-// lookback is that of SEMANTICS §2 for gaps that no staleness marker begins: two scrape intervals. Where there are markers,
-// they come before it ends, so that it does not matter. Once more with the lookback of counters: what is missing of them is
-// in the next sample, so that all of the default is right.
+// TestGridAgainstPromQL compares grid sampling with the answers of Prometheus' own engine to range queries. The engine's
+// lookback is two scrape intervals, as in SEMANTICS §2 for gaps without a staleness marker; markers come before it ends, so
+// it does not matter for gaps with one. A second run has the lookback of counters: the next sample of a counter contains what
+// was missed, so the whole default lookback is right.
 func TestGridAgainstPromQL(t *testing.T) {
 	const seed = 42
 	rng := rand.New(rand.NewPCG(seed, 1))
 	opts := tsdb.DefaultOptions()
-	opts.OutOfOrderTimeWindow = 24 * 3600_000 // series are written one after the other
+	opts.OutOfOrderTimeWindow = 24 * 3600_000 // series are written one after another
 	db, err := tsdb.Open(t.TempDir(), nil, nil, opts, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -8,10 +8,10 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// scrape is the interval of what is scraped, in milliseconds.
+// scrape is the scrape interval in milliseconds.
 const scrape = 30_000
 
-// sampling is that of a window of two hours.
+// sampling returns the sampling of a window of two hours.
 func sampling(exact bool) timeline.Sampling {
 	s := timeline.Sampling{Start: 0, End: 120 * minute, Step: minute, Lookback: timeline.Lookback, Interval: scrape}
 	if exact {
@@ -20,8 +20,8 @@ func sampling(exact bool) timeline.Sampling {
 	return s
 }
 
-// shown are reports of values: first and last sample in minutes, and the value, in turn. Those that are to be times are in
-// minutes, too.
+// shown returns reports of values, given as first sample in minutes, last sample in minutes, and value. Values that are times
+// are in minutes too.
 func shown(unit float64, v ...float64) (out timeline.Steps) {
 	for i := 0; i+2 < len(v); i += 3 {
 		out = append(out, timeline.Step{From: int64(v[i]*minute) - 1, To: int64(v[i+1] * minute), V: v[i+2] * unit})
@@ -140,7 +140,7 @@ func TestExactRuns(t *testing.T) {
 // nearly compares times up to the millisecond that sights begin before their first sample.
 var nearly = cmp.Comparer(func(a, b int64) bool { return max(a-b, b-a) <= 1 })
 
-// TestGridRuns checks runs of cells: edges are those of cells, gaps are bridged as in exact mode.
+// TestGridRuns checks runs on a grid: edges are those of cells, and gaps are bridged as in exact mode.
 func TestGridRuns(t *testing.T) {
 	cells := func(v ...float64) timeline.Steps {
 		out := steps(v...)

@@ -263,7 +263,7 @@ func TestIntervals(t *testing.T) {
 	}
 }
 
-// TestStretches checks that a series which comes in stretches is sampled like one that comes whole.
+// TestStretches checks that a series that comes in stretches is sampled like a series that comes whole.
 func TestStretches(t *testing.T) {
 	const seed = 5
 	rng := rand.New(rand.NewPCG(seed, 0))

@@ -218,7 +218,7 @@ func ParseDuration(text string) (time.Duration, error) {
 	for first := true; first || rest != ""; first = false {
 		m := durationPart.FindStringSubmatch(rest)
 		if m == nil {
-			return 0, fmt.Errorf("parse duration %q: %q is no number with a unit: give one such as 30s, 5m, 1h30m, 1d or 2w", text, rest)
+			return 0, fmt.Errorf("parse duration %q: %q is not a number with a unit: give one such as 30s, 5m, 1h30m, 1d or 2w", text, rest)
 		}
 		rest = rest[len(m[0]):]
 		value, err := strconv.ParseFloat(m[1], 64)

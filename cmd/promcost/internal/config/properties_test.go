@@ -150,7 +150,7 @@ func TestConfigOfProperties(t *testing.T) {
 		{"properties:\n  team: labels.", "line 2: properties.team: parse JMESPath: column 8"},
 		{"properties:\n  team: nosuch(labels)", "unknown function nosuch"},
 		{"properties:\n  team: lables.team", `properties.team: there is no property "lables" to compute from: did you mean labels?`},
-		{"properties:\n  namespace: labels.ns", `properties.namespace: name "namespace" of a property is that of one that there is`},
+		{"properties:\n  namespace: labels.ns", `properties.namespace: name "namespace" of a property is taken`},
 		{"properties:\n  a b: labels.ns", "use letters, digits"},
 		{"properties:\n  age: time_now()", "function time_now may give something else each time"},
 		{"properties:\n  a: namespace\n  A: namespace", "differs from a in case only"},
