@@ -11,7 +11,7 @@ import (
 
 // A server may have remote read and always fail to answer by it, while its query API works. ModeAuto then uses the query API: for
 // the rest of the Select, if nothing of that was passed on, and for a while after. Then it tries remote read again. If both fail,
-// the error is that of remote read.
+// the error names both.
 
 // brokenFor is how long remote read that failed is not asked again.
 const brokenFor = 10 * time.Minute

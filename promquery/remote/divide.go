@@ -17,9 +17,9 @@ import (
 	"github.com/promcost/promcost/promquery"
 )
 
-// These constants divide the time and the series of a selector into requests that the server can answer. Time is divided first,
-// down to an hour, then namespaces, down to one. PromQL has no matcher for a share of the series, so namespaces are divided by
-// their order: a regular expression can match those that sort at or after a name. Such divisions lose no series and double none,
+// This file divides the time and the series of a selector into requests that the server can answer. Time is divided first, down
+// to an hour, then namespaces, down to one. PromQL has no matcher for a share of the series, so namespaces are divided by their
+// order: a regular expression can match those that sort at or after a name. Such divisions lose no series and double none,
 // whatever namespaces there are. Series without a namespace are in the first part.
 
 const (

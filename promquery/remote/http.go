@@ -27,8 +27,8 @@ import (
 
 const (
 	// tries is how often a request is sent before it fails. With the default back-off that takes about eight seconds, and at least
-	// four, in which a server can restart. brokenTries is the same for a server that says that it has failed, which mostly
-	// repeats.
+	// four, in which a server can restart. brokenTries is the same for a server that says that it has failed: it mostly
+	// fails again.
 	tries       = 6
 	brokenTries = 3
 	// maxRetryAfter bounds the wait that a server may ask for. Mostly the context's deadline does.
