@@ -17,7 +17,7 @@ import (
 )
 
 // replacedNode is a node m of 2 cores at 1 an hour that is made again after 52 minutes, with 8 cores at 3, and a pod of a core on
-// each. What is "" or 0 is not told.
+// each. "" and 0 are not reported.
 type replacedNode struct {
 	name       string
 	providerID [2]string

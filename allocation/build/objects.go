@@ -44,7 +44,7 @@ type pod struct {
 	*podSignals
 }
 
-// podSigns are what is gathered of when and where a pod ran, until that is resolved.
+// podSignals has the signals of when and where a pod ran. They are dropped once the pod is resolved.
 type podSignals struct {
 	hint       signals.Symbol // the node, by the address of the kubelet that saw it; none if that is not known
 	placements []placement    // of a pod without a UID
@@ -84,7 +84,7 @@ type container struct {
 	rows      []rowRef                                    // of the sets it runs in
 }
 
-// containerSigns are what is gathered of a container until its segments are made of it.
+// containerSignals has the signals of a container. They are dropped once its segments are made.
 type containerSignals struct {
 	running timeline.Ranked
 	created timeline.Steps // by cAdvisor: replaces started if that is not known of the container and its pod

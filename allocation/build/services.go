@@ -20,7 +20,7 @@ type services struct {
 	selectors map[objectKey]timeline.Dated[allocation.ID]  // service → labels by which it selects pods
 	selecting map[objectKey][]selector                     // namespace → selectors of services without endpoints; nil until it is needed
 	selected  map[labeledIn][]int                          // pods by labels → indices of the selectors that select them
-	// told is when anything was seen of a cluster's services and endpoints, toldSelectors when any selector was.
+	// observed is when services or endpoints of a cluster were seen, observedSelectors when selectors were.
 	observed, observedSelectors map[signals.Symbol]timeline.Intervals
 }
 

@@ -158,7 +158,7 @@ func assetLabels(cluster string, more ...string) []string {
 	return labels
 }
 
-// ofNode is the resources that a node has: one without GPUs has no series of them.
+// nodeResources are the resources that a node has. A node without GPUs has no series for them.
 func nodeResources(n *allocation.Node) (has resourceSet) {
 	for r := range allocation.NumResources {
 		if n.Hours[r] != 0 || n.Cost[r] != 0 {
@@ -182,7 +182,7 @@ func eachTotal[T any](list []T, total func(*T) (labels []string, has resourceSet
 	return rows
 }
 
-// wholes are the resources of what is told of as a whole.
+// wholeAsset is the set of resources of assets that are not divided by resource.
 const wholeAsset resourceSet = 1
 
 func idleTotals(_ *Subject, s *allocation.Set) []subjectTotal {

@@ -58,7 +58,7 @@ func rows(n int, value func(row int) parquet.Value) func(*leafWriter) error {
 	}
 }
 
-// maybeRows writes a value of an optional column for each row, or null.
+// optionalRows writes a value of an optional column for each row, or null.
 func optionalRows(n int, value func(row int) (v parquet.Value, ok bool)) func(*leafWriter) error {
 	return func(w *leafWriter) error {
 		for row := range n {
