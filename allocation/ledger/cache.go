@@ -14,7 +14,7 @@ import (
 const (
 	// cacheShare is the part of Options.Memory that cached answers may take.
 	cacheShare = 8
-	// how long an unused answer stays
+	// cacheAge is how long an unused answer stays.
 	cacheAge = 15 * time.Minute
 	// defaultMemory stands for the limit of Options.Memory where that has none.
 	defaultMemory = 2 << 30

@@ -50,7 +50,7 @@ type Rig struct {
 	Stop    func()    // ends the loop
 
 	mu     sync.Mutex
-	moved  *sync.Cond // signalled when any of these changes
+	moved  *sync.Cond // signaled when any of these changes
 	now    time.Time
 	until  time.Time     // until when a loop may sleep
 	wake   time.Time     // when it wants to wake up, zero while it works
