@@ -11,8 +11,9 @@ import (
 const (
 	entryBytes  = 32
 	numberBytes = 4 // of a symbol
+	sumBytes    = 8 // of its hash
 	partBytes   = 16
-	seriesBytes = 16
+	seriesBytes = 24
 	groupBytes  = 40
 	symbolBytes = 256 // of an interned string and its place in maps, beside its text
 )
@@ -62,7 +63,7 @@ func (s *scan) draw() error {
 func (f *finder) draw() error {
 	bytes := f.symbols.bytes + int64(len(f.groups))*groupBytes
 	for _, v := range f.views {
-		bytes += int64(len(v.global)) * numberBytes
+		bytes += int64(len(v.global)) * (numberBytes + sumBytes)
 	}
 	if err := f.drawn.to(bytes); err != nil {
 		return err

@@ -240,7 +240,7 @@ func (l *worker) readSeries(s *series) error {
 		}
 	}
 	l.key = f.key(s, l.key)
-	samples, err := l.dec.Hand(f.i, l.key, l.list, f.sel.Start, f.sel.End, l.skipped.Add, l.yield)
+	samples, err := l.dec.Hand(f.i, l.key, s.told, l.list, f.sel.Start, f.sel.End, l.skipped.Add, l.yield)
 	l.stats.Count(samples)
 	return err
 }
