@@ -57,7 +57,8 @@ func hasTombstones(dir string) bool {
 
 // finder looks up series in the files of blocks that do not overlap.
 type finder struct {
-	views   []*view // oldest first
+	views   []*view // of the blocks of the read, oldest first
+	known   map[*block]*view
 	symbols *symbols
 	groups  map[identity]int32
 	scans   []scan // one a goroutine
@@ -78,7 +79,7 @@ type found struct {
 	texts []promquery.Symbol // of symbols
 	errs  []error            // why the rest of a block's series cannot be read, by block
 
-	drawn, symbols drawn // symbols is for the texts if no finder has them
+	drawn drawn
 }
 
 // series is a series of the selector: its first and last part, and where its key is.
@@ -95,17 +96,39 @@ type part struct {
 	next  int32 // -1: none
 }
 
-// newFinder returns a finder that looks into several blocks at a time, one on each goroutine.
-func newFinder(blocks []*block, goroutines int, of *readMemory) *finder {
-	f := &finder{symbols: newSymbols(), groups: map[identity]int32{}, scans: make([]scan, max(1, min(goroutines, len(blocks)))), drawn: drawn{of: of}}
+// newFinder returns a finder that knows nothing yet.
+func newFinder() *finder {
+	return &finder{symbols: newSymbols(), known: map[*block]*view{}, groups: map[identity]int32{}}
+}
+
+// use begins a read of blocks, of which it looks into so many at a time.
+func (f *finder) use(blocks []*block, goroutines int, of *readMemory) {
+	f.drawn, f.views = drawn{of: of}, nil
+	f.scans = make([]scan, max(1, min(goroutines, len(blocks))))
 	for i := range f.scans {
 		f.scans[i].drawn.of = of
 	}
 	for _, b := range blocks {
-		n := len(b.files.index.symbols)
-		f.views = append(f.views, &view{block: b, files: b.files, global: make([]uint32, n), sums: make([]uint64, n)})
+		v := f.known[b]
+		if v == nil {
+			n := len(b.files.index.symbols)
+			v = &view{block: b, files: b.files, global: make([]uint32, n), sums: make([]uint64, n)}
+			f.known[b] = v
+		}
+		f.views = append(f.views, v)
 	}
-	return f
+}
+
+// leave forgets what is as large as the series that were found last.
+func (f *finder) leave() {
+	for i := range f.scans {
+		s := &f.scans[i]
+		s.entries, s.local = nil, nil
+		_ = s.draw()
+	}
+	f.groups = map[identity]int32{}
+	_ = f.drawn.to(f.bytes())
+	f.found = nil
 }
 
 // find fills out with the series of a selector in all blocks.
