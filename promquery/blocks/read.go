@@ -279,6 +279,9 @@ func (s *scan) add(v *view, sel *promquery.Selector, content []byte, at uint64, 
 			return false, nil
 		}
 	}
+	if meta := &v.block.meta; (meta.MinTime < sel.Start || meta.MaxTime > sel.End) && !hasChunk(content[next:], sel.Start, sel.End) {
+		return false, nil
+	}
 	s.entries = append(s.entries, entry{id, at + uint64(next), int32(len(s.local)), told})
 	return true, nil
 }

@@ -223,9 +223,8 @@ func labelCount(content []byte) (count uint64, next int, err error) {
 	return count, next, nil
 }
 
-// short is the varint of at most three bytes that the lowest bytes of w begin with, and its length; 0 where it is longer.
-func short(w uint64) (v uint32, size uint) {
-	x := uint32(w)
+// short is the varint of at most four bytes that x begins with, the lowest byte first, and its length; 0 where it is longer.
+func short(x uint32) (v uint32, size uint) {
 	switch {
 	case x&0x80 == 0:
 		return x & 0x7f, 1
@@ -233,6 +232,8 @@ func short(w uint64) (v uint32, size uint) {
 		return x&0x7f | x>>1&0x3f80, 2
 	case x&0x800000 == 0:
 		return x&0x7f | x>>1&0x3f80 | x>>2&0x1fc000, 3
+	case x&0x80000000 == 0:
+		return x&0x7f | x>>1&0x3f80 | x>>2&0x1fc000 | x>>3&0xfe00000, 4
 	}
 	return 0, 0
 }
@@ -241,8 +242,8 @@ func short(w uint64) (v uint32, size uint) {
 func pair(content []byte, at int) (name, value uint32, next int, err error) {
 	if at+8 <= len(content) { // symbols are numbers of two or three bytes, mostly
 		w := binary.LittleEndian.Uint64(content[at:])
-		if a, n := short(w); n > 0 {
-			if b, k := short(w >> (8 * n)); k > 0 {
+		if a, n := short(uint32(w)); n > 0 {
+			if b, k := short(uint32(w >> (8 * n))); k > 0 {
 				return a, b, at + int(n+k), nil
 			}
 		}
@@ -261,6 +262,13 @@ func pair(content []byte, at int) (name, value uint32, next int, err error) {
 type chunkMeta struct {
 	ref        uint64
 	mint, maxt int64
+}
+
+// hasChunk reports whether the chunks listed in content span any of the time from start to end, both inclusive. Where the list cannot be
+// read, it may.
+func hasChunk(content []byte, start, end int64) (found bool) {
+	err := eachChunk(content, func(m chunkMeta) { found = found || m.mint <= end && m.maxt >= start })
+	return found || err != nil
 }
 
 // eachChunk calls f for the chunks listed in content, which is what follows an entry's labels.
@@ -292,8 +300,9 @@ func eachChunk(content []byte, f func(chunkMeta)) error {
 			r, k = uvarint(content[at+n+m:])
 			ref = int64(r)
 		} else {
-			ref, k = binary.Varint(content[at+n+m:])
-			ref += int64(c.ref)
+			var r uint64
+			r, k = uvarint(content[at+n+m:])
+			ref = int64(c.ref) + (int64(r>>1) ^ -int64(r&1)) // as binary.Varint
 		}
 		if k <= 0 {
 			return fmt.Errorf("%w: chunks of a series", errMalformed)
