@@ -3,50 +3,15 @@ package promquery_test
 import (
 	"fmt"
 	"math"
-	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/prometheus/prometheus/model/labels"
-	"github.com/prometheus/prometheus/storage"
-	"github.com/prometheus/prometheus/tsdb/chunkenc"
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/blocks"
 	"github.com/promcost/promcost/promquery/democluster"
 )
-
-// BenchmarkCompute computes 24 hours from blocks, scraped every 30 s, by one goroutine and by two. x-iterate is its time, and
-// x-cpu its processor time, over that of a plain reader in as many goroutines, measured in the same run: one that only walks
-// the same samples with Prometheus' own queriers and iterators. reads/sample is how often the source was asked for a sample.
-func BenchmarkCompute(b *testing.B) {
-	for _, size := range []struct {
-		name string
-		pods int
-	}{{"S", 300}, {"M", 3000}, {"L", 10_000}} {
-		db, until := benchBlocks(b, size.pods, 25*time.Hour)
-		w := allocation.Window{Start: until.Add(-24 * time.Hour), End: until}
-		for _, goroutines := range []int{1, 2} {
-			name := fmt.Sprintf("%s/goroutines=%d/", size.name, goroutines)
-			var base plainRun
-			b.Run(name+"iterate", func(b *testing.B) { base = benchIterate(b, db, w, goroutines) })
-			for _, resolution := range []time.Duration{0, time.Minute, 5 * time.Minute, time.Hour} {
-				b.Run(name+allocation.ResolutionText(resolution), func(b *testing.B) {
-					b.ReportAllocs()
-					took := benchCompute(b, db, allocation.Query{Window: w, Resolution: resolution}, goroutines)
-					if base.samples > 0 {
-						b.ReportMetric(took.elapsed.Seconds()/base.elapsed.Seconds(), "x-iterate")
-						b.ReportMetric(took.cpu.Seconds()/base.cpu.Seconds(), "x-cpu")
-						b.ReportMetric(float64(took.samples)/float64(base.samples), "reads/sample")
-					}
-				})
-			}
-		}
-	}
-}
 
 // BenchmarkGrowth computes 2 hours of ever more pods, and ever longer windows of 300 pods. cpu-ms/pod and cpu-ms/hour are the
 // slope of the processor time from the size before, exponent is that of both axes logarithmic: 1 is linear.
@@ -130,42 +95,6 @@ func measure(b *testing.B, f func() int64) plainRun {
 	return run
 }
 
-// benchIterate walks the samples of all inputs over and over, in several goroutines.
-func benchIterate(b *testing.B, db *blocks.DB, w allocation.Window, goroutines int) plainRun {
-	var all [][]*labels.Matcher
-	for i := range promquery.Inputs {
-		in := &promquery.Inputs[i]
-		for rank, alt := range in.Alternatives {
-			if !in.IsReadWhole(rank) {
-				continue
-			}
-			l := []*labels.Matcher{labels.MustNewMatcher(labels.MatchEqual, "__name__", alt.Metric)}
-			for _, m := range alt.Matchers {
-				l = append(l, labels.MustNewMatcher(labels.MatchType(m.Type), m.Name, m.Value))
-			}
-			all = append(all, l)
-		}
-	}
-	return measure(b, func() int64 {
-		q, err := db.ChunkQuerier(w.Start.UnixMilli(), w.End.UnixMilli())
-		if err != nil {
-			b.Fatal(err)
-		}
-		defer q.Close()
-		var samples, next atomic.Int64
-		var wait sync.WaitGroup
-		for range goroutines {
-			wait.Go(func() {
-				for i := next.Add(1) - 1; int(i) < len(all); i = next.Add(1) - 1 {
-					samples.Add(iterate(b, q, w, all[i]))
-				}
-			})
-		}
-		wait.Wait()
-		return samples.Load()
-	})
-}
-
 // processorTime is what the process has used of processors.
 func processorTime(b *testing.B) time.Duration {
 	b.Helper()
@@ -174,27 +103,4 @@ func processorTime(b *testing.B) time.Duration {
 		b.Fatal(err)
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
-
-// iterate walks the samples of a metric and returns their number.
-func iterate(b *testing.B, q storage.ChunkQuerier, w allocation.Window, matchers []*labels.Matcher) int64 {
-	samples, sum := int64(0), 0.0
-	set := q.Select(b.Context(), false, &storage.SelectHints{Start: w.Start.UnixMilli(), End: w.End.UnixMilli()}, matchers...)
-	var samplesOf chunkenc.Iterator
-	for set.Next() {
-		for chunks := set.At().Iterator(nil); chunks.Next(); {
-			samplesOf = chunks.At().Chunk.Iterator(samplesOf)
-			for samplesOf.Next() != chunkenc.ValNone {
-				_, v := samplesOf.At()
-				sum, samples = sum+v, samples+1
-			}
-		}
-	}
-	if err := set.Err(); err != nil {
-		b.Error(err)
-	}
-	if sum != sum {
-		samples++ // staleness markers make it so: the sum is looked at, so that it is computed
-	}
-	return samples
 }

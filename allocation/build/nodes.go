@@ -171,7 +171,7 @@ func (n *node) asset(t int64) allocation.Node {
 	from := n.reported.priceLabels.At(timeline.Forever)
 	asset := allocation.Node{
 		Cluster: n.cluster.Value(), Name: n.name.Value(),
-		ProviderID:   cmp.Or(symbolText(n.reported.providerID.At(timeline.Forever)), from.providerID),
+		ProviderID:   n.providerID(),
 		InstanceType: cmp.Or(n.label(instanceTypeLabels), from.instanceType),
 		Region:       cmp.Or(n.label(labelnames.RegionLabels), from.region),
 		Zone:         n.label(zoneLabels), Pool: n.label(poolLabels),
@@ -182,6 +182,11 @@ func (n *node) asset(t int64) allocation.Node {
 		asset.Created = time.UnixMilli(at).UTC()
 	}
 	return asset
+}
+
+// providerID is what the provider calls the node, "" where that is not known.
+func (n *node) providerID() string {
+	return cmp.Or(symbolText(n.reported.providerID.At(timeline.Forever)), n.reported.priceLabels.At(timeline.Forever).providerID)
 }
 
 // symbolText is the text of a symbol, which may be the zero one.

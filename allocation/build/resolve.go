@@ -388,7 +388,7 @@ func (b *Builder) describe(c *container, rows *allocation.Rows, row int32) {
 		text[allocation.NodeName] = p.node.Value.Value()
 	}
 	if c.node != nil {
-		text[allocation.ProviderID] = c.node.asset(b.sampling.End).ProviderID
+		text[allocation.ProviderID] = c.node.providerID()
 	}
 	for prop, v := range text {
 		rows.IDs(allocation.Property(prop))[row] = b.dict.Add(v)

@@ -315,6 +315,9 @@ func (p *Points) shortest() int64 {
 	if p.n < 3 {
 		return 0
 	}
+	if d := p.beginsAt(); d > 0 {
+		return d
+	}
 	least, prev, n := int64(math.MaxInt64), int64(math.MinInt64/2), 0
 	for t := range p.All() {
 		least, prev = min(least, t-prev), t
@@ -325,9 +328,23 @@ func (p *Points) shortest() int64 {
 	return least
 }
 
+// beginsAt is the one distance of all of the first samples, 0 where they are not a run.
+func (p *Points) beginsAt() int64 {
+	if p.n < 2 {
+		return 0
+	}
+	if s := &p.spans[0]; s.run && (s.n == p.n || s.n > intervalSamples) {
+		return s.step
+	}
+	return 0
+}
+
 // Interval is the median distance of the first samples, the lower one of two, for a scrape may be missing: the scrape interval of the
 // series. It is 0 below two samples.
 func (p *Points) Interval() int64 {
+	if d := p.beginsAt(); d > 0 {
+		return d
+	}
 	var buf [intervalSamples]int64
 	d, prev := buf[:0], int64(0)
 	first := true

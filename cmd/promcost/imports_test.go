@@ -31,7 +31,7 @@ var packages = map[string][]string{
 	"promquery":                       {"allocation", "allocation/build", "allocation/diagnosis", "allocation/memory", "allocation/metering", "allocation/notices", "allocation/rates", "allocation/signals", "allocation/timeline"},
 	"promquery/chunks":                {"promquery", "allocation/timeline"},
 	"promquery/remote":                {"promquery", "promquery/chunks", "allocation/places", "allocation/timeline", "allocation/singleflight"},
-	"promquery/blocks":                {"promquery", "promquery/chunks", "allocation/memory"},
+	"promquery/blocks":                {"promquery", "promquery/chunks", "allocation/memory", "allocation/timeline"},
 	"promquery/costseries":            {"allocation", "allocation/memory", "allocation/metering", "promquery/internal/anyselect"},
 	"promquery/internal/anyselect":    {},
 	"promquery/promapi":               {"allocation", "allocation/caret", "allocation/memory", "allocation/places", "promquery/costseries", "promquery/internal/anyselect", "promquery/upstream"},

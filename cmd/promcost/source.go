@@ -310,7 +310,7 @@ func (o *opened) clock(grace time.Duration) func() time.Time {
 // sourceName says how a source is read.
 func sourceName(ctx context.Context, src promquery.Source) string {
 	switch src := src.(type) {
-	case *blocks.DB:
+	case *blocks.DB, *blocks.Session:
 		return sourceBlocks
 	case *remote.Source:
 		if mode, err := src.Mode(ctx); err == nil {

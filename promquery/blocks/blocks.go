@@ -156,14 +156,13 @@ func (db *DB) Select(ctx context.Context, sels []promquery.Selector, yield chunk
 	return db.SelectParallel(ctx, sels, promquery.OneWorker(yield))
 }
 
-// SelectParallel implements promquery.Parallel. While workers decode the series of a selector, each on its goroutine, those of the
-// next are looked up.
+// SelectParallel implements promquery.Parallel.
 func (db *DB) SelectParallel(ctx context.Context, sels []promquery.Selector, workers promquery.Workers) (promquery.Stats, error) {
-	return db.selectParallel(ctx, sels, workers, false)
+	return db.selectParallel(ctx, sels, workers, &Session{db: db})
 }
 
-// selectParallel is SelectParallel, if need be without a word about directories that are no blocks.
-func (db *DB) selectParallel(ctx context.Context, sels []promquery.Selector, workers promquery.Workers, quiet bool) (stats promquery.Stats, err error) {
+// selectParallel is SelectParallel of a session.
+func (db *DB) selectParallel(ctx context.Context, sels []promquery.Selector, workers promquery.Workers, of *Session) (stats promquery.Stats, err error) {
 	if len(sels) == 0 {
 		return stats, nil
 	}
@@ -186,10 +185,10 @@ func (db *DB) selectParallel(ctx context.Context, sels []promquery.Selector, wor
 		snap.notes = true
 		stats, err = promquery.SelectParallel(ctx, chunks.New(snap, chunks.Options{}), sels, workers)
 	} else {
-		stats, err = snap.read(ctx, sels, workers)
+		stats, err = snap.read(ctx, sels, workers, of)
 	}
 	stats.Spread(len(snap.blocks), time.Since(began))
-	if !quiet {
+	if !of.quiet {
 		stats.Warnings = append(snap.nameless, stats.Warnings...)
 	}
 	for _, l := range snap.losses {

@@ -1,13 +1,11 @@
 package blocks
 
 import (
-	"context"
 	"slices"
 
 	"github.com/oklog/ulid/v2"
 
 	"github.com/promcost/promcost/promquery"
-	"github.com/promcost/promcost/promquery/chunks"
 )
 
 // Cover says for which time the blocks have all samples of the server that writes them. That is until the end of the newest block
@@ -21,7 +19,7 @@ func (db *DB) Cover() (promquery.Cover, error) {
 	if err != nil {
 		return promquery.Cover{}, err
 	}
-	c := promquery.Cover{Rest: rest{db}}
+	c := promquery.Cover{Rest: &Session{db: db, quiet: true}}
 	nameless := len(warnings) > 0 // a block does not even say its time: any gap may be its own
 	end := int64(promquery.Ever)
 	for _, b := range db.sorted() {
@@ -91,17 +89,4 @@ func (b *block) damage(from, to int64) {
 		return touches
 	})
 	b.damaged = append(b.damaged, x)
-}
-
-// rest reads the blocks outside of the gaps of Cover, without warnings about blocks whose time is unknown.
-type rest struct{ db *DB }
-
-// Select implements promquery.Source.
-func (r rest) Select(ctx context.Context, sels []promquery.Selector, yield chunks.Yield) (promquery.Stats, error) {
-	return r.SelectParallel(ctx, sels, promquery.OneWorker(yield))
-}
-
-// SelectParallel implements promquery.Parallel.
-func (r rest) SelectParallel(ctx context.Context, sels []promquery.Selector, workers promquery.Workers) (promquery.Stats, error) {
-	return r.db.selectParallel(ctx, sels, workers, true)
 }

@@ -11,8 +11,9 @@ import (
 const (
 	entryBytes  = 32
 	numberBytes = 4 // of a symbol
+	sumBytes    = 8 // of its hash
 	partBytes   = 16
-	seriesBytes = 16
+	seriesBytes = 24
 	groupBytes  = 40
 	symbolBytes = 256 // of an interned string and its place in maps, beside its text
 )
@@ -58,30 +59,25 @@ func (s *scan) draw() error {
 	return s.drawn.to(int64(cap(s.entries))*entryBytes + int64(cap(s.local))*numberBytes)
 }
 
+// bytes is the memory of the finder.
+func (f *finder) bytes() int64 {
+	bytes := f.symbols.bytes + int64(len(f.groups))*groupBytes
+	for _, v := range f.known {
+		bytes += int64(len(v.global)) * (numberBytes + sumBytes)
+	}
+	return bytes
+}
+
 // draw draws the memory of the finder, and of the series that it has found so far.
 func (f *finder) draw() error {
-	bytes := f.symbols.bytes + int64(len(f.groups))*groupBytes
-	for _, v := range f.views {
-		bytes += int64(len(v.global)) * numberBytes
-	}
-	if err := f.drawn.to(bytes); err != nil {
+	if err := f.drawn.to(f.bytes()); err != nil {
 		return err
 	}
 	return f.found.drawn.to(int64(cap(f.parts))*partBytes + int64(cap(f.heads))*seriesBytes + int64(cap(f.keys))*numberBytes)
 }
 
-// leave returns the finder's memory except for the symbols, which the series that it found keep.
-func (f *finder) leave() {
-	for i := range f.scans {
-		_ = f.scans[i].drawn.to(0)
-	}
-	_ = f.drawn.to(f.symbols.bytes)
-	f.found.symbols = f.drawn
-}
-
 // drop forgets the series and returns their memory.
 func (f *found) drop() {
 	_ = f.drawn.to(0)
-	_ = f.symbols.to(0)
 	*f = found{drawn: f.drawn}
 }

@@ -207,10 +207,12 @@ func (x *index) entry(ref uint32) (content []byte, at uint64, err error) {
 	return b[n:][:size:size], offset + uint64(n), nil
 }
 
-// uvarint is binary.Uvarint with the one byte case inlined.
+// uvarint is binary.Uvarint.
 func uvarint(b []byte) (uint64, int) {
-	if len(b) > 0 && b[0] < 0x80 {
-		return uint64(b[0]), 1
+	if len(b) >= 4 {
+		if v, n := short(binary.LittleEndian.Uint32(b)); n > 0 {
+			return uint64(v), int(n)
+		}
 	}
 	return binary.Uvarint(b)
 }

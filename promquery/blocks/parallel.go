@@ -23,7 +23,7 @@ const (
 )
 
 // read answers the selectors.
-func (s *snapshot) read(ctx context.Context, sels []promquery.Selector, workers promquery.Workers) (promquery.Stats, error) {
+func (s *snapshot) read(ctx context.Context, sels []promquery.Selector, workers promquery.Workers, of *Session) (promquery.Stats, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	free, ready, read := make(chan *found, ahead), make(chan *found), make(chan struct{}, 1)
 	held := newReadMemory(ctx)
@@ -34,7 +34,7 @@ func (s *snapshot) read(ctx context.Context, sels []promquery.Selector, workers 
 	go func() {
 		defer close(ready)
 		defer recovered(&broken)
-		f := newFinder(s.blocks, workers.N, held)
+		f := of.take(s.blocks, workers.N, held)
 		for i := range sels {
 			select {
 			case out := <-free:
@@ -43,8 +43,7 @@ func (s *snapshot) read(ctx context.Context, sels []promquery.Selector, workers 
 				}
 				many := len(out.parts) > mostAhead
 				if many {
-					f.leave() // so much knowledge is not worth its memory meanwhile
-					f = nil
+					f.leave()
 				}
 				ready <- out
 				if many {
@@ -52,13 +51,13 @@ func (s *snapshot) read(ctx context.Context, sels []promquery.Selector, workers 
 					case <-read:
 					case <-ctx.Done():
 					}
-					f = newFinder(s.blocks, workers.N, held)
 				}
 			case <-ctx.Done():
 				broken = ctx.Err()
 				return
 			}
 		}
+		of.give(f)
 	}()
 	defer func() {
 		cancel()
@@ -240,7 +239,7 @@ func (l *worker) readSeries(s *series) error {
 		}
 	}
 	l.key = f.key(s, l.key)
-	samples, err := l.dec.Hand(f.i, l.key, l.list, f.sel.Start, f.sel.End, l.skipped.Add, l.yield)
+	samples, err := l.dec.Hand(f.i, l.key, s.told, l.list, f.sel.Start, f.sel.End, l.skipped.Add, l.yield)
 	l.stats.Count(samples)
 	return err
 }

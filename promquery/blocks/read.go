@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
 	"github.com/prometheus/prometheus/tsdb/tombstones"
 
+	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/promquery"
 )
 
@@ -55,12 +57,14 @@ func hasTombstones(dir string) bool {
 
 // finder looks up series in the files of blocks that do not overlap.
 type finder struct {
-	views   []*view // oldest first
+	views   []*view // of the blocks of the read, oldest first
+	known   map[*block]*view
 	symbols *symbols
 	groups  map[identity]int32
 	scans   []scan // one a goroutine
 	drawn   drawn
 	refused error // why more memory was refused
+	cgroup  int   // place in keys of which only the pod's UID is wanted, -1 if none
 
 	*found // being filled
 }
@@ -75,13 +79,14 @@ type found struct {
 	texts []promquery.Symbol // of symbols
 	errs  []error            // why the rest of a block's series cannot be read, by block
 
-	drawn, symbols drawn // symbols is for the texts if no finder has them
+	drawn drawn
 }
 
 // series is a series of the selector: its first and last part, and where its key is.
 type series struct {
 	first, last    int32
 	keyAt, keySize int32
+	told           uint64 // what Points.SetSeries is to say
 }
 
 // part is a series' entry in one block, from the list of chunks on.
@@ -91,17 +96,39 @@ type part struct {
 	next  int32 // -1: none
 }
 
-// newFinder returns a finder that looks into several blocks at a time, one on each goroutine.
-func newFinder(blocks []*block, goroutines int, of *readMemory) *finder {
-	f := &finder{symbols: newSymbols(), groups: map[identity]int32{}, scans: make([]scan, max(1, min(goroutines, len(blocks)))), drawn: drawn{of: of}}
+// newFinder returns a finder that knows nothing yet.
+func newFinder() *finder {
+	return &finder{symbols: newSymbols(), known: map[*block]*view{}, groups: map[identity]int32{}}
+}
+
+// use begins a read of blocks, of which it looks into so many at a time.
+func (f *finder) use(blocks []*block, goroutines int, of *readMemory) {
+	f.drawn, f.views = drawn{of: of}, nil
+	f.scans = make([]scan, max(1, min(goroutines, len(blocks))))
 	for i := range f.scans {
 		f.scans[i].drawn.of = of
 	}
 	for _, b := range blocks {
-		n := len(b.files.index.symbols)
-		f.views = append(f.views, &view{block: b, files: b.files, global: make([]uint32, n)})
+		v := f.known[b]
+		if v == nil {
+			n := len(b.files.index.symbols)
+			v = &view{block: b, files: b.files, global: make([]uint32, n), sums: make([]uint64, n)}
+			f.known[b] = v
+		}
+		f.views = append(f.views, v)
 	}
-	return f
+}
+
+// leave forgets what is as large as the series that were found last.
+func (f *finder) leave() {
+	for i := range f.scans {
+		s := &f.scans[i]
+		s.entries, s.local = nil, nil
+		_ = s.draw()
+	}
+	f.groups = map[identity]int32{}
+	_ = f.drawn.to(f.bytes())
+	f.found = nil
 }
 
 // find fills out with the series of a selector in all blocks.
@@ -112,7 +139,10 @@ func (f *finder) find(ctx context.Context, i int, sel *promquery.Selector, out *
 	}
 	clear(f.groups)
 	*out = found{i: i, sel: sel, heads: out.heads[:0], parts: out.parts[:0], keys: out.keys[:0], errs: make([]error, len(f.views)), drawn: out.drawn}
-	f.found = out
+	f.found, f.cgroup = out, -1
+	if sel.Cgroup != "" {
+		f.cgroup = slices.Index(sel.Keep, sel.Cgroup)
+	}
 	var of []int // the blocks that can have samples
 	for k, v := range f.views {
 		if v.block.overlaps(sel.Start, sel.End) {
@@ -147,7 +177,6 @@ type scan struct {
 	entries  []entry
 	local    []uint32 // of the entries' keys: symbols of the block
 	matchers []match
-	sums     sums
 	err      error // why the series after the entries cannot be read
 	drawn    drawn
 	refused  error // why memory for more entries was refused
@@ -158,6 +187,7 @@ type entry struct {
 	id       identity
 	at       uint64 // of its list of chunks, in the index file
 	localEnd int32  // of its part of local
+	told     uint32 // the symbol of what tells series apart, or missing
 }
 
 // run collects the selector's series in one block.
@@ -208,7 +238,7 @@ func (s *scan) add(v *view, sel *promquery.Selector, content []byte, at uint64, 
 		return false, err
 	}
 	var id identity
-	met, w, key := uint64(0), 0, len(s.local)
+	met, w, key, told := uint64(0), 0, len(s.local), uint32(missing)
 	for range sel.Keep {
 		s.local = append(s.local, missing)
 	}
@@ -218,7 +248,7 @@ func (s *scan) add(v *view, sel *promquery.Selector, content []byte, at uint64, 
 			return false, err
 		}
 		next = after
-		if err := id.addPair(&s.sums, v, label, value); err != nil {
+		if err := id.addPair(v, label, value); err != nil {
 			return false, err
 		}
 		if sel.Keep == nil && label != name {
@@ -230,6 +260,10 @@ func (s *scan) add(v *view, sel *promquery.Selector, content []byte, at uint64, 
 		for x := w; x < len(wanted) && wanted[x].name == label; x++ {
 			if wanted[x].key >= 0 {
 				s.local[key+wanted[x].key] = value
+				continue
+			}
+			if wanted[x].told {
+				told = value
 				continue
 			}
 			m := wanted[x].matcher
@@ -245,7 +279,10 @@ func (s *scan) add(v *view, sel *promquery.Selector, content []byte, at uint64, 
 			return false, nil
 		}
 	}
-	s.entries = append(s.entries, entry{id, at + uint64(next), int32(len(s.local))})
+	if meta := &v.block.meta; (meta.MinTime < sel.Start || meta.MaxTime > sel.End) && !hasChunk(content[next:], sel.Start, sel.End) {
+		return false, nil
+	}
+	s.entries = append(s.entries, entry{id, at + uint64(next), int32(len(s.local)), told})
 	return true, nil
 }
 
@@ -257,7 +294,7 @@ func (f *finder) join(k int32, s *scan) error {
 	from := int32(0)
 	for i := range s.entries {
 		e := &s.entries[i]
-		if err := f.joinPart(f.views[k], e.id, s.local[from:e.localEnd], part{at: e.at, block: k, next: -1}); err != nil {
+		if err := f.joinPart(f.views[k], e, s.local[from:e.localEnd], part{at: e.at, block: k, next: -1}); err != nil {
 			return err
 		}
 		from = e.localEnd
@@ -272,26 +309,37 @@ func (f *finder) join(k int32, s *scan) error {
 }
 
 // joinPart adds a part to its series. Where that is new, its key is made of the block's symbols in local.
-func (f *finder) joinPart(v *view, id identity, local []uint32, p part) error {
+func (f *finder) joinPart(v *view, e *entry, local []uint32, p part) error {
 	n := int32(len(f.parts))
 	f.parts = append(f.parts, p)
-	if at, ok := f.groups[id]; ok {
+	if at, ok := f.groups[e.id]; ok {
 		s := &f.heads[at]
 		f.parts[s.last].next, s.last = n, n
 		return nil
 	}
-	keyAt := int32(len(f.keys))
-	for _, symbol := range local {
-		number := uint32(0)
-		if symbol != missing {
-			var err error
-			if number, err = v.number(f.symbols, symbol); err != nil {
-				return err
-			}
+	head := series{first: n, last: n, keyAt: int32(len(f.keys)), keySize: int32(len(local))}
+	if e.told != missing {
+		text, err := v.index.text(e.told)
+		if err != nil {
+			return err
+		}
+		head.told = timeline.SeriesID(string(text))
+	}
+	for i, symbol := range local {
+		number, err := uint32(0), error(nil)
+		switch {
+		case symbol == missing:
+		case i == f.cgroup:
+			number, err = v.uid(f.symbols, symbol)
+		default:
+			number, err = v.number(f.symbols, symbol)
+		}
+		if err != nil {
+			return err
 		}
 		f.keys = append(f.keys, number)
 	}
-	f.groups[id] = int32(len(f.heads))
-	f.heads = append(f.heads, series{n, n, keyAt, int32(len(local))})
+	f.groups[e.id] = int32(len(f.heads))
+	f.heads = append(f.heads, head)
 	return nil
 }

@@ -192,3 +192,55 @@ func FuzzReadEntry(f *testing.F) {
 		}
 	})
 }
+
+// TestKeysOf leaves out of keys what a selector allows, as chunks.Keys does.
+func TestKeysOf(t *testing.T) {
+	const uid = "0f2d3c1a_b111_4c22_8d33_000000000001"
+	var list []promtest.Series
+	for _, id := range []string{"/kubepods-pod" + uid + ".slice/a", "/kubepods-pod" + uid + ".slice/b", "/kubepods/none/c", ""} {
+		list = append(list, promtest.Series{
+			Labels:  []string{"__name__", "m", "id", id, "name", "k8s_" + id, "pod", "a"},
+			Samples: promtest.Regular(begin, begin+4*hour-1, minute, func(t int64) float64 { return float64(t % 7) }),
+		})
+	}
+	dir := t.TempDir()
+	promtest.WriteBlocks(t, dir, 2*time.Hour, list...)
+	db := open(t, dir)
+	type series struct {
+		key     [3]string
+		told    uint64
+		samples int
+	}
+	for _, tc := range []struct{ name, series, cgroup string }{
+		{"nothing", "", ""},
+		{"what tells series apart", "name", ""},
+		{"cgroup", "", "id"},
+		{"both", "id", "id"},
+		{"each", "name", "id"},
+		{"a cgroup of no pod", "", "pod"},
+		{"a label that is missing", "no", "no"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			sel := promquery.Selector{Metric: "m", Keep: []string{"pod", "id", "name"}, Series: tc.series, Cgroup: tc.cgroup, Start: begin, End: begin + 4*hour}
+			want, got := map[series]int{}, map[series]int{}
+			keys := chunks.NewKeys(nil, chunks.NewSymbols())
+			for _, s := range list {
+				keys.BeginOf(&sel)
+				for i := 0; i < len(s.Labels); i += 2 {
+					if s.Labels[i+1] != "" {
+						keys.Label(s.Labels[i], s.Labels[i+1])
+					}
+				}
+				key := keys.Key()
+				want[series{[3]string{key[0].Value(), key[1].Value(), key[2].Value()}, keys.Series(), len(s.Samples)}]++
+			}
+			_, err := db.Select(t.Context(), []promquery.Selector{sel}, func(_ int, key []promquery.Symbol, p *timeline.Points) error {
+				got[series{[3]string{key[0].Value(), key[1].Value(), key[2].Value()}, p.Series(), p.Len()}]++
+				return nil
+			})
+			if diff := cmp.Diff(want, got, cmp.AllowUnexported(series{})); err != nil || diff != "" {
+				t.Errorf("%v, series (-want +got):\n%s", err, diff)
+			}
+		})
+	}
+}

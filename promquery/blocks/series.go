@@ -40,31 +40,23 @@ type view struct {
 	block *block
 	*files
 	global []uint32 // number + 1 of each symbol, 0 if it was not looked up yet
+	sums   []uint64 // hash of each symbol's text, the same in all blocks; 0 if it was not made yet
 }
 
 // seed makes the hashes of symbols.
 var seed = maphash.MakeSeed()
 
-// sums are hashes of symbols' texts, which are the same in all blocks. It caches the last ones: most labels of a series are those
-// of the series before.
-type sums [1 << 12]struct {
-	view *view
-	id   uint32
-	sum  uint64
-}
-
-// hash is the hash of a symbol of a block.
-func (h *sums) hash(v *view, id uint32) (uint64, error) {
-	s := &h[id%uint32(len(h))]
-	if s.view == v && s.id == id {
-		return s.sum, nil
+// hash is the hash of a symbol's text.
+func (v *view) hash(id uint32) (uint64, error) {
+	if uint64(id) < uint64(len(v.sums)) && v.sums[id] != 0 {
+		return v.sums[id], nil
 	}
 	text, err := v.index.text(id)
 	if err != nil {
 		return 0, err
 	}
-	s.view, s.id, s.sum = v, id, maphash.Bytes(seed, text)
-	return s.sum, nil
+	v.sums[id] = max(1, maphash.Bytes(seed, text))
+	return v.sums[id], nil
 }
 
 // number is the number, among all blocks' symbols, of a symbol of this one.
@@ -84,11 +76,25 @@ func (v *view) number(all *symbols, id uint32) (uint32, error) {
 	return n, nil
 }
 
-// role is the use of a label of a selector's series in one block: an element of the key, or a matcher.
+// uid is the number of the pod's UID in a cgroup path, that of "" where there is none.
+func (v *view) uid(all *symbols, path uint32) (uint32, error) {
+	text, err := v.index.text(path)
+	if err != nil {
+		return 0, err
+	}
+	uid, ok := promquery.PodUID(string(text))
+	if !ok {
+		return 0, nil
+	}
+	return all.id(uid[:]), nil
+}
+
+// role is the use of a label of a selector's series in one block: an element of the key, a matcher, or what tells series apart.
 type role struct {
 	name    uint32 // symbol in the block
 	key     int    // -1: none
 	matcher int    // -1: none
+	told    bool
 }
 
 // match decides one matcher in one block.
@@ -165,14 +171,20 @@ func (m *match) holds(x *index, value uint32) (bool, error) {
 func roles(x *index, sel *promquery.Selector) []role {
 	var out []role
 	for i, name := range sel.Keep {
+		if name == sel.Series && name != sel.Cgroup {
+			continue
+		}
 		if id, ok := x.find(name); ok {
-			out = append(out, role{id, i, -1})
+			out = append(out, role{name: id, key: i, matcher: -1})
 		}
 	}
 	for i := range sel.Matchers {
 		if id, ok := x.find(sel.Matchers[i].Name); ok {
-			out = append(out, role{id, -1, i})
+			out = append(out, role{name: id, key: -1, matcher: i})
 		}
+	}
+	if id, ok := x.find(sel.Series); ok && sel.Keep != nil && sel.Series != "" {
+		out = append(out, role{name: id, key: -1, matcher: -1, told: true})
 	}
 	slices.SortStableFunc(out, func(a, b role) int { return cmp.Compare(a.name, b.name) })
 	return out
@@ -189,14 +201,16 @@ func (h *identity) add(x uint64) {
 }
 
 // addPair adds a label of a block.
-func (h *identity) addPair(hashes *sums, v *view, name, value uint32) error {
-	for _, id := range [...]uint32{name, value} {
-		sum, err := hashes.hash(v, id)
-		if err != nil {
-			return err
-		}
-		h.add(sum)
+func (h *identity) addPair(v *view, name, value uint32) error {
+	x, err := v.hash(name)
+	if err != nil {
+		return err
 	}
+	y, err := v.hash(value)
+	if err != nil {
+		return err
+	}
+	h.add(x*0xff51afd7ed558ccd + y)
 	return nil
 }
 
@@ -209,8 +223,31 @@ func labelCount(content []byte) (count uint64, next int, err error) {
 	return count, next, nil
 }
 
+// short is the varint of at most four bytes that x begins with, the lowest byte first, and its length; 0 where it is longer.
+func short(x uint32) (v uint32, size uint) {
+	switch {
+	case x&0x80 == 0:
+		return x & 0x7f, 1
+	case x&0x8000 == 0:
+		return x&0x7f | x>>1&0x3f80, 2
+	case x&0x800000 == 0:
+		return x&0x7f | x>>1&0x3f80 | x>>2&0x1fc000, 3
+	case x&0x80000000 == 0:
+		return x&0x7f | x>>1&0x3f80 | x>>2&0x1fc000 | x>>3&0xfe00000, 4
+	}
+	return 0, 0
+}
+
 // pair reads the next label's name and value.
 func pair(content []byte, at int) (name, value uint32, next int, err error) {
+	if at+8 <= len(content) { // symbols are numbers of two or three bytes, mostly
+		w := binary.LittleEndian.Uint64(content[at:])
+		if a, n := short(uint32(w)); n > 0 {
+			if b, k := short(uint32(w >> (8 * n))); k > 0 {
+				return a, b, at + int(n+k), nil
+			}
+		}
+	}
 	a, n := uvarint(content[at:])
 	if n > 0 {
 		b, k := uvarint(content[at+n:])
@@ -225,6 +262,13 @@ func pair(content []byte, at int) (name, value uint32, next int, err error) {
 type chunkMeta struct {
 	ref        uint64
 	mint, maxt int64
+}
+
+// hasChunk reports whether the chunks listed in content span any of the time from start to end, both inclusive. Where the list cannot be
+// read, it may.
+func hasChunk(content []byte, start, end int64) (found bool) {
+	err := eachChunk(content, func(m chunkMeta) { found = found || m.mint <= end && m.maxt >= start })
+	return found || err != nil
 }
 
 // eachChunk calls f for the chunks listed in content, which is what follows an entry's labels.
@@ -256,8 +300,9 @@ func eachChunk(content []byte, f func(chunkMeta)) error {
 			r, k = uvarint(content[at+n+m:])
 			ref = int64(r)
 		} else {
-			ref, k = binary.Varint(content[at+n+m:])
-			ref += int64(c.ref)
+			var r uint64
+			r, k = uvarint(content[at+n+m:])
+			ref = int64(c.ref) + (int64(r>>1) ^ -int64(r&1)) // as binary.Varint
 		}
 		if k <= 0 {
 			return fmt.Errorf("%w: chunks of a series", errMalformed)

@@ -102,9 +102,10 @@ func (d *Decoder) Each(p *timeline.Points, list []Encoded, mint, maxt int64, ski
 }
 
 // Hand decodes the chunks of a series as Each does and hands its samples in [mint, maxt] to yield, as selector i's series of
-// that key. It returns how many samples there were.
-func (d *Decoder) Hand(i int, key []promquery.Symbol, list []Encoded, mint, maxt int64, skip func(error), yield Yield) (samples int64, err error) {
+// that key, which are of that series as Points.SetSeries says. It returns how many samples there were.
+func (d *Decoder) Hand(i int, key []promquery.Symbol, series uint64, list []Encoded, mint, maxt int64, skip func(error), yield Yield) (samples int64, err error) {
 	err = d.Each(&d.p, list, mint, maxt, skip, func() error {
+		d.p.SetSeries(series)
 		samples += int64(d.p.Len())
 		return yield(i, key, &d.p)
 	})

@@ -135,7 +135,7 @@ func (r *reader) readSeries(lset labels.Labels) error {
 	for _, c := range r.list {
 		r.bytes += int64(len(c.Data))
 	}
-	samples, err := r.dec.Hand(r.i, key, r.list, r.sel.Start, r.sel.End, r.skipped.Add, r.yield)
+	samples, err := r.dec.Hand(r.i, key, 0, r.list, r.sel.Start, r.sel.End, r.skipped.Add, r.yield)
 	r.stats.Count(samples)
 	return err
 }

@@ -41,6 +41,9 @@ type Config struct {
 	ScrapeInterval time.Duration
 	// Seed chooses one of many similar clusters. Default 1.
 	Seed int64
+	// JobsPerHour is about how many Jobs are started an hour, where the workloads would start more: they then start theirs less often.
+	// Default 0: as often as they are meant to, some 19 for 110 pods.
+	JobsPerHour int
 }
 
 // WithDefaults returns the configuration with every zero field replaced by its default; now is the default End.
@@ -86,6 +89,9 @@ func (c Config) Validate() error {
 	}
 	if c.ScrapeInterval < minInterval || c.ScrapeInterval > maxInterval {
 		refuse("scrape interval", "%s is out of range, give %s to %s", c.ScrapeInterval, minInterval, maxInterval)
+	}
+	if c.JobsPerHour < 0 {
+		refuse("jobs", "%d an hour are too few, give at least 1, or 0 for the default", c.JobsPerHour)
 	}
 	if c.ScrapeInterval%time.Millisecond != 0 {
 		refuse("scrape interval", "%s is not a whole number of milliseconds", c.ScrapeInterval)

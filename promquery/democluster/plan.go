@@ -140,7 +140,7 @@ func newCluster(cfg Config, scale float64) *Cluster {
 	c := &Cluster{
 		cfg: cfg, scale: scale,
 		end: cfg.End.Unix() * secondMillis,
-		key: mix(uint64(cfg.Seed)),
+		key: mix(uint64(cfg.Seed) + uint64(cfg.JobsPerHour)<<32),
 	}
 	c.start = (c.end - cfg.Duration.Milliseconds()) / secondMillis * secondMillis
 	c.stopped = c.outage(atStop, 7*time.Minute)
@@ -238,8 +238,25 @@ func (c *Cluster) buildWorkloads() {
 	for _, t := range incidentTemplates() {
 		c.addWorkload(t, 0)
 	}
+	c.slowJobs()
 	c.addUnmounted()
 	c.addBalancers()
+}
+
+// slowJobs has Jobs start less often, where there would be more than the configuration says. What starts on the clock starts at whole minutes.
+func (c *Cluster) slowJobs() {
+	rate := 0.0 // an hour
+	for _, w := range c.workloads {
+		if w.every > 0 {
+			rate += time.Hour.Minutes() / w.every.Minutes() / float64(max(1, w.hours))
+		}
+	}
+	if c.cfg.JobsPerHour == 0 || rate <= float64(c.cfg.JobsPerHour) {
+		return
+	}
+	for _, w := range c.workloads {
+		w.every = time.Duration(float64(w.every) * rate / float64(c.cfg.JobsPerHour)).Round(time.Minute)
+	}
 }
 
 // numbered is the name of a namespace in a copy of the teams' namespaces.

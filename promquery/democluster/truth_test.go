@@ -173,6 +173,30 @@ func TestTruthDoesNotDependOnHowFarThePlanReaches(t *testing.T) {
 	}
 }
 
+// TestJobsPerHour checks that a cluster has fewer Jobs where it is to have fewer, and no more of them where it is to have more.
+func TestJobsPerHour(t *testing.T) {
+	cfg := democluster.Config{End: time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC), Duration: 12 * time.Hour, Nodes: 10, Pods: 300}
+	jobs := func(perHour int) (n int) {
+		cfg.JobsPerHour = perHour
+		c := plan(t, cfg)
+		pods := map[string]bool{}
+		tr := c.Truth(c.Start(), c.End())
+		for i := range tr.Containers {
+			if x := &tr.Containers[i]; (x.ControllerKind == "job" || x.ControllerKind == "cronjob") && x.Start.After(c.Start()) {
+				pods[x.UID] = true
+			}
+		}
+		return len(pods)
+	}
+	whole := jobs(0)
+	if few := jobs(20); few < 12*17 || few > 12*23 || few >= whole {
+		t.Errorf("%d Jobs in 12 hours at 20 an hour, %d at the default", few, whole)
+	}
+	if most := jobs(1000); most < whole*9/10 || most > whole*11/10 {
+		t.Errorf("%d Jobs at 1,000 an hour, want about the %d of the default", most, whole)
+	}
+}
+
 func TestConfigValidate(t *testing.T) {
 	valid := democluster.Config{}.WithDefaults(end())
 	for _, tc := range []struct {
@@ -186,6 +210,7 @@ func TestConfigValidate(t *testing.T) {
 		{"many pods", func(c *democluster.Config) { c.Pods = 1001 }, "validate demo pods: 1001 do not fit on 10 nodes, give at most 1000 pods or more nodes"},
 		{"short", func(c *democluster.Config) { c.Duration = time.Minute }, "validate demo duration: 1m0s is too short, give at least 1h0m0s"},
 		{"interval", func(c *democluster.Config) { c.ScrapeInterval = time.Second }, "validate demo scrape interval: 1s is out of range, give 5s to 5m0s"},
+		{"jobs", func(c *democluster.Config) { c.JobsPerHour = -1 }, "validate demo jobs: -1 an hour are too few, give at least 1, or 0 for the default"},
 		{"fraction", func(c *democluster.Config) { c.ScrapeInterval = 5*time.Second + 1 }, "validate demo scrape interval: 5.000000001s is not a whole number of milliseconds"},
 		{"end", func(c *democluster.Config) { c.End = time.Unix(0, 0).UTC() }, "validate demo end: 1970-01-01T00:00:00Z is not a time of this age, give an RFC 3339 time"},
 	} {
