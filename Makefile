@@ -68,7 +68,7 @@ race: $(TEST_TOOLS) ## run all tests with the race detector
 e2e: $(TEST_TOOLS) ## run the tests that want more real servers (e2e-tools builds some); a summary says what was skipped and why
 	GO='$(GO)' .ci/e2e
 
-e2e-tools: bin/duckdb bin/thanos bin/mimir $(KUBERNETES) ## build the servers of e2e that are not needed otherwise: minutes, and gigabytes of memory
+e2e-tools: bin/duckdb bin/thanos bin/mimir bin/crds $(KUBERNETES) ## build the servers of e2e that are not needed otherwise: minutes, and gigabytes of memory
 
 record: $(TEST_TOOLS) $(KUBERNETES) bin/node-exporter ## record the expositions below testdata/recorded again, from real exporters over a real Kubernetes API
 	$(GO) test -tags e2e -count 1 -timeout 30m -run RecordE2E ./promquery/promtest -record
@@ -165,6 +165,14 @@ bin/kube-controller-manager: | bin/kube-apiserver
 bin/kube-scheduler: | bin/kube-controller-manager
 bin/kwok: | bin/kube-scheduler
 bin/kube-state-metrics: | bin/kwok
+
+# Custom resource definitions, by which a Kubernetes API validates objects of others.
+bin/crds: .ci/tools/crds/go.mod .ci/tools/crds/go.sum
+	@rm -rf $@ && mkdir -p $@
+	cd .ci/tools/crds && $(GO) build ./... && \
+		cp "$$($(GO) list -m -f '{{.Dir}}' github.com/prometheus-operator/prometheus-operator)"/example/prometheus-operator-crd/*.yaml ../../../$@ && \
+		cp "$$($(GO) list -m -f '{{.Dir}}' sigs.k8s.io/gateway-api)"/config/crd/standard/*.yaml ../../../$@
+	@chmod -R u+w $@ && touch $@
 
 # DuckDB reads the history's files as others do. It comes from npm.
 bin/duckdb: .ci/tools/duckdb/package.json .ci/tools/duckdb/query.js
