@@ -35,9 +35,15 @@ func defineManifests(clause *kingpin.CmdClause, io streams, _ *logFlags) executo
 		return !strings.HasPrefix(flag, logFlagPrefix) // which this command has itself
 	})
 	addConfigFlags(clause, &cost)
+	var chart string
+	clause.Flag("helm", "Directory to write a Helm chart to, which is made where there is none, in place of manifests. What flags and --values say are the chart's defaults.").
+		PlaceHolder("DIR").StringVar(&chart)
 	return func(context.Context) error {
 		if err := errors.Join(given.Complete(), readManifestFiles(&cost, given.Values)); err != nil {
 			return err
+		}
+		if chart != "" {
+			return writeChart(program, given.Values, chart, io)
 		}
 		objects, err := program.YAML(given.Values)
 		if err != nil {
@@ -80,6 +86,23 @@ func newManifestsProgram() *manifests.Program {
 		p.Rules = append(p.Rules, manifests.File(r))
 	}
 	return p
+}
+
+// writeChart writes a Helm chart below dir.
+func writeChart(p *manifests.Program, v *manifests.Values, dir string, io streams) error {
+	number := "0.0.0"
+	if release.MatchString(version.Version) {
+		number = strings.TrimPrefix(version.Version, "v")
+	}
+	chart, err := p.Chart(v, number)
+	if err != nil {
+		return &usageError{cause: err}
+	}
+	files := make([]dashboards.File, len(chart))
+	for i, f := range chart {
+		files[i] = dashboards.File(f)
+	}
+	return writeAll(files, dir, "helm", io)
 }
 
 // readManifestFiles makes the config and the prices part of values, and checks them.

@@ -78,6 +78,8 @@ func TestManifestsRefuse(t *testing.T) {
 		"switch.yaml":           "{prometheus: {url: http://p:9090}, flags: {web.enable-lifecycle: 'true'}}",
 		"list.yaml":             "{prometheus: {url: http://p:9090}, flags: {prometheus.exclude: [1]}}",
 		"flag.yaml":             "{prometheus: {url: http://p:9090}, flags: {query.max-mem: 1GB}}",
+		"taken.yaml":            "labels: {app.kubernetes.io/name: costs}",
+		"twice.yaml":            "{labels: {team: a}, pod: {labels: {team: b}}}",
 		"config.yaml":           "{prometheus: {url: http://p:9090}, config: 'currency: dollars'}",
 		"prices-elsewhere.yaml": "prices: {file: prices.yaml}",
 		"prices.yaml":           "defaults: {cpuPerCoreHour: 0.03}",

@@ -16,43 +16,51 @@ type Field struct {
 	Help  string
 	Value any // a pointer to it
 
-	expression string // of the chart's templates; "" where it is not in the chart
-	given      bool   // by the chart itself, so not one of its values
-	tag        reflect.StructTag
+	name        string // the last part of the path
+	section     string // what comes before it, "" for nothing
+	sectionHelp string
+	expression  string // of the chart's templates; "" where it is not in the chart
+	release     bool   // it is the release's, not one of the chart's values
+	tag         reflect.StructTag
 }
 
 // Fields are the fields that hold values, in their order.
-func (v *Values) Fields() []Field { return fieldsOf(reflect.ValueOf(v).Elem(), "", true) }
+func (v *Values) Fields() []Field { return fieldsOf(reflect.ValueOf(v).Elem(), "", "") }
 
-// fieldsOf are the fields of a struct below a path.
-func fieldsOf(v reflect.Value, path string, chart bool) (out []Field) {
+// fieldsOf are the fields of a struct, or of the section of it that has this name and this help.
+func fieldsOf(v reflect.Value, section, help string) (out []Field) {
 	for i := range v.NumField() {
 		f := v.Type().Field(i)
 		name := f.Tag.Get("yaml")
-		here := strings.TrimPrefix(path+"."+name, ".")
-		inChart := chart && f.Tag.Get("sidecar") == ""
 		if f.Type.Kind() == reflect.Struct {
-			out = append(out, fieldsOf(v.Field(i), here, inChart)...)
+			out = append(out, fieldsOf(v.Field(i), name, f.Tag.Get("help"))...)
 			continue
 		}
-		x := Field{Path: here, Flag: kebab(strings.TrimSuffix(here, ".enabled")), Help: f.Tag.Get("help"), Value: v.Field(i).Addr().Interface(), tag: f.Tag}
-		if f.Tag.Get("flag") != "" {
-			x.Flag = strings.Trim(f.Tag.Get("flag"), "-")
+		path := strings.TrimPrefix(section+"."+name, ".")
+		x := Field{
+			Path: path, Flag: kebab(strings.TrimSuffix(path, ".enabled")), Help: f.Tag.Get("help"), Value: v.Field(i).Addr().Interface(), tag: f.Tag,
+			name: name, section: section, sectionHelp: help, expression: ".Values." + path,
+		}
+		if own := f.Tag.Get("flag"); own != "" {
+			x.Flag = strings.Trim(own, "-")
 		}
 		if kind := f.Type.Kind(); kind == reflect.Map || kind == reflect.Slice {
 			x.Flag = ""
 		}
-		switch given := f.Tag.Get("helm"); {
-		case given != "":
-			x.Path = strings.ToLower(f.Name)
-			x.Flag, x.given, x.expression = x.Path, true, given
-		case inChart:
-			x.expression = ".Values." + here
+		if own := f.Tag.Get("helm"); own != "" {
+			x.Path, x.expression, x.release = strings.ToLower(f.Name), own, true
+			x.Flag = x.Path
+		}
+		if section == sidecarSection {
+			x.expression = ""
 		}
 		out = append(out, x)
 	}
 	return out
 }
+
+// sidecarSection is what a chart has not: it cannot change the objects of others.
+const sidecarSection = "sidecar"
 
 // kebab writes podDisruptionBudget as pod-disruption-budget.
 func kebab(camel string) string {
@@ -66,8 +74,8 @@ func kebab(camel string) string {
 	return b.String()
 }
 
-// enum are the texts that the field may have; none where any.
-func (f *Field) enum() []string {
+// Enum are the texts that the field may have; none where any.
+func (f *Field) Enum() []string {
 	if f.tag.Get("enum") == "" {
 		return nil
 	}
@@ -86,7 +94,7 @@ func (f *Field) bounds() (least, most int) {
 func (f *Field) check() error {
 	switch v := f.Value.(type) {
 	case *string:
-		if all := f.enum(); all != nil && !slices.Contains(all, *v) {
+		if all := f.Enum(); all != nil && !slices.Contains(all, *v) {
 			return fmt.Errorf("%s is %q: it must be one of %s", f.Path, *v, strings.Join(all, ", "))
 		}
 		if pattern := f.tag.Get("pattern"); pattern != "" && !regexp.MustCompile(pattern).MatchString(*v) {

@@ -62,7 +62,7 @@ func (g *Given) addField(clause *kingpin.CmdClause, field Field) {
 	flag, c := clause.Flag(field.Flag, field.Help), &change{given: g}
 	switch v := field.Value.(type) {
 	case *string:
-		flag.PlaceHolder(strconv.Quote(*v)).HintOptions(field.enum()...)
+		flag.PlaceHolder(strconv.Quote(*v)).HintOptions(field.Enum()...)
 		c.apply = func(text string) error {
 			*v = text
 			return nil

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -97,9 +98,31 @@ func (p *Program) check(v *Values) error {
 	if u, err := url.Parse(v.Prometheus.URL); err == nil && u.User != nil {
 		return errors.New("prometheus.url has credentials, which all who see the pods would read: put them into the Secret of prometheus.secret")
 	}
+	if err := v.checkLabels(); err != nil {
+		return err
+	}
 	for name, value := range v.Flags {
 		if err := p.checkFlag(name, value); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// checkLabels checks that no object is given a label twice.
+func (v *Values) checkLabels() error {
+	for _, of := range []struct {
+		path   string
+		labels map[string]string
+	}{{"labels", v.Labels}, {"pod.labels", v.Pod.Labels}, {"serviceMonitor.labels", v.ServiceMonitor.Labels}, {"prometheusRule.labels", v.PrometheusRule.Labels}} {
+		for _, name := range slices.Sorted(maps.Keys(of.labels)) {
+			_, twice := v.Labels[name]
+			switch {
+			case strings.HasPrefix(name, "app.kubernetes.io/"), name == dashboardLabel:
+				return fmt.Errorf("%s has %s, which the objects set by themselves: leave it out", of.path, name)
+			case twice && of.path != "labels":
+				return fmt.Errorf("%s has %s, and so has labels: leave it out of one of them", of.path, name)
+			}
 		}
 	}
 	return nil

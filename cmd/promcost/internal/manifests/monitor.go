@@ -8,6 +8,9 @@ import (
 // operatorVersion is that of the objects of the Prometheus Operator.
 const operatorVersion = "monitoring.coreos.com/v1"
 
+// dashboardLabel is what Grafana's sidecar looks for.
+const dashboardLabel = "grafana_dashboard"
+
 // monitors are how promcost is scraped, watched and shown.
 func (v *Values) monitors(p *Program) []document {
 	named := func(name any, labels *map[string]string, more ...any) object {
@@ -29,7 +32,7 @@ func (v *Values) monitors(p *Program) []document {
 	}
 	for _, f := range p.Dashboards {
 		base := strings.TrimSuffix(f.Name, ".json")
-		labels := v.selector(server).with(entry{"app.kubernetes.io/part-of", "promcost"}, entry{"grafana_dashboard", "1"}, spread{&v.Labels})
+		labels := v.selector(server).with(entry{"app.kubernetes.io/part-of", "promcost"}, entry{dashboardLabel, "1"}, spread{&v.Labels})
 		metadata := object{
 			entry{"name", text{&v.Name, strings.TrimPrefix(base, "promcost") + "-dashboard"}},
 			only(is(&v.Namespace), entry{"namespace", &v.Namespace}),

@@ -1,8 +1,8 @@
 package manifests
 
 // Values are what a deployment can be set to. The tags describe a field for the command line, for values.yaml and for its
-// schema: flag names it on the command line (- for not at all), help says what it is, range, enum and pattern bound it, and helm names the chart's expression for a field that is none of
-// its values. A field with the tag sidecar is not in the chart, which cannot change the objects of others.
+// schema: flag names it on the command line (- for not at all), help says what it is, range, enum and pattern bound it, and
+// helm is the chart's expression for what is no value of the chart but known of the release.
 type Values struct {
 	Name      string `yaml:"-" helm:".Release.Name" pattern:"^[a-z]([-a-z0-9]*[a-z0-9])?$" help:"Name of all objects."`
 	Namespace string `yaml:"-" helm:".Release.Namespace" pattern:"^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$" help:"Namespace of all objects. Empty leaves it to kubectl."`
@@ -29,7 +29,7 @@ type Values struct {
 	HTTPRoute        HTTPRoute         `yaml:"httpRoute" help:"An HTTPRoute of the Gateway API. promcost has no users of its own: put authentication before it."`
 	Labels           map[string]string `yaml:"labels" help:"More labels of all objects."`
 	Pod              Pod               `yaml:"pod" help:"Where and how pods run."`
-	Sidecar          Sidecar           `yaml:"sidecar" sidecar:"yes" help:"A container in the pods of a Prometheus that the Prometheus Operator runs, in place of pods of its own."`
+	Sidecar          Sidecar           `yaml:"sidecar" help:"A container in the pods of a Prometheus that the Prometheus Operator runs, in place of pods of its own."`
 }
 
 // Image is where the image is.

@@ -408,8 +408,12 @@ func plain(text string) string {
 
 // scalarOf is a value as YAML on one line.
 func scalarOf(v any) string {
-	if s, ok := v.(string); ok {
-		return plain(s)
+	of := reflect.ValueOf(v)
+	switch empty := of.Kind() == reflect.Map || of.Kind() == reflect.Slice; {
+	case of.Kind() == reflect.String:
+		return plain(of.String())
+	case empty && of.Len() == 0:
+		return strings.NewReplacer("map", "{}", "slice", "[]").Replace(of.Kind().String())
 	}
 	return asJSON(v)
 }
