@@ -68,7 +68,7 @@ race: $(TEST_TOOLS) ## run all tests with the race detector
 e2e: $(TEST_TOOLS) ## run the tests that want more real servers (e2e-tools builds some); a summary says what was skipped and why
 	GO='$(GO)' .ci/e2e
 
-e2e-tools: bin/duckdb bin/thanos bin/mimir $(KUBERNETES) ## build the servers of e2e that are not needed otherwise: minutes, and gigabytes of memory
+e2e-tools: bin/duckdb bin/thanos bin/mimir bin/crds bin/helm $(KUBERNETES) ## build the servers of e2e that are not needed otherwise: minutes, and gigabytes of memory
 
 record: $(TEST_TOOLS) $(KUBERNETES) bin/node-exporter ## record the expositions below testdata/recorded again, from real exporters over a real Kubernetes API
 	$(GO) test -tags e2e -count 1 -timeout 30m -run RecordE2E ./promquery/promtest -record
@@ -158,6 +158,7 @@ $(eval $(call tool,etcd,etcd,go.etcd.io/etcd/server/v3,-s -w))
 $(eval $(call tool,kwok,kwok,sigs.k8s.io/kwok/cmd/kwok,-s -w))
 $(eval $(call tool,kube-state-metrics,kube-state-metrics,k8s.io/kube-state-metrics/v2,-s -w -X $(STAMP).Version=2.18.0))
 $(eval $(call tool,node-exporter,node-exporter,github.com/prometheus/node_exporter,-s -w -X $(STAMP).Version=1.12.1))
+$(eval $(call tool,helm,helm,helm.sh/helm/v4/cmd/helm,-s -w))
 # Linking these takes gigabytes: one at a time, also under make -j.
 bin/promtool: | bin/prometheus
 bin/mimir: | bin/thanos
@@ -165,6 +166,15 @@ bin/kube-controller-manager: | bin/kube-apiserver
 bin/kube-scheduler: | bin/kube-controller-manager
 bin/kwok: | bin/kube-scheduler
 bin/kube-state-metrics: | bin/kwok
+bin/helm: | bin/kube-state-metrics
+
+# Custom resource definitions, by which a Kubernetes API validates objects of others.
+bin/crds: .ci/tools/crds/go.mod .ci/tools/crds/go.sum
+	@rm -rf $@ && mkdir -p $@
+	cd .ci/tools/crds && $(GO) build ./... && \
+		cp "$$($(GO) list -m -f '{{.Dir}}' github.com/prometheus-operator/prometheus-operator)"/example/prometheus-operator-crd/*.yaml ../../../$@ && \
+		cp "$$($(GO) list -m -f '{{.Dir}}' sigs.k8s.io/gateway-api)"/config/crd/standard/*.yaml ../../../$@
+	@chmod -R u+w $@ && touch $@
 
 # DuckDB reads the history's files as others do. It comes from npm.
 bin/duckdb: .ci/tools/duckdb/package.json .ci/tools/duckdb/query.js

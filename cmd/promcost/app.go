@@ -47,6 +47,7 @@ var subcommands = []struct {
 	{"jp function", "List the functions of JMESPath expressions.", defineJPFunction},
 	{"jp parse", "Print JMESPath expressions as trees.", defineJPParse},
 	{"dashboards", "Write the Grafana dashboards and the Prometheus rules that belong to promcost.", defineDashboards},
+	{"manifests", "Print what Kubernetes needs to run promcost, or write a Helm chart of it. Flags of serve become those of its container.", defineManifests},
 	{"bounds", "Print how far counted running times can be off, for resolutions and running times.", defineBounds},
 	{"version", "Print the version.", defineVersion},
 }

@@ -42,7 +42,7 @@ func defineDashboards(clause *kingpin.CmdClause, io streams, _ *logFlags) execut
 			files = dashboards.Manifests(currency)
 		}
 		if out != "-" {
-			return writeDashboards(files, out, io)
+			return writeAll(files, out, "out", io)
 		}
 		if format != formatConfigMap {
 			return &usageError{cause: errors.New("--out=- has no place for several JSON files: give a directory, or --format=configmap")}
@@ -52,15 +52,15 @@ func defineDashboards(clause *kingpin.CmdClause, io streams, _ *logFlags) execut
 	}
 }
 
-// writeDashboards writes the files below dir and says so. What is there of the same names is written over.
-func writeDashboards(files []dashboards.File, dir string, io streams) error {
+// writeAll writes the files below dir, which a flag names, and says so. What is there of the same names is written over.
+func writeAll(files []dashboards.File, dir, flag string, io streams) error {
 	for _, f := range files {
 		path := filepath.Join(dir, filepath.FromSlash(f.Name))
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil { //nolint:gosec // as public as the program
-			return fmt.Errorf("make directory for dashboards: %w: give another with --out=DIR", err)
+			return fmt.Errorf("make directory: %w: give another with --%s=DIR", err, flag)
 		}
 		if err := os.WriteFile(path, f.Text, 0o644); err != nil { //nolint:gosec // as public as the program
-			return fmt.Errorf("write dashboard: %w: give another directory with --out=DIR", err)
+			return fmt.Errorf("write file: %w: give another directory with --%s=DIR", err, flag)
 		}
 		if err := writeLine(io.out, path); err != nil {
 			return err

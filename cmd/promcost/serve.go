@@ -103,20 +103,39 @@ func (f *serveFlags) meter(s *config.Settings) (*metering.Metering, error) {
 	return m, nil
 }
 
+// serveCommand are all flags of the serve subcommand.
+type serveCommand struct {
+	source  *sourceFlags
+	cost    *costFlags
+	serve   *serveFlags
+	storage *storageFlags
+}
+
+func newServeCommand(clause *kingpin.CmdClause) *serveCommand {
+	c := &serveCommand{source: addSourceFlags(clause), cost: addCostFlags(clause), serve: addServeFlags(clause, servePreset{address: ":9003"}), storage: addStorageFlags(clause)}
+	addShardFlag(clause, c.storage)
+	c.serve.promql.addPassthrough(clause)
+	return c
+}
+
+// validate checks the flags against each other.
+func (c *serveCommand) validate() error {
+	if c.source.kind == sourceNone && c.storage.shard.Of > 1 {
+		return usageErrorf("--shard has no effect with --source=none, which computes nothing: leave one of them out")
+	}
+	return errors.Join(c.source.validate(c.cost), c.serve.web.validate(), c.serve.promql.validate(c.source))
+}
+
 // defineServe is the serve subcommand.
 func defineServe(clause *kingpin.CmdClause, io streams, logs *logFlags) executor {
-	source, cost, serve, storage := addSourceFlags(clause), addCostFlags(clause), addServeFlags(clause, servePreset{address: ":9003"}), addStorageFlags(clause)
-	addShardFlag(clause, storage)
-	serve.promql.addPassthrough(clause)
+	c := newServeCommand(clause)
+	source, cost, serve, storage := c.source, c.cost, c.serve, c.storage
 	return func(ctx context.Context) error {
 		l, err := newLoggers(io.err, logs)
 		if err != nil {
 			return err
 		}
-		if source.kind == sourceNone && storage.shard.Of > 1 {
-			return usageErrorf("--shard has no effect with --source=none, which computes nothing: leave one of them out")
-		}
-		if err := errors.Join(source.validate(cost), serve.web.validate(), serve.promql.validate(source)); err != nil {
+		if err := c.validate(); err != nil {
 			return err
 		}
 		src, err := source.open()

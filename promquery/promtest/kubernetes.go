@@ -3,6 +3,7 @@ package promtest
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/rsa"
@@ -141,6 +142,25 @@ func StartOpenCost(t testing.TB, k *Kubernetes, prometheus, prices string) (url 
 	})[0]
 }
 
+// CRDs are the custom resource definitions in a directory, $CRDS or bin/crds, whose names have one of these endings. It skips
+// the test where there are none.
+func CRDs(t testing.TB, endings ...string) (documents []byte) {
+	t.Helper()
+	dir := optional(t, "CRDS", "crds")
+	for _, ending := range endings {
+		files, err := filepath.Glob(filepath.Join(dir, "*_"+ending+".yaml"))
+		if err != nil || len(files) != 1 {
+			t.Fatalf("find custom resource definition %s in %s: %d files, %v", ending, dir, len(files), err)
+		}
+		text, err := os.ReadFile(files[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		documents = append(append(documents, "\n---\n"...), text...)
+	}
+	return documents
+}
+
 // Kubeconfig is a file by which clients reach the API as its administrator.
 func (k *Kubernetes) Kubeconfig() string { return k.kubeconfig }
 
@@ -166,6 +186,42 @@ func (k *Kubernetes) Do(ctx context.Context, method, path string, object, reply 
 		return err
 	}
 	return json.Unmarshal(text, reply)
+}
+
+// Apply makes or changes the objects of a file of YAML documents, which are validated strictly, on the API's side. Those
+// that name no namespace are in one, unless they are of the cluster.
+func (k *Kubernetes) Apply(ctx context.Context, namespace string, documents []byte) error {
+	decoder := yaml.NewDecoder(bytes.NewReader(documents))
+	for {
+		var doc yaml.Node
+		err := decoder.Decode(&doc)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		var object struct {
+			Kind     string
+			Metadata struct{ Name, Namespace string }
+		}
+		if err == nil {
+			err = doc.Decode(&object)
+		}
+		if err != nil {
+			return fmt.Errorf("read objects: %w", err)
+		}
+		if object.Kind == "" { // nothing between two marks
+			continue
+		}
+		body, err := yaml.Marshal(&doc)
+		if err != nil {
+			return fmt.Errorf("encode object: %w", err)
+		}
+		path := Path(object.Kind, cmp.Or(object.Metadata.Namespace, namespace), object.Metadata.Name)
+		_, _, err = exchange(ctx, http.MethodPatch, k.url+path+"?fieldManager=promtest&fieldValidation=Strict", body,
+			map[string]string{"Authorization": "Bearer " + token, "Content-Type": "application/apply-patch+yaml"})
+		if err != nil {
+			return fmt.Errorf("apply %s %s: %w", object.Kind, object.Metadata.Name, err)
+		}
+	}
 }
 
 // Watch calls event with each line of the watch at path, which is an event with its object as JSON, until the context ends
@@ -250,7 +306,16 @@ var collections = map[string]string{
 	"Service": "/api/v1/namespaces/%s/services", "PersistentVolumeClaim": "/api/v1/namespaces/%s/persistentvolumeclaims",
 	"Deployment": "/apis/apps/v1/namespaces/%s/deployments", "StatefulSet": "/apis/apps/v1/namespaces/%s/statefulsets",
 	"DaemonSet": "/apis/apps/v1/namespaces/%s/daemonsets", "Job": "/apis/batch/v1/namespaces/%s/jobs",
-	"CronJob": "/apis/batch/v1/namespaces/%s/cronjobs",
+	"CronJob": "/apis/batch/v1/namespaces/%s/cronjobs", "ConfigMap": "/api/v1/namespaces/%s/configmaps",
+	"Secret": "/api/v1/namespaces/%s/secrets", "ServiceAccount": "/api/v1/namespaces/%s/serviceaccounts",
+	"NetworkPolicy":            "/apis/networking.k8s.io/v1/namespaces/%s/networkpolicies",
+	"Ingress":                  "/apis/networking.k8s.io/v1/namespaces/%s/ingresses",
+	"PodDisruptionBudget":      "/apis/policy/v1/namespaces/%s/poddisruptionbudgets",
+	"CustomResourceDefinition": "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+	"HTTPRoute":                "/apis/gateway.networking.k8s.io/v1/namespaces/%s/httproutes",
+	"Prometheus":               "/apis/monitoring.coreos.com/v1/namespaces/%s/prometheuses",
+	"PrometheusRule":           "/apis/monitoring.coreos.com/v1/namespaces/%s/prometheusrules",
+	"ServiceMonitor":           "/apis/monitoring.coreos.com/v1/namespaces/%s/servicemonitors",
 }
 
 // Path is the path of an object in the API. An object of the cluster has no namespace. Without a name it is the path of all

@@ -23,6 +23,12 @@ func optional(t testing.TB, variable, file string) string {
 	return path
 }
 
+// Helm is the program that installs charts, $HELM or bin/helm. It skips the test where there is none.
+func Helm(t testing.TB) (binary string) {
+	t.Helper()
+	return optional(t, "HELM", "helm")
+}
+
 // StartOld is Start with an old Prometheus: $PROMETHEUS_OLD, or else the one that the operating system has installed. It skips the
 // test if there is none.
 func StartOld(t testing.TB, tsdbDir string, cfg Config) (url string) {

@@ -93,6 +93,9 @@ func Parse(file string, text []byte) (*File, error) {
 	return f, nil
 }
 
+// PricesFile names the file that the config has its prices in, "" where it has none.
+func (f *File) PricesFile() string { return f.pricesFile }
+
 // Vocabulary is the names that the file adds to those that filters know.
 func (f *File) Vocabulary() []filter.Option {
 	return []filter.Option{filter.WithLabels(f.Labels), filter.WithDerived(f.Derived...)}

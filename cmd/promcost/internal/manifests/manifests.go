@@ -1,0 +1,183 @@
+package manifests
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Program is what the program brings along.
+type Program struct {
+	Flags      []Flag // of promcost serve
+	Dashboards []File // as JSON, with money in dollars
+	Rules      []File // as YAML
+}
+
+// Flag is a flag of promcost serve.
+type Flag struct {
+	Name, Help string
+	Switch     bool // it takes no value
+	Repeats    bool
+	Source     bool // it says what to read, or how: a promcost that computes nothing does not take it
+}
+
+// owned are the flags that the objects set by themselves, and what to give instead.
+var owned = map[string]string{
+	"prometheus.url":         "prometheus.url",
+	"prometheus.http-config": "prometheus.secret",
+	"config.file":            "config",
+	"pricing.file":           "prices",
+	"storage.path":           "storage.size",
+	"storage.config":         "storage.secret",
+	"shard":                  "shards",
+	"tsdb.path":              "sidecar.prometheus",
+	"web.listen-address":     "service.port",
+	"web.systemd-socket":     "service.port",
+	"web.config.file":        "an Ingress or a mesh",
+}
+
+// isOwned reports whether the objects set a flag by themselves.
+func isOwned(flag string) bool { return owned[flag] != "" }
+
+// sourceFlags are the names of those that a promcost which computes nothing does not take.
+func (p *Program) sourceFlags() []string {
+	names := []string{"promql.passthrough"} // has no Prometheus to pass through to
+	for _, f := range p.Flags {
+		if f.Source && !isOwned(f.Name) {
+			names = append(names, f.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// documents are all objects, in the order in which they are made.
+func (v *Values) documents(p *Program) []document {
+	return slices.Concat(v.protection(), []document{v.config()}, v.services(v.selector(server)), v.workloads(p), v.monitors(p))
+}
+
+// refusals are the values that make no sense together.
+func (v *Values) refusals() []refusal {
+	return []refusal{
+		{[]condition{not(is(&v.Prometheus.URL))}, "prometheus.url is missing: give the URL of a Prometheus, such as http://prometheus-operated.monitoring:9090"},
+		{[]condition{is(&v.Shards), not(is(&v.Storage.Secret))}, "shards fill one history: name the Secret of an object store as storage.secret, or leave shards out"},
+		{[]condition{is(&v.HTTPRoute.Enabled), not(is(&v.HTTPRoute.Gateways))}, "httpRoute.parentRefs is missing: name the Gateway that the HTTPRoute belongs to"},
+	}
+}
+
+// YAML are the objects as one stream of documents, the dependent ones after those that they need.
+func (p *Program) YAML(v *Values) ([]byte, error) {
+	docs := v.documents(p)
+	if v.Sidecar.Prometheus != "" {
+		docs = v.sidecar(p)
+		v.Prometheus.URL = cmp.Or(v.Prometheus.URL, "http://localhost:9090")
+	}
+	if err := p.check(v); err != nil {
+		return nil, err
+	}
+	if err := refuse(v.refusals()); err != nil {
+		return nil, err
+	}
+	return (&writer{program: p}).yaml(docs), nil
+}
+
+// check checks values one by one.
+func (p *Program) check(v *Values) error {
+	for _, f := range v.Fields() {
+		if err := f.check(); err != nil {
+			return err
+		}
+	}
+	if u, err := url.Parse(v.Prometheus.URL); err == nil && u.User != nil {
+		return errors.New("prometheus.url has credentials, which all who see the pods would read: put them into the Secret of prometheus.secret")
+	}
+	if err := v.checkLabels(); err != nil {
+		return err
+	}
+	for name, value := range v.Flags {
+		if err := p.checkFlag(name, value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkLabels checks that no object is given a label twice.
+func (v *Values) checkLabels() error {
+	for _, of := range []struct {
+		path   string
+		labels map[string]string
+	}{{"labels", v.Labels}, {"pod.labels", v.Pod.Labels}, {"serviceMonitor.labels", v.ServiceMonitor.Labels}, {"prometheusRule.labels", v.PrometheusRule.Labels}} {
+		for _, name := range slices.Sorted(maps.Keys(of.labels)) {
+			_, twice := v.Labels[name]
+			switch {
+			case strings.HasPrefix(name, "app.kubernetes.io/"), name == dashboardLabel:
+				return fmt.Errorf("%s has %s, which the objects set by themselves: leave it out", of.path, name)
+			case twice && of.path != "labels":
+				return fmt.Errorf("%s has %s, and so has labels: leave it out of one of them", of.path, name)
+			}
+		}
+	}
+	return nil
+}
+
+// checkFlag checks one of the flags that are given.
+func (p *Program) checkFlag(name string, value any) error {
+	if instead := owned[name]; instead != "" {
+		return fmt.Errorf("flags.%s is set by the objects themselves: use %s", name, instead)
+	}
+	i := slices.IndexFunc(p.Flags, func(f Flag) bool { return f.Name == name })
+	if i < 0 {
+		return fmt.Errorf("flags.%s is unknown: see \"promcost serve --help\"", name)
+	}
+	_, isSwitch := value.(bool)
+	_, isText := value.(string)
+	texts, isList := value.([]any)
+	isList = isList && !slices.ContainsFunc(texts, func(x any) bool { _, ok := x.(string); return !ok })
+	switch f := p.Flags[i]; {
+	case f.Switch && !isSwitch:
+		return fmt.Errorf("flags.%s is no switch: give true or false", name)
+	case f.Repeats && !isText && !isList:
+		return fmt.Errorf("flags.%s is no list of texts: give one, such as [a, b], in quotes where they are numbers", name)
+	case !f.Switch && !f.Repeats && !isText:
+		return fmt.Errorf("flags.%s is no text: give one, in quotes where it is a number", name)
+	}
+	return nil
+}
+
+// Read reads values from YAML, in the form of the chart's values.yaml, over those that there are.
+func (v *Values) Read(text []byte) error {
+	d := yaml.NewDecoder(bytes.NewReader(text))
+	d.KnownFields(true)
+	return d.Decode(v)
+}
+
+// Args are the arguments of each container of objects, as Kubernetes passes them on to that of the first pod.
+func Args(objects []byte) (args [][]string) {
+	type pod struct{ Containers []struct{ Args []string } }
+	d := yaml.NewDecoder(bytes.NewReader(objects))
+	for {
+		var o struct {
+			Spec struct {
+				pod      `yaml:",inline"` // of a Prometheus
+				Template struct{ Spec pod }
+			}
+		}
+		if err := d.Decode(&o); err != nil {
+			return args
+		}
+		for _, c := range append(o.Spec.Containers, o.Spec.Template.Spec.Containers...) {
+			for i, arg := range c.Args {
+				c.Args[i] = strings.NewReplacer("$$", "$", "$(SHARD)", "1").Replace(arg)
+			}
+			args = append(args, c.Args)
+		}
+	}
+}

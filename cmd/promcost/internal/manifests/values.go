@@ -1,0 +1,141 @@
+package manifests
+
+// Values are what a deployment can be set to. The tags describe a field for the command line, for values.yaml and for its
+// schema: flag names it on the command line (- for not at all), help says what it is, range, enum and pattern bound it, and
+// helm is the chart's expression for what is no value of the chart but known of the release.
+type Values struct {
+	Name      string `yaml:"-" helm:".Release.Name" pattern:"^[a-z]([-a-z0-9]*[a-z0-9])?$" help:"Name of all objects."`
+	Namespace string `yaml:"-" helm:".Release.Namespace" pattern:"^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$" help:"Namespace of all objects. Empty leaves it to kubectl."`
+
+	Image            Image             `yaml:"image" help:"The container image."`
+	Prometheus       Prometheus        `yaml:"prometheus" help:"The Prometheus to read from."`
+	Config           string            `yaml:"config" flag:"-" help:"Text of the config file; see \"Config file\" in REFERENCE.md."`
+	Prices           string            `yaml:"prices" flag:"-" help:"Text of the price sheet; see \"Price sheets\" in REFERENCE.md."`
+	PricesFile       string            `yaml:"pricesFile" flag:"-" enum:"prices.yaml,prices.csv" help:"What the price sheet is called: its ending says whether it is YAML or CSV."`
+	Flags            map[string]any    `yaml:"flags" help:"More flags of promcost serve by name, without dashes. A switch is true or false, a flag that repeats a list, any other a text."`
+	Pods             int               `yaml:"pods" range:"1,1000000" help:"How many pods the cluster runs at a time, from which resources follow. Where shards share the computing, the pods of one share."`
+	Resources        map[string]any    `yaml:"resources" help:"Requests and limits of the container, in place of those that follow from pods."`
+	Replicas         int               `yaml:"replicas" range:"1,100" help:"How many promcosts answer. Without an object store each keeps a history of its own."`
+	Shards           int               `yaml:"shards" range:"0,1000" help:"How many promcosts share the computing of a very large cluster. The others then only answer. It needs storage.secret. 0 for none."`
+	Storage          Storage           `yaml:"storage" help:"Where the history is kept."`
+	Service          Service           `yaml:"service" help:"The Service that answers."`
+	ServiceAccount   ServiceAccount    `yaml:"serviceAccount" help:"The ServiceAccount, which has no token: promcost does not ask the API."`
+	NetworkPolicy    NetworkPolicy     `yaml:"networkPolicy" help:"The NetworkPolicy: all may ask promcost, and it may reach pods of the cluster, DNS, and port 443 anywhere."`
+	DisruptionBudget Switch            `yaml:"podDisruptionBudget" help:"The PodDisruptionBudget: one pod at a time."`
+	ServiceMonitor   Monitor           `yaml:"serviceMonitor" help:"The ServiceMonitor for the Prometheus Operator."`
+	PrometheusRule   Rule              `yaml:"prometheusRule" help:"The recording rules and alerts, for the Prometheus Operator."`
+	Dashboards       Dashboards        `yaml:"dashboards" help:"The dashboards, as ConfigMaps for Grafana's sidecar."`
+	Ingress          Ingress           `yaml:"ingress" help:"An Ingress. promcost has no users of its own: put authentication before it."`
+	HTTPRoute        HTTPRoute         `yaml:"httpRoute" help:"An HTTPRoute of the Gateway API. promcost has no users of its own: put authentication before it."`
+	Labels           map[string]string `yaml:"labels" help:"More labels of all objects."`
+	Pod              Pod               `yaml:"pod" help:"Where and how pods run."`
+	Sidecar          Sidecar           `yaml:"sidecar" help:"A container in the pods of a Prometheus that the Prometheus Operator runs, in place of pods of its own."`
+}
+
+// Image is where the image is.
+type Image struct {
+	Repository  string           `yaml:"repository" pattern:"^.+$" help:"Registry and name."`
+	Tag         string           `yaml:"tag" pattern:"^.+$" help:"Its tag: the version."`
+	PullPolicy  string           `yaml:"pullPolicy" enum:"IfNotPresent,Always,Never" help:"When it is pulled."`
+	PullSecrets []map[string]any `yaml:"pullSecrets" help:"Secrets of its registry, such as [{name: regcred}]."`
+}
+
+// Prometheus is the source.
+type Prometheus struct {
+	URL    string `yaml:"url" help:"URL of the Prometheus to read from, such as http://prometheus-operated.monitoring:9090."`
+	Secret string `yaml:"secret" help:"Secret whose key http-config.yaml says how to reach it: credentials, TLS, headers. Files that it names lie beside it, in /etc/promcost/prometheus."`
+}
+
+// Storage is where the history is kept.
+type Storage struct {
+	Size   string `yaml:"size" pattern:"^[0-9.]+([KMGTPE]i?)?$" help:"Size of the volume of each replica. Keeping hours takes 1.5 kB a container a day: 10Gi last a cluster of 3,000 pods for over a year."`
+	Class  string `yaml:"class" help:"StorageClass of the volume. Empty for the cluster's default."`
+	Secret string `yaml:"secret" help:"Secret whose key objstore.yaml names an object store, as Thanos does. The history is kept there, and there is a Deployment in place of a StatefulSet."`
+}
+
+// Service is how pods are reached.
+type Service struct {
+	Port        int               `yaml:"port" range:"1,65535" help:"Its port."`
+	Annotations map[string]string `yaml:"annotations" help:"Its annotations."`
+	Headlamp    bool              `yaml:"headlamp" help:"Make another Service, with the label and the port by which Headlamp's plugin for OpenCost finds it."`
+}
+
+// ServiceAccount is who pods are to others.
+type ServiceAccount struct {
+	Annotations map[string]string `yaml:"annotations" help:"Its annotations, such as those by which a cloud lets it reach an object store."`
+}
+
+// NetworkPolicy is who may talk to whom.
+type NetworkPolicy struct {
+	Enabled bool             `yaml:"enabled" help:"Make a NetworkPolicy: all may ask promcost, and it may reach pods of the cluster, DNS, and port 443 anywhere."`
+	From    []map[string]any `yaml:"from" help:"Who may ask promcost, as peers of a NetworkPolicy. Empty for all."`
+	Egress  []map[string]any `yaml:"egress" help:"More that promcost may reach, as egress rules, such as a Prometheus outside of the cluster."`
+}
+
+// Switch is an object that there is or is not.
+type Switch struct {
+	Enabled bool `yaml:"enabled" help:"Make a PodDisruptionBudget: one pod at a time."`
+}
+
+// Monitor is how promcost is scraped.
+type Monitor struct {
+	Enabled  bool              `yaml:"enabled" help:"Make a ServiceMonitor, by which the Prometheus Operator scrapes promcost."`
+	Interval string            `yaml:"interval" pattern:"^([0-9]+(ms|[smhd]))+$" help:"How often promcost is scraped. Costs change once an hour."`
+	Labels   map[string]string `yaml:"labels" help:"Its labels, by which a Prometheus selects it, such as release: kube-prometheus-stack."`
+}
+
+// Rule is whether there are rules.
+type Rule struct {
+	Enabled bool              `yaml:"enabled" help:"Make PrometheusRules of promcost's recording rules and alerts."`
+	Labels  map[string]string `yaml:"labels" help:"Their labels, by which a Prometheus selects them, such as release: kube-prometheus-stack."`
+}
+
+// Dashboards are those of Grafana.
+type Dashboards struct {
+	Enabled     bool              `yaml:"enabled" help:"Make ConfigMaps of the dashboards, with the label that Grafana's sidecar looks for."`
+	Unit        string            `yaml:"unit" pattern:"^currency.+$" help:"Grafana's unit of money: currencyEUR, say, or \"currency:XYZ \" for one that Grafana does not know."`
+	Annotations map[string]string `yaml:"annotations" help:"Their annotations, such as grafana_folder: Costs."`
+}
+
+// Ingress is a way in from outside.
+type Ingress struct {
+	Enabled     bool              `yaml:"enabled" help:"Make an Ingress. promcost has no users of its own: put authentication before it."`
+	Class       string            `yaml:"class" help:"Its class. Empty for the cluster's default."`
+	Host        string            `yaml:"host" help:"Its host. Empty for any."`
+	TLSSecret   string            `yaml:"tlsSecret" help:"Secret with its certificate. Empty for none."`
+	Annotations map[string]string `yaml:"annotations" help:"Its annotations."`
+}
+
+// HTTPRoute is a way in by the Gateway API.
+type HTTPRoute struct {
+	Enabled   bool             `yaml:"enabled" help:"Make an HTTPRoute of the Gateway API. promcost has no users of its own: put authentication before it."`
+	Gateways  []map[string]any `yaml:"parentRefs" help:"The Gateways that it belongs to, such as [{name: public, namespace: gateways}]."`
+	Hostnames []string         `yaml:"hostnames" help:"Its hosts. Empty for any."`
+}
+
+// Pod is where and how pods run.
+type Pod struct {
+	Annotations   map[string]string `yaml:"annotations" help:"Annotations of pods."`
+	Labels        map[string]string `yaml:"labels" help:"More labels of pods."`
+	NodeSelector  map[string]string `yaml:"nodeSelector" help:"Labels of the nodes that they may run on."`
+	Tolerations   []map[string]any  `yaml:"tolerations" help:"Taints of nodes that they tolerate."`
+	Affinity      map[string]any    `yaml:"affinity" help:"Their affinity."`
+	PriorityClass string            `yaml:"priorityClass" help:"Their priority class. Empty for the cluster's default."`
+}
+
+// Sidecar is promcost in the pods of a Prometheus.
+type Sidecar struct {
+	Prometheus string `yaml:"prometheus" flag:"sidecar" help:"Name of the Prometheus object whose pods get promcost as a sidecar, which reads its TSDB. Empty for pods of promcost's own."`
+	UID        int    `yaml:"uid" range:"1,2147483647" help:"User that those pods run as."`
+	GID        int    `yaml:"gid" range:"1,2147483647" help:"Group that those pods run as."`
+}
+
+// Default are the values of a deployment of a version that nothing else is said about.
+func Default(version string) *Values {
+	return &Values{
+		Name: "promcost", Image: Image{Repository: "ghcr.io/promcost/promcost", Tag: version, PullPolicy: "IfNotPresent"}, PricesFile: "prices.yaml",
+		Pods: 1000, Replicas: 1, Storage: Storage{Size: "10Gi"}, Service: Service{Port: port},
+		NetworkPolicy: NetworkPolicy{Enabled: true}, DisruptionBudget: Switch{Enabled: true},
+		ServiceMonitor: Monitor{Interval: "1m"}, Dashboards: Dashboards{Unit: "currencyUSD"}, Sidecar: Sidecar{UID: 1000, GID: 2000},
+	}
+}

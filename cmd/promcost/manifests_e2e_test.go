@@ -1,0 +1,193 @@
+//go:build e2e
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/promcost/promcost/promquery/promtest"
+)
+
+// freeVolume is a volume for claims of a class.
+func freeVolume(name, class string) string {
+	return fmt.Sprintf("{apiVersion: v1, kind: PersistentVolume, metadata: {name: %s}, spec: {capacity: {storage: 1Ti}, accessModes: [ReadWriteOnce], storageClassName: %q, hostPath: {path: /tmp}}}", name, class)
+}
+
+// TestManifestsE2E has a real API validate the manifests, strictly, in namespaces that allow restricted pods only. Its
+// controllers make the pods, its scheduler places them, and they run as far as kwok lets them.
+func TestManifestsE2E(t *testing.T) {
+	crds := promtest.CRDs(t, "prometheuses", "servicemonitors", "prometheusrules", "httproutes")
+	k := promtest.StartKubernetes(t)
+	if err := k.Apply(t.Context(), "", crds); err != nil {
+		t.Fatal(err)
+	}
+	k.Create(t, strings.NewReplacer(`"16", memory: 64Gi`, `"64", memory: 512Gi`, "labels: {", "labels: {kubernetes.io/os: linux, ").Replace(node("node-1", "test:///1")))
+	for i := range 6 {
+		k.Create(t, freeVolume(fmt.Sprintf("default-%d", i), ""))
+		k.Create(t, freeVolume(fmt.Sprintf("fast-%d", i), "fast"))
+	}
+	everything := []string{"--service-monitor", "--prometheus-rule", "--dashboards", "--service.headlamp"}
+	for _, tt := range manifestCases {
+		t.Run(tt.name, func(t *testing.T) {
+			namespace, flags := "test-"+tt.name, slices.Clone(tt.flags)
+			for _, more := range everything {
+				if !slices.Contains(flags, more) {
+					flags = append(flags, more)
+				}
+			}
+			for _, flag := range flags {
+				if name, ok := strings.CutPrefix(flag, "--namespace="); ok {
+					namespace = name
+				}
+			}
+			k.Create(t, fmt.Sprintf("{apiVersion: v1, kind: Namespace, metadata: {name: %s, labels: {pod-security.kubernetes.io/enforce: restricted}}}", namespace))
+			objects := manifestsOf(t, flags...)
+			for range 2 { // what is there already stays
+				apply(t, k, namespace, objects)
+			}
+			if tt.name != "sidecar" { // there is no operator
+				awaitPods(t, k, namespace, strings.Count(string(objects), "\nkind: StatefulSet")+strings.Count(string(objects), "\nkind: Deployment"))
+			}
+		})
+	}
+}
+
+// apply applies objects, again as long as the API does not know a new kind yet.
+func apply(t *testing.T, k *promtest.Kubernetes, namespace string, objects []byte) {
+	t.Helper()
+	for range 30 {
+		err := k.Apply(t.Context(), namespace, objects)
+		if err == nil {
+			return
+		}
+		if !strings.Contains(err.Error(), "404") {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+	}
+	t.Fatal("the API does not know all kinds")
+}
+
+// awaitPods waits until all pods of a namespace run, of which there are at least so many.
+func awaitPods(t *testing.T, k *promtest.Kubernetes, namespace string, least int) {
+	t.Helper()
+	var list struct{ Items []pod }
+	for range 60 {
+		if err := k.Do(t.Context(), http.MethodGet, promtest.Path("Pod", namespace, ""), nil, &list); err != nil {
+			t.Fatal(err)
+		}
+		running := 0
+		for _, p := range list.Items {
+			if p.Status.Phase == "Running" {
+				running++
+			}
+		}
+		if running == len(list.Items) && running >= least {
+			return
+		}
+		time.Sleep(time.Second)
+	}
+	t.Errorf("pods of %s do not run: %+v", namespace, list.Items)
+}
+
+// helm runs Helm.
+func helm(t *testing.T, k *promtest.Kubernetes, args ...string) []byte {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), promtest.Helm(t), args...)
+	home := t.TempDir()
+	cmd.Env = append(os.Environ(), "HELM_CACHE_HOME="+home, "HELM_CONFIG_HOME="+home, "HELM_DATA_HOME="+home, "KUBECONFIG=/dev/null")
+	if k != nil {
+		cmd.Env = append(cmd.Env, "KUBECONFIG="+k.Kubeconfig())
+	}
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("helm %s: %v: %s%s", args, err, out, stderr.String())
+	}
+	return out
+}
+
+// TestManifestsChartE2E has Helm lint the chart and render it for random values.
+func TestManifestsChartE2E(t *testing.T) {
+	dir := chartOf(t)
+	helm(t, nil, "lint", "--strict", dir)
+	compareRendered(t, func(t *testing.T, name string, values []byte) []byte {
+		file := filepath.Join(t.TempDir(), "values.yaml")
+		if err := os.WriteFile(file, values, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return helm(t, nil, "template", name, dir, "--namespace=costs", "--values="+file, "--no-hooks")
+	})
+}
+
+// TestManifestsReleaseE2E has Helm install, test and upgrade the chart in a real API: the history's claim stays.
+func TestManifestsReleaseE2E(t *testing.T) {
+	const namespace = "release"
+	before := chartOf(t, "--prometheus.url=http://prometheus:9090", "--image.tag=0.1.0")
+	after := chartOf(t, "--prometheus.url=http://prometheus:9090", "--image.tag=0.2.0", "--pods=5000", "--service.headlamp")
+	helm(t, nil, "lint", before) // before servers are started that would not be needed
+	k := promtest.StartKubernetes(t)
+	k.Create(t, strings.ReplaceAll(node("node-1", "test:///1"), "memory: 64Gi", "memory: 128Gi"))
+	k.Create(t, freeVolume("volume", ""))
+	k.Create(t, fmt.Sprintf("{apiVersion: v1, kind: Namespace, metadata: {name: %s, labels: {pod-security.kubernetes.io/enforce: restricted}}}", namespace))
+
+	helm(t, k, "install", "costs", before, "--namespace="+namespace)
+	awaitPods(t, k, namespace, 1)
+	claim := uidOf(t, k, "PersistentVolumeClaim", namespace, "history-costs-0")
+	set := uidOf(t, k, "StatefulSet", namespace, "costs")
+	helm(t, k, "upgrade", "costs", after, "--namespace="+namespace)
+	if got := uidOf(t, k, "PersistentVolumeClaim", namespace, "history-costs-0"); got != claim {
+		t.Errorf("the claim was %s and is %s", claim, got)
+	}
+	if got := uidOf(t, k, "StatefulSet", namespace, "costs"); got != set {
+		t.Errorf("the StatefulSet was %s and is %s", set, got)
+	}
+	var p struct {
+		Spec struct{ Containers []struct{ Image string } }
+	}
+	for range 60 { // until the pod has been replaced
+		err := k.Do(t.Context(), http.MethodGet, promtest.Path("Pod", namespace, "costs-0"), nil, &p)
+		if err == nil && strings.HasSuffix(p.Spec.Containers[0].Image, ":0.2.0") {
+			break
+		}
+		time.Sleep(time.Second)
+	}
+	if len(p.Spec.Containers) != 1 || !strings.HasSuffix(p.Spec.Containers[0].Image, ":0.2.0") {
+		t.Errorf("the pod runs %+v", p)
+	}
+	awaitPods(t, k, namespace, 1)
+
+	go func() { // what the test's pod does is for kwok to say, which runs no images
+		for range 60 {
+			patch := json.RawMessage(`{"metadata":{"annotations":{"promtest/run-for":"1s"}}}`)
+			if k.Do(t.Context(), http.MethodPatch, promtest.Path("Pod", namespace, "costs-test"), patch, nil) == nil {
+				return
+			}
+			time.Sleep(200 * time.Millisecond)
+		}
+	}()
+	if out := helm(t, k, "test", "costs", "--namespace="+namespace, "--timeout=60s"); !strings.Contains(string(out), "Succeeded") {
+		t.Errorf("helm test says\n%s", out)
+	}
+}
+
+// uidOf is the uid of an object.
+func uidOf(t *testing.T, k *promtest.Kubernetes, kind, namespace, name string) string {
+	t.Helper()
+	var o struct{ Metadata struct{ UID string } }
+	if err := k.Do(t.Context(), http.MethodGet, promtest.Path(kind, namespace, name), nil, &o); err != nil {
+		t.Fatal(err)
+	}
+	return o.Metadata.UID
+}
