@@ -133,6 +133,9 @@ func (b *Builder) allocatedByNode() []perSet[resourceCosts] {
 			continue
 		}
 		for _, ref := range c.rows {
+			if ref.row == noRow {
+				continue
+			}
 			for r := range allocation.NumResources {
 				cost := &b.rows[ref.set].Column(allocation.Cost.Of(r))[ref.row]
 				*cost = max(0, *cost) // a correction may leave less than 0 by rounding

@@ -174,7 +174,9 @@ func (b *Builder) chargeBalancer(x *balancer, life timeline.Intervals, price *it
 		share.Hours = hours(part.From, part.To)
 		share.Cost = (d.CostEach[d.Edge(part.To)] - d.CostEach[d.Edge(part.From)]) / float64(s.n)
 		for _, row := range p.rowsOf(s) {
-			b.rows[s.set].AddBalancer(row, share)
+			if row != noRow {
+				b.rows[s.set].AddBalancer(row, share)
+			}
 		}
 	})
 	for i := 1; i < len(d.Edges); i++ {

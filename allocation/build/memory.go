@@ -72,7 +72,7 @@ func (b *Builder) reserveRows() {
 	}
 }
 
-// setsOf are the sets [first, last) that a container is seen in.
+// setsOf are the sets [first, last) that were asked for and that a container is seen in.
 func (b *Builder) setsOf(c *container) (first, last int) {
 	begun := func(t int64) int { // how many sets have begun by t
 		return sort.Search(len(b.borders), func(i int) bool { return b.borders[i] >= t })
@@ -90,7 +90,9 @@ func (b *Builder) setsOf(c *container) (first, last int) {
 		return 0, 0
 	}
 	first = min(max(1, begun(from+1)), len(b.windows)) - 1
-	return first, max(first+1, min(begun(to), len(b.windows)))
+	last = min(max(first+1, begun(to)), b.last)
+	first = max(first, b.first)
+	return first, max(first, last)
 }
 
 func rankedMemory(r timeline.Ranked) int64 {

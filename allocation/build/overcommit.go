@@ -221,7 +221,7 @@ func (b *Builder) correct(n *node, seg *segment, r allocation.Resource, charges 
 		})
 	}
 	cost := sign * off / 3600 * seg.price[r] / r.PerPriceUnit()
-	b.rows[seg.ref.set].Column(allocation.Cost.Of(r))[seg.ref.row] -= cost
+	b.add(seg.ref, allocation.Cost.Of(r), -cost)
 	n.over.at(int(seg.ref.set))[r] += cost
 }
 
