@@ -153,7 +153,7 @@ func (b *Builder) nodeAsset(n *node, set int) (allocation.Node, bool) {
 	if len(life) == 0 {
 		return allocation.Node{}, false
 	}
-	start, end := lifeBounds(life)
+	start, end := life.Bounds()
 	asset := n.asset(end)
 	asset.Start, asset.End = time.UnixMilli(start).UTC(), time.UnixMilli(end).UTC()
 	asset.RunningSeconds = float64(life.Length()) / 1000

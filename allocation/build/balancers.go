@@ -127,7 +127,7 @@ func (b *Builder) chargeBalancers(pods []*pod) {
 
 // asset returns the load balancer's asset for its life in a set.
 func (x *balancer) asset(life timeline.Intervals, price *itemRates) allocation.LoadBalancer {
-	from, to := lifeBounds(life)
+	from, to := life.Bounds()
 	address := symText(x.address)
 	asset := allocation.LoadBalancer{
 		Cluster: x.cluster.Value(), Namespace: x.namespace.Value(), Service: x.name.Value(),

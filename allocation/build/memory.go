@@ -29,9 +29,9 @@ func (b *Builder) Memory() int64 {
 	n := b.dict.Memory() + int64(len(b.sets))*allocation.SetBytes
 	for c := range b.every() {
 		n += containerMemory + b.rowsOf(c)*rowMemory + timeline.StepBytes(c.started, c.created, c.ended, c.restarts)
-		n += rankedMemory(c.running)
+		n += c.running.Bytes()
 		for r := range allocation.NumResources {
-			n += rankedMemory(c.request[r]) + rankedMemory(c.limit[r])
+			n += c.request[r].Bytes() + c.limit[r].Bytes()
 		}
 	}
 	for _, p := range each(b, maps.All(b.pods.byKey)) {
@@ -93,8 +93,4 @@ func (b *Builder) setsOf(c *container) (first, last int) {
 	last = min(max(first+1, begun(to)), b.last)
 	first = max(first, b.first)
 	return first, max(first, last)
-}
-
-func rankedMemory(r timeline.Ranked) int64 {
-	return int64(cap(r))*int64(unsafe.Sizeof(timeline.Steps{})) + timeline.StepBytes(r...)
 }
