@@ -84,6 +84,7 @@ type columnTraits struct {
 	kind    SharedKind // of money: what it pays for
 	adjusts bool       // of money: added to list prices by reconciliation
 	max     bool       // rows merge by maximum, not by sum
+	passes  bool       // only passes fill it: it is 0 in every set as it was built
 }
 
 var columns = makeColumns()
@@ -93,7 +94,7 @@ func makeColumns() (c [NumColumns]columnTraits) {
 		Hours: {name: "Hours", field: "_*_hours"}, RequestHours: {name: "RequestHours", field: "_request_*_hours"},
 		UsageHours: {name: "UsageHours", field: "_usage_*_hours"}, LimitHours: {name: "LimitHours", field: "_limit_*_hours"},
 		UsageMax: {name: "UsageMax", field: "_usage_max_*s", max: true}, Cost: {name: "Cost", field: "_cost", money: true},
-		Adjustment: {name: "CostAdjustment", field: "_cost_adjustment", money: true, adjusts: true}, CostIdle: {name: "CostIdle", field: "_cost_idle"},
+		Adjustment: {name: "CostAdjustment", field: "_cost_adjustment", money: true, adjusts: true, passes: true}, CostIdle: {name: "CostIdle", field: "_cost_idle", passes: true},
 		UnknownSeconds:      {name: "UnknownSeconds", field: "_usage_unknown_seconds"},
 		UnknownRequestHours: {name: "UnknownRequestHours", field: "_usage_unknown_request_*_hours"},
 	}
@@ -111,18 +112,18 @@ func makeColumns() (c [NumColumns]columnTraits) {
 		MostSeconds:                {name: "mostSeconds", field: "most_seconds"},
 		PVByteHours:                {name: "pvByteHours", field: "pv_byte_hours"},
 		PVCost:                     {name: "pvCost", field: "pv_cost", money: true, kind: SharedPV},
-		PVCostAdjustment:           {name: "pvCostAdjustment", field: "pv_cost_adjustment", money: true, kind: SharedPV, adjusts: true},
+		PVCostAdjustment:           {name: "pvCostAdjustment", field: "pv_cost_adjustment", money: true, kind: SharedPV, adjusts: true, passes: true},
 		NetworkTransferBytes:       {name: "networkTransferBytes", field: "network_transfer_bytes"},
 		NetworkReceiveBytes:        {name: "networkReceiveBytes", field: "network_receive_bytes"},
 		NetworkEgressBytes:         {name: "networkEgressBytes", field: "network_egress_bytes"},
 		NetworkCrossZoneCost:       {name: "networkCrossZoneCost", field: "network_cross_zone_cost", money: true, kind: SharedNetwork},
 		NetworkCrossRegionCost:     {name: "networkCrossRegionCost", field: "network_cross_region_cost", money: true, kind: SharedNetwork},
 		NetworkInternetCost:        {name: "networkInternetCost", field: "network_internet_cost", money: true, kind: SharedNetwork},
-		NetworkCostAdjustment:      {name: "networkCostAdjustment", field: "network_cost_adjustment", money: true, kind: SharedNetwork, adjusts: true},
+		NetworkCostAdjustment:      {name: "networkCostAdjustment", field: "network_cost_adjustment", money: true, kind: SharedNetwork, adjusts: true, passes: true},
 		LoadBalancerCost:           {name: "loadBalancerCost", field: "load_balancer_cost", money: true, kind: SharedLoadBalancer},
-		LoadBalancerCostAdjustment: {name: "loadBalancerCostAdjustment", field: "load_balancer_cost_adjustment", money: true, kind: SharedLoadBalancer, adjusts: true},
-		SharedCost:                 {name: "sharedCost", field: "shared_cost", money: true, kind: SharedOverhead},
-		ExternalCost:               {name: "externalCost", field: "external_cost", money: true, kind: SharedExternal},
+		LoadBalancerCostAdjustment: {name: "loadBalancerCostAdjustment", field: "load_balancer_cost_adjustment", money: true, kind: SharedLoadBalancer, adjusts: true, passes: true},
+		SharedCost:                 {name: "sharedCost", field: "shared_cost", money: true, kind: SharedOverhead, passes: true},
+		ExternalCost:               {name: "externalCost", field: "external_cost", money: true, kind: SharedExternal, passes: true},
 	} {
 		c[col] = traits
 	}

@@ -8,8 +8,14 @@ type Rows struct {
 	balancers []rowShare[LoadBalancerShare]
 }
 
-// NewRows writes rows into set. The caller fills in the assets and warnings.
-func NewRows(set *Set) *Rows { return &Rows{set: set} }
+// NewRows writes rows into an empty set. The caller fills in the assets and warnings. Columns that only passes fill take no
+// memory.
+func NewRows(set *Set) *Rows {
+	for c := range columns {
+		set.unread.columns[c] = columns[c].passes // until Set
+	}
+	return &Rows{set: set}
+}
 
 // Reserve makes room for n more rows.
 func (r *Rows) Reserve(n int) { r.set.reserve(n) }
@@ -48,6 +54,12 @@ func (r *Rows) AddBalancer(row int32, share LoadBalancerShare) {
 // columns.
 func (r *Rows) Set() *Set {
 	s := r.set
+	s.noID, s.zero = s.dict.blank(s.Len())
+	for c := range columns {
+		if columns[c].passes {
+			s.values[c], s.unread.columns[c] = s.zero, false
+		}
+	}
 	s.volumes = mergeRowShares(r.volumes, s.dict.orderVolumes, (*VolumeShare).Add)
 	s.balancers = mergeRowShares(r.balancers, s.dict.orderBalancers, (*LoadBalancerShare).Add)
 	for row := range s.special {

@@ -216,7 +216,9 @@ func (s *Set) reserve(n int) {
 		s.ids[p] = slices.Grow(s.ids[p], n)
 	}
 	for c := range s.values {
-		s.values[c] = slices.Grow(s.values[c], n)
+		if !s.unread.columns[c] {
+			s.values[c] = slices.Grow(s.values[c], n)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/promcost/promcost/allocation"
@@ -79,8 +80,9 @@ type Observation struct {
 
 // Engine computes sets from the samples of a source.
 type Engine struct {
-	src Source
-	cfg Config
+	src        Source
+	cfg        Config
+	windowRows atomic.Int64 // the most rows of a window that was computed by itself, of those computed last; 0 before there are any
 }
 
 // NewEngine returns an engine over src.
@@ -102,7 +104,11 @@ func (e *Engine) Compute(ctx context.Context, q allocation.Query) ([]*allocation
 			return e.computeAlone(ctx, q, windows)
 		}
 	}
-	return e.observed(ctx, q, func(c *computation) ([]*allocation.Set, error) { return c.compute(ctx, q) })
+	sets, err := e.observed(ctx, q, func(c *computation) ([]*allocation.Set, error) { return c.compute(ctx, q) })
+	if q.Alone && err == nil {
+		e.noteRows(sets, q.Shard)
+	}
+	return sets, err
 }
 
 // observed runs a computation of q and reports what it took.

@@ -8,16 +8,35 @@ import (
 	"github.com/promcost/promcost/allocation"
 )
 
-// maxBatch is how many windows a batch computes. More windows take more memory at a time. With fewer, the data before the first
-// window of each batch is read more often.
-const maxBatch = 8
+// A batch computes up to maxBatch windows. More windows take more memory at a time. With fewer, the data before the first window
+// of each batch is read more often. So only the windows of a large cluster are fewer: together they have up to batchRows rows,
+// if each has as many as the largest one that was computed last.
+const (
+	maxBatch  = 8
+	batchRows = 16_000
+)
+
+// batchSize is how many windows the next batch has.
+func (e *Engine) batchSize() int {
+	return int(min(max(batchRows/max(e.windowRows.Load(), 1), 1), maxBatch))
+}
+
+// noteRows notes how many rows a window has, from sets that were computed each by itself. The shards of a computation read what
+// the rows of all of them are made from.
+func (e *Engine) noteRows(sets []*allocation.Set, shard allocation.Shard) {
+	most := int64(0)
+	for _, s := range sets {
+		most = max(most, int64(s.Len()*max(shard.Of, 1)))
+	}
+	e.windowRows.Store(most)
+}
 
 // computeAlone computes each set of q by itself, in batches. It reads once what the windows of a batch have in common. Each window
 // gets what it would get without the others.
 func (e *Engine) computeAlone(ctx context.Context, q allocation.Query, windows []allocation.Window) (sets []*allocation.Set, err error) {
 	var noData error
 	for len(windows) > 0 {
-		n := min(maxBatch, len(windows))
+		n := min(e.batchSize(), len(windows))
 		results, err := e.computeWindows(ctx, q, windows[:n])
 		if err != nil {
 			return nil, err
@@ -34,6 +53,7 @@ func (e *Engine) computeAlone(ctx context.Context, q allocation.Query, windows [
 			}
 			sets = append(sets, x.set)
 		}
+		e.noteRows(sets[len(sets)-n:], q.Shard)
 		windows = windows[n:]
 	}
 	if noData != nil && !slices.ContainsFunc(sets, func(s *allocation.Set) bool { return !s.Empty() || s.Elsewhere }) {

@@ -133,6 +133,9 @@ func (b *Builder) allocatedByNode() []perSet[resourceCosts] {
 			continue
 		}
 		for _, ref := range c.rows {
+			if ref.row == noRow {
+				continue
+			}
 			for r := range allocation.NumResources {
 				cost := &b.rows[ref.set].Column(allocation.Cost.Of(r))[ref.row]
 				*cost = max(0, *cost) // a correction may leave less than 0 by rounding
@@ -150,7 +153,7 @@ func (b *Builder) nodeAsset(n *node, set int) (allocation.Node, bool) {
 	if len(life) == 0 {
 		return allocation.Node{}, false
 	}
-	start, end := lifeBounds(life)
+	start, end := life.Bounds()
 	asset := n.asset(end)
 	asset.Start, asset.End = time.UnixMilli(start).UTC(), time.UnixMilli(end).UTC()
 	asset.RunningSeconds = float64(life.Length()) / 1000

@@ -127,7 +127,7 @@ func (b *Builder) chargeBalancers(pods []*pod) {
 
 // asset returns the load balancer's asset for its life in a set.
 func (x *balancer) asset(life timeline.Intervals, price *itemRates) allocation.LoadBalancer {
-	from, to := lifeBounds(life)
+	from, to := life.Bounds()
 	address := symText(x.address)
 	asset := allocation.LoadBalancer{
 		Cluster: x.cluster.Value(), Namespace: x.namespace.Value(), Service: x.name.Value(),
@@ -174,7 +174,9 @@ func (b *Builder) chargeBalancer(x *balancer, life timeline.Intervals, price *it
 		share.Hours = hours(part.From, part.To)
 		share.Cost = (d.CostEach[d.Edge(part.To)] - d.CostEach[d.Edge(part.From)]) / float64(s.n)
 		for _, row := range p.rowsOf(s) {
-			b.rows[s.set].AddBalancer(row, share)
+			if row != noRow {
+				b.rows[s.set].AddBalancer(row, share)
+			}
 		}
 	})
 	for i := 1; i < len(d.Edges); i++ {

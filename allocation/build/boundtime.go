@@ -49,7 +49,7 @@ func (b *Builder) boundRun(c *container, found *timeline.Runs, k int) {
 		most.To = min(most.To, to)
 	}
 	if int(first) >= b.last || int(last) < b.first { // only a margin counts it: the nearest row in the window takes what may lie there
-		asked := slices.DeleteFunc(slices.Clone(c.rows), func(x rowRef) bool { return int(x.set) < b.first || int(x.set) >= b.last })
+		asked := slices.DeleteFunc(slices.Clone(c.rows), func(x rowRef) bool { return x.row == noRow })
 		if len(asked) == 0 {
 			return
 		}
@@ -82,7 +82,7 @@ func (b *Builder) addBound(c *container, column allocation.Column, first, last i
 			hi = min(hi, b.borders[ref.set+1])
 		}
 		if lo < hi {
-			b.rows[ref.set].Column(column)[ref.row] += float64(hi-lo) / 1000
+			b.add(ref, column, float64(hi-lo)/1000)
 		}
 	}
 }

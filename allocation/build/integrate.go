@@ -380,18 +380,19 @@ func (l *Worker) charge(c *container, seg *segment, r allocation.Resource, charg
 			most = x.amount / dt
 		}
 	}
-	rows, row := l.b.rows[seg.ref.set], seg.ref.row
-	add := func(column allocation.Column, v float64) { // a sum may fall below 0 by rounding
-		values := rows.Column(column)
-		values[row] = max(0, values[row]+sign*v)
-	}
 	cost := allocated / 3600 * seg.price[r] / r.PerPriceUnit()
-	add(allocation.Hours.Of(r), allocated/3600)
-	add(allocation.UsageHours.Of(r), used/3600)
-	add(allocation.Cost.Of(r), cost)
-	if sign > 0 {
-		usage := rows.Column(allocation.UsageMax.Of(r))
-		usage[row] = max(usage[row], most*1000)
+	if rows, row := l.b.rows[seg.ref.set], seg.ref.row; row != noRow {
+		add := func(column allocation.Column, v float64) { // a sum may fall below 0 by rounding
+			values := rows.Column(column)
+			values[row] = max(0, values[row]+sign*v)
+		}
+		add(allocation.Hours.Of(r), allocated/3600)
+		add(allocation.UsageHours.Of(r), used/3600)
+		add(allocation.Cost.Of(r), cost)
+		if sign > 0 {
+			usage := rows.Column(allocation.UsageMax.Of(r))
+			usage[row] = max(usage[row], most*1000)
+		}
 	}
 	if !seg.inside[r] && cost != 0 {
 		l.b.outside(n, c.cluster, seg.ref.set, r, sign*cost)
@@ -442,14 +443,13 @@ func (b *Builder) noteUnknown(c *container, seg *segment, r allocation.Resource,
 	if b.phase != measuring || r == allocation.GPU && seg.request[allocation.GPU] == 0 {
 		return
 	}
-	rows, row := b.rows[seg.ref.set], seg.ref.row
 	spans := c.runs.Clip(free.From, free.To)
 	if len(c.covered[r]) == 0 {
 		spans = timeline.Intervals{free}
 	}
 	for _, x := range spans {
-		rows.Column(allocation.UnknownSeconds.Of(r))[row] += float64(x.To-x.From) / 1000
-		rows.Column(allocation.UnknownRequestHours.Of(r))[row] += seg.request[r] * hours(x.From, x.To)
+		b.add(seg.ref, allocation.UnknownSeconds.Of(r), float64(x.To-x.From)/1000)
+		b.add(seg.ref, allocation.UnknownRequestHours.Of(r), seg.request[r]*hours(x.From, x.To))
 	}
 }
 

@@ -17,20 +17,7 @@ func (b *Builder) joinCells(pods []*pod, f *flow, t *itemRates, cells []timeline
 	if n := len(f.counted); n > 0 {
 		from = max(from, f.counted[n-1].To)
 	}
-	out := cells[:0]
-	for i := 0; i < len(cells); {
-		x := cells[i]
-		i++
-		if x.From >= from && x.From < x.To {
-			until := b.sameUntil(pods[0], t, &x)
-			for ; i < len(cells) && cells[i].From == x.To && cells[i].To <= until; i++ {
-				x.To = cells[i].To
-				x.Amount += cells[i].Amount
-			}
-		}
-		out = append(out, x)
-	}
-	return out
+	return timeline.JoinCells(cells, from, func(x *timeline.Cell) int64 { return b.sameUntil(pods[0], t, x) })
 }
 
 // sameUntil is until when bytes count for the same shift at the same price as those of a cell. It is before the cell's end if the cell

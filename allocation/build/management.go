@@ -64,7 +64,7 @@ func (b *Builder) chargeManagement() {
 		price := b.ratesOf("kubecost_cluster_management_cost", m.price.best(), b.item(rates.ItemManagement, cluster))
 		costs := false
 		b.eachSet(lives[cluster], func(set int, life timeline.Intervals) {
-			from, to := lifeBounds(life)
+			from, to := life.Bounds()
 			asset := allocation.Management{
 				Cluster: cluster.Value(), Provisioner: symText(m.provisioner), PriceSource: price.source(to),
 				Start: time.UnixMilli(from).UTC(), End: time.UnixMilli(to).UTC(),
@@ -107,7 +107,7 @@ func (b *Builder) chargeLocalDisks() {
 		}
 		cuts := timeline.SortedEdges(price.edges(capacity.Edges(nil)))
 		b.eachSet(n.life, func(set int, life timeline.Intervals) {
-			from, to := lifeBounds(life)
+			from, to := life.Bounds()
 			d := allocation.Disk{
 				Cluster: a.Cluster, Name: a.Name, ProviderID: a.ProviderID, Local: true, StorageClass: allocation.LocalStorage, Labels: a.Labels, PriceSource: price.source(to),
 				Start: time.UnixMilli(from).UTC(), End: time.UnixMilli(to).UTC(),

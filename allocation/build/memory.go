@@ -29,9 +29,9 @@ func (b *Builder) Memory() int64 {
 	n := b.dict.Memory() + int64(len(b.sets))*allocation.SetBytes
 	for c := range b.every() {
 		n += containerMemory + b.rowsOf(c)*rowMemory + timeline.StepBytes(c.started, c.created, c.ended, c.restarts)
-		n += rankedMemory(c.running)
+		n += c.running.Bytes()
 		for r := range allocation.NumResources {
-			n += rankedMemory(c.request[r]) + rankedMemory(c.limit[r])
+			n += c.request[r].Bytes() + c.limit[r].Bytes()
 		}
 	}
 	for _, p := range each(b, maps.All(b.pods.byKey)) {
@@ -72,7 +72,7 @@ func (b *Builder) reserveRows() {
 	}
 }
 
-// setsOf are the sets [first, last) that a container is seen in.
+// setsOf are the sets [first, last) that were asked for and that a container is seen in.
 func (b *Builder) setsOf(c *container) (first, last int) {
 	begun := func(t int64) int { // how many sets have begun by t
 		return sort.Search(len(b.borders), func(i int) bool { return b.borders[i] >= t })
@@ -90,9 +90,7 @@ func (b *Builder) setsOf(c *container) (first, last int) {
 		return 0, 0
 	}
 	first = min(max(1, begun(from+1)), len(b.windows)) - 1
-	return first, max(first+1, min(begun(to), len(b.windows)))
-}
-
-func rankedMemory(r timeline.Ranked) int64 {
-	return int64(cap(r))*int64(unsafe.Sizeof(timeline.Steps{})) + timeline.StepBytes(r...)
+	last = min(max(first+1, begun(to)), b.last)
+	first = max(first, b.first)
+	return first, max(first, last)
 }

@@ -396,14 +396,13 @@ func (b *Builder) chargeTraffic(pods []*pod) {
 	for _, p := range each(b, slices.All(pods)) {
 		for i := range p.shifts {
 			x := &p.shifts[i]
-			rows := b.rows[x.set]
 			for _, row := range p.rowsOf(x) {
 				for k, to := range trafficColumns {
 					if to.bytes < allocation.NumColumns {
-						rows.Column(to.bytes)[row] += x.moved.bytes[k] / float64(x.n)
+						b.add(rowRef{x.set, row}, to.bytes, x.moved.bytes[k]/float64(x.n))
 					}
 					if to.cost < allocation.NumColumns {
-						rows.Column(to.cost)[row] += x.moved.cost[k] / float64(x.n)
+						b.add(rowRef{x.set, row}, to.cost, x.moved.cost[k]/float64(x.n))
 					}
 				}
 			}

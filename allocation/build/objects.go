@@ -99,8 +99,10 @@ func newContainer(key containerKey, p *pod) *container {
 	return &container{containerKey: key, pod: p, containerSignals: &containerSignals{}}
 }
 
-// rowRef is a row of a set.
+// rowRef is a row of a set. In the sets of the margins, which are dropped, row is noRow.
 type rowRef struct{ set, row int32 }
+
+const noRow = -1
 
 // namespace holds maps of the builder's Dict.
 type namespace struct{ labels, annotations timeline.Dated[allocation.ID] }

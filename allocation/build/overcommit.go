@@ -27,7 +27,7 @@ func newLoad(s timeline.Sampling, life timeline.Intervals) *load {
 	if s.Exact() { // cells do not depend on where the window ends
 		end = (end + width - 1) / width * width
 	}
-	from, to := lifeBounds(life)
+	from, to := life.Bounds()
 	after, before := (end-to)/width, (end-from+width-1)/width // cells from the first and the last one of the life to the end
 	return &load{origin: end - before*width, width: width, bursts: make([]float64, before-after)}
 }
@@ -46,7 +46,7 @@ func (b *Builder) layLoad(n *node) {
 	if len(n.life) == 0 {
 		return
 	}
-	from, to := lifeBounds(n.life)
+	from, to := n.life.Bounds()
 	cells := (to-from)/max(b.sampling.Cell(), 1) + 2
 	for r := range allocation.NumResources {
 		if len(n.amount[r]) == 0 || n.load[r] != nil && n.load[r].origin <= from {
@@ -221,7 +221,7 @@ func (b *Builder) correct(n *node, seg *segment, r allocation.Resource, charges 
 		})
 	}
 	cost := sign * off / 3600 * seg.price[r] / r.PerPriceUnit()
-	b.rows[seg.ref.set].Column(allocation.Cost.Of(r))[seg.ref.row] -= cost
+	b.add(seg.ref, allocation.Cost.Of(r), -cost)
 	n.over.at(int(seg.ref.set))[r] += cost
 }
 

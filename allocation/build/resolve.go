@@ -260,16 +260,17 @@ func (b *Builder) resolveContainer(c *container) {
 				} else {
 					seg.price[r] = unknown.at(to, false).Price[r]
 				}
-				rows := b.rows[ref.set]
-				rows.Column(allocation.RequestHours.Of(r))[ref.row] += seg.request[r] * hours(from, to)
-				rows.Column(allocation.LimitHours.Of(r))[ref.row] += max(0, limit[r].Value(to)) * hours(from, to)
+				b.add(ref, allocation.RequestHours.Of(r), seg.request[r]*hours(from, to))
+				b.add(ref, allocation.LimitHours.Of(r), max(0, limit[r].Value(to))*hours(from, to))
 			}
 			c.addSegment(&seg)
 			from = to
 		}
 	}
 	for _, ref := range c.rows {
-		b.describe(c, b.rows[ref.set], ref.row)
+		if ref.row != noRow {
+			b.describe(c, b.rows[ref.set], ref.row)
+		}
 	}
 	b.bound(c, &found, waits)
 }
@@ -364,16 +365,27 @@ func (n *node) has(r allocation.Resource, t int64) bool {
 func (b *Builder) row(c *container, from, to int64) rowRef {
 	i, _ := slices.BinarySearch(b.borders, to)
 	set := int32(i - 1)
-	rows := b.rows[set]
+	asked := i > b.first && i <= b.last
 	if n := len(c.rows); n == 0 || c.rows[n-1].set != set {
-		row := rows.Add(allocation.Workload, from, to)
-		c.rows = append(c.rows, rowRef{set, int32(row)})
+		ref := rowRef{set, noRow}
+		if asked {
+			ref.row = int32(b.rows[set].Add(allocation.Workload, from, to))
+		}
+		c.rows = append(c.rows, ref)
 	}
 	ref := c.rows[len(c.rows)-1]
-	seconds := float64(to-from) / 1000
-	rows.Ends()[ref.row] = to
-	rows.Column(allocation.RunningSeconds)[ref.row] += seconds
+	if asked {
+		b.rows[set].Ends()[ref.row] = to
+	}
+	b.add(ref, allocation.RunningSeconds, float64(to-from)/1000)
 	return ref
+}
+
+// add adds v to a column of a row, where there is one.
+func (b *Builder) add(ref rowRef, c allocation.Column, v float64) {
+	if ref.row != noRow {
+		b.rows[ref.set].Column(c)[ref.row] += v
+	}
 }
 
 // describe fills in a row's properties after its running time is known: those at the end of that time.

@@ -6,7 +6,6 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/signals"
-	"github.com/promcost/promcost/allocation/timeline"
 )
 
 // leftKey identifies a row for cost that no pod takes.
@@ -121,6 +120,3 @@ func sortDisks(disks []allocation.Disk) {
 		return cmp.Or(cmp.Compare(x.Cluster, y.Cluster), cmp.Compare(kind(&x), kind(&y)), cmp.Compare(x.Name, y.Name))
 	})
 }
-
-// lifeBounds are the first and last instant of a life that is not empty.
-func lifeBounds(life timeline.Intervals) (from, to int64) { return life[0].From, life[len(life)-1].To }

@@ -172,6 +172,9 @@ func (x *mounted) charge() {
 	x.eachMount(func(p *pod, s *shift, from, to int64) {
 		i, j, n := x.Edge(from), x.Edge(to), float64(s.n)
 		for _, row := range p.rowsOf(s) {
+			if row == noRow {
+				continue
+			}
 			ref := rowRef{s.set, row}
 			at, ok := index[ref]
 			if !ok {

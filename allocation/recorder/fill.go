@@ -74,17 +74,40 @@ func (r *Recorder) Fill(ctx context.Context, w allocation.Window, parallel int, 
 	return nil
 }
 
+// runBytes is about how many bytes the sets of the hours take that a run computes at once.
+const runBytes = 16 << 20
+
 // filling is one call of Fill.
 type filling struct {
 	recorder *Recorder
 	progress func(Progress)
 
-	mu   sync.Mutex
-	done Progress
+	mu     sync.Mutex
+	done   Progress
+	atOnce int // hours that take runBytes, going by those that were computed; 0 before there are any
 }
 
-// run fills one run.
+// run fills one run. Few hours of a large cluster are computed at once, for their sets are in memory together.
 func (f *filling) run(ctx context.Context, hours []allocation.Window) error {
+	for len(hours) > 0 {
+		n := f.next(hours)
+		if err := f.fill(ctx, hours[:n]); err != nil {
+			return err
+		}
+		hours = hours[n:]
+	}
+	return nil
+}
+
+// next is how many of the hours are computed at once.
+func (f *filling) next(hours []allocation.Window) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return min(len(hours), max(1, f.atOnce))
+}
+
+// fill computes and keeps some hours.
+func (f *filling) fill(ctx context.Context, hours []allocation.Window) error {
 	ctx, done := f.recorder.ledger.WithAccount(ctx)
 	defer done()
 	results, err := f.recorder.ledger.FillHours(ctx, hours)
@@ -94,16 +117,19 @@ func (f *filling) run(ctx context.Context, hours []allocation.Window) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	var failed error
+	most := int64(1)
 	for _, x := range results {
 		switch {
 		case x.Err == nil:
 			f.done.Written++
+			most = max(most, allocation.SetsBytes([]*allocation.Set{x.Set}))
 		case errors.Is(x.Err, allocation.ErrNoData):
 			f.done.Empty++
 		default:
 			failed = cmp.Or(failed, x.Err)
 		}
 	}
+	f.atOnce = int(runBytes / most)
 	if f.progress != nil {
 		f.progress(f.done)
 	}

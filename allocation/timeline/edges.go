@@ -37,6 +37,11 @@ func Scaled(s Steps, factor float64) Steps {
 	return out
 }
 
+// Bytes is how many bytes the alternatives take.
+func (r Ranked) Bytes() int64 {
+	return int64(cap(r))*int64(unsafe.Sizeof(Steps{})) + StepBytes(r...)
+}
+
 // StepBytes is how many bytes step functions take.
 func StepBytes(of ...Steps) int64 {
 	n := 0

@@ -209,6 +209,9 @@ func Mask(s Intervals) Steps {
 	return out
 }
 
+// Bounds are the first and the last instant of s, which is not empty.
+func (s Intervals) Bounds() (from, to int64) { return s[0].From, s[len(s)-1].To }
+
 // Length is the time covered.
 func (s Intervals) Length() int64 {
 	sum := int64(0)
