@@ -27,15 +27,20 @@ PROMTOOL         ?= $(CURDIR)/bin/promtool
 VICTORIA_METRICS ?= $(CURDIR)/bin/victoria-metrics
 export PROMETHEUS PROMTOOL VICTORIA_METRICS
 
-VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
-REVISION ?= $(shell git rev-parse --verify --quiet HEAD 2>/dev/null || echo unknown)
+# These are found once, so that all that one make builds has the same.
+VERSION           ?= $(shell .ci/version)
+REVISION          ?= $(shell git rev-parse --verify --quiet HEAD 2>/dev/null || echo unknown)
+SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 1767225600)
+VERSION           := $(VERSION)
+REVISION          := $(REVISION)
+SOURCE_DATE_EPOCH := $(SOURCE_DATE_EPOCH)
 STAMP     = github.com/prometheus/common/version
 # Google's storage client brings gRPC's xDS along, 13 MB that nothing here speaks, unless told not to.
 TAGS      = disable_grpc_modules
 LDFLAGS   = -s -w -X $(STAMP).Version=$(VERSION) -X $(STAMP).Revision=$(REVISION)
 
 .PHONY: help run test soak check fmt lint verify verify-tidy verify-format verify-generated vet race build e2e e2e-tools record record-clients \
-	fuzz bench bench-compare compare cover promises generate pictures clean tools FORCE
+	image dist dist-check fuzz bench bench-compare compare cover promises generate pictures clean tools FORCE
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -47,6 +52,24 @@ build: bin/promcost ## build bin/promcost
 
 bin/promcost: FORCE
 	$(GO) build -tags '$(TAGS)' -ldflags '$(LDFLAGS)' -o $@ ./cmd/promcost
+
+# What is released: static binaries that are the same bytes wherever they are built, so that nothing in them depends on the
+# directory, the clock or the state of the repository.
+RELEASED  = linux-amd64/promcost linux-arm64/promcost darwin-amd64/promcost darwin-arm64/promcost windows-amd64/promcost.exe windows-arm64/promcost.exe
+BUILT_ON  = $(shell date -u -d @$(SOURCE_DATE_EPOCH) +%Y%m%d-%T 2>/dev/null || date -u -r $(SOURCE_DATE_EPOCH) +%Y%m%d-%T)
+
+$(RELEASED:%=bin/build/%): bin/build/%: FORCE
+	CGO_ENABLED=0 GOOS=$(word 1,$(subst -, ,$(*D))) GOARCH=$(word 2,$(subst -, ,$(*D))) $(GO) build -trimpath -buildvcs=false \
+		-tags '$(TAGS)' -ldflags '$(LDFLAGS) -X $(STAMP).BuildDate=$(BUILT_ON)' -o $@ ./cmd/$(basename $(*F))
+
+image: bin/build/linux-amd64/promcost bin/build/linux-arm64/promcost bin/image ## write an image for amd64 and arm64, an OCI layout, into bin/oci; no container engine is needed
+	bin/image -o bin/oci -version '$(VERSION)' -revision '$(REVISION)' -created $(SOURCE_DATE_EPOCH) $(filter bin/build/%,$^)
+
+dist: $(RELEASED:%=bin/build/%) bin/nfpm bin/archive ## write archives, packages, bills of materials and checksums of a release into bin/dist
+	VERSION='$(VERSION)' SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH) .ci/dist bin/dist bin/build/$(shell $(GO) env GOHOSTOS)-$(shell $(GO) env GOHOSTARCH)/promcost $(filter bin/build/%,$^)
+
+dist-check: ## build a release twice, in two directories, and compare the bytes; then test what is in it
+	GO='$(GO)' .ci/dist-check
 
 test: $(TEST_TOOLS) ## run all tests; builds the servers that they start, once. Where CI is set, also fuzz what reads users' expressions
 	$(GO) test -timeout 90m ./...
@@ -159,6 +182,12 @@ $(eval $(call tool,kwok,kwok,sigs.k8s.io/kwok/cmd/kwok,-s -w))
 $(eval $(call tool,kube-state-metrics,kube-state-metrics,k8s.io/kube-state-metrics/v2,-s -w -X $(STAMP).Version=2.18.0))
 $(eval $(call tool,node-exporter,node-exporter,github.com/prometheus/node_exporter,-s -w -X $(STAMP).Version=1.12.1))
 $(eval $(call tool,helm,helm,helm.sh/helm/v4/cmd/helm,-s -w))
+$(eval $(call tool,nfpm,nfpm,github.com/goreleaser/nfpm/v2/cmd/nfpm,-s -w))
+$(eval $(call tool,image,image,.,-s -w))
+$(eval $(call tool,crane,image,github.com/google/go-containerregistry/cmd/crane,-s -w))
+$(eval $(call tool,archive,archive,.,-s -w))
+bin/image: .ci/tools/image/main.go
+bin/archive: .ci/tools/archive/main.go .ci/tools/archive/bill.go
 # Linking these takes gigabytes: one at a time, also under make -j.
 bin/promtool: | bin/prometheus
 bin/mimir: | bin/thanos

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 
 	"github.com/gofrs/flock"
 )
@@ -130,12 +131,22 @@ func (d *Directory) begin() (f *os.File, remove func(), err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	lock := flock.New(f.Name(), flock.SetFlag(os.O_RDWR))
-	_, _ = lock.TryLock()
+	_, release := lock(f.Name())
 	return f, func() {
 		_ = os.Remove(f.Name())
-		_ = lock.Close()
+		release()
 	}, nil
+}
+
+// lock locks a temporary file until it is released, and reports whether nobody else had done so. On Windows it only says so:
+// there, a locked file could not be written, and one that is open cannot be removed.
+func lock(name string) (mine bool, release func()) {
+	if runtime.GOOS == "windows" {
+		return true, func() {}
+	}
+	l := flock.New(name, flock.SetFlag(os.O_RDWR))
+	mine, _ = l.TryLock()
+	return mine, func() { _ = l.Close() }
 }
 
 // Prepare checks that files can be written, and removes temporary files of dead writers. Files that a process is writing,
@@ -160,11 +171,11 @@ func (d *Directory) Prepare() error {
 		return err
 	}
 	for _, name := range append(left, probes...) {
-		lock := flock.New(name, flock.SetFlag(os.O_RDWR))
-		if dead, _ := lock.TryLock(); dead {
+		dead, release := lock(name)
+		if dead {
 			_ = os.Remove(name) // Clean tries again in an hour
 		}
-		_ = lock.Close()
+		release()
 	}
 	return nil
 }
@@ -189,8 +200,11 @@ func makeDir(dir string) error {
 	return syncDir(parent)
 }
 
-// syncDir makes the entries of a directory last.
+// syncDir makes the entries of a directory last. Windows does so unasked, and refuses to be asked.
 func syncDir(dir string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
 	f, err := os.Open(dir)
 	if err != nil {
 		return err

@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"time"
 	_ "time/tzdata" // time zones by name even if the machine has no zone files
+
+	_ "golang.org/x/crypto/x509roots/fallback" // certificate authorities even if the machine has no list of them
 )
 
 //go:generate go test -run ^TestReference$ -update .

@@ -28,11 +28,12 @@ func temporaryDir() (dir string, remove closerFunc, err error) {
 		err = os.Mkdir(dir, 0o700)
 	}
 	remove = func() error {
+		closing := lock.Close() // first, for Windows removes no file that is open
 		err := os.RemoveAll(base)
 		if err != nil { // something that was being written came between
 			err = os.RemoveAll(base)
 		}
-		return errors.Join(err, lock.Close())
+		return errors.Join(closing, err)
 	}
 	if err != nil {
 		return "", nil, errors.Join(fmt.Errorf("make temporary directory: %w", err), remove())
@@ -49,9 +50,10 @@ func sweepTemporary() {
 	}
 	for _, name := range locks {
 		lock := flock.New(name, flock.SetFlag(os.O_RDWR))
-		if dead, _ := lock.TryLock(); dead {
+		dead, _ := lock.TryLock()
+		_ = lock.Close()
+		if dead {
 			_ = os.RemoveAll(filepath.Dir(name))
 		}
-		_ = lock.Close()
 	}
 }

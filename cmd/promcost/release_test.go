@@ -1,0 +1,122 @@
+package main
+
+import (
+	"bytes"
+	"crypto/x509"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// TestVersionOfTree runs the script that finds the version of a release, in repositories with tags and changelogs.
+func TestVersionOfTree(t *testing.T) {
+	t.Parallel()
+	const released, unreleased = "# Changelog\n\n## 0.2.1 / 2026-12-01\n\n* one\n\n## 0.2.0 / 2026-11-01\n", "# Changelog\n\n## Unreleased\n\n## 0.2.1 / 2026-12-01\n"
+	script := readText(t, "../../.ci/version")
+	for _, tc := range []struct {
+		name, changelog string
+		commit          bool
+		tags            []string
+		edit            bool
+		want            string // COMMIT stands for the commit
+	}{
+		{"a tag", unreleased, true, []string{"v0.3.0"}, false, "0.3.0"},
+		{"a tag of a pre-release", unreleased, true, []string{"v0.3.0-rc.1"}, false, "0.3.0-rc.1"},
+		{"a tag that names no version", unreleased, true, []string{"nightly"}, false, "0.2.2-dev.gCOMMIT"},
+		{"a tag and an edit", unreleased, true, []string{"v0.3.0"}, true, "0.3.0-dirty"},
+		{"a changelog that begins with a release", released, true, nil, false, "0.2.1"},
+		{"the same without a repository", released, false, nil, false, "0.2.1"},
+		{"a changelog that begins with what is not released", unreleased, true, nil, false, "0.2.2-dev.gCOMMIT"},
+		{"the same and an edit", unreleased, true, nil, true, "0.2.2-dev.gCOMMIT.dirty"},
+		{"the same without a repository", unreleased, false, nil, false, "0.2.2-dev"},
+		{"nothing was released yet", "# Changelog\n\n## Unreleased\n", true, nil, false, "0.0.1-dev.gCOMMIT"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			dir := writeFiles(t, map[string]string{".ci/version": script, "CHANGELOG.md": tc.changelog})
+			env := append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CEILING_DIRECTORIES="+filepath.Dir(dir),
+				"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com")
+			git := func(args ...string) string {
+				return strings.TrimSpace(shell(t, env, "", append([]string{"git", "-C", dir}, args...)...))
+			}
+			want := tc.want
+			if tc.commit {
+				git("init", "--quiet")
+				git("add", ".")
+				git("commit", "--quiet", "--message", "one")
+				want = strings.Replace(want, "COMMIT", git("rev-parse", "--short=7", "HEAD"), 1)
+			}
+			for _, tag := range tc.tags {
+				git("tag", tag)
+			}
+			if tc.edit {
+				if err := os.WriteFile(filepath.Join(dir, "CHANGELOG.md"), []byte(tc.changelog+"\n* two\n"), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got := strings.TrimSpace(shell(t, env, "", "bash", filepath.Join(dir, ".ci/version"))); got != want {
+				t.Errorf("the version is %s, want %s", got, want)
+			}
+		})
+	}
+}
+
+// readText is the content of a file.
+func readText(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestCertificateAuthorities checks that authorities are known where the machine has no list of them, as in the image: a process
+// that finds none has those that are linked in.
+func TestCertificateAuthorities(t *testing.T) {
+	const bare = "PROMCOST_TEST_BARE"
+	if os.Getenv(bare) != "" {
+		pool, err := x509.SystemCertPool()
+		if err != nil || pool.Equal(x509.NewCertPool()) {
+			t.Errorf("no authorities: %v", err)
+		}
+		return
+	}
+	if runtime.GOOS != "linux" {
+		t.Skip("the system verifies certificates here")
+	}
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestCertificateAuthorities$")
+	cmd.Env = append(os.Environ(), bare+"=1", "SSL_CERT_FILE=/dev/null", "SSL_CERT_DIR="+t.TempDir())
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// TestServiceOfPackages checks that the command of the packages' systemd service is one that promcost understands, and that the
+// variables which its environment file sets are ones that flags or the unit read.
+func TestServiceOfPackages(t *testing.T) {
+	t.Parallel()
+	unit, defaults := readText(t, "../../.ci/packages/promcost.service"), readText(t, "../../.ci/packages/promcost.default")
+	command := regexp.MustCompile(`(?m)^ExecStart=/usr/bin/promcost (.+) \$PROMCOST_FLAGS$`).FindStringSubmatch(unit)
+	flags := regexp.MustCompile(`(?m)^# PROMCOST_FLAGS=(.+)$`).FindStringSubmatch(defaults)
+	if command == nil || flags == nil {
+		t.Fatal("the unit has no command, or its environment file no example of flags")
+	}
+	app, _ := newApp(streams{out: &bytes.Buffer{}, err: &bytes.Buffer{}})
+	if _, err := app.ParseContext(strings.Fields(command[1] + " " + flags[1])); err != nil {
+		t.Errorf("promcost %s %s: %v", command[1], flags[1], err)
+	}
+	known := map[string]bool{"PROMCOST_FLAGS": strings.Contains(unit, "$PROMCOST_FLAGS")}
+	for _, f := range app.GetCommand("serve").Model().Flags {
+		known[f.Envar] = true
+	}
+	for _, set := range regexp.MustCompile(`(?m)^(?:# )?([A-Z_]+)=`).FindAllStringSubmatch(defaults, -1) {
+		if !known[set[1]] {
+			t.Errorf("nothing reads %s", set[1])
+		}
+	}
+}
