@@ -65,6 +65,7 @@ type finder struct {
 	drawn   drawn
 	refused error // why more memory was refused
 	cgroup  int   // place in keys of which only the pod's UID is wanted, -1 if none
+	founds  [ahead]found
 
 	*found // being filled
 }
@@ -104,9 +105,13 @@ func newFinder() *finder {
 // use begins a read of blocks, of which it looks into so many at a time.
 func (f *finder) use(blocks []*block, goroutines int, of *readMemory) {
 	f.drawn, f.views = drawn{of: of}, nil
-	f.scans = make([]scan, max(1, min(goroutines, len(blocks))))
+	n := max(1, min(goroutines, len(blocks)))
+	f.scans = slices.Grow(f.scans[:0], n)[:n]
 	for i := range f.scans {
-		f.scans[i].drawn.of = of
+		f.scans[i].drawn = drawn{of: of}
+	}
+	for i := range f.founds {
+		f.founds[i].drawn = drawn{of: of}
 	}
 	for _, b := range blocks {
 		v := f.known[b]
@@ -128,7 +133,6 @@ func (f *finder) leave() {
 	}
 	f.groups = map[identity]int32{}
 	_ = f.drawn.to(f.bytes())
-	f.found = nil
 }
 
 // find fills out with the series of a selector in all blocks.
