@@ -106,8 +106,11 @@ func (r *reader) readSelector(ctx context.Context, f *found) error {
 		l.found, l.heads = f, l.heads[:0]
 	}
 	for n := range f.heads {
-		r.key = f.key(&f.heads[n], r.key)
-		l := r.each[r.workers.Worker(f.i, r.key)]
+		l := r.each[0]
+		if r.workers.Of != nil {
+			r.key = f.key(&f.heads[n], r.key)
+			l = r.each[r.workers.Of(f.i, r.key)]
+		}
 		l.heads = append(l.heads, int32(n))
 	}
 	err := r.run(ctx)
