@@ -10,7 +10,7 @@ import (
 )
 
 // checkEvery is the least number of series between two checks of memory. A check takes time in proportion to the containers, so
-// there is one each time the series have grown by half.
+// there is one each time the series have grown by half, and fewer as long as little is held.
 const checkEvery = 1000
 
 // gathering watches the memory of a computation while it reads.
@@ -35,7 +35,11 @@ func (c *computation) watched(b *build.Builder, workers Workers) Workers {
 		if g.series < g.next {
 			return nil
 		}
-		g.next = g.series + max(checkEvery, g.series/2)
+		more := g.series / 2
+		if most := c.account.Most(); c.held < most/16 || most == 0 {
+			more = 3 * g.series
+		}
+		g.next = g.series + max(checkEvery, more)
 		return c.checkMemory(b)
 	}
 	return workers

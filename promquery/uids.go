@@ -16,10 +16,8 @@ type uids map[string]Symbol
 // parse is the pod's UID in a cgroup path, "" if it has none. The source may have replaced the path by the UID already.
 func (u uids) parse(path Symbol) Symbol {
 	text := path.Value()
-	if len(text) == uidLength {
-		if uid, ok := parseUID(text); ok && string(uid[:]) == text {
-			return path
-		}
+	if len(text) == uidLength && text[0] != '/' && text[8] == '-' && text[13] == '-' && text[18] == '-' && text[23] == '-' {
+		return path
 	}
 	uid, ok := PodUID(text)
 	if !ok {

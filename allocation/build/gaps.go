@@ -14,9 +14,9 @@ import (
 func (b *Builder) findAbsence() {
 	clear(b.outages.absent)
 	type sights struct {
-		containers, nodes timeline.Intervals
-		best              timeline.Intervals // of containers by their best signal, and of pods
-		newest            int64              // last sight of a container
+		containers  [2]timeline.Intervals // by their best signal, and by others
+		pods, nodes timeline.Intervals
+		newest      int64 // last sight of a container
 	}
 	seen := map[signals.Symbol]sights{}
 	for c := range b.every() {
@@ -25,10 +25,8 @@ func (b *Builder) findAbsence() {
 		}
 		s := seen[c.cluster]
 		for rank, steps := range c.running {
-			s.containers = timeline.AppendIntervals(s.containers, b.sampling.Holding(steps))
-			if rank == 0 {
-				s.best = timeline.AppendIntervals(s.best, b.sampling.Holding(steps))
-			}
+			of := &s.containers[min(rank, 1)]
+			*of = timeline.AppendIntervals(*of, b.sampling.Holding(steps))
 			if n := len(steps); n > 0 {
 				s.newest = max(s.newest, steps[n-1].To)
 			}
@@ -37,7 +35,7 @@ func (b *Builder) findAbsence() {
 	}
 	for _, p := range each(b, maps.All(b.pods.byKey)) {
 		if s, ok := seen[p.cluster]; ok {
-			s.best = timeline.AppendIntervals(s.best, p.seen)
+			s.pods = timeline.AppendIntervals(s.pods, p.seen)
 			seen[p.cluster] = s
 		}
 	}
@@ -49,7 +47,8 @@ func (b *Builder) findAbsence() {
 	from, to := b.loadedFrom, b.sampling.End
 	for cluster, s := range seen {
 		a := &absence{}
-		containers, nodes, best := timeline.Union(s.containers), timeline.Union(s.nodes), timeline.Union(s.best)
+		best, nodes := timeline.Union(s.containers[0]), timeline.Union(s.nodes) // which are few
+		containers, targets := timeline.Union(slices.Concat(best, s.containers[1])), timeline.Union(slices.Concat(best, s.pods, nodes))
 		newest := func(of timeline.Intervals) int64 {
 			if len(of) == 0 {
 				return 0
@@ -57,9 +56,9 @@ func (b *Builder) findAbsence() {
 			return b.sampling.LastSight(of[len(of)-1].To)
 		}
 		a.nodes.Newest = newest(nodes)
-		a.containers.Newest = max(s.newest, newest(nodes), newest(best)) // one target shows all
+		a.containers.Newest = max(s.newest, newest(targets)) // one target shows all
 		a.containers.Absent, a.nodes.Absent = timeline.Complement(containers, from, to), timeline.Complement(nodes, from, to)
-		a.containers.Down = timeline.Complement(timeline.Union(slices.Concat(best, nodes)), from, to)
+		a.containers.Down = timeline.Complement(targets, from, to)
 		a.nodes.Down = a.containers.Down
 		b.outages.absent[cluster] = a
 	}

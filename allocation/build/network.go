@@ -161,7 +161,7 @@ func (l *Worker) move(pods []*pod, key flowKey, s *seen) {
 	if key.kind >= egressZone {
 		price = l.b.egressRates(pods[0].cluster, key.kind)
 	}
-	end := flowEnd{key.kind, f.to, f.rate}
+	end, drop := flowEnd{key.kind, f.to, f.rate}, false
 	for i, x := range cells {
 		if l.b.unknown(&x) {
 			if end.rate > 0 {
@@ -170,12 +170,15 @@ func (l *Worker) move(pods []*pod, key flowKey, s *seen) {
 			value, _ := l.b.samplingOf(s).SeenAt(s.p, x.To)
 			x, end.rate = l.b.beginAgain(pods, x, value), 0
 			cells[i] = x
+			drop = drop || l.b.unknown(&x)
 		}
 		if !l.b.unknown(&x) && (x.Amount > 0 || !x.Held) {
 			end.to, end.rate = x.To, x.Rate()
 		}
 	}
-	cells = l.b.dropUnknown(cells)
+	if drop {
+		cells = l.b.dropUnknown(cells)
+	}
 	cells = l.b.joinCells(pods, f, &price, cells)
 	timeline.EachFresh(&f.counted, cells, func(x timeline.Cell) { l.b.moveCell(pods, key.kind, &price, x) })
 	if last.To > f.to {

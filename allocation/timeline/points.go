@@ -315,9 +315,6 @@ func (p *Points) shortest() int64 {
 	if p.n < 3 {
 		return 0
 	}
-	if d := p.beginsAt(); d > 0 {
-		return d
-	}
 	least, prev, n := int64(math.MaxInt64), int64(math.MinInt64/2), 0
 	for t := range p.All() {
 		least, prev = min(least, t-prev), t
@@ -328,37 +325,41 @@ func (p *Points) shortest() int64 {
 	return least
 }
 
-// beginsAt is the one distance of all of the first samples, 0 where they are not a run.
-func (p *Points) beginsAt() int64 {
-	if p.n < 2 {
-		return 0
-	}
-	if s := &p.spans[0]; s.run && (s.n == p.n || s.n > intervalSamples) {
-		return s.step
-	}
-	return 0
-}
-
 // Interval is the median distance of the first samples, the lower one of two, for a scrape may be missing: the scrape interval of the
 // series. It is 0 below two samples.
 func (p *Points) Interval() int64 {
-	if d := p.beginsAt(); d > 0 {
-		return d
-	}
 	var buf [intervalSamples]int64
-	d, prev := buf[:0], int64(0)
-	first := true
-	for t := range p.All() {
-		if !first {
-			d = append(d, t-prev)
-		}
-		if prev, first = t, false; len(d) == cap(d) {
-			break
-		}
-	}
+	d := p.distances(buf[:0])
 	if len(d) == 0 {
 		return 0
 	}
-	slices.Sort(d)
+	if slices.Min(d) != slices.Max(d) { // mostly they are the same
+		slices.Sort(d)
+	}
 	return d[(len(d)-1)/2]
+}
+
+// distances appends the distances of the first samples to dst, as many as it has room for.
+func (p *Points) distances(dst []int64) []int64 {
+	prev := p.First()
+	for i := range p.spans {
+		s := &p.spans[i]
+		first := 0
+		if i == 0 {
+			first = 1
+		}
+		for k := first; k < s.n; k++ {
+			if len(dst) == cap(dst) {
+				return dst
+			}
+			if s.run && k > 0 {
+				dst = append(dst, s.step)
+				continue
+			}
+			t, _ := s.at(p, k)
+			dst, prev = append(dst, t-prev), t
+		}
+		prev = s.last(p)
+	}
+	return dst
 }

@@ -19,7 +19,7 @@ const ctxEvery = 64
 // former are more than mostAhead entries of blocks.
 const (
 	ahead     = 2
-	mostAhead = 50_000
+	mostAhead = 1 << 19
 )
 
 // read answers the selectors.
@@ -27,14 +27,14 @@ func (s *snapshot) read(ctx context.Context, sels []promquery.Selector, workers 
 	ctx, cancel := context.WithCancel(ctx)
 	free, ready, read := make(chan *found, ahead), make(chan *found), make(chan struct{}, 1)
 	held := newReadMemory(ctx)
-	for range ahead {
-		free <- &found{drawn: drawn{of: held}}
+	f := of.take(s.blocks, workers.N, held)
+	for i := range f.founds {
+		free <- &f.founds[i]
 	}
 	var broken error // of the goroutine; read once ready is closed
 	go func() {
 		defer close(ready)
 		defer recovered(&broken)
-		f := of.take(s.blocks, workers.N, held)
 		for i := range sels {
 			select {
 			case out := <-free:
@@ -57,12 +57,14 @@ func (s *snapshot) read(ctx context.Context, sels []promquery.Selector, workers 
 				return
 			}
 		}
-		of.give(f)
 	}()
 	defer func() {
 		cancel()
 		for range ready {
 			// The goroutine reads files that are let go of after this: it has to have ended.
+		}
+		if broken == nil {
+			of.give(f)
 		}
 		held.release()
 	}()
@@ -104,8 +106,11 @@ func (r *reader) readSelector(ctx context.Context, f *found) error {
 		l.found, l.heads = f, l.heads[:0]
 	}
 	for n := range f.heads {
-		r.key = f.key(&f.heads[n], r.key)
-		l := r.each[r.workers.Worker(f.i, r.key)]
+		l := r.each[0]
+		if r.workers.Of != nil {
+			r.key = f.key(&f.heads[n], r.key)
+			l = r.each[r.workers.Of(f.i, r.key)]
+		}
 		l.heads = append(l.heads, int32(n))
 	}
 	err := r.run(ctx)

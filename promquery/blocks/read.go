@@ -65,6 +65,7 @@ type finder struct {
 	drawn   drawn
 	refused error // why more memory was refused
 	cgroup  int   // place in keys of which only the pod's UID is wanted, -1 if none
+	founds  [ahead]found
 
 	*found // being filled
 }
@@ -104,9 +105,13 @@ func newFinder() *finder {
 // use begins a read of blocks, of which it looks into so many at a time.
 func (f *finder) use(blocks []*block, goroutines int, of *readMemory) {
 	f.drawn, f.views = drawn{of: of}, nil
-	f.scans = make([]scan, max(1, min(goroutines, len(blocks))))
+	n := max(1, min(goroutines, len(blocks)))
+	f.scans = slices.Grow(f.scans[:0], n)[:n]
 	for i := range f.scans {
-		f.scans[i].drawn.of = of
+		f.scans[i].drawn = drawn{of: of}
+	}
+	for i := range f.founds {
+		f.founds[i].drawn = drawn{of: of}
 	}
 	for _, b := range blocks {
 		v := f.known[b]
@@ -128,7 +133,6 @@ func (f *finder) leave() {
 	}
 	f.groups = map[identity]int32{}
 	_ = f.drawn.to(f.bytes())
-	f.found = nil
 }
 
 // find fills out with the series of a selector in all blocks.
@@ -175,7 +179,8 @@ func (f *finder) find(ctx context.Context, i int, sel *promquery.Selector, out *
 // scan looks up the series of a selector in one block.
 type scan struct {
 	entries  []entry
-	local    []uint32 // of the entries' keys: symbols of the block
+	local    []uint32    // of the entries' keys: symbols of the block
+	pairs    [][2]uint32 // labels of the entry at hand
 	matchers []match
 	err      error // why the series after the entries cannot be read
 	drawn    drawn
@@ -237,7 +242,7 @@ func (s *scan) add(v *view, sel *promquery.Selector, content []byte, at uint64, 
 	if err != nil {
 		return false, err
 	}
-	var id identity
+	s.pairs = s.pairs[:0]
 	met, w, key, told := uint64(0), 0, len(s.local), uint32(missing)
 	for range sel.Keep {
 		s.local = append(s.local, missing)
@@ -248,9 +253,7 @@ func (s *scan) add(v *view, sel *promquery.Selector, content []byte, at uint64, 
 			return false, err
 		}
 		next = after
-		if err := id.addPair(v, label, value); err != nil {
-			return false, err
-		}
+		s.pairs = append(s.pairs, [2]uint32{label, value})
 		if sel.Keep == nil && label != name {
 			s.local = append(s.local, label, value)
 		}
@@ -281,6 +284,12 @@ func (s *scan) add(v *view, sel *promquery.Selector, content []byte, at uint64, 
 	}
 	if meta := &v.block.meta; (meta.MinTime < sel.Start || meta.MaxTime > sel.End) && !hasChunk(content[next:], sel.Start, sel.End) {
 		return false, nil
+	}
+	var id identity
+	for _, label := range s.pairs {
+		if err := id.addPair(v, label[0], label[1]); err != nil {
+			return false, err
+		}
 	}
 	s.entries = append(s.entries, entry{id, at + uint64(next), int32(len(s.local)), told})
 	return true, nil

@@ -279,6 +279,19 @@ func eachChunk(content []byte, f func(chunkMeta)) error {
 	}
 	var c chunkMeta
 	for i := range count {
+		if i > 0 && at+12 <= len(content) {
+			rest := content[at:][:12]
+			d, n := short(binary.LittleEndian.Uint32(rest))
+			length, m := short(binary.LittleEndian.Uint32(rest[n:]))
+			r, k := short(binary.LittleEndian.Uint32(rest[n+m:]))
+			if n > 0 && m > 0 && k > 0 { // mostly
+				start := c.maxt + int64(d)
+				c = chunkMeta{uint64(int64(c.ref) + int64(int32(r>>1)^-int32(r&1))), start, start + int64(length)}
+				at += int(n + m + k)
+				f(c)
+				continue
+			}
+		}
 		var start, ref int64
 		var n, m, k int
 		if i == 0 {

@@ -47,7 +47,6 @@ func (s *Session) take(blocks []*block, goroutines int, of *readMemory) *finder 
 
 // give keeps a finder for the next read.
 func (s *Session) give(f *finder) {
-	f.leave()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.idle = f
