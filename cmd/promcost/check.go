@@ -12,6 +12,7 @@ import (
 	"github.com/promcost/promcost/allocation/diagnosis"
 	"github.com/promcost/promcost/allocation/encode"
 	"github.com/promcost/promcost/allocation/windows"
+	"github.com/promcost/promcost/cmd/promcost/internal/manifests"
 )
 
 // checkFlags are the flags of the commands that check a source.
@@ -20,17 +21,31 @@ type checkFlags struct {
 	cost   *costFlags
 	window string
 	output string
+
+	inCluster bool
+	urls      []string // where to look for a Prometheus in a cluster
 }
 
 func defineCheckSource(clause *kingpin.CmdClause, io streams, logs *logFlags) executor {
-	f := &checkFlags{source: addSourceFlags(clause), cost: addCostFlags(clause)}
+	return (&checkFlags{urls: manifests.UsualURLs()}).define(clause, io, logs)
+}
+
+// define adds the flags and returns what carries out the check.
+func (f *checkFlags) define(clause *kingpin.CmdClause, io streams, logs *logFlags) executor {
+	f.source, f.cost = addSourceFlags(clause), addCostFlags(clause)
 	clause.Flag("window", "What time to look at. A duration ends now, or where the newest block does if only blocks are read.").Default("1h").StringVar(&f.window)
 	oneOf(clause, "output", "Output format: table or json.", &f.output, "table", "json").Short('o')
+	clause.Flag("in-cluster", "In a pod: look for a Prometheus at the names that its Services usually have, print the flags that name what answers, and check that.").BoolVar(&f.inCluster)
 	return func(ctx context.Context) error { return checkSource(ctx, f, io, logs) }
 }
 
 // checkSource prints which data the source has. A missing input that is required is an error.
 func checkSource(ctx context.Context, f *checkFlags, io streams, logs *logFlags) error {
+	if f.inCluster {
+		if err := f.findSource(ctx, io); err != nil {
+			return err
+		}
+	}
 	svc, err := openService(f.source, f.cost, io.err, logs)
 	if err != nil {
 		return err
@@ -57,6 +72,33 @@ func checkSource(ctx context.Context, f *checkFlags, io streams, logs *logFlags)
 	}
 	if !d.Complete() {
 		return errors.New("a required input is missing: nothing right can be computed without it")
+	}
+	return nil
+}
+
+// findSource looks for a Prometheus in the cluster, prints the flags of all that it finds, and takes the first as the source.
+func (f *checkFlags) findSource(ctx context.Context, io streams) error {
+	url := &f.source.prometheus.url
+	if *url != "" || f.source.tsdbPath != "" {
+		return usageErrorf("--in-cluster looks for a source, but there is one: leave out --in-cluster, or --prometheus.url and --tsdb.path")
+	}
+	found := manifests.Find(ctx, f.urls)
+	for _, p := range found {
+		flags := "--" + prometheusURL + "=" + p.URL
+		if p.Closed {
+			flags += " --prometheus.http-config=FILE" // which has its credentials
+		} else if *url == "" {
+			*url = p.URL
+		}
+		if err := writeLine(io.err, flags); err != nil {
+			return err
+		}
+	}
+	if len(found) == 0 {
+		return fmt.Errorf("no Prometheus answers at the %d names that its Services usually have, such as %s: is this a pod, and may it reach them? Give --prometheus.url; \"kubectl get services -A\" lists the Services", len(f.urls), f.urls[0])
+	}
+	if *url == "" {
+		return fmt.Errorf("%s wants credentials: give it with --prometheus.http-config, in place of --in-cluster", found[0].URL)
 	}
 	return nil
 }

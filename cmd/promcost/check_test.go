@@ -1,16 +1,20 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/alecthomas/kingpin/v2"
 
 	"github.com/promcost/promcost/cmd/promcost/internal/config"
 	"github.com/promcost/promcost/promquery"
@@ -223,5 +227,42 @@ func TestClientThatLeaves(t *testing.T) {
 	}
 	if err := <-answered; !errors.Is(err, context.Canceled) {
 		t.Errorf("the client got %v", err)
+	}
+}
+
+// TestCheckSourceInCluster looks for a Prometheus where there is one, and checks it.
+func TestCheckSourceInCluster(t *testing.T) {
+	t.Parallel()
+	closed := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))
+	defer closed.Close()
+	prometheus := promtest.Start(t, oldDemo(t), promtest.Config{})
+	for _, tt := range []struct {
+		name        string
+		urls, flags []string
+		want, fails string
+	}{
+		{"found", []string{closedURL(t), closed.URL, prometheus}, []string{"--window=2026-01-31T11:00:00Z,2026-01-31T12:00:00Z"}, "--prometheus.url=" + closed.URL + " --prometheus.http-config=FILE\n--prometheus.url=" + prometheus + "\n", ""},
+		{"closed", []string{closed.URL}, nil, "--prometheus.url=" + closed.URL, "wants credentials"},
+		{"none", []string{closedURL(t)}, nil, "", "kubectl get services -A"},
+		{"given", nil, []string{"--prometheus.url=" + prometheus}, "", "leave out --in-cluster"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var out, stderr bytes.Buffer
+			app := kingpin.New("promcost", "").Terminate(nil)
+			logs := addLogFlags(app)
+			f := &checkFlags{}
+			check := f.define(app.Command("check", ""), streams{out: &out, err: &stderr}, logs)
+			f.urls = tt.urls
+			if _, err := app.Parse(append([]string{"check", "--in-cluster"}, tt.flags...)); err != nil {
+				t.Fatal(err)
+			}
+			err := check(t.Context())
+			if tt.fails == "" && err != nil || tt.fails != "" && (err == nil || !strings.Contains(err.Error(), tt.fails)) {
+				t.Errorf("error %v, want %q", err, tt.fails)
+			}
+			if !strings.HasPrefix(stderr.String(), tt.want) || tt.fails == "" && !strings.Contains(out.String(), "kube_pod_container") {
+				t.Errorf("it prints %q and %q", stderr.String(), out.String())
+			}
+		})
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -21,17 +20,10 @@ import (
 	"github.com/promcost/promcost/dashboards"
 )
 
-// release is what the versions of releases look like.
-var release = regexp.MustCompile(`^v?[0-9]+\.[0-9]+\.[0-9]+$`)
-
 // defineManifests is the manifests subcommand.
 func defineManifests(clause *kingpin.CmdClause, io streams, _ *logFlags) executor {
-	tag := "latest"
-	if release.MatchString(version.Version) {
-		tag = version.Version
-	}
 	program, cost := newManifestsProgram(), costFlags{}
-	given := manifests.AddFlags(clause, manifests.Default(tag), program, func(flag string) bool {
+	given := manifests.AddFlags(clause, manifests.Default(version.Version), program, func(flag string) bool {
 		return !strings.HasPrefix(flag, logFlagPrefix) // which this command has itself
 	})
 	addConfigFlags(clause, &cost)
@@ -90,11 +82,7 @@ func newManifestsProgram() *manifests.Program {
 
 // writeChart writes a Helm chart below dir.
 func writeChart(p *manifests.Program, v *manifests.Values, dir string, io streams) error {
-	number := "0.0.0"
-	if release.MatchString(version.Version) {
-		number = strings.TrimPrefix(version.Version, "v")
-	}
-	chart, err := p.Chart(v, number)
+	chart, err := p.Chart(v)
 	if err != nil {
 		return &usageError{cause: err}
 	}

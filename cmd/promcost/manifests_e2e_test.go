@@ -182,6 +182,40 @@ func TestManifestsReleaseE2E(t *testing.T) {
 	}
 }
 
+// TestReadmeInKubernetesE2E types the lines of README that put promcost into a cluster, but for the last, which forwards a port.
+func TestReadmeInKubernetesE2E(t *testing.T) {
+	if _, err := exec.LookPath("kubectl"); err != nil {
+		t.Skip(err)
+	}
+	text, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(text), "\n## In Kubernetes\n\n")
+	lines, _, _ := strings.Cut(section, "\n\n")
+	typed := strings.Split(strings.ReplaceAll(lines, "bin/promcost", os.Args[0]), "\n")
+	if len(typed) != 3 || !strings.Contains(typed[2], "port-forward service/promcost 9003") {
+		t.Fatalf("README has these lines:\n%s", lines)
+	}
+	k := promtest.StartKubernetes(t)
+	k.Create(t, node("node-1", "test:///1"))
+	k.Create(t, freeVolume("volume", ""))
+	for _, line := range typed[:2] {
+		cmd := exec.CommandContext(t.Context(), "sh", "-c", line)
+		cmd.Env = append(os.Environ(), asProgram+"=1", "KUBECONFIG="+k.Kubeconfig())
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v: %s", line, err, out)
+		}
+	}
+	awaitPods(t, k, "promcost", 1)
+	var service struct {
+		Spec struct{ Ports []struct{ Port int } }
+	}
+	if err := k.Do(t.Context(), http.MethodGet, promtest.Path("Service", "promcost", "promcost"), nil, &service); err != nil || len(service.Spec.Ports) != 1 || service.Spec.Ports[0].Port != 9003 {
+		t.Errorf("the Service is %+v, %v", service, err)
+	}
+}
+
 // uidOf is the uid of an object.
 func uidOf(t *testing.T, k *promtest.Kubernetes, kind, namespace, name string) string {
 	t.Helper()

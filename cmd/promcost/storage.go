@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -90,10 +91,20 @@ func (f *storageFlags) open(logger log.Logger, readOnly bool) (keeping, error) {
 		err = directory.Prepare()
 	}
 	if err != nil {
-		return k, fmt.Errorf("open --storage.path=%s: %w: give a directory that this user may write to", f.path, err)
+		return k, fmt.Errorf("open --storage.path=%s: %w: %s", f.path, err, f.writable())
 	}
 	k.store = history.New(directory, f.options())
 	return k, nil
+}
+
+// writable says what to give in place of a directory that cannot be written to. In an image there is none that can be: what is
+// relative, as the default is, has to be a volume.
+func (f *storageFlags) writable() string {
+	dir, err := os.Getwd()
+	if err != nil || filepath.IsAbs(f.path) {
+		return "give a directory that this user may write to"
+	}
+	return "it is below " + dir + ": in a container, mount a volume and name its directory, such as --storage.path=/data; else give a directory that this user may write to; --storage.path= keeps no history"
 }
 
 // options are the options of the store.

@@ -356,3 +356,21 @@ func TestBucketRecovers(t *testing.T) {
 	sameTotals(t, want, url)
 	mustRun(t, "history", "verify", "--storage.config="+config)
 }
+
+// TestStorageInAnImage serves where the default directory cannot be made, as in a container whose root is read only.
+func TestStorageInAnImage(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	if err := os.WriteFile("data", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for flag, want := range map[string]string{
+		"--storage.path=data":                          "it is below " + dir + ": in a container, mount a volume and name its directory, such as --storage.path=/data",
+		"--storage.path=" + filepath.Join(dir, "data"): "give a directory that this user may write to",
+	} {
+		var out, stderr bytes.Buffer
+		if code := run(t.Context(), []string{"serve", "--prometheus.url=http://127.0.0.1:1", flag}, &out, &stderr); code != exitError || !strings.Contains(stderr.String(), want) {
+			t.Errorf("%s: exit %d: %s, want %q", flag, code, stderr.String(), want)
+		}
+	}
+}

@@ -20,9 +20,9 @@ var readme string
 //go:embed chart/NOTES.txt
 var notes string
 
-// Chart are the files of a Helm chart of a version, whose templates make the objects that YAML writes, and whose values are
+// Chart are the files of a Helm chart, whose templates make the objects that YAML writes, and whose values are
 // these by default.
-func (p *Program) Chart(v *Values, version string) ([]File, error) {
+func (p *Program) Chart(v *Values) ([]File, error) {
 	if err := p.check(v); err != nil {
 		return nil, err
 	}
@@ -35,7 +35,7 @@ func (p *Program) Chart(v *Values, version string) ([]File, error) {
 		}
 	}
 	files := []File{
-		{"Chart.yaml", chartFile(v, version)},
+		{"Chart.yaml", chartFile(v)},
 		{"values.yaml", valuesFile(fields)},
 		{"values.schema.json", p.schemaFile(fields)},
 		{"README.md", readmeFile(fields)},
@@ -100,8 +100,13 @@ func (v *Values) test() document {
 	}})}
 }
 
-// chartFile is Chart.yaml. Pods of shards are numbered by a label that Kubernetes has since 1.28.
-func chartFile(v *Values, version string) []byte {
+// chartFile is Chart.yaml. The chart's version is that of the image, where that is one of a release. Pods of shards are numbered
+// by a label that Kubernetes has since 1.28.
+func chartFile(v *Values) []byte {
+	version := "0.0.0"
+	if release.MatchString(v.Image.Tag) {
+		version = strings.TrimPrefix(v.Image.Tag, "v")
+	}
 	return (&writer{}).yaml([]document{{body: object{
 		entry{"apiVersion", "v2"},
 		entry{"name", "promcost"},

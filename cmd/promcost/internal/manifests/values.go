@@ -1,5 +1,7 @@
 package manifests
 
+import "regexp"
+
 // Values are what a deployment can be set to. The tags describe a field for the command line, for values.yaml and for its
 // schema: flag names it on the command line (- for not at all), help says what it is, range, enum and pattern bound it, and
 // helm is the chart's expression for what is no value of the chart but known of the release.
@@ -42,7 +44,7 @@ type Image struct {
 
 // Prometheus is the source.
 type Prometheus struct {
-	URL    string `yaml:"url" help:"URL of the Prometheus to read from, such as http://prometheus-operated.monitoring:9090."`
+	URL    string `yaml:"url" help:"URL of the Prometheus to read from, such as http://prometheus-operated.monitoring:9090. \"promcost check source --in-cluster\" finds it, run in a pod."`
 	Secret string `yaml:"secret" help:"Secret whose key http-config.yaml says how to reach it: credentials, TLS, headers. Files that it names lie beside it, in /etc/promcost/prometheus."`
 }
 
@@ -130,8 +132,14 @@ type Sidecar struct {
 	GID        int    `yaml:"gid" range:"1,2147483647" help:"Group that those pods run as."`
 }
 
+// release is what the versions of releases look like, which there are images of.
+var release = regexp.MustCompile(`^v?[0-9]+\.[0-9]+\.[0-9]+$`)
+
 // Default are the values of a deployment of a version that nothing else is said about.
 func Default(version string) *Values {
+	if !release.MatchString(version) {
+		version = "latest"
+	}
 	return &Values{
 		Name: "promcost", Image: Image{Repository: "ghcr.io/promcost/promcost", Tag: version, PullPolicy: "IfNotPresent"}, PricesFile: "prices.yaml",
 		Pods: 1000, Replicas: 1, Storage: Storage{Size: "10Gi"}, Service: Service{Port: port},
