@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"crypto/x509"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,6 +11,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // TestVersionOfTree runs the script that finds the version of a release, in repositories with tags and changelogs.
@@ -38,28 +41,104 @@ func TestVersionOfTree(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			dir := writeFiles(t, map[string]string{".ci/version": script, "CHANGELOG.md": tc.changelog})
-			env := append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CEILING_DIRECTORIES="+filepath.Dir(dir),
-				"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com")
-			git := func(args ...string) string {
-				return strings.TrimSpace(shell(t, env, "", append([]string{"git", "-C", dir}, args...)...))
-			}
 			want := tc.want
 			if tc.commit {
-				git("init", "--quiet")
-				git("add", ".")
-				git("commit", "--quiet", "--message", "one")
-				want = strings.Replace(want, "COMMIT", git("rev-parse", "--short=7", "HEAD"), 1)
-			}
-			for _, tag := range tc.tags {
-				git("tag", tag)
+				commitFiles(t, dir, tc.tags...)
+				want = strings.Replace(want, "COMMIT", git(t, dir, "rev-parse", "--short=7", "HEAD"), 1)
 			}
 			if tc.edit {
-				if err := os.WriteFile(filepath.Join(dir, "CHANGELOG.md"), []byte(tc.changelog+"\n* two\n"), 0o600); err != nil {
+				edit(t, dir)
+			}
+			if got := strings.TrimSpace(shell(t, gitEnv(dir), "", "bash", filepath.Join(dir, ".ci/version"))); got != want {
+				t.Errorf("the version is %s, want %s", got, want)
+			}
+		})
+	}
+}
+
+// gitEnv is the environment of programs in a directory that find no repository above it, and no settings of this machine's user.
+func gitEnv(dir string) []string {
+	return append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CEILING_DIRECTORIES="+filepath.Dir(dir),
+		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com")
+}
+
+// git runs git in a directory.
+func git(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	return strings.TrimSpace(shell(t, gitEnv(dir), "", append([]string{"git", "-C", dir}, args...)...))
+}
+
+// commitFiles makes a directory a repository of one commit, which has the tags.
+func commitFiles(t *testing.T, dir string, tags ...string) {
+	t.Helper()
+	git(t, dir, "init", "--quiet")
+	git(t, dir, "add", ".")
+	git(t, dir, "commit", "--quiet", "--message", "one")
+	for _, tag := range tags {
+		git(t, dir, "tag", tag)
+	}
+}
+
+// edit changes a file of a repository.
+func edit(t *testing.T, dir string) {
+	t.Helper()
+	name := filepath.Join(dir, "CHANGELOG.md")
+	if err := os.WriteFile(name, []byte(readText(t, name)+"\n* an edit\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestReleaseScript runs the script that makes the release of a tag, with a make and a crane that only say what they are told.
+func TestReleaseScript(t *testing.T) {
+	t.Parallel()
+	const changelog = "# Changelog\n\n## %s / 2026-12-01\n\n* one\n\n## 0.2.0 / 2026-11-01\n\n* before\n"
+	const pushed = "make dist image\nmake bin/crane\ncrane push bin/oci example.com/promcost:"
+	for _, tc := range []struct {
+		name, heading, tag string
+		edit               bool
+		args               []string
+		told, refused      string
+	}{
+		{name: "a release", heading: "0.3.0", tag: "v0.3.0", told: "make dist image\n"},
+		{name: "a pushed release", heading: "0.3.0", tag: "v0.3.0", args: []string{"example.com/promcost"}, told: pushed + "0.3.0\ncrane tag example.com/promcost:0.3.0 latest\n"},
+		{name: "a pre-release is not the latest", heading: "0.3.0-rc.1", tag: "v0.3.0-rc.1", args: []string{"example.com/promcost"}, told: pushed + "0.3.0-rc.1\n"},
+		{name: "no tag", heading: "0.3.0", tag: "nightly", refused: "release: HEAD has no tag: git tag -a v0.3.0\n"},
+		{name: "an edit", heading: "0.3.0", tag: "v0.3.0", edit: true, refused: "release: the tree differs from its commit: commit, and tag that\n"},
+		{name: "a tag that the changelog lacks", heading: "0.3.0", tag: "v0.4.0", refused: `release: CHANGELOG.md begins with "0.3.0 / 2026-12-01": write "## 0.4.0 / `},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			const says = "#!/bin/sh\necho \"${0##*/} $*\" >>bin/told\n"
+			dir := writeFiles(t, map[string]string{
+				".ci/version": readText(t, "../../.ci/version"), ".ci/release": readText(t, "../../.ci/release"),
+				"CHANGELOG.md": fmt.Sprintf(changelog, tc.heading), "bin/make": says, "bin/crane": says,
+			})
+			for _, name := range []string{".ci/version", "bin/make", "bin/crane"} {
+				if err := os.Chmod(filepath.Join(dir, name), 0o700); err != nil {
 					t.Fatal(err)
 				}
 			}
-			if got := strings.TrimSpace(shell(t, env, "", "bash", filepath.Join(dir, ".ci/version"))); got != want {
-				t.Errorf("the version is %s, want %s", got, want)
+			commitFiles(t, dir, tc.tag)
+			if tc.edit {
+				edit(t, dir)
+			}
+			cmd := exec.CommandContext(t.Context(), "bash", append([]string{filepath.Join(dir, ".ci/release")}, tc.args...)...)
+			cmd.Env = append(gitEnv(dir), "PATH="+filepath.Join(dir, "bin")+":"+os.Getenv("PATH"))
+			out, err := cmd.CombinedOutput()
+			if tc.refused != "" {
+				if err == nil || !strings.HasPrefix(string(out), tc.refused) {
+					t.Errorf("%v: %s, want %s", err, out, tc.refused)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatalf("%v: %s", err, out)
+			}
+			if diff := cmp.Diff(tc.told, readText(t, filepath.Join(dir, "bin/told"))); diff != "" {
+				t.Errorf("what it ran (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff("\n* one\n\n", readText(t, filepath.Join(dir, "bin/notes.md"))); diff != "" {
+				t.Errorf("notes (-want +got):\n%s", diff)
 			}
 		})
 	}
