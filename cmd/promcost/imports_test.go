@@ -24,6 +24,7 @@ const everything = "*"
 // listed must not exist; a listed one may come later. A name with a leading "!" is forbidden after everything.
 var packages = map[string][]string{
 	"cmd/promcost":                    {everything, "!allocation/kubeapi", "!dashboards/grafana"},
+	"cmd/promcost/internal/bucket":    {},
 	"cmd/promcost/internal/config":    {"allocation", "allocation/caret", "allocation/filter", "allocation/jmespath", "allocation/labelnames", "allocation/metering", "allocation/pricing", "allocation/rates"},
 	"cmd/promcost/internal/manifests": {"allocation"},
 	"cmd/promcost-apiserver":          {"allocation/kubeapi", "allocation", "allocation/filter", "allocation/encode"},

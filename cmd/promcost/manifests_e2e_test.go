@@ -100,8 +100,18 @@ func awaitPods(t *testing.T, k *promtest.Kubernetes, namespace string, least int
 	t.Errorf("pods of %s do not run: %+v", namespace, list.Items)
 }
 
-// helm runs Helm.
+// helm runs Helm, which must succeed.
 func helm(t *testing.T, k *promtest.Kubernetes, args ...string) []byte {
+	t.Helper()
+	out, said, err := runHelm(t, k, args...)
+	if err != nil {
+		t.Fatalf("helm %s: %v: %s%s", args, err, out, said)
+	}
+	return out
+}
+
+// runHelm runs Helm, and returns what it prints and what it says to that.
+func runHelm(t *testing.T, k *promtest.Kubernetes, args ...string) (out []byte, said string, err error) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), promtest.Helm(t), args...)
 	home := t.TempDir()
@@ -111,11 +121,8 @@ func helm(t *testing.T, k *promtest.Kubernetes, args ...string) []byte {
 	}
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("helm %s: %v: %s%s", args, err, out, stderr.String())
-	}
-	return out
+	out, err = cmd.Output()
+	return out, stderr.String(), err
 }
 
 // TestManifestsChartE2E has Helm lint the chart and render it for random values.
@@ -129,6 +136,24 @@ func TestManifestsChartE2E(t *testing.T) {
 		}
 		return helm(t, nil, "template", name, dir, "--namespace=costs", "--values="+file, "--no-hooks")
 	})
+}
+
+// TestManifestsChartRefusesE2E gives Helm values that the manifests refuse, too.
+func TestManifestsChartRefusesE2E(t *testing.T) {
+	dir := chartOf(t)
+	for set, want := range map[string]string{
+		"replicas=1":                                              "prometheus.url is missing",
+		"prometheus.url=http://p,shards=2":                        "shards fill one history",
+		"prometheus.url=http://p,pods=0":                          "/pods",
+		"prometheus.url=http://p,replica=2":                       "replica",
+		`prometheus.url=http://p,flags.no\.flag=1`:                "no.flag",
+		`prometheus.url=http://p,flags.web\.enable-lifecycle=yes`: "web.enable-lifecycle",
+		"prometheus.url=http://p,httpRoute.enabled=true":          "httpRoute.parentRefs is missing",
+	} {
+		if out, said, err := runHelm(t, nil, "template", "costs", dir, "--set="+set); err == nil || !strings.Contains(said, want) {
+			t.Errorf("%s: %v, want %q: %s%s", set, err, want, out, said)
+		}
+	}
 }
 
 // TestManifestsReleaseE2E has Helm install, test and upgrade the chart in a real API: the history's claim stays.

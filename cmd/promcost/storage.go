@@ -16,6 +16,7 @@ import (
 	"github.com/promcost/promcost/allocation/history"
 	"github.com/promcost/promcost/allocation/ledger"
 	"github.com/promcost/promcost/allocation/recorder"
+	"github.com/promcost/promcost/cmd/promcost/internal/bucket"
 	"github.com/promcost/promcost/collector"
 )
 
@@ -69,11 +70,11 @@ func (f *storageFlags) open(logger log.Logger, readOnly bool) (keeping, error) {
 	k := keeping{flags: *f, readOnly: readOnly, where: f.path}
 	switch {
 	case f.config != "":
-		bucket, err := openBucket(f.config, logger)
+		store, err := bucket.Open(f.config, logger)
 		if err != nil {
 			return k, err
 		}
-		k.store, k.closer, k.where = history.New(history.NewBucket(bucket, history.BucketOptions{}), f.options()), bucket, bucket.Name()
+		k.store, k.closer, k.where = history.New(history.NewBucket(store, history.BucketOptions{}), f.options()), store, store.Name()
 		return k, nil
 	case f.path == "" && readOnly:
 		return k, usageErrorf("--source=none has nothing to serve: give --storage.path or --storage.config of a history that others fill")

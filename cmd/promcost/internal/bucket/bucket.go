@@ -1,4 +1,5 @@
-package main
+// Package bucket opens the object stores that a history can be kept in.
+package bucket
 
 import (
 	"bytes"
@@ -16,20 +17,20 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// bucketConfig is the file of --storage.config.
-type bucketConfig struct {
+// settings is the file of --storage.config.
+type settings struct {
 	Type   string `yaml:"type"`
 	Config any    `yaml:"config"`
 	Prefix string `yaml:"prefix"`
 }
 
-// openBucket opens the object store that a file describes. The file may have secrets, so errors do not show it.
-func openBucket(file string, logger log.Logger) (objstore.Bucket, error) {
+// Open opens the object store that a file describes. The file may have secrets, so errors do not show it.
+func Open(file string, logger log.Logger) (objstore.Bucket, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, fmt.Errorf("read --storage.config: %w: give a readable YAML file", err)
 	}
-	cfg := bucketConfig{}
+	cfg := settings{}
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	decoder.KnownFields(true)
 	if err := decoder.Decode(&cfg); err != nil {
