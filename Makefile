@@ -195,7 +195,6 @@ bin/kube-controller-manager: | bin/kube-apiserver
 bin/kube-scheduler: | bin/kube-controller-manager
 bin/kwok: | bin/kube-scheduler
 bin/kube-state-metrics: | bin/kwok
-bin/helm: | bin/kube-state-metrics
 
 # Custom resource definitions, by which a Kubernetes API validates objects of others.
 bin/crds: .ci/tools/crds/go.mod .ci/tools/crds/go.sum
