@@ -308,7 +308,7 @@ type refMerged struct {
 	parts      map[string][allocation.NumSharedKinds]float64
 }
 
-// refMerge merges the rows of a result by the rules of SHAPES §2.
+// refMerge merges the rows of a result by the rules that Apply documents.
 func refMerge(result *refResult, metadata bool) refMerged {
 	rows := result.rows
 	out := refMerged{start: rows[0].Start, end: rows[0].End, single: len(rows) == 1, text: rows[0].Text, parts: result.parts}
