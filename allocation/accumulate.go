@@ -52,17 +52,17 @@ func accumulate(sets []*Set, o *Options) []*Set {
 // sumSets sums sets into one set over the window from the first start to the last end. Assets that occur in several sets are
 // summed too.
 func sumSets(sets []*Set, o *Options) *Set {
-	parts, names := make([]part, len(sets)), nameTable{}
+	operands, names := make([]operand, len(sets)), nameTable{}
 	for i, s := range sets {
 		if i > 0 && same(s.names, sets[i-1].names) {
-			parts[i] = part{set: s, group: parts[i-1].group}
+			operands[i] = operand{set: s, group: operands[i-1].group}
 			continue
 		}
 		group := make([]int32, s.Len())
 		for row, name := range s.names {
 			group[row] = names.add(name)
 		}
-		parts[i] = part{set: s, group: group}
+		operands[i] = operand{set: s, group: group}
 	}
 	dst := sets[0].like()
 	dst.books = &books{}
@@ -81,7 +81,7 @@ func sumSets(sets []*Set, o *Options) *Set {
 	}
 	dst.Warnings = SortWarnings(slices.Clone(dst.Warnings))
 	dst.sumAssets(sets)
-	dst.merge(parts, names.list, o.AggregatedMetadata)
+	dst.merge(operands, names.list, o.AggregatedMetadata)
 	if o.Proportions {
 		dst.indexAssets(o)
 	}

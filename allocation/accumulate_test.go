@@ -84,7 +84,7 @@ func TestAccumulatePeriods(t *testing.T) {
 	}
 }
 
-// TestAccumulateOtherAssets verifies that all assets are summed, by what they are.
+// TestAccumulateOtherAssets verifies that assets of every type are summed by their identity.
 func TestAccumulateOtherAssets(t *testing.T) {
 	dict := allocation.NewDict()
 	var sets []*allocation.Set
@@ -92,7 +92,7 @@ func TestAccumulateOtherAssets(t *testing.T) {
 		from := testStart.Add(time.Duration(h) * time.Hour)
 		to := from.Add(time.Hour)
 		s := allocation.NewSet(allocation.Window{Start: from, End: to}, dict)
-		use := [2]float64{5, math.NaN()} // it is not told in the second hour
+		use := [2]float64{5, math.NaN()} // it is unknown in the second hour
 		s.Disks = []allocation.Disk{
 			{Cluster: "c1", Name: "b", Start: from, End: to, ByteHours: 8, UsedByteHours: use[h], UsedMax: use[h]},
 			{Cluster: "c1", Name: "c", Start: from, End: to, ByteHours: 8, UsedByteHours: use[1-h], UsedMax: use[1-h]},
@@ -139,7 +139,7 @@ func TestAccumulateOtherAssets(t *testing.T) {
 	}
 }
 
-// TestSpecialNames verifies what special rows are called by each key.
+// TestSpecialNames verifies the names of special rows under each key.
 func TestSpecialNames(t *testing.T) {
 	w := allocation.Window{Start: testStart, End: testStart.Add(time.Hour)}
 	u, none := allocation.UnmountedName, allocation.UnallocatedName

@@ -13,8 +13,8 @@ import (
 	"github.com/promcost/promcost/promquery/promtest/soak"
 )
 
-// TestAccumulation compares sets that go through the passes side by side, over dictionaries of their own, with what Apply makes
-// of all at once: both give the same, to the last bit.
+// TestAccumulation compares two ways: sets that go through the passes side by side, over dictionaries of their own, and one Apply of all
+// sets. Both give the same, to the last bit.
 func TestAccumulation(t *testing.T) {
 	seed := randomSeed()
 	for i := range soak.Of[uint64](500, 3000) {
@@ -64,7 +64,7 @@ func TestAccumulation(t *testing.T) {
 	}
 }
 
-// contents is all that a set made by passes tells, ids as what they stand for.
+// contents is everything that a set made by passes has, with texts in place of ids.
 func contents(s *allocation.Set) []string {
 	list := []string{fmt.Sprint(s.Window, s.Resolution, s.Warnings, s.Incomplete)}
 	d := s.Dict()

@@ -28,12 +28,12 @@ func aggregate(w *work, o *Options) {
 		}
 	}
 	group := groups.group(w.set.Len())
-	parts := []part{{set: w.set, group: group, runs: groups.keys.ends}}
+	operands := []operand{{set: w.set, group: group, runs: groups.keys.ends}}
 	if w.idle != nil {
-		parts = append(parts, part{set: w.idle, group: idle})
+		operands = append(operands, operand{set: w.idle, group: idle})
 	}
 	dst := w.set.like()
-	dst.mergeWith(w.workspace, parts, groups.text(), o.AggregatedMetadata)
+	dst.mergeWith(w.workspace, operands, groups.text(), o.AggregatedMetadata)
 	w.err = w.workspace.err
 	w.rows, w.group = w.set, group
 	w.set, w.idle = dst, nil

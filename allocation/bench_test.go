@@ -97,8 +97,8 @@ func BenchmarkCheck(b *testing.B) {
 	}
 }
 
-// benchFrame is an hour of 10,000 containers that run all of it and some that do not, in their order, over dict: what nothing but
-// the names of controllers are made of is decoded where it is needed.
+// benchFrame is an hour of 10,000 containers over dict, in their order; most run all of it. All properties are deferred but the kinds and
+// names of controllers.
 func benchFrame(rng *rand.Rand, dict *allocation.Dict, start time.Time) *allocation.Frame {
 	f := &allocation.Frame{}
 	add := func(p allocation.Property, id allocation.ID) { f.IDs[p] = append(f.IDs[p], id) }
@@ -136,7 +136,7 @@ func benchFrame(rng *rand.Rand, dict *allocation.Dict, start time.Time) *allocat
 	return f
 }
 
-// BenchmarkAccumulation sums two days of hours by day, as they are read: eight at a time of a dictionary of their own.
+// BenchmarkAccumulation sums two days of hours by day as the ledger reads them: eight at a time, over a dictionary of their own.
 func BenchmarkAccumulation(b *testing.B) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	var batches [][]*allocation.Set

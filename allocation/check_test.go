@@ -74,7 +74,7 @@ func share(m *model) int {
 	return slices.IndexFunc(m.rows, func(r modelRow) bool { return len(r.volumes) > 0 })
 }
 
-// TestApplyChecks verifies that what is broken is found where it broke, if that is asked for.
+// TestApplyChecks verifies that with Check set, a broken set is found at the pass that broke it.
 func TestApplyChecks(t *testing.T) {
 	m := smallModel()
 	m.disks[0].Cost++
@@ -114,7 +114,7 @@ func TestCheckAfterPasses(t *testing.T) {
 	}
 }
 
-// TestCheckTotals verifies that a set made by passes is held to the nodes as a whole.
+// TestCheckTotals verifies that the rows of a set made by passes must cost what all nodes together cost.
 func TestCheckTotals(t *testing.T) {
 	m := randomModels(rand.New(rand.NewPCG(7, 8)), 1, 60)[0]
 	for name, idle := range map[string]bool{"with idle": true, "without idle": false} {
@@ -137,7 +137,7 @@ func TestCheckTotals(t *testing.T) {
 	}
 }
 
-// TestCheckIsBrief verifies that a set that is broken all over makes a short error.
+// TestCheckIsBrief verifies that a set with many faults gives a short error.
 func TestCheckIsBrief(t *testing.T) {
 	m := randomModels(rand.New(rand.NewPCG(7, 8)), 1, 500)[0]
 	for i := range m.rows {

@@ -7,8 +7,8 @@ import (
 	"github.com/promcost/promcost/allocation"
 )
 
-// TestColumnsMerge holds what columns say of themselves: rows merge by maximum or by sum, and money counts towards the total cost,
-// each column under one kind.
+// TestColumnsMerge checks the traits of every column: rows merge by maximum or by sum, and money counts towards the total cost, each
+// column under one kind.
 func TestColumnsMerge(t *testing.T) {
 	kinds := map[allocation.Column]int{}
 	for kind := range allocation.NumSharedKinds {
@@ -54,7 +54,7 @@ func TestColumnsMerge(t *testing.T) {
 	}
 }
 
-// TestDictMemory holds the estimate above what a dictionary must take.
+// TestDictMemory checks that the estimate is not below what a dictionary takes.
 func TestDictMemory(t *testing.T) {
 	d := allocation.NewDict()
 	const text = "a text of some length that nothing else has"

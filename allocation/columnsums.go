@@ -8,7 +8,7 @@ const longRun = 8
 
 // trim cuts dropped rows off both ends and returns how many it cut off the front: rows are sorted, so the rows that a filter
 // keeps are often adjacent.
-func (p *part) trim(dropped int32) (from int) {
+func (p *operand) trim(dropped int32) (from int) {
 	for from < len(p.group) && p.group[from] == dropped {
 		from++
 	}
@@ -22,8 +22,8 @@ func (p *part) trim(dropped int32) (from int) {
 	return from
 }
 
-// after returns the part from a row on.
-func (p part) after(row int) part {
+// after returns the operand from a row on.
+func (p operand) after(row int) operand {
 	if row == 0 {
 		return p
 	}
@@ -41,10 +41,10 @@ func (p part) after(row int) part {
 }
 
 // find finds the runs of rows of one group, and the first row of each of n groups.
-func (m *workspace) find(parts []part, n int) {
+func (m *workspace) find(operands []operand, n int) {
 	m.runs = m.runs[:0]
-	for i := range parts {
-		p := &parts[i]
+	for i := range operands {
+		p := &operands[i]
 		if p.runs == nil {
 			from := len(m.runs)
 			for row := 1; row < len(p.group); row++ {
@@ -64,7 +64,7 @@ func (m *workspace) find(parts []part, n int) {
 }
 
 // long reports whether the rows are summed run by run.
-func (p *part) long() bool { return len(p.group) >= longRun*len(p.runs) }
+func (p *operand) long() bool { return len(p.group) >= longRun*len(p.runs) }
 
 // touch writes to every page of zeroed memory. A fresh page that is read first is mapped a second time by the first write,
 // which interrupts the other processors.
@@ -74,7 +74,7 @@ func touch(zeros []float64) {
 	}
 }
 
-func maxInto(dst, src []float64, p *part) {
+func maxInto(dst, src []float64, p *operand) {
 	src = src[:len(p.group)]
 	if !p.long() {
 		for i, g := range p.group {
@@ -93,7 +93,7 @@ func maxInto(dst, src []float64, p *part) {
 	}
 }
 
-func addInto(dst, src []float64, p *part) {
+func addInto(dst, src []float64, p *operand) {
 	src = src[:len(p.group)]
 	if !p.long() {
 		for i, g := range p.group {
@@ -113,7 +113,7 @@ func addInto(dst, src []float64, p *part) {
 }
 
 // addColumns is addInto for several columns.
-func addColumns(dst, src *[columnsAtOnce][]float64, p *part) {
+func addColumns(dst, src *[columnsAtOnce][]float64, p *operand) {
 	n := len(p.group)
 	a, b, c, d := src[0][:n], src[1][:n], src[2][:n], src[3][:n]
 	toA, toB, toC, toD := dst[0], dst[1], dst[2], dst[3]

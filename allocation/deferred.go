@@ -24,7 +24,7 @@ func (s *Set) hasDeferred() bool {
 }
 
 // commonDeferred is mergeIDs for the rows with deferred values. It returns the other rows, which passes added.
-func (p part) commonDeferred(m *workspace, dict *Dict, of Property, ids []ID, differ, seen []bool) (rest part) {
+func (p operand) commonDeferred(m *workspace, dict *Dict, of Property, ids []ID, differ, seen []bool) (rest operand) {
 	rows := len(p.set.noID)
 	m.own = slices.Grow(m.own[:0], len(ids))[:len(ids)]
 	clear(m.own)
@@ -46,7 +46,7 @@ func (p part) commonDeferred(m *workspace, dict *Dict, of Property, ids []ID, di
 }
 
 // latestDeferred is anyIDs for the rows with deferred values.
-func (p part) latestDeferred(m *workspace, dict *Dict, of Property, ids []ID) {
+func (p operand) latestDeferred(m *workspace, dict *Dict, of Property, ids []ID) {
 	if err := p.set.deferred[of].Latest(dict, p.group[:len(p.set.noID)], ids); err != nil {
 		m.note(p.set.undecoded(of, err))
 	}
@@ -58,7 +58,7 @@ func (s *Set) undecoded(p Property, err error) error {
 }
 
 // asks reports whether some group has deferred rows that are not known to differ.
-func (p part) asks(differ []bool) bool {
+func (p operand) asks(differ []bool) bool {
 	for g, row := range p.first {
 		if row >= 0 && !differ[g] {
 			return true
@@ -68,7 +68,7 @@ func (p part) asks(differ []bool) bool {
 }
 
 // firsts returns the first row of each of n groups among the rows as built, -1 for a group without any.
-func (p *part) firsts(n int) []int32 {
+func (p *operand) firsts(n int) []int32 {
 	const none = -1
 	first, from, rows := slices.Repeat([]int32{none}, n), int32(0), int32(len(p.set.noID))
 	for _, to := range p.runs {

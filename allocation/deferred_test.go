@@ -15,7 +15,7 @@ import (
 	"github.com/promcost/promcost/promquery/promtest/soak"
 )
 
-// deferredIDs are ids that are given where they are needed.
+// deferredIDs gives ids to its values when they are needed.
 type deferredIDs struct {
 	ids []allocation.ID
 	err error
@@ -91,7 +91,7 @@ func randomFrame(r *rand.Rand, dict *allocation.Dict, n int) (whole allocation.F
 	return whole
 }
 
-// idleNodes gives a set nodes some of whose time nobody was allocated, with an adjustment, and their disks.
+// idleNodes gives a set nodes that are idle for a part of the time, with an adjustment, and their disks.
 func idleNodes(s *allocation.Set, adjustment float64) *allocation.Set {
 	for _, name := range []string{"a", "b", "x"} {
 		n := allocation.Node{Cluster: "a", Name: name, Start: s.Window.Start, End: s.Window.End}
@@ -115,7 +115,7 @@ func frameSet(t *testing.T, dict *allocation.Dict, frames ...allocation.Frame) *
 	return s
 }
 
-// bits are all that a set has, amounts to the last bit.
+// bits are all contents of a set, with amounts to the last bit.
 func bits(s *allocation.Set) []any {
 	out := []any{s.Len()}
 	for row := range s.Len() {
@@ -130,7 +130,7 @@ func bits(s *allocation.Set) []any {
 	return out
 }
 
-// randomOptions are options whose passes look at most of what rows have.
+// randomOptions are options whose passes use most columns and properties of rows.
 func randomOptions(t *testing.T, r *rand.Rand) allocation.Options {
 	t.Helper()
 	o := allocation.Options{
@@ -157,8 +157,7 @@ func randomOptions(t *testing.T, r *rand.Rand) allocation.Options {
 	return o
 }
 
-// TestDeferred applies random options to sets whose properties get ids where they are needed, and to those that have them: whatever
-// the passes look at, the answers are the same to the last bit.
+// TestDeferred applies random options to sets with deferred properties and to sets without. The answers are the same to the last bit.
 func TestDeferred(t *testing.T) {
 	merges, filtered := 0, 0
 	for seed := range soak.Of[uint64](150, 300) {
@@ -207,7 +206,7 @@ func TestDeferred(t *testing.T) {
 	}
 }
 
-// TestDeferredErrors tells of properties that cannot be decoded.
+// TestDeferredErrors checks the errors about properties that cannot be decoded.
 func TestDeferredErrors(t *testing.T) {
 	dict := allocation.NewDict()
 	whole := randomFrame(rand.New(rand.NewPCG(1, 3)), dict, 30)
@@ -220,7 +219,7 @@ func TestDeferredErrors(t *testing.T) {
 	}
 }
 
-// TestOnlyMerges sets each option by itself: a new one has to be told apart here, too.
+// TestOnlyMerges sets each option by itself. A new option has to be listed here.
 func TestOnlyMerges(t *testing.T) {
 	merges := []string{"Aggregate", "LabelValue", "Idle", "IdleByNode", "SplitIdle", "Filter", "ShareSplit", "ShareTenancy", "SharedBreakdown", "Reconcile", "Accumulate", "Zone", "AggregatedMetadata", "Stopped"}
 	for _, field := range reflect.VisibleFields(reflect.TypeFor[allocation.Options]()) {
@@ -243,7 +242,7 @@ func TestOnlyMerges(t *testing.T) {
 	}
 }
 
-// TestAddPairs interns a map by its strings and by their ids: it is the same.
+// TestAddPairs checks that a map has the same id whether its strings or the ids of its strings are interned.
 func TestAddPairs(t *testing.T) {
 	dict := allocation.NewDict()
 	want := dict.AddMap(map[string]string{"a": "1", "b": "2"})

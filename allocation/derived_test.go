@@ -14,7 +14,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 )
 
-// labeledSet is a set of a row a map of labels, in the namespaces a and b by turns.
+// labeledSet is a set with a row for each map of labels, in the namespaces a and b by turns.
 func labeledSet(labels ...map[string]string) *allocation.Set {
 	w := allocation.Window{Start: time.Unix(0, 0), End: time.Unix(3600, 0)}
 	s := allocation.NewSet(w, allocation.NewDict())
@@ -26,7 +26,7 @@ func labeledSet(labels ...map[string]string) *allocation.Set {
 	return s
 }
 
-// owner is the label team, else owner, else nothing; it notes what it was asked.
+// owner is the label team, or else owner, or else nothing. It records its arguments.
 func owner(asked *[]string) allocation.Derivation {
 	var mu sync.Mutex
 	return func(properties map[string]any) (string, error) {
@@ -147,7 +147,7 @@ func sortedTexts(texts []string) []string {
 	return texts
 }
 
-// TestDerivedProblem says why nothing has a property; as long as something has, what is wrong but not what is missing.
+// TestDerivedProblem checks why no row has a property. If some row has it, only wrong values are a problem, missing ones are not.
 func TestDerivedProblem(t *testing.T) {
 	d, err := allocation.NewDerived("x", []allocation.Property{allocation.Labels}, func(properties map[string]any) (string, error) {
 		labels, _ := properties["labels"].(map[string]any)
@@ -184,7 +184,7 @@ func TestDerivedProblem(t *testing.T) {
 		{"all miss it", []*allocation.Set{labeledSet(other, nil)}, "property x is missing everywhere: no such label"},
 		{"what is wrong comes first", []*allocation.Set{labeledSet(other, bad)}, "property x is missing everywhere: 1 is bad"},
 		{"none has it", []*allocation.Set{labeledSet(nil, bad, worse)}, "property x is missing everywhere: 1 is bad"},
-		{"there is nothing to have", []*allocation.Set{labeledSet(nil)}, ""},
+		{"there are no rows", []*allocation.Set{labeledSet(nil)}, ""},
 	} {
 		if got := d.Problem(tc.sets); got == "" != (tc.want == "") || !strings.HasPrefix(got, tc.want) || len(got) > 270 {
 			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)

@@ -30,8 +30,8 @@ func familySum(t *testing.T, s *metering.Subject, kind metering.Type, totals *me
 	return sum
 }
 
-// TestFamiliesCostWhatAssetsCost holds the law that everything is a metric: in each hour, families cost what the assets do
-// before adjustments, and so do the counters of all hours.
+// TestFamiliesCostWhatAssetsCost checks the law that metrics show everything: in each hour, families cost what the assets do before
+// adjustments, and so do the counters of all hours.
 func TestFamiliesCostWhatAssetsCost(t *testing.T) {
 	sets := setsOf(randomModels(rand.New(rand.NewPCG(16, 14)), 6, 40))
 	for i := range sets {

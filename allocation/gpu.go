@@ -40,13 +40,13 @@ func (s *Set) GPU(row int) GPUDevice {
 }
 
 // mergeGPUs returns what the rows with GPUs of each group have in common.
-func mergeGPUs(dict *Dict, parts []part, n int) (ids []ID, some []bool) {
+func mergeGPUs(dict *Dict, operands []operand, n int) (ids []ID, some []bool) {
 	has := func(set *Set, row int) bool {
 		return set.ids[GPUDevices][row] != 0 || row < len(set.lost.gpus) && set.lost.gpus[row]
 	}
-	for _, p := range parts {
+	for _, p := range operands {
 		if slices.Contains(p.set.lost.gpus, true) || slices.ContainsFunc(p.set.ids[GPUDevices], func(id ID) bool { return id != 0 }) {
-			return commonPairs(dict, parts, GPUDevices, n, has)
+			return commonPairs(dict, operands, GPUDevices, n, has)
 		}
 	}
 	return make([]ID, n), nil

@@ -7,7 +7,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 )
 
-// TestMergedGPUs checks that a merged row has of GPUs what all that have some have in common.
+// TestMergedGPUs checks that a merged row has the GPU labels that all merged rows with a GPU have in common.
 func TestMergedGPUs(t *testing.T) {
 	w := allocation.Window{Start: testStart, End: testStart.Add(time.Hour)}
 	set := allocation.NewSet(w, allocation.NewDict())

@@ -12,7 +12,7 @@ type combinations struct {
 	steps []idPairs // one for each column
 	// Of the rows added last: the ends of runs, and the combination of each run, noGroup for dropped rows.
 	ends, of []int32
-	spare    []int32
+	pooled   []int32
 }
 
 // idPairs numbers pairs of a number and an id, in order of appearance.
@@ -127,7 +127,7 @@ func (c *combinations) findRuns(keep []bool, rows int, cols [][]ID) {
 		c.ends = append(c.ends, int32(rows))
 	}
 	for _, col := range cols {
-		parts, from := slices.Grow(c.spare[:0], max(len(c.ends), rows/longRun)), 0
+		parts, from := slices.Grow(c.pooled[:0], max(len(c.ends), rows/longRun)), 0
 		for _, end := range c.ends {
 			if to := int(end); keep == nil || keep[from] {
 				last := col[from]
@@ -139,7 +139,7 @@ func (c *combinations) findRuns(keep []bool, rows int, cols [][]ID) {
 			}
 			parts, from = append(parts, end), int(end)
 		}
-		c.ends, c.spare = parts, c.ends
+		c.ends, c.pooled = parts, c.ends
 	}
 }
 

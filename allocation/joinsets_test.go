@@ -10,7 +10,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 )
 
-// TestJoin brings sets of two dictionaries together: what they are stays, and the passes take them.
+// TestJoin joins sets of two dictionaries: their contents do not change, and the passes accept them.
 func TestJoin(t *testing.T) {
 	at := time.Unix(7200, 0).UTC()
 	build := func(i int) *allocation.Set {

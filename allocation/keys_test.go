@@ -60,7 +60,7 @@ func TestParseKeys(t *testing.T) {
 	}
 }
 
-// TestKeyNames verifies that everything documented can be asked for.
+// TestKeyNames verifies that every documented key can be asked for.
 func TestKeyNames(t *testing.T) {
 	for _, name := range allocation.KeyNames() {
 		if _, err := allocation.ParseKeys(name, nil); err != nil {
@@ -77,7 +77,7 @@ func TestSanitize(t *testing.T) {
 	}
 }
 
-// FuzzParseKeys verifies that whatever is accepted reads back as the same keys.
+// FuzzParseKeys verifies that keys that are accepted read back as the same keys.
 func FuzzParseKeys(f *testing.F) {
 	for _, seed := range []string{"", "namespace", "label:app,pod", "annotation:a:b", "team,TEAM", " , ", "label:,", "\xff:"} {
 		f.Add(seed)

@@ -51,7 +51,7 @@ func TestAggregateBySpellings(t *testing.T) {
 	}
 }
 
-// TestLabelSearch says which labels nothing has, and which collide.
+// TestLabelSearch checks which labels are reported as missing everywhere, and which as colliding.
 func TestLabelSearch(t *testing.T) {
 	sets := []*allocation.Set{
 		labeledSet(map[string]string{"cost_center": "7"}, nil),

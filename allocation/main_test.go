@@ -10,5 +10,5 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(soak.Main(m)) }
 
-// randomSeed is that of random cases: always the same, or with -soak another one each time.
+// randomSeed is the seed of random cases: always the same, or with -soak another one for each run.
 func randomSeed() uint64 { return soak.Of(1, uint64(time.Now().UnixNano())) }

@@ -17,43 +17,43 @@ const (
 // instance are the properties that identify a container.
 var instance = [...]Property{Cluster, Namespace, Pod, PodUID, Container}
 
-// part is rows of a set that are merged. group is the new row of each row, or the number of groups for a dropped row.
-type part struct {
+// operand is rows of a set that are merged. group is the new row of each row, or the number of groups for a dropped row.
+type operand struct {
 	set   *Set
 	group []int32
 	runs  []int32 // ends of runs of rows of one group
 	first []int32 // first row of each group, -1 if it has none; only set where properties are deferred or missing in all rows
 }
 
-// merge fills the empty set s with one row for each name, merged from the rows of the parts in order. metadata keeps the
+// merge fills the empty set s with one row for each name, merged from the rows of the operands in order. metadata keeps the
 // labels and annotations that all rows have in common.
-func (s *Set) merge(parts []part, names []string, metadata bool) {
-	s.mergeWith(&workspace{}, parts, names, metadata)
+func (s *Set) merge(operands []operand, names []string, metadata bool) {
+	s.mergeWith(&workspace{}, operands, names, metadata)
 }
 
 // mergeWith is merge for sets with deferred properties. If one cannot be decoded, the error is in m.
-func (s *Set) mergeWith(m *workspace, parts []part, names []string, metadata bool) {
+func (s *Set) mergeWith(m *workspace, operands []operand, names []string, metadata bool) {
 	n := len(names)
 	s.names = names
 	if n == 0 {
 		s.names = []string{} // not nil: the set is not as built
 	}
-	s.unread = unreadOf(parts)
-	m.find(parts, n)
-	s.mergeValues(parts, n)
-	s.mergeTimes(parts, n)
+	s.unread = unreadOf(operands)
+	m.find(operands, n)
+	s.mergeValues(operands, n)
+	s.mergeTimes(operands, n)
 	differ := m.flags(n)
 	ids := make([]ID, int(GPUDevices)*(n+1))
 	merge := func(p Property) {
 		if !s.unread.properties[p] {
-			mergeIDs(m, s.dict, parts, p, ids[:n+1], differ[p])
+			mergeIDs(m, s.dict, operands, p, ids[:n+1], differ[p])
 			s.ids[p], ids = ids[:n:n], ids[n+1:]
 		}
 	}
 	for p := range Services {
 		merge(p)
 	}
-	s.mergeKinds(parts, n, differ)
+	s.mergeKinds(operands, n, differ)
 	for p := Services; p < GPUDevices; p++ { // mergeMetadata merges these for rows of several containers
 		for g, made := range s.merged {
 			differ[p][g] = made == several
@@ -61,10 +61,10 @@ func (s *Set) mergeWith(m *workspace, parts []part, names []string, metadata boo
 		merge(p)
 	}
 	if !s.unread.properties[GPUDevices] {
-		s.ids[GPUDevices], s.lost.gpus = mergeGPUs(s.dict, parts, n)
+		s.ids[GPUDevices], s.lost.gpus = mergeGPUs(s.dict, operands, n)
 	}
-	s.mergeMetadata(m, parts, n, differ, metadata)
-	s.mergeAllShares(parts, n)
+	s.mergeMetadata(m, operands, n, differ, metadata)
+	s.mergeAllShares(operands, n)
 }
 
 // columnsAtOnce is how many columns are summed in one loop, so that their sums do not wait for each other.
@@ -72,8 +72,8 @@ const columnsAtOnce = 4
 
 // mergeValues sums the columns, a few at a time, and takes the maxima. Columns that are 0 in all rows are skipped and share
 // one slice.
-func (s *Set) mergeValues(parts []part, n int) {
-	used := s.usedColumns(parts)
+func (s *Set) mergeValues(operands []operand, n int) {
+	used := s.usedColumns(operands)
 	slab := make([]float64, (len(used)+1)*(n+1))
 	s.zero = slab[:n:n]
 	touch(slab[n:])
@@ -88,7 +88,7 @@ func (s *Set) mergeValues(parts []part, n int) {
 		s.values[c] = slab[:n+1]
 	}
 	var sums []Column
-	for _, p := range parts {
+	for _, p := range operands {
 		skip := p.trim(int32(n))
 		sums = sums[:0]
 		for _, c := range used {
@@ -117,10 +117,10 @@ func (s *Set) mergeValues(parts []part, n int) {
 	}
 }
 
-// usedColumns returns the columns that were read and are not 0 in all rows of the parts.
-func (s *Set) usedColumns(parts []part) (used []Column) {
+// usedColumns returns the columns that were read and are not 0 in all rows of the operands.
+func (s *Set) usedColumns(operands []operand) (used []Column) {
 	for c := range NumColumns {
-		if !s.unread.columns[c] && slices.ContainsFunc(parts, func(p part) bool { return !p.set.isZero(c) }) {
+		if !s.unread.columns[c] && slices.ContainsFunc(operands, func(p operand) bool { return !p.set.isZero(c) }) {
 			used = append(used, c)
 		}
 	}
@@ -128,10 +128,10 @@ func (s *Set) usedColumns(parts []part) (used []Column) {
 }
 
 // mergeTimes gives each row the first start and the last end of the rows merged into it.
-func (s *Set) mergeTimes(parts []part, n int) {
+func (s *Set) mergeTimes(operands []operand, n int) {
 	s.start, s.end = make([]int64, n+1), make([]int64, n+1)
 	seen := make([]bool, n+1)
-	for _, p := range parts {
+	for _, p := range operands {
 		from := int32(0)
 		for _, to := range p.runs {
 			g, starts := p.group[from], p.set.start[from:to]
@@ -151,19 +151,19 @@ func (s *Set) mergeTimes(parts []part, n int) {
 
 // mergeIDs fills ids with the value that all rows of a group have, 0 where they differ, and marks groups that differ. It
 // skips groups that are marked already.
-func mergeIDs(m *workspace, dict *Dict, parts []part, p Property, ids []ID, differ []bool) {
+func mergeIDs(m *workspace, dict *Dict, operands []operand, p Property, ids []ID, differ []bool) {
 	m.seen = slices.Grow(m.seen[:0], len(ids))[:len(ids)]
 	seen := m.seen
 	clear(seen)
 	differ[len(differ)-1] = true // dropped rows need no ids
-	for _, part := range parts {
+	for _, operand := range operands {
 		switch {
 		case !slices.Contains(differ, false):
 			continue
-		case part.set.deferred[p] != nil:
-			part = part.commonDeferred(m, dict, p, ids, differ, seen)
-		case part.set.noIDs(p):
-			for g, row := range part.first {
+		case operand.set.deferred[p] != nil:
+			operand = operand.commonDeferred(m, dict, p, ids, differ, seen)
+		case operand.set.noIDs(p):
+			for g, row := range operand.first {
 				if row >= 0 {
 					differ[g] = differ[g] || ids[g] != 0
 					seen[g] = true
@@ -171,10 +171,10 @@ func mergeIDs(m *workspace, dict *Dict, parts []part, p Property, ids []ID, diff
 			}
 			continue
 		}
-		src, from := part.set.ids[p], int32(0)
-		src = src[len(src)-len(part.group):]
-		for _, to := range part.runs {
-			g, run := part.group[from], src[from:to]
+		src, from := operand.set.ids[p], int32(0)
+		src = src[len(src)-len(operand.group):]
+		for _, to := range operand.runs {
+			g, run := operand.group[from], src[from:to]
 			if from = to; differ[g] {
 				continue
 			}
@@ -194,10 +194,10 @@ func mergeIDs(m *workspace, dict *Dict, parts []part, p Property, ids []ID, diff
 
 // mergeKinds finds what each row was merged from, and its kind. Idle only merges with idle; other special rows may merge with
 // workloads.
-func (s *Set) mergeKinds(parts []part, n int, differ *[NumProperties][]bool) {
+func (s *Set) mergeKinds(operands []operand, n int, differ *[NumProperties][]bool) {
 	s.special, s.merged = make([]Special, n+1), make([]merged, n+1)
 	members := make([]int32, n+1)
-	for _, p := range parts {
+	for _, p := range operands {
 		alike := !slices.ContainsFunc(p.set.special, func(k Special) bool { return k != Workload }) && !slices.ContainsFunc(p.set.merged, func(m merged) bool { return m != oneRow })
 		from := int32(0)
 		for _, to := range p.runs {
@@ -240,13 +240,13 @@ var (
 )
 
 // mergeMetadata merges the properties that have rules of their own for rows of several containers.
-func (s *Set) mergeMetadata(m *workspace, parts []part, n int, differ *[NumProperties][]bool, keep bool) {
+func (s *Set) mergeMetadata(m *workspace, operands []operand, n int, differ *[NumProperties][]bool, keep bool) {
 	var common [len(commonProperties)][]ID
 	if keep {
 		workload := func(set *Set, row int) bool { return set.special[row] < Unmounted }
 		for k, p := range commonProperties {
 			if !s.unread.properties[p] {
-				common[k], _ = commonPairs(s.dict, parts, p, n, workload)
+				common[k], _ = commonPairs(s.dict, operands, p, n, workload)
 			}
 		}
 	}
@@ -257,7 +257,7 @@ func (s *Set) mergeMetadata(m *workspace, parts []part, n int, differ *[NumPrope
 	var newest [len(newestProperties)][]ID
 	for k, p := range newestProperties {
 		if !s.unread.properties[p] {
-			newest[k] = anyIDs(m, s.dict, parts, p, n, mixed)
+			newest[k] = anyIDs(m, s.dict, operands, p, n, mixed)
 		}
 	}
 	s.lost.common, s.lost.newest = common, newest
@@ -316,19 +316,19 @@ func (s *Set) known(p Property) []ID {
 
 // anyIDs returns the last id of a property that a row of each group has: the labels of a namespace may change, and the later
 // set is right. Groups in skip need no ids.
-func anyIDs(m *workspace, dict *Dict, parts []part, p Property, n int, skip []bool) []ID {
+func anyIDs(m *workspace, dict *Dict, operands []operand, p Property, n int, skip []bool) []ID {
 	ids := make([]ID, n+1)
-	for _, part := range parts {
+	for _, operand := range operands {
 		rows := 0
-		if part.set.deferred[p] != nil {
-			if rows = len(part.set.noID); part.asks(skip) {
-				part.latestDeferred(m, dict, p, ids)
+		if operand.set.deferred[p] != nil {
+			if rows = len(operand.set.noID); operand.asks(skip) {
+				operand.latestDeferred(m, dict, p, ids)
 			}
-		} else if part.set.noIDs(p) {
+		} else if operand.set.noIDs(p) {
 			continue
 		}
-		known := part.set.known(p)[rows:]
-		for i, g := range part.group[rows:] {
+		known := operand.set.known(p)[rows:]
+		for i, g := range operand.group[rows:] {
 			if id := known[i]; id != 0 {
 				ids[g] = id
 			}
@@ -339,15 +339,15 @@ func anyIDs(m *workspace, dict *Dict, parts []part, p Property, n int, skip []bo
 
 // commonPairs returns the entries that all maps of a group have in common, among the rows that count. New maps are added to
 // dict. seen says which groups have rows that count.
-func commonPairs(dict *Dict, parts []part, p Property, n int, counts func(set *Set, row int) bool) (ids []ID, seen []bool) {
+func commonPairs(dict *Dict, operands []operand, p Property, n int, counts func(set *Set, row int) bool) (ids []ID, seen []bool) {
 	ids, seen = make([]ID, n+1), make([]bool, n+1)
 	known := map[[2]ID]ID{}
-	for _, part := range parts {
-		from := part.set.known(p)
-		for i, g := range part.group {
+	for _, operand := range operands {
+		from := operand.set.known(p)
+		for i, g := range operand.group {
 			id := from[i]
 			switch {
-			case seen[g] && ids[g] == id || !counts(part.set, i):
+			case seen[g] && ids[g] == id || !counts(operand.set, i):
 			case !seen[g]:
 				ids[g], seen[g] = id, true
 			default:

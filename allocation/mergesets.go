@@ -136,21 +136,21 @@ func (s *Set) mergeRows(sets []*Set, rows []sourceRow) error {
 		}
 		groups[r.set][r.row] = int32(n - 1)
 	}
-	parts := make([]part, len(sets))
+	operands := make([]operand, len(sets))
 	for i, of := range sets {
-		parts[i] = part{set: of, group: groups[i]}
+		operands[i] = operand{set: of, group: groups[i]}
 	}
-	s.unread = unreadOf(parts)
+	s.unread = unreadOf(operands)
 	m := workspace{}
-	m.find(parts, n)
-	s.mergeValues(parts, n)
-	s.mergeTimes(parts, n)
+	m.find(operands, n)
+	s.mergeValues(operands, n)
+	s.mergeTimes(operands, n)
 	for p := range s.ids {
 		if !s.unread.properties[p] {
-			s.ids[p] = newestIDs(parts, Property(p), n)
+			s.ids[p] = newestIDs(operands, Property(p), n)
 		}
 	}
-	s.mergeAllShares(parts, n)
+	s.mergeAllShares(operands, n)
 	return m.err
 }
 
@@ -223,18 +223,18 @@ func (s *Set) pick(want func(row int) bool) (*Set, error) {
 			dst.special, dst.merged = append(dst.special, s.special[row]), append(dst.merged, s.merged[row])
 		}
 	}
-	parts := []part{{set: s, group: group}}
+	operands := []operand{{set: s, group: group}}
 	dst.unread = s.unread
 	m := workspace{}
-	m.find(parts, int(n))
-	dst.mergeValues(parts, int(n))
-	dst.mergeTimes(parts, int(n))
+	m.find(operands, int(n))
+	dst.mergeValues(operands, int(n))
+	dst.mergeTimes(operands, int(n))
 	for p := range dst.ids {
 		if !dst.unread.properties[p] {
-			dst.ids[p] = newestIDs(parts, Property(p), int(n)+1)[:n:n]
+			dst.ids[p] = newestIDs(operands, Property(p), int(n)+1)[:n:n]
 		}
 	}
-	dst.mergeAllShares(parts, int(n))
+	dst.mergeAllShares(operands, int(n))
 	return dst, m.err
 }
 
@@ -248,12 +248,12 @@ func only[T any](assets []T, want func(*T) bool) (out []T) {
 	return out
 }
 
-// newestIDs returns the newest id of a property for each row, 0 if no part has one.
-func newestIDs(parts []part, p Property, n int) []ID {
+// newestIDs returns the newest id of a property for each row, 0 if no operand has one.
+func newestIDs(operands []operand, p Property, n int) []ID {
 	ids := make([]ID, n)
-	for _, part := range parts {
-		for row, g := range part.group {
-			if id := part.set.ids[p][row]; id != 0 {
+	for _, operand := range operands {
+		for row, g := range operand.group {
+			if id := operand.set.ids[p][row]; id != 0 {
 				ids[g] = id
 			}
 		}

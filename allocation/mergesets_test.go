@@ -13,7 +13,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 )
 
-// rowKeys are what a set's rows are of, in its order.
+// rowKeys identify the rows of a set, in its order.
 func rowKeys(s *allocation.Set) []string {
 	keys := make([]string, s.Len())
 	for row := range keys {
@@ -35,7 +35,7 @@ func builtModels(seed uint64, hours, pods int) (models []model) {
 	return models
 }
 
-// TestMergeAddsUp makes days of hours: they pass Check, are in order, and answer as the hours do.
+// TestMergeAddsUp merges hours into days: they pass Check, are in order, and give the answers that the hours give.
 func TestMergeAddsUp(t *testing.T) {
 	for seed := range uint64(20) {
 		sets := setsOf(builtModels(seed, 5, 40))
@@ -70,7 +70,7 @@ func sums(s *allocation.Set) map[string][]float64 {
 	return out
 }
 
-// TestMergeOfClusters takes a set apart by clusters and puts it together again.
+// TestMergeOfClusters divides a set by clusters and merges it again.
 func TestMergeOfClusters(t *testing.T) {
 	for seed := range uint64(20) {
 		m := builtModels(seed, 1, 60)[0]
@@ -111,7 +111,7 @@ func TestMergeOfClusters(t *testing.T) {
 	}
 }
 
-// TestMergeNewestWord checks what becomes of properties that change.
+// TestMergeNewestWord checks what merging does with properties that change.
 func TestMergeNewestWord(t *testing.T) {
 	dict := allocation.NewDict()
 	set := func(hour int, team, controller string) *allocation.Set {
@@ -137,7 +137,7 @@ func TestMergeNewestWord(t *testing.T) {
 	}
 }
 
-// TestMergeRefuses checks what cannot be merged.
+// TestMergeRefuses checks the errors about sets that cannot be merged.
 func TestMergeRefuses(t *testing.T) {
 	m := smallModel()
 	s := m.set(allocation.NewDict())
@@ -159,7 +159,7 @@ func TestMergeRefuses(t *testing.T) {
 	}
 }
 
-// TestAppendFrame checks frames that do not fit.
+// TestAppendFrame checks the errors about frames that do not fit.
 func TestAppendFrame(t *testing.T) {
 	millis := testStart.UnixMilli()
 	whole := func() allocation.Frame {

@@ -191,10 +191,10 @@ func (u *unread) add(o *unread) {
 	u.volumes, u.balancers = u.volumes || o.volumes, u.balancers || o.balancers
 }
 
-// unreadOf returns what was not read of at least one part.
-func unreadOf(parts []part) (u unread) {
-	for i := range parts {
-		u.add(&parts[i].set.unread)
+// unreadOf returns what was not read of at least one operand.
+func unreadOf(operands []operand) (u unread) {
+	for i := range operands {
+		u.add(&operands[i].set.unread)
 	}
 	return u
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/promcost/promcost/promquery/promtest/soak"
 )
 
-// TestProjectionUnion holds that a union has all that either needs, and looks at what either looks at.
+// TestProjectionUnion checks that a union has everything that either projection has.
 func TestProjectionUnion(t *testing.T) {
 	a := &allocation.Projection{
 		Properties: []allocation.Property{allocation.Cluster, allocation.Pod}, Deferred: []allocation.Property{allocation.Labels, allocation.NodeName},
@@ -39,7 +39,8 @@ func TestProjectionUnion(t *testing.T) {
 	}
 }
 
-// TestProjectionWithInstance holds that what sets are merged by is read at once, and all else that was asked for.
+// TestProjectionWithInstance checks that the properties by which sets are merged are read at once, and everything else that was asked
+// for, too.
 func TestProjectionWithInstance(t *testing.T) {
 	p := (&allocation.Projection{Deferred: []allocation.Property{allocation.Labels}, Columns: []allocation.Column{allocation.PVCost}}).WithInstance()
 	if len(p.Deferred) > 0 || !slices.Equal(p.Columns, []allocation.Column{allocation.PVCost}) {
@@ -55,7 +56,7 @@ func TestProjectionWithInstance(t *testing.T) {
 	}
 }
 
-// TestSetsBytes counts a dictionary once, and less of what is not read.
+// TestSetsBytes checks that the estimate counts a shared dictionary once, and columns only if they are read.
 func TestSetsBytes(t *testing.T) {
 	dict := allocation.NewDict()
 	sets := make([]*allocation.Set, 2)
@@ -99,8 +100,7 @@ func unchecked(t *testing.T, o allocation.Options, sets ...*allocation.Set) []*a
 	return out
 }
 
-// TestFieldNeeds holds that fields are made of nothing but what they need, before and after rows are merged, and that a set is known
-// to lack it.
+// TestFieldNeeds checks that fields use only what they declare, before and after rows are merged, and that a set that lacks it says so.
 func TestFieldNeeds(t *testing.T) {
 	for seed := range uint64(5) {
 		r, dict := rand.New(rand.NewPCG(seed, 4)), allocation.NewDict()
@@ -132,7 +132,7 @@ func TestFieldNeeds(t *testing.T) {
 	}
 }
 
-// TestErrorBoundsNeeds holds the same of error bounds.
+// TestErrorBoundsNeeds checks the same for error bounds.
 func TestErrorBoundsNeeds(t *testing.T) {
 	r, dict := rand.New(rand.NewPCG(1, 4)), allocation.NewDict()
 	frame := randomFrame(r, dict, 40)
@@ -146,7 +146,7 @@ func TestErrorBoundsNeeds(t *testing.T) {
 	}
 }
 
-// TestOptionsNeeds applies random options to sets of which only their needs were read: no pass looks at anything else, and costs are
+// TestOptionsNeeds applies random options to sets of which only the declared needs were read. No pass uses anything else, and costs are
 // the same to the last bit.
 func TestOptionsNeeds(t *testing.T) {
 	for seed := range soak.Of[uint64](150, 1000) {
@@ -172,7 +172,7 @@ func TestOptionsNeeds(t *testing.T) {
 	}
 }
 
-// TestUnreadKey names rows by what was not read of them.
+// TestUnreadKey names rows by a property that was not read.
 func TestUnreadKey(t *testing.T) {
 	dict := allocation.NewDict()
 	frame := randomFrame(rand.New(rand.NewPCG(1, 4)), dict, 9)

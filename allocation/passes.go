@@ -18,7 +18,7 @@ type Filter interface {
 // idle, aggregate, share, accumulate. It returns new sets, oldest first as given, and does not change the given ones. Those
 // must be as a Builder makes them, over one Dict. It fails for sets that Apply made and for sets of several dictionaries.
 //
-// Merging follows SEMANTICS §3 and SHAPES §2. A property stays where all merged rows agree. Services are dropped, and labels
+// Merging follows SEMANTICS §3. A property stays where all merged rows agree. Services are dropped, and labels
 // and annotations too unless AggregatedMetadata is set; those of the namespace stay while the namespace agrees. One container
 // in several sets keeps everything that did not change, and its running minutes add. A row that nothing was merged into keeps
 // everything.
@@ -326,7 +326,7 @@ func (s *Set) Total() *Set {
 		dst.names = []string{}
 		return dst
 	}
-	dst.merge([]part{{set: s, group: make([]int32, s.Len())}}, []string{""}, false)
+	dst.merge([]operand{{set: s, group: make([]int32, s.Len())}}, []string{""}, false)
 	return dst
 }
 

@@ -76,7 +76,7 @@ func pairs(s *allocation.Set, p allocation.Property, row int) string {
 	return fmt.Sprint(texts)
 }
 
-// TestApplyLeavesSets verifies that passes do not write to what they are given.
+// TestApplyLeavesSets verifies that passes do not change the sets that they are given.
 func TestApplyLeavesSets(t *testing.T) {
 	models := randomModels(rand.New(rand.NewPCG(1, 2)), 2, 30)
 	dict := allocation.NewDict()
@@ -133,7 +133,7 @@ func TestApplyRefuses(t *testing.T) {
 	}
 }
 
-// TestApplyEmpty verifies that nothing becomes nothing, not an error.
+// TestApplyEmpty verifies that no sets give no sets, not an error.
 func TestApplyEmpty(t *testing.T) {
 	if out := apply(t, nil, allocation.Options{Idle: true, Accumulate: allocation.All}); len(out) != 0 {
 		t.Errorf("no sets became %d", len(out))
@@ -147,7 +147,7 @@ func TestApplyEmpty(t *testing.T) {
 	}
 }
 
-// TestAccumulateOneContainer verifies what stays of a container that is the same in several sets.
+// TestAccumulateOneContainer verifies which properties a container keeps that is in several sets.
 func TestAccumulateOneContainer(t *testing.T) {
 	dict := allocation.NewDict()
 	var sets []*allocation.Set
@@ -183,7 +183,7 @@ func TestAccumulateOneContainer(t *testing.T) {
 	}
 }
 
-// TestFilterIdle verifies that filters that part the rows part the idle too.
+// TestFilterIdle verifies that filters that divide the rows divide idle in the same way.
 func TestFilterIdle(t *testing.T) {
 	models := randomModels(rand.New(rand.NewPCG(3, 4)), 1, 80)
 	base := []*allocation.Set{models[0].set(allocation.NewDict())}
@@ -217,9 +217,8 @@ func TestFilterIdle(t *testing.T) {
 	}
 }
 
-// TestFilterShared verifies that the idle of what a filter selects is the same whether that is shared or not: SEMANTICS §6.5 speaks of
-// what matches, and shared rows take idle, too. So a filter and its opposite are everything, though of rows that are shared
-// nothing but their idle is left.
+// TestFilterShared verifies that a filter selects the same idle whether its rows are shared or not, because shared rows take idle, too
+// (SEMANTICS §6). So the answers of a filter and of its opposite add up to everything, though only their idle is left of shared rows.
 func TestFilterShared(t *testing.T) {
 	m := smallModel()
 	base := []*allocation.Set{m.set(allocation.NewDict())}
@@ -266,7 +265,7 @@ func TestTotal(t *testing.T) {
 	}
 }
 
-// TestNamesAreUnique verifies that values with slashes, which may make one name of two, do not lose a row.
+// TestNamesAreUnique verifies that no row is lost if values with slashes give two rows the same name.
 func TestNamesAreUnique(t *testing.T) {
 	s := allocation.NewSet(allocation.Window{Start: testStart, End: testStart.Add(time.Hour)}, allocation.NewDict())
 	for _, a := range []map[string]string{{"a": "x/y", "b": "z"}, {"a": "x", "b": "y/z"}} {
@@ -281,7 +280,7 @@ func TestNamesAreUnique(t *testing.T) {
 	}
 }
 
-// TestAccumulateAssets verifies that nodes, residuals and warnings of several sets become those of their whole window.
+// TestAccumulateAssets verifies that nodes, residuals and warnings of several sets become those of the whole window.
 func TestAccumulateAssets(t *testing.T) {
 	dict := allocation.NewDict()
 	var sets []*allocation.Set

@@ -13,8 +13,8 @@ import (
 	"github.com/promcost/promcost/promquery/promtest/soak"
 )
 
-// TestApplyAgainstReference compares random questions about random sets with the slow reference, each with Check after
-// every pass; the seed of a case is in what fails.
+// TestApplyAgainstReference compares random questions about random sets with the slow reference, with Check after every pass. Failures
+// name the seed of their case.
 func TestApplyAgainstReference(t *testing.T) {
 	seed := randomSeed()
 	for i := range soak.Of[uint64](1500, 10_000) {
@@ -83,7 +83,7 @@ func (q question) describe() string {
 	return fmt.Sprintf("aggregate %q filter %v shares %v options %+v", q.aggregate, q.filter, q.shares, q.Options)
 }
 
-// TestConservation verifies on random sets that no pass loses or invents money: by sums of the assets alone.
+// TestConservation verifies on random sets that no pass loses or invents money, by nothing but the sums of the assets.
 func TestConservation(t *testing.T) {
 	seed := randomSeed()
 	for i := range soak.Of[uint64](400, 1500) {
@@ -93,7 +93,7 @@ func TestConservation(t *testing.T) {
 		where := fmt.Sprintf("seed %d, %d: %s", seed, i, q.describe())
 		sets := setsOf(models)
 
-		// Of all, the rows are the assets.
+		// Without a filter, the rows cost what the assets cost.
 		whole := q
 		whole.filter = plainFilter{}
 		if q.Idle {
@@ -105,7 +105,7 @@ func TestConservation(t *testing.T) {
 				t.Fatalf("%s: rows cost %v, assets %v", where, total, want)
 			}
 		}
-		// A filter and its opposite are what a filter gives that selects everything.
+		// The answers of a filter and of its opposite add up to that of a filter that selects everything.
 		f := randomFilter(rng)
 		some, others, all := q, q, q
 		some.filter, others.filter, all.filter = f, f, plainFilter{property: allocation.Cluster, value: "nowhere", not: true}
@@ -222,7 +222,7 @@ func compareSet(t *testing.T, where string, got *allocation.Set, want refAnswer,
 	}
 }
 
-// compareShares compares what a row has of volumes, load balancers and shared costs.
+// compareShares compares the shares of rows in volumes, load balancers and shared costs.
 func compareShares(t *testing.T, where string, got *allocation.Set, row int, want *refMerged) {
 	t.Helper()
 	volumes, balancers, last := map[string]modelShare{}, map[string]modelShare{}, ""
@@ -254,7 +254,7 @@ func compareShares(t *testing.T, where string, got *allocation.Set, row int, wan
 	}
 }
 
-// compareProportions compares what part of the assets of models each row is.
+// compareProportions compares the proportions of assets that rows are.
 func compareProportions(t *testing.T, where string, got *allocation.Set, want refAnswer, models []model, byNode bool) {
 	t.Helper()
 	for row := range got.Len() {

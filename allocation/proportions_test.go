@@ -9,7 +9,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 )
 
-// TestProportionNames checks how the assets are named that rows are parts of.
+// TestProportionNames checks the names of assets in proportions.
 func TestProportionNames(t *testing.T) {
 	const cluster = "arn:aws:eks:eu/c2"
 	s := allocation.NewSet(allocation.Window{Start: testStart, End: testStart.Add(time.Hour)}, allocation.NewDict())

@@ -24,14 +24,14 @@ type model struct {
 	bill       allocation.Adjustments
 }
 
-// modelRow is a row, and what it has of volumes and load balancers.
+// modelRow is a row with its shares of volumes and load balancers.
 type modelRow struct {
 	allocation.Row
 	volumes   []modelShare
 	balancers []modelShare
 }
 
-// modelShare is what a row has of a volume or of a load balancer.
+// modelShare is the share of a row in a volume or a load balancer.
 type modelShare struct {
 	key        string
 	amount     float64 // byte-hours, or hours
@@ -70,7 +70,7 @@ func setsOf(models []model) (sets []*allocation.Set) {
 	return sets
 }
 
-// randomModels are models of hours in a row, whose pods live on from one to the next.
+// randomModels are models of consecutive hours, whose pods go on from one hour to the next.
 func randomModels(rng *rand.Rand, hours, pods int) []model {
 	templates := make([]allocation.Row, pods)
 	for i := range templates {
@@ -129,7 +129,7 @@ func randomRow(rng *rand.Rand, i int) allocation.Row {
 	return r
 }
 
-// specialRow is what volumes that nobody mounts and load balancers without endpoints are.
+// specialRow is a row of volumes that nobody mounts, or of load balancers without endpoints.
 func specialRow(rng *rand.Rand, r allocation.Row, ns string) allocation.Row {
 	r.Text[allocation.Container] = allocation.UnmountedName
 	switch rng.IntN(3) {
@@ -220,7 +220,7 @@ func randomShares(rng *rand.Rand, keys ...string) (list []modelShare) {
 	return list
 }
 
-// addNodes adds the nodes that the rows ran on, but for the one that is gone, with some idle and some residual.
+// addNodes adds the nodes that the rows ran on, except the one that is unknown, with some idle and some residual.
 func (m *model) addNodes(rng *rand.Rand) {
 	for _, cluster := range []string{"arn:aws:eks:eu/c2", "c1", "empty"} {
 		var residual [allocation.NumResources]float64
@@ -267,7 +267,7 @@ func (m *model) costOn(cluster, node string, r allocation.Resource) (sum float64
 	return sum
 }
 
-// addOthers adds the volumes, load balancers and networks that the rows have, and what only tenancy gives.
+// addOthers adds the volumes, load balancers and networks of the rows, and the assets that only tenancy costs are made of.
 func (m *model) addOthers(rng *rand.Rand) {
 	from, to := m.window.Start.Add(time.Duration(rng.IntN(30))*time.Minute), m.window.End
 	for _, cluster := range []string{"arn:aws:eks:eu/c2", "c1", "empty"} {
@@ -301,7 +301,7 @@ func (m *model) addOthers(rng *rand.Rand) {
 	}
 }
 
-// sharesOf sums what rows have by a key.
+// sharesOf sums the shares of rows by key.
 func (m *model) sharesOf(key string) (amount, cost float64) {
 	for i := range m.rows {
 		for _, list := range [][]modelShare{m.rows[i].volumes, m.rows[i].balancers} {

@@ -75,7 +75,7 @@ func (s *Set) Reconcile(a Adjustments) (*Set, error) {
 
 // addBilled adds the costs outside of clusters.
 func (s *Set) addBilled(a *Adjustments) error {
-	outside := func(what string, i int, start, end time.Time, amounts ...float64) error {
+	checkWithin := func(what string, i int, start, end time.Time, amounts ...float64) error {
 		for _, v := range amounts {
 			if v-v != 0 {
 				return fmt.Errorf("%s %d: amount %v is not a finite number", what, i, v)
@@ -88,13 +88,13 @@ func (s *Set) addBilled(a *Adjustments) error {
 	}
 	for i := range a.External {
 		e := &a.External[i]
-		if err := outside("external allocation", i, e.Start, e.End, e.Cost); err != nil {
+		if err := checkWithin("external allocation", i, e.Start, e.End, e.Cost); err != nil {
 			return err
 		}
 	}
 	for i := range a.Cloud {
 		c := &a.Cloud[i]
-		if err := outside("cloud cost", i, c.Start, c.End, c.Cost, c.Adjustment, c.Credit); err != nil {
+		if err := checkWithin("cloud cost", i, c.Start, c.End, c.Cost, c.Adjustment, c.Credit); err != nil {
 			return err
 		}
 	}

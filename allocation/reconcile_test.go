@@ -44,7 +44,7 @@ func TestReconcile(t *testing.T) {
 	}
 }
 
-// TestReconcileFree verifies that a bill for what was thought to be free reaches somebody.
+// TestReconcileFree verifies that a bill for something without a list price is charged to somebody.
 func TestReconcileFree(t *testing.T) {
 	w := allocation.Window{Start: testStart, End: testStart.Add(time.Hour)}
 	m := model{
@@ -86,10 +86,10 @@ func TestReconcileRefuses(t *testing.T) {
 	}{
 		"a node that is not there":  {s, allocation.Adjustments{Nodes: map[allocation.AssetKey]float64{{Cluster: "c1", Name: "n9"}: 1}}, `cluster "c1" node "n9": there is none to adjust: make it a cloud cost`},
 		"a volume for a local disk": {s, allocation.Adjustments{Volumes: map[allocation.AssetKey]float64{{Cluster: "c1", Name: "n1"}: 1}}, `cluster "c1" volume "n1": there is none to adjust: make it a cloud cost`},
-		"no number":                 {s, allocation.Adjustments{Networks: map[string]float64{"c1": math.NaN()}}, `cluster "c1" network "": adjustment NaN is not a finite number`},
+		"not a number":              {s, allocation.Adjustments{Networks: map[string]float64{"c1": math.NaN()}}, `cluster "c1" network "": adjustment NaN is not a finite number`},
 		"outside":                   {s, allocation.Adjustments{External: []allocation.ExternalAllocation{{Start: w.Start.Add(-time.Hour), End: w.End}}}, "external allocation 0: 2026-03-01T23:00:00Z to 2026-03-02T02:00:00Z is not within the window: cut the bill to it"},
 		"infinite":                  {s, allocation.Adjustments{Cloud: []allocation.CloudCost{{Start: w.Start, End: w.End, Credit: math.Inf(-1)}}}, "cloud cost 0: amount -Inf is not a finite number"},
-		"passes have been":          {apply(t, []*allocation.Set{s}, allocation.Options{})[0], allocation.Adjustments{}, "passes have made it: reconcile sets as they were built"},
+		"a set that passes made":    {apply(t, []*allocation.Set{s}, allocation.Options{})[0], allocation.Adjustments{}, "passes have made it: reconcile sets as they were built"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := tc.set.Reconcile(tc.bill)

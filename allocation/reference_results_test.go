@@ -11,7 +11,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 )
 
-// giveIdle shares idle, or leaves of it what the filter's rows would have been given.
+// giveIdle shares idle. Without sharing, it cuts idle to what the selected rows would have been given.
 func (s *refSet) giveIdle() {
 	var left []*refRow
 	filtered := s.q.filter != (plainFilter{})
@@ -80,7 +80,7 @@ var refKinds = map[allocation.SharedKind][]allocation.Column{
 	allocation.SharedOverhead:     {allocation.SharedCost},
 }
 
-// passOn puts what shared rows cost into their pools.
+// passOn adds the cost of shared rows to their pools.
 func (s *refSet) passOn() {
 	for _, r := range s.rows {
 		if r.isShared {
@@ -96,7 +96,7 @@ func (s *refSet) passOn() {
 // refAnswer is the results of a set by name.
 type refAnswer map[string]*refResult
 
-// at is the result of a name, made where there is none.
+// at returns the result of a name. It makes a missing one.
 func (a refAnswer) at(name string) *refResult {
 	if a[name] == nil {
 		a[name] = &refResult{parts: map[string][allocation.NumSharedKinds]float64{}}
@@ -104,7 +104,7 @@ func (a refAnswer) at(name string) *refResult {
 	return a[name]
 }
 
-// results are the rows that stay, by name, and what each name bears of the pools.
+// results are the rows that are not dropped, by name, and the part of the pools that each name bears.
 func (s *refSet) results() refAnswer {
 	unfiltered, answer := map[string][]*refRow{}, refAnswer{}
 	sum := 0.0
@@ -147,7 +147,7 @@ func (s *refSet) results() refAnswer {
 	if !anybody {
 		s.leave(answer)
 	}
-	s.tellTenancy(answer)
+	s.addTenancyParts(answer)
 	for _, r := range s.idle {
 		name := allocation.IdleName
 		if s.q.SplitIdle {
@@ -174,8 +174,8 @@ func (r *refResult) bear(pools map[string]*[allocation.NumSharedKinds]float64, p
 	}
 }
 
-// tellTenancy makes a part of what rows were given of what clusters cost.
-func (s *refSet) tellTenancy(answer refAnswer) {
+// addTenancyParts shows what rows were given of clusters' other costs as a part of its own.
+func (s *refSet) addTenancyParts(answer refAnswer) {
 	for _, result := range answer {
 		for _, r := range result.rows {
 			if v := r.Values[allocation.SharedCost]; v != 0 {
@@ -185,7 +185,7 @@ func (s *refSet) tellTenancy(answer refAnswer) {
 	}
 }
 
-// leave makes a row of what nobody can take, unless there is a filter.
+// leave makes a row of a cost that nobody can take, unless there is a filter.
 func (s *refSet) leave(answer refAnswer) {
 	total := 0.0
 	for _, cost := range s.pools {
@@ -308,7 +308,7 @@ type refMerged struct {
 	parts      map[string][allocation.NumSharedKinds]float64
 }
 
-// refMerge merges the rows of a result by the rules of SHAPES §2.
+// refMerge merges the rows of a result by the rules that Apply documents.
 func refMerge(result *refResult, metadata bool) refMerged {
 	rows := result.rows
 	out := refMerged{start: rows[0].Start, end: rows[0].End, single: len(rows) == 1, text: rows[0].Text, parts: result.parts}
@@ -376,7 +376,7 @@ func addShares(sum map[string]modelShare, list []modelShare) {
 	}
 }
 
-// refCommon is the labels that all rows have in common, special ones aside.
+// refCommon is the labels that all rows but special ones have in common.
 func refCommon(rows []*refRow) map[string]string {
 	rows = slices.DeleteFunc(slices.Clone(rows), func(r *refRow) bool { return r.Special > allocation.Idle })
 	common := map[string]string{}
@@ -391,7 +391,7 @@ func refCommon(rows []*refRow) map[string]string {
 	return common
 }
 
-// refProportions are the parts that rows are of the assets of models: cost before idle of cost.
+// refProportions are the proportions of the assets that rows are: the row's cost before idle by the asset's cost.
 func refProportions(rows []*refRow, models []model, byNode bool) (list []allocation.Proportion) {
 	all := map[allocation.Proportion][allocation.NumResources]float64{} // by what names an asset
 	add := func(p allocation.Proportion, cost ...float64) {
@@ -449,7 +449,7 @@ func refProportions(rows []*refRow, models []model, byNode bool) (list []allocat
 	return list
 }
 
-// addTo adds what a row costs of an asset before idle.
+// addTo adds the cost of an asset that a row has before idle.
 func (r *refRow) addTo(own *[allocation.NumResources]float64, of allocation.Proportion) {
 	if !r.built || r.Text[allocation.Cluster] != of.Cluster {
 		return

@@ -7,9 +7,9 @@ import (
 	"github.com/promcost/promcost/allocation"
 )
 
-// This is what Apply does, from plain rows, by the words of SEMANTICS §6: slow and obvious.
+// This is the reference for Apply: plain rows that go through the steps of SEMANTICS §6, slowly and obviously.
 
-// question is what is asked, in words that the reference understands.
+// question is a question in terms that the reference understands.
 type question struct {
 	allocation.Options
 	aggregate string
@@ -17,7 +17,7 @@ type question struct {
 	shares    []plainFilter
 }
 
-// ask is the question with the options that Apply understands.
+// ask turns the question into the options of Apply.
 func (q question) ask() allocation.Options {
 	o := q.Options
 	if q.filter != (plainFilter{}) {
@@ -30,7 +30,7 @@ func (q question) ask() allocation.Options {
 	return o
 }
 
-// plainFilter selects rows that have, or do not have, a value of a property.
+// plainFilter selects the rows that have a value of a property, or those that do not have it.
 type plainFilter struct {
 	property allocation.Property
 	value    string
@@ -75,7 +75,7 @@ type refResult struct {
 	parts  map[string][allocation.NumSharedKinds]float64
 }
 
-// reference is what Apply makes of the models.
+// reference returns what Apply should make of the models.
 func reference(models []model, q question) []refAnswer {
 	var answers []refAnswer
 	for i := range models {
@@ -134,7 +134,7 @@ func (s *refSet) external() {
 	}
 }
 
-// unallocated adds a row for what nobody takes.
+// unallocated adds a row for a cost that nobody takes.
 func (s *refSet) unallocated(cluster string, start, end time.Time, c allocation.Column, cost float64) *refRow {
 	r := &refRow{}
 	r.Special, r.Start, r.End = allocation.Unallocated, start, end
@@ -147,13 +147,13 @@ func (s *refSet) unallocated(cluster string, start, end time.Time, c allocation.
 	return r
 }
 
-// refShare is somebody who may take part of a cost: by the first of the weights that anybody has some of.
+// refShare is a possible taker of a cost. The first weight counts of which any taker has some.
 type refShare struct {
 	weights []float64
 	give    func(cost float64)
 }
 
-// divide gives a cost to the takers; it reports whether there were any.
+// divide splits a cost over the takers. It reports whether there were any.
 func divide(cost float64, takers []refShare) bool {
 	if len(takers) == 0 {
 		return false
@@ -214,7 +214,7 @@ func (s *refSet) reconcile() {
 	}
 }
 
-// sharers are the rows that have part of a volume or load balancer.
+// sharers are the rows that have a share of a volume or load balancer.
 func (s *refSet) sharers(key string, c allocation.Column, weights func(modelShare) []float64) (takers []refShare) {
 	for _, r := range s.rows {
 		for _, list := range [][]modelShare{r.volumes, r.balancers} {
@@ -231,7 +231,7 @@ func (s *refSet) sharers(key string, c allocation.Column, weights func(modelShar
 	return takers
 }
 
-// reconcileNodes gives the bills of nodes to what runs on them. The part of idle waits in idle rows, one a node.
+// reconcileNodes charges the bills of nodes to the rows on them. The part of idle is kept in idle rows, one a node.
 func (s *refSet) reconcileNodes() {
 	for _, n := range s.m.nodes {
 		r := &refRow{}
@@ -251,7 +251,7 @@ func (s *refSet) reconcileNodes() {
 	}
 }
 
-// hoursIn are the hours that a workload ran between two instants.
+// hoursIn is how many hours a workload ran between two instants.
 func (r *refRow) hoursIn(from, to time.Time) float64 {
 	if r.Special != allocation.Workload {
 		return 0
@@ -268,7 +268,7 @@ func (r *refRow) hoursIn(from, to time.Time) float64 {
 	return r.Values[allocation.RunningSeconds] / 3600 * to.Sub(from).Seconds() / r.End.Sub(r.Start).Seconds()
 }
 
-// makeIdle makes idle rows of the nodes: one a node, or a cluster.
+// makeIdle makes idle rows, one for each node or each cluster.
 func (s *refSet) makeIdle() {
 	billed := s.idle
 	s.idle = nil
@@ -303,7 +303,7 @@ func (s *refSet) makeIdle() {
 	}
 }
 
-// takeOut marks the rows that are shared, takes load balancers out, and weighs what is left.
+// takeOut marks shared rows, takes out load balancers, and weighs the rows that are left.
 func (s *refSet) takeOut() {
 	pool := func(name string) *[allocation.NumSharedKinds]float64 {
 		if s.pools[name] == nil {

@@ -8,7 +8,8 @@ import (
 	"github.com/promcost/promcost/allocation"
 )
 
-// TestRulesMix notes the time and the oldest version of what older rules computed, and whether there is something of the current ones.
+// TestRulesMix checks that a mix records the time that older rules computed, their oldest version, and whether current rules computed the
+// rest.
 func TestRulesMix(t *testing.T) {
 	hour := func(h int) allocation.Window {
 		return allocation.Window{Start: testStart.Add(time.Duration(h) * time.Hour), End: testStart.Add(time.Duration(h+1) * time.Hour)}

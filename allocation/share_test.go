@@ -71,7 +71,7 @@ func smallModel() model {
 	return m
 }
 
-// plus is what a row costs without any option, but for other amounts.
+// plus is the cost of a row without any option, with other amounts changed.
 func plus(row string, other amounts) amounts {
 	out := amounts{}
 	switch row {
@@ -86,7 +86,7 @@ func plus(row string, other amounts) amounts {
 	return out
 }
 
-// shareCases are the options, and what they make of the small model by namespace.
+// shareCases are options, and the rows that they make of the small model by namespace.
 var shareCases = map[string]struct {
 	o      allocation.Options
 	shared string // a namespace that is shared
@@ -102,7 +102,7 @@ var shareCases = map[string]struct {
 		"web": plus("web", amounts{cpuCost: 12, cpuIdle: 8, ramCost: 1.5, ramIdle: 0.5}), "shop": plus("shop", amounts{cpuCost: 3, cpuIdle: 2, ramCost: 4.5, ramIdle: 1.5}),
 		"kube-system": plus("kube-system", amounts{cpuCost: 3, cpuIdle: 2}), "__idle__": {gpuCost: 3},
 	}},
-	// What nobody can take is there all the same.
+	// Cost that nobody can take is shown all the same.
 	"idle weighted, none as a row": {o: allocation.Options{ShareIdle: allocation.Weighted}, want: map[string]amounts{
 		"web": plus("web", amounts{cpuCost: 12, cpuIdle: 8, ramCost: 1.5, ramIdle: 0.5}), "shop": plus("shop", amounts{cpuCost: 3, cpuIdle: 2, ramCost: 4.5, ramIdle: 1.5}),
 		"kube-system": plus("kube-system", amounts{cpuCost: 3, cpuIdle: 2}), "__idle__": {gpuCost: 3},
@@ -225,7 +225,7 @@ func compareMoney(t *testing.T, s *allocation.Set, want map[string]amounts) {
 	}
 }
 
-// TestSharedLeft verifies what becomes of shared cost that nobody can take.
+// TestSharedLeft verifies what happens to shared cost that nobody can take.
 func TestSharedLeft(t *testing.T) {
 	m := smallModel()
 	m.rows = m.rows[2:] // kube-system
@@ -252,7 +252,7 @@ func TestSharedLeft(t *testing.T) {
 	}
 }
 
-// TestSplitIdleWarns verifies that contradicting options are said.
+// TestSplitIdleWarns verifies that contradicting options give a warning.
 func TestSplitIdleWarns(t *testing.T) {
 	m := smallModel()
 	s := apply(t, setsOf([]model{m}), allocation.Options{SplitIdle: true, ShareIdle: allocation.Even})[0]
@@ -261,7 +261,7 @@ func TestSplitIdleWarns(t *testing.T) {
 	}
 }
 
-// TestProportions verifies what part of each asset rows are.
+// TestProportions verifies the proportion of each asset that rows are.
 func TestProportions(t *testing.T) {
 	m := smallModel()
 	o := allocation.Options{Aggregate: keys(t, "namespace"), Idle: true, ShareIdle: allocation.Weighted, Proportions: true, Accumulate: allocation.All}
@@ -286,7 +286,7 @@ func TestProportions(t *testing.T) {
 	}
 }
 
-// TestApplyAtOnce verifies that many may ask about the same sets at once; the race detector says where they may not.
+// TestApplyAtOnce applies options to the same sets on many goroutines at once. The race detector finds what they may not share.
 func TestApplyAtOnce(t *testing.T) {
 	sets := setsOf(randomModels(rand.New(rand.NewPCG(1, 2)), 2, 30))
 	o := allocation.Options{

@@ -135,9 +135,9 @@ func mergeRowShares[T any](list []rowShare[T], compare func(a, b *T) int, add fu
 }
 
 // mergeShares merges the shares of merged rows. from returns the shares of a set.
-func mergeShares[T any](parts []part, n int, from func(*Set) *shares[T], compare func(a, b *T) int, add func(to, from *T)) shares[T] {
+func mergeShares[T any](operands []operand, n int, from func(*Set) *shares[T], compare func(a, b *T) int, add func(to, from *T)) shares[T] {
 	var list []rowShare[T]
-	for _, p := range parts {
+	for _, p := range operands {
 		of := from(p.set)
 		if len(of.list) == 0 {
 			continue
@@ -156,12 +156,12 @@ func mergeShares[T any](parts []part, n int, from func(*Set) *shares[T], compare
 }
 
 // mergeAllShares merges the shares of volumes, load balancers, shared costs and assets.
-func (s *Set) mergeAllShares(parts []part, n int) {
+func (s *Set) mergeAllShares(operands []operand, n int) {
 	d := s.dict
-	s.volumes = mergeShares(parts, n, func(s *Set) *shares[VolumeShare] { return &s.volumes }, d.orderVolumes, (*VolumeShare).Add)
-	s.balancers = mergeShares(parts, n, func(s *Set) *shares[LoadBalancerShare] { return &s.balancers }, d.orderBalancers, (*LoadBalancerShare).Add)
-	s.parts = mergeShares(parts, n, func(s *Set) *shares[SharedPart] { return &s.parts }, d.orderParts, addPart)
-	s.portions = mergeShares(parts, n, func(s *Set) *shares[portion] { return &s.portions }, d.orderPortions, addPortion)
+	s.volumes = mergeShares(operands, n, func(s *Set) *shares[VolumeShare] { return &s.volumes }, d.orderVolumes, (*VolumeShare).Add)
+	s.balancers = mergeShares(operands, n, func(s *Set) *shares[LoadBalancerShare] { return &s.balancers }, d.orderBalancers, (*LoadBalancerShare).Add)
+	s.parts = mergeShares(operands, n, func(s *Set) *shares[SharedPart] { return &s.parts }, d.orderParts, addPart)
+	s.portions = mergeShares(operands, n, func(s *Set) *shares[portion] { return &s.portions }, d.orderPortions, addPortion)
 }
 
 // order compares the strings of two ids.

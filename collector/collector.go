@@ -124,7 +124,7 @@ func New(latest LatestSet, cfg Config) *Collector {
 	}
 	if c.accrued == nil {
 		c.accrued = func() *metering.Accrued { return nil }
-		c.metering = uncounted(cfg.Metering)
+		c.metering = withoutCounters(cfg.Metering)
 	}
 	if c.spending == nil {
 		c.spending = func() *metering.Spending { return nil }
@@ -143,12 +143,12 @@ func New(latest LatestSet, cfg Config) *Collector {
 	return c
 }
 
-// uncounted is meter without counters. Each metering is converted once.
-func uncounted(meter func() *metering.Metering) func() *metering.Metering {
+// withoutCounters is meter without counters. Each metering is converted once.
+func withoutCounters(meter func() *metering.Metering) func() *metering.Metering {
 	var was, is *metering.Metering
 	return func() *metering.Metering {
 		if m := meter(); m != was {
-			was, is = m, m.Uncounted()
+			was, is = m, m.WithoutCounters()
 		}
 		return is
 	}

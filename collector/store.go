@@ -13,7 +13,7 @@ type StoreState struct {
 	Bytes       int64 // of their files
 	LastWrite   time.Time
 	Missing     int           // closed hours that are still to be computed
-	Uncounted   int           // closed hours of the month that counters lack
+	NotCounted  int           // closed hours of the month that counters lack
 	Lag         time.Duration // how long ago the last closed hour should have been there
 	Failing     bool          // it could not be read or written the last time
 }
@@ -22,7 +22,7 @@ type StoreState struct {
 type store struct {
 	state func() StoreState
 
-	sets, bytes, written, missing, uncounted, lag, failing *prometheus.Desc
+	sets, bytes, written, missing, notCounted, lag, failing *prometheus.Desc
 }
 
 // NewStore registers metrics about the history with reg. State is asked at each scrape. What is registered already is an
@@ -32,14 +32,14 @@ func NewStore(reg prometheus.Registerer, state func() StoreState) error {
 		return prometheus.NewDesc(name, help, labels, nil)
 	}
 	s := &store{
-		state:     state,
-		sets:      desc("promcost_store_sets", "Sets that the history has, by their length: hour or day.", "length"),
-		bytes:     desc("promcost_store_bytes", "Bytes of the files of these sets."),
-		written:   desc("promcost_store_last_write_timestamp_seconds", "When a set was last written, in Unix seconds; 0 before the first time."),
-		missing:   desc("promcost_store_missing_sets", "Closed hours that the history lacks and that are still to be computed, without those before the first data."),
-		uncounted: desc("promcost_counters_missing_sets", "Closed hours of the month that the counters of costs lack: the source had nothing of them, or the history does not have them yet. Hours before the first data are none. Where there are no counters they are all."),
-		lag:       desc("promcost_history_lag_seconds", "For how long the last closed hour has been due, in seconds; 0 where it is there."),
-		failing:   desc("promcost_store_failing", "Whether the history could not be read or written the last time: 1 or 0."),
+		state:      state,
+		sets:       desc("promcost_store_sets", "Sets that the history has, by their length: hour or day.", "length"),
+		bytes:      desc("promcost_store_bytes", "Bytes of the files of these sets."),
+		written:    desc("promcost_store_last_write_timestamp_seconds", "When a set was last written, in Unix seconds; 0 before the first time."),
+		missing:    desc("promcost_store_missing_sets", "Closed hours that the history lacks and that are still to be computed, without those before the first data."),
+		notCounted: desc("promcost_counters_missing_sets", "Closed hours of the month that the counters of costs lack: the source had nothing of them, or the history does not have them yet. Hours before the first data are none. Where there are no counters they are all."),
+		lag:        desc("promcost_history_lag_seconds", "For how long the last closed hour has been due, in seconds; 0 where it is there."),
+		failing:    desc("promcost_store_failing", "Whether the history could not be read or written the last time: 1 or 0."),
 	}
 	if err := reg.Register(s); err != nil {
 		return fmt.Errorf("register history metrics: %w", err)
@@ -49,7 +49,7 @@ func NewStore(reg prometheus.Registerer, state func() StoreState) error {
 
 // Describe implements prometheus.Collector.
 func (s *store) Describe(descs chan<- *prometheus.Desc) {
-	for _, d := range [...]*prometheus.Desc{s.sets, s.bytes, s.written, s.missing, s.uncounted, s.lag, s.failing} {
+	for _, d := range [...]*prometheus.Desc{s.sets, s.bytes, s.written, s.missing, s.notCounted, s.lag, s.failing} {
 		descs <- d
 	}
 }
@@ -69,7 +69,7 @@ func (s *store) Collect(metrics chan<- prometheus.Metric) {
 	}
 	gauge(s.written, written)
 	gauge(s.missing, float64(state.Missing))
-	gauge(s.uncounted, float64(state.Uncounted))
+	gauge(s.notCounted, float64(state.NotCounted))
 	gauge(s.lag, state.Lag.Seconds())
 	failing := 0.0
 	if state.Failing {

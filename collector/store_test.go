@@ -48,7 +48,7 @@ func TestStore(t *testing.T) {
 		}
 	}
 	want("promcost_store_last_write_timestamp_seconds value:0\npromcost_history_lag_seconds value:0\npromcost_store_failing value:0")
-	state = collector.StoreState{Hours: 30, Days: 1, LastWrite: time.Unix(1234, 0), Uncounted: 5, Lag: time.Hour, Failing: true}
+	state = collector.StoreState{Hours: 30, Days: 1, LastWrite: time.Unix(1234, 0), NotCounted: 5, Lag: time.Hour, Failing: true}
 	want("promcost_store_sets value:30\npromcost_store_sets value:1\npromcost_store_last_write_timestamp_seconds value:1234\npromcost_history_lag_seconds value:3600\npromcost_store_failing value:1\npromcost_counters_missing_sets value:5")
 	if n, err := testutil.GatherAndCount(reg); err != nil || n != 8 {
 		t.Errorf("%d series, %v", n, err)

@@ -16,7 +16,7 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// timed says that one in so many calls of yield is timed: to read the clock twice for every series would cost too much.
+// timed is how many calls of yield there are for each one that is timed. Reading the clock twice for every series would cost too much.
 const timed = 17
 
 // computation is one computation while it runs. It asks the source and records what that takes.
@@ -36,7 +36,7 @@ type computation struct {
 	stages   []allocation.StageReading
 	found    *findings
 	own      ownTargets
-	// dropped counts series of promcost itself: the most of any question.
+	// dropped is how many series of promcost itself a Select left out, the largest number of any Select.
 	dropped   int64
 	doubted   bool  // prices may come from promcost
 	series    int64 // of all inputs

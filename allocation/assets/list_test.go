@@ -67,7 +67,7 @@ func TestListAssets(t *testing.T) {
 	}
 }
 
-// TestMergeAssets merges by dimensions, with fractions weighted by what they are of, and leaves the set as it is.
+// TestMergeAssets merges assets by dimensions: fractions are weighted means, and the set does not change.
 func TestMergeAssets(t *testing.T) {
 	s, untouched := assetSet(time.Unix(3600, 0).UTC(), allocation.NewDict()), assetSet(time.Unix(3600, 0).UTC(), allocation.NewDict())
 	types := merged(t, s, "type")

@@ -9,19 +9,19 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// outsideKey says where cost was allocated that belongs to no node asset.
-type outsideKey struct {
+// nodelessKey says where cost was allocated that belongs to no node asset.
+type nodelessKey struct {
 	cluster signals.Symbol
 	set     int32
 }
 
-// outside counts cost that was allocated while no known node lived.
-func (b *Builder) outside(n *node, cluster signals.Symbol, set int32, r allocation.Resource, cost float64) {
+// addNodeless counts cost that was allocated while no known node lived.
+func (b *Builder) addNodeless(n *node, cluster signals.Symbol, set int32, r allocation.Resource, cost float64) {
 	if n != nil {
-		n.outside.at(int(set))[r] += cost
+		n.nodeless.at(int(set))[r] += cost
 		return
 	}
-	key := outsideKey{cluster, set}
+	key := nodelessKey{cluster, set}
 	sums := b.nodes.orphans[key]
 	sums[r] += cost
 	b.nodes.orphans[key] = sums
@@ -59,16 +59,16 @@ func (b *Builder) reconcileNodes() {
 				continue
 			}
 			asset, alive := b.nodeAsset(n, i)
-			outside, over, allocated := n.outside.get(i), n.over.get(i), &allocated[n.index]
+			nodeless, over, allocated := n.nodeless.get(i), n.over.get(i), &allocated[n.index]
 			for r := range allocation.NumResources {
-				inside := allocated.get(i)[r] - outside[r]
+				inside := allocated.get(i)[r] - nodeless[r]
 				idle := asset.Cost[r] - inside
 				if idle < 0 {
 					of(n.cluster, r).Cost -= idle
 					idle = 0
 				}
 				asset.Idle[r] = idle
-				of(n.cluster, r).Cost += outside[r]
+				of(n.cluster, r).Cost += nodeless[r]
 				of(n.cluster, r).Overcommit += over[r]
 			}
 			if alive {

@@ -77,7 +77,7 @@ func buildRated(t *testing.T, q allocation.Query, rates rates.Rates, list []give
 	b.UnseenBefore()
 	b.UnseenAfter()
 	if again, err := b.Finalize(); err != nil || again != nil {
-		t.Fatalf("settle: %v, %v", again, err)
+		t.Fatalf("Finalize: %v, %v", again, err)
 	}
 	sets, err := b.Sets()
 	if err != nil {

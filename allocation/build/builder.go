@@ -178,7 +178,7 @@ func (b *Builder) look(series signals.Series, key []signals.Symbol, p *timeline.
 		return seen{}, fmt.Errorf("add %s: out of order", series.Signal)
 	}
 	out := seen{Series: series, key: key[:n], tail: key[n:], p: p}
-	if series.Signal.TellsSeries() {
+	if series.Signal.HasSeriesKey() {
 		if out.series = p.Series(); out.series == 0 {
 			out.series = timeline.SeriesID(key[n-1].Value())
 		}
@@ -190,9 +190,9 @@ func (b *Builder) look(series signals.Series, key []signals.Symbol, p *timeline.
 func (b *Builder) takes(s signals.Signal) bool {
 	switch b.phase {
 	case gathering:
-		return !s.IsLate()
+		return !s.FollowsResolve()
 	case measuring:
-		return s.IsLate()
+		return s.FollowsResolve()
 	case correcting:
 		return s.IsUsage()
 	default:

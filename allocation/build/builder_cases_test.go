@@ -286,7 +286,7 @@ func buildCase(t *testing.T, exact bool, rates rates.Rates, inputs, usage map[st
 		f.add(signals.Series{Signal: signals.ContainerLevel, Resource: allocation.RAM}, key, p)
 	}
 	if again, err := b.Finalize(); err != nil || again != nil {
-		t.Fatalf("settle: %v, %v", again, err)
+		t.Fatalf("Finalize: %v, %v", again, err)
 	}
 	sets, err := b.Sets()
 	if err != nil {

@@ -246,7 +246,7 @@ func (c *plainCluster) compute(t *testing.T, q allocation.Query, limits build.Li
 			c.feedUsage(f, at)
 		}
 		if again, err = b.Finalize(); again != nil {
-			t.Fatalf("second settle: %v, %v", again, err)
+			t.Fatalf("second Finalize: %v, %v", again, err)
 		}
 		if err != nil {
 			return nil, err

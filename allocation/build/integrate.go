@@ -395,7 +395,7 @@ func (l *Worker) charge(c *container, seg *segment, r allocation.Resource, charg
 		}
 	}
 	if !seg.inside[r] && cost != 0 {
-		l.b.outside(n, c.cluster, seg.ref.set, r, sign*cost)
+		l.b.addNodeless(n, c.cluster, seg.ref.set, r, sign*cost)
 	}
 }
 

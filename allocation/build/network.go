@@ -120,7 +120,7 @@ func (l *Worker) addTraffic(s *seen, kind trafficKind) error {
 	var labels maphash.Hash
 	labels.SetSeed(seed)
 	rest := s.key[signals.PodKey:]
-	if s.Signal.TellsSeries() {
+	if s.Signal.HasSeriesKey() {
 		rest = rest[:len(rest)-1]
 		maphash.WriteComparable(&labels, s.series)
 	}

@@ -34,7 +34,7 @@ type node struct {
 	allocatable [allocation.NumResources]timeline.Steps // the part of amount for pods, if both are known
 	machine     *machine                                // nil without an exporter of its own
 	disksUsed   map[signals.Symbol]*filled              // how full reported disks are while the node lives
-	outside     perSet[resourceCosts]                   // cost allocated outside of life
+	nodeless    perSet[resourceCosts]                   // cost allocated outside of life
 	over        perSet[resourceCosts]                   // cost taken off because the node was overcommitted
 }
 

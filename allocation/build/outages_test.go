@@ -111,7 +111,7 @@ func TestBreakdownOfNodesThatEnd(t *testing.T) {
 					t.Fatal(err)
 				}
 				if again, err := b.Finalize(); err != nil || again != nil {
-					t.Fatalf("settle: %v, %v", again, err)
+					t.Fatalf("Finalize: %v, %v", again, err)
 				}
 				sets, err := b.Sets()
 				if err != nil {
@@ -172,7 +172,7 @@ func TestBreakdownOfManyNodesThatEnd(t *testing.T) {
 				t.Fatal(err)
 			}
 			if again, err := b.Finalize(); err != nil || again != nil {
-				t.Fatalf("settle: %v, %v", again, err)
+				t.Fatalf("Finalize: %v, %v", again, err)
 			}
 			sets, err := b.Sets()
 			if err != nil {

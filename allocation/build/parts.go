@@ -36,7 +36,7 @@ type nodeTable struct {
 	byName    map[nodeKey][]*node // in the order of time; one node a name until Resolve
 	machines  map[nodeKey]*machine
 	addresses map[nodeKey]signals.Symbol // nodes by IP address
-	orphans   map[outsideKey][allocation.NumResources]float64
+	orphans   map[nodelessKey][allocation.NumResources]float64
 }
 
 // serviceTable has the services and their load balancers.
@@ -88,7 +88,7 @@ func newParts(rates rates.Rates) *Builder {
 		},
 		nodes: nodeTable{
 			byName: map[nodeKey][]*node{}, machines: map[nodeKey]*machine{}, addresses: map[nodeKey]signals.Symbol{},
-			orphans: map[outsideKey][allocation.NumResources]float64{},
+			orphans: map[nodelessKey][allocation.NumResources]float64{},
 		},
 		services: serviceTable{
 			behind: newServices(), balancers: map[objectKey]*balancer{}, labels: map[objectKey]timeline.Latest[map[string]string]{},

@@ -18,22 +18,22 @@ import (
 // TestPodsWithoutUID checks that a pod that is created again on another node has the cost of each node at its time, if metrics have no
 // uid (kube-state-metrics 1.x).
 func TestPodsWithoutUID(t *testing.T) {
-	type stay struct {
+	type placement struct {
 		node     string
 		from, to int // minutes in which it is seen there
 	}
 	for _, tt := range []struct {
-		name  string
-		stays []stay
-		want  map[string]float64 // minutes by node
+		name       string
+		placements []placement
+		want       map[string]float64 // minutes by node
 	}{
-		{"one node", []stay{{"n1", 1, 121}}, map[string]float64{"n1": 120}},
-		{"the same node again", []stay{{"n1", -4, 60}, {"n1", 61, 121}}, map[string]float64{"n1": 120}},
-		{"another node", []stay{{"n1", 1, 31}, {"n2", 31, 121}}, map[string]float64{"n1": 30, "n2": 90}},
-		{"another node before the window", []stay{{"n1", -4, -1}, {"n2", 0, 121}}, map[string]float64{"n2": 120}},
-		{"there and back", []stay{{"n1", 1, 31}, {"n2", 31, 61}, {"n1", 61, 121}}, map[string]float64{"n1": 90, "n2": 30}},
-		{"seen on both for a while", []stay{{"n1", 1, 35}, {"n2", 31, 121}}, map[string]float64{"n1": 30, "n2": 90}},
-		{"not seen between", []stay{{"n1", 1, 31}, {"n2", 34, 121}}, map[string]float64{"n1": 33, "n2": 87}},
+		{"one node", []placement{{"n1", 1, 121}}, map[string]float64{"n1": 120}},
+		{"the same node again", []placement{{"n1", -4, 60}, {"n1", 61, 121}}, map[string]float64{"n1": 120}},
+		{"another node", []placement{{"n1", 1, 31}, {"n2", 31, 121}}, map[string]float64{"n1": 30, "n2": 90}},
+		{"another node before the window", []placement{{"n1", -4, -1}, {"n2", 0, 121}}, map[string]float64{"n2": 120}},
+		{"there and back", []placement{{"n1", 1, 31}, {"n2", 31, 61}, {"n1", 61, 121}}, map[string]float64{"n1": 90, "n2": 30}},
+		{"seen on both for a while", []placement{{"n1", 1, 35}, {"n2", 31, 121}}, map[string]float64{"n1": 30, "n2": 90}},
+		{"not seen between", []placement{{"n1", 1, 31}, {"n2", 34, 121}}, map[string]float64{"n1": 33, "n2": 87}},
 	} {
 		for _, resolution := range []time.Duration{time.Minute, 0} {
 			t.Run(tt.name+"/"+allocation.ResolutionText(resolution), func(t *testing.T) {
@@ -49,13 +49,13 @@ func TestPodsWithoutUID(t *testing.T) {
 					f.add(signals.Series{Signal: signals.NodeCapacity}, "c/"+node, minutes(4, -4, 121))
 					f.add(signals.Series{Signal: signals.NodePrice}, "c/"+node+"/////", minutes(price, -4, 121))
 				}
-				first := tt.stays[0].from
+				first := tt.placements[0].from
 				var started []*timeline.Points
-				for i, s := range tt.stays {
+				for i, s := range tt.placements {
 					f.add(signals.Series{Signal: signals.PodInfo}, "c/ns/p//"+s.node+"///", minutes(1, s.from, s.to))
 					until := s.to
-					if i+1 < len(tt.stays) {
-						until = tt.stays[i+1].from - 1
+					if i+1 < len(tt.placements) {
+						until = tt.placements[i+1].from - 1
 					}
 					started = append(started, minutes(float64(plainStart.Add(time.Duration(s.from-1)*time.Minute).Unix()), s.from, until))
 				}
@@ -98,7 +98,7 @@ func finish(t *testing.T, f feed, key string) *allocation.Set {
 	}
 	f.add(signals.Series{Signal: signals.ContainerUse, Unmarked: true}, key, p)
 	if again, err := f.b.Finalize(); err != nil || len(again) > 0 {
-		t.Fatalf("settle: %v, %v", again, err)
+		t.Fatalf("Finalize: %v, %v", again, err)
 	}
 	sets, err := f.b.Sets()
 	if err != nil {

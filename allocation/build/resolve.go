@@ -88,7 +88,7 @@ func (b *Builder) warnUnplaced() {
 	if b.report.unplacedDefault {
 		prices = "defaults" + b.inDollars()
 	}
-	b.count(notices.StrayPods, b.report.unplaced, prices)
+	b.count(notices.UnplacedPods, b.report.unplaced, prices)
 }
 
 // dropSignals drops the signals that segments were made of, to free memory before usage is read.

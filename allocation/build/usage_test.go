@@ -134,7 +134,7 @@ func usageOf(t *testing.T, series map[string]*timeline.Points, running, started 
 		}
 	}
 	if again, err := b.Finalize(); err != nil || len(again) > 0 {
-		t.Fatalf("settle: %v, %v", again, err)
+		t.Fatalf("Finalize: %v, %v", again, err)
 	}
 	sets, err := b.Sets()
 	if err != nil {

@@ -24,7 +24,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// now is the clock of the tests, that of the table in SHAPES §5.
+// now is the clock of the tests, a Saturday.
 var now = time.Date(2026, 11, 21, 4, 13, 46, 0, time.UTC)
 
 // fake is a ledger that answers with two containers on one node, or with err, and records what it was asked.

@@ -39,7 +39,7 @@ func field(t *testing.T, name string) fields.Field {
 	return all[i]
 }
 
-// TestFieldNames holds the fields to those that SHAPES §2 lists.
+// TestFieldNames lists all fields in their order.
 func TestFieldNames(t *testing.T) {
 	want := strings.Fields(`minutes
 		cpuCores cpuCoreRequestAverage cpuCoreUsageAverage cpuCoreLimitAverage cpuCoreHours cpuCost cpuCostAdjustment cpuCostIdle cpuEfficiency
@@ -60,7 +60,7 @@ func TestFieldNames(t *testing.T) {
 	}
 }
 
-// TestZeroFields holds that a field is only said to be 0 where it is, whichever columns are not.
+// TestZeroFields checks that Zero reports only fields that are 0, whichever columns are not.
 func TestZeroFields(t *testing.T) {
 	for a := range allocation.NumColumns {
 		for b := range allocation.NumColumns {
@@ -77,7 +77,8 @@ func TestZeroFields(t *testing.T) {
 	}
 }
 
-// TestFieldsOfManyRows holds that fields of many rows are those of each, in a set as it was built and in one that passes made.
+// TestFieldsOfManyRows checks that reading a field of many rows gives the same numbers as reading each row, in a set as it was built and
+// in one that passes made.
 func TestFieldsOfManyRows(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	odd := []float64{0, math.Copysign(0, -1), -1.5, math.NaN(), math.Inf(1), math.MaxFloat64, 5e-324}
@@ -139,23 +140,23 @@ func TestFieldValues(t *testing.T) {
 		"efficiency":                   {60, values{request.Of(cpu): 2, usage.Of(cpu): 3}, "cpuEfficiency", 1.5},
 		"efficiency unused":            {60, values{request.Of(cpu): 2}, "cpuEfficiency", 0},
 		"efficiency without request":   {60, values{usage.Of(ram): 3, cost.Of(ram): 1}, "ramEfficiency", 1},
-		"efficiency for nothing":       {60, values{usage.Of(ram): 3}, "ramEfficiency", 0},
-		"efficiency of credit":         {60, values{usage.Of(gpu): 3, cost.Of(gpu): 1, allocation.Adjustment.Of(gpu): -1}, "gpuEfficiency", 0},
-		"efficiency beyond floats":     {60, values{request.Of(cpu): math.SmallestNonzeroFloat64, usage.Of(cpu): math.MaxFloat64}, "cpuEfficiency", 0},
+		"efficiency without cost":      {60, values{usage.Of(ram): 3}, "ramEfficiency", 0},
+		"efficiency of a credit":       {60, values{usage.Of(gpu): 3, cost.Of(gpu): 1, allocation.Adjustment.Of(gpu): -1}, "gpuEfficiency", 0},
+		"efficiency that overflows":    {60, values{request.Of(cpu): math.SmallestNonzeroFloat64, usage.Of(cpu): math.MaxFloat64}, "cpuEfficiency", 0},
 		"usage is not known":           {60, values{request.Of(cpu): 2, silent.Of(cpu): 3600, unasked.Of(cpu): 2}, "cpuCoreUsageAverage", unknown},
-		"usage of nothing that runs":   {0, values{cost.Of(cpu): 2}, "cpuCoreUsageAverage", unknown},
-		"usage of half the time":       {60, values{usage.Of(cpu): 1, silent.Of(cpu): 1800}, "cpuCoreUsageAverage", 2},
+		"usage of what never ran":      {0, values{cost.Of(cpu): 2}, "cpuCoreUsageAverage", unknown},
+		"usage known half of the time": {60, values{usage.Of(cpu): 1, silent.Of(cpu): 1800}, "cpuCoreUsageAverage", 2},
 		"efficiency is not known":      {60, values{request.Of(cpu): 2, silent.Of(cpu): 3600, unasked.Of(cpu): 2}, "cpuEfficiency", unknown},
 		"efficiency of idle":           {0, values{cost.Of(cpu): 2}, "cpuEfficiency", unknown},
-		"efficiency of what is known":  {60, values{request.Of(cpu): 11, usage.Of(cpu): 0.5, silent.Of(cpu): 1800, unasked.Of(cpu): 10}, "cpuEfficiency", 0.5},
-		"nothing used is known":        {60, values{request.Of(cpu): 4, silent.Of(cpu): 1800, unasked.Of(cpu): 2}, "cpuEfficiency", 0},
+		"efficiency of the known time": {60, values{request.Of(cpu): 11, usage.Of(cpu): 0.5, silent.Of(cpu): 1800, unasked.Of(cpu): 10}, "cpuEfficiency", 0.5},
+		"known usage of 0":             {60, values{request.Of(cpu): 4, silent.Of(cpu): 1800, unasked.Of(cpu): 2}, "cpuEfficiency", 0},
 		"no GPU, none used":            {60, nil, "gpuUsageAverage", 0},
 		"GPU that nobody measures":     {600, values{request.Of(gpu): 1, silent.Of(gpu): 3600, unasked.Of(gpu): 1}, "gpuUsageAverage", unknown},
 		"GPU that is idle":             {60, values{request.Of(gpu): 1}, "gpuEfficiency", 0},
-		"all but what rounding leaves": {60, values{request.Of(ram): 0.3, silent.Of(ram): 3600, unasked.Of(ram): 0.1 + 0.2 - 2e-16}, "ramEfficiency", unknown},
+		"unknown but for rounding":     {60, values{request.Of(ram): 0.3, silent.Of(ram): 3600, unasked.Of(ram): 0.1 + 0.2 - 2e-16}, "ramEfficiency", unknown},
 		"total of what is known":       {60, values{request.Of(cpu): 2, silent.Of(cpu): 3600, unasked.Of(cpu): 2, cost.Of(cpu): 9, request.Of(ram): 2, usage.Of(ram): 1, cost.Of(ram): 1}, "totalEfficiency", 0.5},
-		"total of nothing known":       {60, values{silent.Of(cpu): 3600, silent.Of(ram): 3600, cost.Of(cpu): 9}, "totalEfficiency", unknown},
-		"no number":                    {60, values{cost.Of(cpu): math.NaN()}, "cpuCost", 0},
+		"total if nothing is known":    {60, values{silent.Of(cpu): 3600, silent.Of(ram): 3600, cost.Of(cpu): 9}, "totalEfficiency", unknown},
+		"not a number":                 {60, values{cost.Of(cpu): math.NaN()}, "cpuCost", 0},
 		"network":                      {60, values{allocation.NetworkCrossZoneCost: 1, allocation.NetworkInternetCost: 2, allocation.NetworkCostAdjustment: 9}, "networkCost", 3},
 		"total":                        {60, values{cost.Of(cpu): 1, allocation.Adjustment.Of(cpu): -0.5, allocation.CostIdle.Of(cpu): 0.25, allocation.SharedCost: 2}, "totalCost", 2.5},
 		"total efficiency":             {60, values{request.Of(cpu): 2, usage.Of(cpu): 1, cost.Of(cpu): 3, request.Of(ram): 1, usage.Of(ram): 1, cost.Of(ram): 1}, "totalEfficiency", 0.625},
@@ -224,8 +225,7 @@ func TestErrorBounds(t *testing.T) {
 	}
 }
 
-// TestWholeAverages checks that what is constant and whole has a whole average, however long it ran and in however many parts
-// it was added up.
+// TestWholeAverages checks that a constant whole amount has a whole average, however long it ran and of however many sets it was summed.
 func TestWholeAverages(t *testing.T) {
 	count, request := field(t, "gpuCount"), field(t, "gpuRequestAverage")
 	random := rand.New(rand.NewPCG(1, 1))
@@ -250,7 +250,7 @@ func TestWholeAverages(t *testing.T) {
 	}
 }
 
-// TestWholeHours checks that what is constant and whole has whole hours in whole hours, in however many parts they were added up.
+// TestWholeHours checks that a constant whole amount over whole hours has whole hours, of however many sets they were summed.
 func TestWholeHours(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	for _, f := range []struct {

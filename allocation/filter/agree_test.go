@@ -19,7 +19,7 @@ import (
 	"github.com/promcost/promcost/allocation/filter"
 )
 
-// TestSavedAgreesWithSets selects the same rows of a set as of an answer with the set, by random filters and selectors.
+// TestSavedAgreesWithSets checks that random filters and selectors select the same rows of a set and of its saved answer.
 func TestSavedAgreesWithSets(t *testing.T) {
 	at := time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
 	for seed := range uint64(300) {
@@ -61,7 +61,7 @@ func TestSavedAgreesWithSets(t *testing.T) {
 	}
 }
 
-// randomSelectors is an Or of one of each selector, or nothing.
+// randomSelectors returns an Or of one selector of each kind, or an empty And.
 func randomSelectors(t *testing.T, rnd *rand.Rand) filter.Expr {
 	t.Helper()
 	if rnd.IntN(3) == 0 {
@@ -86,12 +86,12 @@ func randomSelectors(t *testing.T, rnd *rand.Rand) filter.Expr {
 	return filter.Or{fields, selector}
 }
 
-// labelSelectors have every operator that there is.
+// labelSelectors use every operator.
 var labelSelectors = []string{
 	"app=a", "app==ab", "app!=a", "app in (a,b,Job)", "team notin (a,b)", "app", "!team", "a,app", "app=", "app in (,a)", "a>1", "a<3", "",
 }
 
-// TestLabelSelectors compares selectors with Kubernetes' own on the labels of random rows.
+// TestLabelSelectors compares what selectors select with what Kubernetes' own do, on the labels of random rows.
 func TestLabelSelectors(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 1))
 	plain := make([]row, 60)
@@ -124,8 +124,8 @@ func TestLabelSelectors(t *testing.T) {
 	}
 }
 
-// TestLabelSelectorSpellings finds labels by keys as they are, and as Prometheus writes them. Of several that would do, the
-// one as written in the selector counts.
+// TestLabelSelectorSpellings checks that keys find labels as Kubernetes writes them and as Prometheus does. If several labels match, the
+// one that the selector spells exactly counts.
 func TestLabelSelectorSpellings(t *testing.T) {
 	const raw, written = "app.kubernetes.io/name", "app_kubernetes_io_name"
 	for _, tc := range []struct {
@@ -172,7 +172,7 @@ func TestLabelSelectorSpellings(t *testing.T) {
 	}
 }
 
-// TestDerivedFields asks for a field that is computed once a row, and only where a filter names it.
+// TestDerivedFields checks that a derived field is computed once a row, and only if a filter names it.
 func TestDerivedFields(t *testing.T) {
 	asked := 0
 	constant := func(text string) func(*allocation.Set) (func(int) string, error) {
@@ -222,21 +222,21 @@ func TestDerivedFields(t *testing.T) {
 	}
 }
 
-// TestUnmappedAlias refuses an alias that stands for nothing.
+// TestUnmappedAlias checks that an alias without labels is refused.
 func TestUnmappedAlias(t *testing.T) {
 	_, err := filter.Parse(`namespace:"a"+team:"red"`, filter.WithLabels(allocation.LabelMapping{"owner": {"o"}}))
 	if err == nil || !strings.Contains(err.Error(), "column 15: team stands for no label") {
 		t.Errorf("got %v", err)
 	}
 	if got := selected(filter.New(&filter.Comparison{Field: "nothing", Values: []string{""}})); got != "web api db bare" {
-		t.Errorf("a field that there is not is missing in %q", got)
+		t.Errorf("an unknown field is missing in %q, want all rows", got)
 	}
 	if got := selected(filter.New(nil)); got != "web api db bare" {
-		t.Errorf("nothing selects %q", got)
+		t.Errorf("a nil condition selects %q, want all rows", got)
 	}
 }
 
-// assetText is a field of assets that is text, and where it is.
+// assetText is a field of assets whose value is a text, and where an asset has it.
 type assetText struct {
 	field filter.Field
 	of    func(a *allocation.Asset) *string
@@ -251,7 +251,7 @@ var assetTexts = []assetText{
 	{filter.Account, func(a *allocation.Asset) *string { return &a.Account }},
 }
 
-// TestAssetsAgainstPlainEvaluator selects random assets by random filters, as they are and of their answer.
+// TestAssetsAgainstPlainEvaluator compares random filters with the plain evaluator, on random assets and on their saved answer.
 func TestAssetsAgainstPlainEvaluator(t *testing.T) {
 	for seed := range uint64(200) {
 		rnd := rand.New(rand.NewPCG(seed, 9))

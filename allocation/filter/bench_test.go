@@ -90,7 +90,7 @@ var benchExpr = filter.And{
 	},
 }
 
-// BenchmarkAssets filters assets, which are looked at as the strings that they are.
+// BenchmarkAssets filters assets, whose values are strings without ids.
 func BenchmarkAssets(b *testing.B) {
 	const n = 10_000
 	list := make([]allocation.Asset, n)

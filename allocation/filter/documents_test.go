@@ -11,7 +11,7 @@ import (
 	"github.com/promcost/promcost/allocation/filter"
 )
 
-// documented are rows that the examples of Kubecost's and Kubernetes' documents tell apart.
+// documented are rows that show which of them each example of Kubecost's and Kubernetes' documents selects.
 var documented = []struct {
 	name string
 	row
@@ -50,7 +50,7 @@ func documentedBy(f *filter.Filter) string {
 	return strings.Join(names, " ")
 }
 
-// TestDocumentOfV2 holds the examples of Kubecost's page on v2 filters, as they stand there.
+// TestDocumentOfV2 checks the examples of Kubecost's page on v2 filters, in their own words.
 func TestDocumentOfV2(t *testing.T) {
 	for _, tc := range []struct{ filter, want string }{
 		{`namespace:"kubecost"+container:"cost-model"`, "cost-model"},
@@ -67,7 +67,7 @@ func TestDocumentOfV2(t *testing.T) {
 			t.Errorf("%s selects %q, want %q", tc.filter, got, tc.want)
 		}
 	}
-	// Its lists of fields, of allocations and of assets.
+	// Its lists of the fields of allocations and of assets.
 	allocations := "cluster node namespace controllerName controllerKind container pod services label annotation department environment owner product team"
 	if diff := cmp.Diff(strings.Fields(allocations), filter.FieldNames(filter.Allocations)); diff != "" {
 		t.Error(diff)
@@ -78,7 +78,7 @@ func TestDocumentOfV2(t *testing.T) {
 	}
 }
 
-// TestDocumentOfV1 holds the examples of the table of parameters of Kubecost's allocation API.
+// TestDocumentOfV1 checks the examples in the table of parameters of Kubecost's allocation API.
 func TestDocumentOfV1(t *testing.T) {
 	for _, tc := range []struct{ name, value, want string }{
 		{"filterClusters", "cluster-one,cluster-two", "cost-model proxy prometheus"},
@@ -122,7 +122,7 @@ func TestDocumentOfV1(t *testing.T) {
 	}
 }
 
-// TestDocumentOfFieldSelectors holds what KEP 4358 shows: equality, chains, the error in its words, and what is published.
+// TestDocumentOfFieldSelectors checks what KEP 4358 shows: equality, chains, the text of the error, and the published fields.
 func TestDocumentOfFieldSelectors(t *testing.T) {
 	s := filter.NewSelectable()
 	if _, err := s.Parse(filter.Allocations, "spec.colorx=blue"); err == nil || !strings.Contains(err.Error(), "field label not supported: spec.colorx") {
@@ -133,7 +133,7 @@ func TestDocumentOfFieldSelectors(t *testing.T) {
 			t.Errorf("%s is taken: set-based operators are not supported", set)
 		}
 	}
-	// spec.color=green,spec.size=M, of fields that there are.
+	// spec.color=green,spec.size=M, with fields that exist here.
 	e, err := s.Parse(filter.Allocations, "spec.cluster=cluster-one,spec.container=main")
 	if err != nil {
 		t.Fatal(err)

@@ -253,8 +253,7 @@ func TestDeepestNesting(t *testing.T) {
 	}
 }
 
-// TestLongInputs reads and binds inputs of the longest length, whose time must not grow faster than they do: the test would not
-// end.
+// TestLongInputs reads and binds the longest inputs that are allowed. If the time grew faster than their length, the test would not end.
 func TestLongInputs(t *testing.T) {
 	s := namedSet()
 	for _, tc := range []struct{ head, repeat, tail string }{
@@ -302,7 +301,7 @@ func TestLongInputs(t *testing.T) {
 	}
 }
 
-// TestNestedLists binds a filter that alternates AND and OR as deep as filters may be.
+// TestNestedLists binds a filter that alternates AND and OR as deep as is allowed.
 func TestNestedLists(t *testing.T) {
 	text := `namespace:"web"`
 	for i := range filter.MaxDepth - 1 {

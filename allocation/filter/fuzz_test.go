@@ -69,7 +69,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// FuzzMatch compares what a filter selects of a set, of the answer with it, and by the plain evaluator.
+// FuzzMatch compares what a filter selects of a set, of the saved answer with that set, and by the plain evaluator.
 func FuzzMatch(f *testing.F) {
 	for i, seed := range seeds() {
 		f.Add(seed, words[i%len(words)], "app", words[i/2%len(words)], "front")
@@ -112,7 +112,7 @@ func FuzzMatch(f *testing.F) {
 // isText reports whether s comes back from JSON as it is.
 func isText(s string) bool { return strings.ToValidUTF8(s, "") == s }
 
-// FuzzSaved reads answers that may be anything.
+// FuzzSaved reads arbitrary texts as answers.
 func FuzzSaved(f *testing.F) {
 	for _, seed := range []string{
 		`{"code":200,"data":[{"a":{"properties":{"services":["x"],"labels":{"a":"b"},"service":"x"}}}],"message":"m"}`, `[{"a":null}]`, `{"data":{"a":{"labels":{}}}}`,
@@ -143,7 +143,7 @@ func FuzzSaved(f *testing.F) {
 	})
 }
 
-// FuzzSelectors reads selectors, and declares fields, that may be anything.
+// FuzzSelectors reads arbitrary selectors, and declares arbitrary fields.
 func FuzzSelectors(f *testing.F) {
 	for _, seed := range labelSelectors {
 		f.Add(seed)
@@ -178,7 +178,7 @@ func FuzzSelectors(f *testing.F) {
 	})
 }
 
-// FuzzV1 looks for lists that panic, or that make filters which do.
+// FuzzV1 looks for lists that panic, or that make filters that panic.
 func FuzzV1(f *testing.F) {
 	f.Add("a,b*,c:d*,,:")
 	f.Add("app:cost-analyzer, app:prometheus")

@@ -27,8 +27,8 @@ func repeated(format, op string, n int) string {
 // manyRows is how many rows huge filters are bound to.
 func manyRows() int { return soak.Of(10_000, 100_000) }
 
-// TestHugeFilters binds filters as long as they may be to many rows, all of whose pods differ. One that goes through every
-// value in vain takes more steps than it may.
+// TestHugeFilters binds the longest filters that are allowed to many rows whose pods all differ. A filter that tries every value in vain
+// exceeds its steps.
 func TestHugeFilters(t *testing.T) {
 	s := makeSet(benchRows(manyRows()))
 	for _, tc := range []struct {
@@ -47,9 +47,9 @@ func TestHugeFilters(t *testing.T) {
 		{"alias", repeated(`team~:"z"`, "|", 6500), 0},
 		{"alias, not", repeated(`team!~:"z%d"`, "+", 4400), manyRows()},
 		{"keys", repeated(`label[k%d]:"z"`, "|", 3500), 0},
-		{"nested in turns", strings.Repeat(`(pod~:"z"|(pod~:"p"+`, 150) + `pod:"x"` + strings.Repeat("))", 150), 0},
+		{"AND and OR nested by turns", strings.Repeat(`(pod~:"z"|(pod~:"p"+`, 150) + `pod:"x"` + strings.Repeat("))", 150), 0},
 		{"parentheses", repeated(`(pod~:"z"|pod<~:"z%d")`, "|", 2000), 0},
-		{"two columns in turns", repeated(`(node:"n%d"+namespace:"x")`, "|", 2000), 0},
+		{"two columns by turns", repeated(`(node:"n%d"+namespace:"x")`, "|", 2000), 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			f, err := filter.Parse(tc.filter)
@@ -73,7 +73,7 @@ func TestHugeFilters(t *testing.T) {
 	}
 }
 
-// TestHugeFieldSelector binds a selector as long as it may be to names that all differ.
+// TestHugeFieldSelector binds the longest selector that is allowed to names that all differ.
 func TestHugeFieldSelector(t *testing.T) {
 	s := makeSet(benchRows(manyRows()))
 	e, err := filter.NewSelectable().Parse(filter.Allocations, repeated("metadata.name!=a%d", ",", 3000))
@@ -88,7 +88,7 @@ func TestHugeFieldSelector(t *testing.T) {
 	}
 }
 
-// TestTooManySteps refuses a filter that cannot be decided in the steps that it has, and ends with its context.
+// TestTooManySteps checks that a filter is refused if it takes more steps than it may, and that it ends with its context.
 func TestTooManySteps(t *testing.T) {
 	s := makeSet(benchRows(manyRows()))
 	f, err := filter.Parse(repeated(`(pod!~:"z%d"+node!:"n%[1]d")`, "|", 2000))
@@ -106,7 +106,7 @@ func TestTooManySteps(t *testing.T) {
 	}
 }
 
-// TestManyValues compares with so many values that they are not looked for one by one.
+// TestManyValues compares with so many values that they are looked up instead of compared one by one.
 func TestManyValues(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(3, 3))
 	word := func(most int) string {
@@ -134,7 +134,7 @@ func TestManyValues(t *testing.T) {
 	}
 }
 
-// TestRepeatedComparisons selects by lists of comparisons of the same fields as the plain evaluator does.
+// TestRepeatedComparisons checks lists of comparisons of the same fields against the plain evaluator.
 func TestRepeatedComparisons(t *testing.T) {
 	for seed := range uint64(400) {
 		rnd := rand.New(rand.NewPCG(seed, 11))

@@ -69,19 +69,19 @@ var meanings = []struct {
 	{"!~>:", `s","none`, [2]string{"web aweb none", "web aweb none"}},
 }
 
-// foldedMeanings are what operators select with the value WEB where capitals do not count, by fieldType.
+// foldedMeanings are what operators select with the value WEB where case does not matter, by fieldType.
 var foldedMeanings = [2]map[string]string{
 	{":": "web", "~:": "web webs aweb", "<~:": "web webs", "~>:": "web aweb"},
 	{":": "web", "~:": "web", "<~:": "web webs", "~>:": "web aweb"},
 }
 
-// exportedInSmall reports whether values of the field are names that kube-state-metrics writes in small letters.
+// exportedInSmall reports whether values of the field are names that kube-state-metrics writes in lower case.
 func exportedInSmall(field string) bool { return field == "label" || field == "annotation" }
 
-// subjects are the values of the field of each subject.
+// subjects are the values that the subjects have in the field that is tested.
 var subjects = []string{"web", "webs", "aweb", ""}
 
-// allocationSubjects are every field of allocations, and how a row comes to a value of it.
+// allocationSubjects are all fields of allocations, each with a function that gives a row a value of it.
 var allocationSubjects = []struct {
 	field string
 	kind  fieldType
@@ -126,7 +126,7 @@ func annotationOf(key string) func(*allocation.Row, string) {
 	return func(r *allocation.Row, value string) { r.Annotations = map[string]string{"other": "x", key: value} }
 }
 
-// TestOperators selects by every operator on every field of allocations, of a Set and of its saved answer.
+// TestOperators tries every operator on every field of allocations, in a Set and in its saved answer.
 func TestOperators(t *testing.T) {
 	for _, subject := range allocationSubjects {
 		s := allocation.NewSet(allocation.Window{}, allocation.NewDict())
@@ -166,7 +166,7 @@ func TestOperators(t *testing.T) {
 	}
 }
 
-// list writes names as meanings have them.
+// list writes names as meanings does.
 func list(names []string) string {
 	for i, name := range names {
 		if name == "" {
@@ -213,7 +213,7 @@ func subjectOf(members string) string {
 	return ""
 }
 
-// assetSubjects are the fields of assets, and how one comes to a value of it.
+// assetSubjects are the fields of assets, each with a function that gives an asset a value of it.
 var assetSubjects = []struct {
 	field string
 	kind  fieldType
@@ -246,7 +246,7 @@ func assetLabel(key string) func(*allocation.Asset, string) {
 	return func(a *allocation.Asset, value string) { a.Labels = map[string]string{"other": "x", key: value} }
 }
 
-// TestAssetOperators selects by every operator on every field of assets, as they are and in a saved answer.
+// TestAssetOperators tries every operator on every field of assets, directly and in a saved answer.
 func TestAssetOperators(t *testing.T) {
 	for _, subject := range assetSubjects {
 		set := &assets.Set{}

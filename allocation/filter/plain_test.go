@@ -15,7 +15,7 @@ func evaluate(e filter.Expr, r row) bool {
 	return evaluateBy(e, func(c *filter.Comparison, value string) bool { return compareOne(c, value, r) })
 }
 
-// evaluateBy evaluates a condition by what a comparison, which is no inverse, with one value is.
+// evaluateBy evaluates a condition. compare decides a comparison with one value; its operator is never a negated one.
 func evaluateBy(e filter.Expr, compare func(c *filter.Comparison, value string) bool) bool {
 	switch e := e.(type) {
 	case filter.And:
@@ -118,7 +118,7 @@ func compareMap(c *filter.Comparison, m map[string]string, value string) bool {
 	return compareText(c.Op, m[c.Key], value)
 }
 
-// words are the values of random rows and comparisons; keys are keys that are the same raw and as Prometheus writes them.
+// words are the values of random rows and comparisons. keys are label keys that Kubernetes and Prometheus write alike.
 var (
 	words = []string{"", "a", "b", "ab", "ba", "B", "deployment", "Job", "__unallocated__"}
 	keys  = []string{"app", "team", "a"}
@@ -169,7 +169,7 @@ func randomExpr(rnd *rand.Rand, depth int) filter.Expr {
 	return c
 }
 
-// bound is a filter bound to a set, of which it has no more than it can take.
+// bound binds a filter to a set. It panics if that takes too many steps.
 func bound(f allocation.Filter, s *allocation.Set) func(row int) bool {
 	match, err := f.Bind(s)
 	if err != nil {

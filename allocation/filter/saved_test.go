@@ -76,7 +76,7 @@ func TestSavedErrors(t *testing.T) {
 		{"a number", strings.NewReader("5"), "expected an answer of the API"},
 		{"no data", strings.NewReader(`{"code":200}`), "it has no data: give an answer of the API"},
 		{"an error of the API", strings.NewReader(`{"code":400,"data":null,"message":"parameter window is missing"}`), "it has no data, but says: parameter window is missing"},
-		{"a message that is none", strings.NewReader(`{"message":{}}`), "read message"},
+		{"a message of another kind", strings.NewReader(`{"message":{}}`), "read message"},
 		{"data of another kind", strings.NewReader(`{"data":"x"}`), "data is x, expected an array of maps, or a map"},
 		{"sets of another kind", strings.NewReader(`{"data":[[]]}`), "expected a map of names"},
 		{"a summary", strings.NewReader(`{"data":{"step":86400,"sets":[]}}`), "this is a summary, which does not say what its costs belong to: filter in the request"},

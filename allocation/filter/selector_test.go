@@ -91,7 +91,7 @@ func TestFieldSelectorErrors(t *testing.T) {
 	}
 }
 
-// TestNamesAsAnswered selects a row by the name that answers have, where the cluster's id is not in it as it is.
+// TestNamesAsAnswered selects a row by its name in answers, in which the id of the cluster may be written differently.
 func TestNamesAsAnswered(t *testing.T) {
 	s := makeSet([]row{{cluster: "arn:aws:eks:eu-1:1:cluster/prod", node: "n", namespace: "web", pod: "p", container: "c"}})
 	sets, err := allocation.Apply([]*allocation.Set{s}, allocation.Options{})
@@ -121,7 +121,7 @@ func add(t *testing.T, paths ...string) (*filter.Selectable, error) {
 	return s, nil
 }
 
-// checkRefused holds that the last of paths is refused, and why.
+// checkRefused checks that the last of paths is refused, and the reason.
 func checkRefused(t *testing.T, want string, paths ...string) {
 	t.Helper()
 	if _, err := add(t, paths...); err == nil || !strings.Contains(err.Error(), want) {
@@ -191,7 +191,7 @@ func TestSelectableNumber(t *testing.T) {
 	}
 }
 
-// TestSelectableAbsent takes what is missing for the empty string.
+// TestSelectableAbsent checks that a missing value equals the empty string.
 func TestSelectableAbsent(t *testing.T) {
 	s, err := add(t, ".spec.owner", ".spec.providerID", ".status.start", ".status.end", ".spec.team")
 	if err != nil {

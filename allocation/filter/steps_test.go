@@ -21,7 +21,8 @@ func wide(t *testing.T) *filter.Filter {
 	return f
 }
 
-// TestStepsOfARequest binds filters to as many sets as they may be bound to: the steps of each alone are few.
+// TestStepsOfARequest binds filters to as many sets as a request may have. Each binding takes few steps, but all of them together exceed
+// the limit.
 func TestStepsOfARequest(t *testing.T) {
 	s, alone := makeSet(benchRows(40_000)), wide(t)
 	steps := filter.NewSteps(t.Context(), 0)

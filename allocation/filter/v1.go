@@ -62,10 +62,10 @@ func V1Filters() []V1Filter {
 
 // V1 is the condition of a v1 filter parameter, such as filterNamespaces=kube-system,web*. Entries are separated by commas,
 // with white space around them; one of them has to match. A * at the end of one stands for any rest. filterControllers
-// takes kind:name, too; filterLabels and filterAnnotations take name:value, of which the first colon separates the two:
-// an entry without one is an error. An alias stands for what the options say, which the Filter is to be made with, too: for
-// the label if there is one, else for the annotation. A list without entries holds everywhere. An unknown name is an error;
-// entries that are wrong give a *SyntaxError.
+// takes kind:name, too; filterLabels and filterAnnotations take name:value, divided at the first colon; an entry without
+// a colon is an error. The options say which label or annotation an alias means; the label wins if there are both. Make
+// the Filter with the same options. A list without entries holds everywhere. An unknown name is an error; entries that are wrong give
+// a *SyntaxError.
 func V1(name, list string, opts ...Option) (Expr, error) {
 	i := slices.IndexFunc(v1Filters, func(f v1Filter) bool { return f.name == name })
 	if i < 0 {

@@ -13,7 +13,7 @@ import (
 	"github.com/promcost/promcost/allocation/filter"
 )
 
-// TestV1 holds what the filters of the first language are in the second.
+// TestV1 checks which v2 filter each v1 filter stands for.
 func TestV1(t *testing.T) {
 	for _, tc := range []struct{ name, list, want string }{
 		{"filterNamespaces", "web", `namespace:"web"`},
@@ -67,7 +67,7 @@ func TestV1Errors(t *testing.T) {
 	}
 }
 
-// TestV1Aliases selects by several labels, and by annotations where there is no label.
+// TestV1Aliases checks that an alias selects by several labels, and by annotations of rows that have no such label.
 func TestV1Aliases(t *testing.T) {
 	s := allocation.NewSet(allocation.Window{}, allocation.NewDict())
 	for _, labels := range []map[string]string{{"squad": "red"}, {"team": "red"}, {"team": "blue", "squad": "x"}, {}} {
@@ -95,7 +95,7 @@ func TestV1Aliases(t *testing.T) {
 	}
 }
 
-// TestUnallocatedAliases takes an alias of several labels for missing where all of them are, as aggregating by it does.
+// TestUnallocatedAliases checks that an alias of several labels is missing if all of them are, as in aggregation.
 func TestUnallocatedAliases(t *testing.T) {
 	mapping := allocation.LabelMapping{"team": {"squad", "team"}}
 	s := allocation.NewSet(allocation.Window{}, allocation.NewDict())

@@ -81,9 +81,9 @@ func (b *Bucket) Get(ctx context.Context, name string) (data []byte, err error) 
 // List calls f for the objects below dir. If the provider's listings do not contain times, each object is asked for its own.
 func (b *Bucket) List(ctx context.Context, dir string, times bool, f func(Object) error) error {
 	var list []Object
-	told := slices.Contains(b.bucket.SupportedIterOptions(), objstore.UpdatedAt)
+	reported := slices.Contains(b.bucket.SupportedIterOptions(), objstore.UpdatedAt)
 	options := []objstore.IterOption{objstore.WithRecursiveIter()}
-	if times && told {
+	if times && reported {
 		options = append(options, objstore.WithUpdatedAt())
 	}
 	err := b.retry(ctx, "list", dir, func(ctx context.Context) error {
@@ -99,7 +99,7 @@ func (b *Bucket) List(ctx context.Context, dir string, times bool, f func(Object
 	}
 	slices.SortFunc(list, func(a, b Object) int { return cmp.Compare(a.Name, b.Name) })
 	for _, o := range list {
-		if times && !told {
+		if times && !reported {
 			if o.Modified, o.Bytes, err = b.attributes(ctx, o.Name); errors.Is(err, fs.ErrNotExist) {
 				continue
 			}

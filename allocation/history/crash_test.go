@@ -127,14 +127,14 @@ func TestKill(t *testing.T) {
 	want := tree(t, undisturbed(t))
 	rng := rand.New(rand.NewPCG(*crashSeed, 0))
 	t.Logf("-crash.seed=%d", *crashSeed)
-	dir, told, rounds, killed := t.TempDir(), map[string]bool{}, 0, map[string]int{}
+	dir, reported, rounds, killed := t.TempDir(), map[string]bool{}, 0, map[string]int{}
 	for i := range soak.Of(20, 200) {
 		cmd, out := child(t, "fill", dir)
 		lines := bufio.NewScanner(out)
 		at, phase := phases[i%len(phases)], ""
 		for lines.Scan() {
 			if line := lines.Text(); !slices.Contains(phases, line) {
-				told[line] = true
+				reported[line] = true
 				continue
 			}
 			if phase = lines.Text(); phase == at {
@@ -146,15 +146,15 @@ func TestKill(t *testing.T) {
 			killed[phase]++
 		}
 		if code := cmd.ProcessState.ExitCode(); code == 3 {
-			t.Fatalf("it failed: %v %v", slices.Collect(maps.Keys(told)), err)
+			t.Fatalf("it failed: %v %v", slices.Collect(maps.Keys(reported)), err)
 		}
-		checkWhole(t, dir, told)
+		checkWhole(t, dir, reported)
 		if err == nil { // it came to its end
 			if diff := cmp.Diff(want, tree(t, dir)); diff != "" {
 				t.Fatalf("-undisturbed +killed\n%s", diff)
 			}
 			rounds++
-			dir, told = t.TempDir(), map[string]bool{}
+			dir, reported = t.TempDir(), map[string]bool{}
 		}
 	}
 	if rounds == 0 {
@@ -186,7 +186,7 @@ func undisturbed(t *testing.T) string {
 }
 
 // checkWhole verifies that everything that was reported exists, and that everything that exists is intact.
-func checkWhole(t *testing.T, dir string, told map[string]bool) {
+func checkWhole(t *testing.T, dir string, reported map[string]bool) {
 	t.Helper()
 	b, err := history.OpenDirectory(dir)
 	if err != nil {
@@ -202,7 +202,7 @@ func checkWhole(t *testing.T, dir string, told map[string]bool) {
 			}
 		}
 	}
-	for line := range told {
+	for line := range reported {
 		if !there[line] && line != "stored hourly 0" { // which retention removes
 			t.Fatalf("%s, and it is gone", line)
 		}

@@ -34,7 +34,7 @@
 // Files of one set, generation and part have the same bytes whoever writes them, so it does not matter who comes first: a
 // file that is there already is left if it is the same. If it is not (a writer died that had read other data), the next
 // generation is taken. Of several generations readers take the highest that is whole. Clean deletes the others once the
-// whole one is an hour old, manifest first, so that nothing refers to what is gone; a reader that comes upon a file that is gone looks
+// whole one is an hour old, manifest first, so that no manifest names a missing file. A reader that does not find a file looks
 // for the set again.
 //
 // What is read is compared with the checksums of the manifest, which has one of its own, and the manifest with its name. Damage is an error, CorruptError,

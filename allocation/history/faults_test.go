@@ -92,18 +92,18 @@ func (b *lateBucket) Delete(ctx context.Context, name string) error {
 func (b *lateBucket) IterWithAttributes(ctx context.Context, dir string, f func(objstore.IterObjectAttributes) error, o ...objstore.IterOption) error {
 	b.mu.Lock()
 	b.lists++
-	lists, gone := b.lists, []string{}
+	lists, disappeared := b.lists, []string{}
 	late := func(of map[string]int, name string) bool {
 		at, ok := of[name]
 		return ok && lists-at <= b.after
 	}
 	for name := range b.deleted {
 		if late(b.deleted, name) && len(name) > len(dir) && name[:len(dir)] == dir {
-			gone = append(gone, name)
+			disappeared = append(disappeared, name)
 		}
 	}
 	b.mu.Unlock()
-	for _, name := range gone {
+	for _, name := range disappeared {
 		if err := f(objstore.IterObjectAttributes{Name: name}); err != nil {
 			return err
 		}

@@ -205,7 +205,7 @@ type Stored struct {
 	Complete   bool // nothing of the source was missing
 	Generation int  // the highest of its parts
 	Parts      int
-	Lacks      []Part // missing parts, by index; none if the set is complete
+	Missing    []Part // missing parts, by index; none if the set is complete
 	Warnings   []string
 	Clusters   []string // sorted
 	Rows       int      // allocations

@@ -145,8 +145,8 @@ func TestOtherFiles(t *testing.T) {
 	}
 }
 
-// TestStrays finds files that belong to no set.
-func TestStrays(t *testing.T) {
+// TestMisplacedFiles finds files that belong to no set.
+func TestMisplacedFiles(t *testing.T) {
 	s, dir := directory(t, history.Options{})
 	write(t, s, soundSet(1, hour(3), 3, "c1"), history.WriteOptions{Complete: true})
 	write(t, s, soundSet(2, hour(3), 3, "c1"), history.WriteOptions{Complete: true, Replace: true})

@@ -64,8 +64,8 @@ func (s slot) within() allocation.Window {
 	return allocation.Window{Start: t, End: t.Add(length)}
 }
 
-// maxGone bounds how often something is looked for again that was superseded while it was read.
-const maxGone = 100
+// maxRetries bounds how often something is looked for again that was superseded while it was read.
+const maxRetries = 100
 
 // Read reads sets that List returned, over one Dict, in the order given. p says which columns are read; nil is all. If a set
 // was superseded meanwhile, Read returns the new one. Damage is a CorruptError; a deleted set is fs.ErrNotExist.
@@ -120,7 +120,7 @@ func (s *Store) decode(ctx context.Context, stored Stored, p *allocation.Project
 	for try := 0; ; try++ {
 		parts, sound, err := s.decodeParts(ctx, &stored, p)
 		var corrupt *CorruptError
-		if err == nil || try >= maxGone || ctx.Err() != nil || !errors.Is(err, fs.ErrNotExist) && !errors.As(err, &corrupt) {
+		if err == nil || try >= maxRetries || ctx.Err() != nil || !errors.Is(err, fs.ErrNotExist) && !errors.As(err, &corrupt) {
 			return decodedSet{stored, parts, sound, err}
 		}
 		// Manifests may be out of date, where the set was deleted and computed again.
@@ -156,11 +156,11 @@ func (s *Store) lookUp(ctx context.Context, was *Stored) (Stored, bool, error) {
 		return Stored{}, false, err
 	}
 	sets := list.Sets
-	if len(was.Lacks) > 0 {
+	if len(was.Missing) > 0 {
 		sets = list.Partial
 	}
 	for _, now := range sets {
-		if now.Window == was.Window && (len(was.Lacks) == 0 || now.Parts == was.Parts) {
+		if now.Window == was.Window && (len(was.Missing) == 0 || now.Parts == was.Parts) {
 			return now, true, nil
 		}
 	}

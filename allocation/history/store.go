@@ -168,19 +168,19 @@ func (f *found) bySlot() [][]*manifest {
 func (s *Store) find(ctx context.Context, p Period, folder string, to *found) error {
 	for try := 0; ; try++ {
 		in := &found{}
-		gone, err := s.findOnce(ctx, p, folder, in)
+		disappeared, err := s.findOnce(ctx, p, folder, in)
 		if err != nil {
 			return err
 		}
-		if !gone || try >= maxGone {
+		if !disappeared || try >= maxRetries {
 			to.parts, to.corrupt, to.damaged = append(to.parts, in.parts...), append(to.corrupt, in.corrupt...), append(to.damaged, in.damaged...)
 			return nil
 		}
 	}
 }
 
-// findOnce reads the listed manifests. gone means that some had disappeared.
-func (s *Store) findOnce(ctx context.Context, p Period, folder string, to *found) (gone bool, err error) {
+// findOnce reads the listed manifests. disappeared means that some were no longer there.
+func (s *Store) findOnce(ctx context.Context, p Period, folder string, to *found) (disappeared bool, err error) {
 	var versions []version
 	err = s.backend.List(ctx, folder, false, func(o Object) error {
 		if v, ok := s.names.manifestVersion(p, o.Name); ok {
@@ -200,14 +200,14 @@ func (s *Store) findOnce(ctx context.Context, p Period, folder string, to *found
 		case errors.As(err, &corrupt):
 			to.corrupt, to.damaged = append(to.corrupt, corrupt), append(to.damaged, versions[i])
 		case errors.Is(err, fs.ErrNotExist):
-			gone = true
+			disappeared = true
 		case err != nil:
 			return false, err
 		default:
 			to.parts = append(to.parts, m)
 		}
 	}
-	return gone, nil
+	return disappeared, nil
 }
 
 // parallel calls f for 0 to n−1 from some goroutines, and waits.
@@ -269,7 +269,7 @@ func partial(parts []*manifest) (sets []Stored) {
 		of.Parts = len(set)
 		for i, m := range set {
 			if m == nil {
-				of.Lacks = append(of.Lacks, Part{i + 1, of.Parts})
+				of.Missing = append(of.Missing, Part{i + 1, of.Parts})
 			}
 		}
 		sets = append(sets, of)

@@ -266,7 +266,7 @@ func TestParts(t *testing.T) {
 		shards := split(whole)
 		write(t, s, shards[1], history.WriteOptions{Part: history.Part{Index: 2, Of: 2}, Complete: true})
 		half, err := s.List(t.Context(), history.Hourly, hour(4))
-		if err != nil || len(half.Sets) != 0 || len(half.Partial) != 1 || half.Partial[0].Parts != 2 || !cmp.Equal(half.Partial[0].Lacks, []history.Part{{Index: 1, Of: 2}}) {
+		if err != nil || len(half.Sets) != 0 || len(half.Partial) != 1 || half.Partial[0].Parts != 2 || !cmp.Equal(half.Partial[0].Missing, []history.Part{{Index: 1, Of: 2}}) {
 			t.Fatalf("half a set: %+v, %v", half, err)
 		}
 		if _, err := s.Verify(t.Context(), &half.Partial[0]); err != nil {

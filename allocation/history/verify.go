@@ -68,7 +68,7 @@ func (s *Store) Verify(ctx context.Context, set *Stored) (files int, err error) 
 	if err != nil {
 		return 0, err
 	}
-	if len(set.Lacks) == 0 {
+	if len(set.Missing) == 0 {
 		if err := sets[0].Check(); err != nil {
 			return 0, &CorruptError{Name: set.parts[0].version.manifest(), Period: set.Period, Window: set.Window, Err: err}
 		}

@@ -34,10 +34,10 @@ type blob struct {
 	data []byte
 }
 
-// Write stores a set as a Builder or allocation.Merge yields it, before bills are applied, and returns it once it is there
-// to stay. What is read back is allocation.Merge of the set by itself: the same rows in their one order. Where the set is there already it is
-// left, and returned as it is, unless o.Replace asks for another generation. A part of a set is returned as if it were the
-// whole. After an error the set is as it was before: what was written in vain is not visible, and Clean removes it.
+// Write stores a set as a Builder or allocation.Merge yields it, before bills are applied. It returns the set once it is durable.
+// Reading gives allocation.Merge of the set by itself: the same rows in their one order. If the set is stored already, Write
+// returns the stored one, unless o.Replace asks for another generation. A part of a set is returned as if it were the
+// whole. After an error the set is as it was before: files that were written are not visible, and Clean removes them.
 func (s *Store) Write(ctx context.Context, set *allocation.Set, o WriteOptions) (Stored, error) {
 	if o.Zone == nil {
 		o.Zone = time.UTC

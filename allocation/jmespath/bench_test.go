@@ -39,7 +39,7 @@ func BenchmarkSearch(b *testing.B) {
 	}
 }
 
-// BenchmarkDerived evaluates what a derived property is of.
+// BenchmarkDerived evaluates the expression of a derived property.
 func BenchmarkDerived(b *testing.B) {
 	e, err := jmespath.Compile("labels.team || labels.owner || 'unowned'")
 	if err != nil {

@@ -46,8 +46,8 @@ func TestBoundsOfExpressions(t *testing.T) {
 	}
 }
 
-// TestPlaces holds where malformed expressions are wrong, those included of which the library does not say it, and some that
-// it takes.
+// TestPlaces checks which place the errors about malformed expressions name. The library names no place for some of them, and accepts
+// others.
 func TestPlaces(t *testing.T) {
 	for _, tc := range []struct{ text, want string }{
 		{"[0", "column 3: expected \"]\", found the end"},
@@ -128,7 +128,7 @@ func TestDeadline(t *testing.T) {
 	}
 }
 
-// TestInputIsNotChanged sorts and reverses what is shared with the input and with the expression, twice.
+// TestInputIsNotChanged sorts and reverses values of the input and of the expression twice. Neither may change.
 func TestInputIsNotChanged(t *testing.T) {
 	var given, before any
 	for _, v := range []*any{&given, &before} {

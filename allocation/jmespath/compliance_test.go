@@ -67,8 +67,8 @@ func search(expression string, given any) (any, error) {
 	return e.Search(context.Background(), given, jmespath.Options{})
 }
 
-// officialMisses are what JMESPath has as null and the dialect as an error, all for one reason: a plain path names a key that
-// is not there.
+// officialMisses are cases for which JMESPath wants null and the dialect returns an error, all for one reason: a plain path names a
+// missing key.
 var officialMisses = []struct {
 	file, expression string
 	missing          string // the key
@@ -93,7 +93,7 @@ var officialMisses = []struct {
 	{"syntax.json", "foo[0]", "foo", 1},
 }
 
-// TestOfficialSuite evaluates the official cases that the library has: 844 of 862 do as JMESPath wants.
+// TestOfficialSuite evaluates the official cases that the library has: 844 of 862 give the official result.
 func TestOfficialSuite(t *testing.T) {
 	const all, misses = 862, 18
 	missed := map[string]int{}
@@ -122,8 +122,8 @@ func TestOfficialSuite(t *testing.T) {
 	}
 }
 
-// TestOfficialSuiteOfToday holds what the official suite has asked for since the library took its cases: what the library gets
-// wrong, means of nothing, backslashes at the end of strings and slices of four parts, and what it gets right.
+// TestOfficialSuiteOfToday checks cases that the official suite got after the library copied it. The library is wrong about averages of
+// empty arrays, backslashes at the end of strings and slices of four parts, and right about the others.
 func TestOfficialSuiteOfToday(t *testing.T) {
 	given := map[string]any{"a": map[string]any{"b": 1.0}, "yes": true, "no": false, "list": []any{}}
 	for expression, want := range map[string]any{
@@ -147,7 +147,7 @@ func TestOfficialSuiteOfToday(t *testing.T) {
 	}
 }
 
-// besideLibrary evaluates an expression here and by the library itself, and says how the two differ, "" where they do not.
+// besideLibrary evaluates an expression here and with the library, and says how the results differ, "" if they do not.
 func besideLibrary(expression string, given any) (diff string, err, libraryErr error) {
 	want, libraryErr := gojmespath.Search(expression, given)
 	got, err := search(expression, given)
@@ -160,7 +160,7 @@ func besideLibrary(expression string, given any) (diff string, err, libraryErr e
 	return diff, err, libraryErr
 }
 
-// TestLikeTheLibrary compares with the library's own evaluation where that is not up to the order of a map.
+// TestLikeTheLibrary compares results with the library's, except where they depend on the order of a map.
 func TestLikeTheLibrary(t *testing.T) {
 	for _, c := range officialCases(t) {
 		if strings.Contains(c.expression, "*") || strings.Contains(c.expression, "keys(") || strings.Contains(c.expression, "values(") {

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// document is what the expressions of Kyverno's documentation are over.
+// document is the input of the expressions in Kyverno's documentation.
 const document = `{
 	"request": {"namespace": "foo", "operation": "CREATE", "object": {
 		"kind": "Pod",
@@ -31,8 +31,8 @@ const document = `{
 	"status": "VzAyNDctNFJYRDMtNlRXMEYtMEZENjMtNjRFRkQtMzgxODA="
 }`
 
-// TestDocument evaluates the expressions of the documentation's policies as they stand there, but for variables within
-// variables, which are in their places.
+// TestDocument evaluates the expressions of the documentation's policies unchanged, except that variables within variables are replaced
+// by their values.
 func TestDocument(t *testing.T) {
 	var given any
 	if err := json.Unmarshal([]byte(document), &given); err != nil {

@@ -40,7 +40,7 @@ type function struct {
 // functionTable is all functions by name.
 func functionTable() map[string]*function {
 	table := map[string]*function{}
-	for _, rows := range [...][]function{officialFunctions(), arithmeticFunctions(), textFunctions(), patternFunctions(), dataFunctions(), timeFunctions(), outsideFunctions()} {
+	for _, rows := range [...][]function{officialFunctions(), arithmeticFunctions(), textFunctions(), patternFunctions(), dataFunctions(), timeFunctions(), externalFunctions()} {
 		for i := range rows {
 			table[rows[i].name] = &rows[i]
 		}

@@ -13,17 +13,17 @@ import (
 	"github.com/promcost/promcost/allocation/jmespath"
 )
 
-// functionCase is an expression, what it gives as JSON, or a part of the error.
+// functionCase is an expression, and its result as JSON or a part of its error.
 type functionCase struct{ expr, want, fails string }
 
-// object is what the expressions of tables are over.
+// object is the input of the expressions in the tables.
 const object = `{
 	"text": "foobar", "number": 7.5, "list": [3, 1, 2], "names": ["b", "a"], "none": null, "yes": true,
 	"pods": [{"name": "b", "age": 2}, {"name": "a", "age": 1}, {"name": "c"}],
 	"labels": {"dog": "lab", "color": "tan", "weight": "chonky"}
 }`
 
-// options have a clock that stands, and know two hosts.
+// options have a clock that stands still, and know two hosts.
 func options() jmespath.Options {
 	return jmespath.Options{
 		Now: func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.FixedZone("", 3600)) },
@@ -84,7 +84,7 @@ func TestTimes(t *testing.T)      { check(t, timeCases()) }
 func TestOutside(t *testing.T)    { check(t, outsideCases()) }
 func TestOfficial(t *testing.T)   { check(t, officialTable()) }
 
-// TestFunctions holds that every function is documented, and called by a table with success and with an error of its own.
+// TestFunctions checks that every function is documented, and that a table calls it once with success and once with an error of its own.
 func TestFunctions(t *testing.T) {
 	safe := map[string]bool{ // nothing can be wrong with these but the types that signatures name
 		"time_now": true, "time_now_utc": true, "type": true, "to_array": true, "not_null": true, "to_number": true,

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// TestArithmeticIsExact holds laws of sums and products of random quantities and durations.
+// TestArithmeticIsExact checks laws of sums and products on random quantities and durations.
 func TestArithmeticIsExact(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	units := []string{"", "m", "k", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei", "s", "h0m"}
@@ -47,7 +47,7 @@ func TestArithmeticIsExact(t *testing.T) {
 	}
 }
 
-// amountOf is what a quantity or a duration stands for, read in a way of its own: exactly, at any size.
+// amountOf reads a quantity or a duration with code of its own: exactly, at any size.
 func amountOf(text string) *big.Rat {
 	if d, err := time.ParseDuration(text); err == nil && strings.ContainsAny(text, "hs") {
 		return big.NewRat(int64(d), int64(time.Second))
@@ -72,8 +72,8 @@ func amountOf(text string) *big.Rat {
 	return v.Mul(v, factor)
 }
 
-// sameAmount reports whether quantities or durations are the same however they are written: a sum has the format of its
-// first part.
+// sameAmount reports whether two texts are the same quantity or duration. They may be written differently: a sum has the format of its
+// first operand.
 func sameAmount(v any) bool {
 	list, ok := v.([]any)
 	if !ok {
@@ -85,7 +85,7 @@ func sameAmount(v any) bool {
 	})
 }
 
-// naive reports whether text matches a pattern of * and ?, trying everything.
+// naive reports whether text matches a pattern of * and ?. It tries everything.
 func naive(pattern, text string) bool {
 	switch {
 	case pattern == "":
@@ -114,7 +114,7 @@ func TestPatternsAgainstNaiveOnes(t *testing.T) {
 	}
 }
 
-// TestRandomExpressionsLikeTheLibrary builds expressions whose result is not up to the order of a map.
+// TestRandomExpressionsLikeTheLibrary compares random expressions whose results do not depend on the order of a map.
 func TestRandomExpressionsLikeTheLibrary(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	leaves := []string{"a", "b", "c", "@", "`1`", "'x'", "`null`", "`[]`", "d[0]", "d[-1]", "d[1:]", `"e f"`}

@@ -2,7 +2,7 @@ package jmespath_test
 
 import "strings"
 
-// arithmeticCases are every row of the document's tables of inputs and outputs, its examples, and what it forbids.
+// arithmeticCases are all rows of the documentation's tables of inputs and outputs, its examples, and what it forbids.
 func arithmeticCases() []functionCase {
 	return []functionCase{
 		{"add(`10`, `5`)", `15`, ""},
@@ -256,7 +256,7 @@ func outsideCases() []functionCase {
 	}
 }
 
-// officialTable is what the official suite leaves open.
+// officialTable has cases that the official suite leaves open.
 func officialTable() []functionCase {
 	return []functionCase{
 		{"keys(labels)", `["color", "dog", "weight"]`, ""},

@@ -234,7 +234,7 @@ func (l *Ledger) FillHour(ctx context.Context, h allocation.Window) (*allocation
 	if err != nil {
 		return nil, err
 	}
-	return l.asKept(ctx, hours, results, nil)[0], results[0].Err
+	return l.asStored(ctx, hours, results, nil)[0], results[0].Err
 }
 
 // ComputeHours computes adjacent closed hours without storing them. If that takes too much memory, it computes one half after

@@ -290,7 +290,7 @@ func (r *hourReader) compute(ctx context.Context, hours []allocation.Window, mis
 	if err != nil {
 		return err
 	}
-	sets := r.ledger.asKept(ctx, run, results, r.only)
+	sets := r.ledger.asStored(ctx, run, results, r.only)
 	for i, x := range results {
 		r.note(x.Err)
 		err := x.Err
@@ -313,9 +313,9 @@ func (r *hourReader) note(err error) {
 	}
 }
 
-// asKept returns hours that were computed just now as the history has them: with rows in its order, so that sums over them are the
+// asStored returns hours that were computed just now as the history has them: with rows in its order, so that sums over them are the
 // same to the last bit whenever they are made. An hour that it does not have stays as it was computed.
-func (l *Ledger) asKept(ctx context.Context, hours []allocation.Window, results []HourResult, only *allocation.Projection) []*allocation.Set {
+func (l *Ledger) asStored(ctx context.Context, hours []allocation.Window, results []HourResult, only *allocation.Projection) []*allocation.Set {
 	sets := make([]*allocation.Set, len(results))
 	for i, r := range results {
 		sets[i] = r.Set

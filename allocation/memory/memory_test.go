@@ -15,7 +15,8 @@ import (
 
 const mb = 1 << 20
 
-// TestDraw refuses what can never fit otherwise than what others leave no room for, and leaves the reserve to small questions.
+// TestDraw checks that a draw that can never fit is refused with another error than a draw for which others leave no room, and that only
+// small questions use the reserve.
 func TestDraw(t *testing.T) {
 	for _, tt := range []struct {
 		name               string
@@ -32,7 +33,7 @@ func TestDraw(t *testing.T) {
 		{"busy", 800 * mb, 400 * mb, 0, 301 * mb, allocation.ErrBusy, "others take 400MB of --query.max-memory=800MB now: ask again later"},
 		{"a small one in the reserve", 800 * mb, 700 * mb, 0, 25 * mb, nil, ""},
 		{"a small one with what it holds", 800 * mb, 700 * mb, 20 * mb, 5 * mb, nil, ""},
-		{"no small one any more", 800 * mb, 700 * mb, 20 * mb, 6 * mb, allocation.ErrBusy, "about 26MB"},
+		{"not a small one any more", 800 * mb, 700 * mb, 20 * mb, 6 * mb, allocation.ErrBusy, "about 26MB"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			b := memory.New(tt.limit)
@@ -61,7 +62,7 @@ func TestDraw(t *testing.T) {
 	}
 }
 
-// TestCachesGiveWay drops what is kept where a question lacks the room, and no more than it lacks.
+// TestCachesGiveWay checks that caches drop as much as a question lacks, and no more.
 func TestCachesGiveWay(t *testing.T) {
 	b := memory.New(800 * mb)
 	var cache *memory.Account
@@ -83,7 +84,7 @@ func TestCachesGiveWay(t *testing.T) {
 	}
 }
 
-// TestWithin has parts of one question draw from one account, which is closed once.
+// TestWithin checks that all parts of a question draw from one account, which is closed once.
 func TestWithin(t *testing.T) {
 	b := memory.New(0)
 	ctx, outer, done := b.Within(t.Context(), "")
@@ -108,7 +109,7 @@ func TestWithin(t *testing.T) {
 	none.Close()
 }
 
-// TestConcurrent draws and returns on many goroutines: nothing stays.
+// TestConcurrent checks that nothing is left drawn after many goroutines have drawn and returned.
 func TestConcurrent(t *testing.T) {
 	b := memory.New(100 * mb)
 	var wg sync.WaitGroup
@@ -131,6 +132,6 @@ func TestConcurrent(t *testing.T) {
 	}
 	wg.Wait()
 	if s := b.Stats(); s.Used != 0 {
-		t.Errorf("%d bytes stay", s.Used)
+		t.Errorf("%d bytes are still drawn", s.Used)
 	}
 }

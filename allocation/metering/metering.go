@@ -93,8 +93,8 @@ func Default() *Metering {
 	return m
 }
 
-// Uncounted returns m without counters, for a server without the history that counters need.
-func (m *Metering) Uncounted() *Metering {
+// WithoutCounters returns m without counters, for a server without the history that counters need.
+func (m *Metering) WithoutCounters() *Metering {
 	u := &Metering{subjects: slices.Clone(m.subjects), max: m.max, names: m.names, budgets: m.budgets}
 	for i := range u.subjects {
 		s := &u.subjects[i]

@@ -65,7 +65,7 @@ func TestMeteringSubjects(t *testing.T) {
 			t.Errorf("a subject may have %d series", got)
 		}
 	}
-	for _, s := range defaults.Uncounted().Subjects() {
+	for _, s := range defaults.WithoutCounters().Subjects() {
 		if slices.ContainsFunc(s.Families(), func(f metering.Family) bool { return f.Type == metering.Counter }) {
 			t.Errorf("%s has counters, but there are none", s.Name)
 		}

@@ -33,7 +33,7 @@ const (
 	UnpricedDisks     Notice = "disks of {n} {node|nodes} have the default price" + givePrices
 	givePrices               = " ({names}){}. Give prices with --pricing.file"
 
-	StrayPods        Notice = "{n} {pod|pods} " + noKnownNode + " ({names}): priced by {}; are kube_node_info and kube_node_status_capacity there for all nodes, and has kube_pod_info the {pod's node|pods' nodes}?"
+	UnplacedPods     Notice = "{n} {pod|pods} " + noKnownNode + " ({names}): priced by {}; are kube_node_info and kube_node_status_capacity there for all nodes, and has kube_pod_info the {pod's node|pods' nodes}?"
 	UnseenInits      Notice = "{n} init {container was|containers were} not seen running by any scrape ({names}): nothing tells when {it|they} started and ended, and {it costs|they cost} nothing"
 	KnownByUsage     Notice = "{n} {container is|containers are} known by {its|their} usage alone, and taken to run where that was seen ({names})"
 	UnmatchedUsage   Notice = "{n} usage series {belongs|belong} to containers that were not seen running: is kube_pod_container_status_running of kube-state-metrics there for them?"
@@ -131,7 +131,7 @@ var patterns = sync.OnceValue(func() []pattern {
 	kinds := []Notice{
 		OwnPrices, HistogramChunks, MalformedChunks,
 		UnpricedNodes, UnpricedVolumes, UnpricedBalancers, UnpricedPlanes, UnpricedTraffic, UnpricedDisks,
-		StrayPods, UnseenInits, KnownByUsage, UnmatchedUsage, LeapingUsage, LackingRequests, BadRequests, InStepCronJobs, UnseenNodes, UnseenContainers, UnseenUsage,
+		UnplacedPods, UnseenInits, KnownByUsage, UnmatchedUsage, LeapingUsage, LackingRequests, BadRequests, InStepCronJobs, UnseenNodes, UnseenContainers, UnseenUsage,
 		LostClaims, UnboundClaims, EmptyVolumes,
 	}
 	for _, things := range [...]string{NodesPriced, VolumesPriced, BalancersPriced, ManagementPriced, TrafficPriced} {

@@ -130,14 +130,14 @@ func (p *parser) row(line int, columns []column, cells []string) error {
 		if part.named = named(&r, inSection(id)); part.named == 0 {
 			continue
 		}
-		if stray := r.stray(id); stray != "" {
-			return p.fail(line, "%s says nothing about %s: give its prices a row of their own", stray, sectionKeys[id].key)
+		if unusable := r.unusable(id); unusable != "" {
+			return p.fail(line, "%s says nothing about %s: give its prices a row of their own", unusable, sectionKeys[id].key)
 		}
 		if err := p.addRule(&part, id, "the row"); err != nil {
 			return err
 		}
 	}
-	if stray := named(&r, func(x price) bool { return prices[x].defaultsOnly }); stray != 0 {
+	if unusable := named(&r, func(x price) bool { return prices[x].defaultsOnly }); unusable != 0 {
 		return p.fail(line, "prices such as spotCPUPerCoreHour are defaults: put true into spot, and the price into cpuPerCoreHour")
 	}
 	return nil
@@ -154,8 +154,8 @@ func named(r *rule, take func(price) bool) priceSet {
 	return out
 }
 
-// stray is an attribute of r that rules of a list cannot ask for, "" where there is none.
-func (r *rule) stray(id sectionID) string {
+// unusable is an attribute of r that rules of a list cannot ask for, "" where there is none.
+func (r *rule) unusable(id sectionID) string {
 	for a := range attributes {
 		if r.texts[a] != "" && !attribute(a).allowed(id) {
 			return attributes[a].key

@@ -35,7 +35,7 @@ func plainPrice(rules []plainRule, region, instanceType string, day int, of func
 	return 0, false
 }
 
-// randomRules are rules that are likely to meet; the number stands in their prices.
+// randomRules are rules that often match the same node. The price of a rule is made from its number.
 func randomRules(rng *rand.Rand, n int) []plainRule {
 	pick := func(texts ...string) string { return texts[rng.IntN(len(texts))] }
 	rules := make([]plainRule, n)
@@ -109,7 +109,7 @@ func TestSheetEqualsPlainRules(t *testing.T) {
 	t.Logf("%d prices compared", compared)
 }
 
-// checkNeverWins checks that a rule which was refused after others would have changed no price.
+// checkNeverWins checks that a rule that was refused because earlier rules always win would have changed no price.
 func checkNeverWins(t *testing.T, rules []plainRule, r plainRule, err error) {
 	t.Helper()
 	if !strings.Contains(err.Error(), "never win") {

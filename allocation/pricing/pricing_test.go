@@ -136,8 +136,8 @@ func TestParseErrors(t *testing.T) {
 		want       []string
 	}{
 		{"not YAML", "defaults: {", []string{"p.yaml", "line 1", "give YAML"}},
-		{"price of nothing that is measured", "defaults: {natEgressPerGiB: 0.045}", []string{"line 1", `"natEgressPerGiB"`, "egressInternetPerGiB"}},
-		{"key that is near none", "pods: {}", []string{"line 1", `"pods"`, "use currency, asOf", "defaults, nodes, storage"}},
+		{"price of something that is not measured", "defaults: {natEgressPerGiB: 0.045}", []string{"line 1", `"natEgressPerGiB"`, "egressInternetPerGiB"}},
+		{"key unlike any other", "pods: {}", []string{"line 1", `"pods"`, "use currency, asOf", "defaults, nodes, storage"}},
 		{"two documents", "defaults: {cpuPerCoreHour: 1}\n---\nnodes: []", []string{"p.yaml", "line", "one document"}},
 		{"a list", "- a", []string{"line 1", "a list", "defaults, nodes"}},
 		{"unknown key", "default: {}", []string{"p.yaml", "line 1", `"default"`, "did you mean defaults?"}},
@@ -156,7 +156,7 @@ func TestParseErrors(t *testing.T) {
 		{"rule that matches all", "nodes:\n- cpuPerCoreHour: 1", []string{"line 2", "nodes[0]", "every node", "defaults"}},
 		{"rule that matches all by *", "nodes:\n- {region: '*', cpuPerCoreHour: 1}", []string{"every node"}},
 		{"rule without price", "nodes:\n- provider: aws", []string{"no price", "cpuPerCoreHour"}},
-		{"spot is no bool", "nodes:\n- {spot: maybe, cpuPerCoreHour: 1}", []string{"spot", `"maybe"`, "true or false"}},
+		{"spot is not a boolean", "nodes:\n- {spot: maybe, cpuPerCoreHour: 1}", []string{"spot", `"maybe"`, "true or false"}},
 		{"empty attribute", "nodes:\n- {region: '', cpuPerCoreHour: 1}", []string{"region is empty", "leave the key out"}},
 		{"labels not a mapping", "nodes:\n- {labels: a, cpuPerCoreHour: 1}", []string{"labels", "want keys with values"}},
 		{"label repeated", "nodes:\n- {labels: {a: b, a: c}, cpuPerCoreHour: 1}", []string{`"a"`, "twice"}},
@@ -168,7 +168,7 @@ func TestParseErrors(t *testing.T) {
 		{"absurd", "defaults: {cpuPerCoreHour: 1e10}", []string{"line 1", "cpuPerCoreHour", "1e+09"}},
 		{"discount in percent", "discount: 15", []string{"discount is 15", "0.15"}},
 		{"negative discount", "discount: -0.1", []string{"negative"}},
-		{"multiplier of nothing", "multiplier: 0", []string{"multiplier is 0", "above 0"}},
+		{"multiplier of 0", "multiplier: 0", []string{"multiplier is 0", "above 0"}},
 		{"multiplier in a rule", "nodes: [{region: r, cpuPerCoreHour: 1, multiplier: 5000}]", []string{"multiplier is 5000", "at most 1000"}},
 		{"discount of volumes", "storage: [{region: r, storagePerGiBHour: 1, discount: 0.1}]", []string{`"discount"`, "storage[0]"}},
 		{"currency", "currency: dollars", []string{`"dollars"`, "USD"}},
@@ -212,10 +212,10 @@ func TestParseCSVErrors(t *testing.T) {
 		{"NaN", "region,cpuPerCoreHour\nr,NaN", []string{"finite"}},
 		{"duplicate", "region,cpuPerCoreHour\nr,1\nr,2", []string{"line 3", "never win", "line 2"}},
 		{"defaults twice", "region,cpuPerCoreHour\n,1\n,2", []string{"line 3", "everything", "keep one"}},
-		{"stray attribute", "instanceType,storagePerGiBMonth\na,0.1", []string{"line 2", "instanceType", "storage"}},
-		{"stray spot", "spot,egressZonePerGiB\ntrue,0.1", []string{"spot", "network"}},
-		{"stray label", "label:a,managementPerHour\nb,0.1", []string{"label:a", "management"}},
-		{"stray discount", "discount,region,storagePerGiBHour\n0.1,r,1", []string{"discount", "storage"}},
+		{"attribute without effect", "instanceType,storagePerGiBMonth\na,0.1", []string{"line 2", "instanceType", "storage"}},
+		{"spot without effect", "spot,egressZonePerGiB\ntrue,0.1", []string{"spot", "network"}},
+		{"label without effect", "label:a,managementPerHour\nb,0.1", []string{"label:a", "management"}},
+		{"discount without effect", "discount,region,storagePerGiBHour\n0.1,r,1", []string{"discount", "storage"}},
 		{"spot price in a rule", "region,spotCPUPerCoreHour\nr,0.1", []string{"spotCPUPerCoreHour", "true into spot"}},
 		{"two currencies", "region,currency,cpuPerCoreHour\nr,USD,1\ns,EUR,1", []string{"line 3", "EUR", "USD", "has one"}},
 		{"spot", "spot,cpuPerCoreHour\nmaybe,1", []string{`"maybe"`, "true or false"}},
@@ -291,7 +291,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// TestNodeNeeds says what rules ask of nodes that is not known.
+// TestNodeNeeds checks which attributes rules ask for that a node does not have.
 func TestNodeNeeds(t *testing.T) {
 	at := time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
 	for name, tt := range map[string]struct {
@@ -299,19 +299,19 @@ func TestNodeNeeds(t *testing.T) {
 		known rates.NodeAttributes
 		want  rates.NodeNeeds
 	}{
-		"no rules":                {sheet: "defaults: {cpuPerCoreHour: 1}"},
-		"provider and cluster":    {sheet: "nodes: [{provider: aws, cluster: c, cpuPerCoreHour: 1}]"},
-		"texts":                   {sheet: "nodes: [{instanceType: m5.*, region: r, zone: z, gpuModel: A100, cpuPerCoreHour: 1}]", want: rates.NodeNeeds{InstanceType: true, Region: true, Zone: true, GPUModel: true}},
-		"texts that are known":    {sheet: "nodes: [{instanceType: m5.*, region: r, cpuPerCoreHour: 1}]", known: rates.NodeAttributes{InstanceType: "x", Region: "y"}},
-		"spot":                    {sheet: "nodes: [{spot: true, cpuPerCoreHour: 1}]", want: rates.NodeNeeds{Spot: true}},
-		"spot that is known":      {sheet: "nodes: [{spot: true, cpuPerCoreHour: 1}]", known: rates.NodeAttributes{Spot: true}},
-		"on demand":               {sheet: "nodes: [{spot: false, cpuPerCoreHour: 1}]"},
-		"labels":                  {sheet: "nodes: [{labels: {b: x, a.b/C: y}, cpuPerCoreHour: 1}, {labels: {b: z}, cpuPerCoreHour: 2}]", want: rates.NodeNeeds{Labels: []string{"a.b/C", "b"}}},
-		"labels that are known":   {sheet: "nodes: [{labels: {b: x, a.b/C: y}, cpuPerCoreHour: 1}]", known: rates.NodeAttributes{Labels: map[string]string{"a_b_c": "n"}}, want: rates.NodeNeeds{Labels: []string{"b"}}},
-		"of another provider":     {sheet: "nodes: [{provider: aws, zone: z, cpuPerCoreHour: 1}]", known: rates.NodeAttributes{Provider: "gcp"}},
-		"of a provider":           {sheet: "nodes: [{provider: AWS, zone: z, cpuPerCoreHour: 1}]", known: rates.NodeAttributes{Provider: "aws"}, want: rates.NodeNeeds{Zone: true}},
-		"of another cluster":      {sheet: "nodes: [{cluster: 'prod-*', zone: z, cpuPerCoreHour: 1}]", known: rates.NodeAttributes{Cluster: "test-1"}},
-		"rules that hold no more": {sheet: "nodes: [{zone: z, to: 2026-03-01, cpuPerCoreHour: 1}]"},
+		"no rules":              {sheet: "defaults: {cpuPerCoreHour: 1}"},
+		"provider and cluster":  {sheet: "nodes: [{provider: aws, cluster: c, cpuPerCoreHour: 1}]"},
+		"texts":                 {sheet: "nodes: [{instanceType: m5.*, region: r, zone: z, gpuModel: A100, cpuPerCoreHour: 1}]", want: rates.NodeNeeds{InstanceType: true, Region: true, Zone: true, GPUModel: true}},
+		"texts that are known":  {sheet: "nodes: [{instanceType: m5.*, region: r, cpuPerCoreHour: 1}]", known: rates.NodeAttributes{InstanceType: "x", Region: "y"}},
+		"spot":                  {sheet: "nodes: [{spot: true, cpuPerCoreHour: 1}]", want: rates.NodeNeeds{Spot: true}},
+		"spot that is known":    {sheet: "nodes: [{spot: true, cpuPerCoreHour: 1}]", known: rates.NodeAttributes{Spot: true}},
+		"on demand":             {sheet: "nodes: [{spot: false, cpuPerCoreHour: 1}]"},
+		"labels":                {sheet: "nodes: [{labels: {b: x, a.b/C: y}, cpuPerCoreHour: 1}, {labels: {b: z}, cpuPerCoreHour: 2}]", want: rates.NodeNeeds{Labels: []string{"a.b/C", "b"}}},
+		"labels that are known": {sheet: "nodes: [{labels: {b: x, a.b/C: y}, cpuPerCoreHour: 1}]", known: rates.NodeAttributes{Labels: map[string]string{"a_b_c": "n"}}, want: rates.NodeNeeds{Labels: []string{"b"}}},
+		"of another provider":   {sheet: "nodes: [{provider: aws, zone: z, cpuPerCoreHour: 1}]", known: rates.NodeAttributes{Provider: "gcp"}},
+		"of a provider":         {sheet: "nodes: [{provider: AWS, zone: z, cpuPerCoreHour: 1}]", known: rates.NodeAttributes{Provider: "aws"}, want: rates.NodeNeeds{Zone: true}},
+		"of another cluster":    {sheet: "nodes: [{cluster: 'prod-*', zone: z, cpuPerCoreHour: 1}]", known: rates.NodeAttributes{Cluster: "test-1"}},
+		"rules that have ended": {sheet: "nodes: [{zone: z, to: 2026-03-01, cpuPerCoreHour: 1}]"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			sheet, err := pricing.Parse("p.yaml", []byte(tt.sheet))

@@ -11,14 +11,14 @@ import (
 // costsAtOnce is how many sets are read at once.
 const costsAtOnce = 12
 
-// keptOf is a kept set and its kind.
-type keptOf struct {
+// keptSet is a kept set and its kind.
+type keptSet struct {
 	kind ledger.Kind
 	*ledger.Kept
 }
 
 // key identifies the set as it is.
-func (k *keptOf) key() keptKey {
+func (k *keptSet) key() keptKey {
 	return keptKey{k.kind, k.Window.Start.Unix(), k.Window.End.Unix(), k.Generation}
 }
 
@@ -39,7 +39,7 @@ type budgetCosts struct {
 const maxBudgetCosts = 4096
 
 // budgetCosts returns, for each stored set, what counts for each budget. Sets that are not cached are read a few at a time.
-func (b *budgets) budgetCosts(ctx context.Context, m *metering.Metering, kept []keptOf) (costs [][]float64, err error) {
+func (b *budgets) budgetCosts(ctx context.Context, m *metering.Metering, kept []keptSet) (costs [][]float64, err error) {
 	costs = b.knownCosts(m, kept)
 	var batch []int
 	for i := range kept {
@@ -71,7 +71,7 @@ func (b *budgets) budgetCosts(ctx context.Context, m *metering.Metering, kept []
 }
 
 // knownCosts returns the cached costs of stored sets.
-func (b *budgets) knownCosts(m *metering.Metering, kept []keptOf) [][]float64 {
+func (b *budgets) knownCosts(m *metering.Metering, kept []keptSet) [][]float64 {
 	costs := make([][]float64, len(kept))
 	b.mu.Lock()
 	defer b.mu.Unlock()

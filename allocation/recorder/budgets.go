@@ -185,7 +185,7 @@ func (s *spender) costOf(ctx context.Context, budget int, w allocation.Window) (
 }
 
 // within returns the stored sets of w: whole days, or else hours.
-func (s *spender) within(w allocation.Window) (list []keptOf) {
+func (s *spender) within(w allocation.Window) (list []keptSet) {
 	for at := w.Start; at.Before(w.End); {
 		rest := allocation.Window{Start: at, End: w.End}
 		kind, k := ledger.Days, s.days.At(at, rest)
@@ -196,7 +196,7 @@ func (s *spender) within(w allocation.Window) (list []keptOf) {
 			at = s.clock.HourFrom(at).End
 			continue
 		}
-		list = append(list, keptOf{kind, k})
+		list = append(list, keptSet{kind, k})
 		at = k.Window.End
 	}
 	return list

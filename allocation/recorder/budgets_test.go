@@ -145,7 +145,7 @@ func TestSpendingsIn(t *testing.T) {
 	m := budgeting(t)
 	r := ledgertest.Live(t, "2026-03-04T05:30", ledgertest.Options{Recorder: recorder.Options{Backfill: -1, Metering: func() *metering.Metering { return m }}}, func(r *ledgertest.Rig) { r.Model.From = ledgertest.At(t, "2026-03-01T00:00") })
 	w := allocation.Window{Start: ledgertest.At(t, "2026-03-01T00:20"), End: ledgertest.At(t, "2026-03-04T05:30")}
-	tell, err := r.SpendingsIn(t.Context(), w)
+	spendings, err := r.SpendingsIn(t.Context(), w)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +154,7 @@ func TestSpendingsIn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := tell(t.Context(), now)
+		got, err := spendings(t.Context(), now)
 		if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(metering.BudgetState{}, "Budget")); err != nil || diff != "" {
 			t.Errorf("%s: %v (-alone +of many):\n%s", now, err, diff)
 		}
@@ -199,7 +199,7 @@ func TestSpendingAwaitsHours(t *testing.T) {
 	hole := ledgertest.Between(t, "2026-03-03T10:00", "2026-03-03T12:00")
 	r := ledgertest.Live(t, "2026-03-12T05:30", o, func(r *ledgertest.Rig) { r.Model.From = ledgertest.At(t, "2026-03-01T00:00") })
 	r.Stop()
-	tell := func(now string) (list []string) {
+	spendings := func(now string) (list []string) {
 		t.Helper()
 		s, err := r.SpendingAt(t.Context(), ledgertest.At(t, now))
 		if err != nil {
@@ -214,7 +214,7 @@ func TestSpendingAwaitsHours(t *testing.T) {
 		return list
 	}
 	all := []string{"all true", "week true", "day true", "year true"}
-	if diff := cmp.Diff(all, tell("2026-03-12T05:30")); diff != "" {
+	if diff := cmp.Diff(all, spendings("2026-03-12T05:30")); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	gone := regexp.MustCompile(`^sets_(daily/year=2026/|hourly/)date=2026-03-03(/hour=1[01])?\.`)
@@ -241,7 +241,7 @@ func TestSpendingAwaitsHours(t *testing.T) {
 			if readOnly {
 				tt.want = all
 			}
-			if diff := cmp.Diff(tt.want, tell(tt.now)); diff != "" {
+			if diff := cmp.Diff(tt.want, spendings(tt.now)); diff != "" {
 				t.Errorf("%s, read only %v (-want +got):\n%s", tt.now, readOnly, diff)
 			}
 		}
@@ -249,7 +249,7 @@ func TestSpendingAwaitsHours(t *testing.T) {
 	r.Opts.Ledger.ReadOnly, r.Model.Without = false, func(w allocation.Window) bool { return hole.Start.Before(w.End) && w.Start.Before(hole.End) }
 	r.StopAndRestart(t)
 	r.Start(t)
-	if diff := cmp.Diff(all, tell("2026-03-12T05:30")); diff != "" {
+	if diff := cmp.Diff(all, spendings("2026-03-12T05:30")); diff != "" {
 		t.Errorf("nothing was in them (-want +got):\n%s", diff)
 	}
 }

@@ -22,24 +22,23 @@ const maxDamaged = 100
 type counters struct {
 	*records
 
-	mu        sync.Mutex
-	counting  *metering.Accrued // as far as hours are there
-	shown     *metering.Accrued // what is shown of it, nil until it is complete
-	uncounted uncounted
+	mu         sync.Mutex
+	counting   *metering.Accrued // as far as hours are there
+	shown      *metering.Accrued // what is shown of it, nil until it is complete
+	notCounted notCounted
 }
 
 // Accrued are the costs of the month up to the last closed hour that could be counted: what counters show. It is nil until
-// all closed hours of the month are kept, but for those that the source has nothing of. It never falls within a month:
-// hours are counted in order, each as it was when it was counted first, which the history keeps where they change.
+// all closed hours of the month are kept, except hours for which the source has no data. It never falls within a month:
+// hours are counted in order and once. If an hour is computed again, the history also keeps it as it was counted.
 func (c *counters) Accrued() *metering.Accrued {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.shown
 }
 
-// AccruedAt are the costs of the month up to t, as counters showed them then. The month is that in
-// which the last hour began that was closed by then, grace period included: so the last hour of a month is shown, too, in the
-// first one of the next. Where an hour is not kept, it ends before it.
+// AccruedAt are the costs of a month, as counters showed them at t. The month is that of the last hour that was closed at t, its grace
+// period included. So in the first hour of a month, counters still show the month before. Counting ends at the first hour that is not kept.
 func (c *counters) AccruedAt(ctx context.Context, t time.Time) (*metering.Accrued, error) {
 	if c.archive == nil {
 		return nil, fmt.Errorf("%w: there is no history to count costs in", allocation.ErrNoData)
@@ -76,10 +75,10 @@ func (c *counters) update(ctx context.Context, latestEnd time.Time) error {
 	if c.show(a, end, latestEnd) {
 		c.opts.Changed()
 	}
-	return c.noteUncounted(ctx, a, end)
+	return c.findNotCounted(ctx, a, end)
 }
 
-// show notes how far has been counted, and shows it once it is whole: then it reports whether that is new.
+// show records the counted costs, and shows them once they reach the last closed hour. It reports whether what is shown changed.
 func (c *counters) show(a *metering.Accrued, end, latestEnd time.Time) (changed bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -91,8 +90,8 @@ func (c *counters) show(a *metering.Accrued, end, latestEnd time.Time) (changed 
 	return changed
 }
 
-// countReadable is count with damaged hours left out, as hours that have yet to be computed: those that it cannot read must not keep
-// them from being computed again.
+// countReadable is count, but takes damaged hours for hours that are not computed yet. An error would keep the loop from computing
+// them again.
 func (c *counters) countReadable(ctx context.Context, a *metering.Accrued, end time.Time, keepEmpty bool) (*metering.Accrued, error) {
 	for try := 0; ; try++ {
 		sum, err := c.count(ctx, a, end, keepEmpty)

@@ -10,12 +10,12 @@ import (
 	"github.com/promcost/promcost/allocation/metering"
 )
 
-// exposedFor is for how long an hour is exposed at the most, from when the grace period after it is over: until the next one is, and that is computed and
-// scraped.
+// exposedFor is how long an hour is exposed at most, counted from the end of its grace period. The next hour replaces it, once its own
+// grace period is over and it is computed and scraped.
 const exposedFor = time.Hour + 15*time.Minute
 
-// Exposed says which hours this promcost exposed on /metrics within w, as far as that is known: those that are kept, as they were
-// counted first, and where none are kept, the latest one. Of their rows they have nothing.
+// Exposed says which hours this promcost exposed on /metrics within w, as far as that is known: the hours that are kept, as they were
+// first counted, or else the latest hour. They have no rows.
 func (r *Recorder) Exposed(ctx context.Context, w allocation.Window) ([]metering.Exposure, error) {
 	ctx, done := r.ledger.WithAccount(ctx)
 	defer done()
@@ -33,8 +33,8 @@ func (r *Recorder) Exposed(ctx context.Context, w allocation.Window) ([]metering
 	return out, nil
 }
 
-// firstKept are the assets of the hours within w that are kept, as counters have counted them where they were computed again; where
-// nothing is kept, the latest hour.
+// firstKept are the hours within w that are kept, with their assets only. An hour that was computed again is as it was counted. If
+// nothing is kept, it is the latest hour.
 func (r *Recorder) firstKept(ctx context.Context, w allocation.Window) ([]*allocation.Set, error) {
 	if !r.ledger.Keeps() {
 		if last, _, _ := r.Latest(); last != nil {

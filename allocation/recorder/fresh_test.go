@@ -111,8 +111,8 @@ func TestBeginning(t *testing.T) {
 			}}, Recorder: recorder.Options{Backfill: -1}}, func(r *ledgertest.Rig) {
 				r.Recorded = r.Open(since{r.Model, last}, r.History)
 			})
-			if s := r.Store(); s.Missing != tc.missing || s.Uncounted != tc.missing+1 {
-				t.Errorf("%d hours are missing, want %d, counters lack %d, want one more", s.Missing, tc.missing, s.Uncounted)
+			if s := r.Store(); s.Missing != tc.missing || s.NotCounted != tc.missing+1 {
+				t.Errorf("%d hours are missing, want %d, counters lack %d, want one more", s.Missing, tc.missing, s.NotCounted)
 			}
 			if err := r.Behind(); (err != nil) != (tc.missing > 0) {
 				t.Errorf("behind: %v", err)

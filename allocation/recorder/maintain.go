@@ -27,7 +27,7 @@ func (r *Recorder) maintain(ctx context.Context) (more bool, err error) {
 		}
 	}
 	if r.readOnly {
-		r.warnUncounted(true)
+		r.warnNotCounted(true)
 		return false, r.upkeep.tidy(ctx)
 	}
 	r.archive.NoteRead(nil)
@@ -41,7 +41,7 @@ func (r *Recorder) maintain(ctx context.Context) (more bool, err error) {
 	if err := r.budgets.update(ctx); err != nil { // with what was computed meanwhile
 		return false, err
 	}
-	r.warnUncounted(!r.latestEnd().IsZero())
+	r.warnNotCounted(!r.latestEnd().IsZero())
 	return false, r.upkeep.tidy(ctx)
 }
 

@@ -61,9 +61,9 @@ type StoreStats struct {
 	LastWrite   time.Time
 	// Missing are the closed hours that the loop has yet to compute, without those before the first data.
 	Missing int
-	// Uncounted are the closed hours of the month, without those before the first data, that are not in Accrued: the source had nothing of
+	// NotCounted are the closed hours of the month, without those before the first data, that are not in Accrued: the source had nothing of
 	// them, or they are not kept. Where there is no Accrued yet they are all.
-	Uncounted int
+	NotCounted int
 	// Lag is for how long the last closed hour has been overdue. It is 0 if the hour is there, and if no hour is known.
 	Lag time.Duration
 	// Err is why the history cannot be read or written, nil if it can.
@@ -73,7 +73,7 @@ type StoreStats struct {
 // Store returns the state of the history.
 func (r *Recorder) Store() StoreStats {
 	size := r.measured()
-	s := StoreStats{Hours: size.hours, Days: size.days, Bytes: size.bytes, Uncounted: r.uncountedHours()}
+	s := StoreStats{Hours: size.hours, Days: size.days, Bytes: size.bytes, NotCounted: r.hoursNotCounted()}
 	if r.archive != nil {
 		health := r.archive.Health()
 		s.LastWrite, s.Err = health.LastWrite, errors.Join(health.ReadErr, health.WriteErr)

@@ -152,13 +152,13 @@ func (s Signal) IsUsage() bool { return s == ContainerUse || s == ContainerLevel
 // IsTraffic reports whether the signal counts bytes of pods. It comes after Resolve.
 func (s Signal) IsTraffic() bool { return s == PodTransmitted || s == PodReceived || s == PodEgress }
 
-// IsLate reports whether the signal comes after Resolve: its series are integrated as they come and are not kept.
-func (s Signal) IsLate() bool {
+// FollowsResolve reports whether series of the signal come after Resolve: they are integrated as they come and are not kept.
+func (s Signal) FollowsResolve() bool {
 	return s.IsUsage() || s.IsTraffic() || s == NodeDiskUsed || s == ClaimUsed
 }
 
-// TellsSeries reports whether the last element of the signal's key only distinguishes series of one key.
-func (s Signal) TellsSeries() bool { return s.IsUsage() || s == PodTransmitted || s == PodReceived }
+// HasSeriesKey reports whether the last element of the signal's key only distinguishes series of one key.
+func (s Signal) HasSeriesKey() bool { return s.IsUsage() || s == PodTransmitted || s == PodReceived }
 
 // signals say how each signal is called and keyed. tail marks signals whose key goes on with alternating names and values.
 var signals = [NumSignals]struct {
@@ -251,8 +251,8 @@ func (s Signal) String() string { return signals[s].name }
 // Key is what the key of the signal's series holds, in this order, in the spelling of kube-state-metrics' labels.
 func (s Signal) Key() []string { return signals[s].key }
 
-// Tail is not empty where the key goes on with names and values in turn: those whose names begin with it are kept,
-// without it.
+// Tail is a prefix of label names, "" for most signals. If it is set, the key goes on with names and values in turn, of the labels
+// with that prefix. The names have lost it.
 func (s Signal) Tail() string { return signals[s].tail }
 
 // Series says what the points given to a Builder are.

@@ -12,11 +12,11 @@ func TestSignals(t *testing.T) {
 		if s.String() == "" || len(s.Key()) == 0 || s.Key()[0] != "cluster" {
 			t.Errorf("signal %d is called %q and keyed by %q, want a name and a key that begins with the cluster", s, s, s.Key())
 		}
-		if s.IsUsage() && s.IsTraffic() || (s.IsUsage() || s.IsTraffic()) && !s.IsLate() {
-			t.Errorf("%s: usage %v, traffic %v, late %v", s, s.IsUsage(), s.IsTraffic(), s.IsLate())
+		if s.IsUsage() && s.IsTraffic() || (s.IsUsage() || s.IsTraffic()) && !s.FollowsResolve() {
+			t.Errorf("%s: usage %v, traffic %v, after Resolve %v", s, s.IsUsage(), s.IsTraffic(), s.FollowsResolve())
 		}
-		if key := s.Key(); s.TellsSeries() != (key[len(key)-1] == "series") {
-			t.Errorf("%s: keyed by %q, but tells series of one key apart: %v", s, key, s.TellsSeries())
+		if key := s.Key(); s.HasSeriesKey() != (key[len(key)-1] == "series") {
+			t.Errorf("%s: keyed by %q, but HasSeriesKey is %v", s, key, s.HasSeriesKey())
 		}
 	}
 }

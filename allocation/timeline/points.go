@@ -23,11 +23,10 @@ func IsStale(v float64) bool { return math.Float64bits(v) == staleBits }
 // usable reports whether a sample's value can be computed with: neither a staleness marker nor NaN nor infinite.
 func usable(v float64) bool { return v-v == 0 }
 
-// Points are the samples of one series in strictly ascending time, staleness markers included. Stretches of one value at
-// one distance are kept as runs, so that a source may hand over a constant chunk without decoding it; those of one value
-// at times that jitter are kept as levels: their times are all there, but what makes functions of time of them looks only
-// at the first and the last, if no two are further apart than it minds. The zero value is empty and ready; Reset
-// keeps the memory for the next series.
+// Points are the samples of one series in strictly ascending time, staleness markers included. Samples of one value at equal
+// distances are a run, so a source can pass on a constant chunk without decoding it. Samples of one value at times that jitter are
+// a level: all times are stored, but most readers need only the first and the last, because a level says how far apart its
+// samples are at most. The zero value is empty and ready; Reset keeps the memory for the next series.
 type Points struct {
 	t       []int64
 	v       []float64
@@ -38,8 +37,8 @@ type Points struct {
 	series  uint64
 }
 
-// span is a piece of Points: n samples, either a run (step > 0 or n == 1) from first, or t and v from off on, or a level:
-// t from off on, and value in place of v, which holds nothing.
+// span is n adjacent samples of Points. A run has only first, step and value. A level has its times in t, from off on, and value; v
+// holds nothing for it. Other samples are in t and v, from off on.
 type span struct {
 	n     int
 	off   int
@@ -61,8 +60,8 @@ func (s *span) at(p *Points, k int) (t int64, v float64) {
 	return p.t[s.off+k], p.v[s.off+k]
 }
 
-// unbroken reports whether s is samples of one value of which none is further than widest from the next: who looks at functions
-// of time need not look at more than the first and the last.
+// unbroken reports whether the samples of s have one value and none is further than widest from the next. Then their first and last
+// say all about the function of time.
 func (s *span) unbroken(p *Points, widest int64) bool {
 	return (s.run || s.level) && (s.n == 1 || s.step <= widest) && !p.sampled
 }
@@ -84,8 +83,8 @@ func (p *Points) Reset() {
 // holds at its own time only, and the lookback has been applied by the server.
 func (p *Points) MarkSampled() { p.sampled = true }
 
-// MarkContinued says that later samples of the series follow in other points: the last sample here is then not held, for
-// what it is held until is not here.
+// MarkContinued says that later samples of the series follow in other points. The last value here is then not held beyond its sample,
+// because only those points know until when it holds.
 func (p *Points) MarkContinued() { p.goesOn = true }
 
 // Continued reports whether MarkContinued was called.
@@ -189,7 +188,7 @@ func (p *Points) Level(m, k int, widest int64, v float64) {
 }
 
 // Between makes dst the samples of p from one time to another, both inclusive. It shares the memory of p, and must not be
-// appended to. It goes on where p does, unless its own next sample would come after to.
+// appended to. If p is continued, dst is too if it has the last sample of p and the next one is due by to.
 func (p *Points) Between(dst *Points, from, to int64) {
 	*dst = Points{t: p.t, v: p.v, spans: dst.spans[:0], sampled: p.sampled, series: p.series}
 	for i := range p.spans {

@@ -9,8 +9,8 @@ import (
 	"github.com/promcost/promcost/allocation/windows"
 )
 
-// shapesNow is the instant of the table in SHAPES §5, a Saturday.
-var shapesNow = time.Date(2026, 11, 21, 4, 13, 46, 0, time.UTC)
+// testNow is the instant of the tests, a Saturday.
+var testNow = time.Date(2026, 11, 21, 4, 13, 46, 0, time.UTC)
 
 func mustZone(t *testing.T, name string) *time.Location {
 	t.Helper()
@@ -63,7 +63,7 @@ func TestParseWindow(t *testing.T) {
 		{" 1d ", exact, "2026-11-20T04:13:46Z", "2026-11-21T04:13:46Z", true},
 	} {
 		t.Run(tc.text, func(t *testing.T) {
-			w, relative, err := windows.Parse(tc.text, shapesNow, time.UTC, tc.style)
+			w, relative, err := windows.Parse(tc.text, testNow, time.UTC, tc.style)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -147,7 +147,7 @@ func TestParseWindowErrors(t *testing.T) {
 	} {
 		t.Run(tc.text, func(t *testing.T) {
 			for _, style := range []windows.Style{windows.Exact, windows.Rounded} {
-				_, _, err := windows.Parse(tc.text, shapesNow, time.UTC, style)
+				_, _, err := windows.Parse(tc.text, testNow, time.UTC, style)
 				if err == nil {
 					t.Fatal("no error")
 				}
@@ -233,11 +233,11 @@ func FuzzParseWindow(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, style := range []windows.Style{windows.Exact, windows.Rounded} {
-			w, _, err := windows.Parse(text, shapesNow, time.UTC, style)
+			w, _, err := windows.Parse(text, testNow, time.UTC, style)
 			if err != nil {
 				continue
 			}
-			if !w.Start.Before(w.End) || w.Start.After(shapesNow) || w.Duration() <= 0 {
+			if !w.Start.Before(w.End) || w.Start.After(testNow) || w.Duration() <= 0 {
 				t.Errorf("window %v to %v", w.Start, w.End)
 			}
 			if a := windows.Align(w, time.Minute); a.Duration() != w.Duration() || a.End.After(w.End) || w.End.Sub(a.End) >= time.Minute {

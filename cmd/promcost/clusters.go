@@ -17,8 +17,8 @@ import (
 type seenClusters struct {
 	mu   sync.Mutex
 	byID map[string]costapi.ClusterInfo
-	// told are the ids of clusters that were logged as not seen.
-	told map[string]bool
+	// logged are the ids of clusters that were logged as not seen.
+	logged map[string]bool
 }
 
 // learn adds the clusters of computed sets. The first node that has a provider and a region says where its cluster is.
@@ -72,13 +72,13 @@ func (s *seenClusters) unseen(ids []string) []string {
 	if len(s.byID) == 0 {
 		return nil
 	}
-	if s.told == nil {
-		s.told = map[string]bool{}
+	if s.logged == nil {
+		s.logged = map[string]bool{}
 	}
 	var out []string
 	for _, id := range ids {
-		if _, ok := s.byID[id]; !ok && !s.told[id] {
-			s.told[id] = true
+		if _, ok := s.byID[id]; !ok && !s.logged[id] {
+			s.logged[id] = true
 			out = append(out, id)
 		}
 	}

@@ -35,7 +35,7 @@ const (
 	mostListed      = 40 // requests that differ
 	mostOfOne       = 5  // differences of one request that are listed
 	leastWithRows   = 0.7
-	toldEach        = 500 // requests
+	reportEach      = 500 // requests
 	compareAtOnce   = 3
 	compareZone     = "Europe/Berlin"
 )
@@ -211,7 +211,7 @@ func (c *comparison) ask(t *testing.T, requests []comparedRequest) {
 					t.Errorf("%s: %v", curl, err)
 					continue
 				}
-				if n := c.count(r, status, rows); n%toldEach == 0 {
+				if n := c.count(r, status, rows); n%reportEach == 0 {
 					t.Logf("%d of %d requests are compared", n, len(requests))
 				}
 				if status == http.StatusInternalServerError {

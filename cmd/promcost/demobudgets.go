@@ -59,7 +59,7 @@ func costOfTeams(t *democluster.Truth) map[string]float64 {
 // rounded has three digits that count: amounts of budgets are round.
 func rounded(amount float64) float64 {
 	r, err := strconv.ParseFloat(strconv.FormatFloat(amount, 'g', 3, 64), 64)
-	if err != nil { // which it is not
+	if err != nil { // it never is: the text is a number
 		return amount
 	}
 	return r

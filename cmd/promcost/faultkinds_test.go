@@ -216,7 +216,7 @@ func oddSamples(t *testing.T, source string) *troubled {
 	dir, names := copyBlocks(t, blocks)
 	writeOddBlock(t, dir)
 	repeatBlock(t, blocks, dir, filepath.Base(names[0]))
-	x := &troubled{question: troubledQuestion, want: want, told: "native histograms"}
+	x := &troubled{question: troubledQuestion, want: want, warning: "native histograms"}
 	if source == sourceBlocks {
 		x.daemon = runDaemon(t, "serve", "--storage.path=", "--source=blocks", "--tsdb.path="+dir)
 		return x

@@ -25,10 +25,10 @@ type troubled struct {
 	disturb func(round int)
 	mend    func()
 	// after checks what is left; it may be nil.
-	after  func()
-	told   string // a warning that answers have, "" where they may have any
-	calm   bool   // every question of a round is answered
-	budget int64  // of --query.max-memory in bytes, 0 without the flag
+	after   func()
+	warning string // a warning that answers have, "" where they may have any
+	calm    bool   // every question of a round is answered
+	budget  int64  // of --query.max-memory in bytes, 0 without the flag
 }
 
 // fault is something that promcost has to live with.
@@ -215,8 +215,8 @@ func (x *troubled) differs(body string) (how string, warned bool) {
 		return fmt.Sprintf("%v in %.300s", err, body), false
 	}
 	warned = slices.ContainsFunc(got.Warnings, func(w string) bool { return !slices.Contains(x.want.Warnings, w) })
-	if x.told != "" && !strings.Contains(strings.Join(got.Warnings, "\n"), x.told) {
-		return "it lacks the warning: " + x.told, warned
+	if x.warning != "" && !strings.Contains(strings.Join(got.Warnings, "\n"), x.warning) {
+		return "it lacks the warning: " + x.warning, warned
 	}
 	rows, want := got.Data[0], x.want.Data[0]
 	if len(rows) != len(want) {

@@ -130,12 +130,12 @@ func defineHistoryList(clause *kingpin.CmdClause, io streams, logs *logFlags) ex
 		if lacks := lackingParts(sets); err == nil && lacks != "" {
 			err = writeLine(io.err, lacks)
 		}
-		return errors.Join(err, tellDamage(io, damaged), done())
+		return errors.Join(err, printDamaged(io, damaged), done())
 	}
 }
 
-// tellDamage prints damaged manifests and returns an error that counts them.
-func tellDamage(io streams, damaged []*history.CorruptError) error {
+// printDamaged prints damaged manifests and returns an error that counts them.
+func printDamaged(io streams, damaged []*history.CorruptError) error {
 	for _, d := range damaged {
 		if err := writeLine(io.err, "damaged: "+d.Error()); err != nil {
 			return err
@@ -151,10 +151,10 @@ func tellDamage(io streams, damaged []*history.CorruptError) error {
 func lackingParts(sets []history.Stored) string {
 	count, missing := 0, map[history.Part]int{}
 	for i := range sets {
-		if len(sets[i].Lacks) > 0 {
+		if len(sets[i].Missing) > 0 {
 			count++
 		}
-		for _, p := range sets[i].Lacks {
+		for _, p := range sets[i].Missing {
 			missing[p]++
 		}
 	}
@@ -177,7 +177,7 @@ func partText(p history.Part) string { return fmt.Sprintf("%d/%d", p.Index, p.Of
 
 // partsText says how many parts a set has, and which of them are not there.
 func partsText(s *history.Stored) string {
-	if len(s.Lacks) == 0 {
+	if len(s.Missing) == 0 {
 		return strconv.Itoa(s.Parts)
 	}
 	return fmt.Sprintf("%d, lacks %s", s.Parts, strings.Join(lacksOf(s), " "))
@@ -185,7 +185,7 @@ func partsText(s *history.Stored) string {
 
 // lacksOf are the parts of a set that are not there.
 func lacksOf(s *history.Stored) (parts []string) {
-	for _, p := range s.Lacks {
+	for _, p := range s.Missing {
 		parts = append(parts, partText(p))
 	}
 	return parts

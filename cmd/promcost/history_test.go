@@ -38,8 +38,8 @@ func counterLines(t *testing.T, base string) []string {
 	return lines
 }
 
-// settled waits until a server has its history.
-func settled(t *testing.T, base string) {
+// awaitHistory waits until a server has its history.
+func awaitHistory(t *testing.T, base string) {
 	t.Helper()
 	eventually(t, "the history is not filled", func() bool {
 		_, body := get(t, base+"/metrics")
@@ -53,7 +53,7 @@ func TestServeKeepsHistory(t *testing.T) {
 	kept := t.TempDir()
 	computing := spawn(t, "serve", "--storage.path=", "--source=blocks", "--tsdb.path="+samples)
 	keeping := spawn(t, "serve", "--storage.path="+kept, "--source=blocks", "--tsdb.path="+samples)
-	settled(t, keeping)
+	awaitHistory(t, keeping)
 	reading := spawn(t, "serve", "--storage.path="+kept, "--source=none")
 
 	const day = "window=2026-03-02T00:00:00Z,2026-03-03T00:00:00Z&aggregate=namespace&shareTenancyCosts=false"
@@ -80,7 +80,7 @@ func TestServeKeepsHistory(t *testing.T) {
 
 	before := counterLines(t, keeping)
 	again := spawn(t, "serve", "--storage.path="+kept, "--source=blocks", "--tsdb.path="+samples)
-	settled(t, again)
+	awaitHistory(t, again)
 	if after := counterLines(t, again); len(before) < 10 || !slices.Equal(before, after) {
 		t.Errorf("counters before a restart and after:\n%s\n\n%s", strings.Join(before, "\n"), strings.Join(after, "\n"))
 	}

@@ -68,7 +68,7 @@ func (f *exportFlags) sets(ctx context.Context, store *history.Store, io streams
 	}
 	sets, damaged, err := all.list(ctx, store)
 	if err == nil {
-		err = tellDamage(io, damaged) // an export with holes looks whole
+		err = printDamaged(io, damaged) // an export with holes looks whole
 	}
 	if err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ func (f *exportFlags) sets(ctx context.Context, store *history.Store, io streams
 			return nil, err
 		}
 	}
-	sets = slices.DeleteFunc(sets, func(s history.Stored) bool { return len(s.Lacks) > 0 })
+	sets = slices.DeleteFunc(sets, func(s history.Stored) bool { return len(s.Missing) > 0 })
 	var zone *time.Location
 	if f.zoneGiven {
 		zone = f.zone

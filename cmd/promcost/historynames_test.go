@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestMisplacedManifest copies a day's manifest to the name of another day. Every command tells of the file, none counts the
+// TestMisplacedManifest copies a day's manifest to the name of another day. Every command names the file, none counts the
 // day twice, and serving answers as before.
 func TestMisplacedManifest(t *testing.T) {
 	t.Parallel()
@@ -66,8 +66,8 @@ func costsOf(answer string) string {
 	return data
 }
 
-// TestStrayFiles has verify tell of a copy of a data file, which promcost does not read, but others do.
-func TestStrayFiles(t *testing.T) {
+// TestMisplacedDataFile checks that verify names a copy of a data file, which promcost does not read, but others do.
+func TestMisplacedDataFile(t *testing.T) {
 	t.Parallel()
 	dir := writeHistory(t)
 	names, err := filepath.Glob(filepath.Join(dir, "allocations_daily", "*", "*", "*"))
@@ -87,7 +87,7 @@ func TestStrayFiles(t *testing.T) {
 	}
 }
 
-// TestListDamagedData has ls tell of data files that are missing, or have another length than their manifests say.
+// TestListDamagedData checks that ls names data files that are missing or have another length than their manifests say.
 func TestListDamagedData(t *testing.T) {
 	t.Parallel()
 	dir := writeHistory(t)

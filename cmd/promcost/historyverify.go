@@ -73,7 +73,7 @@ func (f *verifyFlags) verify(ctx context.Context, store *history.Store, io strea
 		}
 		files, bytes = files+read, bytes+sets[i].Bytes
 	}
-	if err := tellDamage(io, damaged); err != nil {
+	if err := printDamaged(io, damaged); err != nil {
 		return err
 	}
 	if lacks := lackingParts(sets); lacks != "" {
@@ -81,7 +81,7 @@ func (f *verifyFlags) verify(ctx context.Context, store *history.Store, io strea
 			return err
 		}
 	}
-	if err := tellStrays(ctx, store, io); err != nil {
+	if err := printMisplaced(ctx, store, io); err != nil {
 		return err
 	}
 	lines := append([]string{counted(len(sets), "{n} {set|sets} in {} of {} bytes {is|are} sound", counted(files, "{n} {file|files}"), bytes)}, olderRules(sets, f.priced)...)
@@ -91,8 +91,8 @@ func (f *verifyFlags) verify(ctx context.Context, store *history.Store, io strea
 // maxUnreferenced is how many files are named that belong to no set.
 const maxUnreferenced = 10
 
-// tellStrays prints files that belong to no set.
-func tellStrays(ctx context.Context, store *history.Store, io streams) error {
+// printMisplaced prints files that belong to no set.
+func printMisplaced(ctx context.Context, store *history.Store, io streams) error {
 	unreferenced, err := store.Unreferenced(ctx)
 	if err != nil || len(unreferenced) == 0 {
 		return err

@@ -84,9 +84,9 @@ var quiet = []string{
 	"allocation/rates", "allocation/signals", "allocation/windows",
 }
 
-// outside are the laws for modules of others: which packages may import them, and why. An only that ends in "/" stands for all
+// otherModules are the laws for modules of others: which packages may import them, and why. An only that ends in "/" stands for all
 // packages below it. Test files are free unless the law says otherwise.
-var outside = []struct {
+var otherModules = []struct {
 	prefix string
 	only   []string
 	tests  bool // the law holds for test files too
@@ -220,7 +220,7 @@ func TestImportsInsideTheModule(t *testing.T) {
 func TestImportsOfOthers(t *testing.T) {
 	for _, f := range parseModule(t) {
 		for _, p := range f.imports() {
-			for _, law := range outside {
+			for _, law := range otherModules {
 				if !strings.HasPrefix(p, law.prefix) || (f.test && !law.tests) {
 					continue
 				}

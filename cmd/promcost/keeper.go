@@ -61,7 +61,7 @@ func (k *keeper) Unusable(ctx context.Context, kind ledger.Kind, w allocation.Wi
 	for i := range listing.Partial {
 		s := &listing.Partial[i]
 		verb := "is"
-		if len(s.Lacks) > 1 {
+		if len(s.Missing) > 1 {
 			verb = "are"
 		}
 		list = append(list, ledger.Unusable{Window: s.Window, Why: fmt.Sprintf("shard %s of it %s not there", strings.Join(lacksOf(s), " and "), verb)})

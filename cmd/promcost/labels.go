@@ -10,22 +10,22 @@ import (
 	"github.com/promcost/promcost/cmd/promcost/internal/config"
 )
 
-// tellLabels logs problems with the labels that metrics export, once for each configuration, as soon as an hour shows them.
-func (s *service) tellLabels() {
+// logLabelProblems logs problems with the labels that metrics export, once for each configuration, as soon as an hour shows them.
+func (s *service) logLabelProblems() {
 	set, _, _ := s.recorder.Latest()
 	if set == nil || set.Len() == 0 {
 		return
 	}
 	current := s.current.Load()
-	current.told.Do(func() {
+	current.logged.Do(func() {
 		for _, problem := range current.metering.LabelProblems(set) {
 			level.Warn(s.logs.kit).Log("msg", "A label of --collector.label.names has no values, or not of all workloads", "problem", problem)
 		}
 	})
 }
 
-// tellLost logs which properties that metrics export are gone: their names stand for labels now.
-func (s *service) tellLost(before, next *config.Settings) {
+// logLostProperties logs which properties that metrics export are gone: their names stand for labels now.
+func (s *service) logLostProperties(before, next *config.Settings) {
 	named := func(list []*allocation.Derived, name string) bool {
 		return slices.ContainsFunc(list, func(d *allocation.Derived) bool { return strings.EqualFold(d.Name(), name) })
 	}

@@ -25,7 +25,7 @@ type live struct {
 	settings *config.Settings
 	api      http.Handler
 	metering *metering.Metering
-	told     sync.Once // a problem with labels of metrics is logged once
+	logged   sync.Once // a problem with labels of metrics is logged once
 }
 
 // reloading is what reading the settings again needs.
@@ -83,8 +83,8 @@ func (s *service) Reload() error {
 	}
 	s.recorder.Refresh()
 	level.Info(s.logs.kit).Log("msg", "Reloaded the configuration", "config.file", s.flags.ConfigFile, "prices", next.Rates.Name(), "rules", next.Rates.Rules())
-	s.tellLost(before, next)
-	s.tellLabels()
+	s.logLostProperties(before, next)
+	s.logLabelProblems()
 	if before.Zone.String() != next.Zone.String() {
 		level.Warn(s.logs.kit).Log("msg", "The time zone of answers has changed; hours of /metrics keep beginning on the clock of the old one until a restart",
 			"old", before.Zone, "new", next.Zone)

@@ -158,7 +158,7 @@ func newService(src *opened, f *costFlags, logs loggers, o serviceOptions) (*ser
 	s.ledger, s.recorder = keeping.open(s.computer, logs.kit, ledger.Options{
 		MaxConcurrency: f.concurrency, Timeout: f.timeout, Grace: orNone(o.grace), Zone: current.Zone, Now: o.ledgerNow,
 		Memory: budget, Resolution: allocation.AutoResolution, Begin: src.begin,
-	}, recorder.Options{Metering: s.metering, Changed: s.tellChanged})
+	}, recorder.Options{Metering: s.metering, Changed: s.metricsChanged})
 	s.computer.exposed = s.recorder.Exposed
 	if keeping.closer != nil {
 		s.closers = append(s.closers, keeping.closer)
@@ -173,9 +173,9 @@ func newService(src *opened, f *costFlags, logs loggers, o serviceOptions) (*ser
 	return s, s.use(current)
 }
 
-// tellChanged calls the function for changed metrics.
-func (s *service) tellChanged() {
-	s.tellLabels()
+// metricsChanged calls the function for changed metrics.
+func (s *service) metricsChanged() {
+	s.logLabelProblems()
 	if changed := s.changed.Load(); changed != nil {
 		(*changed)()
 	}

@@ -137,7 +137,7 @@ func (k *keeping) open(c ledger.Computer, logger log.Logger, o ledger.Options, r
 func (s *service) storeState() collector.StoreState {
 	of := s.recorder.Store()
 	return collector.StoreState{
-		Hours: of.Hours, Days: of.Days, Bytes: of.Bytes, LastWrite: of.LastWrite, Missing: of.Missing, Uncounted: of.Uncounted, Lag: of.Lag, Failing: of.Err != nil,
+		Hours: of.Hours, Days: of.Days, Bytes: of.Bytes, LastWrite: of.LastWrite, Missing: of.Missing, NotCounted: of.NotCounted, Lag: of.Lag, Failing: of.Err != nil,
 	}
 }
 

@@ -34,7 +34,7 @@ import (
 // cluster computes hours that are the same whenever they are asked for, rows in any order.
 type cluster struct {
 	from   time.Time                      // nothing before it
-	barren func(w allocation.Window) bool // or in these hours
+	empty  func(w allocation.Window) bool // or in these hours
 	mu     sync.Mutex
 	orders *rand.Rand
 }
@@ -51,7 +51,7 @@ func (c *cluster) Compute(_ context.Context, q allocation.Query) ([]*allocation.
 	some := false
 	for _, w := range windows {
 		set := allocation.NewSet(w, allocation.NewDict())
-		if !w.Start.Before(c.from) && !c.barren(w) {
+		if !w.Start.Before(c.from) && !c.empty(w) {
 			set, some = c.shuffled(randomSet(rand.New(rand.NewPCG(uint64(w.Start.Unix()), 5)), w)), true
 			set.Resolution, set.ScrapeInterval = q.Resolution, 30*time.Second
 		}
@@ -154,7 +154,7 @@ func compareScrapes(t *testing.T, name, from string, resolution time.Duration) {
 		t.Fatal(err)
 	}
 	bucket, c := objstore.NewInMemBucket(), ledgertest.NewClock(start)
-	source := &cluster{from: start.Add(-30 * time.Hour), orders: rand.New(rand.NewPCG(1, 1)), barren: func(w allocation.Window) bool { return w.Start.Unix()/3600%13 == 4 }}
+	source := &cluster{from: start.Add(-30 * time.Hour), orders: rand.New(rand.NewPCG(1, 1)), empty: func(w allocation.Window) bool { return w.Start.Unix()/3600%13 == 4 }}
 	engine := promapi.NewEngine(promapi.EngineOptions{})
 	meter := everything(budgets(t)...)
 	at, instants := start, 0

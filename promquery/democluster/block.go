@@ -175,7 +175,7 @@ func symbols(list []series) []string {
 // chunkBuilder is a sink that cuts the samples of one series into chunks. Its chunks are valid until reset.
 type chunkBuilder struct {
 	chunks  []chunks.Meta
-	spare   []*chunkenc.XORChunk // of earlier series, reused
+	pooled  []*chunkenc.XORChunk // of earlier series, reused
 	open    chunkenc.Appender    // of the last chunk
 	left    int                  // samples that still go into the last chunk
 	samples uint64
@@ -194,7 +194,7 @@ type template120 struct {
 
 func (b *chunkBuilder) reset() {
 	for _, m := range b.chunks {
-		b.spare = append(b.spare, m.Chunk.(*chunkenc.XORChunk))
+		b.pooled = append(b.pooled, m.Chunk.(*chunkenc.XORChunk))
 	}
 	b.chunks, b.left, b.samples = b.chunks[:0], 0, 0
 }
@@ -202,8 +202,8 @@ func (b *chunkBuilder) reset() {
 // start begins a new chunk with the given encoding so far.
 func (b *chunkBuilder) start(content []byte, minTime, maxTime int64) *chunkenc.XORChunk {
 	var chunk *chunkenc.XORChunk
-	if n := len(b.spare); n > 0 {
-		chunk, b.spare = b.spare[n-1], b.spare[:n-1]
+	if n := len(b.pooled); n > 0 {
+		chunk, b.pooled = b.pooled[n-1], b.pooled[:n-1]
 		chunk.Reset(append(chunk.Bytes()[:0], content...))
 	} else {
 		chunk = chunkenc.NewXORChunk()

@@ -12,27 +12,27 @@ import (
 	"github.com/promcost/promcost/allocation/metering"
 )
 
-// uncounted are the closed hours of a month that counters do not include.
-type uncounted struct {
-	month time.Time // when it began
-	hours int
-	first time.Time // when the first of them began
-	shown bool      // counters of the other hours exist
-	told  time.Time // the month that was warned of
+// notCounted are the closed hours of a month that counters do not include.
+type notCounted struct {
+	month  time.Time // when it began
+	hours  int
+	first  time.Time // when the first of them began
+	shown  bool      // counters of the other hours exist
+	warned time.Time // the month that was warned of
 }
 
-// uncountedHours returns how many hours of the month the counters do not include.
-func (c *counters) uncountedHours() int {
+// hoursNotCounted returns how many hours of the month the counters do not include.
+func (c *counters) hoursNotCounted() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.uncounted.hours
+	return c.notCounted.hours
 }
 
-// noteUncounted finds the hours up to end that the counters do not include: hours counted as empty because the source had
+// findNotCounted finds the hours up to end that the counters do not include: hours counted as empty because the source had
 // nothing, and hours that are not counted yet. Time before the first data does not matter.
-func (c *counters) noteUncounted(ctx context.Context, a *metering.Accrued, end time.Time) error {
+func (c *counters) findNotCounted(ctx context.Context, a *metering.Accrued, end time.Time) error {
 	shown := c.Accrued()
-	now := uncounted{month: a.Window.Start, shown: shown != nil && shown.Window.Start.Equal(a.Window.Start)}
+	now := notCounted{month: a.Window.Start, shown: shown != nil && shown.Window.Start.Equal(a.Window.Start)}
 	first, err := c.oldestKept(ctx, allocation.Window{Start: a.Window.Start, End: end})
 	if err != nil {
 		return fmt.Errorf("find the hours that counters lack: %w", err)
@@ -65,22 +65,22 @@ func (c *counters) noteUncounted(ctx context.Context, a *metering.Accrued, end t
 	add(reached, end, false)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	now.told = c.uncounted.told
-	c.uncounted = now
+	now.warned = c.notCounted.warned
+	c.notCounted = now
 	return nil
 }
 
-// warnUncounted warns of hours that counters do not include, once a month, after everything possible is computed and data
+// warnNotCounted warns of hours that counters do not include, once a month, after everything possible is computed and data
 // have begun.
-func (c *counters) warnUncounted(begun bool) {
+func (c *counters) warnNotCounted(begun bool) {
 	c.mu.Lock()
-	u := c.uncounted
-	tell := u.hours > 0 && !u.told.Equal(u.month) && begun
-	if tell {
-		c.uncounted.told = u.month
+	u := c.notCounted
+	warn := u.hours > 0 && !u.warned.Equal(u.month) && begun
+	if warn {
+		c.notCounted.warned = u.month
 	}
 	c.mu.Unlock()
-	if !tell {
+	if !warn {
 		return
 	}
 	msg := "The counters of this month lack hours that the source has nothing of: their increases are right, their values are less than the month's costs"

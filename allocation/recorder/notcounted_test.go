@@ -31,7 +31,7 @@ func TestUncounted(t *testing.T) {
 		r.Model.Without = func(w allocation.Window) bool { return w.Start.Equal(ledgertest.At(t, "2026-03-01T05:00")) }
 		logging(r)
 	})
-	if s := r.Store(); s.Uncounted != 1 || s.Missing != 0 || r.Accrued() == nil {
+	if s := r.Store(); s.NotCounted != 1 || s.Missing != 0 || r.Accrued() == nil {
 		t.Errorf("a writer: %+v", s)
 	}
 	told(1, warning+" that the source has nothing of")
@@ -43,7 +43,7 @@ func TestUncounted(t *testing.T) {
 	r.StopAndRestart(t)
 	logging(r)
 	r.Start(t)
-	if s := r.Store(); s.Uncounted != 1 || s.Hours != 7 || s.Bytes == 0 || r.Accrued() == nil {
+	if s := r.Store(); s.NotCounted != 1 || s.Hours != 7 || s.Bytes == 0 || r.Accrued() == nil {
 		t.Errorf("a reader: %+v", s)
 	}
 	told(1, warning+" that the history does not have")
@@ -53,7 +53,7 @@ func TestUncounted(t *testing.T) {
 	r.Restart(t)
 	logging(r)
 	r.Start(t)
-	if s := r.Store(); s.Uncounted != 11 || r.Accrued() != nil {
+	if s := r.Store(); s.NotCounted != 11 || r.Accrued() != nil {
 		t.Errorf("a reader of what was backfilled: %+v", s)
 	}
 	told(1, "There are no counters of this month, for the history lacks hours of it")

@@ -17,8 +17,8 @@ import (
 	"github.com/distribution/reference"
 )
 
-// outsideFunctions returns functions whose meaning other systems define: images, certificates, hosts and randomness.
-func outsideFunctions() []function {
+// externalFunctions returns functions whose meaning other systems define: images, certificates, hosts and randomness.
+func externalFunctions() []function {
 	return []function{
 		{"image_normalize", "string", "string", "the reference of an image with its registry, and its tag where it has no digest", imageNormalize, false},
 		{"is_external_url", "string", "boolean", "whether the host of the URL is neither loopback nor private", isExternalURL, true},
