@@ -15,10 +15,17 @@ import (
 // serveByClock serves a history of blocks by a clock of the test, and returns its URL and what ends it.
 func serveByClock(t *testing.T, blocks, dir string, clock func() time.Time) (url string, end func()) {
 	t.Helper()
+	_, url, end = serveArgsByClock(t, clock, "--source=blocks", "--tsdb.path="+blocks, "--storage.path="+dir, "--history.grace=0s")
+	return url, end
+}
+
+// serveArgsByClock serves what flags say by a clock of the test.
+func serveArgsByClock(t testing.TB, clock func() time.Time, args ...string) (svc *service, url string, end func()) {
+	t.Helper()
 	app := kingpin.New("promcost", "")
 	clause := app.Command("serve", "")
 	source, cost, flags, storage := addSourceFlags(clause), addCostFlags(clause), addServeFlags(clause, servePreset{address: ":0"}), addStorageFlags(clause)
-	if _, err := app.Parse([]string{"serve", "--source=blocks", "--tsdb.path=" + blocks, "--storage.path=" + dir, "--history.grace=0s"}); err != nil {
+	if _, err := app.Parse(append([]string{"serve"}, args...)); err != nil {
 		t.Fatal(err)
 	}
 	l, err := newLoggers(&lockedBuffer{}, &logFlags{level: "error", format: "logfmt"})
@@ -29,7 +36,7 @@ func serveByClock(t *testing.T, blocks, dir string, clock func() time.Time) (url
 	if err != nil {
 		t.Fatal(err)
 	}
-	svc, err := newService(src, cost, l, serviceOptions{
+	svc, err = newService(src, cost, l, serviceOptions{
 		now: clock, ledgerNow: clock, grace: flags.grace, meter: flags.meter, keep: func() (keeping, error) { return storage.open(l.kit, false) },
 	})
 	if err != nil {
@@ -43,7 +50,7 @@ func serveByClock(t *testing.T, blocks, dir string, clock func() time.Time) (url
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- svc.recorder.Run(ctx) }()
-	return web.URL, func() {
+	return svc, web.URL, func() {
 		cancel()
 		web.Close()
 		if err := <-ended; err != nil {

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"os"
+	"runtime/debug"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/promcost/promcost/promquery/promtest"
+)
+
+// BenchmarkLoadOfClosing lets the loop of a server close hours of 3,000 pods by remote read from a real Prometheus: each is
+// computed, kept and counted. It reports medians of 6 hours: the processor time, how long it took, and the peak of anonymous memory
+// above that of the process at rest (rest-MB, that of the benchmark itself included).
+func BenchmarkLoadOfClosing(b *testing.B) {
+	const hours = 6
+	blocks := computeData(b, computeSizes()[1])
+	url, usage := promtest.StartMeasured(b, blocks, promtest.Config{})
+	for b.Loop() {
+		var now atomic.Int64
+		now.Store(computeEnd().Add(-hours * time.Hour).Unix())
+		svc, _, end := serveArgsByClock(b, func() time.Time { return time.Unix(now.Load(), 0).UTC() },
+			"--prometheus.url="+url, "--source=remote-read", "--storage.path="+b.TempDir(), "--history.grace=0s", "--history.backfill=1h")
+		closed := func() bool {
+			counted := svc.recorder.Accrued()
+			return counted != nil && counted.Window.End.Unix() == now.Load() && svc.recorder.Store().Missing == 0
+		}
+		waitFor(b, closed)
+		var took, waited, peaks []float64
+		rest := 0
+		server := usage().CPUSeconds
+		for range hours {
+			debug.FreeOSMemory()
+			rest = anonymous(os.Getpid())
+			cpu, began, peak := ownTime(b), time.Now(), rest
+			now.Add(int64(time.Hour / time.Second))
+			svc.recorder.Refresh()
+			waitFor(b, func() bool {
+				peak = max(peak, anonymous(os.Getpid()))
+				return closed()
+			})
+			took, waited = append(took, (ownTime(b)-cpu).Seconds()), append(waited, time.Since(began).Seconds())
+			peaks = append(peaks, float64(peak-rest))
+		}
+		end()
+		median := func(list []float64) float64 { return slices.Sorted(slices.Values(list))[len(list)/2] }
+		b.ReportMetric(median(took)*1e3, "cpu-ms/hour")
+		b.ReportMetric(median(waited)*1e3, "wall-ms/hour")
+		b.ReportMetric((usage().CPUSeconds-server)/hours*1e3, "server-cpu-ms/hour")
+		b.ReportMetric(median(peaks)/1e3, "above-rest-MB")
+		b.ReportMetric(float64(rest)/1e3, "rest-MB")
+	}
+}
+
+// waitFor looks every few milliseconds whether something is done.
+func waitFor(b *testing.B, done func() bool) {
+	b.Helper()
+	for !done() {
+		select {
+		case <-time.After(5 * time.Millisecond):
+		case <-b.Context().Done():
+			b.Fatal("it does not end")
+		}
+	}
+}
