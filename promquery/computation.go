@@ -29,6 +29,7 @@ type computation struct {
 	// window is its place in a batch; nil outside of a batch.
 	window *batchWindow
 
+	raw      bool  // the source gives raw samples
 	exported bool  // usage series name their pods by exported_pod
 	only     names // the names to read; empty for all
 	stats    Stats
@@ -189,6 +190,7 @@ func (c *computation) compute(ctx context.Context, q allocation.Query) (sets []*
 	if err := c.findOwn(ctx, q.Window); err != nil {
 		return nil, err
 	}
+	c.raw = givesRaw(ctx, c.src, q.Window.Start.UnixMilli(), q.Window.End.UnixMilli())
 	if q.Resolution, err = c.chooseResolution(ctx, &q); err != nil {
 		return nil, err
 	}
@@ -267,8 +269,8 @@ func (c *computation) gather(ctx context.Context, b *build.Builder) error {
 		}
 	}
 	c.series = inWindow
-	for _, span := range b.Blind() {
-		if err := c.stage(ctx, b, stageNames[lazily], span.Start, span.End, lazily); err != nil {
+	if blind := b.Blind(); len(blind) > 0 {
+		if err := c.spans(ctx, b, stageNames[lazily], blind, lazily); err != nil {
 			return err
 		}
 	}
@@ -333,7 +335,11 @@ func (c *computation) load(ctx context.Context, b *build.Builder) error {
 // onlyNames restricts reading to some pods or containers until all is called.
 func (c *computation) onlyNames(element string, list []string) (all func()) {
 	if !c.exported { // other series may name them otherwise
-		c.only = namesOf(element, list)
+		most := mostNames
+		if c.raw {
+			most = mostRawNames
+		}
+		c.only = namesOf(element, list, most)
 	}
 	return func() { c.only = names{} }
 }

@@ -217,16 +217,19 @@ func (c *Config) newPlan(found *findings, sels []Selector, stages ...stage) *pla
 // names are a regular expression of the names of some pods or containers.
 type names struct{ element, re string }
 
-// mostNames is the most bytes of names that a source is asked for by name.
-const mostNames = 32 << 10
+// The most bytes of names that a source is asked for: queries of more than 16 KiB are too long for VictoriaMetrics.
+const (
+	mostNames    = 12 << 10
+	mostRawNames = 32 << 10 // by remote read and of blocks
+)
 
-// namesOf are the names of a list, or all names if it is too long.
-func namesOf(element string, list []string) names {
+// namesOf are the names of a list, or all names if they take more than most bytes.
+func namesOf(element string, list []string, most int) names {
 	quoted := make([]string, len(list))
 	for i, name := range list {
 		quoted[i] = regexp.QuoteMeta(name)
 	}
-	if re := strings.Join(quoted, "|"); len(re) <= mostNames {
+	if re := strings.Join(quoted, "|"); len(re) <= most {
 		return names{element, re}
 	}
 	return names{}

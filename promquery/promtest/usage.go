@@ -10,8 +10,8 @@ import (
 
 // Usage is what a process has used since it started.
 type Usage struct {
-	CPUSeconds float64 // in user and system mode
-	PeakBytes  int64   // most resident memory at a time, the pages of mapped files included
+	CPUSeconds     float64 // in user and system mode
+	AnonymousBytes int64   // resident memory now, without the pages of mapped files
 }
 
 // ticks are the units of /proc/<pid>/stat in a second: USER_HZ, which is the same wherever Linux runs.
@@ -39,12 +39,12 @@ func readUsage(pid int) (u Usage, err error) {
 	if err != nil {
 		return u, fmt.Errorf("read usage of process %d: %w", pid, err)
 	}
-	_, peak, _ := strings.Cut(string(status), "VmHWM:")
-	peak, _, _ = strings.Cut(peak, "kB")
-	kb, err := strconv.ParseInt(strings.TrimSpace(peak), 10, 64)
+	_, anonymous, _ := strings.Cut(string(status), "RssAnon:")
+	anonymous, _, _ = strings.Cut(anonymous, "kB")
+	kb, err := strconv.ParseInt(strings.TrimSpace(anonymous), 10, 64)
 	if err != nil {
-		return u, fmt.Errorf("read peak memory of process %d: %w", pid, err)
+		return u, fmt.Errorf("read memory of process %d: %w", pid, err)
 	}
-	u.PeakBytes = kb << 10
+	u.AnonymousBytes = kb << 10
 	return u, nil
 }

@@ -24,7 +24,7 @@ const (
 	// smallAnswer is how many samples any answer may have, and fairAnswer how many one may have although it could have fewer,
 	// if another one has as many.
 	smallAnswer = 250_000
-	fairAnswer  = 6_000_000
+	fairAnswer  = 2_000_000
 	// rateOver is the time over which raw samples are counted.
 	rateOver = hour / 12
 	// groupLabel identifies the group of the counted samples.

@@ -173,9 +173,8 @@ func TestGroupsNamed(t *testing.T) {
 	}
 }
 
-// TestRequestsOfADay counts what computing a day asks a real Prometheus by the query API.
+// TestRequestsOfADay counts what computing a day asks a real Prometheus.
 func TestRequestsOfADay(t *testing.T) {
-	const most = 60
 	c, err := democluster.New(democluster.Config{End: fixed, Duration: 25 * time.Hour, Nodes: 5, Pods: 60, Seed: 2})
 	if err != nil {
 		t.Fatal(err)
@@ -184,15 +183,18 @@ func TestRequestsOfADay(t *testing.T) {
 	if err := c.WriteBlocks(t.Context(), dir, c.Start(), c.End(), nil); err != nil {
 		t.Fatal(err)
 	}
-	src, err := remote.New(remote.Config{URL: promtest.Start(t, dir, promtest.Config{}), Mode: remote.ModeQuery})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, resolution := range soak.Of(resolutions[1:2], resolutions) {
-		stats := computeDay(t, src, resolution)
-		t.Logf("resolution %v: %d requests, %d samples", resolution, stats.Requests, stats.Samples)
-		if stats.Requests > most || stats.Samples == 0 {
-			t.Errorf("resolution %v: %d requests for %d samples, want at most %d", resolution, stats.Requests, stats.Samples, most)
+	url := promtest.Start(t, dir, promtest.Config{})
+	for mode, most := range map[remote.Mode]int64{remote.ModeQuery: 60, remote.ModeRemoteRead: 15} {
+		src, err := remote.New(remote.Config{URL: url, Mode: mode})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, resolution := range soak.Of(resolutions[1:2], resolutions) {
+			stats := computeDay(t, src, day(), resolution)
+			t.Logf("%s, resolution %v: %d requests, %d samples", mode, resolution, stats.Requests, stats.Samples)
+			if stats.Requests > most || stats.Samples == 0 {
+				t.Errorf("%s, resolution %v: %d requests for %d samples, want at most %d", mode, resolution, stats.Requests, stats.Samples, most)
+			}
 		}
 	}
 }

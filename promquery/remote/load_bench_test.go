@@ -1,12 +1,20 @@
 package remote_test
 
 import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/pricing"
-	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/democluster"
 	"github.com/promcost/promcost/promquery/promtest"
@@ -21,87 +29,198 @@ type benchSize struct {
 	nodes, pods int
 }
 
-// write writes the blocks of a day and an hour of the cluster, scraped every 30 s, into a directory.
+// write writes the blocks of a day and what precedes it, scraped once a minute, into a directory: six hours each, as Prometheus compacts
+// them. Pods come and go: 200 short Jobs an hour for 3,000.
 func (s benchSize) write(b *testing.B) (dir string) {
 	b.Helper()
-	c, err := democluster.New(democluster.Config{End: fixed, Duration: 25 * time.Hour, Nodes: s.nodes, Pods: s.pods})
+	const block = 6 * time.Hour
+	c, err := democluster.New(democluster.Config{
+		End: fixed, Duration: 24*time.Hour + block, Nodes: s.nodes, Pods: s.pods, ScrapeInterval: time.Minute, JobsPerHour: s.pods * 200 / 3000,
+	})
 	if err != nil {
 		b.Fatal(err)
 	}
 	dir = b.TempDir()
-	if err := c.WriteBlocks(b.Context(), dir, c.Start(), c.End(), nil); err != nil {
-		b.Fatal(err)
+	for at := c.Start(); at.Before(c.End()); at = at.Add(block) {
+		if err := c.WriteBlock(b.Context(), dir, at, at.Add(block)); err != nil {
+			b.Fatal(err)
+		}
 	}
 	return dir
 }
 
 // day is what benchmarks compute.
-var day = allocation.Window{Start: fixed.Add(-24 * time.Hour), End: fixed}
+func day() allocation.Window { return allocation.Window{Start: fixed.Add(-24 * time.Hour), End: fixed} }
 
-// computeDay computes it, and returns what that took of the source.
-func computeDay(t testing.TB, src promquery.Source, resolution time.Duration) (stats promquery.Stats) {
+// computeDay computes a window, and returns what that took of the source.
+func computeDay(t testing.TB, src promquery.Source, w allocation.Window, resolution time.Duration) (stats promquery.Stats) {
 	t.Helper()
 	e := promquery.NewEngine(src, promquery.Config{
 		Clusters: promquery.Clusters{Labels: []string{"cluster"}, Default: democluster.ClusterID}, Rates: pricing.Default(),
 		Observe: func(o promquery.Observation) { stats = o.Stats },
 	})
-	if _, err := e.Compute(t.Context(), allocation.Query{Window: day, Resolution: resolution}); err != nil {
+	if _, err := e.Compute(t.Context(), allocation.Query{Window: w, Resolution: resolution}); err != nil {
 		t.Fatal(err)
 	}
 	return stats
 }
 
-// BenchmarkLoad is the load that computing one day, scraped every 30 s, puts on a real Prometheus, one fresh server for each
-// way to ask it: its own CPU seconds and peak memory (mapped files included; idle-MB before it was asked), how many requests
-// it was sent, and how often a sample was read that a single Select of everything reads once.
+// loaded is a Prometheus over blocks that it leaves as they are, and whose load is measured.
+type loaded struct {
+	url   string
+	usage func() promtest.Usage
+}
+
+func startLoaded(b *testing.B, dir string) loaded {
+	b.Helper()
+	url, usage := promtest.StartMeasured(b, dir, promtest.Config{Flags: []string{"--storage.tsdb.min-block-duration=6h", "--storage.tsdb.max-block-duration=6h"}})
+	return loaded{url, usage}
+}
+
+// processor is what f takes of the server's processor, in seconds.
+func (l loaded) processor(f func()) float64 {
+	before := l.usage().CPUSeconds
+	f()
+	return l.usage().CPUSeconds - before
+}
+
+// peak is the most anonymous memory that the server has while f runs, in MB.
+func (l loaded) peak(f func()) float64 {
+	ctx, cancel := context.WithCancel(context.Background())
+	var most atomic.Int64
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for ctx.Err() == nil {
+			most.Store(max(most.Load(), l.usage().AnonymousBytes))
+			time.Sleep(10 * time.Millisecond)
+		}
+	}()
+	f()
+	cancel()
+	<-done
+	return float64(most.Load()) / 1e6
+}
+
+// BenchmarkLoad is the load that computing one day puts on a real Prometheus, one fresh server for each way to ask it: the least
+// processor time of the runs, its peak of anonymous memory, and how many requests it was sent. x-opencost is the time over what the queries
+// of OpenCost take of it (see openCostQueries).
 func BenchmarkLoad(b *testing.B) {
 	for _, size := range sizes {
 		dir := size.write(b)
+		peer := math.Inf(1)
+		b.Run(size.name+"/opencost", func(b *testing.B) {
+			l := startLoaded(b, dir)
+			anonymous := l.peak(func() {
+				for b.Loop() {
+					peer = min(peer, l.processor(func() { askAsOpenCost(b, l.url) }))
+				}
+			})
+			b.ReportMetric(peer, "server-cpu-s")
+			b.ReportMetric(anonymous, "server-RssAnon-MB")
+			b.ReportMetric(float64(len(openCostQueries())), "requests")
+		})
 		for _, way := range []struct {
 			name       string
 			mode       remote.Mode
 			resolution time.Duration
 		}{
 			{"remote-read/exact", remote.ModeRemoteRead, 0},
-			{"remote-read/1m", remote.ModeRemoteRead, time.Minute},
-			{"query/exact", remote.ModeQuery, 0},
 			{"query/1m", remote.ModeQuery, time.Minute},
+			{"query/exact", remote.ModeQuery, 0},
 			{"query/1h", remote.ModeQuery, time.Hour},
 		} {
-			b.Run(size.name+"/"+way.name, func(b *testing.B) { benchmarkLoad(b, dir, way.mode, way.resolution) })
+			b.Run(size.name+"/"+way.name, func(b *testing.B) { benchmarkLoad(b, startLoaded(b, dir), way.mode, way.resolution, peer) })
 		}
 	}
 }
 
-// benchmarkLoad computes a day from a server over the blocks in dir.
-func benchmarkLoad(b *testing.B, dir string, mode remote.Mode, resolution time.Duration) {
-	url, usage := promtest.StartMeasured(b, dir, promtest.Config{})
-	src, err := remote.New(remote.Config{URL: url, Mode: mode})
+// benchmarkLoad computes a day, over and over.
+func benchmarkLoad(b *testing.B, l loaded, mode remote.Mode, resolution time.Duration, peer float64) {
+	src, err := remote.New(remote.Config{URL: l.url, Mode: mode})
 	if err != nil {
 		b.Fatal(err)
 	}
 	var stats promquery.Stats
-	before := usage()
-	for b.Loop() {
-		stats = computeDay(b, src, resolution)
-	}
-	after := usage()
-	b.ReportMetric((after.CPUSeconds-before.CPUSeconds)/float64(b.N), "server-cpu-s/op")
-	b.ReportMetric(float64(after.PeakBytes)/1e6, "server-peak-MB")
-	b.ReportMetric(float64(before.PeakBytes)/1e6, "server-idle-MB")
-	b.ReportMetric(float64(stats.Requests), "requests/op")
-	b.ReportMetric(float64(stats.Samples)/float64(distinct(b, src, resolution)), "reads/sample")
+	least, own := math.Inf(1), math.Inf(1)
+	anonymous := l.peak(func() {
+		for b.Loop() {
+			before := cpuSeconds(b)
+			least = min(least, l.processor(func() { stats = computeDay(b, src, day(), resolution) }))
+			own = min(own, cpuSeconds(b)-before)
+		}
+	})
+	b.ReportMetric(least, "server-cpu-s")
+	b.ReportMetric(least/peer, "x-opencost")
+	b.ReportMetric(anonymous, "server-RssAnon-MB")
+	b.ReportMetric(own, "cpu-s")
+	b.ReportMetric(float64(stats.Requests), "requests")
 }
 
-// distinct is how many samples of all inputs there are in the day, or points on the grid where the source is asked on it.
-func distinct(b *testing.B, src *remote.Source, resolution time.Duration) int64 {
-	sels := allInputs(day.Start, day.End)
-	for i := range sels {
-		sels[i].Step = resolution.Milliseconds()
+// openCostQueries are the questions that OpenCost, as of October 2024, asks for the allocations of a day at a resolution of a minute, but for those
+// without any series here. It computes by what it is told of the whole day, and counts minutes by the points of running pods.
+func openCostQueries() (list []string) {
+	const day, cluster = "[1d]", "cluster_id"
+	aggregate := func(op, expr, by string) {
+		list = append(list, fmt.Sprintf("%s(%s) by (%s,%s)", op, expr, by, cluster))
 	}
-	stats, err := src.Select(b.Context(), sels, func(int, []promquery.Symbol, *timeline.Points) error { return nil })
-	if err != nil {
-		b.Fatal(err)
+	containers, used := `container!="",container!="POD"`, "container_name,container,pod_name,pod,namespace,instance"
+	points := func(op, expr, by string) {
+		aggregate(op, expr, by)
+		list[len(list)-1] += "[1d:1m]"
 	}
-	return stats.Samples
+	points("avg", "kube_pod_container_status_running != 0", "pod,namespace,uid")
+	points("avg", `kube_persistentvolumeclaim_info{volumename!=""}`, "persistentvolumeclaim,storageclass,volumename,namespace")
+	points("count", "kube_persistentvolume_capacity_bytes", "persistentvolume")
+	points("count", "kubecost_load_balancer_cost", "namespace,service_name")
+	for _, resource := range []string{`resource="memory",unit="byte",`, `resource="cpu",unit="core",`, `resource="nvidia_com_gpu",`} {
+		aggregate("avg", "avg_over_time(kube_pod_container_resource_requests{"+resource+containers+`,node!=""}`+day+")", "container,pod,namespace,node")
+	}
+	aggregate("avg", "avg_over_time(container_memory_working_set_bytes{"+containers+"}"+day+")", used)
+	aggregate("max", "max_over_time(container_memory_working_set_bytes{"+containers+"}"+day+")", used)
+	aggregate("avg", "rate(container_cpu_usage_seconds_total{"+containers+"}"+day+")", used)
+	aggregate("max", "max_over_time(irate(container_cpu_usage_seconds_total{"+containers+"}[2m])[1d:1m])", used)
+	aggregate("avg", `avg_over_time(DCGM_FI_PROF_GR_ENGINE_ACTIVE{container!=""}`+day+")", "container,pod,namespace")
+	for _, metric := range []string{"node_cpu_hourly_cost", "node_ram_hourly_cost", "node_gpu_hourly_cost"} {
+		aggregate("avg", "avg_over_time("+metric+day+")", "node,instance_type,provider_id")
+	}
+	for _, metric := range []string{"kube_persistentvolume_capacity_bytes", "pv_hourly_cost"} {
+		aggregate("avg", "avg_over_time("+metric+day+")", "persistentvolume,volumename")
+	}
+	for _, to := range []string{`internet="false",same_region="true"`, `internet="false",same_region="false"`, `internet="true"`} {
+		aggregate("sum", "increase(kubecost_pod_network_egress_bytes_total{"+to+"}"+day+")", "pod_name,namespace")
+	}
+	for _, direction := range []string{"receive", "transmit"} {
+		aggregate("sum", "increase(container_network_"+direction+`_bytes_total{pod!=""}`+day+")", "pod_name,pod,namespace")
+	}
+	for _, kind := range []string{"DaemonSet", "Job", "ReplicaSet"} {
+		aggregate("sum", `avg_over_time(kube_pod_owner{owner_kind="`+kind+`"}`+day+")", "pod,owner_name,namespace")
+	}
+	aggregate("avg", "avg_over_time(kubecost_load_balancer_cost"+day+")", "namespace,service_name,ingress_ip")
+	for _, metric := range []string{"kubecost_node_is_spot", "kube_node_labels", "kube_namespace_labels", "kube_namespace_annotations", "kube_pod_labels", "kube_pod_annotations"} {
+		list = append(list, "avg_over_time("+metric+day+")")
+	}
+	return list
+}
+
+// askAsOpenCost asks for what OpenCost does, one question after the other.
+func askAsOpenCost(b *testing.B, server string) {
+	b.Helper()
+	for _, query := range openCostQueries() {
+		form := url.Values{"query": {query}, "time": {strconv.FormatInt(fixed.Unix(), 10)}}
+		req, err := http.NewRequestWithContext(b.Context(), http.MethodPost, server+"/api/v1/query", strings.NewReader(form.Encode()))
+		if err != nil {
+			b.Fatal(err)
+		}
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			b.Fatal(err)
+		}
+		n, err := io.Copy(io.Discard, resp.Body)
+		_ = resp.Body.Close() // it was read
+		if err != nil || resp.StatusCode != http.StatusOK || n == 0 {
+			b.Fatalf("%s: %s, %d bytes, %v", query, resp.Status, n, err)
+		}
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"hash/crc32"
 	"io"
+	"math"
 	"net/http"
 	"slices"
 	"syscall"
@@ -14,61 +15,79 @@ import (
 	"time"
 
 	"github.com/golang/snappy"
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/prompb"
+	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/prometheus/prometheus/tsdb/chunkenc"
 
-	"github.com/promcost/promcost/allocation/timeline"
+	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/promtest"
 	"github.com/promcost/promcost/promquery/remote"
 )
 
-// BenchmarkRemoteRead reads and computes 24 hours, scraped every 30 s, from a real Prometheus. cpu-s/op is the CPU time of
-// this process, the server's not included, and x-plain its ratio to a client measured in the same run that only decodes
-// the stream: the same request, with Prometheus' own message types and iterators, one frame after the other.
+// lead is how long before a window the samples begin that tell what held at its start.
+const lead = 6 * time.Minute
+
+// BenchmarkRemoteRead reads and computes a day from a real Prometheus. needed is one streamed request for just the series that cost
+// needs; a client takes it that only decodes it, with Prometheus' own message types and iterators. lead is the same of the samples that
+// tell what held at the window's start, too: those of a further block here. The others are whole computations:
+//
+//   - server-cpu-s is the server's processor time, the least of the runs, x-needed that over what needed takes of it, and x-lead over lead;
+//   - cpu-s is that of this process, and x-plain that over the client's;
+//   - requests is how many the server was sent.
 func BenchmarkRemoteRead(b *testing.B) {
 	for _, size := range append(slices.Clone(sizes), benchSize{"L", 340, 10_000}) {
-		dir := size.write(b)
-		url := promtest.Start(b, dir, promtest.Config{})
-		src, err := remote.New(remote.Config{URL: url, Mode: remote.ModeRemoteRead})
+		l := startLoaded(b, size.write(b))
+		src, err := remote.New(remote.Config{URL: l.url, Mode: remote.ModeRemoteRead})
 		if err != nil {
 			b.Fatal(err)
 		}
-		sels := allInputs(day.Start, day.End)
-		plain := measure(b, size.name+"/plain", 0, func(b *testing.B) int64 { return readPlain(b, url, sels) })
-		measure(b, size.name+"/select", plain, func(b *testing.B) int64 {
-			stats, err := src.Select(b.Context(), sels, func(int, []promquery.Symbol, *timeline.Points) error { return nil })
-			if err != nil {
-				b.Fatal(err)
-			}
-			return stats.Samples
-		})
+		plain := map[string]*readRun{}
+		for _, name := range []string{"needed", "lead"} {
+			plain[name] = &readRun{math.Inf(1), math.Inf(1)}
+			b.Run(size.name+"/"+name, func(b *testing.B) {
+				start := day().Start
+				if name == "lead" {
+					start = start.Add(-lead)
+				}
+				sels := needed(b, start, day().End)
+				samples := plain[name].measure(b, l, func() int64 { return readPlain(b, l.url, sels) })
+				b.ReportMetric(float64(samples), "samples")
+			})
+		}
 		for _, resolution := range []time.Duration{time.Minute, 0} {
-			name := "exact"
-			if resolution > 0 {
-				name = resolution.String()
-			}
-			measure(b, size.name+"/compute/"+name, plain, func(b *testing.B) int64 { return computeDay(b, src, resolution).Samples })
+			b.Run(size.name+"/"+allocation.ResolutionText(resolution), func(b *testing.B) {
+				took, requests := readRun{math.Inf(1), math.Inf(1)}, int64(0)
+				samples := took.measure(b, l, func() int64 {
+					stats := computeDay(b, src, day(), resolution)
+					requests = stats.Requests
+					return stats.Samples
+				})
+				b.ReportMetric(float64(samples), "samples")
+				b.ReportMetric(float64(requests), "requests")
+				b.ReportMetric(took.server/plain["needed"].server, "x-needed")
+				b.ReportMetric(took.server/plain["lead"].server, "x-lead")
+				b.ReportMetric(took.own/plain["needed"].own, "x-plain")
+			})
 		}
 	}
 }
 
-// measure runs f, which returns how many samples it read, and returns the CPU seconds of one run of it.
-func measure(b *testing.B, name string, plain float64, f func(b *testing.B) int64) (cpu float64) {
-	b.Run(name, func(b *testing.B) {
-		b.ReportAllocs()
-		samples, before := int64(0), cpuSeconds(b)
-		for b.Loop() {
-			samples = f(b)
-		}
-		cpu = (cpuSeconds(b) - before) / float64(b.N)
-		b.ReportMetric(cpu, "cpu-s/op")
-		b.ReportMetric(cpu*1e9/float64(samples), "cpu-ns/sample")
-		if plain > 0 {
-			b.ReportMetric(cpu/plain, "x-plain")
-		}
-	})
-	return cpu
+// readRun is the least processor time of some runs, in seconds.
+type readRun struct{ server, own float64 }
+
+// measure runs f, which returns how many samples it read.
+func (r *readRun) measure(b *testing.B, l loaded, f func() int64) (samples int64) {
+	b.ReportAllocs()
+	for b.Loop() {
+		before := cpuSeconds(b)
+		r.server = min(r.server, l.processor(func() { samples = f() }))
+		r.own = min(r.own, cpuSeconds(b)-before)
+	}
+	b.ReportMetric(r.server, "server-cpu-s")
+	b.ReportMetric(r.own, "cpu-s")
+	return samples
 }
 
 // cpuSeconds is the CPU time that this process has used.
@@ -80,20 +99,24 @@ func cpuSeconds(b *testing.B) float64 {
 	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
 }
 
-// allInputs selects what a computation reads if nothing is missing.
-func allInputs(start, end time.Time) []promquery.Selector {
-	var sels []promquery.Selector
-	for i := range promquery.Inputs {
-		in := &promquery.Inputs[i]
-		for rank, alt := range in.Alternatives {
-			if in.Lazy < 0 || in.Lazy > 0 && rank >= in.Lazy {
-				continue
-			}
-			sels = append(sels, promquery.Selector{
-				Metric: alt.Metric, Matchers: alt.Matchers, Start: start.UnixMilli(), End: end.UnixMilli(),
-				Keep: []string{"cluster", "exported_namespace", "namespace", "exported_pod", "pod", "uid", "exported_container", "container", "node"},
-			})
+// needed selects the series that cost needs.
+func needed(b *testing.B, start, end time.Time) (sels []promquery.Selector) {
+	b.Helper()
+	p := parser.NewParser(parser.Options{})
+	for _, text := range promtest.NeededSeries() {
+		matchers, err := p.ParseMetricSelector(text)
+		if err != nil {
+			b.Fatal(err)
 		}
+		sel := promquery.Selector{Start: start.UnixMilli(), End: end.UnixMilli()}
+		for _, m := range matchers {
+			if m.Name == model.MetricNameLabel {
+				sel.Metric = m.Value
+			} else {
+				sel.Matchers = append(sel.Matchers, promquery.Matcher{Name: m.Name, Type: promquery.MatchType(m.Type), Value: m.Value})
+			}
+		}
+		sels = append(sels, sel)
 	}
 	return sels
 }

@@ -54,9 +54,28 @@ func (r *run) read(ctx context.Context, srv *server) error {
 	return r.parallel(ctx, r.readers(srv, symbols))
 }
 
+// One request asks for selectors that are few, or that span less time than longRead together: answering several at a time pays
+// for what takes long.
+const (
+	fewSelectors = 3
+	longRead     = 24 * hour
+)
+
+// isSmall reports whether the answer to all selectors comes soon.
+func (r *run) isSmall() bool {
+	span := int64(0)
+	for i := range r.sels {
+		span += r.sels[i].End - r.sels[i].Start
+	}
+	return len(r.sels) <= fewSelectors || span < longRead
+}
+
 // readers divides the selectors among as many requests as may run at a time.
 func (r *run) readers(srv *server, symbols *chunks.Symbols) []func(context.Context) error {
 	n := min(r.src.cfg.MaxConcurrency, len(r.sels))
+	if r.isSmall() {
+		n = 1
+	}
 	tasks := make([]func(context.Context) error, 0, n)
 	for k := range n {
 		whole := &share{at: newPosition()}
