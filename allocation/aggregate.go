@@ -82,7 +82,7 @@ func (w *work) results(group []int32, n int) []result {
 	return results
 }
 
-// noteDropped notes the money of the rows that the filter removed, for Check. Check only works on sets that were read
+// noteDropped records the money of the rows that the filter removed, for Check. Check only works on sets that were read
 // completely.
 func (w *work) noteDropped() {
 	if w.keep == nil || w.set.unread != (unread{}) {

@@ -43,7 +43,7 @@ func addIdle(w *work, o *Options) {
 	}
 }
 
-// forgoIdle notes the idle that no row shows.
+// forgoIdle records the idle that no row shows.
 func (w *work) forgoIdle() {
 	idle := w.nodeIdle()
 	w.books.out.add(&idle)

@@ -63,7 +63,7 @@ func addPortion(to, from *portion) {
 	}
 }
 
-// measurePortions notes each result's cost of nodes, volumes and load balancers.
+// measurePortions records each result's cost of nodes, volumes and load balancers.
 func measurePortions(w *work, o *Options) {
 	if !o.Proportions {
 		return
@@ -107,7 +107,7 @@ type asset struct {
 	cost                  [NumResources]float64
 }
 
-// indexAssets notes the assets of portions.
+// indexAssets records the assets of portions.
 func (s *Set) indexAssets(o *Options) {
 	s.assets = map[portionKey]*asset{}
 	add := func(cluster, name string, kind portionKind, a asset) {

@@ -67,7 +67,7 @@ func (w *work) takeLoadBalancers() {
 	w.pools = append(w.pools, of)
 }
 
-// weigh notes the cost of rows before idle and shared cost, which is their weight when shared cost is divided.
+// weigh records the cost of rows before idle and shared cost, which is their weight when shared cost is divided.
 func (w *work) weigh() {
 	w.weights = make([]float64, w.built)
 	for c := range w.set.values {
@@ -105,7 +105,7 @@ func fillPools(w *work, _ *Options) {
 	w.noteIdle(rows)
 }
 
-// noteIdle notes the idle in rows that are removed, for Check. Check only works on sets that were read completely.
+// noteIdle records the idle in rows that are removed, for Check. Check only works on sets that were read completely.
 func (w *work) noteIdle(rows []int32) {
 	if w.set.unread != (unread{}) {
 		return

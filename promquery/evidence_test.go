@@ -115,7 +115,7 @@ func TestLazyInputs(t *testing.T) {
 	}
 }
 
-// listening notes which inputs are asked for.
+// listening records which inputs are asked for.
 type listening struct {
 	promquery.Source
 	inputs []string

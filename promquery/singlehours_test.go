@@ -141,7 +141,7 @@ func TestAloneReadsOnce(t *testing.T) {
 	}
 }
 
-// holding notes how much computations hold at most while it is read.
+// holding records how much computations hold at most while it is read.
 type holding struct {
 	promquery.Source
 	budget *memory.Budget

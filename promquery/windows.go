@@ -21,7 +21,7 @@ func (e *Engine) batchSize() int {
 	return int(min(max(batchRows/max(e.windowRows.Load(), 1), 1), maxBatch))
 }
 
-// noteRows notes how many rows a window has, from sets that were computed each by itself. The shards of a computation read what
+// noteRows records how many rows a window has, from sets that were computed each by itself. The shards of a computation read what
 // the rows of all of them are made from.
 func (e *Engine) noteRows(sets []*allocation.Set, shard allocation.Shard) {
 	most := int64(0)

@@ -147,7 +147,7 @@ type gaps struct {
 	when  timeline.Intervals
 }
 
-// add notes the gaps of one object.
+// add records the gaps of one object.
 func (g *gaps) add(name string, when timeline.Intervals) {
 	if len(when) > 0 {
 		g.names, g.when = append(g.names, name), append(g.when, when...)

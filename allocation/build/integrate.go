@@ -185,7 +185,7 @@ func (l *Worker) cover(c *container, covered *timeline.Coverage, s *seen, cells 
 	}
 }
 
-// markEnd notes a counter's value at the end of its cells, where a later stretch of it goes on. If no fragment of the series ends
+// markEnd records a counter's value at the end of its cells, where a later stretch of it goes on. If no fragment of the series ends
 // there, it adds one of length 0. An end of 0 says that there are no cells: the points are a staleness marker, which ends an earlier
 // stretch.
 func (b *Builder) markEnd(covered *timeline.Coverage, s *seen, end int64) {

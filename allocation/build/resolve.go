@@ -73,7 +73,7 @@ func (b *Builder) resolveContainers() {
 	}
 }
 
-// noteUnplaced notes a container of a pod on no known node, and its prices.
+// noteUnplaced records a container of a pod on no known node, and its prices.
 func (b *Builder) noteUnplaced(c *container, steps *rateSteps) {
 	name := b.placed(c.cluster, c.namespace.Value()+"/"+c.pod.name.Value())
 	if n := len(b.report.unplaced); n == 0 || b.report.unplaced[n-1] != name { // the containers of a pod follow each other

@@ -103,14 +103,14 @@ func (b *Builder) serviceSteps(s *seen) timeline.Steps {
 	return steps
 }
 
-// addDated notes when a value of a key was seen.
+// addDated records when a value of a key was seen.
 func addDated[T comparable](m map[objectKey]timeline.Dated[T], key objectKey, value T, seen timeline.Steps) {
 	values := m[key]
 	values.Add(value, seen)
 	m[key] = values
 }
 
-// observe notes when a signal about a cluster's services was seen.
+// observe records when a signal about a cluster's services was seen.
 func observe(observed map[signals.Symbol]timeline.Intervals, cluster signals.Symbol, seen timeline.Steps) {
 	all := observed[cluster]
 	for _, x := range seen {

@@ -15,10 +15,10 @@ import (
 
 // suspicion says what is wrong with the prices of which things.
 type suspicion struct {
-	oddity notices.Oddity
-	of     string // the part of things with the price, such as CPU and RAM; "" is the things themselves
-	things string // such as notices.NodesPriced
-	unit   string // the unit that the price should be for, such as hour
+	suspicion notices.Suspicion
+	of        string // the part of things with the price, such as CPU and RAM; "" is the things themselves
+	things    string // such as notices.NodesPriced
+	unit      string // the unit that the price should be for, such as hour
 }
 
 // suspiciousPrices has the names of things with suspicious prices, and how many times the reference price the worst is.
@@ -29,8 +29,8 @@ type suspiciousPrices struct {
 
 // badPrice is a thing with prices that are negative or not finite, or with series that differ.
 type badPrice struct {
-	oddity notices.Oddity
-	thing  pricedThing
+	suspicion notices.Suspicion
+	thing     pricedThing
 }
 
 // pricedThing is a thing with a price by a metric.
@@ -67,9 +67,9 @@ func (b *Builder) placed(cluster signals.Symbol, name string) string {
 	return name
 }
 
-// suspiciousSteps says what is odd about prices by a metric, compared with a reference price; times is how many times the reference the
+// suspiciousSteps says what is suspicious about prices by a metric, compared with a reference price; times is how many times the reference the
 // worst is.
-func (b *Builder) suspiciousSteps(steps timeline.Steps, reference float64) (odd [notices.NumOddities]bool, times [notices.NumOddities]float64) {
+func (b *Builder) suspiciousSteps(steps timeline.Steps, reference float64) (suspicious [notices.NumSuspicions]bool, times [notices.NumSuspicions]float64) {
 	for _, x := range steps {
 		if x.To <= b.start() || x.From >= b.end() {
 			continue
@@ -77,14 +77,14 @@ func (b *Builder) suspiciousSteps(steps timeline.Steps, reference float64) (odd 
 		part := x.V / reference
 		switch {
 		case x.V == 0:
-			odd[notices.Free] = true
+			suspicious[notices.Free] = true
 		case part > rates.UnusuallyDear:
-			odd[notices.Dear], times[notices.Dear] = true, max(times[notices.Dear], part)
-		case part < rates.UnusuallyCheap && (!odd[notices.Cheap] || part < times[notices.Cheap]):
-			odd[notices.Cheap], times[notices.Cheap] = true, part
+			suspicious[notices.Dear], times[notices.Dear] = true, max(times[notices.Dear], part)
+		case part < rates.UnusuallyCheap && (!suspicious[notices.Cheap] || part < times[notices.Cheap]):
+			suspicious[notices.Cheap], times[notices.Cheap] = true, part
 		}
 	}
-	return odd, times
+	return suspicious, times
 }
 
 // warnSuspiciousPrices warns about prices by metrics that are not usable, or probably in another unit.
@@ -97,13 +97,13 @@ func (b *Builder) warnSuspiciousPrices() {
 			found[key] = at
 		}
 		at.names = append(at.names, name)
-		if key.oddity == notices.Dear && times > at.times || key.oddity == notices.Cheap && times < at.times {
+		if key.suspicion == notices.Dear && times > at.times || key.suspicion == notices.Cheap && times < at.times {
 			at.times = times
 		}
 	}
 	for bad := range b.prices.bad {
 		t := bad.thing
-		note(suspicion{bad.oddity, t.of, t.things, ""}, b.placed(t.cluster, t.name), 0)
+		note(suspicion{bad.suspicion, t.of, t.things, ""}, b.placed(t.cluster, t.name), 0)
 	}
 	b.noteSuspiciousNodes(note)
 	b.noteSuspiciousItems(note)
@@ -114,27 +114,27 @@ func (b *Builder) warnSuspiciousPrices() {
 	}
 }
 
-// noteSuspiciousNodes notes nodes with odd prices of their resources.
+// noteSuspiciousNodes records nodes with suspicious prices of their resources.
 func (b *Builder) noteSuspiciousNodes(note func(suspicion, string, float64)) {
 	currency := b.currency()
 	for _, n := range each(b, slices.All(b.sortedNodes())) {
 		if len(n.life) == 0 {
 			continue
 		}
-		var of [notices.NumOddities][]string
-		var most [notices.NumOddities]float64
+		var of [notices.NumSuspicions][]string
+		var most [notices.NumSuspicions]float64
 		for r := range allocation.NumResources {
 			if len(n.amount[r]) == 0 {
 				continue // what a node does not have needs no price
 			}
-			odd, times := b.suspiciousSteps(n.price[r], rates.ReferenceNode(r, currency))
-			for k := range notices.NumOddities {
-				if odd[k] {
+			suspicious, times := b.suspiciousSteps(n.price[r], rates.ReferenceNode(r, currency))
+			for k := range notices.NumSuspicions {
+				if suspicious[k] {
 					of[k], most[k] = append(of[k], strings.ToUpper(r.String())), max(most[k], times[k])
 				}
 			}
 		}
-		for k := range notices.NumOddities {
+		for k := range notices.NumSuspicions {
 			if len(of[k]) > 0 {
 				note(suspicion{k, strings.Join(of[k], " and "), notices.NodesPriced, "hour"}, b.placed(n.cluster, n.name.Value()), most[k])
 			}
@@ -142,12 +142,12 @@ func (b *Builder) noteSuspiciousNodes(note func(suspicion, string, float64)) {
 	}
 }
 
-// noteSuspiciousItems notes everything else with odd prices. Free management and traffic are not odd: providers give them away.
+// noteSuspiciousItems records everything else with suspicious prices. Free management and traffic are not suspicious: providers give them away.
 func (b *Builder) noteSuspiciousItems(note func(suspicion, string, float64)) {
 	item := func(kind rates.ItemKind, steps timeline.Steps, things, unit, name string, mayBeFree bool) {
-		odd, times := b.suspiciousSteps(steps, rates.ReferenceItem(kind, b.currency()))
-		for k := range notices.NumOddities {
-			if odd[k] && (k != notices.Free || !mayBeFree) {
+		suspicious, times := b.suspiciousSteps(steps, rates.ReferenceItem(kind, b.currency()))
+		for k := range notices.NumSuspicions {
+			if suspicious[k] && (k != notices.Free || !mayBeFree) {
 				note(suspicion{k, "", things, unit}, name, times[k])
 			}
 		}
@@ -168,7 +168,7 @@ func (b *Builder) noteSuspiciousItems(note func(suspicion, string, float64)) {
 	}
 }
 
-// noteSeveralClusters notes whether there are several clusters.
+// noteSeveralClusters records whether there are several clusters.
 func (b *Builder) noteSeveralClusters() {
 	seen := map[signals.Symbol]bool{}
 	for key := range b.nodes.byName {
@@ -187,7 +187,7 @@ func (k *suspicion) text(at *suspiciousPrices, inDollars string) string {
 		of = k.of + " of "
 	}
 	more := []string{of}
-	switch k.oddity {
+	switch k.suspicion {
 	case notices.Negative, notices.NotFinite:
 		more = append(more, inDollars)
 	case notices.Disputed:
@@ -200,9 +200,9 @@ func (k *suspicion) text(at *suspiciousPrices, inDollars string) string {
 		more = append(more, timesText(at.times), unit)
 	case notices.Cheap:
 		more = append(more, timesText(at.times), cmp.Or(k.unit, "hour"))
-	case notices.Free, notices.NumOddities:
+	case notices.Free, notices.NumSuspicions:
 	}
-	return k.oddity.Notice(k.things).Text(len(at.names), at.names, more...)
+	return k.suspicion.Notice(k.things).Text(len(at.names), at.names, more...)
 }
 
 // metric is the name of the metric with the prices.

@@ -40,7 +40,7 @@ func podOf(name, node string) []given {
 	}
 }
 
-// TestPriceWarnings checks the warnings about odd prices, missing prices and prices of unknown things.
+// TestPriceWarnings checks the warnings about suspicious prices, missing prices and prices of unknown things.
 func TestPriceWarnings(t *testing.T) {
 	nan := &timeline.Points{}
 	nan.AppendRun(plainStart.Add(time.Minute).UnixMilli(), time.Minute.Milliseconds(), 120, math.NaN())
@@ -51,7 +51,7 @@ func TestPriceWarnings(t *testing.T) {
 		want   []string
 		not    string
 	}{
-		{name: "usual ones", series: nodeOf("c", "m", minutes(0.03, 1, 121)), not: "price"},
+		{name: "reference prices", series: nodeOf("c", "m", minutes(0.03, 1, 121)), not: "price"},
 		{
 			name: "by the month", series: nodeOf("c", "m", join(minutes(0.03, 1, 60), minutes(22, 61, 121))),
 			want: []string{"prices by metrics of CPU of 1 node are up to 733 times what is usual (m): are they by the hour, not by the month?"},

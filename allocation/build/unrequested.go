@@ -13,7 +13,7 @@ type unrequested struct {
 	some bool // others have requests; if none has, there is a warning about the input
 }
 
-// noteRequest notes whether a container that ran has a request of a resource, or only a limit.
+// noteRequest records whether a container that ran has a request of a resource, or only a limit.
 func (b *Builder) noteRequest(c *container, r allocation.Resource, request, limit timeline.Steps, ran timeline.Intervals) {
 	if r != allocation.CPU && r != allocation.RAM || len(request) == 0 && len(limit) == 0 || len(ran) == 0 {
 		return

@@ -116,7 +116,7 @@ func (b *Builder) nodeAt(cluster, name signals.Symbol) signals.Symbol {
 	return at
 }
 
-// noteUnseenInit notes an init container that no scrape saw running, of a pod that started within the window.
+// noteUnseenInit records an init container that no scrape saw running, of a pod that started within the window.
 func (b *Builder) noteUnseenInit(c *container) {
 	started := c.pod.started
 	if c.init && len(c.running) > 0 && !c.ran() && started.Known() && int64(started.Value*1000) >= b.sampling.Start {

@@ -109,7 +109,7 @@ func (b *Builder) addVolumeClaim(s *seen) error {
 	return nil
 }
 
-// bind notes when the claim was seen to be bound to a volume.
+// bind records when the claim was seen to be bound to a volume.
 func (c *claim) bind(volume signals.Symbol, when timeline.Steps) {
 	c.bound[volume] = timeline.Max(c.bound[volume], when)
 }

@@ -151,7 +151,7 @@ func (p *parser) after() (more bool, err error) {
 	}
 }
 
-// join notes that the operands of the top level are joined by op, found at offset at.
+// join records that the operands of the top level are joined by op, found at offset at.
 func (p *parser) join(op byte, at int) error {
 	switch l := p.top(); l.join {
 	case 0:

@@ -250,12 +250,12 @@ func (a *Archive) Health() Health {
 	return Health{a.readErr, a.writeErr, a.lastWrite}
 }
 
-// NoteRead notes whether reading worked, and logs a change.
+// NoteRead records whether reading worked, and logs a change.
 func (a *Archive) NoteRead(err error) {
 	a.changed(&a.readErr, err, "The history fails: answers are computed without it", "The history works again")
 }
 
-// noteWrite notes whether writing worked, and logs a change.
+// noteWrite records whether writing worked, and logs a change.
 func (a *Archive) noteWrite(err error) {
 	a.changed(&a.writeErr, err, "Writing to the history fails, it is tried again", "Writing to the history works again")
 }

@@ -89,7 +89,7 @@ func (a *assembly) computeRun(ctx context.Context, windows []allocation.Window) 
 	return sets, nil
 }
 
-// missing notes the error of a piece without data. If nothing is found at all, it is the error of the answer: first one that leaves
+// missing records the error of a piece without data. If nothing is found at all, it is the error of the answer: first one that leaves
 // open whether there are data.
 func (a *assembly) missing(err error) {
 	if a.noData == nil || allocation.HasNothing(a.noData) && !allocation.HasNothing(err) {

@@ -30,7 +30,7 @@ func isOutage(err error) bool {
 	return errors.Is(err, allocation.ErrUpstream) && !errors.Is(err, allocation.ErrNoData)
 }
 
-// note notes how a computation ended. A failure of the source is over once it answers, also if it has nothing.
+// note records how a computation ended. A failure of the source is over once it answers, also if it has nothing.
 func (o *outage) note(err error) {
 	switch {
 	case err == nil, errors.Is(err, allocation.ErrNoData):

@@ -69,7 +69,7 @@ func (t *tally) add(s *Subject, hour []subjectTotal, w allocation.Window, most i
 	}
 }
 
-// noteClusters notes new clusters.
+// noteClusters records new clusters.
 func (t *tally) noteClusters(s *Subject, hour []subjectTotal, most int) {
 	for i := range hour {
 		cluster := hour[i].labels[:s.unsummed()]

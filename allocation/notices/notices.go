@@ -135,7 +135,7 @@ var patterns = sync.OnceValue(func() []pattern {
 		LostClaims, UnboundClaims, EmptyVolumes,
 	}
 	for _, things := range [...]string{NodesPriced, VolumesPriced, BalancersPriced, ManagementPriced, TrafficPriced} {
-		for k := range NumOddities {
+		for k := range NumSuspicions {
 			kinds = append(kinds, k.Notice(things))
 		}
 	}

@@ -2,30 +2,30 @@ package notices
 
 import "strings"
 
-// Oddity is what is wrong with a price that a metric gives.
-type Oddity uint8
+// Suspicion is what is wrong with a price that a metric gives.
+type Suspicion uint8
 
 // What can be wrong with a price.
 const (
-	Negative  Oddity = iota // it is below 0
-	NotFinite               // it is NaN or infinite
-	Disputed                // several series differ
-	Free                    // it is 0
-	Dear                    // it is so high that it may be of another unit
-	Cheap                   // it is so low that it may be of another unit
-	NumOddities
+	Negative  Suspicion = iota // it is below 0
+	NotFinite                  // it is NaN or infinite
+	Disputed                   // several series differ
+	Free                       // it is 0
+	Dear                       // it is so high that it may be of another unit
+	Cheap                      // it is so low that it may be of another unit
+	NumSuspicions
 )
 
-// Parts of warnings about prices that are odd, or of nothing known.
+// Parts of warnings about suspicious prices, or about prices of unknown things.
 const (
 	byMetrics   = "prices by metrics"
 	noKnownNode = "ran on no known node"
 	RulesNeed   = "rules of the price sheet need" // of rules that match no node
 )
 
-// IsAboutOddPrices reports whether a warning of a Set says that prices of metrics are odd or left out, that pods have the prices of no
+// IsAboutSuspiciousPrices reports whether a warning of a Set says that prices of metrics are suspicious or left out, that pods have the prices of no
 // node, or that rules of the price sheet cannot match.
-func IsAboutOddPrices(warning string) bool {
+func IsAboutSuspiciousPrices(warning string) bool {
 	return strings.Contains(warning, byMetrics) || strings.Contains(warning, noKnownNode) || strings.Contains(warning, RulesNeed)
 }
 
@@ -38,8 +38,8 @@ const (
 	TrafficPriced    = "{cluster's|clusters'} network traffic"
 )
 
-// Notice is the kind of warnings about prices of things that are odd in that way.
-func (k Oddity) Notice(things string) Notice {
+// Notice is the kind of warnings about prices that are suspicious in that way.
+func (k Suspicion) Notice(things string) Notice {
 	const leftOut = " are left out ({names}): mend what exports them; what then has no price has that of the price sheet, or defaults{}"
 	whose := "{}{n} " + things
 	return Notice([...]string{

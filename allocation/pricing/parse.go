@@ -50,7 +50,7 @@ type parser struct {
 	sheet    *Sheet
 	defaults rule // the prices of defaults
 	noted    []noted
-	odd      []remark
+	remarks  []remark
 }
 
 func newParser(name string) *parser {
@@ -82,7 +82,7 @@ func (p *parser) finish() *Sheet {
 	slices.Sort(s.changes)
 	s.changes = slices.DeleteFunc(slices.Compact(s.changes), func(t int64) bool { return t == math.MinInt64 || t == math.MaxInt64 })
 	nameLabels(s.sections[:])
-	s.warnings = p.oddities()
+	s.warnings = p.suspicions()
 	return s
 }
 

@@ -199,21 +199,21 @@ type noted struct {
 	v    float64
 }
 
-// remark is an odd value and its line.
+// remark is a warning about a line.
 type remark struct {
 	line int
 	text string
 }
 
-// remark notes that a line is odd.
-func (p *parser) remark(line int, text string) { p.odd = append(p.odd, remark{line, text}) }
+// remark records a warning about a line.
+func (p *parser) remark(line int, text string) { p.remarks = append(p.remarks, remark{line, text}) }
 
-// oddities returns warnings about odd lines, and about prices that look as if they were for another unit, in the order of
+// suspicions returns the recorded warnings, and those about prices that look as if they were for another unit, in the order of
 // lines.
-func (p *parser) oddities() []string {
+func (p *parser) suspicions() []string {
 	for _, n := range p.noted {
-		usual := n.key.price.reference(p.sheet.currency) * max(n.key.hours, 1)
-		part := n.v / usual
+		reference := n.key.price.reference(p.sheet.currency) * max(n.key.hours, 1)
+		part := n.v / reference
 		remedy := "check its unit"
 		stem, hourly := strings.CutSuffix(n.key.name, "Hour")
 		switch {
@@ -226,9 +226,9 @@ func (p *parser) oddities() []string {
 		}
 		p.remark(n.line, n.key.name+" of "+number(n.v)+" is "+number(part)+" times what is usual: "+remedy)
 	}
-	slices.SortStableFunc(p.odd, func(a, b remark) int { return cmp.Compare(a.line, b.line) })
+	slices.SortStableFunc(p.remarks, func(a, b remark) int { return cmp.Compare(a.line, b.line) })
 	var out []string
-	for _, r := range p.odd {
+	for _, r := range p.remarks {
 		out = append(out, p.sheet.name+": line "+strconv.Itoa(r.line)+": "+r.text)
 	}
 	return out

@@ -70,7 +70,7 @@ func (s *Sheet) BuiltIn() []string {
 	return out
 }
 
-// Warnings are what is odd about the sheet, by line: prices that look as if they were for another unit, prices of 0 for CPU,
+// Warnings are what is suspicious about the sheet, by line: prices that look as if they were for another unit, prices of 0 for CPU,
 // a discount of all there is and multipliers far from 1.
 func (s *Sheet) Warnings() []string { return slices.Clone(s.warnings) }
 

@@ -86,7 +86,7 @@ var itemPrices = [rates.NumItemKinds]price{
 	rates.ItemEgressZone: egressZonePrice, rates.ItemEgressRegion: egressRegionPrice, rates.ItemEgressInternet: egressInternetPrice,
 }
 
-// reference returns the usual price of the same thing in a currency.
+// reference returns the reference price of the same thing in a currency.
 func (p price) reference(currency string) float64 {
 	for r := range nodePrices {
 		if slices.Contains(nodePrices[r][:], p) {

@@ -13,7 +13,7 @@ const (
 	UnusuallyCheap = 1.0 / 300
 )
 
-// referenceNode and referenceItem are usual prices in US dollars, roughly.
+// referenceNode and referenceItem are reference prices in US dollars, roughly.
 var (
 	referenceNode = [allocation.NumResources]float64{allocation.CPU: 0.03, allocation.RAM: 0.004, allocation.GPU: 1}
 	referenceItem = [NumItemKinds]float64{

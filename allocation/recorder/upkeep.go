@@ -20,7 +20,7 @@ type upkeep struct {
 	missing int       // hours that the loop has yet to compute
 }
 
-// setMissing notes how many hours have yet to be computed.
+// setMissing records how many hours have yet to be computed.
 func (u *upkeep) setMissing(n int) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

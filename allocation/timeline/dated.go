@@ -14,7 +14,7 @@ type DatedValue[T comparable] struct {
 	Value T
 }
 
-// Add notes when a value was seen.
+// Add records when a value was seen.
 func (d *Dated[T]) Add(value T, seen Steps) {
 	for _, x := range seen {
 		if i := slices.IndexFunc(*d, func(o DatedValue[T]) bool { return o.Value == value && o.From <= x.To && x.From <= o.To }); i >= 0 {

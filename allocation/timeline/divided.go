@@ -21,7 +21,7 @@ func NewDivided(edges []int64) Divided {
 	}
 }
 
-// Use notes a user over (from, to], both of which are edges.
+// Use records a user over (from, to], both of which are edges.
 func (d *Divided) Use(from, to int64) {
 	d.Users[d.Edge(from)]++
 	d.Users[d.Edge(to)]--

@@ -47,7 +47,7 @@ func checkPrices(ctx context.Context, f *checkFlags, io streams, logs *logFlags)
 		return err
 	}
 	for _, w := range set.Warnings {
-		if !notices.IsAboutOddPrices(w) {
+		if !notices.IsAboutSuspiciousPrices(w) {
 			continue // the tables say which prices are defaults
 		}
 		if err := warn(io.err, w); err != nil {

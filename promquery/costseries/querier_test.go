@@ -33,7 +33,7 @@ func someHours(n int) *hours {
 	return h
 }
 
-// spy notes the hints of selects.
+// spy records the hints of selects.
 type spy struct {
 	storage.Queryable
 	hints []string

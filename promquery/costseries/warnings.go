@@ -43,7 +43,7 @@ func addHour(list []hours, w allocation.Window, why string) []hours {
 	return append(list, hours{w, why})
 }
 
-// hour notes an hour that was read, or why it could not be.
+// hour records an hour that was read, or why it could not be.
 func (w *warnings) hour(set *allocation.Set, err error) {
 	switch {
 	case err == nil:
@@ -57,7 +57,7 @@ func (w *warnings) hour(set *allocation.Set, err error) {
 	}
 }
 
-// budgets notes the state of the budgets at the end of an hour.
+// budgets records the state of the budgets at the end of an hour.
 func (w *warnings) budgets(hour allocation.Window, s *metering.Spending) {
 	if s == nil {
 		return

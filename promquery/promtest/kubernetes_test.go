@@ -22,7 +22,7 @@ const podEvents = `{"type":"ADDED","object":{"metadata":{"namespace":"shop","nam
 {"type":"MODIFIED","object":{"metadata":{"namespace":"shop","name":"web-0","uid":"u1"},"spec":{"nodeName":"n1","containers":[{"name":"c","resources":{"requests":{"cpu":"250m"}}}],"initContainers":[{"name":"i"}]},"status":{"containerStatuses":[{"name":"c","state":{"running":{"startedAt":"2026-01-01T00:01:00Z"}},"lastState":{"terminated":{"startedAt":"2026-01-01T00:00:03Z","finishedAt":"2026-01-01T00:00:30Z"}}}]}}}
 `
 
-// TestObserve notes the runs of the containers of a pod.
+// TestObserve records the runs of the containers of a pod.
 func TestObserve(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, podEvents)

@@ -23,7 +23,7 @@ type Run struct {
 	CPU        float64   // cores that it requests
 }
 
-// Observer notes the runs of all containers, by a watch of the API.
+// Observer records the runs of all containers, by a watch of the API.
 type Observer struct {
 	mu   sync.Mutex
 	runs map[runKey]*Run
@@ -36,7 +36,7 @@ type runKey struct {
 	start          int64
 }
 
-// Observe notes runs until the test ends.
+// Observe records runs until the test ends.
 func Observe(t testing.TB, k *Kubernetes) *Observer {
 	t.Helper()
 	o := &Observer{runs: map[runKey]*Run{}}

@@ -105,7 +105,7 @@ func (r *Ring) Scrape() error {
 	return err
 }
 
-// add notes the samples of a scrape.
+// add records the samples of a scrape.
 func (r *Ring) add(now int64, vector model.Vector) {
 	scrape, seen := r.first+len(r.times), make(map[*series]bool, len(vector))
 	r.times = append(r.times, now)
