@@ -38,9 +38,6 @@ type loopRun struct {
 	median int // samples of a chunk
 }
 
-// mostOfWalk is how many times the walk over chunks in memory the loop may take. A slower one is no yardstick.
-const mostOfWalk = 3
-
 // openYardstick opens the blocks of a window, and checks that their shape is that of the size.
 func openYardstick(b *testing.B, dir string, size computeSize) *yardstick {
 	b.Helper()
@@ -90,8 +87,8 @@ func (y *yardstick) check(b *testing.B, size computeSize) {
 		}
 	}
 	walk, fastest := y.walk(b), min(run.cpu, y.loop(b).cpu)
-	if fastest > mostOfWalk*walk {
-		b.Fatalf("the loop takes %s, more than %d times the %s of a walk over the same chunks in memory: it is too slow a yardstick", fastest, mostOfWalk, walk)
+	if fastest > size.mostOfWalk*walk {
+		b.Fatalf("the loop takes %s, more than %d times the %s of a walk over the same chunks in memory: it is too slow a yardstick", fastest, int(size.mostOfWalk), walk)
 	}
 }
 
