@@ -67,8 +67,7 @@ func (b *Builder) placed(cluster signals.Symbol, name string) string {
 	return name
 }
 
-// suspiciousSteps says what is suspicious about prices by a metric, compared with a reference price; times is how many times the reference the
-// worst is.
+// suspiciousSteps says what is suspicious about prices by a metric. times is how many times the reference price the worst one is.
 func (b *Builder) suspiciousSteps(steps timeline.Steps, reference float64) (suspicious [notices.NumSuspicions]bool, times [notices.NumSuspicions]float64) {
 	for _, x := range steps {
 		if x.To <= b.start() || x.From >= b.end() {

@@ -98,25 +98,38 @@ func keptHandler(k *kept) http.Handler {
 	return costapi.New(k, log.NewNopLogger(), costapi.Config{Now: func() time.Time { return now }})
 }
 
-// askings are values of further parameters with which answers may need less than everything.
+// askings are values of further parameters, which change what answers need.
 var askings = map[string][]string{
-	"fields":        {"", "", "name,totalCost", "totalCost,pvs", "name,minutes,cpuCores", "lbAllocations,cpuCost", "name,properties", "errorBounds", "sharedCostBreakdown", "proportionalAssetResourceCosts", "rawAllocationOnly"},
-	"filter":        {"", "", `namespace:"web"`, `label[app]:"front"|node:"n2"`, `services:"front"`, `team:"red"`, `controllerKind:"job"+pod!:"x"`, `annotation[note]:"x"`},
-	"labelSelector": {"", "", "app=front"},
-	"fieldSelector": {"", "", "spec.node=n1", "metadata.name=front-1"},
-	"sortBy":        {"", "name", "cpuCost", "totalEfficiency", "minutes"},
-	"format":        {"", "", "csv", "parquet", "arrow"},
-	"csvColumns":    {"", "full"},
-	"field":         {"cluster", "namespace", "node", "controllerKind", "pod", "service", "label", "label:app", "annotation", "namespaceLabel"},
-	"names":         {"web,ml"},
-	"filterTypes":   {"", "Node"},
-	"limit":         {"", "3"},
+	"fields":         {"", "", "name,totalCost", "totalCost,pvs", "name,minutes,cpuCores", "lbAllocations,cpuCost", "name,properties", "errorBounds", "sharedCostBreakdown", "proportionalAssetResourceCosts", "rawAllocationOnly"},
+	"filter":         {"", "", `namespace:"web"`, `label[app]:"front"|node:"n2"`, `services:"front"`, `team:"red"`, `controllerKind:"job"+pod!:"x"`, `annotation[note]:"x"`},
+	"labelSelector":  {"", "", "app=front"},
+	"fieldSelector":  {"", "", "spec.node=n1", "metadata.name=front-1"},
+	"sortBy":         {"", "name", "cpuCost", "totalEfficiency", "minutes"},
+	"format":         {"", "", "csv", "parquet", "arrow"},
+	"csvColumns":     {"", "full"},
+	"field":          {"cluster", "namespace", "node", "controllerKind", "pod", "service", "label", "label:app", "annotation", "namespaceLabel"},
+	"names":          {"web,ml"},
+	"filterTypes":    {"", "Node"},
+	"limit":          {"", "3"},
+	"share":          {"", "", `namespace:"kube-system"`, `label[app]:"front"`},
+	"offset":         {"", "", "1"},
+	"sortByOrder":    {"", "asc"},
+	"costMetric":     {"", "", "daily"},
+	"search":         {"", "", "w"},
+	"jmespath":       {"", "", "", "length(@)"},
+	"filterLabels":   {"", "", "app:front"},
+	"filterServices": {"", "", "front"},
+	"idle":           {"", "true", "false"},
+	"accumulateBy":   {"", "", "day"},
+	"labelNames":     {"", "pair", "value"},
+	"propertyNames":  {"", "singular"},
+	"shareCost":      {"", "", "10"},
 }
 
 // withoutFormat are parameters that requests of other formats than JSON are refused with.
 var withoutFormat = []string{"fields", "explain", "offset", "limit", "sortBy", "costMetric", "jmespath"}
 
-// TestNeeded asks random questions of ledgers that read what is needed, and that read everything: the answers are the same.
+// TestNeeded sends random requests to a ledger that reads only what they declare, and to one that reads everything. The answers are equal.
 func TestNeeded(t *testing.T) {
 	questions := soak.Of(200, 900)
 	files := map[allocation.Window][2][]byte{}
@@ -221,7 +234,7 @@ func TestNeededOfDerived(t *testing.T) {
 	}
 }
 
-// TestUnread asks a ledger that leaves out what is needed: each answer is an error, and none is made of zeros.
+// TestUnread asks a ledger that reads less than a request declares. Each answer is an error, none is made of zeros.
 func TestUnread(t *testing.T) {
 	files := map[allocation.Window][2][]byte{}
 	column := func(c allocation.Column) func(*allocation.Projection) {
