@@ -226,7 +226,9 @@ func (b *Builder) UnseenBefore() (x Unseen) {
 	for c := range b.measuredContainers() {
 		// One sample before the window does not show how fast a counter rises.
 		seen := c.seenFor(b.sampling.Start, b.start()) > 0 && c.seenFor(b.sampling.LoadStart(), b.start()) > b.sampling.Cell()
-		if !seen && b.runsOver(c, b.start(), b.sampling.Start, b.start()) {
+		// The traffic of an older pod goes on if a container restarts in the margin.
+		older := c.pod.started.Known() && int64(c.pod.started.Value*1000) < b.sampling.Start
+		if !seen && (b.runsOver(c, b.start(), b.sampling.Start, b.start()) || older && b.runsOver(c, b.start(), b.start(), b.start())) {
 			x.Pods = append(x.Pods, c.name.Value())
 			x.Span, c.pod.usageFrom = span, span.Start
 		}
@@ -262,8 +264,7 @@ func (b *Builder) UnseenAfter() (x Unseen) {
 }
 
 func (x Unseen) sorted() Unseen {
-	slices.Sort(x.Pods)
-	x.Pods = slices.Compact(x.Pods)
+	x.Pods = slices.Compact(slices.Sorted(slices.Values(x.Pods)))
 	return x
 }
 

@@ -95,7 +95,7 @@ func (p *Program) check(v *Values) error {
 			return err
 		}
 	}
-	if u, err := url.Parse(v.Prometheus.URL); err == nil && u.User != nil {
+	if u, err := url.Parse(v.Prometheus.URL); err == nil && u.User != nil && strings.HasPrefix(u.Scheme, "http") {
 		return errors.New("prometheus.url has credentials, which all who see the pods would read: put them into the Secret of prometheus.secret")
 	}
 	if err := v.checkLabels(); err != nil {
