@@ -448,6 +448,11 @@ func TestPartsAddUpOverLongOutages(t *testing.T) {
 			allocation.Query{Window: allocation.Window{Start: at(13, 41, 36), End: at(14, 53, 27)}, Step: 23*time.Minute + 57*time.Second},
 		},
 		{
+			"a container starts again at the end of an hour, while its kubelet is down", 6, time.Minute,
+			[]down{{from: at(13, 55, 53), to: at(14, 34, 1), job: "kubelet", marked: true}},
+			allocation.Query{Window: allocation.Window{Start: at(13, 0, 0), End: at(15, 0, 0)}, Step: time.Hour},
+		},
+		{
 			"an init container is seen once after an outage", 7, 30 * time.Second,
 			[]down{{from: at(15, 18, 26), to: at(15, 39, 52)}},
 			allocation.Query{Window: allocation.Window{Start: at(15, 26, 19), End: at(15, 47, 19)}, Step: 7 * time.Minute, Resolution: time.Minute},

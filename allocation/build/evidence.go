@@ -226,9 +226,8 @@ func (b *Builder) UnseenBefore() (x Unseen) {
 	for c := range b.measuredContainers() {
 		// One sample before the window does not show how fast a counter rises.
 		seen := c.seenFor(b.sampling.Start, b.start()) > 0 && c.seenFor(b.sampling.LoadStart(), b.start()) > b.sampling.Cell()
-		// The traffic of an older pod goes on if a container restarts in the margin.
-		older := c.pod.started.Known() && int64(c.pod.started.Value*1000) < b.sampling.Start
-		if !seen && (b.runsOver(c, b.start(), b.sampling.Start, b.start()) || older && b.runsOver(c, b.start(), b.start(), b.start())) {
+		older := c.pod.started.Known() && int64(c.pod.started.Value*1000) < b.sampling.Start // its traffic goes on where a container restarts
+		if !seen && (b.runsOver(c, b.start(), b.sampling.Start, b.start()) || older && (c.restarted || b.runsOver(c, b.start(), b.start(), b.start()))) {
 			x.Pods = append(x.Pods, c.name.Value())
 			x.Span, c.pod.usageFrom = span, span.Start
 		}
@@ -251,7 +250,8 @@ func (b *Builder) UnseenAfter() (x Unseen) {
 		// Usage after the window says nothing about it if none was seen for longer than a gap may last, or if nobody measures usage.
 		run, _ := c.runs.Find(b.end())
 		tells := len(c.covered[allocation.RAM]) > 0 || short || measured[c.cluster] && b.sampling.End-run.From < b.evidence.most
-		if tells && c.seenFor(b.end(), b.sampling.End) == 0 && b.runsOver(c, b.end(), b.end(), b.sampling.End) {
+		goesOn := b.runsOver(c, b.end(), b.end(), b.sampling.End) || c.restarted && b.runsOver(c, b.sampling.End, b.sampling.End, b.sampling.End)
+		if tells && goesOn && c.seenFor(b.end(), b.sampling.End) == 0 {
 			x.Pods = append(x.Pods, c.name.Value())
 		}
 	}
