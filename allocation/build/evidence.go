@@ -227,7 +227,7 @@ func (b *Builder) UnseenBefore() (x Unseen) {
 		// One sample before the window does not show how fast a counter rises.
 		seen := c.seenFor(b.sampling.Start, b.start()) > 0 && c.seenFor(b.sampling.LoadStart(), b.start()) > b.sampling.Cell()
 		older := c.pod.started.Known() && int64(c.pod.started.Value*1000) < b.sampling.Start // its traffic goes on where a container restarts
-		if !seen && (b.runsOver(c, b.start(), b.sampling.Start, b.start()) || older && (c.restarted || b.runsOver(c, b.start(), b.start(), b.start()))) {
+		if !seen && (b.runsOver(c, b.start(), b.sampling.Start, b.start()) || older && b.runsOver(c, b.start(), b.start()-2*b.sampling.Interval, b.start())) {
 			x.Pods = append(x.Pods, c.name.Value())
 			x.Span, c.pod.usageFrom = span, span.Start
 		}
@@ -250,7 +250,7 @@ func (b *Builder) UnseenAfter() (x Unseen) {
 		// Usage after the window says nothing about it if none was seen for longer than a gap may last, or if nobody measures usage.
 		run, _ := c.runs.Find(b.end())
 		tells := len(c.covered[allocation.RAM]) > 0 || short || measured[c.cluster] && b.sampling.End-run.From < b.evidence.most
-		goesOn := b.runsOver(c, b.end(), b.end(), b.sampling.End) || c.restarted && b.runsOver(c, b.sampling.End, b.sampling.End, b.sampling.End)
+		goesOn := b.runsOver(c, b.end(), b.end(), b.sampling.End) || c.restarted && b.runsOver(c, b.sampling.End, b.sampling.End-2*b.sampling.Interval, b.sampling.End)
 		if tells && goesOn && c.seenFor(b.end(), b.sampling.End) == 0 {
 			x.Pods = append(x.Pods, c.name.Value())
 		}

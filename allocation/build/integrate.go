@@ -32,7 +32,7 @@ func (l *Worker) addUsage(s *seen) error {
 		}
 	}
 	switch {
-	case ran || l.b.phase != measuring || s.p.Last() <= l.b.sampling.Start:
+	case ran || l.b.phase != measuring || s.p.Last() <= l.b.sampling.Start || s.p.First() > l.b.sampling.End:
 	case !known && s.Signal == signals.ContainerLevel:
 		l.measure(l.b.discover(s), s)
 	default:

@@ -157,6 +157,12 @@ func TestEvidence(t *testing.T) {
 			},
 			want: map[string]float64{"sh": 1}, cost: 0.5 + 0.5, warning: "1 container is known by its usage alone",
 		},
+		{
+			name: "usage alone, long after the window",
+			series: []given{
+				{signal: signals.ContainerLevel, resource: allocation.RAM, key: "c/ns/debug/uid-d/sh/n/x", points: sampled(plainStart.Add(10*time.Hour), time.Minute, gib)},
+			},
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			set := buildGiven(t, allocation.Query{}, tt.series)[0]
@@ -175,6 +181,9 @@ func TestEvidence(t *testing.T) {
 			}
 			if math.Abs(cost-tt.cost) > 1e-3 {
 				t.Errorf("cost %v core-minutes, want %v", cost, tt.cost)
+			}
+			if alone := "by its usage alone"; !strings.Contains(tt.warning, alone) && strings.Contains(strings.Join(set.Warnings, "\n"), alone) {
+				t.Errorf("a warning of usage alone: %q", set.Warnings)
 			}
 			if tt.warning != "" && !slices.ContainsFunc(set.Warnings, func(w string) bool { return strings.Contains(w, tt.warning) }) {
 				t.Errorf("no warning of %q: %q", tt.warning, set.Warnings)

@@ -45,7 +45,7 @@ var promises = map[string]struct {
 			{"allocation/columns.go", "	NumColumns\n", "	PromisedSeconds"},
 			{"allocation/columns.go", "	} {\n		c[col] = traits", `		PromisedSeconds: {name: "promisedSeconds", field: "promised_seconds"},`},
 			{"allocation/fields/fields.go", `		sum("sharedCost",`, `		sum("promisedSeconds", "seconds", "What is promised.", allocation.PromisedSeconds),`},
-			{"allocation/build/resolve.go", "	rows.Column(allocation.RunningSeconds)[ref.row]", "	rows.Column(allocation.PromisedSeconds)[ref.row] += seconds"},
+			{"allocation/build/resolve.go", "	b.add(ref, allocation.RunningSeconds", "	b.add(ref, allocation.PromisedSeconds, 1)"},
 		},
 		path:  "/model/allocation?aggregate=cluster&idle=false&accumulate=true&format=json",
 		shows: []string{`"promisedSeconds":`},
@@ -56,7 +56,7 @@ var promises = map[string]struct {
 	"family": {
 		rows: []addedRow{{
 			"allocation/metering/families.go", "		{\n			name: \"promcost_reconciliation_residual\"",
-			`		{name: "promcost_promised_cost", help: "What is promised, in the currency of promcost_currency_info.", value: costValue},`,
+			`		{name: "promcost_promised_cost", help: "What is promised, in the currency of promcost_currency_info.", value: totalCost},`,
 		}},
 		path:  "/api/v1/query?query=sum(promcost_promised_cost)",
 		shows: []string{`"status":"success"`, `"value":[`},

@@ -1,0 +1,43 @@
+package bucket_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/go-kit/log"
+
+	"github.com/promcost/promcost/cmd/promcost/internal/bucket"
+)
+
+// TestOpen checks which files open an object store, and that the errors of others name the file and none of its secrets.
+func TestOpen(t *testing.T) {
+	dir := t.TempDir()
+	for _, tt := range []struct{ name, text, want string }{
+		{name: "a directory", text: "type: filesystem\nprefix: costs\nconfig: {directory: " + dir + "}"},
+		{name: "no YAML", text: "type: [sesame", want: "give type, config and prefix"},
+		{name: "an unknown key", text: "typ: sesame", want: "give type, config and prefix"},
+		{name: "an unknown type", text: "type: tape", want: `type "tape" is not known: use S3, GCS, AZURE or FILESYSTEM`},
+		{name: "S3 without a bucket", text: "type: S3\nconfig: {secret_key: sesame}", want: "open the object store"},
+		{name: "GCS without a bucket", text: "type: GCS\nconfig: {service_account: sesame}", want: "open the object store"},
+		{name: "Azure without a container", text: "type: AZURE\nconfig: {storage_account_key: sesame}", want: "open the object store"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "store.yaml")
+			if err := os.WriteFile(file, []byte(tt.text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			_, err := bucket.Open(file, log.NewNopLogger())
+			switch {
+			case tt.want == "" && err != nil:
+				t.Error(err)
+			case tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), file) || strings.Contains(err.Error(), "sesame")):
+				t.Errorf("got %v, want %q and the name of the file", err, tt.want)
+			}
+		})
+	}
+	if _, err := bucket.Open(filepath.Join(dir, "missing"), log.NewNopLogger()); err == nil || !strings.Contains(err.Error(), "give a readable YAML file") {
+		t.Errorf("a missing file: %v", err)
+	}
+}
