@@ -18,7 +18,7 @@ type Directory struct{ root string }
 // OpenDirectory opens a directory and creates it if need be. A read-only directory only fails when it is written to.
 func OpenDirectory(root string) (*Directory, error) {
 	if err := os.MkdirAll(root, 0o777); err != nil {
-		return nil, fmt.Errorf("open history %s: %w: give another directory", root, err)
+		return nil, fmt.Errorf("open history %s: %w", root, err)
 	}
 	return &Directory{root: root}, nil
 }

@@ -98,8 +98,8 @@ func (f *storageFlags) open(logger log.Logger, readOnly bool) (keeping, error) {
 	return k, nil
 }
 
-// writable says what to give in place of a directory that cannot be written to. In an image there is none that can be: what is
-// relative, as the default is, has to be a volume.
+// writable is the remedy for a directory that cannot be written to. The image's file system is read-only, so a relative path, such as
+// the default, needs a volume there.
 func (f *storageFlags) writable() string {
 	dir, err := os.Getwd()
 	if err != nil || filepath.IsAbs(f.path) {
