@@ -91,7 +91,7 @@ race: $(TEST_TOOLS) ## run all tests with the race detector
 e2e: $(TEST_TOOLS) ## run the tests that want more real servers (e2e-tools builds some); a summary says what was skipped and why
 	GO='$(GO)' .ci/e2e
 
-e2e-tools: bin/duckdb bin/thanos bin/mimir bin/crds bin/helm $(KUBERNETES) ## build the servers of e2e that are not needed otherwise: minutes, and gigabytes of memory
+e2e-tools: bin/duckdb bin/thanos bin/mimir bin/crds bin/helm bin/kubectl $(KUBERNETES) ## build the servers of e2e that are not needed otherwise: minutes, and gigabytes of memory
 
 record: $(TEST_TOOLS) $(KUBERNETES) bin/node-exporter ## record the expositions below testdata/recorded again, from real exporters over a real Kubernetes API
 	$(GO) test -tags e2e -count 1 -timeout 30m -run RecordE2E ./promquery/promtest -record
@@ -177,6 +177,7 @@ KUBERNETES_STAMP = -s -w -X k8s.io/component-base/version.gitVersion=v1.36.3
 $(eval $(call tool,kube-apiserver,kubernetes,k8s.io/kubernetes/cmd/kube-apiserver,$(KUBERNETES_STAMP)))
 $(eval $(call tool,kube-controller-manager,kubernetes,k8s.io/kubernetes/cmd/kube-controller-manager,$(KUBERNETES_STAMP)))
 $(eval $(call tool,kube-scheduler,kubernetes,k8s.io/kubernetes/cmd/kube-scheduler,$(KUBERNETES_STAMP)))
+$(eval $(call tool,kubectl,kubernetes,k8s.io/kubernetes/cmd/kubectl,$(KUBERNETES_STAMP)))
 $(eval $(call tool,etcd,etcd,go.etcd.io/etcd/server/v3,-s -w))
 $(eval $(call tool,kwok,kwok,sigs.k8s.io/kwok/cmd/kwok,-s -w))
 $(eval $(call tool,kube-state-metrics,kube-state-metrics,k8s.io/kube-state-metrics/v2,-s -w -X $(STAMP).Version=2.18.0))
@@ -193,7 +194,8 @@ bin/promtool: | bin/prometheus
 bin/mimir: | bin/thanos
 bin/kube-controller-manager: | bin/kube-apiserver
 bin/kube-scheduler: | bin/kube-controller-manager
-bin/kwok: | bin/kube-scheduler
+bin/kubectl: | bin/kube-scheduler
+bin/kwok: | bin/kubectl
 bin/kube-state-metrics: | bin/kwok
 
 # Custom resource definitions, by which a Kubernetes API validates objects of others.

@@ -209,16 +209,14 @@ func TestManifestsReleaseE2E(t *testing.T) {
 
 // TestReadmeInKubernetesE2E types the lines of README that put promcost into a cluster, but for the last, which forwards a port.
 func TestReadmeInKubernetesE2E(t *testing.T) {
-	if _, err := exec.LookPath("kubectl"); err != nil {
-		t.Skip(err)
-	}
+	kubectl := promtest.Kubectl(t)
 	text, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, section, _ := strings.Cut(string(text), "\n## In Kubernetes\n\n")
 	lines, _, _ := strings.Cut(section, "\n\n")
-	typed := strings.Split(strings.ReplaceAll(lines, "bin/promcost", os.Args[0]), "\n")
+	typed := strings.Split(strings.NewReplacer("bin/promcost", os.Args[0], "kubectl ", kubectl+" ").Replace(lines), "\n")
 	if len(typed) != 3 || !strings.Contains(typed[2], "port-forward service/promcost 9003") {
 		t.Fatalf("README has these lines:\n%s", lines)
 	}

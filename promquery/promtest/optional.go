@@ -29,6 +29,12 @@ func Helm(t testing.TB) (binary string) {
 	return optional(t, "HELM", "helm")
 }
 
+// Kubectl is Kubernetes' command line, $KUBECTL or bin/kubectl. It skips the test where there is none.
+func Kubectl(t testing.TB) (binary string) {
+	t.Helper()
+	return optional(t, "KUBECTL", "kubectl")
+}
+
 // StartOld is Start with an old Prometheus: $PROMETHEUS_OLD, or else the one that the operating system has installed. It skips the
 // test if there is none.
 func StartOld(t testing.TB, tsdbDir string, cfg Config) (url string) {
