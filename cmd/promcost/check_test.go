@@ -17,6 +17,7 @@ import (
 	"github.com/alecthomas/kingpin/v2"
 
 	"github.com/promcost/promcost/cmd/promcost/internal/config"
+	"github.com/promcost/promcost/cmd/promcost/internal/webserver"
 	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/promtest"
 	"github.com/promcost/promcost/promquery/promtest/soak"
@@ -190,7 +191,7 @@ func TestClientThatLeaves(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := newServer(svc.api, newConnections(maxConnections, svc.memory))
+	server := webserver.New(svc.api, webserver.NewConnections(webserver.DefaultConnections, svc.memory))
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/promcost/promcost/allocation/caret"
 	"github.com/promcost/promcost/allocation/jmespath"
+	"github.com/promcost/promcost/cmd/promcost/internal/document"
 )
 
 // jpFlags are the flags of jp, which evaluates and parses expressions. Flags and output are those of kyverno jp.
@@ -28,7 +29,7 @@ type jpFlags struct {
 func (f *jpFlags) all(flag string) ([]string, error) {
 	list := slices.Clone(f.expressions)
 	for _, file := range f.files {
-		text, err := readAll(file, nil, flag)
+		text, err := document.ReadText(file, nil, flag)
 		if err != nil {
 			return nil, err
 		}
@@ -40,7 +41,7 @@ func (f *jpFlags) all(flag string) ([]string, error) {
 // typed is the expression on standard input.
 func typed(io streams) ([]string, error) {
 	prompt(io, "an expression")
-	text, err := readAll("", io.in, "")
+	text, err := document.ReadText("", io.in, "")
 	if err != nil {
 		return nil, err
 	}
@@ -88,11 +89,11 @@ func queryJP(ctx context.Context, f *jpFlags, io streams) error {
 	if f.input == "" || f.input == "-" {
 		prompt(io, "the input, JSON or YAML")
 	}
-	text, err := readAll(f.input, io.in, "input")
+	text, err := document.ReadText(f.input, io.in, "input")
 	if err != nil {
 		return err
 	}
-	data, err := readDocument(text)
+	data, err := document.Read(text)
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/metering"
 	"github.com/promcost/promcost/cmd/promcost/internal/config"
+	"github.com/promcost/promcost/cmd/promcost/internal/webserver"
 	"github.com/promcost/promcost/collector"
 )
 
@@ -113,18 +114,18 @@ func (f *webFlags) reloadHandler(reload func() error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodPost && r.Method != http.MethodPut {
 			w.Header().Set("Allow", "POST, PUT")
-			plain(w, http.StatusMethodNotAllowed, "Only POST or PUT requests allowed")
+			webserver.Plain(w, http.StatusMethodNotAllowed, "Only POST or PUT requests allowed")
 			return
 		}
 		if !f.reloads {
-			plain(w, http.StatusForbidden, "Lifecycle API is not enabled. Start promcost with --web.enable-lifecycle, or send it a SIGHUP.")
+			webserver.Plain(w, http.StatusForbidden, "Lifecycle API is not enabled. Start promcost with --web.enable-lifecycle, or send it a SIGHUP.")
 			return
 		}
 		if err := reload(); err != nil {
-			plain(w, http.StatusInternalServerError, "Failed to "+err.Error())
+			webserver.Plain(w, http.StatusInternalServerError, "Failed to "+err.Error())
 			return
 		}
-		plain(w, http.StatusOK, "promcost has reloaded its configuration.")
+		webserver.Plain(w, http.StatusOK, "promcost has reloaded its configuration.")
 	})
 }
 

@@ -24,6 +24,7 @@ import (
 	"github.com/promcost/promcost/allocation/metering"
 	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/cmd/promcost/internal/config"
+	"github.com/promcost/promcost/cmd/promcost/internal/webserver"
 	"github.com/promcost/promcost/collector"
 	"github.com/promcost/promcost/promquery"
 )
@@ -184,7 +185,7 @@ func (s *server) run(ctx context.Context) error {
 	level.Info(s.logs.kit).Log("msg", "Starting promcost", "version", version.Version, "revision", version.GetRevision(), "history", s.where)
 	var group oklogrun.Group
 	group.Add(oklogrun.ContextHandler(ctx))
-	s.addHTTP(&group, newServer(handler, newConnections(s.flags.web.most, s.memory)))
+	s.addHTTP(&group, webserver.New(handler, webserver.NewConnections(s.flags.web.most, s.memory)))
 	hangups, stop := s.hangups()
 	defer stop()
 	hours := func(ctx context.Context) error { return s.recorder.Run(promquery.Background(ctx)) }

@@ -21,16 +21,11 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/promcost/promcost/allocation/costapi"
+	"github.com/promcost/promcost/cmd/promcost/internal/webserver"
 )
 
-// Time limits of the HTTP server. Answers have none of their own: computing has one.
-const (
-	readHeaderTimeout = 10 * time.Second
-	readTimeout       = 15 * time.Second // of a request, its body included
-	idleTimeout       = 2 * time.Minute
-	shutdownTimeout   = 10 * time.Second
-	maxHeaderBytes    = 1 << 20
-)
+// shutdownTimeout is how long requests that are being answered may take once the process is to end.
+const shutdownTimeout = 10 * time.Second
 
 // webFlags say where and how to serve.
 type webFlags struct {
@@ -41,7 +36,7 @@ type webFlags struct {
 	reloads bool // by request
 	most    int  // connections
 
-	profiles profiles
+	profiles webserver.Profiles
 }
 
 // addWebFlags adds exporter-toolkit's flags and ours, with a default address to listen on.
@@ -51,10 +46,22 @@ func addWebFlags(clause *kingpin.CmdClause, address string) *webFlags {
 		PlaceHolder("/PATH").StringVar(&f.prefix)
 	addCORSFlag(clause, &f.origin)
 	countOf(clause, "web.max-connections", "Most connections that are open at a time; of more, that one is closed which has waited longest for its client. Half as many requests are answered at a time, health checks and /metrics besides.", &f.most, 8).
-		Default(strconv.Itoa(maxConnections))
+		Default(strconv.Itoa(webserver.DefaultConnections))
 	clause.Flag("web.enable-pprof", "Serve profiles of the process under /debug/pprof/.").BoolVar(&f.pprof)
 	clause.Flag("web.enable-lifecycle", "Let a POST or PUT to /-/reload read the configuration again, as SIGHUP always does.").BoolVar(&f.reloads)
 	return f
+}
+
+// addCORSFlag adds the flag that says which pages of other origins may read answers, as Prometheus has it.
+func addCORSFlag(clause *kingpin.CmdClause, origin **regexp.Regexp) {
+	addFlag(clause, "web.cors.origin", "Regular expression of the origins whose pages may read answers of the APIs (CORS), such as https?://(one|two)\\.example\\.com. It is fully anchored.", func(text string) error {
+		re, err := regexp.Compile("^(?s:" + text + ")$")
+		if err != nil {
+			return fmt.Errorf("%w: give a regular expression such as https://grafana\\.example\\.com", err)
+		}
+		*origin = re
+		return nil
+	}).Default(".*").PlaceHolder("REGEX")
 }
 
 // validate checks what can be checked before anything is computed, and puts the prefix into the form /a/b.
@@ -177,14 +184,6 @@ func (f *webFlags) scheme() string {
 	return "http"
 }
 
-// newServer is an HTTP server with limits on what clients may take.
-func newServer(h http.Handler, c *connections) *http.Server {
-	srv := &http.Server{Handler: h, ReadHeaderTimeout: readHeaderTimeout, ReadTimeout: readTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes}
-	c.guard(srv)
-	srv.Handler = patient(secured(srv.Handler), pieceTime)
-	return srv
-}
-
 // pages are what the HTTP server serves.
 type pages struct {
 	metrics    http.Handler // /metrics
@@ -201,7 +200,7 @@ type pages struct {
 func (f *webFlags) handler(p pages) (http.Handler, error) {
 	beside, err := f.routes("", p)
 	if err != nil || f.prefix == "" {
-		return clean(beside), err
+		return webserver.CleanPath(beside), err
 	}
 	below, err := f.routes(f.prefix, p)
 	if err != nil {
@@ -210,7 +209,7 @@ func (f *webFlags) handler(p pages) (http.Handler, error) {
 	both := http.NewServeMux()
 	both.Handle("/", beside)
 	both.Handle(f.prefix+"/", below)
-	return clean(both), nil
+	return webserver.CleanPath(both), nil
 }
 
 // routes are the pages below a prefix. It is part of every pattern, so that what the mux redirects stays below it.
@@ -221,15 +220,15 @@ func (f *webFlags) routes(prefix string, p pages) (http.Handler, error) {
 	}
 	mux := http.NewServeMux()
 	handle := func(method, path string, h http.Handler) { mux.Handle(method+prefix+path, http.StripPrefix(prefix, h)) }
-	handle("", "/", crossOrigin(f.origin, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	handle("", "/", webserver.CrossOrigin(f.origin, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if costapi.Knows(r.URL.Path) {
 			p.api.ServeHTTP(w, r)
 		} else {
 			p.missing.ServeHTTP(w, r)
 		}
 	})))
-	handle("", "/api/v1/", crossOrigin(f.origin, p.promql))
-	handle("", "/federate", crossOrigin(f.origin, p.promql))
+	handle("", "/api/v1/", webserver.CrossOrigin(f.origin, p.promql))
+	handle("", "/federate", webserver.CrossOrigin(f.origin, p.promql))
 	handle("", reloadPath, f.reloadHandler(p.reload))
 	const get = http.MethodGet + " "
 	mux.Handle(get+prefix+"/{$}", landing) // which wants to see the prefix
@@ -237,11 +236,11 @@ func (f *webFlags) routes(prefix string, p pages) (http.Handler, error) {
 	handle(get, "/dashboards/", p.dashboards)
 	handle(get, faviconPath, http.HandlerFunc(serveFavicon))
 	handle(get, "/-/healthy", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		plain(w, http.StatusOK, "promcost is healthy.")
+		webserver.Plain(w, http.StatusOK, "promcost is healthy.")
 	}))
 	handle(get, "/-/ready", http.HandlerFunc(p.serveReady))
 	if f.pprof {
-		for path, h := range f.profiles.routes() {
+		for path, h := range f.profiles.Routes() {
 			handle(get, path, h)
 		}
 	}
@@ -262,7 +261,7 @@ func (p *pages) state() (code int, text string) {
 // serveReady tells the state.
 func (p *pages) serveReady(w http.ResponseWriter, _ *http.Request) {
 	code, text := p.state()
-	plain(w, code, text)
+	webserver.Plain(w, code, text)
 }
 
 // Paths that are named in several places.
@@ -279,13 +278,6 @@ var favicon []byte
 func serveFavicon(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Cache-Control", "max-age=86400")
 	send(w, "image/x-icon", favicon)
-}
-
-// plain answers with a line of text.
-func plain(w http.ResponseWriter, code int, text string) {
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	w.WriteHeader(code)
-	_ = writeLine(w, text) // a client that has gone needs no answer
 }
 
 // newLanding is the page at prefix/: links to everything, and the state.

@@ -200,15 +200,3 @@ func TestURLs(t *testing.T) {
 		})
 	}
 }
-
-func TestOneProfileAtATime(t *testing.T) {
-	f := parseWeb(t, "--web.enable-pprof")
-	f.profiles.taking.Lock()
-	for _, path := range []string{"/debug/pprof/profile", "/debug/pprof/trace", "/debug/pprof/"} {
-		rec := httptest.NewRecorder()
-		f.profiles.routes()[path].ServeHTTP(rec, httptest.NewRequest(http.MethodGet, path+"?seconds=1", nil))
-		if rec.Code != http.StatusServiceUnavailable || !strings.Contains(rec.Body.String(), "ask again") {
-			t.Errorf("%s: %d %s", path, rec.Code, rec.Body)
-		}
-	}
-}

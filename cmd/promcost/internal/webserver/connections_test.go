@@ -1,4 +1,4 @@
-package main
+package webserver_test
 
 import (
 	"bufio"
@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/promcost/promcost/allocation/memory"
+	"github.com/promcost/promcost/cmd/promcost/internal/webserver"
 )
 
 // serveFew serves with at most 8 connections. /wait answers once the test lets it; anything else once its body was read.
@@ -19,14 +20,14 @@ func serveFew(t *testing.T, budget *memory.Budget) (address string, begun, relea
 	t.Helper()
 	begun, release = make(chan struct{}, 100), make(chan struct{})
 	server := httptest.NewUnstartedServer(nil)
-	server.Config = newServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server.Config = webserver.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/wait" {
 			begun <- struct{}{}
 			<-release
 		}
 		n, err := io.Copy(io.Discard, r.Body)
-		_ = writeLine(w, fmt.Sprint(n, err))
-	}), newConnections(8, budget))
+		fmt.Fprintln(w, n, err)
+	}), webserver.NewConnections(8, budget))
 	server.Start()
 	t.Cleanup(server.Close)
 	return server.Listener.Addr().String(), begun, release
@@ -71,7 +72,7 @@ func ended(t *testing.T, conns []net.Conn, least int) {
 	for i := range least {
 		select {
 		case <-closed:
-		case <-time.After(patience):
+		case <-time.After(10 * time.Minute):
 			t.Fatalf("%d of %d connections are closed, want %d", i, len(conns), least)
 		}
 	}

@@ -1,4 +1,4 @@
-package main
+package webserver_test
 
 import (
 	"fmt"
@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/promcost/promcost/allocation/costapi"
+	"github.com/promcost/promcost/cmd/promcost/internal/webserver"
 	"github.com/promcost/promcost/promquery/promapi"
 )
 
@@ -21,7 +22,7 @@ func TestSlowReaders(t *testing.T) {
 		t.Run(encoding, func(t *testing.T) {
 			turns, ended := make(chan struct{}, 1), make(chan error, 1)
 			noise := []byte(strings.Repeat("0123456789abcdef", 1<<12))
-			server := httptest.NewServer(patient(costapi.Compressed(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			server := httptest.NewServer(webserver.Patient(costapi.Compressed(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 				turns <- struct{}{}
 				defer func() { <-turns }()
 				for i := range uint64(1 << 20) {
@@ -46,7 +47,7 @@ func TestSlowReaders(t *testing.T) {
 			}
 			select {
 			case err = <-ended:
-			case <-time.After(patience):
+			case <-time.After(10 * time.Minute):
 				t.Fatal("it is still being answered")
 			}
 			if err == nil {
@@ -54,7 +55,7 @@ func TestSlowReaders(t *testing.T) {
 			}
 			select {
 			case turns <- struct{}{}:
-			case <-time.After(patience):
+			case <-time.After(10 * time.Minute):
 				t.Error("it still has its turn")
 			}
 		})
@@ -66,10 +67,10 @@ func TestReadersThatAreNotSlow(t *testing.T) {
 	t.Parallel()
 	const (
 		wait = 5 * time.Second
-		long = 5 * pieceBytes / 2
+		long = 5 * (512 << 10) / 2 // two pieces and a half
 	)
 	var asked atomic.Int64
-	server := httptest.NewServer(patient(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := httptest.NewServer(webserver.Patient(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if asked.Add(1) == 2 {
 			time.Sleep(wait + wait/10)
 		}
@@ -103,8 +104,10 @@ func TestReadersThatAreNotSlow(t *testing.T) {
 
 // Answers of remote read are streamed through it.
 func TestStreamsThroughPatience(t *testing.T) {
-	var w http.ResponseWriter = &patientWriter{}
-	if _, ok := w.(http.Flusher); !ok {
-		t.Errorf("%s needs a Flusher", promapi.ReadPath)
-	}
+	h := webserver.Patient(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if _, ok := w.(http.Flusher); !ok {
+			t.Errorf("%s needs a Flusher", promapi.ReadPath)
+		}
+	}), time.Minute)
+	h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, promapi.ReadPath, http.NoBody))
 }

@@ -1,4 +1,4 @@
-package main
+package webserver
 
 import "net/http"
 
@@ -9,8 +9,8 @@ var securityHeaders = [...][2]string{
 	{"Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},
 }
 
-// secured sets the headers of security.
-func secured(next http.Handler) http.Handler {
+// Secured sets the security headers.
+func Secured(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for _, h := range securityHeaders {
 			if w.Header().Get(h[0]) == "" {

@@ -1,4 +1,4 @@
-package main
+package webserver
 
 import (
 	"bytes"
@@ -14,19 +14,21 @@ import (
 )
 
 const (
-	maxConnections = 512     // the default of --web.max-connections, as Prometheus has it
-	maxBodyBytes   = 1 << 20 // that handlers read of a body
+	// DefaultConnections is how many connections may be open at a time by default, as Prometheus has it.
+	DefaultConnections = 512
+
+	maxBodyBytes = 1 << 20 // that handlers read of a body
 
 	// bodyShare is the part of the memory budget that bodies may take that have not come in whole, and leastBodies what it is at least.
 	bodyShare   = 32
 	leastBodies = 4 << 20
 )
 
-// connections bounds what clients hold that send nothing, or too much at once. If more than most connections are open, it closes
+// Connections bounds what clients hold that send nothing, or too much at once. If more than most connections are open, it closes
 // the one that has waited longest for its client: idle, or in the middle of a request. At most half as many requests are answered
 // at a time, so there is always one that waits; health checks and metrics are answered in addition. A request counts once its body
 // has come. So a new client is always served.
-type connections struct {
+type Connections struct {
 	most   int
 	memory *memory.Budget // that bodies are drawn from
 	bodies *memory.Budget // and while they come
@@ -43,18 +45,19 @@ type connection struct {
 	waits     uint64 // the change since which it waits
 }
 
-func newConnections(most int, budget *memory.Budget) *connections {
+// NewConnections keeps at most most connections open. Bodies of requests are drawn from the budget.
+func NewConnections(most int, budget *memory.Budget) *Connections {
 	bodies := budget.Limit() / bodyShare
 	if bodies > 0 {
 		bodies = max(bodies, leastBodies)
 	}
-	return &connections{most: most, memory: budget, bodies: memory.New(bodies), open: map[net.Conn]*connection{}}
+	return &Connections{most: most, memory: budget, bodies: memory.New(bodies), open: map[net.Conn]*connection{}}
 }
 
 type connectionKey struct{}
 
 // guard has a server keep the bounds.
-func (c *connections) guard(srv *http.Server) {
+func (c *Connections) guard(srv *http.Server) {
 	srv.ConnState = c.changed
 	srv.ConnContext = func(ctx context.Context, conn net.Conn) context.Context {
 		return context.WithValue(ctx, connectionKey{}, conn)
@@ -63,7 +66,7 @@ func (c *connections) guard(srv *http.Server) {
 }
 
 // changed records the state of a connection, and closes one if there are too many.
-func (c *connections) changed(conn net.Conn, state http.ConnState) {
+func (c *Connections) changed(conn net.Conn, state http.ConnState) {
 	var victim net.Conn
 	c.mu.Lock()
 	c.changes++
@@ -92,7 +95,7 @@ func (c *connections) changed(conn net.Conn, state http.ConnState) {
 }
 
 // longest is the connection that has waited longest for its client, which is taken out.
-func (c *connections) longest() (conn net.Conn) {
+func (c *Connections) longest() (conn net.Conn) {
 	for other, of := range c.open {
 		if of.answering == 0 && (conn == nil || of.waits < c.open[conn].waits) {
 			conn = other
@@ -103,17 +106,17 @@ func (c *connections) longest() (conn net.Conn) {
 }
 
 // bounded answers requests while they are not too many.
-func (c *connections) bounded(next http.Handler) http.Handler {
+func (c *Connections) bounded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		release, err := c.receive(r)
 		defer release()
 		if err != nil {
-			plain(w, http.StatusServiceUnavailable, err.Error())
+			Plain(w, http.StatusServiceUnavailable, err.Error())
 			return
 		}
 		if !c.begin(r.URL.Path) {
 			w.Header().Set("Retry-After", "1")
-			plain(w, http.StatusServiceUnavailable, fmt.Sprintf("promcost answers %d requests at a time, and so many are being answered: ask again later, or raise --web.max-connections", c.most/2))
+			Plain(w, http.StatusServiceUnavailable, fmt.Sprintf("promcost answers %d requests at a time, and so many are being answered: ask again later, or raise --web.max-connections", c.most/2))
 			return
 		}
 		defer c.end()
@@ -126,7 +129,7 @@ func (c *connections) bounded(next http.Handler) http.Handler {
 
 // receive reads the part of a request's body that handlers may read, while its connection waits for its client. The handler gets
 // the error of reading. release returns the memory of the body as text and parsed.
-func (c *connections) receive(r *http.Request) (release func(), err error) {
+func (c *Connections) receive(r *http.Request) (release func(), err error) {
 	if r.ContentLength == 0 {
 		return func() {}, nil
 	}
@@ -159,7 +162,7 @@ type received struct {
 }
 
 // answer counts requests that a connection waits for the answers of.
-func (c *connections) answer(conn net.Conn, n int) {
+func (c *Connections) answer(conn net.Conn, n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.changes++
@@ -169,7 +172,7 @@ func (c *connections) answer(conn net.Conn, n int) {
 }
 
 // begin reports whether a request may be answered, and counts it.
-func (c *connections) begin(path string) bool {
+func (c *Connections) begin(path string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	small := strings.HasSuffix(path, "/-/healthy") || strings.HasSuffix(path, "/-/ready") || strings.HasSuffix(path, "/metrics")
@@ -181,7 +184,7 @@ func (c *connections) begin(path string) bool {
 }
 
 // end counts a request that was answered.
-func (c *connections) end() {
+func (c *Connections) end() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.requests--

@@ -1,4 +1,4 @@
-package main
+package document_test
 
 import (
 	"bytes"
@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/promcost/promcost/cmd/promcost/internal/document"
 )
 
 // TestReadDocument reads one document, and nothing that may mean something else.
@@ -34,7 +36,7 @@ func TestReadDocument(t *testing.T) {
 		{"bad YAML", "a: [", nil, "give one document"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := readDocument([]byte(tt.text))
+			got, err := document.Read([]byte(tt.text))
 			if tt.err == "" && err != nil || tt.err != "" && (err == nil || !strings.Contains(err.Error(), tt.err)) {
 				t.Fatalf("got %v, want %q", err, tt.err)
 			}
@@ -47,10 +49,10 @@ func TestReadDocument(t *testing.T) {
 
 // TestReadBounded refuses input that is too long.
 func TestReadBounded(t *testing.T) {
-	if _, err := readAll("", bytes.NewReader(make([]byte, maxJPInput+1)), ""); err == nil || !strings.Contains(err.Error(), "longer than 64 MiB: split it") {
+	if _, err := document.ReadText("", bytes.NewReader(make([]byte, document.MaxBytes+1)), ""); err == nil || !strings.Contains(err.Error(), "longer than 64 MiB: split it") {
 		t.Errorf("got %v", err)
 	}
-	if text, err := readAll("", strings.NewReader("x"), ""); err != nil || string(text) != "x" {
+	if text, err := document.ReadText("", strings.NewReader("x"), ""); err != nil || string(text) != "x" {
 		t.Errorf("%q, %v", text, err)
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package webserver
 
 import (
 	"net/http"
@@ -12,8 +12,8 @@ const (
 	pieceBytes = 512 << 10
 )
 
-// patient gives up answers that clients do not read: writing them fails.
-func patient(next http.Handler, wait time.Duration) http.Handler {
+// Patient gives up answers that clients do not read: writing them fails. They have the time wait to read each 512 KiB.
+func Patient(next http.Handler, wait time.Duration) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p := &patientWriter{ResponseWriter: w, control: http.NewResponseController(w), wait: wait}
 		next.ServeHTTP(p, r)

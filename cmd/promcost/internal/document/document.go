@@ -1,4 +1,6 @@
-package main
+// Package document reads the one document of a JSON or YAML text that a user gives, of a bounded size, and refuses what may mean
+// something else: a second document, or a key that occurs twice.
+package document
 
 import (
 	"bytes"
@@ -13,11 +15,11 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// maxJPInput is the most bytes that are read of a file or of standard input.
-const maxJPInput = 64 << 20
+// MaxBytes is the most bytes that are read of a file or of standard input.
+const MaxBytes = 64 << 20
 
-// readAll reads a file, or standard input if none is named.
-func readAll(file string, in io.Reader, flag string) ([]byte, error) {
+// ReadText reads a file, or standard input if none is named.
+func ReadText(file string, in io.Reader, flag string) ([]byte, error) {
 	if file == "" || file == "-" {
 		return readBounded("standard input", in)
 	}
@@ -31,18 +33,18 @@ func readAll(file string, in io.Reader, flag string) ([]byte, error) {
 
 // readBounded reads all of in, which is called name.
 func readBounded(name string, in io.Reader) ([]byte, error) {
-	text, err := io.ReadAll(io.LimitReader(in, maxJPInput+1))
+	text, err := io.ReadAll(io.LimitReader(in, MaxBytes+1))
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("read %s: %w", name, err)
-	case len(text) > maxJPInput:
-		return nil, fmt.Errorf("read %s: it is longer than %d MiB: split it", name, maxJPInput>>20)
+	case len(text) > MaxBytes:
+		return nil, fmt.Errorf("read %s: it is longer than %d MiB: split it", name, MaxBytes>>20)
 	}
 	return text, nil
 }
 
-// readDocument reads the one document of a JSON or YAML text. Numbers are of type float64.
-func readDocument(text []byte) (any, error) {
+// Read reads the one document of a JSON or YAML text. Numbers are of type float64.
+func Read(text []byte) (any, error) {
 	if trimmed := bytes.TrimLeft(text, " \t\r\n"); len(trimmed) > 0 && (trimmed[0] == '{' || trimmed[0] == '[') {
 		data, err := readJSON(text)
 		if syntax := new(json.SyntaxError); !errors.As(err, &syntax) && !errors.Is(err, io.ErrUnexpectedEOF) {

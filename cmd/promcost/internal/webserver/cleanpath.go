@@ -1,4 +1,4 @@
-package main
+package webserver
 
 import (
 	"net/http"
@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// clean redirects a path with empty or relative parts to the path without them. A mux does so too, but escapes it twice.
-func clean(next http.Handler) http.Handler {
+// CleanPath redirects a path with empty or relative parts to the path without them. A mux does so too, but escapes it twice.
+func CleanPath(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		given := r.URL.EscapedPath()
 		to := path.Clean("/" + given)
