@@ -3,6 +3,8 @@ package allocation
 import (
 	"slices"
 	"time"
+
+	"github.com/promcost/promcost/allocation/grouping"
 )
 
 // Period is the length of time that sets are summed over.
@@ -52,7 +54,7 @@ func accumulate(sets []*Set, o *Options) []*Set {
 // sumSets sums sets into one set over the window from the first start to the last end. Assets that occur in several sets are
 // summed too.
 func sumSets(sets []*Set, o *Options) *Set {
-	operands, names := make([]operand, len(sets)), nameTable{}
+	operands, names := make([]operand, len(sets)), grouping.Names{}
 	for i, s := range sets {
 		if i > 0 && same(s.names, sets[i-1].names) {
 			operands[i] = operand{set: s, group: operands[i-1].group}
@@ -60,7 +62,7 @@ func sumSets(sets []*Set, o *Options) *Set {
 		}
 		group := make([]int32, s.Len())
 		for row, name := range s.names {
-			group[row] = names.add(name)
+			group[row] = names.Add(name)
 		}
 		operands[i] = operand{set: s, group: group}
 	}
@@ -81,7 +83,7 @@ func sumSets(sets []*Set, o *Options) *Set {
 	}
 	dst.Warnings = SortWarnings(slices.Clone(dst.Warnings))
 	dst.sumAssets(sets)
-	dst.merge(operands, names.list, o.AggregatedMetadata)
+	dst.merge(operands, names.List(), o.AggregatedMetadata)
 	if o.Proportions {
 		dst.indexAssets(o)
 	}

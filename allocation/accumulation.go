@@ -29,7 +29,7 @@ func (a *Accumulation) Apply(sets []*Set) ([]*Set, error) {
 	o.Accumulate = NoPeriod
 	m := a.pool.take()
 	defer a.pool.give(m)
-	m.groups.reset()
+	m.groups.Reset()
 	m.err = nil
 	return apply(sets, m, &o)
 }

@@ -12,11 +12,19 @@ func aggregate(w *work, o *Options) {
 		w.err = err
 		return
 	}
-	groups.begin(mask, w.set.Len(), keys, len(o.Aggregate) > 0)
+	var cols [][]ID
+	for i := range keys {
+		cols = append(cols, keys[i].cols...)
+		if keys[i].kind == keyDerived { // its ids belong to this set only
+			groups.Reset()
+		}
+	}
+	fill := len(o.Aggregate) > 0
+	groups.Begin(mask, w.set.Len(), cols, func(dst []byte, row int) []byte { return appendNames(dst, keys, row, fill) })
 	if len(w.pools) > 0 {
-		w.bears, w.forgone = bearing(w.results(groups.group(w.set.Len()), len(groups.list)), o.ShareSplit)
+		w.bears, w.forgone = bearing(w.results(groups.Of(w.set.Len()), groups.Len()), o.ShareSplit)
 		if all && w.keep != nil {
-			w.bears = groups.only(w.stays, w.bears)
+			w.bears = groups.Only(w.stays, w.bears)
 		}
 	}
 	w.noteDropped()
@@ -24,16 +32,16 @@ func aggregate(w *work, o *Options) {
 	if w.idle != nil {
 		idle = make([]int32, w.idle.Len())
 		for row := range idle {
-			idle[row] = groups.add(w.idleName(row, o))
+			idle[row] = groups.Add(w.idleName(row, o))
 		}
 	}
-	group := groups.group(w.set.Len())
-	operands := []operand{{set: w.set, group: group, runs: groups.keys.ends}}
+	group := groups.Of(w.set.Len())
+	operands := []operand{{set: w.set, group: group, runs: groups.Ends()}}
 	if w.idle != nil {
 		operands = append(operands, operand{set: w.idle, group: idle})
 	}
 	dst := w.set.like()
-	dst.mergeWith(w.workspace, operands, groups.text(), o.AggregatedMetadata)
+	dst.mergeWith(w.workspace, operands, groups.Names(), o.AggregatedMetadata)
 	w.err = w.workspace.err
 	w.rows, w.group = w.set, group
 	w.set, w.idle = dst, nil

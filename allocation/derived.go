@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/promcost/promcost/allocation/grouping"
 )
 
 // Derivation computes a property from others, which are given as in the API's JSON; missing ones are left out. A derivation
@@ -180,7 +182,7 @@ func (d *Derived) Problems() *DerivedProblems { return &DerivedProblems{of: d} }
 
 // Add looks at the workloads of a set.
 func (p *DerivedProblems) Add(s *Set) {
-	group, first := groupRows(s.workloads(), s.Len(), p.of.columns(s))
+	group, first := grouping.Rows(s.workloads(), s.Len(), p.of.columns(s))
 	size := make([]int, len(first)+1) // the last element counts rows that are not workloads
 	for _, g := range group {
 		size[g]++
@@ -248,7 +250,7 @@ func (d *Derived) Bind(s *Set) (func(row int) string, error) {
 
 // column returns the property of all rows as indexes of texts; 0 is none.
 func (d *Derived) column(s *Set) (ids []ID, texts []string) {
-	group, first := groupRows(nil, s.Len(), d.columns(s))
+	group, first := grouping.Rows(nil, s.Len(), d.columns(s))
 	texts = []string{""}
 	known := map[string]ID{"": 0}
 	ofGroup := make([]ID, len(first))

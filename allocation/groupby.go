@@ -1,5 +1,7 @@
 package allocation
 
+import "github.com/promcost/promcost/allocation/grouping"
+
 // Groups are the rows of a set, as grouped by GroupBy.
 type Groups struct {
 	Of    []int32 // group of each row; len(First) for rows that were not kept
@@ -31,7 +33,7 @@ func GroupBy(s *Set, keep func(Special) bool, by []Property, keys []Key) (*Group
 	for row, kind := range s.special {
 		kinds[row], kept[row] = ID(kind), keep(kind)
 	}
-	g.Of, g.First = groupRows(kept, s.Len(), append(cols, kinds))
+	g.Of, g.First = grouping.Rows(kept, s.Len(), append(cols, kinds))
 	return g, nil
 }
 

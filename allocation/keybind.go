@@ -79,6 +79,17 @@ func (b *boundKey) appendName(dst []byte, row int, fill bool) []byte {
 	return append(append(dst, b.prefix...), b.dict.Text(id)...)
 }
 
+// appendNames appends the values of the keys for a row to dst.
+func appendNames(dst []byte, bound []boundKey, row int, fill bool) []byte {
+	for i := range bound {
+		if i > 0 {
+			dst = append(dst, '/')
+		}
+		dst = bound[i].appendName(dst, row, fill)
+	}
+	return dst
+}
+
 // ClusterInName returns a cluster's id as it stands in names. Clients count the parts between slashes, so an id such as an
 // ARN must not contain slashes or colons.
 func ClusterInName(id string) string { return string(appendCluster(nil, id)) }

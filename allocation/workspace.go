@@ -3,12 +3,14 @@ package allocation
 import (
 	"slices"
 	"sync"
+
+	"github.com/promcost/promcost/allocation/grouping"
 )
 
 // workspace is reusable memory for merging rows, and its first error. One goroutine at a time uses it, for one set after
 // another.
 type workspace struct {
-	groups  grouping
+	groups  grouping.Groups[ID]
 	differ  [NumProperties][]bool // groups whose rows differ, by property
 	seen    []bool
 	own     []ID

@@ -44,7 +44,7 @@ var packages = map[string][]string{
 	"promquery/democluster":           {"promquery", "promquery/chunks", "allocation", "allocation/build", "allocation/signals", "allocation/timeline"},
 	"promquery/promtest":              {}, // starts a real Prometheus for tests
 	"promquery/promtest/soak":         {}, // the flag -soak of tests
-	"allocation":                      {"allocation/caret", "allocation/labelnames", "allocation/timeline"},
+	"allocation":                      {"allocation/caret", "allocation/grouping", "allocation/labelnames", "allocation/timeline"},
 	"allocation/build":                {"allocation", "allocation/labelnames", "allocation/notices", "allocation/rates", "allocation/signals", "allocation/timeline"},
 	"allocation/signals":              {"allocation"},
 	"allocation/notices":              {"allocation", "allocation/timeline"},
@@ -55,6 +55,7 @@ var packages = map[string][]string{
 	"allocation/rates":                {"allocation"},
 	"allocation/windows":              {"allocation"},
 	"allocation/labelnames":           {},
+	"allocation/grouping":             {},
 	"allocation/memory":               {"allocation"},
 	"allocation/places":               {},
 	"allocation/timeline":             {},
@@ -82,7 +83,7 @@ var testOnly = []string{"promquery/promtest", "promquery/promtest/soak", "promqu
 // quiet are the packages that return errors and warnings and leave logging to their callers.
 var quiet = []string{
 	"allocation", "allocation/timeline", "allocation/caret", "allocation/filter", "allocation/jmespath", "allocation/encode", "promquery",
-	"allocation/assets", "allocation/build", "allocation/diagnosis", "allocation/fields", "allocation/labelnames", "allocation/metering", "allocation/notices", "allocation/parquet",
+	"allocation/assets", "allocation/build", "allocation/diagnosis", "allocation/fields", "allocation/grouping", "allocation/labelnames", "allocation/metering", "allocation/notices", "allocation/parquet",
 	"allocation/rates", "allocation/signals", "allocation/windows",
 }
 
