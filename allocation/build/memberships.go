@@ -24,7 +24,7 @@ func (b *Builder) memberships(p *pod) []membership {
 	if n := len(p.seen); n > 0 {
 		own = timeline.Interval{From: p.seen[0].From - near, To: p.seen[n-1].To + near}
 	}
-	sights, observed := b.services.behind.Behind(&services.Pod{Object: p.objectKey.named(), Address: p.address, Labels: p.labels}, own)
+	sights, observed := b.services.behind.Behind(&services.Pod{Object: p.named(), Address: p.address, Labels: p.labels}, own)
 	p.behind = []membership{}
 	if len(sights) == 0 {
 		return p.behind

@@ -2,6 +2,7 @@ package build
 
 import (
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/prices"
 	"github.com/promcost/promcost/allocation/rates"
 	"github.com/promcost/promcost/allocation/services"
 	"github.com/promcost/promcost/allocation/signals"
@@ -54,7 +55,7 @@ type priceTable struct {
 	egress     map[signals.Symbol]*egressPrice // by cluster
 	management map[signals.Symbol]*management  // by cluster
 	locations  map[signals.Symbol]location     // of clusters
-	bad        map[badPrice]bool
+	suspicious prices.Suspicious
 	defaulted  []string // nodes that got default prices
 }
 
@@ -96,7 +97,7 @@ func newParts(rates rates.Rates) *Builder {
 			behind: services.NewIndex(dict), balancers: map[objectKey]*balancer{}, labels: map[objectKey]timeline.Latest[map[string]string]{},
 		},
 		prices: priceTable{
-			rates: rates, egress: map[signals.Symbol]*egressPrice{}, management: map[signals.Symbol]*management{}, bad: map[badPrice]bool{},
+			rates: rates, egress: map[signals.Symbol]*egressPrice{}, management: map[signals.Symbol]*management{},
 		},
 		outages: outages{absent: map[signals.Symbol]*absence{}, silent: map[signals.Symbol]timeline.Intervals{}},
 		report:  report{unrequested: map[signals.Symbol]unrequested{}},
