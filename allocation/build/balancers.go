@@ -8,6 +8,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/notices"
+	"github.com/promcost/promcost/allocation/prices"
 	"github.com/promcost/promcost/allocation/rates"
 	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
@@ -18,7 +19,7 @@ type balancer struct {
 	objectKey
 	seen    timeline.Steps // when the service was seen with type LoadBalancer
 	ingress timeline.Steps
-	price   metricPrices
+	price   prices.ByMetric
 	address timeline.Latest[signals.Symbol] // of the ingress: IP address, else host name
 }
 
@@ -60,7 +61,7 @@ func (x *balancer) locate(at int64, addresses []signals.Symbol) {
 
 func (b *Builder) addBalancerPrice(s *seen) error {
 	x := b.balancerOf(s)
-	b.addPrices(&x.price, s, pricedThing{cluster: s.key[0], things: notices.BalancersPriced, name: s.key[1].Value() + "/" + s.key[2].Value()})
+	b.addPrices(&x.price, s, prices.Thing{Cluster: s.key[0], Things: notices.BalancersPriced, Name: s.key[1].Value() + "/" + s.key[2].Value()})
 	if !x.address.Known() {
 		x.locate(s.p.Last(), s.key[3:4])
 	}
@@ -105,7 +106,7 @@ func (b *Builder) chargeBalancers(pods []*pod) {
 	var unpriced []string
 	for _, key := range each(b, slices.All(sortedObjects(b.services.balancers))) {
 		x := b.services.balancers[key]
-		seen, priced := timeline.Overlay(x.seen, x.ingress), timeline.Ones(x.price.original)
+		seen, priced := timeline.Overlay(x.seen, x.ingress), timeline.Ones(x.price.Original)
 		if len(seen) > 0 { // the series of its price show less exactly when it was there
 			priced = timeline.Within(priced, timeline.Mask(b.absentIn(x.cluster).nodes.Down))
 		}
@@ -113,8 +114,8 @@ func (b *Builder) chargeBalancers(pods []*pod) {
 		life := b.lifeOf(x.cluster, seen)
 		item := b.item(rates.ItemLoadBalancer, x.cluster)
 		item.Namespace, item.Name, item.Labels = x.namespace.Value(), x.name.Value(), b.services.labels[key].Value
-		price := b.ratesOf("kubecost_load_balancer_cost", x.price.best(), item)
-		if len(b.asked(life)) > 0 && price.isDefault(b.asked(life)) && !b.isBad(pricedThing{cluster: x.cluster, things: notices.BalancersPriced, name: x.namespace.Value() + "/" + x.name.Value()}) {
+		price := b.priceOf("kubecost_load_balancer_cost", x.price.Best(), item)
+		if len(b.asked(life)) > 0 && price.IsDefault(b.asked(life)) && !b.prices.suspicious.IsBad(prices.Thing{Cluster: x.cluster, Things: notices.BalancersPriced, Name: x.namespace.Value() + "/" + x.name.Value()}) {
 			unpriced = append(unpriced, b.placed(x.cluster, x.namespace.Value()+"/"+x.name.Value()))
 		}
 		b.eachSet(life, func(set int, part timeline.Intervals) {
@@ -122,28 +123,28 @@ func (b *Builder) chargeBalancers(pods []*pod) {
 		})
 		b.chargeBalancer(x, life, &price, behind[key])
 	}
-	b.count(notices.UnpricedBalancers, unpriced, b.inDollars())
+	b.count(notices.UnpricedBalancers, unpriced, b.sheet().InDollars())
 }
 
 // asset returns the load balancer's asset for its life in a set.
-func (x *balancer) asset(life timeline.Intervals, price *itemRates) allocation.LoadBalancer {
+func (x *balancer) asset(life timeline.Intervals, price *prices.Item) allocation.LoadBalancer {
 	from, to := life.Bounds()
 	address := symText(x.address)
 	asset := allocation.LoadBalancer{
 		Cluster: x.cluster.Value(), Namespace: x.namespace.Value(), Service: x.name.Value(),
-		IP: address, Private: isPrivate(address), PriceSource: price.source(to),
+		IP: address, Private: isPrivate(address), PriceSource: price.Source(to),
 		Start: time.UnixMilli(from).UTC(), End: time.UnixMilli(to).UTC(),
 		Hours: float64(life.Length()) / 3.6e6,
 	}
 	for _, part := range life {
-		price.each(part.From, part.To, func(from, to int64, price float64) { asset.Cost += price * hours(from, to) })
+		price.Each(part.From, part.To, func(from, to int64, price float64) { asset.Cost += price * hours(from, to) })
 	}
 	return asset
 }
 
 // chargeBalancer divides the cost of a load balancer. At each instant of its life, the pods that run behind its service share the cost
 // evenly; the containers of a pod share the pod's part.
-func (b *Builder) chargeBalancer(x *balancer, life timeline.Intervals, price *itemRates, members []member) {
+func (b *Builder) chargeBalancer(x *balancer, life timeline.Intervals, price *prices.Item, members []member) {
 	eachShift := func(f func(p *pod, s *shift, part timeline.Interval)) {
 		for _, m := range each(b, slices.All(members)) {
 			for i := range m.running() {
@@ -156,7 +157,7 @@ func (b *Builder) chargeBalancer(x *balancer, life timeline.Intervals, price *it
 			}
 		}
 	}
-	edges := append(price.edges(life.Edges(nil)), b.borders...)
+	edges := append(price.Edges(life.Edges(nil)), b.borders...)
 	eachShift(func(_ *pod, _ *shift, part timeline.Interval) { edges = append(edges, part.From, part.To) })
 	d := timeline.NewDivided(edges)
 	eachShift(func(_ *pod, _ *shift, part timeline.Interval) { d.Use(part.From, part.To) })
@@ -164,7 +165,7 @@ func (b *Builder) chargeBalancer(x *balancer, life timeline.Intervals, price *it
 		if _, alive := life.Find(to); !alive {
 			return 0, 0
 		}
-		return price.at(to) * hours(from, to), hours(from, to)
+		return price.At(to) * hours(from, to), hours(from, to)
 	})
 	share := allocation.LoadBalancerShare{
 		Key:     b.dict.Add(allocation.LoadBalancerKey(x.cluster.Value(), x.namespace.Value(), x.name.Value())),

@@ -7,6 +7,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/notices"
+	"github.com/promcost/promcost/allocation/prices"
 	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
@@ -97,19 +98,19 @@ func (b *Builder) Beyond() []Span {
 // Unpriced returns what else must be read of prices, after the spans of Beyond were added. If no metric prices the nodes of a cluster at
 // one end of the window, prices are read as far beyond it as they are held.
 func (b *Builder) Unpriced() []Span {
-	priced, some := map[signals.Symbol]metricPrices{}, false
+	priced, some := map[signals.Symbol]prices.ByMetric{}, false
 	for n := range b.everyNode() {
-		prices := priced[n.cluster]
+		of := priced[n.cluster]
 		for r := range allocation.NumResources {
-			prices.original = timeline.Max(prices.original, timeline.Ones(n.reported.priced[r].original))
-			prices.repeated = timeline.Max(prices.repeated, timeline.Ones(n.reported.priced[r].repeated))
+			of.Original = timeline.Max(of.Original, timeline.Ones(n.reported.priced[r].Original))
+			of.Repeated = timeline.Max(of.Repeated, timeline.Ones(n.reported.priced[r].Repeated))
 		}
-		priced[n.cluster] = prices
-		some = some || len(prices.best()) > 0
+		priced[n.cluster] = of
+		some = some || len(of.Best()) > 0
 	}
 	unpriced := func(t int64) bool {
-		for _, prices := range priced {
-			if _, known := prices.best().At(t); !known {
+		for _, of := range priced {
+			if _, known := of.Best().At(t); !known {
 				return true
 			}
 		}

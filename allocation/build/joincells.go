@@ -2,14 +2,14 @@ package build
 
 import (
 	"math"
-	"slices"
 
+	"github.com/promcost/promcost/allocation/prices"
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
 // joinCells joins, in place, consecutive cells of a counter of bytes that lie within one shift of the only pod and have one price: their
 // sum does not depend on how they are cut. It does not touch cells of time that is counted already.
-func (b *Builder) joinCells(pods []*pod, f *flow, t *itemRates, cells []timeline.Cell) []timeline.Cell {
+func (b *Builder) joinCells(pods []*pod, f *flow, t *prices.Item, cells []timeline.Cell) []timeline.Cell {
 	if len(pods) != 1 {
 		return cells
 	}
@@ -22,14 +22,10 @@ func (b *Builder) joinCells(pods []*pod, f *flow, t *itemRates, cells []timeline
 
 // sameUntil is until when bytes count for the same shift at the same price as those of a cell. It is before the cell's end if the cell
 // is not within one shift.
-func (b *Builder) sameUntil(p *pod, t *itemRates, x *timeline.Cell) int64 {
+func (b *Builder) sameUntil(p *pod, t *prices.Item, x *timeline.Cell) int64 {
 	at := p.shiftOver(x.From, x.To)
 	if at == nil {
 		return math.MinInt64
 	}
-	until := min(at.to, b.sampling.End)
-	if i, _ := slices.BinarySearch(t.cuts, x.From+1); i < len(t.cuts) {
-		until = min(until, t.cuts[i])
-	}
-	return until
+	return min(at.to, b.sampling.End, t.Until(x.From))
 }

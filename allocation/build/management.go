@@ -6,6 +6,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/notices"
+	"github.com/promcost/promcost/allocation/prices"
 	"github.com/promcost/promcost/allocation/rates"
 	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
@@ -13,7 +14,7 @@ import (
 
 // management is the price and the provisioner of a cluster's control plane.
 type management struct {
-	price       metricPrices
+	price       prices.ByMetric
 	provisioner timeline.Latest[signals.Symbol]
 }
 
@@ -23,7 +24,7 @@ func (b *Builder) addManagementPrice(s *seen) error {
 		m = &management{}
 		b.prices.management[s.key[0]] = m
 	}
-	b.addPrices(&m.price, s, pricedThing{cluster: s.key[0], things: notices.ManagementPriced, name: s.key[0].Value()})
+	b.addPrices(&m.price, s, prices.Thing{Cluster: s.key[0], Things: notices.ManagementPriced, Name: s.key[0].Value()})
 	if s.key[1] != none {
 		m.provisioner.Set(s.key[1], s.p.Last())
 	}
@@ -52,7 +53,7 @@ func (b *Builder) chargeManagement() {
 	lives := b.clusterLives()
 	for cluster, m := range b.prices.management {
 		if len(lives[cluster]) == 0 {
-			lives[cluster] = b.lifeOf(cluster, m.price.original)
+			lives[cluster] = b.lifeOf(cluster, m.price.Original)
 		}
 	}
 	var unpriced []string
@@ -61,27 +62,27 @@ func (b *Builder) chargeManagement() {
 		if m == nil {
 			m = &management{}
 		}
-		price := b.ratesOf("kubecost_cluster_management_cost", m.price.best(), b.item(rates.ItemManagement, cluster))
+		price := b.priceOf("kubecost_cluster_management_cost", m.price.Best(), b.item(rates.ItemManagement, cluster))
 		costs := false
 		b.eachSet(lives[cluster], func(set int, life timeline.Intervals) {
 			from, to := life.Bounds()
 			asset := allocation.Management{
-				Cluster: cluster.Value(), Provisioner: symText(m.provisioner), PriceSource: price.source(to),
+				Cluster: cluster.Value(), Provisioner: symText(m.provisioner), PriceSource: price.Source(to),
 				Start: time.UnixMilli(from).UTC(), End: time.UnixMilli(to).UTC(),
 			}
 			for _, part := range life {
-				price.each(part.From, part.To, func(from, to int64, price float64) { asset.Cost += price * hours(from, to) })
+				price.Each(part.From, part.To, func(from, to int64, price float64) { asset.Cost += price * hours(from, to) })
 			}
 			if asset.Cost > 0 {
 				costs = costs || set >= b.first && set < b.last
 				b.sets[set].Management = append(b.sets[set].Management, asset)
 			}
 		})
-		if costs && price.isDefault(b.asked(lives[cluster])) {
+		if costs && price.IsDefault(b.asked(lives[cluster])) {
 			unpriced = append(unpriced, cluster.Value())
 		}
 	}
-	b.count(notices.UnpricedPlanes, unpriced, b.inDollars())
+	b.count(notices.UnpricedPlanes, unpriced, b.sheet().InDollars())
 }
 
 // addNodeDisk takes the size of one file system on a node's own disk. A node's file systems are summed.
@@ -99,17 +100,17 @@ func (b *Builder) chargeLocalDisks() {
 			continue
 		}
 		a := n.asset(b.sampling.End)
-		price := b.ratesOf("", nil, rates.Item{
+		price := b.priceOf("", nil, rates.Item{
 			Kind: rates.ItemStorage, Cluster: a.Cluster, Provider: provider(a.ProviderID), Region: a.Region, Zone: a.Zone, Name: a.Name, Labels: a.Labels,
 		})
-		if len(b.asked(n.life)) > 0 && price.isDefault(b.asked(n.life)) {
+		if len(b.asked(n.life)) > 0 && price.IsDefault(b.asked(n.life)) {
 			unpriced = append(unpriced, b.placed(n.cluster, a.Name))
 		}
-		cuts := timeline.SortedEdges(price.edges(capacity.Edges(nil)))
+		cuts := timeline.SortedEdges(price.Edges(capacity.Edges(nil)))
 		b.eachSet(n.life, func(set int, life timeline.Intervals) {
 			from, to := life.Bounds()
 			d := allocation.Disk{
-				Cluster: a.Cluster, Name: a.Name, ProviderID: a.ProviderID, Local: true, StorageClass: allocation.LocalStorage, Labels: a.Labels, PriceSource: price.source(to),
+				Cluster: a.Cluster, Name: a.Name, ProviderID: a.ProviderID, Local: true, StorageClass: allocation.LocalStorage, Labels: a.Labels, PriceSource: price.Source(to),
 				Start: time.UnixMilli(from).UTC(), End: time.UnixMilli(to).UTC(),
 			}
 			d.UsedByteHours, d.UsedMax = n.diskUsed(set)
@@ -118,7 +119,7 @@ func (b *Builder) chargeLocalDisks() {
 				for _, next := range append(timeline.EdgesInside(cuts, part), part.To) {
 					byteHours := max(0, capacity.Value(next)) * hours(at, next)
 					d.ByteHours += byteHours
-					d.Cost += byteHours / allocation.RAM.PerPriceUnit() * price.at(next)
+					d.Cost += byteHours / allocation.RAM.PerPriceUnit() * price.At(next)
 					at = next
 				}
 			}
@@ -126,7 +127,7 @@ func (b *Builder) chargeLocalDisks() {
 		})
 	}
 	// No metric gives their price, and few sheets do: a built-in price in the right currency deserves no warning.
-	if note := b.inDollars(); note != "" {
+	if note := b.sheet().InDollars(); note != "" {
 		b.count(notices.UnpricedDisks, unpriced, note)
 	}
 }

@@ -3,6 +3,7 @@ package build
 import (
 	"slices"
 
+	"github.com/promcost/promcost/allocation/services"
 	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
@@ -23,7 +24,7 @@ func (b *Builder) memberships(p *pod) []membership {
 	if n := len(p.seen); n > 0 {
 		own = timeline.Interval{From: p.seen[0].From - near, To: p.seen[n-1].To + near}
 	}
-	sights, observed := b.services.behind.behind(p, own, b.dict)
+	sights, observed := b.services.behind.Behind(&services.Pod{Object: p.named(), Address: p.address, Labels: p.labels}, own)
 	p.behind = []membership{}
 	if len(sights) == 0 {
 		return p.behind

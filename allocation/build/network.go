@@ -10,6 +10,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/notices"
+	"github.com/promcost/promcost/allocation/prices"
 	"github.com/promcost/promcost/allocation/rates"
 	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
@@ -61,30 +62,30 @@ type flowKey struct {
 var seed = maphash.MakeSeed()
 
 // egressPrice has the prices of a GiB by metrics, by kind of traffic.
-type egressPrice [numTraffic]metricPrices
+type egressPrice [numTraffic]prices.ByMetric
 
 func (b *Builder) addZonePrice(s *seen) error     { return b.addEgressPrice(s, egressZone) }
 func (b *Builder) addRegionPrice(s *seen) error   { return b.addEgressPrice(s, egressRegion) }
 func (b *Builder) addInternetPrice(s *seen) error { return b.addEgressPrice(s, egressInternet) }
 
 func (b *Builder) addEgressPrice(s *seen, kind trafficKind) error {
-	prices, ok := b.prices.egress[s.key[0]]
+	all, ok := b.prices.egress[s.key[0]]
 	if !ok {
-		prices = &egressPrice{}
-		b.prices.egress[s.key[0]] = prices
+		all = &egressPrice{}
+		b.prices.egress[s.key[0]] = all
 	}
-	b.addPrices(&prices[kind], s, pricedThing{cluster: s.key[0], things: notices.TrafficPriced, name: s.key[0].Value()})
+	b.addPrices(&all[kind], s, prices.Thing{Cluster: s.key[0], Things: notices.TrafficPriced, Name: s.key[0].Value()})
 	return nil
 }
 
 // egressRates is the price of a GiB of a kind of traffic in a cluster.
-func (b *Builder) egressRates(cluster signals.Symbol, kind trafficKind) itemRates {
+func (b *Builder) egressRates(cluster signals.Symbol, kind trafficKind) prices.Item {
 	priced := egressPrices[kind]
 	var steps timeline.Steps
 	if prices := b.prices.egress[cluster]; prices != nil {
-		steps = prices[kind].best()
+		steps = prices[kind].Best()
 	}
-	return b.ratesOf(priced.metric, steps, b.item(priced.kind, cluster))
+	return b.priceOf(priced.metric, steps, b.item(priced.kind, cluster))
 }
 
 // egressPrices has the metric and the item of each kind of traffic with a cost.
@@ -157,7 +158,7 @@ func (l *Worker) move(pods []*pod, key flowKey, s *seen) {
 	}
 	last := l.cells[len(l.cells)-1]
 	f, cells := l.b.flowOf(pods, key, s, l.cells)
-	price := itemRates{rates: make([]rates.Rate, 1)} // free
+	price := prices.Free() // free
 	if key.kind >= egressZone {
 		price = l.b.egressRates(pods[0].cluster, key.kind)
 	}
@@ -316,7 +317,7 @@ func (b *Builder) startBefore(p *pod, t int64) (at int64, known bool) {
 
 // moveCell spreads the bytes of a cell evenly over its time, and adds them to the pods that ran then. Bytes moved while none of their
 // containers was seen belong to the nearest time at which one was, if that is close.
-func (b *Builder) moveCell(pods []*pod, kind trafficKind, t *itemRates, x timeline.Cell) {
+func (b *Builder) moveCell(pods []*pod, kind trafficKind, t *prices.Item, x timeline.Cell) {
 	from, to := max(x.From, b.sampling.Start), min(x.To, b.sampling.End)
 	if from >= to || x.Amount <= 0 {
 		return
@@ -325,7 +326,7 @@ func (b *Builder) moveCell(pods []*pod, kind trafficKind, t *itemRates, x timeli
 	if near[0] = pods[0].shiftOver(from, to); len(pods) > 1 || near[0] == nil { // mostly there is one shift
 		near = nearestShifts(pods, from, to)
 	}
-	t.each(from, to, func(from, to int64, price float64) {
+	t.Each(from, to, func(from, to int64, price float64) {
 		var m moved
 		m.bytes[kind] = x.Amount * (float64(to-from) / float64(x.To-x.From))
 		m.cost[kind] = m.bytes[kind] / allocation.RAM.PerPriceUnit() * price
@@ -426,7 +427,7 @@ func (b *Builder) priceNetworks(s *allocation.Set) {
 		for k, cost := range [...]float64{n.CrossZone, n.CrossRegion, n.Internet} {
 			if cost != 0 {
 				t := b.egressRates(signals.Sym(n.Cluster), egressZone+trafficKind(k))
-				n.Price[k], n.PriceSource[k] = t.at(n.End.UnixMilli()), t.source(n.End.UnixMilli())
+				n.Price[k], n.PriceSource[k] = t.At(n.End.UnixMilli()), t.Source(n.End.UnixMilli())
 			}
 		}
 	}
@@ -442,13 +443,13 @@ func (b *Builder) warnDefaultEgress() {
 				if cost == 0 {
 					continue
 				}
-				if t := b.egressRates(signals.Sym(n.Cluster), trafficKind(kind)); t.isDefault(timeline.Intervals{{From: n.Start.UnixMilli(), To: n.End.UnixMilli()}}) {
+				if t := b.egressRates(signals.Sym(n.Cluster), trafficKind(kind)); t.IsDefault(timeline.Intervals{{From: n.Start.UnixMilli(), To: n.End.UnixMilli()}}) {
 					unpriced = append(unpriced, n.Cluster)
 				}
 			}
 		}
 	}
-	b.count(notices.UnpricedTraffic, unpriced, b.inDollars())
+	b.count(notices.UnpricedTraffic, unpriced, b.sheet().InDollars())
 }
 
 // networks returns an asset for the traffic of each cluster. A cluster with bytes but no cost has one, too, because a bill may give it a

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/prices"
 	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
@@ -91,7 +92,7 @@ func (r *nodeReports) within(x lifespan) nodeReports {
 	}
 	for resource := range allocation.NumResources {
 		out.capacity[resource] = x.ranked(r.capacity[resource])
-		out.priced[resource] = metricPrices{original: x.steps(r.priced[resource].original), repeated: x.steps(r.priced[resource].repeated)}
+		out.priced[resource] = prices.ByMetric{Original: x.steps(r.priced[resource].Original), Repeated: x.steps(r.priced[resource].Repeated)}
 	}
 	return out
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/labelnames"
 	"github.com/promcost/promcost/allocation/notices"
+	"github.com/promcost/promcost/allocation/prices"
 	"github.com/promcost/promcost/allocation/rates"
 	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
@@ -29,7 +30,7 @@ type node struct {
 	bridged     timeline.Intervals                      // parts of life in which it was not seen
 	amount      [allocation.NumResources]timeline.Steps // capacity, alternatives resolved
 	price       [allocation.NumResources]timeline.Steps // by metrics, per price unit and hour, alternatives resolved
-	rates       rateSteps                               // for times without a price by a metric
+	rates       prices.Node                             // for times without a price by a metric
 	load        [allocation.NumResources]*load          // nil if the node has nothing of the resource
 	allocatable [allocation.NumResources]timeline.Steps // the part of amount for pods, if both are known
 	machine     *machine                                // nil without an exporter of its own
@@ -48,7 +49,7 @@ type nodeReports struct {
 	created     timeline.Steps
 	spot        timeline.Steps
 	capacity    [allocation.NumResources]timeline.Ranked
-	priced      [allocation.NumResources]metricPrices
+	priced      [allocation.NumResources]prices.ByMetric
 	devices     timeline.RankedBy[signals.Symbol] // capacity by the resource names of devices
 	disks       timeline.RankedBy[signals.Symbol] // size of the file systems on the node's own disk, by device
 }
@@ -112,8 +113,8 @@ func (b *Builder) addNodeSpot(s *seen) error {
 }
 
 // pricedThing is a resource of the node as a thing that metrics price.
-func (n *node) pricedThing(r allocation.Resource) pricedThing {
-	return pricedThing{cluster: n.cluster, of: strings.ToUpper(r.String()), things: notices.NodesPriced, name: n.name.Value()}
+func (n *node) pricedThing(r allocation.Resource) prices.Thing {
+	return prices.Thing{Cluster: n.cluster, Of: strings.ToUpper(r.String()), Things: notices.NodesPriced, Name: n.name.Value()}
 }
 
 // capacityByAllocatable is the rank of the capacity signal that is what pods may use.
@@ -226,7 +227,7 @@ func (b *Builder) resolveNodes() {
 		n.labelMap = b.dict.TextMap(n.reported.labels.At(timeline.Forever))
 		n.spotByLabel = labeledSpot(n.labelMap)
 		for r := range allocation.NumResources {
-			n.amount[r], n.price[r] = n.reported.capacity[r].Best(), b.fillGaps(n.reported.priced[r].best())
+			n.amount[r], n.price[r] = n.reported.capacity[r].Best(), b.fillGaps(n.reported.priced[r].Best())
 			if len(n.reported.capacity[r]) > capacityByAllocatable {
 				n.allocatable[r] = b.fillGaps(n.reported.capacity[r][capacityByAllocatable])
 			}
@@ -266,18 +267,18 @@ func (n *node) extendLife(started int64) {
 // except those whose own prices were left out: there is another warning about these.
 func (b *Builder) rateNode(n *node) {
 	a := n.asset(b.sampling.End)
-	n.rates = b.rateSteps(rates.NodeAttributes{
+	n.rates = b.sheet().Node(rates.NodeAttributes{
 		Cluster: a.Cluster, Name: a.Name, Provider: provider(a.ProviderID), Region: a.Region, Zone: a.Zone,
 		InstanceType: a.InstanceType, GPUModel: n.label(gpuLabels), Labels: a.Labels,
 	})
 	unpriced := false
-	times := append(slices.Clone(n.rates.changes), b.sampling.End)
+	times := append(slices.Clone(n.rates.Changes), b.sampling.End)
 	for r := range allocation.NumResources {
 		byDefault := slices.ContainsFunc(times, func(t int64) bool {
 			now := n.rateAt(t)
 			return r != allocation.GPU && now.Default || r == allocation.GPU && now.Sources[allocation.GPU] == rates.BuiltInPrices
 		})
-		unpriced = unpriced || byDefault && !n.price[r].Cover(b.asked(n.life)) && len(n.amount[r]) > 0 && !b.isBad(n.pricedThing(r))
+		unpriced = unpriced || byDefault && !n.price[r].Cover(b.asked(n.life)) && len(n.amount[r]) > 0 && !b.prices.suspicious.IsBad(n.pricedThing(r))
 	}
 	if unpriced && len(b.asked(n.life)) > 0 {
 		b.prices.defaulted = append(b.prices.defaulted, b.placed(n.cluster, a.Name))
@@ -285,7 +286,7 @@ func (b *Builder) rateNode(n *node) {
 }
 
 // rateAt are the sheet's rates at t. They change with the sheet, and when a node becomes spot or ceases to be.
-func (n *node) rateAt(t int64) *rates.NodeRates { return n.rates.at(t, n.isSpot(t)) }
+func (n *node) rateAt(t int64) *rates.NodeRates { return n.rates.At(t, n.isSpot(t)) }
 
 // priceAt is the price of a resource at t per price unit and hour: by a metric, else by the sheet.
 func (n *node) priceAt(r allocation.Resource, t int64) float64 {
@@ -308,7 +309,7 @@ func (n *node) discountAt(t int64) float64 {
 
 // priceEdges appends the instants at which the price of a resource changes.
 func (n *node) priceEdges(r allocation.Resource, dst []int64) []int64 {
-	return append(n.reported.spot.Edges(n.price[r].Edges(dst)), n.rates.changes...)
+	return append(n.reported.spot.Edges(n.price[r].Edges(dst)), n.rates.Changes...)
 }
 
 // priceSource names where the price of a resource comes from at t.

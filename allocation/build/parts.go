@@ -2,7 +2,9 @@ package build
 
 import (
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/prices"
 	"github.com/promcost/promcost/allocation/rates"
+	"github.com/promcost/promcost/allocation/services"
 	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
@@ -41,7 +43,7 @@ type nodeTable struct {
 
 // serviceTable has the services and their load balancers.
 type serviceTable struct {
-	behind    services
+	behind    *services.Index
 	balancers map[objectKey]*balancer
 	// labels of services, whether they have a load balancer or not.
 	labels map[objectKey]timeline.Latest[map[string]string]
@@ -53,7 +55,7 @@ type priceTable struct {
 	egress     map[signals.Symbol]*egressPrice // by cluster
 	management map[signals.Symbol]*management  // by cluster
 	locations  map[signals.Symbol]location     // of clusters
-	bad        map[badPrice]bool
+	suspicious prices.Suspicious
 	defaulted  []string // nodes that got default prices
 }
 
@@ -81,6 +83,7 @@ type report struct {
 
 // newParts returns a Builder that knows nothing yet.
 func newParts(rates rates.Rates) *Builder {
+	dict := allocation.NewDict()
 	return &Builder{
 		pods: podTable{
 			byKey: map[podKey]*pod{}, byName: map[objectKey][]*pod{}, namespaces: map[objectKey]*namespace{},
@@ -91,13 +94,13 @@ func newParts(rates rates.Rates) *Builder {
 			orphans: map[nodelessKey][allocation.NumResources]float64{},
 		},
 		services: serviceTable{
-			behind: newServices(), balancers: map[objectKey]*balancer{}, labels: map[objectKey]timeline.Latest[map[string]string]{},
+			behind: services.NewIndex(dict), balancers: map[objectKey]*balancer{}, labels: map[objectKey]timeline.Latest[map[string]string]{},
 		},
 		prices: priceTable{
-			rates: rates, egress: map[signals.Symbol]*egressPrice{}, management: map[signals.Symbol]*management{}, bad: map[badPrice]bool{},
+			rates: rates, egress: map[signals.Symbol]*egressPrice{}, management: map[signals.Symbol]*management{},
 		},
 		outages: outages{absent: map[signals.Symbol]*absence{}, silent: map[signals.Symbol]timeline.Intervals{}},
 		report:  report{unrequested: map[signals.Symbol]unrequested{}},
-		storage: newStorage(), dict: allocation.NewDict(), left: map[leftKey]*left{},
+		storage: newStorage(), dict: dict, left: map[leftKey]*left{},
 	}
 }

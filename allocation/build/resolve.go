@@ -8,6 +8,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/notices"
+	"github.com/promcost/promcost/allocation/prices"
 	"github.com/promcost/promcost/allocation/rates"
 	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
@@ -39,7 +40,7 @@ func (b *Builder) Resolve() error {
 	b.warnUnrequested()
 	b.warnBadRequests()
 	b.warnInStep()
-	b.count(notices.UnpricedNodes, b.prices.defaulted, b.inDollars())
+	b.count(notices.UnpricedNodes, b.prices.defaulted, b.sheet().InDollars())
 	b.phase = measuring
 	return b.stopped
 }
@@ -74,19 +75,19 @@ func (b *Builder) resolveContainers() {
 }
 
 // noteUnplaced records a container of a pod on no known node, and its prices.
-func (b *Builder) noteUnplaced(c *container, steps *rateSteps) {
+func (b *Builder) noteUnplaced(c *container, steps *prices.Node) {
 	name := b.placed(c.cluster, c.namespace.Value()+"/"+c.pod.name.Value())
 	if n := len(b.report.unplaced); n == 0 || b.report.unplaced[n-1] != name { // the containers of a pod follow each other
 		b.report.unplaced = append(b.report.unplaced, name)
 	}
-	b.report.unplacedDefault = b.report.unplacedDefault || slices.ContainsFunc(steps.rates, func(r [2]rates.NodeRates) bool { return r[0].Default })
+	b.report.unplacedDefault = b.report.unplacedDefault || steps.HasDefault()
 }
 
 // warnUnplaced names the pods on no known node.
 func (b *Builder) warnUnplaced() {
 	prices := "what the price sheet says of any node"
 	if b.report.unplacedDefault {
-		prices = "defaults" + b.inDollars()
+		prices = "defaults" + b.sheet().InDollars()
 	}
 	b.count(notices.UnplacedPods, b.report.unplaced, prices)
 }
@@ -236,15 +237,15 @@ func (b *Builder) resolveContainer(c *container) {
 		edges = limit[r].Edges(request[r].Edges(edges))
 		b.noteRequest(c, r, request[r], limit[r], b.asked(inside))
 	}
-	var unknown rateSteps // prices for an unknown node
+	var unknown prices.Node // prices for an unknown node
 	if n != nil {
 		edges = n.edges(edges)
 	} else {
-		unknown = b.rateSteps(rates.NodeAttributes{Cluster: c.cluster.Value()})
+		unknown = b.sheet().Node(rates.NodeAttributes{Cluster: c.cluster.Value()})
 		if len(b.asked(inside)) > 0 {
 			b.noteUnplaced(c, &unknown)
 		}
-		edges = append(edges, unknown.changes...)
+		edges = append(edges, unknown.Changes...)
 	}
 	b.edges = edges
 	edges = timeline.SortedEdges(edges)
@@ -258,7 +259,7 @@ func (b *Builder) resolveContainer(c *container) {
 				if n != nil {
 					seg.price[r], seg.inside[r] = n.priceAt(r, to), n.has(r, to)
 				} else {
-					seg.price[r] = unknown.at(to, false).Price[r]
+					seg.price[r] = unknown.At(to, false).Price[r]
 				}
 				b.add(ref, allocation.RequestHours.Of(r), seg.request[r]*hours(from, to))
 				b.add(ref, allocation.LimitHours.Of(r), max(0, limit[r].Value(to))*hours(from, to))

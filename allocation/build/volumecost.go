@@ -8,6 +8,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/notices"
+	"github.com/promcost/promcost/allocation/prices"
 	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
@@ -106,14 +107,14 @@ func (b *Builder) chargeVolumes(pods []*pod) {
 		case len(b.asked(v.life)) == 0: // it lives only in a margin
 		case len(v.capacity) == 0:
 			empty = append(empty, b.placed(v.cluster, v.name.Value()))
-		case x.price.isDefault(b.asked(v.life)) && !b.isBad(pricedThing{cluster: v.cluster, things: notices.VolumesPriced, name: v.name.Value()}):
+		case x.price.IsDefault(b.asked(v.life)) && !b.prices.suspicious.IsBad(prices.Thing{Cluster: v.cluster, Things: notices.VolumesPriced, Name: v.name.Value()}):
 			unpriced = append(unpriced, b.placed(v.cluster, v.name.Value()))
 		}
 		x.charge()
 	}
 	b.count(notices.UnboundClaims, unseen)
 	b.count(notices.EmptyVolumes, empty)
-	b.count(notices.UnpricedVolumes, unpriced, b.inDollars())
+	b.count(notices.UnpricedVolumes, unpriced, b.sheet().InDollars())
 }
 
 // mounted divides one volume among the rows of the pods that mount it. Amounts of Divided are byte-hours.
@@ -121,13 +122,13 @@ type mounted struct {
 	timeline.Divided
 	b     *Builder
 	v     *volume
-	price itemRates
+	price prices.Item
 }
 
 // newMounted lays out when the volume was mounted, and integrates its cost.
 func (b *Builder) newMounted(v *volume) *mounted {
-	x := &mounted{b: b, v: v, price: b.ratesOf("pv_hourly_cost", v.price.best(), b.volumeItem(v, v.owners))}
-	edges := append(x.price.edges(v.capacity.Edges(v.life.Edges(nil))), b.borders...)
+	x := &mounted{b: b, v: v, price: b.priceOf("pv_hourly_cost", v.price.Best(), b.volumeItem(v, v.owners))}
+	edges := append(x.price.Edges(v.capacity.Edges(v.life.Edges(nil))), b.borders...)
 	for _, o := range v.owners {
 		edges = o.when.Edges(edges)
 	}
@@ -139,7 +140,7 @@ func (b *Builder) newMounted(v *volume) *mounted {
 			return 0, 0
 		}
 		byteHours = max(0, x.v.capacity.Value(to)) * hours(from, to)
-		return byteHours / allocation.RAM.PerPriceUnit() * x.price.at(to), byteHours
+		return byteHours / allocation.RAM.PerPriceUnit() * x.price.At(to), byteHours
 	})
 	return x
 }
@@ -230,7 +231,7 @@ func (x *mounted) assets() {
 		i, j := x.Edge(x.b.borders[set]), x.Edge(x.b.borders[set+1])
 		d := allocation.Disk{
 			Cluster: x.v.cluster.Value(), Name: x.v.name.Value(), ProviderID: symText(x.v.handle),
-			StorageClass: symText(x.v.class), PriceSource: x.price.source(end),
+			StorageClass: symText(x.v.class), PriceSource: x.price.Source(end),
 			Start: time.UnixMilli(part[0].From).UTC(), End: time.UnixMilli(end).UTC(),
 			ByteHours: x.Amount[j] - x.Amount[i], Cost: x.Cost[j] - x.Cost[i],
 		}

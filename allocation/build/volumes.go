@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/promcost/promcost/allocation/notices"
+	"github.com/promcost/promcost/allocation/prices"
 	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
@@ -15,7 +16,7 @@ type volume struct {
 	capacity timeline.Steps // includes that of its claims once resolved
 	owners   []ownership    // once resolved
 	life     timeline.Intervals
-	price    metricPrices
+	price    prices.ByMetric
 	class    timeline.Latest[signals.Symbol]
 	handle   timeline.Latest[signals.Symbol]
 	driver   timeline.Latest[signals.Symbol]
@@ -98,7 +99,7 @@ func (b *Builder) addVolumeCapacity(s *seen) error {
 
 func (b *Builder) addVolumePrice(s *seen) error {
 	v := b.storage.volume(s.key[0], s.key[1])
-	b.addPrices(&v.price, s, pricedThing{cluster: s.key[0], things: notices.VolumesPriced, name: s.key[1].Value()})
+	b.addPrices(&v.price, s, prices.Thing{Cluster: s.key[0], Things: notices.VolumesPriced, Name: s.key[1].Value()})
 	return nil
 }
 

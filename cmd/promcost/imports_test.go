@@ -45,7 +45,9 @@ var packages = map[string][]string{
 	"promquery/promtest":              {}, // starts a real Prometheus for tests
 	"promquery/promtest/soak":         {}, // the flag -soak of tests
 	"allocation":                      {"allocation/caret", "allocation/grouping", "allocation/labelnames", "allocation/timeline"},
-	"allocation/build":                {"allocation", "allocation/labelnames", "allocation/notices", "allocation/rates", "allocation/signals", "allocation/timeline"},
+	"allocation/build":                {"allocation", "allocation/labelnames", "allocation/notices", "allocation/prices", "allocation/rates", "allocation/services", "allocation/signals", "allocation/timeline"},
+	"allocation/prices":               {"allocation/notices", "allocation/rates", "allocation/signals", "allocation/timeline"},
+	"allocation/services":             {"allocation", "allocation/labelnames", "allocation/signals", "allocation/timeline"},
 	"allocation/signals":              {"allocation"},
 	"allocation/notices":              {"allocation", "allocation/timeline"},
 	"allocation/metering":             {"allocation", "allocation/fields", "allocation/labelnames"},
@@ -84,7 +86,7 @@ var testOnly = []string{"promquery/promtest", "promquery/promtest/soak", "promqu
 var quiet = []string{
 	"allocation", "allocation/timeline", "allocation/caret", "allocation/filter", "allocation/jmespath", "allocation/encode", "promquery",
 	"allocation/assets", "allocation/build", "allocation/diagnosis", "allocation/fields", "allocation/grouping", "allocation/labelnames", "allocation/metering", "allocation/notices", "allocation/parquet",
-	"allocation/rates", "allocation/signals", "allocation/windows",
+	"allocation/prices", "allocation/rates", "allocation/services", "allocation/signals", "allocation/windows",
 }
 
 // otherModules are the laws for modules of others: which packages may import them, and why. An only that ends in "/" stands for all
