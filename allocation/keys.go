@@ -55,6 +55,7 @@ var keyFields = []keyField{
 	{"job", keyWorkload, Controller},
 	{"service", keyService, Services},
 	{"pod", keyProperty, Pod},
+	{"uid", keyProperty, PodUID},
 	{"container", keyProperty, Container},
 	{"all", keyAll, 0},
 	{"department", keyAlias, Labels},

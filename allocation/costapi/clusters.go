@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 )
 
 // info is the cluster's description.
@@ -28,7 +29,7 @@ func (a *api) clusters() []ClusterInfo {
 }
 
 // clusterInfo is the cluster as Kubecost describes it: all values are strings. If there are several clusters, it lists the ids of
-// all.
+// all. closedUntil is when the newest closed hour ended.
 func (a *api) clusterInfo() map[string]string {
 	c, all := a.info(), a.clusters()
 	out := map[string]string{
@@ -36,6 +37,9 @@ func (a *api) clusterInfo() map[string]string {
 		"provisioner": c.Provisioner, "clusterProfile": c.Profile, "version": c.Version,
 		"logCollection": "false", "productAnalytics": "false", "errorReporting": "false", "valuesReporting": "false",
 		"thanosEnabled": "false", "thanosOffset": "",
+	}
+	if closed := a.cfg.Closed(); !closed.IsZero() {
+		out["closedUntil"] = closed.UTC().Format(time.RFC3339)
 	}
 	if len(all) > 1 {
 		ids := make([]string, len(all))

@@ -101,6 +101,7 @@ func TestNames(t *testing.T) {
 		{alias, []string{"aggregate=label:app", "labelNames=pair"}, [][]string{{"__unallocated__", "app=front"}}},
 		{model, []string{"aggregate=team", "idle=false"}, [][]string{{"__unallocated__", "red"}}},
 		{model, []string{"aggregate=cluster,namespace,controller", "idle=false"}, [][]string{{"one/batch/job:sum", "one/web/deployment:front"}}},
+		{alias, []string{"aggregate=namespace,pod,uid"}, [][]string{{"batch/sum-1/__unallocated__", "web/front-1/__unallocated__"}}},
 		{alias, nil, [][]string{{"one/n1/batch/sum-1/main", "one/n1/web/front-1/nginx"}}},
 		{alias, []string{"aggregate=namespace", `filter=namespace:"web"`}, [][]string{{"web"}}},
 		{alias, []string{"aggregate=namespace", `filter=namespace!:"web" container:"main"`}, [][]string{{"batch"}}},

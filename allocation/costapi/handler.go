@@ -43,6 +43,12 @@ type ClusterInfo struct {
 	Version     string // version of Kubernetes, such as 1.31
 }
 
+// Question is a saved question: a name and the parameters of /model/allocation, as in a URL.
+type Question struct {
+	Name  string `json:"name"`
+	Query string `json:"query"`
+}
+
 // Defaults of Config.
 const (
 	DefaultTimeout = 3 * time.Minute
@@ -89,6 +95,10 @@ type Config struct {
 	Cluster func() ClusterInfo
 	// Clusters describes the other known clusters, once for each request about them. The default knows none.
 	Clusters func() []ClusterInfo
+	// Closed returns when the newest closed hour ended, once for each request about it. The default does not know it.
+	Closed func() time.Time
+	// Questions are the saved questions. The default has none.
+	Questions []Question
 	// Diagnose says which data there is of each input. Its errors are like those of Ledger. The default has no data.
 	Diagnose func(ctx context.Context, w allocation.Window) (*diagnosis.Diagnosis, error)
 }
@@ -115,6 +125,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Clusters == nil {
 		c.Clusters = func() []ClusterInfo { return nil }
+	}
+	if c.Closed == nil {
+		c.Closed = func() time.Time { return time.Time{} }
 	}
 	if c.Custom == nil {
 		c.Custom = func() (allocation.CustomPrices, bool) { return allocation.CustomPrices{}, false }
@@ -191,6 +204,7 @@ func routes() []route {
 		{"/clusterInfo", openCost, facts, false, false, (*api).serveClusterInfo},
 		{"/clusterInfoMap", openCost, facts, false, false, (*api).serveClusterInfoMap},
 		{"/model/getConfigs", kubecost, facts, false, false, (*api).serveConfigs},
+		{"/model/questions", kubecost, facts, false, false, (*api).serveQuestions},
 		{"/healthz", openCost, information, false, false, (*api).serveHealth},
 		{"/openapi.json", kubecost, information, false, false, (*api).serveOpenAPI},
 	}

@@ -78,8 +78,12 @@ func TestJMESPathOnEveryPath(t *testing.T) {
 // TestParametersOfFacts evaluates over the description of the cluster. Unknown parameters are as on other paths: a warning, or an
 // error if they look misspelled. Parameters that clients send anyway are neither.
 func TestParametersOfFacts(t *testing.T) {
-	h := newHandler(&fake{}, costapi.Config{Cluster: func() costapi.ClusterInfo { return costapi.ClusterInfo{ID: "one", Provider: "AWS"} }})
-	for _, path := range []string{"/model/clusterInfo", "/clusterInfo", "/clusterInfoMap", "/model/getConfigs"} {
+	h := newHandler(&fake{}, costapi.Config{
+		Cluster:   func() costapi.ClusterInfo { return costapi.ClusterInfo{ID: "one", Provider: "AWS"} },
+		Closed:    func() time.Time { return now.Truncate(time.Hour) },
+		Questions: []costapi.Question{{Name: "by-team", Query: "window=month&aggregate=label:team"}},
+	})
+	for _, path := range []string{"/model/clusterInfo", "/clusterInfo", "/clusterInfoMap", "/model/getConfigs", "/model/questions"} {
 		if w := get(h, path, "jmesspath=@"); w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), "did you mean") {
 			t.Errorf("%s: %s", path, w.Body)
 		}
@@ -99,7 +103,10 @@ func TestParametersOfFacts(t *testing.T) {
 			t.Error(diff)
 		}
 	}
-	for path, want := range map[string]any{"/clusterInfo?provider": "AWS", "/clusterInfoMap?one.id": "one", "/model/getConfigs?currencyCode": "USD"} {
+	for path, want := range map[string]any{
+		"/clusterInfo?provider": "AWS", "/clusterInfoMap?one.id": "one", "/model/getConfigs?currencyCode": "USD",
+		"/model/clusterInfo?closedUntil": "2026-11-21T04:00:00Z", "/model/questions?[0].join('?', [name, query])": "by-team?window=month&aggregate=label:team",
+	} {
 		path, expression, _ := strings.Cut(path, "?")
 		if got := envelopeOf(t, get(h, path, "jmespath="+expression))["data"]; got != want {
 			t.Errorf("%s: %v, want %v", path, got, want)

@@ -187,6 +187,11 @@ func (a *api) serveConfigs(w http.ResponseWriter, q *request) error {
 	return q.writeData(w, map[string]string{"currencyCode": a.cfg.Currency})
 }
 
+// serveQuestions answers with the saved questions, in the order of the configuration.
+func (a *api) serveQuestions(w http.ResponseWriter, q *request) error {
+	return q.writeData(w, append([]Question{}, a.cfg.Questions...))
+}
+
 // serveHealth answers that the process is alive.
 func (a *api) serveHealth(w http.ResponseWriter, _ *request) error {
 	w.Header().Set("Content-Type", textType)

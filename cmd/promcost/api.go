@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/costapi"
@@ -22,6 +23,8 @@ func newAPI(s *service, current *config.Settings, meter *metering.Metering) http
 		LabelNames: current.LabelNames.And(meter.LabelTexts()...),
 		Cluster:    func() costapi.ClusterInfo { return mainCluster(current, s.computer.id.known(), s.computer.seen.list()) },
 		Clusters:   func() []costapi.ClusterInfo { return allClusters(current, s.computer.seen.list()) },
+		Closed:     func() time.Time { return s.ledger.Clock().LastHour().End },
+		Questions:  questionsOf(current),
 		Diagnose:   s.computer.Diagnose,
 		Custom:     current.Rates.Custom,
 		Check:      s.flags.check, Memory: s.memory, Selectable: current.Selectable,
@@ -39,6 +42,15 @@ func newAPI(s *service, current *config.Settings, meter *metering.Metering) http
 	// A path that a client chose is no label.
 	mux.Handle("/", s.health.Instrument("other", api))
 	return mux
+}
+
+// questionsOf are the saved questions of the settings.
+func questionsOf(current *config.Settings) []costapi.Question {
+	questions := make([]costapi.Question, len(current.Questions))
+	for i, q := range current.Questions {
+		questions[i] = costapi.Question(q)
+	}
+	return questions
 }
 
 // shardOnly answers the paths that a shard cannot answer, because it has only a part of the data.

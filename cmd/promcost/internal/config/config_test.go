@@ -50,6 +50,7 @@ func TestRead(t *testing.T) {
 		cmp.Diff([]string{"spec.providerID", "spec.team"}, s.Selectable.Fields(filter.Allocations)[10:]),
 		cmp.Diff(filter.NewSelectable().Fields(filter.Assets), s.Selectable.Fields(filter.Assets)),
 		cmp.Diff([]config.Budget{{Name: "shop", Filter: `namespace:"shop"`, Amount: 1000, Period: "month"}, {Name: "all", Amount: 20.5, Period: "day"}}, s.Budgets),
+		cmp.Diff([]config.Question{{Name: "month-by-team", Query: "window=month&aggregate=label:team"}}, s.Questions),
 		cmp.Diff([]string{"Europe/Berlin", "EUR"}, []string{s.Zone.String(), s.Currency}),
 	} {
 		if diff != "" {
@@ -90,6 +91,13 @@ func TestParseErrors(t *testing.T) {
 		{"shareNamespaces", "sharing: {shareNamespaces: 'a,b'}", []string{`"a,b"`, "one namespace"}},
 		{"cluster", "clusters: {c: {nam: x}}", []string{"clusters.c", "did you mean name?"}},
 		{"clusters", "clusters: [a]", []string{"clusters is not made of keys"}},
+		{"questions", "questions: {a: b}", []string{"questions is no list"}},
+		{"question without a query", "questions:\n- {name: a}", []string{"line 2", "questions[0]", "name and query"}},
+		{"name of a question", "questions: [{name: By_Team, query: window=1d}]", []string{`"By_Team"`, "month-by-team"}},
+		{"questions of one name", "questions:\n- {name: a, query: window=1d}\n- {name: a, query: window=2d}", []string{"line 3", "questions[1]", `"a"`}},
+		{"question with a path", "questions: [{name: a, query: '/model/allocation?window=1d'}]", []string{"without the path"}},
+		{"question that is no query", "questions: [{name: a, query: 'window=%zz'}]", []string{"invalid URL escape", "as in a URL"}},
+		{"question without a window", "questions: [{name: a, query: 'aggregate=pod'}]", []string{"no window"}},
 		{"budgets", "budgets: {a: b}", []string{"budgets is no list"}},
 		{"budget without a period", "budgets:\n- {name: a, amount: 1}", []string{"line 2", "budgets[0]", "name, amount and period"}},
 		{"budget of nothing", "budgets: [{name: a, amount: 0, period: day}]", []string{"amount is 0"}},

@@ -38,6 +38,9 @@ func (s *Settings) Explain() []string {
 		}
 		lines = append(lines, fmt.Sprintf("budget %s: %g %s a %s for %s", b.Name, b.Amount, s.Currency, b.Period, of))
 	}
+	for _, q := range s.Questions {
+		lines = append(lines, "question "+q.Name+": "+q.Query)
+	}
 	for _, r := range resources() {
 		if declared := s.Selectable.Fields(r)[len(filter.NewSelectable().Fields(r)):]; len(declared) > 0 {
 			lines = append(lines, "selectable fields of "+r.String()+": "+strings.Join(declared, ", "))

@@ -29,6 +29,7 @@ type File struct {
 	Sharing    Sharing
 	Clusters   map[string]Cluster // by id
 	Budgets    []Budget
+	Questions  []Question
 	// Selectable are the fields that field selectors may name.
 	Selectable *filter.Selectable
 

@@ -28,7 +28,7 @@ type Key struct {
 // Keys are the keys of the config file.
 func Keys() []Key {
 	return slices.Concat(described("", fileKeys("")), described("sharing.", sharingKeys()), described("clusters.ID.", clusterKeys()),
-		described("budgets[].", budgetKeys()), described("selectableFields[].", selectableKeys()))
+		described("budgets[].", budgetKeys()), described("questions[].", questionKeys()), described("selectableFields[].", selectableKeys()))
 }
 
 // described are rows as Keys, below a prefix.
@@ -62,6 +62,7 @@ func fileKeys(file string) []key[File] {
 			})
 		}},
 		{"budgets", "list of keys below", "What something may cost in a period.", (*File).readBudgets},
+		{"questions", "list of keys below", "Questions that are asked again and again, by name: /model/questions lists them, and kubectl gets their answers as clusterallocations.", (*File).readQuestions},
 		{"selectableFields", "list of keys below", "Fields that field selectors may name, besides those that they may name anyway; at most " + strconv.Itoa(filter.MaxSelectable) + " of a resource.", (*File).readSelectable},
 	}
 }
