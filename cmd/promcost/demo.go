@@ -55,7 +55,7 @@ func addDemoFlags(clause *kingpin.CmdClause) *demoFlags {
 	durationOf(clause, "demo.scrape-interval", "How often everything is scraped.", &f.config.ScrapeInterval, time.Second).Default("30s")
 	countOf(clause, "demo.seed", "Which of many clusters it is: the same flags give the same cluster.", &f.seed, 1).Default("1")
 	clause.Flag("demo.path", "Empty directory for the samples, which stay there. The default is a temporary one, which does not.").PlaceHolder("DIR").StringVar(&f.path)
-	clause.Flag("write", "Only write the samples as TSDB blocks into this directory, with their exact costs as truth.json, and exit.").PlaceHolder("DIR").StringVar(&f.write)
+	clause.Flag("write", "Only write the samples as TSDB blocks into this directory, with their exact costs as truth.json and bills (FOCUS 1.2) below bills/, and exit.").PlaceHolder("DIR").StringVar(&f.write)
 	return f
 }
 
@@ -152,7 +152,7 @@ func checkEmpty(dir, flag string) error {
 	return nil
 }
 
-// writeDemo writes the cluster's blocks and its exact costs into dir.
+// writeDemo writes the cluster's blocks, its bills and its exact costs into dir.
 func writeDemo(ctx context.Context, c *democluster.Cluster, dir string, io streams) error {
 	if err := checkEmpty(dir, "--write"); err != nil {
 		return err
@@ -165,7 +165,13 @@ func writeDemo(ctx context.Context, c *democluster.Cluster, dir string, io strea
 	if err != nil {
 		return err
 	}
-	text, err := json.MarshalIndent(c.Truth(c.Start(), c.End()), "", " ")
+	bills := filepath.Join(dir, "bills")
+	if err := c.WriteBills(bills); err != nil {
+		return err
+	}
+	truth := c.Truth(c.Start(), c.End())
+	truth.Bill = c.BillTruth(c.Start(), c.End())
+	text, err := json.MarshalIndent(truth, "", " ")
 	if err != nil {
 		return fmt.Errorf("encode the demo's costs: %w", err)
 	}
@@ -173,8 +179,8 @@ func writeDemo(ctx context.Context, c *democluster.Cluster, dir string, io strea
 	if err := os.WriteFile(file, append(text, '\n'), 0o644); err != nil { //nolint:gosec // as public as the blocks beside it
 		return fmt.Errorf("write the demo's costs: %w", err)
 	}
-	return writeLine(io.out, counted(total, "{n} {block|blocks} from {} to {} {is|are} in {}, {its|their} exact costs in {}",
-		c.Start().Format(time.RFC3339), c.End().Format(time.RFC3339), dir, file))
+	return writeLine(io.out, counted(total, "{n} {block|blocks} from {} to {} {is|are} in {}, {its|their} exact costs in {}, bills in {}",
+		c.Start().Format(time.RFC3339), c.End().Format(time.RFC3339), dir, file, bills))
 }
 
 // runDemo serves the cluster from an embedded TSDB, which fills up and grows meanwhile.

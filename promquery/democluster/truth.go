@@ -38,6 +38,8 @@ type Truth struct {
 	Namespaces []NamespaceTruth `json:"namespaces"`
 	// Outages has a row for each time in which samples are missing of what ran, by start.
 	Outages []OutageTruth `json:"outages"`
+	// Bill is what BillTruth says of the same window; Truth leaves it nil.
+	Bill *BillTruth `json:"bill,omitempty"`
 }
 
 // ContainerTruth is one container of one pod within the window. Restarts in place belong to it; the time between them does not count.
