@@ -9,7 +9,7 @@
 // there are, in one of routes (handler.go). A parameter that has another effect in Kubecost or OpenCost than here is
 // refused, never ignored. Every error is JSON,
 //
-//	{"code": 400, "data": null, "message": "what is wrong, where, and what would be right"}
+//	{"code": 400, "data": null, "message": "what is wrong, where, and what would be right", "kind": "Status", "apiVersion": "v1", "status": "Failure"}
 //
 // with the same HTTP status: 400 for the request, 404 and 405 for its path and method, 413 and 415 for its body, 422 where
 // there is no data or too much of it, 502 where the source fails, 503 where it takes too long or too much is asked at

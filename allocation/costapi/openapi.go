@@ -43,8 +43,9 @@ func (a *api) openAPI() object {
 		"paths": paths,
 		"components": object{"schemas": object{
 			"Allocation": a.allocationSchema(), "Asset": a.assetSchema(),
-			"Error": typed("object", "What is wrong, where, and what would be right.", object{
+			"Error": typed("object", "What is wrong, where, and what would be right; a Status of Kubernetes, too.", object{
 				"code": typed("integer", "The HTTP status.", nil), "message": typed("string", "", nil),
+				"kind": typed("string", "", nil), "apiVersion": typed("string", "", nil), "status": typed("string", "", nil),
 			}),
 		}},
 	}

@@ -42,13 +42,14 @@ func (a *api) serveAllocations(w http.ResponseWriter, q *request) error {
 	return encode.Allocations(w, sets, o)
 }
 
-// startFile sets the header of an answer that is a file. Warnings go there because the file has no place for them.
+// startFile sets the header of an answer that is a file. Warnings go there because the file has no place for them. Their code
+// is the one that kubectl shows.
 func (q *request) startFile(w http.ResponseWriter, warnings []string) {
 	header := w.Header()
 	header.Set("Content-Type", cmp.Or(columnarTypes[q.output.format], csvType))
 	header.Set("Content-Disposition", `attachment; filename="`+q.fileName()+`"`)
 	for _, text := range warnings {
-		header.Add("Warning", "199 promcost "+strconv.Quote(text))
+		header.Add("Warning", "299 promcost "+strconv.Quote(text))
 	}
 }
 

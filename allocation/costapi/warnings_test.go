@@ -78,7 +78,7 @@ func told(t *testing.T, w *httptest.ResponseRecorder) []string {
 	if w.Header().Get("Content-Type") != "application/json" {
 		var all []string
 		for _, text := range w.Header().Values("Warning") {
-			unquoted, err := strconv.Unquote(strings.TrimPrefix(text, "199 promcost "))
+			unquoted, err := strconv.Unquote(strings.TrimPrefix(text, "299 promcost "))
 			if err != nil {
 				t.Errorf("warning %s: %v", text, err)
 			}

@@ -38,12 +38,12 @@ func Allocations(w io.Writer, sets []*allocation.Set, o Options) error {
 }
 
 // Error writes the envelope of an error. code is the HTTP status that goes with it, message says what is wrong, where,
-// and what would be right.
+// and what would be right. The envelope is a Status of Kubernetes, too: kubectl get --raw, by the API's proxy, shows its message.
 func Error(w io.Writer, code int, message string) error {
 	s := newStream(w)
 	s.b = appendNumber(append(s.b, `{"code":`...), float64(code))
 	s.b = appendString(append(s.b, `,"data":null,"message":`...), allocation.Brief(message))
-	s.b = append(s.b, "}\n"...)
+	s.b = append(s.b, `,"kind":"Status","apiVersion":"v1","status":"Failure"}`+"\n"...)
 	return s.close()
 }
 

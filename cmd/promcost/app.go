@@ -39,6 +39,7 @@ var subcommands = []struct {
 	{"history export", "Write allocations of a history as CSV, Parquet or FOCUS.", defineHistoryExport},
 	{"history rm", "Remove the hours and days of a time from a history.", defineHistoryRemove},
 	{"query allocation", "Print what workloads cost over a window.", defineQueryAllocation},
+	{"kubectl allocation", "Print what workloads cost over a window, as the promcost in the cluster of kubectl says. Also: kubectl promcost allocation.", defineKubectlAllocation},
 	{"filter", "Print the names of the allocations or assets of a saved answer of the API that a filter selects.", defineFilter},
 	{"check source", "Say which inputs a source has, cluster by cluster, what is missing, what that costs and what mends it.", defineCheckSource},
 	{"check prices", "Read prices, warn of those that look wrong, and say what prices the nodes, volumes, load balancers, control planes and traffic of a source.", defineCheckPrices},

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -272,8 +271,7 @@ func demoReady(p democluster.Progress) error {
 
 // greet prints the first costs and what to try next.
 func greet(ctx context.Context, svc *service, base string, io streams) error {
-	client := &http.Client{Transport: handlerTransport{svc.api}}
-	body, _, err := ask(ctx, client, "http://promcost", url.Values{"window": {demoWindow}, "aggregate": {"namespace"}})
+	body, _, err := askService(svc).ask(ctx, url.Values{"window": {demoWindow}, "aggregate": {"namespace"}})
 	if err != nil {
 		return err
 	}

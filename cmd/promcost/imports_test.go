@@ -27,6 +27,7 @@ var packages = map[string][]string{
 	"cmd/promcost/internal/bucket":    {},
 	"cmd/promcost/internal/config":    {"allocation", "allocation/caret", "allocation/filter", "allocation/jmespath", "allocation/labelnames", "allocation/metering", "allocation/pricing", "allocation/rates"},
 	"cmd/promcost/internal/document":  {},
+	"cmd/promcost/internal/kubectl":   {},
 	"cmd/promcost/internal/manifests": {"allocation"},
 	"cmd/promcost/internal/webserver": {"allocation/memory"},
 	"cmd/promcost-apiserver":          {"allocation/kubeapi", "allocation", "allocation/filter", "allocation/encode"},

@@ -11,6 +11,8 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 	_ "time/tzdata" // time zones by name even if the machine has no zone files
@@ -37,7 +39,15 @@ func main() {
 		time.Sleep(time.Second)
 		stop()
 	})
-	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+	os.Exit(run(ctx, arguments(os.Args), os.Stdout, os.Stderr))
+}
+
+// arguments are those of a command line. A program that is called by the name of kubectl's plugin is promcost kubectl.
+func arguments(line []string) []string {
+	if name := filepath.Base(line[0]); strings.TrimSuffix(name, ".exe") == "kubectl-promcost" {
+		return append([]string{"kubectl"}, line[1:]...)
+	}
+	return line[1:]
 }
 
 // run is the program: it carries out the command line args until it is done or ctx is, and returns the exit code.

@@ -20,6 +20,8 @@ var othersFlags = map[string]string{
 	"storage.tsdb.path":            "Prometheus",
 	"enable-feature":               "Prometheus",
 	"completion-bash":              "kingpin",
+	"all-namespaces":               "kubectl",
+	"raw":                          "kubectl",
 }
 
 var (

@@ -18,6 +18,7 @@ import (
 // othersFlags are the flags of other programs that promcost names, and whose they are.
 var othersFlags = map[string]string{
 	"metric-labels-allowlist": "kube-state-metrics", "metric-annotations-allowlist": "kube-state-metrics", "resources": "kube-state-metrics", "storage.tsdb.path": "Prometheus", "enable-feature": "Prometheus",
+	"all-namespaces": "kubectl", "raw": "kubectl",
 }
 
 var namedFlag = regexp.MustCompile(`--([a-z][a-z0-9]*(?:[.-][a-z0-9]+)*)`)

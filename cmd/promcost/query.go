@@ -19,23 +19,58 @@ import (
 	"github.com/alecthomas/kingpin/v2"
 
 	"github.com/promcost/promcost/allocation/encode"
+	"github.com/promcost/promcost/cmd/promcost/internal/kubectl"
 )
 
-// queryFlags ask for allocations, of a Prometheus or of a running promcost.
+// queryFlags ask for allocations.
 type queryFlags struct {
-	source *sourceFlags
-	cost   *costFlags
-	server serverFlag
-
 	window, aggregate, filter, resolution, step string
 	accumulate, idle                            bool
 	output                                      string
 	limit                                       int
 }
 
+// answerer is who is asked: a promcost over the network, or the same API within this process.
+type answerer struct {
+	client *http.Client
+	base   string        // of URLs
+	name   string        // in errors
+	status func() string // how far the work is
+	close  func()
+}
+
+// defineQueryAllocation is the query allocation subcommand, which asks a Prometheus or a running promcost.
 func defineQueryAllocation(clause *kingpin.CmdClause, io streams, logs *logFlags) executor {
-	f := &queryFlags{source: addSourceFlags(clause), cost: addCostFlags(clause)}
-	f.server.add(clause, "server", "PROMCOST_SERVER", "URL of a promcost that is asked in place of computing here; Kubecost answers too.")
+	source, cost, server := addSourceFlags(clause), addCostFlags(clause), serverFlag{}
+	server.add(clause, "server", "PROMCOST_SERVER", "URL of a promcost that is asked in place of computing here; Kubecost answers too.")
+	return addQueryFlags(clause, io, func(context.Context) (*answerer, error) {
+		if server.url == "" {
+			svc, err := openService(source, cost, io.err, logs)
+			if err != nil {
+				return nil, err
+			}
+			return askService(svc), nil
+		}
+		if source.prometheus.url != "" || source.tsdbPath != "" {
+			return nil, usageErrorf("--server computes by itself: leave --prometheus.url and --tsdb.path out")
+		}
+		client, base, err := server.client()
+		return askServer(client, base, "--server="+base), err
+	})
+}
+
+// defineKubectlAllocation is the kubectl allocation subcommand, which asks the promcost of a cluster.
+func defineKubectlAllocation(clause *kingpin.CmdClause, io streams, _ *logFlags) executor {
+	flags := kubectl.AddFlags(clause)
+	return addQueryFlags(clause, io, func(ctx context.Context) (*answerer, error) {
+		service, err := flags.Find(ctx, io.in, io.err)
+		return askServer(&http.Client{Transport: service}, "http://promcost", fmt.Sprint("Service ", service)), err
+	})
+}
+
+// addQueryFlags adds the flags of a question to a subcommand, which asks whom open opens.
+func addQueryFlags(clause *kingpin.CmdClause, io streams, open func(ctx context.Context) (*answerer, error)) executor {
+	f := &queryFlags{}
 	clause.Flag("window", "What time: today, lastweek, 30m, 12h, 7d, or two times separated by a comma.").Default("1d").StringVar(&f.window)
 	clause.Flag("aggregate", "What to sum by: namespace, controller, node, label:app, … or several separated by commas; empty for containers.").
 		Default("namespace").StringVar(&f.aggregate)
@@ -46,7 +81,14 @@ func defineQueryAllocation(clause *kingpin.CmdClause, io streams, logs *logFlags
 	clause.Flag("idle", "Show what nodes cost and nobody was allocated, as __idle__.").Default("true").BoolVar(&f.idle)
 	oneOf(clause, "output", "Output format: table, json or csv.", &f.output, "table", "json", "csv").Short('o')
 	countOf(clause, "limit", "Most rows to show in a table; 0 for all. The total is of all.", &f.limit, 0).Default("0")
-	return func(ctx context.Context) error { return queryAllocation(ctx, f, io, logs) }
+	return func(ctx context.Context) error {
+		who, err := open(ctx)
+		if err != nil {
+			return err
+		}
+		defer who.close()
+		return f.query(ctx, who, io)
+	}
 }
 
 // parameters are the flags as the API's.
@@ -66,15 +108,10 @@ func (f *queryFlags) parameters() url.Values {
 	return v
 }
 
-// queryAllocation asks, and prints the answer.
-func queryAllocation(ctx context.Context, f *queryFlags, io streams, logs *logFlags) error {
-	client, base, status, done, err := f.open(io, logs)
-	if err != nil {
-		return err
-	}
-	defer done()
-	stop := showProgress(io.err, status)
-	body, warnings, err := ask(ctx, client, base, f.parameters())
+// query asks, and prints the answer.
+func (f *queryFlags) query(ctx context.Context, who *answerer, io streams) error {
+	stop := showProgress(io.err, who.status)
+	body, warnings, err := who.ask(ctx, f.parameters())
 	stop()
 	if err != nil {
 		return err
@@ -95,19 +132,19 @@ func queryAllocation(ctx context.Context, f *queryFlags, io streams, logs *logFl
 	now := time.Now()
 	spans := answer.spans(now)
 	if f.filter != "" && slices.ContainsFunc(spans, func(s span) bool { return s.part }) {
-		if spans, err = f.unfiltered(ctx, client, base, now); err != nil {
+		if spans, err = f.unfiltered(ctx, who, now); err != nil {
 			return err
 		}
 	}
-	return printTables(io, answer, f.limit, currencyOf(ctx, client, base), spans)
+	return printTables(io, answer, f.limit, who.currency(ctx), spans)
 }
 
 // unfiltered are the spans of the data without the filter: what it selects may have run for a part of them only.
-func (f *queryFlags) unfiltered(ctx context.Context, client *http.Client, base string, now time.Time) ([]span, error) {
+func (f *queryFlags) unfiltered(ctx context.Context, who *answerer, now time.Time) ([]span, error) {
 	v := f.parameters()
 	v.Del("filter")
 	v.Set("aggregate", "cluster")
-	body, _, err := ask(ctx, client, base, v)
+	body, _, err := who.ask(ctx, v)
 	if err != nil {
 		return nil, err
 	}
@@ -118,14 +155,14 @@ func (f *queryFlags) unfiltered(ctx context.Context, client *http.Client, base s
 	return answer.spans(now), nil
 }
 
-// currencyOf is the currency of a server's costs, USD if it does not say.
-func currencyOf(ctx context.Context, client *http.Client, base string) string {
+// currency is that of the costs, USD if the server does not say.
+func (a *answerer) currency(ctx context.Context) string {
 	const dollars = "USD"
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/model/getConfigs", nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, a.base+"/model/getConfigs", nil)
 	if err != nil {
 		return dollars
 	}
-	resp, err := client.Do(req)
+	resp, err := a.client.Do(req)
 	if err != nil {
 		return dollars
 	}
@@ -152,47 +189,38 @@ func monthly(of time.Duration) float64 {
 	return 0
 }
 
-// open makes the client to ask with: over the network, or the same API within this process over the source. status
-// says how far the work is, done ends it.
-func (f *queryFlags) open(io streams, logs *logFlags) (client *http.Client, base string, status func() string, done func(), err error) {
-	nothing := func() {}
-	if f.server.url != "" {
-		if f.source.prometheus.url != "" || f.source.tsdbPath != "" {
-			return nil, "", nil, nothing, usageErrorf("--server computes by itself: leave --prometheus.url and --tsdb.path out")
-		}
-		client, base, err = f.server.client()
-		return client, base, func() string { return "waiting for " + base }, nothing, err
-	}
-	svc, err := openService(f.source, f.cost, io.err, logs)
-	if err != nil {
-		return nil, "", nil, nothing, err
-	}
-	client = &http.Client{Transport: handlerTransport{svc.api}}
-	return client, "http://promcost", svc.status, func() { _ = svc.Close() }, nil
+// askServer asks over the network.
+func askServer(client *http.Client, base, name string) *answerer {
+	return &answerer{client, base, name, func() string { return "waiting for " + strings.TrimPrefix(name, "--server=") }, func() {}}
+}
+
+// askService asks the API within this process.
+func askService(svc *service) *answerer {
+	return &answerer{&http.Client{Transport: handlerTransport{svc.api}}, "http://promcost", "promcost", svc.status, func() { _ = svc.Close() }}
 }
 
 // ask sends the query and returns the body of the answer, and the warnings in its header. A refusal is an error with the
 // API's own message.
-func ask(ctx context.Context, client *http.Client, base string, parameters url.Values) (body []byte, warnings []string, err error) {
+func (a *answerer) ask(ctx context.Context, parameters url.Values) (body []byte, warnings []string, err error) {
 	const path = "/model/allocation/compute"
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+path+"?"+parameters.Encode(), nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, a.base+path+"?"+parameters.Encode(), nil)
 	if err != nil {
-		return nil, nil, fmt.Errorf("ask %s: %w", base, err)
+		return nil, nil, fmt.Errorf("ask %s: %w", a.name, err)
 	}
-	resp, err := client.Do(req)
+	resp, err := a.client.Do(req)
 	if err != nil {
 		if whole, ok := errors.AsType[*url.Error](err); ok {
 			err = whole.Err // without the request's parameters
 		}
-		return nil, nil, fmt.Errorf("ask --server=%s: %w: is promcost running there?", base, err)
+		return nil, nil, fmt.Errorf("ask %s: %w: is promcost running there?", a.name, err)
 	}
 	defer resp.Body.Close()
 	body, err = io.ReadAll(io.LimitReader(resp.Body, maxReply))
 	if err != nil {
-		return nil, nil, fmt.Errorf("read answer of %s: %w", base, err)
+		return nil, nil, fmt.Errorf("read answer of %s: %w", a.name, err)
 	}
 	if strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html") {
-		return nil, nil, fmt.Errorf("ask --server=%s: it answered with a page of HTML: give the URL of a promcost, without a path", base)
+		return nil, nil, fmt.Errorf("ask %s: it answered with a page of HTML: give the URL of a promcost, without a path", a.name)
 	}
 	if resp.StatusCode == http.StatusOK {
 		return body, headerWarnings(resp.Header), nil
@@ -200,7 +228,7 @@ func ask(ctx context.Context, client *http.Client, base string, parameters url.V
 	if answer, err := readReply(bytes.NewReader(body)); err == nil && answer.Message != "" {
 		return nil, nil, errors.New(answer.Message)
 	}
-	return nil, nil, fmt.Errorf("ask --server=%s: it answered %s to %s: give the URL of a promcost, without a path", base, resp.Status, path)
+	return nil, nil, fmt.Errorf("ask %s: it answered %s to %s: give the URL of a promcost, without a path", a.name, resp.Status, path)
 }
 
 // headerWarnings are the texts of an answer's Warning headers, which hold the warnings of an answer in CSV.

@@ -57,8 +57,9 @@ func TestReleaseE2E(t *testing.T) {
 			dir := t.TempDir()
 			system, arch, _ := strings.Cut(platform, "-")
 			binary, along := filepath.Join(dir, "promcost"), []string{"CHANGELOG.md", "LICENSE", "README.md", "_promcost", "promcost.1", "promcost.bash"}
+			plugin := filepath.Join(dir, "kubectl-promcost")
 			if system == "windows" {
-				binary += ".exe"
+				binary, plugin = binary+".exe", plugin+".cmd"
 				unzip(t, releaseFile(t, "promcost-*."+platform+".zip"), dir)
 			} else {
 				untar(t, releaseFile(t, "promcost-*."+platform+".tar.gz"), dir)
@@ -68,12 +69,12 @@ func TestReleaseE2E(t *testing.T) {
 			for _, file := range mustGlob(t, filepath.Join(dir, "*")) {
 				names = append(names, filepath.Base(file))
 			}
-			if diff := cmp.Diff(append(along, filepath.Base(binary)), names, sorted); diff != "" {
+			if diff := cmp.Diff(append(along, filepath.Base(binary), filepath.Base(plugin)), names, sorted); diff != "" {
 				t.Errorf("files of the archive (-want +got):\n%s", diff)
 			}
 			checkBill(t, releaseFile(t, "promcost-*."+platform+".cdx.json"), binary)
 			if system == runtime.GOOS && arch == runtime.GOARCH {
-				checkInstalled(t, binary, filepath.Join(dir, "promcost.bash"))
+				checkInstalled(t, binary, plugin, filepath.Join(dir, "promcost.bash"))
 			}
 		})
 	}
@@ -89,12 +90,17 @@ func TestReleaseE2E(t *testing.T) {
 	})
 }
 
-// filesOfDirectory are the files below a directory, each with its mode and digest.
+// filesOfDirectory are the files below a directory, each with its mode and digest, or with what it links to.
 func filesOfDirectory(t *testing.T, root string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
 	err := fs.WalkDir(os.DirFS(root), ".", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
+			return err
+		}
+		if entry.Type() == fs.ModeSymlink {
+			to, err := os.Readlink(filepath.Join(root, path))
+			files["/"+path] = "to " + to
 			return err
 		}
 		info, err := entry.Info()
@@ -108,16 +114,21 @@ func filesOfDirectory(t *testing.T, root string) map[string]string {
 	return files
 }
 
-// filesOfRPM are those that rpm --dump prints: path, size, time, digest, mode and more. Zsh looks elsewhere on Debian.
+// filesOfRPM are those that rpm --dump prints: path, size, time, digest, mode, six more and what it links to. Zsh looks elsewhere
+// on Debian.
 func filesOfRPM(t *testing.T, dump string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
 	for line := range strings.Lines(dump) {
 		fields := strings.Fields(line)
-		if len(fields) < 5 {
+		if len(fields) < 11 {
 			t.Fatalf("rpm prints %q", line)
 		}
-		files[strings.Replace(fields[0], "zsh/site-functions", "zsh/vendor-completions", 1)] = fields[4] + " " + fields[3]
+		file := fields[4] + " " + fields[3]
+		if to := fields[10]; to != "X" {
+			file = "to " + to
+		}
+		files[strings.Replace(fields[0], "zsh/site-functions", "zsh/vendor-completions", 1)] = file
 	}
 	return files
 }
@@ -170,6 +181,12 @@ func untar(t *testing.T, archive, dir string) {
 		}
 		if err != nil {
 			t.Fatal(err)
+		}
+		if h.Typeflag == tar.TypeSymlink {
+			if err := os.Symlink(h.Linkname, filepath.Join(dir, filepath.Base(h.Name))); err != nil {
+				t.Fatal(err)
+			}
+			continue
 		}
 		put(t, dir, h.Name, h.FileInfo().Mode(), r)
 	}
@@ -226,11 +243,14 @@ func checkBill(t *testing.T, file, binary string) {
 	}
 }
 
-// checkInstalled checks that a program runs here, and that bash takes its completions.
-func checkInstalled(t *testing.T, binary, completions string) {
+// checkInstalled checks that a program runs here, also as kubectl's plugin, and that bash takes its completions.
+func checkInstalled(t *testing.T, binary, plugin, completions string) {
 	t.Helper()
 	if got := shell(t, os.Environ(), "", binary, "version"); !strings.HasPrefix(got, "promcost, version ") || !strings.Contains(got, "build date:") {
 		t.Errorf("promcost version prints %s", got)
+	}
+	if got := shell(t, os.Environ(), "", plugin, "allocation", "--help"); !strings.Contains(got, "promcost kubectl allocation") {
+		t.Errorf("the plugin prints %s", got)
 	}
 	shell(t, os.Environ(), "", "bash", "-n", completions)
 }
@@ -239,7 +259,7 @@ func checkInstalled(t *testing.T, binary, completions string) {
 func checkPackage(t *testing.T, root string) {
 	t.Helper()
 	checkBinary(t, filepath.Join(root, "usr/bin/promcost"), "linux", runtime.GOARCH)
-	checkInstalled(t, filepath.Join(root, "usr/bin/promcost"), filepath.Join(root, "usr/share/bash-completion/completions/promcost"))
+	checkInstalled(t, filepath.Join(root, "usr/bin/promcost"), filepath.Join(root, "usr/bin/kubectl-promcost"), filepath.Join(root, "usr/share/bash-completion/completions/promcost"))
 	defaults, err := os.Stat(filepath.Join(root, "etc/default/promcost"))
 	if err != nil || defaults.Mode().Perm() != 0o640 {
 		t.Errorf("what may hold a password is %v, %v", defaults, err)

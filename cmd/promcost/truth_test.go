@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	setKingpin()
 	if os.Getenv(asProgram) != "" {
 		limitFiles()
-		os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
+		os.Exit(run(context.Background(), arguments(os.Args), os.Stdout, os.Stderr))
 	}
 	_ = os.Setenv("COLUMNS", "100")         // kingpin wraps help at the terminal's width
 	debug.SetMemoryLimit(math.MaxInt64 - 1) // as GOMEMLIMIT would: programs that run within the tests leave it

@@ -1,7 +1,7 @@
 // Command archive packs a binary for each platform with the files that go along, writes what modules it was built from, and
 // sums all files of a release. The same input, version and time give the same bytes.
 //
-//	archive -o bin/dist -version 1.2.3 -created 1700000000 -with LICENSE,README.md bin/build/linux-amd64/promcost …
+//	archive -o bin/dist -version 1.2.3 -created 1700000000 -plugin kubectl -with LICENSE,README.md bin/build/linux-amd64/promcost …
 package main
 
 import (
@@ -26,6 +26,7 @@ const maxBinary = 80_000_000
 type release struct {
 	dir, version string
 	created      time.Time
+	plugin       string   // the program that runs the binaries as plugins; "" for none
 	with         []string // files that go along with every binary
 }
 
@@ -34,15 +35,17 @@ type file struct {
 	name    string
 	mode    os.FileMode
 	content []byte
+	link    string // the file that it links to, "" where it has content
 }
 
 func main() {
 	dir := flag.String("o", "", "directory of the release")
 	version := flag.String("version", "", "version of the program")
 	created := flag.Int64("created", 0, "time of all files, in seconds of Unix time")
+	plugin := flag.String("plugin", "", "program that runs the binaries as plugins, by the name PROGRAM-BINARY")
 	with := flag.String("with", "", "files that go along, separated by commas")
 	flag.Parse()
-	r := release{*dir, *version, time.Unix(*created, 0).UTC(), strings.Split(*with, ",")}
+	r := release{*dir, *version, time.Unix(*created, 0).UTC(), *plugin, strings.Split(*with, ",")}
 	for _, binary := range flag.Args() {
 		if err := r.add(binary); err != nil {
 			log.Fatalf("archive: %s: %v", binary, err)
@@ -63,17 +66,25 @@ func (r release) add(binary string) error {
 		return fmt.Errorf("it has %d bytes, at most %d are allowed: see what it imports", len(content), maxBinary)
 	}
 	platform := filepath.Base(filepath.Dir(binary))
-	name := strings.TrimSuffix(filepath.Base(binary), ".exe") + "-" + r.version + "." + platform
-	files := []file{{filepath.Base(binary), 0o755, content}}
+	base := filepath.Base(binary)
+	program, isWindows := strings.CutSuffix(base, ".exe")
+	name := program + "-" + r.version + "." + platform
+	files := []file{{name: base, mode: 0o755, content: content}}
+	switch plugin := r.plugin + "-" + program; {
+	case r.plugin != "" && isWindows: // which has no links in archives
+		files = append(files, file{name: plugin + ".cmd", mode: 0o755, content: fmt.Appendf(nil, "@\"%%~dp0%s\" %s %%*\r\n", base, r.plugin)})
+	case r.plugin != "":
+		files = append(files, file{name: plugin, mode: 0o777, link: base})
+	}
 	for _, along := range r.with {
 		text, err := os.ReadFile(along)
 		if err != nil {
 			return err
 		}
-		files = append(files, file{filepath.Base(along), 0o644, text})
+		files = append(files, file{name: filepath.Base(along), mode: 0o644, content: text})
 	}
 	pack, suffix := r.tarball, ".tar.gz"
-	if strings.HasPrefix(platform, "windows-") {
+	if isWindows {
 		pack, suffix = r.zip, ".zip"
 	}
 	packed, err := pack(name, files)
@@ -99,7 +110,10 @@ func (r release) tarball(dir string, files []file) ([]byte, error) {
 	}
 	w := tar.NewWriter(z)
 	for _, f := range files {
-		h := &tar.Header{Name: dir + "/" + f.name, Mode: int64(f.mode), Size: int64(len(f.content)), ModTime: r.created}
+		h := &tar.Header{Name: dir + "/" + f.name, Mode: int64(f.mode), Size: int64(len(f.content)), ModTime: r.created, Linkname: f.link}
+		if f.link != "" {
+			h.Typeflag = tar.TypeSymlink
+		}
 		if err := w.WriteHeader(h); err != nil {
 			return nil, err
 		}
@@ -133,21 +147,27 @@ func (r release) zip(dir string, files []file) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// sum writes the checksums of all files of the release, in the form that sha256sum --check reads.
+// sums are the checksums of a release.
+const sums = "sha256sums.txt"
+
+// sum writes the checksums of all other files of the release, in the form that sha256sum --check reads.
 func (r release) sum() error {
 	entries, err := os.ReadDir(r.dir) // sorted by name
 	if err != nil {
 		return err
 	}
-	var sums bytes.Buffer
+	var text bytes.Buffer
 	for _, e := range entries {
+		if e.Name() == sums {
+			continue
+		}
 		content, err := os.ReadFile(filepath.Join(r.dir, e.Name()))
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256(content), e.Name())
+		fmt.Fprintf(&text, "%x  %s\n", sha256.Sum256(content), e.Name())
 	}
-	return r.write("sha256sums.txt", sums.Bytes())
+	return r.write(sums, text.Bytes())
 }
 
 // write writes a file of the release.
