@@ -1,5 +1,7 @@
 package allocation
 
+import "cmp"
+
 // aggregate merges the rows to which the keys give the same name, and replaces the set by the result.
 func aggregate(w *work, o *Options) {
 	// An even split also counts the results that a filter removes.
@@ -19,10 +21,10 @@ func aggregate(w *work, o *Options) {
 			groups.Reset()
 		}
 	}
-	fill := len(o.Aggregate) > 0
-	groups.Begin(mask, w.set.Len(), cols, func(dst []byte, row int) []byte { return appendNames(dst, keys, row, fill) })
+	fill, separator := len(o.Aggregate) > 0, cmp.Or(o.Separator, '/')
+	groups.Begin(mask, w.set.Len(), cols, func(dst []byte, row int) []byte { return appendNames(dst, keys, row, separator, fill) })
 	if len(w.pools) > 0 {
-		w.bears, w.forgone = bearing(w.results(groups.Of(w.set.Len()), groups.Len()), o.ShareSplit)
+		w.bears, w.forgone = bearing(w.results(groups.Of(w.set.Len()), groups.Len()), takers(groups.Names(), o.EvenKeys, separator), o.ShareSplit)
 		if all && w.keep != nil {
 			w.bears = groups.Only(w.stays, w.bears)
 		}

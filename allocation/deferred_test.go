@@ -221,7 +221,7 @@ func TestDeferredErrors(t *testing.T) {
 
 // TestOnlyMerges sets each option by itself. A new option has to be listed here.
 func TestOnlyMerges(t *testing.T) {
-	merges := []string{"Aggregate", "LabelValue", "Idle", "IdleByNode", "SplitIdle", "Filter", "ShareSplit", "ShareTenancy", "SharedBreakdown", "Reconcile", "Accumulate", "Zone", "AggregatedMetadata", "Stopped"}
+	merges := []string{"Aggregate", "LabelValue", "Idle", "IdleByNode", "SplitIdle", "Filter", "EvenKeys", "Separator", "ShareSplit", "ShareTenancy", "SharedBreakdown", "Reconcile", "Accumulate", "Zone", "AggregatedMetadata", "Stopped"}
 	for _, field := range reflect.VisibleFields(reflect.TypeFor[allocation.Options]()) {
 		var o allocation.Options
 		switch v := reflect.ValueOf(&o).Elem().FieldByIndex(field.Index); v.Kind() {
@@ -229,6 +229,8 @@ func TestOnlyMerges(t *testing.T) {
 			v.SetBool(true)
 		case reflect.Float64:
 			v.SetFloat(1)
+		case reflect.Int:
+			v.SetInt(1)
 		case reflect.Uint8:
 			v.SetUint(1)
 		case reflect.Slice:

@@ -40,5 +40,5 @@ func GroupBy(s *Set, keep func(Special) bool, by []Property, keys []Key) (*Group
 // Name returns the values of the keys for a group, joined by slashes; UnallocatedName stands for a missing value. Several
 // groups may have one name, because values may contain slashes.
 func (g *Groups) Name(group int) string {
-	return string(appendNames(nil, g.keys, int(g.First[group]), true))
+	return string(appendNames(nil, g.keys, int(g.First[group]), '/', true))
 }

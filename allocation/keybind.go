@@ -48,6 +48,10 @@ func (k Key) bind(s *Set, labelValue bool) (boundKey, error) {
 	case keyDerived:
 		b.cols = [][]ID{nil}
 		b.cols[0], b.texts = k.derived.column(s)
+	case keyNodeClass:
+		b.cols = [][]ID{s.nodeClasses()}
+	case keyBarePod:
+		b.cols = [][]ID{s.barePods()}
 	case keyAll:
 	}
 	return b, nil
@@ -79,11 +83,11 @@ func (b *boundKey) appendName(dst []byte, row int, fill bool) []byte {
 	return append(append(dst, b.prefix...), b.dict.Text(id)...)
 }
 
-// appendNames appends the values of the keys for a row to dst.
-func appendNames(dst []byte, bound []boundKey, row int, fill bool) []byte {
+// appendNames appends the values of the keys for a row to dst, with a separator between them.
+func appendNames(dst []byte, bound []boundKey, row int, separator byte, fill bool) []byte {
 	for i := range bound {
 		if i > 0 {
-			dst = append(dst, '/')
+			dst = append(dst, separator)
 		}
 		dst = bound[i].appendName(dst, row, fill)
 	}
@@ -104,6 +108,44 @@ func appendCluster(dst []byte, id string) []byte {
 		}
 	}
 	return dst
+}
+
+// barePods returns the pods without a controller, 0 for rows with one.
+func (s *Set) barePods() []ID {
+	ids := make([]ID, s.Len())
+	for i, controller := range s.ids[Controller] {
+		if controller == 0 {
+			ids[i] = s.ids[Pod][i]
+		}
+	}
+	return ids
+}
+
+// class returns the class of a node: its instance type, and whether it is a spot instance.
+func (n *Node) class() string {
+	if n.Spot {
+		return n.InstanceType + " spot"
+	}
+	return n.InstanceType
+}
+
+// nodeClasses returns the class of each row's node, 0 where it is not known. The classes must be in the dictionary.
+func (s *Set) nodeClasses() []ID {
+	type place struct{ cluster, node ID }
+	classes := make(map[place]ID, len(s.Nodes))
+	for i := range s.Nodes {
+		n := &s.Nodes[i]
+		cluster, _ := s.dict.Find(n.Cluster)
+		node, ok := s.dict.Find(n.Name)
+		if class, known := s.dict.Find(n.class()); ok && known {
+			classes[place{cluster, node}] = class
+		}
+	}
+	ids := make([]ID, s.Len())
+	for i, node := range s.ids[NodeName] {
+		ids[i] = classes[place{s.ids[Cluster][i], node}]
+	}
+	return ids
 }
 
 // controllersOf returns the controllers of one kind, 0 for rows with another kind or none.

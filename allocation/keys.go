@@ -33,6 +33,8 @@ const (
 	keyAlias                     // the value of a label, or else of the annotation of that name
 	keyAll                       // nothing: all rows become one
 	keyDerived                   // a property computed from others
+	keyNodeClass                 // the instance type of the node, and whether it is a spot instance
+	keyBarePod                   // the pod, where it has no controller
 )
 
 // keyField describes a field that rows can be aggregated by.
@@ -110,12 +112,30 @@ func (k Key) Needs() *Projection {
 		return OfRows([]Property{ControllerKind, Controller})
 	case keyAlias:
 		return OfRows([]Property{Labels, Annotations})
+	case keyNodeClass:
+		return &Projection{Properties: []Property{Cluster, NodeName}, FewOfAssets: true}
+	case keyBarePod:
+		return OfRows([]Property{Controller, Pod})
 	case keyDerived:
 		return k.derived.Needs()
 	case keyProperty, keyService, keyLabel, keyAnnotation:
 	}
 	return OfRows([]Property{k.property})
 }
+
+// UnitKeys returns the keys of the units that a change of cost is explained by (SEMANTICS §9): cluster, namespace, kind and name
+// of the controller, pod where there is no controller, and container. The last key is the class of nodes that the unit ran on.
+func UnitKeys() []Key {
+	keys := make([]Key, 0, 7)
+	for _, p := range [...]Property{Cluster, Namespace, ControllerKind, Controller} {
+		keys = append(keys, Key{kind: keyProperty, property: p, field: p.String()})
+	}
+	return append(keys, Key{kind: keyBarePod, property: Pod, field: "barePod"}, Key{kind: keyProperty, property: Container, field: Container.String()},
+		Key{kind: keyNodeClass, property: NodeName, field: "nodeClass"})
+}
+
+// InstanceKeys returns the keys of a set that is not aggregated: cluster, node, namespace, pod and container.
+func InstanceKeys() []Key { return unaggregated() }
 
 // unaggregated returns the keys of a set that is not aggregated: cluster/node/namespace/pod/container.
 func unaggregated() []Key {
@@ -229,7 +249,7 @@ func parseKey(item string, mapping LabelMapping, derived []*Derived) ([]Key, err
 			keys[i].label = labelnames.NewName(label)
 		}
 		return keys, nil
-	case keyProperty, keyController, keyService, keyAll, keyDerived:
+	case keyProperty, keyController, keyService, keyAll, keyDerived, keyNodeClass, keyBarePod:
 	}
 	return []Key{key}, nil
 }

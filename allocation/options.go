@@ -8,6 +8,11 @@ type Options struct {
 	// cluster/node/namespace/pod/container. Rows with the same name are always merged, such as a pod and its successor of the
 	// same name on the same node.
 	Aggregate []Key
+	// EvenKeys is how many of the first keys name the results that an even ShareSplit divides among; 0 is all. Results that agree
+	// in them divide their part by weight.
+	EvenKeys int
+	// Separator is between the values of several keys in names; 0 is a slash.
+	Separator byte
 	// LabelValue names results of label and annotation keys `redis` instead of `app=redis`.
 	LabelValue bool
 	// Idle adds the cost of nodes that nobody was allocated, as one row named __idle__.

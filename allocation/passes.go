@@ -227,6 +227,13 @@ func passDict(sets []*Set, o *Options) (*Dict, error) {
 	for _, share := range o.Share {
 		need(share.Name)
 	}
+	if slices.ContainsFunc(o.Aggregate, func(k Key) bool { return k.kind == keyNodeClass }) {
+		for _, s := range sets {
+			for i := range s.Nodes {
+				need(s.Nodes[i].class())
+			}
+		}
+	}
 	if clone || len(missing) > 0 {
 		dict = dict.clone()
 	}

@@ -1,6 +1,9 @@
 package allocation
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // pool is a cost that all results bear together.
 type pool struct {
@@ -124,15 +127,18 @@ type result struct {
 }
 
 // bearing returns the part of the pools that each result bears, and the part of the rows that the filter removed. The last of
-// results stands for no result. Both count all rows before the filter, so that a filter never changes what a row pays.
-func bearing(results []result, split Split) (bears []float64, forgone float64) {
+// results stands for no result. Both count all rows before the filter, so that a filter never changes what a row pays. An even split
+// is among takers: taker is the one that each result belongs to, which divides its part by weight.
+func bearing(results []result, taker []int32, split Split) (bears []float64, forgone float64) {
 	bears = make([]float64, len(results))
-	sum, takers := 0.0, 0
-	for _, r := range results {
+	sum, n, takers := 0.0, 0, make([]result, len(results))
+	for i, r := range results {
 		sum += r.all
-		if r.rowsAll > 0 {
-			takers++
+		t := &takers[taker[i]]
+		if r.rowsAll > 0 && t.rowsAll == 0 {
+			n++
 		}
+		t.all, t.rowsAll = t.all+r.all, t.rowsAll+r.rowsAll
 	}
 	for i, r := range results {
 		switch {
@@ -143,15 +149,37 @@ func bearing(results []result, split Split) (bears []float64, forgone float64) {
 				forgone += (r.all - r.kept) / sum
 			}
 		default:
-			part := float64(r.rowsKept) / float64(r.rowsAll)
-			if r.all > 0 {
-				part = r.kept / r.all
+			t := &takers[taker[i]]
+			part, whole := float64(r.rowsKept)/float64(t.rowsAll), float64(r.rowsAll)/float64(t.rowsAll)
+			if t.all > 0 {
+				part, whole = r.kept/t.all, r.all/t.all
 			}
-			bears[i] = part / float64(takers)
-			forgone += (1 - part) / float64(takers)
+			bears[i] = part / float64(n)
+			forgone += (whole - part) / float64(n)
 		}
 	}
 	return bears[:len(bears)-1], forgone
+}
+
+// takers returns which of the results an even split counts as one: those whose names begin with the same values of so many keys; 0
+// counts each result. A further element is for no result.
+func takers(names []string, keys int, separator byte) []int32 {
+	of, first := make([]int32, len(names)+1), map[string]int32{}
+	for i := range of {
+		of[i] = int32(i)
+	}
+	if keys == 0 {
+		return of
+	}
+	for i, name := range names {
+		values := strings.SplitN(name, string(rune(separator)), keys+1)
+		begin := strings.Join(values[:min(keys, len(values))], string(rune(separator)))
+		if _, ok := first[begin]; !ok {
+			first[begin] = int32(i)
+		}
+		of[i] = first[begin]
+	}
+	return of
 }
 
 // spreadPools divides the pools among the results. Where no result can take any, they become a row __shared__, unless there

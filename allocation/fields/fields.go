@@ -3,6 +3,7 @@ package fields
 import (
 	"math"
 	"slices"
+	"time"
 
 	"github.com/promcost/promcost/allocation"
 )
@@ -321,16 +322,27 @@ func adjusted(s *allocation.Set, r allocation.Resource, row int) float64 {
 // bound time and requests, while idle also excludes usage beyond requests, and includes containers that ran too briefly to be
 // seen on the grid, which no row shows.
 func ErrorBounds(s *allocation.Set, row int) (lower, upper float64, ok bool) {
-	running, least, most := s.Value(allocation.RunningSeconds, row), s.Value(allocation.LeastSeconds, row), s.Value(allocation.MostSeconds, row)
+	return Bounds(s.Value(allocation.RunningSeconds, row), s.Value(allocation.LeastSeconds, row), MostSeconds(s, row), s.Resolution)
+}
+
+// MostSeconds returns the longest running time of a row that the data allow. What a set keeps reaches beyond it, so that sets add
+// up; one container does not run for longer than its window.
+func MostSeconds(s *allocation.Set, row int) float64 {
+	most := s.Value(allocation.MostSeconds, row)
+	if !s.Several(row) {
+		most = min(most, s.Window.Duration().Seconds())
+	}
+	return most
+}
+
+// Bounds returns what ErrorBounds returns for a row with these running times in seconds, on a grid of that resolution.
+func Bounds(running, least, most float64, resolution time.Duration) (lower, upper float64, ok bool) {
 	if running <= 0 {
 		return 0, math.NaN(), false
 	}
-	if !s.Several(row) { // what a set keeps reaches beyond it, so that sets add up; one container does not run for longer than its window
-		most = min(most, s.Window.Duration().Seconds())
-	}
 	const slack = 1e-9 // of sums in another order
 	lower, upper = -1, math.NaN()
-	if least > s.Resolution.Seconds() || least >= most*(1-slack) && most > 0 {
+	if least > resolution.Seconds() || least >= most*(1-slack) && most > 0 {
 		lower = math.Floor((running/most+slack)*1000) / 1000
 	}
 	if least > 0 {

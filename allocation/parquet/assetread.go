@@ -14,7 +14,7 @@ import (
 // identify an asset.
 var passedAssets = [...]string{
 	"type", "cluster", "namespace", "name", "provider_id", "local", "cost", "cost_adjustment", "cpu_cost_idle", "cpu_cost_adjustment", "ram_cost_idle",
-	"ram_cost_adjustment", "gpu_cost_idle", "gpu_cost_adjustment", "created_seconds",
+	"ram_cost_adjustment", "gpu_cost_idle", "gpu_cost_adjustment", "created_seconds", "instance_type", "spot",
 }
 
 // assetReader reads assets. It reads one column after another, and then makes an asset of each row.

@@ -52,6 +52,7 @@ var packages = map[string][]string{
 	"allocation/signals":              {"allocation"},
 	"allocation/notices":              {"allocation", "allocation/timeline"},
 	"allocation/metering":             {"allocation", "allocation/fields", "allocation/labelnames"},
+	"allocation/change":               {"allocation", "allocation/fields"},
 	"allocation/assets":               {"allocation", "allocation/caret", "allocation/labelnames"},
 	"allocation/diagnosis":            {"allocation"},
 	"allocation/fields":               {"allocation"},
@@ -86,7 +87,7 @@ var testOnly = []string{"promquery/promtest", "promquery/promtest/soak", "promqu
 // quiet are the packages that return errors and warnings and leave logging to their callers.
 var quiet = []string{
 	"allocation", "allocation/timeline", "allocation/caret", "allocation/filter", "allocation/jmespath", "allocation/encode", "promquery",
-	"allocation/assets", "allocation/build", "allocation/diagnosis", "allocation/fields", "allocation/grouping", "allocation/labelnames", "allocation/metering", "allocation/notices", "allocation/parquet",
+	"allocation/assets", "allocation/build", "allocation/change", "allocation/diagnosis", "allocation/fields", "allocation/grouping", "allocation/labelnames", "allocation/metering", "allocation/notices", "allocation/parquet",
 	"allocation/prices", "allocation/rates", "allocation/services", "allocation/signals", "allocation/windows",
 }
 
