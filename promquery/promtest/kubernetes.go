@@ -36,6 +36,7 @@ const token = "promtest"
 // Kubernetes is a real Kubernetes API with the controllers and the scheduler, whose nodes and pods are made up by kwok.
 type Kubernetes struct {
 	url, kubeconfig, kubelets string
+	network                   *podNetwork
 }
 
 // StartKubernetes runs a Kubernetes control plane and kwok until the test ends. Their binaries are $ETCD, $KUBE_APISERVER
@@ -59,14 +60,15 @@ func StartKubernetes(t testing.TB, documents ...string) *Kubernetes {
 			"--unsafe-no-fsync", "--log-level=error",
 		}
 	}})[0]
-	k := &Kubernetes{}
+	k := &Kubernetes{network: &podNetwork{routes: map[string]string{}}}
+	selector := writeFile(t, dir, "egress.yaml", fmt.Sprintf(egress, k.network.start(t)))
 	k.url = run(t, process{name: "kube-apiserver", binary: apiserver, ready: "/readyz", tls: true, args: func(addr []string) []string {
 		return []string{
 			"--etcd-servers=" + store, "--secure-port=" + port(addr[0]), "--bind-address=127.0.0.1", "--advertise-address=127.0.0.1",
 			"--cert-dir=" + filepath.Join(dir, "certs"), "--service-account-issuer=https://kubernetes.default.svc",
 			"--service-account-key-file=" + public, "--service-account-signing-key-file=" + private, "--token-auth-file=" + tokens,
 			"--authorization-mode=Node,RBAC", "--service-cluster-ip-range=10.0.0.0/16", "--disable-admission-plugins=ServiceAccount",
-			"--endpoint-reconciler-type=none",
+			"--endpoint-reconciler-type=none", "--egress-selector-config-file=" + selector,
 		}
 	}})[0]
 	k.kubeconfig = writeFile(t, dir, "kubeconfig", fmt.Sprintf(`{apiVersion: v1, kind: Config, current-context: test,
@@ -313,6 +315,11 @@ var collections = map[string]string{
 	"PodDisruptionBudget":      "/apis/policy/v1/namespaces/%s/poddisruptionbudgets",
 	"CustomResourceDefinition": "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
 	"HTTPRoute":                "/apis/gateway.networking.k8s.io/v1/namespaces/%s/httproutes",
+	"Role":                     "/apis/rbac.authorization.k8s.io/v1/namespaces/%s/roles",
+	"RoleBinding":              "/apis/rbac.authorization.k8s.io/v1/namespaces/%s/rolebindings",
+	"ClusterRole":              "/apis/rbac.authorization.k8s.io/v1/clusterroles",
+	"ClusterRoleBinding":       "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
+	"APIService":               "/apis/apiregistration.k8s.io/v1/apiservices",
 	"Prometheus":               "/apis/monitoring.coreos.com/v1/namespaces/%s/prometheuses",
 	"PrometheusRule":           "/apis/monitoring.coreos.com/v1/namespaces/%s/prometheusrules",
 	"ServiceMonitor":           "/apis/monitoring.coreos.com/v1/namespaces/%s/servicemonitors",

@@ -3,8 +3,10 @@ package promtest_test
 import (
 	"context"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"strings"
 	"sync"
@@ -45,6 +47,35 @@ func TestObserve(t *testing.T) {
 			t.Error(diff)
 		}
 	})
+}
+
+// TestPodNetwork connects to a server by the address of a pod, and by its own.
+func TestPodNetwork(t *testing.T) {
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.Host) }))
+	defer server.Close()
+	k, socket := promtest.StartPodNetwork(t)
+	k.Route("10.9.0.1:443", server.URL)
+	transport := server.Client().Transport.(*http.Transport).Clone()
+	transport.Proxy = http.ProxyURL(&url.URL{Scheme: "http", Host: "pods"})
+	transport.TLSClientConfig.ServerName = "example.com" // as the certificate says
+	transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", socket)
+	}
+	defer transport.CloseIdleConnections()
+	for _, host := range []string{"10.9.0.1", strings.TrimPrefix(server.URL, "https://")} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+host, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := (&http.Client{Transport: transport}).Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(resp.Body)
+		if closing := resp.Body.Close(); err != nil || closing != nil || string(text) != host {
+			t.Errorf("%s answers %q, %v, %v", host, text, err, closing)
+		}
+	}
 }
 
 // TestCreate makes objects of YAML, one with a status.
