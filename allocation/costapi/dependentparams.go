@@ -51,7 +51,7 @@ func (q *request) finishFormat() error {
 	case q.options.Accumulate > allocation.All:
 		q.warn("CSV is of one set: accumulate is all")
 	}
-	if q.route.endpoint != ackAllocations {
+	if q.route.endpoint&(ackAllocations|cloudTables) == 0 {
 		q.options.Accumulate = allocation.All
 	}
 	return nil

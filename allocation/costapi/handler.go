@@ -99,6 +99,8 @@ type Config struct {
 	Closed func() time.Time
 	// Questions are the saved questions. The default has none.
 	Questions []Question
+	// Bills are what bills say. The default has none.
+	Bills Bills
 	// Diagnose says which data there is of each input. Its errors are like those of Ledger. The default has no data.
 	Diagnose func(ctx context.Context, w allocation.Window) (*diagnosis.Diagnosis, error)
 }
@@ -151,7 +153,7 @@ const (
 )
 
 // endpoint is the kind of a path's answer. Each parameter names the endpoints that take it.
-type endpoint uint16
+type endpoint uint32
 
 const (
 	allocations endpoint = 1 << iota
@@ -165,6 +167,12 @@ const (
 	assetCompletions
 	ackAllocations
 	diagnoses
+	cloudCosts
+	cloudGraphs
+	cloudTotals
+	cloudTables
+	customTotals
+	customSeries
 	facts       // a description of the cluster, which needs no computation
 	information // takes no parameters
 )
@@ -198,6 +206,14 @@ func routes() []route {
 		{"/model/assets/topline", kubecost, assetToplines, true, true, (*api).serveAssetTopline},
 		{"/model/assets/autocomplete", kubecost, assetCompletions, false, true, (*api).serveAssetCompletion},
 		{"/assets/autocomplete", openCost, assetCompletions, false, false, (*api).serveAssetCompletion},
+		{"/cloudCost", openCost, cloudCosts, false, false, (*api).serveCloudCosts},
+		{"/model/cloudCost", kubecost, cloudCosts, false, false, (*api).serveCloudCosts},
+		{"/cloudCost/view/graph", openCost, cloudGraphs, false, false, (*api).serveCloudGraph},
+		{"/cloudCost/view/totals", openCost, cloudTotals, false, false, (*api).serveCloudTotals},
+		{"/cloudCost/view/table", openCost, cloudTables, false, false, (*api).serveCloudTable},
+		{"/cloudCost/status", openCost, facts, false, false, (*api).serveCloudStatus},
+		{"/customCost/total", openCost, customTotals, false, false, (*api).serveCustomTotal},
+		{"/customCost/timeseries", openCost, customSeries, false, false, (*api).serveCustomSeries},
 		{"/v2/allocation", ackFamily, ackAllocations, false, false, (*api).serveACK},
 		{"/model/diagnose", kubecost, diagnoses, false, false, (*api).serveDiagnosis},
 		{"/model/clusterInfo", kubecost, facts, false, false, (*api).serveClusterInfo},
@@ -221,10 +237,6 @@ var planned = map[string]string{
 	"/model/allocation/compute/topline": "ask /model/allocation/summary/topline",
 	"/model/allocation/summary/compute": "ask /model/allocation/summary",
 	"/allocation/summary/topline":       "ask /model/allocation/summary/topline",
-	"/cloudCost":                        "ask /model/assets for what clusters are made of",
-	"/model/cloudCost":                  "ask /model/assets for what clusters are made of",
-	"/customCost":                       "ask /model/allocation for what runs in clusters",
-	"/model/customCost":                 "ask /model/allocation for what runs in clusters",
 	"/mcp":                              "ask /model/allocation",
 	"/ui":                               "/ links the pages, and /dashboards/ has dashboards for Grafana",
 }

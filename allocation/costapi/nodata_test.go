@@ -89,7 +89,7 @@ func TestNoData(t *testing.T) {
 	}
 	for _, path := range costapi.Paths() {
 		for _, p := range costapi.Parameters(path) {
-			if p.Name == "window" && !asked[path] {
+			if p.Name == "window" && !asked[path] && !ofBills(path) {
 				t.Errorf("%s is not tried", path)
 			}
 		}

@@ -52,17 +52,21 @@ func all(value string) defaults { return defaults{value, value, value} }
 
 // params is the table of all parameters of the API. A parameter that is not supported yet has the values that have no effect.
 func params() []param {
-	return slices.Concat(timeParams(), rowParams(), shareParams(), filterParams(), answerParams(), assetParams(), selectorParams(), otherParams(), ignoredParams())
+	return slices.Concat(timeParams(), rowParams(), shareParams(), filterParams(), answerParams(), assetParams(), selectorParams(), cloudParams(), otherParams(), ignoredParams())
 }
 
 // Groups of endpoints that share parameters.
 const (
-	results  = allocations | summaries | toplines | trends // endpoints that run the passes, except for ACK's
-	selected = results | completions                       // endpoints that filter allocations
-	served   = assetLists | assetMaps                      // endpoints that answer with assets
-	listed   = served | assetToplines | assetCompletions   // endpoints that filter assets
-	computed = selected | listed | ackAllocations          // endpoints that ask the ledger
-	stepped  = allocations | summaries | assetLists | ackAllocations
+	results    = allocations | summaries | toplines | trends // endpoints that run the passes, except for ACK's
+	selected   = results | completions                       // endpoints that filter allocations
+	served     = assetLists | assetMaps                      // endpoints that answer with assets
+	listed     = served | assetToplines | assetCompletions   // endpoints that filter assets
+	computed   = selected | listed | ackAllocations          // endpoints that ask the ledger
+	clouds     = cloudCosts | cloudViews                     // endpoints that sum lines of bills
+	customs    = customTotals | customSeries                 // endpoints that sum lines of vendors' bills
+	billed     = clouds | customs
+	cloudViews = cloudGraphs | cloudTotals | cloudTables
+	stepped    = allocations | summaries | assetLists | ackAllocations
 )
 
 // timeParams choose the window, the resolution, and the sets.
@@ -122,9 +126,10 @@ func ignoredParams() []param {
 			list = append(list, param{name: name, on: on, help: "Accepted and ignored."})
 		}
 	}
-	add(computed|facts, "_", "tenantId", "title", "chartDisplay", "rate", "metrics")
+	add(computed|billed|facts, "_", "tenantId", "title", "chartDisplay", "rate", "metrics")
 	add(listed, "idle", "includeIdle")
 	add(assetMaps, "accumulate", "step")
+	add(cloudCosts|cloudGraphs|cloudTotals, "limit", "offset", "sortBy", "sortByOrder")
 	add(computed&^trends, "names")
 	add(computed&^(completions|assetCompletions), "field", "search")
 	return list

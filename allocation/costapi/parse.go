@@ -34,6 +34,7 @@ type request struct {
 	selection  selection
 	options    allocation.Options // options of the passes
 	assets     assets.Options
+	cloud      cloudQuestion
 	search     search
 	output     output
 	provenance provenance

@@ -60,6 +60,9 @@ func (q *request) fileName() string {
 	if q.route.endpoint&listed != 0 {
 		kind = "assets"
 	}
+	if q.route.endpoint&billed != 0 {
+		kind = "cloud-costs"
+	}
 	window := strings.Map(func(r rune) rune {
 		if r < utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("-+.", r)) {
 			return r

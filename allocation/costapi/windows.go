@@ -15,7 +15,7 @@ import (
 // finishWindow resolves the window and cuts it into the windows of the sets.
 func (q *request) finishWindow(given func(name string) bool) error {
 	style := windows.Exact
-	if q.route.family == openCost {
+	if q.route.family == openCost || q.route.endpoint&billed != 0 {
 		style = windows.Rounded
 	}
 	w, relative, err := windows.Parse(q.timing.window, q.now, q.api.cfg.Zone, style)
@@ -34,6 +34,8 @@ func (q *request) finishWindow(given func(name string) bool) error {
 	}
 	q.timing.query.Window = w
 	switch {
+	case q.route.endpoint&billed != 0:
+		q.timing.windows, err = q.cloudWindows(w)
 	case q.route.stored:
 		q.timing.windows, err = q.storedWindows(w, relative)
 	case q.route.endpoint&(stepped&^assetLists) == 0:

@@ -142,6 +142,8 @@ func compareClass(path string) string {
 		return "asset map"
 	case has("assets"):
 		return "assets"
+	case has("/cloudCost"), has("/customCost"):
+		return "cloud costs"
 	case path == "/v2/allocation":
 		return "bills"
 	case path == "/model/allocation":

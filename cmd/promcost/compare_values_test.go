@@ -13,6 +13,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/assets"
+	"github.com/promcost/promcost/allocation/cloudcost"
 	"github.com/promcost/promcost/allocation/encode"
 )
 
@@ -165,6 +166,8 @@ func (g *compareGenerator) aggregate(path string) string {
 	switch class := compareClass(path); class {
 	case "bills":
 		return g.pick("namespace", "controller", "controllerKind", "pod")
+	case "cloud costs":
+		return g.some(2, cloudcost.Names(strings.Contains(path, "/customCost"))...)
 	case "asset topline", "assets", "asset map":
 		return strings.ReplaceAll(g.some(2, assets.Dimensions()...), "<name>", g.pick("team", "kubernetes_io_arch"))
 	}
@@ -174,6 +177,9 @@ func (g *compareGenerator) aggregate(path string) string {
 
 // filter is an expression in the v2 language.
 func (g *compareGenerator) filter(path string) string {
+	if compareClass(path) == "cloud costs" {
+		return g.pick(cloudcost.Names(strings.Contains(path, "/customCost"))...) + g.pick(`:"a"`, `!:"a"`, `~:"s"`, `<~:"A"`)
+	}
 	fields := []string{"cluster", "node", "namespace", "namespace", "controllerKind", "controllerName", "pod", "container"}
 	label := `label[team]`
 	if class := compareClass(path); strings.HasPrefix(class, "asset") || strings.Contains(path, "assets") {
@@ -218,6 +224,9 @@ func (g *compareGenerator) fieldSelector(path string) string {
 
 // sortBy is a number of the path's rows, or their names.
 func (g *compareGenerator) sortBy(path string) string {
+	if compareClass(path) == "cloud costs" {
+		return "cost"
+	}
 	rows, assets := encode.PageOrders()
 	if strings.Contains(path, "assets") {
 		rows = assets

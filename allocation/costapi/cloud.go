@@ -1,0 +1,178 @@
+package costapi
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/billing"
+	"github.com/promcost/promcost/allocation/cloudcost"
+	"github.com/promcost/promcost/allocation/filter"
+)
+
+// Bills are what bills say, and which of their lines clusters explain.
+type Bills interface {
+	billing.Books
+	// Assets returns a function that finds the asset of a cluster that a line is of, for lines of a book within a window. The
+	// function is not safe for concurrent use.
+	Assets(ctx context.Context, book *billing.Book, w allocation.Window) (func(*billing.Line) (allocation.AssetType, bool), error)
+}
+
+// noBills is the warning of answers from bills where there are none.
+const noBills = "no bills are configured: name them under bills in the file of --config.file"
+
+// cloudRowBytes is about what a row of cloud costs takes.
+const cloudRowBytes = 2048
+
+// custom reports whether the request is about vendors of SaaS.
+func (q *request) custom() bool { return q.route.endpoint&customs != 0 }
+
+// cloudWindows are the windows of the sets of cloud costs.
+func (q *request) cloudWindows(w allocation.Window) ([]allocation.Window, error) {
+	period := q.options.Accumulate
+	switch {
+	case q.route.endpoint&(cloudTotals|cloudTables|customTotals) != 0, period == allocation.All:
+		return []allocation.Window{w}, nil
+	case period == allocation.NoPeriod:
+		period = allocation.Day
+	}
+	return cutWindow(w, period, q.api.cfg.Zone)
+}
+
+// cloudSets are the sums of bills that the request asks for: one set at least.
+func (a *api) cloudSets(q *request) ([]cloudcost.Set, error) {
+	sets := make([]cloudcost.Set, len(q.timing.windows))
+	for i, w := range q.timing.windows {
+		sets[i].Window = w
+	}
+	if a.cfg.Bills == nil {
+		q.warn("%s", noBills)
+		return sets, nil
+	}
+	book, err := a.cfg.Bills.Book(q.ctx)
+	if err != nil {
+		return nil, err
+	}
+	q.warnings = append(q.warnings, book.Warnings()...)
+	query := cloudcost.Query{Windows: q.timing.windows, Keys: q.cloud.keys, Custom: q.custom(), Grow: q.growCloud()}
+	if query.Keys == nil && !query.Custom {
+		if query.Keys, err = cloudcost.ParseKeys("", false); err != nil {
+			return nil, err
+		}
+		q.cloud.keys = query.Keys
+	}
+	if !query.Custom {
+		if query.Asset, err = a.cfg.Bills.Assets(q.ctx, book, q.timing.query.Window); err != nil {
+			return nil, err
+		}
+	}
+	if f := q.cloud.filter; f != nil {
+		query.Filter = filter.BindOf(f, func(r *cloudcost.Row, n int) string { return r.Text(query.Custom, n) }, (*cloudcost.Row).Labels, q.selection.steps)
+	}
+	if sets, err = cloudcost.Read(q.ctx, book, query); err != nil {
+		return nil, err
+	}
+	if err := q.selection.steps.Err(); err != nil {
+		return nil, err
+	}
+	q.warnUnknown(sets)
+	return sets, nil
+}
+
+// growCloud bounds the rows of the answer, and their memory.
+func (q *request) growCloud() func() error {
+	rows := 0
+	return func() error {
+		if rows++; rows > q.api.cfg.MaxRows {
+			return fmt.Errorf("%w: more than %d rows: aggregate by fewer fields, filter, or ask for a shorter window", allocation.ErrTooMuch, q.api.cfg.MaxRows)
+		}
+		return q.memory.Draw(cloudRowBytes)
+	}
+}
+
+// warnUnknown says which costs bills do not tell.
+func (q *request) warnUnknown(sets []cloudcost.Set) {
+	for c := range billing.NumCosts {
+		lines := 0
+		for i := range sets {
+			lines += sets[i].Unknown[c]
+		}
+		if lines > 0 {
+			q.warn("%d lines of bills have no %s cost: sums lack them", lines, c)
+		}
+	}
+}
+
+// serveCloudCosts answers with cloud costs, set by set.
+func (a *api) serveCloudCosts(w http.ResponseWriter, q *request) error {
+	sets, err := a.cloudSets(q)
+	if err != nil {
+		return err
+	}
+	return q.writeData(w, cloudcost.JSON(sets, q.cloud.keys, a.cfg.Zone))
+}
+
+// serveCloudGraph answers with the dearest rows of each set.
+func (a *api) serveCloudGraph(w http.ResponseWriter, q *request) error {
+	sets, err := a.cloudSets(q)
+	if err != nil {
+		return err
+	}
+	return q.writeData(w, cloudcost.Graph(sets, q.cloud.metric, a.cfg.Zone))
+}
+
+// serveCloudTotals answers with the sum of all rows.
+func (a *api) serveCloudTotals(w http.ResponseWriter, q *request) error {
+	sets, err := a.cloudSets(q)
+	if err != nil {
+		return err
+	}
+	return q.writeData(w, cloudcost.Total(&sets[0], q.cloud.metric))
+}
+
+// serveCloudTable answers with a page of rows.
+func (a *api) serveCloudTable(w http.ResponseWriter, q *request) error {
+	sets, err := a.cloudSets(q)
+	if err != nil {
+		return err
+	}
+	rows := cloudcost.Table(&sets[0], q.cloud.metric, q.cloud.page)
+	if q.output.format == "csv" {
+		q.startFile(w, q.warnings)
+		return cloudcost.WriteTableCSV(w, rows, q.timing.window)
+	}
+	return q.writeData(w, rows)
+}
+
+// serveCloudStatus answers with the state of each bill.
+func (a *api) serveCloudStatus(w http.ResponseWriter, q *request) error {
+	list := []*cloudcost.Status{}
+	if a.cfg.Bills == nil {
+		q.warn("%s", noBills)
+		return q.writeData(w, list)
+	}
+	book, err := a.cfg.Bills.Book(q.ctx)
+	if err != nil {
+		return err
+	}
+	return q.writeData(w, append(list, cloudcost.StatusOf(book)...))
+}
+
+// serveCustomTotal answers with the costs of vendors.
+func (a *api) serveCustomTotal(w http.ResponseWriter, q *request) error {
+	sets, err := a.cloudSets(q)
+	if err != nil {
+		return err
+	}
+	return q.writeData(w, cloudcost.Custom(&sets[0], cloudcost.CostType(q.cloud.costType), q.cloud.order, a.cfg.Zone))
+}
+
+// serveCustomSeries answers with the costs of vendors, step by step.
+func (a *api) serveCustomSeries(w http.ResponseWriter, q *request) error {
+	sets, err := a.cloudSets(q)
+	if err != nil {
+		return err
+	}
+	return q.writeData(w, cloudcost.CustomSeries(sets, cloudcost.CostType(q.cloud.costType), q.cloud.order, a.cfg.Zone))
+}
