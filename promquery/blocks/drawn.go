@@ -9,12 +9,11 @@ import (
 
 // Bytes that a look-up takes: each of a slice or a map, with the room that it grows into.
 const (
-	entryBytes  = 32
 	numberBytes = 4 // of a symbol
-	sumBytes    = 8 // of its hash
+	placeBytes  = 8 // where it stands
+	textBytes   = 8 // the interned string's handle
 	partBytes   = 16
 	seriesBytes = 24
-	groupBytes  = 40
 	symbolBytes = 256 // of an interned string and its place in maps, beside its text
 )
 
@@ -54,26 +53,17 @@ func (d *drawn) to(bytes int64) error {
 	return nil
 }
 
-// draw draws the memory of the scan.
-func (s *scan) draw() error {
-	return s.drawn.to(int64(cap(s.entries))*entryBytes + int64(cap(s.local))*numberBytes)
-}
-
-// bytes is the memory of the finder.
-func (f *finder) bytes() int64 {
-	bytes := f.symbols.bytes + int64(len(f.groups))*groupBytes
-	for _, v := range f.known {
-		bytes += int64(len(v.global)) * (numberBytes + sumBytes)
-	}
-	return bytes
-}
-
 // draw draws the memory of the finder, and of the series that it has found so far.
-func (f *finder) draw() error {
-	if err := f.drawn.to(f.bytes()); err != nil {
+func (f *finder) draw(found *found) error {
+	s := f.symbols
+	bytes := s.bytes + int64(cap(s.places))*placeBytes + int64(cap(s.texts))*textBytes + int64(cap(s.uids))*numberBytes
+	for _, v := range s.views {
+		bytes += int64(len(v.numbers)) * numberBytes
+	}
+	if err := f.drawn.to(bytes); err != nil {
 		return err
 	}
-	return f.found.drawn.to(int64(cap(f.parts))*partBytes + int64(cap(f.heads))*seriesBytes + int64(cap(f.keys))*numberBytes)
+	return found.drawn.to(int64(cap(found.parts))*partBytes + int64(cap(found.heads))*seriesBytes + int64(cap(found.keys))*numberBytes)
 }
 
 // drop forgets the series and returns their memory.

@@ -2,6 +2,8 @@ package blocks
 
 import (
 	"context"
+	"math"
+	"strings"
 
 	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/chunks"
@@ -19,10 +21,11 @@ func ReadEntry(content []byte) (labels, chunks int, err error) {
 		return 0, 0, err
 	}
 	for range count {
-		if _, _, next, err = pair(content, next); err != nil {
-			return labels, 0, err
+		_, _, size := labelAt(content[next:])
+		if size == 0 {
+			return labels, 0, errMalformed
 		}
-		labels++
+		labels, next = labels+1, next+size
 	}
 	err = eachChunk(content[next:], func(chunkMeta) { chunks++ })
 	return labels, chunks, err
@@ -49,9 +52,11 @@ func ReadFiles(dir, metric string) error {
 			return err
 		}
 		for range count {
-			if _, _, next, err = pair(content, next); err != nil {
-				return err
+			_, _, size := labelAt(content[next:])
+			if size == 0 {
+				return errMalformed
 			}
+			next += size
 		}
 		var first error
 		err = eachChunk(content[next:], func(m chunkMeta) {
@@ -64,4 +69,31 @@ func ReadFiles(dir, metric string) error {
 		}
 	}
 	return nil
+}
+
+// LabelAt is labelAt.
+func LabelAt(content []byte) (name, value uint32, size int) { return labelAt(content) }
+
+// Numbers are the strings of the blocks below dir by number, and the numbers that each block's symbols have.
+func (db *DB) Numbers() (texts []string, of []map[string]uint32, err error) {
+	snap, err := db.acquire(math.MinInt64, math.MaxInt64, (*block).openFiles)
+	if err != nil {
+		return nil, nil, err
+	}
+	s := newSymbols(snap.blocks)
+	for n := range s.places {
+		texts = append(texts, strings.Clone(s.text(uint32(n))))
+	}
+	for _, v := range s.views {
+		numbers := map[string]uint32{}
+		for id, n := range v.numbers {
+			text, err := v.index.text(uint32(id))
+			if err != nil {
+				return nil, nil, err
+			}
+			numbers[string(text)] = n
+		}
+		of = append(of, numbers)
+	}
+	return texts, of, snap.release()
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"hash/crc32"
 	"path/filepath"
-	"sort"
 
 	"github.com/prometheus/prometheus/tsdb/fileutil"
 	tsdbindex "github.com/prometheus/prometheus/tsdb/index"
@@ -162,19 +161,6 @@ func (x *index) text(id uint32) ([]byte, error) {
 	b := x.data[x.symbols[id]:]
 	size, n := uvarint(b) // checked by readSymbols
 	return b[n:][:size:size], nil
-}
-
-// find is the id of a symbol, and whether the block has it.
-func (x *index) find(text string) (uint32, bool) {
-	i := sort.Search(len(x.symbols), func(i int) bool {
-		b, err := x.text(uint32(i))
-		return err != nil || string(b) >= text
-	})
-	if i == len(x.symbols) {
-		return 0, false
-	}
-	b, err := x.text(uint32(i))
-	return uint32(i), err == nil && string(b) == text
 }
 
 // postings are the references of a metric's series, four bytes each, big endian; nil if the block has none.

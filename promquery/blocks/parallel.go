@@ -27,7 +27,7 @@ func (s *snapshot) read(ctx context.Context, sels []promquery.Selector, workers 
 	ctx, cancel := context.WithCancel(ctx)
 	free, ready, read := make(chan *found, ahead), make(chan *found), make(chan struct{}, 1)
 	held := newReadMemory(ctx)
-	f := of.take(s.blocks, workers.N, held)
+	f := of.take(s.blocks, held)
 	for i := range f.founds {
 		free <- &f.founds[i]
 	}
@@ -42,9 +42,6 @@ func (s *snapshot) read(ctx context.Context, sels []promquery.Selector, workers 
 					return
 				}
 				many := len(out.parts) > mostAhead
-				if many {
-					f.leave()
-				}
 				ready <- out
 				if many {
 					select {
@@ -215,8 +212,7 @@ func (l *worker) read(ctx context.Context) error {
 func (l *worker) readSeries(s *series) error {
 	f := l.found
 	l.list = l.list[:0]
-	for n := s.first; n >= 0; n = f.parts[n].next {
-		p := &f.parts[n]
+	for _, p := range f.parts[s.partAt:][:s.parts] {
 		files, d := l.blocks[p.block].files, &l.damage[p.block]
 		bad := false // its other chunks are not
 		err := eachChunk(files.index.data[p.at:], func(m chunkMeta) {
@@ -252,7 +248,7 @@ func (l *worker) readSeries(s *series) error {
 // key is the key of a series, written over dst.
 func (f *found) key(s *series, dst []promquery.Symbol) []promquery.Symbol {
 	dst = dst[:0]
-	for _, id := range f.keys[s.keyAt : s.keyAt+s.keySize] {
+	for _, id := range f.keys[s.keyAt:][:s.keys] {
 		dst = append(dst, f.texts[id])
 	}
 	return dst

@@ -2,6 +2,7 @@ package blocks
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/promcost/promcost/promquery"
@@ -15,7 +16,7 @@ type Session struct {
 	quiet bool // directories that are no blocks are not mentioned
 
 	mu   sync.Mutex
-	idle *finder // nil where there is none yet, or it is in use
+	idle []*finder // those that no Select uses, the latest last
 }
 
 // Begin implements promquery.Beginner.
@@ -32,22 +33,29 @@ func (s *Session) SelectParallel(ctx context.Context, sels []promquery.Selector,
 	return s.db.selectParallel(ctx, sels, workers, s)
 }
 
+// mostIdle is how many finders are kept: the blocks of a window, and those of stretches of it that are read again.
+const mostIdle = 3
+
 // take returns a finder for a read of blocks.
-func (s *Session) take(blocks []*block, goroutines int, of *readMemory) *finder {
+func (s *Session) take(blocks []*block, of *readMemory) (f *finder) {
 	s.mu.Lock()
-	f := s.idle
-	s.idle = nil
+	if i := slices.IndexFunc(s.idle, func(f *finder) bool { return f.reads(blocks) }); i >= 0 {
+		f = s.idle[i]
+		s.idle = slices.Delete(s.idle, i, i+1)
+	}
 	s.mu.Unlock()
 	if f == nil {
-		f = newFinder()
+		f = newFinder(blocks)
 	}
-	f.use(blocks, goroutines, of)
+	f.account(of)
 	return f
 }
 
-// give keeps a finder for the next read.
+// give keeps a finder for later reads.
 func (s *Session) give(f *finder) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.idle = f
+	if s.idle = append(s.idle, f); len(s.idle) > mostIdle {
+		s.idle = slices.Delete(s.idle, 0, 1)
+	}
 }

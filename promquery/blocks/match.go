@@ -1,0 +1,167 @@
+package blocks
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+
+	"github.com/promcost/promcost/promquery"
+)
+
+// pair is a label as the numbers of its name and its value. Labels of a series ascend, and so do their pairs.
+type pair uint64
+
+func (p pair) name() uint32  { return uint32(p >> 32) }
+func (p pair) value() uint32 { return uint32(p) }
+
+// unknown is the number of a string that no block has.
+const unknown = 1<<32 - 1
+
+// query is a selector in the numbers of symbols.
+type query struct {
+	*promquery.Selector
+	symbols  *symbols
+	metric   uint32 // the number of __name__
+	matchers []match
+	keys     []role // the elements of keys, ascending by name
+	told     uint32 // the name of the label that tells series apart
+}
+
+// role is a label that is an element of keys.
+type role struct {
+	name   uint32
+	at     int // in the key
+	cgroup bool
+}
+
+// match is a matcher. Those of a query ascend by name.
+type match struct {
+	promquery.Matcher
+	name   uint32
+	value  uint32 // the number of Value
+	re     *regexp.Regexp
+	seen   map[uint32]bool // what re says of values
+	absent bool            // whether a series without the label matches
+}
+
+// newQuery translates a selector. A regular expression that is none is an error.
+func newQuery(sel *promquery.Selector, symbols *symbols) (*query, error) {
+	number := func(text string) uint32 {
+		if n, ok := symbols.find(text); ok && text != "" {
+			return n
+		}
+		return unknown
+	}
+	q := &query{Selector: sel, symbols: symbols, metric: number(metric), told: unknown}
+	for _, m := range sel.Matchers {
+		x := match{Matcher: m, name: number(m.Name), value: number(m.Value), seen: map[uint32]bool{}}
+		switch m.Type {
+		case promquery.MatchEqual:
+			x.absent = m.Value == ""
+		case promquery.MatchNotEqual:
+			x.absent = m.Value != ""
+		case promquery.MatchRegexp, promquery.MatchNotRegexp:
+			var err error
+			if x.re, err = regexp.Compile("^(?s:" + m.Value + ")$"); err != nil {
+				return nil, fmt.Errorf("match label %s of metric %s: %w", m.Name, sel.Metric, err)
+			}
+			x.absent = x.re.MatchString("") == (m.Type == promquery.MatchRegexp)
+		default:
+			return nil, fmt.Errorf("match label %s of metric %s: unknown match type %d", m.Name, sel.Metric, m.Type)
+		}
+		q.matchers = append(q.matchers, x)
+	}
+	slices.SortStableFunc(q.matchers, func(a, b match) int { return cmp.Compare(a.name, b.name) })
+	for i, name := range sel.Keep {
+		if name != sel.Series || name == sel.Cgroup {
+			q.keys = append(q.keys, role{number(name), i, sel.Cgroup != "" && slices.Index(sel.Keep, sel.Cgroup) == i})
+		}
+	}
+	slices.SortStableFunc(q.keys, func(a, b role) int { return cmp.Compare(a.name, b.name) })
+	if sel.Keep != nil && sel.Series != "" {
+		q.told = number(sel.Series)
+	}
+	return q, nil
+}
+
+// never reports whether a matcher wants a label that no series has.
+func (q *query) never() bool {
+	return slices.ContainsFunc(q.matchers, func(m match) bool { return m.name == unknown && !m.absent })
+}
+
+// matches reports whether all matchers hold for the labels of a series.
+func (q *query) matches(labels []pair) bool {
+	for i := range q.matchers {
+		m := &q.matchers[i]
+		for len(labels) > 0 && labels[0].name() < m.name {
+			labels = labels[1:]
+		}
+		if len(labels) == 0 || labels[0].name() > m.name {
+			if !m.absent {
+				return false
+			}
+		} else if !m.holds(q.symbols, labels[0].value()) {
+			return false
+		}
+	}
+	return true
+}
+
+// holds reports whether the matcher holds for a value.
+func (m *match) holds(symbols *symbols, value uint32) bool {
+	switch m.Type {
+	case promquery.MatchEqual:
+		return value == m.value
+	case promquery.MatchNotEqual:
+		return value != m.value
+	case promquery.MatchRegexp, promquery.MatchNotRegexp:
+	}
+	ok, known := m.seen[value]
+	if !known {
+		ok = m.re.MatchString(symbols.text(value)) == (m.Type == promquery.MatchRegexp)
+		m.seen[value] = ok
+	}
+	return ok
+}
+
+// key appends to dst the numbers of the symbols that make up the key of a series.
+func (q *query) key(dst []uint32, labels []pair) []uint32 {
+	if q.Keep == nil {
+		for _, l := range labels {
+			if l.name() != q.metric {
+				dst = append(dst, q.symbols.symbol(l.name()), q.symbols.symbol(l.value()))
+			}
+		}
+		return dst
+	}
+	from := len(dst)
+	for range q.Keep {
+		dst = append(dst, 0)
+	}
+	for _, r := range q.keys {
+		for len(labels) > 0 && labels[0].name() < r.name {
+			labels = labels[1:]
+		}
+		switch {
+		case len(labels) == 0:
+			return dst
+		case labels[0].name() > r.name:
+		case r.cgroup:
+			dst[from+r.at] = q.symbols.uid(labels[0].value())
+		default:
+			dst[from+r.at] = q.symbols.symbol(labels[0].value())
+		}
+	}
+	return dst
+}
+
+// series is the text of the label that tells the series apart from others of its key, "" if it has none.
+func (q *query) series(labels []pair) string {
+	for _, l := range labels {
+		if l.name() == q.told {
+			return q.symbols.text(l.value())
+		}
+	}
+	return ""
+}
