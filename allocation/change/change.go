@@ -74,7 +74,7 @@ func Explain(baseline, current Side, l Levels) (rows []Row, total Row, err error
 			for ofUnit := range chunks(ofPart, func(x *instance) string { return x.unit }) {
 				part.addUnit(ofUnit, sides)
 			}
-			if len(l.Parts) > 0 {
+			if len(l.Parts) > 0 && ofPart[0].unit != "" {
 				row.Parts = append(row.Parts, part.row(ofPart[0].part, sides))
 			}
 			whole.add(&part)

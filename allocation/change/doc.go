@@ -59,7 +59,7 @@ type Row struct {
 	Effects  Effects // their sum is Change, but for rounding
 	// WithinBounds means that the costs may be equal: the interval in which the change lies by the error bounds of both contains 0.
 	WithinBounds bool
-	// Parts are the rows one level down that changed most, largest first.
+	// Parts are the rows one level down that changed most, largest first. Rows that passes add, such as idle, have none.
 	Parts []Row
 }
 

@@ -201,7 +201,7 @@ func TestBadRequests(t *testing.T) {
 		{"bill by label", "/v2/allocation", []string{"window=yesterday", "aggregate=label:app"}, 400, []string{"controllerKind"}},
 		{"idle of a bill", "/v2/allocation", []string{"window=yesterday", "fillter=x"}, 400, []string{`did you mean "filter"?`}},
 		{"unknown path", "/model/allocations", nil, 404, []string{"/model/allocations", "did you mean /model/allocation?"}},
-		{"planned path", "/model/assets/diff", []string{"window=1d"}, 404, []string{"not there yet", "/model/assets"}},
+		{"planned path", "/model/savings/requestSizingV2", []string{"window=1d"}, 404, []string{"not there yet", "/model/allocation"}},
 		{"long value", compute, []string{"window=" + strings.Repeat("x", 300), "step=" + strings.Repeat("y", 5000)}, 400, []string{"step=yyy", "…"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -23,8 +23,12 @@ func (q *request) finish(given func(name string) bool) error {
 	if q.route.endpoint == assetMaps && given("aggregate") { // OpenCost accepts any value
 		q.warn("parameter aggregate has no effect on %s, as in OpenCost: ask /model/assets for merged assets", q.route.path)
 	}
+	q.finishChange()
 	q.finishLabels()
 	if err := q.finishWindow(given); err != nil {
+		return err
+	}
+	if err := q.finishBaseline(); err != nil {
 		return err
 	}
 	q.timing.query.Only = q.needs()

@@ -166,6 +166,8 @@ const (
 	assetToplines
 	assetCompletions
 	ackAllocations
+	changes    // of allocations between two windows
+	assetDiffs // of assets between two windows
 	diagnoses
 	cloudCosts
 	cloudGraphs
@@ -199,10 +201,12 @@ func routes() []route {
 		{"/allocation/compute/summary", openCost, summaries, false, false, (*api).serveSummary},
 		{"/model/allocation/summary/topline", kubecost, toplines, true, true, (*api).serveTopline},
 		{"/model/allocation/trends", kubecost, trends, false, true, (*api).serveTrends},
+		{"/model/allocation/change", kubecost, changes, true, true, (*api).serveChange},
 		{"/model/allocation/autocomplete", kubecost, completions, false, true, (*api).serveCompletion},
 		{"/allocation/autocomplete", openCost, completions, false, false, (*api).serveCompletion},
 		{"/model/assets", kubecost, assetLists, true, true, (*api).serveAssets},
 		{"/assets", openCost, assetMaps, false, false, (*api).serveAssets},
+		{"/model/assets/diff", kubecost, assetDiffs, true, true, (*api).serveAssetDiff},
 		{"/model/assets/topline", kubecost, assetToplines, true, true, (*api).serveAssetTopline},
 		{"/model/assets/autocomplete", kubecost, assetCompletions, false, true, (*api).serveAssetCompletion},
 		{"/assets/autocomplete", openCost, assetCompletions, false, false, (*api).serveAssetCompletion},
@@ -228,7 +232,6 @@ func routes() []route {
 
 // planned are paths of Kubecost and OpenCost that promcost does not answer, with what to ask instead.
 var planned = map[string]string{
-	"/model/assets/diff":                "ask /model/assets for both windows",
 	"/model/prediction/speccost":        "multiply the requests by the prices of /model/assets",
 	"/model/savings/requestSizingV2":    "compare request and usage averages of /model/allocation",
 	"/model/allocation/topline":         "ask /model/allocation/summary/topline",

@@ -2,6 +2,7 @@ package costapi
 
 import (
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/change"
 	"github.com/promcost/promcost/allocation/encode"
 )
 
@@ -18,6 +19,9 @@ func (q *request) needs() *allocation.Projection {
 	}
 	o := encode.Options{Fields: q.output.fields, Page: q.output.page}
 	answer := o.Needs(q.rowFormat())
+	if q.route.endpoint == changes {
+		answer = change.Needs()
+	}
 	if q.showsResults() {
 		answer = answer.OfResults()
 	}
@@ -30,7 +34,7 @@ func (q *request) needs() *allocation.Projection {
 
 // showsResults reports whether the answer shows only merged rows.
 func (q *request) showsResults() bool {
-	return q.route.endpoint&(allocations|summaries|toplines) != 0 && q.streams() && len(q.options.Aggregate) > 0 && !q.options.AggregatedMetadata
+	return q.route.endpoint&(allocations|summaries|toplines|changes) != 0 && q.streams() && len(q.options.Aggregate) > 0 && !q.options.AggregatedMetadata
 }
 
 // rowFormat is how the rows of the answer are written.

@@ -57,14 +57,15 @@ func params() []param {
 
 // Groups of endpoints that share parameters.
 const (
-	results    = allocations | summaries | toplines | trends // endpoints that run the passes, except for ACK's
-	selected   = results | completions                       // endpoints that filter allocations
-	served     = assetLists | assetMaps                      // endpoints that answer with assets
-	listed     = served | assetToplines | assetCompletions   // endpoints that filter assets
-	computed   = selected | listed | ackAllocations          // endpoints that ask the ledger
-	clouds     = cloudCosts | cloudViews                     // endpoints that sum lines of bills
-	customs    = customTotals | customSeries                 // endpoints that sum lines of vendors' bills
+	results    = allocations | summaries | toplines | trends | changes  // endpoints that run the passes, except for ACK's
+	selected   = results | completions                                  // endpoints that filter allocations
+	served     = assetLists | assetMaps                                 // endpoints that answer with assets
+	listed     = served | assetToplines | assetCompletions | assetDiffs // endpoints that filter assets
+	computed   = selected | listed | ackAllocations                     // endpoints that ask the ledger
+	clouds     = cloudCosts | cloudViews                                // endpoints that sum lines of bills
+	customs    = customTotals | customSeries                            // endpoints that sum lines of vendors' bills
 	billed     = clouds | customs
+	compared   = changes | assetDiffs // endpoints that compare two windows
 	cloudViews = cloudGraphs | cloudTotals | cloudTables
 	stepped    = allocations | summaries | assetLists | ackAllocations
 )
@@ -73,8 +74,11 @@ const (
 func timeParams() []param {
 	hour := defaults{kubecost: "1h"}
 	return []param{
-		{"window", nil, "window", defaults{}, computed, "What time (required): today, yesterday, week, month, lastweek, lastmonth; 30m, 12h, 7d, 2w, also with \" offset 1d\"; two RFC 3339 times, dates or Unix seconds with a comma.", setText(func(q *request) *string { return &q.timing.window })},
+		{"window", nil, "window", defaults{}, computed &^ assetDiffs, "What time (required): today, yesterday, week, month, lastweek, lastmonth; 30m, 12h, 7d, 2w, also with \" offset 1d\"; two RFC 3339 times, dates or Unix seconds with a comma.", setText(func(q *request) *string { return &q.timing.window })},
 		{"window", nil, "window", hour, diagnoses, "What time to look at.", setText(func(q *request) *string { return &q.timing.window })},
+		{"baseline", nil, "window", defaults{}, changes, "What the window is compared with, in the forms of window. Without it: the day, week, month or quarter before one, as much of it as has passed; else as much time before the window.", setText(func(q *request) *string { return &q.timing.baseline })},
+		{"after", []string{"window"}, "window", defaults{}, assetDiffs, "The later window (required), in the forms of window.", setText(func(q *request) *string { return &q.timing.window })},
+		{"before", nil, "window", defaults{}, assetDiffs, "The earlier window, in the forms of window. Without it: the day, week, month or quarter before one, as much of it as has passed; else as much time before the later one.", setText(func(q *request) *string { return &q.timing.baseline })},
 		{"resolution", nil, "auto|exact|duration", all("auto"), computed, "How finely to sample: exact uses every sample, a duration is the distance of a grid, anchored at the window's end, on which running and requests are sampled. auto is exact where TSDB blocks or streamed remote read serve the whole window, else a grid of 1m or the scrape interval, whichever is longer. The answer names what was used.", parseResolution},
 		{"maxError", nil, "number", defaults{}, computed, "In place of resolution: how far the running time of a container may be off, such as 0.05. The resolution is then the longest divisor of an hour that keeps to it, and exact where that is below the scrape interval.", parseMaxError},
 		{"minDuration", nil, "duration", all("10m"), computed, "How long a container has to run for maxError to hold for it.", parseMinDuration},

@@ -13,6 +13,7 @@ func rowParams() []param {
 	}
 	return []param{
 		{"aggregate", nil, "fields", defaults{}, results, "What rows are merged by: a comma list of " + strings.Join(allocation.KeyNames(), ", ") + "; empty is one row a container.", parseAggregate},
+		{"drill", nil, "field", defaults{}, changes, "A field as of aggregate: each row has, as parts, the ten of its values that changed most.", parseDrill},
 		{"idle", []string{"includeIdle"}, "boolean", defaults{kubecost: "true", openCost: "false"}, results, "Include what nodes cost and nobody was allocated as __idle__.", option(func(o *allocation.Options) *bool { return &o.Idle })},
 		{"idleByNode", nil, "boolean", all("false"), results, "Keep idle per node, else per cluster.", option(func(o *allocation.Options) *bool { return &o.IdleByNode })},
 		{"splitIdle", nil, "boolean", all("false"), results, "Name idle <cluster>/__idle__, or <cluster>/<node>/__idle__ with idleByNode. Beside shareIdle there is nothing left to split.", option(func(o *allocation.Options) *bool { return &o.SplitIdle })},
@@ -52,10 +53,14 @@ func answerParams() []param {
 	format := func(q *request) *string { return &q.output.format }
 	return []param{
 		{"format", nil, "json|csv|parquet|arrow", all("json"), allocations, "csv implies accumulate. Parquet and Arrow (an IPC stream) have a row an allocation of each set, with its window; offset, limit and sortBy are for the others, and for Arrow.", word(format, "json", "csv", "parquet", "arrow")},
-		{"format", nil, "json", all("json"), summaries | toplines | trends | completions | assetToplines | assetCompletions, "Format of the answer.", word(format, "json")},
+		{"format", nil, "json", all("json"), summaries | toplines | trends | completions | assetToplines | assetCompletions | assetDiffs, "Format of the answer.", word(format, "json")},
+		{"format", nil, "json|csv", all("json"), changes, "Format of the answer. CSV has a line for each row and part.", word(format, "json", "csv")},
 		{"csvColumns", nil, "standard|full", all("standard"), allocations, "Kubecost's columns of CSV, or all that there are.", setFullCSV},
 		{"offset", nil, "number", all("0"), paged, "Rows of each set left out, the dearest first.", parseCount(func(q *request) *int { return &q.output.page.Offset })},
 		{"limit", nil, "number", all("0"), paged, "Most rows of each set, the dearest first; 0 for all.", parseCount(func(q *request) *int { return &q.output.page.Limit })},
+		{"offset", nil, "number", all("0"), changes, "Rows left out, those that changed most first.", parseCount(func(q *request) *int { return &q.output.page.Offset })},
+		{"limit", nil, "number", all("0"), changes, "Most rows, those that changed most first; 0 for all. The total is of all.", parseCount(func(q *request) *int { return &q.output.page.Limit })},
+		{"costChangeRatio", nil, "number", all("0.05"), assetDiffs, "How much of its earlier cost an asset has to change to be listed as changed.", parseCostChangeRatio},
 		{"sortBy", nil, "field", defaults{}, paged, "The number, or name, that rows are ordered by; totalCost where offset or limit is given, else they are in the order of names.", parseSortBy},
 		{"sortByOrder", nil, "desc|asc", defaults{}, paged, "The largest first or last; without it the largest numbers, and names from a to z.", parseSortOrder},
 		{"fields", nil, "list", defaults{}, allocations | summaries | toplines | served | ackAllocations, "Comma list of the members of each row that are kept, such as name,totalCost; all without it.", parseFields},

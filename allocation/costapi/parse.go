@@ -14,6 +14,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/assets"
 	"github.com/promcost/promcost/allocation/caret"
+	"github.com/promcost/promcost/allocation/change"
 	"github.com/promcost/promcost/allocation/encode"
 	"github.com/promcost/promcost/allocation/filter"
 	"github.com/promcost/promcost/allocation/jmespath"
@@ -35,6 +36,8 @@ type request struct {
 	options    allocation.Options // options of the passes
 	assets     assets.Options
 	cloud      cloudQuestion
+	drill      []allocation.Key // of the parts of a row
+	levels     change.Levels    // of a change
 	search     search
 	output     output
 	provenance provenance
@@ -43,10 +46,12 @@ type request struct {
 
 // timing is the time that a request asks for, and how it is divided into sets.
 type timing struct {
-	window  string              // as given
-	query   allocation.Query    // the window as asked: a part of it may be in the future
-	step    setStep             // a step of the calendar, in place of the query's
-	windows []allocation.Window // of the sets, oldest first
+	window   string              // as given
+	baseline string              // as given: the window to compare with
+	before   []allocation.Window // of the baseline's sets, oldest first
+	query    allocation.Query    // the window as asked: a part of it may be in the future
+	step     setStep             // a step of the calendar, in place of the query's
+	windows  []allocation.Window // of the sets, oldest first
 	// maxError and minDuration choose the resolution if maxError is above 0.
 	maxError    float64
 	minDuration time.Duration
@@ -81,6 +86,7 @@ type output struct {
 	jmespath *jmespath.Expression // evaluated over the data; nil keeps the data
 	rate     float64              // the hours that costs are scaled to, 0 for the window
 	names    []string             // the results whose trends are asked for
+	least    float64              // the part of its cost that an asset has to change to be listed
 	topics   []notices.Topic      // the topics whose warnings are sent
 }
 

@@ -50,6 +50,24 @@ func parseAggregate(q *request, value string) (err error) {
 	return err
 }
 
+// parseDrill reads the key of parts.
+func parseDrill(q *request, value string) (err error) {
+	q.drill, err = allocation.ParseKeys(value, q.api.cfg.Labels, q.api.cfg.Derived...)
+	if err == nil && strings.Contains(value, ",") {
+		err = errors.New("one level at a time: name one field")
+	}
+	return err
+}
+
+func parseCostChangeRatio(q *request, value string) error {
+	v, err := strconv.ParseFloat(value, 64)
+	if err != nil || !(v >= 0 && v <= math.MaxFloat64) {
+		return errors.New("must be a number of at least 0: give one such as 0.1 for 10 %")
+	}
+	q.output.least = v
+	return nil
+}
+
 func parseAssetAggregate(q *request, value string) (err error) {
 	q.assets.Aggregate, err = assets.ParseDimensions(value, q.api.cfg.Labels)
 	return q.ofAllocations(err, value)

@@ -117,7 +117,7 @@ func newCompareGenerator(t *testing.T, seed uint64, base string, start, end time
 
 // compareWeights say how many of a hundred random requests are of each class of paths.
 var compareWeights = map[string]int{
-	"compute": 20, "history": 20, "summary": 10, "topline": 4, "trends": 3, "values": 6, "assets": 10, "asset map": 3, "asset topline": 2, "bills": 5, "promql": 12, "metrics": 2, "facts": 3,
+	"compute": 20, "history": 16, "cloud costs": 4, "summary": 10, "topline": 4, "trends": 3, "values": 6, "assets": 10, "asset map": 3, "asset topline": 2, "bills": 5, "promql": 12, "metrics": 2, "facts": 3,
 }
 
 // compareClass is the class of a path.

@@ -105,7 +105,7 @@ func hostilePaths(t *testing.T) map[string][]hostileParameter {
 
 // wellFormed are values that the other parameters of a request have, by their names.
 var wellFormed = map[string]string{
-	"window": "2026-01-31T09:00:00Z," + hostileEnd, "names": "kube-system", "field": "cluster", "query": `{__name__=~"promcost_namespace_.+"}`,
+	"window": "2026-01-31T09:00:00Z," + hostileEnd, "after": "2026-01-31T09:00:00Z," + hostileEnd, "names": "kube-system", "field": "cluster", "query": `{__name__=~"promcost_namespace_.+"}`,
 	"seconds": "1", "time": hostileEnd, "start": "2026-01-31T09:00:00Z", "end": hostileEnd, "step": "1m", "match[]": `{__name__=~"promcost_namespace_.+"}`,
 }
 

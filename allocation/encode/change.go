@@ -1,0 +1,122 @@
+package encode
+
+import (
+	"io"
+	"strconv"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/assets"
+	"github.com/promcost/promcost/allocation/change"
+)
+
+// Changed is what an answer about a change has. Rows are those to show, in their order; the total is of all.
+type Changed struct {
+	Baseline, Window allocation.Window
+	Total            change.Row
+	Rows             []change.Row
+	Drilled          bool // rows have parts, or could have
+}
+
+// Change writes why costs changed: the windows, the total, and the rows with their effects. The sets only give their warnings.
+func Change(w io.Writer, c *Changed, sets []*allocation.Set, o Options) error {
+	s := newStream(w)
+	s.b = appendWindow(append(s.b, `{"code":200,"status":"success","data":{"window":`...), c.Window, o.location())
+	s.b = appendWindow(append(s.b, `,"baselineWindow":`...), c.Baseline, o.location())
+	s.b = appendChange(append(s.b, `,"total":{`...), &c.Total)
+	s.b = append(s.b, `},"rows":[`...)
+	for i := range c.Rows {
+		r := &c.Rows[i]
+		if i > 0 {
+			s.b = append(s.b, ',')
+		}
+		s.b = appendNamedChange(s.b, r)
+		if c.Drilled {
+			s.b = append(s.b, `,"parts":[`...)
+			for k := range r.Parts {
+				if k > 0 {
+					s.b = append(s.b, ',')
+				}
+				s.b = append(appendNamedChange(s.b, &r.Parts[k]), '}')
+			}
+			s.b = append(s.b, ']')
+		}
+		s.b = append(s.b, '}')
+		s.checkpoint()
+	}
+	s.b = o.end(append(s.b, "]}"...), sets)
+	return s.close()
+}
+
+// appendNamedChange begins the object of a row.
+func appendNamedChange(b []byte, r *change.Row) []byte {
+	b = appendString(append(b, `{"name":`...), r.Name)
+	return appendChange(append(b, ','), r)
+}
+
+// appendChange appends the numbers of a row as members.
+func appendChange(b []byte, r *change.Row) []byte {
+	b = appendNumber(append(b, `"baseline":`...), r.Baseline)
+	b = appendNumber(append(b, `,"cost":`...), r.Cost)
+	b = appendNumber(append(b, `,"change":`...), r.Change())
+	for i, v := range r.Effects {
+		begin := `,`
+		if i == 0 {
+			begin = `,"effects":{`
+		}
+		b = appendString(append(b, begin...), change.Effect(i).String())
+		b = appendNumber(append(b, ':'), v)
+	}
+	return strconv.AppendBool(append(b, `},"withinBounds":`...), r.WithinBounds)
+}
+
+// ChangeCSV writes why costs changed: a line for each row and, behind it, for each of its parts, whose names stand in a column of
+// their own.
+func ChangeCSV(w io.Writer, c *Changed) error {
+	s := newStream(w)
+	s.b = append(s.b, "Name,Part,Baseline,Cost,Change"...)
+	for i := range change.NumEffects {
+		s.b = append(append(s.b, ','), i.String()...)
+	}
+	s.b = append(s.b, ",WithinBounds\n"...)
+	line := func(name, part string, r *change.Row) {
+		s.b = appendCell(append(appendCell(s.b, name), ','), part)
+		for _, v := range append([]float64{r.Baseline, r.Cost, r.Change()}, r.Effects[:]...) {
+			s.b = appendNumber(append(s.b, ','), v)
+		}
+		s.b = append(strconv.AppendBool(append(s.b, ','), r.WithinBounds), '\n')
+		s.checkpoint()
+	}
+	for i := range c.Rows {
+		r := &c.Rows[i]
+		line(r.Name, "", r)
+		for k := range r.Parts {
+			line(r.Name, r.Parts[k].Name, &r.Parts[k])
+		}
+	}
+	return s.close()
+}
+
+// AssetDiff is an asset that is not in both windows, or costs something else.
+type AssetDiff struct {
+	Asset  *allocation.Asset // as it is in the later window, unless it is gone
+	Window allocation.Window // of the set that the asset is from
+	Kind   string            // added, removed or changed
+}
+
+// AssetDiffs writes differences of assets as Kubecost sends them: a map by the assets' names.
+func AssetDiffs(w io.Writer, diffs []AssetDiff, sets []*assets.Set, o Options) error {
+	s := newStream(w)
+	s.b = append(s.b, `{"code":200,"status":"success","data":{`...)
+	for i, d := range diffs {
+		if i > 0 {
+			s.b = append(s.b, ',')
+		}
+		s.b = appendString(s.b, d.Asset.Name)
+		s.b = append(s.b, `:{"Entity":`...)
+		s.b = o.appendAsset(s.b, d.Asset, appendWindow(nil, d.Window, o.location()))
+		s.b = append(appendString(append(s.b, `,"Kind":`...), d.Kind), '}')
+		s.checkpoint()
+	}
+	s.b = o.endAssets(append(s.b, '}'), sets)
+	return s.close()
+}
