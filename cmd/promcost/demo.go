@@ -271,7 +271,7 @@ func demoReady(p democluster.Progress) error {
 
 // greet prints the first costs and what to try next.
 func greet(ctx context.Context, svc *service, base string, io streams) error {
-	body, _, err := askService(svc).ask(ctx, url.Values{"window": {demoWindow}, "aggregate": {"namespace"}})
+	body, _, err := askService(svc).ask(ctx, computePath, url.Values{"window": {demoWindow}, "aggregate": {"namespace"}})
 	if err != nil {
 		return err
 	}

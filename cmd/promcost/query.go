@@ -39,11 +39,14 @@ type answerer struct {
 	close  func()
 }
 
-// defineQueryAllocation is the query allocation subcommand, which asks a Prometheus or a running promcost.
-func defineQueryAllocation(clause *kingpin.CmdClause, io streams, logs *logFlags) executor {
+// opener opens whom to ask.
+type opener func(ctx context.Context) (*answerer, error)
+
+// anyPromcost adds the flags that say whom to ask: a Prometheus, or a running promcost.
+func anyPromcost(clause *kingpin.CmdClause, io streams, logs *logFlags) opener {
 	source, cost, server := addSourceFlags(clause), addCostFlags(clause), serverFlag{}
 	server.add(clause, "server", "PROMCOST_SERVER", "URL of a promcost that is asked in place of computing here; Kubecost answers too.")
-	return addQueryFlags(clause, io, func(context.Context) (*answerer, error) {
+	return func(context.Context) (*answerer, error) {
 		if server.url == "" {
 			svc, err := openService(source, cost, io.err, logs)
 			if err != nil {
@@ -56,20 +59,30 @@ func defineQueryAllocation(clause *kingpin.CmdClause, io streams, logs *logFlags
 		}
 		client, base, err := server.client()
 		return askServer(client, base, "--server="+base), err
-	})
+	}
+}
+
+// clusterPromcost adds the flags that say which cluster's promcost to ask.
+func clusterPromcost(clause *kingpin.CmdClause, io streams) opener {
+	flags := kubectl.AddFlags(clause)
+	return func(ctx context.Context) (*answerer, error) {
+		service, err := flags.Find(ctx, io.in, io.err)
+		return askServer(&http.Client{Transport: service}, "http://promcost", fmt.Sprint("Service ", service)), err
+	}
+}
+
+// defineQueryAllocation is the query allocation subcommand, which asks a Prometheus or a running promcost.
+func defineQueryAllocation(clause *kingpin.CmdClause, io streams, logs *logFlags) executor {
+	return addQueryFlags(clause, io, anyPromcost(clause, io, logs))
 }
 
 // defineKubectlAllocation is the kubectl allocation subcommand, which asks the promcost of a cluster.
 func defineKubectlAllocation(clause *kingpin.CmdClause, io streams, _ *logFlags) executor {
-	flags := kubectl.AddFlags(clause)
-	return addQueryFlags(clause, io, func(ctx context.Context) (*answerer, error) {
-		service, err := flags.Find(ctx, io.in, io.err)
-		return askServer(&http.Client{Transport: service}, "http://promcost", fmt.Sprint("Service ", service)), err
-	})
+	return addQueryFlags(clause, io, clusterPromcost(clause, io))
 }
 
 // addQueryFlags adds the flags of a question to a subcommand, which asks whom open opens.
-func addQueryFlags(clause *kingpin.CmdClause, io streams, open func(ctx context.Context) (*answerer, error)) executor {
+func addQueryFlags(clause *kingpin.CmdClause, io streams, open opener) executor {
 	f := &queryFlags{}
 	clause.Flag("window", "What time: today, lastweek, 30m, 12h, 7d, or two times separated by a comma.").Default("1d").StringVar(&f.window)
 	clause.Flag("aggregate", "What to sum by: namespace, controller, node, label:app, … or several separated by commas; empty for containers.").
@@ -111,7 +124,7 @@ func (f *queryFlags) parameters() url.Values {
 // query asks, and prints the answer.
 func (f *queryFlags) query(ctx context.Context, who *answerer, io streams) error {
 	stop := showProgress(io.err, who.status)
-	body, warnings, err := who.ask(ctx, f.parameters())
+	body, warnings, err := who.ask(ctx, computePath, f.parameters())
 	stop()
 	if err != nil {
 		return err
@@ -144,7 +157,7 @@ func (f *queryFlags) unfiltered(ctx context.Context, who *answerer, now time.Tim
 	v := f.parameters()
 	v.Del("filter")
 	v.Set("aggregate", "cluster")
-	body, _, err := who.ask(ctx, v)
+	body, _, err := who.ask(ctx, computePath, v)
 	if err != nil {
 		return nil, err
 	}
@@ -199,10 +212,12 @@ func askService(svc *service) *answerer {
 	return &answerer{&http.Client{Transport: handlerTransport{svc.api}}, "http://promcost", "promcost", svc.status, func() { _ = svc.Close() }}
 }
 
-// ask sends the query and returns the body of the answer, and the warnings in its header. A refusal is an error with the
+// computePath is the path of allocations.
+const computePath = "/model/allocation/compute"
+
+// ask sends a query to a path and returns the body of the answer, and the warnings in its header. A refusal is an error with the
 // API's own message.
-func (a *answerer) ask(ctx context.Context, parameters url.Values) (body []byte, warnings []string, err error) {
-	const path = "/model/allocation/compute"
+func (a *answerer) ask(ctx context.Context, path string, parameters url.Values) (body []byte, warnings []string, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, a.base+path+"?"+parameters.Encode(), nil)
 	if err != nil {
 		return nil, nil, fmt.Errorf("ask %s: %w", a.name, err)

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestChangeTable prints rows, the parts that show, and the effects that matter; bars are for terminals.
+func TestChangeTable(t *testing.T) {
+	var answer changeAnswer
+	if err := json.Unmarshal([]byte(`{"data":{
+		"window":{"start":"2026-11-08T00:00:00Z","end":"2026-11-15T00:00:00Z"},"baselineWindow":{"start":"2026-11-01T00:00:00Z","end":"2026-11-08T00:00:00Z"},
+		"total":{"baseline":3,"cost":5.5,"change":2.5,"effects":{"new":4,"price":-1.5}},
+		"rows":[
+			{"name":"web","baseline":1,"cost":5,"change":4,"effects":{"new":4,"price":0.01,"idle":0},"parts":[
+				{"name":"deployment:a","baseline":0,"cost":4,"change":4,"effects":{"new":4}},{"name":"job:b","baseline":1,"cost":1,"change":0.001,"effects":{"new":0.001}}]},
+			{"name":"","baseline":2,"cost":0.5,"change":-1.5,"withinBounds":true,"effects":{"price":-1.5}}]}}`), &answer); err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	if err := answer.print(&b, "EUR"); err != nil {
+		t.Fatal(err)
+	}
+	const want = `2026-11-08 00:00 UTC to 2026-11-15 00:00 UTC against 2026-11-01 00:00 UTC to 2026-11-08 00:00 UTC, costs in EUR
+
+NAME            BEFORE  AFTER  CHANGE  WHY
+web               1.00   5.00   +4.00  new +4.00
+  deployment:a    0.00   4.00   +4.00  new +4.00
+(all)             2.00   0.50   -1.50  price -1.50, (within the error bounds)
+TOTAL             3.00   5.50   +2.50  new +4.00, price -1.50
+`
+	if diff := cmp.Diff(want, b.String()); diff != "" {
+		t.Error(diff)
+	}
+	if got := answer.Data.Rows[1].line("x", 4); got[4] != strings.Repeat("█", 6) {
+		t.Errorf("the bar of a change of 1.5 of 4 is %q", got[4])
+	}
+}
