@@ -9,26 +9,65 @@ func (s Sampling) Counter(dst []Cell, p *Points) []Cell {
 	if s.Exact() {
 		return s.exactCounter(dst, p)
 	}
-	prevT, again, prevC, caught, g := int64(Unborn), int64(Unborn), 0.0, false, s.newGrid(p, s.Step, s.Lookback)
-	for x := range s.pieces(p, s.dense(), s.sight(p)) {
-		if !usable(x.v) {
-			continue
+	c := gridCounter{dst: slices.Grow(dst, p.n), prevT: Unborn, again: Unborn, most: max(s.Lookback, s.Step)}
+	g := s.newGrid(p, s.Step, s.Lookback)
+	for i := range p.spans {
+		x, after := &p.spans[i], p.after(i)
+		switch {
+		case !x.run && !x.level: // counters have the most samples of all inputs, so it looks at them where they lie
+			ts, v := p.t[x.off:][:x.n], p.v[x.off:][:x.n]
+			for k, t := range ts {
+				next := after
+				if k+1 < len(ts) {
+					next = ts[k+1]
+				}
+				if first, last := g.hit(t, next); first <= last && usable(v[k]) {
+					c.add(first, first, last, v[k])
+				}
+			}
+		case !usable(x.value):
+		case x.unbroken(p, s.dense()):
+			first, _ := x.at(p, 0)
+			one := piece{first: first, last: x.last(p), next: after}
+			if first, held, last := g.hits(&one); first <= last {
+				c.add(first, held, last, x.value)
+			}
+		default:
+			for k := range x.n {
+				t, v := x.at(p, k)
+				next := after
+				if k+1 < x.n {
+					next, _ = x.at(p, k+1)
+				}
+				if first, last := g.hit(t, next); first <= last {
+					c.add(first, first, last, v)
+				}
+			}
 		}
-		first, held, last := g.hits(&x)
-		if first > last {
-			continue
-		}
-		if again > prevT {
-			dst = append(dst, Cell{From: prevT, To: again, Held: true})
-		}
-		caught = caught || prevT != Unborn && first-again > max(s.Lookback, s.Step)
-		dst = append(dst, Cell{again, first, increase(prevC, x.v), caught})
-		if held > first {
-			dst = append(dst, Cell{From: first, To: held})
-		}
-		prevT, again, prevC, caught = held, last, x.v, last > held
 	}
-	return dst
+	return c.dst
+}
+
+// gridCounter makes the cells of a counter on the grid.
+type gridCounter struct {
+	dst          []Cell
+	prevT, again int64 // the last points of the grid that saw a new sample, and the same one again
+	prevC        float64
+	caught       bool // the increase since then is spread over a hole
+	most         int64
+}
+
+// add adds what the counter says at points of the grid: first and held see the first and the last sample of a value, last sees it again.
+func (c *gridCounter) add(first, held, last int64, v float64) {
+	if c.again > c.prevT {
+		c.dst = append(c.dst, Cell{From: c.prevT, To: c.again, Held: true})
+	}
+	c.caught = c.caught || c.prevT != Unborn && first-c.again > c.most
+	c.dst = append(c.dst, Cell{c.again, first, increase(c.prevC, v), c.caught})
+	if held > first {
+		c.dst = append(c.dst, Cell{From: first, To: held})
+	}
+	c.prevT, c.again, c.prevC, c.caught = held, last, v, last > held
 }
 
 // exactCounter is Counter in exact mode. Counters have the most samples of all inputs, so it looks at them where they lie.

@@ -226,6 +226,18 @@ func (p *Points) Clone() *Points {
 	return c
 }
 
+// after is the time of the sample after a span: just after its last one if p is continued, MaxInt64 if there is none.
+func (p *Points) after(i int) int64 {
+	switch {
+	case i+1 < len(p.spans):
+		t, _ := p.spans[i+1].at(p, 0)
+		return t
+	case p.goesOn:
+		return p.spans[i].last(p) + 1
+	}
+	return math.MaxInt64
+}
+
 // search is the place of the first sample at or after t.
 func (s *span) search(p *Points, t int64) int {
 	return sort.Search(s.n, func(k int) bool {
@@ -314,28 +326,48 @@ func (p *Points) shortest() int64 {
 	if p.n < 3 {
 		return 0
 	}
-	least, prev, n := int64(math.MaxInt64), int64(math.MinInt64/2), 0
-	for t := range p.All() {
-		least, prev = min(least, t-prev), t
-		if n++; n == intervalSamples {
-			break
-		}
+	if d, ok := p.regular(); ok {
+		return d
 	}
-	return least
+	var buf [intervalSamples]int64
+	return slices.Min(p.distances(buf[: 0 : intervalSamples-1]))
 }
 
 // Interval is the median distance of the first samples, the lower one of two, for a scrape may be missing: the scrape interval of the
 // series. It is 0 below two samples.
 func (p *Points) Interval() int64 {
+	if d, ok := p.regular(); ok {
+		return d
+	}
 	var buf [intervalSamples]int64
 	d := p.distances(buf[:0])
-	if len(d) == 0 {
-		return 0
-	}
-	if slices.Min(d) != slices.Max(d) { // mostly they are the same
-		slices.Sort(d)
-	}
+	slices.Sort(d)
 	return d[(len(d)-1)/2]
+}
+
+// regular returns the distance of the first samples if they all have the same one, 0 below two samples.
+func (p *Points) regular() (d int64, ok bool) {
+	prev, left := p.First(), intervalSamples // distances to compare
+	for i := range p.spans {
+		s := &p.spans[i]
+		k := 0
+		if i == 0 {
+			k = 1
+		}
+		for ; k < s.n && left > 0; k++ {
+			t, _ := s.at(p, k)
+			if left == intervalSamples {
+				d = t - prev
+			} else if t-prev != d {
+				return 0, false
+			}
+			prev, left = t, left-1
+			if s.run && k > 0 { // all its distances are the same
+				prev, left, k = s.last(p), left-(s.n-1-k), s.n
+			}
+		}
+	}
+	return d, true
 }
 
 // distances appends the distances of the first samples to dst, as many as it has room for.

@@ -195,6 +195,27 @@ func (g *grid) hits(x *piece) (first, held, last int64) {
 	return first, min(held, last), last
 }
 
+// hit is hits of a single sample at t, which the next one follows at next.
+func (g *grid) hit(t, next int64) (first, last int64) {
+	first = g.reach(t)
+	if g.sampled {
+		if first != t {
+			return 1, 0
+		}
+		return first, first
+	}
+	until := min(next, t+g.Lookback, g.End+1)
+	if next == math.MaxInt64 {
+		until = min(until, t+g.tail)
+	} else {
+		until = min(until, t+g.gap)
+	}
+	if until <= first {
+		return 1, 0
+	}
+	return first, g.reach(until) - g.Step
+}
+
 // Steps is the value of a gauge or an info over time: on the grid, the sample that an instant query sees at t holds on
 // (t-r, t]; in exact mode a sample holds until the next one, and one scrape interval where none follows. Staleness markers
 // and values that are not finite end it.
