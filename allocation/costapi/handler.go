@@ -21,6 +21,7 @@ import (
 	"github.com/promcost/promcost/allocation/filter"
 	"github.com/promcost/promcost/allocation/labelnames"
 	"github.com/promcost/promcost/allocation/memory"
+	"github.com/promcost/promcost/allocation/metering"
 )
 
 // Ledger computes the sets of a query, oldest first. The API does not change them and adds nothing to the dictionaries of sets
@@ -99,6 +100,10 @@ type Config struct {
 	Closed func() time.Time
 	// Questions are the saved questions. The default has none.
 	Questions []Question
+	// Budgets are the budgets, and Spending how they stood at the end of the last closed hour, nil while that is not known; both
+	// once for each request about them. The default has none.
+	Budgets  func() []metering.Budget
+	Spending func() *metering.Spending
 	// Bills are what bills say. The default has none.
 	Bills Bills
 	// Diagnose says which data there is of each input. Its errors are like those of Ledger. The default has no data.
@@ -124,6 +129,12 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Cluster == nil {
 		c.Cluster = func() ClusterInfo { return ClusterInfo{} }
+	}
+	if c.Budgets == nil {
+		c.Budgets = func() []metering.Budget { return nil }
+	}
+	if c.Spending == nil {
+		c.Spending = func() *metering.Spending { return nil }
 	}
 	if c.Clusters == nil {
 		c.Clusters = func() []ClusterInfo { return nil }
@@ -224,6 +235,7 @@ func routes() []route {
 		{"/clusterInfo", openCost, facts, false, false, (*api).serveClusterInfo},
 		{"/clusterInfoMap", openCost, facts, false, false, (*api).serveClusterInfoMap},
 		{"/model/getConfigs", kubecost, facts, false, false, (*api).serveConfigs},
+		{"/model/budgets", kubecost, facts, false, false, (*api).serveBudgets},
 		{"/model/questions", kubecost, facts, false, false, (*api).serveQuestions},
 		{"/healthz", openCost, information, false, false, (*api).serveHealth},
 		{"/openapi.json", kubecost, information, false, false, (*api).serveOpenAPI},

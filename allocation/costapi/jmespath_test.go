@@ -83,7 +83,7 @@ func TestParametersOfFacts(t *testing.T) {
 		Closed:    func() time.Time { return now.Truncate(time.Hour) },
 		Questions: []costapi.Question{{Name: "by-team", Query: "window=month&aggregate=label:team"}},
 	})
-	for _, path := range []string{"/model/clusterInfo", "/clusterInfo", "/clusterInfoMap", "/model/getConfigs", "/model/questions"} {
+	for _, path := range []string{"/model/clusterInfo", "/clusterInfo", "/clusterInfoMap", "/model/getConfigs", "/model/questions", "/model/budgets"} {
 		if w := get(h, path, "jmesspath=@"); w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), "did you mean") {
 			t.Errorf("%s: %s", path, w.Body)
 		}

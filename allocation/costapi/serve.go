@@ -15,6 +15,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/diagnosis"
 	"github.com/promcost/promcost/allocation/encode"
+	"github.com/promcost/promcost/allocation/metering"
 )
 
 // serveAllocations answers with allocations.
@@ -194,6 +195,47 @@ func (a *api) serveConfigs(w http.ResponseWriter, q *request) error {
 // serveQuestions answers with the saved questions, in the order of the configuration.
 func (a *api) serveQuestions(w http.ResponseWriter, q *request) error {
 	return q.writeData(w, append([]Question{}, a.cfg.Questions...))
+}
+
+// budget is how a budget stands, in the currency of the costs. What is not known is null.
+type budget struct {
+	Name     string      `json:"name"`
+	Period   string      `json:"period"`
+	Amount   float64     `json:"amount"`
+	Spent    *float64    `json:"spent"`
+	Forecast *float64    `json:"forecast"` // what will be spent by the end of the period
+	Window   *timeWindow `json:"window"`   // the period so far
+}
+
+// timeWindow is a window in small answers.
+type timeWindow struct {
+	Start time.Time `json:"start"`
+	End   time.Time `json:"end"`
+}
+
+// serveBudgets answers with the budgets, in the order of the configuration, as they stood at the end of the last closed hour.
+func (a *api) serveBudgets(w http.ResponseWriter, q *request) error {
+	states := map[string]*metering.BudgetState{}
+	if spending := a.cfg.Spending(); spending != nil {
+		for i := range spending.States {
+			states[spending.States[i].Budget.Name] = &spending.States[i]
+		}
+	}
+	list := []budget{}
+	for _, b := range a.cfg.Budgets() {
+		answer := budget{Name: b.Name, Period: string(b.Period), Amount: b.Amount}
+		if state := states[b.Name]; state == nil {
+			q.warn("budget %q: what is spent of it is not known yet: hours of its period have to be computed, see promcost backfill", b.Name)
+		} else {
+			answer.Spent = &state.Spent
+			answer.Window = &timeWindow{state.Window.Start.In(a.cfg.Zone), state.Window.End.In(a.cfg.Zone)}
+			if state.Forecast >= 0 {
+				answer.Forecast = &state.Forecast
+			}
+		}
+		list = append(list, answer)
+	}
+	return q.writeData(w, list)
 }
 
 // serveHealth answers that the process is alive.

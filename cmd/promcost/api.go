@@ -25,6 +25,8 @@ func newAPI(s *service, current *config.Settings, meter *metering.Metering) http
 		Clusters:   func() []costapi.ClusterInfo { return allClusters(current, s.computer.seen.list()) },
 		Closed:     func() time.Time { return s.ledger.Clock().LastHour().End },
 		Questions:  questionsOf(current),
+		Budgets:    meter.Budgets,
+		Spending:   s.recorder.Spending,
 		Diagnose:   s.computer.Diagnose,
 		Custom:     current.Rates.Custom,
 		Check:      s.flags.check, Memory: s.memory, Selectable: current.Selectable,
