@@ -71,7 +71,7 @@ var packages = map[string][]string{
 	"allocation/cloudcost":            {"allocation", "allocation/billing", "allocation/caret", "allocation/labelnames"},
 	"allocation/encode":               {"allocation", "allocation/assets", "allocation/change", "allocation/diagnosis", "allocation/fields", "allocation/notices"},
 	"allocation/parquet":              {"allocation", "allocation/assets"},
-	"allocation/history":              {"allocation", "allocation/parquet"},
+	"allocation/history":              {"allocation", "allocation/billing", "allocation/parquet"},
 	"allocation/ledger":               {"allocation", "allocation/memory", "allocation/notices", "allocation/places", "allocation/singleflight"},
 	"allocation/recorder":             {"allocation", "allocation/ledger", "allocation/metering", "allocation/places"},
 	"allocation/ledger/ledgertest":    {"allocation", "allocation/history", "allocation/ledger", "allocation/metering", "allocation/recorder"},
