@@ -58,6 +58,9 @@ func (f *Files) deliveries(ctx context.Context, bill string) (list []Delivery, w
 	if err != nil {
 		return nil, nil, err
 	}
+	if len(data)+len(manifests) == 0 {
+		warnings = append(warnings, fmt.Sprintf("bill %s: no file of CSV or Parquet is in %s: give the place that the provider exports to", bill, path.Join(f.Where, f.Pattern)))
+	}
 	byName := map[string]*file{}
 	for i := range data {
 		byName[data[i].Name] = &data[i]

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path"
 	"regexp"
 	"slices"
@@ -17,6 +18,7 @@ import (
 // Files are the files of a bill, in a directory or in a bucket.
 type Files struct {
 	Bucket  objstore.BucketReader
+	Root    string // of a directory, which must be there; empty for buckets
 	Pattern string // of names, as path.Match has it; empty is all
 	Where   string // for people
 }
@@ -36,6 +38,11 @@ var (
 
 // list returns the manifests and the files with lines, sorted by name.
 func (f *Files) list(ctx context.Context) (manifests, data []file, err error) {
+	if f.Root != "" {
+		if _, err := os.Stat(f.Root); err != nil {
+			return nil, nil, fmt.Errorf("list %s: %w: give a directory that is there", f.Where, err)
+		}
+	}
 	var names []string
 	err = f.Bucket.Iter(ctx, "", func(name string) error {
 		names = append(names, name)

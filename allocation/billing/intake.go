@@ -62,6 +62,8 @@ type IntakeOptions struct {
 	Zone *time.Location
 	// Now is the clock. The default is time.Now.
 	Now func() time.Time
+	// LookFirst has the first Book look for deliveries, for processes in which Run does not.
+	LookFirst bool
 }
 
 // Intake looks for deliveries, has them kept, and hands out the state of all bills. It is safe for concurrent use.
@@ -162,6 +164,11 @@ func (n *Intake) Look(ctx context.Context) error {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	for _, w := range warnings {
+		if !slices.Contains(n.warnings, w) {
+			level.Warn(n.logger).Log("msg", "Something of a bill does not count", "warning", w)
+		}
+	}
 	n.kept, n.warnings = kept, warnings
 	return nil
 }
@@ -200,7 +207,6 @@ func (n *Intake) bill(ctx context.Context, src *Source, zone *time.Location, kep
 		if _, access := errors.AsType[*accessError](err); !access && !errors.Is(err, errKeeper) {
 			n.failed[name] = failure{d.Fingerprint, err}
 		}
-		level.Warn(n.logger).Log("msg", "A delivery of a bill does not count", "bill", d.Bill, "delivery", d.Name, "err", err)
 		warnings = append(warnings, fmt.Sprintf("bill %s: %v: nothing of this delivery counts, what was delivered before does", d.Bill, err))
 	}
 	return warnings, nil
@@ -282,6 +288,14 @@ func (n *Intake) Book(ctx context.Context) (*Book, error) {
 	}
 	if len(sources) == 0 {
 		return NewBook(o, "", nil, nil, nil), nil
+	}
+	if kept == nil && n.options.LookFirst {
+		if err := n.Look(ctx); err != nil {
+			return nil, fmt.Errorf("look for bills: %w", err)
+		}
+		n.mu.Lock()
+		kept, warnings = n.kept, n.warnings
+		n.mu.Unlock()
 	}
 	if kept == nil {
 		var err error

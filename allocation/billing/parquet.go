@@ -30,15 +30,17 @@ type parquetReader struct {
 	item    uint32
 	full    []byte
 	row     int64 // of the file, from 1
+	handing bool  // a row is with the sink
 }
 
 // readParquet reads a Parquet file into a sink.
 func readParquet(in io.ReaderAt, size int64, bill string, to sink) (err error) {
+	r := &parquetReader{bill: bill, to: to, items: map[string]uint32{}, byName: map[int]*textCursor{}, epoch: -1}
 	defer func() {
+		if r.handing {
+			return // what panics is not this
+		}
 		if p := recover(); p != nil { // the library panics at some damage
-			if fault, ok := p.(error); ok && isBug(fault) {
-				panic(p)
-			}
 			err = fmt.Errorf("it is damaged: %v", p)
 		}
 	}()
@@ -47,7 +49,6 @@ func readParquet(in io.ReaderAt, size int64, bill string, to sink) (err error) {
 	if err != nil {
 		return err
 	}
-	r := &parquetReader{bill: bill, to: to, items: map[string]uint32{}, byName: map[int]*textCursor{}, epoch: -1}
 	if err := r.open(f); err != nil {
 		return err
 	}
@@ -58,9 +59,6 @@ func readParquet(in io.ReaderAt, size int64, bill string, to sink) (err error) {
 	}
 	return nil
 }
-
-// isBug reports whether a panic is one of this package's own.
-func isBug(err error) bool { return strings.HasPrefix(err.Error(), "BUG") }
 
 // openParquet reads the footer of a file.
 func openParquet(in io.ReaderAt, size int64) (*parquet.File, error) {
@@ -241,7 +239,10 @@ func (r *parquetReader) line(i int) error {
 			return &cellError{column: c.name(), err: errNull}
 		}
 	}
-	return r.to.add(r.item, int64(times[0]), int64(times[1]), &n)
+	r.handing = true
+	err := r.to.add(r.item, int64(times[0]), int64(times[1]), &n)
+	r.handing = false
+	return err
 }
 
 // maxShortcuts bounds the items that are found without their texts.

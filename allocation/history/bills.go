@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"path"
 	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,7 +39,9 @@ type Bills struct {
 }
 
 // Bills returns the bills of the store.
-func (s *Store) Bills() *Bills {
+func (s *Store) Bills() *Bills { return s.bills }
+
+func newBills(s *Store) *Bills {
 	return &Bills{store: s, manifests: map[string]*billManifest{}, taken: map[string]takenDelivery{}, damaged: map[string]error{}}
 }
 
@@ -346,6 +349,7 @@ func (b *Bills) readFile(ctx context.Context, m *billManifest, of *billFile, f f
 			return own
 		})
 	}
+	runtime.KeepAlive(owner)
 	if err == nil || own != nil || ctx.Err() != nil {
 		return cmp.Or(own, err)
 	}

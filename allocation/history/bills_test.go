@@ -172,7 +172,9 @@ func TestBillsDamage(t *testing.T) {
 				t.Fatal(err)
 			}
 		}},
-		{"a file is cut", ".parquet", true, func(t *testing.T, name string) { change(t, name, func(data []byte) []byte { return data[:len(data)-1] }) }},
+		{"a file is cut", ".parquet", true, func(t *testing.T, name string) {
+			change(t, name, func(data []byte) []byte { return data[:len(data)-1] })
+		}},
 		{"a bit of a file", ".parquet", false, func(t *testing.T, name string) { change(t, name, flip) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -183,6 +185,11 @@ func TestBillsDamage(t *testing.T) {
 				t.Fatalf("the total is %v, want 6", got)
 			}
 			c.damage(t, filesBelow(t, dir, c.end)[0])
+			d, err := history.OpenDirectory(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s = history.New(d, history.Options{Keep: time.Nanosecond}) // as another process, which has read nothing yet
 			list, damaged, err := s.Bills().List(t.Context())
 			if err != nil {
 				t.Fatal(err)
@@ -198,6 +205,7 @@ func TestBillsDamage(t *testing.T) {
 			if len(damaged) != 1 || !strings.Contains(damaged[0].Error(), "is damaged") || !strings.Contains(damaged[0].Error(), "read again from the bill's own files") {
 				t.Errorf("the damage is %v, want one with a remedy", damaged)
 			}
+			s = history.New(d, history.Options{Keep: time.Nanosecond})
 			n := billIntake(t, s.Bills(), from)
 			if !c.seen { // reading finds it, and the next look mends it
 				b, err := n.Book(t.Context())

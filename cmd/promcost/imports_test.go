@@ -25,7 +25,7 @@ const everything = "*"
 var packages = map[string][]string{
 	"cmd/promcost":                    {everything, "!allocation/kubeapi", "!dashboards/grafana"},
 	"cmd/promcost/internal/bucket":    {},
-	"cmd/promcost/internal/config":    {"allocation", "allocation/caret", "allocation/filter", "allocation/jmespath", "allocation/labelnames", "allocation/metering", "allocation/pricing", "allocation/rates"},
+	"cmd/promcost/internal/config":    {"allocation", "allocation/billing", "allocation/caret", "allocation/filter", "allocation/jmespath", "allocation/labelnames", "allocation/metering", "allocation/pricing", "allocation/rates"},
 	"cmd/promcost/internal/document":  {},
 	"cmd/promcost/internal/kubectl":   {},
 	"cmd/promcost/internal/manifests": {"allocation"},
