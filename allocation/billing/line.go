@@ -173,6 +173,8 @@ type Statement struct {
 	Charged allocation.Window `json:"charged"`
 	Lines   int64             `json:"lines"` // of the files
 	Totals  []Total           `json:"totals"`
+	// Version differs between statements of one key and delivery whose lines differ.
+	Version int `json:"-"`
 }
 
 // Total is the sum of a statement's lines of one sub-account, currency and category.

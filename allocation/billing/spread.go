@@ -2,6 +2,7 @@ package billing
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -197,4 +198,28 @@ func (t *Tally) Put(s *Statement) {
 		s.Totals = append(s.Totals, *total)
 	}
 	slices.SortFunc(s.Totals, compareTotals)
+}
+
+// Agree compares the sums of a statement's pieces with those of its lines.
+func (t *Tally) Agree(s *Statement) error {
+	var sums Statement
+	t.Put(&sums)
+	if len(sums.Totals) != len(s.Totals) {
+		return fmt.Errorf("it has %d totals, its manifest says %d", len(sums.Totals), len(s.Totals))
+	}
+	const tolerance = 1e-9
+	for i := range s.Totals {
+		got, want := &sums.Totals[i], &s.Totals[i]
+		for k, v := range want.Costs {
+			if compareTotals(*got, *want) != 0 || math.Abs(got.Costs[k]-v) > tolerance*max(1, math.Abs(v), want.Positive[k]) {
+				return fmt.Errorf("the %s of sub-account %q is %v, its manifest says %v", focusCosts[k], want.SubAccount, got.Costs[k], v)
+			}
+		}
+	}
+	return nil
+}
+
+// dayStart is the beginning of the day of t in the zone.
+func dayStart(t time.Time, zone *time.Location) time.Time {
+	return allocation.Day.Round(allocation.Window{Start: t, End: t.Add(1)}, zone).Start
 }

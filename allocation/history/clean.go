@@ -31,6 +31,9 @@ func (s *Store) Clean(ctx context.Context) (Cleaned, error) {
 			return done, fmt.Errorf("clean %s history: %w", p, err)
 		}
 	}
+	if err := s.Bills().clean(ctx, before, &done); err != nil {
+		return done, fmt.Errorf("clean bills of history: %w", err)
+	}
 	var old []string
 	err := s.backend.List(ctx, temporary, true, func(o Object) error {
 		if o.Modified.Before(before) {
@@ -276,6 +279,9 @@ func (s *Store) Unreferenced(ctx context.Context) ([]string, error) {
 				known[f.Name] = true
 			}
 		}
+	}
+	if err := s.Bills().referenced(ctx, known); err != nil {
+		return nil, fmt.Errorf("list bills of history: %w", err)
 	}
 	var unreferenced []string
 	err := s.backend.List(ctx, "", false, func(o Object) error {

@@ -11,6 +11,9 @@
 //	assets_daily/cluster=<name>/date=2026-03-02/part-1of1.g1.parquet
 //	sets_daily/year=2026/date=2026-03-02.part-1of1.g1.json
 //	sets_counted/date=2026-03-02/hour=13.part-1of1.g1.json
+//	bills_daily/bill=<name>/account=<id>/period=20260301T000000Z/date=2026-03-02/part-1.g1.parquet
+//	sets_bills/bill=<name>/account=<id>/period=20260301T000000Z.g1.json
+//	bills_taken/bill=<name>/<delivery>.json
 //	tmp/
 //
 // Names of clusters are percent-encoded. Dates and hours of hourly sets are those of their start in UTC, with the minutes
@@ -22,6 +25,15 @@
 //
 //	SELECT namespace, sum(cpu_cost + ram_cost) FROM read_parquet('data/allocations_daily/**/*.parquet')
 //	WHERE window_start >= '2026-03-01' GROUP BY namespace
+//
+// # Bills
+//
+// The lines of bills lie beside the sets, by day, in the columns of FOCUS. A statement (one billing account and period of one bill) is
+// what its manifest in sets_bills names; a delivery that brings it again makes another generation, which replaces it whole. A record in
+// bills_taken says that a delivery was taken in, so that nobody reads it twice. The rules below hold for bills, too, but files that no manifest
+// names stay for a day, because a delivery may take long. What is damaged is read again from the bill's own files.
+//
+//	SELECT "ServiceName", sum("EffectiveCost") FROM read_parquet('data/bills_daily/**/*.parquet') GROUP BY 1
 //
 // # Protocol
 //

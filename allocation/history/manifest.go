@@ -63,23 +63,31 @@ func checksum(data []byte) string {
 	return fmt.Sprintf("%08x", crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli)))
 }
 
-// encode is the manifest in JSON, and its checksum in a second line.
-func (m *manifest) encode() ([]byte, error) {
-	data, err := json.Marshal(m)
+// seal is a value in JSON, and its checksum in a second line.
+func seal(v any) ([]byte, error) {
+	data, err := json.Marshal(v)
 	if err != nil {
 		return nil, err
 	}
 	return fmt.Appendf(data, "\n%s\n", checksum(data)), nil
 }
 
-// decodeManifest reads the manifest of a version.
-func decodeManifest(data []byte, v version) (*manifest, error) {
+// unseal reads what seal has written.
+func unseal(data []byte, v any) error {
 	text, sum, ok := bytes.Cut(data, []byte("\n"))
 	if !ok || string(sum) != checksum(text)+"\n" {
-		return nil, errors.New("its checksum does not match")
+		return errors.New("its checksum does not match")
 	}
+	return json.Unmarshal(text, v)
+}
+
+// encode is the manifest in JSON, and its checksum in a second line.
+func (m *manifest) encode() ([]byte, error) { return seal(m) }
+
+// decodeManifest reads the manifest of a version.
+func decodeManifest(data []byte, v version) (*manifest, error) {
 	m := &manifest{version: v}
-	if err := json.Unmarshal(text, m); err != nil {
+	if err := unseal(data, m); err != nil {
 		return nil, err
 	}
 	if m.Version > manifestFormat {

@@ -33,6 +33,7 @@ type Store struct {
 	opts    Options
 	names   names
 	readers parquet.Readers
+	bills   *Bills
 
 	mu        sync.Mutex
 	manifests map[string]*manifest // by name, those read so far
@@ -44,7 +45,9 @@ func New(b Backend, o Options) *Store {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Store{backend: b, opts: o, names: newNames(), manifests: map[string]*manifest{}}
+	s := &Store{backend: b, opts: o, names: newNames(), manifests: map[string]*manifest{}}
+	s.bills = newBills(s)
+	return s
 }
 
 // CorruptError says that a file is damaged, and of which set, which has to be computed again (WriteOptions.Replace).

@@ -109,18 +109,24 @@ func within(in, w allocation.Window) bool {
 
 // defineHistoryList is the subcommand that lists sets.
 func defineHistoryList(clause *kingpin.CmdClause, io streams, logs *logFlags) executor {
-	f, output := addHistoryFlags(clause, allPeriods, "hourly", "daily", "counted"), ""
+	f, output := addHistoryFlags(clause, allPeriods, "hourly", "daily", "counted", billPeriod), ""
 	oneOf(clause, "output", "Output format: table or json.", &output, "table", "json").Short('o')
 	return func(ctx context.Context) error {
 		store, done, err := f.open(io, logs, true)
 		if err != nil {
 			return err
 		}
+		if f.period == billPeriod {
+			return errors.Join(f.listBills(ctx, store, io, output == "json"), done())
+		}
 		sets, damaged, err := f.list(ctx, store)
 		if err == nil && output == "json" {
 			err = printSetsJSON(io, sets)
 		} else if err == nil {
 			err = printSets(io, sets)
+		}
+		if err == nil && output != "json" && f.period == allPeriods {
+			err = f.listBills(ctx, store, io, false)
 		}
 		if err == nil {
 			var changed []*history.CorruptError

@@ -73,6 +73,14 @@ func (f *verifyFlags) verify(ctx context.Context, store *history.Store, io strea
 		}
 		files, bytes = files+read, bytes+sets[i].Bytes
 	}
+	bills := ""
+	if f.period == allPeriods {
+		of, text, err := f.verifyBills(ctx, store)
+		if err != nil {
+			return err
+		}
+		damaged, bills = append(damaged, of...), text
+	}
 	if err := printDamaged(io, damaged); err != nil {
 		return err
 	}
@@ -85,6 +93,9 @@ func (f *verifyFlags) verify(ctx context.Context, store *history.Store, io strea
 		return err
 	}
 	lines := append([]string{counted(len(sets), "{n} {set|sets} in {} of {} bytes {is|are} sound", counted(files, "{n} {file|files}"), bytes)}, olderRules(sets, f.priced)...)
+	if bills != "" {
+		lines = append(lines, bills)
+	}
 	return writeLine(io.out, strings.Join(lines, "\n"))
 }
 

@@ -25,7 +25,7 @@ const everything = "*"
 var packages = map[string][]string{
 	"cmd/promcost":                    {everything, "!allocation/kubeapi", "!dashboards/grafana"},
 	"cmd/promcost/internal/bucket":    {},
-	"cmd/promcost/internal/config":    {"allocation", "allocation/caret", "allocation/filter", "allocation/jmespath", "allocation/labelnames", "allocation/metering", "allocation/pricing", "allocation/rates"},
+	"cmd/promcost/internal/config":    {"allocation", "allocation/billing", "allocation/caret", "allocation/filter", "allocation/jmespath", "allocation/labelnames", "allocation/metering", "allocation/pricing", "allocation/rates"},
 	"cmd/promcost/internal/document":  {},
 	"cmd/promcost/internal/kubectl":   {},
 	"cmd/promcost/internal/manifests": {"allocation"},
@@ -71,7 +71,7 @@ var packages = map[string][]string{
 	"allocation/cloudcost":            {"allocation", "allocation/billing", "allocation/caret", "allocation/labelnames"},
 	"allocation/encode":               {"allocation", "allocation/assets", "allocation/change", "allocation/diagnosis", "allocation/fields", "allocation/notices"},
 	"allocation/parquet":              {"allocation", "allocation/assets"},
-	"allocation/history":              {"allocation", "allocation/parquet"},
+	"allocation/history":              {"allocation", "allocation/billing", "allocation/parquet"},
 	"allocation/ledger":               {"allocation", "allocation/memory", "allocation/notices", "allocation/places", "allocation/singleflight"},
 	"allocation/recorder":             {"allocation", "allocation/ledger", "allocation/metering", "allocation/places"},
 	"allocation/ledger/ledgertest":    {"allocation", "allocation/history", "allocation/ledger", "allocation/metering", "allocation/recorder"},

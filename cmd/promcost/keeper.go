@@ -92,5 +92,6 @@ func (k *keeper) Tidy(ctx context.Context, before time.Time) error {
 			return err
 		}
 	}
-	return nil
+	_, err = k.store.Bills().Retain(ctx, before)
+	return err
 }

@@ -55,6 +55,16 @@ func (s *service) use(next *config.Settings) error {
 			return err
 		}
 	}
+	sources, closeBills, err := s.openBills(next)
+	if err != nil {
+		return err
+	}
+	before := s.closeBills
+	s.closeBills = closeBills
+	s.bills.Set(sources, next.Zone)
+	if err := before(); err != nil {
+		level.Warn(s.logs.kit).Log("msg", "Closing the object stores of bills failed", "err", err)
+	}
 	s.computer.price(next.Pricer(), next.SheetName())
 	s.health.SetCurrency(next.Currency)
 	s.current.Store(&live{settings: next, api: newAPI(s, next, meter), metering: meter})

@@ -18,6 +18,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/billing"
 	"github.com/promcost/promcost/allocation/diagnosis"
 	"github.com/promcost/promcost/allocation/ledger"
 	"github.com/promcost/promcost/allocation/memory"
@@ -92,6 +93,7 @@ type service struct {
 	health   *collector.Health
 	ledger   *ledger.Ledger
 	recorder *recorder.Recorder
+	bills    *billing.Intake
 	api      http.Handler
 	closers  []io.Closer
 	where    string // where the history is stored
@@ -104,6 +106,9 @@ type service struct {
 	zone    *time.Location   // of the ledger, which keeps it
 	reload  reloading
 	current atomic.Pointer[live]
+
+	readsBills bool         // whether this process reads the files of bills
+	closeBills func() error // closes their places
 }
 
 // serviceOptions are what differs between the commands that compute.
@@ -169,6 +174,9 @@ func newService(src *opened, f *costFlags, logs loggers, o serviceOptions) (*ser
 			return nil, errors.Join(err, keeping.closer.Close())
 		}
 	}
+	s.bills, s.readsBills = s.newIntake(&keeping, o.keep == nil), !keeping.readOnly && o.shard.Index <= 1
+	s.closeBills = func() error { return nil }
+	s.closers = append(s.closers, closerFunc(func() error { return s.closeBills() }))
 	s.api = http.HandlerFunc(s.serveAPI)
 	return s, s.use(current)
 }

@@ -70,7 +70,7 @@ func (f *storageFlags) open(logger log.Logger, readOnly bool) (keeping, error) {
 	k := keeping{flags: *f, readOnly: readOnly, where: f.path}
 	switch {
 	case f.config != "":
-		store, err := bucket.Open(f.config, logger)
+		store, err := bucket.Open("--storage.config", f.config, logger)
 		if err != nil {
 			return k, err
 		}

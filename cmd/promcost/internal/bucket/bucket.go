@@ -17,28 +17,29 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// settings is the file of --storage.config.
+// settings is the file that describes an object store.
 type settings struct {
 	Type   string `yaml:"type"`
 	Config any    `yaml:"config"`
 	Prefix string `yaml:"prefix"`
 }
 
-// Open opens the object store that a file describes. The file may have secrets, so errors do not show it.
-func Open(file string, logger log.Logger) (objstore.Bucket, error) {
+// Open opens the object store that a file describes; what is the setting that names the file. The file may have secrets, so errors do
+// not show it.
+func Open(what, file string, logger log.Logger) (objstore.Bucket, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return nil, fmt.Errorf("read --storage.config: %w: give a readable YAML file", err)
+		return nil, fmt.Errorf("read %s: %w: give a readable YAML file", what, err)
 	}
 	cfg := settings{}
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	decoder.KnownFields(true)
 	if err := decoder.Decode(&cfg); err != nil {
-		return nil, fmt.Errorf("read --storage.config %s: it is not what Thanos takes for an object store: give type, config and prefix", file)
+		return nil, fmt.Errorf("read %s %s: it is not what Thanos takes for an object store: give type, config and prefix", what, file)
 	}
 	inner, err := yaml.Marshal(cfg.Config)
 	if err != nil {
-		return nil, fmt.Errorf("read --storage.config %s: encode config: %w", file, err)
+		return nil, fmt.Errorf("read %s %s: encode config: %w", what, file, err)
 	}
 	const component = "promcost"
 	var bucket objstore.Bucket
@@ -52,10 +53,10 @@ func Open(file string, logger log.Logger) (objstore.Bucket, error) {
 	case objstore.FILESYSTEM:
 		bucket, err = filesystem.NewBucketFromConfig(inner)
 	default:
-		return nil, fmt.Errorf("read --storage.config %s: type %q is not known: use S3, GCS, AZURE or FILESYSTEM", file, cfg.Type)
+		return nil, fmt.Errorf("read %s %s: type %q is not known: use S3, GCS, AZURE or FILESYSTEM", what, file, cfg.Type)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("open the object store of --storage.config %s: %w", file, err)
+		return nil, fmt.Errorf("open the object store of %s %s: %w", what, file, err)
 	}
 	return objstore.NewPrefixedBucket(bucket, cfg.Prefix), nil
 }

@@ -28,7 +28,7 @@ func TestOpen(t *testing.T) {
 			if err := os.WriteFile(file, []byte(tt.text), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			_, err := bucket.Open(file, log.NewNopLogger())
+			_, err := bucket.Open("--storage.config", file, log.NewNopLogger())
 			switch {
 			case tt.want == "" && err != nil:
 				t.Error(err)
@@ -37,7 +37,7 @@ func TestOpen(t *testing.T) {
 			}
 		})
 	}
-	if _, err := bucket.Open(filepath.Join(dir, "missing"), log.NewNopLogger()); err == nil || !strings.Contains(err.Error(), "give a readable YAML file") {
+	if _, err := bucket.Open("--storage.config", filepath.Join(dir, "missing"), log.NewNopLogger()); err == nil || !strings.Contains(err.Error(), "give a readable YAML file") {
 		t.Errorf("a missing file: %v", err)
 	}
 }

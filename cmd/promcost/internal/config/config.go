@@ -58,6 +58,9 @@ func Read(f Flags) (*Settings, error) {
 			file.currency, s.Rates.Name(), sheet)
 	}
 	s.Currency = cmp.Or(file.currency, s.Rates.Currency(), rates.Dollar)
+	for i := range s.Bills {
+		s.Bills[i].Rates.Currency = s.Currency
+	}
 	return s, nil
 }
 

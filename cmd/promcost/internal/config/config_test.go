@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/billing"
 	"github.com/promcost/promcost/allocation/filter"
 	"github.com/promcost/promcost/allocation/rates"
 	"github.com/promcost/promcost/cmd/promcost/internal/config"
@@ -51,6 +52,15 @@ func TestRead(t *testing.T) {
 		cmp.Diff(filter.NewSelectable().Fields(filter.Assets), s.Selectable.Fields(filter.Assets)),
 		cmp.Diff([]config.Budget{{Name: "shop", Filter: `namespace:"shop"`, Amount: 1000, Period: "month"}, {Name: "all", Amount: 20.5, Period: "day"}}, s.Budgets),
 		cmp.Diff([]config.Question{{Name: "month-by-team", Query: "window=month&aggregate=label:team"}}, s.Questions),
+		cmp.Diff([]config.Bill{
+			{Bill: billing.Bill{
+				Name: "aws", Cost: billing.Contracted, Tags: map[string]allocation.Property{"team-namespace": allocation.Namespace},
+				Clusters: map[string]string{"cluster-one": "arn:aws:eks:eu-central-1:123456789012:cluster/production"}, Include: []billing.Category{billing.Tax}, Settle: 48 * time.Hour,
+				Rates: billing.Rates{Currency: "EUR", Always: map[string]float64{"USD": .92}, Months: map[string]map[string]float64{"GBP": {"2026-10": 1.15}}},
+			}, Path: filepath.Join(filepath.Dir(example), "bills", "*", "focus-*.csv.gz")},
+			{Bill: billing.Bill{Name: "vendors", Settle: 24 * time.Hour, Rates: billing.Rates{Currency: "EUR"}}, Bucket: filepath.Join(filepath.Dir(example), "vendors.yaml")},
+		}, s.Bills),
+		cmp.Diff(30*time.Minute, s.BillsInterval),
 		cmp.Diff([]string{"Europe/Berlin", "EUR"}, []string{s.Zone.String(), s.Currency}),
 	} {
 		if diff != "" {
@@ -91,6 +101,19 @@ func TestParseErrors(t *testing.T) {
 		{"shareNamespaces", "sharing: {shareNamespaces: 'a,b'}", []string{`"a,b"`, "one namespace"}},
 		{"cluster", "clusters: {c: {nam: x}}", []string{"clusters.c", "did you mean name?"}},
 		{"clusters", "clusters: [a]", []string{"clusters is not made of keys"}},
+		{"bills", "bills: {a: b}", []string{"bills is no list"}},
+		{"bill without a name", "bills: [{path: x}]", []string{"line 1", "bills[0]", "give name"}},
+		{"bill without a place", "bills: [{name: x}]", []string{"bills[0]", "give path or config"}},
+		{"bill with two places", "bills: [{name: x, path: a, config: b}]", []string{"bills[0]", "give path or config"}},
+		{"bills of one name", "bills:\n- {name: x, path: a}\n- {name: x, path: b}", []string{"line 3", "bills[1]", `"x"`}},
+		{"cost of a bill", "bills: [{name: x, path: a, cost: net}]", []string{`"net"`, "effective, billed, contracted, list"}},
+		{"tag of a bill", "bills: [{name: x, path: a, tags: {ns: namespaces}}]", []string{"tags.ns", "did you mean namespace?"}},
+		{"category of a bill", "bills: [{name: x, path: a, include: [usage]}]", []string{`"usage"`, "purchase, tax, credit, adjustment"}},
+		{"settle of a bill", "bills: [{name: x, path: a, settle: soon}]", []string{`"soon"`, "such as 1h or 1d"}},
+		{"currency of a bill", "bills: [{name: x, path: a, exchangeRates: {euro: 1}}]", []string{`"euro"`, "EUR"}},
+		{"rate of a bill", "bills: [{name: x, path: a, exchangeRates: {EUR: 0}}]", []string{"exchangeRates.EUR is 0"}},
+		{"month of a rate", "bills: [{name: x, path: a, exchangeRates: {EUR: {2026-13: 1}}}]", []string{`"2026-13"`, "2026-10"}},
+		{"interval of bills", "billsInterval: 1s", []string{`"1s"`, "at least 1m"}},
 		{"questions", "questions: {a: b}", []string{"questions is no list"}},
 		{"question without a query", "questions:\n- {name: a}", []string{"line 2", "questions[0]", "name and query"}},
 		{"name of a question", "questions: [{name: By_Team, query: window=1d}]", []string{`"By_Team"`, "month-by-team"}},

@@ -38,6 +38,9 @@ func (s *Settings) Explain() []string {
 		}
 		lines = append(lines, fmt.Sprintf("budget %s: %g %s a %s for %s", b.Name, b.Amount, s.Currency, b.Period, of))
 	}
+	for i := range s.Bills {
+		lines = append(lines, s.Bills[i].explain())
+	}
 	for _, q := range s.Questions {
 		lines = append(lines, "question "+q.Name+": "+q.Query)
 	}

@@ -30,6 +30,9 @@ type File struct {
 	Clusters   map[string]Cluster // by id
 	Budgets    []Budget
 	Questions  []Question
+	Bills      []Bill
+	// BillsInterval is how often files of bills are looked for.
+	BillsInterval time.Duration
 	// Selectable are the fields that field selectors may name.
 	Selectable *filter.Selectable
 
@@ -71,7 +74,7 @@ func ReadFile(file string) (*File, error) {
 
 // Parse reads and checks the text of a config file. Names of files in it are relative to its directory.
 func Parse(file string, text []byte) (*File, error) {
-	f := &File{dir: filepath.Dir(file), Clusters: map[string]Cluster{}, Selectable: filter.NewSelectable()}
+	f := &File{dir: filepath.Dir(file), BillsInterval: DefaultBillsInterval, Clusters: map[string]Cluster{}, Selectable: filter.NewSelectable()}
 	fail := func(err error) error { return fmt.Errorf("parse config %s: %w", file, err) }
 	var doc yaml.Node
 	docs := yaml.NewDecoder(bytes.NewReader(text))

@@ -28,7 +28,7 @@ type Key struct {
 // Keys are the keys of the config file.
 func Keys() []Key {
 	return slices.Concat(described("", fileKeys("")), described("sharing.", sharingKeys()), described("clusters.ID.", clusterKeys()),
-		described("budgets[].", budgetKeys()), described("questions[].", questionKeys()), described("selectableFields[].", selectableKeys()))
+		described("budgets[].", budgetKeys()), described("bills[].", billKeys("")), described("questions[].", questionKeys()), described("selectableFields[].", selectableKeys()))
 }
 
 // described are rows as Keys, below a prefix.
@@ -62,6 +62,8 @@ func fileKeys(file string) []key[File] {
 			})
 		}},
 		{"budgets", "list of keys below", "What something may cost in a period.", (*File).readBudgets},
+		{"bills", "list of keys below", "Bills of providers and vendors, in FOCUS. What they charge for the same account and billing period counts once, from the first of them.", (*File).readBills},
+		{"billsInterval", "duration", "How often files of bills are looked for; also when the config file is read again. The default is 1h.", (*File).readBillsInterval},
 		{"questions", "list of keys below", "Questions that are asked again and again, by name: /model/questions lists them, and kubectl gets their answers as clusterallocations.", (*File).readQuestions},
 		{"selectableFields", "list of keys below", "Fields that field selectors may name, besides those that they may name anyway; at most " + strconv.Itoa(filter.MaxSelectable) + " of a resource.", (*File).readSelectable},
 	}

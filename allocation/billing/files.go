@@ -1,0 +1,178 @@
+package billing
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/thanos-io/objstore"
+)
+
+// Files are the files of a bill, in a directory or in a bucket.
+type Files struct {
+	Bucket  objstore.BucketReader
+	Root    string // of a directory, which must be there; empty for buckets
+	Pattern string // of names, as path.Match has it; empty is all
+	Where   string // for people
+}
+
+// file is a file of a bill.
+type file struct {
+	Name     string    `json:"name"`
+	Modified time.Time `json:"modified"`
+	Bytes    int64     `json:"bytes"`
+}
+
+// isManifest and isData tell files by their names. Others are left alone.
+var (
+	isManifest = regexp.MustCompile(`(?i)manifest\.json$`)
+	isData     = regexp.MustCompile(`(?i)\.(csv|parquet)(\.gz|\.gzip|\.zst|\.zstd|\.snappy)?$`)
+)
+
+// list returns the manifests and the files with lines, sorted by name.
+func (f *Files) list(ctx context.Context) (manifests, data []file, err error) {
+	if f.Root != "" {
+		if _, err := os.Stat(f.Root); err != nil {
+			return nil, nil, fmt.Errorf("list %s: %w: give a directory that is there", f.Where, err)
+		}
+	}
+	var names []string
+	err = f.Bucket.Iter(ctx, "", func(name string) error {
+		names = append(names, name)
+		return nil
+	}, objstore.WithRecursiveIter())
+	if err != nil {
+		return nil, nil, fmt.Errorf("list %s: %w", f.Where, err)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		manifest := isManifest.MatchString(name)
+		if !manifest && !isData.MatchString(name) || !f.matches(name) {
+			continue
+		}
+		a, err := f.Bucket.Attributes(ctx, name)
+		if f.Bucket.IsObjNotFoundErr(err) {
+			continue // deleted meanwhile
+		}
+		if err != nil {
+			return nil, nil, fmt.Errorf("read attributes of %s: %w", f.where(name), err)
+		}
+		to := &data
+		if manifest {
+			to = &manifests
+		}
+		*to = append(*to, file{name, a.LastModified.UTC(), a.Size})
+	}
+	return manifests, data, nil
+}
+
+// matches reports whether a name, or a folder that it is in, matches the pattern.
+func (f *Files) matches(name string) bool {
+	if f.Pattern == "" {
+		return true
+	}
+	for ; name != "." && name != "/"; name = path.Dir(name) {
+		if ok, err := path.Match(f.Pattern, name); ok && err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+func (f *Files) where(name string) string { return strings.TrimSuffix(f.Where, "/") + "/" + name }
+
+// get returns the content of a small file.
+func (f *Files) get(ctx context.Context, name string) ([]byte, error) {
+	const most = 16 << 20
+	in, err := f.Bucket.Get(ctx, name)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", f.where(name), err)
+	}
+	data, err := io.ReadAll(io.LimitReader(in, most))
+	if err = errors.Join(err, in.Close()); err != nil {
+		return nil, fmt.Errorf("read %s: %w", f.where(name), err)
+	}
+	return data, nil
+}
+
+// read reads the lines of a file into a sink. An error names the file.
+func (f *Files) read(ctx context.Context, of *file, bill string, to sink) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("file %s: %w", f.where(of.Name), err)
+		}
+	}()
+	if strings.Contains(strings.ToLower(path.Base(of.Name)), ".parquet") {
+		in := &rangeReader{ctx: ctx, bucket: f.Bucket, name: of.Name}
+		err := readParquet(in, of.Bytes, bill, to)
+		if in.failed != nil {
+			return in.failed
+		}
+		return err
+	}
+	in, err := f.Bucket.Get(ctx, of.Name)
+	if err != nil {
+		return &accessError{err}
+	}
+	kept := &failureReader{in: in}
+	err = readCSV(kept, bill, to)
+	if kept.failed != nil {
+		err = kept.failed
+	}
+	return errors.Join(err, in.Close())
+}
+
+// accessError is the error of a directory or bucket: another attempt may succeed with the same file.
+type accessError struct{ err error }
+
+// Error is the cause's.
+func (e *accessError) Error() string { return e.err.Error() }
+
+// Unwrap returns the cause.
+func (e *accessError) Unwrap() error { return e.err }
+
+// failureReader remembers that reading failed, which is not the file's fault.
+type failureReader struct {
+	in     io.Reader
+	failed error
+}
+
+// Read implements io.Reader.
+func (r *failureReader) Read(p []byte) (int, error) {
+	n, err := r.in.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		r.failed = &accessError{err}
+	}
+	return n, err
+}
+
+// rangeReader reads parts of an object.
+type rangeReader struct {
+	ctx    context.Context
+	bucket objstore.BucketReader
+	name   string
+	failed error
+}
+
+// ReadAt implements io.ReaderAt.
+func (r *rangeReader) ReadAt(p []byte, off int64) (n int, err error) {
+	in, err := r.bucket.GetRange(r.ctx, r.name, off, int64(len(p)))
+	if err == nil {
+		n, err = io.ReadFull(in, p)
+		err = errors.Join(err, in.Close())
+	}
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+		return n, io.EOF
+	}
+	if err != nil {
+		r.failed = &accessError{err}
+	}
+	return n, err
+}

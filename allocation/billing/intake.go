@@ -1,0 +1,331 @@
+package billing
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/go-kit/log"
+	"github.com/go-kit/log/level"
+
+	"github.com/promcost/promcost/allocation"
+)
+
+// Keeper keeps statements, such as a history. It is safe for concurrent use.
+type Keeper interface {
+	// Kept returns what is kept.
+	Kept(ctx context.Context) (*Kept, error)
+	// Take begins to take in a delivery.
+	Take(ctx context.Context, d *Delivery) (Taking, error)
+	// Read is an Opener.
+	Read(ctx context.Context, s *Statement, w allocation.Window, f func(*Line) error) error
+}
+
+// Kept is what a keeper has.
+type Kept struct {
+	Statements []Statement // one of each key, sorted
+	// Taken are the fingerprints of the deliveries that were taken in, by bill and name.
+	Taken map[DeliveryName]string
+	// Damaged are deliveries of which a statement was kept and is damaged: they are taken in once more.
+	Damaged  map[DeliveryName]bool
+	Warnings []string
+}
+
+// DeliveryName names a delivery.
+type DeliveryName struct{ Bill, Name string }
+
+// Taking takes in one delivery. Nothing of it is visible before Commit.
+type Taking interface {
+	// Add keeps lines of a statement. They are valid during the call.
+	Add(ctx context.Context, d *Day) error
+	// Commit makes the statements visible, each in place of that of the same key, and remembers the delivery.
+	Commit(ctx context.Context, statements []Statement) error
+	// Abort forgets what was added. After Commit it does nothing.
+	Abort()
+}
+
+// Source is a bill and its files. Files of nil are not read: another process takes them in.
+type Source struct {
+	Bill  Bill
+	Files *Files
+}
+
+// IntakeOptions are settings of an Intake.
+type IntakeOptions struct {
+	// Zone begins the days that lines are kept by.
+	Zone *time.Location
+	// Now is the clock. The default is time.Now.
+	Now func() time.Time
+	// LookFirst has the first Book look for deliveries, for processes in which Run does not.
+	LookFirst bool
+}
+
+// Intake looks for deliveries, has them kept, and hands out the state of all bills. It is safe for concurrent use.
+type Intake struct {
+	keeper  Keeper
+	logger  log.Logger
+	options IntakeOptions
+
+	looking sync.Mutex // one look at a time
+	failed  map[DeliveryName]failure
+	again   map[DeliveryName]string // fingerprints of those that were taken in again for damage
+
+	mu       sync.Mutex
+	sources  []Source
+	kept     *Kept // nil before the first look
+	warnings []string
+	asked    chan struct{} // has an element if Look is wanted
+}
+
+// failure is a delivery that cannot be read.
+type failure struct {
+	fingerprint string
+	err         error
+}
+
+// NewIntake returns an intake without bills. Set gives it some.
+func NewIntake(k Keeper, logger log.Logger, o IntakeOptions) *Intake {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Zone == nil {
+		o.Zone = time.UTC
+	}
+	return &Intake{keeper: k, logger: logger, options: o, failed: map[DeliveryName]failure{}, again: map[DeliveryName]string{}, asked: make(chan struct{}, 1)}
+}
+
+// Set changes the bills and the time zone, and asks Run to look at once.
+func (n *Intake) Set(sources []Source, zone *time.Location) {
+	n.mu.Lock()
+	n.sources, n.options.Zone = sources, zone
+	n.mu.Unlock()
+	select {
+	case n.asked <- struct{}{}:
+	default:
+	}
+}
+
+// Run looks for deliveries every interval, and when Set was called, until ctx ends. Failures are logged and become warnings.
+func (n *Intake) Run(ctx context.Context, interval func() time.Duration) {
+	for {
+		if n.configured() {
+			if err := n.Look(ctx); err != nil && ctx.Err() == nil {
+				level.Error(n.logger).Log("msg", "Looking for bills failed", "err", err)
+			}
+		}
+		timer := time.NewTimer(interval())
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		case <-n.asked:
+			timer.Stop()
+		case <-timer.C:
+		}
+	}
+}
+
+func (n *Intake) configured() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return len(n.sources) > 0
+}
+
+// Look takes in new deliveries. What cannot be read becomes a warning of the next Book; an error is of the keeper.
+func (n *Intake) Look(ctx context.Context) error {
+	n.looking.Lock()
+	defer n.looking.Unlock()
+	n.mu.Lock()
+	sources, zone := n.sources, n.options.Zone
+	n.mu.Unlock()
+	kept, err := n.keeper.Kept(ctx)
+	if err != nil {
+		return err
+	}
+	var warnings []string
+	for i := range sources {
+		if sources[i].Files == nil {
+			continue
+		}
+		of, err := n.bill(ctx, &sources[i], zone, kept)
+		if err != nil {
+			return err
+		}
+		warnings = append(warnings, of...)
+		if kept, err = n.keeper.Kept(ctx); err != nil {
+			return err
+		}
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, w := range warnings {
+		if !slices.Contains(n.warnings, w) {
+			level.Warn(n.logger).Log("msg", "Something of a bill does not count", "warning", w)
+		}
+	}
+	n.kept, n.warnings = kept, warnings
+	return nil
+}
+
+// bill takes in the new deliveries of a bill, in the order of their time.
+func (n *Intake) bill(ctx context.Context, src *Source, zone *time.Location, kept *Kept) (warnings []string, err error) {
+	list, warnings, err := src.Files.deliveries(ctx, src.Bill.Name)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		return []string{fmt.Sprintf("bill %s: %v: what was delivered before still counts", src.Bill.Name, err)}, nil
+	}
+	for i := range list {
+		d := &list[i]
+		name := DeliveryName{d.Bill, d.Name}
+		if kept.Taken[name] == d.Fingerprint {
+			delete(n.failed, name)
+			if !kept.Damaged[name] || n.again[name] == d.Fingerprint {
+				continue
+			}
+			n.again[name] = d.Fingerprint
+		}
+		if last, ok := n.failed[name]; !ok || last.fingerprint != d.Fingerprint {
+			delete(n.failed, name)
+			err = n.take(ctx, src.Files, d, zone, kept)
+		} else {
+			err = last.err
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if err == nil {
+			continue
+		}
+		if _, access := errors.AsType[*accessError](err); !access && !errors.Is(err, errKeeper) {
+			n.failed[name] = failure{d.Fingerprint, err}
+		}
+		warnings = append(warnings, fmt.Sprintf("bill %s: %v: nothing of this delivery counts, what was delivered before does", d.Bill, err))
+	}
+	return warnings, nil
+}
+
+// errKeeper marks errors of the keeper, after which a delivery is tried again.
+var errKeeper = errors.New("keep bills")
+
+// take takes in one delivery.
+func (n *Intake) take(ctx context.Context, files *Files, d *Delivery, zone *time.Location, kept *Kept) error {
+	begun := n.options.Now()
+	taking, err := n.keeper.Take(ctx, d)
+	if err != nil {
+		return fmt.Errorf("%w: %w", errKeeper, err)
+	}
+	defer taking.Abort()
+	newer := map[Key]bool{}
+	for _, s := range kept.Statements {
+		newer[s.Key] = s.Bill == d.Bill && s.Delivery != d.Name && s.Delivered.After(d.Time)
+	}
+	sums := &tallies{numbers: map[Key]int32{}}
+	to := newBatch(zone, defaultLimits, sums, func(day *Day) error {
+		if newer[day.Key] {
+			return nil
+		}
+		if err := taking.Add(ctx, day); err != nil {
+			return fmt.Errorf("%w: %w", errKeeper, err)
+		}
+		return nil
+	})
+	if err := d.read(ctx, files, to); err != nil {
+		return err
+	}
+	if err := to.flush(); err != nil {
+		return err
+	}
+	if err := n.unchanged(ctx, files, d); err != nil {
+		return err
+	}
+	var statements []Statement
+	lines := int64(0)
+	for i, key := range sums.keys {
+		if newer[key] {
+			continue
+		}
+		s := Statement{Key: key, End: sums.ends[i], Delivery: d.Name, Delivered: d.Time}
+		sums.list[i].Put(&s)
+		lines += s.Lines
+		statements = append(statements, s)
+	}
+	slices.SortFunc(statements, func(a, b Statement) int { return a.Compare(b.Key) })
+	if err := taking.Commit(ctx, statements); err != nil {
+		return fmt.Errorf("%w: %w", errKeeper, err)
+	}
+	level.Info(n.logger).Log("msg", "Took in a delivery of a bill", "bill", d.Bill, "delivery", d.Name, "statements", len(statements), "lines", lines, "duration", n.options.Now().Sub(begun))
+	return nil
+}
+
+// unchanged fails if the files of a delivery changed while they were read.
+func (n *Intake) unchanged(ctx context.Context, files *Files, d *Delivery) error {
+	now, _, err := files.deliveries(ctx, d.Bill)
+	if err != nil {
+		return &accessError{err}
+	}
+	if !slices.ContainsFunc(now, func(o Delivery) bool { return o.Name == d.Name && o.Fingerprint == d.Fingerprint }) {
+		return &accessError{fmt.Errorf("%s changed while it was read: it is read again at the next look", files.where(d.Name))}
+	}
+	return nil
+}
+
+// Book returns what the bills say now: what was kept at the last look.
+func (n *Intake) Book(ctx context.Context) (*Book, error) {
+	n.mu.Lock()
+	kept, warnings, sources, zone := n.kept, n.warnings, n.sources, n.options.Zone
+	n.mu.Unlock()
+	o := Options{Zone: zone, Now: n.options.Now()}
+	for i := range sources {
+		o.Bills = append(o.Bills, sources[i].Bill)
+	}
+	if len(sources) == 0 {
+		return NewBook(o, "", nil, nil, nil), nil
+	}
+	if kept == nil && n.options.LookFirst {
+		if err := n.Look(ctx); err != nil {
+			return nil, fmt.Errorf("look for bills: %w", err)
+		}
+		n.mu.Lock()
+		kept, warnings = n.kept, n.warnings
+		n.mu.Unlock()
+	}
+	if kept == nil {
+		var err error
+		if kept, err = n.keeper.Kept(ctx); err != nil {
+			return nil, fmt.Errorf("read bills: %w", err)
+		}
+		n.mu.Lock()
+		if n.kept == nil {
+			n.kept = kept
+		}
+		n.mu.Unlock()
+		warnings = append(slices.Clone(warnings), "bills have not been looked at yet: what was kept before counts")
+	}
+	b := NewBook(o, "", kept.Statements, slices.Concat(kept.Warnings, warnings), n.keeper.Read)
+	b.version = b.hash()
+	return b, nil
+}
+
+// hash changes whenever the answers of the book do.
+func (b *Book) hash() string {
+	sum := sha256.New()
+	text := json.NewEncoder(sum)
+	for _, part := range [...]any{b.options.Bills, b.options.Zone.String(), b.Reach()} {
+		if err := text.Encode(part); err != nil {
+			panic("BUG: encode settings of bills: " + err.Error())
+		}
+	}
+	for i := range b.statements {
+		s := &b.statements[i]
+		fmt.Fprintln(sum, s.Bill, s.Account, s.Start.UnixNano(), s.Delivery, s.Delivered.UnixNano(), s.Version)
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:16])
+}
