@@ -34,7 +34,7 @@ const (
 	sampledRequests = 150
 	mostListed      = 40 // requests that differ
 	mostOfOne       = 5  // differences of one request that are listed
-	leastWithRows   = 0.7
+	leastWithRows   = 0.6
 	reportEach      = 500 // requests
 	compareAtOnce   = 3
 	compareZone     = "Europe/Berlin"
