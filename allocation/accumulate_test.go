@@ -111,7 +111,7 @@ func TestAccumulateOtherAssets(t *testing.T) {
 		}
 		sets = append(sets, s)
 	}
-	got := apply(t, sets, allocation.Options{Accumulate: allocation.All})[0]
+	got := unchecked(t, allocation.Options{Accumulate: allocation.All}, sets...)[0]
 	from, to := testStart, testStart.Add(2*time.Hour)
 	want := allocation.Header{
 		Disks: []allocation.Disk{

@@ -26,50 +26,133 @@ func addExternal(w *work, o *Options) {
 	}
 }
 
-// reconcile gives the rows their shares of the adjustments of their assets, and idle its share of the adjustments of nodes.
-func reconcile(w *work, o *Options) {
-	if !o.Reconcile {
-		return
+// isAdjusted reports whether an asset has an adjustment.
+func (s *Set) isAdjusted() bool {
+	return slices.ContainsFunc(s.Nodes, func(n Node) bool { return n.Adjustment != [NumResources]float64{} }) ||
+		slices.ContainsFunc(s.Disks, func(d Disk) bool { return d.Adjustment != 0 }) ||
+		slices.ContainsFunc(s.Balancers, func(l LoadBalancer) bool { return l.Adjustment != 0 }) ||
+		slices.ContainsFunc(s.Networks, func(n Network) bool { return n.Adjustment != 0 }) ||
+		slices.ContainsFunc(s.Management, func(m Management) bool { return m.Adjustment != 0 })
+}
+
+// adjustRows returns the set with the adjustments of its assets divided among its rows, and among the idle of its nodes. Those
+// of management and local disks reach rows with Options.ShareTenancy.
+func (s *Set) adjustRows() (*Set, error) {
+	if s.unread.columns[Cost.Of(CPU)] || !s.isAdjusted() {
+		return s, nil
 	}
-	w.books.reconcile = true
-	if !w.set.isAdjusted() {
-		return
+	located := [...]Property{Cluster, NodeName, ProviderID}
+	w := newWork(s, &workspace{}, s.dict)
+	for _, p := range located {
+		if s.deferred[p] != nil && w.dict == s.dict {
+			w.ownDict()
+		}
+		w.identify(p, nil)
 	}
-	w.locate()
+	if err := w.set.Require(OfRows(located[:])); err != nil {
+		return nil, err
+	}
 	w.adjustNodes()
 	w.adjustVolumes()
 	w.adjustBalancers()
 	w.adjustNetworks()
+	return w.set, w.workspace.err
+}
+
+// textID returns the id of a text, which it adds to a dictionary of the set's own if need be.
+func (w *work) textID(text string) ID {
+	id, ok := w.dict.Find(text)
+	if !ok {
+		if w.dict == w.given {
+			w.ownDict()
+		}
+		id = w.dict.Add(text)
+	}
+	return id
+}
+
+// ownDict gives the set a dictionary of its own.
+func (w *work) ownDict() {
+	w.dict = w.dict.clone()
+	w.set.dict = w.dict
+}
+
+// nodeKey identifies the nodes whose adjustments are divided together: those of one name, or of one name and provider id
+// where nodes of one name followed each other.
+type nodeKey struct {
+	idleKey
+	provider ID
+	alone    int // differs for nodes without rows
+}
+
+// nodeKeys returns the keys of the nodes, and a function that returns the key of a row.
+func (w *work) nodeKeys() (keys []nodeKey, ofRow func(row int) nodeKey) {
+	keys = make([]nodeKey, len(w.set.Nodes))
+	first, several := make(map[idleKey]string, len(keys)), map[idleKey]bool{}
+	for i := range keys {
+		n := &w.set.Nodes[i]
+		key := &keys[i].idleKey
+		var hasCluster, hasNode bool
+		key.cluster, hasCluster = w.dict.Find(n.Cluster)
+		key.node, hasNode = w.dict.Find(n.Name)
+		if !hasCluster || !hasNode { // no row has it
+			keys[i].alone = i + 1
+			continue
+		}
+		if id, ok := first[*key]; !ok {
+			first[*key] = n.ProviderID
+		} else if id != n.ProviderID {
+			several[*key] = true
+		}
+	}
+	known := map[nodeKey]bool{}
+	for i := range keys {
+		if keys[i].alone == 0 && several[keys[i].idleKey] {
+			id := w.set.Nodes[i].ProviderID
+			var found bool
+			if keys[i].provider, found = w.dict.Find(id); !found && id != first[keys[i].idleKey] {
+				keys[i].alone = i + 1
+			}
+			known[keys[i]] = true
+		}
+	}
+	ids := w.set.ids
+	return keys, func(row int) nodeKey {
+		key := nodeKey{idleKey: idleKey{ids[Cluster][row], ids[NodeName][row]}}
+		if len(several) > 0 && several[key.idleKey] {
+			if key.provider = ids[ProviderID][row]; !known[key] { // it is charged with the first node of the name
+				key.provider, _ = w.dict.Find(first[key.idleKey])
+			}
+		}
+		return key
+	}
 }
 
 // adjustNodes divides the adjustments of nodes among the rows on them and idle, per resource, in proportion to cost. Where
 // nothing costs anything, idle takes all.
 func (w *work) adjustNodes() {
 	type load struct{ cost, adjustment [NumResources]float64 }
-	loads := map[idleKey]*load{}
-	adjusted := false
-	for i := range w.set.Nodes {
-		n := &w.set.Nodes[i]
-		key := w.nodeKey(n)
+	if !slices.ContainsFunc(w.set.Nodes, func(n Node) bool { return n.Adjustment != [NumResources]float64{} }) {
+		return
+	}
+	keys, keyOf := w.nodeKeys()
+	loads := make(map[nodeKey]*load, len(keys))
+	for i, key := range keys {
 		if loads[key] == nil {
 			loads[key] = &load{}
 		}
 		for r := range NumResources {
-			loads[key].cost[r] += n.Idle[r]
-			loads[key].adjustment[r] += n.Adjustment[r]
-			adjusted = adjusted || n.Adjustment[r] != 0
+			loads[key].cost[r] += w.set.Nodes[i].Idle[r]
+			loads[key].adjustment[r] += w.set.Nodes[i].Adjustment[r]
 		}
-	}
-	if !adjusted {
-		return
 	}
 	of := make([]*load, w.built)
 	for row := range of {
-		of[row] = loads[idleKey{w.set.ids[Cluster][row], w.set.ids[NodeName][row]}]
+		if of[row] = loads[keyOf(row)]; of[row] == nil {
+			continue
+		}
 		for r := range NumResources {
-			if of[row] != nil {
-				of[row].cost[r] += w.set.values[Cost.Of(r)][row]
-			}
+			of[row].cost[r] += w.set.values[Cost.Of(r)][row]
 		}
 	}
 	for r := range NumResources {
@@ -80,24 +163,16 @@ func (w *work) adjustNodes() {
 			}
 		}
 	}
-	w.adjustIdle = make([][NumResources]float64, len(w.set.Nodes))
-	for i := range w.set.Nodes {
-		n := &w.set.Nodes[i]
-		l := loads[w.nodeKey(n)]
+	w.set.Nodes = slices.Clone(w.set.Nodes)
+	for i, key := range keys {
+		n, l := &w.set.Nodes[i], loads[key]
 		for r := range NumResources {
-			w.adjustIdle[i][r] = n.Adjustment[r]
+			n.IdleAdjustment[r] = n.Adjustment[r]
 			if l.cost[r] != 0 {
-				w.adjustIdle[i][r] = l.adjustment[r] * (n.Idle[r] / l.cost[r])
+				n.IdleAdjustment[r] = l.adjustment[r] * (n.Idle[r] / l.cost[r])
 			}
 		}
 	}
-}
-
-// nodeKey returns the key of the rows on a node.
-func (w *work) nodeKey(n *Node) idleKey {
-	cluster, _ := w.dict.Find(n.Cluster)
-	node, _ := w.dict.Find(n.Name)
-	return idleKey{cluster, node}
 }
 
 // weights are what an adjustment is divided by: the first weight whose sum is not 0.
@@ -157,9 +232,7 @@ func adjustShares[T any](w *work, assets map[string]*adjusting, of *shares[T], c
 	for _, text := range slices.Sorted(maps.Keys(assets)) {
 		a := assets[text]
 		if w.leaveAdjustment(a, c) {
-			key, _ := w.dict.Find(text)
-			id, _ := w.dict.Find(a.id)
-			share := newShare(key, id)
+			share := newShare(w.textID(text), w.textID(a.id))
 			add(&share, a.amount)
 			of.add(w.set.Len()-1, share)
 		}
@@ -171,9 +244,17 @@ func (w *work) leaveAdjustment(a *adjusting, c Column) bool {
 	if a.sum != (weights{}) || a.amount == 0 {
 		return false
 	}
-	cluster, _ := w.dict.Find(a.cluster)
-	w.addUnallocated(cluster, a.start, a.end, c, a.amount)
+	w.addUnallocated(w.textID(a.cluster), a.start, a.end, c, a.amount)
 	return true
+}
+
+// addAdjusting adds an adjustment to those of the key.
+func addAdjusting(assets map[string]*adjusting, key string, a adjusting) {
+	if have := assets[key]; have != nil {
+		a.amount += have.amount
+		a.start, a.end = min(a.start, have.start), max(a.end, have.end)
+	}
+	assets[key] = &a
 }
 
 // adjustVolumes divides the adjustments of volumes by cost.
@@ -181,7 +262,7 @@ func (w *work) adjustVolumes() {
 	assets := map[string]*adjusting{}
 	for i := range w.set.Disks {
 		if d := &w.set.Disks[i]; !d.Local && d.Adjustment != 0 {
-			assets[VolumeKey(d.Cluster, d.Name)] = &adjusting{cluster: d.Cluster, id: d.ProviderID, start: d.Start.UnixMilli(), end: d.End.UnixMilli(), amount: d.Adjustment}
+			addAdjusting(assets, VolumeKey(d.Cluster, d.Name), adjusting{cluster: d.Cluster, id: d.ProviderID, start: d.Start.UnixMilli(), end: d.End.UnixMilli(), amount: d.Adjustment})
 		}
 	}
 	adjustShares(w, assets, &w.set.volumes, PVCostAdjustment, func(v *VolumeShare) ID { return v.Key },
@@ -190,29 +271,29 @@ func (w *work) adjustVolumes() {
 		func(key, id ID) VolumeShare { return VolumeShare{Key: key, ProviderID: id} })
 }
 
-// adjustBalancers divides the adjustments of load balancers by usage hours.
+// adjustBalancers divides the adjustments of load balancers by cost, which follows usage at each instant, else by usage hours.
 func (w *work) adjustBalancers() {
 	assets := map[string]*adjusting{}
 	for i := range w.set.Balancers {
 		if l := &w.set.Balancers[i]; l.Adjustment != 0 {
-			assets[LoadBalancerKey(l.Cluster, l.Namespace, l.Service)] = &adjusting{cluster: l.Cluster, id: l.Namespace + "/" + l.Service, start: l.Start.UnixMilli(), end: l.End.UnixMilli(), amount: l.Adjustment}
+			addAdjusting(assets, LoadBalancerKey(l.Cluster, l.Namespace, l.Service), adjusting{cluster: l.Cluster, id: l.Namespace + "/" + l.Service, start: l.Start.UnixMilli(), end: l.End.UnixMilli(), amount: l.Adjustment})
 		}
 	}
 	adjustShares(w, assets, &w.set.balancers, LoadBalancerCostAdjustment, func(l *LoadBalancerShare) ID { return l.Key },
-		func(l *LoadBalancerShare) weights { return weights{l.Hours, l.Cost, 1} },
+		func(l *LoadBalancerShare) weights { return weights{l.Cost, l.Hours, 1} },
 		func(l *LoadBalancerShare, part float64) { l.Adjustment += part },
 		func(key, id ID) LoadBalancerShare { return LoadBalancerShare{Key: key, Service: id} })
 }
 
 // adjustNetworks divides the adjustments of networks among the rows of the cluster, by the cost of their traffic, or else by
-// usage hours.
+// the time that they ran.
 func (w *work) adjustNetworks() {
 	of := map[ID]*adjusting{}
 	var all []*adjusting
 	for i := range w.set.Networks {
 		n := &w.set.Networks[i]
 		if n.Adjustment != 0 {
-			cluster, _ := w.dict.Find(n.Cluster)
+			cluster := w.textID(n.Cluster)
 			of[cluster] = &adjusting{cluster: n.Cluster, start: n.Start.UnixMilli(), end: n.End.UnixMilli(), amount: n.Adjustment}
 			all = append(all, of[cluster])
 		}
@@ -223,7 +304,7 @@ func (w *work) adjustNetworks() {
 	each := func(f func(row int, a *adjusting, has weights)) {
 		for row, id := range w.set.ids[Cluster][:w.built] {
 			if a := of[id]; a != nil {
-				f(row, a, weights{w.set.networkCost(row), w.usageHours(row, a.start, a.end)})
+				f(row, a, weights{w.set.networkCost(row), w.runningSeconds(row)})
 			}
 		}
 	}
@@ -237,6 +318,14 @@ func (w *work) adjustNetworks() {
 	for _, a := range all {
 		w.leaveAdjustment(a, NetworkCostAdjustment)
 	}
+}
+
+// runningSeconds returns how long a container ran, 0 for rows that are not workloads.
+func (w *work) runningSeconds(row int) float64 {
+	if w.set.special[row] != Workload {
+		return 0
+	}
+	return w.set.values[RunningSeconds][row]
 }
 
 // networkCost returns the cost of a row's traffic at list price.

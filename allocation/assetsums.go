@@ -128,6 +128,7 @@ func (n *Node) Add(was *Node) {
 		n.Cost[r] += was.Cost[r]
 		n.Idle[r] += was.Idle[r]
 		n.Adjustment[r] += was.Adjustment[r]
+		n.IdleAdjustment[r] += was.IdleAdjustment[r]
 	}
 	n.RunningSeconds += was.RunningSeconds
 	extend(&n.Start, &n.End, was.Start, was.End)

@@ -62,7 +62,7 @@ func BenchmarkApply(b *testing.B) {
 				Share: []allocation.Share{{Name: "ns-0", Filter: inNamespace("ns-0")}, {Name: "ns-1", Filter: inNamespace("ns-1")}},
 			}},
 			{"namespace-everything", "namespace", allocation.Options{
-				ShareIdle: allocation.Weighted, IdleByNode: true, ShareTenancy: true, Reconcile: true, SharedCost: 100, ShareSplit: allocation.Even,
+				ShareIdle: allocation.Weighted, IdleByNode: true, ShareTenancy: true, SharedCost: 100, ShareSplit: allocation.Even,
 				Share: []allocation.Share{{Name: "ns-0", Filter: inNamespace("ns-0")}}, Filter: halfFilter{}, Proportions: true,
 			}},
 		} {

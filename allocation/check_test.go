@@ -104,7 +104,7 @@ func TestCheckAfterPasses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			q := question{filter: inNamespace("web"), shares: []plainFilter{inNamespace("shop")}}
-			q.Idle, q.Reconcile, q.ShareTenancy, q.External, q.SharedCost = true, true, true, true, 730
+			q.Idle, q.ShareTenancy, q.External, q.SharedCost = true, true, true, 730
 			s := apply(t, setsOf([]model{smallModel()}), q.ask())[0]
 			tc.spoil(s)
 			if err := s.Check(); err == nil || !strings.Contains(err.Error(), tc.want) {

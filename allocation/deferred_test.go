@@ -92,13 +92,22 @@ func randomFrame(r *rand.Rand, dict *allocation.Dict, n int) (whole allocation.F
 }
 
 // idleNodes gives a set nodes that are idle for a part of the time, with an adjustment, and their disks.
-func idleNodes(s *allocation.Set, adjustment float64) *allocation.Set {
+func idleNodes(t *testing.T, s *allocation.Set, adjustment float64) *allocation.Set {
+	t.Helper()
+	bill := map[allocation.AssetKey]float64{}
 	for _, name := range []string{"a", "b", "x"} {
 		n := allocation.Node{Cluster: "a", Name: name, Start: s.Window.Start, End: s.Window.End}
 		n.Idle[allocation.CPU], n.Idle[allocation.RAM] = 3, 4
-		n.Adjustment[allocation.RAM] = adjustment
+		n.Cost[allocation.RAM] = 4 // so it takes all of the adjustment
+		if adjustment != 0 {
+			bill[allocation.AssetKey{Cluster: "a", Name: name}] = adjustment
+		}
 		s.Nodes = append(s.Nodes, n)
 		s.Disks = append(s.Disks, allocation.Disk{Cluster: "a", Name: name, Local: true, Start: n.Start, End: n.End, Cost: 2}) // nobody runs on x
+	}
+	s, err := s.Reconcile(allocation.Adjustments{Nodes: bill})
+	if err != nil {
+		t.Fatal(err)
 	}
 	return s
 }
@@ -153,7 +162,6 @@ func randomOptions(t *testing.T, r *rand.Rand) allocation.Options {
 	rare(func() { o.SharedCost = 10 })
 	rare(func() { o.ShareLoadBalancers, o.SharedBreakdown = true, true })
 	o.ShareTenancy = r.IntN(2) == 0
-	o.Reconcile = r.IntN(2) == 0
 	return o
 }
 
@@ -184,7 +192,7 @@ func TestDeferred(t *testing.T) {
 			frames = [][]allocation.Frame{{whole}, {deferred}}
 		}
 		adjustment := []float64{0, 0, 0, 5}[r.IntN(4)]
-		want, got := idleNodes(frameSet(t, dict, frames[0]...), adjustment), idleNodes(frameSet(t, dict, frames[1]...), adjustment)
+		want, got := idleNodes(t, frameSet(t, dict, frames[0]...), adjustment), idleNodes(t, frameSet(t, dict, frames[1]...), adjustment)
 		for range 2 { // what is decoded once may be again
 			before, err := allocation.Apply([]*allocation.Set{want, want}, o)
 			if err != nil {
@@ -221,7 +229,7 @@ func TestDeferredErrors(t *testing.T) {
 
 // TestOnlyMerges sets each option by itself. A new option has to be listed here.
 func TestOnlyMerges(t *testing.T) {
-	merges := []string{"Aggregate", "LabelValue", "Idle", "IdleByNode", "SplitIdle", "Filter", "EvenKeys", "Separator", "ShareSplit", "ShareTenancy", "SharedBreakdown", "Reconcile", "Accumulate", "Zone", "AggregatedMetadata", "Stopped"}
+	merges := []string{"Aggregate", "LabelValue", "Idle", "IdleByNode", "SplitIdle", "Filter", "EvenKeys", "Separator", "ShareSplit", "ShareTenancy", "SharedBreakdown", "Accumulate", "Zone", "AggregatedMetadata", "Stopped"}
 	for _, field := range reflect.VisibleFields(reflect.TypeFor[allocation.Options]()) {
 		var o allocation.Options
 		switch v := reflect.ValueOf(&o).Elem().FieldByIndex(field.Index); v.Kind() {

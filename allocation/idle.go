@@ -32,9 +32,7 @@ func addIdle(w *work, o *Options) {
 		idle.start[row], idle.end[row] = min(idle.start[row], start), max(idle.end[row], end)
 		for r, cost := range n.Idle {
 			idle.values[Cost.Of(Resource(r))][row] += cost
-			if w.adjustIdle != nil {
-				idle.values[Adjustment.Of(Resource(r))][row] += w.adjustIdle[i][r]
-			}
+			idle.values[Adjustment.Of(Resource(r))][row] += n.IdleAdjustment[r]
 		}
 	}
 	w.idle = idle
@@ -58,10 +56,7 @@ func (w *work) forgoIdle() {
 func (w *work) nodeIdle() (idle money) {
 	for i := range w.set.Nodes {
 		for r, kind := range nodeKinds {
-			idle[kind] += w.set.Nodes[i].Idle[r]
-			if w.adjustIdle != nil {
-				idle[kind] += w.adjustIdle[i][r]
-			}
+			idle[kind] += w.set.Nodes[i].Idle[r] + w.set.Nodes[i].IdleAdjustment[r]
 		}
 	}
 	return idle

@@ -62,10 +62,9 @@ func (s *Set) moneyOf(want func(row int) bool) (sum, size money) {
 // books records what the passes did with the money of assets that rows do not show. With them, Check can compare rows and
 // assets after any pass.
 type books struct {
-	flat      float64 // Options.SharedCost for the window
-	external  float64 // external allocations that became rows
-	tenancy   bool    // management fees and local disks are in rows
-	reconcile bool    // adjustments are in rows
+	flat     float64 // Options.SharedCost for the window
+	external float64 // external allocations that became rows
+	tenancy  bool    // management fees and local disks are in rows
 	// out is what no row shows any more: idle that was not asked for, and rows that a filter removed.
 	out money
 	// passed is what became SharedCost, by its kind.
@@ -91,9 +90,6 @@ func (b *books) add(o *books) {
 // owed returns what rows must cost by the assets and the books, and the sum of its absolute values.
 func (s *Set) owed(b *books) (sum, size money) {
 	put := func(kind SharedKind, cost, adjustment float64) {
-		if !b.reconcile {
-			adjustment = 0
-		}
 		sum[kind] += cost + adjustment
 		size[kind] += math.Abs(cost) + math.Abs(adjustment)
 	}

@@ -94,7 +94,7 @@ func (p *Projection) Now() *Projection {
 }
 
 // OnlyMerges reports whether the passes of o do little with rows but merge them. Most properties are then needed only of
-// results. Reconcile looks at more, but only in sets with adjustments.
+// results.
 func (o *Options) OnlyMerges() bool {
 	return o.ShareIdle == NoSplit && len(o.Share) == 0 && o.SharedCost == 0 && !o.ShareLoadBalancers && !o.External && !o.Proportions && !o.Check
 }
@@ -113,7 +113,7 @@ func (o *Options) Needs() *Projection {
 	p := &Projection{
 		Columns: append(MoneyColumns(), RunningSeconds), // usage hours divide shared cost
 		Volumes: o.Proportions, Balancers: o.Proportions || o.ShareLoadBalancers,
-		WithoutAssets: !o.Idle && o.ShareIdle == NoSplit && !o.ShareTenancy && !o.Reconcile && !o.External && !o.Proportions,
+		WithoutAssets: !o.Idle && o.ShareIdle == NoSplit && !o.ShareTenancy && !o.External && !o.Proportions,
 		FewOfAssets:   !o.Proportions,
 	}
 	if o.ShareIdle != NoSplit || o.Proportions {

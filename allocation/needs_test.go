@@ -155,8 +155,8 @@ func TestOptionsNeeds(t *testing.T) {
 		frame, o := randomFrame(r, dict, 1+r.IntN(120)), randomOptions(t, r)
 		adjustment := []float64{0, 0, 0, 5}[r.IntN(4)]
 		var costs [2][]any
-		for i, f := range []allocation.Frame{frame, readOnly(frame, o.Needs().Now())} {
-			s := idleNodes(frameSet(t, dict, f), adjustment)
+		for i, f := range []allocation.Frame{frame, readOnly(frame, o.Needs().Now().Union(allocation.ReconcileNeeds()))} {
+			s := idleNodes(t, frameSet(t, dict, f), adjustment)
 			for _, s := range unchecked(t, o, s, s) {
 				for row := range s.Len() {
 					costs[i] = append(costs[i], s.Name(row), s.Special(row), s.Start(row), s.End(row), s.TotalCost(row))

@@ -45,9 +45,6 @@ type Options struct {
 	ShareLoadBalancers bool
 	// SharedBreakdown fills Set.SharedParts with the components of SharedCost.
 	SharedBreakdown bool
-	// Reconcile gives rows their shares of their assets' adjustments, so that they cost what was billed. It changes nothing
-	// in sets without adjustments: see Set.Reconcile.
-	Reconcile bool
 	// External adds the costs outside of clusters that Set.Reconcile brought in, as rows with the properties that they carry.
 	External bool
 	// Accumulate sums the sets of each period.

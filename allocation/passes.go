@@ -14,7 +14,7 @@ type Filter interface {
 	Needs() *Projection
 }
 
-// Apply runs the passes that o asks for, in the order of SEMANTICS §6: reconcile, idle, take out shared rows, filter, share
+// Apply runs the passes that o asks for, in the order of SEMANTICS §6: idle, take out shared rows, filter, share
 // idle, aggregate, share, accumulate. It returns new sets, oldest first as given, and does not change the given ones. Those
 // must be as a Builder makes them, over one Dict. It fails for sets that Apply made and for sets of several dictionaries.
 //
@@ -59,7 +59,6 @@ var passes = [...]struct {
 	run  func(*work, *Options)
 }{
 	{"external", addExternal},
-	{"reconcile", reconcile},
 	{"idle", addIdle},
 	{"share", takeShared},
 	{"tenancy", addTenancy},
@@ -112,6 +111,7 @@ func check(s *Set, pass string, o *Options) error {
 // one.
 type work struct {
 	set   *Set
+	given *Dict // of the set as it was given
 	dict  *Dict // has every id of set, and the strings that passes add
 	built int   // rows before passes; passes append rows
 	owned [NumColumns]bool
@@ -121,9 +121,7 @@ type work struct {
 	taken []int32 // pool of each shared row, notTaken for other rows; nil if no row is shared
 	idle  *Set    // idle rows, one for each cluster or node; nil without idle
 	place []int32 // idle row of each row's node or cluster, or nowhere; nil until needed
-	// adjustIdle are the adjustments of idle, by node; nil if there are none.
-	adjustIdle [][NumResources]float64
-	idled      bool // idle is in rows, or noted in the books
+	idled bool    // idle is in rows, or noted in the books
 
 	pools   []pool    // shared costs
 	filled  bool      // the taken rows are in the pools
@@ -148,7 +146,7 @@ const (
 func newWork(s *Set, m *workspace, dict *Dict) *work {
 	own := *s
 	own.dict = dict
-	return &work{set: &own, dict: dict, built: s.Len(), workspace: m}
+	return &work{set: &own, given: s.dict, dict: dict, built: s.Len(), workspace: m}
 }
 
 // own returns a column of the set for writing.
@@ -243,21 +241,9 @@ func passDict(sets []*Set, o *Options) (*Dict, error) {
 	return dict, nil
 }
 
-// isAdjusted reports whether an asset has an adjustment: Options.Reconcile changes nothing in other sets.
-func (s *Set) isAdjusted() bool {
-	for i := range s.Nodes {
-		if s.Nodes[i].Adjustment != [NumResources]float64{} {
-			return true
-		}
-	}
-	some := false
-	s.eachAdjustedName(func(string) { some = true })
-	return some
-}
-
 // eachAssetName calls f with the names of assets whose ids the passes need, because rows may be added for them.
 func (s *Set) eachAssetName(o *Options, f func(string)) {
-	all := o.Proportions || o.Reconcile && s.isAdjusted()
+	all := o.Proportions
 	for i := range s.Nodes {
 		if all || o.Idle || o.ShareIdle != NoSplit {
 			f(s.Nodes[i].Cluster)
@@ -275,32 +261,6 @@ func (s *Set) eachAssetName(o *Options, f func(string)) {
 				f(s.Disks[i].Cluster)
 				f(s.Disks[i].Name)
 			}
-		}
-	}
-	if o.Reconcile {
-		s.eachAdjustedName(f)
-	}
-}
-
-// eachAdjustedName calls f with the names of assets whose adjustments may become rows.
-func (s *Set) eachAdjustedName(f func(string)) {
-	for i := range s.Disks {
-		if d := &s.Disks[i]; d.Adjustment != 0 && !d.Local {
-			f(d.Cluster)
-			f(d.ProviderID)
-			f(VolumeKey(d.Cluster, d.Name))
-		}
-	}
-	for i := range s.Balancers {
-		if l := &s.Balancers[i]; l.Adjustment != 0 {
-			f(l.Cluster)
-			f(l.Namespace + "/" + l.Service)
-			f(LoadBalancerKey(l.Cluster, l.Namespace, l.Service))
-		}
-	}
-	for i := range s.Networks {
-		if n := &s.Networks[i]; n.Adjustment != 0 {
-			f(n.Cluster)
 		}
 	}
 }

@@ -79,14 +79,14 @@ func pairs(s *allocation.Set, p allocation.Property, row int) string {
 // TestApplyLeavesSets verifies that passes do not change the sets that they are given.
 func TestApplyLeavesSets(t *testing.T) {
 	models := randomModels(rand.New(rand.NewPCG(1, 2)), 2, 30)
-	dict := allocation.NewDict()
-	sets := []*allocation.Set{models[0].set(dict), models[1].set(dict)}
+	sets := setsOf(models)
+	dict := sets[0].Dict()
 	before := snapshot(sets)
 	strs, lists, maps := dict.Sizes()
 	apply(t, sets, allocation.Options{
 		Aggregate: keys(t, "namespace,label:app"), Idle: true, IdleByNode: true, Filter: inNamespace("web"), Accumulate: allocation.All,
 		AggregatedMetadata: true, ShareIdle: allocation.Even, ShareTenancy: true, ShareLoadBalancers: true, SharedCost: 9, SharedBreakdown: true,
-		Reconcile: true, External: true, Proportions: true, Share: []allocation.Share{{Name: "app=x", Filter: inNamespace("shop")}},
+		External: true, Proportions: true, Share: []allocation.Share{{Name: "app=x", Filter: inNamespace("shop")}},
 	})
 	if diff := cmp.Diff(before, snapshot(sets)); diff != "" {
 		t.Errorf("sets changed (-before +after):\n%s", diff)

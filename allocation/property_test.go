@@ -22,7 +22,7 @@ func TestApplyAgainstReference(t *testing.T) {
 		models := randomModels(rng, 1+rng.IntN(2), 1+rng.IntN(14))
 		q := randomQuestion(t, rng)
 		where := fmt.Sprintf("seed %d, %d: %s", seed, i, q.describe())
-		got, err := allocation.Apply(setsOf(models), q.ask())
+		got, err := allocation.Apply(q.sets(models), q.ask())
 		if err != nil {
 			t.Fatalf("%s: %v", where, err)
 		}
@@ -49,10 +49,10 @@ func TestApplyAgainstReference(t *testing.T) {
 // randomQuestion asks for random passes.
 func randomQuestion(t *testing.T, rng *rand.Rand) question {
 	flag := func() bool { return rng.IntN(2) == 0 }
-	q := question{aggregate: aggregations[rng.IntN(len(aggregations))]}
+	q := question{aggregate: aggregations[rng.IntN(len(aggregations))], reconcile: flag()}
 	q.Options = allocation.Options{
 		Aggregate: keys(t, q.aggregate), LabelValue: flag(), Idle: flag(), IdleByNode: flag(), SplitIdle: flag(),
-		ShareTenancy: flag(), ShareLoadBalancers: rng.IntN(4) == 0, SharedBreakdown: flag(), Reconcile: flag(), External: flag(),
+		ShareTenancy: flag(), ShareLoadBalancers: rng.IntN(4) == 0, SharedBreakdown: flag(), External: flag(),
 		AggregatedMetadata: flag(), Proportions: flag(), Check: true,
 		ShareIdle: allocation.Split(rng.IntN(3)), ShareSplit: allocation.Split(rng.IntN(3)), Accumulate: allocation.Period(rng.IntN(2)),
 	}
@@ -80,7 +80,7 @@ func randomFilter(rng *rand.Rand) plainFilter {
 }
 
 func (q question) describe() string {
-	return fmt.Sprintf("aggregate %q filter %v shares %v options %+v", q.aggregate, q.filter, q.shares, q.Options)
+	return fmt.Sprintf("aggregate %q filter %v shares %v reconcile %v options %+v", q.aggregate, q.filter, q.shares, q.reconcile, q.Options)
 }
 
 // TestConservation verifies on random sets that no pass loses or invents money, by nothing but the sums of the assets.
@@ -91,7 +91,7 @@ func TestConservation(t *testing.T) {
 		models := randomModels(rng, 1+rng.IntN(3), 1+rng.IntN(14))
 		q := randomQuestion(t, rng)
 		where := fmt.Sprintf("seed %d, %d: %s", seed, i, q.describe())
-		sets := setsOf(models)
+		sets := q.sets(models)
 
 		// Without a filter, the rows cost what the assets cost.
 		whole := q
@@ -99,7 +99,7 @@ func TestConservation(t *testing.T) {
 		if q.Idle {
 			total, want := totalOf(t, sets, whole), 0.0
 			for i := range models {
-				want += models[i].total(q.Options)
+				want += models[i].total(q)
 			}
 			if !alike(total, want) {
 				t.Fatalf("%s: rows cost %v, assets %v", where, total, want)
@@ -141,9 +141,9 @@ func totalOf(t *testing.T, sets []*allocation.Set, q question) (sum float64) {
 }
 
 // total is what the assets of a model cost.
-func (m *model) total(o allocation.Options) (sum float64) {
+func (m *model) total(o question) (sum float64) {
 	bill := func(v float64) float64 {
-		if o.Reconcile {
+		if o.reconcile {
 			return v
 		}
 		return 0

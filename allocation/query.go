@@ -48,6 +48,14 @@ type Query struct {
 	Stream bool
 	// Only says which data of stored rows is needed; nil is everything. Computed sets always have everything.
 	Only *Projection
+	// Bills says what bills give the sets, where there are bills.
+	Bills Billed
+}
+
+// Billed are the parts of bills that sets may have: see Set.Reconcile.
+type Billed struct {
+	Adjustments     bool // assets and rows cost what was billed
+	External, Cloud bool // Set.External and Set.Cloud are there
 }
 
 // RowBytes is about how many bytes a row with all its columns takes in memory.

@@ -67,7 +67,7 @@ func setsOf(models []model) (sets []*allocation.Set) {
 	for i := range models {
 		sets = append(sets, models[i].set(dict))
 	}
-	return sets
+	return allocation.Join(sets)
 }
 
 // randomModels are models of consecutive hours, whose pods go on from one hour to the next.

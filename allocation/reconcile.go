@@ -13,6 +13,8 @@ import (
 type AssetKey struct {
 	Cluster string
 	Name    string // of the node or volume, of a local disk's node, or `<namespace>/<service>`
+	// ProviderID tells apart nodes and disks of one name that follow each other. Empty stands for any.
+	ProviderID string
 }
 
 // Adjustments are the differences between bills and list prices for the window of one set. They are added to the cost of
@@ -22,8 +24,8 @@ type Adjustments struct {
 	Volumes       map[AssetKey]float64
 	LocalDisks    map[AssetKey]float64 // by node
 	LoadBalancers map[AssetKey]float64
-	Networks      map[string]float64 // by cluster
-	Management    map[string]float64 // by cluster
+	Networks      map[string]float64 // by cluster; a network that the set does not have is made
+	Management    map[string]float64 // by cluster; made in the same way
 	External      []ExternalAllocation
 	Cloud         []CloudCost
 }
@@ -50,27 +52,77 @@ type CloudCost struct {
 }
 
 // Reconcile returns a copy of s with the external allocations and cloud costs, and with the adjustments added to those of its
-// assets. s must be as a Builder makes it. It fails for adjustments of assets that s does not have, for NaN and infinite
-// amounts, and for costs outside of the window. Apply gives rows their shares if Options.Reconcile and Options.External are
-// set.
+// assets and divided among its rows. What no row can take is a row __unallocated__. s must be as a Builder makes it, or be read
+// with ReconcileNeeds; without the columns of rows, only assets are adjusted. It fails for sets that have adjustments, for
+// adjustments of assets that s does not have, for NaN and infinite amounts, and for costs outside of the window.
+//
+// Rows get the same shares of a set and of the sets that it is merged from if each of these gets the same part of the cost of
+// its assets.
 func (s *Set) Reconcile(a Adjustments) (*Set, error) {
-	if s.names != nil {
-		return nil, fmt.Errorf("reconcile set of %s: passes have made it: reconcile sets as they were built", s.span())
+	fail := func(err error) (*Set, error) { return nil, fmt.Errorf("reconcile set of %s: %w", s.span(), err) }
+	switch {
+	case s.names != nil:
+		return fail(errors.New("passes have made it: reconcile sets as they were built"))
+	case s.isAdjusted():
+		return fail(errors.New("it has adjustments: reconcile a set once"))
 	}
 	out := *s
+	out.addClusterAssets(&a)
 	err := errors.Join(
-		adjustAssets(&out.Nodes, a.Nodes, "node", func(n *Node) AssetKey { return AssetKey{n.Cluster, n.Name} }, (*Node).adjust),
-		adjustAssets(&out.Disks, a.Volumes, "volume", func(d *Disk) AssetKey { return d.key(false) }, func(d *Disk, v float64) { d.Adjustment += v }),
-		adjustAssets(&out.Disks, a.LocalDisks, "local disk of node", func(d *Disk) AssetKey { return d.key(true) }, func(d *Disk, v float64) { d.Adjustment += v }),
-		adjustAssets(&out.Balancers, a.LoadBalancers, "load balancer", (*LoadBalancer).key, func(l *LoadBalancer, v float64) { l.Adjustment += v }),
-		adjustAssets(&out.Networks, byCluster(a.Networks), "network", func(n *Network) AssetKey { return AssetKey{n.Cluster, ""} }, func(n *Network, v float64) { n.Adjustment += v }),
-		adjustAssets(&out.Management, byCluster(a.Management), "management", func(m *Management) AssetKey { return AssetKey{m.Cluster, ""} }, func(m *Management, v float64) { m.Adjustment += v }),
+		adjustAssets(&out.Nodes, a.Nodes, "node", func(n *Node) AssetKey { return AssetKey{n.Cluster, n.Name, n.ProviderID} }, (*Node).TotalCost, (*Node).adjust),
+		adjustAssets(&out.Disks, a.Volumes, "volume", func(d *Disk) AssetKey { return d.key(false) }, (*Disk).listCost, (*Disk).adjust),
+		adjustAssets(&out.Disks, a.LocalDisks, "local disk of node", func(d *Disk) AssetKey { return d.key(true) }, (*Disk).listCost, (*Disk).adjust),
+		adjustAssets(&out.Balancers, a.LoadBalancers, "load balancer", (*LoadBalancer).key, func(l *LoadBalancer) float64 { return l.Cost }, func(l *LoadBalancer, v float64) { l.Adjustment += v }),
+		adjustAssets(&out.Networks, byCluster(a.Networks), "network", func(n *Network) AssetKey { return AssetKey{Cluster: n.Cluster} }, (*Network).TotalCost, func(n *Network, v float64) { n.Adjustment += v }),
+		adjustAssets(&out.Management, byCluster(a.Management), "management", func(m *Management) AssetKey { return AssetKey{Cluster: m.Cluster} }, func(m *Management) float64 { return m.Cost }, func(m *Management, v float64) { m.Adjustment += v }),
 		out.addBilled(&a),
 	)
 	if err != nil {
-		return nil, fmt.Errorf("reconcile set of %s: %w", s.span(), err)
+		return fail(err)
 	}
-	return &out, nil
+	adjusted, err := out.adjustRows()
+	if err != nil {
+		return fail(err)
+	}
+	return adjusted, nil
+}
+
+// ReconcileNeeds returns what Reconcile looks at.
+func ReconcileNeeds() *Projection {
+	return &Projection{
+		Properties: []Property{Cluster, NodeName, ProviderID}, Columns: append(MoneyColumns(), RunningSeconds),
+		Volumes: true, Balancers: true, FewOfAssets: true,
+	}
+}
+
+// addClusterAssets makes the networks and management fees that are billed and not in the set, for all of its window.
+func (s *Set) addClusterAssets(a *Adjustments) {
+	w := s.Window
+	s.Networks = withClusters(s.Networks, a.Networks, func(n *Network) string { return n.Cluster }, func(cluster string) Network {
+		return Network{Cluster: cluster, Start: w.Start, End: w.End}
+	})
+	s.Management = withClusters(s.Management, a.Management, func(m *Management) string { return m.Cluster }, func(cluster string) Management {
+		return Management{Cluster: cluster, Start: w.Start, End: w.End}
+	})
+}
+
+// withClusters returns the assets with one for each cluster that is adjusted, sorted by cluster.
+func withClusters[T any](assets []T, of map[string]float64, cluster func(*T) string, made func(cluster string) T) []T {
+	have := map[string]bool{}
+	for i := range assets {
+		have[cluster(&assets[i])] = true
+	}
+	n := len(assets)
+	assets = slices.Clip(assets)
+	for name := range of {
+		if !have[name] {
+			assets = append(assets, made(name))
+		}
+	}
+	if len(assets) > n {
+		slices.SortFunc(assets, func(a, b T) int { return cmp.Compare(cluster(&a), cluster(&b)) })
+	}
+	return assets
 }
 
 // addBilled adds the costs outside of clusters.
@@ -107,31 +159,50 @@ func (s *Set) addBilled(a *Adjustments) error {
 func byCluster(of map[string]float64) map[AssetKey]float64 {
 	out := make(map[AssetKey]float64, len(of))
 	for cluster, v := range of {
-		out[AssetKey{cluster, ""}] = v
+		out[AssetKey{Cluster: cluster}] = v
 	}
 	return out
 }
 
-// adjustAssets adds adjustments to a copy of the assets: to the first asset with a key, should there be several.
-func adjustAssets[T any](assets *[]T, of map[AssetKey]float64, what string, key func(*T) AssetKey, adjust func(*T, float64)) error {
+// adjustAssets adds adjustments to a copy of the assets. Assets with one key divide theirs in proportion to cost; if they are
+// free, the first takes all.
+func adjustAssets[T any](assets *[]T, of map[AssetKey]float64, what string, key func(*T) AssetKey, cost func(*T) float64, adjust func(*T, float64)) error {
 	if len(of) == 0 {
 		return nil
 	}
-	list, done := slices.Clone(*assets), make(map[AssetKey]bool, len(of))
+	list, found := slices.Clone(*assets), make(map[AssetKey][]*T, len(of))
 	for i := range list {
 		k := key(&list[i])
-		if v, ok := of[k]; ok && !done[k] {
-			adjust(&list[i], v)
-			done[k] = true
+		if _, ok := of[k]; !ok {
+			k.ProviderID = ""
+		}
+		if _, ok := of[k]; ok {
+			found[k] = append(found[k], &list[i])
 		}
 	}
 	*assets = list
-	for _, k := range slices.SortedFunc(maps.Keys(of), func(a, b AssetKey) int { return cmp.Or(cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.Name, b.Name)) }) {
-		if v := of[k]; v-v != 0 {
+	byKey := func(a, b AssetKey) int {
+		return cmp.Or(cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.Name, b.Name), cmp.Compare(a.ProviderID, b.ProviderID))
+	}
+	for _, k := range slices.SortedFunc(maps.Keys(of), byKey) {
+		v := of[k]
+		if v-v != 0 {
 			return fmt.Errorf("cluster %q %s %q: adjustment %v is not a finite number", k.Cluster, what, k.Name, v)
 		}
-		if !done[k] {
+		if len(found[k]) == 0 {
 			return fmt.Errorf("cluster %q %s %q: there is none to adjust: make it a cloud cost", k.Cluster, what, k.Name)
+		}
+		sum := 0.0
+		for _, asset := range found[k] {
+			sum += cost(asset)
+		}
+		for i, asset := range found[k] {
+			switch {
+			case sum > 0:
+				adjust(asset, v*(cost(asset)/sum))
+			case i == 0:
+				adjust(asset, v)
+			}
 		}
 	}
 	return nil
@@ -154,7 +225,13 @@ func (d *Disk) key(local bool) AssetKey {
 	if d.Local != local {
 		return AssetKey{}
 	}
-	return AssetKey{d.Cluster, d.Name}
+	return AssetKey{d.Cluster, d.Name, d.ProviderID}
 }
 
-func (l *LoadBalancer) key() AssetKey { return AssetKey{l.Cluster, l.Namespace + "/" + l.Service} }
+func (d *Disk) listCost() float64 { return d.Cost }
+
+func (d *Disk) adjust(v float64) { d.Adjustment += v }
+
+func (l *LoadBalancer) key() AssetKey {
+	return AssetKey{Cluster: l.Cluster, Name: l.Namespace + "/" + l.Service}
+}

@@ -15,6 +15,19 @@ type question struct {
 	aggregate string
 	filter    plainFilter // the zero value selects all
 	shares    []plainFilter
+	reconcile bool
+}
+
+// sets are the sets of the models that the question is about, with bills if it is about what was billed.
+func (q question) sets(models []model) []*allocation.Set {
+	if q.reconcile {
+		return setsOf(models)
+	}
+	plain := slices.Clone(models)
+	for i := range plain {
+		plain[i].bill = allocation.Adjustments{External: plain[i].bill.External}
+	}
+	return setsOf(plain)
 }
 
 // ask turns the question into the options of Apply.
@@ -175,10 +188,16 @@ func divide(cost float64, takers []refShare) bool {
 }
 
 func (s *refSet) reconcile() {
-	if !s.q.Reconcile {
+	if !s.q.reconcile {
 		return
 	}
 	bill := &s.m.bill
+	first := len(s.rows)
+	defer func() {
+		for _, r := range s.rows[first:] {
+			r.built = true // what the bill leaves is in the set before the passes
+		}
+	}()
 	s.reconcileNodes()
 	for _, d := range s.m.disks {
 		amount := bill.Volumes[allocation.AssetKey{Cluster: d.Cluster, Name: d.Name}]
@@ -195,7 +214,7 @@ func (s *refSet) reconcile() {
 		if amount == 0 {
 			continue
 		}
-		takers := s.sharers(allocation.LoadBalancerKey(l.Cluster, l.Namespace, l.Service), allocation.LoadBalancerCostAdjustment, func(v modelShare) []float64 { return []float64{v.amount, v.cost, 1} })
+		takers := s.sharers(allocation.LoadBalancerKey(l.Cluster, l.Namespace, l.Service), allocation.LoadBalancerCostAdjustment, func(v modelShare) []float64 { return []float64{v.cost, v.amount, 1} })
 		if !divide(amount, takers) {
 			s.unallocated(l.Cluster, l.Start, l.End, allocation.LoadBalancerCostAdjustment, amount).balancers = []modelShare{{key: allocation.LoadBalancerKey(l.Cluster, l.Namespace, l.Service), adjustment: amount}}
 		}
@@ -205,7 +224,7 @@ func (s *refSet) reconcile() {
 		for _, r := range s.rows {
 			if r.built && r.Text[allocation.Cluster] == n.Cluster {
 				egress := r.Values[allocation.NetworkCrossZoneCost] + r.Values[allocation.NetworkCrossRegionCost] + r.Values[allocation.NetworkInternetCost]
-				takers = append(takers, refShare{[]float64{egress, r.hoursIn(n.Start, n.End)}, func(v float64) { r.Values[allocation.NetworkCostAdjustment] += v }})
+				takers = append(takers, refShare{[]float64{egress, r.running()}, func(v float64) { r.Values[allocation.NetworkCostAdjustment] += v }})
 			}
 		}
 		if !divide(bill.Networks[n.Cluster], takers) {
@@ -249,6 +268,14 @@ func (s *refSet) reconcileNodes() {
 		}
 		s.idle = append(s.idle, r)
 	}
+}
+
+// running is how many seconds a workload ran.
+func (r *refRow) running() float64 {
+	if r.Special != allocation.Workload {
+		return 0
+	}
+	return r.Values[allocation.RunningSeconds]
 }
 
 // hoursIn is how many hours a workload ran between two instants.
@@ -349,7 +376,7 @@ func (s *refSet) tenancy() {
 		return
 	}
 	give := func(cluster, node string, start, end time.Time, cost, adjustment float64) {
-		if s.q.Reconcile {
+		if s.q.reconcile {
 			cost += adjustment
 		}
 		var takers []refShare

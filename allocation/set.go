@@ -109,6 +109,8 @@ type Header struct {
 	External   []ExternalAllocation // from bills; Apply makes rows of them if asked to
 	Residuals  []Residual           // what does not add up, by cluster and resource; empty where everything does
 	Reading    *Reading             // of the computation that made the set; nil where unknown
+	// BilledUntil is until when the bills are final, by which the set was reconciled; zero without bills.
+	BilledUntil time.Time
 	// Incomplete means that the source has samples that it did not return. Warnings name them.
 	Incomplete bool
 }
@@ -337,6 +339,7 @@ type Node struct {
 	Discount                   float64               // of CPU and RAM, 0 to 1; Cost is after the discount
 	Listed                     [NumResources]float64 // cost of CPU and RAM before discounts that changed; 0 where Discount was constant
 	Adjustment                 [NumResources]float64 // what reconciliation with the bill adds to Cost
+	IdleAdjustment             [NumResources]float64 // the part of Adjustment that belongs to Idle
 	Overhead                   [NumResources]float64 // part of the capacity that Kubernetes cannot allocate, 0 to 1
 	CPUBreakdown, RAMBreakdown Breakdown
 }

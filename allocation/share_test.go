@@ -91,6 +91,7 @@ var shareCases = map[string]struct {
 	o      allocation.Options
 	shared string // a namespace that is shared
 	filter string // a namespace
+	billed bool
 	want   map[string]amounts
 }{
 	"nothing": {want: map[string]amounts{"web": plus("web", nil), "shop": plus("shop", nil), "kube-system": plus("kube-system", nil)}},
@@ -160,7 +161,7 @@ var shareCases = map[string]struct {
 		"web": plus("web", amounts{allocation.SharedCost: 2.1 + 2.05*7.75/13.25}), "shop": plus("shop", amounts{allocation.SharedCost: 1.05 + 2.05*5.5/13.25}),
 		"__unallocated__": {allocation.SharedCost: 0.5},
 	}},
-	"tenancy billed": {o: allocation.Options{ShareTenancy: true, Reconcile: true}, filter: "kube-system", want: map[string]amounts{
+	"tenancy billed": {o: allocation.Options{ShareTenancy: true}, billed: true, filter: "kube-system", want: map[string]amounts{
 		"kube-system": plus("kube-system", amounts{allocation.SharedCost: 1.5, cpuMore: -0.1}),
 	}},
 	// 2 over 7.25, 4 and 1.
@@ -171,9 +172,10 @@ var shareCases = map[string]struct {
 	}},
 	// Of n1's -1.9, -1 is CPU's, -0.6 RAM's and -0.3 the GPU's; the volume's 1 is web's, the load balancer's 0.6 is split by
 	// hours, the network's -0.05 by egress.
-	"reconciled": {o: allocation.Options{Idle: true, Reconcile: true}, want: map[string]amounts{
-		"web":         plus("web", amounts{cpuMore: -0.4, ramMore: -0.1, allocation.PVCostAdjustment: 1, allocation.NetworkCostAdjustment: -0.05, allocation.LoadBalancerCostAdjustment: 0.4}),
-		"shop":        plus("shop", amounts{cpuMore: -0.1, ramMore: -0.3, allocation.LoadBalancerCostAdjustment: 0.2}),
+	// The load balancer's adjustment follows its cost, which is usage at each instant.
+	"reconciled": {o: allocation.Options{Idle: true}, billed: true, want: map[string]amounts{
+		"web":         plus("web", amounts{cpuMore: -0.4, ramMore: -0.1, allocation.PVCostAdjustment: 1, allocation.NetworkCostAdjustment: -0.05, allocation.LoadBalancerCostAdjustment: 0.15}),
+		"shop":        plus("shop", amounts{cpuMore: -0.1, ramMore: -0.3, allocation.LoadBalancerCostAdjustment: 0.45}),
 		"kube-system": plus("kube-system", amounts{cpuMore: -0.1}),
 		"__idle__":    {cpuCost: 12, ramCost: 2, gpuCost: 3, cpuMore: 0.6, ramMore: -0.2, gpuMore: -0.3},
 	}},
@@ -186,7 +188,7 @@ var shareCases = map[string]struct {
 func TestShare(t *testing.T) {
 	for name, tc := range shareCases {
 		t.Run(name, func(t *testing.T) {
-			q := question{Options: tc.o}
+			q := question{Options: tc.o, reconcile: tc.billed}
 			q.Aggregate, q.Check = keys(t, "namespace"), true
 			if tc.filter != "" {
 				q.filter = inNamespace(tc.filter)
@@ -195,7 +197,7 @@ func TestShare(t *testing.T) {
 				q.shares = []plainFilter{inNamespace(tc.shared)}
 			}
 			m := smallModel()
-			s := apply(t, setsOf([]model{m}), q.ask())[0]
+			s := apply(t, q.sets([]model{m}), q.ask())[0]
 			compareMoney(t, s, tc.want)
 		})
 	}
@@ -291,7 +293,7 @@ func TestApplyAtOnce(t *testing.T) {
 	sets := setsOf(randomModels(rand.New(rand.NewPCG(1, 2)), 2, 30))
 	o := allocation.Options{
 		Idle: true, ShareIdle: allocation.Even, ShareTenancy: true, ShareLoadBalancers: true, SharedCost: 9, SharedBreakdown: true, AggregatedMetadata: true,
-		Reconcile: true, External: true, Proportions: true, Share: []allocation.Share{{Name: "shop", Filter: inNamespace("shop")}}, Accumulate: allocation.All,
+		External: true, Proportions: true, Share: []allocation.Share{{Name: "shop", Filter: inNamespace("shop")}}, Accumulate: allocation.All,
 	}
 	want := snapshot(apply(t, sets, o))
 	var wg sync.WaitGroup

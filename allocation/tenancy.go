@@ -18,7 +18,7 @@ func addTenancy(w *work, o *Options) {
 		return
 	}
 	w.books.tenancy = true
-	all := w.tenancies(o)
+	all := w.tenancies()
 	if len(all) == 0 {
 		return
 	}
@@ -46,17 +46,11 @@ func addTenancy(w *work, o *Options) {
 	}
 }
 
-// tenancies returns the management fees and local disks of the set, with adjustments if Reconcile is set.
-func (w *work) tenancies(o *Options) (all []tenancy) {
-	adjusted := func(cost, adjustment float64) float64 {
-		if o.Reconcile {
-			return cost + adjustment
-		}
-		return cost
-	}
+// tenancies returns the management fees and local disks of the set, with adjustments.
+func (w *work) tenancies() (all []tenancy) {
 	for i := range w.set.Management {
 		m := &w.set.Management[i]
-		t := tenancy{start: m.Start.UnixMilli(), end: m.End.UnixMilli(), cost: adjusted(m.Cost, m.Adjustment)}
+		t := tenancy{start: m.Start.UnixMilli(), end: m.End.UnixMilli(), cost: m.Cost + m.Adjustment}
 		t.place.cluster, _ = w.dict.Find(m.Cluster)
 		all = append(all, t)
 	}
@@ -65,7 +59,7 @@ func (w *work) tenancies(o *Options) (all []tenancy) {
 		if !d.Local {
 			continue
 		}
-		t := tenancy{start: d.Start.UnixMilli(), end: d.End.UnixMilli(), cost: adjusted(d.Cost, d.Adjustment), local: true}
+		t := tenancy{start: d.Start.UnixMilli(), end: d.End.UnixMilli(), cost: d.Cost + d.Adjustment, local: true}
 		t.place.cluster, _ = w.dict.Find(d.Cluster)
 		t.place.node, _ = w.dict.Find(d.Name)
 		all = append(all, t)

@@ -19,7 +19,7 @@ func TestNetworkWithoutPrices(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := allocation.Apply([]*allocation.Set{billed}, allocation.Options{Reconcile: true})
+	got, err := allocation.Apply([]*allocation.Set{billed}, allocation.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -234,7 +234,7 @@ func TestLawsOfChange(t *testing.T) {
 		}
 		o := allocation.Options{
 			Idle: rng.IntN(2) == 0, ShareIdle: []allocation.Split{allocation.NoSplit, allocation.Weighted, allocation.Even}[rng.IntN(3)], IdleByNode: rng.IntN(2) == 0,
-			SharedCost: float64(rng.IntN(2)) * 100, Reconcile: rng.IntN(2) == 0, External: rng.IntN(2) == 0,
+			SharedCost: float64(rng.IntN(2)) * 100, External: rng.IntN(2) == 0,
 		}
 		if rng.IntN(2) == 0 {
 			o.ShareSplit = allocation.Even

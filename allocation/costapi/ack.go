@@ -15,7 +15,7 @@ func (a *api) serveACK(w http.ResponseWriter, q *request) error {
 		return err
 	}
 	q.options.Idle, q.options.ShareIdle = true, allocation.Weighted
-	q.options.ShareTenancy, q.options.Reconcile, q.options.External = true, true, true
+	q.options.ShareTenancy, q.options.External = true, true
 	rows, err := q.apply(sets, q.options)
 	q.warnEmpty(sets, rows)
 	if err != nil {

@@ -31,7 +31,10 @@ func (q *request) finish(given func(name string) bool) error {
 	if err := q.finishBaseline(); err != nil {
 		return err
 	}
-	q.timing.query.Only = q.needs()
+	q.timing.query.Only, q.timing.query.Bills = q.needs(), q.bills()
+	if q.options.External && q.api.cfg.Bills == nil {
+		q.warn("external=true adds nothing: %s", noBills)
+	}
 	return nil
 }
 

@@ -32,6 +32,17 @@ func (q *request) needs() *allocation.Projection {
 	return needs
 }
 
+// bills are the parts of bills that the answer shows.
+func (q *request) bills() allocation.Billed {
+	switch {
+	case q.route.endpoint&listed != 0:
+		return allocation.Billed{Adjustments: !q.assets.WithoutAdjustments, Cloud: true}
+	case q.route.endpoint == ackAllocations:
+		return allocation.Billed{Adjustments: true, External: true}
+	}
+	return allocation.Billed{Adjustments: q.reconcile, External: q.options.External}
+}
+
 // showsResults reports whether the answer shows only merged rows.
 func (q *request) showsResults() bool {
 	return q.route.endpoint&(allocations|summaries|toplines|changes) != 0 && q.streams() && len(q.options.Aggregate) > 0 && !q.options.AggregatedMetadata

@@ -22,7 +22,7 @@ func rowParams() []param {
 		{"propertyNames", nil, "plural|singular", all("plural"), allocations, "Call the properties labels, annotations and services, or label, annotation and service.", parsePropertyNames},
 		{"includeAggregatedMetadata", nil, "boolean", all("false"), results, "Keep the labels and annotations that all merged rows of a namespace have in common.", option(func(o *allocation.Options) *bool { return &o.AggregatedMetadata })},
 		{"includeProportionalAssetResourceCosts", nil, "boolean", all("false"), allocations, "Say what part of each asset's cost a row is. Needs idle.", option(func(o *allocation.Options) *bool { return &o.Proportions })},
-		{"reconcile", nil, "boolean", all("true"), results, "Correct costs by what bills say, as adjustments. Without bills this changes nothing.", option(func(o *allocation.Options) *bool { return &o.Reconcile })},
+		{"reconcile", nil, "boolean", all("true"), results, "Correct costs by what bills say, as adjustments. Without bills this changes nothing.", setBool(func(q *request) *bool { return &q.reconcile })},
 		{"external", nil, "boolean", all("false"), results, "Add the costs outside of clusters that bills have. Without bills this adds nothing.", option(func(o *allocation.Options) *bool { return &o.External })},
 	}
 }

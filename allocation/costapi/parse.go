@@ -34,6 +34,7 @@ type request struct {
 	timing     timing
 	selection  selection
 	options    allocation.Options // options of the passes
+	reconcile  bool               // costs are those of bills
 	assets     assets.Options
 	cloud      cloudQuestion
 	drill      []allocation.Key // of the parts of a row
@@ -102,6 +103,8 @@ type provenance struct {
 	readings   []*allocation.Reading // each one once
 	resolution time.Duration         // the longest of all sets
 	known      bool                  // there is a set
+	// billed is until when all sets were reconciled with bills; zero without bills.
+	billed time.Time
 }
 
 // add adds how a set was computed.
@@ -114,6 +117,9 @@ func (p *provenance) add(s *allocation.Set) {
 		}
 	}
 	p.resolution, p.known = max(p.resolution, resolution), true
+	if p.billed.IsZero() || s.BilledUntil.Before(p.billed) && !s.BilledUntil.IsZero() {
+		p.billed = s.BilledUntil
+	}
 }
 
 // v1Value is a filter of the first language and its value.

@@ -153,7 +153,7 @@ func (a *api) encoding(q *request) encode.Options {
 	if q.provenance.known {
 		resolution = q.provenance.resolution
 	}
-	o.Resolution = allocation.ResolutionText(resolution)
+	o.Resolution, o.BilledUntil = allocation.ResolutionText(resolution), q.provenance.billed
 	if q.output.explain {
 		o.Explain = append([]*allocation.Reading{}, q.provenance.readings...)
 	}

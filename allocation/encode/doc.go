@@ -27,6 +27,8 @@ type Options struct {
 	Warnings []string
 	// Resolution names the resolution that was used; empty is left out.
 	Resolution string
+	// BilledUntil is until when bills are final, by which costs were reconciled; zero is left out.
+	BilledUntil time.Time
 	// Page is the part of each set that is written, and its order.
 	Page Page
 	// Fields are the members of allocations and assets that are written; nil writes all.

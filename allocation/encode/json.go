@@ -57,6 +57,9 @@ func (o *Options) finish(b []byte, warnings []string) []byte {
 	if o.Resolution != "" {
 		b = appendString(append(b, `,"resolution":`...), o.Resolution)
 	}
+	if !o.BilledUntil.IsZero() {
+		b = appendString(append(b, `,"billedUntil":`...), o.BilledUntil.In(o.location()).Format(time.RFC3339))
+	}
 	if o.Explain != nil {
 		b = append(append(b, `,"explain":`...), explain(o.Explain, o.location())...)
 	}

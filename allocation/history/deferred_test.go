@@ -32,7 +32,7 @@ func TestDeferred(t *testing.T) {
 	}{
 		{"namespace", []allocation.Property{allocation.Namespace}, allocation.Options{Idle: true}},
 		{"controller", []allocation.Property{allocation.Controller, allocation.ControllerKind}, allocation.Options{ShareIdle: allocation.Weighted, ShareTenancy: true}},
-		{"label:team", []allocation.Property{allocation.Labels}, allocation.Options{Accumulate: allocation.All, Reconcile: true}},
+		{"label:team", []allocation.Property{allocation.Labels}, allocation.Options{Accumulate: allocation.All}},
 		{"pod", []allocation.Property{allocation.Pod}, allocation.Options{Idle: true, IdleByNode: true, Accumulate: allocation.All}},
 		{"node", []allocation.Property{allocation.Namespace}, allocation.Options{Filter: inNamespace("ns-1"), Idle: true}},
 		{"pod", []allocation.Property{allocation.Namespace}, allocation.Options{Filter: inNamespace("ns-1"), Idle: true, Accumulate: allocation.All}},

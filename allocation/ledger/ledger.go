@@ -190,6 +190,7 @@ func (l *Ledger) WithAccount(ctx context.Context) (own context.Context, done fun
 // Errors are those of the Computer, allocation.ErrBusy, ErrTooMuch, and that of ctx or of the computation's deadline
 // (context.DeadlineExceeded).
 func (l *Ledger) Sets(ctx context.Context, q allocation.Query) iter.Seq2[*allocation.Set, error] {
+	q.Bills = allocation.Billed{} // bills matter to others
 	return func(yield func(*allocation.Set, error) bool) {
 		ctx, done := l.WithAccount(places.About(ctx, q.Window.Duration()))
 		defer done()

@@ -65,7 +65,7 @@ func (b *Budget) Costs(sets []*allocation.Set) ([]float64, error) {
 
 // Projection returns what Costs needs of sets; nil stands for everything.
 func (b *Budget) Projection() *allocation.Projection {
-	if b.Options.Reconcile || b.Options.External {
+	if b.Options.External {
 		return nil
 	}
 	return b.Options.Needs().Now()

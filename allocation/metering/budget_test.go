@@ -57,7 +57,7 @@ func TestBudgetCosts(t *testing.T) {
 	if got, err := all.Costs(sets); err != nil || !cmp.Equal(got, []float64{6, 8}) {
 		t.Errorf("it costs %v, want 6 and 8 (%v)", got, err)
 	}
-	billed := metering.Budget{Name: "billed", Options: allocation.Options{Reconcile: true}}
+	billed := metering.Budget{Name: "billed", Options: allocation.Options{External: true}}
 	for _, tt := range []struct {
 		name    string
 		budgets []metering.Budget

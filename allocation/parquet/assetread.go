@@ -10,11 +10,12 @@ import (
 	"github.com/promcost/promcost/allocation"
 )
 
-// passedAssets are the columns of assets that passes need (Projection.FewOfAssets), besides their times. They include those that
-// identify an asset.
+// passedAssets are the columns of assets that passes and bills need (Projection.FewOfAssets), besides their times. They include those
+// that identify an asset.
 var passedAssets = [...]string{
-	"type", "cluster", "namespace", "name", "provider_id", "local", "cost", "cost_adjustment", "cpu_cost_idle", "cpu_cost_adjustment", "ram_cost_idle",
-	"ram_cost_adjustment", "gpu_cost_idle", "gpu_cost_adjustment", "created_seconds", "instance_type", "spot",
+	"type", "cluster", "namespace", "name", "provider_id", "ip", "local", "cost", "cost_adjustment", "cpu_cost", "cpu_cost_idle", "cpu_cost_adjustment",
+	"ram_cost", "ram_cost_idle", "ram_cost_adjustment", "gpu_cost", "gpu_cost_idle", "gpu_cost_adjustment", "created_seconds", "instance_type", "spot",
+	"cross_zone_cost", "cross_region_cost", "internet_cost", "running_seconds", "byte_hours", "load_balancer_hours",
 }
 
 // assetReader reads assets. It reads one column after another, and then makes an asset of each row.

@@ -69,7 +69,7 @@ func TestFewOfAssets(t *testing.T) {
 			t.Fatal(err)
 		}
 		o := allocation.Options{
-			Aggregate: keys, Idle: flip(), IdleByNode: flip(), SplitIdle: flip(), ShareTenancy: flip(), Reconcile: flip(), External: flip(),
+			Aggregate: keys, Idle: flip(), IdleByNode: flip(), SplitIdle: flip(), ShareTenancy: flip(), External: flip(),
 			ShareIdle: allocation.Split(rng.IntN(3)), ShareLoadBalancers: flip(), SharedBreakdown: flip(),
 		}
 		whole, few := allocation.NewDict(), allocation.NewDict()

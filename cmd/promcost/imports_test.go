@@ -68,6 +68,7 @@ var packages = map[string][]string{
 	"allocation/jmespath":             {"allocation/caret"},
 	"allocation/pricing":              {"allocation", "allocation/caret", "allocation/labelnames", "allocation/rates"},
 	"allocation/billing":              {"allocation"},
+	"allocation/reconcile":            {"allocation", "allocation/billing", "allocation/memory"},
 	"allocation/cloudcost":            {"allocation", "allocation/billing", "allocation/caret", "allocation/labelnames"},
 	"allocation/encode":               {"allocation", "allocation/assets", "allocation/change", "allocation/diagnosis", "allocation/fields", "allocation/notices"},
 	"allocation/parquet":              {"allocation", "allocation/assets"},
@@ -89,7 +90,7 @@ var testOnly = []string{"promquery/promtest", "promquery/promtest/soak", "promqu
 var quiet = []string{
 	"allocation", "allocation/timeline", "allocation/caret", "allocation/filter", "allocation/jmespath", "allocation/encode", "promquery",
 	"allocation/assets", "allocation/build", "allocation/change", "allocation/diagnosis", "allocation/fields", "allocation/grouping", "allocation/labelnames", "allocation/metering", "allocation/notices", "allocation/parquet",
-	"allocation/prices", "allocation/rates", "allocation/services", "allocation/signals", "allocation/windows",
+	"allocation/prices", "allocation/rates", "allocation/reconcile", "allocation/services", "allocation/signals", "allocation/windows",
 }
 
 // otherModules are the laws for modules of others: which packages may import them, and why. An only that ends in "/" stands for all

@@ -1,0 +1,131 @@
+package reconcile
+
+import (
+	"context"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/billing"
+)
+
+// Day is what bills charge for the assets of one day. It does not change, and is safe for concurrent use.
+type Day struct {
+	*Index
+	window  allocation.Window
+	matched []float64 // what lines charge for each asset
+	billed  []bool    // a line charges the asset, or it is known to be charged elsewhere
+}
+
+// Reached says of a line whether its charges are final: later ones would make assets look cheap.
+type Reached func(*billing.Line) bool
+
+// NewDay reads the lines of a day and matches them with its assets. Lines that are not reached do not count.
+func NewDay(ctx context.Context, x *Index, book *billing.Book, day allocation.Window, reached Reached) (*Day, error) {
+	d := &Day{Index: x, window: day, matched: make([]float64, len(x.assets)), billed: make([]bool, len(x.assets))}
+	matches := x.matcher()
+	err := book.Read(ctx, day, func(l *billing.Line) error {
+		if m := matches(l.Item); m.Kind < External && reached(l) {
+			x.divide(m, func(at int32, part float64) {
+				d.matched[at] += l.Cost * part
+				d.billed[at] = true
+			})
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	d.takeOffDisks()
+	return d, nil
+}
+
+// matcher returns Match with a memory of items.
+func (x *Index) matcher() func(*billing.Item) *Match {
+	known := map[*billing.Item]*Match{}
+	return func(item *billing.Item) *Match {
+		m, ok := known[item]
+		if !ok {
+			of := x.Match(item)
+			m = &of
+			known[item] = m
+		}
+		return m
+	}
+}
+
+// takeOffDisks makes the own disks of billed nodes free if no line charges them: the bill has them as volumes of the provider,
+// which are among the Cloud costs.
+func (d *Day) takeOffDisks() {
+	for at, a := range d.assets {
+		if a.Kind != LocalDisk || d.billed[at] || !d.there[at] {
+			continue
+		}
+		a.Kind = Node
+		if node, ok := d.position[a]; ok && d.billed[node] {
+			d.billed[at] = true
+		}
+	}
+}
+
+// Each calls f with each asset of the day: its list cost, and what was charged for it. Assets that no line charges have billed
+// false and keep their list cost.
+func (d *Day) Each(f func(a Asset, list, charged float64, billed bool)) {
+	for at, a := range d.assets {
+		if d.there[at] && (d.billed[at] || d.has[at].list != 0) {
+			f(a, d.has[at].list, d.matched[at], d.billed[at])
+		}
+	}
+}
+
+// Adjustments returns the adjustments of a set that is the day or a part of it, as Set.Reconcile takes them.
+func (d *Day) Adjustments(s *allocation.Set) allocation.Adjustments {
+	part := newParts(s)
+	var out allocation.Adjustments
+	byKey := [...]*map[allocation.AssetKey]float64{Node: &out.Nodes, Volume: &out.Volumes, LocalDisk: &out.LocalDisks, Balancer: &out.LoadBalancers}
+	byCluster := [...]*map[string]float64{Network: &out.Networks, Management: &out.Management}
+	for at, a := range d.assets {
+		if !d.billed[at] {
+			continue
+		}
+		v, ok := d.adjustment(int32(at), part)
+		switch {
+		case !ok:
+		case a.Kind >= Network:
+			put(byCluster[a.Kind], a.Cluster, v)
+		default:
+			put(byKey[a.Kind], a.AssetKey, v)
+		}
+	}
+	return out
+}
+
+func put[K comparable](m *map[K]float64, key K, v float64) {
+	if *m == nil {
+		*m = map[K]float64{}
+	}
+	(*m)[key] = v
+}
+
+// adjustment is the adjustment of a part of an asset: in proportion to list cost, or to the amount if the asset is free. It
+// returns false if the asset has no part.
+func (d *Day) adjustment(at int32, of *parts) (float64, bool) {
+	a, all := d.assets[at], &d.has[at]
+	p, ok := of.assets[a]
+	switch {
+	case all.list > 0:
+		return p.list * (d.matched[at]/all.list - 1), ok
+	case same(of.window, d.window):
+		return d.matched[at], true
+	case a.Kind >= Network:
+		share := of.window.Duration().Hours() / d.window.Duration().Hours()
+		if usage := d.usage[a.Cluster]; usage > 0 {
+			share = of.usage[a.Cluster] / usage
+		}
+		return d.matched[at] * share, share > 0
+	}
+	for i, amount := range all.amounts {
+		if amount > 0 {
+			return d.matched[at] * (p.amounts[i] / amount), ok
+		}
+	}
+	return 0, false
+}
