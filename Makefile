@@ -53,6 +53,9 @@ build: bin/promcost ## build bin/promcost
 bin/promcost: FORCE
 	$(GO) build -tags '$(TAGS)' -ldflags '$(LDFLAGS)' -o $@ ./cmd/promcost
 
+bin/promcost-apiserver: FORCE
+	$(GO) build -ldflags '$(LDFLAGS)' -o $@ ./cmd/promcost-apiserver
+
 # What is released: static binaries that are the same bytes wherever they are built, so that nothing in them depends on the
 # directory, the clock or the state of the repository.
 RELEASED  = linux-amd64/promcost linux-arm64/promcost darwin-amd64/promcost darwin-arm64/promcost windows-amd64/promcost.exe windows-arm64/promcost.exe

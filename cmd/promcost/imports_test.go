@@ -30,7 +30,7 @@ var packages = map[string][]string{
 	"cmd/promcost/internal/kubectl":   {},
 	"cmd/promcost/internal/manifests": {"allocation"},
 	"cmd/promcost/internal/webserver": {"allocation/memory"},
-	"cmd/promcost-apiserver":          {"allocation/kubeapi", "allocation", "allocation/filter", "allocation/encode"},
+	"cmd/promcost-apiserver":          {"allocation/kubeapi"},
 	"collector":                       {"allocation", "allocation/memory", "allocation/metering"},
 	"promquery":                       {"allocation", "allocation/build", "allocation/diagnosis", "allocation/memory", "allocation/metering", "allocation/notices", "allocation/rates", "allocation/signals", "allocation/timeline"},
 	"promquery/chunks":                {"promquery", "allocation/timeline"},
@@ -77,7 +77,7 @@ var packages = map[string][]string{
 	"allocation/recorder":             {"allocation", "allocation/ledger", "allocation/metering", "allocation/places"},
 	"allocation/ledger/ledgertest":    {"allocation", "allocation/history", "allocation/ledger", "allocation/metering", "allocation/recorder"},
 	"allocation/costapi":              {"allocation", "allocation/assets", "allocation/billing", "allocation/caret", "allocation/change", "allocation/cloudcost", "allocation/diagnosis", "allocation/encode", "allocation/fields", "allocation/filter", "allocation/jmespath", "allocation/labelnames", "allocation/memory", "allocation/metering", "allocation/notices", "allocation/parquet", "allocation/places", "allocation/windows"},
-	"allocation/kubeapi":              {"allocation", "allocation/assets", "allocation/encode", "allocation/filter", "allocation/metering", "allocation/parquet"},
+	"allocation/kubeapi":              {"allocation/labelnames", "allocation/windows"}, // it asks a promcost over HTTP
 	"allocation/singleflight":         {},
 	"dashboards":                      {},
 	"dashboards/grafana":              {}, // makes what dashboards embeds, and is imported by tests only

@@ -22,6 +22,11 @@ var othersFlags = map[string]string{
 	"completion-bash":              "kingpin",
 	"all-namespaces":               "kubectl",
 	"raw":                          "kubectl",
+	"promcost.url":                 "promcost-apiserver",
+	"promcost.http-config":         "promcost-apiserver",
+	"tls.cert-file":                "promcost-apiserver",
+	"tls.key-file":                 "promcost-apiserver",
+	"cache.max-memory":             "promcost-apiserver",
 }
 
 var (

@@ -19,6 +19,8 @@ import (
 var othersFlags = map[string]string{
 	"metric-labels-allowlist": "kube-state-metrics", "metric-annotations-allowlist": "kube-state-metrics", "resources": "kube-state-metrics", "storage.tsdb.path": "Prometheus", "enable-feature": "Prometheus",
 	"all-namespaces": "kubectl", "raw": "kubectl",
+	"promcost.url": "promcost-apiserver", "promcost.http-config": "promcost-apiserver", "tls.cert-file": "promcost-apiserver", "tls.key-file": "promcost-apiserver",
+	"cache.max-memory": "promcost-apiserver",
 }
 
 var namedFlag = regexp.MustCompile(`--([a-z][a-z0-9]*(?:[.-][a-z0-9]+)*)`)

@@ -62,14 +62,15 @@ func StartKubernetes(t testing.TB, documents ...string) *Kubernetes {
 	}})[0]
 	k := &Kubernetes{network: &podNetwork{routes: map[string]string{}}}
 	selector := writeFile(t, dir, "egress.yaml", fmt.Sprintf(egress, k.network.start(t)))
+	aggregation := frontProxy(t, dir)
 	k.url = run(t, process{name: "kube-apiserver", binary: apiserver, ready: "/readyz", tls: true, args: func(addr []string) []string {
-		return []string{
+		return append([]string{
 			"--etcd-servers=" + store, "--secure-port=" + port(addr[0]), "--bind-address=127.0.0.1", "--advertise-address=127.0.0.1",
 			"--cert-dir=" + filepath.Join(dir, "certs"), "--service-account-issuer=https://kubernetes.default.svc",
 			"--service-account-key-file=" + public, "--service-account-signing-key-file=" + private, "--token-auth-file=" + tokens,
 			"--authorization-mode=Node,RBAC", "--service-cluster-ip-range=10.0.0.0/16", "--disable-admission-plugins=ServiceAccount",
 			"--endpoint-reconciler-type=none", "--egress-selector-config-file=" + selector,
-		}
+		}, aggregation...)
 	}})[0]
 	k.kubeconfig = writeFile(t, dir, "kubeconfig", fmt.Sprintf(`{apiVersion: v1, kind: Config, current-context: test,
 clusters: [{name: test, cluster: {server: %q, insecure-skip-tls-verify: true}}],
