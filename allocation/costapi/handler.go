@@ -252,7 +252,6 @@ var planned = map[string]string{
 	"/model/allocation/compute/topline": "ask /model/allocation/summary/topline",
 	"/model/allocation/summary/compute": "ask /model/allocation/summary",
 	"/allocation/summary/topline":       "ask /model/allocation/summary/topline",
-	"/mcp":                              "ask /model/allocation",
 	"/ui":                               "/ links the pages, and /dashboards/ has dashboards for Grafana",
 }
 

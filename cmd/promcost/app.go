@@ -14,6 +14,8 @@ import (
 	"github.com/prometheus/common/version"
 
 	"github.com/promcost/promcost/allocation/notices"
+
+	"github.com/promcost/promcost/cmd/promcost/internal/usage"
 )
 
 // executor carries out a subcommand whose flags have been parsed.
@@ -42,6 +44,7 @@ var subcommands = []struct {
 	{"query change", "Print why costs changed between two windows.", defineQueryChange},
 	{"kubectl allocation", "Print what workloads cost over a window, as the promcost in the cluster of kubectl says. Also: kubectl promcost allocation.", defineKubectlAllocation},
 	{"kubectl change", "Print why costs changed between two windows, as the promcost in the cluster of kubectl says. Also: kubectl promcost change.", defineKubectlChange},
+	{"mcp", "Answer assistants on standard input and output, by the Model Context Protocol, with what a running promcost says.", defineMCP},
 	{"filter", "Print the names of the allocations or assets of a saved answer of the API that a filter selects.", defineFilter},
 	{"check source", "Say which inputs a source has, cluster by cluster, what is missing, what that costs and what mends it.", defineCheckSource},
 	{"check prices", "Read prices, warn of those that look wrong, and say what prices the nodes, volumes, load balancers, control planes and traffic of a source.", defineCheckPrices},
@@ -58,7 +61,7 @@ var subcommands = []struct {
 // setKingpin sets options of the library that are global to a process.
 func setKingpin() {
 	kingpin.EnableFileExpansion = false // an argument may begin with @, as expressions of JMESPath do
-	kingpin.ManPageTemplate, kingpin.BashCompletionTemplate = manTemplate, bashTemplate
+	kingpin.ManPageTemplate, kingpin.BashCompletionTemplate = usage.Man, usage.Bash
 }
 
 // newApp is the command line and what carries out its subcommands, by their full names.
@@ -67,7 +70,7 @@ func newApp(io streams) (*kingpin.Application, map[string]executor) {
 	app.HelpFlag.Short('h').Help("Show what the command does and its flags.")
 	app.Version(versionText())
 	app.VersionFlag.Help("Print the version.")
-	app.UsageTemplate(usageTemplate()).UsageFuncs(usageFuncs(version.Version))
+	app.UsageTemplate(usage.Template()).UsageFuncs(usage.Funcs(version.Version, sourceDate))
 	logs := addLogFlags(app)
 	if s, ok := io.err.(*screen); ok {
 		s.logs = logs
@@ -90,10 +93,10 @@ func commandWords(app *kingpin.Application) (words []string) {
 
 // parse reads the command line. It returns nil after help and version, which it prints itself.
 func parse(args []string, stdout, stderr io.Writer) (executor, error) {
-	var usage bytes.Buffer // what kingpin prints, up to the first time that it would end the process
+	var printed bytes.Buffer // what kingpin prints, up to the first time that it would end the process
 	ends := 0
 	app, executors := newApp(streams{in: os.Stdin, out: stdout, err: &screen{w: stderr}})
-	app.UsageWriter(&usage).ErrorWriter(&usage)
+	app.UsageWriter(&printed).ErrorWriter(&printed)
 	app.Terminate(func(int) {
 		ends++
 		app.UsageWriter(io.Discard).ErrorWriter(io.Discard)
@@ -104,15 +107,15 @@ func parse(args []string, stdout, stderr io.Writer) (executor, error) {
 	}
 	name, err := app.Parse(args)
 	if errors.Is(err, kingpin.ErrCommandNotSpecified) && ends == 1 {
-		_, _ = usage.WriteTo(stderr)
+		_, _ = printed.WriteTo(stderr)
 		return nil, errors.New("no command given: name one of those above")
 	}
 	if ends > 0 {
-		_, err = usage.WriteTo(stdout)
+		_, err = printed.WriteTo(stdout)
 		return nil, err
 	}
 	if err != nil {
-		return nil, explain(app, args, err)
+		return nil, usage.Explain(app, args, err)
 	}
 	return executors[name], nil
 }

@@ -29,6 +29,7 @@ var packages = map[string][]string{
 	"cmd/promcost/internal/document":  {},
 	"cmd/promcost/internal/kubectl":   {},
 	"cmd/promcost/internal/manifests": {"allocation"},
+	"cmd/promcost/internal/usage":     {"allocation/caret"},
 	"cmd/promcost/internal/webserver": {"allocation/memory"},
 	"cmd/promcost-apiserver":          {"allocation/kubeapi"},
 	"collector":                       {"allocation", "allocation/memory", "allocation/metering"},
@@ -78,6 +79,7 @@ var packages = map[string][]string{
 	"allocation/ledger/ledgertest":    {"allocation", "allocation/history", "allocation/ledger", "allocation/metering", "allocation/recorder"},
 	"allocation/costapi":              {"allocation", "allocation/assets", "allocation/billing", "allocation/caret", "allocation/change", "allocation/cloudcost", "allocation/diagnosis", "allocation/encode", "allocation/fields", "allocation/filter", "allocation/jmespath", "allocation/labelnames", "allocation/memory", "allocation/metering", "allocation/notices", "allocation/parquet", "allocation/places", "allocation/windows"},
 	"allocation/kubeapi":              {"allocation/labelnames", "allocation/windows"}, // it asks a promcost over HTTP
+	"allocation/mcp":                  {"allocation", "allocation/memory"},
 	"allocation/singleflight":         {},
 	"dashboards":                      {},
 	"dashboards/grafana":              {}, // makes what dashboards embeds, and is imported by tests only
@@ -108,6 +110,7 @@ var otherModules = []struct {
 	{prefix: "github.com/apache/arrow-go", only: []string{"allocation/encode", "allocation/billing"}, why: "file formats are their business"},
 	{prefix: "github.com/grafana/grafana-foundation-sdk", only: []string{"dashboards/grafana"}, why: "promcost has the JSON in it, not what makes it"},
 	{prefix: "github.com/alecthomas/kingpin", only: []string{"cmd/"}, tests: true, why: "flags end in cmd and go on as values"},
+	{prefix: "github.com/modelcontextprotocol/", only: []string{"allocation/mcp"}, why: "what assistants speak is its business"},
 	{prefix: "log/slog", only: []string{"cmd/promcost", "promquery/blocks", "promquery/democluster", "promquery/promtest"}, why: "the logger is go-kit's; the TSDB and exporter-toolkit alone want slog"},
 	{prefix: "github.com/stretchr/testify", tests: true, why: "tests use testing and go-cmp"},
 }

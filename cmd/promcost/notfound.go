@@ -19,6 +19,9 @@ func (f *webFlags) ownPaths() []string {
 	if f.pprof {
 		paths = append(paths, profilesPath)
 	}
+	if f.mcp {
+		paths = append(paths, mcpPath)
+	}
 	return paths
 }
 
@@ -42,9 +45,11 @@ func (f *webFlags) missing() http.Handler {
 
 // notFound answers that a path is not among the known ones, which are below a prefix.
 func notFound(w http.ResponseWriter, r *http.Request, prefix string, known []string) {
-	if strings.HasPrefix(r.URL.Path+"/", profilesPath) && !slices.Contains(known, profilesPath) {
-		failPage(w, r, http.StatusNotFound, fmt.Sprintf("path %.200q is switched off: start promcost with --web.enable-pprof", prefix+r.URL.Path), "")
-		return
+	for path, flag := range map[string]string{profilesPath: "--web.enable-pprof", mcpPath + "/": "--web.enable-mcp"} {
+		if strings.HasPrefix(r.URL.Path+"/", path) && !slices.Contains(known, strings.TrimSuffix(path, "/")) && !slices.Contains(known, path) {
+			failPage(w, r, http.StatusNotFound, fmt.Sprintf("path %.200q is switched off: start promcost with %s", prefix+r.URL.Path, flag), "")
+			return
+		}
 	}
 	message := fmt.Sprintf("unknown path %.200q: %s/ links the pages, %[2]s/openapi.json has the paths of the API", prefix+r.URL.Path, prefix)
 	link := prefix + "/"

@@ -21,6 +21,7 @@ import (
 	"github.com/prometheus/exporter-toolkit/web"
 
 	"github.com/promcost/promcost/allocation/ledger"
+	"github.com/promcost/promcost/allocation/mcp"
 	"github.com/promcost/promcost/allocation/metering"
 	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/cmd/promcost/internal/config"
@@ -261,8 +262,10 @@ func (s *server) handler() (http.Handler, error) {
 		return nil, err
 	}
 	boards := dashboardsHandler(func() string { return s.settings().Currency })
+	assistants := mcp.Handler(assistantConfig(bothAPIs(s.api, promql), s.memory))
 	return s.flags.web.handler(pages{
-		metrics: s.health.Instrument("/metrics", metrics), api: s.api, promql: promql, dashboards: s.health.Instrument("/dashboards/", boards),
+		assistants: s.health.Instrument(mcpPath, assistants),
+		metrics:    s.health.Instrument("/metrics", metrics), api: s.api, promql: promql, dashboards: s.health.Instrument("/dashboards/", boards),
 		missing: s.health.Instrument("other", s.flags.web.missing()), ready: s.ready, behind: s.recorder.Behind, reload: s.Reload,
 	})
 }

@@ -34,6 +34,7 @@ type webFlags struct {
 	origin  *regexp.Regexp // the origins of pages that may read answers
 	pprof   bool
 	reloads bool // by request
+	mcp     bool // answer assistants
 	most    int  // connections
 
 	profiles webserver.Profiles
@@ -48,6 +49,7 @@ func addWebFlags(clause *kingpin.CmdClause, address string) *webFlags {
 	countOf(clause, "web.max-connections", "Most connections that are open at a time; of more, that one is closed which has waited longest for its client. Half as many requests are answered at a time, health checks and /metrics besides.", &f.most, 8).
 		Default(strconv.Itoa(webserver.DefaultConnections))
 	clause.Flag("web.enable-pprof", "Serve profiles of the process under /debug/pprof/.").BoolVar(&f.pprof)
+	clause.Flag("web.enable-mcp", "Answer assistants at /mcp, by the Model Context Protocol. They can read what the API serves.").Default("true").BoolVar(&f.mcp)
 	clause.Flag("web.enable-lifecycle", "Let a POST or PUT to /-/reload read the configuration again, as SIGHUP always does.").BoolVar(&f.reloads)
 	return f
 }
@@ -190,6 +192,7 @@ type pages struct {
 	api        http.Handler // the paths that costapi knows
 	promql     http.Handler // Prometheus' API
 	dashboards http.Handler // /dashboards/ and the paths below it
+	assistants http.Handler // /mcp
 	missing    http.Handler // paths that are not there
 	ready      func() error // nil once answers are complete, else why not
 	behind     func() error // what is wrong although the server is ready
@@ -229,6 +232,9 @@ func (f *webFlags) routes(prefix string, p pages) (http.Handler, error) {
 	})))
 	handle("", "/api/v1/", webserver.CrossOrigin(f.origin, p.promql))
 	handle("", "/federate", webserver.CrossOrigin(f.origin, p.promql))
+	if f.mcp {
+		handle("", mcpPath, p.assistants)
+	}
 	handle("", reloadPath, f.reloadHandler(p.reload))
 	const get = http.MethodGet + " "
 	mux.Handle(get+prefix+"/{$}", landing) // which wants to see the prefix

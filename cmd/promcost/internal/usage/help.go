@@ -1,4 +1,6 @@
-package main
+// Package usage writes the help of a command line: flags in groups, a man page, completions, and what a mistyped command or flag
+// may have meant.
+package usage
 
 import (
 	"fmt"
@@ -59,8 +61,8 @@ func groupFlags(flags []*kingpin.FlagModel) []shownFlags {
 	return shown
 }
 
-// usageTemplate is kingpin's with the flags in groups, and without a mark on the command that another one is short for.
-func usageTemplate() string {
+// Template is kingpin's with the flags in groups, and without a mark on the command that another one is short for.
+func Template() string {
 	return strings.NewReplacer(`{{if .Context.Flags -}}
 Flags:
 {{.Context.Flags|FlagsToTwoColumns|FormatTwoColumns}}
@@ -70,8 +72,8 @@ Flags:
 {{end -}}`, `{{if .Default}}*{{end}}`, "").Replace(kingpin.DefaultUsageTemplate)
 }
 
-// manTemplate is the man page.
-const manTemplate = `{{define "Flags" -}}
+// Man is the template of the man page.
+const Man = `{{define "Flags" -}}
 {{range .Flags|GroupFlags -}}
 .PP
 {{.Title}}:
@@ -103,8 +105,8 @@ promcost \- what Kubernetes workloads cost
 {{end -}}
 `
 
-// bashTemplate is kingpin's, but offers a word once, and values of flags after an = as well: bash takes that for a word of its own.
-const bashTemplate = `
+// Bash is the template of the completions for bash: kingpin's, but offers a word once, and values of flags after an = as well: bash takes that for a word of its own.
+const Bash = `
 _{{.App.Name}}_bash_autocomplete() {
     local cur word words=()
     COMPREPLY=()
@@ -141,7 +143,7 @@ func roff(text string) string {
 	return b.String()
 }
 
-// usageFuncs are what templates call.
-func usageFuncs(version string) template.FuncMap {
-	return template.FuncMap{"GroupFlags": groupFlags, "Roff": roff, "Date": sourceDate, "Version": func() string { return version }}
+// Funcs are what the templates call. date is that of the program's source.
+func Funcs(version string, date func() string) template.FuncMap {
+	return template.FuncMap{"GroupFlags": groupFlags, "Roff": roff, "Date": date, "Version": func() string { return version }}
 }

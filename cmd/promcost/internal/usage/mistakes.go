@@ -1,4 +1,4 @@
-package main
+package usage
 
 import (
 	"fmt"
@@ -10,8 +10,8 @@ import (
 	"github.com/promcost/promcost/allocation/caret"
 )
 
-// explain is the error of a command line. For an unknown command or flag, it suggests a known one.
-func explain(app *kingpin.Application, args []string, err error) error {
+// Explain is the error of a command line. For an unknown command or flag, it suggests a known one.
+func Explain(app *kingpin.Application, args []string, err error) error {
 	context, failed := app.ParseContext(args)
 	command := commandLine(context)
 	try := "\nTry: " + command + " --help"

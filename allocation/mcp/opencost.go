@@ -1,0 +1,149 @@
+package mcp
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+)
+
+// openCostRows is how many rows of each set the tools with OpenCost's names send unless told otherwise, and mostOpenCostBytes
+// bounds their answers.
+const (
+	openCostRows      = 1000
+	mostOpenCostRows  = 100_000
+	mostOpenCostBytes = 16 << 20
+)
+
+// openCostName is what the API calls an argument of OpenCost's.
+func openCostName(name string) string { return cmp.Or(openCostNames[name], name) }
+
+// named is a set of rows, by name, as OpenCost's tools nest them.
+type named struct {
+	Name        string            `json:"name"`
+	Allocations []json.RawMessage `json:"allocations,omitempty"`
+	Assets      []json.RawMessage `json:"assets,omitempty"`
+}
+
+// cloudSet is a set of cloud costs, nested as those of named.
+type cloudSet struct {
+	Name   string            `json:"name"`
+	Window json.RawMessage   `json:"window"`
+	Costs  []json.RawMessage `json:"cloudCosts"`
+}
+
+// openCostAnswer wraps data as OpenCost's tools do.
+func openCostAnswer(kind string, data any, warnings []string, begun time.Time) ([]byte, error) {
+	body, err := json.Marshal(map[string]any{
+		"data":      map[string]any{kind: data},
+		"warnings":  append([]string{}, warnings...),
+		"queryInfo": map[string]any{"queryId": rand.Text(), "timestamp": begun.Format(time.RFC3339Nano), "processingTime": now().Sub(begun).Nanoseconds()},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("write the answer: %w", err)
+	}
+	if len(body) > mostOpenCostBytes {
+		return nil, errors.New("the answer is too long: use aggregate, filter, limit or a shorter window")
+	}
+	return body, nil
+}
+
+// first are the rows of a set by name, limit at most, by name.
+func first(set map[string]json.RawMessage, limit int, warnings *[]string) []json.RawMessage {
+	names := slices.Sorted(maps.Keys(set))
+	if len(names) > limit {
+		*warnings = append(*warnings, fmt.Sprintf("%d of %d rows are left out: raise limit, or aggregate", len(names)-limit, len(names)))
+		names = names[:limit]
+	}
+	rows := make([]json.RawMessage, len(names))
+	for i, name := range names {
+		rows[i] = set[name]
+	}
+	return rows
+}
+
+// openCostAllocations answers as OpenCost's get_allocation_costs.
+func (s *server) openCostAllocations(ctx context.Context, args arguments) ([]byte, error) {
+	begun := now()
+	limit, err := args.number("limit", openCostRows, mostOpenCostRows)
+	if err != nil {
+		return nil, err
+	}
+	v, err := args.parameters(openCostName)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := s.ask(ctx, "/allocation/compute", v)
+	if err != nil {
+		return nil, err
+	}
+	var sets []map[string]json.RawMessage
+	if err := json.Unmarshal(answer.Data, &sets); err != nil {
+		return nil, fmt.Errorf("read the answer: %w", err)
+	}
+	data := map[string]named{}
+	for i, set := range sets {
+		name := fmt.Sprintf("set-%03d", i+1)
+		data[name] = named{Name: name, Allocations: first(set, limit, &answer.Warnings)}
+	}
+	return openCostAnswer("allocations", data, answer.Warnings, begun)
+}
+
+// openCostAssets answers as OpenCost's get_asset_costs.
+func (s *server) openCostAssets(ctx context.Context, args arguments) ([]byte, error) {
+	begun := now()
+	limit, err := args.number("limit", openCostRows, mostOpenCostRows)
+	if err != nil {
+		return nil, err
+	}
+	v, err := args.parameters(openCostName)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := s.ask(ctx, "/assets", v)
+	if err != nil {
+		return nil, err
+	}
+	var set map[string]json.RawMessage
+	if err := json.Unmarshal(answer.Data, &set); err != nil {
+		return nil, fmt.Errorf("read the answer: %w", err)
+	}
+	return openCostAnswer("assets", map[string]named{"assets": {Name: "assets", Assets: first(set, limit, &answer.Warnings)}}, answer.Warnings, begun)
+}
+
+// openCostClouds answers as OpenCost's get_cloud_costs.
+func (s *server) openCostClouds(ctx context.Context, args arguments) ([]byte, error) {
+	begun := now()
+	limit, err := args.number("limit", openCostRows, mostOpenCostRows)
+	if err != nil {
+		return nil, err
+	}
+	v, err := args.parameters(openCostName)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := s.ask(ctx, "/cloudCost", v)
+	if err != nil {
+		return nil, err
+	}
+	var data struct {
+		Sets []struct {
+			CloudCosts map[string]json.RawMessage `json:"cloudCosts"`
+			Window     json.RawMessage            `json:"window"`
+		} `json:"sets"`
+	}
+	if err := json.Unmarshal(answer.Data, &data); err != nil {
+		return nil, fmt.Errorf("read the answer: %w", err)
+	}
+	out := map[string]cloudSet{}
+	for i, set := range data.Sets {
+		name := fmt.Sprintf("set-%03d", i+1)
+		out[name] = cloudSet{Name: name, Window: set.Window, Costs: first(set.CloudCosts, limit, &answer.Warnings)}
+	}
+	return openCostAnswer("cloudCosts", out, answer.Warnings, begun)
+}

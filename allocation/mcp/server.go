@@ -1,0 +1,163 @@
+package mcp
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// server answers tool calls.
+type server struct {
+	cfg Config
+	sdk *mcp.Server
+}
+
+// newServer returns a server of the tools, resources and prompts.
+func newServer(cfg Config) *server {
+	s := &server{cfg: cfg, sdk: mcp.NewServer(&mcp.Implementation{Name: "promcost", Title: "What Kubernetes workloads cost", Version: cfg.Version}, &mcp.ServerOptions{
+		Instructions: instructions, Capabilities: &mcp.ServerCapabilities{},
+	})}
+	for _, t := range s.tools() {
+		s.sdk.AddTool(&mcp.Tool{
+			Name: t.name, Description: t.help, InputSchema: t.schema,
+			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: new(bool)},
+		}, handle(t.answer))
+	}
+	s.addResources()
+	s.addPrompts()
+	return s
+}
+
+// instructions tell an assistant how to begin.
+const instructions = "promcost says what Kubernetes workloads cost, from the metrics of a Prometheus. Costs are in the currency that answers name. " +
+	"Begin with allocations (what costs how much) or explain_change (why it changed); drill with a filter and a finer aggregate. " +
+	"Idle is capacity that nobody was allocated. Answers have warnings where data are missing: pass them on."
+
+// Handler serves the protocol over HTTP, by one POST for each message. It keeps no sessions: clients get an id, and any id is
+// taken. Pages of other origins are refused.
+func Handler(cfg Config) http.Handler {
+	s := newServer(cfg)
+	streams := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s.sdk }, &mcp.StreamableHTTPOptions{
+		Stateless: true, JSONResponse: true, MaxRequestBodyBytes: maxRequest,
+		// Proxies on this machine keep the name that clients know the server by. Whatever can be asked here can be read without it.
+		DisableLocalhostProtection: true,
+	})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if origin := r.Header.Get("Origin"); origin != "" {
+			if u, err := url.Parse(origin); err != nil || !strings.EqualFold(u.Host, r.Host) {
+				http.Error(w, fmt.Sprintf("origin %.100q is not that of this server: pages of others may not ask it", origin), http.StatusForbidden)
+				return
+			}
+		}
+		if r.Header.Get(sessionHeader) == "" && r.Method == http.MethodPost {
+			w.Header().Set(sessionHeader, rand.Text())
+		}
+		streams.ServeHTTP(w, r)
+	})
+}
+
+const (
+	sessionHeader = "Mcp-Session-Id"
+	maxRequest    = 1 << 20 // bytes
+)
+
+// Serve serves the protocol over standard input and output, until ctx ends or the input does.
+func Serve(ctx context.Context, cfg Config) error {
+	if err := newServer(cfg).sdk.Run(ctx, &mcp.StdioTransport{}); err != nil && ctx.Err() == nil {
+		return fmt.Errorf("serve the Model Context Protocol: %w", err)
+	}
+	return nil
+}
+
+// answerer answers a tool call with a text, or with an error that an assistant can learn from.
+type answerer func(ctx context.Context, args arguments) ([]byte, error)
+
+// handle is a tool handler. Mistakes are answers, so that an assistant sees what was wrong with its call.
+func handle(answer answerer) mcp.ToolHandler {
+	return func(ctx context.Context, req *mcp.CallToolRequest) (result *mcp.CallToolResult, err error) {
+		defer func() {
+			if p := recover(); p != nil {
+				result, err = failed(fmt.Errorf("internal error: %v: report it with this: %.2000s", p, debug.Stack())), nil
+			}
+		}()
+		args := arguments{}
+		if len(req.Params.Arguments) > 0 {
+			if err := json.Unmarshal(req.Params.Arguments, &args); err != nil {
+				return failed(fmt.Errorf("read the arguments: %w: give an object", err)), nil
+			}
+		}
+		body, err := answer(ctx, args)
+		if err != nil {
+			return failed(err), nil
+		}
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(body)}}}, nil
+	}
+}
+
+// failed is the answer for a mistake.
+func failed(err error) *mcp.CallToolResult {
+	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: err.Error()}}}
+}
+
+// schema describes arguments in JSON Schema.
+type schema struct {
+	Type       string            `json:"type"`
+	Properties map[string]member `json:"properties"`
+	Required   []string          `json:"required,omitempty"`
+}
+
+// member is an argument in a schema.
+type member struct {
+	Type        string   `json:"type"`
+	Description string   `json:"description"`
+	Enum        []string `json:"enum,omitempty"`
+	Default     string   `json:"-"`
+}
+
+// schemaOf is the schema of some parameters of a path, with those that are required. extra are arguments of the tool's own.
+func (s *server) schemaOf(path string, names, required []string, extra map[string]member) schema {
+	out := schema{Type: "object", Properties: map[string]member{}, Required: required}
+	for _, p := range s.cfg.Parameters(path) {
+		if slices.Contains(names, p.Name) {
+			out.Properties[p.Name] = p.member()
+		}
+	}
+	maps.Copy(out.Properties, extra)
+	return out
+}
+
+// member describes a parameter. Types that JSON Schema does not know are strings.
+func (p *Parameter) member() member {
+	m := member{Type: "string", Description: p.Help}
+	switch {
+	case p.Type == "boolean" || p.Type == "number":
+		m.Type = p.Type
+	case strings.Contains(p.Type, "|") && !slices.ContainsFunc(strings.Split(p.Type, "|"), func(t string) bool { return slices.Contains(openTypes, t) }):
+		m.Enum = strings.Split(p.Type, "|")
+	}
+	if p.Default != "" {
+		m.Description += " Default: " + p.Default + "."
+	}
+	return m
+}
+
+// openTypes are the types whose values cannot be listed.
+var openTypes = []string{"boolean", "number", "duration", "list", "text", "time"}
+
+// rowsArgument is the argument that bounds the rows of compact answers.
+func rowsArgument() map[string]member {
+	return map[string]member{"limit": {Type: "integer", Description: fmt.Sprintf("Most rows, the dearest first; the rest is summed to one more. Default: %d, at most %d.", defaultRows, mostRows)}}
+}
+
+// now is the time of an answer.
+func now() time.Time { return time.Now().UTC() }

@@ -1,0 +1,109 @@
+package mcp
+
+import (
+	"cmp"
+	"encoding/json"
+	"math"
+	"slices"
+	"strings"
+)
+
+// Limits of compact answers.
+const (
+	defaultRows = 20
+	mostRows    = 200
+	mostBytes   = 20 << 10 // of an answer
+)
+
+// table is a compact answer: the rows that matter, and a row of the rest that makes the sum equal.
+type table struct {
+	Window     json.RawMessage `json:"window,omitempty"`
+	Baseline   json.RawMessage `json:"baselineWindow,omitempty"`
+	Currency   string          `json:"currency"`
+	Resolution string          `json:"resolution,omitempty"`
+	Total      entry           `json:"total"`
+	Rows       []entry         `json:"rows"`
+	Rest       *rest           `json:"rest,omitempty"`
+	Warnings   []string        `json:"warnings,omitempty"`
+}
+
+// entry is a row. Amounts are in currency.
+type entry struct {
+	Name         string           `json:"name,omitempty"`
+	Type         string           `json:"type,omitempty"`
+	Baseline     *money           `json:"baseline,omitempty"`
+	Cost         money            `json:"cost"`
+	Change       *money           `json:"change,omitempty"`
+	Of           map[string]money `json:"of,omitempty"`      // what the cost is made of
+	Effects      map[string]money `json:"effects,omitempty"` // why it changed
+	Efficiency   *float64         `json:"efficiency,omitempty"`
+	Bounds       *bounds          `json:"errorBounds,omitempty"`
+	WithinBounds bool             `json:"withinBounds,omitempty"`
+	Parts        []entry          `json:"parts,omitempty"`
+
+	exact float64 // cost, or change, that the rows are ordered by
+}
+
+// rest stands for the rows that are left out.
+type rest struct {
+	Rows   int    `json:"rows"`
+	Cost   money  `json:"cost"`
+	Change *money `json:"change,omitempty"`
+}
+
+// dearest orders entries by what matters of them, the largest first.
+func dearest(entries []entry) {
+	slices.SortStableFunc(entries, func(a, b entry) int {
+		return cmp.Or(cmp.Compare(math.Abs(b.exact), math.Abs(a.exact)), strings.Compare(a.Name, b.Name))
+	})
+}
+
+// encode writes the table with at most limit rows, and fewer or less of them where it would be too long.
+func (t *table) encode(entries []entry, limit int) ([]byte, error) {
+	for {
+		limit = min(limit, len(entries))
+		t.Rows, t.Rest = entries[:limit], nil
+		if t.Rows == nil {
+			t.Rows = []entry{}
+		}
+		t.addRest(entries)
+		body, err := json.Marshal(t)
+		if err != nil || len(body) <= mostBytes {
+			return body, err
+		}
+		switch {
+		case limit > 1:
+			limit /= 2
+		case len(t.Warnings) > 1:
+			t.Warnings = t.Warnings[:len(t.Warnings)/2]
+		default:
+			return body, nil // one row, which has what it has
+		}
+	}
+}
+
+// addRest makes the rows add up to the total: by a row of the rest, or, where all rows are there, by the total itself.
+func (t *table) addRest(entries []entry) {
+	all := func(amount func(e *entry) *money, total *money) *money {
+		sum, decimals := 0.0, total.decimals
+		for i := range t.Rows {
+			if m := amount(&t.Rows[i]); m != nil {
+				sum, decimals = sum+m.value, max(decimals, m.decimals)
+			}
+		}
+		if len(t.Rows) == len(entries) {
+			*total = to(sum, decimals)
+			return nil
+		}
+		left := to(total.value-sum, decimals)
+		return &left
+	}
+	cost := all(func(e *entry) *money { return &e.Cost }, &t.Total.Cost)
+	var change *money
+	if t.Total.Change != nil {
+		change = all(func(e *entry) *money { return e.Change }, t.Total.Change)
+	}
+	if cost != nil {
+		t.Rest = &rest{Rows: len(entries) - len(t.Rows), Cost: *cost, Change: change}
+	}
+}

@@ -1,0 +1,155 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+)
+
+// tool is a row of the table of tools.
+type tool struct {
+	name, help string
+	schema     any
+	answer     answerer
+}
+
+// rowParameters are the parameters of allocations that assistants get.
+var rowParameters = []string{
+	"window", "aggregate", "filter", "labelSelector", "fieldSelector", "idle", "shareIdle", "shareNamespaces", "shareLabels", "shareCost", "reconcile", "external", "resolution",
+}
+
+// tools are promcost's tools, then those with OpenCost's names.
+func (s *server) tools() []tool {
+	window := []string{"window"}
+	return append([]tool{
+		{
+			"allocations", "What Kubernetes workloads cost in a window: by namespace, controller, pod, label:<name>, node and the like. Answers with the dearest rows, the rest as one, and the total.",
+			s.schemaOf("/model/allocation", rowParameters, window, rowsArgument()), s.allocations,
+		},
+		{
+			"assets", "What clusters are made of, and what that costs: nodes, disks, load balancers, network, management, and cloud costs of bills.",
+			s.schemaOf("/model/assets", []string{"window", "aggregate", "filter"}, window, rowsArgument()), s.assets,
+		},
+		{
+			"explain_change", "Why costs differ between a window and the one before, or a baseline: effects (replicas, size, placement, price, new, gone, volumes, idle, …) that add up to the change. drill names who did it.",
+			s.schemaOf("/model/allocation/change", append([]string{"baseline", "drill"}, rowParameters...), window, rowsArgument()), s.explainChange,
+		},
+		{"budgets", "The budgets of the configuration: what is spent of them, and what they will come to.", schema{Type: "object", Properties: map[string]member{}}, s.passOn("/model/budgets")},
+		{
+			"diagnose", "Which data there is to compute costs from, cluster by cluster, and what is missing.",
+			s.schemaOf("/model/diagnose", window, nil, nil), s.diagnose,
+		},
+		{
+			"promql", "A PromQL expression over the cost metrics, such as sum by (namespace) (promcost_namespace_hourly_cost). With start and end it is evaluated over time. The resource promcost://metrics lists the metrics.",
+			schema{Type: "object", Required: []string{"query"}, Properties: map[string]member{
+				"query": {Type: "string", Description: "The expression. Costs are one sample an hour."},
+				"time":  {Type: "string", Description: "When to evaluate: RFC 3339 or Unix seconds; now without it."},
+				"start": {Type: "string", Description: "Start of a range."}, "end": {Type: "string", Description: "End of a range."},
+				"step": {Type: "string", Description: "Step of a range, such as 1h or 1d."},
+			}},
+			s.promql,
+		},
+		{
+			"filter_help", "How to write filters and aggregations, and, for a filter that is given, what is wrong with it.",
+			schema{Type: "object", Properties: map[string]member{"filter": {Type: "string", Description: "A filter to check."}}},
+			s.filterHelp,
+		},
+	}, s.openCostTools()...)
+}
+
+// diagnose answers with the inputs that were found, by name, and with all that is known of the others.
+func (s *server) diagnose(ctx context.Context, args arguments) ([]byte, error) {
+	v, err := args.parameters(asIs)
+	if err != nil {
+		return nil, err
+	}
+	v.Set("jmespath", "{window: window, complete: complete, oldest: oldest, clusters: clusters[].{cluster: cluster, scrapeInterval: scrapeInterval, found: inputs[?state == 'found'].name, others: inputs[?state != 'found']}}")
+	answer, err := s.ask(ctx, "/model/diagnose", v)
+	if err != nil {
+		return nil, err
+	}
+	return short(answer.Data, answer.Warnings)
+}
+
+// promql evaluates an expression, at an instant or over a range.
+func (s *server) promql(ctx context.Context, args arguments) ([]byte, error) {
+	v, err := args.parameters(asIs)
+	if err != nil {
+		return nil, err
+	}
+	path := "/api/v1/query"
+	if v.Get("start") != "" || v.Get("end") != "" {
+		path = "/api/v1/query_range"
+	}
+	answer, err := s.ask(ctx, path, v)
+	if err != nil {
+		return nil, err
+	}
+	return short(answer.Data, answer.Warnings)
+}
+
+// filterHelp answers with the parameters that select and merge, and checks a filter.
+func (s *server) filterHelp(ctx context.Context, args arguments) ([]byte, error) {
+	help := map[string]string{"examples": filterExamples}
+	for _, p := range s.cfg.Parameters("/model/allocation") {
+		if slices.Contains([]string{"filter", "aggregate", "labelSelector", "fieldSelector"}, p.Name) {
+			help[p.Name] = p.Help
+		}
+	}
+	if text, _ := args["filter"].(string); text != "" {
+		_, err := s.ask(ctx, "/model/allocation/summary/topline", url.Values{"window": {"1h"}, "filter": {text}})
+		help["checked"] = "the filter is right"
+		if err != nil {
+			help["checked"] = err.Error()
+		}
+	}
+	body, err := json.Marshal(help)
+	if err != nil {
+		return nil, fmt.Errorf("write the help: %w", err)
+	}
+	return body, nil
+}
+
+// filterExamples show the language of filters.
+const filterExamples = `namespace:"web" · namespace!:"kube-system" · label[app]:"redis" · controllerKind:"deployment" + cluster:"one" (both hold) · ` +
+	`namespace:"a","b" (either) · pod<~:"web-" (begins with) · label[team]~:"front" (contains) · (namespace:"a"|namespace:"b")+!(pod<~:"x")`
+
+// openCostNames are the arguments of OpenCost's tools and what the API calls them.
+var openCostNames = map[string]string{
+	"window": "window", "aggregate": "aggregate", "step": "step", "accumulate": "accumulate", "share_idle": "shareIdle", "include_idle": "includeIdle", "idle_by_node": "idleByNode",
+	"include_proportional_asset_resource_costs": "includeProportionalAssetResourceCosts", "include_aggregated_metadata": "includeAggregatedMetadata", "share_lb": "sharelb", "filter": "filter",
+}
+
+// openCostSchema is the schema of a tool with OpenCost's arguments.
+func (s *server) openCostSchema(path string, names ...string) schema {
+	known := map[string]Parameter{}
+	for _, p := range s.cfg.Parameters(path) {
+		known[p.Name] = p
+	}
+	out := schema{Type: "object", Required: []string{"window"}, Properties: map[string]member{
+		"limit": {Type: "integer", Description: fmt.Sprintf("Most rows of each set. Default: %d.", openCostRows)},
+	}}
+	for _, name := range names {
+		p, ok := known[openCostNames[name]]
+		if name == "include_idle" { // an alias
+			p, ok = known["idle"]
+		}
+		if ok {
+			out.Properties[name] = p.member()
+		}
+	}
+	return out
+}
+
+// openCostTools are the tools with OpenCost's names.
+func (s *server) openCostTools() []tool {
+	all := slices.Sorted(maps.Keys(openCostNames))
+	return []tool{
+		{"get_allocation_costs", "Costs of allocations in OpenCost's shape, all rows, unrounded. allocations is shorter.", s.openCostSchema("/allocation/compute", all...), s.openCostAllocations},
+		{"get_asset_costs", "Costs of assets in OpenCost's shape, all rows, unrounded. assets is shorter.", s.openCostSchema("/assets", "window"), s.openCostAssets},
+		{"get_cloud_costs", "Costs of cloud services that bills have, in OpenCost's shape, unrounded.", s.openCostSchema("/cloudCost", "window", "aggregate", "accumulate", "filter"), s.openCostClouds},
+	}
+}
