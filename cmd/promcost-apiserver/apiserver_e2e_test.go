@@ -131,7 +131,7 @@ func startDemo(t *testing.T, flags ...string) (url string) {
 		t.Fatalf("build promcost: %v: %s", err, out)
 	}
 	config := filepath.Join(dir, "config.yaml")
-	questions := "questions:\n- {name: by-namespace, query: 'window=2026-03-03T00:00:00Z,2026-03-04T00:00:00Z&aggregate=namespace'}\n- {name: broken, query: window=1d&aggregate=tier}\n"
+	questions := "questions:\n- {name: by-namespace, query: 'window=2026-03-03T00:00:00Z,2026-03-04T00:00:00Z&aggregate=namespace'}\n- {name: empty, query: 'window=2020-01-01T00:00:00Z,2020-01-02T00:00:00Z'}\n"
 	if err := os.WriteFile(config, []byte(questions), 0o600); err != nil {
 		t.Fatal(err)
 	}
