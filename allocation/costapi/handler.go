@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
+	"net/url"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -289,6 +290,25 @@ type api struct {
 
 // New returns the handler of the API over ledger. It logs failures that are not the client's to logger.
 func New(ledger Ledger, logger log.Logger, cfg Config) http.Handler {
+	return newAPI(ledger, logger, cfg)
+}
+
+// CheckQuestions checks the saved questions of a configuration, as requests for /model/allocation.
+func CheckQuestions(cfg Config) error {
+	a := newAPI(nil, log.NewNopLogger(), cfg)
+	for _, q := range cfg.Questions {
+		values, err := url.ParseQuery(q.Query)
+		if err == nil {
+			_, err = a.parse(a.routes["/model/allocation"], values)
+		}
+		if err != nil {
+			return fmt.Errorf("question %s: %s: %w", q.Name, q.Query, err)
+		}
+	}
+	return nil
+}
+
+func newAPI(ledger Ledger, logger log.Logger, cfg Config) *api {
 	a := &api{ledger: ledger, logger: logger, cfg: cfg.withDefaults(), routes: map[string]route{}, evaluations: newEvaluations(cfg.EvaluationTimeout)}
 	a.vocabulary = []filter.Option{filter.WithLabels(a.cfg.Labels), filter.WithDerived(a.cfg.Derived...)}
 	for _, r := range routes() {

@@ -48,3 +48,28 @@ func TestKeptOnly(t *testing.T) {
 		})
 	}
 }
+
+// TestCheckQuestions checks saved questions as the requests that they stand for.
+func TestCheckQuestions(t *testing.T) {
+	for query, want := range map[string]string{
+		"window=month&aggregate=label:team":                         "",
+		"window=1d&fieldSelector=spec.node%3Dn1&shareIdle=weighted": "",
+		"window=1d&agregate=pod":                                    `did you mean "aggregate"?`, //nolint:misspell // it is one
+		"window=1d&aggregate=tier":                                  `unknown field "tier"`,
+		"window=fortnight":                                          "window=fortnight",
+		"window=1d&filter=namespace:":                               "parameter filter",
+		"window=1d&format=csv&accumulate=false&limit=-1":            "limit",
+		"aggregate=pod":                                             "window",
+	} {
+		err := costapi.CheckQuestions(costapi.Config{Questions: []costapi.Question{{Name: "fine", Query: "window=1d"}, {Name: "asked", Query: query}}})
+		if want == "" {
+			if err != nil {
+				t.Error(err)
+			}
+			continue
+		}
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "question asked: "+query) {
+			t.Errorf("%s: %v, want %q", query, err, want)
+		}
+	}
+}

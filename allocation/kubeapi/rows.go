@@ -129,8 +129,11 @@ func clusterAllocationRow(name field) *row {
 			{name: "Name", help: "The name of the question.", format: "name", cell: cells(func(a *ClusterAllocation) string { return a.Name })},
 			{name: "Rows", help: "Rows of the answer.", cell: cells(func(a *ClusterAllocation) string { return strconv.Itoa(len(a.Status.Rows)) })},
 			{name: "Total", help: "All costs.", cell: cells(func(a *ClusterAllocation) string {
-				if a.Status.Error != "" {
+				switch {
+				case a.Status.Error != "":
 					return "<error>"
+				case len(a.Status.Rows) == 0:
+					return "<none>"
 				}
 				return money(a.Status.TotalCost)
 			})},

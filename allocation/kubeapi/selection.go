@@ -35,13 +35,13 @@ type condition struct {
 	differ bool
 }
 
-// selected says which items of which window a request selects.
+// selected says which items of which window a request selects. It is for one goroutine.
 type selected struct {
 	window, suffix string
 	nothing        bool // the conditions contradict each other
 	conditions     []condition
 	labels         labels.Selector // nil selects everything
-	spellings      map[string][]string
+	looking        spelledLabels   // at the labels of the item that is being matched
 }
 
 // selects reads the selectors of a request. The API server has refused fields that the resource does not declare.
@@ -56,7 +56,7 @@ func (r *Resource) selects(o *internalversion.ListOptions) (*selected, error) {
 		for i := range requirements {
 			keys[i] = requirements[i].Key()
 		}
-		s.labels, s.spellings = o.LabelSelector, spellingsOf(keys)
+		s.labels, s.looking.spellings = o.LabelSelector, spellingsOf(keys)
 	}
 	if r.windowed {
 		s.window = DefaultWindow
@@ -143,7 +143,11 @@ func (s *selected) matches(it *item) bool {
 			return false
 		}
 	}
-	return s.labels == nil || s.labels.Matches(&spelledLabels{it.labels, s.spellings})
+	if s.labels == nil {
+		return true
+	}
+	s.looking.labelList = it.labels
+	return s.labels.Matches(&s.looking)
 }
 
 // page are the indices of at most limit selected items (0: all) from an index on and within bounds, and how many items are left

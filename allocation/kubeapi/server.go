@@ -125,12 +125,6 @@ func (s *Server) poll(ctx context.Context) error {
 	return nil
 }
 
-// Ready returns nil once promcost has said which hour is closed, and as long as it does.
-func (s *Server) Ready(ctx context.Context) error {
-	_, _, err := s.now(ctx)
-	return err
-}
-
 // now is promcost's state, and a channel that is closed when a newer hour is.
 func (s *Server) now(ctx context.Context) (state, <-chan struct{}, error) {
 	s.mu.Lock()

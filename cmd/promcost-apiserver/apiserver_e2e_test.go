@@ -5,6 +5,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -88,6 +89,7 @@ type cluster struct {
 	*promtest.Kubernetes
 	kubectl, team string // the program, and the token of a team
 	direct        string // the URL of the program itself
+	own           string // the kubeconfig of the program
 	pid           int    // of the program
 }
 
@@ -120,7 +122,7 @@ func background(t *testing.T, cmd *exec.Cmd) {
 }
 
 // startDemo runs a promcost over a made-up cluster that ends at a fixed time, and returns its URL.
-func startDemo(t *testing.T) (url string) {
+func startDemo(t *testing.T, flags ...string) (url string) {
 	t.Helper()
 	dir := t.TempDir()
 	binary := filepath.Join(dir, "promcost")
@@ -129,13 +131,12 @@ func startDemo(t *testing.T) (url string) {
 		t.Fatalf("build promcost: %v: %s", err, out)
 	}
 	config := filepath.Join(dir, "config.yaml")
-	questions := "questions:\n- {name: by-namespace, query: 'window=2026-03-03T00:00:00Z,2026-03-04T00:00:00Z&aggregate=namespace'}\n- {name: broken, query: window=1d&aggregate=tier}\n"
+	questions := "questions:\n- {name: by-namespace, query: 'window=2026-03-03T00:00:00Z,2026-03-04T00:00:00Z&aggregate=namespace'}\n- {name: empty, query: 'window=2020-01-01T00:00:00Z,2020-01-02T00:00:00Z'}\n"
 	if err := os.WriteFile(config, []byte(questions), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	address := freeAddress(t)
-	background(t, exec.Command(binary, "demo", "--demo.end=2026-03-05T00:30:00Z", "--demo.duration=50h", "--demo.nodes=4", "--demo.pods=40",
-		"--web.listen-address="+address, "--config.file="+config))
+	background(t, exec.Command(binary, append([]string{"demo", "--demo.end=2026-03-05T00:30:00Z", "--demo.duration=50h", "--web.listen-address=" + address, "--config.file=" + config}, flags...)...))
 	await(t, "http://"+address+"/-/ready")
 	return "http://" + address
 }
@@ -182,12 +183,12 @@ func startCluster(t *testing.T, promcost string, flags ...string) *cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	own := filepath.Join(t.TempDir(), "kubeconfig")
+	c.own = filepath.Join(t.TempDir(), "kubeconfig")
 	text := strings.Replace(string(config), "token: promtest", "token: "+token(t, c.Kubernetes, "promcost", "promcost-apiserver"), 1)
-	if err := os.WriteFile(own, []byte(text), 0o600); err != nil {
+	if err := os.WriteFile(c.own, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(os.Args[0], append([]string{"--promcost.url=" + promcost, "--kubeconfig=" + own, "--web.listen-address=" + address}, flags...)...)
+	cmd := exec.Command(os.Args[0], append([]string{"--promcost.url=" + promcost, "--kubeconfig=" + c.own, "--web.listen-address=" + address}, flags...)...)
 	cmd.Env = append(os.Environ(), asProgram+"=1")
 	background(t, cmd)
 	c.pid = cmd.Process.Pid
@@ -244,7 +245,7 @@ func (c *cluster) transcribe(t *testing.T, text string) string {
 // TestKubectlE2E holds transcripts of kubectl: the examples of the KEP on field selectors, tables and pages, and a team that sees its costs
 // and no others.
 func TestKubectlE2E(t *testing.T) {
-	c := startCluster(t, startDemo(t))
+	c := startCluster(t, startDemo(t, "--demo.nodes=4", "--demo.pods=40"))
 	for _, name := range []string{"selectors", "tables", "pages", "explain", "team"} {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join("testdata", name+".txt")
@@ -264,4 +265,79 @@ func TestKubectlE2E(t *testing.T) {
 			}
 		})
 	}
+	t.Run("OpenAPI", func(t *testing.T) { checkOpenAPI(t, c) })
+	t.Run("certificates", func(t *testing.T) { checkCertificates(t, c) })
+}
+
+// checkOpenAPI holds what OpenAPI v3 says of kinds and selectable fields, as the Kubernetes API passes it on.
+func checkOpenAPI(t *testing.T, c *cluster) {
+	var api struct {
+		Components struct {
+			Schemas map[string]struct {
+				Kinds      []map[string]string          `json:"x-kubernetes-group-version-kind"`
+				Selectable []struct{ FieldPath string } `json:"x-kubernetes-selectable-fields"`
+				Properties map[string]map[string]any    `json:"properties"`
+			}
+		}
+	}
+	if err := c.Do(t.Context(), http.MethodGet, "/openapi/v3/apis/cost.promcost.io/v1alpha1", nil, &api); err != nil {
+		t.Fatal(err)
+	}
+	for kind, want := range map[string]string{
+		"Allocation":        "metadata.name metadata.namespace spec.window spec.pod spec.node spec.controller spec.controllerKind",
+		"ClusterAllocation": "metadata.name",
+		"Asset":             "metadata.name spec.window spec.type spec.category spec.provider spec.nodeType",
+	} {
+		s := api.Components.Schemas["io.promcost.cost.v1alpha1."+kind]
+		var got []string
+		for _, f := range s.Selectable {
+			got = append(got, f.FieldPath)
+		}
+		if diff := cmp.Diff(want, strings.Join(got, " ")); diff != "" {
+			t.Errorf("%s: %s", kind, diff)
+		}
+		if diff := cmp.Diff([]map[string]string{{"group": "cost.promcost.io", "version": "v1alpha1", "kind": kind}}, s.Kinds); diff != "" {
+			t.Errorf("%s: %s", kind, diff)
+		}
+	}
+}
+
+// checkCertificates serves by a certificate in files, and by the next one once they change.
+func checkCertificates(t *testing.T, c *cluster) {
+	dir := t.TempDir()
+	cert, key := filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key")
+	write := func(host string) {
+		a, err := newAuthority(host)
+		if err != nil {
+			t.Fatal(err)
+		}
+		certText, keyText := a.CurrentCertKeyContent()
+		for file, text := range map[string][]byte{cert: certText, key: keyText} {
+			if err := os.WriteFile(file, text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	write("first.test")
+	address := freeAddress(t)
+	cmd := exec.Command(os.Args[0], "--promcost.url=http://127.0.0.1:1", "--kubeconfig="+c.own, "--web.listen-address="+address, "--tls.cert-file="+cert, "--tls.key-file="+key)
+	cmd.Env = append(os.Environ(), asProgram+"=1")
+	background(t, cmd)
+	serves := func(host string) {
+		for range 1200 {
+			conn, err := tls.Dial("tcp", address, &tls.Config{InsecureSkipVerify: true})
+			if err == nil {
+				name := conn.ConnectionState().PeerCertificates[0].Subject.CommonName
+				_ = conn.Close()
+				if name == host {
+					return
+				}
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+		t.Fatalf("it does not serve by the certificate of %s", host)
+	}
+	serves("first.test")
+	write("second.test")
+	serves("second.test")
 }

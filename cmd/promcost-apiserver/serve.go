@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"net/http"
 
 	"github.com/go-kit/log"
 	"github.com/go-kit/log/level"
@@ -14,7 +13,6 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/apiserver/pkg/server"
-	"k8s.io/apiserver/pkg/server/healthz"
 	"k8s.io/apiserver/pkg/server/options"
 	"k8s.io/apiserver/pkg/util/compatibility"
 	"k8s.io/apiserver/pkg/warning"
@@ -45,7 +43,6 @@ func serve(ctx context.Context, f *flags, logger log.Logger) error {
 	if err != nil {
 		return err
 	}
-	cfg.AddReadyzChecks(healthz.NamedCheck("promcost", func(r *http.Request) error { return costs.Ready(r.Context()) }))
 	s, err := cfg.Complete(nil).New("promcost-apiserver", server.NewEmptyDelegate())
 	if err != nil {
 		return fmt.Errorf("make server: %w", err)

@@ -14,25 +14,14 @@ import (
 
 // newAPI is the HTTP API over the service's ledger under the given settings, its requests counted by path.
 func newAPI(s *service, current *config.Settings, meter *metering.Metering) http.Handler {
-	defaults := map[string]string{}
-	for _, p := range current.Sharing.Parameters() {
-		defaults[p[0]] = p[1]
-	}
-	api := costapi.New(s.ledger, s.logs.kit, costapi.Config{
-		Zone: current.Zone, Now: s.now, Timeout: s.flags.timeout, Currency: current.Currency, Labels: current.Labels,
-		LabelNames: current.LabelNames.And(meter.LabelTexts()...),
-		Cluster:    func() costapi.ClusterInfo { return mainCluster(current, s.computer.id.known(), s.computer.seen.list()) },
-		Clusters:   func() []costapi.ClusterInfo { return allClusters(current, s.computer.seen.list()) },
-		Closed:     func() time.Time { return s.ledger.Clock().LastHour().End },
-		Questions:  questionsOf(current),
-		Budgets:    meter.Budgets,
-		Spending:   s.recorder.Spending,
-		Diagnose:   s.computer.Diagnose,
-		Custom:     current.Rates.Custom,
-		Check:      s.flags.check, Memory: s.memory, Selectable: current.Selectable,
-		Defaults: defaults,
-		Derived:  current.Derived,
-	})
+	cfg := vocabularyOf(current)
+	cfg.Now, cfg.Timeout, cfg.Currency, cfg.Check, cfg.Memory = s.now, s.flags.timeout, current.Currency, s.flags.check, s.memory
+	cfg.LabelNames = current.LabelNames.And(meter.LabelTexts()...)
+	cfg.Cluster = func() costapi.ClusterInfo { return mainCluster(current, s.computer.id.known(), s.computer.seen.list()) }
+	cfg.Clusters = func() []costapi.ClusterInfo { return allClusters(current, s.computer.seen.list()) }
+	cfg.Closed = func() time.Time { return s.ledger.Clock().LastHour().End }
+	cfg.Budgets, cfg.Spending, cfg.Diagnose, cfg.Custom = meter.Budgets, s.recorder.Spending, s.computer.Diagnose, current.Rates.Custom
+	api := costapi.New(s.ledger, s.logs.kit, cfg)
 	mux := http.NewServeMux()
 	if h := s.computer.shard; h.Of > 1 {
 		mux.Handle("/", s.health.Instrument("other", shardOnly(h)))
@@ -46,13 +35,24 @@ func newAPI(s *service, current *config.Settings, meter *metering.Metering) http
 	return mux
 }
 
-// questionsOf are the saved questions of the settings.
-func questionsOf(current *config.Settings) []costapi.Question {
-	questions := make([]costapi.Question, len(current.Questions))
-	for i, q := range current.Questions {
-		questions[i] = costapi.Question(q)
+// vocabularyOf is what requests may name under the settings, and the saved questions, which are such requests.
+func vocabularyOf(current *config.Settings) costapi.Config {
+	cfg := costapi.Config{Zone: current.Zone, Labels: current.Labels, Selectable: current.Selectable, Derived: current.Derived, Defaults: map[string]string{}}
+	for _, p := range current.Sharing.Parameters() {
+		cfg.Defaults[p[0]] = p[1]
 	}
-	return questions
+	for _, q := range current.Questions {
+		cfg.Questions = append(cfg.Questions, costapi.Question(q))
+	}
+	return cfg
+}
+
+// checkQuestions checks the saved questions of the settings.
+func checkQuestions(s *config.Settings) error {
+	if err := costapi.CheckQuestions(vocabularyOf(s)); err != nil {
+		return fmt.Errorf("read --config.file: %w", err)
+	}
+	return nil
 }
 
 // shardOnly answers the paths that a shard cannot answer, because it has only a part of the data.

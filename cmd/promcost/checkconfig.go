@@ -18,6 +18,9 @@ func defineCheckConfig(clause *kingpin.CmdClause, io streams, _ *logFlags) execu
 			return usageErrorf("no config to check: give --config.file=FILE")
 		}
 		s, err := config.Read(f.Flags)
+		if err == nil {
+			err = checkQuestions(s)
+		}
 		if err != nil {
 			return err
 		}

@@ -83,6 +83,7 @@ func TestCheckPrices(t *testing.T) {
 	dir := writeFiles(t, map[string]string{
 		"odd.yaml":    "currency: EUR\ndefaults:\n  storagePerGiBHour: 0.04\n",
 		"slip.yaml":   "timeZone: UTC\nbudgets:\n- {name: a, amout: 5, period: day}\n",
+		"asks.yaml":   "questions:\n- {name: by-tier, query: window=1d&aggregate=tier}\n",
 		"bad.csv":     "region,cpuPerCoreHour\neu,-1\n",
 		"things.yaml": "defaults: {gpuPerDeviceHour: 0.5}\nstorage:\n- {storageClass: fast, storagePerGiBHour: 0.0001}\nloadBalancers:\n- {namespace: shop, loadBalancerPerHour: 0.03}\nnetwork:\n- {cluster: cluster-one, egressInternetPerGiB: 0.1}\n",
 		"free.csv":    "name,to,cpuPerCoreHour,ramPerGiBHour\nn1,,0.5,0.25\n",
