@@ -86,6 +86,11 @@ func BenchmarkHistory(b *testing.B) {
 			}
 		}
 	}
+	for name, query := range map[string]string{"namespace": "aggregate=namespace", "namespace-drill": "aggregate=namespace&drill=controller"} {
+		b.Run("change-days=30/"+name, func(b *testing.B) {
+			benchmarkHistory(b, dir, "/model/allocation/change?"+window(-30*24, 0)+"&baseline="+strings.TrimPrefix(window(-60*24, -30*24), "window=")+"&"+query, "identity")
+		})
+	}
 }
 
 // bytesIn are the bytes of the files in a directory.

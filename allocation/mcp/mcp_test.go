@@ -1,0 +1,135 @@
+package mcp_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/promcost/promcost/allocation/mcp"
+	"github.com/promcost/promcost/allocation/memory"
+)
+
+// TestSemantics checks that assistants read the page that people read.
+func TestSemantics(t *testing.T) {
+	page, err := os.ReadFile("../../SEMANTICS.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, err := os.ReadFile("semantics.md")
+	if err != nil || string(own) != string(page) {
+		t.Errorf("semantics.md is out of date: run `make generate`: %v", err)
+	}
+}
+
+// ask calls a tool of a server over an API.
+func ask(t *testing.T, api http.HandlerFunc, limit int64, tool string, args map[string]any) (text string, failed bool) {
+	t.Helper()
+	server := httptest.NewServer(mcp.Handler(mcp.Config{API: api, Parameters: func(string) []mcp.Parameter { return nil }, Memory: memory.New(limit)}))
+	defer server.Close()
+	session, err := sdk.NewClient(&sdk.Implementation{Name: "test"}, nil).Connect(t.Context(), &sdk.StreamableClientTransport{Endpoint: server.URL, DisableStandaloneSSE: true}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = session.Close() }()
+	result, err := session.CallTool(t.Context(), &sdk.CallToolParams{Name: tool, Arguments: args})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result.Content[0].(*sdk.TextContent).Text, result.IsError
+}
+
+// answers is an API that answers each path with a text.
+func answers(texts map[string]string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if text, ok := texts[r.URL.Path]; ok {
+			fmt.Fprint(w, text)
+			return
+		}
+		w.WriteHeader(http.StatusNotFound)
+		fmt.Fprintf(w, `{"code":404,"message":"unknown path %s"}`, r.URL.Path)
+	}
+}
+
+// TestRounding rounds money to what the error bounds justify, and lets a row of the rest make the sum equal.
+func TestRounding(t *testing.T) {
+	row := func(name string, cost float64, bounds string) string {
+		return fmt.Sprintf(`%q:{"window":{"start":"a","end":"b"},"totalCost":%v,"cpuCost":%v,"totalEfficiency":0.12345,"errorBounds":%s}`, name, cost, cost/2, bounds)
+	}
+	rows := strings.Join([]string{
+		row("sure", 1234.56789, `{"lower":1,"upper":1}`), row("ten per cent", 987.654321, `{"lower":0.9,"upper":1.1}`), row("may be nothing", 54.321, `{"lower":-1,"upper":null}`),
+		row("small", 0.0123456, "null"), row("smaller", 0.00123456, "null"),
+	}, ",")
+	api := answers(map[string]string{"/model/allocation": `{"data":[{` + rows + `}],"resolution":"exact","warnings":["w"]}`, "/model/getConfigs": `{"data":{"currencyCode":"EUR"}}`})
+	text, failed := ask(t, api, 0, "allocations", map[string]any{"window": "1d", "limit": 3})
+	const want = `{"window":{"start":"a","end":"b"},"currency":"EUR","resolution":"exact","total":{"cost":2300},"rows":[` +
+		`{"name":"sure","cost":1234.6,"of":{"cpu":617.3},"efficiency":0.123,"errorBounds":{"lower":1,"upper":1}},` +
+		`{"name":"ten per cent","cost":1000,"of":{"cpu":500},"efficiency":0.123,"errorBounds":{"lower":0.9,"upper":1.1}},` +
+		`{"name":"may be nothing","cost":50,"of":{"cpu":30},"efficiency":0.123,"errorBounds":{"lower":-1,"upper":null}}],` +
+		`"rest":{"rows":2,"cost":15.4},"warnings":["w"]}`
+	if diff := cmp.Diff(want, text); diff != "" || failed {
+		t.Errorf("failed %v: %s", failed, diff)
+	}
+}
+
+// TestLongAnswers shows fewer rows rather than more than 20 kB, and nothing is lost of the sum.
+func TestLongAnswers(t *testing.T) {
+	rows := map[string]any{}
+	for i := range 200 {
+		rows[fmt.Sprintf("%03d%s", i, strings.Repeat("x", 500))] = map[string]any{"totalCost": 1}
+	}
+	data, err := json.Marshal([]any{rows})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, failed := ask(t, answers(map[string]string{"/model/allocation": `{"data":` + string(data) + `}`}), 0, "allocations", map[string]any{"window": "1d", "limit": 200})
+	var answer struct {
+		Total struct{ Cost float64 }
+		Rows  []struct{ Cost float64 }
+		Rest  struct {
+			Rows int
+			Cost float64
+		}
+	}
+	if err := json.Unmarshal([]byte(text), &answer); err != nil || failed || len(text) > 20<<10 {
+		t.Fatalf("failed %v, %v: %d bytes", failed, err, len(text))
+	}
+	if got := float64(len(answer.Rows)) + answer.Rest.Cost; len(answer.Rows)+answer.Rest.Rows != 200 || got != 200 || answer.Total.Cost != 200 || len(answer.Rows) == 0 {
+		t.Errorf("%d rows, %+v, total %v", len(answer.Rows), answer.Rest, answer.Total.Cost)
+	}
+}
+
+// TestBadAnswers makes errors of what an API does that it should not, with what may help.
+func TestBadAnswers(t *testing.T) {
+	for name, tt := range map[string]struct {
+		api   http.HandlerFunc
+		limit int64
+		want  string
+	}{
+		"refused":    {answers(nil), 0, "unknown path /model/allocation"},
+		"no JSON":    {answers(map[string]string{"/model/allocation": "<html>"}), 0, "read the answer of /model/allocation"},
+		"other JSON": {answers(map[string]string{"/model/allocation": `{"data":{}}`}), 0, "read the answer"},
+		"breaks off": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, 0, "broke off: ask again"},
+		"panics":     {func(http.ResponseWriter, *http.Request) { panic("oops") }, 0, "internal error: oops"},
+		"too long": {func(w http.ResponseWriter, _ *http.Request) {
+			for range 100 {
+				if _, err := fmt.Fprint(w, strings.Repeat(" ", 1<<20)); err != nil {
+					panic(http.ErrAbortHandler)
+				}
+			}
+		}, 0, "use aggregate, filter, limit"},
+		"no memory": {answers(map[string]string{"/model/allocation": strings.Repeat(" ", 1<<20)}), 1 << 20, "use aggregate, filter, limit"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if text, failed := ask(t, tt.api, tt.limit, "allocations", map[string]any{"window": "1d"}); !failed || !strings.Contains(text, tt.want) {
+				t.Errorf("failed %v, want %q: %.300s", failed, tt.want, text)
+			}
+		})
+	}
+}
