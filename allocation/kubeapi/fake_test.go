@@ -173,7 +173,9 @@ func in(t testing.TB, namespace string) context.Context {
 type api struct {
 	*kubeapi.Server
 	resources map[string]*kubeapi.Resource
-	warnings  []string
+
+	mu       sync.Mutex
+	warnings []string
 }
 
 // newAPI is an API over a promcost. Without a period, the promcost is asked only once what is closed.
@@ -189,7 +191,11 @@ func newAPI(t testing.TB, promcost http.Handler, cfg kubeapi.Config) *api {
 	a := &api{Server: kubeapi.NewServer(kubeapi.NewClient(server.Client(), u, ""), cfg)}
 	a.resources = kubeapi.Resources(a.Server, kubeapi.Request{
 		Namespace: func(ctx context.Context) string { return ctx.Value(inNamespace{}).(string) },
-		Warn:      func(_ context.Context, text string) { a.warnings = append(a.warnings, text) },
+		Warn: func(_ context.Context, text string) {
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			a.warnings = append(a.warnings, text)
+		},
 	})
 	return a
 }

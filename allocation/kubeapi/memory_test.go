@@ -140,3 +140,27 @@ func TestSharedReading(t *testing.T) {
 		t.Errorf("promcost was asked %d times, want 2", f.questions())
 	}
 }
+
+// TestSlow has requests end before promcost has answered: the next finds the answer that was read meanwhile.
+func TestSlow(t *testing.T) {
+	f := newFake()
+	f.release = make(chan struct{})
+	a := newAPI(t, f, kubeapi.Config{})
+	if _, err := a.resources["assets"].List(in(t, ""), nil); err != nil { // it knows which hour is closed
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(in(t, "shop"))
+	cancel()
+	if _, err := a.resources["allocations"].List(ctx, nil); !apierrors.IsTimeout(err) {
+		t.Errorf("error %v", err)
+	}
+	before := f.questions()
+	close(f.release)
+	list, err := a.resources["allocations"].List(in(t, "shop"), nil)
+	if err != nil || names(t, list) != "shop/db-0 shop/web-1 shop/web-2" {
+		t.Errorf("%v: %v", list, err)
+	}
+	if asked := f.questions() - before; asked != 2 {
+		t.Errorf("promcost was asked %d times, want 2", asked)
+	}
+}

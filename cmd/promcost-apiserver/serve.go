@@ -50,7 +50,9 @@ func serve(ctx context.Context, f *flags, logger log.Logger) error {
 	if err := install(s, scheme, codecs, costs); err != nil {
 		return err
 	}
-	go costs.Run(ctx, func(err error) { level.Warn(logger).Log("msg", "promcost was asked in vain", "err", err) })
+	go costs.Run(ctx, func(err error) {
+		level.Warn(logger).Log("msg", "promcost does not say which hour is closed", "err", err)
+	})
 	if own != nil {
 		trust, err := own.truster(f.kubeconfig)
 		if err != nil {
