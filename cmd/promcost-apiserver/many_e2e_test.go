@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/tls"
 	"fmt"
 	"io"
 	"net/http"
@@ -80,14 +81,21 @@ func TestManyE2E(t *testing.T) {
 	c := startCluster(t, promcost)
 	t.Logf("at rest: %s", anonymous(t, c.pid))
 	for _, args := range [][]string{
-		{"get", "allocations", "-A"}, {"get", "allocations", "-A"}, {"get", "allocations", "-A", "--chunk-size=0"}, {"get", "allocations", "-A", "-o", "json"},
-		{"get", "allocations", "-A", "--field-selector", "spec.controllerKind=statefulset"}, {"get", "allocations", "-n", "search"},
+		{"get", "allocations", "-A"},
+		{"get", "allocations", "-A"},
+		{"get", "allocations", "-A", "--chunk-size=0"},
+		{"get", "allocations", "-A", "-o", "json"},
+		{"get", "allocations", "-A", "--field-selector", "spec.controllerKind=statefulset"},
+		{"get", "allocations", "-n", "search"},
 	} {
 		first, all, rows := c.timed(t, args...)
 		t.Logf("kubectl %s: %d lines, the first after %s, all after %s; %s", strings.Join(args, " "), rows, first.Round(time.Millisecond), all.Round(time.Millisecond), anonymous(t, c.pid))
 	}
 	const clients = 100
 	begin := time.Now()
+	answered, later := c.listAtOnce(t, clients)
+	t.Logf("%d lists at once: %d answered and %d asked to come again after %s; %s", clients, answered, later, time.Since(begin).Round(time.Millisecond), anonymous(t, c.pid))
+	begin = time.Now()
 	var initial, closed sync.WaitGroup
 	var events atomic.Int64
 	ctx, cancel := context.WithCancel(t.Context())
@@ -96,7 +104,7 @@ func TestManyE2E(t *testing.T) {
 		initial.Add(1)
 		closed.Add(1)
 		go func() {
-			bookmarks := 0
+			bookmarks, newer := 0, false
 			path := "/apis/cost.promcost.io/v1alpha1/allocations?watch=1&allowWatchBookmarks=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"
 			err := c.Watch(ctx, path, func(line []byte) error {
 				if !bytes.HasPrefix(line, []byte(`{"type":"BOOKMARK"`)) {
@@ -105,7 +113,8 @@ func TestManyE2E(t *testing.T) {
 				}
 				if bookmarks++; bookmarks == 1 {
 					initial.Done()
-				} else if bytes.Contains(line, []byte(`"resourceVersion":"1772668800"`)) {
+				} else if !newer && bytes.Contains(line, []byte(`"resourceVersion":"1772668800"`)) {
+					newer = true
 					closed.Done()
 				}
 				return nil
@@ -146,4 +155,41 @@ func (c *cluster) timed(t *testing.T, args ...string) (first, all time.Duration,
 		t.Errorf("kubectl %s: %v: %s", strings.Join(args, " "), err, &said)
 	}
 	return first, time.Since(begin), lines
+}
+
+// listAtOnce lists everything, without pages, by many clients at once, and returns how many had an answer and how many 429.
+func (c *cluster) listAtOnce(t *testing.T, clients int) (answered, later int64) {
+	t.Helper()
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+	var ok, again atomic.Int64
+	var all sync.WaitGroup
+	for range clients {
+		all.Go(func() {
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, c.direct+"/apis/cost.promcost.io/v1alpha1/allocations", nil)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			req.Header.Set("Authorization", "Bearer promtest")
+			resp, err := client.Do(req)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer func() { _ = resp.Body.Close() }()
+			if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+				t.Error(err)
+			}
+			switch resp.StatusCode {
+			case http.StatusOK:
+				ok.Add(1)
+			case http.StatusTooManyRequests:
+				again.Add(1)
+			default:
+				t.Errorf("status %d", resp.StatusCode)
+			}
+		})
+	}
+	all.Wait()
+	return ok.Load(), again.Load()
 }
