@@ -96,7 +96,7 @@ func (r *parquetReader) open(f *parquet.File) error {
 	r.columns = columns
 	for i, of := range r.layout.columns {
 		for _, column := range of {
-			c := &textCursor{column: columns[column], leaves: tagLeaves(columns[column])}
+			c := &textCursor{pageReader: pageReader{column: columns[column]}, leaves: tagLeaves(columns[column])}
 			if c.leaves != nil && r.layout.fields[i].column() != "Tags" {
 				return fmt.Errorf("column %s is a map: want a text", names[column])
 			}
@@ -105,10 +105,12 @@ func (r *parquetReader) open(f *parquet.File) error {
 	}
 	for i, column := range r.layout.amounts {
 		if column >= 0 {
-			r.numbers[i] = &numberCursor{column: columns[column], convert: decodeNumbers}
+			r.numbers[i] = &numberCursor{pageReader: pageReader{column: columns[column]}, convert: decodeNumbers}
 		}
 	}
-	r.times = [2]*numberCursor{{column: columns[r.layout.start], convert: decodeTimes}, {column: columns[r.layout.end], convert: decodeTimes}}
+	r.times = [2]*numberCursor{
+		{pageReader: pageReader{column: columns[r.layout.start]}, convert: decodeTimes}, {pageReader: pageReader{column: columns[r.layout.end]}, convert: decodeTimes},
+	}
 	return nil
 }
 
@@ -136,20 +138,24 @@ type cursor interface {
 	begin(parquet.RowGroup)
 	// fill makes at least one row available, and reports how many are. changed says that numbers of texts mean others now.
 	fill() (rows int, changed bool, err error)
-	advance(rows int)
-	name() string
 	end()
 }
 
+// openColumn is a column that is being read, and where its reader stands.
+type openColumn struct {
+	cursor
+	page *pageReader
+}
+
 // cursors are all columns that are read.
-func (r *parquetReader) cursors() []cursor {
-	var all []cursor
+func (r *parquetReader) cursors() []openColumn {
+	var all []openColumn
 	for _, c := range r.texts {
-		all = append(all, c)
+		all = append(all, openColumn{c, &c.pageReader})
 	}
 	for _, c := range slices.Concat(r.numbers[:], r.times[:]) {
 		if c != nil {
-			all = append(all, c)
+			all = append(all, openColumn{c, &c.pageReader})
 		}
 	}
 	return all
@@ -168,7 +174,7 @@ func (r *parquetReader) group(group parquet.RowGroup) error {
 		for _, c := range all {
 			rows, changed, err := c.fill()
 			if err != nil {
-				return r.fillError(c, err)
+				return r.fillError(c.page.column.Name(), err)
 			}
 			if changed {
 				clear(r.items)
@@ -183,7 +189,7 @@ func (r *parquetReader) group(group parquet.RowGroup) error {
 			}
 		}
 		for _, c := range all {
-			c.advance(int(n))
+			c.page.at += int(n)
 		}
 		left -= n
 	}
@@ -191,14 +197,14 @@ func (r *parquetReader) group(group parquet.RowGroup) error {
 }
 
 // fillError says which column could not be read, and in which row where that is known.
-func (r *parquetReader) fillError(c cursor, err error) error {
+func (r *parquetReader) fillError(column string, err error) error {
 	if value, ok := errors.AsType[*valueError](err); ok {
-		return &cellError{row: r.row + 1 + int64(value.row), column: c.name(), err: value.err}
+		return &cellError{row: r.row + 1 + int64(value.row), column: column, err: value.err}
 	}
 	if errors.Is(err, io.EOF) {
 		err = errors.New("it has fewer rows than others")
 	}
-	return fmt.Errorf("column %s after row %d: %w", c.name(), r.row, err)
+	return fmt.Errorf("column %s after row %d: %w", column, r.row, err)
 }
 
 // line hands on the i-th of the rows that are available.
@@ -236,7 +242,7 @@ func (r *parquetReader) line(i int) error {
 	var times [2]float64
 	for k, c := range r.times {
 		if times[k] = c.values[c.at+i]; math.IsNaN(times[k]) {
-			return &cellError{column: c.name(), err: errNull}
+			return &cellError{column: c.column.Name(), err: errNull}
 		}
 	}
 	r.handing = true

@@ -19,13 +19,15 @@ func (e *valueError) Error() string { return e.err.Error() }
 
 // pageReader reads the pages of a column that has at most one value a row.
 type pageReader struct {
+	column     *parquet.Column
+	at         int // the rows of the page before are done
 	pages      parquet.Pages
 	dictionary parquet.Dictionary // of the page before
 }
 
-func (p *pageReader) begin(group parquet.RowGroup, column *parquet.Column) {
+func (p *pageReader) begin(group parquet.RowGroup) {
 	p.end()
-	p.pages = group.ColumnChunks()[column.Index()].Pages()
+	p.pages = group.ColumnChunks()[p.column.Index()].Pages()
 }
 
 func (p *pageReader) end() {
@@ -70,7 +72,6 @@ func (p *pageReader) next(optional bool, rows []int32, use func(values encoding.
 // textCursor reads a column of texts, or of tags.
 type textCursor struct {
 	pageReader
-	column *parquet.Column
 	leaves []*parquet.Column // of tags; nil for others
 	tags   *tagReader
 
@@ -78,11 +79,8 @@ type textCursor struct {
 	of    []uint32 // ids of the dictionary's values
 	ids   []uint32 // of the rows of the page
 	rows  []int32
-	at    int // the rows before are done
 	known map[string]uint32
 }
-
-func (c *textCursor) name() string { return c.column.Name() }
 
 func (c *textCursor) text(i int) string { return c.texts[c.ids[c.at+i]] }
 
@@ -92,7 +90,7 @@ func (c *textCursor) begin(group parquet.RowGroup) {
 		c.tags = newTagReader(group, c.leaves)
 		return
 	}
-	c.pageReader.begin(group, c.column)
+	c.pageReader.begin(group)
 }
 
 func (c *textCursor) end() {
@@ -101,8 +99,6 @@ func (c *textCursor) end() {
 		c.tags.end()
 	}
 }
-
-func (c *textCursor) advance(rows int) { c.at += rows }
 
 // fill implements cursor.
 func (c *textCursor) fill() (rows int, changed bool, err error) {
@@ -177,24 +173,18 @@ func (c *textCursor) learn(values encoding.Values) error {
 // numberCursor reads a column of numbers or times. Unknown ones are NaN.
 type numberCursor struct {
 	pageReader
-	column  *parquet.Column
 	convert func(encoding.Values, *parquet.Column, []float64) ([]float64, error)
 
 	known  []float64 // of the dictionary
 	plain  []float64 // of the page
 	values []float64 // of its rows
 	rows   []int32
-	at     int
 }
-
-func (c *numberCursor) name() string { return c.column.Name() }
 
 func (c *numberCursor) begin(group parquet.RowGroup) {
 	c.values, c.at = c.values[:0], 0
-	c.pageReader.begin(group, c.column)
+	c.pageReader.begin(group)
 }
-
-func (c *numberCursor) advance(rows int) { c.at += rows }
 
 // fill implements cursor.
 func (c *numberCursor) fill() (rows int, changed bool, err error) {

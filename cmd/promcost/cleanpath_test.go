@@ -12,7 +12,7 @@ func TestPathsAreCleaned(t *testing.T) {
 	if err := f.validate(); err != nil {
 		t.Fatal(err)
 	}
-	h, err := f.handler(pages{metrics: text("metrics"), api: text("api"), promql: text("promql"), dashboards: text("dashboards"), missing: f.missing()})
+	h, err := f.handler(pages{metrics: text("metrics"), api: text("api"), promql: text("promql"), dashboards: text("dashboards"), assistants: text("mcp"), missing: f.missing()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -379,7 +379,7 @@ func testAssistantWire(t *testing.T, address string) {
 // TestAssistantsOff checks that nothing is served where assistants are switched off, and what mcp says without a server.
 func TestAssistantsOff(t *testing.T) {
 	f := parseWeb(t, "--no-web.enable-mcp")
-	h, err := f.handler(pages{metrics: text("metrics"), api: text("api"), promql: text("promql"), dashboards: text("dashboards"), missing: f.missing()})
+	h, err := f.handler(pages{metrics: text("metrics"), api: text("api"), promql: text("promql"), dashboards: text("dashboards"), assistants: text("mcp"), missing: f.missing()})
 	if err != nil {
 		t.Fatal(err)
 	}

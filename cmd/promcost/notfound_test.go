@@ -17,7 +17,7 @@ func TestUnknownPaths(t *testing.T) {
 	if err := f.validate(); err != nil {
 		t.Fatal(err)
 	}
-	h, err := f.handler(pages{metrics: text("metrics"), api: costapi.New(nil, log.NewNopLogger(), costapi.Config{}), promql: text("promql"), dashboards: text("dashboards"), missing: f.missing()})
+	h, err := f.handler(pages{metrics: text("metrics"), api: costapi.New(nil, log.NewNopLogger(), costapi.Config{}), promql: text("promql"), dashboards: text("dashboards"), assistants: text("mcp"), missing: f.missing()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +42,6 @@ func TestUnknownPaths(t *testing.T) {
 		{"GET", "/" + strings.Repeat("x", 5000), 404, "xxx"},
 		{"GET", "/v2/alloc", 404, "did you mean /v2/allocation?"},
 		{"GET", "/cloudCost/view/tabel", 404, "did you mean /cloudCost/view/table?"},
-		{"GET", "/mcp", 404, "not there yet in this version"},
 		{"GET", "/ui/", 404, "not there yet in this version"},
 		{"POST", "/metrics", 405, "method POST is not allowed on path /metrics: use GET"},
 		{"DELETE", "/cost/-/ready", 405, "method DELETE is not allowed on path /cost/-/ready: use GET"},

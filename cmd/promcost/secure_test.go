@@ -13,7 +13,7 @@ import (
 // TestSecurityHeaders checks that every page, answer and error has headers that fix its type and let it run nothing.
 func TestSecurityHeaders(t *testing.T) {
 	h, err := parseWeb(t, "--web.enable-pprof", "--web.route-prefix=/cost").handler(pages{
-		metrics: text("metrics"), api: http.NotFoundHandler(), promql: text("promql"), dashboards: text("dashboards"), missing: http.NotFoundHandler(),
+		metrics: text("metrics"), api: http.NotFoundHandler(), promql: text("promql"), dashboards: text("dashboards"), assistants: text("mcp"), missing: http.NotFoundHandler(),
 		ready: func() error { return http.ErrServerClosed }, behind: func() error { return nil }, reload: func() error { return nil },
 	})
 	if err != nil {

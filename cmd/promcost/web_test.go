@@ -52,7 +52,7 @@ func TestLifecycle(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			reloads := 0
 			h, err := parseWeb(t, tt.flags...).handler(pages{
-				metrics: text("metrics"), api: text("api"), promql: text("promql"), dashboards: text("dashboards"),
+				metrics: text("metrics"), api: text("api"), promql: text("promql"), dashboards: text("dashboards"), assistants: text("mcp"),
 				reload: func() error { reloads++; return nil },
 			})
 			if err != nil {
@@ -110,7 +110,7 @@ func TestPages(t *testing.T) {
 			if err := f.validate(); err != nil {
 				t.Fatal(err)
 			}
-			h, err := f.handler(pages{metrics: text("metrics"), api: text("api"), promql: text("promql"), dashboards: dashboardsHandler(func() string { return "EUR" }), missing: f.missing(), ready: func() error { return tt.ready }, behind: func() error {
+			h, err := f.handler(pages{metrics: text("metrics"), api: text("api"), promql: text("promql"), dashboards: dashboardsHandler(func() string { return "EUR" }), assistants: text("mcp"), missing: f.missing(), ready: func() error { return tt.ready }, behind: func() error {
 				if strings.HasSuffix(tt.path, "?behind") {
 					return errors.New("3 closed hours are not in the history yet")
 				}
@@ -134,7 +134,7 @@ func TestRedirectsStayBelowThePrefix(t *testing.T) {
 	if err := f.validate(); err != nil {
 		t.Fatal(err)
 	}
-	h, err := f.handler(pages{metrics: text("metrics"), api: text("api"), promql: text("promql"), dashboards: text("dashboards")})
+	h, err := f.handler(pages{metrics: text("metrics"), api: text("api"), promql: text("promql"), dashboards: text("dashboards"), assistants: text("mcp")})
 	if err != nil {
 		t.Fatal(err)
 	}
