@@ -87,25 +87,31 @@ func TestHTTPConfig(t *testing.T) {
 	}
 }
 
+// writeCertificate writes the certificate of a server, which it signed itself, and its key.
+func writeCertificate(t *testing.T, server *httptest.Server, certFile, keyFile string) {
+	t.Helper()
+	own := server.TLS.Certificates[0]
+	key, err := x509.MarshalPKCS8PrivateKey(own.PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file, block := range map[string]*pem.Block{
+		certFile: {Type: "CERTIFICATE", Bytes: own.Certificate[0]}, keyFile: {Type: "PRIVATE KEY", Bytes: key},
+	} {
+		if err := os.WriteFile(file, pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestMutualTLS reaches a server that wants a client's certificate, and not without one, nor without its authority's.
 func TestMutualTLS(t *testing.T) {
 	server := httptest.NewUnstartedServer(guarded(func(r *http.Request) bool { return len(r.TLS.PeerCertificates) == 1 }))
 	server.TLS = &tls.Config{ClientAuth: tls.RequireAnyClientCert}
 	server.StartTLS()
 	t.Cleanup(server.Close)
-	own := server.TLS.Certificates[0]
-	key, err := x509.MarshalPKCS8PrivateKey(own.PrivateKey)
-	if err != nil {
-		t.Fatal(err)
-	}
 	dir := t.TempDir()
-	for name, block := range map[string]*pem.Block{
-		"cert.pem": {Type: "CERTIFICATE", Bytes: own.Certificate[0]}, "key.pem": {Type: "PRIVATE KEY", Bytes: key},
-	} {
-		if err := os.WriteFile(filepath.Join(dir, name), pem.EncodeToMemory(block), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+	writeCertificate(t, server, filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem"))
 	ca, pair := "ca_file: "+dir+"/cert.pem", "cert_file: "+dir+"/cert.pem, key_file: "+dir+"/key.pem"
 	for _, tt := range []struct{ name, config, want string }{
 		{"both", "tls_config: {" + ca + ", " + pair + "}", ""},

@@ -124,7 +124,8 @@ func checkServe(args []string) error {
 	app := kingpin.New("promcost", "").Terminate(nil).UsageWriter(io.Discard).ErrorWriter(io.Discard)
 	addLogFlags(app)
 	serve := newServeCommand(app.Command("serve", ""))
-	if _, err := app.Parse(args); err != nil {
+	isFile := func(arg string) bool { return strings.HasPrefix(arg, "--web.config.file=") } // which it would read
+	if _, err := app.Parse(slices.DeleteFunc(args, isFile)); err != nil {
 		return usageErrorf("the container would refuse its flags: %w", err)
 	}
 	return serve.validate()

@@ -36,6 +36,7 @@ var texts = []string{"", "plain", "true", "1e3", "a: b", "#c", "- d", "'e' \"f\"
 // valid are values of texts that must be of a form.
 var valid = map[string][]string{
 	"image.repository": {"ghcr.io/promcost/promcost", "r:5000/a"}, "image.tag": {"1.2.3", "latest"}, "storage.size": {"1Gi", "10"},
+	"apiserver.repository": {"r/b"}, "apiserver.caBundle": {"", "QUJD"},
 	"prometheus.url": {"http://p:9090", "https://p.example/$x?"}, "serviceMonitor.interval": {"1m", "90s"}, "dashboards.unit": {"currencyEUR", "currency:XYZ "},
 }
 
@@ -59,7 +60,7 @@ func randomValues(r *rand.Rand, name string) *manifests.Values {
 			}
 		case *int:
 			*p = []int{1, 2, 7, 300, 301, 3000, 20000}[r.IntN(7)]
-			if f.Path == "replicas" || f.Path == "shards" {
+			if f.Path == "replicas" || f.Path == "shards" || f.Path == "apiserver.replicas" {
 				*p = 1 + r.IntN(3)
 			}
 		case *bool:
@@ -79,6 +80,10 @@ func randomValues(r *rand.Rand, name string) *manifests.Values {
 	if v.Storage.Secret == "" {
 		v.Shards = 0
 	}
+	if v.APIServer.Secret == "" {
+		v.APIServer.Replicas = 1
+	}
+	v.Service.Headlamp = v.Service.Headlamp && v.Web.Secret == ""
 	v.HTTPRoute.Enabled = v.HTTPRoute.Enabled && len(v.HTTPRoute.Gateways) > 0
 	return v
 }

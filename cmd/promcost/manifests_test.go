@@ -31,6 +31,8 @@ var manifestCases = []struct {
 	{"everything", []string{"--values=testdata/manifests/everything.values.yaml"}},
 	{"object-store", []string{"--prometheus.url=http://prometheus:9090", "--storage.secret=bucket", "--replicas=2", "--promql.passthrough", "--pods=100"}},
 	{"shards", []string{"--prometheus.url=http://thanos:9090", "--source=query", "--prometheus.dedup=true", "--storage.secret=bucket", "--shards=3", "--pods=90000"}},
+	{"https", []string{"--prometheus.url=http://prometheus:9090", "--namespace=costs-https", "--web.secret=promcost-tls", "--storage.secret=bucket", "--shards=2", "--service-monitor", "--apiserver", "--apiserver.view"}},
+	{"apiserver", []string{"--prometheus.url=http://prometheus:9090", "--namespace=costs-api", "--apiserver", "--apiserver.secret=api-tls", "--apiserver.replicas=2", "--apiserver.ca-bundle=QUJD", "--apiserver.cluster-id=eu-$1", "--service.port=80"}},
 	{"sidecar", []string{"--sidecar=k8s", "--namespace=monitoring", "--service-monitor", "--name=costs", "--query.max-memory=512MB"}},
 }
 
@@ -145,7 +147,7 @@ func TestManifestsRun(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()
 			for name, text := range map[string]string{
-				"config.yaml": "currency: EUR", "prices.yaml": "defaults: {cpuPerCoreHour: 0.03}", "http-config.yaml": "http_headers: {X-Test: {values: [test]}}",
+				"config.yaml": "currency: EUR", "prices.yaml": "defaults: {cpuPerCoreHour: 0.03}", "http-config.yaml": "http_headers: {X-Test: {values: [test]}}", "web-config.yaml": "",
 				"objstore.yaml": fmt.Sprintf("{type: FILESYSTEM, config: {directory: %q}}", filepath.Join(dir, "bucket")),
 			} {
 				if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {

@@ -251,9 +251,14 @@ func (s *server) handler() (http.Handler, error) {
 	exposed, dropped := prometheus.NewRegistry(), prometheus.NewRegistry() // metrics of costs and of promcost itself; the metric about dropped cost series
 	if err := errors.Join(
 		s.registry.Register(newGoMetrics()), s.registry.Register(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})),
-		exposed.Register(c), exposed.Register(s.registry), dropped.Register(c.Own()),
+		exposed.Register(s.registry), dropped.Register(c.Own()),
 	); err != nil {
 		return nil, fmt.Errorf("register metrics: %w", err)
+	}
+	if s.computer.shard.Of <= 1 { // a shard has only a part of the costs
+		if err := exposed.Register(c); err != nil {
+			return nil, fmt.Errorf("register metrics of costs: %w", err)
+		}
 	}
 	// Only protobuf has created timestamps: in OpenMetrics they are lines that Prometheus takes for more series.
 	metrics := promhttp.HandlerFor(exposed, promhttp.HandlerOpts{Registry: s.registry, EnableOpenMetrics: true})

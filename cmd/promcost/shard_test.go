@@ -53,6 +53,18 @@ func TestShards(t *testing.T) {
 			t.Errorf("it says\n%s", out)
 		}
 	})
+	t.Run("a shard exports no costs", func(t *testing.T) {
+		for share, want := range map[string]bool{"1/2": false, "1/1": true} {
+			base, body := spawn(t, "serve", "--source=blocks", "--tsdb.path="+blocks, "--storage.path="+t.TempDir(), "--shard="+share), ""
+			eventually(t, "it has no metrics of what it computed", func() bool {
+				_, body = get(t, base+"/metrics")
+				return strings.Contains(body, "promcost_computation_duration_seconds_count") && (!want || strings.Contains(body, "promcost_namespace_hourly_cost{"))
+			})
+			if !want && strings.Contains(body, "_hourly_cost{") {
+				t.Errorf("share %s exports costs:\n%s", share, body)
+			}
+		}
+	})
 	t.Run("a shard answers no queries", func(t *testing.T) {
 		var stdout, stderr bytes.Buffer
 		code := run(t.Context(), []string{"serve", "--source=none", "--storage.path=" + shards, "--shard=1/2"}, &stdout, &stderr)

@@ -80,12 +80,17 @@ func (w *writer) refusals(refusals []refusal) []byte {
 
 // test is the pod of helm test: it asks what the last hour cost.
 func (v *Values) test() document {
+	https := is(&v.Web.Secret)
+	server := []any{
+		only(not(https), text{"--server=http://", &v.Name, ":", &v.Service.Port}), only(https, text{"--server=https://", &v.Name, ".", &v.Namespace, ".svc:", &v.Service.Port}),
+	}
 	container := object{
 		entry{"name", "query"},
 		entry{"image", text{&v.Image.Repository, ":", &v.Image.Tag}},
 		entry{"imagePullPolicy", &v.Image.PullPolicy},
-		entry{"args", list{"query", "allocation", text{"--server=http://", &v.Name, ":", &v.Service.Port}, "--window=1h", "--aggregate=namespace"}},
-		entry{"resources", object{entry{"requests", object{entry{"cpu", "10m"}, entry{"memory", "64Mi"}}}, entry{"limits", object{entry{"memory", "256Mi"}}}}},
+		entry{"args", append(append(list{"query", "allocation"}, server...), "--window=1h", "--aggregate=namespace")},
+		only(https, entry{"env", list{object{entry{"name", "SSL_CERT_FILE"}, entry{"value", webPath + "/ca.crt"}}}}, entry{"volumeMounts", list{mount("promcost-web", webPath, true)}}),
+		entry{"resources", requests("10m", "64Mi", "256Mi")},
 		entry{"securityContext", restricted(entry{"runAsUser", userID})},
 	}
 	metadata := v.metadata(text{&v.Name, "-test"}, "test", entry{"annotations", object{
@@ -97,6 +102,7 @@ func (v *Values) test() document {
 		entry{"automountServiceAccountToken", false},
 		only(is(&v.Image.PullSecrets), entry{"imagePullSecrets", &v.Image.PullSecrets}),
 		entry{"containers", list{container}},
+		only(https, entry{"volumes", list{secret("promcost-web", &v.Web.Secret, "ca.crt")}}),
 	}})}
 }
 

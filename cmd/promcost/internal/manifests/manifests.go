@@ -40,7 +40,7 @@ var owned = map[string]string{
 	"tsdb.path":              "sidecar.prometheus",
 	"web.listen-address":     "service.port",
 	"web.systemd-socket":     "service.port",
-	"web.config.file":        "an Ingress or a mesh",
+	"web.config.file":        "web.secret",
 }
 
 // isOwned reports whether the objects set a flag by themselves.
@@ -60,7 +60,7 @@ func (p *Program) sourceFlags() []string {
 
 // documents are all objects, in the order in which they are made.
 func (v *Values) documents(p *Program) []document {
-	return slices.Concat(v.protection(), []document{v.config()}, v.services(v.selector(server)), v.workloads(p), v.monitors(p))
+	return slices.Concat(v.protection(), []document{v.config()}, v.services(v.selector(server)), v.workloads(p), v.monitors(p), v.apiServer())
 }
 
 // refusals are the values that make no sense together.
@@ -68,6 +68,10 @@ func (v *Values) refusals() []refusal {
 	return []refusal{
 		{[]condition{not(is(&v.Prometheus.URL))}, "prometheus.url is missing: give the URL of a Prometheus, such as http://prometheus-operated.monitoring:9090"},
 		{[]condition{is(&v.Shards), not(is(&v.Storage.Secret))}, "shards fill one history: name the Secret of an object store as storage.secret, or leave shards out"},
+		{[]condition{is(&v.Service.Headlamp), is(&v.Web.Secret)}, "service.headlamp asks by HTTP, and web.secret lets promcost answer by HTTPS only: leave out one of them"},
+		{[]condition{is(&v.Web.Secret), not(is(&v.Namespace))}, "namespace is missing: the certificate of web.secret is for a name in it"},
+		{[]condition{is(&v.APIServer.Enabled), not(is(&v.Namespace))}, "namespace is missing: the API and the rights of promcost-apiserver name it"},
+		{[]condition{above(&v.APIServer.Replicas, 1), not(is(&v.APIServer.Secret))}, "apiserver.replicas need one certificate: name its Secret as apiserver.secret, or leave out apiserver.replicas"},
 		{[]condition{is(&v.HTTPRoute.Enabled), not(is(&v.HTTPRoute.Gateways))}, "httpRoute.parentRefs is missing: name the Gateway that the HTTPRoute belongs to"},
 	}
 }
@@ -159,9 +163,17 @@ func (v *Values) Read(text []byte) error {
 	return d.Decode(v)
 }
 
-// Args are the arguments of each container of objects, as Kubernetes passes them on to that of the first pod.
-func Args(objects []byte) (args [][]string) {
-	type pod struct{ Containers []struct{ Args []string } }
+// Args are the arguments of each container of promcost in objects, as Kubernetes passes them on to that of the first pod.
+func Args(objects []byte) (args [][]string) { return ArgsOf(objects, container) }
+
+// ArgsOf is Args for containers of a name.
+func ArgsOf(objects []byte, name string) (args [][]string) {
+	type pod struct {
+		Containers []struct {
+			Name string
+			Args []string
+		}
+	}
 	d := yaml.NewDecoder(bytes.NewReader(objects))
 	for {
 		var o struct {
@@ -174,6 +186,9 @@ func Args(objects []byte) (args [][]string) {
 			return args
 		}
 		for _, c := range append(o.Spec.Containers, o.Spec.Template.Spec.Containers...) {
+			if c.Name != name {
+				continue
+			}
 			for i, arg := range c.Args {
 				c.Args[i] = strings.NewReplacer("$$", "$", "$(SHARD)", "1").Replace(arg)
 			}

@@ -20,11 +20,10 @@ func (v *Values) monitors(p *Program) []document {
 			entry{"labels", v.selector(server).with(entry{"app.kubernetes.io/part-of", "promcost"}, spread{&v.Labels}, spread{labels})},
 		}.with(more...)
 	}
-	docs := []document{{"servicemonitor.yaml", []condition{is(&v.ServiceMonitor.Enabled)}, objectOf(operatorVersion, "ServiceMonitor", named(&v.Name, &v.ServiceMonitor.Labels), entry{"spec", object{
-		entry{"selector", object{entry{"matchLabels", v.selector(server)}}},
-		// The labels namespace, pod and container of costs are those of what costs.
-		entry{"endpoints", list{object{entry{"port", "http"}, entry{"honorLabels", true}, entry{"interval", &v.ServiceMonitor.Interval}}}},
-	}})}}
+	docs := []document{
+		{"servicemonitor.yaml", []condition{is(&v.ServiceMonitor.Enabled)}, v.serviceMonitor(named(&v.Name, &v.ServiceMonitor.Labels), server)},
+		{"shards-servicemonitor.yaml", []condition{is(&v.ServiceMonitor.Enabled), is(&v.Storage.Secret), is(&v.Shards)}, v.serviceMonitor(named(text{&v.Name, "-shard"}, &v.ServiceMonitor.Labels), shard)},
+	}
 	for _, f := range p.Rules {
 		base := strings.TrimSuffix(f.Name[strings.LastIndex(f.Name, "/")+1:], ".yaml")
 		docs = append(docs, document{"rule-" + base + ".yaml", []condition{is(&v.PrometheusRule.Enabled)}, objectOf(operatorVersion, "PrometheusRule",
@@ -45,6 +44,21 @@ func (v *Values) monitors(p *Program) []document {
 	return docs
 }
 
+// serviceMonitor is how pods of a role are scraped.
+func (v *Values) serviceMonitor(metadata object, role string) object {
+	authority := object{entry{"secret", object{entry{"name", &v.Web.Secret}, entry{"key", "ca.crt"}}}}
+	return objectOf(operatorVersion, "ServiceMonitor", metadata, entry{"spec", object{
+		entry{"selector", object{entry{"matchLabels", v.selector(role)}}},
+		// The labels namespace, pod and container of costs are those of what costs.
+		entry{"endpoints", list{object{
+			entry{"port", "http"},
+			entry{"honorLabels", true},
+			entry{"interval", &v.ServiceMonitor.Interval},
+			only(is(&v.Web.Secret), entry{"scheme", "https"}, entry{"tlsConfig", object{entry{"ca", authority}, entry{"serverName", v.host()}}}),
+		}}},
+	}})
+}
+
 // sidecar is promcost in the pods of a Prometheus object, to be applied to that on the server's side, and how it is reached.
 func (v *Values) sidecar(p *Program) []document {
 	volume := text{"prometheus-", &v.Sidecar.Prometheus, "-db"}
@@ -57,5 +71,5 @@ func (v *Values) sidecar(p *Program) []document {
 	metadata := object{entry{"name", &v.Sidecar.Prometheus}, only(is(&v.Namespace), entry{"namespace", &v.Namespace})}
 	patch := objectOf(operatorVersion, "Prometheus", metadata, entry{"spec", object{entry{"containers", list{container}}, entry{"volumes", v.volumes()}}})
 	pods := object{entry{"app.kubernetes.io/name", "prometheus"}, entry{"prometheus", &v.Sidecar.Prometheus}}
-	return slices.Concat([]document{v.config(), {body: patch}}, v.services(pods), v.monitors(p))
+	return slices.Concat([]document{v.config(), {body: patch}}, v.services(pods), v.monitors(p), v.apiServer())
 }

@@ -3,7 +3,7 @@ package manifests
 // services are how pods with these labels are reached, from outside of the cluster, too.
 func (v *Values) services(pods object) []document {
 	ports := func(name string) entry {
-		return entry{"ports", list{object{entry{"name", name}, entry{"port", &v.Service.Port}, entry{"targetPort", "http"}}}}
+		return entry{"ports", list{object{entry{"name", name}, entry{"port", &v.Service.Port}, entry{"targetPort", "http"}, v.appProtocol()}}}
 	}
 	serving := entry{"selector", pods}
 	// Headlamp's plugin asks the first Service of that label, at the port of that name.
@@ -20,17 +20,25 @@ func (v *Values) services(pods object) []document {
 	}
 }
 
+// appProtocol says that a port is asked by HTTPS, where it is.
+func (v *Values) appProtocol() when {
+	return only(is(&v.Web.Secret), entry{"appProtocol", "https"})
+}
+
+// host is the name of the Service, as its certificate has it.
+func (v *Values) host() text { return text{&v.Name, ".", &v.Namespace, ".svc"} }
+
 // policy is who may talk to promcost's pods and to whom they may: what they read from and write to is a Prometheus in the
 // cluster, or a service at the port of HTTPS.
 func (v *Values) policy() object {
-	portOf := func(protocol string, n int) object {
-		return object{entry{"protocol", protocol}, entry{"port", n}}
-	}
+	others := list{object{entry{"key", "app.kubernetes.io/component"}, entry{"operator", "NotIn"}, entry{"values", list{apiserver}}}}
 	return object{
-		entry{"podSelector", object{entry{"matchLabels", object{entry{"app.kubernetes.io/name", "promcost"}, entry{"app.kubernetes.io/instance", &v.Name}}}}},
+		entry{"podSelector", object{
+			entry{"matchLabels", object{entry{"app.kubernetes.io/name", "promcost"}, entry{"app.kubernetes.io/instance", &v.Name}}}, entry{"matchExpressions", others},
+		}},
 		entry{"policyTypes", list{"Ingress", "Egress"}},
 		entry{"ingress", list{object{
-			entry{"ports", list{object{entry{"protocol", "TCP"}, entry{"port", "http"}}}}, only(is(&v.NetworkPolicy.From), entry{"from", &v.NetworkPolicy.From}),
+			entry{"ports", list{portOf("TCP", "http")}}, only(is(&v.NetworkPolicy.From), entry{"from", &v.NetworkPolicy.From}),
 		}}},
 		entry{"egress", list{
 			object{entry{"to", list{object{entry{"namespaceSelector", object{}}}}}},
@@ -38,6 +46,11 @@ func (v *Values) policy() object {
 			spread{&v.NetworkPolicy.Egress},
 		}},
 	}
+}
+
+// portOf is a port of a NetworkPolicy, a number or the name of one of a container.
+func portOf(protocol string, port any) object {
+	return object{entry{"protocol", protocol}, entry{"port", port}}
 }
 
 func (v *Values) ingress() object {

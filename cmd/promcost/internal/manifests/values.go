@@ -20,6 +20,8 @@ type Values struct {
 	Replicas         int               `yaml:"replicas" range:"1,100" help:"How many promcosts answer. Without an object store each keeps a history of its own."`
 	Shards           int               `yaml:"shards" range:"0,1000" help:"How many promcosts share the computing of a very large cluster. The others then only answer. It needs storage.secret. 0 for none."`
 	Storage          Storage           `yaml:"storage" help:"Where the history is kept."`
+	Web              Web               `yaml:"web" help:"How promcost is asked."`
+	APIServer        APIServer         `yaml:"apiserver" help:"promcost-apiserver, by which kubectl gets allocations: the API cost.promcost.io."`
 	Service          Service           `yaml:"service" help:"The Service that answers."`
 	ServiceAccount   ServiceAccount    `yaml:"serviceAccount" help:"The ServiceAccount, which has no token: promcost does not ask the API."`
 	NetworkPolicy    NetworkPolicy     `yaml:"networkPolicy" help:"The NetworkPolicy: all may ask promcost, and it may reach pods of the cluster, DNS, and port 443 anywhere."`
@@ -53,6 +55,24 @@ type Storage struct {
 	Size   string `yaml:"size" pattern:"^[0-9.]+([KMGTPE]i?)?$" help:"Size of the volume of each replica. Keeping hours takes 1.5 kB a container a day: 10Gi last a cluster of 3,000 pods for over a year."`
 	Class  string `yaml:"class" help:"StorageClass of the volume. Empty for the cluster's default."`
 	Secret string `yaml:"secret" help:"Secret whose key objstore.yaml names an object store, as Thanos does. The history is kept there, and there is a Deployment in place of a StatefulSet."`
+}
+
+// Web is how promcost is asked.
+type Web struct {
+	Secret string `yaml:"secret" help:"Secret with tls.crt, tls.key and ca.crt, as cert-manager makes it: promcost is then asked by HTTPS. The certificate is for NAME.NAMESPACE.svc; an Ingress has to be told."`
+}
+
+// APIServer is what answers for the API cost.promcost.io.
+type APIServer struct {
+	Enabled     bool              `yaml:"enabled" help:"Run promcost-apiserver, by which users whose rights allow a namespace get its allocations with kubectl: the API cost.promcost.io."`
+	Repository  string            `yaml:"repository" pattern:"^.+$" help:"Registry and name of its image. The tag is that of the image."`
+	Secret      string            `yaml:"secret" help:"Secret with tls.crt and tls.key for NAME-apiserver.NAMESPACE.svc, as cert-manager makes it. Empty for a certificate that it makes in memory, for which it may change its own APIService."`
+	CABundle    string            `yaml:"caBundle" pattern:"^[A-Za-z0-9+/=]*$" help:"The authority of that certificate, as the Secret has it: PEM in base64. Empty where an annotation lets cert-manager fill it in."`
+	Annotations map[string]string `yaml:"annotations" help:"Annotations of the APIService, such as cert-manager.io/inject-ca-from."`
+	Replicas    int               `yaml:"replicas" range:"1,100" help:"How many of them answer. More than one need a Secret."`
+	ClusterID   string            `yaml:"clusterID" flag:"apiserver.cluster-id" help:"Id of this cluster, where promcost knows several."`
+	View        bool              `yaml:"view" help:"Let all whom the cluster's roles view, edit and admin are given in a namespace get its allocations."`
+	Resources   map[string]any    `yaml:"resources" help:"Requests and limits of its container."`
 }
 
 // Service is how pods are reached.
@@ -144,6 +164,7 @@ func Default(version string) *Values {
 		Name: "promcost", Image: Image{Repository: "ghcr.io/promcost/promcost", Tag: version, PullPolicy: "IfNotPresent"}, PricesFile: "prices.yaml",
 		Pods: 1000, Replicas: 1, Storage: Storage{Size: "10Gi"}, Service: Service{Port: port},
 		NetworkPolicy: NetworkPolicy{Enabled: true}, DisruptionBudget: Switch{Enabled: true},
+		APIServer:      APIServer{Repository: "ghcr.io/promcost/promcost-apiserver", Replicas: 1},
 		ServiceMonitor: Monitor{Interval: "1m"}, Dashboards: Dashboards{Unit: "currencyUSD"}, Sidecar: Sidecar{UID: 1000, GID: 2000},
 	}
 }

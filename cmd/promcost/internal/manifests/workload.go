@@ -6,6 +6,7 @@ const (
 	historyPath = "/data"
 	configPath  = "/etc/promcost/config"
 	httpPath    = "/etc/promcost/prometheus"
+	webPath     = "/etc/promcost/web"
 	bucketPath  = "/etc/promcost/storage"
 )
 
@@ -17,12 +18,17 @@ const (
 	configKey = "config.yaml"
 	httpKey   = "http-config.yaml"
 	bucketKey = "objstore.yaml"
+	webKey    = "web-config.yaml"
 )
+
+// container is the name of promcost's containers.
+const container = "promcost"
 
 // Roles of pods, as the label app.kubernetes.io/component.
 const (
-	server = "server"
-	shard  = "shard"
+	server    = "server"
+	shard     = "shard"
+	apiserver = "apiserver"
 )
 
 // selector are the labels of pods of a role, which never change.
@@ -77,8 +83,10 @@ func (v *Values) workloads(p *Program) []document {
 		{"statefulset.yaml", []condition{not(bucket)}, objectOf(apps, "StatefulSet", named, entry{"spec", statefulSet})},
 		{"deployment.yaml", []condition{bucket, not(shards)}, objectOf(apps, "Deployment", named, entry{"spec", all})},
 		{"readers.yaml", []condition{bucket, shards}, objectOf(apps, "Deployment", named, entry{"spec", readers})},
-		// Its pods are named by it, and not asked.
-		{"shard-service.yaml", []condition{bucket, shards}, objectOf("v1", "Service", v.metadata(text{&v.Name, "-shard"}, shard), entry{"spec", object{entry{"clusterIP", "None"}, entry{"selector", v.selector(shard)}}})},
+		// Its pods are named by it, and scraped, but not asked.
+		{"shard-service.yaml", []condition{bucket, shards}, objectOf("v1", "Service", v.metadata(text{&v.Name, "-shard"}, shard), entry{"spec", object{
+			entry{"clusterIP", "None"}, entry{"selector", v.selector(shard)}, entry{"ports", list{object{entry{"name", "http"}, entry{"port", port}, entry{"targetPort", "http"}, v.appProtocol()}}},
+		}})},
 		{"shards.yaml", []condition{bucket, shards}, objectOf(apps, "StatefulSet", v.metadata(text{&v.Name, "-shard"}, shard), entry{"spec", computing})},
 	}
 }
@@ -119,20 +127,24 @@ func (v *Values) fileArgs() list {
 	return list{
 		only(is(&v.Storage.Secret), "--storage.config="+bucketPath+"/"+bucketKey), only(not(is(&v.Storage.Secret)), "--storage.path="+historyPath),
 		"--config.file=" + configPath + "/" + configKey, only(is(&v.Prices), text{"--pricing.file=" + configPath + "/", &v.PricesFile}),
+		only(is(&v.Web.Secret), "--web.config.file="+configPath+"/"+webKey),
 	}
 }
 
-// template is that of pods.
+// template is that of pods of promcost.
 func (v *Values) template(role string, args, mounts, env list) object {
+	// A changed ConfigMap makes new pods.
+	changes := entry{"annotations", object{entry{"promcost.io/config-hash", hash{&v.Config, &v.Prices, &v.PricesFile}}, spread{&v.Pod.Annotations}}}
+	return v.podTemplate(role, changes, &v.Name, false, v.container(args, mounts, env), v.volumes())
+}
+
+// podTemplate is the template of pods with one container, which run as an account, with or without its token.
+func (v *Values) podTemplate(role string, annotations, account any, token bool, container object, volumes list) object {
 	return object{
-		entry{"metadata", object{
-			entry{"labels", v.selector(role).with(spread{&v.Labels}, spread{&v.Pod.Labels})},
-			// A changed ConfigMap makes new pods.
-			entry{"annotations", object{entry{"promcost.io/config-hash", hash{&v.Config, &v.Prices, &v.PricesFile}}, spread{&v.Pod.Annotations}}},
-		}},
+		entry{"metadata", object{entry{"labels", v.selector(role).with(spread{&v.Labels}, spread{&v.Pod.Labels})}, annotations}},
 		entry{"spec", object{
-			entry{"serviceAccountName", &v.Name},
-			entry{"automountServiceAccountToken", false},
+			entry{"serviceAccountName", account},
+			entry{"automountServiceAccountToken", token},
 			entry{"enableServiceLinks", false},
 			entry{"securityContext", object{
 				entry{"runAsNonRoot", true},
@@ -147,21 +159,21 @@ func (v *Values) template(role string, args, mounts, env list) object {
 			only(is(&v.Pod.NodeSelector), entry{"nodeSelector", &v.Pod.NodeSelector}),
 			only(is(&v.Pod.Affinity), entry{"affinity", &v.Pod.Affinity}),
 			only(is(&v.Pod.Tolerations), entry{"tolerations", &v.Pod.Tolerations}),
-			entry{"containers", list{v.container(args, mounts, env)}},
-			entry{"volumes", v.volumes()},
+			entry{"containers", list{container}},
+			entry{"volumes", volumes},
 		}},
 	}
 }
 
 // container is promcost, as the user of the pod or another.
 func (v *Values) container(args, mounts, env list, as ...any) object {
-	c := object{entry{"name", "promcost"}, entry{"image", text{&v.Image.Repository, ":", &v.Image.Tag}}, entry{"imagePullPolicy", &v.Image.PullPolicy}, entry{"args", args}}
+	c := object{entry{"name", container}, entry{"image", text{&v.Image.Repository, ":", &v.Image.Tag}}, entry{"imagePullPolicy", &v.Image.PullPolicy}, entry{"args", args}}
 	if env != nil {
 		c = append(c, entry{"env", env})
 	}
 	return c.with(
 		entry{"ports", list{object{entry{"name", "http"}, entry{"containerPort", port}}}},
-		entry{"startupProbe", probe("/-/healthy", 1, 60)}, entry{"livenessProbe", probe("/-/healthy", 10, 6)}, entry{"readinessProbe", probe("/-/ready", 5, 3)},
+		probes("http", only(is(&v.Web.Secret), entry{"scheme", "HTTPS"}), "/-/healthy", "/-/ready"),
 		v.resources(),
 		entry{"securityContext", restricted(as...)},
 		entry{"volumeMounts", append(append(list{mount("promcost-tmp", "/tmp", false)}, mounts...), v.fileMounts()...)},
@@ -178,25 +190,37 @@ func (v *Values) fileMounts() list {
 	return list{
 		mount("promcost-config", configPath, true),
 		only(is(&v.Prometheus.Secret), mount("promcost-prometheus", httpPath, true)), only(is(&v.Storage.Secret), mount("promcost-storage", bucketPath, true)),
+		only(is(&v.Web.Secret), mount("promcost-web", webPath, true)),
 	}
 }
 
 // volumes are what containers mount, but for claims.
 func (v *Values) volumes() list {
-	secret := func(volume string, field *string) when {
-		return only(is(field), object{entry{"name", volume}, entry{"secret", object{entry{"secretName", field}}}})
-	}
 	return list{
 		object{entry{"name", "promcost-tmp"}, entry{"emptyDir", object{}}},
 		object{entry{"name", "promcost-config"}, entry{"configMap", object{entry{"name", &v.Name}}}},
-		secret("promcost-prometheus", &v.Prometheus.Secret), secret("promcost-storage", &v.Storage.Secret),
+		secret("promcost-prometheus", &v.Prometheus.Secret), secret("promcost-storage", &v.Storage.Secret), secret("promcost-web", &v.Web.Secret),
 	}
+}
+
+// secret is a volume of a Secret, where there is one, with all of its keys or with those that are named.
+func secret(volume string, field *string, keys ...string) when {
+	source := object{entry{"secretName", field}}
+	var items list
+	for _, key := range keys {
+		items = append(items, object{entry{"key", key}, entry{"path", key}})
+	}
+	if items != nil {
+		source = append(source, entry{"items", items})
+	}
+	return only(is(field), object{entry{"name", volume}, entry{"secret", source}})
 }
 
 // config is the ConfigMap of the config and the prices.
 func (v *Values) config() document {
+	const web = "tls_server_config: {cert_file: " + webPath + "/tls.crt, key_file: " + webPath + "/tls.key}"
 	return document{"config.yaml", nil, objectOf("v1", "ConfigMap", v.metadata(&v.Name, server), entry{"data", object{
-		entry{configKey, &v.Config}, only(is(&v.Prices), entry{&v.PricesFile, &v.Prices}),
+		entry{configKey, &v.Config}, only(is(&v.Prices), entry{&v.PricesFile, &v.Prices}), only(is(&v.Web.Secret), entry{webKey, web}),
 	}})}
 }
 
@@ -211,11 +235,15 @@ func restricted(more ...any) object {
 	}.with(more...)
 }
 
-// probe asks a path every so many seconds; so many failures count.
-func probe(path string, seconds, failures int) object {
-	return object{
-		entry{"httpGet", object{entry{"path", path}, entry{"port", "http"}}}, entry{"periodSeconds", seconds}, entry{"timeoutSeconds", 5}, entry{"failureThreshold", failures},
+// probes ask whether a container lives, and whether it is ready.
+func probes(port string, scheme any, alive, ready string) []any {
+	// probe asks a path every so many seconds; so many failures count.
+	probe := func(path string, seconds, failures int) object {
+		return object{
+			entry{"httpGet", object{entry{"path", path}, entry{"port", port}, scheme}}, entry{"periodSeconds", seconds}, entry{"timeoutSeconds", 5}, entry{"failureThreshold", failures},
+		}
 	}
+	return []any{entry{"startupProbe", probe(alive, 1, 60)}, entry{"livenessProbe", probe(alive, 10, 6)}, entry{"readinessProbe", probe(ready, 5, 3)}}
 }
 
 // size is what a container needs in a cluster of up to so many pods; 0 for any number.
@@ -224,15 +252,24 @@ type size struct {
 	cpu, memory, ceiling string
 }
 
-// sizes follow from BENCHMARKS.md: a computation of a day takes 32 MB for 300 pods, 156 MB for 3,000 and 309 MB for 10,000,
-// filling a history 0.1, 0.6 and 1.5 GB, and questions may take (ceiling - 100 MB) / 1.5. There is no ceiling of CPU: what
-// is computed once an hour would only take longer.
+// sizes follow from the figures of BENCHMARKS.md, the memory of a question about a day ("Memory", first table) and of filling a
+// history (below it), which the first start does: 35 MB and as much for 200 pods, 116 and 209 MB for 3,000, 347 and 423 MB for
+// 10,000. For 30,000 pods it is 717 MB and three times the history of 10,000; for more, the 1.6 GB of 100,000 ("100,000 pods") for both.
+// What is requested is the larger one and the 49 MB of a server at rest. The ceiling is such that questions, which may take
+// (ceiling - 100 MB) / 1.5, get twice the sum. Closing an hour takes 1.3 s of processor time for 3,000 pods and 50 to 71 s for
+// 100,000, and filling a day 15 s for 3,000: a request of some hundredths of a core would do, but the first answers would be slow.
+// There is no ceiling of CPU: what is computed once an hour would only take longer.
 var sizes = [...]size{
-	{300, "50m", "256Mi", "512Mi"},
-	{3000, "200m", "768Mi", "1536Mi"},
-	{10000, "500m", "2Gi", "4Gi"},
-	{30000, "1", "6Gi", "10Gi"},
-	{0, "2", "12Gi", "20Gi"},
+	{300, "50m", "128Mi", "512Mi"},
+	{3000, "100m", "256Mi", "1152Mi"},
+	{10000, "250m", "512Mi", "2560Mi"},
+	{30000, "500m", "1280Mi", "6Gi"},
+	{0, "1", "1664Mi", "10Gi"},
+}
+
+// requests are the requests of a container, and the limit of its memory.
+func requests(cpu, memory, ceiling string) object {
+	return object{entry{"requests", object{entry{"cpu", cpu}, entry{"memory", memory}}}, entry{"limits", object{entry{"memory", ceiling}}}}
 }
 
 // resources are the requests and limits of the container.
@@ -241,9 +278,7 @@ func (v *Values) resources() []any {
 	elements := []any{only(given, entry{"resources", &v.Resources})}
 	least := 0
 	for _, s := range sizes {
-		of := when{above(&v.Pods, least), []any{entry{"resources", object{
-			entry{"requests", object{entry{"cpu", s.cpu}, entry{"memory", s.memory}}}, entry{"limits", object{entry{"memory", s.ceiling}}},
-		}}}}
+		of := when{above(&v.Pods, least), []any{entry{"resources", requests(s.cpu, s.memory, s.ceiling)}}}
 		if s.pods > 0 {
 			of = only(not(above(&v.Pods, s.pods)), of)
 		}
