@@ -428,6 +428,9 @@ func TestPromtoolCheckMetrics(t *testing.T) {
 	if err := collector.NewStore(reg, func() collector.StoreState { return collector.StoreState{} }); err != nil {
 		t.Fatal(err)
 	}
+	if err := collector.NewBills(reg, func() int { return 100 }, fullBills); err != nil {
+		t.Fatal(err)
+	}
 	cmd := exec.CommandContext(t.Context(), promtool, "check", "metrics")
 	cmd.Stdin = strings.NewReader(render(t, reg))
 	const known = `node_gpu_count non-histogram and non-summary metrics should not have "_count" suffix` // it is OpenCost's name

@@ -48,6 +48,12 @@ func gather(t *testing.T) []*dto.MetricFamily {
 	if err := collector.NewPrices(reg, func() time.Time { return end }, prices); err != nil {
 		t.Fatal(err)
 	}
+	bills := collector.BillState{
+		Reach: []collector.BillReach{{Bill: "aws"}}, Matched: []collector.BillRatio{{Bill: "aws"}}, Cloud: []collector.CloudCost{{Provider: "AWS"}}, Nodes: []collector.NodeRatio{{Cluster: "one"}},
+	}
+	if err := collector.NewBills(reg, func() int { return 10 }, func() collector.BillState { return bills }); err != nil {
+		t.Fatal(err)
+	}
 	gathered, err := reg.Gather()
 	if err != nil {
 		t.Fatal(err)

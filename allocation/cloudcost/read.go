@@ -23,8 +23,8 @@ type Query struct {
 	Keys    []Key               // nil keeps a row for each thing that is charged
 	Filter  func(*Row) bool     // nil keeps all lines
 	Custom  bool                // only lines of vendors of SaaS
-	// Asset returns the asset of a cluster that a line is of. nil knows of none.
-	Asset func(*billing.Line) (allocation.AssetType, bool)
+	// Asset returns the type of asset of a cluster that a line is of, ok is false if it is of none. nil knows of no clusters.
+	Asset func(*billing.Line) (asset allocation.AssetType, ok bool, err error)
 	// Grow is called before each row is kept. If it returns an error, Read stops with it.
 	Grow func() error
 }
@@ -111,12 +111,14 @@ const mostKnown = 4096
 
 func (r *reader) add(l *billing.Line) error {
 	of := described{item: l.Item}
+	var err error
 	if r.query.Asset != nil {
-		of.asset, of.of = r.query.Asset(l)
+		if of.asset, of.of, err = r.query.Asset(l); err != nil {
+			return err
+		}
 	}
 	row, ok := r.known[of]
 	if !ok {
-		var err error
 		if row, err = r.rowOf(l, of); err != nil {
 			return err
 		}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/billcheck"
 	"github.com/promcost/promcost/allocation/billing"
 	"github.com/promcost/promcost/allocation/cloudcost"
 	"github.com/promcost/promcost/allocation/filter"
@@ -14,9 +15,11 @@ import (
 // Bills are what bills say, and which of their lines clusters explain.
 type Bills interface {
 	billing.Books
-	// Assets returns a function that finds the asset of a cluster that a line is of, for lines of a book within a window. The
-	// function is not safe for concurrent use.
-	Assets(ctx context.Context, book *billing.Book, w allocation.Window) (func(*billing.Line) (allocation.AssetType, bool), error)
+	// Assets returns a function that finds the type of asset of a cluster that a line of a book is of. It is not safe for
+	// concurrent use.
+	Assets(ctx context.Context, book *billing.Book) func(*billing.Line) (asset allocation.AssetType, ok bool, err error)
+	// Check compares the bills of a window with the assets of clusters.
+	Check(ctx context.Context, w allocation.Window) (*billcheck.Report, error)
 }
 
 // noBills is the warning of answers from bills where there are none.
@@ -32,7 +35,7 @@ func (q *request) custom() bool { return q.route.endpoint&customs != 0 }
 func (q *request) cloudWindows(w allocation.Window) ([]allocation.Window, error) {
 	period := q.options.Accumulate
 	switch {
-	case q.route.endpoint&(cloudTotals|cloudTables|customTotals) != 0, period == allocation.All:
+	case q.route.endpoint&(cloudTotals|cloudTables|customTotals|reconciliations) != 0, period == allocation.All:
 		return []allocation.Window{w}, nil
 	case period == allocation.NoPeriod:
 		period = allocation.Day
@@ -63,9 +66,7 @@ func (a *api) cloudSets(q *request) ([]cloudcost.Set, error) {
 		q.cloud.keys = query.Keys
 	}
 	if !query.Custom {
-		if query.Asset, err = a.cfg.Bills.Assets(q.ctx, book, q.timing.query.Window); err != nil {
-			return nil, err
-		}
+		query.Asset = a.cfg.Bills.Assets(q.ctx, book)
 	}
 	if f := q.cloud.filter; f != nil {
 		query.Filter = filter.BindOf(f, func(r *cloudcost.Row, n int) string { return r.Text(query.Custom, n) }, (*cloudcost.Row).Labels, q.selection.steps)
@@ -175,4 +176,21 @@ func (a *api) serveCustomSeries(w http.ResponseWriter, q *request) error {
 		return err
 	}
 	return q.writeData(w, cloudcost.CustomSeries(sets, cloudcost.CostType(q.cloud.costType), q.cloud.order, a.cfg.Zone))
+}
+
+// serveReconciliation answers with how bills and clusters fit together.
+func (a *api) serveReconciliation(w http.ResponseWriter, q *request) error {
+	if a.cfg.Bills == nil {
+		q.warn("%s", noBills)
+		return q.writeData(w, struct{}{})
+	}
+	report, err := a.cfg.Bills.Check(q.ctx, q.timing.query.Window)
+	if err != nil {
+		return err
+	}
+	q.warnings = append(q.warnings, report.Warnings...)
+	if err := report.Problem(); err != nil {
+		q.warn("%v", err)
+	}
+	return q.writeData(w, report)
 }

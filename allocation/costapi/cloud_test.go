@@ -15,13 +15,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/billcheck"
 	"github.com/promcost/promcost/allocation/billing"
 	"github.com/promcost/promcost/allocation/costapi"
 )
 
 // ofBills reports whether a path answers from bills alone.
 func ofBills(path string) bool {
-	return strings.Contains(path, "/cloudCost") || strings.Contains(path, "/customCost")
+	return strings.Contains(path, "/cloudCost") || strings.Contains(path, "/customCost") || path == "/model/reconciliation"
 }
 
 // fakeBills are bills of lines at hand. Lines of the resources that begin with i- are of nodes.
@@ -41,10 +42,14 @@ func (f fakeBills) Book(context.Context) (*billing.Book, error) {
 	}, f.lines), nil
 }
 
-func (fakeBills) Assets(context.Context, *billing.Book, allocation.Window) (func(*billing.Line) (allocation.AssetType, bool), error) {
-	return func(l *billing.Line) (allocation.AssetType, bool) {
-		return allocation.NodeAsset, strings.HasPrefix(l.Resource.ID, "i-")
-	}, nil
+func (fakeBills) Assets(context.Context, *billing.Book) func(*billing.Line) (allocation.AssetType, bool, error) {
+	return func(l *billing.Line) (allocation.AssetType, bool, error) {
+		return allocation.NodeAsset, strings.HasPrefix(l.Resource.ID, "i-"), nil
+	}
+}
+
+func (f fakeBills) Check(_ context.Context, w allocation.Window) (*billcheck.Report, error) {
+	return &billcheck.Report{Start: w.Start, End: w.End, UnbilledCost: 3.5, Warnings: []string{"half of it is odd"}}, f.err
 }
 
 // billed is a line of November 20th, 2026, from an hour on. Its costs are cost, and multiples of it.
@@ -179,6 +184,8 @@ func TestCloudAnswers(t *testing.T) {
 		{"custom list", "/customCost/total", `"totalCost":28,"totalCostType":"list"`, []string{day, "costType=list"}},
 		{"custom series", "/customCost/timeseries", `{"window":{"start":"2026-11-21T00:00:00Z","end":"2026-11-22T00:00:00Z"},"totalCost":16`, []string{"window=2026-11-20T00:00:00Z,2026-11-22T00:00:00Z", "aggregate=domain"}},
 		{"custom filter", "/customCost/total", `"totalCost":0`, []string{day, `filter=domain:"Snowflake"`}},
+		{"reconciliation", "/model/reconciliation", `"unbilledCost":3.5`, []string{day}},
+		{"warnings of reconciliation", "/model/reconciliation", `"warnings":["half of it is odd","no line of a bill was read`, []string{day}},
 		{"jmespath", "/model/cloudCost", `"data":2`, []string{"window=2026-11-20T00:00:00Z,2026-11-22T00:00:00Z", "jmespath=length(sets)"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -209,6 +216,8 @@ func TestCloudErrors(t *testing.T) {
 		{"unknown cost type", "/customCost/total", sampleBills(), []string{"costType=net"}, 400, "use blended or billed or list"},
 		{"bills that fail", "/cloudCost", fakeBills{err: fmt.Errorf("%w: bucket is gone", allocation.ErrUpstream)}, nil, 502, "bucket is gone"},
 		{"bills that are broken", "/cloudCost/status", fakeBills{err: errors.New("odd")}, nil, 500, "odd"},
+		{"no reconciliation", "/model/reconciliation", nil, nil, 200, `"data":{},"warnings":["no bills are configured`},
+		{"reconciliation fails", "/model/reconciliation", fakeBills{err: errors.New("odd")}, nil, 500, "odd"},
 		{"no bills", "/cloudCost/view/table", nil, nil, 200, "no bills are configured"},
 		{"no bills for a status", "/cloudCost/status", nil, nil, 200, `"data":[],"warnings":["no bills are configured`},
 	} {

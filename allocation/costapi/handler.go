@@ -187,6 +187,7 @@ const (
 	cloudTables
 	customTotals
 	customSeries
+	reconciliations
 	facts       // a description of the cluster, which needs no computation
 	information // takes no parameters
 )
@@ -230,6 +231,7 @@ func routes() []route {
 		{"/cloudCost/status", openCost, facts, false, false, (*api).serveCloudStatus},
 		{"/customCost/total", openCost, customTotals, false, false, (*api).serveCustomTotal},
 		{"/customCost/timeseries", openCost, customSeries, false, false, (*api).serveCustomSeries},
+		{"/model/reconciliation", kubecost, reconciliations, false, false, (*api).serveReconciliation},
 		{"/v2/allocation", ackFamily, ackAllocations, false, false, (*api).serveACK},
 		{"/model/diagnose", kubecost, diagnoses, false, false, (*api).serveDiagnosis},
 		{"/model/clusterInfo", kubecost, facts, false, false, (*api).serveClusterInfo},

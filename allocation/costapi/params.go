@@ -64,7 +64,7 @@ const (
 	computed   = selected | listed | ackAllocations                     // endpoints that ask the ledger
 	clouds     = cloudCosts | cloudViews                                // endpoints that sum lines of bills
 	customs    = customTotals | customSeries                            // endpoints that sum lines of vendors' bills
-	billed     = clouds | customs
+	billed     = clouds | customs | reconciliations
 	compared   = changes | assetDiffs // endpoints that compare two windows
 	cloudViews = cloudGraphs | cloudTotals | cloudTables
 	stepped    = allocations | summaries | assetLists | ackAllocations

@@ -24,7 +24,8 @@ func cloudParams() []param {
 		return parseCount(func(q *request) *int { return field(&q.cloud.page) })
 	}
 	return []param{
-		{"window", nil, "window", defaults{}, billed, "What time (required), as of the other paths; a duration of days ends with the running day.", setText(func(q *request) *string { return &q.timing.window })},
+		{"window", nil, "window", defaults{}, clouds | customs, "What time (required), as of the other paths; a duration of days ends with the running day.", setText(func(q *request) *string { return &q.timing.window })},
+		{"window", nil, "window", all("7d"), reconciliations, "What time to look at: the days of it that bills reach.", setText(func(q *request) *string { return &q.timing.window })},
 		{"aggregate", nil, "fields", defaults{}, clouds, custom + strings.Join(append(cloudcost.Names(false), "label:<name>"), ", ") + "; empty is OpenCost's list.", parseCloudAggregate},
 		{"aggregate", nil, "fields", defaults{}, customs, custom + strings.Join(cloudcost.Names(true), ", ") + "; empty is a row for each thing that is charged.", parseCloudAggregate},
 		{"accumulate", nil, "boolean|hour|day|week|month|quarter|all|none", all("false"), clouds, "Sum days to one set, or to weeks, months or quarters of the time zone.", parseAccumulate},

@@ -3,6 +3,7 @@ package encode
 import (
 	"cmp"
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -18,6 +19,8 @@ type TableOptions struct {
 	Currency string
 	// Monthly is the factor from a cost to the cost of a month at the same rate; 0 leaves the column out.
 	Monthly float64
+	// Billed are the costs of rows by bill, by name, beside list costs; nil leaves the column out. A row without one has a dash.
+	Billed map[string]float64
 	// Limit is the number of rows shown, 0 all of them. The total is of all rows in any case.
 	Limit int
 }
@@ -41,13 +44,18 @@ func Table(w io.Writer, set *allocation.Set, o TableOptions) error {
 	}
 	lines := [][]string{o.header()}
 	for _, r := range rows {
-		lines = append(lines, o.line(set, cmp.Or(r.name, "(all)"), r.row, decimals))
+		billed, ok := o.Billed[r.name]
+		lines = append(lines, o.line(set, cmp.Or(r.name, "(all)"), r.row, decimals, known(billed, ok)))
 	}
 	if hidden > 0 {
 		lines = append(lines, []string{"… and " + strconv.Itoa(hidden) + " more"})
 	}
 	if total.Len() > 0 {
-		lines = append(lines, o.line(total, "TOTAL", 0, decimals))
+		billed := 0.0
+		for _, name := range slices.Sorted(maps.Keys(o.Billed)) {
+			billed += o.Billed[name]
+		}
+		lines = append(lines, o.line(total, "TOTAL", 0, decimals, billed))
 	}
 	if total.Len() == 0 || total.Value(allocation.SharedCost, 0)+total.Value(allocation.ExternalCost, 0) == 0 {
 		for i, cells := range lines {
@@ -70,14 +78,25 @@ func (o *TableOptions) header() []string {
 		unit = " " + o.Currency
 	}
 	cells := []string{"NAME", "CPU CORES", "CPU" + unit, "RAM GiB", "RAM" + unit, "GPU" + unit, "DISK" + unit, "NETWORK" + unit, "LB" + unit, "OTHER" + unit, "TOTAL" + unit}
+	if o.Billed != nil {
+		cells = append(cells, "BILLED"+unit)
+	}
 	if o.Monthly != 0 {
 		cells = append(cells, "MONTHLY"+unit)
 	}
 	return append(cells, "EFFICIENCY")
 }
 
+// known is a value, NaN if it is not known.
+func known(v float64, ok bool) float64 {
+	if !ok {
+		return math.NaN()
+	}
+	return v
+}
+
 // line is the cells of a row.
-func (o *TableOptions) line(set *allocation.Set, name string, row, decimals int) []string {
+func (o *TableOptions) line(set *allocation.Set, name string, row, decimals int, billed float64) []string {
 	average := func(r allocation.Resource) string {
 		minutes := set.Minutes(row)
 		if minutes <= 0 {
@@ -94,6 +113,13 @@ func (o *TableOptions) line(set *allocation.Set, name string, row, decimals int)
 		average(allocation.RAM), cost(costs[2]),
 		cost(costs[1]), cost(costs[3]), cost(costs[4]), cost(costs[5]), cost(costs[6] + costs[7]),
 		cost(set.TotalCost(row)),
+	}
+	if o.Billed != nil {
+		cell := "–"
+		if !math.IsNaN(billed) {
+			cell = cost(billed)
+		}
+		cells = append(cells, cell)
 	}
 	if o.Monthly != 0 {
 		cells = append(cells, strconv.FormatFloat(set.TotalCost(row)*o.Monthly, 'f', 2, 64))

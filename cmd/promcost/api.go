@@ -21,7 +21,8 @@ func newAPI(s *service, current *config.Settings, meter *metering.Metering) http
 	cfg.Clusters = func() []costapi.ClusterInfo { return allClusters(current, s.computer.seen.list()) }
 	cfg.Closed = func() time.Time { return s.ledger.Clock().LastHour().End }
 	cfg.Budgets, cfg.Spending, cfg.Diagnose, cfg.Custom = meter.Budgets, s.recorder.Spending, s.computer.Diagnose, current.Rates.Custom
-	api := costapi.New(s.ledger, s.logs.kit, cfg)
+	cfg.Bills = s.apiBills(current)
+	api := costapi.New(s.billed(current), s.logs.kit, cfg)
 	mux := http.NewServeMux()
 	if h := s.computer.shard; h.Of > 1 {
 		mux.Handle("/", s.health.Instrument("other", shardOnly(h)))

@@ -47,6 +47,7 @@ var subcommands = []struct {
 	{"mcp", "Answer assistants on standard input and output, by the Model Context Protocol, with what a running promcost says.", defineMCP},
 	{"filter", "Print the names of the allocations or assets of a saved answer of the API that a filter selects.", defineFilter},
 	{"check source", "Say which inputs a source has, cluster by cluster, what is missing, what that costs and what mends it.", defineCheckSource},
+	{"check bills", "Read bills, and say what they charge until when, which of their lines are of which assets of a source, which are not, and what mends it.", defineCheckBills},
 	{"check prices", "Read prices, warn of those that look wrong, and say what prices the nodes, volumes, load balancers, control planes and traffic of a source.", defineCheckPrices},
 	{"check config", "Read a config file and say what it amounts to.", defineCheckConfig},
 	{"jp query", "Evaluate JMESPath expressions, in Kyverno's dialect, over JSON or YAML.", defineJPQuery},

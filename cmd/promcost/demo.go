@@ -164,7 +164,7 @@ func writeDemo(ctx context.Context, c *democluster.Cluster, dir string, io strea
 	if err != nil {
 		return err
 	}
-	bills := filepath.Join(dir, "bills")
+	bills := filepath.Join(dir, demoBillsDir)
 	if err := c.WriteBills(bills); err != nil {
 		return err
 	}
@@ -186,12 +186,18 @@ func writeDemo(ctx context.Context, c *democluster.Cluster, dir string, io strea
 func (s *server) runDemo(ctx context.Context, c *democluster.Cluster, dir string, live bool, cost *costFlags, io streams) error {
 	fmt.Fprintln(io.err, "Making up a cluster …")
 	options := democluster.DBOptions{Live: live}
+	if from, _, ok := billedDay(c); ok {
+		options.Recent = c.End().Sub(from)
+	}
 	if s.logs.slog.Enabled(ctx, slog.LevelDebug) {
 		options.Logger = s.logs.slog // nobody needs the TSDB's own log
 	}
 	db, err := democluster.Open(ctx, dir, c, options)
 	if err != nil {
 		return errors.Join(err, closeAll(s.listeners))
+	}
+	if cost.Bills, err = demoBills(c, dir); err != nil {
+		return errors.Join(err, db.Close(), closeAll(s.listeners))
 	}
 	now := time.Now
 	if !live {
@@ -208,7 +214,7 @@ func (s *server) runDemo(ctx context.Context, c *democluster.Cluster, dir string
 	s.actors = []actor{db.Run, func(ctx context.Context) error { return drawDemo(ctx, db, io) }}
 	s.ready = func() error { return errors.Join(s.recorder.Ready(), demoReady(db.Progress())) }
 	s.started = func(url string) {
-		if err := greet(ctx, s.service, url, io); err != nil && ctx.Err() == nil {
+		if err := greet(ctx, s.service, c, url, io); err != nil && ctx.Err() == nil {
 			level.Error(s.logs.kit).Log("msg", "Showing the first costs failed", "err", err)
 		}
 	}
@@ -270,8 +276,10 @@ func demoReady(p democluster.Progress) error {
 }
 
 // greet prints the first costs and what to try next.
-func greet(ctx context.Context, svc *service, base string, io streams) error {
-	body, _, err := askService(svc).ask(ctx, computePath, url.Values{"window": {demoWindow}, "aggregate": {"namespace"}})
+func greet(ctx context.Context, svc *service, c *democluster.Cluster, base string, io streams) error {
+	window, billed := demoShown(c)
+	parameters, who := url.Values{"window": {window}, "aggregate": {"namespace"}, "reconcile": {"false"}}, askService(svc)
+	body, _, err := who.ask(ctx, computePath, parameters)
 	if err != nil {
 		return err
 	}
@@ -279,8 +287,18 @@ func greet(ctx context.Context, svc *service, base string, io streams) error {
 	if err != nil {
 		return err
 	}
+	var costs map[string]float64
+	if billed {
+		if err := svc.bills.Look(ctx); err != nil {
+			return err
+		}
+		parameters.Set("reconcile", "true")
+		if costs, err = billedCosts(ctx, who, parameters); err != nil {
+			return err
+		}
+	}
 	var b bytes.Buffer
-	if err := printTables(streams{out: &b, err: io.err}, answer, 0, svc.settings().Currency, answer.spans(time.Now())); err != nil {
+	if err := printTables(streams{out: &b, err: io.err}, answer, tableOptions{currency: svc.settings().Currency, spans: answer.spans(time.Now()), billed: costs}); err != nil {
 		return err
 	}
 	fmt.Fprintf(&b, `

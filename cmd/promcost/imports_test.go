@@ -24,6 +24,7 @@ const everything = "*"
 // listed must not exist; a listed one may come later. A name with a leading "!" is forbidden after everything.
 var packages = map[string][]string{
 	"cmd/promcost":                    {everything, "!allocation/kubeapi", "!dashboards/grafana"},
+	"cmd/promcost/internal/billwatch": {"allocation", "allocation/billcheck", "allocation/billing", "allocation/cloudcost", "collector"},
 	"cmd/promcost/internal/bucket":    {},
 	"cmd/promcost/internal/config":    {"allocation", "allocation/billing", "allocation/caret", "allocation/filter", "allocation/jmespath", "allocation/labelnames", "allocation/metering", "allocation/pricing", "allocation/rates"},
 	"cmd/promcost/internal/document":  {},
@@ -70,6 +71,7 @@ var packages = map[string][]string{
 	"allocation/pricing":              {"allocation", "allocation/caret", "allocation/labelnames", "allocation/rates"},
 	"allocation/billing":              {"allocation"},
 	"allocation/reconcile":            {"allocation", "allocation/billing", "allocation/memory"},
+	"allocation/billcheck":            {"allocation", "allocation/billing", "allocation/reconcile"},
 	"allocation/cloudcost":            {"allocation", "allocation/billing", "allocation/caret", "allocation/labelnames"},
 	"allocation/encode":               {"allocation", "allocation/assets", "allocation/change", "allocation/diagnosis", "allocation/fields", "allocation/notices"},
 	"allocation/parquet":              {"allocation", "allocation/assets"},
@@ -77,7 +79,7 @@ var packages = map[string][]string{
 	"allocation/ledger":               {"allocation", "allocation/memory", "allocation/notices", "allocation/places", "allocation/singleflight"},
 	"allocation/recorder":             {"allocation", "allocation/ledger", "allocation/metering", "allocation/places"},
 	"allocation/ledger/ledgertest":    {"allocation", "allocation/history", "allocation/ledger", "allocation/metering", "allocation/recorder"},
-	"allocation/costapi":              {"allocation", "allocation/assets", "allocation/billing", "allocation/caret", "allocation/change", "allocation/cloudcost", "allocation/diagnosis", "allocation/encode", "allocation/fields", "allocation/filter", "allocation/jmespath", "allocation/labelnames", "allocation/memory", "allocation/metering", "allocation/notices", "allocation/parquet", "allocation/places", "allocation/windows"},
+	"allocation/costapi":              {"allocation", "allocation/assets", "allocation/billcheck", "allocation/billing", "allocation/caret", "allocation/change", "allocation/cloudcost", "allocation/diagnosis", "allocation/encode", "allocation/fields", "allocation/filter", "allocation/jmespath", "allocation/labelnames", "allocation/memory", "allocation/metering", "allocation/notices", "allocation/parquet", "allocation/places", "allocation/windows"},
 	"allocation/kubeapi":              {"allocation/labelnames", "allocation/windows"}, // it asks a promcost over HTTP
 	"allocation/mcp":                  {"allocation", "allocation/memory"},
 	"allocation/singleflight":         {},

@@ -149,7 +149,7 @@ func (f *queryFlags) query(ctx context.Context, who *answerer, io streams) error
 			return err
 		}
 	}
-	return printTables(io, answer, f.limit, who.currency(ctx), spans)
+	return printTables(io, answer, tableOptions{limit: f.limit, currency: who.currency(ctx), spans: spans})
 }
 
 // unfiltered are the spans of the data without the filter: what it selects may have run for a part of them only.
@@ -259,9 +259,17 @@ func headerWarnings(h http.Header) []string {
 	return out
 }
 
+// tableOptions say how answers are printed.
+type tableOptions struct {
+	limit    int
+	currency string
+	spans    []span             // of the sets, for the costs of a month
+	billed   map[string]float64 // costs by bill, shown in place of those of a month; nil for none
+}
+
 // printTables writes the answer's sets as tables to standard output, with their costs of a month at the rate of their spans, and
 // its warnings to standard error.
-func printTables(io streams, answer *reply, limit int, currency string, spans []span) error {
+func printTables(io streams, answer *reply, o tableOptions) error {
 	for _, w := range answer.Warnings {
 		if err := warn(io.err, w); err != nil {
 			return err
@@ -284,16 +292,24 @@ func printTables(io streams, answer *reply, limit int, currency string, spans []
 			fmt.Fprintln(io.out, "no allocations")
 			continue
 		}
-		fmt.Fprintf(io.out, "%s to %s%s, costs in %s, monthly ones of 730 hours at that rate\n\n", set.Window.Start.Format(layout), set.Window.End.Format(layout), sampled, currency)
+		fmt.Fprintf(io.out, "%s to %s%s, costs in %s, %s\n\n", set.Window.Start.Format(layout), set.Window.End.Format(layout), sampled, o.currency, o.note())
 		rate := 0.0
-		if i < len(spans) {
-			rate = monthly(spans[i].length)
+		if i < len(o.spans) && o.billed == nil {
+			rate = monthly(o.spans[i].length)
 		}
-		if err := encode.Table(io.out, set, encode.TableOptions{Limit: limit, Monthly: rate}); err != nil {
+		if err := encode.Table(io.out, set, encode.TableOptions{Limit: o.limit, Monthly: rate, Billed: o.billed}); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// note says what the columns of costs are.
+func (o *tableOptions) note() string {
+	if o.billed != nil {
+		return "at list prices but BILLED"
+	}
+	return "monthly ones of 730 hours at that rate"
 }
 
 // sortedKeys are the keys of a map in order.

@@ -25,6 +25,7 @@ import (
 	"github.com/promcost/promcost/allocation/metering"
 	"github.com/promcost/promcost/allocation/rates"
 	"github.com/promcost/promcost/allocation/recorder"
+	"github.com/promcost/promcost/cmd/promcost/internal/billwatch"
 	"github.com/promcost/promcost/cmd/promcost/internal/config"
 	"github.com/promcost/promcost/collector"
 	"github.com/promcost/promcost/promquery"
@@ -94,6 +95,7 @@ type service struct {
 	ledger   *ledger.Ledger
 	recorder *recorder.Recorder
 	bills    *billing.Intake
+	watched  *billwatch.Watch
 	api      http.Handler
 	closers  []io.Closer
 	where    string // where the history is stored
@@ -143,7 +145,7 @@ func newService(src *opened, f *costFlags, logs loggers, o serviceOptions) (*ser
 		return nil, err
 	}
 	s.reload.metrics.Observe(time.Now(), nil)
-	if err := errors.Join(collector.NewMemory(s.registry, budget.Stats), collector.NewPrices(s.registry, o.now, s.priceSources)); err != nil {
+	if err := errors.Join(collector.NewMemory(s.registry, budget.Stats), collector.NewPrices(s.registry, o.now, s.priceSources), s.watchBills()); err != nil {
 		return nil, err
 	}
 	s.computer = &computer{

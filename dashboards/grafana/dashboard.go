@@ -35,8 +35,22 @@ type board struct {
 	uid, title, help string
 	from             string // the time range that it opens with, up to now
 	step             string // that queries over time are asked in at least
+	costs            prices // what its costs are
 	variables        []variable
 	panels           []panel
+}
+
+// prices are what the costs of a dashboard are, which its description says.
+type prices uint8
+
+const (
+	listPrices prices = iota // as they were when it ran, and stay
+	noPrices                 // it is not about costs
+)
+
+// note is what the description of a dashboard says of its costs.
+func (p prices) note() string {
+	return [...]string{listPrices: " Costs are at list prices, not by bill.", noPrices: ""}[p]
 }
 
 // boards are all dashboards, in the order of their links.
@@ -76,7 +90,7 @@ const width = 24
 func (b *board) build() (dashboard.Dashboard, error) {
 	links := dashboard.NewDashboardLinkBuilder("promcost").Type(dashboard.DashboardLinkTypeDashboards).Tags([]string{tag}).
 		IncludeVars(true).KeepTime(true).AsDropdown(false)
-	d := dashboard.NewDashboardBuilder(b.title).Uid(b.uid).Description(b.help).Tags([]string{tag}).
+	d := dashboard.NewDashboardBuilder(b.title).Uid(b.uid).Description(b.help+b.costs.note()).Tags([]string{tag}).
 		Time("now-"+b.from, "now").Timezone("browser").Refresh("5m").Tooltip(dashboard.DashboardCursorSyncCrosshair).Link(links).
 		WithVariable(dashboard.NewDatasourceVariableBuilder("datasource").Label("Data source").Type("prometheus"))
 	for _, v := range b.variables {

@@ -115,7 +115,7 @@ func itself() board {
 	}
 	value := func(metric string) string { return metric + "{" + ofInstance + "}" }
 	return board{
-		uid: "promcost-itself", title: "promcost / promcost itself", from: "2h", step: "15s",
+		uid: "promcost-itself", title: "promcost / promcost itself", from: "2h", step: "15s", costs: noPrices,
 		help:      "Whether promcost keeps up, what it asks of its source, and how exact its numbers are. promcost's own API knows the last two hours, a Prometheus that scrapes it as much as it keeps.",
 		variables: []variable{clusterVariable, instanceVariable},
 		panels: []panel{

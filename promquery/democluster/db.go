@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// recent is how much of the history Open writes before it returns.
+	// recent is the least of the history that Open writes before it returns.
 	recent = 6 * time.Hour
 	// reloadInterval is how soon the TSDB sees a block that was written beside it.
 	reloadInterval = time.Second
@@ -48,13 +48,15 @@ type Progress struct {
 type DBOptions struct {
 	// Live lets Run go on appending samples after the cluster's end, up to the clock's time.
 	Live bool
+	// Recent is how much of the history Open writes before it returns, if that is more than 6 hours.
+	Recent time.Duration
 	// Now is the clock of a live DB. Default time.Now.
 	Now func() time.Time
 	// Logger receives what the TSDB logs. Default: nothing is logged.
 	Logger *slog.Logger
 }
 
-// Open writes the last 6 hours of the cluster's history as blocks into dir, which must be empty or not exist yet, and opens
+// Open writes the newest of the cluster's history, 6 hours or more, as blocks into dir, which must be empty or not exist yet, and opens
 // a TSDB there. It returns as soon as these can be queried; Run does the rest.
 func Open(ctx context.Context, dir string, c *Cluster, opts DBOptions) (*DB, error) {
 	if opts.Now == nil {
@@ -71,7 +73,7 @@ func Open(ctx context.Context, dir string, c *Cluster, opts DBOptions) (*DB, err
 	if opts.Live {
 		db.now = opts.Now
 	}
-	since := c.End().Add(-recent)
+	since := c.End().Add(-max(recent, opts.Recent))
 	for _, b := range blocks {
 		if !b.To.After(since) {
 			break

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/promcost/promcost/allocation/pricing"
@@ -19,6 +20,7 @@ type Flags struct {
 	Zone        *time.Location // --timezone
 	ZoneGiven   bool           // --timezone is given, and wins over the file's time zone
 	Budgets     []Budget       // used if the config file has none
+	Bills       []Bill         // used if the config file has none
 }
 
 // Settings are the flags and the config file together: a given flag wins. Settings do not change. When the file is read again, new
@@ -43,6 +45,9 @@ func Read(f Flags) (*Settings, error) {
 	s := &Settings{File: *file, Zone: f.Zone}
 	if len(s.Budgets) == 0 {
 		s.Budgets = f.Budgets
+	}
+	if len(s.Bills) == 0 {
+		s.Bills = slices.Clone(f.Bills)
 	}
 	if err := s.setPrices(f); err != nil {
 		return nil, err

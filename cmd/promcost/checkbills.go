@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/alecthomas/kingpin/v2"
+
+	"github.com/promcost/promcost/allocation/billcheck"
+	"github.com/promcost/promcost/allocation/costapi"
+	"github.com/promcost/promcost/allocation/reconcile"
+	"github.com/promcost/promcost/cmd/promcost/internal/billwatch"
+	"github.com/promcost/promcost/cmd/promcost/internal/config"
+	"github.com/promcost/promcost/collector"
+)
+
+// defineCheckBills is the subcommand that reads bills, and says how they and the clusters of a source fit together.
+func defineCheckBills(clause *kingpin.CmdClause, io streams, logs *logFlags) executor {
+	f := &checkFlags{source: addSourceFlags(clause), cost: addCostFlags(clause)}
+	clause.Flag("window", "What time to look at: the days of it that bills reach.").Default("7d").StringVar(&f.window)
+	oneOf(clause, "output", "Output format: table or json.", &f.output, "table", "json").Short('o')
+	return func(ctx context.Context) error { return checkBills(ctx, f, io, logs) }
+}
+
+// checkBills prints what bills say. Bills that are of no use for a cluster are an error.
+func checkBills(ctx context.Context, f *checkFlags, io streams, logs *logFlags) error {
+	svc, err := openService(f.source, f.cost, io.err, logs)
+	if err != nil {
+		return err
+	}
+	defer svc.Close()
+	checker := svc.billChecker(svc.settings())
+	if checker == nil {
+		return usageErrorf("check bills: none are configured: name them under bills in the file of --config.file")
+	}
+	w, err := f.parseWindow(svc)
+	if err != nil {
+		return err
+	}
+	stop := showProgress(io.err, svc.status)
+	report, err := checker.Check(ctx, w)
+	stop()
+	if err != nil {
+		return fmt.Errorf("check bills from %s to %s: %w", w.Start.UTC().Format(time.RFC3339), w.End.UTC().Format(time.RFC3339), err)
+	}
+	for _, text := range report.Warnings {
+		if err := warn(io.err, text); err != nil {
+			return err
+		}
+	}
+	if f.output == "json" {
+		encoder := json.NewEncoder(io.out)
+		encoder.SetIndent("", "  ")
+		err = encoder.Encode(report)
+	} else {
+		err = billcheck.WriteTable(io.out, report, svc.settings().Zone)
+	}
+	if err != nil {
+		return err
+	}
+	return report.Problem()
+}
+
+// billChecker compares the bills of settings with the service's clusters; nil where there are no bills.
+func (s *service) billChecker(of *config.Settings) *billcheck.Checker {
+	if len(of.Bills) == 0 {
+		return nil
+	}
+	return billcheck.New(s.ledger, s.bills, of.Zone, of.Labels)
+}
+
+// apiBills are the bills that the API answers from; nil where there are none.
+func (s *service) apiBills(of *config.Settings) costapi.Bills {
+	if c := s.billChecker(of); c != nil {
+		return c
+	}
+	return nil
+}
+
+// billed are the sets of the service's ledger, with what the bills of settings say; those of the ledger where there are no bills.
+func (s *service) billed(of *config.Settings) costapi.Ledger {
+	if len(of.Bills) == 0 {
+		return s.ledger
+	}
+	return reconcile.New(s.ledger, s.bills, reconcile.Options{Zone: of.Zone, Labels: of.Labels, Now: s.now})
+}
+
+// watchBills registers metrics about the bills.
+func (s *service) watchBills() error {
+	s.watched = billwatch.New(func() *billcheck.Checker { return s.billChecker(s.settings()) }, func() *time.Location { return s.settings().Zone }, s.logs.kit)
+	return collector.NewBills(s.registry, func() int { return s.metering().MaxSeries() }, s.watched.State)
+}

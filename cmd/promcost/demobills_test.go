@@ -1,0 +1,78 @@
+package main
+
+import (
+	"math"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/promcost/promcost/promquery/democluster"
+)
+
+// TestDemoBill compares what the demo's last billed day costs by bill with the truth of its bills.
+func TestDemoBill(t *testing.T) {
+	t.Parallel()
+	end := time.Date(2026, 3, 18, 12, 0, 0, 0, time.UTC)
+	flags := []string{"--demo.nodes=4", "--demo.pods=40", "--demo.duration=3d", "--demo.end=" + end.Format(time.RFC3339)}
+	p := start(t, append([]string{"demo", "--web.listen-address=127.0.0.1:0"}, flags...)...)
+	eventually(t, "it does not greet", func() bool { return strings.Contains(p.out.String(), "Ctrl-C ends it.") })
+	if !strings.Contains(p.out.String(), "  BILLED  ") {
+		t.Errorf("the table has no column BILLED:\n%s", p.out.String())
+	}
+	base := p.url(t)
+	c, err := democluster.New(democluster.Config{Nodes: 4, Pods: 40, Duration: 72 * time.Hour, End: end}.WithDefaults(end))
+	if err != nil {
+		t.Fatal(err)
+	}
+	from, until, ok := billedDay(c)
+	if !ok {
+		t.Fatal("no day is billed")
+	}
+	truth := c.BillTruth(from, until)
+	want, list := 0.0, 0.0
+	for _, a := range truth.Assets {
+		want += a.BilledCost
+		list += a.ListCost
+	}
+	ask := func(reconcile string) float64 {
+		sum := 0.0
+		for _, set := range decodeCosts(t, base+"/model/allocation/compute?"+url.Values{"window": {from.Format(time.RFC3339) + "," + until.Format(time.RFC3339)}, "reconcile": {reconcile}}.Encode()) {
+			for _, row := range set {
+				sum += row.TotalCost
+			}
+		}
+		return sum
+	}
+	const tolerance = 0.01 // the demo has outages, and jobs that no scrape saw
+	if got := ask("true"); math.Abs(got-want) > tolerance*want {
+		t.Errorf("by bill %v, want %v", got, want)
+	}
+	if got := ask("false"); math.Abs(got-list) > tolerance*list || math.Abs(got-want) < tolerance*want {
+		t.Errorf("at list price %v, want %v", got, list)
+	}
+	for path, part := range map[string]string{
+		"/cloudCost/view/totals?aggregate=provider&window=": `"numResults":2`,
+		"/customCost/total?aggregate=domain&window=":        `"domain":"Clearview"`,
+		"/model/reconciliation?window=":                     `"matchedCost"`,
+		"/model/assets?aggregate=type&window=":              `"Cloud"`,
+		"/model/allocation/compute?aggregate=namespace&external=true&filter=namespace%3A%22search%22&window=": `"externalCost":0.9`,
+	} {
+		code, body := get(t, base+path+from.Format(time.RFC3339)+","+until.Format(time.RFC3339))
+		if code != http.StatusOK || !strings.Contains(body, part) {
+			t.Errorf("%s: %d, want %s in %.1500s", path, code, part, body)
+		}
+	}
+	p.end(t)
+}
+
+// decodeCosts are the total costs of the rows of an answer, set by set.
+func decodeCosts(t *testing.T, target string) []map[string]struct{ TotalCost float64 } {
+	t.Helper()
+	code, body := get(t, target)
+	if code != http.StatusOK {
+		t.Fatalf("%s: %d %.300s", target, code, body)
+	}
+	return dataOf[[]map[string]struct{ TotalCost float64 }](t, []byte(body))
+}
