@@ -19,8 +19,10 @@ func fullBills() collector.BillState {
 		Reach:   []collector.BillReach{{Bill: "aws", Account: "payer", SubAccount: "prod", Until: time.Unix(1234, 0)}},
 		Matched: []collector.BillRatio{{Bill: "aws", Ratio: 0.75}},
 		Cloud: []collector.CloudCost{
-			{Provider: "AWS", Account: "prod", Service: "S3\xff", Category: "Other", Cost: 1}, {Provider: "AWS", Account: "prod", Service: "EC2", Category: "Virtual Machine", Cost: 9},
-			{Provider: "AWS", Account: "prod", Service: "SQS", Category: "Other", Cost: 2}, {Provider: "GCP", Account: "p", Service: "BigQuery", Category: "Other", Cost: 3},
+			{Provider: "AWS", Account: "prod", Service: "S3\xff", Category: "Other", Cost: 1},
+			{Provider: "AWS", Account: "prod", Service: "EC2", Category: "Virtual Machine", Cost: 9},
+			{Provider: "AWS", Account: "prod", Service: "SQS", Category: "Other", Cost: 2},
+			{Provider: "GCP", Account: "p", Service: "BigQuery", Category: "Other", Cost: 3},
 		},
 		Nodes: []collector.NodeRatio{{Cluster: "one", InstanceType: "m5.large", Ratio: 1.25}},
 	}

@@ -56,6 +56,7 @@ func remedyOf(a reconcile.Asset) string {
 		return "is its account among the bills? Lines match its host name, its address or the name in its ARN"
 	case reconcile.Management:
 		return fmt.Sprintf("name the cluster as the bill does: clusters: {%s: ARN}", a.Cluster)
+	case reconcile.Network, reconcile.External, reconcile.Cloud, reconcile.NumKinds:
 	}
 	return "lines of data transfer match if they name a node or a load balancer"
 }

@@ -106,7 +106,8 @@ func TestCheck(t *testing.T) {
 		t.Error(diff)
 	}
 	unbilled := []billcheck.Unbilled{
-		{Kind: "node", Cluster: "one", Name: "b", Days: 2, Cost: 12}, {Kind: "load balancer", Cluster: "one", Name: "web/front", Days: 2, Cost: 4},
+		{Kind: "node", Cluster: "one", Name: "b", Days: 2, Cost: 12},
+		{Kind: "load balancer", Cluster: "one", Name: "web/front", Days: 2, Cost: 4},
 		{Kind: "volume", Cluster: "one", Name: "pv", Days: 1, Cost: 3},
 	}
 	if diff := cmp.Diff(unbilled, r.Unbilled, cmpopts.IgnoreFields(billcheck.Unbilled{}, "Remedy")); diff != "" || r.UnbilledCost != 19 {
