@@ -3,9 +3,9 @@ package timeline
 import "slices"
 
 // doubts returns the stretches in which the object may have ended and started again: those noted, those in which it is only
-// assumed to run, and those in which its restarts were counted. On a grid, also stretches between two points with scrapes in
-// between, or with a known restart. Where the same start or restart count is reported before and after a stretch, the object
-// has not restarted.
+// assumed to run, those in which its node was away, and those in which its restarts were counted. On a grid, also stretches
+// between two points with scrapes in between, or with a known restart. Where the same start or restart count is reported
+// before and after a stretch, the object has not restarted.
 func (s Sampling) doubts(p *Presence, runs *Runs) Intervals {
 	if p.OneSeries {
 		return nil
@@ -19,7 +19,11 @@ func (s Sampling) doubts(p *Presence, runs *Runs) Intervals {
 	case s.Exact():
 		doubts = append(doubts, s.changing(p.Restarts)...)
 	}
-	return Union(doubts).Without(s.unbroken(p))
+	doubts = Union(doubts).Without(s.unbroken(p))
+	for _, x := range p.away() {
+		doubts = append(doubts, Interval{x.From, x.To + second})
+	}
+	return Union(doubts)
 }
 
 // unbroken are the stretches in which the object has not ended and started again, if it ran at both of their ends.

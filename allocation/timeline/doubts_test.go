@@ -25,6 +25,7 @@ func TestDoubts(t *testing.T) {
 		{"nothing is known: scrapes lie between the points", presence{Seen: hour}, nil, bounds{57, 62}, bounds{0, 66}},
 		{"its start is the same", presence{Seen: hour, Started: reports(30, 90, 29.5)}, nil, bounds{58.5, 61.5}, bounds{58.5, 65.5}},
 		{"its start changes", presence{Seen: hour, Started: reports(30, 60, 29.5, 60, 90, 59.5)}, nil, bounds{57, 62}, bounds{57, 66}},
+		{"its node was away for 3 minutes before", presence{Seen: hour, Started: reports(30, 60, 29.5, 60, 90, 59.5), Ended: reports(60, 90, 56.5)}, nil, bounds{55.5, 62}, bounds{55.5, 66}},
 		{"its restarts do not change", presence{Seen: hour, Restarts: counted(30, 90, 3)}, nil, bounds{57, 62}, bounds{53, 66}},
 		{"its restarts change", presence{Seen: hour, Restarts: counted(30, 60, 3, 60, 90, 4)}, nil, bounds{54, 62}, bounds{46, 66}},
 		{"another object of its name counts its own", presence{Seen: hour, Born: reports(30, 60, 29, 60, 90, 59), Restarts: counted(30, 90, 0)}, nil, bounds{54, 62}, bounds{46, 66}},

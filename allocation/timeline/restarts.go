@@ -40,6 +40,7 @@ func (s Sampling) restarts(p *Presence, spans []sighting) []sighting {
 		return spans
 	}
 	slices.SortFunc(starts, func(a, b restart) int { return cmp.Compare(a.at, b.at) })
+	away := p.away()
 	out := make([]sighting, 0, len(spans))
 	for _, x := range spans {
 		for _, c := range starts {
@@ -48,6 +49,9 @@ func (s Sampling) restarts(p *Presence, spans []sighting) []sighting {
 			}
 			old := x
 			old.To, old.until = max(x.From+1, s.lastShown(p, c.at-x.last), min(c.shown, c.at-1)), c.at
+			if gap, ok := away.Find(c.at); ok {
+				old.To = max(x.From+1, gap.From)
+			}
 			out = append(out, old)
 			x.From, x.since, x.born = c.at, Unborn, c.born
 			if !c.born {
@@ -55,6 +59,24 @@ func (s Sampling) restarts(p *Presence, spans []sighting) []sighting {
 			}
 		}
 		out = append(out, x)
+	}
+	return out
+}
+
+// away are the stretches between an end and the next start of which both were told only after that start, and in which the object was shown
+// as it was before: its node could not tell. An end that was told later than 5 minutes after it does not count, because a window
+// that ends there could not know it.
+func (p *Presence) away() (out Intervals) {
+	if len(p.Ended) == 0 {
+		return nil
+	}
+	starts := p.Started.changes(false)
+	for i, c := range starts {
+		v, ok := p.Ended.At(c.told + 1)
+		ended := int64(v * 1000)
+		if i > 0 && ok && starts[i-1].at < ended && ended < min(c.shown, c.at) && c.told-ended <= maxGap {
+			out = append(out, Interval{ended, c.at})
+		}
 	}
 	return out
 }

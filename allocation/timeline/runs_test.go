@@ -68,6 +68,18 @@ func TestExactRuns(t *testing.T) {
 			name: "a restart between two samples, both edges told", p: presence{Seen: sights(1, 60, 1), Started: reports(1, 20, 0.75, 20.5, 60, 20.25), Ended: reports(20.5, 60, 20.05)},
 			want: intervals(0.75, 20.05, 20.25, 65),
 		},
+		{
+			name: "a restart whose end is told with the new start: the status before was old, as of a node that is away",
+			p:    presence{Seen: sights(1, 60, 1), Started: reports(1, 20, 0.75, 20.5, 60, 20.25), Ended: reports(20.5, 60, 17)}, want: intervals(0.75, 17, 20.25, 65),
+		},
+		{
+			name: "but not where a window that ends there could not know it",
+			p:    presence{Seen: sights(1, 60, 1), Started: reports(1, 20, 0.75, 20.5, 60, 20.25), Ended: reports(20.5, 60, 15)}, want: intervals(0.75, 20.125, 20.25, 65),
+		},
+		{
+			name: "nor where it is the end of an earlier run",
+			p:    presence{Seen: sights(19, 60, 1), Started: reports(19, 20, 18.75, 20.5, 60, 20.25), Ended: reports(20.5, 60, 17)}, want: intervals(18.75, 20.125, 20.25, 65),
+		},
 		{name: "a run ends at the first reported completion", p: presence{Seen: sights(10, 19.5, 1, 20, 60, 0), Completed: reports(20, 40, 19.75, 40.5, 60, 40.25)}, want: intervals(9.75, 19.75)},
 		{name: "or termination", p: presence{Seen: sights(10, 19.5, 1, 20, 60, 0), Ended: reports(20, 60, 19.75)}, want: intervals(9.75, 19.75)},
 		{name: "of what terminated before it is not its own", p: presence{Seen: sights(10, 20.5, 1, 21, 60, 0), Completed: reports(20.5, 30, 20.25)}, want: intervals(9.75, 20.75)},
@@ -213,5 +225,33 @@ func TestMostOfHiddenRuns(t *testing.T) {
 			}
 			t.Errorf("no run ends at minute 48: %v", runs.All)
 		})
+	}
+}
+
+// TestPartsOfAway checks that two windows know the same of an object whose node was away as the window of both, wherever it is cut: each
+// sees what was told up to 5 minutes beyond its ends.
+func TestPartsOfAway(t *testing.T) {
+	clip := func(s timeline.Steps, from, to float64) (out timeline.Steps) {
+		for _, x := range s {
+			if x.From, x.To = max(x.From, int64(from*minute)), min(x.To, int64(to*minute)); x.From < x.To {
+				out = append(out, x)
+			}
+		}
+		return out
+	}
+	for _, ended := range []float64{15, 15.5, 16, 17, 19.9, 20.1} {
+		seen, started, end := sights(1, 60, 1), reports(1, 20, 0.75, 20.5, 60, 20.25), reports(20.5, 60, ended)
+		charged := func(from, to float64) timeline.Intervals {
+			s := timeline.Sampling{Start: int64((from - 5) * minute), End: int64((to + 5) * minute), Lookback: timeline.Lookback, Interval: scrape}
+			p := timeline.Presence{Seen: clip(seen, from-5, to+5), Started: clip(started, from-5, to+5), Ended: clip(end, from-5, to+5), Unseen: true}
+			runs := s.Runs(&p, &timeline.Watch{Newest: int64((to + 5) * minute)})
+			return runs.Intervals().Clip(int64(from*minute), int64(to*minute))
+		}
+		whole := charged(6, 50).Length()
+		for cut := 12.0; cut < 30; cut += 0.25 {
+			if parts := charged(6, cut).Length() + charged(cut, 50).Length(); parts != whole {
+				t.Errorf("the end is at %g: cut at %g, the parts have %g minutes, the whole has %g", ended, cut, float64(parts)/minute, float64(whole)/minute)
+			}
+		}
 	}
 }

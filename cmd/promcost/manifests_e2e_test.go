@@ -24,7 +24,7 @@ func freeVolume(name, class string) string {
 }
 
 // TestManifestsE2E has a real API validate the manifests, strictly, in namespaces that allow restricted pods only. Its
-// controllers make the pods, its scheduler places them, and they run as far as kwok lets them.
+// controllers make the pods, its scheduler places them, and they run as far as kwok lets them. It validates what Helm renders, too.
 func TestManifestsE2E(t *testing.T) {
 	crds := promtest.CRDs(t, "prometheuses", "servicemonitors", "prometheusrules", "httproutes")
 	k := promtest.StartKubernetes(t)
@@ -56,8 +56,14 @@ func TestManifestsE2E(t *testing.T) {
 			for range 2 { // what is there already stays
 				apply(t, k, namespace, objects)
 			}
-			if tt.name != "sidecar" { // there is no operator
-				awaitPods(t, k, namespace, strings.Count(string(objects), "\nkind: StatefulSet")+strings.Count(string(objects), "\nkind: Deployment"))
+			if tt.name == "sidecar" {
+				return // there is no operator, and the chart has no sidecar
+			}
+			awaitPods(t, k, namespace, strings.Count(string(objects), "\nkind: StatefulSet")+strings.Count(string(objects), "\nkind: Deployment"))
+			rendered := helm(t, nil, "template", "rendered", chartOf(t, flags...), "--namespace="+namespace, "--no-hooks")
+			validated := askKubectl(t, k, namespace, rendered, "apply", "--server-side", "--force-conflicts", "--dry-run=server", "--validate=strict", "--filename=-")
+			if want := strings.Count("\n"+string(rendered), "\nkind: "); strings.Count(validated, "(server dry run)") != want {
+				t.Errorf("of %d objects of the chart the API takes\n%s", want, validated)
 			}
 		})
 	}
@@ -77,6 +83,23 @@ func apply(t *testing.T, k *promtest.Kubernetes, namespace string, objects []byt
 		time.Sleep(time.Second)
 	}
 	t.Fatal("the API does not know all kinds")
+}
+
+// askKubectl runs kubectl in a namespace, which must succeed, with what it is to read. The namespace is that of its context, so that
+// objects may name another one.
+func askKubectl(t *testing.T, k *promtest.Kubernetes, namespace string, stdin []byte, args ...string) string {
+	t.Helper()
+	config := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := os.WriteFile(config, []byte(strings.ReplaceAll(readText(t, k.Kubeconfig()), "user: admin}", "user: admin, namespace: "+namespace+"}")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), promtest.Kubectl(t), args...)
+	cmd.Env, cmd.Stdin = append(os.Environ(), "KUBECONFIG="+config, "HOME="+t.TempDir()), bytes.NewReader(stdin)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("kubectl %s: %v: %s", args, err, out)
+	}
+	return string(out)
 }
 
 // awaitPods waits until all pods of a namespace run, of which there are at least so many.
