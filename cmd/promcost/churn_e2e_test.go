@@ -142,11 +142,14 @@ func (c *churner) pods(path string) []pod {
 	return list.Items
 }
 
-// churns are what happens, and how often.
-var churns = []struct {
+// churn is what happens, and how often.
+type churn struct {
 	first, every int // seconds; 0: once
 	do           func(c *churner)
-}{
+}
+
+// churns are those of TestChurnE2E.
+var churns = []churn{
 	{5, 10, func(c *churner) { c.k.Create(c, job(fmt.Sprintf("blink-%d", c.n), 4*time.Second)) }},
 	{8, 45, func(c *churner) { c.k.Create(c, job(fmt.Sprintf("crunch-%d", c.n), 40*time.Second)) }},
 	{20, 127, func(c *churner) { // a rollout, in step with no scrape
@@ -190,7 +193,7 @@ var churns = []struct {
 }
 
 // churn changes the cluster until a time.
-func (c *churner) churn(until time.Time) {
+func (c *churner) churn(until time.Time, churns []churn) {
 	start := time.Now()
 	done := make([]int, len(churns))
 	for time.Now().Before(until) {
@@ -237,7 +240,7 @@ func TestChurnE2E(t *testing.T) {
 	time.Sleep(40 * time.Second) // all pods run and were scraped
 	start := time.Now().Truncate(time.Second)
 	end := start.Add(*churnFor)
-	(&churner{T: t, k: k}).churn(end)
+	(&churner{T: t, k: k}).churn(end, churns)
 	time.Sleep(time.Until(end) + 70*time.Second) // two scrapes with the ends
 	runs := observer.Runs(t)
 	for _, s := range scrapers {

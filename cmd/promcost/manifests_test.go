@@ -137,6 +137,27 @@ func TestManifestsHaveFiles(t *testing.T) {
 	}
 }
 
+// places are where the flags of a container say that things are.
+var places = regexp.MustCompile(`=(/etc/promcost/[a-z]+|/data|/prometheus$|https?://[^ ]*)`)
+
+// atHome are the flags of a container with files in a directory, with these blocks and with this Prometheus.
+func atHome(args []string, dir, blocks, server string) (moved []string) {
+	for _, arg := range args {
+		moved = append(moved, places.ReplaceAllStringFunc(arg, func(place string) string {
+			switch {
+			case place == "=/prometheus":
+				return "=" + blocks
+			case place == "=/data":
+				return "=" + filepath.Join(dir, "data")
+			case strings.HasPrefix(place, "=http"):
+				return "=" + server
+			}
+			return "=" + dir
+		}))
+	}
+	return moved
+}
+
 // TestManifestsRun starts promcosts with exactly the flags of the containers, but for where files and the Prometheus are, and
 // asks them.
 func TestManifestsRun(t *testing.T) {
@@ -154,21 +175,8 @@ func TestManifestsRun(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			places := regexp.MustCompile(`=(/etc/promcost/[a-z]+|/data|/prometheus$|https?://[^ ]*)`)
 			for _, args := range manifests.Args(manifestsOf(t, tt.flags...)) {
-				for i, arg := range args {
-					args[i] = places.ReplaceAllStringFunc(arg, func(place string) string {
-						switch {
-						case place == "=/prometheus":
-							return "=" + blocks
-						case place == "=/data":
-							return "=" + filepath.Join(dir, "data")
-						case strings.HasPrefix(place, "=http"):
-							return "=" + server
-						}
-						return "=" + dir
-					})
-				}
+				args = atHome(args, dir, blocks, server)
 				base := spawn(t, args...)
 				if code, body := get(t, base+"/-/healthy"); code != http.StatusOK {
 					t.Errorf("%s: health is %d %s", args, code, body)

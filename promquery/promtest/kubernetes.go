@@ -170,6 +170,9 @@ func (k *Kubernetes) Kubeconfig() string { return k.kubeconfig }
 // KubeletPort is that of 127.0.0.1 on which kwok answers for the kubelets of all nodes.
 func (k *Kubernetes) KubeletPort() string { return port(strings.TrimPrefix(k.kubelets, "http://")) }
 
+// Kubelet is the URL at which kwok answers for the kubelet of a node, with metrics that its configuration says.
+func (k *Kubernetes) Kubelet(node string) string { return k.kubelets + "/metrics/nodes/" + node }
+
 // Do sends a request to the API with an object as JSON (nil: none), and decodes its answer into reply unless that is nil.
 // The error of an answer that is not 2xx has its text.
 func (k *Kubernetes) Do(ctx context.Context, method, path string, object, reply any) error {
@@ -306,7 +309,8 @@ func writeKeys(t testing.TB, dir string) (public, private string) {
 var collections = map[string]string{
 	"Node": "/api/v1/nodes", "Namespace": "/api/v1/namespaces", "PersistentVolume": "/api/v1/persistentvolumes",
 	"StorageClass": "/apis/storage.k8s.io/v1/storageclasses", "Pod": "/api/v1/namespaces/%s/pods",
-	"Service": "/api/v1/namespaces/%s/services", "PersistentVolumeClaim": "/api/v1/namespaces/%s/persistentvolumeclaims",
+	"Endpoints": "/api/v1/namespaces/%s/endpoints",
+	"Service":   "/api/v1/namespaces/%s/services", "PersistentVolumeClaim": "/api/v1/namespaces/%s/persistentvolumeclaims",
 	"Deployment": "/apis/apps/v1/namespaces/%s/deployments", "StatefulSet": "/apis/apps/v1/namespaces/%s/statefulsets",
 	"DaemonSet": "/apis/apps/v1/namespaces/%s/daemonsets", "Job": "/apis/batch/v1/namespaces/%s/jobs",
 	"CronJob": "/apis/batch/v1/namespaces/%s/cronjobs", "ConfigMap": "/api/v1/namespaces/%s/configmaps",
