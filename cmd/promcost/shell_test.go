@@ -51,7 +51,7 @@ func TestBashCompletion(t *testing.T) {
 	for line, want := range map[string]string{
 		"ser":                          "serve",
 		"history e":                    "export",
-		"check ":                       "config prices source",
+		"check ":                       "bills config prices source",
 		"jp q":                         "query",
 		"jp ":                          "function parse query",
 		"help se":                      "serve",
