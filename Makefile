@@ -59,16 +59,19 @@ bin/promcost-apiserver: FORCE
 # What is released: static binaries that are the same bytes wherever they are built, so that nothing in them depends on the
 # directory, the clock or the state of the repository.
 RELEASED  = linux-amd64/promcost linux-arm64/promcost darwin-amd64/promcost darwin-arm64/promcost windows-amd64/promcost.exe windows-arm64/promcost.exe
+# The aggregated API runs in clusters only.
+APISERVER = linux-amd64/promcost-apiserver linux-arm64/promcost-apiserver
 BUILT_ON  = $(shell date -u -d @$(SOURCE_DATE_EPOCH) +%Y%m%d-%T 2>/dev/null || date -u -r $(SOURCE_DATE_EPOCH) +%Y%m%d-%T)
 
-$(RELEASED:%=bin/build/%): bin/build/%: FORCE
+$(RELEASED:%=bin/build/%) $(APISERVER:%=bin/build/%): bin/build/%: FORCE
 	CGO_ENABLED=0 GOOS=$(word 1,$(subst -, ,$(*D))) GOARCH=$(word 2,$(subst -, ,$(*D))) $(GO) build -trimpath -buildvcs=false \
 		-tags '$(TAGS)' -ldflags '$(LDFLAGS) -X $(STAMP).BuildDate=$(BUILT_ON)' -o $@ ./cmd/$(basename $(*F))
 
-image: bin/build/linux-amd64/promcost bin/build/linux-arm64/promcost bin/image ## write an image for amd64 and arm64, an OCI layout, into bin/oci; no container engine is needed
-	bin/image -o bin/oci -version '$(VERSION)' -revision '$(REVISION)' -created $(SOURCE_DATE_EPOCH) $(filter bin/build/%,$^)
+image: bin/build/linux-amd64/promcost bin/build/linux-arm64/promcost $(APISERVER:%=bin/build/%) bin/image ## write images of promcost and promcost-apiserver for amd64 and arm64, OCI layouts, into bin/oci and bin/oci-apiserver; no container engine is needed
+	bin/image -o bin/oci -port 9003/tcp -version '$(VERSION)' -revision '$(REVISION)' -created $(SOURCE_DATE_EPOCH) $(filter %/promcost,$^)
+	bin/image -o bin/oci-apiserver -port 8443/tcp -version '$(VERSION)' -revision '$(REVISION)' -created $(SOURCE_DATE_EPOCH) $(filter %/promcost-apiserver,$^)
 
-dist: $(RELEASED:%=bin/build/%) bin/nfpm bin/archive ## write archives, packages, bills of materials and checksums of a release into bin/dist
+dist: $(RELEASED:%=bin/build/%) $(APISERVER:%=bin/build/%) bin/nfpm bin/archive ## write archives, packages, bills of materials and checksums of a release into bin/dist
 	VERSION='$(VERSION)' SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH) .ci/dist bin/dist bin/build/$(shell $(GO) env GOHOSTOS)-$(shell $(GO) env GOHOSTARCH)/promcost $(filter bin/build/%,$^)
 
 dist-check: ## build a release twice, in two directories, and compare the bytes; then test what is in it

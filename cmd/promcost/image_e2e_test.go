@@ -169,7 +169,14 @@ func TestImageE2E(t *testing.T) {
 	if out, err := image.CombinedOutput(); err != nil {
 		t.Fatalf("make image: %v: %s", err, out)
 	}
-	ociLayout("../../bin/oci").images(t, func(t *testing.T, config imageConfig, layer []byte) {
+	for layout, try := range map[ociLayout]func(t *testing.T, root string, config imageConfig){"../../bin/oci": runImage, "../../bin/oci-apiserver": runAPIServer} {
+		t.Run(filepath.Base(string(layout)), func(t *testing.T) { testImage(t, layout, try) })
+	}
+}
+
+// testImage checks a layout, and tries the image for this machine.
+func testImage(t *testing.T, layout ociLayout, try func(t *testing.T, root string, config imageConfig)) {
+	layout.images(t, func(t *testing.T, config imageConfig, layer []byte) {
 		checkDockerfile(t, config)
 		root := filepath.Join(t.TempDir(), "root")
 		for _, dir := range []string{root, root + ".data"} {
@@ -185,7 +192,7 @@ func TestImageE2E(t *testing.T) {
 		case os.Geteuid() != 0:
 			t.Skip("running the image as its user takes root")
 		default:
-			runImage(t, root, config)
+			try(t, root, config)
 		}
 	})
 }
@@ -216,11 +223,15 @@ func checkBinary(t *testing.T, file, system, arch string) {
 	}
 }
 
-// checkDockerfile checks that the last stage of the Dockerfile says what the image does.
+// checkDockerfile checks that the stage of the Dockerfile says what the image does.
 func checkDockerfile(t *testing.T, config imageConfig) {
 	t.Helper()
-	_, stage, _ := strings.Cut(readText(t, "../../Dockerfile"), "FROM scratch\n")
-	c := config.Config
+	c, base := config.Config, "FROM scratch\n"
+	if stage, ok := strings.CutPrefix(filepath.Base(c.Entrypoint[0]), "promcost-"); ok {
+		base = "FROM scratch AS " + stage + "\n"
+	}
+	_, stage, _ := strings.Cut(readText(t, "../../Dockerfile"), base)
+	stage, _, _ = strings.Cut(stage, "\nFROM ")
 	entrypoint, err := json.Marshal(c.Entrypoint)
 	if err != nil {
 		t.Fatal(err)
@@ -245,6 +256,18 @@ func checkDockerfile(t *testing.T, config imageConfig) {
 	for _, line := range want {
 		if !strings.Contains(stage, line) {
 			t.Errorf("the Dockerfile lacks %q", line)
+		}
+	}
+}
+
+// runAPIServer runs an unpacked image as far as it gets without a Kubernetes.
+func runAPIServer(t *testing.T, root string, config imageConfig) {
+	t.Helper()
+	command := append([]string{"--mount", "sh", "-c", container, "sh", root, config.Config.User}, config.Config.Entrypoint...)
+	for args, want := range map[string]string{"--version": "promcost-apiserver, version ", "--promcost.url=http://promcost:9003": "KUBERNETES_SERVICE_HOST"} {
+		out, err := exec.CommandContext(t.Context(), "unshare", append(slices.Clone(command), args)...).CombinedOutput()
+		if (err == nil) != (args == "--version") || !strings.Contains(string(out), want) {
+			t.Errorf("%s: %v, want %q: %s", args, err, want, out)
 		}
 	}
 }

@@ -42,7 +42,7 @@ func TestManifestsE2E(t *testing.T) {
 			namespace, flags := "test-"+tt.name, slices.Clone(tt.flags)
 			for _, more := range everything {
 				web := slices.ContainsFunc(flags, func(flag string) bool { return strings.HasPrefix(flag, "--web.secret=") })
-				if !slices.Contains(flags, more) && !(web && more == "--service.headlamp") { // which asks by HTTP only
+				if !slices.Contains(flags, more) && (!web || more != "--service.headlamp") { // which asks by HTTP only
 					flags = append(flags, more)
 				}
 			}

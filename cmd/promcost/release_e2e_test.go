@@ -49,7 +49,7 @@ func TestReleaseE2E(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := 2*len(releasePlatforms) + 2*2; len(entries) != want+1 || bytes.Count(sums, []byte("\n")) != want {
+	if want := 2*len(releasePlatforms) + 2*2 + 2*2; len(entries) != want+1 || bytes.Count(sums, []byte("\n")) != want {
 		t.Errorf("the release has %d files and %d checksums, want %d of one less", len(entries), bytes.Count(sums, []byte("\n")), want+1)
 	}
 	for _, platform := range releasePlatforms {
@@ -60,9 +60,9 @@ func TestReleaseE2E(t *testing.T) {
 			plugin := filepath.Join(dir, "kubectl-promcost")
 			if system == "windows" {
 				binary, plugin = binary+".exe", plugin+".cmd"
-				unzip(t, releaseFile(t, "promcost-*."+platform+".zip"), dir)
+				unzip(t, releaseFile(t, "promcost-[0-9]*."+platform+".zip"), dir)
 			} else {
-				untar(t, releaseFile(t, "promcost-*."+platform+".tar.gz"), dir)
+				untar(t, releaseFile(t, "promcost-[0-9]*."+platform+".tar.gz"), dir)
 			}
 			checkBinary(t, binary, system, arch)
 			var names []string
@@ -72,9 +72,21 @@ func TestReleaseE2E(t *testing.T) {
 			if diff := cmp.Diff(append(along, filepath.Base(binary), filepath.Base(plugin)), names, sorted); diff != "" {
 				t.Errorf("files of the archive (-want +got):\n%s", diff)
 			}
-			checkBill(t, releaseFile(t, "promcost-*."+platform+".cdx.json"), binary)
+			checkBill(t, releaseFile(t, "promcost-[0-9]*."+platform+".cdx.json"), binary)
 			if system == runtime.GOOS && arch == runtime.GOARCH {
 				checkInstalled(t, binary, plugin, filepath.Join(dir, "promcost.bash"))
+			}
+		})
+	}
+	for _, arch := range []string{"amd64", "arm64"} {
+		t.Run("promcost-apiserver "+arch, func(t *testing.T) {
+			dir := t.TempDir()
+			untar(t, releaseFile(t, "promcost-apiserver-*.linux-"+arch+".tar.gz"), dir)
+			binary := filepath.Join(dir, "promcost-apiserver")
+			checkBinary(t, binary, "linux", arch)
+			checkBill(t, releaseFile(t, "promcost-apiserver-*.linux-"+arch+".cdx.json"), binary)
+			if files := mustGlob(t, filepath.Join(dir, "*")); len(files) != 4 {
+				t.Errorf("the archive has %q", files)
 			}
 		})
 	}

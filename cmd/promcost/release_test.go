@@ -92,7 +92,11 @@ func edit(t *testing.T, dir string) {
 func TestReleaseScript(t *testing.T) {
 	t.Parallel()
 	const changelog = "# Changelog\n\n## %s / 2026-12-01\n\n* one\n\n## 0.2.0 / 2026-11-01\n\n* before\n"
-	const pushed = "make dist image\nmake bin/crane\ncrane push bin/oci example.com/promcost:"
+	const pushed = "make dist image\nmake bin/crane\n"
+	push := func(image, version string) string {
+		return "crane push bin/" + image + " example.com/promcost" + strings.TrimPrefix(image, "oci") + ":" + version + "\n"
+	}
+	const tagged, latest = "crane tag example.com/promcost:0.3.0 latest\n", "crane tag example.com/promcost-apiserver:0.3.0 latest\n"
 	for _, tc := range []struct {
 		name, heading, tag string
 		edit               bool
@@ -100,8 +104,8 @@ func TestReleaseScript(t *testing.T) {
 		told, refused      string
 	}{
 		{name: "a release", heading: "0.3.0", tag: "v0.3.0", told: "make dist image\n"},
-		{name: "a pushed release", heading: "0.3.0", tag: "v0.3.0", args: []string{"example.com/promcost"}, told: pushed + "0.3.0\ncrane tag example.com/promcost:0.3.0 latest\n"},
-		{name: "a pre-release is not the latest", heading: "0.3.0-rc.1", tag: "v0.3.0-rc.1", args: []string{"example.com/promcost"}, told: pushed + "0.3.0-rc.1\n"},
+		{name: "a pushed release", heading: "0.3.0", tag: "v0.3.0", args: []string{"example.com/promcost"}, told: pushed + push("oci", "0.3.0") + tagged + push("oci-apiserver", "0.3.0") + latest},
+		{name: "a pre-release is not the latest", heading: "0.3.0-rc.1", tag: "v0.3.0-rc.1", args: []string{"example.com/promcost"}, told: pushed + push("oci", "0.3.0-rc.1") + push("oci-apiserver", "0.3.0-rc.1")},
 		{name: "no tag", heading: "0.3.0", tag: "nightly", refused: "release: HEAD has no tag: git tag -a v0.3.0\n"},
 		{name: "an edit", heading: "0.3.0", tag: "v0.3.0", edit: true, refused: "release: the tree differs from its commit: commit, and tag that\n"},
 		{name: "a tag that the changelog lacks", heading: "0.3.0", tag: "v0.4.0", refused: `release: CHANGELOG.md begins with "0.3.0 / 2026-12-01": write "## 0.4.0 / `},

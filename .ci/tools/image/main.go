@@ -1,7 +1,7 @@
 // Command image writes an OCI image layout of a static binary without a container engine: one index with an image for each
 // platform. The same binaries, version and time give the same bytes.
 //
-//	image -o bin/image/promcost -version 1.2.3 -created 1700000000 bin/build/linux-amd64/promcost bin/build/linux-arm64/promcost
+//	image -o bin/oci -port 9003/tcp -version 1.2.3 -created 1700000000 bin/build/linux-amd64/promcost bin/build/linux-arm64/promcost
 package main
 
 import (
@@ -29,15 +29,15 @@ const user = 65532
 
 // release says which release of the program it is. The Dockerfile has the same user, directories and labels.
 type release struct {
-	version, revision string
-	created           time.Time
+	version, revision, port string // port is the one that it listens on, such as 9003/tcp
+	created                 time.Time
 }
 
 func main() {
 	dir, created := flag.String("o", "", "directory of the layout, which is written anew"), flag.Int64("created", 0, "Unix time of its files")
-	version, revision := flag.String("version", "", "version of the program"), flag.String("revision", "", "its commit")
+	version, revision, port := flag.String("version", "", "version of the program"), flag.String("revision", "", "its commit"), flag.String("port", "", "its port")
 	flag.Parse()
-	r := release{*version, *revision, time.Unix(*created, 0).UTC()}
+	r := release{*version, *revision, *port, time.Unix(*created, 0).UTC()}
 	if err := r.write(*dir, flag.Args()); err != nil {
 		log.Fatal("image: ", err)
 	}
@@ -75,7 +75,7 @@ func (r release) image(p *v1.Platform, file string) (v1.Image, error) {
 		OS: p.OS, Architecture: p.Architecture, Created: v1.Time{Time: r.created}, RootFS: v1.RootFS{Type: "layers"},
 		Config: v1.Config{
 			User: fmt.Sprintf("%d:%d", user, user), Entrypoint: []string{"/bin/" + filepath.Base(file)}, WorkingDir: "/",
-			ExposedPorts: map[string]struct{}{"9003/tcp": {}}, Labels: map[string]string{
+			ExposedPorts: map[string]struct{}{r.port: {}}, Labels: map[string]string{
 				"org.opencontainers.image.title": filepath.Base(file), "org.opencontainers.image.description": "What Kubernetes workloads cost",
 				"org.opencontainers.image.version": r.version, "org.opencontainers.image.revision": r.revision,
 				"org.opencontainers.image.created":  r.created.Format(time.RFC3339),
