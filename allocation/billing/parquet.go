@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/format"
 )
 
 // parquetReader reads the rows of a Parquet file. A page of every column is in memory at a time.
@@ -62,6 +63,9 @@ func readParquet(in io.ReaderAt, size int64, bill string, to sink) (err error) {
 
 // openParquet reads the footer of a file.
 func openParquet(in io.ReaderAt, size int64) (*parquet.File, error) {
+	if err := checkTail(in, size); err != nil {
+		return nil, fmt.Errorf("it is no whole Parquet file: %w", err)
+	}
 	f, err := parquet.OpenFile(in, size, parquet.SkipBloomFilters(true), parquet.SkipPageIndex(true), parquet.ReadBufferSize(1<<18))
 	if err != nil {
 		return nil, fmt.Errorf("it is no whole Parquet file: %w", err)
@@ -69,12 +73,31 @@ func openParquet(in io.ReaderAt, size int64) (*parquet.File, error) {
 	for i, group := range f.Metadata().RowGroups {
 		for k := range group.Columns {
 			meta := &group.Columns[k].MetaData
+			if meta.Codec == format.Lz4Raw { // whose decoder takes any memory for damaged data
+				return nil, errors.New("it is compressed with LZ4, which is not read: write it with Snappy, gzip or zstd")
+			}
 			if meta.TotalCompressedSize < 0 || meta.TotalCompressedSize > size || meta.TotalUncompressedSize > maxShrunk*meta.TotalCompressedSize+1<<20 {
 				return nil, fmt.Errorf("it is damaged: column %s of row group %d says to have %d bytes in %d", strings.Join(meta.PathInSchema, "."), i, meta.TotalUncompressedSize, meta.TotalCompressedSize)
 			}
 		}
 	}
 	return f, nil
+}
+
+// checkTail refuses a file whose end names a longer footer than there is, which the library would take memory for.
+func checkTail(in io.ReaderAt, size int64) error {
+	const most = 64 << 20
+	var tail [8]byte
+	if size < int64(len("PAR1")+len(tail)) {
+		return fmt.Errorf("it has %d bytes", size)
+	}
+	if n, err := in.ReadAt(tail[:], size-int64(len(tail))); n < len(tail) {
+		return err
+	}
+	if footer := int64(binary.LittleEndian.Uint32(tail[:4])); string(tail[4:]) != "PAR1" || footer > size-int64(len(tail)) || footer > most {
+		return fmt.Errorf("its end is %q: it may be cut", tail)
+	}
+	return nil
 }
 
 // maxShrunk is how many times smaller compression makes columns at most; files that claim more are damaged, or an attack.

@@ -8,7 +8,6 @@ import (
 	"math"
 
 	"github.com/parquet-go/parquet-go"
-	"github.com/parquet-go/parquet-go/compress/zstd"
 )
 
 // dayWriter writes one day.
@@ -55,8 +54,9 @@ func (w *dayWriter) newOutput(to io.Writer, rows int) *parquet.GenericWriter[any
 		root.add(name, parquet.Optional(parquet.Leaf(parquet.DoubleType)))
 	}
 	const pageBytes, rowBytes = 1 << 16, 16
+	// The library's own codec keeps its encoders: one of each file takes megabytes, which a bill of many days added up to gigabytes.
 	return parquet.NewGenericWriter[any](to, parquet.NewSchema("bills", root), parquet.CreatedBy("promcost", "1", "billing"),
-		parquet.Compression(&zstd.Codec{Level: zstd.SpeedFastest}), parquet.PageBufferSize(min(pageBytes, (rows+1)*rowBytes)), parquet.DataPageStatistics(false))
+		parquet.Compression(&parquet.Zstd), parquet.PageBufferSize(min(pageBytes, (rows+1)*rowBytes)), parquet.DataPageStatistics(false))
 }
 
 // WriteDay returns a day as a Parquet file with the columns of FOCUS, so that this package and others read it as a bill. The same

@@ -44,7 +44,7 @@ func TestMain(m *testing.M) {
 }
 
 // children are the functions that child processes of the tests run in a directory.
-var children = map[string]func(dir string) error{"fill": fill, "overfill": overfill, "compact": compact, "begin": begin}
+var children = map[string]func(dir string) error{"fill": fill, "overfill": overfill, "compact": compact, "begin": begin, "takebills": takeBills}
 
 // crashHours are how many hours are stored by a process that is not killed.
 const crashHours = 12
