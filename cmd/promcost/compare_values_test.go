@@ -29,7 +29,7 @@ func comparedValues() map[string]func(g *compareGenerator, path string) string {
 	family := func(g *compareGenerator, _ string) string { return g.family() }
 	return map[string]func(*compareGenerator, string) string{
 		"window": (*compareGenerator).window, "resolution": of("auto", "exact", "1m", "5m", "30s", "90s", "1h"), "maxError": of("0.05", "0.1", "0.5"), "minDuration": of("10m", "1h"),
-		"baseline": (*compareGenerator).window, "before": (*compareGenerator).window, "after": (*compareGenerator).window,
+		"baseline": (*compareGenerator).hours, "before": (*compareGenerator).hours, "after": (*compareGenerator).window,
 		"costType": of("blended", "billed", "list"), "drill": of("controller", "pod", "namespace", "label:team"), "costChangeRatio": of("0", "0.1", "2"),
 		"step": (*compareGenerator).step, "aggregate": (*compareGenerator).aggregate, "filter": (*compareGenerator).filter, "share": (*compareGenerator).filter,
 		"fieldSelector": (*compareGenerator).fieldSelector, "labelSelector": of("team", "team=team-a", "team in (team-b,team-c)", "!team", "team!=team-a,team"),
@@ -110,6 +110,12 @@ func (g *compareGenerator) oneOrTwo(field string) string { return g.some(2, g.wo
 func (g *compareGenerator) instant() time.Time {
 	at := g.start.Add(time.Hour + time.Duration(g.rng.Int64N(int64(g.end.Sub(g.start)-time.Hour))))
 	return at.Truncate([]time.Duration{time.Second, time.Second, time.Minute, time.Hour}[g.rng.IntN(4)])
+}
+
+// hours are some hours between two instants: a window that ends at now would be another one for each program.
+func (g *compareGenerator) hours(string) string {
+	from := g.instant()
+	return from.Format(time.RFC3339) + "," + from.Add(time.Duration(1+g.rng.IntN(24))*time.Hour).Format(time.RFC3339)
 }
 
 // window is a window of hours, of days, or with odd or far edges. Long ones are mostly of the stored history.

@@ -52,16 +52,16 @@ func TestDemoBill(t *testing.T) {
 	if got := ask("false"); math.Abs(got-list) > tolerance*list || math.Abs(got-want) < tolerance*want {
 		t.Errorf("at list price %v, want %v", got, list)
 	}
-	for path, part := range map[string]string{
-		"/cloudCost/view/totals?aggregate=provider&window=": `"numResults":2`,
-		"/customCost/total?aggregate=domain&window=":        `"domain":"Clearview"`,
-		"/model/reconciliation?window=":                     `"matchedCost"`,
-		"/model/assets?aggregate=type&window=":              `"Cloud"`,
-		"/model/allocation/compute?aggregate=namespace&external=true&filter=namespace%3A%22search%22&window=": `"externalCost":0.9`,
+	for _, ask := range [...]struct{ path, part string }{
+		{"/cloudCost/view/totals?aggregate=provider&window=", `"numResults":2`},
+		{"/customCost/total?aggregate=domain&window=", `"domain":"Clearview"`},
+		{"/model/reconciliation?window=", `"matchedCost"`},
+		{"/model/assets?aggregate=type&window=", `"Cloud"`},
+		{"/model/allocation/compute?aggregate=namespace&external=true&filter=namespace%3A%22search%22&window=", `"externalCost":0.9`},
 	} {
-		code, body := get(t, base+path+from.Format(time.RFC3339)+","+until.Format(time.RFC3339))
-		if code != http.StatusOK || !strings.Contains(body, part) {
-			t.Errorf("%s: %d, want %s in %.1500s", path, code, part, body)
+		code, body := get(t, base+ask.path+from.Format(time.RFC3339)+","+until.Format(time.RFC3339))
+		if code != http.StatusOK || !strings.Contains(body, ask.part) {
+			t.Errorf("%s: %d, want %s in %.1500s", ask.path, code, ask.part, body)
 		}
 	}
 	p.end(t)
