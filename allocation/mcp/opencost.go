@@ -67,83 +67,63 @@ func first(set map[string]json.RawMessage, limit int, warnings *[]string) []json
 	return rows
 }
 
-// openCostAllocations answers as OpenCost's get_allocation_costs.
-func (s *server) openCostAllocations(ctx context.Context, args arguments) ([]byte, error) {
-	begun := now()
-	limit, err := args.number("limit", openCostRows, mostOpenCostRows)
-	if err != nil {
-		return nil, err
+// openCost is a tool with an OpenCost name: it asks a path, and answers with what read makes of at most limit rows of each set.
+func (s *server) openCost(kind, path string, read func(data json.RawMessage, limit int, warnings *[]string) (any, error)) answerer {
+	return func(ctx context.Context, args arguments) ([]byte, error) {
+		begun := now()
+		limit, err := args.number("limit", openCostRows, mostOpenCostRows)
+		if err != nil {
+			return nil, err
+		}
+		v, err := args.parameters(openCostName)
+		if err != nil {
+			return nil, err
+		}
+		answer, err := s.ask(ctx, path, v)
+		if err != nil {
+			return nil, err
+		}
+		data, err := read(answer.Data, limit, &answer.Warnings)
+		if err != nil {
+			return nil, fmt.Errorf("read the answer: %w", err)
+		}
+		return openCostAnswer(kind, data, answer.Warnings, begun)
 	}
-	v, err := args.parameters(openCostName)
-	if err != nil {
-		return nil, err
-	}
-	answer, err := s.ask(ctx, "/allocation/compute", v)
-	if err != nil {
-		return nil, err
-	}
+}
+
+// setName is the name of a set in answers.
+func setName(i int) string { return fmt.Sprintf("set-%03d", i+1) }
+
+// readAllocationSets nests sets of allocations as OpenCost's get_allocation_costs does.
+func readAllocationSets(data json.RawMessage, limit int, warnings *[]string) (any, error) {
 	var sets []map[string]json.RawMessage
-	if err := json.Unmarshal(answer.Data, &sets); err != nil {
-		return nil, fmt.Errorf("read the answer: %w", err)
-	}
-	data := map[string]named{}
+	err := json.Unmarshal(data, &sets)
+	out := map[string]named{}
 	for i, set := range sets {
-		name := fmt.Sprintf("set-%03d", i+1)
-		data[name] = named{Name: name, Allocations: first(set, limit, &answer.Warnings)}
+		out[setName(i)] = named{Name: setName(i), Allocations: first(set, limit, warnings)}
 	}
-	return openCostAnswer("allocations", data, answer.Warnings, begun)
+	return out, err
 }
 
-// openCostAssets answers as OpenCost's get_asset_costs.
-func (s *server) openCostAssets(ctx context.Context, args arguments) ([]byte, error) {
-	begun := now()
-	limit, err := args.number("limit", openCostRows, mostOpenCostRows)
-	if err != nil {
-		return nil, err
-	}
-	v, err := args.parameters(openCostName)
-	if err != nil {
-		return nil, err
-	}
-	answer, err := s.ask(ctx, "/assets", v)
-	if err != nil {
-		return nil, err
-	}
+// readAssetSet nests assets as OpenCost's get_asset_costs does.
+func readAssetSet(data json.RawMessage, limit int, warnings *[]string) (any, error) {
 	var set map[string]json.RawMessage
-	if err := json.Unmarshal(answer.Data, &set); err != nil {
-		return nil, fmt.Errorf("read the answer: %w", err)
-	}
-	return openCostAnswer("assets", map[string]named{"assets": {Name: "assets", Assets: first(set, limit, &answer.Warnings)}}, answer.Warnings, begun)
+	err := json.Unmarshal(data, &set)
+	return map[string]named{"assets": {Name: "assets", Assets: first(set, limit, warnings)}}, err
 }
 
-// openCostClouds answers as OpenCost's get_cloud_costs.
-func (s *server) openCostClouds(ctx context.Context, args arguments) ([]byte, error) {
-	begun := now()
-	limit, err := args.number("limit", openCostRows, mostOpenCostRows)
-	if err != nil {
-		return nil, err
-	}
-	v, err := args.parameters(openCostName)
-	if err != nil {
-		return nil, err
-	}
-	answer, err := s.ask(ctx, "/cloudCost", v)
-	if err != nil {
-		return nil, err
-	}
-	var data struct {
+// readCloudSets nests sets of cloud costs as OpenCost's get_cloud_costs does.
+func readCloudSets(data json.RawMessage, limit int, warnings *[]string) (any, error) {
+	var answer struct {
 		Sets []struct {
 			CloudCosts map[string]json.RawMessage `json:"cloudCosts"`
 			Window     json.RawMessage            `json:"window"`
 		} `json:"sets"`
 	}
-	if err := json.Unmarshal(answer.Data, &data); err != nil {
-		return nil, fmt.Errorf("read the answer: %w", err)
-	}
+	err := json.Unmarshal(data, &answer)
 	out := map[string]cloudSet{}
-	for i, set := range data.Sets {
-		name := fmt.Sprintf("set-%03d", i+1)
-		out[name] = cloudSet{Name: name, Window: set.Window, Costs: first(set.CloudCosts, limit, &answer.Warnings)}
+	for i, set := range answer.Sets {
+		out[setName(i)] = cloudSet{Name: setName(i), Window: set.Window, Costs: first(set.CloudCosts, limit, warnings)}
 	}
-	return openCostAnswer("cloudCosts", out, answer.Warnings, begun)
+	return out, err
 }

@@ -148,8 +148,8 @@ func (s *server) openCostSchema(path string, names ...string) schema {
 func (s *server) openCostTools() []tool {
 	all := slices.Sorted(maps.Keys(openCostNames))
 	return []tool{
-		{"get_allocation_costs", "Costs of allocations in OpenCost's shape, all rows, unrounded. allocations is shorter.", s.openCostSchema("/allocation/compute", all...), s.openCostAllocations},
-		{"get_asset_costs", "Costs of assets in OpenCost's shape, all rows, unrounded. assets is shorter.", s.openCostSchema("/assets", "window"), s.openCostAssets},
-		{"get_cloud_costs", "Costs of cloud services that bills have, in OpenCost's shape, unrounded.", s.openCostSchema("/cloudCost", "window", "aggregate", "accumulate", "filter"), s.openCostClouds},
+		{"get_allocation_costs", "Costs of allocations in OpenCost's shape, all rows, unrounded. allocations is shorter.", s.openCostSchema("/allocation/compute", all...), s.openCost("allocations", "/allocation/compute", readAllocationSets)},
+		{"get_asset_costs", "Costs of assets in OpenCost's shape, all rows, unrounded. assets is shorter.", s.openCostSchema("/assets", "window"), s.openCost("assets", "/assets", readAssetSet)},
+		{"get_cloud_costs", "Costs of cloud services that bills have, in OpenCost's shape, unrounded.", s.openCostSchema("/cloudCost", "window", "aggregate", "accumulate", "filter"), s.openCost("cloudCosts", "/cloudCost", readCloudSets)},
 	}
 }
