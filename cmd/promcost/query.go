@@ -42,6 +42,18 @@ type answerer struct {
 // opener opens whom to ask.
 type opener func(ctx context.Context) (*answerer, error)
 
+// then carries out a question: it opens whom to ask, asks, and closes.
+func (open opener) then(ask func(ctx context.Context, who *answerer, io streams) error, io streams) executor {
+	return func(ctx context.Context) error {
+		who, err := open(ctx)
+		if err != nil {
+			return err
+		}
+		defer who.close()
+		return ask(ctx, who, io)
+	}
+}
+
 // anyPromcost adds the flags that say whom to ask: a Prometheus, or a running promcost.
 func anyPromcost(clause *kingpin.CmdClause, io streams, logs *logFlags) opener {
 	source, cost, server := addSourceFlags(clause), addCostFlags(clause), serverFlag{}
@@ -94,14 +106,7 @@ func addQueryFlags(clause *kingpin.CmdClause, io streams, open opener) executor 
 	clause.Flag("idle", "Show what nodes cost and nobody was allocated, as __idle__.").Default("true").BoolVar(&f.idle)
 	oneOf(clause, "output", "Output format: table, json or csv.", &f.output, "table", "json", "csv").Short('o')
 	countOf(clause, "limit", "Most rows to show in a table; 0 for all. The total is of all.", &f.limit, 0).Default("0")
-	return func(ctx context.Context) error {
-		who, err := open(ctx)
-		if err != nil {
-			return err
-		}
-		defer who.close()
-		return f.query(ctx, who, io)
-	}
+	return open.then(f.query, io)
 }
 
 // parameters are the flags as the API's.

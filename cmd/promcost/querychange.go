@@ -44,14 +44,7 @@ func addChangeFlags(clause *kingpin.CmdClause, io streams, open opener) executor
 	clause.Flag("filter", `Which workloads: namespace:"shop"+label[app]:"web" and the like.`).PlaceHolder("EXPR").StringVar(&f.filter)
 	oneOf(clause, "output", "Output format: table, json or csv.", &f.output, "table", "json", "csv").Short('o')
 	countOf(clause, "limit", "Most rows to show; 0 for all. The total is of all.", &f.limit, 0).Default("20")
-	return func(ctx context.Context) error {
-		who, err := open(ctx)
-		if err != nil {
-			return err
-		}
-		defer who.close()
-		return f.query(ctx, who, io)
-	}
+	return open.then(f.query, io)
 }
 
 // parameters are the flags as the API's.
