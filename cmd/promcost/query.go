@@ -19,6 +19,7 @@ import (
 	"github.com/alecthomas/kingpin/v2"
 
 	"github.com/promcost/promcost/allocation/encode"
+	"github.com/promcost/promcost/cmd/promcost/internal/httpclient"
 	"github.com/promcost/promcost/cmd/promcost/internal/kubectl"
 )
 
@@ -214,7 +215,7 @@ func askServer(client *http.Client, base, name string) *answerer {
 
 // askService asks the API within this process.
 func askService(svc *service) *answerer {
-	return &answerer{&http.Client{Transport: handlerTransport{svc.api}}, "http://promcost", "promcost", svc.status, func() { _ = svc.Close() }}
+	return &answerer{&http.Client{Transport: httpclient.InProcess(svc.api)}, "http://promcost", "promcost", svc.status, func() { _ = svc.Close() }}
 }
 
 // computePath is the path of allocations.
@@ -319,36 +320,3 @@ func (o *tableOptions) note() string {
 
 // sortedKeys are the keys of a map in order.
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
-
-// handlerTransport lets a client ask a handler of this process.
-type handlerTransport struct{ handler http.Handler }
-
-// RoundTrip has the handler answer into memory.
-func (t handlerTransport) RoundTrip(req *http.Request) (*http.Response, error) {
-	w := &memoryResponse{header: http.Header{}, code: http.StatusOK}
-	t.handler.ServeHTTP(w, req)
-	if err := req.Context().Err(); err != nil {
-		return nil, err
-	}
-	return &http.Response{
-		Status: strconv.Itoa(w.code) + " " + http.StatusText(w.code), StatusCode: w.code, Header: w.header,
-		Body: io.NopCloser(&w.body), ContentLength: int64(w.body.Len()), Request: req,
-		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-	}, nil
-}
-
-// memoryResponse is an http.ResponseWriter that keeps the answer in memory.
-type memoryResponse struct {
-	header http.Header
-	code   int
-	body   bytes.Buffer
-}
-
-// Header implements http.ResponseWriter.
-func (w *memoryResponse) Header() http.Header { return w.header }
-
-// WriteHeader implements http.ResponseWriter.
-func (w *memoryResponse) WriteHeader(code int) { w.code = code }
-
-// Write implements http.ResponseWriter.
-func (w *memoryResponse) Write(p []byte) (int, error) { return w.body.Write(p) }

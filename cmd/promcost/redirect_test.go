@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/promcost/promcost/allocation/timeline"
+	"github.com/promcost/promcost/cmd/promcost/internal/httpclient"
 	"github.com/promcost/promcost/promquery"
 )
 
@@ -84,11 +85,11 @@ func client(t *testing.T, text, url string) *http.Client {
 			t.Fatal(err)
 		}
 	}
-	cfg, err := httpConfig(file)
+	cfg, err := httpclient.ReadConfig(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := httpClient(cfg, nil)
+	c, err := httpclient.New(cfg, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/go-kit/log/level"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/cmd/promcost/internal/httpclient"
 	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/blocks"
 	"github.com/promcost/promcost/promquery/remote"
@@ -275,11 +276,11 @@ func (f *sourceFlags) server() (*url.URL, *http.Client, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	cfg, err := httpConfig(f.httpConfig)
+	cfg, err := httpclient.ReadConfig(f.httpConfig)
 	if err != nil {
 		return nil, nil, err
 	}
-	client, err := httpClient(cfg, user)
+	client, err := httpclient.New(cfg, user)
 	return base, client, err
 }
 
