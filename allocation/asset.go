@@ -138,3 +138,8 @@ func ParseProviderID(full string) (provider, id string) {
 	}
 	return "", full
 }
+
+// OwnID returns the id of an asset of a cluster in bills that promcost writes, where the provider's bill has none that is known.
+func OwnID(cluster string, t AssetType, name string) string {
+	return cluster + "/" + t.String() + "/" + name
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/promcost/promcost/allocation"
@@ -49,14 +50,16 @@ func NewFOCUS(w io.Writer, version, currency string) (*FOCUS, error) {
 
 // Write appends the charges of a set. Charges of zero are left out.
 func (f *FOCUS) Write(set *allocation.Set) error {
-	regions := map[allocation.AssetKey]string{}
+	nodes := map[allocation.AssetKey][]*allocation.Node{}
 	for i := range set.Nodes {
 		n := &set.Nodes[i]
-		regions[allocation.AssetKey{Cluster: n.Cluster, Name: n.Name}] = n.Region
+		key := allocation.AssetKey{Cluster: n.Cluster, Name: n.Name}
+		nodes[key] = append(nodes[key], n)
 	}
 	for _, named := range byName(set) {
 		c := charge{file: f, set: set, row: named.row}
-		c.region = regions[allocation.AssetKey{Cluster: c.text(allocation.Cluster), Name: c.text(allocation.NodeName)}]
+		c.cluster = c.text(allocation.Cluster)
+		c.nodes = nodes[allocation.AssetKey{Cluster: c.cluster, Name: c.text(allocation.NodeName)}]
 		c.each(func() {
 			for i := range f.columns {
 				if i > 0 {
@@ -76,10 +79,11 @@ func (f *FOCUS) Close() error { return f.s.close() }
 
 // charge is what a row cost of one kind of service.
 type charge struct {
-	file   *FOCUS
-	set    *allocation.Set
-	row    int
-	region string // of the row's node
+	file    *FOCUS
+	set     *allocation.Set
+	row     int
+	cluster string
+	nodes   []*allocation.Node // those of the row's node's name: they followed each other
 
 	what         string // cpu, ram, volume …
 	category     string // ServiceCategory
@@ -124,8 +128,14 @@ func (c *charge) each(yield func()) {
 		}
 	}
 	const gib = 1 << 30
-	node, nodeID := c.text(allocation.NodeName), c.nodeID()
+	node, nodeID := c.text(allocation.NodeName), billedNodeID(c.node())
 	for r := range allocation.NumResources {
+		if c.set.Special(c.row) == allocation.Idle && len(c.nodes) > 0 {
+			for _, n := range c.nodes { // the row has the idle of all of them
+				put(r.String(), "Compute", "Node", node, billedNodeID(n), 0, focusUnits[r], n.Idle[r], n.Idle[r]+n.IdleAdjustment[r])
+			}
+			continue
+		}
 		list := c.value(allocation.Cost.Of(r))
 		put(r.String(), "Compute", "Node", node, nodeID, c.value(allocation.Hours.Of(r))/r.PerPriceUnit(), focusUnits[r], list, list+c.value(allocation.Adjustment.Of(r)))
 	}
@@ -133,7 +143,8 @@ func (c *charge) each(yield func()) {
 	hours := c.value(allocation.PVByteHours)
 	d := c.set.Dict()
 	for _, v := range c.set.Volumes(c.row) {
-		put("volume", "Storage", "Volume", d.Text(v.Key), d.Text(v.ProviderID), v.ByteHours/gib, "GiB-Hours", v.Cost, v.Cost+v.Adjustment)
+		name := volumeName(d.Text(v.Key))
+		put("volume", "Storage", "Volume", name, c.volumeID(name, d.Text(v.ProviderID)), v.ByteHours/gib, "GiB-Hours", v.Cost, v.Cost+v.Adjustment)
 		pv, pvAll, hours = pv-v.Cost, pvAll-v.Cost-v.Adjustment, hours-v.ByteHours
 	}
 	if len(c.set.Volumes(c.row)) == 0 {
@@ -142,7 +153,8 @@ func (c *charge) each(yield func()) {
 	put("network", "Networking", "Network", node, nodeID, c.value(allocation.NetworkEgressBytes)/gib, "GiB", c.listPrice(allocation.SharedNetwork), c.billed(allocation.SharedNetwork))
 	balancers := c.set.LoadBalancerShares(c.row)
 	for _, b := range balancers {
-		put("load balancer", "Networking", "LoadBalancer", d.Text(b.Service), d.Text(b.IP), b.Hours, "Hours", b.Cost, b.Cost+b.Adjustment)
+		service := d.Text(b.Service)
+		put("load balancer", "Networking", "LoadBalancer", service, allocation.OwnID(c.cluster, allocation.LoadBalancerAsset, service), b.Hours, "Hours", b.Cost, b.Cost+b.Adjustment)
 	}
 	if len(balancers) == 0 {
 		put("load balancer", "Networking", "LoadBalancer", "", "", 0, "Hours", c.listPrice(allocation.SharedLoadBalancer), c.billed(allocation.SharedLoadBalancer))
@@ -155,21 +167,72 @@ func (c *charge) each(yield func()) {
 	}
 }
 
-// nodeID is the id that the provider's bill has for the row's node.
-func (c *charge) nodeID() string {
-	_, id := allocation.ParseProviderID(c.text(allocation.ProviderID))
-	return id
+// node returns the row's node. Of several of that name it is the first if the row names none of them. Rows without a node have
+// the zero one.
+func (c *charge) node() *allocation.Node {
+	id := c.text(allocation.ProviderID)
+	for _, n := range c.nodes {
+		if n.ProviderID == id {
+			return n
+		}
+	}
+	if len(c.nodes) > 0 {
+		return c.nodes[0]
+	}
+	return &allocation.Node{Cluster: c.cluster, Name: c.text(allocation.NodeName), ProviderID: id}
+}
+
+// billedNodeID returns the id that the provider's bill has for a node, but for Google's, which end in a number there. It is empty
+// for the zero node.
+func billedNodeID(n *allocation.Node) string {
+	provider, id := allocation.ParseProviderID(n.ProviderID)
+	_, path, _ := strings.Cut(n.ProviderID, "://")
+	switch at := strings.Split(path, "/"); {
+	case provider == "AWS":
+		return id
+	case provider == "Azure":
+		return path
+	case provider == "GCP" && len(at) == 3:
+		return "//compute.googleapis.com/projects/" + at[0] + "/zones/" + at[1] + "/instances/" + at[2]
+	case n.Name == "":
+		return ""
+	}
+	return allocation.OwnID(n.Cluster, allocation.NodeAsset, n.Name)
+}
+
+// volumeName returns the name of the volume in the key of its shares.
+func volumeName(key string) string {
+	if _, name, ok := strings.Cut(key, ":name="); ok {
+		return name
+	}
+	return key
+}
+
+// volumeID returns the id that the provider's bill has for a volume. Ids of others need not differ between clusters.
+func (c *charge) volumeID(name, id string) string {
+	lower := strings.ToLower(id)
+	if strings.HasPrefix(lower, "vol-") || strings.HasPrefix(lower, "fs-") || strings.HasPrefix(lower, "aws://") || strings.Contains(lower, "/disks/") {
+		return id
+	}
+	return allocation.OwnID(c.cluster, allocation.DiskAsset, name)
 }
 
 // provider is the cloud provider of the row's node.
 func (c *charge) provider() string {
-	provider, _ := allocation.ParseProviderID(c.text(allocation.ProviderID))
+	provider, _ := allocation.ParseProviderID(c.node().ProviderID)
 	return cmp.Or(provider, "Kubernetes")
 }
 
-// describe is the charge in words.
+// region is that of the row's node.
+func (c *charge) region() string { return c.node().Region }
+
+// describe is the charge in words. Readers of bills know network charges by "data transfer".
 func (c *charge) describe() string {
-	return c.what + " of " + c.set.Name(c.row)
+	what := c.what
+	if what == "network" {
+		what = "data transfer"
+	}
+	return what + " of " + c.set.Name(c.row)
 }
 
 // tags are the row's labels as a JSON object.

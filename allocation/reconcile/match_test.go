@@ -101,7 +101,7 @@ func TestMatch(t *testing.T) {
 		"scale set":                    {item("Azure", vmss), []string{"node aks aks-pool-123-vmss000000 0.25", "node aks aks-pool-123-vmss000001 0.75"}},
 		"member of a scale set":        {item("Azure", vmss, func(i *billing.Item) { i.Resource.VM = "aks-pool-123-vmss_1" }), []string{"node aks aks-pool-123-vmss000001"}},
 		"virtual machine":              {item("Azure", "/subscriptions/s-1/resourcegroups/rg/providers/microsoft.compute/virtualmachines/VM-1"), []string{"node aks vm-1"}},
-		"node by promcost's own name":  {item("Kubernetes", reconcile.OwnID("metal", "server-1")), []string{"node metal server-1"}},
+		"node by promcost's own name":  {item("Kubernetes", allocation.OwnID("metal", allocation.NodeAsset, "server-1")), []string{"node metal server-1"}},
 		"traffic of a node":            {item("AWS", "arn:aws:ec2:eu-1:111:instance/i-0aa", transfer("GB", "", "$0.09 per GB - data transfer out")), []string{"network eks "}},
 		"traffic of a load balancer":   {item("AWS", elb+"a0f1", transfer("GB", "EU-DataTransfer-Out-Bytes", "")), []string{"network eks "}},
 		"egress of Google":             {item("GCP", gceNode, named("gke-pool-1"), transfer("gibibyte", "Network Internet Egress", "")), []string{"network gke "}},

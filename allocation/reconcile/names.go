@@ -13,15 +13,12 @@ const (
 	azure  = "Azure"
 )
 
-// OwnID names an asset in bills that promcost exports, where the provider's id is not known.
-func OwnID(cluster, name string) string { return cluster + "/" + name }
-
 // nameNode gives a node its names: its id as Kubernetes and the provider's bill write it. So its own disk gets its names.
 func (x *Index) nameNode(at int32, n *allocation.Node) {
 	id := strings.ToLower(n.ProviderID)
 	provider, short := allocation.ParseProviderID(id)
 	_, path, _ := strings.Cut(id, "://")
-	x.name(Node, at, id, OwnID(n.Cluster, n.Name))
+	x.name(Node, at, id, allocation.OwnID(n.Cluster, allocation.NodeAsset, n.Name))
 	own := x.assets[at]
 	own.Kind = LocalDisk
 	disk := x.add(own, part{})
@@ -47,7 +44,7 @@ func (x *Index) nameNode(at int32, n *allocation.Node) {
 // nameVolume gives a volume its names: its CSI handle or in-tree id, and what bills write of it.
 func (x *Index) nameVolume(at int32, d *allocation.Disk) {
 	id := strings.ToLower(d.ProviderID)
-	x.name(Volume, at, id, OwnID(d.Cluster, d.Name))
+	x.name(Volume, at, id, allocation.OwnID(d.Cluster, allocation.DiskAsset, d.Name))
 	if project, zone, name, ok := googleDisk(id); ok {
 		x.name(Volume, at, googleID(project, zone, name))
 		return
@@ -63,7 +60,7 @@ func (x *Index) nameVolume(at int32, d *allocation.Disk) {
 // nameBalancer gives a load balancer its names: its address or host name.
 func (x *Index) nameBalancer(at int32, l *allocation.LoadBalancer) {
 	host := strings.ToLower(l.IP)
-	x.name(Balancer, at, host, OwnID(l.Cluster, l.Namespace+"/"+l.Service))
+	x.name(Balancer, at, host, allocation.OwnID(l.Cluster, allocation.LoadBalancerAsset, l.Namespace+"/"+l.Service))
 	if !strings.HasSuffix(host, ".amazonaws.com") {
 		return
 	}

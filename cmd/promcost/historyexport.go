@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,12 +11,16 @@ import (
 	"time"
 
 	"github.com/alecthomas/kingpin/v2"
+	"github.com/go-kit/log"
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/encode"
 	"github.com/promcost/promcost/allocation/history"
 	"github.com/promcost/promcost/allocation/notices"
 	"github.com/promcost/promcost/allocation/parquet"
+	"github.com/promcost/promcost/allocation/rates"
+	"github.com/promcost/promcost/cmd/promcost/internal/config"
+	"github.com/promcost/promcost/cmd/promcost/internal/export"
 )
 
 // autoPeriod exports days, and hours where there is no day.
@@ -24,7 +29,8 @@ const autoPeriod = "auto"
 // exportFlags say what to export, and in which format.
 type exportFlags struct {
 	*historyFlags
-	format, version, currency, output string
+	format, version, currency, output, config string
+	tenancy                                   bool
 }
 
 func defineHistoryExport(clause *kingpin.CmdClause, io streams, logs *logFlags) executor {
@@ -33,7 +39,10 @@ func defineHistoryExport(clause *kingpin.CmdClause, io streams, logs *logFlags) 
 		&f.format, "csv", "parquet", "focus").Short('f')
 	versions := encode.FOCUSVersions()
 	oneOf(clause, "focus-version", "Version of that specification: 1.2, or 1.3, which adds the Allocated columns.", &f.version, versions...)
-	clause.Flag("currency", "Currency of the costs, for FOCUS.").Default("USD").StringVar(&f.currency)
+	clause.Flag("currency", "Currency of the costs, for FOCUS. The default is that of --config.file, else "+rates.Dollar+".").StringVar(&f.currency)
+	clause.Flag("share-tenancy", "Divide control planes and nodes' own disks among workloads, for FOCUS; --no-share-tenancy leaves them out.").Default("true").BoolVar(&f.tenancy)
+	clause.Flag("config.file", "Config file whose bills, as the history has them, are what csv and focus cost. Without it, costs are at list prices.").
+		PlaceHolder("FILE").StringVar(&f.config)
 	clause.Flag("output", "File to write. The default is standard output.").Short('o').PlaceHolder("FILE").StringVar(&f.output)
 	return func(ctx context.Context) error {
 		store, done, err := f.open(io, logs, true)
@@ -46,14 +55,34 @@ func defineHistoryExport(clause *kingpin.CmdClause, io streams, logs *logFlags) 
 
 // export writes the sets, one of them in memory at a time.
 func (f *exportFlags) export(ctx context.Context, store *history.Store, to streams) error {
-	sets, err := f.sets(ctx, store, to)
+	settings, err := config.Read(config.Flags{ConfigFile: f.config, Zone: f.zone, ZoneGiven: f.zoneGiven})
 	if err != nil {
 		return err
 	}
-	if f.output == "" {
-		return f.write(ctx, store, sets, to.out)
+	f.currency = cmp.Or(f.currency, settings.Currency)
+	chosen, err := f.sets(ctx, store, to)
+	if err != nil {
+		return err
 	}
-	if err := writeFile(f.output, func(w io.Writer) error { return f.write(ctx, store, sets, w) }); err != nil {
+	read := func(ctx context.Context, s *history.Stored) (*allocation.Set, error) {
+		sets, err := store.Read(ctx, []history.Stored{*s}, nil)
+		if err != nil {
+			return nil, err
+		}
+		return sets[0], nil
+	}
+	if len(settings.Bills) > 0 && f.format != "parquet" {
+		billed, err := export.NewBilled(ctx, store, chosen.Zone, settings, log.NewNopLogger())
+		if err != nil {
+			return err
+		}
+		read = billed.Read
+	}
+	write := func(w io.Writer) error { return f.write(ctx, chosen, read, w, to.err) }
+	if f.output == "" {
+		return write(to.out)
+	}
+	if err := writeFile(f.output, write); err != nil {
 		return fmt.Errorf("write --output=%s: %w", f.output, err)
 	}
 	return nil
@@ -61,7 +90,7 @@ func (f *exportFlags) export(ctx context.Context, store *history.Store, to strea
 
 // sets are the sets to export, oldest first. No two overlap: it leaves out the hours of a day, and sets of another time zone for
 // the same time.
-func (f *exportFlags) sets(ctx context.Context, store *history.Store, io streams) ([]history.Stored, error) {
+func (f *exportFlags) sets(ctx context.Context, store *history.Store, io streams) (*export.Cover, error) {
 	all := *f.historyFlags
 	if f.period == autoPeriod {
 		all.period = allPeriods
@@ -83,17 +112,15 @@ func (f *exportFlags) sets(ctx context.Context, store *history.Store, io streams
 	if f.zoneGiven {
 		zone = f.zone
 	}
-	chosen := coverOf(sets, zone)
-	out := make([]history.Stored, len(chosen.sets))
+	chosen := export.Choose(sets, zone)
 	var warnings []string
-	for i, s := range chosen.sets {
-		out[i] = *s
+	for _, s := range chosen.Sets {
 		warnings = append(warnings, s.Warnings...)
 	}
-	if len(out) == 0 {
+	if len(chosen.Sets) == 0 {
 		return nil, errors.New("the history has no sets of that time: see what it has with promcost history ls")
 	}
-	if lacks := chosen.lacks(sets); lacks != "" {
+	if lacks := chosen.Lacks(sets); lacks != "" {
 		warnings = append(warnings, lacks)
 	}
 	for _, text := range notices.JoinWarnings(warnings) {
@@ -101,22 +128,33 @@ func (f *exportFlags) sets(ctx context.Context, store *history.Store, io streams
 			return nil, err
 		}
 	}
-	return out, nil
+	return chosen, nil
 }
 
-// write writes the sets in the format that is asked for.
-func (f *exportFlags) write(ctx context.Context, store *history.Store, sets []history.Stored, to io.Writer) error {
+// write writes the sets in the format that is asked for, and what bills warn of.
+func (f *exportFlags) write(ctx context.Context, of *export.Cover, read func(context.Context, *history.Stored) (*allocation.Set, error), to, warnings io.Writer) error {
 	w := bufio.NewWriter(to)
 	put, end, err := f.encoder(w)
 	if err != nil {
 		return err
 	}
-	for i := range sets {
-		read, err := store.Read(ctx, sets[i:i+1], nil)
+	var said []string
+	for _, s := range of.Sets {
+		set, err := read(ctx, s)
 		if err != nil {
 			return err
 		}
-		if err := put(read[0]); err != nil {
+		for _, text := range set.Warnings {
+			if !slices.Contains(s.Warnings, text) && !slices.Contains(said, text) {
+				said = append(said, text)
+			}
+		}
+		if err := put(set); err != nil {
+			return err
+		}
+	}
+	for _, text := range notices.JoinWarnings(said) {
+		if err := warn(warnings, text); err != nil {
 			return err
 		}
 	}
@@ -136,7 +174,7 @@ func (f *exportFlags) encoder(w io.Writer) (put func(*allocation.Set) error, end
 		}
 		return func(s *allocation.Set) error {
 			// What nobody was allocated is on the bill, too.
-			whole, err := allocation.Apply([]*allocation.Set{s}, allocation.Options{Idle: true, IdleByNode: true, SplitIdle: true, ShareTenancy: true})
+			whole, err := allocation.Apply([]*allocation.Set{s}, allocation.Options{Idle: true, IdleByNode: true, SplitIdle: true, ShareTenancy: f.tenancy})
 			if err != nil {
 				return err
 			}

@@ -29,6 +29,7 @@ var packages = map[string][]string{
 	"cmd/promcost/internal/config":     {"allocation", "allocation/billing", "allocation/caret", "allocation/filter", "allocation/jmespath", "allocation/labelnames", "allocation/metering", "allocation/pricing", "allocation/rates"},
 	"cmd/promcost/internal/document":   {},
 	"cmd/promcost/internal/httpclient": {"promquery/remote"},
+	"cmd/promcost/internal/export":     {"allocation", "allocation/billing", "allocation/history", "allocation/reconcile", "cmd/promcost/internal/config"},
 	"cmd/promcost/internal/kubectl":    {},
 	"cmd/promcost/internal/manifests":  {"allocation"},
 	"cmd/promcost/internal/usage":      {"allocation/caret"},

@@ -1,4 +1,5 @@
-package main
+// Package export chooses sets of a history of which no two overlap, and reads them, at the costs of bills where there are bills.
+package export
 
 import (
 	"cmp"
@@ -11,20 +12,23 @@ import (
 	"github.com/promcost/promcost/cmd/promcost/internal/config"
 )
 
-// cover is sets of which no two overlap, oldest first. A history whose time zone was changed has sets of both zones, and their
+// Cover is sets of which no two overlap, oldest first. A history whose time zone was changed has sets of both zones, and their
 // costs must not be exported twice.
-type cover struct{ sets []*history.Stored }
+type Cover struct {
+	Zone *time.Location // in which most of the sets were cut
+	Sets []*history.Stored
+}
 
-// coverOf chooses from sets: days of the zone first, then hours of its clock, then others that fit between. If zone is nil it
+// Choose chooses from sets: days of the zone first, then hours of its clock, then others that fit between. If zone is nil it
 // takes the zone whose sets cover most; then the one with the fewest sets, then that of the newest.
-func coverOf(sets []history.Stored, zone *time.Location) *cover {
+func Choose(sets []history.Stored, zone *time.Location) *Cover {
 	zones := []*time.Location{zone}
 	if zone == nil {
 		zones = zonesOf(sets)
 	}
-	var best *cover
+	var best *Cover
 	for _, z := range zones {
-		c := &cover{}
+		c := &Cover{Zone: z}
 		for rank := range 4 {
 			for i := range sets {
 				if s := &sets[i]; s.Period != history.Counted && rankOf(s, z) == rank {
@@ -32,7 +36,7 @@ func coverOf(sets []history.Stored, zone *time.Location) *cover {
 				}
 			}
 		}
-		if best == nil || cmp.Or(cmp.Compare(c.duration(), best.duration()), cmp.Compare(len(best.sets), len(c.sets))) > 0 {
+		if best == nil || cmp.Or(cmp.Compare(c.duration(), best.duration()), cmp.Compare(len(best.Sets), len(c.Sets))) > 0 {
 			best = c
 		}
 	}
@@ -80,32 +84,32 @@ func rankOf(s *history.Stored, zone *time.Location) int {
 }
 
 // add adds a set unless it overlaps one that is there.
-func (c *cover) add(s *history.Stored) {
-	i, _ := slices.BinarySearchFunc(c.sets, s.Window.Start, func(have *history.Stored, t time.Time) int {
+func (c *Cover) add(s *history.Stored) {
+	i, _ := slices.BinarySearchFunc(c.Sets, s.Window.Start, func(have *history.Stored, t time.Time) int {
 		if have.Window.End.After(t) {
 			return 1
 		}
 		return -1
 	})
-	if i == len(c.sets) || !c.sets[i].Window.Start.Before(s.Window.End) {
-		c.sets = slices.Insert(c.sets, i, s)
+	if i == len(c.Sets) || !c.Sets[i].Window.Start.Before(s.Window.End) {
+		c.Sets = slices.Insert(c.Sets, i, s)
 	}
 }
 
 // duration is the time of all sets.
-func (c *cover) duration() (sum time.Duration) {
-	for _, s := range c.sets {
+func (c *Cover) duration() (sum time.Duration) {
+	for _, s := range c.Sets {
 		sum += s.Window.Duration()
 	}
 	return sum
 }
 
-// lacks says how much of the time of sets is not covered, "" if all is.
-func (c *cover) lacks(sets []history.Stored) string {
+// Lacks says how much of the time of sets is not covered, "" if all is.
+func (c *Cover) Lacks(sets []history.Stored) string {
 	var lost time.Duration
 	var first, end time.Time
 	cut := func(from, to time.Time) { // a time that some set has
-		for _, have := range c.sets {
+		for _, have := range c.Sets {
 			if !from.Before(to) || !have.Window.Start.Before(to) {
 				break
 			}
