@@ -33,7 +33,7 @@ const rights = `
 ---
 {apiVersion: v1, kind: Namespace, metadata: {name: search}}
 ---
-{apiVersion: v1, kind: Namespace, metadata: {name: shop}}
+{apiVersion: v1, kind: Namespace, metadata: {name: payments}}
 ---
 {apiVersion: v1, kind: ServiceAccount, metadata: {name: promcost-apiserver, namespace: promcost}}
 ---

@@ -90,13 +90,16 @@ func TestReleaseE2E(t *testing.T) {
 			}
 		})
 	}
-	t.Run("packages", func(t *testing.T) {
-		root := t.TempDir()
+	extracted := func(t *testing.T) (root string) {
+		root = t.TempDir()
 		shell(t, os.Environ(), "", "dpkg-deb", "--extract", releaseFile(t, "promcost_*_"+runtime.GOARCH+".deb"), root)
-		checkPackage(t, root)
+		return root
+	}
+	t.Run("deb", func(t *testing.T) { checkPackage(t, extracted(t)) })
+	t.Run("rpm", func(t *testing.T) { // of the same files
 		arch := map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[runtime.GOARCH]
 		dump := shell(t, os.Environ(), "", "rpm", "--query", "--package", "--dump", releaseFile(t, "promcost-*."+arch+".rpm"))
-		if diff := cmp.Diff(filesOfDirectory(t, root), filesOfRPM(t, dump)); diff != "" {
+		if diff := cmp.Diff(filesOfDirectory(t, extracted(t)), filesOfRPM(t, dump)); diff != "" {
 			t.Errorf("the packages differ (-deb +rpm):\n%s", diff)
 		}
 	})

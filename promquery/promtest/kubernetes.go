@@ -167,6 +167,9 @@ func CRDs(t testing.TB, endings ...string) (documents []byte) {
 // Kubeconfig is a file by which clients reach the API as its administrator.
 func (k *Kubernetes) Kubeconfig() string { return k.kubeconfig }
 
+// Address is the host and the port of the API.
+func (k *Kubernetes) Address() string { return strings.TrimPrefix(k.url, "https://") }
+
 // KubeletPort is that of 127.0.0.1 on which kwok answers for the kubelets of all nodes.
 func (k *Kubernetes) KubeletPort() string { return port(strings.TrimPrefix(k.kubelets, "http://")) }
 
