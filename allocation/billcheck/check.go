@@ -37,7 +37,7 @@ func Check(ctx context.Context, ledger reconcile.Ledger, book *billing.Book, o O
 
 // assetsOf returns the assets of a day. Without data it has none.
 func assetsOf(ctx context.Context, ledger reconcile.Ledger, day allocation.Window) (*allocation.Set, error) {
-	only := allocation.OfRows([]allocation.Property{allocation.Cluster}, allocation.RunningSeconds)
+	only := &allocation.Projection{Properties: []allocation.Property{allocation.Cluster}, Columns: []allocation.Column{allocation.RunningSeconds}} // few of the rows, and all assets
 	for set, err := range ledger.Sets(ctx, allocation.Query{Window: day, Resolution: allocation.AutoResolution, Stored: true, Only: only}) {
 		switch {
 		case allocation.HasNothing(err):
