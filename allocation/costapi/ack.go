@@ -8,14 +8,14 @@ import (
 )
 
 // serveACK answers as ACK's cost API does: the cost of a row is its part of the cluster's whole bill, with idle and with what
-// clusters cost besides nodes.
+// clusters cost besides nodes. Costs outside of clusters are no part of it.
 func (a *api) serveACK(w http.ResponseWriter, q *request) error {
 	sets, err := a.sets(q, q.timing.windows)
 	if err != nil {
 		return err
 	}
 	q.options.Idle, q.options.ShareIdle = true, allocation.Weighted
-	q.options.ShareTenancy, q.options.External = true, true
+	q.options.ShareTenancy = true
 	rows, err := q.apply(sets, q.options)
 	q.warnEmpty(sets, rows)
 	if err != nil {

@@ -38,7 +38,7 @@ func (q *request) bills() allocation.Billed {
 	case q.route.endpoint&listed != 0:
 		return allocation.Billed{Adjustments: !q.assets.WithoutAdjustments, Cloud: true}
 	case q.route.endpoint == ackAllocations:
-		return allocation.Billed{Adjustments: true, External: true}
+		return allocation.Billed{Adjustments: true}
 	}
 	return allocation.Billed{Adjustments: q.reconcile, External: q.options.External}
 }

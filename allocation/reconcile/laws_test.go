@@ -16,7 +16,8 @@ import (
 
 // world is random clusters, their bill, and what reconciles them.
 type world struct {
-	*ledger
+	ledger reconcile.Ledger
+	set    func(allocation.Window) (*allocation.Set, error) // at list prices
 	book   *billing.Book
 	r      *reconcile.Reconciler
 	zone   *time.Location
@@ -34,7 +35,8 @@ func newWorld(t *testing.T, seed uint64) *world {
 	start, end := time.Date(2026, 3, 27, 0, 0, 0, 0, zone), time.Date(2026, 4, 1, 0, 0, 0, 0, zone)
 	slots := int(end.Sub(start) / slot)
 	c := newClusters(rng, slots)
-	w := &world{ledger: c.ledger(start, slots), zone: zone, window: allocation.Window{Start: start, End: time.Date(2026, 3, 31, 0, 0, 0, 0, zone)}}
+	l := c.ledger(start, slots)
+	w := &world{ledger: l, set: l.set, zone: zone, window: allocation.Window{Start: start, End: time.Date(2026, 3, 31, 0, 0, 0, 0, zone)}}
 	now := end.Add(time.Hour)
 	bill := &biller{rng: rng, window: allocation.Window{Start: time.Date(2026, 3, 27, 0, 0, 0, 0, time.UTC), End: time.Date(2026, 4, 1, 0, 0, 0, 0, time.UTC)}}
 	w.book = bill.book(c, zone, now)
@@ -235,75 +237,87 @@ func TestRandomBills(t *testing.T) {
 	}
 }
 
-// TestRowsCostWhatWasBilled verifies that rows with tenancy costs add up to the matched lines and the list cost of what was not billed,
-// by whatever they are aggregated.
+// TestRowsCostWhatWasBilled is the law of the rows on the random clusters.
 func TestRowsCostWhatWasBilled(t *testing.T) {
 	for seed := range soak.Of[uint64](12, 200) {
 		w := newWorld(t, seed)
-		sums, size, hit := w.lines(t, w.window)
-		want := w.unbilled(t, hit)
-		for kind := range reconcile.External {
-			want += sums[kind]
+		w.checkRows(t, fmt.Sprintf("seed %d", seed), allocation.Query{Window: w.window, Step: 24 * time.Hour})
+	}
+}
+
+// checkRows verifies that rows with tenancy costs add up to the matched lines and the list cost of what was not billed, by
+// whatever they are aggregated. q is of the world's window.
+func (w *world) checkRows(t *testing.T, what string, q allocation.Query) {
+	t.Helper()
+	sums, size, hit := w.lines(t, w.window)
+	want := w.unbilled(t, hit)
+	for kind := range reconcile.External {
+		want += sums[kind]
+	}
+	q.Bills = allocation.Billed{Adjustments: true}
+	sets := w.sets(t, q)
+	for _, aggregate := range []string{"", "namespace", "cluster,node", "pod", "all"} {
+		keys, err := allocation.ParseKeys(aggregate, nil)
+		if err != nil {
+			t.Fatal(err)
 		}
-		sets := w.sets(t, allocation.Query{Window: w.window, Step: 24 * time.Hour, Bills: allocation.Billed{Adjustments: true}})
-		for _, aggregate := range []string{"", "namespace", "cluster,node", "pod", "all"} {
-			keys, err := allocation.ParseKeys(aggregate, nil)
+		for _, o := range []allocation.Options{
+			{Idle: true, ShareTenancy: true},
+			{ShareIdle: allocation.Weighted, ShareTenancy: true, SharedBreakdown: true},
+			{Idle: true, ShareTenancy: true, ShareLoadBalancers: true, Accumulate: allocation.All, Zone: w.zone},
+		} {
+			o.Aggregate, o.Check = keys, true
+			rows, err := allocation.Apply(allocation.Join(sets), o)
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, o := range []allocation.Options{
-				{Idle: true, ShareTenancy: true},
-				{ShareIdle: allocation.Weighted, ShareTenancy: true, SharedBreakdown: true},
-				{Idle: true, ShareTenancy: true, ShareLoadBalancers: true, Accumulate: allocation.All, Zone: w.zone},
-			} {
-				o.Aggregate, o.Check = keys, true
-				rows, err := allocation.Apply(allocation.Join(sets), o)
-				if err != nil {
-					t.Fatal(err)
+			got := 0.0
+			for _, s := range rows {
+				for row := range s.Len() {
+					got += s.TotalCost(row)
 				}
-				got := 0.0
-				for _, s := range rows {
-					for row := range s.Len() {
-						got += s.TotalCost(row)
-					}
-				}
-				if !near(want, got, size) {
-					t.Errorf("seed %d, by %q: rows cost %v, matched lines and what was not billed %v", seed, aggregate, got, want)
-				}
+			}
+			if !near(want, got, size) {
+				t.Errorf("%s, by %q: rows cost %v, matched lines and what was not billed %v", what, aggregate, got, want)
 			}
 		}
 	}
 }
 
-// TestEveryLineIsSomewhere verifies that what is matched, external and Cloud costs add up to the bill.
+// TestEveryLineIsSomewhere is the law of the lines on the random clusters.
 func TestEveryLineIsSomewhere(t *testing.T) {
 	for seed := range soak.Of[uint64](12, 200) {
-		w := newWorld(t, seed)
-		all := allocation.Window{Start: w.window.Start.AddDate(0, 0, -1), End: w.window.End.AddDate(0, 0, 3)}
-		file, size := 0.0, 0.0
-		if err := w.book.Read(t.Context(), all, func(l *billing.Line) error {
-			file += l.Cost
-			size += math.Abs(l.Cost)
-			return nil
-		}); err != nil {
-			t.Fatal(err)
+		newWorld(t, seed).checkLines(t, fmt.Sprintf("seed %d", seed))
+	}
+}
+
+// checkLines verifies that what is matched, external and Cloud costs add up to the bill.
+func (w *world) checkLines(t *testing.T, what string) {
+	t.Helper()
+	all := allocation.Window{Start: w.window.Start.AddDate(0, 0, -1), End: w.window.End.AddDate(0, 0, 3)}
+	file, size := 0.0, 0.0
+	if err := w.book.Read(t.Context(), all, func(l *billing.Line) error {
+		file += l.Cost
+		size += math.Abs(l.Cost)
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	sums, _, _ := w.lines(t, all)
+	got := 0.0
+	for kind := range reconcile.External {
+		got += sums[kind]
+	}
+	for _, s := range w.sets(t, allocation.Query{Window: all, Bills: allocation.Billed{External: true, Cloud: true}}) {
+		for _, e := range s.External {
+			got += e.Cost
 		}
-		sums, _, _ := w.lines(t, all)
-		got := 0.0
-		for kind := range reconcile.External {
-			got += sums[kind]
+		for _, c := range s.Cloud {
+			got += c.Cost + c.Credit
 		}
-		for _, s := range w.sets(t, allocation.Query{Window: all, Bills: allocation.Billed{External: true, Cloud: true}}) {
-			for _, e := range s.External {
-				got += e.Cost
-			}
-			for _, c := range s.Cloud {
-				got += c.Cost + c.Credit
-			}
-		}
-		if !near(file, got, size) {
-			t.Errorf("seed %d: the bill has %v, matched, external and Cloud costs are %v", seed, file, got)
-		}
+	}
+	if !near(file, got, size) {
+		t.Errorf("%s: the bill has %v, matched, external and Cloud costs are %v", what, file, got)
 	}
 }
 

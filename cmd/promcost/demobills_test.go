@@ -64,7 +64,35 @@ func TestDemoBill(t *testing.T) {
 			t.Errorf("%s: %d, want %s in %.1500s", ask.path, code, ask.part, body)
 		}
 	}
+	checkACK(t, base, from.Format(time.RFC3339)+","+until.Format(time.RFC3339))
 	p.end(t)
+}
+
+// checkACK compares ACK's view with the reconciled allocation of a window: each namespace's part of what the cluster costs.
+func checkACK(t *testing.T, base, window string) {
+	t.Helper()
+	type row struct{ Cost, CostRatio, TotalCost float64 }
+	ask := func(target string) map[string]row {
+		code, body := get(t, base+target+"&aggregate=namespace&window="+window)
+		if code != http.StatusOK {
+			t.Fatalf("%s: %d %.300s", target, code, body)
+		}
+		return dataOf[[]map[string]row](t, []byte(body))[0]
+	}
+	want, got := ask("/model/allocation/compute?shareIdle=true&shareTenancyCosts=true"), ask("/v2/allocation?")
+	whole, ratios := 0.0, 0.0
+	for _, r := range want {
+		whole += r.TotalCost
+	}
+	for name, r := range got {
+		if of := want[name].TotalCost; math.Abs(r.Cost-of) > 1e-9*whole || math.Abs(r.CostRatio-of/whole) > 1e-9 {
+			t.Errorf("%s costs %v, a part of %v, want %v of %v", name, r.Cost, r.CostRatio, of, whole)
+		}
+		ratios += r.CostRatio
+	}
+	if len(got) != len(want) || math.Abs(ratios-1) > 1e-9 {
+		t.Errorf("%d rows of %d are %v of the cluster", len(got), len(want), ratios)
+	}
 }
 
 // decodeCosts are the total costs of the rows of an answer, set by set.
