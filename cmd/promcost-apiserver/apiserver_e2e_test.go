@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"net"
@@ -157,17 +156,6 @@ func await(t *testing.T, url string) {
 	t.Fatalf("%s does not answer", url)
 }
 
-// token is one of a service account.
-func token(t *testing.T, k *promtest.Kubernetes, namespace, account string) string {
-	t.Helper()
-	var reply struct{ Status struct{ Token string } }
-	request := json.RawMessage(`{"apiVersion":"authentication.k8s.io/v1","kind":"TokenRequest","spec":{}}`)
-	if err := k.Do(t.Context(), http.MethodPost, promtest.Path("ServiceAccount", namespace, account)+"/token", request, &reply); err != nil {
-		t.Fatal(err)
-	}
-	return reply.Status.Token
-}
-
 // startCluster starts everything. The program has the rights of its service account, and no others.
 func startCluster(t *testing.T, promcost string, flags ...string) *cluster {
 	t.Helper()
@@ -178,13 +166,13 @@ func startCluster(t *testing.T, promcost string, flags ...string) *cluster {
 	if err := c.Apply(t.Context(), "", []byte(strings.ReplaceAll(rights, "PORT", port))); err != nil {
 		t.Fatal(err)
 	}
-	c.team = token(t, c.Kubernetes, "search", "team")
+	c.team = c.Token(t, "search", "team")
 	config, err := os.ReadFile(c.Kubeconfig())
 	if err != nil {
 		t.Fatal(err)
 	}
 	c.own = filepath.Join(t.TempDir(), "kubeconfig")
-	text := strings.Replace(string(config), "token: promtest", "token: "+token(t, c.Kubernetes, "promcost", "promcost-apiserver"), 1)
+	text := strings.Replace(string(config), "token: promtest", "token: "+c.Token(t, "promcost", "promcost-apiserver"), 1)
 	if err := os.WriteFile(c.own, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -51,7 +51,7 @@ func TestAPIServerOfManifestE2E(t *testing.T) {
 	kubectl := promtest.Kubectl(t)
 	k := promtest.StartKubernetes(t)
 	k.Create(t, node("node-1", "test:///1"))
-	program := buildAPIServer(t)
+	program := buildStatic(t, "../..", "promcost-apiserver")
 	const namespaced = "{apiVersion: v1, kind: Namespace, metadata: {name: %s, labels: {pod-security.kubernetes.io/enforce: restricted}}}"
 	for _, tt := range []struct {
 		namespace string
@@ -143,18 +143,6 @@ func askAs(t *testing.T, k *promtest.Kubernetes, kubectl, user string, args ...s
 	return stdout.String(), stderr.String(), err
 }
 
-// buildAPIServer builds promcost-apiserver as it is released: static, for it runs in an empty root.
-func buildAPIServer(t *testing.T) (file string) {
-	t.Helper()
-	file = filepath.Join(t.TempDir(), "promcost-apiserver")
-	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", file, "../promcost-apiserver")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build promcost-apiserver: %v: %s", err, out)
-	}
-	return file
-}
-
 // runAPIServerPod runs the pod of promcost-apiserver in a namespace, where its Service leads. stop ends it.
 func runAPIServerPod(t *testing.T, k *promtest.Kubernetes, program, namespace string) (stop func()) {
 	t.Helper()
@@ -175,7 +163,7 @@ func runAPIServerPod(t *testing.T, k *promtest.Kubernetes, program, namespace st
 	if err := k.Do(t.Context(), http.MethodGet, promtest.Path("Service", namespace, "finops-apiserver"), nil, &service); err != nil {
 		t.Fatal(err)
 	}
-	address, stop := found.run(t, k, program, "finops", "finops."+namespace+".svc")
+	address, stop := found.run(t, k, t.TempDir(), program, "finops", "finops."+namespace+".svc")
 	k.Route(service.Spec.ClusterIP+":443", "https://"+address)
 	return stop
 }

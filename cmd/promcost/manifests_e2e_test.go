@@ -4,7 +4,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
@@ -177,57 +176,6 @@ func TestManifestsChartRefusesE2E(t *testing.T) {
 		if out, said, err := runHelm(t, nil, "template", "costs", dir, "--set="+set); err == nil || !strings.Contains(said, want) {
 			t.Errorf("%s: %v, want %q: %s%s", set, err, want, out, said)
 		}
-	}
-}
-
-// TestManifestsReleaseE2E has Helm install, test and upgrade the chart in a real API: the history's claim stays.
-func TestManifestsReleaseE2E(t *testing.T) {
-	const namespace = "release"
-	before := chartOf(t, "--prometheus.url=http://prometheus:9090", "--image.tag=0.1.0")
-	after := chartOf(t, "--prometheus.url=http://prometheus:9090", "--image.tag=0.2.0", "--pods=5000", "--service.headlamp")
-	helm(t, nil, "lint", before) // before servers are started that would not be needed
-	k := promtest.StartKubernetes(t)
-	k.Create(t, strings.ReplaceAll(node("node-1", "test:///1"), "memory: 64Gi", "memory: 128Gi"))
-	k.Create(t, freeVolume("volume", ""))
-	k.Create(t, fmt.Sprintf("{apiVersion: v1, kind: Namespace, metadata: {name: %s, labels: {pod-security.kubernetes.io/enforce: restricted}}}", namespace))
-
-	helm(t, k, "install", "costs", before, "--namespace="+namespace)
-	awaitPods(t, k, namespace, 1)
-	claim := uidOf(t, k, "PersistentVolumeClaim", namespace, "history-costs-0")
-	set := uidOf(t, k, "StatefulSet", namespace, "costs")
-	helm(t, k, "upgrade", "costs", after, "--namespace="+namespace)
-	if got := uidOf(t, k, "PersistentVolumeClaim", namespace, "history-costs-0"); got != claim {
-		t.Errorf("the claim was %s and is %s", claim, got)
-	}
-	if got := uidOf(t, k, "StatefulSet", namespace, "costs"); got != set {
-		t.Errorf("the StatefulSet was %s and is %s", set, got)
-	}
-	var p struct {
-		Spec struct{ Containers []struct{ Image string } }
-	}
-	for range 60 { // until the pod has been replaced
-		err := k.Do(t.Context(), http.MethodGet, promtest.Path("Pod", namespace, "costs-0"), nil, &p)
-		if err == nil && strings.HasSuffix(p.Spec.Containers[0].Image, ":0.2.0") {
-			break
-		}
-		time.Sleep(time.Second)
-	}
-	if len(p.Spec.Containers) != 1 || !strings.HasSuffix(p.Spec.Containers[0].Image, ":0.2.0") {
-		t.Errorf("the pod runs %+v", p)
-	}
-	awaitPods(t, k, namespace, 1)
-
-	go func() { // what the test's pod does is for kwok to say, which runs no images
-		for range 60 {
-			patch := json.RawMessage(`{"metadata":{"annotations":{"promtest/run-for":"1s"}}}`)
-			if k.Do(t.Context(), http.MethodPatch, promtest.Path("Pod", namespace, "costs-test"), patch, nil) == nil {
-				return
-			}
-			time.Sleep(200 * time.Millisecond)
-		}
-	}()
-	if out := helm(t, k, "test", "costs", "--namespace="+namespace, "--timeout=60s"); !strings.Contains(string(out), "Succeeded") {
-		t.Errorf("helm test says\n%s", out)
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
-	"encoding/json"
 	"encoding/pem"
 	"math/big"
 	"net"
@@ -27,8 +26,8 @@ import (
 	"github.com/promcost/promcost/promquery/promtest"
 )
 
-// apiServing is where promcost-apiserver says that it listens.
-var apiServing = regexp.MustCompile(`msg=serving .*address=(\S+)`)
+// podServing is where promcost or promcost-apiserver says that it listens.
+var podServing = regexp.MustCompile(`msg=(?:serving .*|"Listening on" )address=(\S+)`)
 
 // podObject is what a kubelet needs of a pod with one container.
 type podObject struct {
@@ -36,8 +35,9 @@ type podObject struct {
 	Spec     struct {
 		ServiceAccountName           string
 		AutomountServiceAccountToken bool
-		SecurityContext              struct{ RunAsUser, RunAsGroup uint32 }
+		SecurityContext              struct{ RunAsUser, RunAsGroup, FSGroup uint32 }
 		Containers                   []struct {
+			Image        string
 			Args         []string
 			VolumeMounts []struct{ Name, MountPath string }
 		}
@@ -46,7 +46,7 @@ type podObject struct {
 	Status struct{ Phase string }
 }
 
-// podVolume is a volume with the files of a ConfigMap, of a Secret, or with none.
+// podVolume is a volume with the files of a ConfigMap, of a Secret, or with none of its own.
 type podVolume struct {
 	Name      string
 	ConfigMap *struct{ Name string }
@@ -57,10 +57,11 @@ type podVolume struct {
 }
 
 // run does what a kubelet does: it runs a program with the pod's arguments as the pod's user in a root that has the files of its
-// volumes, the token of its account, and hosts, which lead to this machine. It only adds an address to listen on.
-func (p *podObject) run(t *testing.T, k *promtest.Kubernetes, program string, hosts ...string) (address string, stop func()) {
+// volumes, the token of its account, and hosts, which lead to this machine. It only adds an address to listen on. What was
+// written to claims in the root before is still there.
+func (p *podObject) run(t *testing.T, k *promtest.Kubernetes, root, program string, hosts ...string) (address string, stop func()) {
 	t.Helper()
-	root := t.TempDir()
+	user := p.Spec.SecurityContext
 	write := func(name string, mode os.FileMode, text []byte) {
 		t.Helper()
 		file := filepath.Join(root, name)
@@ -74,6 +75,14 @@ func (p *podObject) run(t *testing.T, k *promtest.Kubernetes, program string, ho
 	}
 	c := p.Spec.Containers[0]
 	for _, m := range c.VolumeMounts {
+		dir := filepath.Join(root, m.MountPath)
+		err := os.MkdirAll(dir, 0o755)
+		if err == nil {
+			err = os.Chown(dir, int(user.RunAsUser), int(user.FSGroup))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
 		for _, v := range p.Spec.Volumes {
 			if v.Name == m.Name {
 				for name, text := range v.files(t, k, p.Metadata.Namespace) {
@@ -90,13 +99,12 @@ func (p *podObject) run(t *testing.T, k *promtest.Kubernetes, program string, ho
 	}
 	if p.Spec.AutomountServiceAccountToken {
 		const account = "var/run/secrets/kubernetes.io/serviceaccount/"
-		write(account+"token", 0o644, []byte(tokenOf(t, k, p.Metadata.Namespace, p.Spec.ServiceAccountName)))
+		write(account+"token", 0o644, []byte(k.Token(t, p.Metadata.Namespace, p.Spec.ServiceAccountName)))
 		write(account+"ca.crt", 0o644, authorityOf(t, k.Address()))
 		write(account+"namespace", 0o644, []byte(p.Metadata.Namespace))
 	}
 	cmd := exec.CommandContext(t.Context(), "/program", append(c.Args, "--web.listen-address=127.0.0.1:0")...)
 	cmd.Dir, cmd.Env = "/", []string{"KUBERNETES_SERVICE_HOST=" + host, "KUBERNETES_SERVICE_PORT=" + port}
-	user := p.Spec.SecurityContext
 	cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: root, Credential: &syscall.Credential{Uid: user.RunAsUser, Gid: user.RunAsGroup}}
 	var output lockedBuffer
 	cmd.Stdout, cmd.Stderr = &output, &output
@@ -112,7 +120,7 @@ func (p *podObject) run(t *testing.T, k *promtest.Kubernetes, program string, ho
 	})
 	t.Cleanup(stop)
 	eventually(t, "it does not serve", func() bool {
-		found := apiServing.FindStringSubmatch(output.String())
+		found := podServing.FindStringSubmatch(output.String())
 		if found != nil {
 			address = found[1]
 		}
@@ -149,17 +157,6 @@ func (v *podVolume) files(t *testing.T, k *promtest.Kubernetes, namespace string
 	return files
 }
 
-// tokenOf is a token of a service account.
-func tokenOf(t *testing.T, k *promtest.Kubernetes, namespace, account string) string {
-	t.Helper()
-	var reply struct{ Status struct{ Token string } }
-	request := json.RawMessage(`{"apiVersion":"authentication.k8s.io/v1","kind":"TokenRequest","spec":{}}`)
-	if err := k.Do(t.Context(), http.MethodPost, promtest.Path("ServiceAccount", namespace, account)+"/token", request, &reply); err != nil {
-		t.Fatal(err)
-	}
-	return reply.Status.Token
-}
-
 // authorityOf is the authority of the certificate that a server shows.
 func authorityOf(t *testing.T, address string) []byte {
 	t.Helper()
@@ -193,4 +190,16 @@ func selfSigned(t *testing.T, host string) map[string][]byte {
 	}
 	certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 	return map[string][]byte{"tls.crt": certificate, "ca.crt": certificate, "tls.key": pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})}
+}
+
+// buildStatic builds a program of a tree as it is released: static, for it runs in an empty root.
+func buildStatic(t *testing.T, tree, program string) (file string) {
+	t.Helper()
+	file = filepath.Join(t.TempDir(), program)
+	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-buildvcs=false", "-tags=disable_grpc_modules", "-o", file, "./cmd/"+program)
+	build.Dir, build.Env = tree, append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build %s: %v: %s", program, err, out)
+	}
+	return file
 }

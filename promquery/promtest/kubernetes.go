@@ -197,6 +197,17 @@ func (k *Kubernetes) Do(ctx context.Context, method, path string, object, reply 
 	return json.Unmarshal(text, reply)
 }
 
+// Token is a token of a service account.
+func (k *Kubernetes) Token(t testing.TB, namespace, account string) string {
+	t.Helper()
+	var reply struct{ Status struct{ Token string } }
+	request := map[string]any{"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": map[string]any{}}
+	if err := k.Do(t.Context(), http.MethodPost, Path("ServiceAccount", namespace, account)+"/token", request, &reply); err != nil {
+		t.Fatal(err)
+	}
+	return reply.Status.Token
+}
+
 // Apply makes or changes the objects of a file of YAML documents, which are validated strictly, on the API's side. Those
 // that name no namespace are in one, unless they are of the cluster.
 func (k *Kubernetes) Apply(ctx context.Context, namespace string, documents []byte) error {

@@ -41,6 +41,9 @@ func fieldsOf(v reflect.Value, section, help string) (out []Field) {
 			Path: path, Flag: kebab(strings.TrimSuffix(path, ".enabled")), Help: f.Tag.Get("help"), Value: v.Field(i).Addr().Interface(), tag: f.Tag,
 			name: name, section: section, sectionHelp: help, expression: ".Values." + path,
 		}
+		if section != "" { // which is not there if helm upgrade --reuse-values takes the values of an older chart
+			x.expression = "(.Values." + section + ")." + name
+		}
 		if own := f.Tag.Get("flag"); own != "" {
 			x.Flag = strings.Trim(own, "-")
 		}
