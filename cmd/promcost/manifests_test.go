@@ -175,7 +175,11 @@ func TestManifestsRun(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			for _, args := range manifests.Args(manifestsOf(t, tt.flags...)) {
+			all := manifests.Args(manifestsOf(t, tt.flags...))
+			if tt.name == "sidecar" { // also of a Prometheus without a block
+				all = append(all, atHome(all[0], dir, t.TempDir(), server))
+			}
+			for _, args := range all {
 				args = atHome(args, dir, blocks, server)
 				base := spawn(t, args...)
 				if code, body := get(t, base+"/-/healthy"); code != http.StatusOK {

@@ -242,14 +242,19 @@ func (o *opened) Close() error {
 // open opens the source. Closing it is the caller's business.
 func (f *sourceFlags) open() (*opened, error) {
 	o := &opened{exclude: f.exclude, kind: f.kind}
+	alone := f.kind == sourceBlocks || f.kind == sourceNone
 	if f.tsdbPath != "" {
+		open := blocks.OpenBeside
+		if alone {
+			open = blocks.Open
+		}
 		var err error
-		if o.blocks, err = blocks.Open(f.tsdbPath); err != nil {
+		if o.blocks, err = open(f.tsdbPath); err != nil {
 			return nil, fmt.Errorf("open --tsdb.path: %w", err)
 		}
 		o.Source = o.blocks
 	}
-	if f.kind == sourceBlocks || f.kind == sourceNone {
+	if alone {
 		return o, nil
 	}
 	base, client, err := f.server()
@@ -288,6 +293,9 @@ func (f *sourceFlags) server() (*url.URL, *http.Client, error) {
 func (f *sourceFlags) announce(o *opened, logger log.Logger) {
 	if o.blocks != nil && o.remote != nil {
 		level.Info(logger).Log("msg", "Reading TSDB blocks, and from the Prometheus what is not in them", "tsdb.path", f.tsdbPath, "prometheus.url", redacted(f.prometheus.url))
+		if found, err := o.blocks.Blocks(); err == nil && len(found) == 0 {
+			level.Warn(logger).Log("msg", "There are no TSDB blocks yet: everything is read from the Prometheus", "tsdb.path", f.tsdbPath)
+		}
 	}
 }
 

@@ -38,7 +38,8 @@ type Info struct {
 // DB is a directory of blocks. It looks for new and vanished blocks at each read and keeps the present ones open between
 // reads. It is safe for concurrent use.
 type DB struct {
-	dir string
+	dir    string
+	beside bool // a server beside it has what no block has
 
 	mu     sync.Mutex
 	known  map[ulid.ULID]*block
@@ -102,8 +103,14 @@ func (b *block) overlaps(mint, maxt int64) bool {
 }
 
 // Open returns the blocks in dir. A directory that is missing, is a file or holds no blocks is an error.
-func Open(dir string) (*DB, error) {
-	db := &DB{dir: dir, known: map[ulid.ULID]*block{}}
+func Open(dir string) (*DB, error) { return open(&DB{dir: dir, known: map[ulid.ULID]*block{}}) }
+
+// OpenBeside is Open for the directory of a server that is asked, too: that of a new Prometheus, which has no blocks yet, is no error.
+func OpenBeside(dir string) (*DB, error) {
+	return open(&DB{dir: dir, beside: true, known: map[ulid.ULID]*block{}})
+}
+
+func open(db *DB) (*DB, error) {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	if _, err := db.scan(); err != nil {
@@ -252,10 +259,15 @@ func (db *DB) scan() ([]string, error) {
 			warnings = db.drop(b, warnings)
 		}
 	}
-	if blocks == 0 {
+	if blocks == 0 && !(db.beside && isNew(entries)) {
 		return nil, fmt.Errorf("read TSDB directory %q: it holds no blocks (directories such as 01K2…/ with a meta.json); %s; a new Prometheus writes its first block after two to three hours", db.dir, remedy)
 	}
 	return warnings, nil
+}
+
+// isNew reports whether these are the entries of a directory that a Prometheus has just begun to write to, or is about to.
+func isNew(entries []os.DirEntry) bool {
+	return len(entries) == 0 || slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.Name() == "wal" && e.IsDir() })
 }
 
 // dirError words why the directory cannot be listed.

@@ -96,6 +96,42 @@ func TestOpenRejects(t *testing.T) {
 	}
 }
 
+// TestOpenBeside opens the directory of a Prometheus before it has a block, and finds the first one when it is there.
+func TestOpenBeside(t *testing.T) {
+	for _, tc := range []struct {
+		name, entry, want string
+	}{
+		{"empty", "", ""},
+		{"new", "wal", ""},
+		{"another directory", "photos", "holds no blocks"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			dir := t.TempDir()
+			if err := os.MkdirAll(filepath.Join(dir, tc.entry), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			db, err := blocks.OpenBeside(dir)
+			if tc.want != "" {
+				if err == nil || !strings.Contains(err.Error(), tc.want) {
+					t.Errorf("error %v, want %q", err, tc.want)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = db.Close() }()
+			if c, err := db.Cover(); err != nil || c.Until != 0 || len(c.Gaps) != 0 {
+				t.Errorf("Cover() = %+v, %v", c, err)
+			}
+			promtest.WriteBlocks(t, dir, 2*time.Hour, pods(1, 0, 2)...)
+			if oldest, _, err := db.Bounds(); err != nil || oldest != begin {
+				t.Errorf("Bounds() = %d, %v", oldest, err)
+			}
+		})
+	}
+}
+
 func TestBounds(t *testing.T) {
 	dir := t.TempDir()
 	promtest.WriteBlocks(t, dir, 2*time.Hour, pods(2, 0, 6)...)
