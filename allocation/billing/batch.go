@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 )
@@ -26,13 +27,14 @@ type batch struct {
 
 	numbers map[string]uint32 // of items, by key
 	items   []Item
-	keys    []int32 // number of each item's statement
-	bytes   int64   // of items
+	keys    []int32    // number of each item's statement
+	totals  []*running // that the lines of each item are added to
+	bytes   int64      // of items
 	lines   []piece
 	order   []uint32
+	spare   []uint32
 	sorted  []piece
 	epochs  int
-	line    Line
 }
 
 // limits bound what is kept in memory before it is handed on.
@@ -65,7 +67,7 @@ func (b *batch) item(key []byte, build func() (*Item, error)) (uint32, error) {
 	}
 	n := uint32(len(b.items))
 	b.numbers[string(key)] = n
-	b.items, b.keys = append(b.items, *item), append(b.keys, statement)
+	b.items, b.keys, b.totals = append(b.items, *item), append(b.keys, statement), append(b.totals, b.tallies.list[statement].of(item))
 	b.bytes += item.bytes() + int64(len(key)) + 64
 	return n, nil
 }
@@ -92,12 +94,10 @@ func (b *batch) add(item uint32, start, end int64, n *numbers) error {
 		return &cellError{column: endColumn, err: errTooLong}
 	}
 	p := piece{start: start, end: end, numbers: *n, item: item}
-	b.line.Item = &b.items[item]
-	b.line.fill(&p)
-	if b.line.Known == [NumCosts]bool{} {
+	if !n.costKnown() {
 		return &cellError{column: focusCosts[Effective], err: errNoCost}
 	}
-	b.tallies.list[b.keys[item]].Add(&b.line)
+	b.totals[item].add(&p)
 	for from := start; from < end; {
 		day, until := b.calendar.day(from)
 		to := min(until, end)
@@ -116,16 +116,15 @@ func (b *batch) add(item uint32, start, end int64, n *numbers) error {
 	return nil
 }
 
+// costKnown reports whether at least one of the costs is known.
+func (n *numbers) costKnown() bool {
+	return slices.ContainsFunc(n[:NumCosts], func(v float64) bool { return !math.IsNaN(v) })
+}
+
 // flush hands on what was collected, by statement and day.
 func (b *batch) flush() error {
-	b.order = b.order[:0]
-	for i := range b.lines {
-		b.order = append(b.order, uint32(i))
-	}
-	slices.SortFunc(b.order, func(i, k uint32) int {
-		x, y := &b.lines[i], &b.lines[k]
-		return cmp.Or(cmp.Compare(b.keys[x.item], b.keys[y.item]), cmp.Compare(x.day, y.day), cmp.Compare(x.item, y.item), cmp.Compare(x.start, y.start), cmp.Compare(i, k))
-	})
+	b.sort()
+	texts := &itemTexts{}
 	for at := 0; at < len(b.order); {
 		first := &b.lines[b.order[at]]
 		b.sorted = b.sorted[:0]
@@ -136,14 +135,63 @@ func (b *batch) flush() error {
 			}
 			b.sorted = append(b.sorted, *p)
 		}
-		if err := b.emit(&Day{Key: b.items[first.item].Key(), Start: b.calendar.start(first.day), items: b.items, lines: b.sorted}); err != nil {
+		if err := b.emit(&Day{Key: b.items[first.item].Key(), Start: b.calendar.start(first.day), items: b.items, texts: texts, lines: b.sorted}); err != nil {
 			return err
 		}
 	}
 	b.lines, b.items, b.keys, b.bytes = b.lines[:0], nil, b.keys[:0], 0
+	b.totals = b.totals[:0]
 	clear(b.numbers)
 	b.epochs++
 	return nil
+}
+
+// sort orders the lines by statement, day, item and start. They come nearly in that order, so the small numbers are sorted by counting,
+// the least important first, and starts only where they are out of order.
+func (b *batch) sort() {
+	b.order = b.order[:0]
+	for i := range b.lines {
+		b.order = append(b.order, uint32(i))
+	}
+	b.order, b.spare = sortBy(b.order, b.spare, func(i uint32) uint32 { return b.lines[i].item })
+	firstDay := int32(math.MaxInt32)
+	for i := range b.lines {
+		firstDay = min(firstDay, b.lines[i].day)
+	}
+	b.order, b.spare = sortBy(b.order, b.spare, func(i uint32) uint32 { return uint32(b.lines[i].day - firstDay) })
+	b.order, b.spare = sortBy(b.order, b.spare, func(i uint32) uint32 { return uint32(b.keys[b.lines[i].item]) })
+	byStart := func(i, k uint32) int { return cmp.Compare(b.lines[i].start, b.lines[k].start) }
+	for at := 0; at < len(b.order); {
+		first, from := &b.lines[b.order[at]], at
+		for at < len(b.order) && b.lines[b.order[at]].item == first.item && b.lines[b.order[at]].day == first.day {
+			at++
+		}
+		if run := b.order[from:at]; !slices.IsSortedFunc(run, byStart) {
+			slices.SortStableFunc(run, byStart)
+		}
+	}
+}
+
+// sortBy orders numbers by a small key and returns them, and the other slice. Those with one key stay in their order.
+func sortBy(order, spare []uint32, key func(uint32) uint32) (sorted, other []uint32) {
+	var counts []uint32 // of the keys, moved by one
+	for _, i := range order {
+		k := int(key(i)) + 1
+		if k >= len(counts) {
+			counts = append(counts, make([]uint32, k+1-len(counts))...)
+		}
+		counts[k]++
+	}
+	for k := 1; k < len(counts); k++ {
+		counts[k] += counts[k-1]
+	}
+	spare = append(spare[:0], order...)
+	for _, i := range order {
+		k := key(i)
+		spare[counts[k]] = i
+		counts[k]++
+	}
+	return spare, order
 }
 
 // tallies sum the statements of a delivery.

@@ -12,6 +12,7 @@ type Day struct {
 	Key
 	Start time.Time // of the day
 	items []Item
+	texts *itemTexts
 	lines []piece // sorted by item and start
 }
 
@@ -66,7 +67,7 @@ func (l *Line) fill(p *piece) {
 
 // clone returns a copy that shares no memory, and about how many bytes it takes.
 func (d *Day) clone() (out *Day, bytes int64) {
-	out = &Day{Key: d.Key, Start: d.Start, lines: make([]piece, len(d.lines))}
+	out = &Day{Key: d.Key, Start: d.Start, texts: &itemTexts{}, lines: make([]piece, len(d.lines))}
 	at := map[uint32]uint32{}
 	for i, p := range d.lines {
 		n, ok := at[p.item]

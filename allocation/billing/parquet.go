@@ -26,9 +26,9 @@ type parquetReader struct {
 	times   [2]*numberCursor
 	items   map[string]uint32 // by the numbers of the texts
 	epoch   int               // of the sink
+	changed []bool            // rows that are available and have other texts than the row before
 	key     []byte
-	last    []byte // the key before
-	item    uint32
+	item    uint32 // of the row before
 	full    []byte
 	row     int64 // of the file, from 1
 	handing bool  // a row is with the sink
@@ -201,10 +201,10 @@ func (r *parquetReader) group(group parquet.RowGroup) error {
 			}
 			if changed {
 				clear(r.items)
-				r.last = r.last[:0]
 			}
 			n = min(n, int64(rows))
 		}
+		r.findChanges(int(n))
 		for i := range int(n) {
 			r.row++
 			if err := r.line(i); err != nil {
@@ -230,30 +230,34 @@ func (r *parquetReader) fillError(column string, err error) error {
 	return fmt.Errorf("column %s after row %d: %w", column, r.row, err)
 }
 
+// findChanges marks which of the rows that are available have other texts than the row before. Rows of one thing often follow each other.
+func (r *parquetReader) findChanges(n int) {
+	r.changed = append(r.changed[:0], make([]bool, n)...)
+	r.changed[0] = true
+	for _, c := range r.texts {
+		if c.constant() {
+			continue
+		}
+		ids := c.ids[c.at : c.at+n]
+		for i := 1; i < n; i++ {
+			if ids[i] != ids[i-1] {
+				r.changed[i] = true
+			}
+		}
+	}
+}
+
 // line hands on the i-th of the rows that are available.
 func (r *parquetReader) line(i int) error {
-	if epoch := r.to.epoch(); epoch != r.epoch {
-		r.epoch, r.last = epoch, r.last[:0]
+	epoch := r.to.epoch()
+	if epoch != r.epoch {
 		clear(r.items)
 	}
-	r.key = r.key[:0]
-	for _, c := range r.texts {
-		r.key = binary.LittleEndian.AppendUint32(r.key, c.ids[c.at+i])
-	}
-	if string(r.key) != string(r.last) || len(r.last) == 0 {
-		item, ok := r.items[string(r.key)]
-		if !ok {
-			var err error
-			if item, err = r.newItem(i); err != nil {
-				return err
-			}
-			if len(r.items) >= maxShortcuts {
-				clear(r.items)
-			}
-			r.items[string(r.key)] = item
+	if epoch != r.epoch || r.changed[i] {
+		r.epoch = epoch
+		if err := r.findItem(i); err != nil {
+			return err
 		}
-		r.item = item
-		r.key, r.last = r.last, r.key
 	}
 	var n numbers
 	for k, c := range r.numbers {
@@ -272,6 +276,27 @@ func (r *parquetReader) line(i int) error {
 	err := r.to.add(r.item, int64(times[0]), int64(times[1]), &n)
 	r.handing = false
 	return err
+}
+
+// findItem finds the item of a row by the numbers of its texts, and by the texts where those are new.
+func (r *parquetReader) findItem(i int) error {
+	r.key = r.key[:0]
+	for _, c := range r.texts {
+		r.key = binary.LittleEndian.AppendUint32(r.key, c.id(i))
+	}
+	item, ok := r.items[string(r.key)]
+	if !ok {
+		var err error
+		if item, err = r.newItem(i); err != nil {
+			return err
+		}
+		if len(r.items) >= maxShortcuts {
+			clear(r.items)
+		}
+		r.items[string(r.key)] = item
+	}
+	r.item = item
+	return nil
 }
 
 // maxShortcuts bounds the items that are found without their texts.

@@ -1,8 +1,10 @@
 package billing
 
 import (
+	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/encoding"
@@ -37,36 +39,78 @@ func (p *pageReader) end() {
 	p.pages, p.dictionary = nil, nil
 }
 
-// next calls page with the next page that has rows: its values, and for each row the index of its value, -1 for null.
-// fresh says that it has another dictionary, which is nil for values that are there in full.
-func (p *pageReader) next(optional bool, rows []int32, use func(values encoding.Values, rows []int32, dictionary parquet.Dictionary, fresh bool) error) ([]int32, error) {
+// pageValues are the values of a page.
+type pageValues struct {
+	encoding.Values
+	rows       int
+	levels     []byte             // by row: 0 for null; nil if no row is null
+	dictionary parquet.Dictionary // nil for values that are there in full
+	indexes    []int32            // of the values in the dictionary
+	fresh      bool               // no page before had the same dictionary
+}
+
+// known are the values that are there in full.
+func (v *pageValues) known() encoding.Values {
+	if v.dictionary != nil {
+		return v.dictionary.Page().Data()
+	}
+	return v.Values
+}
+
+// constant reports whether all rows have the first value of the dictionary.
+func (v *pageValues) constant() bool {
+	return v.levels == nil && v.dictionary != nil && len(v.indexes) == v.rows && slices.Max(v.indexes) == 0 && slices.Min(v.indexes) == 0
+}
+
+// next calls use with the next page that has rows.
+func (p *pageReader) next(use func(v *pageValues) error) error {
 	for {
 		page, err := p.pages.ReadPage()
 		if err != nil {
-			return rows, err
+			return err
 		}
-		n := int(page.NumRows())
-		if n == 0 {
+		if page.NumRows() == 0 {
 			parquet.Release(page)
 			continue
 		}
-		rows = rows[:0]
-		levels, value := page.DefinitionLevels(), int32(0)
-		for i := range n {
-			if optional && i < len(levels) && levels[i] == 0 {
-				rows = append(rows, -1)
-				continue
-			}
-			rows = append(rows, value)
-			value++
+		v := pageValues{Values: page.Data(), rows: int(page.NumRows()), dictionary: page.Dictionary()}
+		if p.column.Optional() && page.NumNulls() > 0 {
+			v.levels = page.DefinitionLevels()
 		}
-		dictionary := page.Dictionary()
-		fresh := dictionary == nil || dictionary != p.dictionary
-		p.dictionary = dictionary
-		err = use(page.Data(), rows, dictionary, fresh)
+		if v.dictionary != nil {
+			v.indexes = v.Int32()
+		}
+		v.fresh = v.dictionary == nil || v.dictionary != p.dictionary
+		p.dictionary = v.dictionary
+		err = use(&v)
 		parquet.Release(page)
-		return rows, err
+		return err
 	}
+}
+
+// gather appends for each row of a page the value that known has for it, or null.
+func gather[T any](v *pageValues, known []T, null T, dst []T) ([]T, error) {
+	dst = slices.Grow(dst, v.rows)
+	next := 0
+	for i := range v.rows {
+		if v.levels != nil && v.levels[i] == 0 {
+			dst = append(dst, null)
+			continue
+		}
+		at := next
+		if v.dictionary != nil {
+			if next >= len(v.indexes) {
+				return dst, &valueError{i, errors.New("its page has fewer values than rows")}
+			}
+			at = int(v.indexes[next])
+		}
+		if at < 0 || at >= len(known) {
+			return dst, &valueError{i, fmt.Errorf("value %d is none of %d", at, len(known))}
+		}
+		dst = append(dst, known[at])
+		next++
+	}
+	return dst, nil
 }
 
 // textCursor reads a column of texts, or of tags.
@@ -77,15 +121,26 @@ type textCursor struct {
 
 	texts []string // by id; 0 is null
 	of    []uint32 // ids of the dictionary's values
-	ids   []uint32 // of the rows of the page
-	rows  []int32
+	rows  int      // of the page
+	ids   []uint32 // of the rows; only one if all have the same text
 	known map[string]uint32
 }
 
-func (c *textCursor) text(i int) string { return c.texts[c.ids[c.at+i]] }
+func (c *textCursor) text(i int) string { return c.texts[c.id(i)] }
+
+// constant reports whether all rows of the page have the same text.
+func (c *textCursor) constant() bool { return len(c.ids) == 1 }
+
+// id returns the id of the text of the i-th row that is available.
+func (c *textCursor) id(i int) uint32 {
+	if c.constant() {
+		return c.ids[0]
+	}
+	return c.ids[c.at+i]
+}
 
 func (c *textCursor) begin(group parquet.RowGroup) {
-	c.ids, c.at = c.ids[:0], 0
+	c.ids, c.rows, c.at = c.ids[:0], 0, 0
 	if c.leaves != nil {
 		c.tags = newTagReader(group, c.leaves)
 		return
@@ -102,42 +157,31 @@ func (c *textCursor) end() {
 
 // fill implements cursor.
 func (c *textCursor) fill() (rows int, changed bool, err error) {
-	if left := len(c.ids) - c.at; left > 0 {
+	if left := c.rows - c.at; left > 0 {
 		return left, false, nil
 	}
-	c.at, c.ids = 0, c.ids[:0]
+	c.at, c.rows, c.ids = 0, 0, c.ids[:0]
 	if c.tags != nil {
 		c.forget()
 		err = c.tags.read(func(text string) { c.ids = append(c.ids, c.intern(text)) })
-		return len(c.ids), true, err
+		c.rows = len(c.ids)
+		return c.rows, true, err
 	}
-	c.rows, err = c.next(c.column.Optional(), c.rows, func(values encoding.Values, rows []int32, dictionary parquet.Dictionary, fresh bool) error {
-		changed = fresh
-		in := values
-		if dictionary != nil {
-			in = dictionary.Page().Data()
-		}
-		if fresh {
-			if err := c.learn(in); err != nil {
+	err = c.next(func(v *pageValues) (err error) {
+		if changed = v.fresh; changed {
+			if err := c.learn(v.known()); err != nil {
 				return err
 			}
 		}
-		for i, k := range rows {
-			switch {
-			case k < 0:
-				c.ids = append(c.ids, 0)
-				continue
-			case dictionary != nil:
-				k = values.Int32()[k]
-			}
-			if int(k) >= len(c.of) || k < 0 {
-				return &valueError{i, fmt.Errorf("value %d is none of %d", k, len(c.of))}
-			}
-			c.ids = append(c.ids, c.of[k])
+		c.rows = v.rows
+		if v.constant() && len(c.of) == 1 {
+			c.ids = append(c.ids, c.of[0])
+			return nil
 		}
-		return nil
+		c.ids, err = gather(v, c.of, 0, c.ids)
+		return err
 	})
-	return len(c.ids), changed, err
+	return c.rows, changed, err
 }
 
 // forget empties the texts.
@@ -176,9 +220,7 @@ type numberCursor struct {
 	convert func(encoding.Values, *parquet.Column, []float64) ([]float64, error)
 
 	known  []float64 // of the dictionary
-	plain  []float64 // of the page
-	values []float64 // of its rows
-	rows   []int32
+	values []float64 // of the rows of the page
 }
 
 func (c *numberCursor) begin(group parquet.RowGroup) {
@@ -192,42 +234,29 @@ func (c *numberCursor) fill() (rows int, changed bool, err error) {
 		return left, false, nil
 	}
 	c.at, c.values = 0, c.values[:0]
-	c.rows, err = c.next(c.column.Optional(), c.rows, func(values encoding.Values, rows []int32, dictionary parquet.Dictionary, fresh bool) (err error) {
-		of := &c.plain
-		switch {
-		case dictionary == nil:
-			c.plain, err = c.convert(values, c.column, c.plain[:0])
-		case fresh:
-			of = &c.known
-			c.known, err = c.convert(dictionary.Page().Data(), c.column, c.known[:0])
-		default:
-			of = &c.known
-		}
-		if err != nil && len(*of) == 0 {
+	err = c.next(func(v *pageValues) (err error) {
+		if v.dictionary == nil && v.levels == nil {
+			c.values, err = c.convert(v.Values, c.column, c.values)
+			if err == nil && len(c.values) != v.rows {
+				err = errors.New("its page has fewer values than rows")
+			}
+			if err != nil {
+				err = &valueError{len(c.values), err}
+			}
 			return err
 		}
-		return c.take(values, rows, *of, dictionary != nil, err)
+		var failed error // of a value that may be used by no row
+		if v.fresh {
+			c.known, failed = c.convert(v.known(), c.column, c.known[:0])
+		}
+		if failed != nil && len(c.known) == 0 {
+			return failed
+		}
+		c.values, err = gather(v, c.known, math.NaN(), c.values)
+		if value, ok := errors.AsType[*valueError](err); ok && failed != nil {
+			value.err = failed
+		}
+		return err
 	})
 	return len(c.values), false, err
-}
-
-// take takes the values of the rows. of ends before the first value that could not be converted, for which err is.
-func (c *numberCursor) take(values encoding.Values, rows []int32, of []float64, indexed bool, err error) error {
-	for i, k := range rows {
-		if k < 0 {
-			c.values = append(c.values, math.NaN())
-			continue
-		}
-		if indexed {
-			k = values.Int32()[k]
-		}
-		if int(k) >= len(of) || k < 0 {
-			if err == nil {
-				err = fmt.Errorf("value %d is none of %d", k, len(of))
-			}
-			return &valueError{i, err}
-		}
-		c.values = append(c.values, of[k])
-	}
-	return nil
 }

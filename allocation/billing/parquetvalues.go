@@ -1,6 +1,7 @@
 package billing
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -107,16 +108,19 @@ func decodeNumbers(values encoding.Values, column *parquet.Column, dst []float64
 			dst = append(dst, float64(v)/divisor)
 		}
 	case encoding.ByteArray, encoding.FixedLenByteArray:
-		_, decimal := logical(column).(*format.DecimalType)
-		err = eachBytes(values, func(b []byte) (err error) {
-			v := 0.0
-			if decimal {
-				v = decimalOf(b, divisor)
-			} else if v, err = parseNumber(string(b)); err != nil {
-				return err
+		if _, decimal := logical(column).(*format.DecimalType); decimal {
+			err = eachBytes(values, func(b []byte) error {
+				dst = append(dst, decimalOf(b, divisor))
+				return nil
+			})
+			return dst, err
+		}
+		err = eachBytes(values, func(b []byte) error {
+			v, err := parseNumber(string(b))
+			if err == nil {
+				dst = append(dst, v)
 			}
-			dst = append(dst, v)
-			return nil
+			return err
 		})
 		return dst, err
 	default:
@@ -130,8 +134,14 @@ func decodeNumbers(values encoding.Values, column *parquet.Column, dst []float64
 	return dst, nil
 }
 
-// decimalOf reads a decimal from big-endian bytes in two's complement.
+// decimalOf reads a decimal from big-endian bytes in two's complement. Most have 16, of which the first half only repeats the sign.
 func decimalOf(b []byte, divisor float64) float64 {
+	if len(b) == 16 {
+		high, low := int64(binary.BigEndian.Uint64(b)), int64(binary.BigEndian.Uint64(b[8:]))
+		if high == low>>63 {
+			return float64(low) / divisor
+		}
+	}
 	whole := new(big.Int).SetBytes(b)
 	if len(b) > 0 && b[0] >= 0x80 {
 		whole.Sub(whole, new(big.Int).Lsh(big.NewInt(1), uint(8*len(b))))

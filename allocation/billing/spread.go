@@ -154,9 +154,7 @@ func nextDay(t time.Time, zone *time.Location) time.Time {
 
 // Tally sums the lines of a statement. The zero value is ready.
 type Tally struct {
-	totals  map[tallied]*Total
-	charged allocation.Window
-	lines   int64
+	totals map[tallied]*running
 }
 
 type tallied struct {
@@ -164,38 +162,67 @@ type tallied struct {
 	category      Category
 }
 
+// running is a total to which lines are added. Times are Unix milliseconds.
+type running struct {
+	Total
+	start, end int64
+}
+
 // Add adds a line whose costs are as the bill writes them.
 func (t *Tally) Add(l *Line) {
-	if t.totals == nil {
-		t.totals = map[tallied]*Total{}
+	p := piece{start: l.Start.UnixMilli(), end: l.End.UnixMilli()}
+	for k, v := range l.Costs {
+		if p.numbers[k] = v; !l.Known[k] {
+			p.numbers[k] = math.NaN()
+		}
 	}
-	if t.lines == 0 || l.Start.Before(t.charged.Start) {
-		t.charged.Start = l.Start
-	}
-	t.charged.End = later(t.charged.End, l.End)
-	t.lines++
-	key := tallied{l.Account.SubID, l.Account.Currency, l.Charge.Category}
+	t.of(l.Item).add(&p)
+}
+
+// of returns the total that the lines of an item are added to.
+func (t *Tally) of(item *Item) *running {
+	key := tallied{item.Account.SubID, item.Account.Currency, item.Charge.Category}
 	total := t.totals[key]
 	if total == nil {
-		total = &Total{SubAccount: key.sub, Provider: l.Account.Provider, Currency: key.currency, Category: key.category}
+		total = &running{Total: Total{SubAccount: key.sub, Provider: item.Account.Provider, Currency: key.currency, Category: key.category}, start: math.MaxInt64, end: math.MinInt64}
+		if t.totals == nil {
+			t.totals = map[tallied]*running{}
+		}
 		t.totals[key] = total
 	}
-	total.Lines++
-	total.End = later(total.End, l.End)
-	for k, v := range l.Costs {
-		total.Costs[k] += v
-		total.Positive[k] += max(v, 0)
-		if !l.Known[k] {
-			total.Unknown[k]++
+	return total
+}
+
+func (r *running) add(p *piece) {
+	r.Lines++
+	r.start, r.end = min(r.start, p.start), max(r.end, p.end)
+	for k := range r.Costs {
+		v := p.numbers[k]
+		if math.IsNaN(v) {
+			r.Unknown[k]++
+			continue
 		}
+		r.Costs[k] += v
+		r.Positive[k] += max(v, 0)
 	}
 }
 
 // Put writes what was summed into a statement.
 func (t *Tally) Put(s *Statement) {
-	s.Charged, s.Lines, s.Totals = t.charged, t.lines, make([]Total, 0, len(t.totals))
-	for _, total := range t.totals {
-		s.Totals = append(s.Totals, *total)
+	start, end := int64(math.MaxInt64), int64(math.MinInt64)
+	s.Lines, s.Totals = 0, make([]Total, 0, len(t.totals))
+	for _, r := range t.totals {
+		if r.Lines == 0 {
+			continue
+		}
+		r.End = time.UnixMilli(r.end).UTC()
+		s.Totals = append(s.Totals, r.Total)
+		s.Lines += r.Lines
+		start, end = min(start, r.start), max(end, r.end)
+	}
+	s.Charged = allocation.Window{}
+	if s.Lines > 0 {
+		s.Charged = allocation.Window{Start: time.UnixMilli(start).UTC(), End: time.UnixMilli(end).UTC()}
 	}
 	slices.SortFunc(s.Totals, compareTotals)
 }

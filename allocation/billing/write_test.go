@@ -27,17 +27,13 @@ func TestDaysReadBack(t *testing.T) {
 	err := billing.Days(bytes.NewReader(sampleFile(t)), time.FixedZone("+05:30", 19800), func(d *billing.Day) error {
 		days++
 		var want, got []billing.Line
-		keep := func(to *[]billing.Line) func(*billing.Line) error {
-			return func(l *billing.Line) error {
-				line := *l
-				item := *l.Item
-				line.Item = &item
-				*to = append(*to, line)
-				return nil
-			}
-		}
-		if err := d.Each(keep(&want)); err != nil {
+		if err := d.Each(keepLines(&want)); err != nil {
 			return err
+		}
+		for i := 1; i < len(want); i++ {
+			if cmp.Equal(want[i].Item, want[i-1].Item) && want[i].Start.Before(want[i-1].Start) {
+				t.Errorf("the day of %v: a line from %v comes after one from %v", d.Start, want[i].Start, want[i-1].Start)
+			}
 		}
 		file, err := billing.WriteDay(d)
 		if err != nil {
@@ -47,7 +43,7 @@ func TestDaysReadBack(t *testing.T) {
 		if err != nil || !bytes.Equal(file, again) {
 			t.Errorf("the day of %v gives other bytes a second time: %v", d.Start, err)
 		}
-		if err := billing.ReadDay(t.Context(), file, "bill", keep(&got)); err != nil {
+		if err := billing.ReadDay(t.Context(), file, "bill", keepLines(&got)); err != nil {
 			return err
 		}
 		if diff := cmp.Diff(want, got, cmpopts.EquateNaNs()); diff != "" {
