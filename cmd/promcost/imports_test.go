@@ -86,6 +86,7 @@ var packages = map[string][]string{
 	"allocation/mcp":                   {"allocation", "allocation/memory"},
 	"allocation/singleflight":          {},
 	"dashboards":                       {},
+	"dashboards/explorer":              {},
 	"dashboards/grafana":               {}, // makes what dashboards embeds, and is imported by tests only
 }
 

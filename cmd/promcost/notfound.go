@@ -10,12 +10,13 @@ import (
 	"github.com/promcost/promcost/allocation/caret"
 	"github.com/promcost/promcost/allocation/costapi"
 	"github.com/promcost/promcost/allocation/encode"
+	"github.com/promcost/promcost/dashboards/explorer"
 	"github.com/promcost/promcost/promquery/promapi"
 )
 
 // ownPaths are the pages that are neither the API's nor Prometheus'. All but reload are only read.
 func (f *webFlags) ownPaths() []string {
-	paths := []string{"/", "/-/healthy", "/-/ready", reloadPath, "/dashboards/", faviconPath, "/metrics"}
+	paths := []string{"/", "/-/healthy", "/-/ready", reloadPath, "/dashboards/", faviconPath, "/metrics", explorer.Root, linksPath}
 	if f.pprof {
 		paths = append(paths, profilesPath)
 	}

@@ -22,6 +22,7 @@ import (
 
 	"github.com/promcost/promcost/allocation/costapi"
 	"github.com/promcost/promcost/cmd/promcost/internal/webserver"
+	"github.com/promcost/promcost/dashboards/explorer"
 )
 
 // shutdownTimeout is how long requests that are being answered may take once the process is to end.
@@ -217,9 +218,10 @@ func (f *webFlags) handler(p pages) (http.Handler, error) {
 
 // routes are the pages below a prefix. It is part of every pattern, so that what the mux redirects stays below it.
 func (f *webFlags) routes(prefix string, p pages) (http.Handler, error) {
-	landing, err := newLanding(prefix, f.pprof, p.state)
-	if err != nil {
-		return nil, err
+	for _, base := range []string{here, above} { // whose templates must hold before anybody asks
+		if _, err := web.NewLandingPage(landingConfig(base, f.pprof)); err != nil {
+			return nil, fmt.Errorf("make landing page: %w", err)
+		}
 	}
 	mux := http.NewServeMux()
 	handle := func(method, path string, h http.Handler) { mux.Handle(method+prefix+path, http.StripPrefix(prefix, h)) }
@@ -237,7 +239,9 @@ func (f *webFlags) routes(prefix string, p pages) (http.Handler, error) {
 	}
 	handle("", reloadPath, f.reloadHandler(p.reload))
 	const get = http.MethodGet + " "
-	mux.Handle(get+prefix+"/{$}", landing) // which wants to see the prefix
+	handle(get, "/{$}", browsersTo(explorer.Root, landing(here, f.pprof, p.state)))
+	handle(get, explorer.Root, explorer.Handler(p.missing))
+	handle(get, linksPath, landing(above, f.pprof, p.state))
 	handle(get, "/metrics", p.metrics)
 	handle(get, "/dashboards/", p.dashboards)
 	handle(get, faviconPath, http.HandlerFunc(serveFavicon))
@@ -274,6 +278,7 @@ func (p *pages) serveReady(w http.ResponseWriter, _ *http.Request) {
 const (
 	reloadPath   = "/-/reload"
 	faviconPath  = "/favicon.ico"
+	linksPath    = explorer.Root + "links"
 	profilesPath = "/debug/pprof/"
 )
 
@@ -286,16 +291,36 @@ func serveFavicon(w http.ResponseWriter, _ *http.Request) {
 	send(w, "image/x-icon", favicon)
 }
 
-// newLanding is the page at prefix/: links to everything, and the state.
-func newLanding(prefix string, withPprof bool, state func() (code int, text string)) (http.Handler, error) {
+// browsersTo redirects browsers to a path below the one that they ask for, by a relative address: a proxy may have taken a prefix away.
+func browsersTo(path string, others http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Vary", "Accept")
+		if !strings.Contains(r.Header.Get("Accept"), "text/html") {
+			others.ServeHTTP(w, r)
+			return
+		}
+		w.Header().Set("Location", strings.TrimPrefix(path, "/"))
+		w.WriteHeader(http.StatusFound)
+	})
+}
+
+// Where links of the landing page begin: at its own folder, or at the one above.
+const (
+	here  = "./"
+	above = "../"
+)
+
+// landingConfig are the links of the landing page.
+func landingConfig(base string, withPprof bool) web.LandingConfig {
 	const day = "?window=24h&aggregate=namespace&accumulate=true"
-	cfg := web.LandingConfig{
-		RoutePrefix: prefix,
+	return web.LandingConfig{
+		RoutePrefix: base,
 		Name:        "promcost",
 		Description: "What Kubernetes workloads cost, computed from Prometheus.",
 		Version:     version.Version,
-		Profiling:   "false",
+		Profiling:   strconv.FormatBool(withPprof),
 		Links: []web.LandingLinks{
+			{Address: strings.TrimPrefix(explorer.Root, "/"), Text: "Explorer", Description: "what clusters cost, and why it changed"},
 			{Address: "model/allocation/compute" + day, Text: "Costs by namespace", Description: "the last 24 hours, as JSON"},
 			{Address: "model/allocation/compute" + day + "&format=csv", Text: "The same as CSV"},
 			{Address: "model/assets?window=24h", Text: "Assets", Description: "the nodes and what they cost"},
@@ -306,22 +331,21 @@ func newLanding(prefix string, withPprof bool, state func() (code int, text stri
 			{Address: "-/healthy", Text: "Healthy"},
 		},
 	}
-	icon := `<link rel="icon" href="` + prefix + faviconPath + `">` // browsers look for it at the root by themselves
-	if withPprof {
-		cfg.Profiling = "true"
-	}
-	if _, err := web.NewLandingPage(cfg); err != nil {
-		return nil, fmt.Errorf("make landing page: %w", err)
-	}
+}
+
+// landing is the page with links to everything, and the state. Its links begin at base.
+func landing(base string, withPprof bool, state func() (code int, text string)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		now := cfg
+		cfg := landingConfig(base, withPprof)
 		_, text := state()
-		now.ExtraHTML = icon + "<p>" + html.EscapeString(text) + "</p>"
-		page, err := web.NewLandingPage(now)
+		cfg.ExtraHTML = `<link rel="icon" href="` + base + strings.TrimPrefix(faviconPath, "/") + `"><p>` + html.EscapeString(text) + "</p>" // browsers look for the icon at the root by themselves
+		page, err := web.NewLandingPage(cfg)
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return
 		}
+		r = r.Clone(r.Context())
+		r.URL.Path = base // the page answers at its prefix only
 		page.ServeHTTP(w, r)
-	}), nil
+	})
 }

@@ -76,18 +76,22 @@ func TestPages(t *testing.T) {
 		code  int
 		body  string // part of the answer
 	}{
-		{"landing page", nil, nil, "/", 200, `href="/model/allocation/compute?window=24h`},
+		{"landing page", nil, nil, "/", 200, `href="./model/allocation/compute?window=24h`},
+		{"landing page beside the explorer", nil, nil, "/ui/links", 200, `href="../model/allocation/compute?window=24h`},
+		{"explorer", nil, nil, "/ui/", 200, `<script type="module" src="app.js">`},
+		{"a module of the explorer", nil, nil, "/ui/views/why.js", 200, "export async function show("},
+		{"no such module", nil, nil, "/ui/nothing.js", 404, `unknown path \"/ui/nothing.js\"`},
 		{"metrics", nil, nil, "/metrics", 200, "metrics /metrics"},
 		{"api", nil, nil, "/model/allocation/compute", 200, "api /model/allocation/compute"},
 		{"what the api plans is its own", nil, nil, "/model/assets/diff", 200, "api /model/assets/diff"},
 		{"icon", nil, nil, "/favicon.ico", 200, "PNG"},
-		{"landing page has the icon", nil, nil, "/", 200, `<link rel="icon" href="/favicon.ico">`},
+		{"landing page has the icon", nil, nil, "/", 200, `<link rel="icon" href="./favicon.ico">`},
 		{"list of dashboards", nil, nil, "/dashboards/", 200, `href="promcost-overview.json"`},
 		{"a dashboard in the currency of costs", nil, nil, "/dashboards/promcost-overview.json", 200, `"unit": "currencyEUR"`},
 		{"rules", nil, nil, "/dashboards/rules/costs.yaml", 200, "alert: PromcostIdleShare"},
 		{"manifests", nil, nil, "/dashboards/manifests.yaml", 200, "kind: PrometheusRule"},
 		{"no such dashboard", nil, nil, "/dashboards/x", 404, `unknown dashboard \"x\": /dashboards/ lists them`},
-		{"landing page links the dashboards", nil, nil, "/", 200, `href="/dashboards/"`},
+		{"landing page links the dashboards", nil, nil, "/", 200, `href="./dashboards/"`},
 		{"healthy", nil, errors.New("no data yet"), "/-/healthy", 200, "promcost is healthy."},
 		{"ready", nil, nil, "/-/ready", 200, "promcost is ready."},
 		{"not ready says why", nil, errors.New("no data yet"), "/-/ready", 503, "not ready: no data yet"},
@@ -101,8 +105,8 @@ func TestPages(t *testing.T) {
 		{"below the prefix", []string{"--web.route-prefix=/cost/"}, nil, "/cost/metrics", 200, "metrics /metrics"},
 		{"api below the prefix", []string{"--web.route-prefix=cost"}, nil, "/cost/assets", 200, "api /assets"},
 		{"dashboards below the prefix", []string{"--web.route-prefix=cost"}, nil, "/cost/dashboards/", 200, `href="rules/costs.yaml"`},
-		{"icon below the prefix", []string{"--web.route-prefix=cost"}, nil, "/cost/", 200, `href="/cost/favicon.ico"`},
-		{"landing page below the prefix", []string{"--web.route-prefix=cost"}, nil, "/cost/", 200, `href="/cost/model/`},
+		{"icon below the prefix", []string{"--web.route-prefix=cost"}, nil, "/cost/ui/links", 200, `href="../favicon.ico"`},
+		{"landing page below the prefix", []string{"--web.route-prefix=cost"}, nil, "/cost/", 200, `href="./model/`},
 		{"beside the prefix", []string{"--web.route-prefix=/cost"}, nil, "/metrics", 200, "metrics /metrics"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

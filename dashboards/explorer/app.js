@@ -1,0 +1,201 @@
+// The frame: state and URL, views, warnings and the footer.
+
+import { ask, Failure } from "./api.js";
+import { el, options } from "./dom.js";
+import { formats } from "./format.js";
+import { DEFAULTS, read, write } from "./state.js";
+import { Toolbar } from "./toolbar.js";
+import * as allocations from "./views/allocations.js";
+
+// VIEWS are the views, by their names in the URL: what a tab says, and what loads the module.
+const VIEWS = {
+  allocations: { title: "Allocations", load: () => allocations },
+  why: { title: "Why", load: () => import("./views/why.js") },
+  assets: { title: "Assets", load: () => import("./views/assets.js") },
+  budgets: { title: "Budgets", load: () => import("./views/budgets.js") },
+  bill: { title: "Bill", load: () => import("./views/bill.js") },
+  health: { title: "Health", load: () => import("./views/health.js") },
+};
+
+const byId = (id) => document.getElementById(id);
+
+let state = read(location.search);
+let running; // AbortController of the view
+let cleanup; // of the view that is on the page
+let server = { currency: "USD", zone: "UTC" };
+
+// go changes the state and the URL, and shows the view anew.
+function go(patch, replace = false) {
+  state = { ...state, ...patch };
+  history[replace ? "replaceState" : "pushState"](null, "", write(state));
+  show();
+}
+
+addEventListener("popstate", () => {
+  state = read(location.search);
+  show();
+});
+
+// show shows the view of the state. The one before stays until the new one has its numbers; questions of the one before are cancelled.
+async function show() {
+  running?.abort();
+  running = new AbortController();
+  const { signal } = running;
+  const name = VIEWS[state.view] ? state.view : DEFAULTS.view;
+  const format = formats(server.currency, state.zone || server.zone);
+  document.title = `promcost: ${VIEWS[name].title.toLowerCase()}`;
+  for (const tab of byId("views").children) {
+    if (tab.dataset.view === name) tab.setAttribute("aria-current", "page");
+    else tab.removeAttribute("aria-current");
+  }
+  const root = el("div", { class: `view ${name}` });
+  const footer = new Footer(format);
+  const said = [];
+  const old = byId("view");
+  old.setAttribute("aria-busy", "true");
+  let end;
+  try {
+    const view = await VIEWS[name].load();
+    toolbar.show(state, view.controls ?? [], format, root);
+    const ctx = {
+      state, signal, format, go,
+      ask: async (path, params) => {
+        const answer = await ask(path, params, signal);
+        footer.add(answer);
+        return answer;
+      },
+      offer: (what) => toolbar.offer(what),
+      picture: (drawn) => toolbar.picture(drawn),
+      notice: (text) => said.push(text),
+    };
+    end = await view.show(root, ctx);
+  } catch (err) {
+    if (signal.aborted) return;
+    if (!(err instanceof Failure)) console.error(err);
+    root.replaceChildren(trouble(err));
+  }
+  if (signal.aborted) {
+    end?.();
+    return;
+  }
+  cleanup?.();
+  cleanup = end;
+  const had = old.contains(document.activeElement);
+  old.replaceChildren(root);
+  old.removeAttribute("aria-busy");
+  if (had) old.focus({ preventScroll: true });
+  byId("said").replaceChildren(...said.map((text) => el("p", {}, text)));
+  footer.show();
+}
+
+// trouble says what went wrong, with the server's text, and what to do.
+function trouble(err) {
+  const [first, ...rest] = err.message.split("\n");
+  return el("section", { class: "trouble", role: "alert" },
+    el("h2", {}, err.status === 400 ? "promcost does not understand the question" : "There is no answer"),
+    el("p", {}, first), rest.length > 0 && el("pre", {}, rest.join("\n")),
+    el("p", {}, el("button", { type: "button", onclick: () => show() }, "Try again"), " ",
+      el("button", { type: "button", onclick: () => go({ ...DEFAULTS, view: state.view }) }, "Start over")));
+}
+
+// Footer collects what answers say about themselves: warnings, resolution, where they are from, how long they took.
+class Footer {
+  constructor(format) {
+    this.format = format;
+    this.warnings = new Set();
+    this.resolutions = new Set();
+    this.milliseconds = 0;
+    this.shown = false;
+  }
+
+  add(answer) {
+    for (const text of answer.warnings ?? []) this.warnings.add(text);
+    if (answer.resolution) this.resolutions.add(answer.resolution);
+    this.billed = answer.billedUntil ?? this.billed;
+    this.milliseconds = Math.max(this.milliseconds, answer.milliseconds);
+    if (answer.explain) this.hours = hoursOf(answer);
+    if (this.shown) this.show();
+  }
+
+  show() {
+    this.shown = true;
+    const count = this.warnings.size;
+    const facts = [
+      this.hours && `from history ${this.hours.kept}/${this.hours.all} h`,
+      [...this.resolutions].join(", "),
+      this.milliseconds > 0 && this.format.duration(this.milliseconds),
+      this.billed && `billed until ${this.format.time(this.billed)}`,
+    ].filter(Boolean);
+    const open = byId("footer").querySelector("details")?.open ?? false;
+    byId("footer").replaceChildren(
+      count === 0 ? el("span", {}, "No warnings") : el("details", { open },
+        el("summary", {}, `⚠ ${count} warning${count === 1 ? "" : "s"}`),
+        el("ul", {}, [...this.warnings].map((text) => el("li", {}, text)))),
+      el("span", { class: "facts" }, facts.join(" · ")));
+  }
+}
+
+// hoursOf are the hours of an answer's window, and how many of them were kept in the history.
+function hoursOf({ data, explain }) {
+  const window = Object.values(data[0] ?? {})[0]?.window;
+  if (!window) return undefined;
+  const length = (w) => (new Date(w.end) - new Date(w.start)) / 3600e3;
+  const all = length(window);
+  const computed = explain.computations.reduce((sum, c) => sum + length(c.window ?? window), 0);
+  return { all: Math.round(all), kept: Math.max(0, Math.round(all - computed)) };
+}
+
+// listZones fills the list of time zones: the server's, the browser's and UTC.
+function listZones() {
+  const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const zones = [["", `${server.zone} (server)`]];
+  for (const zone of new Set([own, "UTC", state.zone])) if (zone && zone !== server.zone) zones.push([zone, zone]);
+  byId("zone").replaceChildren(...options(zones, state.zone));
+}
+
+// learn asks what the page shows of the server: its currency, zone and cluster.
+async function learn() {
+  const [configs, info] = await Promise.allSettled([ask("model/getConfigs"), ask("model/clusterInfo")]);
+  if (configs.status === "fulfilled") {
+    const { currencyCode, timeZone } = configs.value.data;
+    server = { currency: currencyCode ?? "USD", zone: supported(timeZone) };
+  }
+  if (info.status === "fulfilled") byId("cluster").textContent = info.value.data.name ?? "";
+  listZones();
+}
+
+// supported is the zone, or UTC where this browser does not know it.
+function supported(zone) {
+  try {
+    new Intl.DateTimeFormat("en", { timeZone: zone });
+    return zone ?? "UTC";
+  } catch {
+    return "UTC";
+  }
+}
+
+const prefersDark = matchMedia("(prefers-color-scheme: dark)");
+const toolbar = new Toolbar(byId("toolbar"), go);
+byId("views").append(...Object.entries(VIEWS).map(([name, { title }]) => el("a", {
+  href: name === DEFAULTS.view ? "./" : `?view=${name}`, dataset: { view: name },
+  onclick: (event) => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    go({ view: name });
+  },
+}, title)));
+byId("zone").addEventListener("change", (event) => go({ zone: event.target.value }));
+byId("theme").addEventListener("click", () => {
+  const { dataset } = document.documentElement;
+  const dark = dataset.theme === "dark" || dataset.theme !== "light" && prefersDark.matches;
+  dataset.theme = dark ? "light" : "dark";
+  try {
+    localStorage.setItem("promcost-theme", dataset.theme);
+  } catch {
+    // It lasts as long as the page.
+  }
+  show(); // charts have their colours from the theme
+});
+prefersDark.addEventListener("change", () => show());
+await learn();
+show();

@@ -1,0 +1,37 @@
+// Package explorer is the web page at /ui/: what clusters cost, and why it changed. It is plain HTML, CSS and ES modules, embedded
+// as they are, without a build step. Nothing comes from another host; all addresses are relative, so that the page works below a
+// prefix and behind the API server's proxy.
+//
+//	index.html   the frame, painted before any script runs
+//	app.js       state and URL, the table of views, the toolbar, the footer
+//	api.js       requests to promcost
+//	format.js    money, bounds, bytes and times as text
+//	table.js     tables of up to tens of thousands of rows
+//	chart.js     stacked bars (uPlot), treemap and waterfall (SVG)
+//	filter.js    the filter box and its completion
+//	picture.js   the PNG of a view
+//	promql.js    the PromQL expression that yields what a table says
+//	parts.js     small parts that several views have
+//	dom.js       elements; data only ever becomes text
+//	views/       one module a view
+//	uplot/       uPlot 1.6.32, as published (MIT)
+//
+// A view is a module below views and a row in app.js' table VIEWS. It exports
+//
+//	export const controls = ["window", "aggregate", …];  // what of the toolbar it heeds
+//	export async function show(root, ctx)                // fills root, an empty element that is not on the page yet
+//
+// root replaces the view before it once show's promise resolves, so await what the view cannot do without, and fill in the rest later.
+// show returns nothing, or a function that frees what the view holds. A view is shown anew for every change of state. ctx has:
+//
+//	state                the state, all strings, as in the URL: view, window, baseline, aggregate, filter, path, idle, … (state.js)
+//	go(patch, replace)   changes the state and the URL, and shows the view anew; replace leaves no entry in the history
+//	ask(path, params)    asks promcost, as {data, warnings, resolution, …}. It ends when the view goes; warnings, resolution and time appear in
+//	                     the footer. An error that is thrown out of show is shown with the server's text.
+//	offer({path, params, csv, promql})  what the buttons curl, CSV and PromQL give: a path and its parameters; csv are the parameters to add for CSV, and
+//	                     none if there is no CSV; promql is {expression} or {reason}
+//	picture(drawn)       adds the canvas or SVG element that a function returns to the PNG
+//	signal               aborts when the view goes
+//	format               money, ratio, bytes, time, … in the currency and the time zone
+//	notice(text)         says something above the view, and to screen readers
+package explorer

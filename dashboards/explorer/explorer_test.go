@@ -1,0 +1,127 @@
+package explorer_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/promcost/promcost/dashboards/explorer"
+)
+
+// get asks the page's handler.
+func get(t *testing.T, path string, header http.Header) *httptest.ResponseRecorder {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody)
+	r.Header = header
+	w := httptest.NewRecorder()
+	explorer.Handler(http.NotFoundHandler()).ServeHTTP(w, r)
+	return w
+}
+
+// files are the paths of the page's files, with their text.
+func files(t *testing.T) map[string][]byte {
+	t.Helper()
+	out := map[string][]byte{}
+	err := fs.WalkDir(os.DirFS("."), ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || strings.HasSuffix(name, ".go") {
+			return err
+		}
+		out[explorer.Root+strings.TrimSuffix(name, "index.html")], err = os.ReadFile(name)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func TestFiles(t *testing.T) {
+	packed := 0
+	for path, want := range files(t) {
+		plain := get(t, path, http.Header{})
+		text, err := io.ReadAll(plain.Body)
+		if err != nil || plain.Code != http.StatusOK || !bytes.Equal(text, want) {
+			t.Errorf("%s: status %d, %d bytes of %d, %v", path, plain.Code, len(text), len(want), err)
+		}
+		zipped := get(t, path, http.Header{"Accept-Encoding": {"br, gzip;q=0.8"}})
+		raw, err := io.ReadAll(zipped.Body)
+		if err != nil || zipped.Header().Get("Content-Encoding") != "gzip" {
+			t.Fatalf("%s: encoding %q, %v", path, zipped.Header().Get("Content-Encoding"), err)
+		}
+		packed += len(raw)
+		z, err := gzip.NewReader(bytes.NewReader(raw))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text, err = io.ReadAll(z); err != nil || !bytes.Equal(text, want) {
+			t.Errorf("%s: compressed, it has %d bytes of %d, %v", path, len(text), len(want), err)
+		}
+		again := get(t, path, http.Header{"If-None-Match": {plain.Header().Get("ETag")}})
+		if again.Code != http.StatusNotModified {
+			t.Errorf("%s: asked again, status %d", path, again.Code)
+		}
+	}
+	if most := 150_000; packed > most || packed == 0 {
+		t.Errorf("the page has %d bytes compressed, more than %d", packed, most)
+	}
+}
+
+func TestPolicy(t *testing.T) {
+	resp := get(t, explorer.Root, http.Header{})
+	policy := resp.Header().Get("Content-Security-Policy")
+	for _, want := range []string{"default-src 'none'", "script-src 'self'", "style-src 'self'", "frame-ancestors 'none'"} {
+		if !strings.Contains(policy, want) {
+			t.Errorf("the policy %q lacks %s", policy, want)
+		}
+	}
+	if strings.Contains(policy, "unsafe") {
+		t.Errorf("the policy is %q", policy)
+	}
+}
+
+func TestWithoutGzip(t *testing.T) {
+	for _, header := range []string{"", "br", "gzip;q=0", "gzip; q=0.0"} {
+		resp := get(t, explorer.Root, http.Header{"Accept-Encoding": {header}})
+		if got := resp.Header().Get("Content-Encoding"); got != "" {
+			t.Errorf("Accept-Encoding %q is answered with %q", header, got)
+		}
+	}
+}
+
+func TestMissing(t *testing.T) {
+	for _, path := range []string{"/ui/nothing", "/ui/views/", "/ui/doc.go", "/"} {
+		if got := get(t, path, http.Header{}).Code; got != http.StatusNotFound {
+			t.Errorf("%s: status %d", path, got)
+		}
+	}
+}
+
+// TestOwnHostOnly looks for addresses of other hosts, and for addresses that are not relative: below a prefix they would miss.
+func TestOwnHostOnly(t *testing.T) {
+	foreign := regexp.MustCompile(`(?:\b(?:src|href|import|from)\b[\s=(]*["']|url\(["']?|fetch\(["'])(?:https?:)?/`)
+	for path, text := range files(t) {
+		if at := foreign.FindIndex(text); at != nil {
+			t.Errorf("%s has an address that is not relative: %s", path, text[at[0]:min(len(text), at[1]+40)])
+		}
+	}
+}
+
+// TestDataIsText looks for what makes markup of text, which names from Kubernetes must never become.
+func TestDataIsText(t *testing.T) {
+	markup := regexp.MustCompile(`innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function`)
+	for path, text := range files(t) {
+		if strings.Contains(path, "/uplot/") {
+			continue
+		}
+		if at := markup.FindIndex(text); at != nil {
+			t.Errorf("%s has %s", path, text[at[0]:at[1]])
+		}
+	}
+}

@@ -1,0 +1,45 @@
+// Small parts that several views have.
+
+import { el, svg } from "./dom.js";
+
+// named is a name that may be long: it is cut where there is no room, and its title is whole.
+export const named = (text) => el("span", { class: "name", title: text }, text ?? "");
+
+// tiles are numbers with what they are: a list of [label, text].
+export const tiles = (list) => el("dl", { class: "tiles" }, list.map(([label, text]) => el("div", {}, el("dt", {}, label), el("dd", {}, text))));
+
+// section is a part of a view with a heading.
+export const section = (title, ...children) => el("section", {}, el("h2", {}, title), children);
+
+// bar shows parts of one: filled up to what is used, outlined up to what is allocated. What is unknown has none.
+export function bar(used, allocated, label) {
+  if (used === null || used === undefined || !Number.isFinite(used)) return el("span", { class: "muted" }, "unknown");
+  const width = (part) => 100 * Math.min(1, Math.max(0, part));
+  return svg("svg", { class: used > 1 ? "bar over" : "bar", viewBox: "0 0 100 10", preserveAspectRatio: "none", role: "img", "aria-label": label },
+    svg("title", {}, label),
+    svg("rect", { class: "whole", width: 100, height: 10 }),
+    allocated !== undefined && svg("rect", { class: "allocated", width: width(allocated), height: 10 }),
+    svg("rect", { class: "used", width: width(used), height: 10 }));
+}
+
+// copyable is a text with a button that copies it; nothing where there is none.
+export function copyable(text) {
+  if (!text) return "";
+  const button = el("button", {
+    type: "button", class: "copy", "aria-label": `Copy: ${text}`, title: "Copy",
+    onclick: async () => {
+      try {
+        await navigator.clipboard.writeText(text);
+        button.textContent = "copied";
+      } catch {
+        getSelection().selectAllChildren(code); // without the right to the clipboard, Ctrl-C does it
+        button.textContent = "press Ctrl-C";
+      }
+    },
+  }, "copy");
+  const code = el("code", {}, text);
+  return el("span", { class: "remedy" }, code, " ", button);
+}
+
+// example is a text over several lines that one may copy.
+export const example = (label, text) => el("pre", { class: "example", tabindex: 0, "aria-label": label, role: "region" }, text);

@@ -1,0 +1,134 @@
+// The state of the page, which is its URL.
+
+// DEFAULTS are all that there is to the state, with the values that the URL does not show.
+export const DEFAULTS = {
+  view: "allocations",
+  window: "7d",
+  baseline: "", // what the window is compared with; empty is the time before it
+  aggregate: "namespace", // a comma list of fields
+  filter: "", // a v2 filter or a selector, as typed
+  path: "", // where drilling down has led: a JSON list of [field, value]
+  idle: "row", // row, node, share, even or hide
+  share: "", // namespaces that are shared
+  tenancy: "true", // whether what clusters cost besides nodes is shared
+  prices: "billed", // billed or list
+  zone: "", // an IANA name; empty is the server's zone
+  effect: "", // of the view why: the effect that is looked into
+};
+
+// read is the state that a URL has.
+export function read(search) {
+  const given = new URLSearchParams(search);
+  const state = {};
+  for (const [name, value] of Object.entries(DEFAULTS)) state[name] = given.get(name) ?? value;
+  return state;
+}
+
+// write is the query of a URL that has the state.
+export function write(state) {
+  const out = new URLSearchParams();
+  for (const [name, value] of Object.entries(DEFAULTS)) {
+    if (state[name] !== value) out.set(name, state[name]);
+  }
+  const text = out.toString();
+  return text ? "?" + text : location.pathname;
+}
+
+// path is where drilling down has led, a list of [field, value].
+export function path(state) {
+  try {
+    const list = JSON.parse(state.path || "[]");
+    return list.filter((step) => Array.isArray(step) && step.length === 2 && step.every((s) => typeof s === "string"));
+  } catch {
+    return [];
+  }
+}
+
+const quote = (text) => `"${text.replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"`;
+
+// condition is the v2 filter for rows with a value of a field of aggregate.
+export function condition(field, value) {
+  const label = /^(label|annotation):(.*)$/.exec(field);
+  if (label) {
+    const prefix = label[2] + "=";
+    return `${label[1]}[${label[2]}]:${quote(value.startsWith(prefix) ? value.slice(prefix.length) : value)}`;
+  }
+  const at = value.indexOf(":");
+  switch (field) {
+    case "controller":
+      if (at < 0) return `controllerName:${quote(value)}`;
+      return `controllerKind:${quote(value.slice(0, at))}+controllerName:${quote(value.slice(at + 1))}`;
+    case "deployment": case "statefulset": case "daemonset": case "job":
+      return `controllerKind:${quote(field)}+controllerName:${quote(value)}`;
+    case "service":
+      return `services:${quote(value)}`;
+  }
+  return `${field}:${quote(value)}`;
+}
+
+// selection are the parameters that select what the filter and the path do. The filter is v2, or a selector of Kubernetes.
+export function selection(state) {
+  const conditions = path(state).map(([field, value]) => condition(field, value));
+  const typed = state.filter.trim();
+  switch (language(typed)) {
+    case "v2":
+      conditions.push(typed.includes("|") && conditions.length > 0 ? `(${typed})` : typed);
+      break;
+    case "labels":
+      return { filter: conditions.join("+"), labelSelector: typed };
+    case "fields":
+      return { filter: conditions.join("+"), fieldSelector: typed };
+  }
+  return { filter: conditions.join("+") };
+}
+
+// language is what a filter is written in: v2, labels or fields (selectors of Kubernetes), words, or "" for none.
+export function language(text) {
+  if (text === "") return "";
+  if (/^(spec|metadata|status)\.[\w.]+\s*(!=|=)/.test(text)) return "fields";
+  if (text.includes(":")) return "v2";
+  return /[=!]|\s(not)?in\s*\(/.test(text) ? "labels" : "words";
+}
+
+const IDLE = {
+  row: { idle: "true" },
+  node: { idle: "true", idleByNode: "true", splitIdle: "true" },
+  share: { shareIdle: "true" },
+  even: { shareIdle: "even" },
+  hide: { idle: "false" },
+};
+
+// question are the parameters of questions about allocations: what is selected and shared, but neither window nor aggregate.
+export function question(state) {
+  return {
+    ...selection(state), ...IDLE[state.idle],
+    shareNamespaces: state.share,
+    shareTenancyCosts: state.tenancy,
+    reconcile: state.prices === "list" ? "false" : "",
+  };
+}
+
+// NEXT are the fields that rows of a field are divided by, when one drills down. Those of labels and teams are controllers.
+const NEXT = {
+  all: "cluster", cluster: "namespace", namespace: "controller", controllerKind: "controller", controller: "pod", deployment: "pod", statefulset: "pod",
+  daemonset: "pod", job: "pod", service: "pod", node: "pod", pod: "container", uid: "container", container: "",
+};
+
+const DEPTHS = ["cluster", "namespace", "controller", "pod", "container", ""];
+
+// below is the field that a row of several fields is divided by next; "" if it is undivided.
+export function below(fields) {
+  const next = fields.map((field) => NEXT[field] ?? "controller");
+  return next.reduce((a, b) => (DEPTHS.indexOf(b) > DEPTHS.indexOf(a) ? b : a));
+}
+
+// isIdle reports whether a row is of idle, by its name.
+export const isIdle = (name) => name.endsWith("__idle__");
+
+// deeper is the state below a row; undefined where a row cannot be divided. Rows of several fields have their values joined by slashes.
+export function deeper(name, fields, state) {
+  const next = below(fields);
+  const values = fields.length === 1 ? [name] : name.split("/");
+  if (next === "" || values.length !== fields.length || isIdle(name)) return undefined;
+  return { path: JSON.stringify([...path(state), ...fields.map((field, i) => [field, values[i]])]), aggregate: next };
+}

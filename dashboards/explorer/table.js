@@ -1,0 +1,131 @@
+// Tables of costs: sorted by any column, usable by keyboard, with a sum of the selected rows. Of long tables only the rows in sight are elements.
+
+import { el } from "./dom.js";
+
+const HEIGHT = 29; // of a row, in pixels, as in style.css
+const WHOLE = 200; // rows up to which a table is not cut to what is in sight
+const AROUND = 15; // rows kept above and below what is in sight
+
+// Table shows rows in columns. A column is {name, title, value(row), cell(row), text, wide}: value is what it is sorted by, cell a node or a text; text columns
+// are sorted from a to z, wide ones leave narrow screens. Options are caption, sort (the name of a column), select(rows), which is told of the selected rows,
+// and open(row), which Enter calls.
+export class Table {
+  constructor(columns, rows, options) {
+    Object.assign(this, { columns, options, rows: [...rows], selected: new Set(), first: -1, last: -1 });
+    this.by = columns.find((c) => c.name === options.sort) ?? columns[0];
+    this.down = !this.by.text;
+    this.body = el("tbody", {});
+    this.head = el("tr", { "aria-rowindex": 1 }, this.headers());
+    this.table = el("table", { class: "costs", "aria-rowcount": rows.length + 1 }, el("caption", { class: "hidden" }, options.caption), el("thead", {}, this.head), this.body);
+    this.long = rows.length > WHOLE;
+    this.element = el("div", { class: this.long ? "scroll long" : "scroll", tabindex: 0, role: "region", "aria-label": options.caption, onkeydown: (event) => this.key(event) }, this.table);
+    if (this.long) this.element.addEventListener("scroll", () => this.draw(), { passive: true });
+    this.sort();
+  }
+
+  headers() {
+    const all = el("input", { type: "checkbox", "aria-label": "Select all rows", onchange: (event) => this.selectAll(event.target.checked) });
+    return [this.options.select && el("th", { class: "pick", scope: "col" }, all), ...this.columns.map((c) => el("th", { scope: "col", class: this.classes(c), "aria-sort": this.order(c) },
+      el("button", { type: "button", title: c.help, onclick: () => this.sortBy(c) }, c.title)))];
+  }
+
+  classes(c) {
+    return [c.text ? "text" : "", c.wide ? "wide" : "", c.name].filter(Boolean).join(" ");
+  }
+
+  order(c) {
+    if (c !== this.by) return "none";
+    return this.down ? "descending" : "ascending";
+  }
+
+  sortBy(c) {
+    this.down = c === this.by ? !this.down : !c.text;
+    this.by = c;
+    const from = this.options.select ? 1 : 0;
+    this.columns.forEach((column, i) => this.head.children[i + from].setAttribute("aria-sort", this.order(column)));
+    this.sort();
+  }
+
+  sort() {
+    const { value, text } = this.by;
+    const sign = this.down ? -1 : 1;
+    const keys = new Map(this.rows.map((row) => [row, value(row)]));
+    this.rows.sort((a, b) => {
+      const [x, y] = [keys.get(a), keys.get(b)];
+      if (x === y) return 0;
+      if (x === null || x === undefined) return 1; // the unknown comes last
+      if (y === null || y === undefined) return -1;
+      return sign * (text ? x.localeCompare(y) : x - y);
+    });
+    this.refresh();
+  }
+
+  // refresh draws all rows anew, for what their cells say has changed.
+  refresh() {
+    this.first = -1;
+    this.draw();
+  }
+
+  // draw makes the rows in sight.
+  draw() {
+    let [first, last] = [0, this.rows.length];
+    if (this.long) {
+      first = Math.max(0, Math.floor(this.element.scrollTop / HEIGHT) - AROUND);
+      last = Math.min(this.rows.length, first + Math.ceil((this.element.clientHeight || 800) / HEIGHT) + 2 * AROUND);
+      if (this.first >= 0 && Math.abs(first - this.first) < AROUND && this.last - this.first === last - first) return;
+    }
+    [this.first, this.last] = [first, last];
+    const space = (rows) => rows > 0 && el("tr", { class: "gap", "aria-hidden": "true", height: rows * HEIGHT });
+    const at = this.body.contains(document.activeElement) ? document.activeElement.closest("tr").dataset.row : "";
+    this.body.replaceChildren(...[space(first), ...this.rows.slice(first, last).map((row, i) => this.line(row, first + i)), space(this.rows.length - last)].filter(Boolean));
+    for (const gap of this.body.querySelectorAll(".gap")) gap.style.height = `${gap.getAttribute("height")}px`;
+    if (at) this.body.querySelector(`tr[data-row="${at}"] a, tr[data-row="${at}"] input`)?.focus({ preventScroll: true });
+  }
+
+  line(row, i) {
+    const pick = this.options.select && el("td", { class: "pick" }, el("input", {
+      type: "checkbox", checked: this.selected.has(row), "aria-label": `Select ${this.options.name(row)}`, onclick: (event) => this.pick(i, event.target.checked, event.shiftKey),
+    }));
+    const cells = this.columns.map((c, n) => el(n === 0 ? "th" : "td", { class: this.classes(c), scope: n === 0 ? "row" : undefined }, c.cell(row)));
+    return el("tr", { "aria-rowindex": i + 2, class: this.selected.has(row) ? "selected" : undefined, dataset: { row: i } }, pick, cells);
+  }
+
+  // pick selects a row, or with shift all from the one before.
+  pick(i, on, range) {
+    const from = range && this.picked !== undefined ? this.picked : i;
+    for (let n = Math.min(from, i); n <= Math.max(from, i); n++) {
+      if (on) this.selected.add(this.rows[n]);
+      else this.selected.delete(this.rows[n]);
+    }
+    this.picked = i;
+    this.tell();
+  }
+
+  selectAll(on) {
+    this.selected = new Set(on ? this.rows : []);
+    this.tell();
+  }
+
+  tell() {
+    this.refresh();
+    this.options.select([...this.selected]);
+  }
+
+  // key moves between rows with the arrows, and selects with the space bar.
+  key(event) {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (!step) return;
+    const line = document.activeElement.closest?.("tr[data-row]");
+    const at = line ? Number(line.dataset.row) + step : this.first;
+    if (at < 0 || at >= this.rows.length) return;
+    event.preventDefault();
+    if (this.long) {
+      const { scrollTop, clientHeight } = this.element;
+      if (at * HEIGHT < scrollTop) this.element.scrollTop = at * HEIGHT;
+      if ((at + 3) * HEIGHT > scrollTop + clientHeight) this.element.scrollTop = (at + 3) * HEIGHT - clientHeight;
+      this.draw();
+    }
+    const tag = document.activeElement.matches?.("input") ? "input" : "th a, th button, input";
+    (this.body.querySelector(`tr[data-row="${at}"] :is(${tag})`) ?? this.body.querySelector(`tr[data-row="${at}"] input`))?.focus();
+  }
+}

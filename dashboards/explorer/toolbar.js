@@ -1,0 +1,181 @@
+// The toolbar: what is asked, and the same question elsewhere (link, CSV, curl, PromQL, PNG).
+
+import { address, curl } from "./api.js";
+import { el, options } from "./dom.js";
+import { FilterBox } from "./filter.js";
+import { instant, local, rfc3339 } from "./format.js";
+import { path, write } from "./state.js";
+
+const WINDOWS = [
+  ["today", "today"], ["yesterday", "yesterday"], ["12h", "12 hours"], ["7d", "7 days"], ["week", "this week"], ["lastweek", "last week"],
+  ["30d", "30 days"], ["month", "this month"], ["lastmonth", "last month"], ["90d", "90 days"],
+];
+
+const FIELDS = [
+  "cluster", "namespace", "controller", "controllerKind", "pod", "container", "node", "service", "team", "department", "environment", "owner", "product",
+  "cluster,namespace", "namespace,controller", "namespace,pod",
+];
+
+const IDLE = [["row", "as a row"], ["node", "a row a node"], ["share", "shared by cost"], ["even", "shared evenly"], ["hide", "left out"]];
+
+// Toolbar is the form with all controls. Each view shows those that it heeds.
+export class Toolbar {
+  constructor(form, go) {
+    this.form = form;
+    this.go = go;
+    this.filter = new FilterBox((filter) => go({ filter }), form);
+    form.addEventListener("submit", (event) => event.preventDefault());
+  }
+
+  // show shows the controls of a view.
+  show(state, controls, format, root) {
+    Object.assign(this, { state, format, root, offered: undefined, pictures: [] });
+    const focused = this.form.contains(document.activeElement) ? document.activeElement.name : "";
+    const parts = { window: () => this.window(), aggregate: () => this.aggregate(), filter: () => this.filter.show(state), idle: () => this.idle(), share: () => this.share(), prices: () => this.prices(), compare: () => this.compare() };
+    this.actions = el("span", { class: "actions" });
+    this.form.replaceChildren(...Object.keys(parts).filter((name) => controls.includes(name)).map((name) => parts[name]()), el("span", { class: "space" }), this.actions);
+    this.form.hidden = controls.length === 0;
+    if (focused) this.form.elements[focused]?.focus();
+  }
+
+  // choice is a select that changes one part of the state. other is what asks for a value that is not listed.
+  choice(name, label, pairs, other) {
+    const value = this.state[name];
+    if (!pairs.some(([v]) => v === value)) pairs = [[value, this.describe(name, value)], ...pairs];
+    if (other) pairs = [...pairs, ["…", "other …"]];
+    return el("label", {}, el("span", {}, label), el("select", {
+      name, onchange: (event) => {
+        if (event.target.value !== "…") {
+          this.go({ [name]: event.target.value });
+          return;
+        }
+        event.target.value = value;
+        other();
+      },
+    }, options(pairs, value)));
+  }
+
+  // describe is a value of the state that is not listed.
+  describe(name, value) {
+    const [start, end] = value.split(",");
+    if (name !== "aggregate" && end && !Number.isNaN(Date.parse(start)) && !Number.isNaN(Date.parse(end))) return this.format.span({ start, end });
+    return value.replaceAll(",", ", ");
+  }
+
+  window() { return this.choice("window", "window", WINDOWS, () => this.askWindow("window")); }
+  aggregate() { return this.choice("aggregate", "by", FIELDS.map((f) => [f, f.replaceAll(",", ", ")]), () => this.askFields()); }
+  idle() { return this.choice("idle", "idle", IDLE); }
+  prices() { return this.choice("prices", "prices", [["billed", "as billed"], ["list", "list"]]); }
+
+  compare() {
+    return this.choice("baseline", "against", [["", "the time before"], ["yesterday", "yesterday"], ["lastweek", "last week"], ["lastmonth", "last month"]], () => this.askWindow("baseline"));
+  }
+
+  share() {
+    const { share, tenancy } = this.state;
+    const text = (share || "no namespaces") + (tenancy === "true" ? "" : ", no tenancy");
+    return el("label", {}, el("span", {}, "shared"), el("button", { type: "button", class: "choice", name: "share", "aria-haspopup": "dialog", onclick: () => this.askShared() }, text));
+  }
+
+  askShared() {
+    const names = el("input", { name: "names", value: this.state.share, placeholder: "kube-system,monitoring", size: 40 });
+    const tenancy = el("input", { name: "tenancy", type: "checkbox", checked: this.state.tenancy === "true" });
+    dialog("Shared costs", [
+      el("label", {}, "Namespaces whose cost the others bear, with commas between", names),
+      el("label", { class: "check" }, tenancy, "share what clusters cost besides nodes"),
+    ], () => this.go({ share: names.value.replaceAll(/\s/g, ""), tenancy: String(tenancy.checked) }));
+  }
+
+  askFields() {
+    const input = el("input", { name: "fields", value: this.state.aggregate, size: 40, list: "fields" });
+    dialog("Rows by several fields", [
+      el("label", {}, "Fields, with commas between: such as namespace,label:app or team,controller", input),
+      el("datalist", { id: "fields" }, FIELDS.map((value) => el("option", { value }))),
+    ], () => this.go({ aggregate: input.value.replaceAll(/\s/g, "") || "namespace" }));
+  }
+
+  // askWindow asks for a window between two times of the zone that is shown.
+  askWindow(name) {
+    const { zone } = this.format;
+    const [was, until] = this.state[name].split(",");
+    const end = until ? new Date(until) : new Date(Math.floor(Date.now() / 3600e3) * 3600e3);
+    const start = until ? new Date(was) : new Date(end - 24 * 3600e3);
+    const from = el("input", { type: "datetime-local", name: "from", value: local(start, zone), required: true });
+    const to = el("input", { type: "datetime-local", name: "to", value: local(end, zone), required: true });
+    dialog(name === "window" ? "Window" : "Compare with", [el("label", {}, `From (${zone})`, from), el("label", {}, "To", to)], () => {
+      const window = [instant(from.value, zone), instant(to.value, zone)];
+      if (window[0] >= window[1]) {
+        to.setCustomValidity("The window ends before it begins.");
+        to.reportValidity();
+        to.addEventListener("input", () => to.setCustomValidity(""), { once: true });
+        return false;
+      }
+      this.go({ [name]: window.map(rfc3339).join(",") });
+    });
+  }
+
+  // offer shows the buttons for what a view asked: {path, params, window, csv, promql}.
+  offer(what) {
+    this.offered = what;
+    const button = (text, title, onclick) => el("button", { type: "button", title, onclick }, text);
+    const absolute = what.window ? { ...what.params, window: `${rfc3339(what.window.start)},${rfc3339(what.window.end)}` } : what.params;
+    this.actions.replaceChildren(
+      button("link", "An address of this view whose window stays where it is", () => this.showLink(what.window)),
+      what.csv ? el("a", { class: "button", title: "The table as CSV", download: "", href: address(what.path, { ...what.params, ...what.csv }).href }, "CSV") : "",
+      button("curl", "The command that asks the same", () => showText("The same by curl", curl(what.path, absolute))),
+      what.promql ? button("PromQL", "The expression that yields the same", () => this.showExpression(what.promql)) : "",
+      button("PNG", "The picture of this view", () => this.save()));
+  }
+
+  showLink(window) {
+    const state = window ? { ...this.state, window: `${rfc3339(window.start)},${rfc3339(window.end)}` } : this.state;
+    showText("A link to what is shown now", new URL(write(state), document.baseURI).href);
+  }
+
+  showExpression(promql) {
+    if (promql.expression) showText("The same by PromQL", promql.expression, promql.note);
+    else showText("No PromQL expression yields this", "", promql.reason);
+  }
+
+  // picture adds the canvas or SVG that a function returns to the PNG.
+  picture(drawn) {
+    this.pictures.push(drawn);
+  }
+
+  async save() {
+    const { savePicture } = await import("./picture.js");
+    const where = path(this.state).map(([, value]) => value).join(" › ");
+    await savePicture(this.pictures, `promcost: ${this.describe("window", this.state.window)} by ${this.state.aggregate}${where && ", " + where}`);
+  }
+}
+
+// dialog asks for something. done may return false to stay open.
+function dialog(title, fields, done) {
+  const form = el("form", { method: "dialog", onsubmit: (event) => { if (done() === false) event.preventDefault(); } },
+    el("h2", {}, title), fields,
+    el("p", { class: "buttons" }, el("button", { type: "button", onclick: () => box.close() }, "Cancel"), el("button", { type: "submit", class: "main" }, "Show")));
+  const box = el("dialog", { "aria-label": title, onclose: () => box.remove() }, form);
+  document.body.append(box);
+  box.showModal();
+}
+
+// showText shows a text to be copied.
+function showText(title, text, note) {
+  const area = el("textarea", { readonly: true, rows: Math.min(8, 2 + text.length / 70), "aria-label": title }, text);
+  const copied = el("span", { role: "status", class: "muted" });
+  const copy = async () => {
+    area.select();
+    try {
+      await navigator.clipboard.writeText(text);
+      copied.textContent = "copied";
+    } catch {
+      copied.textContent = "selected: press Ctrl-C";
+    }
+  };
+  const box = el("dialog", { "aria-label": title, onclose: () => box.remove() }, el("form", { method: "dialog" },
+    el("h2", {}, title), note && el("p", {}, note), text && area,
+    el("p", { class: "buttons" }, copied, el("button", { type: "submit" }, "Close"), text && el("button", { type: "button", class: "main", onclick: copy }, "Copy"))));
+  document.body.append(box);
+  box.showModal();
+  area.select();
+}

@@ -1,0 +1,223 @@
+// What workloads cost: totals, costs over time, where they are, and a table to drill down in.
+
+import { COLORS, StackedBars, treemap } from "../chart.js";
+import { el } from "../dom.js";
+import { below, deeper, isIdle, path, question } from "../state.js";
+import { promql } from "../promql.js";
+import { named, tiles } from "../parts.js";
+import { Table } from "../table.js";
+
+export const controls = ["window", "aggregate", "filter", "idle", "share", "prices", "compare"];
+
+const MONTH = 730; // hours
+
+// NUMBERS are what rows need.
+const NUMBERS = "name,window,totalCost,totalEfficiency,errorBounds,cpuCost,cpuCostAdjustment,ramCost,ramCostAdjustment,gpuCost,gpuCostAdjustment," +
+  "pvCost,pvCostAdjustment,networkCost,networkCostAdjustment,loadBalancerCost,loadBalancerCostAdjustment,sharedCost,externalCost";
+
+export async function show(root, ctx) {
+  const { state, format } = ctx;
+  const fields = state.aggregate.split(",");
+  const asked = { window: state.window, aggregate: state.aggregate, ...question(state) };
+  const params = { ...asked, accumulate: "true" };
+  const steps = ctx.ask("model/allocation", { ...asked, accumulate: stepOf(state.window), fields: "window,totalCost" });
+  steps.catch(() => {}); // handled below, where the steps are awaited
+  const answer = await ctx.ask("model/allocation", { ...params, fields: NUMBERS, explain: "true" });
+  const rows = Object.values(answer.data[0] ?? {});
+  root.append(crumbs(ctx));
+  const window = rows[0]?.window;
+  ctx.offer({ path: "model/allocation", params, window, csv: { format: "csv" }, promql: window ? promql(state, rows, window, Boolean(answer.billedUntil)) : undefined });
+  if (rows.length === 0) {
+    root.append(el("p", { class: "empty" }, state.filter || state.path
+      ? "Nothing that the filter selects ran in this window. Change the filter, go back up, or choose another window."
+      : "Nothing ran in this window. Choose another window, or look under health whether promcost finds its metrics."));
+    return;
+  }
+  const hours = (new Date(window.end) - new Date(window.start)) / 3600e3;
+  const total = rows.reduce((sum, r) => sum + r.totalCost, 0);
+  const headline = new Headline(rows, total, hours, window, ctx);
+  const colors = colorsOf(rows);
+  const table = costTable(rows, { total, hours, colors, fields, ctx });
+  const [bars, map, sum] = [el("div", { class: "picture" }), el("div", { class: "picture" }), table.sum];
+  root.append(headline.element, el("div", { class: "pictures" }, bars, map), table.table.element, sum);
+
+  const frees = [];
+  const fill = (where, promise, f) => promise.then((a) => { if (!ctx.signal.aborted) f(a); }).catch((err) => {
+    if (!ctx.signal.aborted) where.replaceChildren(el("p", { class: "muted" }, err.message.split("\n")[0]));
+  });
+  fill(bars, steps, (a) => {
+    const chart = chartOf(a.data, rows, colors, ctx);
+    if (!chart) return;
+    frees.push(() => chart.free());
+    bars.append(chart.element);
+    ctx.picture(() => chart.canvas);
+  });
+  const next = below(fields);
+  const parts = next === "" ? Promise.resolve({ data: [{}] }) : ctx.ask("model/allocation", { ...params, aggregate: `${state.aggregate},${next}`, limit: 400, fields: "name,totalCost" });
+  fill(map, parts, (a) => {
+    const picture = mapOf(rows, Object.values(a.data[0] ?? {}), colors, fields, ctx);
+    map.append(el("figure", {}, picture));
+    ctx.picture(() => picture);
+  });
+  const before = { ...asked, baseline: state.baseline, limit: 0 };
+  fill(headline.change, ctx.ask("model/allocation/change", before), (a) => {
+    if (!a.data.total) return;
+    headline.compare(a.data);
+    table.compare(a.data);
+  });
+  return () => frees.forEach((free) => free());
+}
+
+// stepOf is how finely costs are shown over time: about thirty bars, at most ninety.
+function stepOf(window) {
+  const [start, end] = window.split(",").map((t) => new Date(t));
+  const hours = end ? (end - start) / 3600e3 : { h: 1, d: 24, w: 168 }[window.at(-1)] * parseFloat(window) || { today: 24, yesterday: 24, quarter: 2208, lastquarter: 2208 }[window] || 744;
+  if (hours <= 72) return "hour";
+  return hours <= 92 * 24 ? "day" : "week";
+}
+
+// crumbs are where drilling down has led, with ways back.
+function crumbs({ state, go }) {
+  const steps = path(state);
+  if (steps.length === 0) return "";
+  const to = (n) => () => go({ path: n === 0 ? "" : JSON.stringify(steps.slice(0, n)), aggregate: n === 0 ? steps[0][0] : below([steps[n - 1][0]]) });
+  return el("nav", { class: "path", "aria-label": "Where drilling down has led" }, el("button", { type: "button", class: "link", onclick: to(0) }, "all"),
+    steps.map(([field, value], i) => [el("span", { "aria-hidden": "true" }, " › "),
+      i === steps.length - 1 ? el("span", { "aria-current": "page" }, `${field} ${value}`) : el("button", { type: "button", class: "link", onclick: to(i + 1) }, `${field} ${value}`)]));
+}
+
+// colorsOf are the colours of rows: those that cost most have one each, idle and the rest are grey.
+function colorsOf(rows) {
+  const ranked = rows.filter((r) => !isIdle(r.name)).sort((a, b) => b.totalCost - a.totalCost);
+  return new Map([...ranked.map((r, i) => [r.name, i < COLORS ? i : "--other"]), ...rows.filter((r) => isIdle(r.name)).map((r) => [r.name, "--idle"])]);
+}
+
+// errorOf is how far the sum of rows may be off, relative to it: the bounds hold for cpu, memory and GPUs.
+function errorOf(rows) {
+  let [least, most, sum] = [0, 0, 0];
+  for (const r of rows) {
+    const cost = r.cpuCost + r.ramCost + r.gpuCost;
+    const { lower, upper } = r.errorBounds ?? { lower: 1, upper: 1 };
+    least += upper === null ? 0 : cost / upper;
+    most += lower > 0 ? cost / lower : Infinity;
+    sum += cost;
+  }
+  const total = rows.reduce((t, r) => t + r.totalCost, 0);
+  return total > 0 ? Math.max(most - sum, sum - least) / total : null;
+}
+
+// Headline is the line of totals.
+class Headline {
+  constructor(rows, total, hours, window, { format, go }) {
+    Object.assign(this, { format, go });
+    const idle = rows.filter((r) => isIdle(r.name)).reduce((sum, r) => sum + r.totalCost, 0);
+    this.change = el("span", { class: "muted" }, "…");
+    this.against = el("span", {}, "Against the time before");
+    this.element = tiles([
+      ["Total", [el("strong", { class: "headline" }, `${format.headline(total)} ${format.currency}`), " ", el("small", { title: "how far it may be off" }, format.bound(errorOf(rows)))]],
+      idle !== 0 && ["Idle", [format.headline(idle), " ", el("small", {}, format.percent(idle / total))]],
+      ["A month", [format.headline(total * MONTH / hours), " ", el("small", {}, "at this rate")]],
+      [this.against, this.change],
+      ["Window", el("small", {}, format.span(window))],
+    ].filter(Boolean));
+  }
+
+  compare({ total, baselineWindow }) {
+    const { format } = this;
+    this.against.textContent = `Against ${format.span(baselineWindow)}`;
+    this.change.classList.remove("muted");
+    this.change.replaceChildren(
+      el("span", { class: total.change > 0 ? "more" : "less" }, total.baseline > 0 ? format.growth(total.change / total.baseline) : format.signed(total.change)), " ",
+      total.withinBounds ? el("small", {}, "within the error bounds ") : "", el("button", { type: "button", class: "link", onclick: () => this.go({ view: "why" }) }, "why?"));
+  }
+}
+
+// costTable is the table of rows, and the sum of those that are selected.
+function costTable(rows, { total, hours, colors, fields, ctx }) {
+  const { format, go, state } = ctx;
+  const changes = new Map();
+  const open = (name) => {
+    const to = deeper(name, fields, state);
+    return to ? el("button", { type: "button", class: "link name", title: `${name}: show what it consists of`, onclick: () => go(to) }, name) : named(name);
+  };
+  const money = (name, title, value, wide = true, help) => ({ name, title, wide, help, value, cell: (r) => format.money(value(r)) });
+  const part = (name) => (r) => r[`${name}Cost`] + (r[`${name}CostAdjustment`] ?? 0);
+  const some = (column) => rows.some((r) => column.value(r) !== 0);
+  const columns = [
+    { name: "name", title: fields.join(", "), text: true, value: (r) => r.name, cell: (r) => [el("i", { class: `swatch ${swatch(colors.get(r.name))}`, "aria-hidden": "true" }), open(r.name)] },
+    { ...money("cost", "Cost", (r) => r.totalCost, false), cell: (r) => format.money(r.totalCost) },
+    { name: "bound", title: "±", wide: true, help: "how far the cost may be off", value: (r) => errorOf([r]), cell: (r) => (r.errorBounds ? format.bound(errorOf([r])) : "") },
+    { name: "share", title: "Share", wide: true, value: (r) => r.totalCost / total, cell: (r) => [meter(r.totalCost / total), format.percent(r.totalCost / total, 1)] },
+    money("cpu", "CPU", part("cpu")), money("ram", "RAM", part("ram")),
+    ...[
+      money("gpu", "GPU", part("gpu")), money("disk", "Disk", part("pv")), money("network", "Net", (r) => part("network")(r) + part("loadBalancer")(r), true, "network traffic and load balancers"),
+      money("shared", "Shared", (r) => r.sharedCost), money("external", "External", (r) => r.externalCost),
+    ].filter(some),
+    { name: "efficiency", title: "Efficiency", wide: true, help: "usage of what was requested, weighted by cost", value: (r) => r.totalEfficiency, cell: (r) => format.percent(r.totalEfficiency) },
+    money("month", "A month", (r) => r.totalCost * MONTH / hours, true, "at this rate: 730 hours"),
+    {
+      name: "change", title: "Δ", wide: true, help: "against the window that it is compared with", value: (r) => changes.get(r.name)?.change,
+      cell: (r) => {
+        const c = changes.get(r.name);
+        if (!c) return "";
+        return [el("span", { class: c.withinBounds ? "muted" : c.change > 0 ? "more" : "less" }, format.signed(c.change)), " ", el("button", { type: "button", class: "link", "aria-label": `Why did ${r.name} change?`, onclick: () => go(whyOf(r.name, fields, state)) }, "why?")];
+      },
+    },
+  ];
+  const sum = el("p", { class: "sum", role: "status" });
+  const table = new Table(columns, rows, {
+    caption: `Costs by ${fields.join(", ")}`, sort: "cost", name: (r) => r.name,
+    select: (selected) => {
+      const cost = selected.reduce((s, r) => s + r.totalCost, 0);
+      sum.textContent = selected.length === 0 ? "" : `${selected.length} selected: ${format.money(cost)} ${format.currency}, ${format.percent(cost / total, 1)} of the total, ${format.money(cost * MONTH / hours)} a month`;
+    },
+  });
+  return { table, sum, compare: (data) => { for (const r of data.rows ?? []) changes.set(r.name, r); table.refresh(); } };
+}
+
+// whyOf is the state that explains the change of a row.
+function whyOf(name, fields, state) {
+  return { view: "why", ...deeper(name, fields, state) };
+}
+
+// swatch is the class of a colour.
+const swatch = (color) => (typeof color === "string" ? color.slice(2) : `c${color}`);
+
+// meter is a bar of a share.
+function meter(share) {
+  const bar = el("span", { class: "meter", "aria-hidden": "true" }, el("span", {}));
+  bar.firstChild.style.width = `${100 * Math.max(0, Math.min(1, share))}%`;
+  return bar;
+}
+
+// chartOf is the chart of the steps of a window; undefined where there is one step only.
+function chartOf(sets, rows, colors, { format, go, state }) {
+  const steps = sets.map((set) => Object.values(set)[0]?.window);
+  const known = sets.filter((_, i) => steps[i]);
+  if (known.length < 2) return undefined;
+  const ranked = [...rows].sort((a, b) => isIdle(a.name) - isIdle(b.name) || b.totalCost - a.totalCost).map((r) => r.name);
+  const own = ranked.filter((name) => typeof colors.get(name) === "number" || isIdle(name));
+  const rest = ranked.filter((name) => !own.includes(name));
+  const series = own.map((name) => ({ name, color: colors.get(name), values: known.map((set) => set[name]?.totalCost ?? 0) }));
+  if (rest.length > 0) series.splice(series.findLastIndex((s) => !isIdle(s.name)) + 1, 0, { name: `${rest.length} others`, color: "--other", values: known.map((set) => rest.reduce((sum, name) => sum + (set[name]?.totalCost ?? 0), 0)) });
+  return new StackedBars({
+    steps: steps.filter(Boolean), series, format, label: `Costs over time by ${state.aggregate}; the table below has the sums. Drag to zoom.`,
+    zoom: (start, end) => go({ window: `${start},${end}` }),
+  });
+}
+
+// mapOf is the treemap of rows and what is below them.
+function mapOf(rows, parts, colors, fields, { format, go, state }) {
+  const groups = new Map(rows.map((r) => [r.name, { name: r.name, value: r.totalCost, color: colors.get(r.name), parts: [], go: goTo(deeper(r.name, fields, state), go) }]));
+  for (const p of parts) {
+    const cut = p.name.split("/").slice(0, fields.length).join("/");
+    const group = groups.get(cut);
+    const rest = p.name.slice(cut.length + 1);
+    if (!group || !rest || isIdle(p.name)) continue;
+    const up = deeper(group.name, fields, state);
+    group.parts.push({ name: rest, value: p.totalCost, go: goTo(up && deeper(rest, [up.aggregate], { ...state, ...up }) || up, go) });
+  }
+  return treemap([...groups.values()], format, `Costs by ${fields.join(", ")} and what is below; the table has the numbers.`);
+}
+
+const goTo = (patch, go) => patch && (() => go(patch));

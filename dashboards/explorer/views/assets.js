@@ -1,0 +1,110 @@
+// What costs money: nodes with what is done with them, disks, load balancers and the rest.
+
+import { el } from "../dom.js";
+import { bar, named, section, tiles } from "../parts.js";
+import { Table } from "../table.js";
+
+export const controls = ["window", "prices"];
+
+// TITLES are the types of assets in the order in which they are shown.
+const TITLES = {
+  Node: "Nodes", Disk: "Disks", LoadBalancer: "Load balancers", Network: "Network", ClusterManagement: "Cluster management", Cloud: "Outside of clusters",
+};
+
+export async function show(root, ctx) {
+  const { state, format } = ctx;
+  const params = { window: state.window, accumulate: "true", disableAdjustments: state.prices === "list" ? "true" : "" };
+  const [assets, used] = await Promise.all([
+    ctx.ask("model/assets", params),
+    ctx.ask("model/allocation", {
+      window: state.window, accumulate: "true", aggregate: "cluster,node", idle: "false", shareTenancyCosts: "false",
+      fields: "properties,minutes,cpuCoreHours,cpuCoreUsageAverage,ramByteHours,ramByteUsageAverage,totalCost",
+    }),
+  ]);
+  const rows = Object.values(assets.data[0] ?? {});
+  const window = rows[0]?.window;
+  ctx.offer({ path: "model/assets", params, window, csv: { format: "csv" }, promql: { reason: "The history of single assets is in promcost_node_hourly_cost and the like, without what bills add." } });
+  if (rows.length === 0) {
+    root.append(el("p", { class: "empty" }, "Nothing cost anything in this window. Choose another window, or look under health whether promcost finds its metrics."));
+    return;
+  }
+  const hours = (new Date(window.end) - new Date(window.start)) / 3600e3;
+  const sum = (list) => list.reduce((total, a) => total + (a.totalCost ?? 0), 0);
+  const of = (type) => rows.filter((a) => (TITLES[a.type] ? a.type : "Cloud") === type);
+  const types = Object.keys(TITLES).filter((type) => of(type).length > 0);
+  root.append(tiles([["Total", `${format.headline(sum(rows))} ${format.currency}`], ...types.map((type) => [TITLES[type], format.headline(sum(of(type)))])]));
+  const usage = usageOf(rows, Object.values(used.data[0] ?? {}));
+  for (const type of types) {
+    const columns = [...(COLUMNS[type] ?? COLUMNS.other)(format, usage), ...costs(format, hours)];
+    root.append(section(TITLES[type], new Table(columns, of(type), { caption: TITLES[type], sort: "cost" }).element));
+  }
+}
+
+// usageOf are the parts of nodes' cores and memory that were allocated and used, by cluster and name. Nodes of one name after each other are one.
+function usageOf(assets, allocations) {
+  const nodes = new Map();
+  for (const a of assets.filter((a) => a.type === "Node")) {
+    const key = keyOf(a.properties.cluster, a.properties.name);
+    const n = nodes.get(key) ?? { cpu: 0, ram: 0 };
+    nodes.set(key, { cpu: n.cpu + a.cpuCoreHours, ram: n.ram + a.ramByteHours });
+  }
+  const parts = new Map();
+  for (const row of allocations) {
+    const key = keyOf(row.properties?.cluster, row.properties?.node);
+    const n = nodes.get(key);
+    if (!n) continue;
+    const used = (average) => (average === null || average === undefined ? null : average * row.minutes / 60);
+    parts.set(key, {
+      cpu: { allocated: row.cpuCoreHours / n.cpu, used: ratio(used(row.cpuCoreUsageAverage), n.cpu) },
+      ram: { allocated: row.ramByteHours / n.ram, used: ratio(used(row.ramByteUsageAverage), n.ram) },
+    });
+  }
+  return (a, resource) => parts.get(keyOf(a.properties.cluster, a.properties.name))?.[resource];
+}
+
+const keyOf = (cluster, name) => JSON.stringify([cluster, name]);
+const ratio = (part, whole) => (part === null ? null : part / whole);
+
+// costs are the columns that all assets have.
+function costs(format, hours) {
+  return [
+    { name: "cost", title: "Cost", value: (a) => a.totalCost, cell: (a) => format.money(a.totalCost) },
+    { name: "month", title: "A month", wide: true, help: "if the month were as the window was: 730 hours", value: (a) => a.totalCost, cell: (a) => format.money(a.totalCost * 730 / hours) },
+  ];
+}
+
+const name = { name: "name", title: "Name", text: true, value: (a) => a.properties.name ?? "", cell: (a) => named(a.properties.name) };
+const text = (id, title, value) => ({ name: id, title, text: true, wide: true, value: (a) => value(a) ?? "", cell: (a) => value(a) ?? "" });
+
+// part is a column with a bar of what was used, over what was allocated.
+function part(resource, title, amount, usage, format) {
+  return {
+    name: resource, title, help: `${title}: the bar is what was used, its outline what was allocated`,
+    value: (a) => usage(a, resource)?.used,
+    cell: (a) => {
+      const u = usage(a, resource);
+      return [el("span", { class: "amount" }, amount(a)), " ", bar(u?.used, u?.allocated, `${format.percent(u?.used)} used, ${format.percent(u?.allocated)} allocated`)];
+    },
+  };
+}
+
+const COLUMNS = {
+  Node: (format, usage) => [
+    name, text("kind", "Type", (a) => a.nodeType), text("spot", "Spot", (a) => (a.preemptible ? "spot" : "")), text("pool", "Pool", (a) => a.pool),
+    part("cpu", "CPU", (a) => format.quantity(a.cpuCores), usage, format), part("ram", "Memory", (a) => format.bytes(a.ramBytes), usage, format),
+    { name: "gpu", title: "GPU", wide: true, value: (a) => a.gpuCount, cell: (a) => (a.gpuCount ? format.quantity(a.gpuCount) : "") },
+  ],
+  Disk: (format) => [
+    name, text("claim", "Claim", (a) => a.claimName && `${a.claimNamespace}/${a.claimName}`), text("class", "Class", (a) => a.storageClass),
+    {
+      name: "bytes", title: "Size, used", value: (a) => a.bytes,
+      cell: (a) => {
+        const used = a.byteHoursUsed === null || a.byteHoursUsed === undefined ? null : a.byteHoursUsed / a.byteHours;
+        return [el("span", { class: "amount" }, format.bytes(a.bytes)), " ", bar(used, undefined, `${format.percent(used)} used`)];
+      },
+    },
+  ],
+  LoadBalancer: () => [name, text("ip", "Address", (a) => a.ip), text("private", "Reached", (a) => ({ true: "inside", false: "from the internet" })[a.private])],
+  Cloud: () => [name, text("service", "Service", (a) => a.properties.service), text("provider", "Provider", (a) => a.properties.provider), text("account", "Account", (a) => a.properties.account)],
+  other: () => [name, text("provider", "Provider", (a) => a.properties.provider)],
+};

@@ -1,0 +1,37 @@
+// Budgets of the config file: what is spent of them, and what they will come to.
+
+import { el } from "../dom.js";
+import { bar, example, named } from "../parts.js";
+import { Table } from "../table.js";
+
+export const controls = [];
+
+const EXAMPLE = `budgets:
+- name: search
+  filter: 'namespace:"search"'
+  amount: 500
+  period: month
+`;
+
+export async function show(root, ctx) {
+  const { format } = ctx;
+  const { data } = await ctx.ask("model/budgets");
+  ctx.offer({ path: "model/budgets", params: {}, promql: data.length > 0 ? { expression: "promcost_budget_spent" } : undefined });
+  if (data.length === 0) {
+    root.append(el("p", { class: "empty" }, "There are no budgets yet. Name them in the file of --config.file, then send promcost SIGHUP:"), example("An example of budgets", EXAMPLE));
+    return;
+  }
+  const part = (b, x) => (x === null || x === undefined || b.amount === 0 ? null : x / b.amount);
+  const amount = (b, x) => [el("span", { class: part(b, x) > 1 ? "over amount" : "amount" }, format.money(x)), " ", bar(part(b, x), undefined, `${format.percent(part(b, x))} of the budget`)];
+  const table = new Table([
+    { name: "name", title: "Budget", text: true, value: (b) => b.name, cell: (b) => named(b.name) },
+    { name: "period", title: "Period", text: true, wide: true, value: (b) => b.period, cell: (b) => ["a ", b.period] },
+    { name: "amount", title: "Budgeted", value: (b) => b.amount, cell: (b) => format.money(b.amount) },
+    { name: "spent", title: "Spent", help: "In the closed hours of the period", value: (b) => part(b, b.spent), cell: (b) => amount(b, b.spent) },
+    { name: "forecast", title: "Forecast", help: "What will be spent at the end of the period", value: (b) => part(b, b.forecast), cell: (b) => amount(b, b.forecast) },
+    { name: "left", title: "Left", value: (b) => (b.spent === null ? null : b.amount - b.spent), cell: (b) => format.money(b.spent === null ? null : b.amount - b.spent) },
+    { name: "until", title: "Counted", text: true, wide: true, value: (b) => b.window?.end ?? "", cell: (b) => (b.window ? format.span(b.window) : "not yet") },
+  ], data, { caption: `Budgets in ${format.currency}, at list prices`, sort: "forecast" });
+  const over = data.filter((b) => part(b, b.forecast) > 1).map((b) => b.name);
+  root.append(el("p", { class: over.length > 0 ? "lead over" : "lead" }, over.length === 0 ? "All budgets will do." : `Over budget by the end of its period: ${over.join(", ")}.`), table.element);
+}

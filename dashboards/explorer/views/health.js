@@ -1,0 +1,68 @@
+// What promcost finds in its source: which metrics are missing, what is lost without them, and what adds them.
+
+import { el } from "../dom.js";
+import { copyable, named, section, tiles } from "../parts.js";
+import { Table } from "../table.js";
+
+export const controls = [];
+
+// WINDOW is what is looked at: the state of now, and quickly.
+const WINDOW = "1h";
+
+// STATES are what an input can be, the worst first, as text.
+const STATES = { missing: "missing", fallback: "second best", none: "none there", sheet: "from the price sheet", found: "found" };
+
+export async function show(root, ctx) {
+  const { format } = ctx;
+  const [ready, answer] = await Promise.all([readiness(ctx.signal), ctx.ask("model/diagnose", { window: WINDOW })]);
+  const { data } = answer;
+  ctx.offer({ path: "model/diagnose", params: { window: WINDOW } });
+  const lost = data.clusters.flatMap((c) => c.inputs.filter((i) => i.state === "missing"));
+  const read = (name) => data.sources.reduce((sum, s) => sum + (s[name] ?? 0), 0);
+  root.append(el("p", { class: ready.ok && data.complete ? "lead" : "lead over" }, ready.text),
+    tiles([
+      ["Metrics", data.complete ? "all that must be there" : "some that must be there are missing"], ["Missing", String(lost.length)],
+      ["Read for the last hour", `${read("samples").toLocaleString("en")} samples of ${read("series").toLocaleString("en")} series`],
+      ["In", `${format.duration(1000 * read("seconds"))}, ${format.bytes(read("bytes"))}, ${read("requests").toLocaleString("en")} requests`],
+    ]));
+  if (data.clusters.length === 0) root.append(el("p", { class: "empty" }, "The source has nothing of the last hour: does Prometheus scrape kube-state-metrics and the kubelets?"));
+  for (const cluster of data.clusters) root.append(...clusterOf(cluster, format));
+  for (const source of data.sources) root.append(sourceOf(source, format));
+}
+
+// readiness is what /-/ready says. Not to be ready is an answer, too.
+async function readiness(signal) {
+  const response = await fetch(new URL("../-/ready", document.baseURI), { signal });
+  return { ok: response.ok, text: (await response.text()).trim() };
+}
+
+// clusterOf is what a cluster has of each input, what is wrong first.
+function clusterOf(cluster, format) {
+  const order = Object.keys(STATES);
+  const rank = (input) => String(2 * order.indexOf(input.state) + (input.required ? 0 : 1));
+  const problems = (cluster.problems ?? []).map((text) => el("li", {}, text));
+  const gaps = (cluster.uncovered ?? []).map((w) => el("li", {}, `no samples from ${format.span(w)}`));
+  const table = new Table([
+    { name: "name", title: "Input", text: true, value: (i) => i.name, cell: (i) => named(i.name) },
+    { name: "state", title: "State", text: true, value: (i) => rank(i), cell: (i) => el("span", { class: `state ${i.state}` }, STATES[i.state] ?? i.state, i.required && i.state === "missing" ? ", must be there" : "") },
+    { name: "metric", title: "Metric", text: true, wide: true, value: (i) => i.alternatives[0]?.metric ?? "", cell: (i) => named(i.alternatives[0]?.metric ?? "") },
+    { name: "series", title: "Series", wide: true, value: (i) => i.alternatives[0]?.series, cell: (i) => (i.alternatives[0]?.series ?? 0).toLocaleString("en") },
+    { name: "interval", title: "Scraped", text: true, wide: true, value: (i) => i.scrapeInterval ?? "", cell: (i) => (i.scrapeInterval ? `every ${i.scrapeInterval}` : "") },
+    { name: "missing", title: "What is lost", text: true, value: (i) => (i.state === "found" ? "" : i.missing ?? ""), cell: (i) => (i.state === "found" ? "" : i.missing ?? "") },
+    { name: "remedy", title: "What to do", text: true, value: (i) => (i.state === "found" ? "" : i.remedy ?? ""), cell: (i) => copyable(i.state === "found" ? "" : i.remedy) },
+  ], cluster.inputs, { caption: `Inputs of cluster ${cluster.cluster}`, sort: "state" });
+  const facts = [cluster.scrapeInterval && `scraped every ${cluster.scrapeInterval}`, cluster.newest && `last sample ${format.time(cluster.newest)}`].filter(Boolean).join(", ");
+  return [section(`Cluster ${cluster.cluster}`, facts && el("p", { class: "muted" }, facts), problems.length + gaps.length > 0 && el("ul", { class: "problems" }, problems, gaps), table.element)];
+}
+
+// sourceOf is what was read of a source, and how long each input took.
+function sourceOf(source, format) {
+  const table = new Table([
+    { name: "name", title: "Input", text: true, value: (i) => i.name, cell: (i) => named(i.name) },
+    ...["requests", "samples"].map((name) => ({ name, title: name, value: (i) => i[name], cell: (i) => i[name].toLocaleString("en") })),
+    { name: "bytes", title: "bytes", value: (i) => i.bytes, cell: (i) => format.bytes(i.bytes) },
+    { name: "time", title: "time", value: (i) => i.requestSeconds, cell: (i) => format.duration(1000 * i.requestSeconds) },
+    ...["retries", "errors"].map((name) => ({ name, title: name, wide: true, value: (i) => i[name], cell: (i) => String(i[name]) })),
+  ], source.inputs ?? [], { caption: `What was read of ${source.name}`, sort: "time" });
+  return el("details", {}, el("summary", {}, `What was read of ${source.name}, and how long it took`), table.element);
+}
