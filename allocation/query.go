@@ -43,8 +43,7 @@ type Query struct {
 	// After is for how long after the window signals may be looked at, up to Evidence: a run that is seen again after a gap
 	// at the end went on through the gap. A set computed with Alone that would need more is Incomplete.
 	After time.Duration
-	// Stream says that the caller holds only a few of the sets at a time: stored sets need not be in memory together, nor
-	// share a Dict.
+	// Stream says that the caller holds only a few of the sets at a time: they need not be in memory together, nor share a Dict.
 	Stream bool
 	// Only says which data of stored rows is needed; nil is everything. Computed sets always have everything.
 	Only *Projection

@@ -30,7 +30,7 @@ type answer struct {
 // answer yields the sets of q, or returns an error. Only a stream may do both.
 func (l *Ledger) answer(ctx context.Context, q allocation.Query, yield func(*allocation.Set) bool) error {
 	a := &answer{ledger: l, query: q}
-	if q.Stream && q.Stored && l.Keeps() {
+	if q.Stream && l.Keeps() {
 		a.yield = yield
 	}
 	if err := a.make(ctx); err != nil {
@@ -67,7 +67,12 @@ func (a *answer) make(ctx context.Context) (err error) {
 		case err != nil:
 			return a.withoutHistory(ctx, err)
 		case p == nil:
-			a.sets, err = a.ledger.compute(ctx, a.query)
+			rest := a.query
+			if n := a.made - len(a.waiting); n > 0 { // of a stream
+				rest = rest.Over(a.windows[n:])
+			}
+			a.waiting = nil
+			a.sets, err = a.ledger.compute(ctx, rest)
 			return err
 		}
 		err = a.carryOut(ctx, a.ledger.newAssembly(a.query, p))

@@ -54,14 +54,14 @@ func (a *assembly) estimate() (bytes int64) {
 	return bytes
 }
 
-// uncovered is how many windows from the i-th on have nothing kept, and so are computed in one query. It is 0 for stored queries, whose
-// hours are computed and kept one by one.
+// uncovered is how many windows from the i-th on have nothing kept, and so are computed in one query: a few of a stream. It is 0 for
+// stored queries, whose hours are computed and kept one by one.
 func (a *assembly) uncovered(i int) (n int) {
 	if a.query.Stored {
 		return 0
 	}
 	for _, pieces := range a.plan.pieces[i:] {
-		if len(pieces) != 1 || pieces[0].Kept != nil {
+		if len(pieces) != 1 || pieces[0].Kept != nil || a.query.Stream && n == streamAtOnce {
 			break
 		}
 		n++
@@ -86,6 +86,7 @@ func (a *assembly) computeRun(ctx context.Context, windows []allocation.Window) 
 		return nil, fmt.Errorf("internal error: %d sets of %d windows: report it", len(sets), len(windows))
 	}
 	a.found = true
+	a.merged = allocation.SetsBytes(sets) // which compute has drawn
 	return sets, nil
 }
 

@@ -20,37 +20,57 @@ import (
 
 // TestStream asks for hours that would take too much memory together.
 func TestStream(t *testing.T) {
+	for _, stored := range []bool{true, false} {
+		t.Run(fmt.Sprintf("stored=%v", stored), func(t *testing.T) {
+			r := ledgertest.NewRig(t, "2026-03-05T12:30", ledgertest.Options{Ledger: ledger.Options{Memory: memory.New(400_000)}})
+			w := ledgertest.Between(t, "2026-03-03T00:00", "2026-03-04T12:00")
+			if err := r.Fill(t.Context(), w, 1, nil); err != nil {
+				t.Fatal(err)
+			}
+			want := ledgertest.Sums(t, r.Exactly(w))
+			q := allocation.Query{Window: w, Step: time.Hour, Stored: stored}
+			if _, err := ledgertest.Collect(t.Context(), r.Ledger, q); !errors.Is(err, allocation.ErrTooMuch) {
+				t.Errorf("all at once: %v", err)
+			}
+			q.Stream = true
+			r.Model.Asked()
+			ledgertest.Same(t, "as they come", ledgertest.Sums(t, r.Ask(t, q)...), want)
+			if asked := r.Model.Asked(); len(asked) > 0 {
+				t.Errorf("%v were computed", asked)
+			}
+			for range 2 { // once it was damaged, and once it was gone
+				if r.Damage(t, "sets_hourly/cluster=a")+r.Damage(t, "allocations_hourly") == 0 {
+					t.Fatal("nothing was damaged")
+				}
+				r.Restart(t)
+				ledgertest.Same(t, "damaged", ledgertest.Sums(t, r.Ask(t, q)...), want)
+			}
+			read := 0
+			r.History.Fail = func(what string) error {
+				if read++; what == "read" && read%4 == 0 {
+					return fs.ErrNotExist // somebody replaced it
+				}
+				return nil
+			}
+			ledgertest.Same(t, "replaced meanwhile", ledgertest.Sums(t, r.Ask(t, q)...), want)
+		})
+	}
+}
+
+// TestStreamOfComputedSets asks for a window of which only a part is kept: the rest is computed some sets at a time.
+func TestStreamOfComputedSets(t *testing.T) {
 	r := ledgertest.NewRig(t, "2026-03-05T12:30", ledgertest.Options{Ledger: ledger.Options{Memory: memory.New(400_000)}})
 	w := ledgertest.Between(t, "2026-03-03T00:00", "2026-03-04T12:00")
-	if err := r.Fill(t.Context(), w, 1, nil); err != nil {
+	kept := allocation.Window{Start: w.Start, End: w.Start.Add(20 * time.Hour)}
+	if err := r.Fill(t.Context(), kept, 1, nil); err != nil {
 		t.Fatal(err)
 	}
-	want := ledgertest.Sums(t, r.Exactly(w))
-	q := allocation.Query{Window: w, Step: time.Hour, Stored: true}
-	if _, err := ledgertest.Collect(t.Context(), r.Ledger, q); !errors.Is(err, allocation.ErrTooMuch) {
-		t.Errorf("all at once: %v", err)
-	}
-	q.Stream = true
 	r.Model.Asked()
-	ledgertest.Same(t, "as they come", ledgertest.Sums(t, r.Ask(t, q)...), want)
-	if asked := r.Model.Asked(); len(asked) > 0 {
-		t.Errorf("%v were computed", asked)
+	q := allocation.Query{Window: w, Step: time.Hour, Stream: true}
+	ledgertest.Same(t, "as they come", ledgertest.Sums(t, r.Ask(t, q)...), ledgertest.Sums(t, r.Exactly(w)))
+	if asked := r.Model.Asked(); len(asked) != 2 {
+		t.Errorf("the 16 hours that are not kept were computed in %d runs: %v", len(asked), asked)
 	}
-	for range 2 { // once it was damaged, and once it was gone
-		if r.Damage(t, "sets_hourly/cluster=a")+r.Damage(t, "allocations_hourly") == 0 {
-			t.Fatal("nothing was damaged")
-		}
-		r.Restart(t)
-		ledgertest.Same(t, "damaged", ledgertest.Sums(t, r.Ask(t, q)...), want)
-	}
-	read := 0
-	r.History.Fail = func(what string) error {
-		if read++; what == "read" && read%4 == 0 {
-			return fs.ErrNotExist // somebody replaced it
-		}
-		return nil
-	}
-	ledgertest.Same(t, "replaced meanwhile", ledgertest.Sums(t, r.Ask(t, q)...), want)
 }
 
 // TestStreamIsReadAsItIsTaken counts how many sets are read of a stream from which only the first is taken.

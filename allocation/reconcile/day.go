@@ -38,6 +38,17 @@ func NewDay(ctx context.Context, x *Index, book *billing.Book, day allocation.Wi
 	return d, nil
 }
 
+// mostItems bounds how many items are remembered at a time. A bill may have millions, and lines of one are close together.
+const mostItems = 1 << 14
+
+// remember notes something of an item.
+func remember[T any](known map[*billing.Item]T, item *billing.Item, v T) {
+	if len(known) >= mostItems {
+		clear(known)
+	}
+	known[item] = v
+}
+
 // matcher returns Match with a memory of items.
 func (x *Index) matcher() func(*billing.Item) *Match {
 	known := map[*billing.Item]*Match{}
@@ -46,7 +57,7 @@ func (x *Index) matcher() func(*billing.Item) *Match {
 		if !ok {
 			of := x.Match(item)
 			m = &of
-			known[item] = m
+			remember(known, item, m)
 		}
 		return m
 	}

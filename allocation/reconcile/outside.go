@@ -55,7 +55,7 @@ func (o *outside) find(l *billing.Line, n int, key func() string) (i int, isNew 
 		i = n
 		o.at[k] = i
 	}
-	o.ofItem[l.Item] = i
+	remember(o.ofItem, l.Item, i)
 	return i, !ok, nil
 }
 

@@ -375,20 +375,21 @@ func (b *biller) charge(r resource, step time.Duration) {
 
 // line adds a line, and sometimes a correction of it.
 func (b *biller) line(item billing.Item, w allocation.Window, cost float64) {
-	y, m, _ := w.Start.Date()
-	item.Account.PeriodStart = time.Date(y, m, 1, 0, 0, 0, 0, time.UTC)
-	item.Account.PeriodEnd = item.Account.PeriodStart.AddDate(0, 1, 0)
-	add := func(cost float64) {
-		own := item
-		b.lines = append(b.lines, billing.Line{
-			Item: &own, Start: w.Start, End: w.End, Costs: billing.Costs{cost, cost, cost, cost}, Known: [billing.NumCosts]bool{true, true, true, true},
-		})
-	}
-	add(cost)
+	b.add(item, w, cost)
 	if b.rng.IntN(20) == 0 {
 		item.Charge.Class = "Correction"
-		add(-cost * b.rng.Float64())
+		b.add(item, w, -cost*b.rng.Float64())
 	}
+}
+
+// add adds a line in the billing period of its month.
+func (b *biller) add(item billing.Item, w allocation.Window, cost float64) {
+	y, m, _ := w.Start.UTC().Date()
+	item.Account.PeriodStart = time.Date(y, m, 1, 0, 0, 0, 0, time.UTC)
+	item.Account.PeriodEnd = item.Account.PeriodStart.AddDate(0, 1, 0)
+	b.lines = append(b.lines, billing.Line{
+		Item: &item, Start: w.Start, End: w.End, Costs: billing.Costs{cost, cost, cost, cost}, Known: [billing.NumCosts]bool{true, true, true, true},
+	})
 }
 
 // resources are what bills charge of clusters, and other things.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/billing"
+	"github.com/promcost/promcost/allocation/memory"
 )
 
 // Ledger computes the sets of a query, oldest first, at list prices.
@@ -25,6 +26,8 @@ type Options struct {
 	Labels allocation.LabelMapping
 	// Now is the clock. The default is time.Now.
 	Now func() time.Time
+	// Days are kept between questions. The default keeps them for the Reconciler alone, without a bound by the process' memory.
+	Days *Days
 }
 
 // Reconciler is a Ledger whose sets have what Query.Bills asks for. It is safe for concurrent use.
@@ -32,7 +35,7 @@ type Reconciler struct {
 	ledger Ledger
 	books  billing.Books
 	opts   Options
-	days   dayCache
+	labels string // differs for other Options.Labels
 }
 
 // New returns a reconciler of the sets of a ledger with the bills of books.
@@ -43,7 +46,10 @@ func New(ledger Ledger, books billing.Books, o Options) *Reconciler {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Reconciler{ledger: ledger, books: books, opts: o}
+	if o.Days == nil {
+		o.Days = NewDays(memory.New(0))
+	}
+	return &Reconciler{ledger: ledger, books: books, opts: o, labels: fmt.Sprint(o.Labels)}
 }
 
 // Sets yields the sets of q, oldest first, or an error. They are those of the ledger, with the parts of bills that q asks for.
@@ -55,7 +61,7 @@ func (r *Reconciler) Sets(ctx context.Context, q allocation.Query) iter.Seq2[*al
 		return r.ledger.Sets(ctx, q)
 	}
 	return func(yield func(*allocation.Set, error) bool) {
-		a := &answer{Reconciler: r, query: q, wanted: wanted, partial: map[int64]*Day{}}
+		a := &answer{Reconciler: r, query: q, wanted: wanted}
 		if err := a.open(ctx); err != nil {
 			yield(nil, err)
 			return
@@ -73,7 +79,7 @@ type answer struct {
 	reach    reach
 	cuts     allocation.Window // within it, windows are cut at days
 	warnings []string          // for the first set
-	partial  map[int64]*Day    // days of which sets have a part, by start
+	last     *Day              // of which sets have a part
 }
 
 // open finds what the bills say now.
@@ -111,23 +117,24 @@ func (a *answer) sets(ctx context.Context, yield func(*allocation.Set, error) bo
 	if q.Only != nil && a.book != nil {
 		q.Only = q.Only.Union(needs(q.Only))
 	}
+	var m *merging
 	if len(pieces) > len(windows) {
 		if q = q.Over(pieces); q.Only != nil {
 			q.Only = q.Only.WithInstance()
 		}
+		q.Stream, m = true, &merging{account: memory.Of(ctx), stream: a.query.Stream}
 	}
-	var parts []*allocation.Set
-	n := 0
+	n, seen := 0, 0 // windows, and pieces of the current one
 	for set, err := range a.ledger.Sets(ctx, q) {
 		if err == nil {
 			set, err = a.reconcile(ctx, set)
 		}
-		if err == nil {
-			if parts = append(parts, set); len(parts) < counts[n] {
+		if err == nil && m != nil {
+			seen++
+			if set, err = m.add(windows[n], set, seen == counts[n]); err == nil && set == nil {
 				continue
 			}
-			set, err = merge(windows[n], parts)
-			parts, n = nil, n+1
+			n, seen = n+1, 0
 		}
 		if err != nil {
 			yield(nil, err)
@@ -149,19 +156,6 @@ func needs(asked *allocation.Projection) *allocation.Projection {
 
 // same reports whether two windows are the same time, whatever their zones.
 func same(a, b allocation.Window) bool { return a.Start.Equal(b.Start) && a.End.Equal(b.End) }
-
-// merge merges the pieces of a window.
-func merge(w allocation.Window, pieces []*allocation.Set) (*allocation.Set, error) {
-	if len(pieces) == 1 {
-		return pieces[0], nil
-	}
-	set, err := allocation.Merge(w, pieces)
-	if err != nil {
-		return nil, fmt.Errorf("reconcile: %w", err)
-	}
-	set.Reading, set.BilledUntil = pieces[0].Reading, pieces[0].BilledUntil
-	return set, nil
-}
 
 // cut cuts windows at the days that bills charge, and counts the pieces of each window.
 func (a *answer) cut(windows []allocation.Window) (pieces []allocation.Window, counts []int) {
@@ -213,8 +207,8 @@ func (a *answer) dayOf(ctx context.Context, set *allocation.Set) (*Day, error) {
 	if same(set.Window, w) {
 		return a.billed(ctx, w, set)
 	}
-	if d := a.partial[w.Start.Unix()]; d != nil {
-		return d, nil
+	if a.last != nil && a.last.window.Start.Equal(w.Start) {
+		return a.last, nil
 	}
 	whole, err := a.whole(ctx, w)
 	if err != nil {
@@ -225,7 +219,7 @@ func (a *answer) dayOf(ctx context.Context, set *allocation.Set) (*Day, error) {
 	}
 	d, err := a.billed(ctx, w, whole)
 	if err == nil {
-		a.partial[w.Start.Unix()] = d
+		a.last = d
 	}
 	return d, err
 }
@@ -249,13 +243,13 @@ func (a *answer) whole(ctx context.Context, w allocation.Window) (set *allocatio
 
 // billed returns what bills charge for the assets of a set on a day.
 func (a *answer) billed(ctx context.Context, w allocation.Window, set *allocation.Set) (*Day, error) {
-	key := dayKey{w.Start.Unix(), a.book.Version(), fingerprint(set)}
-	if d := a.days.get(key); d != nil {
+	key := dayKey{w.Start.Unix(), a.book.Version(), a.labels, fingerprint(set)}
+	if d := a.opts.Days.get(key); d != nil {
 		return d, nil
 	}
 	d, err := NewDay(ctx, NewIndex(set, a.book.Bills(), a.opts.Labels), a.book, w, a.reach.reached)
 	if err == nil {
-		a.days.put(key, d)
+		a.opts.Days.put(key, d)
 	}
 	return d, err
 }

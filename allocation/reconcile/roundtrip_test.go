@@ -112,17 +112,14 @@ func TestRoundTrip(t *testing.T) {
 }
 
 // listLines are lines that charge each asset of a day its list cost.
-func listLines(s *allocation.Set) (lines []billing.Line) {
+func listLines(s *allocation.Set) []billing.Line {
+	b := &biller{}
 	add := func(item billing.Item, id string, cost float64, with ...func(*billing.Item)) {
-		y, m, _ := s.Window.Start.UTC().Date()
-		item.Account.PeriodStart = time.Date(y, m, 1, 0, 0, 0, 0, time.UTC)
 		item.Resource.ID = id
 		for _, f := range with {
 			f(&item)
 		}
-		lines = append(lines, billing.Line{
-			Item: &item, Start: s.Window.Start, End: s.Window.End, Costs: billing.Costs{cost, cost, cost, cost}, Known: [billing.NumCosts]bool{true, true, true, true},
-		})
+		b.add(item, s.Window, cost)
 	}
 	of := account("own", "Kubernetes", "payer", "", "USD")
 	anyNode := map[string]string{}
@@ -156,7 +153,7 @@ func listLines(s *allocation.Set) (lines []billing.Line) {
 		m := &s.Management[i]
 		add(of, m.Cluster, m.Cost, func(i *billing.Item) { i.Service.Name = "Managed Kubernetes" })
 	}
-	return lines
+	return b.lines
 }
 
 // TestListPricesChangeNothing verifies that a bill that charges list prices changes no amount of any row or asset.

@@ -84,7 +84,7 @@ func (s *service) billed(of *config.Settings) costapi.Ledger {
 	if len(of.Bills) == 0 {
 		return s.ledger
 	}
-	return reconcile.New(s.ledger, s.bills, reconcile.Options{Zone: of.Zone, Labels: of.Labels, Now: s.now})
+	return reconcile.New(s.ledger, s.bills, reconcile.Options{Zone: of.Zone, Labels: of.Labels, Now: s.now, Days: s.days})
 }
 
 // watchBills registers metrics about the bills.

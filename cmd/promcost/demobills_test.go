@@ -64,8 +64,38 @@ func TestDemoBill(t *testing.T) {
 			t.Errorf("%s: %d, want %s in %.1500s", ask.path, code, ask.part, body)
 		}
 	}
+	checkParts(t, base, from, until)
 	checkACK(t, base, from.Format(time.RFC3339)+","+until.Format(time.RFC3339))
 	p.end(t)
+}
+
+// checkParts verifies that a day costs the same by bill whatever it is cut into, on stored and computed paths, and by whatever it
+// is aggregated.
+func checkParts(t *testing.T, base string, from, until time.Time) {
+	t.Helper()
+	sum := func(path string, from, until time.Time) (sum float64) {
+		t.Helper()
+		for _, set := range decodeCosts(t, base+path+"&shareTenancyCosts=true&window="+from.Format(time.RFC3339)+","+until.Format(time.RFC3339)) {
+			for _, row := range set {
+				sum += row.TotalCost
+			}
+		}
+		return sum
+	}
+	want, odd := sum("/model/allocation?", from, until), from.Add(9*time.Hour+41*time.Minute)
+	for _, path := range []string{
+		"/model/allocation?step=1h", "/model/allocation/compute?", "/model/allocation/compute?step=1h", "/model/allocation/compute?step=7h",
+		"/model/allocation/compute?aggregate=namespace", "/model/allocation/compute?aggregate=node", "/model/allocation/compute?aggregate=controller,label:app",
+		"/model/allocation/compute?shareIdle=true&aggregate=pod", "/allocation/compute?includeIdle=true&aggregate=namespace&step=5h",
+	} {
+		if got := sum(path, from, until); math.Abs(got-want) > 1e-9*want {
+			t.Errorf("%s costs %v, the stored day %v", path, got, want)
+		}
+	}
+	const computed = "/model/allocation/compute?"
+	if got := sum(computed, from, odd) + sum(computed, odd, until); math.Abs(got-want) > 1e-9*want {
+		t.Errorf("windows with odd edges cost %v, the stored day %v", got, want)
+	}
 }
 
 // checkACK compares ACK's view with the reconciled allocation of a window: each namespace's part of what the cluster costs.

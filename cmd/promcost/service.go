@@ -24,6 +24,7 @@ import (
 	"github.com/promcost/promcost/allocation/memory"
 	"github.com/promcost/promcost/allocation/metering"
 	"github.com/promcost/promcost/allocation/rates"
+	"github.com/promcost/promcost/allocation/reconcile"
 	"github.com/promcost/promcost/allocation/recorder"
 	"github.com/promcost/promcost/cmd/promcost/internal/billwatch"
 	"github.com/promcost/promcost/cmd/promcost/internal/config"
@@ -95,6 +96,7 @@ type service struct {
 	ledger   *ledger.Ledger
 	recorder *recorder.Recorder
 	bills    *billing.Intake
+	days     *reconcile.Days
 	watched  *billwatch.Watch
 	api      http.Handler
 	closers  []io.Closer
@@ -177,7 +179,7 @@ func newService(src *opened, f *costFlags, logs loggers, o serviceOptions) (*ser
 		}
 	}
 	s.bills, s.readsBills = s.newIntake(&keeping, o.keep == nil), !keeping.readOnly && o.shard.Index <= 1
-	s.closeBills = func() error { return nil }
+	s.days, s.closeBills = reconcile.NewDays(budget), func() error { return nil }
 	s.closers = append(s.closers, closerFunc(func() error { return s.closeBills() }))
 	s.api = http.HandlerFunc(s.serveAPI)
 	return s, s.use(current)
