@@ -87,6 +87,7 @@ func TestAPIServerOfManifestE2E(t *testing.T) {
 				stop = runAPIServerPod(t, k, program, tt.namespace)
 				checkAPIService(t, k, kubectl)
 			}
+			checkDeletion(t, k)
 			stop()
 
 			changes := map[string]bool{"apiservices/v1alpha1.cost.promcost.io": !tt.secrets, "apiservices/v1.apps": false, "clusterroles/view": false, "secrets": false}
@@ -130,6 +131,20 @@ func checkAPIService(t *testing.T, k *promtest.Kubernetes, kubectl string) {
 	if out, said, err := askAs(t, k, kubectl, "viewer", "get", "allocations", "--namespace=payments"); err != nil || !strings.Contains(out, "postgres-0") {
 		t.Errorf("whoever may view a namespace gets no costs of it: %v: %s%s", err, out, said)
 	}
+}
+
+// checkDeletion deletes a namespace. The API deletes what it finds in one, so that an API which answers wrongly keeps it forever.
+func checkDeletion(t *testing.T, k *promtest.Kubernetes) {
+	t.Helper()
+	k.Create(t, "{apiVersion: v1, kind: Namespace, metadata: {name: gone}}")
+	path := promtest.Path("Namespace", "", "gone")
+	if err := k.Do(t.Context(), http.MethodDelete, path, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "a namespace does not go", func() bool {
+		err := k.Do(t.Context(), http.MethodGet, path, nil, nil)
+		return err != nil && strings.Contains(err.Error(), "404")
+	})
 }
 
 // askAs runs kubectl as a user of the API.

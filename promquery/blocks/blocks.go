@@ -259,7 +259,7 @@ func (db *DB) scan() ([]string, error) {
 			warnings = db.drop(b, warnings)
 		}
 	}
-	if blocks == 0 && !(db.beside && isNew(entries)) {
+	if blocks == 0 && (!db.beside || !isNew(entries)) {
 		return nil, fmt.Errorf("read TSDB directory %q: it holds no blocks (directories such as 01K2…/ with a meta.json); %s; a new Prometheus writes its first block after two to three hours", db.dir, remedy)
 	}
 	return warnings, nil
