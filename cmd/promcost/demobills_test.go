@@ -4,6 +4,7 @@ import (
 	"math"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -66,6 +67,7 @@ func TestDemoBill(t *testing.T) {
 	}
 	checkParts(t, base, from, until)
 	checkACK(t, base, from.Format(time.RFC3339)+","+until.Format(time.RFC3339))
+	checkBilledSeries(t, base, from, until)
 	p.end(t)
 }
 
@@ -123,6 +125,86 @@ func checkACK(t *testing.T, base, window string) {
 	if len(got) != len(want) || math.Abs(ratios-1) > 1e-9 {
 		t.Errorf("%d rows of %d are %v of the cluster", len(got), len(want), ratios)
 	}
+}
+
+// checkBilledSeries compares costs by bill of PromQL with the reconciled answers of the API for the same day.
+func checkBilledSeries(t *testing.T, base string, from, until time.Time) {
+	t.Helper()
+	day := "window=" + from.Format(time.RFC3339) + "," + until.Format(time.RFC3339)
+	const unshared = "/model/allocation/compute?shareTenancyCosts=false&idle=true&accumulate=true&"
+	for _, c := range [...]struct {
+		metric, label, path string
+		name                func(answered string) string // the label's value; empty to leave it out
+	}{
+		{"namespace", "namespace", unshared + "aggregate=namespace&" + day, withoutIdle},
+		{"controller", "controller", unshared + "aggregate=deployment&filter=controllerKind%3A%22deployment%22&" + day, withoutIdle},
+		{"idle", "node", unshared + "aggregate=node&splitIdle=true&idleByNode=true&" + day, func(s string) string {
+			node, ok := strings.CutSuffix(s, "/__idle__")
+			if !ok {
+				return ""
+			}
+			return node[strings.LastIndex(node, "/")+1:]
+		}},
+		{"node", "node", "/model/assets?filterTypes=Node&aggregate=name&" + day, func(s string) string { return s }},
+	} {
+		want := map[string]float64{}
+		for answered, row := range decodeCosts(t, base+c.path)[0] {
+			if name := c.name(answered); name != "" {
+				want[name] = row.TotalCost
+			}
+		}
+		series := "promcost_" + c.metric + "_billed_hourly_cost"
+		matcher := ""
+		if c.metric == "controller" {
+			matcher = `{controller_kind="deployment"}`
+		}
+		if len(want) < 3 {
+			t.Errorf("%s: %v: too few to say something", c.path, want)
+		}
+		got := instantValues(t, base, "sum by ("+c.label+") (sum_over_time("+series+matcher+"[24h]))", c.label, until.Add(59*time.Minute))
+		for name, v := range want {
+			if math.Abs(got[name]-v) > 1e-9*math.Abs(v) {
+				t.Errorf("%s of %s: %v, the API says %v", series, name, got[name], v)
+			}
+		}
+		if len(got) != len(want) {
+			t.Errorf("%s: %v, the API says %v", series, got, want)
+		}
+		if after := instantValues(t, base, series, c.label, until.Add(2*time.Hour)); len(after) > 0 {
+			t.Errorf("%s beyond the reach of the bills: %v", series, after)
+		}
+	}
+}
+
+// withoutIdle leaves out idle.
+func withoutIdle(name string) string {
+	if strings.HasSuffix(name, "__idle__") {
+		return ""
+	}
+	return name
+}
+
+// instantValues are the values of an expression at an instant, by a label.
+func instantValues(t *testing.T, base, expr, label string, at time.Time) map[string]float64 {
+	t.Helper()
+	code, body := get(t, base+"/api/v1/query?"+url.Values{"query": {expr}, "time": {at.Format(time.RFC3339)}}.Encode())
+	if code != http.StatusOK {
+		t.Fatalf("%s: %d %.300s", expr, code, body)
+	}
+	values := map[string]float64{}
+	for _, series := range dataOf[struct {
+		Result []struct {
+			Metric map[string]string
+			Value  [2]any
+		}
+	}](t, []byte(body)).Result {
+		v, err := strconv.ParseFloat(series.Value[1].(string), 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		values[series.Metric[label]] = v
+	}
+	return values
 }
 
 // decodeCosts are the total costs of the rows of an answer, set by set.
