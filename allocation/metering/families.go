@@ -115,11 +115,15 @@ var (
 		},
 		{
 			name: "promcost_budget_spent", value: figure(budgetSpent),
-			help: "List cost of what the budget is for in the closed hours of its current period, in the currency of promcost_currency_info: with idle and shared costs as the config file shares them, and all idle where the budget has no filter.",
+			help: "Cost of what the budget is for in the closed hours of its current period, in the currency of promcost_currency_info: with idle and shared costs as the config file shares them, and all idle where the budget has no filter. It is at list price, or by bill where the budget has cost: billed.",
 		},
 		{
 			name: "promcost_budget_forecast", value: figure(budgetForecast),
 			help: "What will be spent of the budget when its period ends, in the currency of promcost_currency_info, if every hour to come costs what that hour of the week did last week; or, as long as last week is not known, what those of the period did on average.",
+		},
+		{
+			name: "promcost_budget_billed_until_timestamp_seconds", value: figure(budgetBilledUntil),
+			help: "Until when the spending of a budget with cost: billed is by bill, in Unix seconds. Later hours count at list price. Other budgets have none.",
 		},
 	}
 )

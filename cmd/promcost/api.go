@@ -53,12 +53,12 @@ func vocabularyOf(current *config.Settings) costapi.Config {
 	return cfg
 }
 
-// checkQuestions checks the saved questions of the settings.
-func checkQuestions(s *config.Settings) error {
+// checkSettings checks the saved questions of the settings, and that budgets by bill have bills.
+func checkSettings(s *config.Settings) error {
 	if err := costapi.CheckQuestions(vocabularyOf(s)); err != nil {
 		return fmt.Errorf("read --config.file: %w", err)
 	}
-	return nil
+	return s.CheckBudgets()
 }
 
 // shardOnly answers the paths that a shard cannot answer, because it has only a part of the data.

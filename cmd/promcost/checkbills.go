@@ -13,6 +13,7 @@ import (
 	"github.com/promcost/promcost/allocation/billcheck"
 	"github.com/promcost/promcost/allocation/costapi"
 	"github.com/promcost/promcost/allocation/reconcile"
+	"github.com/promcost/promcost/allocation/recorder"
 	"github.com/promcost/promcost/cmd/promcost/internal/billwatch"
 	"github.com/promcost/promcost/cmd/promcost/internal/config"
 	"github.com/promcost/promcost/collector"
@@ -99,6 +100,15 @@ func (s *service) billedHours() costseries.Hours {
 	return func(ctx context.Context, w allocation.Window, only *allocation.Projection) iter.Seq2[*allocation.Set, error] {
 		return r.BilledHours(ctx, s.ledger.Hours, w, only)
 	}
+}
+
+// budgetBills are what bills say now, for budgets; nil where there are no bills.
+func (s *service) budgetBills(ctx context.Context) (recorder.Bills, error) {
+	r := s.current.Load().reconciler
+	if r == nil {
+		return nil, nil
+	}
+	return r.View(ctx)
 }
 
 // watchBills registers metrics about the bills.

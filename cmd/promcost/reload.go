@@ -51,7 +51,7 @@ func (s *service) metering() *metering.Metering { return s.current.Load().meteri
 
 // use applies other settings to everything that begins from now on, or nothing if they cannot be applied.
 func (s *service) use(next *config.Settings) error {
-	if err := checkQuestions(next); err != nil {
+	if err := checkSettings(next); err != nil {
 		return err
 	}
 	meter := metering.Default()
