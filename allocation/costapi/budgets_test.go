@@ -24,9 +24,11 @@ func TestBudgets(t *testing.T) {
 		Budgets: func() []metering.Budget { return budgets },
 		Spending: func() *metering.Spending {
 			return &metering.Spending{States: []metering.BudgetState{
-				{Budget: &budgets[0], Window: month, Spent: 60, Forecast: 90}, {Budget: &budgets[2], Window: month, Spent: 1, Forecast: -1},
+				{Budget: &budgets[0], Window: month, Spent: 60, Forecast: 90},
+				{Budget: &budgets[2], Window: month, Spent: 1, Forecast: -1},
 				{Budget: &budgets[3], Window: month, Spent: 5, Forecast: -1, BilledUntil: time.Date(2026, 11, 19, 0, 0, 0, 0, time.UTC), SpentAtList: 2},
-				{Budget: &budgets[4], Window: month, Spent: 5, Forecast: -1, BilledUntil: month.End}, {Budget: &budgets[5], Window: month, Spent: 5, Forecast: -1},
+				{Budget: &budgets[4], Window: month, Spent: 5, Forecast: -1, BilledUntil: month.End},
+				{Budget: &budgets[5], Window: month, Spent: 5, Forecast: -1},
 			}, Unknown: []string{"new"}}
 		},
 	})

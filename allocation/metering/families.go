@@ -91,7 +91,7 @@ var (
 	})
 	billedFamilies = []familyTraits{{
 		name: "promcost_*_billed_hourly_cost", value: hourlyCost,
-		help: "Cost per hour of * by bill in the hour#, in the currency of promcost_currency_info; at list price where no bill charges it. It ends where the bills' final charges end. Only PromQL has it, not /metrics.",
+		help: "Billed cost per hour of *#, in the currency of promcost_currency_info: at list price where no bill charges it, and only up to where the final charges of bills end. Only PromQL has it, not /metrics.",
 	}}
 	residualFamilies = []familyTraits{
 		{
