@@ -12,12 +12,12 @@ import (
 	"github.com/promcost/promcost/allocation/metering"
 )
 
-// BillState is what bills say, as far as it is known. Costs and ratios are of the newest day that the bills reach.
+// BillState is what bills say, as far as it is known.
 type BillState struct {
 	Reach   []BillReach
-	Matched []BillRatio
-	Cloud   []CloudCost
-	Nodes   []NodeRatio
+	Matched []BillRatio // of the newest day that the bills reach
+	Cloud   []CloudCost // of yesterday
+	Nodes   []NodeRatio // of the newest day that the bills reach
 }
 
 // BillReach is until when a bill has charged a sub-account.
@@ -44,26 +44,71 @@ type NodeRatio struct {
 	Ratio                 float64
 }
 
+// BillFamily is a gauge about bills.
+type BillFamily struct {
+	Name, Help string
+	Labels     []string
+
+	emit func(s *BillState, gauge func(v float64, labels ...string))
+}
+
+// BillFamilies returns the gauges about bills, in the order of the reference documentation.
+func BillFamilies() []BillFamily {
+	type gauge = func(v float64, labels ...string)
+	return []BillFamily{
+		{
+			Name: "promcost_bill_charged_until_timestamp_seconds", Labels: []string{"bill", "account", "sub_account"},
+			Help: "Until when a bill has charged an account, in Unix seconds: the beginning of the first day whose charges are not final.",
+			emit: func(s *BillState, gauge gauge) {
+				for _, r := range s.Reach {
+					gauge(float64(r.Until.Unix()), r.Bill, r.Account, r.SubAccount)
+				}
+			},
+		},
+		{
+			Name: "promcost_bill_matched_ratio", Labels: []string{"bill"},
+			Help: "Which part of the cost of a bill assets of clusters explain, on the newest day that the bills reach.",
+			emit: func(s *BillState, gauge gauge) {
+				for _, m := range s.Matched {
+					gauge(m.Ratio, m.Bill)
+				}
+			},
+		},
+		{
+			Name: "promcost_cloud_cost", Labels: []string{"provider", "account", "service", "category"},
+			Help: "What bills charge by service for yesterday, in the currency of promcost_currency_info; clusters are among it. A bill that has not charged all of yesterday yet has none.",
+			emit: func(s *BillState, gauge gauge) {
+				for _, c := range s.Cloud {
+					gauge(c.Cost, c.Provider, c.Account, c.Service, c.Category)
+				}
+			},
+		},
+		{
+			Name: "promcost_list_to_bill_ratio", Labels: []string{"cluster", "instance_type"},
+			Help: "Cost of nodes at list price by their cost by bill, on the newest day that the bills reach: above 1 where there is a discount.",
+			emit: func(s *BillState, gauge gauge) {
+				for _, n := range s.Nodes {
+					gauge(n.Ratio, n.Cluster, n.InstanceType)
+				}
+			},
+		},
+	}
+}
+
 // bills exports what bills say.
 type bills struct {
-	state func() BillState
-	most  func() int
-
-	until, matched, cloud, nodes *prometheus.Desc
+	state    func() BillState
+	most     func() int
+	families []BillFamily
+	descs    []*prometheus.Desc
 }
 
 // NewBills registers metrics about bills with reg. State is asked at each scrape. Of cloud costs at most most series are exported: the
 // cheapest others are summed, by provider. What is registered already is an error.
 func NewBills(reg prometheus.Registerer, most func() int, state func() BillState) error {
-	desc := func(name, help string, labels ...string) *prometheus.Desc {
-		return prometheus.NewDesc(name, help, labels, nil)
-	}
-	b := &bills{
-		state: state, most: most,
-		until:   desc("promcost_bill_charged_until_timestamp_seconds", "Until when a bill has charged an account, in Unix seconds: the beginning of the first day whose charges are not final.", "bill", "account", "sub_account"),
-		matched: desc("promcost_bill_matched_ratio", "Which part of the cost of a bill assets of clusters explain, on the newest day that the bills reach.", "bill"),
-		cloud:   desc("promcost_cloud_cost", "What bills charge by service, on the newest day that they reach, in the currency of promcost_currency_info; clusters are among it.", "provider", "account", "service", "category"),
-		nodes:   desc("promcost_list_to_bill_ratio", "Cost of nodes at list price by their cost by bill, on the newest day that the bills reach: above 1 where there is a discount.", "cluster", "instance_type"),
+	b := &bills{state: state, most: most, families: BillFamilies()}
+	for _, f := range b.families {
+		b.descs = append(b.descs, prometheus.NewDesc(f.Name, f.Help, f.Labels, nil))
 	}
 	if err := reg.Register(b); err != nil {
 		return fmt.Errorf("register bill metrics: %w", err)
@@ -73,7 +118,7 @@ func NewBills(reg prometheus.Registerer, most func() int, state func() BillState
 
 // Describe implements prometheus.Collector.
 func (b *bills) Describe(descs chan<- *prometheus.Desc) {
-	for _, d := range [...]*prometheus.Desc{b.until, b.matched, b.cloud, b.nodes} {
+	for _, d := range b.descs {
 		descs <- d
 	}
 }
@@ -81,23 +126,14 @@ func (b *bills) Describe(descs chan<- *prometheus.Desc) {
 // Collect implements prometheus.Collector.
 func (b *bills) Collect(metrics chan<- prometheus.Metric) {
 	state := b.state()
-	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
-		for i := range labels {
-			labels[i] = strings.ToValidUTF8(labels[i], "\uFFFD")
-		}
-		metrics <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
-	}
-	for _, r := range state.Reach {
-		gauge(b.until, float64(r.Until.Unix()), r.Bill, r.Account, r.SubAccount)
-	}
-	for _, m := range state.Matched {
-		gauge(b.matched, m.Ratio, m.Bill)
-	}
-	for _, c := range capCloudCosts(state.Cloud, b.most()) {
-		gauge(b.cloud, c.Cost, c.Provider, c.Account, c.Service, c.Category)
-	}
-	for _, n := range state.Nodes {
-		gauge(b.nodes, n.Ratio, n.Cluster, n.InstanceType)
+	state.Cloud = capCloudCosts(state.Cloud, b.most())
+	for i := range b.families {
+		b.families[i].emit(&state, func(v float64, labels ...string) {
+			for i := range labels {
+				labels[i] = strings.ToValidUTF8(labels[i], "\uFFFD")
+			}
+			metrics <- prometheus.MustNewConstMetric(b.descs[i], prometheus.GaugeValue, v, labels...)
+		})
 	}
 }
 

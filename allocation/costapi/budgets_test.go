@@ -16,11 +16,20 @@ import (
 // TestBudgets answers with what is known of budgets: the rest is null, and a warning says why.
 func TestBudgets(t *testing.T) {
 	budgets := []metering.Budget{{Name: "team-a", Amount: 100, Period: metering.BudgetMonth}, {Name: "new", Amount: 5, Period: metering.BudgetWeek}, {Name: "first day", Amount: 7, Period: metering.BudgetDay}}
+	for _, name := range [...]string{"bill", "whole bill", "no bill"} {
+		budgets = append(budgets, metering.Budget{Name: name, Amount: 8, Period: metering.BudgetMonth, Billed: true})
+	}
 	month := allocation.Window{Start: time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC), End: now.Truncate(time.Hour)}
 	h := newHandler(&fake{}, costapi.Config{
 		Budgets: func() []metering.Budget { return budgets },
 		Spending: func() *metering.Spending {
-			return &metering.Spending{States: []metering.BudgetState{{Budget: &budgets[0], Window: month, Spent: 60, Forecast: 90}, {Budget: &budgets[2], Window: month, Spent: 1, Forecast: -1}}, Unknown: []string{"new"}}
+			return &metering.Spending{States: []metering.BudgetState{
+				{Budget: &budgets[0], Window: month, Spent: 60, Forecast: 90},
+				{Budget: &budgets[2], Window: month, Spent: 1, Forecast: -1},
+				{Budget: &budgets[3], Window: month, Spent: 5, Forecast: -1, BilledUntil: time.Date(2026, 11, 19, 0, 0, 0, 0, time.UTC), SpentAtList: 2},
+				{Budget: &budgets[4], Window: month, Spent: 5, Forecast: -1, BilledUntil: month.End},
+				{Budget: &budgets[5], Window: month, Spent: 5, Forecast: -1},
+			}, Unknown: []string{"new"}}
 		},
 	})
 	var answer struct {
@@ -30,14 +39,22 @@ func TestBudgets(t *testing.T) {
 	if err := json.Unmarshal(get(h, "/model/budgets").Body.Bytes(), &answer); err != nil {
 		t.Fatal(err)
 	}
-	const want = `[{"name":"team-a","period":"month","amount":100,"spent":60,"forecast":90,"window":{"start":"2026-11-01T00:00:00Z","end":"2026-11-21T04:00:00Z"}},` +
-		`{"name":"new","period":"week","amount":5,"spent":null,"forecast":null,"window":null},` +
-		`{"name":"first day","period":"day","amount":7,"spent":1,"forecast":null,"window":{"start":"2026-11-01T00:00:00Z","end":"2026-11-21T04:00:00Z"}}]`
+	const want = `[{"name":"team-a","period":"month","amount":100,"cost":"list","spent":60,"forecast":90,"window":{"start":"2026-11-01T00:00:00Z","end":"2026-11-21T04:00:00Z"},"billedUntil":null,"spentAtList":null},` +
+		`{"name":"new","period":"week","amount":5,"cost":"list","spent":null,"forecast":null,"window":null,"billedUntil":null,"spentAtList":null},` +
+		`{"name":"first day","period":"day","amount":7,"cost":"list","spent":1,"forecast":null,"window":{"start":"2026-11-01T00:00:00Z","end":"2026-11-21T04:00:00Z"},"billedUntil":null,"spentAtList":null},` +
+		`{"name":"bill","period":"month","amount":8,"cost":"billed","spent":5,"forecast":null,"window":{"start":"2026-11-01T00:00:00Z","end":"2026-11-21T04:00:00Z"},"billedUntil":"2026-11-19T00:00:00Z","spentAtList":2},` +
+		`{"name":"whole bill","period":"month","amount":8,"cost":"billed","spent":5,"forecast":null,"window":{"start":"2026-11-01T00:00:00Z","end":"2026-11-21T04:00:00Z"},"billedUntil":"2026-11-21T04:00:00Z","spentAtList":0},` +
+		`{"name":"no bill","period":"month","amount":8,"cost":"billed","spent":5,"forecast":null,"window":{"start":"2026-11-01T00:00:00Z","end":"2026-11-21T04:00:00Z"},"billedUntil":null,"spentAtList":5}]`
 	if diff := cmp.Diff(want, string(answer.Data)); diff != "" {
 		t.Error(diff)
 	}
-	if len(answer.Warnings) != 1 || !strings.Contains(answer.Warnings[0], `budget "new"`) || !strings.Contains(answer.Warnings[0], "promcost backfill") {
-		t.Errorf("warnings %q", answer.Warnings)
+	wantWarnings := []string{
+		`budget "new": what is spent of it is not known yet: hours of its period have to be computed, see promcost backfill`,
+		`budget "bill": what was spent from 2026-11-19T00:00:00Z on is at list prices: bills have no final charges of it yet`,
+		`budget "no bill": no bill has final charges yet: all of it is at list prices`,
+	}
+	if diff := cmp.Diff(wantWarnings, answer.Warnings); diff != "" {
+		t.Errorf("warnings: %s", diff)
 	}
 	if got := strings.TrimSpace(get(newHandler(&fake{}, costapi.Config{}), "/model/budgets").Body.String()); got != `{"code":200,"status":"success","data":[]}` {
 		t.Errorf("without budgets: %s", got)

@@ -202,9 +202,13 @@ type budget struct {
 	Name     string      `json:"name"`
 	Period   string      `json:"period"`
 	Amount   float64     `json:"amount"`
+	Cost     string      `json:"cost"` // list or billed
 	Spent    *float64    `json:"spent"`
 	Forecast *float64    `json:"forecast"` // what will be spent by the end of the period
 	Window   *timeWindow `json:"window"`   // the period so far
+	// BilledUntil is until when bills reach, SpentAtList what was spent after that, at list price. Budgets at list price have neither.
+	BilledUntil *time.Time `json:"billedUntil"`
+	SpentAtList *float64   `json:"spentAtList"`
 }
 
 // timeWindow is a window in small answers.
@@ -223,7 +227,10 @@ func (a *api) serveBudgets(w http.ResponseWriter, q *request) error {
 	}
 	list := []budget{}
 	for _, b := range a.cfg.Budgets() {
-		answer := budget{Name: b.Name, Period: string(b.Period), Amount: b.Amount}
+		answer := budget{Name: b.Name, Period: string(b.Period), Amount: b.Amount, Cost: "list"}
+		if b.Billed {
+			answer.Cost = "billed"
+		}
 		if state := states[b.Name]; state == nil {
 			q.warn("budget %q: what is spent of it is not known yet: hours of its period have to be computed, see promcost backfill", b.Name)
 		} else {
@@ -232,10 +239,28 @@ func (a *api) serveBudgets(w http.ResponseWriter, q *request) error {
 			if state.Forecast >= 0 {
 				answer.Forecast = &state.Forecast
 			}
+			a.addBills(q, state, &answer)
 		}
 		list = append(list, answer)
 	}
 	return q.writeData(w, list)
+}
+
+// addBills adds to the answer how far a budget is by bill.
+func (a *api) addBills(q *request, state *metering.BudgetState, answer *budget) {
+	if !state.Budget.Billed {
+		return
+	}
+	answer.SpentAtList = &state.SpentAtList
+	if state.BilledUntil.IsZero() {
+		answer.SpentAtList = &state.Spent
+		q.warn("budget %q: no bill has final charges yet: all of it is at list prices", state.Budget.Name)
+		return
+	}
+	until := state.BilledUntil.In(a.cfg.Zone)
+	if answer.BilledUntil = &until; until.Before(state.Window.End) {
+		q.warn("budget %q: what was spent from %s on is at list prices: bills have no final charges of it yet", state.Budget.Name, until.Format(time.RFC3339))
+	}
 }
 
 // serveHealth answers that the process is alive.

@@ -12,6 +12,8 @@ type Budget struct {
 	Name   string
 	Amount float64
 	Period BudgetPeriod
+	// Billed says that costs are by bill, as far as bills reach, and at list price after that. Otherwise they are at list price.
+	Billed bool
 	// Options select what counts, and say how it takes part in idle and shared costs.
 	Options allocation.Options
 }
@@ -47,6 +49,7 @@ func (p BudgetPeriod) At(t time.Time, zone *time.Location) allocation.Window {
 }
 
 // Costs returns what counts for the budget in each set. They must be base sets over one Dict, and need only the budget's Projection.
+// For a budget that is billed they must have the adjustments of bills.
 func (b *Budget) Costs(sets []*allocation.Set) ([]float64, error) {
 	o := b.Options
 	o.Accumulate = allocation.NoPeriod
@@ -68,7 +71,11 @@ func (b *Budget) Projection() *allocation.Projection {
 	if b.Options.External {
 		return nil
 	}
-	return b.Options.Needs().Now()
+	p := b.Options.Needs().Now()
+	if b.Billed {
+		p = p.Union(allocation.ReconcileNeeds())
+	}
+	return p
 }
 
 // BudgetState is the state of a budget at the end of a closed hour.
@@ -76,6 +83,10 @@ type BudgetState struct {
 	Budget *Budget
 	Window allocation.Window // the period so far
 	Spent  float64
+	// BilledUntil is until when bills reach, and SpentAtList what was spent after that, at list price. Of a budget that is not billed
+	// both are zero.
+	BilledUntil time.Time
+	SpentAtList float64
 	// Forecast is what will be spent by the end of the period, negative if that is not known.
 	Forecast float64
 }
@@ -121,6 +132,10 @@ func (s *Spending) Totals() *Totals {
 			row.has |= 1 << budgetForecast
 			row.figures[budgetForecast] = x.Forecast
 		}
+		if !x.BilledUntil.IsZero() {
+			row.has |= 1 << budgetBilledUntil
+			row.figures[budgetBilledUntil] = float64(x.BilledUntil.Unix())
+		}
 		t.rows = append(t.rows, row)
 	}
 	t.rows = mergeTotals(t.rows)
@@ -132,6 +147,8 @@ const (
 	budgetLimit familyResource = iota
 	budgetSpent
 	budgetForecast
+	budgetBilledUntil
+	numBudgetFigures
 )
 
 // budgetTotals returns nothing: budgets need more than one set.

@@ -19,7 +19,10 @@ type Subject struct {
 	Help    string // what the families of the collector show, one clause for the flag's help; only set for its first subject
 	Always  bool   // cannot be switched off
 	Default bool   // served unless switched off
-	Labels  []string
+	// Billed says that costs are by bill: sets must have the adjustments of bills. Only PromQL has them, because bills never charge
+	// the last closed hour.
+	Billed bool
+	Labels []string
 
 	collector      string // the collector that switches it, if that has another name
 	prefix         string // of its families' names, after promcost_
@@ -32,6 +35,7 @@ type Subject struct {
 	volumes        bool                  // of rows tell it apart, too
 	drops          bool                  // what is too much rather than sum it
 	costless       bool                  // its totals have amounts or prices and no costs
+	ofRows         bool                  // its totals are of assets, and depend on rows: the adjustment of idle is what rows leave
 	unsummedLabels int                   // labels besides the cluster that are not summed over where there is too much
 	totals         func(*Subject, *allocation.Set) []subjectTotal
 }
@@ -85,6 +89,10 @@ var (
 		name: "promcost_*_efficiency_ratio", value: efficiencyRatio, needs: []allocation.Measure{allocation.UsageHours, allocation.RequestHours, allocation.UnknownRequestHours},
 		help: "What * used of what they requested in the last closed hour#; 1 if nothing was requested and something used. There is none where nothing is known of usage.",
 	})
+	billedFamilies = []familyTraits{{
+		name: "promcost_*_billed_hourly_cost", value: hourlyCost,
+		help: "Billed cost per hour of *#, in the currency of promcost_currency_info: at list price where no bill charges it, and only up to where the final charges of bills end. Only PromQL has it, not /metrics.",
+	}}
 	residualFamilies = []familyTraits{
 		{
 			name: "promcost_reconciliation_residual", value: totalCost,
@@ -107,11 +115,15 @@ var (
 		},
 		{
 			name: "promcost_budget_spent", value: figure(budgetSpent),
-			help: "List cost of what the budget is for in the closed hours of its current period, in the currency of promcost_currency_info: with idle and shared costs as the config file shares them, and all idle where the budget has no filter.",
+			help: "Cost of what the budget is for in the closed hours of its current period, in the currency of promcost_currency_info: with idle and shared costs as the config file shares them, and all idle where the budget has no filter. It is at list price, or by bill where the budget has cost: billed.",
 		},
 		{
 			name: "promcost_budget_forecast", value: figure(budgetForecast),
 			help: "What will be spent of the budget when its period ends, in the currency of promcost_currency_info, if every hour to come costs what that hour of the week did last week; or, as long as last week is not known, what those of the period did on average.",
+		},
+		{
+			name: "promcost_budget_billed_until_timestamp_seconds", value: figure(budgetBilledUntil),
+			help: "Until when the spending of a budget with cost: billed is by bill, in Unix seconds. Later hours count at list price. Other budgets have none.",
 		},
 	}
 )
@@ -185,6 +197,26 @@ var subjects = append([]Subject{
 		Labels: []string{"budget", "period"}, families: budgetFamilies, plain: true, totals: budgetTotals,
 	},
 	{
+		Name: "billed namespace", Billed: true, collector: "namespace",
+		Labels: []string{"cluster", "namespace"}, by: []allocation.Property{allocation.Cluster, allocation.Namespace},
+		prefix: "namespace", of: "the namespace's workloads", families: billedFamilies, totals: propertyTotals,
+	},
+	{
+		Name: "billed controller", Billed: true, collector: "controller",
+		Labels: []string{"cluster", "namespace", "controller_kind", "controller"}, by: []allocation.Property{allocation.Cluster, allocation.Namespace, allocation.ControllerKind, allocation.Controller},
+		prefix: "controller", of: "the controller's workloads", families: billedFamilies, totals: propertyTotals,
+	},
+	{
+		Name: "billed idle", Billed: true, collector: "idle",
+		Labels: []string{"cluster", "node"},
+		prefix: "idle", of: "what the node has and no workload was allocated", families: billedFamilies, ofRows: true, totals: billedIdleTotals,
+	},
+	{
+		Name: "billed node", Billed: true, collector: "node",
+		Labels: []string{"cluster", "node", "instance_type", "region", "zone", "provider_id", "spot"},
+		prefix: "node", of: "the node", families: billedFamilies, totals: billedNodeTotals,
+	},
+	{
 		Name: "reconciliation", Help: "what does not add up", Always: true,
 		Labels: []string{"cluster"}, families: residualFamilies, totals: residualTotals,
 	},
@@ -212,7 +244,7 @@ func (s *Subject) Families() []Family {
 }
 
 // Projection returns what the families need of the rows of a set; without arguments, what all families of the subject need. Stored
-// sets need not be read any further. Subjects that are made of assets need nothing.
+// sets need not be read any further. Most subjects that are made of assets need nothing.
 func (s *Subject) Projection(families ...Family) *allocation.Projection {
 	if len(families) == 0 {
 		families = s.Families()
@@ -225,13 +257,16 @@ func (s *Subject) Projection(families ...Family) *allocation.Projection {
 	}
 	slices.Sort(p.Properties)
 	p.Properties = slices.Compact(p.Properties)
-	if len(s.by) == 0 {
+	switch {
+	case s.ofRows:
+		return p.Union(allocation.ReconcileNeeds())
+	case len(s.by) == 0:
 		return p
 	}
 	if !s.plain {
 		p.Columns = append(p.Columns, allocation.Hours.Of(allocation.GPU))
 		for r := range familyResources {
-			p.Columns = append(p.Columns, familyResources[r].cost...)
+			p.Columns = append(p.Columns, s.costColumns(familyResource(r))...)
 		}
 	}
 	for _, f := range families {
@@ -285,18 +320,27 @@ const numFamilyResources = 6
 // networkResource is the resource of traffic.
 const networkResource = familyResource(allocation.NumResources) + 1
 
-// familyResources has the values of the label resource and the columns that each sums. They are list costs: adjustments come
-// later, and a gauge must agree with its counter. Shared and external costs exist only in answers to queries.
+// familyResources has the values of the label resource and the kind of cost of each. Shared and external costs exist only in
+// answers to queries.
 var familyResources = [numFamilyResources]struct {
 	name string
-	cost []allocation.Column
+	kind allocation.SharedKind
 }{
-	{"cpu", allocation.SharedCPU.ListColumns()},
-	{"ram", allocation.SharedRAM.ListColumns()},
-	{"gpu", allocation.SharedGPU.ListColumns()},
-	{"pv", allocation.SharedPV.ListColumns()},
-	{"network", allocation.SharedNetwork.ListColumns()},
-	{"load_balancer", allocation.SharedLoadBalancer.ListColumns()},
+	{"cpu", allocation.SharedCPU},
+	{"ram", allocation.SharedRAM},
+	{"gpu", allocation.SharedGPU},
+	{"pv", allocation.SharedPV},
+	{"network", allocation.SharedNetwork},
+	{"load_balancer", allocation.SharedLoadBalancer},
+}
+
+// costColumns are the columns of rows that make the subject's cost of a resource. List costs have no adjustments: these come later,
+// and a gauge must agree with its counter.
+func (s *Subject) costColumns(r familyResource) []allocation.Column {
+	if s.Billed {
+		return familyResources[r].kind.Columns()
+	}
+	return familyResources[r].kind.ListColumns()
 }
 
 func hourlyCost(t *subjectTotal, r familyResource, hours float64) (float64, bool) {

@@ -75,7 +75,7 @@ func New(o Options) (*Metering, error) {
 		if s.Name == "label" {
 			s.names = names
 		}
-		if s.Always || slices.Contains(o.Enabled, s.Collector()) || o.Enabled == nil && s.Default {
+		if s.Always || !s.Billed && slices.Contains(o.Enabled, s.Collector()) || o.Enabled == nil && s.Default {
 			m.subjects = append(m.subjects, s)
 		}
 	}
@@ -106,7 +106,7 @@ func (m *Metering) WithoutCounters() *Metering {
 // Subjects returns the subjects with series, in the order of the reference documentation.
 func (m *Metering) Subjects() []Subject { return slices.Clone(m.subjects) }
 
-// Table returns all subjects, including those that are switched off. The subject label has the labels of m.
+// Table returns all subjects, including those that are switched off or billed. The subject label has the labels of m.
 func (m *Metering) Table() []Subject {
 	all := Subjects()
 	for i := range all {

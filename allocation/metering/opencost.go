@@ -245,7 +245,8 @@ func openNetworkTotals(_ *Subject, s *allocation.Set) []subjectTotal {
 	rows := make([]subjectTotal, len(s.Networks))
 	for i := range s.Networks {
 		n := &s.Networks[i]
-		rows[i] = subjectTotal{labels: assetLabels(n.Cluster), figures: n.Price}
+		rows[i] = subjectTotal{labels: assetLabels(n.Cluster)}
+		copy(rows[i].figures[:], n.Price[:])
 		for kind, source := range n.PriceSource {
 			if source != "" {
 				rows[i].has |= 1 << kind

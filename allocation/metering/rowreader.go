@@ -77,7 +77,7 @@ func (r *rowReader) projection() *allocation.Projection {
 	}
 	for i := range familyResources {
 		if r.wanted.holds(familyResource(i)) {
-			p.Columns = append(p.Columns, familyResources[i].cost...)
+			p.Columns = append(p.Columns, r.subject.costColumns(familyResource(i))...)
 		}
 	}
 	for i := range allocation.NumResources {
@@ -96,10 +96,7 @@ func (r *rowReader) projection() *allocation.Projection {
 // read emits the series of a set.
 func (r *rowReader) read(set *allocation.Set, emit func(series int, value float64)) {
 	r.use(set.Dict())
-	has := presentResources(set)
-	if r.subject.sparse {
-		has = always
-	}
+	has := r.subject.presentResources(set)
 	r.assign(set)
 	r.sum(set)
 	hours := set.Window.Duration().Hours()
@@ -249,7 +246,7 @@ func (r *rowReader) sum(set *allocation.Set) {
 	for i := range familyResources {
 		if r.wanted.holds(familyResource(i)) {
 			r.cost[i] = zeros(r.cost[i], int(rest)+1)
-			for _, c := range familyResources[i].cost {
+			for _, c := range r.subject.costColumns(familyResource(i)) {
 				addTo(r.cost[i], r.of, values(set, c))
 			}
 		}

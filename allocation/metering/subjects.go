@@ -3,6 +3,7 @@ package metering
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/promcost/promcost/allocation"
@@ -74,15 +75,12 @@ func (s *Subject) sumHours(set *allocation.Set, labels func(row int) []string) [
 // sumAll sums the costs, usage and requests of a set's allocations by groups.
 func (s *Subject) sumAll(set *allocation.Set, groups *allocation.Groups, labels func(group int) []string) []subjectTotal {
 	rows := make([]subjectTotal, len(groups.First)+1) // the last is of what is not kept
-	has := presentResources(set)
-	if s.sparse {
-		has = always
-	}
+	has := s.presentResources(set)
 	for g := range groups.First {
 		rows[g] = subjectTotal{labels: labels(g), has: has}
 	}
 	for r := range familyResources {
-		for _, c := range familyResources[r].cost {
+		for _, c := range s.costColumns(familyResource(r)) {
 			for row, v := range values(set, c) {
 				rows[groups.Of[row]].cost[r] += v
 			}
@@ -116,14 +114,17 @@ func (t *subjectTotal) hasNonZero() {
 }
 
 // presentResources returns the resources for which all allocations of the set have series. CPU and RAM always are; others only
-// if some allocation of the set has them.
-func presentResources(s *allocation.Set) resourceSet {
+// if the subject is not sparse and some allocation of the set has them.
+func (s *Subject) presentResources(set *allocation.Set) resourceSet {
+	if s.sparse {
+		return always
+	}
 	nonZero := func(c allocation.Column) bool {
-		return slices.ContainsFunc(values(s, c), func(v float64) bool { return v != 0 })
+		return slices.ContainsFunc(values(set, c), func(v float64) bool { return v != 0 })
 	}
 	has := always
 	for r := range familyResources {
-		if slices.ContainsFunc(familyResources[r].cost, nonZero) {
+		if slices.ContainsFunc(s.costColumns(familyResource(r)), nonZero) {
 			has |= 1 << r
 		}
 	}
@@ -191,13 +192,34 @@ func idleTotals(_ *Subject, s *allocation.Set) []subjectTotal {
 	})
 }
 
+func billedIdleTotals(_ *Subject, s *allocation.Set) []subjectTotal {
+	return eachTotal(s.Nodes, func(n *allocation.Node) ([]string, resourceSet, []float64) {
+		return assetLabels(n.Cluster, n.Name), nodeResources(n), sumOf(n.Idle, n.IdleAdjustment)
+	})
+}
+
+// sumOf sums costs and their adjustments by resource.
+func sumOf(cost, adjustment [allocation.NumResources]float64) []float64 {
+	for r, v := range adjustment {
+		cost[r] += v
+	}
+	return cost[:]
+}
+
+func billedNodeTotals(_ *Subject, s *allocation.Set) []subjectTotal {
+	return eachTotal(s.Nodes, func(n *allocation.Node) ([]string, resourceSet, []float64) {
+		return nodeLabels(n), nodeResources(n), sumOf(n.Cost, n.Adjustment)
+	})
+}
+
+// nodeLabels are the label values of a node.
+func nodeLabels(n *allocation.Node) []string {
+	return assetLabels(n.Cluster, n.Name, n.InstanceType, n.Region, n.Zone, n.ProviderID, strconv.FormatBool(n.Spot))
+}
+
 func nodeTotals(_ *Subject, s *allocation.Set) []subjectTotal {
 	return eachTotal(s.Nodes, func(n *allocation.Node) ([]string, resourceSet, []float64) {
-		spot := "false"
-		if n.Spot {
-			spot = "true"
-		}
-		return assetLabels(n.Cluster, n.Name, n.InstanceType, n.Region, n.Zone, n.ProviderID, spot), nodeResources(n), n.Cost[:]
+		return nodeLabels(n), nodeResources(n), n.Cost[:]
 	})
 }
 

@@ -33,7 +33,7 @@ type subjectTotal struct {
 	used, requested, unknownRequests [allocation.NumResources]float64
 	hours                            [allocation.NumResources]float64 // core-hours, byte-hours and GPU-hours of a container's allocation or a node's capacity
 	byteHours                        float64                          // of a volume
-	figures                          [3]float64                       // figures of a budget, prices of traffic, or costs of overcommitment by resource
+	figures                          [numBudgetFigures]float64        // figures of a budget, prices of traffic, or costs of overcommitment by resource
 	since                            int64                            // when its counter began, in Unix seconds; 0 in a set
 	last                             int64                            // end of the last hour in which it had a rank, in Unix seconds; 0 in a set
 }

@@ -61,10 +61,14 @@ func (r *Reconciler) Sets(ctx context.Context, q allocation.Query) iter.Seq2[*al
 		return r.ledger.Sets(ctx, q)
 	}
 	return func(yield func(*allocation.Set, error) bool) {
-		a := &answer{Reconciler: r, query: q, wanted: wanted}
-		if err := a.open(ctx); err != nil {
-			yield(nil, err)
+		a := r.answer(q, wanted)
+		err := a.open(ctx)
+		if ctx.Err() != nil {
+			yield(nil, fmt.Errorf("read bills: %w", ctx.Err()))
 			return
+		}
+		if err != nil {
+			a.warnings = []string{fmt.Sprintf("bills cannot be read, so costs are at list prices: %v", err)}
 		}
 		a.sets(ctx, yield)
 	}
@@ -82,15 +86,15 @@ type answer struct {
 	last     *Day              // of which sets have a part
 }
 
-// open finds what the bills say now.
+func (r *Reconciler) answer(q allocation.Query, wanted allocation.Billed) *answer {
+	return &answer{Reconciler: r, query: q, wanted: wanted}
+}
+
+// open finds what the bills say now. After an error costs are at list prices.
 func (a *answer) open(ctx context.Context) error {
 	book, err := a.books.Book(ctx)
-	if ctx.Err() != nil {
-		return fmt.Errorf("read bills: %w", err)
-	}
 	if err != nil {
-		a.warnings = []string{fmt.Sprintf("bills cannot be read, so costs are at list prices: %v", err)}
-		return nil
+		return err
 	}
 	a.book, a.reach, a.warnings = book, newReach(book), book.Warnings()
 	a.cuts = allocation.Window{Start: a.day(a.reach.charged.Start).Start, End: a.reach.last}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/ledger"
 	"github.com/promcost/promcost/allocation/metering"
 )
@@ -32,6 +33,7 @@ type keptKey struct {
 // budgetCosts caches the costs of sets per budget.
 type budgetCosts struct {
 	metering *metering.Metering
+	bills    string // their version
 	known    map[keptKey][]float64
 }
 
@@ -39,8 +41,8 @@ type budgetCosts struct {
 const maxBudgetCosts = 4096
 
 // budgetCosts returns, for each stored set, what counts for each budget. Sets that are not cached are read a few at a time.
-func (b *budgets) budgetCosts(ctx context.Context, m *metering.Metering, kept []keptSet) (costs [][]float64, err error) {
-	costs = b.knownCosts(m, kept)
+func (s *spender) budgetCosts(ctx context.Context, kept []keptSet) (costs [][]float64, err error) {
+	costs = s.knownCosts(kept)
 	var batch []int
 	for i := range kept {
 		if costs[i] == nil {
@@ -54,51 +56,62 @@ func (b *budgets) budgetCosts(ctx context.Context, m *metering.Metering, kept []
 		for j, at := range batch {
 			sets[j] = *kept[at].Kept
 		}
-		read, err := b.readBudgets(ctx, m, sets)
+		read, err := s.readBudgets(ctx, sets)
 		if err != nil {
 			return nil, err
 		}
-		b.mu.Lock()
+		s.mu.Lock()
 		for j, at := range batch {
-			if costs[at] = read[j]; b.costs.metering == m {
-				b.costs.known[kept[at].key()] = read[j]
+			if costs[at] = read[j]; s.caches() {
+				s.costs.known[kept[at].key()] = read[j]
 			}
 		}
-		b.mu.Unlock()
+		s.mu.Unlock()
 		batch = batch[:0]
 	}
 	return costs, nil
 }
 
 // knownCosts returns the cached costs of stored sets.
-func (b *budgets) knownCosts(m *metering.Metering, kept []keptSet) [][]float64 {
+func (s *spender) knownCosts(kept []keptSet) [][]float64 {
 	costs := make([][]float64, len(kept))
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.costs.metering != m || len(b.costs.known) >= maxBudgetCosts {
-		b.costs = budgetCosts{metering: m, known: map[keptKey][]float64{}}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.caches() || len(s.costs.known) >= maxBudgetCosts {
+		s.costs = budgetCosts{metering: s.metering, bills: s.version, known: map[keptKey][]float64{}}
 	}
 	for i := range kept {
-		costs[i] = b.costs.known[kept[i].key()]
+		costs[i] = s.costs.known[kept[i].key()]
 	}
 	return costs
 }
 
+// caches reports whether the cached costs are of the same budgets and bills.
+func (s *spender) caches() bool {
+	return s.costs.metering == s.metering && s.costs.bills == s.version
+}
+
 // readBudgets reads, for each stored set, what counts for each budget.
-func (b *budgets) readBudgets(ctx context.Context, m *metering.Metering, kept []ledger.Kept) ([][]float64, error) {
-	release, err := b.archive.Enter(ctx, time.Duration(len(kept))*time.Hour)
+func (s *spender) readBudgets(ctx context.Context, kept []ledger.Kept) ([][]float64, error) {
+	listed, free, err := s.readKept(ctx, kept)
+	defer free()
 	if err != nil {
 		return nil, err
 	}
-	defer release()
-	sets, free, err := b.archive.Read(ctx, kept, m.BudgetProjection())
-	defer free()
-	if err != nil {
-		return nil, b.archive.NoteDamage(err)
+	billed := listed
+	if s.bills != nil {
+		if billed, err = s.reconcile(ctx, listed); err != nil {
+			return nil, err
+		}
 	}
 	costs := make([][]float64, len(kept))
-	for i := range m.Budgets() {
-		of, err := m.Budgets()[i].Costs(sets)
+	budgets := s.metering.Budgets()
+	for i := range budgets {
+		sets := listed
+		if budgets[i].Billed {
+			sets = billed
+		}
+		of, err := budgets[i].Costs(sets)
 		if err != nil {
 			return nil, err
 		}
@@ -107,4 +120,30 @@ func (b *budgets) readBudgets(ctx context.Context, m *metering.Metering, kept []
 		}
 	}
 	return costs, nil
+}
+
+// readKept reads stored sets. The place among readers is left at once: reconciling may have to read further sets.
+func (s *spender) readKept(ctx context.Context, kept []ledger.Kept) (sets []*allocation.Set, free func(), err error) {
+	leave, err := s.archive.Enter(ctx, time.Duration(len(kept))*time.Hour)
+	if err != nil {
+		return nil, func() {}, err
+	}
+	defer leave()
+	sets, free, err = s.archive.Read(ctx, kept, s.metering.BudgetProjection())
+	if err != nil {
+		err = s.archive.NoteDamage(err)
+	}
+	return sets, free, err
+}
+
+// reconcile returns sets at the costs of bills, over one dictionary.
+func (s *spender) reconcile(ctx context.Context, sets []*allocation.Set) ([]*allocation.Set, error) {
+	out := make([]*allocation.Set, len(sets))
+	for i, set := range sets {
+		var err error
+		if out[i], err = s.bills.Reconcile(ctx, set); err != nil {
+			return nil, err
+		}
+	}
+	return allocation.Join(out), nil
 }

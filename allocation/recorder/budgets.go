@@ -60,6 +60,9 @@ func (b *budgets) SpendingsIn(ctx context.Context, w allocation.Window) (at func
 		}
 	}
 	s := &spender{budgets: b, metering: meter}
+	if err := s.open(ctx); err != nil {
+		return nil, err
+	}
 	if s.days, err = b.archive.List(ctx, ledger.Days, listed); err != nil {
 		return nil, fmt.Errorf("find the days of budgets: %w", err)
 	}
@@ -68,6 +71,20 @@ func (b *budgets) SpendingsIn(ctx context.Context, w allocation.Window) (at func
 	}
 	s.awaited = s.await(listed)
 	return s.at, nil
+}
+
+// open finds what bills say, if a budget is billed.
+func (s *spender) open(ctx context.Context) (err error) {
+	if !slices.ContainsFunc(s.metering.Budgets(), func(b metering.Budget) bool { return b.Billed }) {
+		return nil
+	}
+	if s.bills, err = s.opts.Bills(ctx); err != nil {
+		return fmt.Errorf("find the bills of budgets: %w", err)
+	}
+	if s.bills != nil {
+		s.version = s.bills.Version()
+	}
+	return nil
 }
 
 // await returns the hours within w that the loop still has to compute, without hours for which the source has nothing.
@@ -96,6 +113,8 @@ func (s *spender) awaits(w allocation.Window) bool {
 type spender struct {
 	*budgets
 	metering    *metering.Metering
+	bills       Bills  // nil if no budget is billed, or there are no bills
+	version     string // of the bills
 	days, hours *ledger.Listing
 	awaited     []allocation.Window // hours that have yet to be computed, by start
 }
@@ -144,6 +163,9 @@ func (s *spender) spend(ctx context.Context, i int, end time.Time) (state meteri
 		return metering.BudgetState{}, false, err
 	}
 	state = metering.BudgetState{Budget: b, Window: allocation.Window{Start: period.Start, End: end}, Spent: spent, Forecast: -1}
+	if err := s.addReach(ctx, i, &state); err != nil {
+		return metering.BudgetState{}, false, err
+	}
 	if s.awaits(allocation.Window{Start: end.Add(-aWeek), End: end}) {
 		return state, true, nil
 	}
@@ -154,6 +176,22 @@ func (s *spender) spend(ctx context.Context, i int, end time.Time) (state meteri
 	}
 	state.Forecast = metering.Forecast(spent, known, rest, week, part)
 	return state, true, nil
+}
+
+// addReach adds to the state of the i-th budget until when it is by bill, and what was spent since.
+func (s *spender) addReach(ctx context.Context, i int, state *metering.BudgetState) (err error) {
+	if s.bills == nil || !state.Budget.Billed {
+		return nil
+	}
+	state.BilledUntil = s.bills.Until().UTC()
+	since := state.Window
+	if state.BilledUntil.After(since.Start) {
+		since.Start = state.BilledUntil
+	}
+	if since.Start.Before(since.End) {
+		state.SpentAtList, _, err = s.costOf(ctx, i, since)
+	}
+	return err
 }
 
 // lastWeek is what a budget cost in the week before end and in the beginning of it that is so long; negative where
@@ -174,7 +212,7 @@ func (s *spender) lastWeek(ctx context.Context, i int, end time.Time, length tim
 // costOf returns what counts for a budget in the stored sets of w, and for how long there are any: whole days, or else hours.
 func (s *spender) costOf(ctx context.Context, budget int, w allocation.Window) (cost float64, known time.Duration, err error) {
 	kept := s.within(w)
-	costs, err := s.budgetCosts(ctx, s.metering, kept)
+	costs, err := s.budgetCosts(ctx, kept)
 	if err != nil {
 		return 0, 0, err
 	}

@@ -1,6 +1,7 @@
 package recorder_test
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"regexp"
@@ -137,6 +138,95 @@ func TestSpendingFollowsTheConfig(t *testing.T) {
 		if n != tt.want || r.Accrued().Metering() != current {
 			t.Errorf("%d budgets, want %d", n, tt.want)
 		}
+	}
+}
+
+// halved are bills that charge half of the list price of nodes until an instant.
+type halved struct {
+	version string
+	until   time.Time
+	off     float64 // part of the list price
+}
+
+func (h *halved) Version() string  { return h.version }
+func (h *halved) Until() time.Time { return h.until }
+
+func (h *halved) Reconcile(_ context.Context, s *allocation.Set) (*allocation.Set, error) {
+	if s.Window.End.After(h.until) {
+		return s, nil
+	}
+	off := allocation.Adjustments{Nodes: map[allocation.AssetKey]float64{}}
+	for i := range s.Nodes {
+		n := &s.Nodes[i]
+		off.Nodes[allocation.AssetKey{Cluster: n.Cluster, Name: n.Name, ProviderID: n.ProviderID}] = -h.off * n.TotalCost()
+	}
+	return s.Reconcile(off)
+}
+
+// A budget by bill has spent what bills charge as far as they reach, and list prices after that. Revised bills count at once.
+func TestSpendingByBill(t *testing.T) {
+	everything, err := allocation.ParseKeys("all", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var budgets []metering.Budget
+	for _, billed := range [...]bool{false, true} {
+		budgets = append(budgets, metering.Budget{Name: fmt.Sprint("billed ", billed), Amount: 10, Period: metering.BudgetMonth, Billed: billed, Options: allocation.Options{Aggregate: everything, Idle: true, ShareTenancy: true}})
+	}
+	m, err := metering.New(metering.Options{Budgets: budgets})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var bills recorder.Bills
+	o := ledgertest.Options{Recorder: recorder.Options{
+		Backfill: -1, Metering: func() *metering.Metering { return m }, Bills: func(context.Context) (recorder.Bills, error) { return bills, nil },
+	}}
+	start := ledgertest.At(t, "2026-03-01T00:00")
+	r := ledgertest.Live(t, "2026-03-04T05:30", o, func(r *ledgertest.Rig) { r.Model.From = start })
+	end := ledgertest.At(t, "2026-03-04T05:00")
+	nodes := func(to time.Time) (sum float64) {
+		for _, n := range r.Exactly(allocation.Window{Start: start, End: to}).Nodes {
+			sum += n.TotalCost()
+		}
+		return sum
+	}
+	all := costOf(t, r, &budgets[0], start, end)
+	for _, tc := range []struct {
+		name  string
+		bills *halved // nil for none
+		until string
+	}{
+		{name: "no bills"},
+		{"no charges yet", &halved{"0", time.Time{}, 0.5}, ""},
+		{"two days", &halved{"1", time.Time{}, 0.5}, "2026-03-03T00:00"},
+		{"restated", &halved{"2", time.Time{}, 0.25}, "2026-03-03T00:00"},
+		{"a day more", &halved{"3", time.Time{}, 0.25}, "2026-03-04T00:00"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			bills = nil
+			off, until, after := 0.0, time.Time{}, 0.0
+			if tc.until != "" {
+				until = ledgertest.At(t, tc.until)
+				off, after = tc.bills.off*nodes(until), costOf(t, r, &budgets[0], until, end)
+			}
+			if tc.bills != nil {
+				if tc.bills.until = until; until.IsZero() {
+					after = all
+				}
+				bills = tc.bills
+			}
+			got, err := r.SpendingAt(t.Context(), ledgertest.At(t, "2026-03-04T05:30"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			list, billed := &got.States[0], &got.States[1]
+			if !near(list.Spent, all) || !list.BilledUntil.IsZero() || list.SpentAtList != 0 {
+				t.Errorf("at list prices: %+v, want %v", list, all)
+			}
+			if !near(billed.Spent, all-off) || !billed.BilledUntil.Equal(until) || !near(billed.SpentAtList, after) {
+				t.Errorf("by bill: %+v, want %v until %s, and %v after it", billed, all-off, until, after)
+			}
+		})
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-kit/log"
 
+	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/ledger"
 	"github.com/promcost/promcost/allocation/metering"
 )
@@ -27,10 +28,23 @@ type Options struct {
 	// Metering returns the definition of the counters. It is called for each count; if it returns another one, the month is
 	// counted anew. The default is metering.DefaultMetering.
 	Metering func() *metering.Metering
+	// Bills returns what bills say now, nil if there are no bills. It is called only for budgets that are billed. The default returns
+	// nil, so that they are at list prices.
+	Bills func(ctx context.Context) (Bills, error)
 	// Changed is called by Run when Latest or Accrued have something new. The default does nothing.
 	Changed func()
 	// Sleep is how Run waits: for so long, unless ctx ends before, which it reports as false. The default takes that time.
 	Sleep func(ctx context.Context, d time.Duration) bool
+}
+
+// Bills are what bills say at one moment.
+type Bills interface {
+	// Version is another one whenever the bills say something else.
+	Version() string
+	// Until is until when the costs of clusters are final.
+	Until() time.Time
+	// Reconcile returns a stored set with the adjustments of bills, as far as they reach.
+	Reconcile(ctx context.Context, set *allocation.Set) (*allocation.Set, error)
 }
 
 func (o Options) withDefaults() Options {
@@ -41,6 +55,9 @@ func (o Options) withDefaults() Options {
 	if o.Metering == nil {
 		fallback := metering.Default()
 		o.Metering = func() *metering.Metering { return fallback }
+	}
+	if o.Bills == nil {
+		o.Bills = func(context.Context) (Bills, error) { return nil, nil }
 	}
 	if o.Changed == nil {
 		o.Changed = func() {}

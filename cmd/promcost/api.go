@@ -9,11 +9,12 @@ import (
 	"github.com/promcost/promcost/allocation/costapi"
 	"github.com/promcost/promcost/allocation/encode"
 	"github.com/promcost/promcost/allocation/metering"
+	"github.com/promcost/promcost/allocation/reconcile"
 	"github.com/promcost/promcost/cmd/promcost/internal/config"
 )
 
 // newAPI is the HTTP API over the service's ledger under the given settings, its requests counted by path.
-func newAPI(s *service, current *config.Settings, meter *metering.Metering) http.Handler {
+func newAPI(s *service, current *config.Settings, meter *metering.Metering, bills *reconcile.Reconciler) http.Handler {
 	cfg := vocabularyOf(current)
 	cfg.Now, cfg.Timeout, cfg.Currency, cfg.Check, cfg.Memory = s.now, s.flags.timeout, current.Currency, s.flags.check, s.memory
 	cfg.LabelNames = current.LabelNames.And(meter.LabelTexts()...)
@@ -22,7 +23,11 @@ func newAPI(s *service, current *config.Settings, meter *metering.Metering) http
 	cfg.Closed = func() time.Time { return s.ledger.Clock().LastHour().End }
 	cfg.Budgets, cfg.Spending, cfg.Diagnose, cfg.Custom = meter.Budgets, s.recorder.Spending, s.computer.Diagnose, current.Rates.Custom
 	cfg.Bills = s.apiBills(current)
-	api := costapi.New(s.billed(current), s.logs.kit, cfg)
+	var ledger costapi.Ledger = s.ledger
+	if bills != nil {
+		ledger = bills
+	}
+	api := costapi.New(ledger, s.logs.kit, cfg)
 	mux := http.NewServeMux()
 	if h := s.computer.shard; h.Of > 1 {
 		mux.Handle("/", s.health.Instrument("other", shardOnly(h)))
@@ -48,12 +53,12 @@ func vocabularyOf(current *config.Settings) costapi.Config {
 	return cfg
 }
 
-// checkQuestions checks the saved questions of the settings.
-func checkQuestions(s *config.Settings) error {
+// checkSettings checks the saved questions of the settings, and that budgets by bill have bills.
+func checkSettings(s *config.Settings) error {
 	if err := costapi.CheckQuestions(vocabularyOf(s)); err != nil {
 		return fmt.Errorf("read --config.file: %w", err)
 	}
-	return nil
+	return s.CheckBudgets()
 }
 
 // shardOnly answers the paths that a shard cannot answer, because it has only a part of the data.

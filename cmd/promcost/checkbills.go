@@ -4,16 +4,20 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"time"
 
 	"github.com/alecthomas/kingpin/v2"
 
+	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/billcheck"
 	"github.com/promcost/promcost/allocation/costapi"
 	"github.com/promcost/promcost/allocation/reconcile"
+	"github.com/promcost/promcost/allocation/recorder"
 	"github.com/promcost/promcost/cmd/promcost/internal/billwatch"
 	"github.com/promcost/promcost/cmd/promcost/internal/config"
 	"github.com/promcost/promcost/collector"
+	"github.com/promcost/promcost/promquery/costseries"
 )
 
 // defineCheckBills is the subcommand that reads bills, and says how they and the clusters of a source fit together.
@@ -79,16 +83,38 @@ func (s *service) apiBills(of *config.Settings) costapi.Bills {
 	return nil
 }
 
-// billed are the sets of the service's ledger, with what the bills of settings say; those of the ledger where there are no bills.
-func (s *service) billed(of *config.Settings) costapi.Ledger {
+// newReconciler reconciles the sets of the service's ledger with the bills of settings; nil where there are no bills.
+func (s *service) newReconciler(of *config.Settings) *reconcile.Reconciler {
 	if len(of.Bills) == 0 {
-		return s.ledger
+		return nil
 	}
 	return reconcile.New(s.ledger, s.bills, reconcile.Options{Zone: of.Zone, Labels: of.Labels, Now: s.now, Days: s.days})
 }
 
+// billedHours are the hours of the ledger as bills charge them; nil where there are no bills.
+func (s *service) billedHours() costseries.Hours {
+	r := s.current.Load().reconciler
+	if r == nil {
+		return nil
+	}
+	return func(ctx context.Context, w allocation.Window, only *allocation.Projection) iter.Seq2[*allocation.Set, error] {
+		return r.BilledHours(ctx, s.ledger.Hours, w, only)
+	}
+}
+
+// budgetBills are what bills say now, for budgets; nil where there are no bills.
+func (s *service) budgetBills(ctx context.Context) (recorder.Bills, error) {
+	r := s.current.Load().reconciler
+	if r == nil {
+		return nil, nil
+	}
+	return r.View(ctx)
+}
+
 // watchBills registers metrics about the bills.
 func (s *service) watchBills() error {
-	s.watched = billwatch.New(func() *billcheck.Checker { return s.billChecker(s.settings()) }, func() *time.Location { return s.settings().Zone }, s.logs.kit)
+	s.watched = billwatch.New(billwatch.Options{
+		Checker: func() *billcheck.Checker { return s.billChecker(s.settings()) }, Zone: func() *time.Location { return s.settings().Zone }, Now: s.now, Logger: s.logs.kit,
+	})
 	return collector.NewBills(s.registry, func() int { return s.metering().MaxSeries() }, s.watched.State)
 }

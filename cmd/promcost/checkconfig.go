@@ -19,7 +19,7 @@ func defineCheckConfig(clause *kingpin.CmdClause, io streams, _ *logFlags) execu
 		}
 		s, err := config.Read(f.Flags)
 		if err == nil {
-			err = checkQuestions(s)
+			err = checkSettings(s)
 		}
 		if err != nil {
 			return err

@@ -1,9 +1,13 @@
 package main
 
 import (
+	"fmt"
 	"math"
 	"net/http"
 	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -16,7 +20,12 @@ func TestDemoBill(t *testing.T) {
 	t.Parallel()
 	end := time.Date(2026, 3, 18, 12, 0, 0, 0, time.UTC)
 	flags := []string{"--demo.nodes=4", "--demo.pods=40", "--demo.duration=3d", "--demo.end=" + end.Format(time.RFC3339)}
-	p := start(t, append([]string{"demo", "--web.listen-address=127.0.0.1:0"}, flags...)...)
+	file := filepath.Join(t.TempDir(), "config.yaml")
+	const budgets = "budgets:\n- {name: by bill, amount: 100, period: week, cost: billed}\n- {name: at list, amount: 100, period: week, cost: list}\n"
+	if err := os.WriteFile(file, []byte(budgets), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := start(t, append([]string{"demo", "--web.listen-address=127.0.0.1:0", "--config.file=" + file}, flags...)...)
 	eventually(t, "it does not greet", func() bool { return strings.Contains(p.out.String(), "Ctrl-C ends it.") })
 	if !strings.Contains(p.out.String(), "  BILLED  ") {
 		t.Errorf("the table has no column BILLED:\n%s", p.out.String())
@@ -66,6 +75,8 @@ func TestDemoBill(t *testing.T) {
 	}
 	checkParts(t, base, from, until)
 	checkACK(t, base, from.Format(time.RFC3339)+","+until.Format(time.RFC3339))
+	checkBilledSeries(t, base, from, until)
+	checkBudgets(t, base, until)
 	p.end(t)
 }
 
@@ -123,6 +134,135 @@ func checkACK(t *testing.T, base, window string) {
 	if len(got) != len(want) || math.Abs(ratios-1) > 1e-9 {
 		t.Errorf("%d rows of %d are %v of the cluster", len(got), len(want), ratios)
 	}
+}
+
+// checkBudgets compares budgets by bill and at list price with the answers of the API for their period.
+func checkBudgets(t *testing.T, base string, until time.Time) {
+	t.Helper()
+	type budget struct {
+		Cost               string
+		Spent, SpentAtList *float64
+		Window             *struct{ Start, End time.Time }
+		BilledUntil        *time.Time
+	}
+	var list []budget
+	eventually(t, "the budgets are not known", func() bool {
+		code, body := get(t, base+"/model/budgets")
+		list = dataOf[[]budget](t, []byte(body))
+		return code == http.StatusOK && len(list) == 2 && list[0].Spent != nil && list[1].Spent != nil
+	})
+	costs := func(from, to time.Time, reconcile string) float64 {
+		sum := 0.0
+		parameters := url.Values{"window": {from.Format(time.RFC3339) + "," + to.Format(time.RFC3339)}, "reconcile": {reconcile}, "shareTenancyCosts": {"true"}, "idle": {"true"}, "accumulate": {"true"}}
+		for _, row := range decodeCosts(t, base+"/model/allocation/compute?"+parameters.Encode())[0] {
+			sum += row.TotalCost
+		}
+		return sum
+	}
+	near := func(what string, got *float64, want float64) {
+		if got == nil || math.Abs(*got-want) > 1e-9*want {
+			t.Errorf("%s: %v, the API says %v", what, got, want)
+		}
+	}
+	billed, atList := &list[0], &list[1]
+	if billed.Cost != "billed" || billed.BilledUntil == nil || !billed.BilledUntil.Equal(until) || atList.Cost != "list" || atList.BilledUntil != nil || atList.SpentAtList != nil {
+		t.Fatalf("budgets are %+v and %+v, want billed until %s", billed, atList, until)
+	}
+	near("spent by bill", billed.Spent, costs(billed.Window.Start, billed.Window.End, "true"))
+	near("spent after the bills", billed.SpentAtList, costs(until, billed.Window.End, "false"))
+	near("spent at list price", atList.Spent, costs(atList.Window.Start, atList.Window.End, "false"))
+	if *billed.Spent >= *atList.Spent {
+		t.Errorf("by bill %v, at list price %v", *billed.Spent, *atList.Spent)
+	}
+	_, body := get(t, base+"/metrics")
+	if series := fmt.Sprintf(`promcost_budget_billed_until_timestamp_seconds{budget="by bill",period="week"} %g`, float64(until.Unix())); !strings.Contains(body, series) {
+		t.Errorf("/metrics lacks %s", series)
+	}
+	if strings.Contains(body, `promcost_budget_billed_until_timestamp_seconds{budget="at list"`) {
+		t.Error("the budget at list price has a time of bills")
+	}
+	spent := instantValues(t, base, `promcost_budget_spent{budget="by bill"}`, "budget", billed.Window.End.Add(59*time.Minute))["by bill"]
+	near("spent by PromQL", &spent, *billed.Spent)
+}
+
+// checkBilledSeries compares costs by bill of PromQL with the reconciled answers of the API for the same day.
+func checkBilledSeries(t *testing.T, base string, from, until time.Time) {
+	t.Helper()
+	day := "window=" + from.Format(time.RFC3339) + "," + until.Format(time.RFC3339)
+	const unshared = "/model/allocation/compute?shareTenancyCosts=false&idle=true&accumulate=true&"
+	for _, c := range [...]struct {
+		metric, label, path string
+		name                func(answered string) string // the label's value; empty to leave it out
+	}{
+		{"namespace", "namespace", unshared + "aggregate=namespace&" + day, withoutIdle},
+		{"controller", "controller", unshared + "aggregate=deployment&filter=controllerKind%3A%22deployment%22&" + day, withoutIdle},
+		{"idle", "node", unshared + "aggregate=node&splitIdle=true&idleByNode=true&" + day, func(s string) string {
+			node, ok := strings.CutSuffix(s, "/__idle__")
+			if !ok {
+				return ""
+			}
+			return node[strings.LastIndex(node, "/")+1:]
+		}},
+		{"node", "node", "/model/assets?filterTypes=Node&aggregate=name&" + day, func(s string) string { return s }},
+	} {
+		want := map[string]float64{}
+		for answered, row := range decodeCosts(t, base+c.path)[0] {
+			if name := c.name(answered); name != "" {
+				want[name] = row.TotalCost
+			}
+		}
+		series := "promcost_" + c.metric + "_billed_hourly_cost"
+		matcher := ""
+		if c.metric == "controller" {
+			matcher = `{controller_kind="deployment"}`
+		}
+		if len(want) < 3 {
+			t.Errorf("%s: %v: too few to say something", c.path, want)
+		}
+		got := instantValues(t, base, "sum by ("+c.label+") (sum_over_time("+series+matcher+"[24h]))", c.label, until.Add(59*time.Minute))
+		for name, v := range want {
+			if math.Abs(got[name]-v) > 1e-9*math.Abs(v) {
+				t.Errorf("%s of %s: %v, the API says %v", series, name, got[name], v)
+			}
+		}
+		if len(got) != len(want) {
+			t.Errorf("%s: %v, the API says %v", series, got, want)
+		}
+		if after := instantValues(t, base, series, c.label, until.Add(2*time.Hour)); len(after) > 0 {
+			t.Errorf("%s beyond the reach of the bills: %v", series, after)
+		}
+	}
+}
+
+// withoutIdle leaves out idle.
+func withoutIdle(name string) string {
+	if strings.HasSuffix(name, "__idle__") {
+		return ""
+	}
+	return name
+}
+
+// instantValues are the values of an expression at an instant, by a label.
+func instantValues(t *testing.T, base, expr, label string, at time.Time) map[string]float64 {
+	t.Helper()
+	code, body := get(t, base+"/api/v1/query?"+url.Values{"query": {expr}, "time": {at.Format(time.RFC3339)}}.Encode())
+	if code != http.StatusOK {
+		t.Fatalf("%s: %d %.300s", expr, code, body)
+	}
+	values := map[string]float64{}
+	for _, series := range dataOf[struct {
+		Result []struct {
+			Metric map[string]string
+			Value  [2]any
+		}
+	}](t, []byte(body)).Result {
+		v, err := strconv.ParseFloat(series.Value[1].(string), 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		values[series.Metric[label]] = v
+	}
+	return values
 }
 
 // decodeCosts are the total costs of the rows of an answer, set by set.

@@ -164,7 +164,7 @@ func (a *promqlAPI) handlerUnder(current *config.Settings) (http.Handler, error)
 	})
 	series := costseries.New(recorded{a.ledger, a.recorder}, costseries.Options{
 		Grace: a.flags.grace, Zone: a.zone, Subjects: subjects, Currency: func() string { return current.Currency },
-		Bounds: timeline.ServedBounds, Now: a.clock,
+		Bounds: timeline.ServedBounds, Now: a.clock, Billed: a.billedHours(),
 	})
 	var owned []string
 	var metadata []upstream.Metadata

@@ -16,6 +16,7 @@ import (
 	"github.com/promcost/promcost/allocation/metering"
 	"github.com/promcost/promcost/allocation/pricing"
 	"github.com/promcost/promcost/cmd/promcost/internal/config"
+	"github.com/promcost/promcost/collector"
 	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/promapi"
 )
@@ -292,8 +293,15 @@ func referFamilies(b *strings.Builder) {
 	table(b, "metric", "labels", "collector", "what")
 	for _, s := range metering.Subjects() {
 		for _, f := range s.Families() {
-			line(b, code(f.Name), code(strings.Join(f.Labels, ",")), s.Collector(), f.Help)
+			shown := s.Collector()
+			if s.Billed {
+				shown = "only in PromQL"
+			}
+			line(b, code(f.Name), code(strings.Join(f.Labels, ",")), shown, f.Help)
 		}
+	}
+	for _, f := range collector.BillFamilies() {
+		line(b, code(f.Name), code(strings.Join(f.Labels, ",")), "always", f.Help)
 	}
 }
 

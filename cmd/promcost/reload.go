@@ -16,6 +16,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/metering"
+	"github.com/promcost/promcost/allocation/reconcile"
 	"github.com/promcost/promcost/cmd/promcost/internal/config"
 	"github.com/promcost/promcost/cmd/promcost/internal/webserver"
 	"github.com/promcost/promcost/collector"
@@ -26,7 +27,9 @@ type live struct {
 	settings *config.Settings
 	api      http.Handler
 	metering *metering.Metering
-	logged   sync.Once // a problem with labels of metrics is logged once
+	// reconciler has the sets that the API answers with, and PromQL's costs by bill; nil where there are no bills.
+	reconciler *reconcile.Reconciler
+	logged     sync.Once // a problem with labels of metrics is logged once
 }
 
 // reloading is what reading the settings again needs.
@@ -48,7 +51,7 @@ func (s *service) metering() *metering.Metering { return s.current.Load().meteri
 
 // use applies other settings to everything that begins from now on, or nothing if they cannot be applied.
 func (s *service) use(next *config.Settings) error {
-	if err := checkQuestions(next); err != nil {
+	if err := checkSettings(next); err != nil {
 		return err
 	}
 	meter := metering.Default()
@@ -70,7 +73,8 @@ func (s *service) use(next *config.Settings) error {
 	}
 	s.computer.price(next.Pricer(), next.SheetName())
 	s.health.SetCurrency(next.Currency)
-	s.current.Store(&live{settings: next, api: newAPI(s, next, meter), metering: meter})
+	bills := s.newReconciler(next)
+	s.current.Store(&live{settings: next, api: newAPI(s, next, meter, bills), metering: meter, reconciler: bills})
 	for _, w := range next.PriceWarnings(time.Now()) {
 		level.Warn(s.logs.kit).Log("msg", "Odd price", "warning", w)
 	}

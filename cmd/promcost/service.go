@@ -167,7 +167,7 @@ func newService(src *opened, f *costFlags, logs loggers, o serviceOptions) (*ser
 	s.ledger, s.recorder = keeping.open(s.computer, logs.kit, ledger.Options{
 		MaxConcurrency: f.concurrency, Timeout: f.timeout, Grace: orNone(o.grace), Zone: current.Zone, Now: o.ledgerNow,
 		Memory: budget, Resolution: allocation.AutoResolution, Begin: src.begin,
-	}, recorder.Options{Metering: s.metering, Changed: s.metricsChanged})
+	}, recorder.Options{Metering: s.metering, Bills: s.budgetBills, Changed: s.metricsChanged})
 	s.computer.exposed = s.recorder.Exposed
 	if keeping.closer != nil {
 		s.closers = append(s.closers, keeping.closer)

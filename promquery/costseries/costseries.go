@@ -34,6 +34,9 @@ type Sets interface {
 	SpendingsIn(ctx context.Context, w allocation.Window) (at func(context.Context, time.Time) (*metering.Spending, error), err error)
 }
 
+// Hours yields hours as Sets.Hours does.
+type Hours func(ctx context.Context, w allocation.Window, only *allocation.Projection) iter.Seq2[*allocation.Set, error]
+
 // Options say what a Queryable serves. The zero value serves all subjects in UTC.
 type Options struct {
 	// Grace is the time from the end of an hour until it is shown.
@@ -43,6 +46,9 @@ type Options struct {
 	// Subjects are served whatever is switched on for /metrics, and however many series they have. Nil means all of the table.
 	// The subject of labels must come from a Metering that names some.
 	Subjects []metering.Subject
+	// Billed are the hours with the adjustments of bills, as far as bills reach, and then an empty hour. All have Set.BilledUntil. It
+	// fails as Sets.Hours does. Nil leaves out the metrics of costs by bill.
+	Billed Hours
 	// Currency names the money of every cost. Nil leaves promcost_currency_info out.
 	Currency func() string
 	// Bounds are the error bounds of a running time d that is counted on a grid of that resolution, or with every sample of a
@@ -98,7 +104,7 @@ func (q *Queryable) Families() []Family {
 	list := make([]Family, len(q.families))
 	for i := range q.families {
 		f := &q.families[i]
-		list[i] = Family{Name: f.name, Help: f.help, Counter: f.counter, Labels: f.labels}
+		list[i] = Family{Name: f.name, Help: f.help, Counter: f.kind == counters, Labels: f.labels}
 	}
 	return list
 }

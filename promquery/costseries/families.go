@@ -8,10 +8,20 @@ import (
 	"github.com/promcost/promcost/allocation/metering"
 )
 
+// kind is the kind of hours that a metric is made from.
+type kind uint8
+
+const (
+	gauges   kind = iota // as they are known by now
+	counters             // as they were first counted
+	billed               // with the adjustments of bills
+	numKinds
+)
+
 // family is a metric: one of the table of families, or one about a set as a whole.
 type family struct {
 	name, help string
-	counter    bool
+	kind       kind
 	labels     []string
 	subject    *metering.Subject // nil where the metric is about a set as a whole
 	row        *metering.Family  // of the table
@@ -48,15 +58,29 @@ func (q *Queryable) makeFamilies() []family {
 	}
 	for i := range q.opts.Subjects {
 		s := &q.opts.Subjects[i]
+		if s.Billed && q.opts.Billed == nil {
+			continue
+		}
 		for _, f := range s.Families() {
 			all = append(all, family{
-				name: f.Name, help: f.Help, counter: f.Type == metering.Counter, labels: f.Labels, subject: s, row: &f,
+				name: f.Name, help: f.Help, kind: kindOf(s, &f), labels: f.Labels, subject: s, row: &f,
 				summable: f.Adds() && s.Name != budgetSubject, budget: s.Name == budgetSubject,
 			})
 		}
 	}
 	slices.SortFunc(all, func(a, b family) int { return strings.Compare(a.name, b.name) })
 	return all
+}
+
+// kindOf is the kind of a metric of the table.
+func kindOf(s *metering.Subject, f *metering.Family) kind {
+	switch {
+	case s.Billed:
+		return billed
+	case f.Type == metering.Counter:
+		return counters
+	}
+	return gauges
 }
 
 // projection is what selections need to have read.

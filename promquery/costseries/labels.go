@@ -27,12 +27,12 @@ func (q *querier) recent(ctx context.Context, mint, maxt int64, selected []*sele
 	w := q.window(mint, maxt)
 	for _, pass := range q.passes(selected) {
 		l := q.loader(pass.selected)
-		l.warn.window = l.asked(mint, maxt)
+		l.warn.window, l.warn.kind = l.asked(mint, maxt), pass.kind
 		needed := w
-		if pass.counting && w.Start.Before(w.End) {
+		if pass.kind == counters && w.Start.Before(w.End) {
 			needed.Start = l.firstOfMonth(w)
 		}
-		if err := l.recent(ctx, needed, pass.counting); err != nil {
+		if err := l.recent(ctx, needed, pass.kind); err != nil {
 			return nil, nil, err
 		}
 		list, notes = append(list, l.series...), notes.Merge(l.warn.annotations())
@@ -41,18 +41,14 @@ func (q *querier) recent(ctx context.Context, mint, maxt int64, selected []*sele
 }
 
 // recent finds the series of the latest hours of a window.
-func (l *loader) recent(ctx context.Context, w allocation.Window, counting bool) error {
-	hours := l.sets.Hours
-	if counting {
-		hours = l.sets.Counted
-	}
+func (l *loader) recent(ctx context.Context, w allocation.Window, of kind) error {
 	for day := 0; day < maxLabelDays && l.found < maxLabelSeries && w.Start.Before(w.End); day++ {
 		part := allocation.Window{Start: w.End.Add(-24 * time.Hour), End: w.End}
 		if part.Start.Before(w.Start) {
 			part.Start = w.Start
 		}
 		l.window, l.hour = part, l.find
-		if err := (&reading{window: part, only: l.only, loaders: []*loader{l}, hours: hours}).run(ctx); err != nil {
+		if err := (&reading{window: part, only: l.only, loaders: []*loader{l}, hours: l.hoursOf(of)}).run(ctx); err != nil {
 			return err
 		}
 		if part.Start.Equal(w.Start) {

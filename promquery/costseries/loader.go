@@ -42,8 +42,8 @@ func (q *querier) loader(selected []*selection) *loader {
 }
 
 // prepare chooses the hours whose samples are between mint and maxt. Counters need all hours since their month began.
-func (l *loader) prepare(mint, maxt int64, counting bool) error {
-	l.window, l.warn.window = l.querier.window(mint, maxt), l.asked(mint, maxt)
+func (l *loader) prepare(mint, maxt int64, of kind) error {
+	l.window, l.warn.window, l.warn.kind = l.querier.window(mint, maxt), l.asked(mint, maxt), of
 	if !l.window.Start.Before(l.window.End) {
 		return nil
 	}
@@ -52,8 +52,8 @@ func (l *loader) prepare(mint, maxt int64, counting bool) error {
 	}
 	l.hours = int(l.window.Duration()/time.Hour) + 1
 	l.hour = l.gauges
-	if counting {
-		l.window.Start, l.warn.counting = l.firstOfMonth(l.window), true
+	if of == counters {
+		l.window.Start = l.firstOfMonth(l.window)
 		l.hour = (&counter{loader: l, since: mint}).hour
 	}
 	return nil

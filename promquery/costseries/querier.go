@@ -107,21 +107,26 @@ func (s *seriesSet) Err() error { return s.err }
 // Warnings implements storage.SeriesSet.
 func (s *seriesSet) Warnings() annotations.Annotations { return s.warn }
 
-// pass is a part of the selections that is made from the same hours: gauges, or counters.
+// pass is a part of the selections that is made from the same hours.
 type pass struct {
 	selected []*selection
-	counting bool
+	kind     kind
 }
 
 // passes are the passes that selections need.
 func (q *querier) passes(selected []*selection) (list []pass) {
-	for _, counting := range [...]bool{false, true} {
-		part := slices.DeleteFunc(slices.Clone(selected), func(s *selection) bool { return s.counter != counting })
+	for of := range numKinds {
+		part := slices.DeleteFunc(slices.Clone(selected), func(s *selection) bool { return s.kind != of })
 		if len(part) > 0 {
-			list = append(list, pass{part, counting})
+			list = append(list, pass{part, of})
 		}
 	}
 	return list
+}
+
+// hoursOf are the hours that metrics of a kind are made from.
+func (q *Queryable) hoursOf(of kind) Hours {
+	return [...]Hours{gauges: q.sets.Hours, counters: q.sets.Counted, billed: q.opts.Billed}[of]
 }
 
 // maxHours bounds the hours that one selection may need.

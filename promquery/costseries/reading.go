@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"iter"
 	"slices"
 	"time"
 
@@ -35,7 +34,7 @@ func (q *querier) load(ctx context.Context, s *seriesSet) {
 // loadAll makes the series of sets.
 func (q *querier) loadAll(ctx context.Context, sets []*seriesSet) error {
 	made := make([][]*loader, len(sets))
-	var loaders [2][]*loader // of gauges and of counters
+	var loaders [numKinds][]*loader
 	for i, s := range sets {
 		if s.labelsOnly {
 			var err error
@@ -46,19 +45,14 @@ func (q *querier) loadAll(ctx context.Context, sets []*seriesSet) error {
 		}
 		for _, pass := range q.passes(s.selected) {
 			l := q.loader(pass.selected)
-			if err := l.prepare(s.mint, s.maxt, pass.counting); err != nil {
+			if err := l.prepare(s.mint, s.maxt, pass.kind); err != nil {
 				return err
 			}
-			made[i] = append(made[i], l)
-			kind := 0
-			if pass.counting {
-				kind = 1
-			}
-			loaders[kind] = append(loaders[kind], l)
+			made[i], loaders[pass.kind] = append(made[i], l), append(loaders[pass.kind], l)
 		}
 	}
-	for kind, hours := range [...]hoursFunc{q.sets.Hours, q.sets.Counted} {
-		for _, r := range readings(loaders[kind], hours) {
+	for of := range numKinds {
+		for _, r := range readings(loaders[of], q.hoursOf(of)) {
 			if err := r.run(ctx); err != nil {
 				return err
 			}
@@ -103,19 +97,16 @@ func (s *seriesSet) arrange() {
 	}
 }
 
-// hoursFunc is Sets.Hours or Sets.Counted.
-type hoursFunc func(ctx context.Context, w allocation.Window, only *allocation.Projection) iter.Seq2[*allocation.Set, error]
-
 // reading is one pass over hours that feeds one or more loaders.
 type reading struct {
 	window  allocation.Window
 	only    *allocation.Projection
 	loaders []*loader
-	hours   hoursFunc
+	hours   Hours
 }
 
 // readings are the passes that loaders need. Loaders share one where that reads no more than a pass for each.
-func readings(loaders []*loader, hours hoursFunc) (list []*reading) {
+func readings(loaders []*loader, hours Hours) (list []*reading) {
 	loaders = slices.DeleteFunc(loaders, func(l *loader) bool { return l.hour == nil })
 	slices.SortStableFunc(loaders, func(a, b *loader) int {
 		return cmp.Or(a.window.Start.Compare(b.window.Start), b.window.End.Compare(a.window.End))

@@ -15,7 +15,8 @@ import (
 // warnings collects warnings about the hours that a query read.
 type warnings struct {
 	window     allocation.Window // that was asked for
-	counting   bool              // counters are read: they end at a missing hour
+	kind       kind              // of the metrics that are read: counters end at a missing hour
+	until      time.Time         // until when bills reach; zero if no hour says it
 	found      bool              // some hour has data
 	missing    []hours           // that cannot be read, and why
 	incomplete []hours           // the source has only a part of them
@@ -47,7 +48,7 @@ func addHour(list []hours, w allocation.Window, why string) []hours {
 func (w *warnings) hour(set *allocation.Set, err error) {
 	switch {
 	case err == nil:
-		w.found = true
+		w.found, w.until = true, set.BilledUntil
 		w.rules.Add(set.Window, set.Rules)
 		if set.Incomplete {
 			w.incomplete = addHour(w.incomplete, set.Window, "")
@@ -73,7 +74,7 @@ func (w *warnings) annotations() annotations.Annotations {
 	all := annotations.New()
 	for i := range w.missing {
 		h := &w.missing[i]
-		all.Add(&MissingError{h.String(), h.why, w.counting})
+		all.Add(&MissingError{h.String(), h.why, w.kind == counters})
 	}
 	for i := range w.incomplete {
 		all.Add(fmt.Errorf("%w: costs of %s are of incomplete data of the source", annotations.PromQLWarning, &w.incomplete[i]))
@@ -85,10 +86,23 @@ func (w *warnings) annotations() annotations.Annotations {
 	if w.rules.Mixed() {
 		all.Add(fmt.Errorf("%w: %s", annotations.PromQLWarning, w.rules.Warning(allocation.RulesDiffer)))
 	}
-	if !w.found && len(w.missing) == 0 && w.window.Start.Before(w.window.End) {
+	if w.kind == billed {
+		w.addReach(all)
+	} else if !w.found && len(w.missing) == 0 && w.window.Start.Before(w.window.End) {
 		all.Add(fmt.Errorf("%w: there are no costs of %s: neither the history nor the source has anything of that time", annotations.PromQLInfo, &hours{window: w.window}))
 	}
 	return *all
+}
+
+// addReach adds that bills do not reach all of what was asked for.
+func (w *warnings) addReach(all *annotations.Annotations) {
+	switch {
+	case !w.window.Start.Before(w.window.End) || w.found && w.window.End.Before(w.until.Add(time.Hour)):
+	case w.found:
+		all.Add(fmt.Errorf("%w: costs by bill end at %s: the bills have no final charges of later hours yet", annotations.PromQLInfo, w.until.UTC().Format(time.RFC3339)))
+	case len(w.missing) == 0:
+		all.Add(fmt.Errorf("%w: there are no costs by bill of %s: the bills have no final charges of that time yet, or neither the history nor the source has anything of it", annotations.PromQLInfo, &hours{window: w.window}))
+	}
 }
 
 // MissingError is the warning that the costs of some hours could not be read.

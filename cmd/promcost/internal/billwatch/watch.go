@@ -1,9 +1,9 @@
-// Package billwatch keeps the numbers that metrics about bills have: of the newest day that the bills reach.
+// Package billwatch keeps the numbers that metrics about bills have: of the newest day that the bills reach, and of yesterday.
 package billwatch
 
 import (
 	"context"
-	"slices"
+	"fmt"
 	"sync"
 	"time"
 
@@ -17,24 +17,28 @@ import (
 	"github.com/promcost/promcost/collector"
 )
 
-// interval is how often it is seen whether bills changed. Only then the day is looked at.
+// interval is how often it is seen whether bills changed. Only then lines are read.
 const interval = time.Minute
+
+// Options of a Watch. All are required.
+type Options struct {
+	Checker func() *billcheck.Checker // of what is configured at the time; nil where no bills are
+	Zone    func() *time.Location     // where days begin
+	Now     func() time.Time
+	Logger  log.Logger
+}
 
 // Watch keeps the state of bills. It is safe for concurrent use.
 type Watch struct {
-	checker func() *billcheck.Checker // nil where no bills are configured
-	zone    func() *time.Location
-	logger  log.Logger
+	Options
 
-	mu      sync.Mutex
-	state   collector.BillState
-	version string // of the book that the state is of
+	mu    sync.Mutex
+	state collector.BillState
+	key   string // of the book and the days that the state is of
 }
 
-// New returns a watch that knows nothing yet. The functions return what is configured at the time.
-func New(checker func() *billcheck.Checker, zone func() *time.Location, logger log.Logger) *Watch {
-	return &Watch{checker: checker, zone: zone, logger: logger}
-}
+// New returns a watch that knows nothing yet.
+func New(o Options) *Watch { return &Watch{Options: o} }
 
 // State returns what is known.
 func (w *Watch) State() collector.BillState {
@@ -49,7 +53,7 @@ func (w *Watch) Run(ctx context.Context) error {
 	defer ticker.Stop()
 	for {
 		if err := w.Look(ctx); err != nil && ctx.Err() == nil {
-			level.Warn(w.logger).Log("msg", "Metrics about bills are not renewed", "err", err)
+			level.Warn(w.Logger).Log("msg", "Metrics about bills are not renewed", "err", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -59,9 +63,9 @@ func (w *Watch) Run(ctx context.Context) error {
 	}
 }
 
-// Look renews the state if the bills changed. After an error the state is the one before.
+// Look renews the state if the bills changed, or a day has passed. After an error the state is the one before.
 func (w *Watch) Look(ctx context.Context) error {
-	c := w.checker()
+	c := w.Checker()
 	if c == nil {
 		w.set(collector.BillState{}, "")
 		return nil
@@ -70,42 +74,53 @@ func (w *Watch) Look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	reach := book.Reach()
 	var state collector.BillState
 	var until time.Time
-	for _, r := range reach {
+	charged := map[string]time.Time{} // of bills
+	for _, r := range book.Reach() {
 		state.Reach = append(state.Reach, collector.BillReach{Bill: r.Bill, Account: r.Account, SubAccount: r.SubAccount, Until: r.Until})
 		if r.Until.After(until) {
 			until = r.Until
 		}
+		if r.Charged.After(charged[r.Bill]) {
+			charged[r.Bill] = r.Charged
+		}
 	}
-	version := book.Version() + until.String()
-	if w.knows(version) || until.IsZero() {
+	today := w.day(w.Now()).Start
+	yesterday := w.day(today.Add(-1))
+	key := fmt.Sprint(book.Version(), " ", until.Unix(), " ", today.Unix())
+	if w.knows(key) {
 		return nil
 	}
-	day := allocation.Day.Round(allocation.Window{Start: until.Add(-1), End: until}, w.zone())
-	report, err := c.Check(ctx, day)
-	if err != nil {
+	if !until.IsZero() {
+		report, err := c.Check(ctx, w.day(until.Add(-1)))
+		if err != nil {
+			return err
+		}
+		state.Matched, state.Nodes = ratiosOf(report)
+	}
+	if state.Cloud, err = cloudCosts(ctx, c, book, yesterday, charged); err != nil {
 		return err
 	}
-	state.Matched, state.Nodes = ratiosOf(report)
-	if state.Cloud, err = cloudCosts(ctx, c, book, day); err != nil {
-		return err
-	}
-	w.set(state, version)
+	w.set(state, key)
 	return nil
 }
 
-func (w *Watch) set(state collector.BillState, version string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.state, w.version = state, version
+// day is the day of an instant.
+func (w *Watch) day(t time.Time) allocation.Window {
+	return allocation.Day.Round(allocation.Window{Start: t, End: t.Add(1)}, w.Zone())
 }
 
-func (w *Watch) knows(version string) bool {
+func (w *Watch) set(state collector.BillState, key string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.version == version
+	w.state, w.key = state, key
+}
+
+func (w *Watch) knows(key string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.key == key
 }
 
 // ratiosOf are the ratios of a report: of bills that cost something, and of instance types, on the spot market or not.
@@ -129,22 +144,40 @@ func ratiosOf(r *billcheck.Report) (bills []collector.BillRatio, nodes []collect
 	return bills, nodes
 }
 
+// wholly reads those lines of a book whose bills have charged all of what is read. Costs are those that the bills' settings take.
+type wholly struct {
+	*billing.Book
+	charged map[string]time.Time // until when, by bill
+}
+
+// Read implements cloudcost.Source.
+func (b wholly) Read(ctx context.Context, w allocation.Window, f func(*billing.Line) error) error {
+	return b.Book.Read(ctx, w, func(l *billing.Line) error {
+		if b.charged[l.Bill].Before(w.End) {
+			return nil
+		}
+		own := *l
+		own.Costs[billing.Effective] = l.Cost
+		return f(&own)
+	})
+}
+
 // cloudCosts sums a day by what the metric has as labels.
-func cloudCosts(ctx context.Context, c *billcheck.Checker, book *billing.Book, day allocation.Window) ([]collector.CloudCost, error) {
+func cloudCosts(ctx context.Context, c *billcheck.Checker, book *billing.Book, day allocation.Window, charged map[string]time.Time) ([]collector.CloudCost, error) {
 	keys, err := cloudcost.ParseKeys("provider,accountID,service,category", false)
 	if err != nil {
 		return nil, err
 	}
-	sets, err := cloudcost.Read(ctx, book, cloudcost.Query{Windows: []allocation.Window{day}, Keys: keys, Asset: c.Assets(ctx, book)})
+	sets, err := cloudcost.Read(ctx, wholly{book, charged}, cloudcost.Query{Windows: []allocation.Window{day}, Keys: keys, Asset: c.Assets(ctx, book)})
 	if err != nil {
 		return nil, err
 	}
-	list := make([]collector.CloudCost, 0, len(sets[0].Rows))
-	for i := range sets[0].Rows {
+	list := make([]collector.CloudCost, len(sets[0].Rows))
+	for i := range list {
 		r := &sets[0].Rows[i]
-		list = append(list, collector.CloudCost{
+		list[i] = collector.CloudCost{
 			Provider: r.Texts[cloudcost.Provider], Account: r.Texts[cloudcost.AccountID], Service: r.Texts[cloudcost.Service], Category: r.Texts[cloudcost.Category], Cost: r.Costs[billing.Effective],
-		})
+		}
 	}
-	return slices.Clip(list), nil
+	return list, nil
 }

@@ -18,10 +18,19 @@ type Budget struct {
 	Filter string // in the v2 language; "" is everything
 	Amount float64
 	Period string // one of periods
+	Cost   string // one of budgetCosts; "" is list
 }
 
 // periods are the periods of budgets.
 var periods = []string{"day", "week", "month", "quarter", "year"}
+
+// The costs that budgets are held against.
+const (
+	listCost   = "list"
+	billedCost = "billed"
+)
+
+var budgetCosts = []string{listCost, billedCost}
 
 // readBudgets reads the budgets. Each needs a unique name, an amount and a period.
 func (f *File) readBudgets(n *yaml.Node) error {
@@ -59,6 +68,16 @@ func (f *File) checkBudgets() error {
 	return nil
 }
 
+// CheckBudgets refuses budgets by bill where there are no bills.
+func (s *Settings) CheckBudgets() error {
+	for _, b := range s.Budgets {
+		if b.Cost == billedCost && len(s.Bills) == 0 {
+			return fmt.Errorf("read --config.file: budget %q has cost: billed, and there are no bills: name them under bills, or leave cost out", b.Name)
+		}
+	}
+	return nil
+}
+
 // MeteredBudgets are the budgets for metrics. Costs are shared as the API does by default. A budget with a filter is for
 // workloads, which bear the part of idle cost that sharing gives them. A budget without one is for everything, idle included.
 func (s *Settings) MeteredBudgets() ([]metering.Budget, error) {
@@ -82,7 +101,7 @@ func (s *Settings) MeteredBudgets() ([]metering.Budget, error) {
 			}
 			o.Filter = f.Among(s.LabelNames)
 		}
-		budgets[i] = metering.Budget{Name: b.Name, Amount: b.Amount, Period: metering.BudgetPeriod(b.Period), Options: o}
+		budgets[i] = metering.Budget{Name: b.Name, Amount: b.Amount, Period: metering.BudgetPeriod(b.Period), Billed: b.Cost == billedCost, Options: o}
 	}
 	return budgets, nil
 }

@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -124,6 +125,7 @@ func TestParseErrors(t *testing.T) {
 		{"budgets", "budgets: {a: b}", []string{"budgets is no list"}},
 		{"budget without a period", "budgets:\n- {name: a, amount: 1}", []string{"line 2", "budgets[0]", "name, amount and period"}},
 		{"budget of nothing", "budgets: [{name: a, amount: 0, period: day}]", []string{"amount is 0"}},
+		{"cost of a budget", "budgets: [{name: a, amount: 1, period: day, cost: bill}]", []string{`"bill"`, "list, billed"}},
 		{"period", "budgets: [{name: a, amount: 1, period: fortnight}]", []string{`"fortnight"`, "day, week, month, quarter, year"}},
 		{"filter of a property that is not there", "budgets: [{name: a, amount: 1, period: day, filter: 'tier:\"x\"'}]\nproperties: {level: labels.level}", []string{"line 1", "budgets[0]", "tier"}},
 		{"filter", "budgets: [{name: a, amount: 1, period: day, filter: 'namespace:'}]", []string{"filter namespace:"}},
@@ -267,4 +269,38 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestBudgetsByBill verifies that budgets by bill need bills, and that settings explain them.
+func TestBudgetsByBill(t *testing.T) {
+	const budget = "budgets: [{name: a, amount: 1, period: day, cost: %s}]\n"
+	for _, tc := range []struct {
+		name, file, want string
+	}{
+		{"list", fmt.Sprintf(budget, "list"), ""},
+		{"without bills", fmt.Sprintf(budget, "billed"), `budget "a" has cost: billed, and there are no bills: name them under bills`},
+		{"with bills", fmt.Sprintf(budget, "billed") + "bills: [{name: aws, path: .}]\n", ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "config.yaml")
+			if err := os.WriteFile(file, []byte(tc.file), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			s, err := config.Read(config.Flags{ConfigFile: file, Zone: time.UTC})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := ""
+			if err := s.CheckBudgets(); err != nil {
+				got = err.Error()
+			}
+			if !strings.Contains(got, tc.want) || tc.want == "" && got != "" {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+			budgets, err := s.MeteredBudgets()
+			if billed := strings.Contains(tc.file, "cost: billed"); err != nil || budgets[0].Billed != billed || strings.Contains(strings.Join(s.Explain(), "\n"), ", by bill") != billed {
+				t.Errorf("%v, %v, %q", budgets, err, s.Explain())
+			}
+		})
+	}
 }

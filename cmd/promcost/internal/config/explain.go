@@ -36,7 +36,11 @@ func (s *Settings) Explain() []string {
 		if b.Filter != "" {
 			of = b.Filter
 		}
-		lines = append(lines, fmt.Sprintf("budget %s: %g %s a %s for %s", b.Name, b.Amount, s.Currency, b.Period, of))
+		by := ""
+		if b.Cost == billedCost {
+			by = ", by bill"
+		}
+		lines = append(lines, fmt.Sprintf("budget %s: %g %s a %s for %s%s", b.Name, b.Amount, s.Currency, b.Period, of, by))
 	}
 	for i := range s.Bills {
 		lines = append(lines, s.Bills[i].explain())
