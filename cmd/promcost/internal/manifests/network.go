@@ -31,14 +31,17 @@ func (v *Values) host() text { return text{&v.Name, ".", &v.Namespace, ".svc"} }
 // policy is who may talk to promcost's pods and to whom they may: what they read from and write to is a Prometheus in the
 // cluster, or a service at the port of HTTPS.
 func (v *Values) policy() object {
+	own := entry{"matchLabels", object{entry{"app.kubernetes.io/name", "promcost"}, entry{"app.kubernetes.io/instance", &v.Name}}}
 	others := list{object{entry{"key", "app.kubernetes.io/component"}, entry{"operator", "NotIn"}, entry{"values", list{apiserver}}}}
 	return object{
 		entry{"podSelector", object{
-			entry{"matchLabels", object{entry{"app.kubernetes.io/name", "promcost"}, entry{"app.kubernetes.io/instance", &v.Name}}}, entry{"matchExpressions", others},
+			own, entry{"matchExpressions", others},
 		}},
 		entry{"policyTypes", list{"Ingress", "Egress"}},
 		entry{"ingress", list{object{
-			entry{"ports", list{portOf("TCP", "http")}}, only(is(&v.NetworkPolicy.From), entry{"from", &v.NetworkPolicy.From}),
+			entry{"ports", list{portOf("TCP", "http")}},
+			// promcost-apiserver and the test of the chart ask it, whoever else may.
+			only(is(&v.NetworkPolicy.From), entry{"from", list{object{entry{"podSelector", object{own}}}, spread{&v.NetworkPolicy.From}}}),
 		}}},
 		entry{"egress", list{
 			object{entry{"to", list{object{entry{"namespaceSelector", object{}}}}}},

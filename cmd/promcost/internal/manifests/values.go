@@ -90,7 +90,7 @@ type ServiceAccount struct {
 // NetworkPolicy is who may talk to whom.
 type NetworkPolicy struct {
 	Enabled bool             `yaml:"enabled" help:"Make a NetworkPolicy: all may ask promcost, and it may reach pods of the cluster, DNS, and port 443 anywhere."`
-	From    []map[string]any `yaml:"from" help:"Who may ask promcost, as peers of a NetworkPolicy. Empty for all."`
+	From    []map[string]any `yaml:"from" help:"Who may ask promcost besides its own pods, as peers of a NetworkPolicy. Empty for all."`
 	Egress  []map[string]any `yaml:"egress" help:"More that promcost may reach, as egress rules, such as a Prometheus outside of the cluster."`
 }
 
