@@ -97,7 +97,7 @@ race: $(TEST_TOOLS) ## run all tests with the race detector
 e2e: $(TEST_TOOLS) ## run the tests that want more real servers (e2e-tools builds some); a summary says what was skipped and why
 	GO='$(GO)' .ci/e2e
 
-e2e-tools: bin/duckdb bin/thanos bin/mimir bin/crds bin/helm bin/kubectl $(KUBERNETES) ## build the servers of e2e that are not needed otherwise: minutes, and gigabytes of memory
+e2e-tools: bin/duckdb bin/mcp-inspector bin/thanos bin/mimir bin/crds bin/helm bin/kubectl $(KUBERNETES) ## build the servers of e2e that are not needed otherwise: minutes, and gigabytes of memory
 
 record: $(TEST_TOOLS) $(KUBERNETES) bin/node-exporter ## record the expositions below testdata/recorded again, from real exporters over a real Kubernetes API
 	$(GO) test -tags e2e -count 1 -timeout 30m -run RecordE2E ./promquery/promtest -record
@@ -218,4 +218,12 @@ bin/duckdb: .ci/tools/duckdb/package.json .ci/tools/duckdb/query.js
 	cp .ci/tools/duckdb/package.json .ci/tools/duckdb/query.js bin/duckdb.d
 	cd bin/duckdb.d && npm install --no-audit --no-fund --no-package-lock
 	printf '#!/bin/sh\nexec node "$$(dirname "$$0")/duckdb.d/query.js" "$$@"\n' > $@
+	chmod +x $@
+
+# A client of the Model Context Protocol. It comes from npm, too.
+bin/mcp-inspector: .ci/tools/mcp-inspector/package.json
+	@mkdir -p bin/mcp-inspector.d
+	cp .ci/tools/mcp-inspector/package.json bin/mcp-inspector.d
+	cd bin/mcp-inspector.d && npm install --no-audit --no-fund --no-package-lock
+	printf '#!/bin/sh\nexec "$$(dirname "$$0")/mcp-inspector.d/node_modules/.bin/mcp-inspector" --cli "$$@"\n' > $@
 	chmod +x $@

@@ -23,19 +23,22 @@ const (
 // openCostName is what the API calls an argument of OpenCost's.
 func openCostName(name string) string { return cmp.Or(openCostNames[name], name) }
 
-// named is a set of rows, by name, as OpenCost's tools nest them.
-type named struct {
-	Name        string            `json:"name"`
-	Allocations []json.RawMessage `json:"allocations,omitempty"`
-	Assets      []json.RawMessage `json:"assets,omitempty"`
-}
-
-// cloudSet is a set of cloud costs, nested as those of named.
-type cloudSet struct {
-	Name   string            `json:"name"`
-	Window json.RawMessage   `json:"window"`
-	Costs  []json.RawMessage `json:"cloudCosts"`
-}
+// Sets of rows, by name, as OpenCost's tools nest them.
+type (
+	allocationSet struct {
+		Name        string            `json:"name"`
+		Allocations []json.RawMessage `json:"allocations"`
+	}
+	assetSet struct {
+		Name   string            `json:"name"`
+		Assets []json.RawMessage `json:"assets"`
+	}
+	cloudSet struct {
+		Name   string            `json:"name"`
+		Window json.RawMessage   `json:"window"`
+		Costs  []json.RawMessage `json:"cloudCosts"`
+	}
+)
 
 // openCostAnswer wraps data as OpenCost's tools do.
 func openCostAnswer(kind string, data any, warnings []string, begun time.Time) ([]byte, error) {
@@ -91,16 +94,18 @@ func (s *server) openCost(kind, path string, read func(data json.RawMessage, lim
 	}
 }
 
-// setName is the name of a set in answers.
-func setName(i int) string { return fmt.Sprintf("set-%03d", i+1) }
-
-// readAllocationSets nests sets of allocations as OpenCost's get_allocation_costs does.
+// readAllocationSets nests sets of allocations as OpenCost's get_allocation_costs does, whose clients read the set called allocations:
+// the first one.
 func readAllocationSets(data json.RawMessage, limit int, warnings *[]string) (any, error) {
 	var sets []map[string]json.RawMessage
 	err := json.Unmarshal(data, &sets)
-	out := map[string]named{}
+	out := map[string]allocationSet{}
 	for i, set := range sets {
-		out[setName(i)] = named{Name: setName(i), Allocations: first(set, limit, warnings)}
+		name := "allocations"
+		if i > 0 {
+			name = fmt.Sprintf("allocations_%03d", i)
+		}
+		out[name] = allocationSet{Name: name, Allocations: first(set, limit, warnings)}
 	}
 	return out, err
 }
@@ -109,7 +114,7 @@ func readAllocationSets(data json.RawMessage, limit int, warnings *[]string) (an
 func readAssetSet(data json.RawMessage, limit int, warnings *[]string) (any, error) {
 	var set map[string]json.RawMessage
 	err := json.Unmarshal(data, &set)
-	return map[string]named{"assets": {Name: "assets", Assets: first(set, limit, warnings)}}, err
+	return map[string]assetSet{"assets": {Name: "assets", Assets: first(set, limit, warnings)}}, err
 }
 
 // readCloudSets nests sets of cloud costs as OpenCost's get_cloud_costs does.
@@ -123,7 +128,8 @@ func readCloudSets(data json.RawMessage, limit int, warnings *[]string) (any, er
 	err := json.Unmarshal(data, &answer)
 	out := map[string]cloudSet{}
 	for i, set := range answer.Sets {
-		out[setName(i)] = cloudSet{Name: setName(i), Window: set.Window, Costs: first(set.CloudCosts, limit, warnings)}
+		name := fmt.Sprintf("cloudcosts_%d", i)
+		out[name] = cloudSet{Name: name, Window: set.Window, Costs: first(set.CloudCosts, limit, warnings)}
 	}
 	return out, err
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/alecthomas/kingpin/v2"
 	"github.com/go-kit/log/level"
 
+	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/history"
 	"github.com/promcost/promcost/cmd/promcost/internal/config"
 	"github.com/promcost/promcost/promquery/chunks"
@@ -27,6 +28,9 @@ var demoPreset = servePreset{address: "127.0.0.1:9003", labels: "team,app.kubern
 
 // demoWindow is the window that the demo has data of before it serves, and that it shows.
 const demoWindow = "6h"
+
+// demoChange is the window that the demo's changes of cost fall into.
+const demoChange = "yesterday"
 
 // demoFlags say which cluster to make up.
 type demoFlags struct {
@@ -83,10 +87,21 @@ func (f *demoFlags) cluster(zone *time.Location) (c *democluster.Cluster, live b
 	}
 	live = f.config.End.IsZero()
 	f.config.Seed = int64(f.seed)
-	if c, err = democluster.New(f.config.WithDefaults(time.Now())); err != nil {
+	if c, err = democluster.New(changingYesterday(f.config.WithDefaults(time.Now()), zone)); err != nil {
 		return nil, false, &usageError{cause: err}
 	}
 	return c, live, nil
+}
+
+// changingYesterday has costs change on the last whole day of the history, if it has the day before, too.
+func changingYesterday(cfg democluster.Config, zone *time.Location) democluster.Config {
+	today := allocation.Day.Round(allocation.Window{Start: cfg.End, End: cfg.End.Add(1)}, zone)
+	yesterday := allocation.Day.Round(allocation.Window{Start: today.Start.Add(-1), End: today.Start}, zone)
+	before := allocation.Day.Round(allocation.Window{Start: yesterday.Start.Add(-1), End: yesterday.Start}, zone)
+	if !before.Start.Before(cfg.End.Add(-cfg.Duration)) {
+		cfg.Changes = yesterday.Start
+	}
+	return cfg
 }
 
 // defineDemo is the demo subcommand.
@@ -170,6 +185,9 @@ func writeDemo(ctx context.Context, c *democluster.Cluster, dir string, io strea
 	}
 	truth := c.Truth(c.Start(), c.End())
 	truth.Bill = c.BillTruth(c.Start(), c.End())
+	if from, until := c.ChangeWindow(); from.Before(until) {
+		truth.Change = c.ChangeTruth(from, until)
+	}
 	text, err := json.MarshalIndent(truth, "", " ")
 	if err != nil {
 		return fmt.Errorf("encode the demo's costs: %w", err)
@@ -185,10 +203,7 @@ func writeDemo(ctx context.Context, c *democluster.Cluster, dir string, io strea
 // runDemo serves the cluster from an embedded TSDB, which fills up and grows meanwhile.
 func (s *server) runDemo(ctx context.Context, c *democluster.Cluster, dir string, live bool, cost *costFlags, io streams) error {
 	fmt.Fprintln(io.err, "Making up a cluster …")
-	options := democluster.DBOptions{Live: live}
-	if from, _, ok := billedDay(c); ok {
-		options.Recent = c.End().Sub(from)
-	}
+	options := democluster.DBOptions{Live: live, Recent: demoRecent(c)}
 	if s.logs.slog.Enabled(ctx, slog.LevelDebug) {
 		options.Logger = s.logs.slog // nobody needs the TSDB's own log
 	}
@@ -219,6 +234,17 @@ func (s *server) runDemo(ctx context.Context, c *democluster.Cluster, dir string
 		}
 	}
 	return errors.Join(s.run(ctx), s.Close())
+}
+
+// demoRecent is how much of the history is written before it is served: what the first questions are about, and an hour before, by
+// which what ran at their beginning is known.
+func demoRecent(c *democluster.Cluster) time.Duration {
+	from, until := c.ChangeWindow()
+	first := from.Add(-until.Sub(from))
+	if billed, _, ok := billedDay(c); ok && billed.Before(first) {
+		first = billed
+	}
+	return c.End().Sub(first) + time.Hour
 }
 
 // blocksWritten is the progress of a demo, for a bar.
@@ -307,11 +333,12 @@ promcost serves this cluster on %[1]s and /metrics; %[1]s/-/ready says when all 
   curl -s '%[1]s/model/allocation/compute?window=%[2]s&aggregate=namespace'
   curl -s '%[1]s/model/allocation/compute?window=%[2]s&aggregate=controller&format=csv'
   curl -s '%[1]s/model/assets?window=%[2]s'
+  promcost query change --server=%[1]s --window=%[3]s --drill=controller
 
 In Grafana, add %[1]s as a data source of the type Prometheus, and import what is on %[1]s/dashboards/.
 
 Ctrl-C ends it.
-`, base, demoWindow)
+`, base, demoWindow, demoChange)
 	if s, ok := io.err.(*screen); ok {
 		s.clear() // the bar, which may be on the same terminal
 	}

@@ -31,7 +31,7 @@ func TestDemoBill(t *testing.T) {
 		t.Errorf("the table has no column BILLED:\n%s", p.out.String())
 	}
 	base := p.url(t)
-	c, err := democluster.New(democluster.Config{Nodes: 4, Pods: 40, Duration: 72 * time.Hour, End: end}.WithDefaults(end))
+	c, err := democluster.New(changingYesterday(democluster.Config{Nodes: 4, Pods: 40, Duration: 72 * time.Hour, End: end}.WithDefaults(end), time.UTC))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,6 +77,7 @@ func TestDemoBill(t *testing.T) {
 	checkACK(t, base, from.Format(time.RFC3339)+","+until.Format(time.RFC3339))
 	checkBilledSeries(t, base, from, until)
 	checkBudgets(t, base, until)
+	checkDemoChange(t, base, c)
 	p.end(t)
 }
 

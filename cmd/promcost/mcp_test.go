@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -352,15 +353,11 @@ func testAssistantWire(t *testing.T, address string) {
 	if code != http.StatusOK || session == "" || !strings.Contains(text, `"serverInfo":{"name":"promcost"`) {
 		t.Fatalf("initialize: %d, session %q: %s", code, session, text)
 	}
-	const call = `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"get_allocation_costs","arguments":{"window":"1d","aggregate":"namespace"}}}`
+	if code, _, text := postMessage(t, address, `{"jsonrpc":"2.0","method":"notifications/initialized"}`, map[string]string{"Mcp-Session-Id": session}); code != http.StatusAccepted {
+		t.Errorf("initialized: %d: %s", code, text)
+	}
 	for _, id := range []string{session, "a-server-before-the-restart", ""} {
-		code, _, text := postMessage(t, address, call, map[string]string{"Mcp-Session-Id": id})
-		var answer struct {
-			Result struct{ Content []struct{ Text string } }
-		}
-		if err := json.Unmarshal([]byte(text), &answer); err != nil || code != http.StatusOK || !json.Valid([]byte(answer.Result.Content[0].Text)) {
-			t.Errorf("session %q: %d %v: %.300s", id, code, err, text)
-		}
+		testOpenCostCalls(t, address, id)
 	}
 	u, err := url.Parse(address)
 	if err != nil {
@@ -373,6 +370,90 @@ func testAssistantWire(t *testing.T, address string) {
 	}
 	if code, _, text := postMessage(t, address, strings.Repeat(" ", 2<<20), nil); code/100 != 4 {
 		t.Errorf("a long message: %d: %.200s", code, text)
+	}
+}
+
+// openCostRow is what OpenCost's clients read of a row; all of it is there, but what only nodes have.
+type openCostRow struct {
+	Name, Type                                    *string
+	Properties                                    json.RawMessage
+	Labels                                        map[string]string
+	CPUCost, GPUCost, RAMCost, TotalCost          *float64
+	PVCost, NetworkCost, SharedCost, ExternalCost *float64
+	CPUCoreHours, RAMByteHours                    *float64
+	GPUHours, PVByteHours                         *float64
+	Start, End                                    *time.Time
+}
+
+// testOpenCostCalls calls OpenCost's tools, and reads the answers as its clients do: a set has the name of its kind.
+func testOpenCostCalls(t *testing.T, address, session string) {
+	call := func(tool, arguments string) (rows []openCostRow) {
+		t.Helper()
+		message := `{"jsonrpc":"2.0","method":"tools/call","id":1,"params":{"name":"` + tool + `","arguments":` + arguments + `}}`
+		code, _, text := postMessage(t, address, message, map[string]string{"Mcp-Session-Id": session})
+		var answer struct {
+			ID     int
+			Result struct{ Content []struct{ Type, Text string } }
+			Error  *struct{ Message string }
+		}
+		if err := json.Unmarshal([]byte(text), &answer); err != nil || code != http.StatusOK || answer.Error != nil || len(answer.Result.Content) != 1 {
+			t.Fatalf("%s, session %q: %d %v: %.300s", tool, session, code, err, text)
+		}
+		var got struct {
+			Data struct {
+				Allocations, Assets map[string]struct {
+					Name                string
+					Allocations, Assets []openCostRow
+				}
+			}
+			QueryInfo struct {
+				QueryID        string
+				Timestamp      time.Time
+				ProcessingTime float64
+			}
+		}
+		if err := json.Unmarshal([]byte(answer.Result.Content[0].Text), &got); err != nil || got.QueryInfo.QueryID == "" || got.QueryInfo.Timestamp.IsZero() {
+			t.Fatalf("%s: %v: %.300s", tool, err, answer.Result.Content[0].Text)
+		}
+		return append(got.Data.Allocations["allocations"].Allocations, got.Data.Assets["assets"].Assets...)
+	}
+	for _, arguments := range []string{
+		`{"window":"yesterday","aggregate":"namespace"}`, `{"window":"yesterday","aggregate":"pod","filter":"namespace:\"kube-system\""}`,
+		`{"window":"2026-10-30T06:00:00Z,2026-11-01T06:00:00Z","aggregate":"controller","accumulate":true,"include_idle":true,"share_idle":true}`,
+		`{"window":"yesterday","aggregate":"namespace","step":"6h","idle_by_node":true,"share_lb":true,"include_aggregated_metadata":true}`,
+	} {
+		rows := call("get_allocation_costs", arguments)
+		if len(rows) < 4 {
+			t.Errorf("%s: %d rows", arguments, len(rows))
+		}
+		for _, r := range rows {
+			for _, missing := range []bool{
+				r.Name == nil, r.CPUCost == nil, r.GPUCost == nil, r.RAMCost == nil, r.PVCost == nil, r.NetworkCost == nil, r.SharedCost == nil, r.ExternalCost == nil,
+				r.TotalCost == nil, r.CPUCoreHours == nil, r.RAMByteHours == nil, r.GPUHours == nil, r.PVByteHours == nil, r.Start == nil, r.End == nil,
+			} {
+				if missing {
+					t.Errorf("%s: it lacks members: %+v", arguments, r)
+				}
+			}
+		}
+	}
+	nodes := 0
+	for _, r := range call("get_asset_costs", `{"window":"yesterday"}`) {
+		var properties map[string]string
+		if err := json.Unmarshal(r.Properties, &properties); err != nil || len(properties) == 0 {
+			t.Errorf("properties %s: %v", r.Properties, err)
+		}
+		if r.Type == nil || r.TotalCost == nil || r.Start == nil || r.End == nil {
+			t.Fatalf("an asset lacks members: %+v", r)
+		}
+		if *r.Type == "Node" {
+			if nodes++; r.CPUCost == nil || r.RAMCost == nil || r.GPUCost == nil || r.Labels == nil {
+				t.Errorf("a node lacks members: %+v", r)
+			}
+		}
+	}
+	if nodes < 4 {
+		t.Errorf("%d nodes", nodes)
 	}
 }
 

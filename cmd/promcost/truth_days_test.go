@@ -58,7 +58,7 @@ func TestTruthDays(t *testing.T) {
 	t.Parallel()
 	end := time.Date(2026, 3, 30, 6, 0, 0, 0, time.UTC)
 	dir, _ := writeTruth(t, "--demo.end="+end.Format(time.RFC3339), "--demo.duration=60h", "--demo.seed=4")
-	cluster, err := democluster.New(democluster.Config{End: end, Duration: 60 * time.Hour, Seed: 4})
+	cluster, err := democluster.New(changingYesterday(democluster.Config{End: end, Duration: 60 * time.Hour, Seed: 4}, time.UTC))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package democluster
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/json"
@@ -11,7 +12,9 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/oklog/ulid/v2"
@@ -50,19 +53,39 @@ func (*Cluster) Blocks(from, to time.Time) []Block {
 	return out
 }
 
-// WriteBlocks writes the samples in [from, to) as blocks into dir, the newest first, and calls progress, if not nil,
-// after each. The blocks that stand when it fails are whole.
+// WriteBlocks writes the samples in [from, to) as blocks into dir, the newest first and several at a time, and calls progress, if not
+// nil, after each, but never twice at the same time. The blocks that stand when it fails are whole.
 func (c *Cluster) WriteBlocks(ctx context.Context, dir string, from, to time.Time, progress func(done, total int)) error {
-	blocks := c.Blocks(from, to)
-	for i, b := range blocks {
-		if err := c.WriteBlock(ctx, dir, b.From, b.To); err != nil {
-			return err
-		}
-		if progress != nil {
-			progress(i+1, len(blocks))
-		}
+	const most = 4 // each takes some 50 MB
+	var (
+		blocks  = c.Blocks(from, to)
+		writers sync.WaitGroup
+
+		mu         sync.Mutex // guards what follows
+		next, done int
+		failed     error
+	)
+	for range min(most, runtime.GOMAXPROCS(0)) {
+		writers.Go(func() {
+			mu.Lock()
+			defer mu.Unlock()
+			for failed == nil && next < len(blocks) {
+				b := blocks[next]
+				next++
+				mu.Unlock()
+				err := c.WriteBlock(ctx, dir, b.From, b.To)
+				mu.Lock()
+				switch done++; {
+				case err != nil:
+					failed = cmp.Or(failed, err)
+				case progress != nil:
+					progress(done, len(blocks))
+				}
+			}
+		})
 	}
-	return nil
+	writers.Wait()
+	return failed
 }
 
 // WriteBlock writes the samples in [from, to), in whole milliseconds, as one immutable TSDB block into dir. The block appears
@@ -106,7 +129,7 @@ func blockPath(dir string, id ulid.ULID) string { return filepath.Join(dir, id.S
 
 // blockID derives the id of a block from all that decides about its content.
 func (c *Cluster) blockID(w span) ulid.ULID {
-	key := keyOf(c.key, fmt.Sprint(c.cfg.Nodes, c.cfg.Pods, c.start, c.end, c.cfg.ScrapeInterval, w.from, w.to))
+	key := keyOf(c.key, fmt.Sprint(c.cfg.Nodes, c.cfg.Pods, c.start, c.end, c.cfg.ScrapeInterval, c.cfg.Changes.Unix(), w.from, w.to))
 	var id ulid.ULID
 	binary.BigEndian.PutUint64(id[8:], mix(key+1))
 	binary.BigEndian.PutUint16(id[6:], uint16(key))

@@ -44,6 +44,9 @@ type Config struct {
 	// JobsPerHour is about how many Jobs are started an hour, where the workloads would start more: they then start theirs less often.
 	// Default 0: as often as they are meant to, some 19 for 110 pods.
 	JobsPerHour int
+	// Changes is when what ChangeTruth explains begins to happen: within two hours from then on. By default it happens at fixed
+	// fractions of the duration, as all else.
+	Changes time.Time
 }
 
 // WithDefaults returns the configuration with every zero field replaced by its default; now is the default End.
@@ -92,6 +95,9 @@ func (c Config) Validate() error {
 	}
 	if c.JobsPerHour < 0 {
 		refuse("jobs", "%d an hour are too few, give at least 1, or 0 for the default", c.JobsPerHour)
+	}
+	if start := c.End.Add(-c.Duration); !c.Changes.IsZero() && (c.Changes.Before(start) || c.Changes.Add(changesLast).After(c.End)) {
+		refuse("changes", "%s is not within the history, give a time from %s on, and %s before its end", c.Changes.Format(time.RFC3339), start.Format(time.RFC3339), changesLast)
 	}
 	if c.ScrapeInterval%time.Millisecond != 0 {
 		refuse("scrape interval", "%s is not a whole number of milliseconds", c.ScrapeInterval)

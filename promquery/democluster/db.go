@@ -75,13 +75,12 @@ func Open(ctx context.Context, dir string, c *Cluster, opts DBOptions) (*DB, err
 	}
 	since := c.End().Add(-max(recent, opts.Recent))
 	for _, b := range blocks {
-		if !b.To.After(since) {
-			break
+		if b.To.After(since) {
+			db.progress.Written++
 		}
-		if err := c.WriteBlock(ctx, dir, b.From, b.To); err != nil {
-			return nil, err
-		}
-		db.progress.Written++
+	}
+	if err := c.WriteBlocks(ctx, dir, blocks[db.progress.Written-1].From, c.End(), nil); err != nil {
+		return nil, err
 	}
 	options := tsdb.DefaultOptions()
 	options.RetentionDuration = 0 // keep everything

@@ -44,13 +44,13 @@ type gpuUse struct {
 // assign gives a pod that comes the first free GPU of the kind it requests. The devices of a node are, in this order, whole
 // ones, those in MIG mode, shared ones.
 func (n *node) assign(p *pod) (use gpuUse) {
-	need := reserved(p.of).gpu
+	need := p.reserved().gpu
 	if need == (gpus{}) {
 		return use
 	}
 	taken := map[int64]bool{}
 	for _, q := range n.pods {
-		switch had := reserved(q.of).gpu; {
+		switch had := q.reserved().gpu; {
 		case q.end <= p.created:
 		case need.whole > 0 && had.whole > 0:
 			taken[q.gpu.device] = true

@@ -96,14 +96,14 @@ func (c *Cluster) buildNodes() {
 		life := span{c.start - int64(240+i)*hourMillis, never}
 		switch i {
 		case c.cfg.Nodes: // joins
-			kind, life.from = computeType(), c.at(atNodeJoins)
+			kind, spot, life.from = computeType(), true, c.at(atNodeJoins)
 		case c.cfg.Nodes - 1: // leaves; its pods go elsewhere a minute and a half before
 			kind, life.to = generalType(), c.at(atNodeLeaves)+90_000
 		}
 		c.nodes = append(c.nodes, c.buildNode(i, kind, spot, life))
 	}
 	c.nodes[c.cfg.Nodes-1].noJobs = true
-	c.nodes[c.cfg.Nodes].cordoned = true                                   // until it joins
+	c.nodes[c.cfg.Nodes].cordoned = true                                   // until pods move to spot nodes
 	c.nodes[gpus].target.fails(c.outage(atCadvisorOutage, 10*time.Minute)) // the first spot node's
 }
 

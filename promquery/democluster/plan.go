@@ -26,7 +26,10 @@ const (
 	atNodeJoins      = 0.76
 	atStop           = 0.78
 	atPriceChange    = 0.80
+	atBiggerRequest  = 0.81
+	atMoveToSpot     = 0.815
 	atSecondRollout  = 0.82
+	atNewTeam        = 0.825
 	atVolumeGrows    = 0.83
 	atMetricsOutage  = 0.85
 	atRecreation     = 0.88
@@ -69,6 +72,7 @@ type workload struct {
 	key      uint64
 	life     span // of its namespace
 	replicas int
+	onSpot   bool      // new pods need a spot node
 	set      string    // current ReplicaSet's name
 	live     []*pod    // by replica
 	volumes  []*volume // by replica, of a StatefulSet
@@ -156,9 +160,12 @@ func (c *Cluster) Start() time.Time { return time.UnixMilli(c.start).UTC() }
 // End returns the end of the history, in whole seconds. The plan goes on beyond it.
 func (c *Cluster) End() time.Time { return time.UnixMilli(c.end).UTC() }
 
-// at returns the whole second at a fraction of the duration.
+// at returns the whole second at a fraction of the duration, or at its time if the configuration has one.
 func (c *Cluster) at(fraction float64) int64 {
 	t := c.start + int64(fraction*float64(c.end-c.start))
+	if after := afterChanges(fraction); after > 0 && !c.cfg.Changes.IsZero() {
+		t = c.cfg.Changes.Add(after).UnixMilli()
+	}
 	return t / secondMillis * secondMillis
 }
 

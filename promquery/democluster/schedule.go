@@ -172,7 +172,7 @@ func (c *Cluster) newPod(w *workload, at int64) *pod {
 	return p
 }
 
-// reserved is what a pod of a workload takes from its node: the sum of its containers' peaks.
+// reserved is what a new pod of a workload takes from its node: the sum of its containers' peaks.
 func reserved(w *workload) (sum resources) {
 	for i := range w.containers {
 		sum = sum.plus(w.containers[i].peak())
@@ -180,7 +180,15 @@ func reserved(w *workload) (sum resources) {
 	return sum
 }
 
-// choose returns the node with the largest free fraction of its scarcer resource, nil if the pod fits nowhere.
+// reserved is what the pod takes from its node. Its workload may have other containers by now.
+func (p *pod) reserved() (sum resources) {
+	for i := range p.containers {
+		sum = sum.plus(p.containers[i].spec.peak())
+	}
+	return sum
+}
+
+// choose returns the node with the largest free fraction of its scarcer resource, nil if a new pod of the workload fits nowhere.
 func (c *Cluster) choose(w *workload, not *node) *node {
 	need := reserved(w)
 	needsGPU := need.gpu != gpus{}
@@ -188,7 +196,7 @@ func (c *Cluster) choose(w *workload, not *node) *node {
 	var best *node
 	var most float64
 	for _, n := range c.nodes {
-		if n == not || n.cordoned || isJob && n.noJobs || needsGPU != (n.dcgm != nil) {
+		if n == not || n.cordoned || isJob && n.noJobs || w.onSpot && !n.spot || needsGPU != (n.dcgm != nil) {
 			continue
 		}
 		// Every pod looks at every node here: whole resources are not copied around.
@@ -208,7 +216,7 @@ func (c *Cluster) choose(w *workload, not *node) *node {
 func (c *Cluster) bind(p *pod, n *node) {
 	p.node = n
 	p.gpu = n.assign(p)
-	n.free = n.free.minus(reserved(p.of))
+	n.free = n.free.minus(p.reserved())
 	n.pods = append(n.pods, p)
 	c.pods = append(c.pods, p)
 	for _, v := range p.volumes {
@@ -219,7 +227,7 @@ func (c *Cluster) bind(p *pod, n *node) {
 	}
 	c.clipRuns(p)
 	if p.end != never {
-		c.schedule(p.end, func() error { n.free = n.free.plus(reserved(p.of)); return nil })
+		c.schedule(p.end, func() error { n.free = n.free.plus(p.reserved()); return nil })
 	}
 }
 
@@ -227,7 +235,7 @@ func (c *Cluster) bind(p *pod, n *node) {
 func (c *Cluster) stop(p *pod, at int64) {
 	p.end, p.listed = at, at+secondMillis
 	c.clipRuns(p)
-	c.schedule(at, func() error { p.node.free = p.node.free.plus(reserved(p.of)); return nil })
+	c.schedule(at, func() error { p.node.free = p.node.free.plus(p.reserved()); return nil })
 }
 
 func (*Cluster) clipRuns(p *pod) {
@@ -240,10 +248,7 @@ func (*Cluster) clipRuns(p *pod) {
 // scheduleEvents puts everything on the calendar that happens to the placed workloads.
 func (c *Cluster) scheduleEvents() {
 	joining, leaving := c.nodes[c.cfg.Nodes], c.nodes[c.cfg.Nodes-1]
-	c.schedule(joining.life.from+20*secondMillis, func() error {
-		joining.cordoned = false
-		return c.startDaemons(joining, joining.life.from+20*secondMillis)
-	})
+	c.schedule(joining.life.from+20*secondMillis, func() error { return c.startDaemons(joining, joining.life.from+20*secondMillis) })
 	c.schedule(c.at(atNodeLeaves), func() error { return c.drain(leaving, c.at(atNodeLeaves)) })
 	for _, w := range c.workloads {
 		switch w.name {
@@ -251,10 +256,17 @@ func (c *Cluster) scheduleEvents() {
 			c.schedule(c.at(atFirstRollout), func() error { return c.rollOut(w, c.at(atFirstRollout)) })
 		case "web-frontend":
 			c.schedule(c.at(atSecondRollout), func() error { return c.rollOut(w, c.at(atSecondRollout)) })
+		case "indexer":
+			if w.namespace == "search" { // others stay where they are: the new spot node has room for one
+				c.schedule(c.at(atMoveToSpot), func() error { joining.cordoned = false; return c.moveToSpot(w, c.at(atMoveToSpot)) })
+			}
 		case "query-frontend":
 			c.schedule(c.at(atFirstRestart), func() error { c.restart(w, c.at(atFirstRestart)); return nil })
 		case "ledger-writer":
 			c.schedule(c.at(atSecondRestart), func() error { c.restart(w, c.at(atSecondRestart)); return nil })
+			if w.namespace == "payments" {
+				c.schedule(c.at(atBiggerRequest), func() error { return c.requestMore(w, c.at(atBiggerRequest)) })
+			}
 		case "webhook":
 			c.schedule(c.at(atCrashLoop), func() error { c.crashLoop(w, c.at(atCrashLoop)); return nil })
 		case "elasticsearch":

@@ -40,6 +40,8 @@ type Truth struct {
 	Outages []OutageTruth `json:"outages"`
 	// Bill is what BillTruth says of the same window; Truth leaves it nil.
 	Bill *BillTruth `json:"bill,omitempty"`
+	// Change is what ChangeTruth says of the end of the window; Truth leaves it nil.
+	Change *ChangeTruth `json:"change,omitempty"`
 }
 
 // ContainerTruth is one container of one pod within the window. Restarts in place belong to it; the time between them does not count.

@@ -218,7 +218,7 @@ func sharedGPUTemplates() []template {
 const previews = "previews"
 
 // incidentTemplates is what is easily counted wrongly, once a cluster: Jobs in step with each other and with what reads them, a
-// container that crashes, a namespace of one name with other labels.
+// container that crashes, a namespace of one name with other labels; and a team that is new.
 func incidentTemplates() []template {
 	return []template{
 		// In a crontab: * */4 * * *
@@ -236,6 +236,9 @@ func incidentTemplates() []template {
 		}},
 		{team: "team-c", namespace: previews, name: "preview", kind: deployment, replicas: 2, separate: true, begins: atNamespaceBack, containers: []containerSpec{
 			app("preview", "registry.example.com/ml/preview:2.0", 100, 128, 0),
+		}},
+		{team: "team-d", namespace: "fraud", name: "risk-scorer", kind: deployment, replicas: 4, separate: true, begins: atNewTeam, containers: []containerSpec{
+			app("scorer", "registry.example.com/fraud/risk-scorer:0.1", 250, 512, 0),
 		}},
 	}
 }

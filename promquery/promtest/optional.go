@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -56,6 +57,16 @@ func StartOld(t testing.TB, tsdbDir string, cfg Config) (url string) {
 func DuckDB(t testing.TB) (binary string) {
 	t.Helper()
 	return optional(t, "DUCKDB", "duckdb")
+}
+
+// MCPInspector is the command line of the Model Context Protocol's inspector, $MCP_INSPECTOR or bin/mcp-inspector, which wants Node.
+// It skips the test if one of them is missing.
+func MCPInspector(t testing.TB) (binary string) {
+	t.Helper()
+	if _, err := exec.LookPath("node"); err != nil {
+		t.Skipf("find node: %v; install Node.js", err)
+	}
+	return optional(t, "MCP_INSPECTOR", "mcp-inspector")
 }
 
 // StartThanos runs a Thanos Query, $THANOS or bin/thanos, over two sidecars, each beside a Prometheus with the blocks of tsdbDir,
