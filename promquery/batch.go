@@ -146,7 +146,7 @@ func (b *batch) answerStep(waiting []*question) (rest []*question) {
 	}
 	m := merge(now)
 	answered = waiting // if the source panics, nobody else answers the rest
-	stats, err := b.lead.ask(b.ctx, now[0].name, m.sels, OneWorker(m.yield))
+	stats, err := b.lead.ask(b.ctx, now[0].name, m.sels, Workers{N: 1, Skip: m.skip, Yield: func(_, i int, key []Symbol, p *timeline.Points) error { return m.yield(i, key, p) }})
 	answered = now
 	for _, q := range now {
 		q.err = err
@@ -231,6 +231,11 @@ func (s *Selector) joins(o *Selector) bool {
 	return slices.Equal(s.Keep, o.Keep) && (s.Keep == nil) == (o.Keep == nil) && slices.Equal(s.Matchers, o.Matchers)
 }
 
+// skip reports whether nobody who asked for a series wants it.
+func (m *merged) skip(i int, key []Symbol) bool {
+	return !slices.ContainsFunc(m.askers[i], func(a asker) bool { return !a.workers.skips(a.i, key) })
+}
+
 // yield passes a series to all who asked for it, each with the samples of the times that it asked for. The series is recorded
 // once.
 func (m *merged) yield(i int, key []Symbol, p *timeline.Points) error {
@@ -274,7 +279,7 @@ const (
 // stepOf is the place of a question in the order of all questions.
 func stepOf(name string) int {
 	return slices.Index([]string{
-		askInterval, inputOwn, askJobs, askDoubted, stageNames[always], askBeyond, askPrices, stageNames[lazily], stageNames[starts], stageNames[unseen], stageNames[restarts], stageNames[borders], stageNames[levels], askLevelsBefore, askLevelsAfter,
+		askInterval, inputOwn, askJobs, askDoubted, stageNames[always], stageNames[details], askBeyond, askPrices, stageNames[lazily], stageNames[starts], stageNames[unseen], stageNames[restarts], stageNames[borders], stageNames[levels], askLevelsBefore, askLevelsAfter,
 		askCountersBefore, stageNames[counters], askCountersAfter, askAgain,
 	}, name)
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/build"
 	"github.com/promcost/promcost/allocation/memory"
-	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
@@ -250,11 +249,11 @@ const (
 func (c *computation) gather(ctx context.Context, b *build.Builder) error {
 	c.gathering.on = true
 	defer func() { c.gathering.on = false }()
-	s, first := b.Sampling(), []stage{always, priced} // the rest of the inputs changes the sampling
+	first := []stage{always, priced, details}
 	if b.ChargeFrom() == allocation.FromScheduled {
 		first = append(first, waiting)
 	}
-	if err := c.stage(ctx, b, stageNames[always], s.LoadStart(), s.End, first...); err != nil {
+	if err := c.gatherFirst(ctx, b, first); err != nil {
 		return err
 	}
 	inWindow := c.series
@@ -414,60 +413,6 @@ func (c *computation) read(ctx context.Context, b *build.Builder, name string, s
 		return fmt.Errorf("read %s: %w", name, err)
 	}
 	return nil
-}
-
-// into are workers that read keys by the plans, one for each worker and one more, and add the series to the builder: usage by all
-// workers, other series by the first.
-func into(b *build.Builder, plans []*plan, usage bool) Workers {
-	n := len(plans) - 1
-	sharded := usage && b.Sharded()
-	skip := func(worker, i int, key []Symbol) bool {
-		if !sharded {
-			return false
-		}
-		series, key := plans[worker].read(i, key)
-		return b.Foreign(series, key)
-	}
-	take := func(worker, i int, key []Symbol, p *timeline.Points) (signals.Series, []Symbol, error) {
-		plan := plans[worker]
-		series, key, err := plan.readPoints(i, key, p)
-		if series.Signal != signals.Nothing {
-			found := plan.readers[i].found.add(key[0], p)
-			if !plan.readers[i].bare(key) {
-				plan.times.note(found, p)
-			}
-		} else if !p.Continued() {
-			plan.dropped++
-		}
-		return series, key, err
-	}
-	if !usage {
-		return Workers{N: n, Yield: func(worker, i int, key []Symbol, p *timeline.Points) error {
-			if skip(worker, i, key) {
-				return nil
-			}
-			series, key, err := take(worker, i, key, p)
-			if err != nil {
-				return err
-			}
-			return b.Add(series, key, p)
-		}}
-	}
-	workers := b.Workers(n)
-	return Workers{
-		N: n,
-		Of: func(i int, key []Symbol) int {
-			series, key := plans[n].read(i, key)
-			return b.WorkerOf(series, key, n)
-		},
-		Yield: func(worker, i int, key []Symbol, p *timeline.Points) error {
-			if skip(worker, i, key) {
-				return nil
-			}
-			series, key, _ := take(worker, i, key, p) // usage is never a price
-			return workers[worker%n].Add(series, key, p)
-		},
-	}
 }
 
 // errNothing says that the source has none of the inputs.

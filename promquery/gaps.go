@@ -153,7 +153,7 @@ func (f *findings) missing(lost []Loss) []string {
 		var never, holes gaps
 		for i := range Inputs {
 			if in := &Inputs[i]; f.asked(i) {
-				if text := f.lacksAll(in, cluster); text != "" {
+				if text := f.lacksAll(i, cluster); text != "" {
 					window := []timeline.Interval{{From: f.frame.start, To: f.frame.end}}
 					never.add(gap{"in the window", f.blame(in, lost, window, "\"promcost check source\" says what mends it"), in.About}, text)
 				}
@@ -244,8 +244,12 @@ func (f *findings) clusters() []Symbol {
 
 // lacksAll says what is lost if an input had no sample in the whole window, "" if it had some or may have none. Prices are left
 // out: a price sheet may take their place, and other warnings say what has no price.
-func (f *findings) lacksAll(in *Input, cluster Symbol) string {
+func (f *findings) lacksAll(i int, cluster Symbol) string {
+	in := &Inputs[i]
 	seen, _ := f.ofInput(in, cluster)
+	if seen == nil && slices.ContainsFunc(f.inputs[i], func(t tally) bool { return t.elsewhere }) {
+		return "" // other shards have it
+	}
 	if seen != nil {
 		best, _ := f.seen(cluster, func(other *Input, rank int) bool { return other.Name == in.Name && rank == 0 })
 		if best == nil && in.Lazy > 0 {

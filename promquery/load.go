@@ -20,6 +20,7 @@ type stage uint8
 
 const (
 	always   stage = iota // all but what follows
+	details               // what says of one pod what only its rows depend on
 	lazily                // stands in for a missing running signal
 	levels                // usage by gauges, which finds containers that nothing else knows
 	counters              // usage by counters
@@ -35,7 +36,7 @@ const (
 )
 
 // stageNames name the stages in readings and errors.
-var stageNames = [numStages]string{always: "inputs", lazily: "inputs that stand in for the running signal", levels: "levels of usage", counters: "counters of usage", moving: "counters of bytes", disks: "levels of disks", borders: "counters of nodes", waiting: "pods that wait", priced: "prices", starts: "starts of init containers", unseen: "pods that no scrape saw running", restarts: "restarts of containers"}
+var stageNames = [numStages]string{always: "inputs", details: "inputs of pods", lazily: "inputs that stand in for the running signal", levels: "levels of usage", counters: "counters of usage", moving: "counters of bytes", disks: "levels of disks", borders: "counters of nodes", waiting: "pods that wait", priced: "prices", starts: "starts of init containers", unseen: "pods that no scrape saw running", restarts: "restarts of containers"}
 
 // reader turns the series of one selector into what the builder takes.
 type reader struct {
@@ -97,6 +98,9 @@ func (in *Input) stageOf(rank int) stage {
 		return restarts
 	case in.Lazy == lazyOnly || in.Lazy > 0 && rank >= in.Lazy:
 		return lazily
+	}
+	if in.Signal.IsDetail() {
+		return details
 	}
 	return always
 }

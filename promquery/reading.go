@@ -14,8 +14,10 @@ const intervalSeries = 100
 
 // tally counts the series and samples of a metric, by cluster.
 type tally struct {
-	asked    bool
-	clusters []clusterTally
+	asked bool
+	// elsewhere says that only other shards need some of its series, which were left out.
+	elsewhere bool
+	clusters  []clusterTally
 }
 
 // clusterTally counts the series and samples of a metric in one cluster.
@@ -103,7 +105,7 @@ func (f *findings) add(o *findings) {
 	for i, tallies := range o.inputs {
 		for rank := range tallies {
 			t := &f.inputs[i][rank]
-			t.asked = t.asked || tallies[rank].asked
+			t.asked, t.elsewhere = t.asked || tallies[rank].asked, t.elsewhere || tallies[rank].elsewhere
 			for _, c := range tallies[rank].clusters {
 				sum := t.ofCluster(c.cluster)
 				sum.series += c.series

@@ -58,6 +58,50 @@ func TestShards(t *testing.T) {
 	}
 }
 
+// TestShardsOfHours checks that merged shards are equal to an unsharded computation in windows with outages at their ends and within, and
+// that some of them read only a part of what a pod's own series say.
+func TestShardsOfHours(t *testing.T) {
+	t.Parallel()
+	c, db := demoBlocks(t)
+	const of, metric = 3, "kube_pod_owner"
+	some := false
+	for start := c.Start(); start.Before(c.End()); start = start.Add(time.Duration(soak.Of(5, 1)) * time.Hour) {
+		for _, resolution := range []time.Duration{0, time.Minute} {
+			compute := func(h allocation.Shard) *allocation.Set {
+				q := allocation.Query{Window: allocation.Window{Start: start, End: start.Add(time.Hour)}, Resolution: resolution, Shard: h, After: c.End().Sub(start.Add(time.Hour))}
+				sets, err := promquery.NewEngine(db, config).Compute(t.Context(), q)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return sets[0]
+			}
+			whole, parts := compute(allocation.Shard{}), []*allocation.Set(nil)
+			for i := range of {
+				parts = append(parts, compute(allocation.Shard{Index: i + 1, Of: of}))
+				some = some || seriesRead(parts[i], metric) < seriesRead(whole, metric)
+			}
+			t.Run(start.Format(time.RFC3339), func(t *testing.T) { compareShards(t, whole, parts) })
+		}
+	}
+	if !some {
+		t.Errorf("each shard reads all series of %s", metric)
+	}
+}
+
+// seriesRead is how many series of a metric were read.
+func seriesRead(s *allocation.Set, metric string) (n int64) {
+	for _, in := range s.Reading.Inputs {
+		for _, alternative := range in.Alternatives {
+			for _, c := range alternative.Clusters {
+				if alternative.Metric == metric {
+					n += c.Series
+				}
+			}
+		}
+	}
+	return n
+}
+
 // stored are the rows and assets of a set as they are stored, without warnings.
 func stored(t *testing.T, s *allocation.Set) []byte {
 	t.Helper()

@@ -10,6 +10,9 @@ import (
 type Workers struct {
 	// N is the number of workers, at least 1, and of goroutines that the source may read with.
 	N int
+	// Skip reports whether nobody wants a series; nil wants all. It is called from one goroutine. A source may yield such series all the
+	// same, but to leave them out saves it their samples.
+	Skip func(i int, key []Symbol) bool
 	// Of is the worker, 0 to N−1, of a series; it is called from one goroutine. N is for a series that concerns several workers:
 	// it is yielded when all others have been. Nil gives all series to worker 0.
 	Of func(i int, key []Symbol) int
@@ -29,6 +32,9 @@ func (l *Workers) Worker(i int, key []Symbol) int {
 	}
 	return l.Of(i, key)
 }
+
+// skips reports whether a series may be left out.
+func (l *Workers) skips(i int, key []Symbol) bool { return l.Skip != nil && l.Skip(i, key) }
 
 // Into is the yield function of one worker.
 func (l *Workers) Into(worker int) Yield {
@@ -55,6 +61,7 @@ func SelectParallel(ctx context.Context, src Source, sels []Selector, workers Wo
 func (l *Workers) renumbered(of []int) Workers {
 	return Workers{
 		N:     l.N,
+		Skip:  func(i int, key []Symbol) bool { return l.skips(of[i], key) },
 		Of:    func(i int, key []Symbol) int { return l.Worker(of[i], key) },
 		Yield: func(worker, i int, key []Symbol, p *timeline.Points) error { return l.Yield(worker, of[i], key, p) },
 	}

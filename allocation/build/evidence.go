@@ -71,11 +71,7 @@ func (b *Builder) asked(s timeline.Intervals) timeline.Intervals { return s.Clip
 func (b *Builder) Beyond() []Span {
 	b.findAbsence()
 	var out []Span
-	before := b.sampling.Start + 1 // an outage that ends in the margin may have been a long one
-	if b.sampling.Exact() {
-		before += b.sampling.Interval // there may be no sample before that
-	}
-	if b.silentAt(before, func(gap timeline.Interval) bool { return gap.From <= b.loadedFrom }) || b.devicesUnseen(b.sampling.Start, b.start()) {
+	if b.unseenBefore() {
 		if loaded := b.loadedFrom; b.start()-b.evidence.most < b.sampling.Start {
 			b.sampling.Start, b.sampling.Margin = b.start()-b.evidence.most, 0
 			b.borders[0] = b.sampling.Start
@@ -83,7 +79,7 @@ func (b *Builder) Beyond() []Span {
 			out = append(out, Span{b.loadedFrom, b.sampling.Align(loaded - 1)})
 		}
 	}
-	if b.silentAt(b.end()+1, func(gap timeline.Interval) bool { return gap.To >= b.sampling.End }) || b.devicesUnseen(b.end(), b.sampling.End) {
+	if b.unseenAfter() {
 		most := min(b.evidence.most, b.evidence.after/max(b.sampling.Step, 1)*max(b.sampling.Step, 1))
 		b.evidence.incomplete = b.evidence.incomplete || b.evidence.closed && most < b.evidence.most
 		if loaded := b.sampling.End; b.last < len(b.windows) && b.end()+most > loaded {
@@ -93,6 +89,20 @@ func (b *Builder) Beyond() []Span {
 		}
 	}
 	return out
+}
+
+// unseenBefore reports whether the margin before the window has to grow.
+func (b *Builder) unseenBefore() bool {
+	at := b.sampling.Start + 1 // an outage that ends in the margin may have been a long one
+	if b.sampling.Exact() {
+		at += b.sampling.Interval // there may be no sample before that
+	}
+	return b.silentAt(at, func(gap timeline.Interval) bool { return gap.From <= b.loadedFrom }) || b.devicesUnseen(b.sampling.Start, b.start())
+}
+
+// unseenAfter reports whether the margin after the window has to grow.
+func (b *Builder) unseenAfter() bool {
+	return b.silentAt(b.end()+1, func(gap timeline.Interval) bool { return gap.To >= b.sampling.End }) || b.devicesUnseen(b.end(), b.sampling.End)
 }
 
 // Unpriced returns what else must be read of prices, after the spans of Beyond were added. If no metric prices the nodes of a cluster at

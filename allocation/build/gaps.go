@@ -89,7 +89,7 @@ func (b *Builder) Blind() []Span {
 	b.takesAlternative = func(s *seen) bool { return b.mayBeOf(s, (*container).hasStatus) }
 	b.outages.blind = map[objectKey]bool{}
 	for _, p := range each(b, maps.All(b.pods.byKey)) {
-		if p.node.Known() && !reported[p.objectKey] {
+		if p.node.Known() && !p.foreign && !reported[p.objectKey] {
 			b.outages.blind[p.objectKey] = true
 		}
 	}

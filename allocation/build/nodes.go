@@ -244,11 +244,16 @@ func (b *Builder) resolveNodes() {
 		}
 		n.reported.spot = b.fillGaps(n.reported.spot)
 		seen = timeline.Overlay(seen, n.steps(sights[n.nodeKey]))
-		runs := b.sampling.Runs(&timeline.Presence{Seen: b.sampling.SightsOf(seen), Started: n.reported.created}, &b.absentIn(n.cluster).nodes)
+		runs := b.nodeRuns(n, seen)
 		n.life, n.bridged = runs.Intervals().Clip(b.sampling.Start, b.sampling.End), runs.Bridged
 		b.rateNode(n)
 	}
 	b.endLives()
+}
+
+// nodeRuns finds when a node ran that was seen at times.
+func (b *Builder) nodeRuns(n *node, seen timeline.Steps) timeline.Runs {
+	return b.sampling.Runs(&timeline.Presence{Seen: b.sampling.SightsOf(seen), Started: n.reported.created}, &b.absentIn(n.cluster).nodes)
 }
 
 // extendLife lets a node live from the start of a container on it, if it was first seen shortly after that: it existed then, unless it

@@ -27,11 +27,10 @@ type pod struct {
 	withoutSignal []*container     // containers without a running signal
 	mounts        []signals.Symbol // claims of its namespace
 	behind        []membership     // nil until it is resolved
-	labelsOf      [3]allocation.ID // labels of its node, of its namespace, and its own
-	allLabels     allocation.ID    // all three joined, once labeled
-	labeled       bool
+	joined        joinedLabels
 	controlled    bool // owner is the managing controller
 	restarted     bool // one of its containers ran before its first known start
+	foreign       bool // only other shards need it
 
 	shifts    []shift
 	shiftRows []int32
@@ -42,6 +41,13 @@ type pod struct {
 	usageFrom int64 // time of its oldest usage that is read, if that is earlier than of other pods; else 0
 
 	*podSignals
+}
+
+// joinedLabels are the labels of a pod, its namespace and its node that were joined last.
+type joinedLabels struct {
+	of    [3]allocation.ID // labels of the node, of the namespace, and its own
+	all   allocation.ID    // all three joined
+	known bool
 }
 
 // podSignals has the signals of when and where a pod ran. They are dropped once the pod is resolved.

@@ -56,7 +56,17 @@ func (b *Builder) placeByHint() {
 	}
 }
 
-func (b *Builder) sortContainers() { b.pods.order = slices.SortedFunc(b.every(), compareContainers) }
+// sortContainers puts containers in the order of rows. Pods that only other shards need have none.
+func (b *Builder) sortContainers() {
+	for c := range b.every() {
+		if c.pod.foreign {
+			c.containerSignals = &b.pods.noSignals
+		} else {
+			b.pods.order = append(b.pods.order, c)
+		}
+	}
+	slices.SortFunc(b.pods.order, compareContainers)
+}
 
 // resolveContainers finds when containers ran, and drops the signals that say so.
 func (b *Builder) resolveContainers() {
@@ -420,8 +430,8 @@ func (b *Builder) labelsOf(c *container, t int64, in, own allocation.ID) allocat
 	if c.node != nil {
 		of[0] = c.node.reported.labels.At(t)
 	}
-	if p := c.pod; !p.labeled || p.labelsOf != of {
-		p.allLabels, p.labelsOf, p.labeled = b.dict.Overlay(of[:]...), of, true
+	if last := &c.pod.joined; !last.known || last.of != of {
+		*last = joinedLabels{of, b.dict.Overlay(of[:]...), true}
 	}
-	return c.pod.allLabels
+	return c.pod.joined.all
 }

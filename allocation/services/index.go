@@ -137,6 +137,21 @@ func (x *Index) Behind(p *Pod, within timeline.Interval) (sights timeline.Dated[
 	return x.selectedBy(p), x.observedSelectors[p.Cluster]
 }
 
+// MayBeBehind reports whether a pod may ever be behind one of some services: by EndpointSlices or by addresses.
+func (x *Index) MayBeBehind(p *Pod, some func(service Object) bool) bool {
+	for _, at := range x.endpoints[p.Object] {
+		if service, ok := x.ofSlice(Object{p.Cluster, p.Namespace, at.Value}); ok && some(Object{p.Cluster, p.Namespace, service}) {
+			return true
+		}
+	}
+	return p.Address.Known() && slices.ContainsFunc(x.addresses[Object{p.Cluster, p.Namespace, p.Address.Value}], func(at timeline.DatedValue[signals.Symbol]) bool {
+		return some(Object{p.Cluster, p.Namespace, at.Value})
+	})
+}
+
+// Selects reports whether a service selects pods by labels.
+func (x *Index) Selects(service Object) bool { return len(x.selectors[service]) > 0 }
+
 // ofSlice is the service of an EndpointSlice: by its label, else by its name, which is the service's name, a hyphen and 5 letters.
 func (x *Index) ofSlice(slice Object) (signals.Symbol, bool) {
 	if service, ok := x.slices[slice]; ok {

@@ -157,6 +157,17 @@ func (s Signal) FollowsResolve() bool {
 	return s.IsUsage() || s.IsTraffic() || s == NodeDiskUsed || s == ClaimUsed
 }
 
+// IsDetail reports whether the signal says of one pod what nothing but the rows of that pod depends on.
+func (s Signal) IsDetail() bool {
+	switch s {
+	case ContainerStarted, ContainerTerminated, ContainerRestarts, ContainerRequest, ContainerLimit, DeviceRequest,
+		PodPhaseRunning, PodStarted, PodCompleted, PodDeleted, PodFinal, PodScheduled, PodPending, PodOwner, PodLabels, PodAnnotations:
+		return true
+	default:
+		return false
+	}
+}
+
 // HasSeriesKey reports whether the last element of the signal's key only distinguishes series of one key.
 func (s Signal) HasSeriesKey() bool { return s.IsUsage() || s == PodTransmitted || s == PodReceived }
 

@@ -49,8 +49,8 @@ func computeEnd() time.Time { return time.Date(2026, 3, 10, 12, 0, 0, 0, time.UT
 
 // BenchmarkCompute measures a whole answer from blocks against a tight loop over the samples that cost needs (see yardstick).
 // Each answer is that of a fresh process with default flags. Its processor time is that from exec to the end of a garbage
-// collection that is forced once the answer was read, minus that of a process that starts and is asked nothing. The loop runs before
-// and after it, and the smaller time counts.
+// collection that is forced once the answer was read, minus that of a process that starts and is asked nothing. Both are ready
+// before that: they have computed the hour that /metrics shows. The loop runs before and after it, and the smaller time counts.
 //
 //   - x-first is the processor time of the first answer over that of the loop, cpu-ms the time itself, wall-ms how long the client waited;
 //   - x-again is that of a second question in the same process, whose window is shifted by a second;
@@ -173,7 +173,7 @@ type computeProcess struct {
 	stop chan struct{}
 }
 
-// startCompute starts a server with default flags on so many processors, and returns once it listens.
+// startCompute starts a server with default flags on so many processors, and returns once it is ready.
 func startCompute(b *testing.B, dir string, procs int) *computeProcess {
 	b.Helper()
 	p := &computeProcess{stop: make(chan struct{})}
@@ -206,6 +206,7 @@ func startCompute(b *testing.B, dir string, procs int) *computeProcess {
 		b.Fatal("promcost does not listen")
 	}
 	go func() { _, _ = io.Copy(io.Discard, out) }()
+	eventually(b, "it is not ready", func() bool { code, _ := get(b, p.base+"/-/ready"); return code == http.StatusOK })
 	return p
 }
 

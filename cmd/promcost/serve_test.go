@@ -65,7 +65,7 @@ func (p *process) url(t *testing.T) string {
 }
 
 // eventually waits until cond holds.
-func eventually(t *testing.T, complaint string, cond func() bool) {
+func eventually(t testing.TB, complaint string, cond func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); !cond(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
@@ -75,7 +75,7 @@ func eventually(t *testing.T, complaint string, cond func() bool) {
 }
 
 // get returns what a GET answers.
-func get(t *testing.T, url string) (code int, body string) {
+func get(t testing.TB, url string) (code int, body string) {
 	t.Helper()
 	resp, err := http.Get(url)
 	if err != nil {

@@ -104,8 +104,13 @@ func (r *reader) readSelector(ctx context.Context, f *found) error {
 	}
 	for n := range f.heads {
 		l := r.each[0]
-		if r.workers.Of != nil {
+		if r.workers.Skip != nil || r.workers.Of != nil {
 			r.key = f.key(&f.heads[n], r.key)
+		}
+		if r.workers.Skip != nil && r.workers.Skip(f.i, r.key) {
+			continue
+		}
+		if r.workers.Of != nil {
 			l = r.each[r.workers.Of(f.i, r.key)]
 		}
 		l.heads = append(l.heads, int32(n))
