@@ -59,6 +59,7 @@ type Options struct {
 	Bills []Bill // in the order of the config file
 	Zone  *time.Location
 	Now   time.Time
+	Looks Looks
 }
 
 // Opener calls f for each line of a statement that may overlap w, day by day where it can. Costs are as the bill writes them,
@@ -134,6 +135,9 @@ func (b *Book) Warnings() []string { return b.warnings }
 
 // Statements are the statements of the book, sorted by bill, account and start.
 func (b *Book) Statements() []Statement { return b.statements }
+
+// Looks say when deliveries were looked for.
+func (b *Book) Looks() Looks { return b.options.Looks }
 
 // Bills are the settings of the bills, in the order of the config file.
 func (b *Book) Bills() []Bill { return b.options.Bills }

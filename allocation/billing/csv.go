@@ -20,7 +20,11 @@ func readCSV(in io.Reader, bill string, to sink) error {
 		return err
 	}
 	defer done()
-	r := &csvReader{bill: bill, to: to, in: &recordLimit{in: plain}}
+	text := bufio.NewReader(plain)
+	if mark, _ := text.Peek(len(byteOrderMark)); string(mark) == byteOrderMark {
+		_, _ = text.Discard(len(byteOrderMark)) // they are buffered
+	}
+	r := &csvReader{bill: bill, to: to, in: &recordLimit{in: text}}
 	r.csv = csv.NewReader(r.in)
 	r.csv.ReuseRecord = true
 	if err := r.header(); err != nil {
@@ -41,6 +45,9 @@ func readCSV(in io.Reader, bill string, to sink) error {
 		}
 	}
 }
+
+// byteOrderMark begins the files that Azure writes.
+const byteOrderMark = "\ufeff"
 
 // atRow puts the row into an error of a cell.
 func atRow(err error, row int64) error {
@@ -131,10 +138,7 @@ func (r *csvReader) header() error {
 	if err != nil {
 		return csvError(err)
 	}
-	for i, name := range record {
-		if i == 0 {
-			name = strings.TrimPrefix(name, "\ufeff") // which Azure writes
-		}
+	for _, name := range record {
 		r.names = append(r.names, strings.Clone(name))
 	}
 	if r.layout, err = newLayout(r.names); err != nil {

@@ -80,7 +80,15 @@ type Intake struct {
 	sources  []Source
 	kept     *Kept // nil before the first look
 	warnings []string
+	looks    Looks
 	asked    chan struct{} // has an element if Look is wanted
+}
+
+// Looks say how often deliveries are looked for.
+type Looks struct {
+	Last  time.Time     // zero if there was none
+	Every time.Duration // 0 if that is not known
+	Count int
 }
 
 // failure is a delivery that cannot be read.
@@ -119,7 +127,11 @@ func (n *Intake) Run(ctx context.Context, interval func() time.Duration) {
 				level.Error(n.logger).Log("msg", "Looking for bills failed", "err", err)
 			}
 		}
-		timer := time.NewTimer(interval())
+		every := interval()
+		n.mu.Lock()
+		n.looks.Every = every
+		n.mu.Unlock()
+		timer := time.NewTimer(every)
 		select {
 		case <-ctx.Done():
 			timer.Stop()
@@ -170,6 +182,8 @@ func (n *Intake) Look(ctx context.Context) error {
 		}
 	}
 	n.kept, n.warnings = kept, warnings
+	n.looks.Last = n.options.Now()
+	n.looks.Count++
 	return nil
 }
 
@@ -281,8 +295,8 @@ func (n *Intake) unchanged(ctx context.Context, files *Files, d *Delivery) error
 func (n *Intake) Book(ctx context.Context) (*Book, error) {
 	n.mu.Lock()
 	kept, warnings, sources, zone := n.kept, n.warnings, n.sources, n.options.Zone
+	o := Options{Zone: zone, Now: n.options.Now(), Looks: n.looks}
 	n.mu.Unlock()
-	o := Options{Zone: zone, Now: n.options.Now()}
 	for i := range sources {
 		o.Bills = append(o.Bills, sources[i].Bill)
 	}

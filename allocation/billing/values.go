@@ -31,9 +31,10 @@ var errNull = errors.New("it is empty")
 // isNull reports whether a text stands for no value. Some exporters write NULL.
 func isNull(text string) bool { return text == "" || text == "NULL" || text == "null" }
 
-// timeForms are the forms of times, besides those that parsePlainTime reads. Without a zone they are UTC.
+// timeForms are the forms of times, besides those that parsePlainTime reads. Without a zone they are UTC, which is the only one
+// whose name BigQuery writes.
 var timeForms = [...]string{
-	time.RFC3339Nano, "2006-01-02T15:04Z07:00", "2006-01-02 15:04:05.999999999Z07:00", "2006-01-02 15:04:05.999999999 MST",
+	time.RFC3339Nano, "2006-01-02T15:04Z07:00", "2006-01-02 15:04:05.999999999Z07:00", "2006-01-02 15:04:05.999999999 UTC",
 	"2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999", "2006-01-02T15:04", "2006-01-02 15:04", time.DateOnly,
 }
 
@@ -109,10 +110,22 @@ func short(text string) string {
 	return text
 }
 
-// parseTags reads tags from JSON: an object whose values are texts, numbers or booleans. A value of null is an empty text.
+// parseTags reads tags from JSON: an object whose values are texts, numbers or booleans, or a list of objects with key and value,
+// as BigQuery writes Google's. A value of null is an empty text.
 func parseTags(text string) (Tags, error) {
-	var values map[string]any
-	if err := json.Unmarshal([]byte(text), &values); err != nil {
+	values := map[string]any{}
+	if strings.HasPrefix(strings.TrimLeft(text, " "), "[") {
+		var pairs []struct {
+			Key   string `json:"key"`
+			Value any    `json:"value"`
+		}
+		if err := json.Unmarshal([]byte(text), &pairs); err != nil {
+			return nil, fmt.Errorf("%q is not a list of objects with key and value, or an object of JSON, which tags are", short(text))
+		}
+		for _, p := range pairs {
+			values[p.Key] = p.Value
+		}
+	} else if err := json.Unmarshal([]byte(text), &values); err != nil {
 		return nil, fmt.Errorf("%q is not an object of JSON, which tags are", short(text))
 	}
 	tags := make(Tags, 0, len(values))

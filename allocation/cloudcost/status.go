@@ -17,8 +17,7 @@ var _ json.Marshaler = (*Status)(nil)
 type Status struct {
 	Name, Provider string
 	Delivered      time.Time // the newest delivery
-	Next           time.Time // when bills are looked for again; zero if unknown
-	Every          time.Duration
+	Looks          billing.Looks
 	Statements     int
 	Charged        allocation.Window
 	Problem        string // "" where there is none
@@ -27,9 +26,13 @@ type Status struct {
 // MarshalJSON implements json.Marshaler.
 func (s *Status) MarshalJSON() ([]byte, error) {
 	clock := func(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+	next := s.Looks.Last
+	if !next.IsZero() {
+		next = next.Add(s.Looks.Every)
+	}
 	out := map[string]any{
-		"key": s.Name, "source": "FOCUS", "provider": s.Provider, "active": true, "valid": s.Problem == "", "runs": s.Statements,
-		"lastRun": clock(s.Delivered), "created": clock(s.Delivered), "nextRun": clock(s.Next), "refreshRate": s.Every.String(),
+		"key": s.Name, "source": "FOCUS", "provider": s.Provider, "active": true, "valid": s.Problem == "", "runs": s.Looks.Count,
+		"lastRun": clock(s.Looks.Last), "created": clock(s.Delivered), "nextRun": clock(next), "refreshRate": s.Looks.Every.String(),
 		"connectionStatus": cmp.Or(s.Problem, "Successful Connection"), "coverage": "",
 	}
 	if s.Statements > 0 {
@@ -38,11 +41,11 @@ func (s *Status) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// StatusOf lists the bills of a book in the order of the config file.
+// StatusOf lists the bills of a book in the order of the config file. The problem of a bill is the first warning about it.
 func StatusOf(b *billing.Book) []*Status {
 	list := make([]*Status, 0, len(b.Bills()))
 	for _, bill := range b.Bills() {
-		s := &Status{Name: bill.Name, Problem: "no files were found"}
+		s := &Status{Name: bill.Name, Looks: b.Looks(), Problem: "no files were found"}
 		var providers []string
 		for _, st := range b.Statements() {
 			if st.Bill != bill.Name {
@@ -64,6 +67,14 @@ func StatusOf(b *billing.Book) []*Status {
 			}
 			s.Statements++
 			s.Problem = ""
+		}
+		for _, text := range slices.Backward(b.Warnings()) {
+			rest, ok := strings.CutPrefix(text, "bill "+bill.Name)
+			if problem, found := strings.CutPrefix(rest, ": "); ok && found {
+				s.Problem = problem
+			} else if ok && strings.HasPrefix(rest, " does not count") {
+				s.Problem = "it" + rest
+			}
 		}
 		slices.Sort(providers)
 		s.Provider = strings.Join(providers, ", ")
