@@ -104,7 +104,8 @@ func (v *Values) apiServerContainer() object {
 		entry{"ports", list{object{entry{"name", "https"}, entry{"containerPort", apiPort}}}},
 		probes("https", entry{"scheme", "HTTPS"}, "/livez", "/readyz"),
 		only(is(&v.APIServer.Resources), entry{"resources", &v.APIServer.Resources}),
-		only(not(is(&v.APIServer.Resources)), entry{"resources", requests("50m", "128Mi", "1Gi")}),
+		// At most it takes three times its --cache.max-memory, 512MiB, and what it has at rest.
+		only(not(is(&v.APIServer.Resources)), entry{"resources", requests("50m", "128Mi", "1792Mi")}),
 		entry{"securityContext", restricted()},
 		entry{"volumeMounts", list{
 			mount("promcost-tmp", "/tmp", false),

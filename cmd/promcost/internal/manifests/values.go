@@ -147,7 +147,7 @@ type Pod struct {
 
 // Sidecar is promcost in the pods of a Prometheus.
 type Sidecar struct {
-	Prometheus string `yaml:"prometheus" flag:"sidecar" help:"Name of the Prometheus object whose pods get promcost as a sidecar, which reads its TSDB. Empty for pods of promcost's own."`
+	Prometheus string `yaml:"prometheus" flag:"sidecar" help:"Name of the Prometheus object whose pods get promcost as a sidecar, which reads its TSDB, to be applied on the server's side. Empty for pods of promcost's own."`
 	UID        int    `yaml:"uid" range:"1,2147483647" help:"User that those pods run as."`
 	GID        int    `yaml:"gid" range:"1,2147483647" help:"Group that those pods run as."`
 }
