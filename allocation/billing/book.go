@@ -76,22 +76,37 @@ type Book struct {
 	version    string
 }
 
-// NewBook returns a book of statements, one of each key, whose lines open reads. version differs between books that differ.
+// NewBook returns a book of statements, one of each key, whose lines open reads. version differs between books that differ. Of
+// bills that charge one account for the same period, the first counts.
 func NewBook(o Options, version string, statements []Statement, warnings []string, open Opener) *Book {
 	b := &Book{options: o, open: open, version: version}
 	b.warnings = slices.Clone(warnings)
-	for i := range statements {
-		s := &statements[i]
-		bill := b.Bill(s.Bill)
-		if bill == nil {
-			continue
+	type charged struct {
+		account string
+		start   int64
+	}
+	first := map[charged]*Statement{}
+	for i := range o.Bills {
+		for k := range statements {
+			s := &statements[k]
+			if s.Bill != o.Bills[i].Name {
+				continue
+			}
+			c, err := newCharging(&o.Bills[i], s)
+			key := charged{s.Account, s.Start.UnixNano()}
+			switch other := first[key]; {
+			case err != nil:
+				b.warnings = append(b.warnings, fmt.Sprintf("bill %s does not count for the billing period from %s: %v", s.Bill, s.Start.UTC().Format(time.DateOnly), err))
+				continue
+			case s.Account == "":
+			case other == nil:
+				first[key] = s
+			case other.Bill != s.Bill:
+				b.warnings = append(b.warnings, fmt.Sprintf("bill %s does not count for account %s and the billing period from %s: bill %s has that, and is named before it", s.Bill, s.Account, s.Start.UTC().Format(time.DateOnly), other.Bill))
+				continue
+			}
+			b.statements, b.charging = append(b.statements, *s), append(b.charging, c)
 		}
-		c, err := newCharging(bill, s)
-		if err != nil {
-			b.warnings = append(b.warnings, fmt.Sprintf("bill %s does not count for the billing period from %s: %v", s.Bill, s.Start.UTC().Format(time.DateOnly), err))
-			continue
-		}
-		b.statements, b.charging = append(b.statements, *s), append(b.charging, c)
 	}
 	return b
 }
@@ -133,7 +148,7 @@ func (b *Book) Version() string { return b.version }
 // Warnings say which files and bills do not count, and why.
 func (b *Book) Warnings() []string { return b.warnings }
 
-// Statements are the statements of the book, sorted by bill, account and start.
+// Statements are the statements of the book, in the order of the bills in the config file, then by account and start.
 func (b *Book) Statements() []Statement { return b.statements }
 
 // Looks say when deliveries were looked for.

@@ -134,6 +134,39 @@ func TestBookCurrencies(t *testing.T) {
 	}
 }
 
+// TestBookOfTwoBills has two bills that charge one account for the same month, and accounts that are not known.
+func TestBookOfTwoBills(t *testing.T) {
+	line := func(bill, account string, cost float64) billing.Line {
+		l := charge(t, "a", billing.Usage, "2026-10-02T00", "2026-10-02T01", cost)
+		l.Bill, l.Account.ID = bill, account
+		return l
+	}
+	usd := billing.Rates{Currency: "USD"}
+	for _, tt := range []struct {
+		name    string
+		bills   []billing.Bill
+		lines   []billing.Line
+		want    float64
+		warning string
+	}{
+		{"the first counts", []billing.Bill{{Name: "z", Rates: usd}, {Name: "a", Rates: usd}}, []billing.Line{line("a", "payer", 1), line("z", "payer", 2)}, 2,
+			"bill a does not count for account payer and the billing period from 2026-10-01: bill z has that, and is named before it"},
+		{"other accounts", []billing.Bill{{Name: "z", Rates: usd}, {Name: "a", Rates: usd}}, []billing.Line{line("a", "payer", 1), line("z", "other", 2)}, 3, ""},
+		{"accounts that are not known", []billing.Bill{{Name: "z", Rates: usd}, {Name: "a", Rates: usd}}, []billing.Line{line("a", "", 1), line("z", "", 2)}, 3, ""},
+		{"the first has another currency", []billing.Bill{{Name: "z", Rates: billing.Rates{Currency: "EUR"}}, {Name: "a", Rates: usd}}, []billing.Line{line("a", "payer", 1), line("z", "payer", 2)}, 1, "bill z does not count"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := billing.Of(billing.Options{Bills: tt.bills, Zone: time.UTC}, tt.lines)
+			if got := total(t, b); got != tt.want {
+				t.Errorf("the total is %v, want %v", got, tt.want)
+			}
+			if got := strings.Join(b.Warnings(), "\n"); !strings.Contains(got, tt.warning) || (tt.warning == "") != (got == "") {
+				t.Errorf("the warnings are %q, want one with %q", got, tt.warning)
+			}
+		})
+	}
+}
+
 func TestBookReach(t *testing.T) {
 	b := billing.Of(billing.Options{
 		Bills: []billing.Bill{{Name: "aws", Settle: 24 * time.Hour, Rates: billing.Rates{Currency: "USD"}}}, Zone: time.FixedZone("+02:00", 7200), Now: at(t, "2026-10-10T12"),
