@@ -40,7 +40,7 @@ TAGS      = disable_grpc_modules
 LDFLAGS   = -s -w -X $(STAMP).Version=$(VERSION) -X $(STAMP).Revision=$(REVISION)
 
 .PHONY: help run test soak check fmt lint verify verify-tidy verify-format verify-generated vet race build e2e e2e-tools record record-clients \
-	image dist dist-check fuzz bench bench-compare compare cover promises generate pictures clean tools FORCE
+	image dist dist-check fuzz bench bench-explorer bench-compare compare cover promises generate pictures screenshots clean tools FORCE
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -97,7 +97,7 @@ race: $(TEST_TOOLS) ## run all tests with the race detector
 e2e: $(TEST_TOOLS) ## run the tests that want more real servers (e2e-tools builds some); a summary says what was skipped and why
 	GO='$(GO)' .ci/e2e
 
-e2e-tools: bin/duckdb bin/mcp-inspector bin/thanos bin/mimir bin/crds bin/helm bin/kubectl $(KUBERNETES) ## build the servers of e2e that are not needed otherwise: minutes, and gigabytes of memory
+e2e-tools: bin/axe.js bin/duckdb bin/mcp-inspector bin/thanos bin/mimir bin/crds bin/helm bin/kubectl $(KUBERNETES) ## build the servers of e2e that are not needed otherwise: minutes, and gigabytes of memory
 
 record: $(TEST_TOOLS) $(KUBERNETES) bin/node-exporter ## record the expositions below testdata/recorded again, from real exporters over a real Kubernetes API
 	$(GO) test -tags e2e -count 1 -timeout 30m -run RecordE2E ./promquery/promtest -record
@@ -143,12 +143,23 @@ promises: $(TEST_TOOLS) ## add an input, a column, a family and a parameter to c
 pictures: build ## draw README's picture of the demo again
 	.ci/pictures
 
+screenshots: bin/axe.js ## use the explorer page in a Chromium, write pictures of it into bin/screenshots, and README's two
+	@mkdir -p bin/screenshots
+	cd .ci/tools/browser && $(GO) test -count 1 -run 'ViewsE2E' -shots='$(CURDIR)/bin/screenshots'
+	cp bin/screenshots/allocations-light.png .ci/explorer.png
+	cp bin/screenshots/why-dark.png .ci/explorer-why.png
+
 fuzz: ## run every fuzz target for FUZZTIME, in the packages that match FUZZPACKAGES
 	GO='$(GO)' FUZZTIME='$(FUZZTIME)' FUZZPACKAGES='$(FUZZPACKAGES)' .ci/fuzz
 
 bench: ## run the benchmarks that match BENCH, BENCHCOUNT (1) times each
 	@mkdir -p bin
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -count $(or $(BENCHCOUNT),1) -timeout 60m ./... | tee bin/bench.txt
+
+bench-explorer: ## measure the explorer page in a Chromium, over a history of 10,000 containers that is written once into bin/explorer-history
+	test -d bin/explorer-history || $(GO) test -run '^$$' -bench BenchmarkHistory/disk -benchtime 1x -timeout 60m ./cmd/promcost \
+		-history.dir='$(CURDIR)/bin/explorer-history' -history.days=91 -history.hours=216
+	cd .ci/tools/browser && $(GO) test -run '^$$' -bench Explorer -benchtime 20x -timeout 30m -history.dir='$(CURDIR)/bin/explorer-history'
 
 bench-compare: bin/benchstat ## compare the benchmarks of the working tree with those of BASE (HEAD), BENCHCOUNT (6) times each
 	GO='$(GO)' BENCH='$(BENCH)' BENCHCOUNT='$(BENCHCOUNT)' .ci/bench-compare '$(BASE)'
@@ -211,6 +222,13 @@ bin/crds: .ci/tools/crds/go.mod .ci/tools/crds/go.sum
 		cp "$$($(GO) list -m -f '{{.Dir}}' github.com/prometheus-operator/prometheus-operator)"/example/prometheus-operator-crd/*.yaml ../../../$@ && \
 		cp "$$($(GO) list -m -f '{{.Dir}}' sigs.k8s.io/gateway-api)"/config/crd/standard/*.yaml ../../../$@
 	@chmod -R u+w $@ && touch $@
+
+# axe looks for what keeps people from using a web page. It comes from npm.
+bin/axe.js: .ci/tools/browser/package.json
+	@mkdir -p bin/axe.d
+	cp .ci/tools/browser/package.json bin/axe.d
+	cd bin/axe.d && npm install --no-audit --no-fund --no-package-lock
+	cp bin/axe.d/node_modules/axe-core/axe.min.js $@
 
 # DuckDB reads the history's files as others do. It comes from npm.
 bin/duckdb: .ci/tools/duckdb/package.json .ci/tools/duckdb/query.js

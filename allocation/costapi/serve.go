@@ -189,7 +189,7 @@ func (a *api) serveClusterInfoMap(w http.ResponseWriter, q *request) error {
 }
 
 func (a *api) serveConfigs(w http.ResponseWriter, q *request) error {
-	return q.writeData(w, map[string]string{"currencyCode": a.cfg.Currency})
+	return q.writeData(w, map[string]string{"currencyCode": a.cfg.Currency, "timeZone": a.cfg.Zone.String()})
 }
 
 // serveQuestions answers with the saved questions, in the order of the configuration.

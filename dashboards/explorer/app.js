@@ -44,6 +44,7 @@ async function show() {
   const name = VIEWS[state.view] ? state.view : DEFAULTS.view;
   const format = formats(server.currency, state.zone || server.zone);
   document.title = `promcost: ${VIEWS[name].title.toLowerCase()}`;
+  byId("title").textContent = VIEWS[name].title;
   for (const tab of byId("views").children) {
     if (tab.dataset.view === name) tab.setAttribute("aria-current", "page");
     else tab.removeAttribute("aria-current");

@@ -1,0 +1,296 @@
+package browser_test
+
+import (
+	"encoding/csv"
+	"fmt"
+	"math"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// names are the rows of the first column that are workloads.
+func (p *page) names() []string {
+	p.t.Helper()
+	return slices.DeleteFunc(p.texts("table.costs tbody th"), func(name string) bool { return strings.HasPrefix(name, "__") })
+}
+
+// total is the cost that the view's headline has.
+func (p *page) total() float64 {
+	p.t.Helper()
+	t, ok := p.t.(*testing.T)
+	if !ok {
+		p.t.Fatal("only tests ask for totals")
+	}
+	return number(t, p.text(".tiles dd"))
+}
+
+const week = "2026-03-09T00:00:00Z,2026-03-16T00:00:00Z"
+
+func TestNumbersOfAllocationsE2E(t *testing.T) {
+	at := demoURL(t)
+	for _, tc := range []struct {
+		name, query string
+		params      url.Values
+	}{
+		{"namespaces", "", url.Values{"aggregate": {"namespace"}, "idle": {"true"}}},
+		{"controllers of a namespace", "aggregate=controller&path=" + url.QueryEscape(`[["namespace","search"]]`), url.Values{"aggregate": {"controller"}, "filter": {`namespace:"search"`}, "idle": {"true"}}},
+		{"without idle", "idle=hide", url.Values{"aggregate": {"namespace"}, "idle": {"false"}}},
+		{"idle shared", "idle=share", url.Values{"aggregate": {"namespace"}, "shareIdle": {"true"}}},
+		{"list prices", "prices=list", url.Values{"aggregate": {"namespace"}, "idle": {"true"}, "reconcile": {"false"}}},
+		{"a label", "aggregate=label:team", url.Values{"aggregate": {"label:team"}, "idle": {"true"}}},
+		{"filtered", "filter=" + url.QueryEscape(`controllerKind:"job"`), url.Values{"aggregate": {"namespace"}, "filter": {`controllerKind:"job"`}, "idle": {"true"}}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			p := open(t, at+"/ui/?window="+week+"&"+tc.query)
+			tc.params.Set("window", week)
+			tc.params.Set("accumulate", "true")
+			sum := 0.0
+			shown := p.costs("", "cost")
+			list := ask[[]map[string]row](t, at, "/model/allocation", tc.params)[0]
+			for name, r := range list {
+				sum += r.TotalCost
+				if len(list) > 200 && shown[name] == "" { // of long tables only the rows in sight are there
+					continue
+				}
+				if x := number(t, shown[name]); !sameMoney(x, r.TotalCost) {
+					t.Errorf("%s: %v is shown, the API has %v", name, x, r.TotalCost)
+				}
+			}
+			if n := eval[int](p, `Number(document.querySelector("table.costs").getAttribute("aria-rowcount"))`) - 1; n != len(list) || n < 2 || len(shown) < min(n, 20) {
+				t.Errorf("there are %d rows, of which %d are shown, the API has %d", n, len(shown), len(list))
+			}
+			if x := p.total(); !sameMoney(x, sum) {
+				t.Errorf("total: %v is shown, the API's sum is %v", x, sum)
+			}
+		})
+	}
+}
+
+func TestDrillAndBackE2E(t *testing.T) {
+	at := demoURL(t)
+	p := open(t, at+"/ui/?idle=hide&window="+week)
+	before := number(t, p.costs("", "cost")["search"])
+	p.clickText("table.costs tbody th button.name", "search")
+	p.wait(`new URLSearchParams(location.search).get("path")?.includes("search")`)
+	p.settle()
+	if sum := p.total(); math.Abs(sum-before) > 0.1 {
+		t.Errorf("the controllers of search cost %v, search %v", sum, before)
+	}
+	first := p.names()[0]
+	p.clickText("table.costs tbody th button.name", first)
+	p.wait(fmt.Sprintf(`new URLSearchParams(location.search).get("path")?.includes(%s)`, quote(first)))
+	p.settle()
+	p.do(chromedp.NavigateBack())
+	p.wait(`!new URLSearchParams(location.search).get("path").includes(` + quote(first) + `)`)
+	p.settle()
+	if sum := p.total(); math.Abs(sum-before) > 0.1 {
+		t.Errorf("back at the controllers of search they cost %v, search %v", sum, before)
+	}
+	p.do(chromedp.NavigateBack())
+	p.wait(`!location.search.includes("path")`)
+	p.settle()
+	if _, ok := p.costs("", "cost")["search"]; !ok {
+		t.Error("back at the namespaces, search is not there")
+	}
+	p.do(chromedp.NavigateForward())
+	p.wait(`location.search.includes("path")`)
+	p.settle()
+	if got := p.names(); got[0] != first {
+		t.Errorf("forward again, the first row is %q, and was %q", got[0], first)
+	}
+	p.shot("drilled")
+	p.click("nav.path button") // the way up
+	p.wait(`!location.search.includes("path")`)
+}
+
+func TestFilterE2E(t *testing.T) {
+	at := demoURL(t)
+	box := `#toolbar input[name=filter]`
+	fill := func(p *page, text string) {
+		p.t.Helper()
+		p.click(box)
+		p.do(chromedp.Clear(chromedp.CSS(box)))
+		p.press(text)
+	}
+	t.Run("v2", func(t *testing.T) {
+		p := open(t, at+"/ui/")
+		fill(p, `namespace:"search"`)
+		p.press(kb.Escape + kb.Enter)
+		p.wait(`new URLSearchParams(location.search).get("filter") === 'namespace:"search"'`)
+		p.settle()
+		if got := p.names(); len(got) == 0 || got[0] != "search" {
+			t.Errorf("rows are %q", got)
+		}
+	})
+	t.Run("selector", func(t *testing.T) {
+		p := open(t, at+"/ui/?filter="+url.QueryEscape("team in (team-b)"))
+		if got := p.names(); len(got) == 0 || got[0] != "search" {
+			t.Errorf("rows are %q", got)
+		}
+	})
+	t.Run("words", func(t *testing.T) {
+		p := open(t, at+"/ui/")
+		fill(p, "search team-b")
+		p.press(kb.Escape + kb.Enter)
+		p.wait(`/search/.test(new URLSearchParams(location.search).get("filter")) && new URLSearchParams(location.search).get("filter").includes(":")`)
+		p.settle()
+		if got := p.names(); len(got) == 0 || got[0] != "search" {
+			t.Errorf("rows are %q", got)
+		}
+	})
+	t.Run("completion", func(t *testing.T) {
+		p := open(t, at+"/ui/")
+		fill(p, "namesp")
+		p.wait(`[...document.querySelectorAll("[role=option]")].some((o) => o.innerText.includes("namespace"))`)
+		p.quiet()
+		p.press(kb.ArrowDown + kb.Enter)
+		p.press("sea")
+		p.wait(`[...document.querySelectorAll("[role=option]")].some((o) => o.innerText.includes("search"))`)
+		p.quiet()
+		p.checkAxe()
+		p.shot("filter")
+		p.press(kb.ArrowDown + kb.Enter)
+		p.wait(`document.querySelector('` + box + `').value.includes("search")`)
+		p.press(kb.Enter)
+		p.wait(`(new URLSearchParams(location.search).get("filter") ?? "").includes("search")`)
+		p.settle()
+		if got := p.names(); len(got) == 0 || got[0] != "search" {
+			t.Errorf("rows are %q", got)
+		}
+	})
+	t.Run("mistake", func(t *testing.T) {
+		p := newPage(t)
+		p.allowed = refused
+		p.navigate(at + "/ui/?filter=" + url.QueryEscape(`namespase:"search"`))
+		for _, want := range []string{`namespase:"search"`, "^", "namespace"} {
+			if text := p.text("#view"); !strings.Contains(text, want) {
+				t.Errorf("the page says %q, which lacks %q", text, want)
+			}
+		}
+		p.checkAxe()
+		p.shot("mistake")
+	})
+}
+
+func TestZoomE2E(t *testing.T) {
+	at := demoURL(t)
+	p := open(t, at+"/ui/?window="+week)
+	type box struct{ X, Y, Width, Height float64 }
+	p.wait(`document.querySelector(".u-over")?.getBoundingClientRect().width > 100`)
+	b := eval[box](p, `document.querySelector(".u-over").getBoundingClientRect().toJSON()`)
+	before := p.total()
+	p.do(chromedp.DragAndDropXY(b.X+b.Width*0.3, b.Y+b.Height/2, b.X+b.Width*0.7, b.Y+b.Height/2, 8))
+	p.wait(`new URLSearchParams(location.search).get("window") !== ` + quote(week))
+	p.settle()
+	start, end, _ := strings.Cut(p.query("window"), ",")
+	if start <= week[:20] || end >= week[21:] || start >= end {
+		t.Errorf("the window is %s to %s", start, end)
+	}
+	if after := p.total(); after >= before || after <= 0 {
+		t.Errorf("the part costs %v, all %v", after, before)
+	}
+	p.do(chromedp.NavigateBack())
+	p.wait(`new URLSearchParams(location.search).get("window") === ` + quote(week))
+	p.settle()
+}
+
+func TestLinkAndCSVE2E(t *testing.T) {
+	at := demoURL(t)
+	p := open(t, at+"/ui/?window=48h")
+	total := p.total()
+	p.clickText("#toolbar .actions button", "link")
+	p.wait(`document.querySelector("dialog[open] textarea")`)
+	p.checkAxe()
+	link := eval[string](p, `document.querySelector("dialog[open] textarea").value`)
+	p.press(kb.Escape)
+	p.wait(`!document.querySelector("dialog[open]")`)
+	parsed, err := url.Parse(link)
+	if err != nil || !strings.Contains(parsed.Query().Get("window"), "2026-03-18T12:00:00Z") {
+		t.Fatalf("the link is %s: %v", link, err)
+	}
+	if again := open(t, link).total(); again != total {
+		t.Errorf("the link shows %v, the page %v", again, total)
+	}
+	href := eval[string](p, `[...document.querySelectorAll("#toolbar .actions a")].find((a) => a.textContent === "CSV").href`)
+	resp, err := http.Get(href)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	lines, err := csv.NewReader(resp.Body).ReadAll()
+	if err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatalf("%s: %s %v", href, resp.Status, err)
+	}
+	shown := p.costs("", "cost")
+	if len(lines)-1 != len(shown) {
+		t.Errorf("%d lines of CSV for %d rows", len(lines)-1, len(shown))
+	}
+	p.clickText("#toolbar .actions button", "curl")
+	line := eval[string](p, `document.querySelector("dialog[open] textarea").value`)
+	if !strings.HasPrefix(line, "curl -sG "+at+"/model/allocation") || !strings.Contains(line, "2026-03-18T12:00:00Z") {
+		t.Errorf("the command is %s", line)
+	}
+}
+
+func TestThemeE2E(t *testing.T) {
+	at := demoURL(t)
+	p := open(t, at+"/ui/")
+	ground := func() string { return eval[string](p, `getComputedStyle(document.body).backgroundColor`) }
+	was := ground()
+	p.click("#theme")
+	p.settle()
+	is := ground()
+	if is == was {
+		t.Errorf("the ground stays %s", is)
+	}
+	p.navigate(at + "/ui/?view=assets")
+	if again := ground(); again != is {
+		t.Errorf("the choice is forgotten: the ground is %s, and was %s", again, is)
+	}
+	eval[bool](p, `(localStorage.clear(), true)`)
+}
+
+// TestKeyboardE2E reads, drills, filters and changes the view with the keyboard alone.
+func TestKeyboardE2E(t *testing.T) {
+	at := demoURL(t)
+	p := open(t, at+"/ui/")
+	focus := func() string {
+		return eval[string](p, `(() => { const e = document.activeElement; return [e.tagName, e.id, e.name ?? "", e.textContent.trim().slice(0, 30), e.closest("tr[data-row]") ? "row" : ""].join("|"); })()`)
+	}
+	p.press(kb.Tab)
+	if got := focus(); !strings.Contains(got, "Skip") {
+		t.Errorf("first the focus is on %s, not on the link that skips the toolbar", got)
+	}
+	var way []string
+	reached := func(what string) bool {
+		for range 60 {
+			p.press(kb.Tab)
+			got := focus()
+			way = append(way, got)
+			if strings.Contains(got, what) {
+				return true
+			}
+			if outline := eval[string](p, `getComputedStyle(document.activeElement).outlineStyle + getComputedStyle(document.activeElement).boxShadow`); outline == "nonenone" {
+				t.Errorf("%s does not show that it has the focus", got)
+			}
+		}
+		return false
+	}
+	if !reached("|filter|") || !reached("|row") {
+		t.Fatalf("the tabulator leads to %q", way)
+	}
+	p.press(kb.ArrowDown)
+	p.press(kb.ArrowUp)
+	eval[bool](p, `(document.querySelector("table.costs tbody th button.name").focus(), true)`)
+	p.press(kb.ArrowDown)
+	name := eval[string](p, `document.activeElement.textContent.trim()`)
+	p.press(kb.Enter)
+	p.wait(fmt.Sprintf(`(new URLSearchParams(location.search).get("path") ?? "").includes(%s)`, quote(name)))
+	p.settle()
+}

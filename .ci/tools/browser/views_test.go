@@ -1,0 +1,182 @@
+package browser_test
+
+import (
+	"math"
+	"net/url"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// views are the views with the addresses that show them, and a text that each has.
+var views = []struct{ name, query, text string }{
+	{"allocations", "", "search"},
+	{"containers", "?aggregate=cluster,namespace,controller&window=yesterday&idle=node", "payments"},
+	{"compared", "?window=48h&baseline=lastweek", "search"},
+	{"why", "?view=why&window=48h", "search"},
+	{"assets", "?view=assets", "m5.2xlarge"},
+	{"budgets", "?view=budgets", "team-a"},
+	{"bill", "?view=bill", "As billed"},
+	{"health", "?view=health", "kube_pod_info"},
+}
+
+func TestViewsE2E(t *testing.T) {
+	at := demoURL(t)
+	for _, v := range views {
+		t.Run(v.name, func(t *testing.T) {
+			p := newPage(t)
+			for _, scheme := range []string{"light", "dark"} {
+				p.prefer(scheme)
+				p.navigate(at + "/ui/" + v.query)
+				p.wait(`document.querySelector("#view").innerText.includes(` + quote(v.text) + `)`)
+				if got := p.texts(".trouble"); len(got) > 0 {
+					t.Errorf("%s: %q", scheme, got)
+				}
+				p.quiet()
+				p.checkAxe()
+				p.shot(v.name + "-" + scheme)
+			}
+			p.do(chromedp.EmulateViewport(390, 844))
+			p.navigate(at + "/ui/" + v.query)
+			if width := eval[int](p, `document.documentElement.scrollWidth`); width > 390 {
+				t.Errorf("the page is %d px wide on a screen of 390 px; the widest: %s", width, eval[string](p, widest))
+			}
+			p.quiet()
+			p.checkAxe()
+			p.shot(v.name + "-narrow")
+		})
+	}
+}
+
+// widest finds an element that sticks out of a narrow screen and does not scroll by itself.
+const widest = `[...document.querySelectorAll("body *")].filter((e) => e.getBoundingClientRect().right > 391 && !e.closest(".scroll"))
+	.map((e) => e.tagName + "." + e.className + " " + Math.round(e.getBoundingClientRect().right)).slice(0, 5).join("; ")`
+
+// number is what a text of the page says: the first number of it, with thousands separated by commas.
+func number(t *testing.T, text string) float64 {
+	t.Helper()
+	for f := range strings.FieldsSeq(strings.NewReplacer(",", "", "−", "-", "+", "").Replace(text)) {
+		if x, err := strconv.ParseFloat(f, 64); err == nil {
+			return x
+		}
+	}
+	t.Fatalf("%q is no number", text)
+	return 0
+}
+
+// sameMoney reports whether a number of the page is that of the API, rounded to cents or to whole units where it is large.
+func sameMoney(page, api float64) bool {
+	if math.Abs(page) >= 1000 {
+		return math.Abs(page-api) <= 0.5+1e-9
+	}
+	return math.Abs(page-api) <= 0.005+1e-9
+}
+
+type row struct {
+	TotalCost, CPUCost float64
+}
+
+// costs are the numbers of a table by its first column: what the cells of a column say.
+func (p *page) costs(caption, column string) map[string]string {
+	p.t.Helper()
+	return eval[map[string]string](p, `Object.fromEntries([...document.querySelectorAll("table.costs")]
+		.filter((table) => table.caption.textContent.includes(`+quote(caption)+`))
+		.flatMap((table) => [...table.querySelectorAll("tr[data-row]")].map((r) => [r.querySelector("th").innerText.trim(), r.querySelector("td."+`+quote(column)+`)?.innerText.trim() ?? ""])))`)
+}
+
+func TestNumbersOfAssetsE2E(t *testing.T) {
+	at := demoURL(t)
+	p := open(t, at+"/ui/?view=assets")
+	type asset struct {
+		Type       string
+		Properties struct{ Name string }
+		TotalCost  float64
+	}
+	list := ask[[]map[string]asset](t, at, "/model/assets", url.Values{"window": {"7d"}, "accumulate": {"true"}})[0]
+	titles := map[string]string{"Node": "Nodes", "Disk": "Disks", "LoadBalancer": "Load balancers", "Network": "Network", "ClusterManagement": "Cluster management"}
+	checked := 0
+	for key, a := range list {
+		if titles[a.Type] == "" || strings.Contains(key, "previews") {
+			continue
+		}
+		shown, ok := p.costs(titles[a.Type], "cost")[a.Properties.Name]
+		if !ok {
+			t.Errorf("%s is not shown", key)
+			continue
+		}
+		if x := number(t, shown); !sameMoney(x, a.TotalCost) && x < 1000 {
+			t.Errorf("%s: %v is shown, the API has %v", key, x, a.TotalCost)
+		}
+		checked++
+	}
+	if checked < 15 {
+		t.Errorf("%d assets were compared", checked)
+	}
+	sum := 0.0
+	for _, a := range list {
+		sum += a.TotalCost
+	}
+	if x := number(t, p.text(".tiles dd")); !sameMoney(x, sum) {
+		t.Errorf("total: %v is shown, the API's sum is %v", x, sum)
+	}
+}
+
+func TestNumbersOfBudgetsE2E(t *testing.T) {
+	at := demoURL(t)
+	p := open(t, at+"/ui/?view=budgets")
+	type budget struct {
+		Name                    string
+		Amount, Spent, Forecast float64
+	}
+	for _, b := range ask[[]budget](t, at, "/model/budgets", nil) {
+		for column, want := range map[string]float64{"amount": b.Amount, "spent": b.Spent, "forecast": b.Forecast, "left": b.Amount - b.Spent} {
+			if x := number(t, p.costs("Budgets", column)[b.Name]); !sameMoney(x, want) {
+				t.Errorf("%s of %s: %v is shown, the API has %v", column, b.Name, x, want)
+			}
+		}
+	}
+}
+
+func TestNumbersOfBillE2E(t *testing.T) {
+	at := demoURL(t)
+	p := open(t, at+"/ui/?view=bill")
+	for column, reconcile := range map[string]string{"billed": "true", "list": "false"} {
+		for name, r := range ask[[]map[string]row](t, at, "/model/allocation", url.Values{"window": {"7d"}, "aggregate": {"namespace"}, "idle": {"true"}, "accumulate": {"true"}, "reconcile": {reconcile}})[0] {
+			if x := number(t, p.costs("Costs at list prices", column)[name]); !sameMoney(x, r.TotalCost) {
+				t.Errorf("%s of %s: %v is shown, the API has %v", column, name, x, r.TotalCost)
+			}
+		}
+	}
+	type report struct {
+		Bills []struct {
+			Name                   string
+			TotalCost, MatchedCost float64
+		}
+	}
+	for _, b := range ask[report](t, at, "/model/reconciliation", url.Values{"window": {"7d"}}).Bills {
+		if x := number(t, p.costs("Bills", "matchedCost")[b.Name]); !sameMoney(x, b.MatchedCost) || b.MatchedCost > b.TotalCost {
+			t.Errorf("matched of bill %s: %v is shown, the API has %v", b.Name, x, b.MatchedCost)
+		}
+	}
+}
+
+func TestHealthE2E(t *testing.T) {
+	at := demoURL(t)
+	missing := proxy(t, at, nil, func(path, body string) string {
+		if path != "/model/diagnose" {
+			return body
+		}
+		return strings.Replace(body, `"name":"cpu usage","state":"found"`, `"name":"cpu usage","state":"missing","missing":"everything costs what it requests","remedy":"scrape /metrics/cadvisor"`, 1)
+	})
+	p := open(t, missing+"/ui/?view=health")
+	first := p.text("table.costs tr[data-row]")
+	for _, want := range []string{"cpu usage", "missing", "everything costs what it requests", "scrape /metrics/cadvisor"} {
+		if !strings.Contains(first, want) {
+			t.Errorf("the first row is %q, which lacks %q", first, want)
+		}
+	}
+	p.click("table.costs tr[data-row] button.copy")
+	p.wait(`document.querySelector("button.copy").textContent !== "copy"`)
+}
