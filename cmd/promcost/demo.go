@@ -318,6 +318,9 @@ func greet(ctx context.Context, svc *service, c *democluster.Cluster, base strin
 		if err := svc.bills.Look(ctx); err != nil {
 			return err
 		}
+		if err := svc.watched.Look(ctx); err != nil {
+			return err
+		}
 		parameters.Set("reconcile", "true")
 		if costs, err = billedCosts(ctx, who, parameters); err != nil {
 			return err
