@@ -15,12 +15,13 @@ import (
 
 // board is what the tests read of a dashboard's JSON.
 type board struct {
-	UID    string   `json:"uid"`
-	Title  string   `json:"title"`
-	Tags   []string `json:"tags"`
-	Schema int      `json:"schemaVersion"`
-	Time   struct{ From, To string }
-	Links  []struct {
+	UID         string   `json:"uid"`
+	Title       string   `json:"title"`
+	Description string   `json:"description"`
+	Tags        []string `json:"tags"`
+	Schema      int      `json:"schemaVersion"`
+	Time        struct{ From, To string }
+	Links       []struct {
 		Type        string   `json:"type"`
 		Tags        []string `json:"tags"`
 		IncludeVars bool     `json:"includeVars"`
@@ -130,8 +131,8 @@ func TestSchema(t *testing.T) {
 
 func TestBoards(t *testing.T) {
 	boards := readBoards(t)
-	if len(boards) != 7 {
-		t.Errorf("%d dashboards, want 7", len(boards))
+	if len(boards) != 8 {
+		t.Errorf("%d dashboards, want 8", len(boards))
 	}
 	uids, titles := map[string]bool{}, map[string]bool{}
 	for _, b := range boards {
@@ -145,6 +146,9 @@ func TestBoards(t *testing.T) {
 			}
 			if len(b.Links) != 1 || b.Links[0].Type != "dashboards" || !slices.Equal(b.Links[0].Tags, []string{"promcost"}) || !b.Links[0].IncludeVars || !b.Links[0].KeepTime {
 				t.Errorf("it does not link to the others with its variables and time: %+v", b.Links)
+			}
+			if says := strings.Contains(b.Description, "at list prices"); says == (b.UID == "promcost-itself") {
+				t.Errorf("its description does not say whether costs are at list prices or by bill: %s", b.Description)
 			}
 			checkVariables(t, &b)
 			checkPanels(t, &b)

@@ -19,6 +19,7 @@ var labelValues = map[string][]string{
 	"controller": {"web", "__unmounted__"},
 	"namespace":  {"a", "b"},
 	"instance":   {"one", "two"}, // replicas
+	"category":   {"Other"},
 }
 
 // madeUp are series of every metric, as promqltest loads them. All values are 1.

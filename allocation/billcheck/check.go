@@ -144,6 +144,8 @@ func (c *checker) addDay(ctx context.Context, set *allocation.Set, day allocatio
 		switch {
 		case !billed:
 			c.addUnbilled(a, list)
+		case a.Kind == reconcile.LocalDisk && charged == 0:
+			c.report.TakenOffCost += list
 		case a.Kind == reconcile.Node:
 			n := into(c.nodes, types[a.AssetKey])
 			n.List += list

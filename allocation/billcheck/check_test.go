@@ -39,7 +39,7 @@ func (l ledger) Sets(_ context.Context, q allocation.Query) iter.Seq2[*allocatio
 			return n
 		}
 		s.Nodes = []allocation.Node{node("a", "i-1", "m5", 10), node("b", "i-2", "m5", 6)}
-		s.Disks = []allocation.Disk{{Cluster: "one", Name: "pv", ProviderID: "vol-1", Cost: 3, ByteHours: 1, Start: q.Window.Start, End: q.Window.End}}
+		s.Disks = []allocation.Disk{{Cluster: "one", Name: "a", ProviderID: "aws:///us-east-1a/i-1", Local: true, Cost: 0.5, ByteHours: 1, Start: q.Window.Start, End: q.Window.End}, {Cluster: "one", Name: "pv", ProviderID: "vol-1", Cost: 3, ByteHours: 1, Start: q.Window.Start, End: q.Window.End}}
 		s.Balancers = []allocation.LoadBalancer{{Cluster: "one", Namespace: "web", Service: "front", IP: "198.51.100.7", Cost: 2, Hours: 24, Start: q.Window.Start, End: q.Window.End}}
 		yield(s, nil)
 	}
@@ -116,6 +116,9 @@ func TestCheck(t *testing.T) {
 	}
 	if diff := cmp.Diff(unbilled, r.Unbilled, cmpopts.IgnoreFields(billcheck.Unbilled{}, "Remedy")); diff != "" || r.UnbilledCost != 19 {
 		t.Errorf("unbilled %v: %s", r.UnbilledCost, diff)
+	}
+	if r.TakenOffCost != 1 { // the own disk of i-1, on two days
+		t.Errorf("%v is taken off", r.TakenOffCost)
 	}
 	unmatched := []billcheck.Unmatched{{Bill: "aws", Resource: "i-gone", Lines: 1, Cost: 5, Why: "its tag eks:cluster-name is of a cluster"}}
 	if diff := cmp.Diff(unmatched, r.Unmatched, cmpopts.IgnoreFields(billcheck.Unmatched{}, "Remedy")); diff != "" || r.UnmatchedCost != 5 {

@@ -12,14 +12,17 @@ import (
 // counts on each of its days.
 type Report struct {
 	// Start and End are the days that were looked at: those of the window that the bills reach.
-	Start time.Time `json:"start"`
-	End   time.Time `json:"end"`
+	Start time.Time `json:"start,omitzero"`
+	End   time.Time `json:"end,omitzero"`
 	// Bills are in the order of the config file, Kinds in the order in which lines are matched.
 	Bills []Bill `json:"bills"`
 	Kinds []Kind `json:"kinds"`
 	// Unbilled are assets that no line charges, the dearest first. UnbilledCost is that of all of them at list price.
 	Unbilled     []Unbilled `json:"unbilled"`
 	UnbilledCost float64    `json:"unbilledCost"`
+	// TakenOffCost is the list cost of nodes' own disks that no line charges although lines charge their nodes. It does not count: bills
+	// have such disks as volumes.
+	TakenOffCost float64 `json:"takenOffCost"`
 	// Unmatched are lines that look like a cluster's and match nothing, the dearest first. UnmatchedCost is that of all.
 	Unmatched     []Unmatched `json:"unmatched"`
 	UnmatchedCost float64     `json:"unmatchedCost"`

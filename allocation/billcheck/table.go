@@ -44,6 +44,10 @@ func WriteTable(w io.Writer, r *Report, zone *time.Location) error {
 	}
 	r.writeNodes(row)
 	r.writeUnbilled(row)
+	if r.TakenOffCost != 0 {
+		row("")
+		row("No line charges the own disks of billed nodes: their list cost of " + money(r.TakenOffCost) + " is taken off, as bills have them as volumes.")
+	}
 	r.writeUnmatched(row)
 	if err := t.Flush(); err != nil {
 		return err

@@ -32,6 +32,9 @@ type expression struct {
 	overTime          bool   // it is asked for a range of time
 }
 
+// ofPromcost reports whether only promcost's own API has what the expression reads: no bill charges the hour that /metrics shows.
+func (e *expression) ofPromcost() bool { return strings.Contains(e.text, "_billed_hourly_cost") }
+
 var (
 	// grafanaFills are what Grafana puts into queries.
 	grafanaFills = strings.NewReplacer(
@@ -79,14 +82,14 @@ type watched struct {
 // watchDemo runs the demo with all collectors on, until a Prometheus has scraped it for a while.
 func watchDemo(t *testing.T) *watched {
 	t.Helper()
-	args := append([]string{"demo", "--web.listen-address=127.0.0.1:0"}, smallDemo...)
+	args := []string{"demo", "--web.listen-address=127.0.0.1:0", "--demo.nodes=4", "--demo.pods=40", "--demo.duration=48h"} // with a whole day, which has a bill
 	for _, s := range collector.Switches() {
 		args = append(args, "--collector."+s.Name)
 	}
 	args = append(args, "--collector.label.names=app,team")
 	dir := t.TempDir()
 	config := filepath.Join(dir, "config.yaml")
-	if err := os.WriteFile(config, []byte("budgets:\n  - {name: everything, amount: 1000000, period: month}\n  - {name: tiny, amount: 0.01, period: year}\n  - {name: search, amount: 1000000, period: week, filter: 'namespace:\"search\"'}\n"), 0o600); err != nil {
+	if err := os.WriteFile(config, []byte("budgets:\n  - {name: everything, amount: 1000000, period: month}\n  - {name: tiny, amount: 0.01, period: year}\n  - {name: search, amount: 1000000, period: week, filter: 'namespace:\"search\"'}\n  - {name: invoice, amount: 1000000, period: week, cost: billed}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	p := start(t, append(args, "--config.file="+config)...)
@@ -94,6 +97,10 @@ func watchDemo(t *testing.T) *watched {
 	eventually(t, "the demo does not get ready, or stays behind", func() bool {
 		code, body := get(t, w.promcost+"/-/ready")
 		return code == 200 && !strings.Contains(body, "behind")
+	})
+	eventually(t, "the demo has no metrics of its bill", func() bool {
+		_, body := get(t, w.promcost+"/metrics")
+		return strings.Contains(body, "promcost_bill_matched_ratio{")
 	})
 	var rules []string
 	for _, f := range dashboards.Rules() {
@@ -210,6 +217,9 @@ func TestDashboardsShowTheDemo(t *testing.T) {
 // testPanels wants every panel to show something, and nothing but numbers.
 func (w *watched) testPanels(t *testing.T) {
 	for _, e := range expressions(t) {
+		if e.ofPromcost() {
+			continue
+		}
 		t.Run(strings.Join([]string{e.board, e.panel, e.ref}, "/"), func(t *testing.T) {
 			ask := w.query
 			if e.overTime {
@@ -255,7 +265,7 @@ func (w *watched) lastHour(t *testing.T, path, parameters string) map[string]cos
 		t.Fatalf("the last closed hour is %v", at)
 	}
 	end := int64(at[0].Value.Value)
-	_, body := get(t, fmt.Sprintf("%s%s?window=%d,%d&%s", w.promcost, path, end-3600, end, parameters))
+	_, body := get(t, fmt.Sprintf("%s%s?window=%d,%d&reconcile=false&%s", w.promcost, path, end-3600, end, parameters))
 	var sets struct{ Data []map[string]costs }
 	if err := json.Unmarshal([]byte(body), &sets); err == nil && len(sets.Data) == 1 {
 		return sets.Data[0]

@@ -314,8 +314,14 @@ func greet(ctx context.Context, svc *service, c *democluster.Cluster, base strin
 		return err
 	}
 	var costs map[string]float64
+	shown, outside := demoWindow, ""
 	if billed {
+		shown = "yesterday" // which bills reach
+		outside = fmt.Sprintf("  curl -s '%s/cloudCost?window=%s&aggregate=provider,service'\n", base, shown)
 		if err := svc.bills.Look(ctx); err != nil {
+			return err
+		}
+		if err := svc.watched.Look(ctx); err != nil {
 			return err
 		}
 		parameters.Set("reconcile", "true")
@@ -333,12 +339,12 @@ promcost serves this cluster on %[1]s and /metrics; %[1]s/-/ready says when all 
   curl -s '%[1]s/model/allocation/compute?window=%[2]s&aggregate=namespace'
   curl -s '%[1]s/model/allocation/compute?window=%[2]s&aggregate=controller&format=csv'
   curl -s '%[1]s/model/assets?window=%[2]s'
-  promcost query change --server=%[1]s --window=%[3]s --drill=controller
+%[4]s  promcost query change --server=%[1]s --window=%[3]s --drill=controller
 
 In Grafana, add %[1]s as a data source of the type Prometheus, and import what is on %[1]s/dashboards/.
 
 Ctrl-C ends it.
-`, base, demoWindow, demoChange)
+`, base, shown, demoChange, outside)
 	if s, ok := io.err.(*screen); ok {
 		s.clear() // the bar, which may be on the same terminal
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/promcost/promcost/promquery/democluster"
 )
 
-// demoBudgets are the budgets of the demo if the config file has none: one that will last, one that will not, and one that is
-// spent.
+// demoBudgets are the budgets of the demo if the config file has none: one that will last, by bill if there is one, one that will
+// not, and one that is spent.
 var demoBudgets = []struct {
 	team, period string
 	amount       func(spent, expected float64) float64
@@ -30,7 +30,7 @@ func demoBudgetsOf(c *democluster.Cluster, zone *time.Location) []config.Budget 
 	}
 	perHour := costOfTeams(c.Truth(day.Start, day.End))
 	var budgets []config.Budget
-	for _, b := range demoBudgets {
+	for i, b := range demoBudgets {
 		period := metering.BudgetPeriod(b.period).At(c.End(), zone)
 		known := period.Start
 		if c.Start().After(known) {
@@ -41,6 +41,9 @@ func demoBudgetsOf(c *democluster.Cluster, zone *time.Location) []config.Budget 
 		expected := spent + hourly*period.End.Sub(c.End()).Hours()
 		if amount := rounded(b.amount(spent, expected)); amount > 0 {
 			budgets = append(budgets, config.Budget{Name: b.team, Filter: fmt.Sprintf("label[team]:%q", b.team), Amount: amount, Period: b.period})
+			if _, _, billed := billedDay(c); i == 0 && billed {
+				budgets[len(budgets)-1].Cost = config.BilledCost
+			}
 		}
 	}
 	return budgets

@@ -45,17 +45,24 @@ type prices uint8
 
 const (
 	listPrices prices = iota // as they were when it ran, and stay
+	byBill                   // what was billed, and list prices where a panel says so
+	asBudgets                // each budget says which
 	noPrices                 // it is not about costs
 )
 
 // note is what the description of a dashboard says of its costs.
 func (p prices) note() string {
-	return [...]string{listPrices: " Costs are at list prices, not by bill.", noPrices: ""}[p]
+	return [...]string{
+		listPrices: " Costs are at list prices, not by bill.",
+		byBill:     " Costs are by bill, or at list prices where a panel says so.",
+		asBudgets:  " Costs are at list prices, or by bill for budgets with cost: billed.",
+		noPrices:   "",
+	}[p]
 }
 
 // boards are all dashboards, in the order of their links.
 func boards() []board {
-	return []board{overview(), namespaces(), nodes(), storage(), rightSizing(), budgets(), itself()}
+	return []board{overview(), namespaces(), nodes(), storage(), rightSizing(), budgets(), bill(), itself()}
 }
 
 // tag is the tag of all dashboards. They link to each other by it.

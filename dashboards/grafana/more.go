@@ -83,7 +83,7 @@ func budgets() board {
 	expected := once(budgetLabels, "promcost_budget_forecast", of)
 	name := "{{budget}} ({{period}})"
 	return board{
-		uid: "promcost-budgets", title: "promcost / Budgets", from: "30d", step: costStep,
+		uid: "promcost-budgets", title: "promcost / Budgets", from: "30d", step: costStep, costs: asBudgets,
 		help:      "The budgets of the config file: what was spent of each in its period, and what it will come to.",
 		variables: []variable{clusterVariable, budgetVariable},
 		panels: []panel{
@@ -96,7 +96,8 @@ func budgets() board {
 				value(expected, "Forecast").
 				value(limit, "Limit").
 				value(limit+" - "+spent, "Left").
-				column(spent+" / "+limit, "Spent part", ratio),
+				column(spent+" / "+limit, "Spent part", ratio).
+				column("time() - "+once(budgetLabels, "promcost_budget_billed_until_timestamp_seconds", of), "At list prices for the last", seconds),
 			show(lines, 12, money, "Spent over time", "It falls to zero when a period begins.").
 				value(spent, name).
 				value(limit, name+" limit"),

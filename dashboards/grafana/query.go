@@ -29,6 +29,8 @@ var (
 	clusterLabels    = []string{"cluster"}
 	budgetLabels     = []string{"budget", "period"}
 	residualLabels   = []string{"cluster", "resource"}
+	cloudLabels      = []string{"provider", "account", "service", "category"}
+	nodeTypeLabels   = []string{"cluster", "instance_type"}
 )
 
 // Labels that distinguish namespaces and controllers, and the legend of a namespace: clusters may have namespaces of the same

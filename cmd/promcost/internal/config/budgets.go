@@ -24,13 +24,11 @@ type Budget struct {
 // periods are the periods of budgets.
 var periods = []string{"day", "week", "month", "quarter", "year"}
 
-// The costs that budgets are held against.
-const (
-	listCost   = "list"
-	billedCost = "billed"
-)
+// BilledCost is the cost of budgets that are by bill.
+const BilledCost = "billed"
 
-var budgetCosts = []string{listCost, billedCost}
+// budgetCosts are the costs that budgets are held against.
+var budgetCosts = []string{"list", BilledCost}
 
 // readBudgets reads the budgets. Each needs a unique name, an amount and a period.
 func (f *File) readBudgets(n *yaml.Node) error {
@@ -71,7 +69,7 @@ func (f *File) checkBudgets() error {
 // CheckBudgets refuses budgets by bill where there are no bills.
 func (s *Settings) CheckBudgets() error {
 	for _, b := range s.Budgets {
-		if b.Cost == billedCost && len(s.Bills) == 0 {
+		if b.Cost == BilledCost && len(s.Bills) == 0 {
 			return fmt.Errorf("read --config.file: budget %q has cost: billed, and there are no bills: name them under bills, or leave cost out", b.Name)
 		}
 	}
@@ -101,7 +99,7 @@ func (s *Settings) MeteredBudgets() ([]metering.Budget, error) {
 			}
 			o.Filter = f.Among(s.LabelNames)
 		}
-		budgets[i] = metering.Budget{Name: b.Name, Amount: b.Amount, Period: metering.BudgetPeriod(b.Period), Billed: b.Cost == billedCost, Options: o}
+		budgets[i] = metering.Budget{Name: b.Name, Amount: b.Amount, Period: metering.BudgetPeriod(b.Period), Billed: b.Cost == BilledCost, Options: o}
 	}
 	return budgets, nil
 }

@@ -37,7 +37,7 @@ func (s *Settings) Explain() []string {
 			of = b.Filter
 		}
 		by := ""
-		if b.Cost == billedCost {
+		if b.Cost == BilledCost {
 			by = ", by bill"
 		}
 		lines = append(lines, fmt.Sprintf("budget %s: %g %s a %s for %s%s", b.Name, b.Amount, s.Currency, b.Period, of, by))
