@@ -44,7 +44,7 @@ type limits struct {
 }
 
 // defaultLimits take about 100 MB, garbage included.
-var defaultLimits = limits{lines: 1 << 18, items: 24 << 20}
+var defaultLimits = limits{lines: 3 << 16, items: 24 << 20}
 
 func newBatch(zone *time.Location, l limits, t *tallies, emit func(*Day) error) *batch {
 	return &batch{calendar: newCalendar(zone), limits: l, tallies: t, emit: emit, numbers: map[string]uint32{}, lines: make([]piece, 0, 1024)}
@@ -181,6 +181,9 @@ func sortBy(order, spare []uint32, key func(uint32) uint32) (sorted, other []uin
 			counts = append(counts, make([]uint32, k+1-len(counts))...)
 		}
 		counts[k]++
+	}
+	if len(counts) == 2 { // all have the key 0
+		return order, spare
 	}
 	for k := 1; k < len(counts); k++ {
 		counts[k] += counts[k-1]

@@ -44,7 +44,8 @@ const magic = "PAR1"
 
 // newColumnFile begins a file with the rows of a day.
 func newColumnFile(lines []piece) *columnFile {
-	f := &columnFile{data: []byte(magic)}
+	const rowBytes, footerBytes = 16, 8 << 10 // about what they take
+	f := &columnFile{data: append(make([]byte, 0, rowBytes*len(lines)+footerBytes), magic...)}
 	for from := 0; from < len(lines); from += pageRows {
 		p := page{from: from, to: min(from+pageRows, len(lines))}
 		for i := from; i < p.to; i++ {
@@ -121,36 +122,36 @@ func (f *columnFile) values(m *format.ColumnMetaData, p *page, encoding format.E
 // texts writes a column of texts: of are the numbers of the items' texts in list, 0 for none.
 func (f *columnFile) texts(name string, list []string, of []uint32) error {
 	dictionary, numbers, size := f.dictionary(list, of)
-	encoding := format.RLEDictionary
-	if dictionary == 0 {
-		encoding = format.Plain
-	}
-	m := f.chunk(name, parquet.Optional(parquet.String()), encoding, size)
-	if dictionary > 0 {
-		err := f.put(m, format.PageHeader{Type: format.DictionaryPage, DictionaryPageHeader: thrift.New(format.DictionaryPageHeader{
-			NumValues: int32(dictionary), Encoding: format.Plain,
-		})})
-		if err != nil {
-			return err
+	m := f.chunk(name, parquet.Optional(parquet.String()), format.RLEDictionary, size)
+	return f.indexed(m, dictionary, func(p *page, add func(number uint32, rows int)) {
+		for _, r := range p.runs {
+			add(numbers[of[r.item]], r.rows)
 		}
+	})
+}
+
+// indexed writes the pages of a column whose dictionary is in plain. rows calls add for rows of a page with the number of their value in
+// the dictionary, from 1; 0 is null.
+func (f *columnFile) indexed(m *format.ColumnMetaData, dictionary int, rows func(p *page, add func(number uint32, rows int))) error {
+	err := f.put(m, format.PageHeader{Type: format.DictionaryPage, DictionaryPageHeader: thrift.New(format.DictionaryPageHeader{
+		NumValues: int32(dictionary), Encoding: format.Plain,
+	})})
+	if err != nil {
+		return err
 	}
 	width := max(bits.Len(uint(max(dictionary, 1)-1)), 1)
 	for i := range f.pages {
 		levels, indexes := runs{width: 1}, runs{width: width}
-		for _, r := range f.pages[i].runs {
-			n := numbers[of[r.item]]
-			if n == 0 {
-				levels.add(0, r.rows)
-				continue
+		rows(&f.pages[i], func(number uint32, n int) {
+			if number == 0 {
+				levels.add(0, n)
+				return
 			}
-			levels.add(1, r.rows)
-			indexes.add(n-1, r.rows)
-		}
-		f.plain = appendLevels(f.plain[:0], &levels)
-		if dictionary > 0 {
-			f.plain = append(append(f.plain, byte(width)), indexes.end()...)
-		}
-		if err := f.values(m, &f.pages[i], encoding); err != nil {
+			levels.add(1, n)
+			indexes.add(number-1, n)
+		})
+		f.plain = append(append(appendLevels(f.plain[:0], &levels), byte(width)), indexes.end()...)
+		if err := f.values(m, &f.pages[i], format.RLEDictionary); err != nil {
 			return err
 		}
 	}
@@ -200,9 +201,23 @@ func (f *columnFile) times(name string, of func(row int) int64) error {
 	return nil
 }
 
-// numbers writes a column of numbers. NaN is null.
+// numbers writes a column of numbers. NaN is null. What is charged by the hour is mostly the same each hour, so the numbers are runs of
+// a dictionary, unless there are too many different ones.
 func (f *columnFile) numbers(name string, of func(row int) float64) error {
-	m := f.chunk(name, parquet.Optional(parquet.Leaf(parquet.DoubleType)), format.Plain, math.MaxInt)
+	node := parquet.Optional(parquet.Leaf(parquet.DoubleType))
+	if known, ok := f.repeated(of); ok {
+		m := f.chunk(name, node, format.RLEDictionary, math.MaxInt)
+		return f.indexed(m, len(known), func(p *page, add func(number uint32, rows int)) {
+			last, n := math.NaN(), uint32(0)
+			for row := p.from; row < p.to; row++ {
+				if v := of(row); v != last {
+					last, n = v, known[v]
+				}
+				add(n, 1)
+			}
+		})
+	}
+	m := f.chunk(name, node, format.Plain, math.MaxInt)
 	values := make([]byte, 0, 8*pageRows)
 	for i := range f.pages {
 		p := &f.pages[i]
@@ -223,6 +238,35 @@ func (f *columnFile) numbers(name string, of func(row int) float64) error {
 		}
 	}
 	return nil
+}
+
+// repeated puts the different numbers of a column into plain, and returns which each is, from 1. ok is false if they hardly repeat, or
+// all are null.
+func (f *columnFile) repeated(of func(row int) float64) (known map[float64]uint32, ok bool) {
+	const times = 4 // a number repeats at least
+	rows := f.pages[len(f.pages)-1].to
+	most := rows / times
+	eachRun := func(use func(v float64)) {
+		last := math.NaN()
+		for row := 0; row < rows && most >= 0; row++ {
+			if v := of(row); v != last && !math.IsNaN(v) {
+				use(v)
+				last = v
+			}
+		}
+	}
+	if eachRun(func(float64) { most-- }); most < 0 {
+		return nil, false
+	}
+	known = map[float64]uint32{}
+	f.plain = f.plain[:0]
+	eachRun(func(v float64) {
+		if known[v] == 0 {
+			known[v] = uint32(len(known) + 1)
+			f.plain = binary.LittleEndian.AppendUint64(f.plain, math.Float64bits(v))
+		}
+	})
+	return known, len(known) > 0
 }
 
 // close returns the file.

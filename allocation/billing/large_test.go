@@ -5,10 +5,14 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/go-kit/log"
+
 	"github.com/promcost/promcost/allocation/billing"
+	"github.com/promcost/promcost/allocation/memory"
 	"github.com/promcost/promcost/promquery/promtest/soak"
 )
 
@@ -73,4 +77,67 @@ func TestLargeBills(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestLargeBillsInMemory keeps bills without a history: what fits is kept whole, what does not is refused, and leaves what there was.
+func TestLargeBillsInMemory(t *testing.T) {
+	lines, resources := soak.Of(20_000, 2_000_000), soak.Of(30, 2_800)
+	hourly := func(i int, tags string) string {
+		at := time.Date(2026, 10, 1, i/resources, 0, 0, 0, time.UTC)
+		return fmt.Sprintf("payer,2026-10-01T00:00:00Z,2026-11-01T00:00:00Z,USD,sub,AWS,EC2,Usage,%s,%s,0.5,1,i-%d,%s\n",
+			at.Format(time.RFC3339), at.Add(time.Hour).Format(time.RFC3339), i%resources, tags)
+	}
+	for _, c := range []struct {
+		name    string
+		row     func(i int) string
+		total   float64
+		warning string
+	}{
+		{"many lines", func(i int) string { return hourly(i, "") }, float64(lines) / 2, soak.Of("", "2000000 lines of bills are kept in memory")},
+		{
+			"every line has a tag of its own", func(i int) string { return hourly(i, fmt.Sprintf(`"{""run"":""%d""}"`, i)) }, 7,
+			"or give --storage.path, which keeps bills on disk: nothing of this delivery counts, what was delivered before does",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			const before = 7
+			dir, budget := t.TempDir(), memory.New(int64(soak.Of(8, 800))<<20)
+			n := billing.NewIntake(billing.NewMemory(budget.Open("read fewer bills")), log.NewNopLogger(), billing.IntakeOptions{Now: now})
+			n.Set([]billing.Source{{Bill: billing.Bill{Name: "aws", Rates: billing.Rates{Currency: "USD"}}, Files: &billing.Files{Bucket: bucketOf(t, dir), Where: "bills"}}}, time.UTC)
+			put(t, dir, "october/1.csv", header+row("01", "i-1", "7"), 1)
+			if got := total(t, look(t, n)); got != before {
+				t.Fatalf("the total is %v, want %v", got, before)
+			}
+			drawn := budget.Stats().Used
+			putRows(t, dir, &rows{of: lines, row: c.row})
+			book := look(t, n)
+			if got := total(t, book); got != c.total {
+				t.Errorf("the total is %v, want %v", got, c.total)
+			}
+			if got := strings.Join(book.Warnings(), "\n"); (got == "") != (c.warning == "") || !strings.Contains(got, c.warning) {
+				t.Errorf("the warnings are %q, want %q", got, c.warning)
+			}
+			if c.total == before && budget.Stats().Used != drawn {
+				t.Errorf("%d bytes are drawn, want %d as before", budget.Stats().Used, drawn)
+			}
+			var heap runtime.MemStats
+			runtime.GC()
+			runtime.ReadMemStats(&heap)
+			t.Logf("%d MB are drawn, the heap has %d MB", budget.Stats().Used>>20, heap.HeapAlloc>>20)
+			if most := uint64(budget.Stats().Used) + 100<<20; soak.On() && heap.HeapAlloc > most {
+				t.Errorf("the heap has %d MB, want at most %d", heap.HeapAlloc>>20, most>>20)
+			}
+			runtime.KeepAlive(book)
+		})
+	}
+}
+
+// putRows replaces the bill of October.
+func putRows(t *testing.T, dir string, r *rows) {
+	t.Helper()
+	text, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, dir, "october/1.csv", string(text), 2)
 }

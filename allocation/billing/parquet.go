@@ -29,6 +29,7 @@ type parquetReader struct {
 	changed []bool            // rows that are available and have other texts than the row before
 	key     []byte
 	item    uint32 // of the row before
+	amounts numbers
 	full    []byte
 	row     int64 // of the file, from 1
 	handing bool  // a row is with the sink
@@ -259,11 +260,10 @@ func (r *parquetReader) line(i int) error {
 			return err
 		}
 	}
-	var n numbers
 	for k, c := range r.numbers {
-		n[k] = math.NaN()
+		r.amounts[k] = math.NaN()
 		if c != nil {
-			n[k] = c.values[c.at+i]
+			r.amounts[k] = c.values[c.at+i]
 		}
 	}
 	var times [2]float64
@@ -273,7 +273,7 @@ func (r *parquetReader) line(i int) error {
 		}
 	}
 	r.handing = true
-	err := r.to.add(r.item, int64(times[0]), int64(times[1]), &n)
+	err := r.to.add(r.item, int64(times[0]), int64(times[1]), &r.amounts)
 	r.handing = false
 	return err
 }

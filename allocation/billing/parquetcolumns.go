@@ -59,7 +59,7 @@ func (v *pageValues) known() encoding.Values {
 
 // constant reports whether all rows have the first value of the dictionary.
 func (v *pageValues) constant() bool {
-	return v.levels == nil && v.dictionary != nil && len(v.indexes) == v.rows && slices.Max(v.indexes) == 0 && slices.Min(v.indexes) == 0
+	return v.levels == nil && v.dictionary != nil && len(v.indexes) == v.rows && !slices.ContainsFunc(v.indexes, func(at int32) bool { return at != 0 })
 }
 
 // next calls use with the next page that has rows.

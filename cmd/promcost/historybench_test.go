@@ -149,10 +149,10 @@ func median(times []time.Duration) time.Duration {
 	return times[len(times)/2]
 }
 
-// benchmarkHistory asks one question of a process, and again.
-func benchmarkHistory(b *testing.B, dir, path, encoding string) {
+// benchmarkHistory asks one question of a process, and again. It returns the processor time of answers after the first.
+func benchmarkHistory(b *testing.B, dir, path, encoding string, flags ...string) (warmed time.Duration) {
 	b.Helper()
-	base, pid := startHistory(b, dir)
+	base, pid := startHistory(b, dir, flags...)
 	client := &http.Client{Transport: &http.Transport{DisableCompression: true, ReadBufferSize: 256 << 10}}
 	b.Cleanup(client.CloseIdleConnections)
 	request, err := http.NewRequestWithContext(b.Context(), http.MethodGet, base+path, http.NoBody)
@@ -192,13 +192,14 @@ func benchmarkHistory(b *testing.B, dir, path, encoding string) {
 	b.ReportMetric(float64(median(warm).Milliseconds()), "warm-ms")
 	b.ReportMetric(float64(median(warmUsed).Milliseconds()), "warm-cpu-ms")
 	b.ReportMetric(float64(peak)/1000, "warm-RssAnon-MB")
+	return median(warmUsed)
 }
 
 // startHistory starts a server of the history of a directory and waits until it rests: what it does when it starts is not part
 // of an answer.
-func startHistory(b *testing.B, dir string) (base string, pid int) {
+func startHistory(b *testing.B, dir string, flags ...string) (base string, pid int) {
 	b.Helper()
-	cmd := exec.CommandContext(b.Context(), os.Args[0], "serve", "--source=none", "--storage.path="+dir, "--web.listen-address=127.0.0.1:0")
+	cmd := exec.CommandContext(b.Context(), os.Args[0], append([]string{"serve", "--source=none", "--storage.path=" + dir, "--web.listen-address=127.0.0.1:0"}, flags...)...)
 	cmd.Env = append(os.Environ(), asProgram+"=1")
 	out, err := cmd.StderrPipe()
 	if err != nil {
