@@ -35,16 +35,20 @@ type podObject struct {
 	Spec     struct {
 		ServiceAccountName           string
 		AutomountServiceAccountToken bool
-		SecurityContext              struct{ RunAsUser, RunAsGroup, FSGroup uint32 }
+		SecurityContext              podUser
 		Containers                   []struct {
-			Image        string
-			Args         []string
-			VolumeMounts []struct{ Name, MountPath string }
+			Image           string
+			Args            []string
+			VolumeMounts    []struct{ Name, MountPath string }
+			SecurityContext podUser
 		}
 		Volumes []podVolume
 	}
 	Status struct{ Phase string }
 }
+
+// podUser is who a pod or a container runs as.
+type podUser struct{ RunAsUser, RunAsGroup, FSGroup uint32 }
 
 // podVolume is a volume with the files of a ConfigMap, of a Secret, or with none of its own.
 type podVolume struct {
@@ -56,12 +60,15 @@ type podVolume struct {
 	}
 }
 
-// run does what a kubelet does: it runs a program with the pod's arguments as the pod's user in a root that has the files of its
-// volumes, the token of its account, and hosts, which lead to this machine. It only adds an address to listen on. What was
-// written to claims in the root before is still there.
-func (p *podObject) run(t *testing.T, k *promtest.Kubernetes, root, program string, hosts ...string) (address string, stop func()) {
+// command does what a kubelet does: it is a program with the pod's arguments as the pod's user in a root that has the files of its
+// volumes, the token of its account, and hosts, which lead to this machine. What was written to claims in the root before is
+// still there.
+func (p *podObject) command(t *testing.T, k *promtest.Kubernetes, root, program string, hosts ...string) *exec.Cmd {
 	t.Helper()
-	user := p.Spec.SecurityContext
+	c, user := p.Spec.Containers[0], p.Spec.SecurityContext
+	if c.SecurityContext.RunAsUser != 0 {
+		user = c.SecurityContext
+	}
 	write := func(name string, mode os.FileMode, text []byte) {
 		t.Helper()
 		file := filepath.Join(root, name)
@@ -73,7 +80,6 @@ func (p *podObject) run(t *testing.T, k *promtest.Kubernetes, root, program stri
 			t.Fatal(err)
 		}
 	}
-	c := p.Spec.Containers[0]
 	for _, m := range c.VolumeMounts {
 		dir := filepath.Join(root, m.MountPath)
 		err := os.MkdirAll(dir, 0o755)
@@ -103,9 +109,17 @@ func (p *podObject) run(t *testing.T, k *promtest.Kubernetes, root, program stri
 		write(account+"ca.crt", 0o644, authorityOf(t, k.Address()))
 		write(account+"namespace", 0o644, []byte(p.Metadata.Namespace))
 	}
-	cmd := exec.CommandContext(t.Context(), "/program", append(c.Args, "--web.listen-address=127.0.0.1:0")...)
+	cmd := exec.CommandContext(t.Context(), "/program", c.Args...)
 	cmd.Dir, cmd.Env = "/", []string{"KUBERNETES_SERVICE_HOST=" + host, "KUBERNETES_SERVICE_PORT=" + port}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: root, Credential: &syscall.Credential{Uid: user.RunAsUser, Gid: user.RunAsGroup}}
+	return cmd
+}
+
+// run runs the command of a pod that serves until it is stopped, at an address of its own.
+func (p *podObject) run(t *testing.T, k *promtest.Kubernetes, root, program string, hosts ...string) (address string, stop func()) {
+	t.Helper()
+	cmd := p.command(t, k, root, program, hosts...)
+	cmd.Args = append(cmd.Args, "--web.listen-address=127.0.0.1:0")
 	var output lockedBuffer
 	cmd.Stdout, cmd.Stderr = &output, &output
 	if err := cmd.Start(); err != nil {

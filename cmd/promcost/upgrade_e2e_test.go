@@ -5,11 +5,13 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -19,8 +21,8 @@ import (
 	"github.com/promcost/promcost/promquery/promtest"
 )
 
-// TestManifestsReleaseE2E has Helm install the chart of an older promcost in a real API, upgrade it to that of this tree, and test it. The
-// pods run: this promcost has the history that the older one kept, without its Prometheus.
+// TestManifestsReleaseE2E has Helm install the chart of an older promcost in a real API, and upgrade it to that of this tree. The pods
+// run: this promcost has the history that the older one kept, without its Prometheus.
 func TestManifestsReleaseE2E(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("running pods takes root")
@@ -67,18 +69,52 @@ func TestManifestsReleaseE2E(t *testing.T) {
 	if diff := cmp.Diff(want, keptCosts(t, this, end), cmpopts.EquateApprox(1e-9, 0)); diff != "" || len(want) < 3 {
 		t.Errorf("the history is of %d namespaces and differs (-older +this):\n%s", len(want), diff)
 	}
+}
 
-	go func() { // what the test's pod does is for kwok to say, which runs no images
-		for range 60 {
-			patch := json.RawMessage(`{"metadata":{"annotations":{"promtest/run-for":"1s"}}}`)
-			if k.Do(t.Context(), http.MethodPatch, promtest.Path("Pod", namespace, "costs-test"), patch, nil) == nil {
+// TestManifestsHelmTestE2E has Helm install the chart and test it. The pods run, also that of the test, which asks the other.
+func TestManifestsHelmTestE2E(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("running pods takes root")
+	}
+	const namespace = "tested"
+	program := buildStatic(t, "../..", "promcost")
+	prometheus := promtest.Start(t, writeSmallDemo(t), promtest.Config{})
+	chart := chartOf(t, "--prometheus.url="+prometheus, "--image.tag=0.2.0")
+	helm(t, nil, "lint", chart) // before servers are started that would not be needed
+	k := promtest.StartKubernetes(t)
+	k.Create(t, node("node-1", "test:///1"))
+	k.Create(t, freeVolume("volume", ""))
+	k.Create(t, fmt.Sprintf("{apiVersion: v1, kind: Namespace, metadata: {name: %s, labels: {pod-security.kubernetes.io/enforce: restricted}}}", namespace))
+	helm(t, k, "install", "costs", chart, "--namespace="+namespace)
+	address, stop := awaitImage(t, k, namespace, ":0.2.0").run(t, k, t.TempDir(), program)
+	defer stop()
+	_, port, err := net.SplitHostPort(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	helm(t, k, "upgrade", "costs", chart, "--namespace="+namespace, "--reuse-values", "--set=service.port="+port) // where its Service leads here
+
+	var said []byte
+	var failed error
+	var tested sync.WaitGroup
+	tested.Go(func() {
+		path, p := promtest.Path("Pod", namespace, "costs-test"), &podObject{}
+		for k.Do(t.Context(), http.MethodGet, path, nil, p) != nil {
+			if time.Sleep(200 * time.Millisecond); t.Context().Err() != nil {
 				return
 			}
-			time.Sleep(200 * time.Millisecond)
 		}
-	}()
-	if out := helm(t, k, "test", "costs", "--namespace="+namespace, "--timeout=60s"); !strings.Contains(string(out), "Succeeded") {
-		t.Errorf("helm test says\n%s", out)
+		said, failed = p.command(t, k, t.TempDir(), program, "costs").CombinedOutput()
+		// When and how the pod ends is for kwok to say, which runs no images.
+		patch := json.RawMessage(`{"metadata":{"annotations":{"promtest/run-for":"1s"}}}`)
+		if err := k.Do(t.Context(), http.MethodPatch, path, patch, nil); err != nil {
+			t.Error(err)
+		}
+	})
+	out := helm(t, k, "test", "costs", "--namespace="+namespace, "--timeout=300s")
+	tested.Wait()
+	if failed != nil || !strings.Contains(string(said), "search") || !strings.Contains(string(out), "Succeeded") {
+		t.Errorf("the pod of helm test ends with %v and says\n%s\nHelm says\n%s", failed, said, out)
 	}
 }
 
