@@ -168,20 +168,28 @@ type Row struct {
 	Values        [NumColumns]float64
 }
 
-// Append adds r, which is one instance, and returns its index.
+// Append adds r, which is one instance, and returns its index. It leaves out what was not read of the other rows.
 func (s *Set) Append(r *Row) int {
 	i := s.grow(r.Special, r.Start.UnixMilli(), r.End.UnixMilli())
 	for p, text := range r.Text {
-		s.ids[p][i] = s.dict.Add(text)
+		if !s.unread.properties[p] {
+			s.ids[p][i] = s.dict.Add(text)
+		}
 	}
-	s.ids[Services][i] = s.dict.AddList(r.Services)
+	if !s.unread.properties[Services] {
+		s.ids[Services][i] = s.dict.AddList(r.Services)
+	}
 	for p, m := range map[Property]map[string]string{
 		Labels: r.Labels, Annotations: r.Annotations, NamespaceLabels: r.NSLabels, NamespaceAnnotations: r.NSAnnotations, GPUDevices: r.GPU.Map(),
 	} {
-		s.ids[p][i] = s.dict.AddMap(m)
+		if !s.unread.properties[p] {
+			s.ids[p][i] = s.dict.AddMap(m)
+		}
 	}
 	for c := range s.values {
-		s.values[c][i] = r.Values[c]
+		if !s.unread.columns[c] {
+			s.values[c][i] = r.Values[c]
+		}
 	}
 	byText := func(a, b ID) int { return cmp.Compare(s.dict.Text(a), s.dict.Text(b)) }
 	for _, share := range slices.SortedFunc(slices.Values(r.Volumes), func(a, b VolumeShare) int { return byText(a.Key, b.Key) }) {

@@ -149,8 +149,13 @@ func TestBookOfTwoBills(t *testing.T) {
 		want    float64
 		warning string
 	}{
-		{"the first counts", []billing.Bill{{Name: "z", Rates: usd}, {Name: "a", Rates: usd}}, []billing.Line{line("a", "payer", 1), line("z", "payer", 2)}, 2,
-			"bill a does not count for account payer and the billing period from 2026-10-01: bill z has that, and is named before it"},
+		{
+			"the first counts",
+			[]billing.Bill{{Name: "z", Rates: usd}, {Name: "a", Rates: usd}},
+			[]billing.Line{line("a", "payer", 1), line("z", "payer", 2)},
+			2,
+			"bill a does not count for account payer and the billing period from 2026-10-01: bill z has that, and is named before it",
+		},
 		{"other accounts", []billing.Bill{{Name: "z", Rates: usd}, {Name: "a", Rates: usd}}, []billing.Line{line("a", "payer", 1), line("z", "other", 2)}, 3, ""},
 		{"accounts that are not known", []billing.Bill{{Name: "z", Rates: usd}, {Name: "a", Rates: usd}}, []billing.Line{line("a", "", 1), line("z", "", 2)}, 3, ""},
 		{"the first has another currency", []billing.Bill{{Name: "z", Rates: billing.Rates{Currency: "EUR"}}, {Name: "a", Rates: usd}}, []billing.Line{line("a", "payer", 1), line("z", "payer", 2)}, 1, "bill z does not count"},

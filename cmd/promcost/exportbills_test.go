@@ -66,6 +66,9 @@ func TestExportBilled(t *testing.T) {
 	}
 	whole, list := total("&shareTenancyCosts=true"), total("&shareTenancyCosts=true&reconcile=false")
 	withoutTenancy, workloads := total("&shareTenancyCosts=false"), total("&shareTenancyCosts=false&includeIdle=false")
+	if with := total("&shareTenancyCosts=true&external=true"); with <= whole { // what was read of stored rows is less than all
+		t.Errorf("with what buckets cost, the day costs %v, without %v", with, whole)
+	}
 	p.end(t)
 	if math.Abs(whole-list) < 0.01*list {
 		t.Fatalf("the bill changes nothing: %v", whole)
