@@ -68,8 +68,8 @@ func serveEverything(t *testing.T) *prometheus.Registry {
 	t.Helper()
 	m, set := everything(t), fullSet()
 	accrued := metering.NewAccrued(set.Window.Start, m).Add(set)
-	budget := metering.Budget{Name: "all", Amount: 10, Period: metering.BudgetMonth}
-	spending := &metering.Spending{End: end, States: []metering.BudgetState{{Budget: &budget, Spent: 1, Forecast: 2}}}
+	budget := metering.Budget{Name: "all", Amount: 10, Period: metering.BudgetMonth, Billed: true}
+	spending := &metering.Spending{End: end, States: []metering.BudgetState{{Budget: &budget, Spent: 1, Forecast: 2, BilledUntil: end.Add(-24 * time.Hour)}}}
 	reg, _ := serve(t, set, collector.Config{
 		Metering: accrued.Metering, Bounds: timeline.ServedBounds, Accrued: func() *metering.Accrued { return accrued }, Spending: func() *metering.Spending { return spending },
 	})

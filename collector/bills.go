@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
+	"github.com/go-kit/log"
+	"github.com/go-kit/log/level"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/promcost/promcost/allocation/metering"
@@ -99,14 +102,16 @@ func BillFamilies() []BillFamily {
 type bills struct {
 	state    func() BillState
 	most     func() int
+	logger   log.Logger
+	warned   sync.Once
 	families []BillFamily
 	descs    []*prometheus.Desc
 }
 
 // NewBills registers metrics about bills with reg. State is asked at each scrape. Of cloud costs at most most series are exported: the
-// cheapest others are summed, by provider. What is registered already is an error.
-func NewBills(reg prometheus.Registerer, most func() int, state func() BillState) error {
-	b := &bills{state: state, most: most, families: BillFamilies()}
+// cheapest others are summed, by provider, which logger is told once. What is registered already is an error.
+func NewBills(reg prometheus.Registerer, most func() int, state func() BillState, logger log.Logger) error {
+	b := &bills{state: state, most: most, logger: logger, families: BillFamilies()}
 	for _, f := range b.families {
 		b.descs = append(b.descs, prometheus.NewDesc(f.Name, f.Help, f.Labels, nil))
 	}
@@ -126,7 +131,13 @@ func (b *bills) Describe(descs chan<- *prometheus.Desc) {
 // Collect implements prometheus.Collector.
 func (b *bills) Collect(metrics chan<- prometheus.Metric) {
 	state := b.state()
-	state.Cloud = capCloudCosts(state.Cloud, b.most())
+	all := len(state.Cloud)
+	if state.Cloud = capCloudCosts(state.Cloud, b.most()); len(state.Cloud) < all {
+		b.warned.Do(func() {
+			level.Warn(b.logger).Log("msg", "promcost_cloud_cost has more series than --collector.max-series, the smallest are summed into "+metering.OtherName,
+				"max_series", b.most(), "series", all)
+		})
+	}
 	for i := range b.families {
 		b.families[i].emit(&state, func(v float64, labels ...string) {
 			for i := range labels {

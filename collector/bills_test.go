@@ -1,11 +1,13 @@
 package collector_test
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/go-kit/log"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/prometheus/common/expfmt"
@@ -44,11 +46,12 @@ promcost_cloud_cost{account="prod",category="Virtual Machine",provider="AWS",ser
 `},
 	} {
 		t.Run(fmt.Sprint(tc.most, " series"), func(t *testing.T) {
+			var logged bytes.Buffer
 			reg, most := prometheus.NewRegistry(), func() int { return tc.most }
-			if err := collector.NewBills(reg, most, fullBills); err != nil {
+			if err := collector.NewBills(reg, most, fullBills, log.NewLogfmtLogger(&logged)); err != nil {
 				t.Fatal(err)
 			}
-			if err := collector.NewBills(reg, most, nil); err == nil {
+			if err := collector.NewBills(reg, most, nil, nil); err == nil {
 				t.Error("registered twice")
 			}
 			text, err := testutil.CollectAndFormat(reg, expfmt.TypeTextPlain, "promcost_cloud_cost", "promcost_bill_charged_until_timestamp_seconds", "promcost_bill_matched_ratio", "promcost_list_to_bill_ratio")
@@ -65,6 +68,9 @@ promcost_cloud_cost{account="prod",category="Virtual Machine",provider="AWS",ser
 promcost_bill_matched_ratio{bill="aws"} 0.75
 ` + tc.want + `promcost_list_to_bill_ratio{cluster="one",instance_type="m5.large"} 1.25
 `
+			if told := strings.Contains(logged.String(), "promcost_cloud_cost has more series"); told != (tc.most < 4) {
+				t.Errorf("logged %q", logged.String())
+			}
 			if b.String() != want {
 				t.Errorf("got\n%swant\n%s", b.String(), want)
 			}

@@ -428,7 +428,7 @@ func TestPromtoolCheckMetrics(t *testing.T) {
 	if err := collector.NewStore(reg, func() collector.StoreState { return collector.StoreState{} }); err != nil {
 		t.Fatal(err)
 	}
-	if err := collector.NewBills(reg, func() int { return 100 }, fullBills); err != nil {
+	if err := collector.NewBills(reg, func() int { return 100 }, fullBills, log.NewNopLogger()); err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), promtool, "check", "metrics")

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-kit/log"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	dto "github.com/prometheus/client_model/go"
@@ -51,7 +52,7 @@ func gather(t *testing.T) []*dto.MetricFamily {
 	bills := collector.BillState{
 		Reach: []collector.BillReach{{Bill: "aws"}}, Matched: []collector.BillRatio{{Bill: "aws"}}, Cloud: []collector.CloudCost{{Provider: "AWS"}}, Nodes: []collector.NodeRatio{{Cluster: "one"}},
 	}
-	if err := collector.NewBills(reg, func() int { return 10 }, func() collector.BillState { return bills }); err != nil {
+	if err := collector.NewBills(reg, func() int { return 10 }, func() collector.BillState { return bills }, log.NewNopLogger()); err != nil {
 		t.Fatal(err)
 	}
 	gathered, err := reg.Gather()

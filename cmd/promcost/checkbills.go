@@ -116,5 +116,5 @@ func (s *service) watchBills() error {
 	s.watched = billwatch.New(billwatch.Options{
 		Checker: func() *billcheck.Checker { return s.billChecker(s.settings()) }, Zone: func() *time.Location { return s.settings().Zone }, Now: s.now, Logger: s.logs.kit,
 	})
-	return collector.NewBills(s.registry, func() int { return s.metering().MaxSeries() }, s.watched.State)
+	return collector.NewBills(s.registry, func() int { return s.metering().MaxSeries() }, s.watched.State, s.logs.kit)
 }

@@ -149,11 +149,6 @@ func (w *watched) testOpenCost(t *testing.T) {
 // testBudgets compares the spending of budgets with what the API says about the same stored days and hours: of everything, idle
 // included, and of one namespace. Shared costs are shared within a day, or within an hour of the current day.
 func (w *watched) testBudgets(t *testing.T) {
-	at := w.query(t, "max(promcost_last_complete_set_timestamp_seconds)")
-	if len(at) != 1 {
-		t.Fatalf("the last closed hour is %v", at)
-	}
-	end := time.Unix(int64(at[0].Value.Value), 0).UTC()
 	for _, tt := range []struct {
 		budget, parameters string
 		period             metering.BudgetPeriod
@@ -165,6 +160,11 @@ func (w *watched) testBudgets(t *testing.T) {
 	} {
 		eventually(t, tt.budget+": what is spent is not what the API says", func() bool {
 			w.now = time.Now()
+			at := w.query(t, "max(promcost_last_complete_set_timestamp_seconds)") // an hour may close meanwhile
+			if len(at) != 1 {
+				t.Fatalf("the last closed hour is %v", at)
+			}
+			end := time.Unix(int64(at[0].Value.Value), 0).UTC()
 			got := w.query(t, fmt.Sprintf(`promcost_budget_spent{budget=%q, period=%q}`, tt.budget, tt.period))
 			start, day := tt.period.At(end, time.UTC).Start, end.Truncate(24*time.Hour)
 			want := w.kept(t, start, day, "1d&"+tt.parameters) + w.kept(t, day, end, "1h&"+tt.parameters)

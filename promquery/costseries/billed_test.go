@@ -104,7 +104,7 @@ func TestWithoutBills(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			n := 0
 			for _, f := range newQueryable(h, costseries.Options{Subjects: everything().Table(), Billed: tc.billed}).Families() {
-				if strings.Contains(f.Name, "_billed_") {
+				if strings.Contains(f.Name, "_billed_hourly_") {
 					n++
 				}
 			}

@@ -137,7 +137,7 @@ func TestLabelsWithoutMatchers(t *testing.T) {
 // Every family is told of with its help, and series never have other labels than it says.
 func TestFamilies(t *testing.T) {
 	h := someHours(20)
-	h.budget = &metering.Budget{Name: "all", Amount: 100, Period: metering.BudgetMonth}
+	h.budget = &metering.Budget{Name: "all", Amount: 100, Period: metering.BudgetMonth, Billed: true}
 	q := newQueryable(h, costseries.Options{Currency: func() string { return "EUR" }, Bounds: func(_, _, _ time.Duration) (float64, float64) { return -0.5, 0.5 }})
 	known := map[string]costseries.Family{}
 	for _, f := range q.Families() {

@@ -68,7 +68,11 @@ func (h *hours) SpendingsIn(_ context.Context, w allocation.Window) (func(contex
 				rules.Add(s.Window, s.Rules)
 			}
 		}
-		return &metering.Spending{End: t, States: []metering.BudgetState{{Budget: h.budget, Spent: spent, Forecast: -1}}, Rules: rules}, nil
+		state := metering.BudgetState{Budget: h.budget, Spent: spent, Forecast: -1}
+		if h.budget.Billed {
+			state.BilledUntil = t.Add(-24 * time.Hour)
+		}
+		return &metering.Spending{End: t, States: []metering.BudgetState{state}, Rules: rules}, nil
 	}, nil
 }
 

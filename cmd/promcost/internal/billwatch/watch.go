@@ -18,7 +18,7 @@ import (
 )
 
 // interval is how often it is seen whether bills changed. Only then lines are read.
-const interval = time.Minute
+const interval = 15 * time.Second
 
 // Options of a Watch. All are required.
 type Options struct {
