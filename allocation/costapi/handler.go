@@ -255,7 +255,6 @@ var planned = map[string]string{
 	"/model/allocation/compute/topline": "ask /model/allocation/summary/topline",
 	"/model/allocation/summary/compute": "ask /model/allocation/summary",
 	"/allocation/summary/topline":       "ask /model/allocation/summary/topline",
-	"/ui":                               "/ links the pages, and /dashboards/ has dashboards for Grafana",
 }
 
 // inPlaceOf is what to ask instead of a planned path or a path below one; "" for other paths.

@@ -12,9 +12,12 @@ const paint = (i) => color(i < COLORS ? `--c${i}` : "--other");
 export class StackedBars {
   constructor(options) {
     this.options = options;
-    this.readout = el("p", { class: "readout", "aria-hidden": "true" }, "\u00a0");
-    this.host = el("div", { class: "bars", role: "img", "aria-label": options.label });
-    this.element = el("figure", {}, this.host, this.readout);
+    this.tip = el("div", { class: "tip", role: "status", hidden: true });
+    this.host = el("div", {
+      class: "bars", tabindex: 0, role: "group", "aria-label": `${options.label} Left and right go from bar to bar, Enter zooms to one.`,
+      onkeydown: (event) => this.key(event), onblur: () => this.tell(-1),
+    });
+    this.element = el("figure", { class: "chart" }, this.host, this.tip);
     this.observer = new ResizeObserver(() => requestAnimationFrame(() => this.resize()));
     this.observer.observe(this.host);
   }
@@ -49,14 +52,14 @@ export class StackedBars {
     const bars = uPlot.paths.bars({ size: [0.86, 90], align: 1 });
     const axis = { stroke: color("--muted"), grid: { stroke: color("--line"), width: 1 }, ticks: { stroke: color("--line"), width: 1 }, font: "12px system-ui, sans-serif" };
     this.plot = new uPlot({
-      width, height: this.height(), padding: [8, 4, 0, 0], legend: { show: false },
+      width, height: this.height(), padding: [8, 22, 0, 0], legend: { show: false },
       tzDate: (t) => uPlot.tzDate(new Date(t * 1000), format.zone),
       scales: { x: { range: () => [first, last] }, y: { range: (_, low, high) => [Math.min(0, low), Math.max(high, 1e-9) * 1.04] } },
-      axes: [{ ...axis, values: (_, ticks) => ticks.map((t) => format.tick(t * 1000)) }, { ...axis, size: 62, values: (_, ticks) => ticks.map((v) => format.money(v)) }],
+      axes: [{ ...axis, values: (_, ticks) => ticks.map((t) => format.tick(t * 1000)) }, { ...axis, size: 48, values: (_, ticks) => ticks.map((v) => format.quantity(v)) }],
       // The highest sums are drawn first: those below cover them.
       series: [{}, ...series.map((s) => ({ fill: this.fill(s), width: 0, paths: bars, points: { show: false } })).reverse()],
       cursor: { y: false, points: { show: false }, drag: { x: true, y: false, setScale: false } },
-      hooks: { setCursor: [(u) => this.tell(u)], setSelect: [(u) => this.select(u)] },
+      hooks: { setCursor: [(u) => this.tell(u.cursor.left >= 0 ? this.at(u, u.cursor.left) : -1)], setSelect: [(u) => this.select(u)] },
     }, [steps.map((s) => seconds(s.start)), ...stacked.reverse()], this.host);
   }
 
@@ -71,17 +74,33 @@ export class StackedBars {
     return Math.max(0, found);
   }
 
-  tell(u) {
-    const { left } = u.cursor;
-    if (left === undefined || left < 0) {
-      this.readout.textContent = "\u00a0";
-      return;
-    }
+  // tell says what a step costs, beside its bar; nothing for -1.
+  tell(i) {
+    this.chosen = i;
+    this.tip.hidden = i < 0;
+    if (i < 0) return;
     const { series, steps, format } = this.options;
-    const i = this.at(u, left);
-    const parts = series.map((s) => [s.name, s.values[i] ?? 0]).filter(([, v]) => v !== 0).sort((a, b) => b[1] - a[1]);
-    const total = parts.reduce((sum, [, v]) => sum + v, 0);
-    this.readout.textContent = `${format.span(steps[i])}: ${format.money(total)} = ${parts.slice(0, 6).map(([name, v]) => `${name} ${format.money(v)}`).join(" + ")}${parts.length > 6 ? " + …" : ""}`;
+    const parts = series.map((s) => ({ ...s, value: s.values[i] ?? 0 })).filter((s) => s.value !== 0);
+    const total = parts.reduce((sum, s) => sum + s.value, 0);
+    const line = (s) => el("tr", {}, el("td", {}, square(this.fill(s)), s.name), el("td", {}, format.money(s.value)));
+    this.tip.replaceChildren(el("b", {}, format.span(steps[i])), el("table", { role: "presentation" }, parts.reverse().map(line),
+      el("tr", { class: "sum" }, el("td", {}, "total"), el("td", {}, `${format.money(total)} ${format.currency}`))));
+    const middle = (new Date(steps[i].start).getTime() + new Date(steps[i].end).getTime()) / 2000;
+    const left = this.plot.valToPos(middle, "x") + this.plot.bbox.left / devicePixelRatio;
+    this.tip.classList.toggle("left", left > this.host.clientWidth / 2);
+    this.tip.style.left = `${left}px`;
+  }
+
+  // key chooses a bar, or zooms to it.
+  key(event) {
+    const { steps, zoom } = this.options;
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    const from = this.chosen ?? -1;
+    if (step) this.tell(from < 0 && step < 0 ? steps.length - 1 : Math.max(0, Math.min(steps.length - 1, from + step)));
+    else if (event.key === "Enter" && from >= 0) zoom(steps[from].start, steps[from].end);
+    else if (event.key === "Escape") this.tell(-1);
+    else return;
+    event.preventDefault();
   }
 
   select(u) {
@@ -93,6 +112,9 @@ export class StackedBars {
     zoom(from.start, to.end);
   }
 }
+
+// square is a sample of a colour.
+const square = (fill) => svg("svg", { class: "swatch", viewBox: "0 0 9 9", "aria-hidden": "true" }, svg("rect", { width: 9, height: 9, rx: 2, fill }));
 
 // squarify divides a rectangle among values, largest first, into rectangles that are as square as can be (Bruls, Huizing and van Wijk 2000).
 export function squarify(values, x, y, width, height) {

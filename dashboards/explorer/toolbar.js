@@ -73,7 +73,7 @@ export class Toolbar {
 
   share() {
     const { share, tenancy } = this.state;
-    const text = (share || "no namespaces") + (tenancy === "true" ? "" : ", no tenancy");
+    const text = [share, tenancy === "true" && "tenancy"].filter(Boolean).join(", ") || "nothing";
     return el("label", {}, el("span", {}, "shared"), el("button", { type: "button", class: "choice", name: "share", "aria-haspopup": "dialog", onclick: () => this.askShared() }, text));
   }
 

@@ -10,6 +10,7 @@ import { Table } from "../table.js";
 export const controls = ["window", "aggregate", "filter", "idle", "share", "prices", "compare"];
 
 const MONTH = 730; // hours
+const IDLE = "__idle__";
 
 // NUMBERS are what rows need.
 const NUMBERS = "name,window,totalCost,totalEfficiency,errorBounds,cpuCost,cpuCostAdjustment,ramCost,ramCostAdjustment,gpuCost,gpuCostAdjustment," +
@@ -106,10 +107,17 @@ function errorOf(rows) {
   return total > 0 ? Math.max(most - sum, sum - least) / total : null;
 }
 
+// periodOf is how a window of so many hours is called; "" for those without a name. A week may be as much longer as the running day is.
+function periodOf(hours) {
+  if (Math.abs(hours - 24) < 2) return "day";
+  if (hours > 160 && hours < 193) return "week";
+  return hours > 27.9 * 24 && hours < 32 * 24 ? "month" : "";
+}
+
 // Headline is the line of totals.
 class Headline {
-  constructor(rows, total, hours, window, { format, go }) {
-    Object.assign(this, { format, go });
+  constructor(rows, total, hours, window, { format, go, state }) {
+    Object.assign(this, { format, go, hours, given: state.baseline !== "" });
     const idle = rows.filter((r) => isIdle(r.name)).reduce((sum, r) => sum + r.totalCost, 0);
     this.change = el("span", { class: "muted" }, "…");
     this.against = el("span", {}, "Against the time before");
@@ -118,13 +126,14 @@ class Headline {
       idle !== 0 && ["Idle", [format.headline(idle), " ", el("small", {}, format.percent(idle / total))]],
       ["A month", [format.headline(total * MONTH / hours), " ", el("small", {}, "at this rate")]],
       [this.against, this.change],
-      ["Window", el("small", {}, format.span(window))],
+      ["Window", el("small", {}, format.span(window), " ", el("span", { class: "muted" }, format.zone))],
     ].filter(Boolean));
   }
 
   compare({ total, baselineWindow }) {
     const { format } = this;
-    this.against.textContent = `Against ${format.span(baselineWindow)}`;
+    this.against.textContent = this.given ? `Against ${format.span(baselineWindow)}` : `Against the ${periodOf(this.hours) || "time"} before`;
+    this.against.title = format.span(baselineWindow);
     this.change.classList.remove("muted");
     this.change.replaceChildren(
       el("span", { class: total.change > 0 ? "more" : "less" }, total.baseline > 0 ? format.growth(total.change / total.baseline) : format.signed(total.change)), " ",
@@ -137,10 +146,10 @@ function costTable(rows, { total, hours, colors, fields, ctx }) {
   const { format, go, state } = ctx;
   const changes = new Map();
   const open = (name) => {
-    const to = deeper(name, fields, state);
+    const to = name === IDLE && state.idle === "row" ? { idle: "node" } : deeper(name, fields, state);
     return to ? el("button", { type: "button", class: "link name", title: `${name}: show what it consists of`, onclick: () => go(to) }, name) : named(name);
   };
-  const money = (name, title, value, wide = true, help) => ({ name, title, wide, help, value, cell: (r) => format.money(value(r)) });
+  const money = (name, title, value, wide = true, help) => ({ name, title, wide, help, value, cell: (r) => small(value(r), format) });
   const part = (name) => (r) => r[`${name}Cost`] + (r[`${name}CostAdjustment`] ?? 0);
   const some = (column) => rows.some((r) => column.value(r) !== 0);
   const columns = [
@@ -155,8 +164,9 @@ function costTable(rows, { total, hours, colors, fields, ctx }) {
     ].filter(some),
     { name: "efficiency", title: "Efficiency", wide: true, help: "usage of what was requested, weighted by cost", value: (r) => r.totalEfficiency, cell: (r) => format.percent(r.totalEfficiency) },
     money("month", "A month", (r) => r.totalCost * MONTH / hours, true, "at this rate: 730 hours"),
+    ...(state.baseline ? [money("before", "Before", (r) => changes.get(r.name)?.baseline ?? null, true, "in the window that it is compared with")] : []),
     {
-      name: "change", title: "Δ", wide: true, help: "against the window that it is compared with", value: (r) => changes.get(r.name)?.change,
+      name: "change", title: `Δ ${state.baseline ? "" : periodOf(hours)}`.trim(), help: "against the window that it is compared with", value: (r) => changes.get(r.name)?.change,
       cell: (r) => {
         const c = changes.get(r.name);
         if (!c) return "";
@@ -173,6 +183,12 @@ function costTable(rows, { total, hours, colors, fields, ctx }) {
     },
   });
   return { table, sum, compare: (data) => { for (const r of data.rows ?? []) changes.set(r.name, r); table.refresh(); } };
+}
+
+// small is an amount that matters little where it is no cent.
+function small(amount, format) {
+  if (!(Math.abs(amount) < 0.005)) return format.money(amount);
+  return el("span", { class: "zero", title: amount === 0 ? undefined : format.money(amount) }, amount === 0 ? "0.00" : "<0.01");
 }
 
 // whyOf is the state that explains the change of a row.
