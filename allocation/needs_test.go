@@ -132,6 +132,31 @@ func TestFieldNeeds(t *testing.T) {
 	}
 }
 
+// TestExternalNeeds checks that external allocations join sets of which only a part was read.
+func TestExternalNeeds(t *testing.T) {
+	r, dict := rand.New(rand.NewPCG(1, 5)), allocation.NewDict()
+	frame := randomFrame(r, dict, 40)
+	for _, aggregate := range []string{"namespace", "label:app", "controller,container", "service"} {
+		o := allocation.Options{Aggregate: keys(t, aggregate), External: true}
+		needs := o.Needs().Union(allocation.OfRows(nil, allocation.MoneyColumns()...))
+		var costs [2]map[string]float64
+		for i, f := range []allocation.Frame{frame, readOnly(frame, needs)} {
+			s := frameSet(t, dict, f)
+			e := allocation.ExternalAllocation{Start: s.Window.Start, End: s.Window.End, Cost: 3, Labels: map[string]string{"app": "x"}}
+			e.Text[allocation.Namespace] = "elsewhere"
+			s.External = []allocation.ExternalAllocation{e}
+			costs[i] = map[string]float64{}
+			out := unchecked(t, o, s)[0]
+			for row := range out.Len() {
+				costs[i][out.Name(row)] = out.Value(allocation.ExternalCost, row)
+			}
+		}
+		if diff := cmp.Diff(costs[0], costs[1]); diff != "" {
+			t.Errorf("%s: -all is read, +what is needed\n%s", aggregate, diff)
+		}
+	}
+}
+
 // TestErrorBoundsNeeds checks the same for error bounds.
 func TestErrorBoundsNeeds(t *testing.T) {
 	r, dict := rand.New(rand.NewPCG(1, 4)), allocation.NewDict()

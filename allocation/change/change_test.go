@@ -132,6 +132,7 @@ func TestPureChanges(t *testing.T) {
 		{"replicas", []run{web(nil)}, []run{web(nil), web(twin)}, 0, map[string]float64{"replicas": 1.2}},
 		{"request", []run{web(nil)}, []run{web(func(r *run) { r.request[allocation.CPU] = 2 })}, 0, map[string]float64{"sizeRequest": 1.2}},
 		{"use beyond the request", []run{web(nil)}, []run{web(func(r *run) { r.use[allocation.CPU] = 1.5 })}, 0, map[string]float64{"sizeBurst": 0.6}},
+		{"use that is all but within the request", []run{web(func(r *run) { r.use[allocation.CPU] = 1.5 })}, []run{web(func(r *run) { r.use[allocation.CPU] = 1 + 1e-15 })}, 0, map[string]float64{"sizeBurst": -0.6}},
 		{"another node of the class", []run{web(nil)}, []run{web(func(r *run) { r.pod = "web-9" })}, 0, map[string]float64{}},
 		{"to spot", []run{web(nil)}, []run{web(func(r *run) { r.node, r.price[allocation.CPU] = "spot", 0.02 })}, 0, map[string]float64{"placement": -0.72}},
 		{"half to spot", []run{web(nil), web(twin)}, []run{web(nil), web(func(r *run) { twin(r); r.node, r.price[allocation.CPU] = "spot", 0.02 })}, 0, map[string]float64{"placement": -0.72}},

@@ -18,11 +18,14 @@ type load struct {
 
 // logMean is the logarithmic mean of two positive numbers: (a − b) ÷ ln(a ÷ b).
 func logMean(a, b float64) float64 {
-	if a == b {
+	const near = 0.5 // a part of b: 1 + d has lost what little is left where a is much smaller, and ln(a ÷ b) what is beyond 1 where it is near
+	switch d := (a - b) / b; {
+	case a == b:
 		return a
+	case math.Abs(d) < near:
+		return b * d / math.Log1p(d)
 	}
-	d := (a - b) / b
-	return b * d / math.Log1p(d)
+	return (a - b) / math.Log(a/b)
 }
 
 // explain divides the difference of a term into effects by the additive LMDI-I of Ang (2004): each factor x has the part

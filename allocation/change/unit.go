@@ -96,9 +96,8 @@ func terms(ofClass []instance, r allocation.Resource) (request, burst [2]term) {
 		of, beyond := &request[side], &burst[side]
 		whole := of.cost
 		if priced := of.amount + beyond.amount; priced > 0 {
-			of.cost = whole * (of.amount / priced)
+			of.cost, beyond.cost = whole*(of.amount/priced), whole*(beyond.amount/priced)
 		}
-		beyond.cost = whole - of.cost
 	}
 	return request, burst
 }

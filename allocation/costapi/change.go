@@ -59,11 +59,7 @@ func (q *request) finishBaseline() error {
 			hours.Start.Format(time.RFC3339), hours.End.Format(time.RFC3339))
 		before = hours
 	}
-	period := allocation.Day
-	if whole.Duration() < 24*time.Hour {
-		period = allocation.Hour
-	}
-	list, err := cutWindow(before, period, q.api.cfg.Zone)
+	list, err := cutWindow(before, q.timing.cut, q.api.cfg.Zone)
 	if err != nil {
 		return badRequest("parameter window: %v", err)
 	}

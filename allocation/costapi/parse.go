@@ -53,6 +53,7 @@ type timing struct {
 	query    allocation.Query    // the window as asked: a part of it may be in the future
 	step     setStep             // a step of the calendar, in place of the query's
 	windows  []allocation.Window // of the sets, oldest first
+	cut      allocation.Period   // where stored windows are cut
 	// maxError and minDuration choose the resolution if maxError is above 0.
 	maxError    float64
 	minDuration time.Duration

@@ -166,6 +166,7 @@ func (q *request) storedWindows(w allocation.Window, relative bool) ([]allocatio
 	default:
 		whole.End = w.End
 	}
+	q.timing.cut = period
 	list, err := cutWindow(whole, period, q.api.cfg.Zone)
 	if err != nil {
 		return nil, err

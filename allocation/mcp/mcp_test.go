@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -31,7 +32,7 @@ func TestSemantics(t *testing.T) {
 // ask calls a tool of a server over an API.
 func ask(t *testing.T, api http.HandlerFunc, limit int64, tool string, args map[string]any) (text string, failed bool) {
 	t.Helper()
-	server := httptest.NewServer(mcp.Handler(mcp.Config{API: api, Parameters: func(string) []mcp.Parameter { return nil }, Memory: memory.New(limit)}))
+	server := httptest.NewServer(mcp.Handler(mcp.Config{API: api, Parameters: func(string) []mcp.Parameter { return []mcp.Parameter{{Name: "window"}} }, Memory: memory.New(limit)}))
 	defer server.Close()
 	session, err := sdk.NewClient(&sdk.Implementation{Name: "test"}, nil).Connect(t.Context(), &sdk.StreamableClientTransport{Endpoint: server.URL, DisableStandaloneSSE: true}, nil)
 	if err != nil {
@@ -102,6 +103,23 @@ func TestLongAnswers(t *testing.T) {
 	}
 	if got := float64(len(answer.Rows)) + answer.Rest.Cost; len(answer.Rows)+answer.Rest.Rows != 200 || got != 200 || answer.Total.Cost != 200 || len(answer.Rows) == 0 {
 		t.Errorf("%d rows, %+v, total %v", len(answer.Rows), answer.Rest, answer.Total.Cost)
+	}
+}
+
+// TestLongWarnings leaves warnings out rather than sending more than 20 kB, and says how many.
+func TestLongWarnings(t *testing.T) {
+	warnings, err := json.Marshal(slices.Repeat([]string{strings.Repeat("w", 1000)}, 40))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, failed := ask(t, answers(map[string]string{"/model/allocation": `{"data":[{"a":{"totalCost":1}}],"warnings":` + string(warnings) + `}`}), 0, "allocations", map[string]any{"window": "1d"})
+	var answer struct{ Warnings []string }
+	if err := json.Unmarshal([]byte(text), &answer); err != nil || failed || len(text) > 20<<10 {
+		t.Fatalf("failed %v, %v: %d bytes", failed, err, len(text))
+	}
+	n := len(answer.Warnings) - 1
+	if want := fmt.Sprintf("%d more warnings are left out", 40-n); n < 2 || !strings.HasPrefix(answer.Warnings[n], want) {
+		t.Errorf("%d warnings, the last is %.100q, want %q", n, answer.Warnings[n], want)
 	}
 }
 

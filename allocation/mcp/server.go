@@ -31,7 +31,7 @@ func newServer(cfg Config) *server {
 		s.sdk.AddTool(&mcp.Tool{
 			Name: t.name, Description: t.help, InputSchema: t.schema,
 			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: new(bool)},
-		}, handle(t.answer))
+		}, handle(&t.schema, t.answer))
 	}
 	s.addResources()
 	s.addPrompts()
@@ -82,8 +82,9 @@ func Serve(ctx context.Context, cfg Config) error {
 // answerer answers a tool call with a text, or with an error that an assistant can learn from.
 type answerer func(ctx context.Context, args arguments) ([]byte, error)
 
-// handle is a tool handler. Mistakes are answers, so that an assistant sees what was wrong with its call.
-func handle(answer answerer) mcp.ToolHandler {
+// handle is a tool handler. Mistakes are answers, so that an assistant sees what was wrong with its call. Arguments that the schema does
+// not have are mistakes: the API may know them, and answer with something else than the tool reads.
+func handle(known *schema, answer answerer) mcp.ToolHandler {
 	return func(ctx context.Context, req *mcp.CallToolRequest) (result *mcp.CallToolResult, err error) {
 		defer func() {
 			if p := recover(); p != nil {
@@ -95,6 +96,9 @@ func handle(answer answerer) mcp.ToolHandler {
 			if err := json.Unmarshal(req.Params.Arguments, &args); err != nil {
 				return failed(fmt.Errorf("read the arguments: %w: give an object", err)), nil
 			}
+		}
+		if err := known.check(args); err != nil {
+			return failed(err), nil
 		}
 		body, err := answer(ctx, args)
 		if err != nil {
@@ -114,6 +118,21 @@ type schema struct {
 	Type       string            `json:"type"`
 	Properties map[string]member `json:"properties"`
 	Required   []string          `json:"required,omitempty"`
+}
+
+// check reports an argument that the schema does not have.
+func (s *schema) check(args arguments) error {
+	for _, name := range slices.Sorted(maps.Keys(args)) {
+		if _, ok := s.Properties[name]; ok {
+			continue
+		}
+		give, names := "none", slices.Sorted(maps.Keys(s.Properties))
+		if last := len(names) - 1; last >= 0 {
+			give = strings.TrimPrefix(strings.Join(names[:last], ", ")+" or "+names[last], " or ")
+		}
+		return fmt.Errorf("argument %.100s is unknown: give %s", name, give)
+	}
+	return nil
 }
 
 // member is an argument in a schema.

@@ -3,6 +3,7 @@ package mcp
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -60,6 +61,7 @@ func dearest(entries []entry) {
 
 // encode writes the table with at most limit rows, and fewer or less of them where it would be too long.
 func (t *table) encode(entries []entry, limit int) ([]byte, error) {
+	warnings, shown := t.Warnings, len(t.Warnings)
 	for {
 		limit = min(limit, len(entries))
 		t.Rows, t.Rest = entries[:limit], nil
@@ -74,8 +76,9 @@ func (t *table) encode(entries []entry, limit int) ([]byte, error) {
 		switch {
 		case limit > 1:
 			limit /= 2
-		case len(t.Warnings) > 1:
-			t.Warnings = t.Warnings[:len(t.Warnings)/2]
+		case shown > 1:
+			shown /= 2
+			t.Warnings = append(slices.Clone(warnings[:shown]), fmt.Sprintf("%d more warnings are left out, for the answer would be too long: ask for a shorter window, or with a filter", len(warnings)-shown))
 		default:
 			return body, nil // one row, which has what it has
 		}

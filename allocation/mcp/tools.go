@@ -12,7 +12,7 @@ import (
 // tool is a row of the table of tools.
 type tool struct {
 	name, help string
-	schema     any
+	schema     schema
 	answer     answerer
 }
 

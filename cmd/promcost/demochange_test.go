@@ -4,6 +4,7 @@ import (
 	"math"
 	"net/url"
 	"testing"
+	"time"
 
 	"github.com/promcost/promcost/promquery/democluster"
 )
@@ -54,5 +55,27 @@ func checkDemoChange(t *testing.T, base string, c *democluster.Cluster) {
 		}
 		got := ask(filter)[""]
 		compare(e.Kind, got, e.Effects, got.Baseline+got.Cost)
+	}
+	checkNoChange(t, base, truth.Start.Add(3*time.Hour), truth.Start.Add(9*time.Hour))
+}
+
+// checkNoChange compares hours of a day with themselves, where what idle and shared costs come to depends on how windows are cut
+// into sets: nothing changes.
+func checkNoChange(t *testing.T, base string, start, end time.Time) {
+	t.Helper()
+	var answer changeAnswer
+	askFor(t, base+"/model/allocation/change", start, end, url.Values{
+		"aggregate": {"namespace"}, "drill": {"controller"}, "shareIdle": {"weighted"}, "shareNamespaces": {"kube-system"},
+		"baseline": {start.Format(time.RFC3339) + "," + end.Format(time.RFC3339)},
+	}.Encode(), &answer)
+	for _, r := range append(answer.Data.Rows, answer.Data.Total) {
+		for name, v := range r.Effects {
+			if math.Abs(v) > 1e-9*r.Cost {
+				t.Errorf("%s differs from itself: %s is %v of %v", r.Name, name, v, r.Cost)
+			}
+		}
+	}
+	if len(answer.Data.Rows) < 4 {
+		t.Errorf("%d rows", len(answer.Data.Rows))
 	}
 }
