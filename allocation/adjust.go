@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// addExternal makes rows of the external allocations. Properties that they do not carry are missing, but pod and container
-// are then __external__.
+// addExternal makes rows of the external allocations. Properties that they do not carry are missing. Without keys, pod and
+// container are then __external__.
 func addExternal(w *work, o *Options) {
 	if !o.External || len(w.set.External) == 0 {
 		return
@@ -16,7 +16,7 @@ func addExternal(w *work, o *Options) {
 		e := &w.set.External[i]
 		r := Row{Special: External, Text: e.Text, Labels: e.Labels, Start: e.Start, End: e.End}
 		for _, p := range [...]Property{Pod, Container} {
-			if r.Text[p] == "" {
+			if r.Text[p] == "" && len(o.Aggregate) == 0 {
 				r.Text[p] = ExternalName
 			}
 		}

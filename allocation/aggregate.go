@@ -1,6 +1,9 @@
 package allocation
 
-import "cmp"
+import (
+	"cmp"
+	"slices"
+)
 
 // aggregate merges the rows to which the keys give the same name, and replaces the set by the result.
 func aggregate(w *work, o *Options) {
@@ -22,7 +25,16 @@ func aggregate(w *work, o *Options) {
 		}
 	}
 	fill, separator := len(o.Aggregate) > 0, cmp.Or(o.Separator, '/')
-	groups.Begin(mask, w.set.Len(), cols, func(dst []byte, row int) []byte { return appendNames(dst, keys, row, separator, fill) })
+	outside := w.outside(keys, o)
+	if outside != nil {
+		cols = append(cols, outside)
+	}
+	groups.Begin(mask, w.set.Len(), cols, func(dst []byte, row int) []byte {
+		if outside != nil && outside[row] != 0 {
+			return append(dst, ExternalName...)
+		}
+		return appendNames(dst, keys, row, separator, fill)
+	})
 	if len(w.pools) > 0 {
 		w.bears, w.forgone = bearing(w.results(groups.Of(w.set.Len()), groups.Len()), takers(groups.Names(), o.EvenKeys, separator), o.ShareSplit)
 		if all && w.keep != nil {
@@ -47,6 +59,20 @@ func aggregate(w *work, o *Options) {
 	w.err = w.workspace.err
 	w.rows, w.group = w.set, group
 	w.set, w.idle = dst, nil
+}
+
+// outside marks the external rows that lack all keys: their name is __external__. It is nil if there are no external rows to name.
+func (w *work) outside(keys []boundKey, o *Options) []ID {
+	if !o.External || len(o.Aggregate) == 0 || slices.ContainsFunc(keys, func(k boundKey) bool { return k.kind == keyAll }) {
+		return nil
+	}
+	marks := make([]ID, w.set.Len())
+	for row, special := range w.set.special {
+		if special == External && !slices.ContainsFunc(keys, func(k boundKey) bool { return k.cols[len(k.cols)-1][row] != 0 }) {
+			marks[row] = 1
+		}
+	}
+	return marks
 }
 
 // bindKeys binds the keys by which rows are merged.

@@ -226,12 +226,17 @@ func refName(r *refRow, aggregate string, value bool) string {
 		}, "/")
 	}
 	var parts []string
+	carries := false
 	for field := range strings.SplitSeq(aggregate, ",") {
 		part := refPart(r, field, value)
+		carries = carries || part != "" || field == "all"
 		if part == "" && field != "all" {
 			part = allocation.UnallocatedName
 		}
 		parts = append(parts, part)
+	}
+	if r.Special == allocation.External && !carries {
+		return allocation.ExternalName
 	}
 	return strings.Join(parts, "/")
 }

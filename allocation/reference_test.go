@@ -141,7 +141,9 @@ func (s *refSet) external() {
 	for _, e := range s.m.bill.External {
 		r := &refRow{}
 		r.Special, r.Text, r.Labels, r.Start, r.End = allocation.External, e.Text, e.Labels, e.Start, e.End
-		r.Text[allocation.Pod], r.Text[allocation.Container] = allocation.ExternalName, allocation.ExternalName
+		if s.q.aggregate == "" {
+			r.Text[allocation.Pod], r.Text[allocation.Container] = allocation.ExternalName, allocation.ExternalName
+		}
 		r.Values[allocation.ExternalCost] = e.Cost
 		s.rows = append(s.rows, r)
 	}

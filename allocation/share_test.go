@@ -181,7 +181,7 @@ var shareCases = map[string]struct {
 	}},
 	"external": {o: allocation.Options{External: true, SharedCost: 730}, shared: "kube-system", want: map[string]amounts{
 		"web": plus("web", amounts{allocation.ExternalCost: 5, allocation.SharedCost: 3 * 7.75 / 13.25}), "shop": plus("shop", amounts{allocation.SharedCost: 3 * 5.5 / 13.25}),
-		"__unallocated__": {allocation.ExternalCost: 7},
+		"__external__": {allocation.ExternalCost: 7},
 	}},
 }
 
