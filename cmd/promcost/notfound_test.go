@@ -42,7 +42,6 @@ func TestUnknownPaths(t *testing.T) {
 		{"GET", "/" + strings.Repeat("x", 5000), 404, "xxx"},
 		{"GET", "/v2/alloc", 404, "did you mean /v2/allocation?"},
 		{"GET", "/cloudCost/view/tabel", 404, "did you mean /cloudCost/view/table?"},
-		{"GET", "/ui/", 404, "not there yet in this version"},
 		{"POST", "/metrics", 405, "method POST is not allowed on path /metrics: use GET"},
 		{"DELETE", "/cost/-/ready", 405, "method DELETE is not allowed on path /cost/-/ready: use GET"},
 	} {
