@@ -15,7 +15,7 @@ var views = []struct{ name, query, text string }{
 	{"allocations", "", "search"},
 	{"containers", "?aggregate=cluster,namespace,controller&window=yesterday&idle=node", "payments"},
 	{"compared", "?window=48h&baseline=lastweek", "search"},
-	{"why", "?view=why&window=48h", "search"},
+	{"why", "?view=why&window=yesterday", "search"},
 	{"assets", "?view=assets", "m5.2xlarge"},
 	{"budgets", "?view=budgets", "team-a"},
 	{"bill", "?view=bill", "As billed"},

@@ -1,0 +1,174 @@
+package browser_test
+
+import (
+	"encoding/json"
+	"math"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// change is a row of /model/allocation/change.
+type change struct {
+	Name                   string
+	Baseline, Cost, Change float64
+	Effects                map[string]float64
+}
+
+// changed is its answer.
+type changed struct {
+	Total change
+	Rows  []change
+}
+
+func TestWhyE2E(t *testing.T) {
+	at := demoURL(t)
+	want := ask[changed](t, at, "/model/allocation/change", url.Values{"window": {"yesterday"}, "aggregate": {"namespace"}, "idle": {"true"}})
+	p := open(t, at+"/ui/?window=yesterday")
+	p.wait(`[...document.querySelectorAll(".tiles button")].some((b) => b.textContent === "why?")`)
+	p.clickText(".tiles button", "why?")
+	p.wait(`new URLSearchParams(location.search).get("view") === "why"`)
+	p.wait(`document.querySelector(".waterfall")`)
+	p.settle()
+	if x := number(t, p.text(".tiles dd")); !sameMoney(x, want.Total.Change) {
+		t.Errorf("the change is %v, the API has %v", x, want.Total.Change)
+	}
+	steps := eval[map[string]string](p, `Object.fromEntries([...document.querySelectorAll(".waterfall li")].map((li) => [li.querySelector(".what").textContent, li.querySelector(".value").textContent]))`)
+	for name, size := range want.Total.Effects {
+		if text, ok := steps[name]; ok && !sameMoney(number(t, text), size) || !ok && math.Abs(size) > 0.01 {
+			t.Errorf("effect %s is %q, the API has %v", name, text, size)
+		}
+	}
+	before, after := number(t, steps["before"]), number(t, steps["after"])
+	if !sameMoney(before, want.Total.Baseline) || !sameMoney(after, want.Total.Cost) {
+		t.Errorf("from %v to %v, the API has %v and %v", before, after, want.Total.Baseline, want.Total.Cost)
+	}
+	shown := p.costs("hange", "change")
+	for _, r := range want.Rows {
+		if x := number(t, shown[r.Name]); !sameMoney(x, r.Change) {
+			t.Errorf("the change of %s is %v, the API has %v", r.Name, x, r.Change)
+		}
+	}
+	largest := "price"
+	for name, size := range want.Total.Effects {
+		if _, ok := steps[name]; ok && math.Abs(size) > math.Abs(want.Total.Effects[largest]) && name != "idle" {
+			largest = name
+		}
+	}
+	p.clickText(".waterfall button", largest)
+	p.wait(`new URLSearchParams(location.search).get("effect") === ` + quote(largest))
+	p.wait(`document.querySelector('.waterfall button[aria-pressed="true"]') && document.querySelectorAll("table.costs").length > 1`)
+	p.settle()
+	p.checkAxe()
+	p.shot("why-effect")
+}
+
+func TestCompareE2E(t *testing.T) {
+	at := demoURL(t)
+	const baseline = "2026-03-13T00:00:00Z,2026-03-14T00:00:00Z"
+	want := ask[changed](t, at, "/model/allocation/change", url.Values{"window": {"yesterday"}, "baseline": {baseline}, "aggregate": {"namespace"}, "idle": {"true"}})
+	p := open(t, at+"/ui/?window=yesterday&baseline="+baseline)
+	p.wait(`[...document.querySelectorAll("table.costs td.change")].some((td) => td.textContent !== "")`)
+	shown := p.costs("", "change")
+	for _, r := range want.Rows {
+		if text := shown[r.Name]; text != "" && !sameMoney(number(t, text), r.Change) {
+			t.Errorf("the change of %s is %q, the API has %v", r.Name, text, r.Change)
+		}
+	}
+	growth := 100 * want.Total.Change / want.Total.Baseline
+	if text := p.text(".tiles"); !strings.Contains(text, "13 Mar") || !strings.Contains(strings.ReplaceAll(text, "−", "-"), strconv.FormatFloat(growth, 'f', map[bool]int{true: 1, false: 0}[math.Abs(growth) < 9.95], 64)+" %") {
+		t.Errorf("the headline is %q, the growth %v %%", text, growth)
+	}
+}
+
+// TestExpressionE2E asks PromQL what the button says, and wants the numbers of the table.
+func TestExpressionE2E(t *testing.T) {
+	at := demoURL(t)
+	for _, query := range []string{
+		"tenancy=false&prices=list&window=" + week,
+		"tenancy=false&prices=list&idle=hide&aggregate=controller&window=" + week + "&path=" + url.QueryEscape(`[["namespace","payments"]]`),
+	} {
+		p := open(t, at+"/ui/?"+query)
+		p.clickText("#toolbar .actions button", "PromQL")
+		p.wait(`document.querySelector("dialog[open]")`)
+		p.checkAxe()
+		expression := eval[string](p, `document.querySelector("dialog[open] textarea")?.value ?? ""`)
+		if expression == "" {
+			t.Fatalf("there is none: %s", p.text("dialog[open]"))
+		}
+		resp, err := http.PostForm(at+"/api/v1/query", url.Values{"query": {expression}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		var answer struct {
+			Data struct {
+				Result []struct {
+					Metric map[string]string
+					Value  [2]any
+				}
+			}
+		}
+		if err := json.NewDecoder(resp.Body).Decode(&answer); err != nil || len(answer.Data.Result) < 3 {
+			t.Fatalf("%s: %s %v, %d rows", expression, resp.Status, err, len(answer.Data.Result))
+		}
+		shown := p.costs("", "cost")
+		compared := 0
+		for _, r := range answer.Data.Result {
+			name := r.Metric["namespace"] + r.Metric["controller"]
+			if kind := r.Metric["controller_kind"]; kind != "" {
+				name = kind + ":" + name
+			}
+			text, _ := r.Value[1].(string)
+			x, err := strconv.ParseFloat(text, 64)
+			if shownText, ok := shown[name]; err != nil || ok && math.Abs(number(t, shownText)-x) > 0.006+1e-6*x {
+				t.Errorf("%s: PromQL has %s, the table %q", name, text, shownText)
+			} else if ok {
+				compared++
+			}
+		}
+		if compared < 3 {
+			t.Errorf("%d rows were compared, of %d", compared, len(shown))
+		}
+	}
+}
+
+func TestSelectionE2E(t *testing.T) {
+	at := demoURL(t)
+	p := open(t, at+"/ui/?window="+week)
+	shown := p.costs("", "cost")
+	for _, name := range []string{"search", "payments"} {
+		p.click(`table.costs input[aria-label="Select ` + name + `"]`)
+	}
+	want := number(t, shown["search"]) + number(t, shown["payments"])
+	_, text, _ := strings.Cut(p.text(".sum"), "selected")
+	if x := number(t, strings.TrimPrefix(text, ":")); math.Abs(x-want) > 0.011 {
+		t.Errorf("%q is the sum, and not %v", text, want)
+	}
+}
+
+func TestZoneE2E(t *testing.T) {
+	at := demoURL(t)
+	p := open(t, at+"/ui/?zone=Asia/Kolkata&window="+week)
+	if text := p.text(".tiles"); !strings.Contains(text, "9 Mar, 05:30") {
+		t.Errorf("in Kolkata the headline is %q", text)
+	}
+	p.do(chromedp.SetValue(chromedp.CSS("#zone"), ""))
+	eval[bool](p, `document.querySelector("#zone").dispatchEvent(new Event("change", {bubbles: true}))`)
+	p.wait(`document.querySelector(".tiles").innerText.includes("9 Mar, 00:00")`)
+}
+
+func TestPictureE2E(t *testing.T) {
+	at := demoURL(t)
+	for _, query := range []string{"", "?view=why&window=yesterday"} {
+		p := open(t, at+"/ui/"+query)
+		p.quiet()
+		eval[bool](p, `(() => { const make = URL.createObjectURL; URL.createObjectURL = (blob) => { if (blob.type === "image/png") window.saved = blob.size; return make(blob); }; return true; })()`)
+		p.clickText("#toolbar .actions button", "PNG")
+		p.wait(`window.saved > 3000`)
+	}
+}
