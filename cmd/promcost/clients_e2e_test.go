@@ -142,23 +142,30 @@ func servePage(t *testing.T, dir string, api http.Handler) (url string) {
 	return server.URL
 }
 
-// TestOpenCostPageE2E uses OpenCost's web page in a browser.
+// TestOpenCostPageE2E uses OpenCost's web page in a browser: all of it, and each choice of its pages of cloud and external costs, which must
+// show costs.
 func TestOpenCostPageE2E(t *testing.T) {
 	page := given(t, "OPENCOST_UI", "the directory of OpenCost's built page")
 	legacy := given(t, "OPENCOST_UI_LEGACY", "the directory of the page that build:legacy makes")
-	s := session{
-		Client: "OpenCost's web page",
-		Source: "github.com/opencost/opencost-ui at 5babf86adf8d75677e721d62902b3b2b4d1a59a0",
-		How:    "recorded before promcost, while Chromium 156 went through .ci/tools/opencost-ui/session.mjs",
+	for _, c := range []struct{ client, script, file string }{
+		{"OpenCost's web page", "session.mjs", "opencost-ui.json"},
+		{"OpenCost's web page: all that its pages of cloud and external costs can ask for", "bills.mjs", "opencost-ui-bills.json"},
+	} {
+		t.Run(c.script, func(t *testing.T) {
+			s := session{
+				Client: c.client, Source: "github.com/opencost/opencost-ui at 5babf86adf8d75677e721d62902b3b2b4d1a59a0",
+				How: "recorded before promcost, while Chromium 156 went through .ci/tools/opencost-ui/" + c.script,
+			}
+			record(t, "testdata/clients/"+c.file, s, func(t *testing.T, to http.Handler) {
+				now := clientsNow.Format("2006-01-02T15:04:05Z07:00")
+				cmd := exec.CommandContext(t.Context(), "node", c.script, servePage(t, page, to), servePage(t, legacy, to), now)
+				cmd.Dir = "../../.ci/tools/opencost-ui"
+				if out, err := cmd.CombinedOutput(); err != nil {
+					t.Fatalf("use the page: %v: %s", err, out)
+				}
+			})
+		})
 	}
-	record(t, "testdata/clients/opencost-ui.json", s, func(t *testing.T, to http.Handler) {
-		now := clientsNow.Format("2006-01-02T15:04:05Z07:00")
-		cmd := exec.CommandContext(t.Context(), "node", "session.mjs", servePage(t, page, to), servePage(t, legacy, to), now)
-		cmd.Dir = "../../.ci/tools/opencost-ui"
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("use the page: %v: %s", err, out)
-		}
-	})
 }
 
 // kubectlCost are commands of kubectl-cost that print something.
