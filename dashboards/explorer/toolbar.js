@@ -29,7 +29,7 @@ export class Toolbar {
 
   // show shows the controls of a view.
   show(state, controls, format, root) {
-    Object.assign(this, { state, format, root, offered: undefined, pictures: [] });
+    Object.assign(this, { state, format, root, offered: undefined, pictures: [], png: undefined });
     const focused = this.form.contains(document.activeElement) ? document.activeElement.name : "";
     const parts = { window: () => this.window(), aggregate: () => this.aggregate(), filter: () => this.filter.show(state), idle: () => this.idle(), share: () => this.share(), prices: () => this.prices(), compare: () => this.compare() };
     this.actions = el("span", { class: "actions" });
@@ -119,12 +119,13 @@ export class Toolbar {
     this.offered = what;
     const button = (text, title, onclick) => el("button", { type: "button", title, onclick }, text);
     const absolute = what.window ? { ...what.params, window: `${rfc3339(what.window.start)},${rfc3339(what.window.end)}` } : what.params;
+    this.png = el("button", { type: "button", title: "The picture of this view", hidden: this.pictures.length === 0, onclick: () => this.save() }, "PNG");
     this.actions.replaceChildren(
       button("link", "An address of this view whose window stays where it is", () => this.showLink(what.window)),
       what.csv ? el("a", { class: "button", title: "The table as CSV", download: "", href: address(what.path, { ...what.params, ...what.csv }).href }, "CSV") : "",
       button("curl", "The command that asks the same", () => showText("The same by curl", curl(what.path, absolute))),
       what.promql ? button("PromQL", "The expression that yields the same", () => this.showExpression(what.promql)) : "",
-      button("PNG", "The picture of this view", () => this.save()));
+      this.png);
   }
 
   showLink(window) {
@@ -140,6 +141,7 @@ export class Toolbar {
   // picture adds the canvas or SVG that a function returns to the PNG.
   picture(drawn) {
     this.pictures.push(drawn);
+    if (this.png) this.png.hidden = false;
   }
 
   async save() {
