@@ -78,7 +78,8 @@ type workload struct {
 	volumes  []*volume // by replica, of a StatefulSet
 	shared   []*volume // all pods mount them
 	services []*service
-	fired    int // Jobs: number started so far
+	fired    int             // Jobs: number started so far
+	names    map[string]bool // of pods, of a DaemonSet
 }
 
 // pod is one pod with everything that ever happens to it. Times are whole seconds, as Kubernetes tells them.

@@ -98,7 +98,7 @@ func (c *Cluster) startDaemons(n *node, at int64) error {
 		}
 		p := c.newPod(w, at)
 		p.owner.kind, p.owner.name = daemonSet, w.name
-		p.name = w.name + "-" + suffix(p.key, 5)
+		p.name = w.daemonName(p.key)
 		if !reserved(w).fits(n.free) {
 			return fmt.Errorf("place pod %s/%s: node %s is full", w.namespace, p.name, n.name)
 		}
@@ -108,6 +108,20 @@ func (c *Cluster) startDaemons(n *node, at int64) error {
 		c.bind(p, n)
 	}
 	return nil
+}
+
+// daemonName is a name for another pod of a DaemonSet.
+func (w *workload) daemonName(key uint64) string {
+	if w.names == nil {
+		w.names = map[string]bool{}
+	}
+	name := w.name + "-" + suffix(key, 5)
+	for w.names[name] {
+		key = mix(key)
+		name = w.name + "-" + suffix(key, 5)
+	}
+	w.names[name] = true
+	return name
 }
 
 // replace creates the pod of a replica, anywhere but on a node, and makes it the live one.

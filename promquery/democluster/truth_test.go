@@ -197,6 +197,25 @@ func TestJobsPerHour(t *testing.T) {
 	}
 }
 
+// TestPodsHaveNamesOfTheirOwn checks that no two pods of a DaemonSet have one name, on more nodes than random names differ by themselves.
+func TestPodsHaveNamesOfTheirOwn(t *testing.T) {
+	c := plan(t, democluster.Config{End: time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC), Duration: time.Hour, Nodes: 6000, Pods: 18_100})
+	uids := map[string]string{}
+	tr := c.Truth(c.End().Add(-time.Minute), c.End())
+	for i := range tr.Containers {
+		if x := &tr.Containers[i]; x.ControllerKind == "daemonset" {
+			name := x.Namespace + "/" + x.Pod
+			if was := uids[name]; was != "" && was != x.UID {
+				t.Errorf("%s is the name of two pods", name)
+			}
+			uids[name] = x.UID
+		}
+	}
+	if len(uids) < 6000 {
+		t.Errorf("%d pods of DaemonSets", len(uids))
+	}
+}
+
 func TestConfigValidate(t *testing.T) {
 	valid := democluster.Config{}.WithDefaults(end())
 	for _, tc := range []struct {
