@@ -159,7 +159,7 @@ bench: ## run the benchmarks that match BENCH, BENCHCOUNT (1) times each
 bench-explorer: ## measure the explorer page in a Chromium, over a history of 10,000 containers that is written once into bin/explorer-history
 	test -d bin/explorer-history || $(GO) test -run '^$$' -bench BenchmarkHistory/disk -benchtime 1x -timeout 60m ./cmd/promcost \
 		-history.dir='$(CURDIR)/bin/explorer-history' -history.days=91 -history.hours=216
-	cd .ci/tools/browser && $(GO) test -run '^$$' -bench Explorer -benchtime 20x -timeout 30m -history.dir='$(CURDIR)/bin/explorer-history'
+	cd .ci/tools/browser && $(GO) test -run '^$$' -bench Explorer -benchtime 15x -timeout 30m -history.dir='$(CURDIR)/bin/explorer-history'
 
 bench-compare: bin/benchstat ## compare the benchmarks of the working tree with those of BASE (HEAD), BENCHCOUNT (6) times each
 	GO='$(GO)' BENCH='$(BENCH)' BENCHCOUNT='$(BENCHCOUNT)' .ci/bench-compare '$(BASE)'
