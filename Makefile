@@ -146,7 +146,7 @@ pictures: build ## draw README's picture of the demo again
 screenshots: bin/axe.js ## use the explorer page in a Chromium, write pictures of it into bin/screenshots, and README's two
 	@mkdir -p bin/screenshots
 	cd .ci/tools/browser && $(GO) test -count 1 -run 'ViewsE2E|WhyE2E' -shots='$(CURDIR)/bin/screenshots'
-	cp bin/screenshots/allocations-light.png .ci/explorer.png
+	cp bin/screenshots/compared-light.png .ci/explorer.png
 	cp bin/screenshots/why-effect.png .ci/explorer-why.png
 
 fuzz: ## run every fuzz target for FUZZTIME, in the packages that match FUZZPACKAGES

@@ -14,7 +14,7 @@ import (
 var views = []struct{ name, query, text string }{
 	{"allocations", "", "search"},
 	{"containers", "?aggregate=cluster,namespace,controller&window=yesterday&idle=node", "payments"},
-	{"compared", "?window=48h&baseline=lastweek", "search"},
+	{"compared", "?window=2026-03-15T00:00:00Z,2026-03-18T00:00:00Z", "search"},
 	{"why", "?view=why&window=yesterday", "search"},
 	{"assets", "?view=assets", "m5.2xlarge"},
 	{"budgets", "?view=budgets", "team-a"},
@@ -27,7 +27,7 @@ func TestViewsE2E(t *testing.T) {
 	for _, v := range views {
 		t.Run(v.name, func(t *testing.T) {
 			p := newPage(t)
-			for _, scheme := range []string{"light", "dark"} {
+			for _, scheme := range []string{"dark", "light"} {
 				p.prefer(scheme)
 				p.navigate(at + "/ui/" + v.query)
 				p.wait(`document.querySelector("#view").innerText.includes(` + quote(v.text) + `)`)

@@ -1,9 +1,7 @@
 package browser_test
 
 import (
-	"encoding/json"
 	"math"
-	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
@@ -82,58 +80,6 @@ func TestCompareE2E(t *testing.T) {
 	growth := 100 * want.Total.Change / want.Total.Baseline
 	if text := p.text(".tiles"); !strings.Contains(text, "13 Mar") || !strings.Contains(strings.ReplaceAll(text, "−", "-"), strconv.FormatFloat(growth, 'f', map[bool]int{true: 1, false: 0}[math.Abs(growth) < 9.95], 64)+" %") {
 		t.Errorf("the headline is %q, the growth %v %%", text, growth)
-	}
-}
-
-// TestExpressionE2E asks PromQL what the button says, and wants the numbers of the table.
-func TestExpressionE2E(t *testing.T) {
-	at := demoURL(t)
-	for _, query := range []string{
-		"tenancy=false&prices=list&window=" + week,
-		"tenancy=false&prices=list&idle=hide&aggregate=controller&window=" + week + "&path=" + url.QueryEscape(`[["namespace","payments"]]`),
-	} {
-		p := open(t, at+"/ui/?"+query)
-		p.clickText("#toolbar .actions button", "PromQL")
-		p.wait(`document.querySelector("dialog[open]")`)
-		p.checkAxe()
-		expression := eval[string](p, `document.querySelector("dialog[open] textarea")?.value ?? ""`)
-		if expression == "" {
-			t.Fatalf("there is none: %s", p.text("dialog[open]"))
-		}
-		resp, err := http.PostForm(at+"/api/v1/query", url.Values{"query": {expression}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer resp.Body.Close()
-		var answer struct {
-			Data struct {
-				Result []struct {
-					Metric map[string]string
-					Value  [2]any
-				}
-			}
-		}
-		if err := json.NewDecoder(resp.Body).Decode(&answer); err != nil || len(answer.Data.Result) < 3 {
-			t.Fatalf("%s: %s %v, %d rows", expression, resp.Status, err, len(answer.Data.Result))
-		}
-		shown := p.costs("", "cost")
-		compared := 0
-		for _, r := range answer.Data.Result {
-			name := r.Metric["namespace"] + r.Metric["controller"]
-			if kind := r.Metric["controller_kind"]; kind != "" {
-				name = kind + ":" + name
-			}
-			text, _ := r.Value[1].(string)
-			x, err := strconv.ParseFloat(text, 64)
-			if shownText, ok := shown[name]; err != nil || ok && math.Abs(number(t, shownText)-x) > 0.006+1e-6*x {
-				t.Errorf("%s: PromQL has %s, the table %q", name, text, shownText)
-			} else if ok {
-				compared++
-			}
-		}
-		if compared < 3 {
-			t.Errorf("%d rows were compared, of %d", compared, len(shown))
-		}
 	}
 }
 
