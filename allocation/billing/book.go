@@ -170,7 +170,8 @@ func (b *Book) Bill(name string) *Bill {
 // Reach is until when a bill has charged a sub-account.
 type Reach struct {
 	Bill, Account, SubAccount string
-	// Charged is the end of the latest charge period of usage; of any charge where there is no usage.
+	// Charged is the end of the latest charge period of usage. Without usage it is that of any charge, but not beyond the usage of
+	// the bill's other sub-accounts: taxes and purchases are charged for periods to come.
 	Charged time.Time
 	// Until is the beginning of the first day whose charges are not final: Charged, but not beyond now less the bill's
 	// settle, rounded down to a day.
@@ -181,6 +182,7 @@ type Reach struct {
 func (b *Book) Reach() []Reach {
 	type latest struct{ usage, other time.Time }
 	at := map[Reach]*latest{}
+	usage := map[string]time.Time{} // of bills
 	for i := range b.statements {
 		s := &b.statements[i]
 		for _, t := range s.Totals {
@@ -191,6 +193,7 @@ func (b *Book) Reach() []Reach {
 			end := &at[key].other
 			if t.Category == Usage {
 				end = &at[key].usage
+				usage[s.Bill] = later(usage[s.Bill], t.End)
 			}
 			if t.End.After(*end) {
 				*end = t.End
@@ -201,6 +204,9 @@ func (b *Book) Reach() []Reach {
 	for r, l := range at {
 		if r.Charged = l.usage; r.Charged.IsZero() {
 			r.Charged = l.other
+			if last, ok := usage[r.Bill]; ok && last.Before(r.Charged) {
+				r.Charged = last
+			}
 		}
 		settled := b.options.Now.Add(-b.Bill(r.Bill).Settle)
 		if r.Until = r.Charged; settled.Before(r.Until) {

@@ -180,12 +180,13 @@ func TestBookReach(t *testing.T) {
 		charge(t, "behind", billing.Purchase, "2026-10-01T00", "2026-11-01T00", 1),
 		charge(t, "fresh", billing.Usage, "2026-10-10T10", "2026-10-10T11", 1),
 		charge(t, "purchases", billing.Purchase, "2026-10-01T00", "2026-10-03T00", 1),
+		charge(t, "taxes", billing.Tax, "2026-10-01T00", "2026-11-01T00", 1), // says nothing of until when usage is known
 	})
 	var got [][3]string
 	for _, r := range b.Reach() {
 		got = append(got, [3]string{r.SubAccount, r.Charged.UTC().Format("02T15"), r.Until.UTC().Format("02T15")})
 	}
-	want := [][3]string{{"behind", "05T23", "05T22"}, {"fresh", "10T11", "08T22"}, {"purchases", "03T00", "02T22"}}
+	want := [][3]string{{"behind", "05T23", "05T22"}, {"fresh", "10T11", "08T22"}, {"purchases", "03T00", "02T22"}, {"taxes", "10T11", "08T22"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
