@@ -12,6 +12,7 @@ import (
 	"github.com/promcost/promcost/allocation/assets"
 	"github.com/promcost/promcost/allocation/change"
 	"github.com/promcost/promcost/allocation/encode"
+	"github.com/promcost/promcost/allocation/notices"
 	"github.com/promcost/promcost/allocation/windows"
 )
 
@@ -157,6 +158,7 @@ func (a *api) serveChange(w http.ResponseWriter, q *request) error {
 		sets = append(sets, got...)
 		sides[i] = change.Side{Set: got[0], Hours: q.passed(whole(of.timing.windows)).Hours()}
 	}
+	missing := slices.Concat(before.missing("baseline", sets[:1]), q.missing("window", sets[1:]))
 	q.join(before)
 	if err := q.memory.Draw(int64(sets[0].Len()+sets[1].Len()) * explainingBytes); err != nil {
 		return err
@@ -173,7 +175,7 @@ func (a *api) serveChange(w http.ResponseWriter, q *request) error {
 	if err := q.memory.Draw(min(int64(len(rows))*encodingBytes, mostEncoding)); err != nil {
 		return err
 	}
-	c := &encode.Changed{Baseline: whole(q.timing.before), Window: whole(q.timing.windows), Total: total, Rows: rows, Drilled: len(q.drill) > 0}
+	c := &encode.Changed{Baseline: whole(q.timing.before), Window: whole(q.timing.windows), Missing: missing, Total: total, Rows: rows, Drilled: len(q.drill) > 0}
 	o := a.encoding(q)
 	if q.output.format == "csv" {
 		q.startFile(w, o.AllWarnings(sets))
@@ -181,6 +183,20 @@ func (a *api) serveChange(w http.ResponseWriter, q *request) error {
 	}
 	w.Header().Set("Content-Type", jsonType)
 	return encode.Change(w, c, sets, o)
+}
+
+// missing are the parts of the request's window that lack costs, with a warning if some of them has costs.
+func (q *request) missing(name string, sets []*allocation.Set) []allocation.Window {
+	w := whole(q.timing.windows)
+	holes := notices.Holes(slices.Concat(q.warnings, sets[0].Warnings), w)
+	all, known := q.passed(w), q.passed(w)
+	for _, h := range holes {
+		known -= q.passed(h)
+	}
+	if known < all && known > 0 {
+		q.warn("the %s has costs of %.4g of its %.4g hours only: what is missing counts as change", name, known.Hours(), all.Hours())
+	}
+	return holes
 }
 
 // passed is how much of a window has passed.

@@ -7,6 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/costapi"
 )
 
@@ -72,5 +75,42 @@ func TestChangeMistakes(t *testing.T) {
 		if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), want) {
 			t.Errorf("%s: status %d, %s", params, w.Code, w.Body)
 		}
+	}
+}
+
+// TestChangeMissing checks what an answer says of windows that lack costs. It is 04:13:46 on the 21st.
+func TestChangeMissing(t *testing.T) {
+	day := func(d, h int) time.Time { return time.Date(2026, 11, d, h, 0, 0, 0, time.UTC) }
+	type span struct{ Start, End time.Time }
+	for _, tc := range []struct {
+		name, params string
+		hole         allocation.Window
+		missing      []span
+		warning      string // "" for none about the windows
+	}{
+		{"nothing is missing", "window=yesterday", allocation.Window{}, nil, ""},
+		{"before both", "window=yesterday", allocation.Window{Start: day(1, 0), End: day(19, 0)}, nil, ""},
+		{"a part of the baseline", "window=yesterday", allocation.Window{Start: day(1, 0), End: day(19, 18)}, []span{{day(19, 0), day(19, 18)}}, "the baseline has costs of 6 of its 24 hours only"},
+		{"a part of the window", "window=yesterday", allocation.Window{Start: day(20, 6), End: day(21, 0)}, []span{{day(20, 6), day(21, 0)}}, "the window has costs of 6 of its 24 hours only"},
+		{"a part of a running day", "window=today", allocation.Window{Start: day(21, 0), End: day(21, 1)}, []span{{day(21, 0), day(21, 1)}}, "the window has costs of 3 of its 4 hours only"},
+		{"all of the baseline", "window=yesterday", allocation.Window{Start: day(1, 0), End: day(20, 0)}, []span{{day(19, 0), day(20, 0)}}, ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			w := get(newHandler(&fake{hole: tc.hole}, costapi.Config{}), "/model/allocation/change", tc.params, "aggregate=cluster")
+			var answer struct {
+				Data     struct{ Missing []span }
+				Warnings []string
+			}
+			if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil || w.Code != http.StatusOK {
+				t.Fatalf("%v: status %d: %.300s", err, w.Code, w.Body)
+			}
+			if diff := cmp.Diff(tc.missing, answer.Data.Missing); diff != "" {
+				t.Error(diff)
+			}
+			all := strings.Join(answer.Warnings, "\n")
+			if !strings.Contains(all, tc.warning) || tc.warning == "" && strings.Contains(all, "hours only") {
+				t.Errorf("warnings %q, want %q", answer.Warnings, tc.warning)
+			}
+		})
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/costapi"
 	"github.com/promcost/promcost/allocation/diagnosis"
+	"github.com/promcost/promcost/allocation/notices"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -37,6 +38,8 @@ type fake struct {
 	noData time.Time
 	// kept is the only time that it has data of: it computes nothing. The zero window computes everything.
 	kept allocation.Window
+	// hole is a time that sets warn of, as ledgers do where hours lack costs.
+	hole allocation.Window
 	// reading is what it says of every computation.
 	reading *allocation.Reading
 	most    int // sets it answers with, 0 for any number; of more it has no data
@@ -75,6 +78,9 @@ func (f *fake) Sets(ctx context.Context, q allocation.Query) iter.Seq2[*allocati
 		for i, w := range windows {
 			sets[i] = sampleSet(w, dict, max(q.Resolution, 0)) // exact if the source decides
 			sets[i].Reading = f.reading
+			if f.hole.Start.Before(w.End) && w.Start.Before(f.hole.End) {
+				sets[i].Warnings = append(sets[i].Warnings, notices.HoleWarning(f.hole, "no data: it is gone"))
+			}
 		}
 		for _, s := range sets {
 			if !yield(s, nil) {

@@ -12,16 +12,27 @@ import (
 // Changed is what an answer about a change has. Rows are those to show, in their order; the total is of all.
 type Changed struct {
 	Baseline, Window allocation.Window
+	Missing          []allocation.Window // parts of either that lack costs
 	Total            change.Row
 	Rows             []change.Row
 	Drilled          bool // rows have parts, or could have
 }
 
-// Change writes why costs changed: the windows, the total, and the rows with their effects. The sets only give their warnings.
+// Change writes why costs changed: the windows, what of them lacks costs, the total, and the rows with their effects. The sets only give their warnings.
 func Change(w io.Writer, c *Changed, sets []*allocation.Set, o Options) error {
 	s := newStream(w)
 	s.b = appendWindow(append(s.b, `{"code":200,"status":"success","data":{"window":`...), c.Window, o.location())
 	s.b = appendWindow(append(s.b, `,"baselineWindow":`...), c.Baseline, o.location())
+	for i, w := range c.Missing {
+		begin := `,`
+		if i == 0 {
+			begin = `,"missing":[`
+		}
+		s.b = appendWindow(append(s.b, begin...), w, o.location())
+	}
+	if len(c.Missing) > 0 {
+		s.b = append(s.b, ']')
+	}
 	s.b = appendChange(append(s.b, `,"total":{`...), &c.Total)
 	s.b = append(s.b, `},"rows":[`...)
 	for i := range c.Rows {

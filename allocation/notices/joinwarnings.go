@@ -14,6 +14,23 @@ func HoleWarning(w allocation.Window, why string) string {
 	return "no costs " + Clock(timeline.Interval{From: w.Start.UnixMilli(), To: w.End.UnixMilli()}) + ": " + why
 }
 
+// Holes are the parts of w that warnings say to lack costs: those of HoleWarning, and those of a window without data.
+func Holes(warnings []string, w allocation.Window) (out []allocation.Window) {
+	var holes timeline.Intervals
+	for _, text := range warnings {
+		if x := parseWarning(text); strings.HasPrefix(x.text, "no costs "+timesMark) || strings.HasPrefix(x.text, allocation.ErrNoData.Error()+" "+timesMark) {
+			holes = append(holes, x.when...)
+		}
+	}
+	for _, x := range timeline.Union(holes) {
+		from, to := max(x.From, w.Start.UnixMilli()), min(x.To, w.End.UnixMilli())
+		if from < to {
+			out = append(out, allocation.Window{Start: time.UnixMilli(from), End: time.UnixMilli(to)})
+		}
+	}
+	return out
+}
+
 // JoinWarnings makes one warning of those of several sets that are of a kind: things that they count and times that they list
 // are joined, things that are named in several count once. It gives the warnings sorted, each once, and may change the list.
 func JoinWarnings(warnings []string) []string {

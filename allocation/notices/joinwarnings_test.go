@@ -74,3 +74,32 @@ func TestJoinWarnings(t *testing.T) {
 		})
 	}
 }
+
+// TestHoles reads times without costs out of warnings.
+func TestHoles(t *testing.T) {
+	day := func(d int) time.Time { return time.Date(2026, 1, d, 0, 0, 0, 0, time.UTC) }
+	w := allocation.Window{Start: day(5), End: day(10)}
+	hole := func(from, to int) string {
+		return notices.HoleWarning(allocation.Window{Start: day(from), End: day(to)}, "no data: it is gone")
+	}
+	for name, tc := range map[string]struct {
+		in   []string
+		want []allocation.Window
+	}{
+		"none":            {nil, nil},
+		"others":          {[]string{"cluster a: no sample from 2026-01-06T00:00:00Z to 2026-01-07T00:00:00Z of x", "no costs of x"}, nil},
+		"a part":          {[]string{hole(6, 7)}, []allocation.Window{{Start: day(6), End: day(7)}}},
+		"beyond the edge": {[]string{hole(1, 6), hole(9, 20)}, []allocation.Window{{Start: day(5), End: day(6)}, {Start: day(9), End: day(10)}}},
+		"outside":         {[]string{hole(1, 5), hole(10, 20)}, nil},
+		"adjacent":        {[]string{hole(7, 8), hole(6, 7)}, []allocation.Window{{Start: day(6), End: day(8)}}},
+		"joined":          {notices.JoinWarnings([]string{hole(6, 7), hole(8, 9)}), []allocation.Window{{Start: day(6), End: day(7)}, {Start: day(8), End: day(9)}}},
+		"all":             {[]string{"no data from 2026-01-01T00:00:00Z to 2026-02-01T00:00:00Z: the source has nothing"}, []allocation.Window{w}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			same := cmp.Comparer(func(a, b time.Time) bool { return a.Equal(b) })
+			if diff := cmp.Diff(tc.want, notices.Holes(tc.in, w), same); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}

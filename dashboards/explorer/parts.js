@@ -43,3 +43,15 @@ export function copyable(text) {
 
 // example is a text over several lines that one may copy.
 export const example = (label, text) => el("pre", { class: "example", tabindex: 0, "aria-label": label, role: "region" }, text);
+
+const hoursOf = (w) => (new Date(w.end) - new Date(w.start)) / 3600e3;
+
+// partial says that a window of an answer about a change has costs for a part only, such that a growth would say nothing; "" where both have.
+export function partial({ window, baselineWindow, missing = [] }) {
+  for (const [name, w] of [["The time before", baselineWindow], ["The window", window]]) {
+    const all = hoursOf(w);
+    const known = all - missing.filter((m) => new Date(m.start) >= new Date(w.start) && new Date(m.end) <= new Date(w.end)).reduce((sum, m) => sum + hoursOf(m), 0);
+    if (known < 0.95 * all) return `${name} has costs for ${Math.round(known)} of ${Math.round(all)} h only`;
+  }
+  return "";
+}

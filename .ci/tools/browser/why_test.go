@@ -3,6 +3,7 @@ package browser_test
 import (
 	"math"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -81,6 +82,20 @@ func TestCompareE2E(t *testing.T) {
 	if text := p.text(".tiles"); !strings.Contains(text, "13 Mar") || !strings.Contains(strings.ReplaceAll(text, "−", "-"), strconv.FormatFloat(growth, 'f', map[bool]int{true: 1, false: 0}[math.Abs(growth) < 9.95], 64)+" %") {
 		t.Errorf("the headline is %q, the growth %v %%", text, growth)
 	}
+}
+
+// TestPartE2E compares with a time that the demo has costs of a part of: no growth follows from it.
+func TestPartE2E(t *testing.T) {
+	at := demoURL(t)
+	for _, query := range []string{"", "?view=why"} {
+		p := open(t, at+"/ui/"+query)
+		p.wait(`document.querySelector(".tiles").innerText.includes("The time before has costs for 13 of 180 h only")`)
+		if text := p.text(".tiles"); regexp.MustCompile(`\+[\d,]+ %`).MatchString(text) {
+			t.Errorf("the headline is %q", text)
+		}
+	}
+	p := open(t, at+"/ui/")
+	p.wait(`[...document.querySelectorAll("table.costs td.change")].every((td) => td.innerText.startsWith("–"))`)
 }
 
 func TestSelectionE2E(t *testing.T) {

@@ -4,7 +4,7 @@ import { COLORS, StackedBars, treemap } from "../chart.js";
 import { el } from "../dom.js";
 import { below, deeper, isIdle, path, question } from "../state.js";
 import { promql } from "../promql.js";
-import { named, tiles } from "../parts.js";
+import { named, partial, tiles } from "../parts.js";
 import { Table } from "../table.js";
 
 export const controls = ["window", "aggregate", "filter", "idle", "share", "prices", "compare"];
@@ -130,14 +130,21 @@ class Headline {
     ].filter(Boolean));
   }
 
-  compare({ total, baselineWindow }) {
+  compare(data) {
     const { format } = this;
+    const { total, baselineWindow } = data;
+    const why = el("button", { type: "button", class: "link", onclick: () => this.go({ view: "why" }) }, "why?");
     this.against.textContent = this.given ? `Against ${format.span(baselineWindow)}` : `Against the ${periodOf(this.hours) || "time"} before`;
     this.against.title = format.span(baselineWindow);
+    const part = partial(data);
+    if (part) {
+      this.change.replaceChildren(format.UNKNOWN, " ", el("small", {}, part), " ", why);
+      return;
+    }
     this.change.classList.remove("muted");
     this.change.replaceChildren(
       el("span", { class: total.change > 0 ? "more" : "less" }, total.baseline > 0 ? format.growth(total.change / total.baseline) : format.signed(total.change)), " ",
-      total.withinBounds ? el("small", {}, "within the error bounds ") : "", el("button", { type: "button", class: "link", onclick: () => this.go({ view: "why" }) }, "why?"));
+      total.withinBounds ? el("small", {}, "within the error bounds ") : "", why);
   }
 }
 
@@ -145,6 +152,7 @@ class Headline {
 function costTable(rows, { total, hours, colors, fields, ctx }) {
   const { format, go, state } = ctx;
   const changes = new Map();
+  let lacking = ""; // what says that only a part of a window has costs
   const open = (name) => {
     const to = name === IDLE && state.idle === "row" ? { idle: "node" } : deeper(name, fields, state);
     return to ? el("button", { type: "button", class: "link name", title: `${name}: show what it consists of`, onclick: () => go(to) }, name) : named(name);
@@ -170,7 +178,8 @@ function costTable(rows, { total, hours, colors, fields, ctx }) {
       cell: (r) => {
         const c = changes.get(r.name);
         if (!c) return "";
-        return [el("span", { class: c.withinBounds ? "muted" : c.change > 0 ? "more" : "less" }, format.signed(c.change)), " ", el("button", { type: "button", class: "link", "aria-label": `Why did ${r.name} change?`, onclick: () => go(whyOf(r.name, fields, state)) }, "why?")];
+        const colour = lacking || c.withinBounds ? "muted" : c.change > 0 ? "more" : "less";
+        return [el("span", { class: colour, title: lacking || undefined }, lacking ? format.UNKNOWN : format.signed(c.change)), " ", el("button", { type: "button", class: "link", "aria-label": `Why did ${r.name} change?`, onclick: () => go(whyOf(r.name, fields, state)) }, "why?")];
       },
     },
   ];
@@ -182,7 +191,7 @@ function costTable(rows, { total, hours, colors, fields, ctx }) {
       sum.textContent = selected.length === 0 ? "" : `${selected.length} selected: ${format.money(cost)} ${format.currency}, ${format.percent(cost / total, 1)} of the total, ${format.money(cost * MONTH / hours)} a month`;
     },
   });
-  return { table, sum, compare: (data) => { for (const r of data.rows ?? []) changes.set(r.name, r); table.refresh(); } };
+  return { table, sum, compare: (data) => { lacking = partial(data); for (const r of data.rows ?? []) changes.set(r.name, r); table.refresh(); } };
 }
 
 // small is an amount that matters little where it is no cent.

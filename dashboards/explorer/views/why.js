@@ -3,7 +3,7 @@
 import { waterfall } from "../chart.js";
 import { el } from "../dom.js";
 import { below, deeper, path, question } from "../state.js";
-import { named, section, tiles } from "../parts.js";
+import { named, partial, section, tiles } from "../parts.js";
 import { Table } from "../table.js";
 
 export const controls = ["window", "compare", "aggregate", "filter", "idle", "share", "prices"];
@@ -28,9 +28,10 @@ export async function show(root, ctx) {
     root.append(el("p", { class: "empty" }, "Nothing that the filter selects ran in either window. Choose another window, or change the filter."));
     return;
   }
+  const part = partial(data);
   root.append(tiles([
     ["Change", [el("strong", { class: "headline" }, `${format.signed(total.change)} ${format.currency}`), total.withinBounds && el("small", {}, " within the error bounds")]],
-    ["Relative", total.baseline > 0 ? format.growth(total.change / total.baseline) : format.UNKNOWN],
+    ["Relative", part ? [format.UNKNOWN, " ", el("small", {}, part)] : total.baseline > 0 ? format.growth(total.change / total.baseline) : format.UNKNOWN],
     ["Before", el("small", {}, format.span(baselineWindow))],
     ["After", el("small", {}, format.span(window))],
   ]));
