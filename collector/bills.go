@@ -18,9 +18,9 @@ import (
 // BillState is what bills say, as far as it is known.
 type BillState struct {
 	Reach   []BillReach
-	Matched []BillRatio // of the newest day that the bills reach
+	Matched []BillRatio // of the newest day that each bill reaches
 	Cloud   []CloudCost // of yesterday
-	Nodes   []NodeRatio // of the newest day that the bills reach
+	Nodes   []NodeRatio // of the newest day on which bills charge nodes
 }
 
 // BillReach is until when a bill has charged a sub-account.
@@ -70,7 +70,7 @@ func BillFamilies() []BillFamily {
 		},
 		{
 			Name: "promcost_bill_matched_ratio", Labels: []string{"bill"},
-			Help: "Which part of the cost of a bill assets of clusters explain, on the newest day that the bills reach.",
+			Help: "Which part of the cost of a bill assets of clusters explain, on the newest day that it reaches.",
 			emit: func(s *BillState, gauge gauge) {
 				for _, m := range s.Matched {
 					gauge(m.Ratio, m.Bill)
@@ -88,7 +88,7 @@ func BillFamilies() []BillFamily {
 		},
 		{
 			Name: "promcost_list_to_bill_ratio", Labels: []string{"cluster", "instance_type"},
-			Help: "Cost of nodes at list price by their cost by bill, on the newest day that the bills reach: above 1 where there is a discount.",
+			Help: "Cost of nodes at list price by their cost by bill, on the newest day on which bills charge nodes: above 1 where there is a discount.",
 			emit: func(s *BillState, gauge gauge) {
 				for _, n := range s.Nodes {
 					gauge(n.Ratio, n.Cluster, n.InstanceType)

@@ -1,9 +1,11 @@
-// Package billwatch keeps the numbers that metrics about bills have: of the newest day that the bills reach, and of yesterday.
+// Package billwatch keeps the numbers that metrics about bills have: of the newest day that each bill reaches, and of yesterday.
 package billwatch
 
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -75,12 +77,11 @@ func (w *Watch) Look(ctx context.Context) error {
 		return err
 	}
 	var state collector.BillState
-	var until time.Time
-	charged := map[string]time.Time{} // of bills
+	newest, charged := map[string]time.Time{}, map[string]time.Time{} // until when bills reach and charge
 	for _, r := range book.Reach() {
 		state.Reach = append(state.Reach, collector.BillReach{Bill: r.Bill, Account: r.Account, SubAccount: r.SubAccount, Until: r.Until})
-		if r.Until.After(until) {
-			until = r.Until
+		if r.Until.After(newest[r.Bill]) {
+			newest[r.Bill] = r.Until
 		}
 		if r.Charged.After(charged[r.Bill]) {
 			charged[r.Bill] = r.Charged
@@ -88,22 +89,40 @@ func (w *Watch) Look(ctx context.Context) error {
 	}
 	today := w.day(w.Now()).Start
 	yesterday := w.day(today.Add(-1))
-	key := fmt.Sprint(book.Version(), " ", until.Unix(), " ", today.Unix())
+	key := fmt.Sprint(book.Version(), " ", today.Unix())
 	if w.knows(key) {
 		return nil
 	}
-	if !until.IsZero() {
-		report, err := c.Check(ctx, w.day(until.Add(-1)))
-		if err != nil {
-			return err
-		}
-		state.Matched, state.Nodes = ratiosOf(report)
+	if state.Matched, state.Nodes, err = w.ratios(ctx, c, newest); err != nil {
+		return err
 	}
 	if state.Cloud, err = cloudCosts(ctx, c, book, yesterday, charged); err != nil {
 		return err
 	}
 	w.set(state, key)
 	return nil
+}
+
+// ratios are those of each bill on its newest day, and those of nodes on the newest day on which any are billed: other bills, such as
+// those of vendors, may reach further.
+func (w *Watch) ratios(ctx context.Context, c *billcheck.Checker, newest map[string]time.Time) (bills []collector.BillRatio, nodes []collector.NodeRatio, err error) {
+	ends := slices.SortedFunc(maps.Values(newest), func(a, b time.Time) int { return b.Compare(a) })
+	for _, end := range slices.CompactFunc(ends, time.Time.Equal) {
+		report, err := c.Check(ctx, w.day(end.Add(-1)))
+		if err != nil {
+			return nil, nil, err
+		}
+		ofBills, ofNodes := ratiosOf(report)
+		for _, of := range ofBills {
+			if newest[of.Bill].Equal(end) {
+				bills = append(bills, of)
+			}
+		}
+		if len(nodes) == 0 {
+			nodes = ofNodes
+		}
+	}
+	return bills, nodes, nil
 }
 
 // day is the day of an instant.

@@ -94,7 +94,12 @@ func newRig(t *testing.T) *rig {
 
 // configure sets the bill, as reading the config file does.
 func (r *rig) configure() {
-	r.intake.Set([]billing.Source{{Bill: billing.Bill{Name: "aws", Settle: 24 * time.Hour, Rates: billing.Rates{Currency: "USD"}}, Files: &billing.Files{Bucket: r.files, Where: "s3"}}}, time.UTC)
+	r.intake.Set([]billing.Source{bill("aws", r.files)}, time.UTC)
+}
+
+// bill is a source of a bill in a bucket.
+func bill(name string, bucket objstore.Bucket) billing.Source {
+	return billing.Source{Bill: billing.Bill{Name: name, Settle: 24 * time.Hour, Rates: billing.Rates{Currency: "USD"}}, Files: &billing.Files{Bucket: bucket, Where: "s3"}}
 }
 
 // deliver writes a file of the bill: on each day up to one, the node costs so much, and a bucket 3.
@@ -185,6 +190,30 @@ func TestWatch(t *testing.T) {
 				t.Errorf("warnings %q", told)
 			}
 		})
+	}
+}
+
+// TestBillsThatReachFurther verifies that a vendor's bill of later days leaves what is known of the cloud provider's.
+func TestBillsThatReachFurther(t *testing.T) {
+	r := newRig(t)
+	r.now = r.now.AddDate(0, 0, 2)
+	r.deliver(t, 4, 12)
+	dir := t.TempDir()
+	local, err := filesystem.NewBucket(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := "BillingAccountId,BillingPeriodStart,BillingCurrency,ProviderName,ChargeCategory,ChargePeriodStart,ChargePeriodEnd,EffectiveCost\n" +
+		"org,2026-10-01T00:00:00Z,USD,Clearview,Usage,2026-10-01T00:00:00Z,2026-10-07T00:00:00Z,6\n"
+	if err := os.WriteFile(filepath.Join(dir, "vendor.csv"), []byte(lines), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r.intake.Set([]billing.Source{bill("aws", r.files), bill("vendor", local)}, time.UTC)
+	if err := r.intake.Look(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := r.state(t), "until 2026-10-05, until 2026-10-06, matched 0.00, matched 0.80, prod m5.large 2,   Other 1"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
 
