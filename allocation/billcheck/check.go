@@ -225,7 +225,7 @@ func (c *checker) finish() *Report {
 		b := c.bills[bill.Name]
 		total += b.Total
 		r.Bills = append(r.Bills, *b)
-		if bill.Cost == billing.Effective && b.effective < leastEffective*b.expected {
+		if bill.Cost == billing.Effective && b.expected > 0 && b.effective < leastEffective*b.expected {
 			r.Warnings = append(r.Warnings, fmt.Sprintf("bill %s: EffectiveCost is %.0f %% of BilledCost with the cost of commitments that were used or not: the provider does not tell it for all lines. Set cost: billed, unless a credit explains it",
 				b.Name, 100*b.effective/b.expected))
 		}

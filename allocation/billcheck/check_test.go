@@ -139,6 +139,7 @@ func TestEffectiveCostIsWarnedOf(t *testing.T) {
 	}
 	committed := func(i *billing.Item) { i.Commitment.Status = "Used" }
 	purchase := func(i *billing.Item) { i.Charge.Category = billing.Purchase }
+	credit := func(i *billing.Item) { i.Charge.Category = billing.Credit }
 	for _, tc := range []struct {
 		name  string
 		lines []billing.Line
@@ -147,6 +148,7 @@ func TestEffectiveCostIsWarnedOf(t *testing.T) {
 		{"all effective", []billing.Line{costs(charge(2, 0, id("i-1")), 10, 10)}, false},
 		{"a fifth is 0", []billing.Line{costs(charge(2, 0, id("i-1")), 8, 8), costs(charge(2, 0, id("i-2")), 0, 2)}, true},
 		{"5 % are 0", []billing.Line{costs(charge(2, 0, id("i-1")), 9.5, 9.5), costs(charge(2, 0, id("i-2")), 0, 0.5)}, false},
+		{"credits above all charges", []billing.Line{costs(charge(2, 0, id("i-1")), 10, 10), costs(charge(2, 0, credit), -110, -110)}, false},
 		{"a fee of commitments", []billing.Line{costs(charge(2, 0, committed), 10, 0), costs(charge(2, 0, purchase), 0, 100)}, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -278,5 +278,5 @@ func (a *answer) beyond() string {
 	if a.reach.billed.IsZero() {
 		return "no bill has charges yet: all costs are at list prices"
 	}
-	return fmt.Sprintf("costs from %s on are at list prices: bills charge later days only in part", a.reach.billed.In(a.opts.Zone).Format(time.RFC3339))
+	return fmt.Sprintf("costs from %s on are at list prices where bills have no final charges yet", a.reach.billed.In(a.opts.Zone).Format(time.RFC3339))
 }
