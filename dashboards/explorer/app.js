@@ -122,7 +122,7 @@ class Footer {
     this.shown = true;
     const count = this.warnings.size;
     const facts = [
-      this.hours && `from history ${this.hours.kept}/${this.hours.all} h`,
+      this.hours && `${this.hours.kept}/${this.hours.all} h in the history`,
       [...this.resolutions].join(", "),
       this.milliseconds > 0 && this.format.duration(this.milliseconds),
       this.billed && `billed until ${this.format.time(this.billed)}`,
