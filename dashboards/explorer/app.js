@@ -66,7 +66,6 @@ async function show() {
         return answer;
       },
       offer: (what) => toolbar.offer(what),
-      picture: (drawn) => toolbar.picture(drawn),
       notice: (text) => said.push(text),
     };
     end = await view.show(root, ctx);

@@ -28,9 +28,8 @@
 //	go(patch, replace)   changes the state and the URL, and shows the view anew; replace leaves no entry in the history
 //	ask(path, params)    asks promcost, as {data, warnings, resolution, …}. It ends when the view goes; warnings, resolution and time appear in
 //	                     the footer. An error that is thrown out of show is shown with the server's text.
-//	offer({path, params, csv, promql})  what the buttons curl, CSV and PromQL give: a path and its parameters; csv are the parameters to add for CSV, and
+//	offer({path, params, window, baseline, csv, promql})  what the buttons curl, CSV and PromQL give: a path and its parameters; csv are the parameters to add for CSV, and
 //	                     none if there is no CSV; promql is {expression} or {reason}
-//	picture(drawn)       adds the canvas or SVG element that a function returns to the PNG, which a view without any does not offer
 //	signal               aborts when the view goes
 //	format               money, ratio, bytes, time, … in the currency and the time zone
 //	notice(text)         says something above the view, and to screen readers

@@ -1,20 +1,16 @@
-// The PNG of a view: its pictures below each other, with a title.
+// The PNG of a view: its elements as they are on the page, drawn on a canvas.
 
 const SCALE = 2;
-const PROPERTIES = ["fill", "stroke", "font-family", "font-size", "font-weight", "opacity"];
+const MARGIN = 16;
+const HEAD = 44; // of the title
+const MOST = 6000; // pixels of height: canvases have bounds
 
-// savePicture has the browser save canvases and SVG elements as one PNG. They are given by functions, for they may be drawn anew.
-export async function savePicture(pictures, title) {
-  const parts = [];
-  for (const picture of pictures) {
-    const element = picture();
-    if (!element?.isConnected) continue;
-    const { width, height } = element.getBoundingClientRect();
-    parts.push({ image: element instanceof HTMLCanvasElement ? element : await imageOf(element, width, height), width, height });
-  }
+// savePicture has the browser save what an element shows as PNG, with a title.
+export async function savePicture(element, title) {
+  const box = element.getBoundingClientRect();
   const style = getComputedStyle(document.body);
-  const width = Math.max(480, ...parts.map((p) => p.width)) + 32;
-  const height = parts.reduce((sum, p) => sum + p.height + 16, 48);
+  const [width, whole] = [box.width + 2 * MARGIN, box.height + HEAD + MARGIN];
+  const height = Math.min(MOST, whole);
   const canvas = document.createElement("canvas");
   [canvas.width, canvas.height] = [width * SCALE, height * SCALE];
   const on = canvas.getContext("2d");
@@ -23,12 +19,9 @@ export async function savePicture(pictures, title) {
   on.fillRect(0, 0, width, height);
   on.fillStyle = style.color;
   on.font = "600 15px system-ui, sans-serif";
-  on.fillText(title, 16, 28, width - 32);
-  let y = 44;
-  for (const p of parts) {
-    on.drawImage(p.image, 16, y, p.width, p.height);
-    y += p.height + 16;
-  }
+  on.fillText(whole > MOST ? `${title} (the upper part)` : title, MARGIN, 28, box.width);
+  on.translate(MARGIN - box.x, HEAD - box.y);
+  draw(on, element);
   const blob = await new Promise((done) => canvas.toBlob(done, "image/png"));
   const link = document.createElement("a");
   link.href = URL.createObjectURL(blob);
@@ -37,21 +30,58 @@ export async function savePicture(pictures, title) {
   setTimeout(() => URL.revokeObjectURL(link.href), 10e3);
 }
 
-// imageOf is an SVG element as an image: with its styles, which a picture of its own would not have.
-async function imageOf(element, width, height) {
-  const copy = element.cloneNode(true);
-  const originals = [element, ...element.querySelectorAll("*")];
-  [copy, ...copy.querySelectorAll("*")].forEach((node, i) => {
-    const style = getComputedStyle(originals[i]);
-    for (const name of PROPERTIES) node.setAttribute(name, style.getPropertyValue(name));
-  });
-  copy.setAttribute("width", width);
-  copy.setAttribute("height", height);
-  copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
-  const url = URL.createObjectURL(new Blob([new XMLSerializer().serializeToString(copy)], { type: "image/svg+xml" }));
-  const image = new Image();
-  image.src = url;
-  await image.decode();
-  URL.revokeObjectURL(url);
-  return image;
+// draw draws an element and what is in it: canvases, the ground of boxes, the rectangles of SVG, and texts.
+function draw(on, element) {
+  const style = getComputedStyle(element);
+  const box = element.getBoundingClientRect();
+  if (element.matches("title, .hidden") || !element.checkVisibility({ visibilityProperty: true })) return;
+  if (element instanceof HTMLCanvasElement) {
+    on.drawImage(element, box.x, box.y, box.width, box.height);
+    return;
+  }
+  on.save();
+  if (style.overflowX !== "visible" && style.display !== "inline") {
+    on.beginPath();
+    on.rect(box.x, box.y, box.width, box.height);
+    on.clip();
+  }
+  on.globalAlpha *= style.opacity;
+  if (element instanceof SVGRectElement) {
+    paint(on, box, style.fill, style.fillOpacity);
+    if (style.stroke !== "none") {
+      on.strokeStyle = style.stroke;
+      on.strokeRect(box.x, box.y, box.width, box.height);
+    }
+  } else if (element instanceof HTMLElement) {
+    paint(on, box, style.backgroundColor, 1);
+  }
+  for (const node of element.childNodes) {
+    if (node instanceof Text) write(on, node, style);
+    else if (node instanceof Element) draw(on, node);
+  }
+  on.restore();
+}
+
+function paint(on, box, color, opacity) {
+  if (color === "none") return;
+  on.save();
+  on.fillStyle = color;
+  on.globalAlpha *= opacity;
+  on.fillRect(box.x, box.y, box.width, box.height);
+  on.restore();
+}
+
+// write draws a text word by word, each where the page has it.
+function write(on, node, style) {
+  const graphic = node.parentNode instanceof SVGGraphicsElement ? node.parentNode : undefined;
+  const range = document.createRange();
+  on.fillStyle = graphic ? style.fill : style.color;
+  on.font = `${style.fontWeight} ${parseFloat(style.fontSize) * (graphic?.getScreenCTM().a ?? 1)}px ${style.fontFamily}`;
+  on.textBaseline = "middle";
+  for (const { 0: word, index } of node.data.matchAll(/\S+/g)) {
+    range.setStart(node, index);
+    range.setEnd(node, index + word.length);
+    const box = range.getBoundingClientRect();
+    if (box.width > 0) on.fillText(word, box.x, box.y + box.height / 2, box.width);
+  }
 }

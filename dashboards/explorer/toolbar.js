@@ -29,7 +29,7 @@ export class Toolbar {
 
   // show shows the controls of a view.
   show(state, controls, format, root) {
-    Object.assign(this, { state, format, root, offered: undefined, pictures: [], png: undefined });
+    Object.assign(this, { state, format, root, offered: undefined });
     const focused = this.form.contains(document.activeElement) ? document.activeElement.name : "";
     const parts = { window: () => this.window(), aggregate: () => this.aggregate(), filter: () => this.filter.show(state), idle: () => this.idle(), share: () => this.share(), prices: () => this.prices(), compare: () => this.compare() };
     this.actions = el("span", { class: "actions" });
@@ -114,23 +114,32 @@ export class Toolbar {
     });
   }
 
-  // offer shows the buttons for what a view asked: {path, params, window, csv, promql}.
+  // offer shows the buttons for what a view asked: {path, params, window, baseline, csv, promql}. A view may set baseline later.
   offer(what) {
     this.offered = what;
+    this.form.hidden = false; // views without controls have these
     const button = (text, title, onclick) => el("button", { type: "button", title, onclick }, text);
-    const absolute = what.window ? { ...what.params, window: `${rfc3339(what.window.start)},${rfc3339(what.window.end)}` } : what.params;
-    this.png = el("button", { type: "button", title: "The picture of this view", hidden: this.pictures.length === 0, onclick: () => this.save() }, "PNG");
     this.actions.replaceChildren(
-      button("link", "An address of this view whose window stays where it is", () => this.showLink(what.window)),
+      button("link", "An address of this view whose window stays where it is", () => this.showLink()),
       what.csv ? el("a", { class: "button", title: "The table as CSV", download: "", href: address(what.path, { ...what.params, ...what.csv }).href }, "CSV") : "",
-      button("curl", "The command that asks the same", () => showText("The same by curl", curl(what.path, absolute))),
+      button("curl", "The command that asks the same", () => showText("The same by curl", curl(what.path, this.absolute(what.params)))),
       what.promql ? button("PromQL", "The expression that yields the same", () => this.showExpression(what.promql)) : "",
-      this.png);
+      button("PNG", "The picture of this view", () => this.save()));
   }
 
-  showLink(window) {
-    const state = window ? { ...this.state, window: `${rfc3339(window.start)},${rfc3339(window.end)}` } : this.state;
-    showText("A link to what is shown now", new URL(write(state), document.baseURI).href);
+  // absolute has the windows of a state or of parameters as times, so that they stay where they are. The default of the baseline depends on
+  // how a window is called.
+  absolute(state) {
+    const out = { ...state };
+    for (const name of ["window", "baseline"]) {
+      const window = this.offered[name];
+      if (window && name in out) out[name] = `${rfc3339(window.start)},${rfc3339(window.end)}`;
+    }
+    return out;
+  }
+
+  showLink() {
+    showText("A link to what is shown now", new URL(write(this.absolute(this.state)), document.baseURI).href);
   }
 
   showExpression(promql) {
@@ -138,16 +147,11 @@ export class Toolbar {
     else showText("No PromQL expression yields this", "", promql.reason);
   }
 
-  // picture adds the canvas or SVG that a function returns to the PNG.
-  picture(drawn) {
-    this.pictures.push(drawn);
-    if (this.png) this.png.hidden = false;
-  }
-
   async save() {
     const { savePicture } = await import("./picture.js");
     const where = path(this.state).map(([, value]) => value).join(" › ");
-    await savePicture(this.pictures, `promcost: ${this.describe("window", this.state.window)} by ${this.state.aggregate}${where && ", " + where}`);
+    const [window, by] = [this.form.elements.window, this.form.elements.aggregate].map((control) => control?.selectedOptions[0].text);
+    await savePicture(this.root, `promcost: ${[this.state.view, window, by && `by ${by}`, where].filter(Boolean).join(", ")}`);
   }
 }
 

@@ -124,9 +124,45 @@ func TestZoneE2E(t *testing.T) {
 }
 
 func TestPictureE2E(t *testing.T) {
-	p := open(t, demoURL(t)+"/ui/")
-	p.quiet()
-	eval[bool](p, `(() => { const make = URL.createObjectURL; URL.createObjectURL = (blob) => { if (blob.type === "image/png") window.saved = blob.size; return make(blob); }; return true; })()`)
-	p.clickText("#toolbar .actions button", "PNG")
-	p.wait(`window.saved > 3000`)
+	at := demoURL(t)
+	for _, v := range views {
+		t.Run(v.name, func(t *testing.T) {
+			p := open(t, at+"/ui/"+v.query)
+			p.quiet()
+			eval[bool](p, `(() => { const make = URL.createObjectURL; URL.createObjectURL = (blob) => { if (blob.type === "image/png") window.saved = blob; return make(blob); }; return true; })()`)
+			p.clickText("#toolbar .actions button", "PNG")
+			p.wait(`window.saved`)
+			// On the left and on the right there are letters, whose smooth edges have many colours.
+			colours := eval[[]int](p, `(async () => {
+				const image = await createImageBitmap(window.saved), canvas = new OffscreenCanvas(image.width, image.height), on = canvas.getContext("2d", {willReadFrequently: true});
+				on.drawImage(image, 0, 0);
+				const of = (x, y, w, h) => new Set(new Uint32Array(on.getImageData(x, y, w, h).data.buffer)).size;
+				const { width, height } = image;
+				return [of(0, 100, width / 2, height - 100), of(width / 2, 100, width / 2, height - 100)];
+			})()`)
+			for i, n := range colours {
+				if n < 10 {
+					t.Errorf("part %d of the picture has %d colours", i, n)
+				}
+			}
+		})
+	}
+}
+
+// TestLinkOfTodayE2E checks that a link compares with what the page did: times have another default of what is before them than words.
+func TestLinkOfTodayE2E(t *testing.T) {
+	at := demoURL(t)
+	for _, view := range []string{"", "&view=why"} {
+		p := open(t, at+"/ui/?window=today"+view)
+		p.quiet()
+		p.clickText("#toolbar .actions button", "link")
+		p.wait(`document.querySelector("dialog[open] textarea")`)
+		link, err := url.Parse(eval[string](p, `document.querySelector("dialog[open] textarea").value`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := link.Query().Get("baseline"); got != "2026-03-17T00:00:00Z,2026-03-17T12:00:00Z" {
+			t.Errorf("%s: the link compares with %q", view, got)
+		}
+	}
 }

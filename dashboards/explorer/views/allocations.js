@@ -27,7 +27,8 @@ export async function show(root, ctx) {
   const rows = Object.values(answer.data[0] ?? {});
   root.append(crumbs(ctx));
   const window = rows[0]?.window;
-  ctx.offer({ path: "model/allocation", params, window, csv: { format: "csv" }, promql: window ? promql(state, rows, window, Boolean(answer.billedUntil)) : undefined });
+  const offered = { path: "model/allocation", params, window, csv: { format: "csv" }, promql: window ? promql(state, rows, window, Boolean(answer.billedUntil)) : undefined };
+  ctx.offer(offered);
   if (rows.length === 0) {
     root.append(el("p", { class: "empty" }, state.filter || state.path
       ? "Nothing that the filter selects ran in this window. Change the filter, go back up, or choose another window."
@@ -51,18 +52,16 @@ export async function show(root, ctx) {
     if (!chart) return;
     frees.push(() => chart.free());
     bars.append(chart.element);
-    ctx.picture(() => chart.canvas);
   });
   const next = below(fields);
   const parts = next === "" ? Promise.resolve({ data: [{}] }) : ctx.ask("model/allocation", { ...params, aggregate: `${state.aggregate},${next}`, limit: 400, fields: "name,totalCost" });
   fill(map, parts, (a) => {
-    const picture = mapOf(rows, Object.values(a.data[0] ?? {}), colors, fields, ctx);
-    map.append(el("figure", {}, picture));
-    ctx.picture(() => picture);
+    map.append(el("figure", {}, mapOf(rows, Object.values(a.data[0] ?? {}), colors, fields, ctx)));
   });
   const before = { ...asked, baseline: state.baseline, limit: 0 };
   fill(headline.change, ctx.ask("model/allocation/change", before), (a) => {
     if (!a.data.total) return;
+    offered.baseline = a.data.baselineWindow;
     headline.compare(a.data);
     table.compare(a.data);
   });

@@ -21,7 +21,7 @@ export async function show(root, ctx) {
   const params = { window: state.window, baseline: state.baseline, aggregate: state.aggregate, ...question(state) };
   const { data } = await ctx.ask("model/allocation/change", { ...params, limit: 0 });
   const { total, rows, window, baselineWindow } = data;
-  ctx.offer({ path: "model/allocation/change", params, window, csv: { format: "csv" }, promql: { reason: "Effects compare two windows workload by workload: no PromQL expression does that." } });
+  ctx.offer({ path: "model/allocation/change", params, window, baseline: baselineWindow, csv: { format: "csv" }, promql: { reason: "Effects compare two windows workload by workload: no PromQL expression does that." } });
   const steps = path(state);
   if (steps.length > 0) root.append(el("p", { class: "path" }, `Only ${steps.map(([f, v]) => `${f} ${v}`).join(" › ")}. `, el("button", { type: "button", class: "link", onclick: () => go({ path: "", aggregate: steps[0][0] }) }, "all")));
   if (rows.length === 0) {
