@@ -3,10 +3,12 @@ package mcp_test
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -103,6 +105,40 @@ func TestLongAnswers(t *testing.T) {
 	}
 	if got := float64(len(answer.Rows)) + answer.Rest.Cost; len(answer.Rows)+answer.Rest.Rows != 200 || got != 200 || answer.Total.Cost != 200 || len(answer.Rows) == 0 {
 		t.Errorf("%d rows, %+v, total %v", len(answer.Rows), answer.Rest, answer.Total.Cost)
+	}
+}
+
+// TestRestOfRounding answers with all rows, each rounded to what is sure of it: the total is the API's, rounded by itself, and the rest is what
+// rounding the rows took.
+func TestRestOfRounding(t *testing.T) {
+	rows := map[string]any{}
+	for i := range 20 {
+		rows[strconv.Itoa(i)] = map[string]any{"totalCost": 10.4, "errorBounds": map[string]any{"lower": 0.8, "upper": 1.2}}
+	}
+	rows["exact"] = map[string]any{"totalCost": 1000.25}
+	data, err := json.Marshal([]any{rows})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, failed := ask(t, answers(map[string]string{"/model/allocation": `{"data":` + string(data) + `}`}), 0, "allocations", map[string]any{"window": "1d", "limit": 200})
+	var answer struct {
+		Total struct{ Cost float64 }
+		Rows  []struct{ Cost float64 }
+		Rest  struct {
+			Rows *int
+			Cost float64
+		}
+	}
+	if err := json.Unmarshal([]byte(text), &answer); err != nil || failed {
+		t.Fatalf("failed %v, %v: %s", failed, err, text)
+	}
+	sum := answer.Rest.Cost
+	for _, r := range answer.Rows {
+		sum += r.Cost
+	}
+	const exact = 20*10.4 + 1000.25
+	if answer.Rest.Rows == nil || *answer.Rest.Rows != 0 || math.Abs(sum-answer.Total.Cost) > 1e-9 || math.Abs(answer.Total.Cost-exact) > 5 {
+		t.Errorf("rest %+v, the sum is %v, the total %v, want about %v: %s", answer.Rest, sum, answer.Total.Cost, exact, text)
 	}
 }
 

@@ -45,7 +45,7 @@ type entry struct {
 	exact float64 // cost, or change, that the rows are ordered by
 }
 
-// rest stands for the rows that are left out.
+// rest stands for the rows that are left out, and for what rounding took; Rows is 0 for that alone.
 type rest struct {
 	Rows   int    `json:"rows"`
 	Cost   money  `json:"cost"`
@@ -85,28 +85,24 @@ func (t *table) encode(entries []entry, limit int) ([]byte, error) {
 	}
 }
 
-// addRest makes the rows add up to the total: by a row of the rest, or, where all rows are there, by the total itself.
+// addRest adds a row of the rest that makes the rows add up to the total. Where all rows are there, it is what rounding them took, if that is
+// anything.
 func (t *table) addRest(entries []entry) {
-	all := func(amount func(e *entry) *money, total *money) *money {
+	left := func(amount func(e *entry) *money, total *money) money {
 		sum, decimals := 0.0, total.decimals
 		for i := range t.Rows {
 			if m := amount(&t.Rows[i]); m != nil {
 				sum, decimals = sum+m.value, max(decimals, m.decimals)
 			}
 		}
-		if len(t.Rows) == len(entries) {
-			*total = to(sum, decimals)
-			return nil
-		}
-		left := to(total.value-sum, decimals)
-		return &left
+		return to(total.value-sum, decimals)
 	}
-	cost := all(func(e *entry) *money { return &e.Cost }, &t.Total.Cost)
-	var change *money
+	r := &rest{Rows: len(entries) - len(t.Rows), Cost: left(func(e *entry) *money { return &e.Cost }, &t.Total.Cost)}
 	if t.Total.Change != nil {
-		change = all(func(e *entry) *money { return e.Change }, t.Total.Change)
+		change := left(func(e *entry) *money { return e.Change }, t.Total.Change)
+		r.Change = &change
 	}
-	if cost != nil {
-		t.Rest = &rest{Rows: len(entries) - len(t.Rows), Cost: *cost, Change: change}
+	if r.Rows > 0 || r.Cost.value != 0 || r.Change != nil && r.Change.value != 0 {
+		t.Rest = r
 	}
 }
