@@ -334,7 +334,7 @@ func greet(ctx context.Context, svc *service, c *democluster.Cluster, base strin
 		return err
 	}
 	fmt.Fprintf(&b, `
-promcost serves this cluster on %[1]s and /metrics; %[1]s/-/ready says when all of its history is in. Try:
+Open %[1]s/ui/ in a browser to see what this cluster costs and why. %[1]s/-/ready says when all of its history is in. Try also:
 
   curl -s '%[1]s/model/allocation/compute?window=%[2]s&aggregate=namespace'
   curl -s '%[1]s/model/allocation/compute?window=%[2]s&aggregate=controller&format=csv'
