@@ -215,19 +215,27 @@ func (s *server) explainChange(ctx context.Context, args arguments) ([]byte, err
 	return t.encode(entries, limit)
 }
 
-// passOn answers with what the API says, where it is short enough.
-func (s *server) passOn(path string) func(ctx context.Context, args arguments) ([]byte, error) {
-	return func(ctx context.Context, args arguments) ([]byte, error) {
-		v, err := args.parameters(asIs)
-		if err != nil {
-			return nil, err
-		}
-		answer, err := s.ask(ctx, path, v)
-		if err != nil {
-			return nil, err
-		}
-		return short(answer.Data, answer.Warnings)
+// budgets answers with how budgets stand. What is spent and will be is rounded; the amounts are as they were configured.
+func (s *server) budgets(ctx context.Context, _ arguments) ([]byte, error) {
+	answer, err := s.ask(ctx, "/model/budgets", url.Values{})
+	if err != nil {
+		return nil, err
 	}
+	var list []map[string]any
+	if err := json.Unmarshal(answer.Data, &list); err != nil {
+		return nil, fmt.Errorf("read the budgets: %w", err)
+	}
+	for _, b := range list {
+		for _, name := range []string{"spent", "forecast", "spentAtList"} {
+			if v, known := b[name].(float64); known {
+				b[name] = rounded(v, 0)
+			}
+		}
+	}
+	return short(struct {
+		Currency string           `json:"currency"`
+		Budgets  []map[string]any `json:"budgets"`
+	}{s.currency(ctx), list}, answer.Warnings)
 }
 
 // short is data with its warnings, an error where it is too long.

@@ -37,7 +37,7 @@ func (s *server) tools() []tool {
 			"explain_change", "Why costs differ between a window and the one before, or a baseline: effects (replicas, size, placement, price, new, gone, volumes, idle, …) that add up to the change. drill names who did it.",
 			s.schemaOf("/model/allocation/change", append([]string{"baseline", "drill"}, rowParameters...), window, rowsArgument()), s.explainChange,
 		},
-		{"budgets", "The budgets of the configuration: what is spent of them, and what they will come to.", schema{Type: "object", Properties: map[string]member{}}, s.passOn("/model/budgets")},
+		{"budgets", "The budgets of the configuration: what is spent of them, and what they will come to.", schema{Type: "object", Properties: map[string]member{}}, s.budgets},
 		{
 			"diagnose", "Which data there is to compute costs from, cluster by cluster, and what is missing.",
 			s.schemaOf("/model/diagnose", window, nil, nil), s.diagnose,

@@ -276,7 +276,7 @@ func (a *assistant) testOthers(t *testing.T) {
 		args map[string]any
 		want string
 	}{
-		{"budgets", nil, `"forecast":`},
+		{"budgets", nil, `{"currency":"USD","budgets":[{"amount":`},
 		{"diagnose", map[string]any{"window": "1h"}, `"found":`},
 		{"promql", map[string]any{"query": "count(promcost_namespace_hourly_cost)"}, `"resultType":"vector"`},
 		{"promql", map[string]any{"query": "sum(promcost_namespace_hourly_cost)", "start": "2026-11-01T00:00:00Z", "end": "2026-11-01T03:00:00Z", "step": "1h"}, `"resultType":"matrix"`},

@@ -28,8 +28,8 @@
 //	go(patch, replace)   changes the state and the URL, and shows the view anew; replace leaves no entry in the history
 //	ask(path, params)    asks promcost, as {data, warnings, resolution, …}. It ends when the view goes; warnings, resolution and time appear in
 //	                     the footer. An error that is thrown out of show is shown with the server's text.
-//	offer({path, params, window, baseline, csv, promql})  what the buttons curl, CSV and PromQL give: a path and its parameters; csv are the parameters to add for CSV, and
-//	                     none if there is no CSV; promql is {expression} or {reason}
+//	offer({path, params, window, baseline, csv, promql})  what the buttons curl, CSV and PromQL give: a path and its parameters; csv are the parameters to add for CSV;
+//	                     without them CSV is the tables of the view; promql is {expression} or {reason}
 //	signal               aborts when the view goes
 //	format               money, ratio, bytes, time, … in the currency and the time zone
 //	notice(text)         says something above the view, and to screen readers

@@ -45,3 +45,10 @@ export function debounce(f, milliseconds) {
     timer = setTimeout(() => f(...args), milliseconds);
   };
 }
+
+// save has the browser save a blob as a file.
+export function save(name, blob) {
+  const link = el("a", { href: URL.createObjectURL(blob), download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10e3);
+}

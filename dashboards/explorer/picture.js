@@ -1,5 +1,7 @@
 // The PNG of a view: its elements as they are on the page, drawn on a canvas.
 
+import { save } from "./dom.js";
+
 const SCALE = 2;
 const MARGIN = 16;
 const HEAD = 44; // of the title
@@ -23,11 +25,7 @@ export async function savePicture(element, title) {
   on.translate(MARGIN - box.x, HEAD - box.y);
   draw(on, element);
   const blob = await new Promise((done) => canvas.toBlob(done, "image/png"));
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(blob);
-  link.download = "promcost.png";
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10e3);
+  save("promcost.png", blob);
 }
 
 // draw draws an element and what is in it: canvases, the ground of boxes, the rectangles of SVG, and texts.

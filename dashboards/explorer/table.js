@@ -6,7 +6,13 @@ const HEIGHT = 29; // of a row, in pixels, as in style.css
 const WHOLE = 200; // rows up to which a table is not cut to what is in sight
 const AROUND = 15; // rows kept above and below what is in sight
 
-// Table shows rows in columns. A column is {name, title, value(row), cell(row), text, wide}: value is what it is sorted by, cell a node or a text; text columns
+// TABLES are the tables by their elements.
+const TABLES = new WeakMap();
+
+// tablesIn are the tables within an element of the page, in their order there.
+export const tablesIn = (element) => [...element.querySelectorAll("table.costs")].map((table) => TABLES.get(table));
+
+// Table shows rows in columns. A column is {name, title, value(row), cell(row), csv(row), text, wide}: value is what it is sorted by, and in CSV unless csv is given, cell a node or a text; text columns
 // are sorted from a to z, wide ones leave narrow screens. Options are caption, sort (the name of a column), select(rows), which is told of the selected rows,
 // and open(row), which Enter calls.
 export class Table {
@@ -17,6 +23,7 @@ export class Table {
     this.body = el("tbody", {});
     this.head = el("tr", { "aria-rowindex": 1 }, this.headers());
     this.table = el("table", { class: "costs", "aria-rowcount": rows.length + 1 }, el("caption", { class: "hidden" }, options.caption), el("thead", {}, this.head), this.body);
+    TABLES.set(this.table, this);
     this.long = rows.length > WHOLE;
     this.element = el("div", { class: this.long ? "scroll long" : "scroll", tabindex: 0, role: "region", "aria-label": options.caption, onkeydown: (event) => this.key(event) }, this.table);
     if (this.long) this.element.addEventListener("scroll", () => this.draw(), { passive: true });
@@ -58,6 +65,16 @@ export class Table {
       return sign * (text ? x.localeCompare(y) : x - y);
     });
     this.refresh();
+  }
+
+  // csv is the table as CSV, in the order in which it is shown: the values that it is sorted by, which are not rounded. What is unknown is empty.
+  csv() {
+    const cell = (value) => {
+      const text = String(value ?? "");
+      return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+    };
+    const lines = [this.columns.map((c) => c.title), ...this.rows.map((row) => this.columns.map((c) => (c.csv ?? c.value)(row)))];
+    return lines.map((line) => line.map(cell).join(",") + "\r\n").join("");
   }
 
   // refresh draws all rows anew, for what their cells say has changed.

@@ -1,10 +1,11 @@
 // The toolbar: what is asked, and the same question elsewhere (link, CSV, curl, PromQL, PNG).
 
 import { address, curl } from "./api.js";
-import { el, options } from "./dom.js";
+import { el, options, save } from "./dom.js";
 import { FilterBox } from "./filter.js";
 import { instant, local, rfc3339 } from "./format.js";
 import { path, write } from "./state.js";
+import { tablesIn } from "./table.js";
 
 const WINDOWS = [
   ["today", "today"], ["yesterday", "yesterday"], ["12h", "12 hours"], ["7d", "7 days"], ["week", "this week"], ["lastweek", "last week"],
@@ -121,7 +122,8 @@ export class Toolbar {
     const button = (text, title, onclick) => el("button", { type: "button", title, onclick }, text);
     this.actions.replaceChildren(
       button("link", "An address of this view whose window stays where it is", () => this.showLink()),
-      what.csv ? el("a", { class: "button", title: "The table as CSV", download: "", href: address(what.path, { ...what.params, ...what.csv }).href }, "CSV") : "",
+      what.csv ? el("a", { class: "button", title: "The table as CSV", download: "", href: address(what.path, { ...what.params, ...what.csv }).href }, "CSV")
+        : button("CSV", "The tables of this view as CSV", () => saveTables()),
       button("curl", "The command that asks the same", () => showText("The same by curl", curl(what.path, this.absolute(what.params)))),
       what.promql ? button("PromQL", "The expression that yields the same", () => this.showExpression(what.promql)) : "",
       button("PNG", "The picture of this view", () => this.save()));
@@ -163,6 +165,13 @@ function dialog(title, fields, done) {
   const box = el("dialog", { "aria-label": title, onclose: () => box.remove() }, form);
   document.body.append(box);
   box.showModal();
+}
+
+// saveTables saves the tables that the page shows, with an empty line between them.
+function saveTables() {
+  const tables = tablesIn(document.getElementById("view"));
+  if (tables.length === 0) showText("There is no table to save", "", "The view says why.");
+  else save("promcost.csv", new Blob([tables.map((table) => table.csv()).join("\r\n")], { type: "text/csv" }));
 }
 
 // showText shows a text to be copied.

@@ -238,6 +238,22 @@ func TestLinkAndCSVE2E(t *testing.T) {
 	}
 }
 
+// TestCSVOfTablesE2E saves the tables of views whose answers have no CSV of their own.
+func TestCSVOfTablesE2E(t *testing.T) {
+	at := demoURL(t)
+	for view, want := range map[string]string{"budgets": "Budget,Period,Prices", "bill": "Namespace,List,Billed", "health": "Input,State,Metric"} {
+		t.Run(view, func(t *testing.T) {
+			p := open(t, at+"/ui/?view="+view)
+			eval[bool](p, `(() => { const make = URL.createObjectURL; URL.createObjectURL = (blob) => { blob.text().then((text) => { window.saved = text; }); return make.call(URL, blob); }; return true; })()`)
+			p.clickText("#toolbar .actions button", "CSV")
+			p.wait("window.saved")
+			if text := eval[string](p, "window.saved"); !strings.HasPrefix(text, want) || strings.Count(text, "\r\n") < 2 {
+				t.Errorf("saved is %.300q", text)
+			}
+		})
+	}
+}
+
 func TestThemeE2E(t *testing.T) {
 	at := demoURL(t)
 	p := open(t, at+"/ui/")

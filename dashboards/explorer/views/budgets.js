@@ -16,7 +16,7 @@ const EXAMPLE = `budgets:
 export async function show(root, ctx) {
   const { format } = ctx;
   const { data } = await ctx.ask("model/budgets");
-  ctx.offer({ path: "model/budgets", params: {}, promql: data.length > 0 ? { expression: "promcost_budget_spent" } : undefined });
+  ctx.offer({ path: "model/budgets", params: {}, promql: data.length > 0 ? { expression: "promcost_budget_spent" } : { reason: "There are no budgets." } });
   if (data.length === 0) {
     root.append(el("p", { class: "empty" }, "There are no budgets yet. Name them in the file of --config.file, then send promcost SIGHUP:"), example("An example of budgets", EXAMPLE));
     return;
@@ -28,8 +28,8 @@ export async function show(root, ctx) {
     { name: "period", title: "Period", text: true, wide: true, value: (b) => b.period, cell: (b) => ["a ", b.period] },
     { name: "prices", title: "Prices", text: true, wide: true, value: (b) => b.cost ?? "list", cell: (b) => (b.cost === "billed" ? "as billed" : "list") },
     { name: "amount", title: "Budgeted", value: (b) => b.amount, cell: (b) => format.money(b.amount) },
-    { name: "spent", title: "Spent", help: "In the closed hours of the period", value: (b) => part(b, b.spent), cell: (b) => amount(b, b.spent) },
-    { name: "forecast", title: "Forecast", help: "What will be spent at the end of the period", value: (b) => part(b, b.forecast), cell: (b) => amount(b, b.forecast) },
+    { name: "spent", title: "Spent", help: "In the closed hours of the period", value: (b) => part(b, b.spent), csv: (b) => b.spent, cell: (b) => amount(b, b.spent) },
+    { name: "forecast", title: "Forecast", help: "What will be spent at the end of the period", value: (b) => part(b, b.forecast), csv: (b) => b.forecast, cell: (b) => amount(b, b.forecast) },
     { name: "left", title: "Left", value: (b) => (b.spent === null ? null : b.amount - b.spent), cell: (b) => format.money(b.spent === null ? null : b.amount - b.spent) },
     { name: "until", title: "Counted", text: true, wide: true, value: (b) => b.window?.end ?? "", cell: (b) => (b.window ? format.span(b.window) : "not yet") },
   ], data, { caption: `Budgets in ${format.currency}`, sort: "forecast" });
