@@ -103,14 +103,15 @@ func usageOf(s *allocation.Set) map[string]float64 {
 	if err != nil {
 		return usage
 	}
-	sums := map[allocation.ID]float64{}
+	sum := 0.0 // of the rows of one cluster, which follow each other
 	for row, cluster := range clusters {
 		if s.Special(row) == allocation.Workload {
-			sums[cluster] += seconds[row]
+			sum += seconds[row]
 		}
-	}
-	for cluster, sum := range sums {
-		usage[s.Dict().Text(cluster)] += sum
+		if row+1 == len(clusters) || clusters[row+1] != cluster {
+			usage[s.Dict().Text(cluster)] += sum
+			sum = 0
+		}
 	}
 	return usage
 }
