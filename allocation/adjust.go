@@ -36,7 +36,7 @@ func (s *Set) isAdjusted() bool {
 }
 
 // adjustRows returns the set with the adjustments of its assets divided among its rows, and among the idle of its nodes. Those
-// of management and local disks reach rows with Options.ShareTenancy.
+// of management and local disks reach rows with Options.ShareTenancy. It writes to the set's adjusted nodes, which must be a copy.
 func (s *Set) adjustRows() (*Set, error) {
 	if s.unread.columns[Cost.Of(CPU)] || !s.isAdjusted() {
 		return s, nil
@@ -203,7 +203,6 @@ func (w *work) adjustNodes() {
 			}
 		}
 	}
-	w.set.Nodes = slices.Clone(w.set.Nodes)
 	for i, l := range nodes {
 		n := &w.set.Nodes[i]
 		for r := range NumResources {
