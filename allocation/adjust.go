@@ -36,7 +36,7 @@ func (s *Set) isAdjusted() bool {
 }
 
 // adjustRows returns the set with the adjustments of its assets divided among its rows, and among the idle of its nodes. Those
-// of management and local disks reach rows with Options.ShareTenancy.
+// of management and local disks reach rows with Options.ShareTenancy. It writes to the set's adjusted nodes, which must be a copy.
 func (s *Set) adjustRows() (*Set, error) {
 	if s.unread.columns[Cost.Of(CPU)] || !s.isAdjusted() {
 		return s, nil
@@ -128,44 +128,83 @@ func (w *work) nodeKeys() (keys []nodeKey, ofRow func(row int) nodeKey) {
 	}
 }
 
+// nodeLoad is what nodes of one key cost, with their rows, and their adjustments.
+type nodeLoad struct {
+	key              nodeKey
+	cost, adjustment [NumResources]float64
+}
+
+// nodeLoads finds loads. Rows find them by the id of the node's name, because a look-up by key for each row takes much longer.
+type nodeLoads struct {
+	byKey  map[nodeKey]*nodeLoad
+	byName []*nodeLoad // the first of each name
+}
+
+// add returns the load of a key, a new one if there is none.
+func (n *nodeLoads) add(key nodeKey) *nodeLoad {
+	l := n.byKey[key]
+	if l == nil {
+		l = &nodeLoad{key: key}
+		n.byKey[key] = l
+		if missing := int(key.node) + 1 - len(n.byName); missing > 0 {
+			n.byName = append(n.byName, make([]*nodeLoad, missing)...)
+		}
+		if n.byName[key.node] == nil {
+			n.byName[key.node] = l
+		}
+	}
+	return l
+}
+
+// find returns the load of a key, nil if there is none.
+func (n *nodeLoads) find(key nodeKey) *nodeLoad {
+	if int(key.node) >= len(n.byName) {
+		return nil
+	}
+	if l := n.byName[key.node]; l == nil || l.key == key {
+		return l
+	}
+	return n.byKey[key]
+}
+
 // adjustNodes divides the adjustments of nodes among the rows on them and idle, per resource, in proportion to cost. Where
 // nothing costs anything, idle takes all.
 func (w *work) adjustNodes() {
-	type load struct{ cost, adjustment [NumResources]float64 }
 	if !slices.ContainsFunc(w.set.Nodes, func(n Node) bool { return n.Adjustment != [NumResources]float64{} }) {
 		return
 	}
 	keys, keyOf := w.nodeKeys()
-	loads := make(map[nodeKey]*load, len(keys))
+	loads := nodeLoads{byKey: make(map[nodeKey]*nodeLoad, len(keys))}
+	nodes := make([]*nodeLoad, len(keys))
 	for i, key := range keys {
-		if loads[key] == nil {
-			loads[key] = &load{}
-		}
+		nodes[i] = loads.add(key)
 		for r := range NumResources {
-			loads[key].cost[r] += w.set.Nodes[i].Idle[r]
-			loads[key].adjustment[r] += w.set.Nodes[i].Adjustment[r]
+			nodes[i].cost[r] += w.set.Nodes[i].Idle[r]
+			nodes[i].adjustment[r] += w.set.Nodes[i].Adjustment[r]
 		}
 	}
-	of := make([]*load, w.built)
-	for row := range of {
-		if of[row] = loads[keyOf(row)]; of[row] == nil {
-			continue
-		}
-		for r := range NumResources {
-			of[row].cost[r] += w.set.values[Cost.Of(r)][row]
-		}
+	rows := make([]*nodeLoad, w.built)
+	for row := range rows {
+		rows[row] = loads.find(keyOf(row))
 	}
 	for r := range NumResources {
+		if !slices.ContainsFunc(nodes, func(l *nodeLoad) bool { return l.adjustment[r] != 0 }) {
+			continue
+		}
 		cost, adjustment := w.set.values[Cost.Of(r)], w.own(Adjustment.Of(r))
-		for row, l := range of {
+		for row, l := range rows {
+			if l != nil {
+				l.cost[r] += cost[row]
+			}
+		}
+		for row, l := range rows {
 			if l != nil && l.cost[r] != 0 {
 				adjustment[row] += l.adjustment[r] * (cost[row] / l.cost[r])
 			}
 		}
 	}
-	w.set.Nodes = slices.Clone(w.set.Nodes)
-	for i, key := range keys {
-		n, l := &w.set.Nodes[i], loads[key]
+	for i, l := range nodes {
+		n := &w.set.Nodes[i]
 		for r := range NumResources {
 			n.IdleAdjustment[r] = n.Adjustment[r]
 			if l.cost[r] != 0 {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 )
@@ -170,42 +169,54 @@ func adjustAssets[T any](assets *[]T, of map[AssetKey]float64, what string, key 
 	if len(of) == 0 {
 		return nil
 	}
-	list, found := slices.Clone(*assets), make(map[AssetKey][]*T, len(of))
+	type taking struct {
+		adjustment, cost float64
+		first            int
+	}
+	list := slices.Clone(*assets)
+	byKey, takes := make(map[AssetKey]*taking, len(of)), make([]*taking, len(list))
 	for i := range list {
 		k := key(&list[i])
-		if _, ok := of[k]; !ok {
+		v, ok := of[k]
+		if !ok {
 			k.ProviderID = ""
+			v, ok = of[k]
 		}
-		if _, ok := of[k]; ok {
-			found[k] = append(found[k], &list[i])
+		if !ok {
+			continue
+		}
+		if byKey[k] == nil {
+			byKey[k] = &taking{adjustment: v, first: i}
+		}
+		takes[i] = byKey[k]
+		takes[i].cost += cost(&list[i])
+	}
+	for i, t := range takes {
+		switch {
+		case t == nil:
+		case t.cost > 0:
+			adjust(&list[i], t.adjustment*(cost(&list[i])/t.cost))
+		case i == t.first:
+			adjust(&list[i], t.adjustment)
 		}
 	}
 	*assets = list
-	byKey := func(a, b AssetKey) int {
+	var wrong []AssetKey
+	for k, v := range of {
+		if v-v != 0 || byKey[k] == nil {
+			wrong = append(wrong, k)
+		}
+	}
+	if len(wrong) == 0 {
+		return nil
+	}
+	k := slices.MinFunc(wrong, func(a, b AssetKey) int {
 		return cmp.Or(cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.Name, b.Name), cmp.Compare(a.ProviderID, b.ProviderID))
+	})
+	if v := of[k]; v-v != 0 {
+		return fmt.Errorf("cluster %q %s %q: adjustment %v is not a finite number", k.Cluster, what, k.Name, v)
 	}
-	for _, k := range slices.SortedFunc(maps.Keys(of), byKey) {
-		v := of[k]
-		if v-v != 0 {
-			return fmt.Errorf("cluster %q %s %q: adjustment %v is not a finite number", k.Cluster, what, k.Name, v)
-		}
-		if len(found[k]) == 0 {
-			return fmt.Errorf("cluster %q %s %q: there is none to adjust: make it a cloud cost", k.Cluster, what, k.Name)
-		}
-		sum := 0.0
-		for _, asset := range found[k] {
-			sum += cost(asset)
-		}
-		for i, asset := range found[k] {
-			switch {
-			case sum > 0:
-				adjust(asset, v*(cost(asset)/sum))
-			case i == 0:
-				adjust(asset, v)
-			}
-		}
-	}
-	return nil
+	return fmt.Errorf("cluster %q %s %q: there is none to adjust: make it a cloud cost", k.Cluster, what, k.Name)
 }
 
 // adjust divides an adjustment among the node's resources in proportion to their cost. If the node is free, CPU takes all.

@@ -87,9 +87,28 @@ func (d *Day) Each(f func(a Asset, list, charged float64, billed bool)) {
 	}
 }
 
+// parts are how much of a day's assets a set has.
+type parts struct {
+	window allocation.Window
+	has    []part // by position
+	there  []bool
+	usage  map[string]float64 // seconds that the containers of each cluster ran
+}
+
+// parts returns how much of the day's assets a set has.
+func (d *Day) parts(s *allocation.Set) *parts {
+	p := &parts{window: s.Window, has: make([]part, len(d.assets)), there: make([]bool, len(d.assets)), usage: usageOf(s)}
+	eachAsset(s, func(a Asset, has part, _ any) {
+		if at, ok := d.position[a]; ok {
+			p.has[at], p.there[at] = p.has[at].plus(has), true
+		}
+	})
+	return p
+}
+
 // Adjustments returns the adjustments of a set that is the day or a part of it, as Set.Reconcile takes them.
 func (d *Day) Adjustments(s *allocation.Set) allocation.Adjustments {
-	part := newParts(s)
+	of := d.parts(s)
 	var out allocation.Adjustments
 	byKey := [...]*map[allocation.AssetKey]float64{Node: &out.Nodes, Volume: &out.Volumes, LocalDisk: &out.LocalDisks, Balancer: &out.LoadBalancers}
 	byCluster := [...]*map[string]float64{Network: &out.Networks, Management: &out.Management}
@@ -97,7 +116,7 @@ func (d *Day) Adjustments(s *allocation.Set) allocation.Adjustments {
 		if !d.billed[at] {
 			continue
 		}
-		v, ok := d.adjustment(int32(at), part)
+		v, ok := d.adjustment(at, of)
 		switch {
 		case !ok:
 		case a.Kind >= Network:
@@ -118,9 +137,9 @@ func put[K comparable](m *map[K]float64, key K, v float64) {
 
 // adjustment is the adjustment of a part of an asset: in proportion to list cost, or to the amount if the asset is free. It
 // returns false if the asset has no part.
-func (d *Day) adjustment(at int32, of *parts) (float64, bool) {
+func (d *Day) adjustment(at int, of *parts) (float64, bool) {
 	a, all := d.assets[at], &d.has[at]
-	p, ok := of.assets[a]
+	p, ok := of.has[at], of.there[at]
 	switch {
 	case all.list > 0:
 		return p.list * (d.matched[at]/all.list - 1), ok

@@ -44,19 +44,6 @@ type part struct {
 	amounts [2]float64
 }
 
-// parts are the assets of a set.
-type parts struct {
-	window allocation.Window
-	assets map[Asset]part
-	usage  map[string]float64 // seconds that the containers of each cluster ran
-}
-
-func newParts(s *allocation.Set) *parts {
-	p := &parts{window: s.Window, assets: make(map[Asset]part, len(s.Nodes)+len(s.Disks)), usage: usageOf(s)}
-	eachAsset(s, func(a Asset, has part, _ any) { p.assets[a] = p.assets[a].plus(has) })
-	return p
-}
-
 func (p part) plus(o part) part {
 	return part{p.list + o.list, [2]float64{p.amounts[0] + o.amounts[0], p.amounts[1] + o.amounts[1]}}
 }
@@ -103,14 +90,15 @@ func usageOf(s *allocation.Set) map[string]float64 {
 	if err != nil {
 		return usage
 	}
-	sums := map[allocation.ID]float64{}
+	sum := 0.0 // of the rows of one cluster, which follow each other
 	for row, cluster := range clusters {
 		if s.Special(row) == allocation.Workload {
-			sums[cluster] += seconds[row]
+			sum += seconds[row]
 		}
-	}
-	for cluster, sum := range sums {
-		usage[s.Dict().Text(cluster)] += sum
+		if row+1 == len(clusters) || clusters[row+1] != cluster {
+			usage[s.Dict().Text(cluster)] += sum
+			sum = 0
+		}
 	}
 	return usage
 }
