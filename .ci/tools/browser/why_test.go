@@ -132,17 +132,17 @@ func TestPictureE2E(t *testing.T) {
 			eval[bool](p, `(() => { const make = URL.createObjectURL; URL.createObjectURL = (blob) => { if (blob.type === "image/png") window.saved = blob; return make(blob); }; return true; })()`)
 			p.clickText("#toolbar .actions button", "PNG")
 			p.wait(`window.saved`)
-			// On the left and on the right there are letters, whose smooth edges have many colours.
-			colours := eval[[]int](p, `(async () => {
+			// On the left and on the right there are letters, whose smooth edges have many colors.
+			colors := eval[[]int](p, `(async () => {
 				const image = await createImageBitmap(window.saved), canvas = new OffscreenCanvas(image.width, image.height), on = canvas.getContext("2d", {willReadFrequently: true});
 				on.drawImage(image, 0, 0);
 				const of = (x, y, w, h) => new Set(new Uint32Array(on.getImageData(x, y, w, h).data.buffer)).size;
 				const { width, height } = image;
 				return [of(0, 100, width / 2, height - 100), of(width / 2, 100, width / 2, height - 100)];
 			})()`)
-			for i, n := range colours {
+			for i, n := range colors {
 				if n < 10 {
-					t.Errorf("part %d of the picture has %d colours", i, n)
+					t.Errorf("part %d of the picture has %d colors", i, n)
 				}
 			}
 		})
