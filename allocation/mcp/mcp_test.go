@@ -81,17 +81,23 @@ func TestRounding(t *testing.T) {
 	}
 }
 
+// askAllocations asks for as many allocations as there may be, where the API has rows.
+func askAllocations(t *testing.T, rows map[string]any) (text string, failed bool) {
+	t.Helper()
+	data, err := json.Marshal([]any{rows})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ask(t, answers(map[string]string{"/model/allocation": `{"data":` + string(data) + `}`}), 0, "allocations", map[string]any{"window": "1d", "limit": 200})
+}
+
 // TestLongAnswers shows fewer rows rather than more than 20 kB, and nothing is lost of the sum.
 func TestLongAnswers(t *testing.T) {
 	rows := map[string]any{}
 	for i := range 200 {
 		rows[fmt.Sprintf("%03d%s", i, strings.Repeat("x", 500))] = map[string]any{"totalCost": 1}
 	}
-	data, err := json.Marshal([]any{rows})
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, failed := ask(t, answers(map[string]string{"/model/allocation": `{"data":` + string(data) + `}`}), 0, "allocations", map[string]any{"window": "1d", "limit": 200})
+	text, failed := askAllocations(t, rows)
 	var answer struct {
 		Total struct{ Cost float64 }
 		Rows  []struct{ Cost float64 }
@@ -116,11 +122,7 @@ func TestRestOfRounding(t *testing.T) {
 		rows[strconv.Itoa(i)] = map[string]any{"totalCost": 10.4, "errorBounds": map[string]any{"lower": 0.8, "upper": 1.2}}
 	}
 	rows["exact"] = map[string]any{"totalCost": 1000.25}
-	data, err := json.Marshal([]any{rows})
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, failed := ask(t, answers(map[string]string{"/model/allocation": `{"data":` + string(data) + `}`}), 0, "allocations", map[string]any{"window": "1d", "limit": 200})
+	text, failed := askAllocations(t, rows)
 	var answer struct {
 		Total struct{ Cost float64 }
 		Rows  []struct{ Cost float64 }

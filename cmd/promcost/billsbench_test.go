@@ -7,12 +7,6 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
-
-	"github.com/go-kit/log"
-	"github.com/thanos-io/objstore/providers/filesystem"
-
-	"github.com/promcost/promcost/allocation/billing"
-	"github.com/promcost/promcost/allocation/history"
 )
 
 // benchBillDays is the window of the questions of BenchmarkBills.
@@ -67,22 +61,5 @@ func writeBenchBill(b *testing.B, dir string) (config string) {
 			b.Fatal(err)
 		}
 	}
-	files, err := filesystem.NewBucket(from)
-	if err != nil {
-		b.Fatal(err)
-	}
-	backend, err := history.OpenDirectory(dir)
-	if err != nil {
-		b.Fatal(err)
-	}
-	n := billing.NewIntake(history.New(backend, history.Options{}).Bills(), log.NewNopLogger(), billing.IntakeOptions{})
-	n.Set([]billing.Source{{Bill: billing.Bill{Name: "aws", Rates: billing.Rates{Currency: "USD"}}, Files: &billing.Files{Bucket: files, Where: from}}}, time.UTC)
-	if err := n.Look(b.Context()); err != nil {
-		b.Fatal(err)
-	}
-	config = filepath.Join(b.TempDir(), "promcost.yaml")
-	if err := os.WriteFile(config, fmt.Appendf(nil, "bills: [{name: aws, path: %s}]\n", from), 0o600); err != nil {
-		b.Fatal(err)
-	}
-	return config
+	return keepBill(b, dir, from)
 }

@@ -25,24 +25,30 @@ func writeBilledHistory(t *testing.T) (dir, config string) {
 	t.Helper()
 	dir, blocks := writeHistoryOf(t)
 	files := filepath.Join(blocks, demoBillsDir, democluster.ProviderBill)
+	return dir, keepBill(t, dir, files)
+}
+
+// keepBill has the history in a directory keep the bill whose files are in another. It returns a config file with the bill.
+func keepBill(tb testing.TB, dir, files string) (config string) {
+	tb.Helper()
 	bucket, err := filesystem.NewBucket(files)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	directory, err := history.OpenDirectory(dir)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	intake := billing.NewIntake(history.New(directory, history.Options{}).Bills(), log.NewNopLogger(), billing.IntakeOptions{})
-	intake.Set([]billing.Source{{Bill: billing.Bill{Name: "aws"}, Files: &billing.Files{Bucket: bucket, Where: files}}}, time.UTC)
-	if err := intake.Look(t.Context()); err != nil {
-		t.Fatal(err)
+	intake.Set([]billing.Source{{Bill: billing.Bill{Name: "aws", Rates: billing.Rates{Currency: "USD"}}, Files: &billing.Files{Bucket: bucket, Where: files}}}, time.UTC)
+	if err := intake.Look(tb.Context()); err != nil {
+		tb.Fatal(err)
 	}
-	config = filepath.Join(t.TempDir(), "config.yaml")
+	config = filepath.Join(tb.TempDir(), "config.yaml")
 	if err := os.WriteFile(config, []byte("bills: [{name: aws, path: "+files+"}]\n"), 0o600); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	return dir, config
+	return config
 }
 
 // TestExportBilled verifies that exports with a config file have the costs that the API has with the same bills.

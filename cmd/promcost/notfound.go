@@ -52,7 +52,7 @@ func notFound(w http.ResponseWriter, r *http.Request, prefix string, known []str
 			return
 		}
 	}
-	message := fmt.Sprintf("unknown path %.200q: %s/ links the pages, %[2]s/openapi.json has the paths of the API", prefix+r.URL.Path, prefix)
+	message := fmt.Sprintf("unknown path %.200q: %s%s links the pages, %[2]s/openapi.json has the paths of the API", prefix+r.URL.Path, prefix, linksPath)
 	link := prefix + "/"
 	if near := caret.NearestPath(strings.TrimSuffix(r.URL.Path, "/"), known); near != "" {
 		link = prefix + near

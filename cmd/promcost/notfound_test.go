@@ -38,7 +38,7 @@ func TestUnknownPaths(t *testing.T) {
 		{"GET", "/-/reloads", 404, "did you mean /-/reload?"},
 		{"GET", "/dashboard", 404, "did you mean /dashboards/?"},
 		{"GET", "/openapi.yaml", 404, "did you mean /openapi.json?"},
-		{"GET", "/cost/nothing/like/it", 404, "/cost/ links the pages, /cost/openapi.json has the paths"},
+		{"GET", "/cost/nothing/like/it", 404, "/cost/ui/links links the pages, /cost/openapi.json has the paths"},
 		{"GET", "/" + strings.Repeat("x", 5000), 404, "xxx"},
 		{"GET", "/v2/alloc", 404, "did you mean /v2/allocation?"},
 		{"GET", "/cloudCost/view/tabel", 404, "did you mean /cloudCost/view/table?"},
