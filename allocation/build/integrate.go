@@ -3,18 +3,11 @@ package build
 import (
 	"iter"
 	"slices"
-	"sort"
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
-
-// charge is usage over part of a segment, in amount × seconds.
-type charge struct {
-	from, to int64
-	amount   float64
-}
 
 // addUsage integrates a usage series for the container with the UID in its key, else for the containers with its name, each for
 // the time it ran.
@@ -100,10 +93,12 @@ func (l *Worker) measure(c *container, s *seen) {
 	if len(c.segments) == 0 {
 		return
 	}
+	l.joiner.Keep, l.joiner.Until = true, nil
 	if s.Signal == signals.ContainerUse {
-		l.cells = l.b.attributeHoles(c, s, l.b.samplingOf(s).Counter(l.cells[:0], s.p))
+		l.joiner.Limit = c.possible() / 2 // to be sure
+		l.cells = l.b.attributeHoles(c, s, l.joiner.Counter(l.b.samplingOf(s), l.cells[:0], s.p))
 	} else {
-		l.cells = l.b.samplingOf(s).Gauge(l.cells[:0], s.p)
+		l.cells = l.joiner.Gauge(l.b.samplingOf(s), l.cells[:0], s.p)
 	}
 	covered, end := l.b.coverage(c, s.Resource), int64(0)
 	if n := len(l.cells); n > 0 {
@@ -322,83 +317,6 @@ func (c *container) startBefore(t int64) (at int64, known bool) {
 	return at, known
 }
 
-// integrate charges consecutive cells over (lo, hi] to the container's segments. With a sign of -1 it takes the charge back.
-func (l *Worker) integrate(c *container, r allocation.Resource, cells []timeline.Cell, lo, hi int64, sign float64) {
-	segs := c.segments
-	i := sort.Search(len(segs), func(i int) bool { return segs[i].to > lo })
-	j := sort.Search(len(cells), func(j int) bool { return cells[j].To > lo })
-	for ; i < len(segs) && segs[i].from < hi; i++ {
-		seg := &segs[i]
-		from, to := max(seg.from, lo), min(seg.to, hi)
-		for j > 0 && cells[j-1].To > from {
-			j--
-		}
-		for j < len(cells) && cells[j].To <= from {
-			j++
-		}
-		charges := l.charged[:0]
-		for ; j < len(cells) && cells[j].From < to; j++ {
-			cell := &cells[j]
-			x := charge{cell.From, cell.To, cell.Amount}
-			if x.from < from || x.to > to {
-				x.from, x.to = max(x.from, from), min(x.to, to)
-				x.amount *= float64(x.to-x.from) / float64(cell.To-cell.From)
-			}
-			charges = append(charges, x)
-		}
-		l.charged = charges
-		l.charge(c, seg, r, charges, sign)
-	}
-}
-
-// charge adds usage within one segment to its row: max(request, usage) over each charge, and its cost, times sign.
-func (l *Worker) charge(c *container, seg *segment, r allocation.Resource, charges []charge, sign float64) {
-	n := c.node
-	if l.b.phase == correcting {
-		l.b.correct(n, seg, r, charges, sign)
-		return
-	}
-	var load *load
-	if n != nil && seg.inside[r] {
-		load = n.load[r]
-	}
-	request, allocated, used, most := seg.request[r]/1000, 0.0, 0.0, 0.0
-	for k := range charges {
-		x := &charges[k]
-		dt := float64(x.to - x.from)
-		base := request * dt
-		used += x.amount
-		if x.amount > base {
-			allocated += x.amount
-			if load != nil {
-				load.burst(x.from, x.to, sign*(x.amount-base))
-			}
-		} else {
-			allocated += base
-		}
-		if x.amount > most*dt {
-			most = x.amount / dt
-		}
-	}
-	cost := allocated / 3600 * seg.price[r] / r.PerPriceUnit()
-	if rows, row := l.b.rows[seg.ref.set], seg.ref.row; row != noRow {
-		add := func(column allocation.Column, v float64) { // a sum may fall below 0 by rounding
-			values := rows.Column(column)
-			values[row] = max(0, values[row]+sign*v)
-		}
-		add(allocation.Hours.Of(r), allocated/3600)
-		add(allocation.UsageHours.Of(r), used/3600)
-		add(allocation.Cost.Of(r), cost)
-		if sign > 0 {
-			usage := rows.Column(allocation.UsageMax.Of(r))
-			usage[row] = max(usage[row], most*1000)
-		}
-	}
-	if !seg.inside[r] && cost != 0 {
-		l.b.addNodeless(n, c.cluster, seg.ref.set, r, sign*cost)
-	}
-}
-
 // holdUsage charges the time that no usage series covers. The last known usage is held to the end of its run; before the first
 // usage, only the request is charged.
 func (b *Builder) holdUsage() {
@@ -427,13 +345,15 @@ func (l *Worker) hold(c *container, seg *segment, r allocation.Resource, free ti
 	until = min(max(until, free.From), free.To)
 	l.charged = l.charged[:0]
 	if free.From < until {
-		l.charged = append(l.charged, charge{free.From, until, rate * float64(until-free.From) / 1000})
+		l.charged = append(l.charged, timeline.Part{From: free.From, To: until, Amount: rate * float64(until-free.From) / 1000})
 	}
 	if until < free.To {
-		l.charged = append(l.charged, charge{until, free.To, 0})
+		l.charged = append(l.charged, timeline.Part{From: until, To: free.To})
 		l.b.noteUnknown(c, seg, r, timeline.Interval{From: until, To: free.To})
 	}
-	l.charge(c, seg, r, l.charged, 1)
+	t := l.tally(c, seg, r, 1)
+	t.add(l.charged)
+	t.charge()
 	return free.From < until
 }
 

@@ -17,21 +17,29 @@ const maxLeap = 10
 // withoutLeaps removes, in place, the cells of a CPU counter that increase by more than the node can provide. There the counter is
 // wrong and usage is not known.
 func (l *Worker) withoutLeaps(c *container, s *seen, cells []timeline.Cell) []timeline.Cell {
-	if s.Signal != signals.ContainerUse || c.node == nil {
+	most := c.possible()
+	if s.Signal != signals.ContainerUse || most == 0 {
 		return cells
-	}
-	capacity := 0.0 // the node's highest
-	for _, x := range c.node.amount[allocation.CPU] {
-		capacity = max(capacity, x.V)
 	}
 	return slices.DeleteFunc(cells, func(x timeline.Cell) bool {
 		seconds := float64(x.To-x.From)/1000 + 1 // starts are reported in whole seconds
-		leaps := capacity > 0 && x.Amount > maxLeap*capacity*seconds
+		leaps := x.Amount > most*seconds
 		if leaps && x.To > l.b.start() && x.From < l.b.end() {
 			l.leaps = append(l.leaps, leap{c, x.To})
 		}
 		return leaps
 	})
+}
+
+// possible is how much CPU a container can at most be seen to use in a second, 0 if that is not known.
+func (c *container) possible() float64 {
+	capacity := 0.0 // the node's highest
+	if c.node != nil {
+		for _, x := range c.node.amount[allocation.CPU] {
+			capacity = max(capacity, x.V)
+		}
+	}
+	return maxLeap * capacity
 }
 
 // leap is an impossible increase of a container's counter, and when it was seen.

@@ -147,7 +147,11 @@ func (l *Worker) move(pods []*pod, key flowKey, s *seen) {
 	if !ran {
 		return
 	}
-	l.cells = l.b.samplingOf(s).Counter(l.cells[:0], s.p)
+	price := prices.Free() // free
+	if key.kind >= egressZone {
+		price = l.b.egressRates(pods[0].cluster, key.kind)
+	}
+	l.cells = l.moved(pods, key, s, &price)
 	if len(l.cells) == 0 {
 		for i := range pods[0].flows {
 			if f := &pods[0].flows[i]; f.key == key {
@@ -158,10 +162,6 @@ func (l *Worker) move(pods []*pod, key flowKey, s *seen) {
 	}
 	last := l.cells[len(l.cells)-1]
 	f, cells := l.b.flowOf(pods, key, s, l.cells)
-	price := prices.Free() // free
-	if key.kind >= egressZone {
-		price = l.b.egressRates(pods[0].cluster, key.kind)
-	}
 	end, drop := flowEnd{key.kind, f.to, f.rate}, false
 	for i, x := range cells {
 		if l.b.unknown(&x) {

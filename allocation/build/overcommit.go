@@ -208,15 +208,15 @@ func (n *node) capacityCells(r allocation.Resource, l *load) []float64 {
 }
 
 // correct subtracts from a row's cost what its container was allocated beyond its node's capacity.
-func (b *Builder) correct(n *node, seg *segment, r allocation.Resource, charges []charge, sign float64) {
+func (b *Builder) correct(n *node, seg *segment, r allocation.Resource, charges []timeline.Part, sign float64) {
 	if n == nil || !seg.inside[r] || n.load[r] == nil || len(n.load[r].scaled) == 0 {
 		return
 	}
 	l, off := n.load[r], 0.0
 	for _, x := range charges {
-		base := seg.request[r] * float64(x.to-x.from) / 1000
-		burst := max(0, x.amount-base)
-		l.each(x.from, x.to, func(cell int, share float64) {
+		base := seg.request[r] * float64(x.To-x.From) / 1000
+		burst := max(0, x.Amount-base)
+		l.each(x.From, x.To, func(cell int, share float64) {
 			off += share * (base*(1-l.requests[cell]) + burst*(1-l.bursts[cell]*l.requests[cell]))
 		})
 	}

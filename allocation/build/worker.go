@@ -11,8 +11,9 @@ type Worker struct {
 	b         *Builder
 	at        seen            // the series at hand
 	cells     []timeline.Cell // of it
+	joiner    timeline.Joiner // of them
 	since     int64           // when its container started, if its first cell begins near that but not then; else 0
-	charged   []charge        // scratch of integrate
+	charged   []timeline.Part // scratch of integrate
 	unmatched int             // usage series of containers that never ran
 	leaps     []leap          // impossible increases of counters
 }

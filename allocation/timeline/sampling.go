@@ -68,9 +68,8 @@ type piece struct {
 
 // pieces yields the samples of p up to end. Runs and levels stay whole if their samples are no further than widest apart.
 // Below the lookback, every instant from the first sample to the last sees the one value, wherever the samples between them
-// are. On a grid that sees samples for a lookback whatever follows them, samples are left out that no point sees because the
-// next sample comes first; seen is nil where that may depend on later samples.
-func (s Sampling) pieces(p *Points, widest int64, seen *grid) iter.Seq[piece] {
+// are.
+func (s Sampling) pieces(p *Points, widest int64) iter.Seq[piece] {
 	return func(yield func(piece) bool) {
 		var cur piece
 		have := false
@@ -102,9 +101,6 @@ func (s Sampling) pieces(p *Points, widest int64, seen *grid) iter.Seq[piece] {
 			default:
 				ts, v := p.t[x.off:][:x.n], p.v[x.off:][:x.n]
 				for k, t := range ts {
-					if seen != nil && k+1 < len(ts) && ts[k+1] <= seen.reach(t) {
-						continue
-					}
 					if !put(t, t, v[k]) {
 						return
 					}
@@ -144,15 +140,6 @@ func (s Sampling) newGrid(p *Points, tail, gap int64) grid {
 		g.at = s.ceil(p.First())
 	}
 	return g
-}
-
-// sight is a grid for pieces: of counters and gauges, of which an instant sees a sample for a lookback. It is nil in exact mode.
-func (s Sampling) sight(p *Points) *grid {
-	if s.Exact() {
-		return nil
-	}
-	g := s.newGrid(p, 0, 0)
-	return &g
 }
 
 // reach is the first grid point at or after t, which does not descend from call to call.
@@ -195,27 +182,6 @@ func (g *grid) hits(x *piece) (first, held, last int64) {
 	return first, min(held, last), last
 }
 
-// hit is hits of a single sample at t, which the next one follows at next.
-func (g *grid) hit(t, next int64) (first, last int64) {
-	first = g.reach(t)
-	if g.sampled {
-		if first != t {
-			return 1, 0
-		}
-		return first, first
-	}
-	until := min(next, t+g.Lookback, g.End+1)
-	if next == math.MaxInt64 {
-		until = min(until, t+g.tail)
-	} else {
-		until = min(until, t+g.gap)
-	}
-	if until <= first {
-		return 1, 0
-	}
-	return first, g.reach(until) - g.Step
-}
-
 // Steps is the value of a gauge or an info over time: on the grid, the sample that an instant query sees at t holds on
 // (t-r, t]; in exact mode a sample holds until the next one, and one scrape interval where none follows. Staleness markers
 // and values that are not finite end it.
@@ -223,7 +189,7 @@ func (s Sampling) Steps(p *Points) Steps {
 	var out Steps
 	unmarked := s.unmarkedLookback(p)
 	interval, g := s.interval(p), s.newGrid(p, unmarked, unmarked)
-	for x := range s.pieces(p, s.seenFor(unmarked)-1, nil) {
+	for x := range s.pieces(p, s.seenFor(unmarked)-1) {
 		if !usable(x.v) {
 			continue
 		}
@@ -265,92 +231,4 @@ func (s Sampling) interval(p *Points) int64 {
 		return d
 	}
 	return s.Interval
-}
-
-// Cell is a stretch (From, To] and the usage in it: the increase of a counter, or value × seconds of a gauge.
-type Cell struct {
-	From, To int64
-	Amount   float64
-	// Held means that no sample lies within the cell: the sample before still counts, or an increase over more than a
-	// lookback is spread over it.
-	Held bool
-}
-
-// Rate is the amount per millisecond, 0 of an empty cell.
-func (c *Cell) Rate() float64 {
-	if c.From < c.To {
-		return c.Amount / float64(c.To-c.From)
-	}
-	return 0
-}
-
-// Unborn is the From of a counter's first cell: its amount was used since the counter began at 0, which the points
-// do not show.
-const Unborn = math.MinInt64
-
-// Forever is the end of a stretch without end.
-const Forever = math.MaxInt64
-
-// Gauge appends value × seconds of a gauge to dst. On the grid a hit owns the cell before it; in exact mode a sample owns
-// the time since the one before. Gaps longer than the lookback are left out, shorter ones hold the value before.
-func (s Sampling) Gauge(dst []Cell, p *Points) []Cell {
-	interval, g := s.interval(p), s.newGrid(p, s.Lookback, s.Lookback)
-	prevT, prevV, begun := int64(Unborn), 0.0, len(dst)+1
-	for x := range s.pieces(p, s.dense(), s.sight(p)) {
-		if !usable(x.v) {
-			continue
-		}
-		if s.Exact() && len(dst) > begun && x.v == prevV && x.first-prevT < s.Lookback {
-			// One value is one cell, however its samples lie in chunks: sums of the same samples are the same to the last digit.
-			level := &dst[len(dst)-1]
-			level.To, level.Amount = x.last, x.v*float64(x.last-level.From)/1000
-			prevT = x.last
-			continue
-		}
-		first, held, last := x.first, x.last, x.last
-		from := max(prevT, first-s.Lookback)
-		if s.Exact() {
-			if prevT == Unborn || first-prevT > s.Lookback {
-				from = max(prevT, first-interval)
-			}
-		} else {
-			if first, held, last = g.hits(&x); first > last {
-				continue
-			}
-			from = max(prevT, first-s.Step)
-		}
-		if prevT != Unborn && prevT < from && from-prevT <= s.Lookback {
-			dst = append(dst, Cell{prevT, from, prevV * float64(from-prevT) / 1000, true})
-		}
-		if s.Exact() && len(dst) >= begun {
-			first = held
-		}
-		dst = append(dst, Cell{From: from, To: first, Amount: x.v * float64(first-from) / 1000})
-		if held > first { // separate, because callers look at the first cell to see the value when the series began
-			dst = append(dst, Cell{From: first, To: held, Amount: x.v * float64(held-first) / 1000})
-		}
-		if last > held {
-			dst = append(dst, Cell{held, last, x.v * float64(last-held) / 1000, true})
-		}
-		prevT, prevV = last, x.v
-	}
-	return dst
-}
-
-// JoinCells joins, in place, cells that follow each other: those that begin at from or later are joined with what ends by the
-// time that until says of the first of them.
-func JoinCells(cells []Cell, from int64, until func(first *Cell) int64) []Cell {
-	out := cells[:0]
-	for i := 0; i < len(cells); {
-		x := cells[i]
-		i++
-		if x.From >= from && x.From < x.To {
-			for end := until(&x); i < len(cells) && cells[i].From == x.To && cells[i].To <= end; i++ {
-				x.To = cells[i].To
-				x.Amount += cells[i].Amount
-			}
-		}
-		out = append(out, x)
-	}
-	return out
 }

@@ -36,7 +36,7 @@ func (s Sampling) shown(p *Points, value func(float64) float64) Steps {
 	}
 	apart := 2*s.interval(p) - 1
 	joined := false
-	for x := range s.pieces(p, apart, nil) {
+	for x := range s.pieces(p, apart) {
 		if !usable(x.v) {
 			joined = false
 			continue

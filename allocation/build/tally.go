@@ -1,0 +1,131 @@
+package build
+
+import (
+	"sort"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/timeline"
+)
+
+// integrate charges consecutive cells over (lo, hi] to the container's segments. With a sign of -1 it takes the charge back.
+func (l *Worker) integrate(c *container, r allocation.Resource, cells []timeline.Cell, lo, hi int64, sign float64) {
+	segs := c.segments
+	i := sort.Search(len(segs), func(i int) bool { return segs[i].to > lo })
+	j := sort.Search(len(cells), func(j int) bool { return cells[j].To > lo })
+	for ; i < len(segs) && segs[i].from < hi; i++ {
+		seg := &segs[i]
+		from, to := max(seg.from, lo), min(seg.to, hi)
+		for j > 0 && cells[j-1].To > from {
+			j--
+		}
+		for j < len(cells) && cells[j].To <= from {
+			j++
+		}
+		t := l.tally(c, seg, r, sign)
+		charges := l.charged[:0]
+		for ; j < len(cells) && cells[j].From < to; j++ {
+			cell := &cells[j]
+			if cell.Parts == 0 {
+				charges = append(charges, timeline.Part{From: cell.From, To: cell.To, Amount: cell.Amount}.Clip(from, to))
+				continue
+			}
+			t.add(charges)
+			t.addWithin(l.joiner.Of(cell), from, to)
+			charges = charges[:0]
+		}
+		t.add(charges)
+		l.charged = charges
+		t.charge()
+	}
+}
+
+// tally is the usage of a container within one segment.
+type tally struct {
+	b       *Builder
+	of      *container
+	seg     *segment
+	r       allocation.Resource
+	load    *load   // of the node, nil if it does not have the resource
+	sign    float64 // -1 takes the charge back
+	request float64 // in a millisecond
+
+	allocated, used, most float64 // most is the highest usage in a millisecond
+}
+
+func (l *Worker) tally(c *container, seg *segment, r allocation.Resource, sign float64) tally {
+	t := tally{b: l.b, of: c, seg: seg, r: r, sign: sign, request: seg.request[r] / 1000}
+	if c.node != nil && seg.inside[r] {
+		t.load = c.node.load[r]
+	}
+	return t
+}
+
+// add adds usage within the segment: max(request, usage) over each part.
+func (t *tally) add(parts []timeline.Part) {
+	if t.b.phase == correcting {
+		t.b.correct(t.of.node, t.seg, t.r, parts, t.sign)
+		return
+	}
+	request, allocated, used, most := t.request, t.allocated, t.used, t.most
+	for k := range parts {
+		x := &parts[k]
+		dt := float64(x.To - x.From)
+		base := request * dt
+		used += x.Amount
+		if x.Amount > base {
+			allocated += x.Amount
+			if t.load != nil {
+				t.load.burst(x.From, x.To, t.sign*(x.Amount-base))
+			}
+		} else {
+			allocated += base
+		}
+		if x.Amount > most*dt {
+			most = x.Amount / dt
+		}
+	}
+	t.allocated, t.used, t.most = allocated, used, most
+}
+
+// addWithin adds what of parts that follow each other lies within (from, to].
+func (t *tally) addWithin(parts []timeline.Part, from, to int64) {
+	first := sort.Search(len(parts), func(k int) bool { return parts[k].To > from })
+	end := sort.Search(len(parts), func(k int) bool { return parts[k].From >= to })
+	if first < end && parts[first].From < from {
+		t.add([]timeline.Part{parts[first].Clip(from, to)})
+		first++
+	}
+	whole := end
+	if first < end && parts[end-1].To > to {
+		whole--
+	}
+	t.add(parts[first:whole])
+	if whole < end {
+		t.add([]timeline.Part{parts[whole].Clip(from, to)})
+	}
+}
+
+// charge adds what was tallied to the segment's row, and its cost.
+func (t *tally) charge() {
+	b, seg, r := t.b, t.seg, t.r
+	if b.phase == correcting {
+		return
+	}
+	cost := t.allocated / 3600 * seg.price[r] / r.PerPriceUnit()
+	if rows, row := b.rows[seg.ref.set], seg.ref.row; row != noRow {
+		add := func(column allocation.Column, v float64) { // a sum may fall below 0 by rounding
+			values := rows.Column(column)
+			values[row] = max(0, values[row]+t.sign*v)
+		}
+		add(allocation.Hours.Of(r), t.allocated/3600)
+		add(allocation.UsageHours.Of(r), t.used/3600)
+		add(allocation.Cost.Of(r), cost)
+		if t.sign > 0 {
+			usage := rows.Column(allocation.UsageMax.Of(r))
+			usage[row] = max(usage[row], t.most*1000)
+		}
+	}
+	if !seg.inside[r] && cost != 0 {
+		b.addNodeless(t.of.node, t.of.cluster, seg.ref.set, r, t.sign*cost)
+	}
+}

@@ -1,0 +1,47 @@
+package timeline
+
+import "math"
+
+// Cell is a stretch (From, To] and the usage in it: the increase of a counter, or value × seconds of a gauge.
+type Cell struct {
+	From, To int64
+	Amount   float64
+	// Held means that no sample lies within the cell: the sample before still counts, or an increase over more than a
+	// lookback is spread over it.
+	Held bool
+	// Parts is how many of a Joiner's parts the cell was joined of, from At on; 0 if it was not.
+	At, Parts int32
+}
+
+// Rate is the amount per millisecond, 0 of an empty cell.
+func (c *Cell) Rate() float64 {
+	if c.From < c.To {
+		return c.Amount / float64(c.To-c.From)
+	}
+	return 0
+}
+
+// Unborn is the From of a counter's first cell: its amount was used since the counter began at 0, which the points
+// do not show.
+const Unborn = math.MinInt64
+
+// Forever is the end of a stretch without end.
+const Forever = math.MaxInt64
+
+// JoinCells joins, in place, cells that follow each other: those that begin at from or later are joined with what ends by the
+// time that until says of the first of them.
+func JoinCells(cells []Cell, from int64, until func(first *Cell) int64) []Cell {
+	out := cells[:0]
+	for i := 0; i < len(cells); {
+		x := cells[i]
+		i++
+		if x.From >= from && x.From < x.To {
+			for end := until(&x); i < len(cells) && cells[i].From == x.To && cells[i].To <= end; i++ {
+				x.To = cells[i].To
+				x.Amount += cells[i].Amount
+			}
+		}
+		out = append(out, x)
+	}
+	return out
+}
