@@ -17,6 +17,9 @@ type fileWriter struct {
 	footer string // of promcost, "" for none
 	meta   format.FileMetaData
 	offset int64 // how much of the file is not in out any more
+	// kept says that promcost keeps the file and reads it itself: what compression does not make smaller stays as it is, and a large file
+	// is compressed as well as possible. Some readers want a column to be compressed in all row groups or in none.
+	kept bool
 }
 
 // rowBytes is about how many bytes a row takes before it is compressed.
@@ -41,8 +44,8 @@ func (f *fileWriter) begin(columns []column) {
 	}
 }
 
-// group writes a row group. A large one is compressed as well as possible, if best says that its size is worth the time.
-func (f *fileWriter) group(columns []column, rows int, best bool) error {
+// group writes a row group.
+func (f *fileWriter) group(columns []column, rows int) error {
 	if len(f.meta.Schema) == 0 {
 		f.begin(columns)
 	}
@@ -61,7 +64,7 @@ func (f *fileWriter) group(columns []column, rows int, best bool) error {
 		}
 	}
 	level := zstd.SpeedDefault
-	if best && len(f.body) >= largeFile {
+	if f.kept && len(f.body) >= largeFile {
 		level = zstd.SpeedBestCompression
 	}
 	if err := f.use(level); err != nil {
@@ -69,7 +72,7 @@ func (f *fileWriter) group(columns []column, rows int, best bool) error {
 	}
 	g := format.RowGroup{NumRows: int64(rows), FileOffset: f.offset + int64(f.out.Len()), Ordinal: int16(len(f.meta.RowGroups))}
 	for i := range packed {
-		if err := f.write(&packed[i], f.offset); err != nil {
+		if err := f.write(&packed[i], f.offset, f.kept); err != nil {
 			return err
 		}
 		m := &packed[i].meta

@@ -2,7 +2,9 @@ package parquet_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -13,6 +15,7 @@ import (
 	parquetgo "github.com/parquet-go/parquet-go"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/parquet"
 )
 
 // leafOf is what another reader finds of a leaf column in each row: its values, "null" for none.
@@ -30,8 +33,11 @@ func leafOf(t *testing.T, data []byte, path ...string) (rows [][]string) {
 		pages := group.ColumnChunks()[column.ColumnIndex].Pages()
 		for {
 			page, err := pages.ReadPage()
-			if err != nil {
+			if errors.Is(err, io.EOF) {
 				break
+			}
+			if err != nil {
+				t.Fatalf("column %v: %v", path, err)
 			}
 			values := make([]parquetgo.Value, page.NumValues())
 			if n, _ := page.Values().ReadValues(values); n != len(values) {
@@ -151,5 +157,51 @@ func TestParquetStatistics(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
+	}
+}
+
+// TestStreamForOthers reads row groups with another reader, of which each compresses other columns.
+func TestStreamForOthers(t *testing.T) {
+	var b bytes.Buffer
+	p, want := parquet.NewStream(&b), map[string][][]string{}
+	for i := range 3 {
+		s := allocation.NewSet(parquetWindow, allocation.NewDict())
+		for row := range 100 {
+			r := allocation.Row{Start: parquetWindow.Start, End: parquetWindow.End}
+			r.Text[allocation.Pod], r.Text[allocation.PodUID] = "pod", fmt.Sprint("uid-", row*i)
+			if i == 1 {
+				r.Text[allocation.Pod], r.Text[allocation.PodUID] = fmt.Sprint("pod-", row*row*row), fmt.Sprintf("00000000-0000-0000-0000-%012x", row)
+			}
+			r.Values[allocation.PVCost] = float64(row * (i % 2))
+			s.Append(&r)
+			uid, other := "null", r.Text[allocation.PodUID]
+			if i == 1 {
+				uid, other = other, "null"
+			}
+			for name, value := range map[string]string{
+				"pod": r.Text[allocation.Pod], "pod_uid": uid, "pod_uid_other": other, allocation.PVCost.Field(): parquetgo.DoubleValue(r.Values[allocation.PVCost]).String(),
+			} {
+				want[name] = append(want[name], []string{value})
+			}
+		}
+		if err := p.Rows(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range want {
+		got := leafOf(t, b.Bytes(), name)
+		if name == "pod_uid" {
+			for i := range got {
+				if id := []byte(got[i][0]); len(id) == 16 {
+					got[i][0] = fmt.Sprintf("%x-%x-%x-%x-%x", id[:4], id[4:6], id[6:8], id[8:10], id[10:])
+				}
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: -want +got\n%s", name, diff)
+		}
 	}
 }

@@ -62,7 +62,7 @@ type packedColumn struct {
 func (p *packer) use(level zstd.EncoderLevel) (err error) {
 	if p.encoders[level] == nil {
 		p.encoders[level], err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false), zstd.WithWindowSize(pageWindow),
-			zstd.WithEncoderLevel(level), zstd.WithAllLitEntropyCompression(true))
+			zstd.WithEncoderLevel(level), zstd.WithAllLitEntropyCompression(true), zstd.WithZeroFrames(true))
 	}
 	p.zstd = p.encoders[level]
 	return err
@@ -243,9 +243,9 @@ func appendPacked(dst []byte, values []int32, width int) []byte {
 	return dst
 }
 
-// write compresses the pages of a column and writes them, at an offset of the file. If that does not make them smaller, they stay
-// uncompressed.
-func (p *packer) write(c *packedColumn, offset int64) error {
+// write compresses the pages of a column and writes them, at an offset of the file. If smaller says so, they stay uncompressed unless
+// that makes them smaller.
+func (p *packer) write(c *packedColumn, offset int64, smaller bool) error {
 	p.packed = p.packed[:0]
 	m := &c.meta
 	plain, ends := 0, make([]int, len(c.pages))
@@ -257,7 +257,7 @@ func (p *packer) write(c *packedColumn, offset int64) error {
 		ends[i] = len(p.packed)
 	}
 	m.Codec = format.Zstd
-	if len(p.packed) >= plain {
+	if smaller && len(p.packed) >= plain {
 		m.Codec = format.Uncompressed
 	}
 	start, from := p.out.Len(), 0

@@ -33,7 +33,7 @@ func (p *Stream) group(name string, columns []column, rows int) error {
 	if p.file == nil {
 		p.file = &fileWriter{packer: &packer{}, name: name}
 	}
-	err := p.file.group(columns, rows, false)
+	err := p.file.group(columns, rows)
 	if err == nil {
 		err = p.flush()
 	}

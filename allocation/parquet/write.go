@@ -128,9 +128,9 @@ func (x *Writer) Write(w io.Writer, s *allocation.Set, f Footer) (rows int, err 
 	if err != nil {
 		return 0, fmt.Errorf("write Parquet: %w", err)
 	}
-	file := &fileWriter{packer: p, name: string(f.Kind), footer: text}
+	file := &fileWriter{packer: p, name: string(f.Kind), footer: text, kept: true}
 	p.out.Reset()
-	err = file.group(columns, rows, true)
+	err = file.group(columns, rows)
 	if err == nil {
 		err = file.end()
 	}
