@@ -2,229 +2,191 @@ package parquet
 
 import (
 	"math"
+	"slices"
 
-	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/deprecated"
+	"github.com/parquet-go/parquet-go/encoding/thrift"
+	"github.com/parquet-go/parquet-go/format"
 )
 
-// column is a column of a file: its schema, and the functions that write its leaves in the order of the schema.
+// column is a column of a file that is written: its schema, and its leaves in the order of the schema.
 type column struct {
-	name   string
-	node   parquet.Node
-	leaves []func(*leafWriter) error
+	schema []format.SchemaElement // depth first; the first one has the column's name
+	leaves []leafSource
 }
 
-// leafWriter collects the values of a leaf.
-type leafWriter struct {
-	to    *parquet.ColumnWriter
-	index int
-	batch []parquet.Value
+// leafSource is a leaf of a column, and what fills a leafWriter with it.
+type leafSource struct {
+	path []string
+	kind format.Type
+	fill func(*leafWriter)
 }
 
-// batchRows is how many values are collected before they are handed to the library.
-const batchRows = 1 << 14
-
-// add adds a value with its repetition and definition levels.
-func (w *leafWriter) add(v parquet.Value, repetition, definition int) {
-	w.batch = append(w.batch, v.Level(repetition, definition, w.index))
+// member is a column of the elements of a list.
+type member struct {
+	schema format.SchemaElement
+	fill   func(*leafWriter)
 }
 
-// endRow hands values to the library when there are many.
-func (w *leafWriter) endRow() error {
-	if len(w.batch) < batchRows {
-		return nil
-	}
-	return w.flush()
+// The schemas of leaves, which are required unless something else is said.
+func leafElement(name string, kind format.Type) format.SchemaElement {
+	return format.SchemaElement{Name: name, Type: thrift.New(kind), RepetitionType: thrift.New(format.Required)}
 }
 
-func (w *leafWriter) flush() error {
-	if len(w.batch) == 0 {
-		return nil
-	}
-	_, err := w.to.WriteRowValues(w.batch)
-	w.batch = w.batch[:0]
-	return err
+func textElement(name string) format.SchemaElement {
+	e := leafElement(name, format.ByteArray)
+	e.ConvertedType, e.LogicalType.Value = thrift.New(deprecated.UTF8), &format.StringType{}
+	return e
 }
 
-// rows writes a value of a plain column for each row.
-func rows(n int, value func(row int) parquet.Value) func(*leafWriter) error {
-	return func(w *leafWriter) error {
-		for row := range n {
-			w.add(value(row), 0, 0)
-			if err := w.endRow(); err != nil {
-				return err
-			}
-		}
-		return w.flush()
-	}
+// sizedElement is of values that take so many bits.
+func sizedElement(name string, kind format.Type, bits int32) format.SchemaElement {
+	e := leafElement(name, kind)
+	e.TypeLength = thrift.New(bits)
+	return e
 }
 
-// optionalRows writes a value of an optional column for each row, or null.
-func optionalRows(n int, value func(row int) (v parquet.Value, ok bool)) func(*leafWriter) error {
-	return func(w *leafWriter) error {
-		for row := range n {
-			if v, ok := value(row); ok {
-				w.add(v, 0, 1)
-			} else {
-				w.add(parquet.NullValue(), 0, 0)
-			}
-			if err := w.endRow(); err != nil {
-				return err
-			}
-		}
-		return w.flush()
-	}
+func numberElement(name string) format.SchemaElement { return sizedElement(name, format.Double, 64) }
+
+func boolElement(name string) format.SchemaElement { return sizedElement(name, format.Boolean, 1) }
+
+func timeElement(name string) format.SchemaElement {
+	e := sizedElement(name, format.Int64, 64)
+	e.ConvertedType = thrift.New(deprecated.TimestampMillis)
+	e.LogicalType.Value = &format.TimestampType{IsAdjustedToUTC: true, Unit: format.TimeUnit{Value: &format.MilliSeconds{}}}
+	return e
 }
 
-// repeated writes the values of a leaf of a list or map for each row; count says how many a row has.
-func repeated(n int, count func(row int) int, value func(row, i int) parquet.Value) func(*leafWriter) error {
-	return func(w *leafWriter) error {
-		for row := range n {
-			k := count(row)
-			if k == 0 {
-				w.add(parquet.NullValue(), 0, 0)
-			}
-			for i := range k {
-				w.add(value(row, i), min(i, 1), 1)
-			}
-			if err := w.endRow(); err != nil {
-				return err
-			}
-		}
-		return w.flush()
-	}
+func uuidElement(name string) format.SchemaElement {
+	e := leafElement(name, format.FixedLenByteArray)
+	e.TypeLength, e.LogicalType.Value = thrift.New[int32](uuidBytes), &format.UUIDType{}
+	return e
 }
 
-// textNode is a string column with a dictionary.
-func textNode() parquet.Node { return parquet.Encoded(parquet.String(), &parquet.RLEDictionary) }
+// groupElement is of a group of columns.
+func groupElement(name string, repetition format.FieldRepetitionType, children int) format.SchemaElement {
+	return format.SchemaElement{Name: name, RepetitionType: thrift.New(repetition), NumChildren: thrift.New(int32(children))}
+}
+
+// optional makes a leaf optional.
+func optional(e format.SchemaElement) format.SchemaElement {
+	e.RepetitionType = thrift.New(format.Optional)
+	return e
+}
+
+// plain is a column of one leaf.
+func plain(e format.SchemaElement, fill func(*leafWriter)) column {
+	return column{[]format.SchemaElement{e}, []leafSource{{[]string{e.Name}, e.Type.V, fill}}}
+}
 
 // textColumn is a column of strings. If most are different, each is stored as its difference from the one before, which is small in
 // sorted rows.
 func textColumn(name string, n int, text func(row int) string) column {
-	node := textNode()
-	if !few(n, text) {
-		node = parquet.Encoded(parquet.String(), &parquet.DeltaByteArray)
-	}
-	return column{name, node, []func(*leafWriter) error{rows(n, func(row int) parquet.Value { return parquet.ByteArrayValue([]byte(text(row))) })}}
-}
-
-// fewValues is the share of distinct values among the rows up to which a dictionary is worthwhile.
-const fewValues = 0.25
-
-// few reports whether there are so few distinct values that a dictionary is worthwhile.
-func few[T comparable](n int, value func(i int) T) bool { return fewer(n, fewValues, value) }
-
-// fewer reports whether the share of distinct values is at most part.
-func fewer[T comparable](n int, part float64, value func(i int) T) bool {
-	seen, most := make(map[T]struct{}, 16), max(16, int(part*float64(n)))
-	for i := range n {
-		seen[value(i)] = struct{}{}
-		if len(seen) > most {
-			return false
-		}
-	}
-	return true
-}
-
-// sparse reports whether most values are 0 and the others are whole and mostly distinct. Such values compress better than indices into a
-// dictionary.
-func sparse(n int, value func(i int) float64) bool {
-	zeros := 0
-	for i := range n {
-		v := value(i)
-		if v != math.Trunc(v) {
-			return false
-		}
-		if math.Float64bits(v) == 0 {
-			zeros++
-		}
-	}
-	return zeros > n*4/5 && !fewer(n, sparseValues, func(i int) uint64 { return math.Float64bits(value(i)) })
-}
-
-// sparseValues is the share of distinct values among the rows above which sparse values are mostly distinct.
-const sparseValues = 0.02
-
-// numberNode is a float64 column: with a dictionary if there are few distinct values, else split into planes of bytes, because the high
-// bytes of similar numbers compress well.
-func numberNode(n int, value func(i int) float64) parquet.Node {
-	node := parquet.Leaf(parquet.DoubleType)
-	if sparse(n, value) {
-		return node
-	}
-	if few(n, func(i int) uint64 { return math.Float64bits(value(i)) }) {
-		return parquet.Encoded(node, &parquet.RLEDictionary)
-	}
-	return parquet.Encoded(node, &parquet.ByteStreamSplit)
+	return plain(textElement(name), func(w *leafWriter) { w.fillTexts(n, text) })
 }
 
 // numberColumn is a column of amounts.
 func numberColumn(name string, n int, value func(row int) float64) column {
-	return column{name, numberNode(n, value), []func(*leafWriter) error{rows(n, func(row int) parquet.Value { return parquet.DoubleValue(value(row)) })}}
+	return plain(numberElement(name), func(w *leafWriter) { w.fillNumbers(n, value, false) })
 }
 
 // optionalColumn is a column of amounts in which NaN, an unknown amount, is null.
 func optionalColumn(name string, n int, value func(row int) float64) column {
-	write := optionalRows(n, func(row int) (parquet.Value, bool) {
-		v := value(row)
-		return parquet.DoubleValue(v), !math.IsNaN(v)
-	})
-	return column{name, parquet.Optional(numberNode(n, value)), []func(*leafWriter) error{write}}
+	return plain(optional(numberElement(name)), func(w *leafWriter) { w.fillNumbers(n, value, true) })
 }
 
 // timeColumn is a column of instants, in Unix milliseconds.
 func timeColumn(name string, n int, millis func(row int) int64) column {
-	node := parquet.Timestamp(parquet.Millisecond)
-	if few(n, millis) {
-		node = parquet.Encoded(node, &parquet.RLEDictionary)
-	} else {
-		node = parquet.Encoded(node, &parquet.DeltaBinaryPacked)
-	}
-	return column{name, node, []func(*leafWriter) error{rows(n, func(row int) parquet.Value { return parquet.Int64Value(millis(row)) })}}
+	return plain(timeElement(name), func(w *leafWriter) { w.fillTimes(n, millis) })
 }
 
 func boolColumn(name string, n int, value func(row int) bool) column {
-	return column{name, parquet.Leaf(parquet.BooleanType), []func(*leafWriter) error{rows(n, func(row int) parquet.Value { return parquet.BooleanValue(value(row)) })}}
+	return plain(boolElement(name), func(w *leafWriter) {
+		for row := range n {
+			w.bools = append(w.bools, value(row))
+		}
+	})
 }
 
 // mapColumn is a map of strings.
 func mapColumn(name string, n int, count func(row int) int, pair func(row, i int) (key, value string)) column {
-	return column{name, parquet.Map(textNode(), textNode()), []func(*leafWriter) error{
-		repeated(n, count, func(row, i int) parquet.Value {
+	outer := groupElement(name, format.Required, 1)
+	outer.ConvertedType, outer.LogicalType.Value = thrift.New(deprecated.Map), &format.MapType{}
+	return repeatedColumn(outer, "key_value", nil, []member{
+		{textElement("key"), repeated(n, count, func(w *leafWriter, row, i int) {
 			key, _ := pair(row, i)
-			return parquet.ByteArrayValue([]byte(key))
-		}),
-		repeated(n, count, func(row, i int) parquet.Value {
+			w.addText(key)
+		})},
+		{textElement("value"), repeated(n, count, func(w *leafWriter, row, i int) {
 			_, value := pair(row, i)
-			return parquet.ByteArrayValue([]byte(value))
-		}),
-	}}
+			w.addText(value)
+		})},
+	})
+}
+
+// listElement is of a list.
+func listElement(name string) format.SchemaElement {
+	e := groupElement(name, format.Required, 1)
+	e.ConvertedType, e.LogicalType.Value = thrift.New(deprecated.List), &format.ListType{}
+	return e
 }
 
 // listColumn is a list of strings.
 func listColumn(name string, n int, count func(row int) int, text func(row, i int) string) column {
-	return column{name, parquet.List(textNode()), []func(*leafWriter) error{
-		repeated(n, count, func(row, i int) parquet.Value { return parquet.ByteArrayValue([]byte(text(row, i))) }),
-	}}
+	return repeatedColumn(listElement(name), "list", nil, []member{
+		{textElement("element"), repeated(n, count, func(w *leafWriter, row, i int) { w.addText(text(row, i)) })},
+	})
 }
 
-// member is a field of the structs in a list.
-type member[T any] struct {
-	name  string
-	node  parquet.Node
-	value func(*T) parquet.Value
-}
-
-// structsColumn is a list of structs.
-func structsColumn[T any](name string, n int, of func(row int) []T, members []member[T]) column {
-	element := group{Group: parquet.Group{}}
-	c := column{name: name}
-	for _, m := range members {
-		element.add(m.name, m.node)
-		c.leaves = append(c.leaves, repeated(n, func(row int) int { return len(of(row)) }, func(row, i int) parquet.Value { return m.value(&of(row)[i]) }))
+// repeatedColumn has columns below repeated groups: outer, a group of a name that Parquet demands, and inner unless it is nil.
+func repeatedColumn(outer format.SchemaElement, name string, inner *format.SchemaElement, members []member) column {
+	children := len(members)
+	path := []string{outer.Name, name}
+	if inner != nil {
+		children, path = 1, append(path, inner.Name)
 	}
-	c.node = parquet.List(&element)
+	c := column{schema: []format.SchemaElement{outer, groupElement(name, format.Repeated, children)}}
+	if inner != nil {
+		c.schema = append(c.schema, *inner)
+	}
+	for _, m := range members {
+		c.schema = append(c.schema, m.schema)
+		c.leaves = append(c.leaves, leafSource{append(slices.Clip(path), m.schema.Name), m.schema.Type.V, m.fill})
+	}
 	return c
 }
 
-// plainNumber is a float64 in a struct.
-func plainNumber() parquet.Node { return parquet.Leaf(parquet.DoubleType) }
+// repeated fills a leaf of a list or map; count says how many values a row has.
+func repeated(n int, count func(row int) int, add func(w *leafWriter, row, i int)) func(*leafWriter) {
+	return func(w *leafWriter) {
+		for row := range n {
+			k := count(row)
+			if k == 0 {
+				w.level(0, 0)
+			}
+			for i := range k {
+				w.level(byte(min(i, 1)), 1)
+				add(w, row, i)
+			}
+		}
+	}
+}
+
+// structMember is a field of the structs in a list.
+type structMember[T any] struct {
+	schema format.SchemaElement
+	add    func(w *leafWriter, x *T)
+}
+
+// structsColumn is a list of structs.
+func structsColumn[T any](name string, n int, of func(row int) []T, fields []structMember[T]) column {
+	var members []member
+	for _, f := range fields {
+		members = append(members, member{f.schema, repeated(n, func(row int) int { return len(of(row)) }, func(w *leafWriter, row, i int) { f.add(w, &of(row)[i]) })})
+	}
+	inner := groupElement("element", format.Required, len(members))
+	return repeatedColumn(listElement(name), "list", &inner, members)
+}
+
+// addNumber adds a number to a leaf without a dictionary.
+func (w *leafWriter) addNumber(v float64) { w.words = append(w.words, int64(math.Float64bits(v))) }

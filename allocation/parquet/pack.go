@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
-	"math"
 	"math/bits"
 	"slices"
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/parquet-go/parquet-go/encoding/delta"
+	"github.com/parquet-go/parquet-go/encoding/rle"
 	"github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
 )
@@ -17,211 +17,218 @@ import (
 // magic is at the beginning and the end of files.
 const magic = "PAR1"
 
-// packer compresses an uncompressed file, page by page, better than the library would. Indices into dictionaries take whole bytes,
-// so that zstd finds equal rows. Each plane of BYTE_STREAM_SPLIT, which has one byte of every value, is a block with its own code, so
-// that random planes do not make others compress worse. Indexes of pages are left out, because there are few pages.
+// packer makes pages of columns and compresses them. We do not use the library here: what it does with values takes several times as
+// long, and ours compress better. Indices into dictionaries take whole bytes, so that zstd finds equal rows. Each plane of
+// BYTE_STREAM_SPLIT, which has one byte of every value, is a block with its own code, so that random planes do not make others compress
+// worse. There are no indexes of pages, because there are few pages.
 type packer struct {
-	zstd    *zstd.Encoder
-	out     bytes.Buffer
-	scratch []int32
+	leaf   leafWriter
+	body   []byte // of the pages of a row group, one after another
+	ends   []int  // of the blocks of these pages
+	frame  bytes.Buffer
+	packed []byte // of the pages of a column
+	out    bytes.Buffer
+	levels []byte
+
+	encoders [zstd.SpeedBestCompression + 1]*zstd.Encoder // by level; nil until needed
+	zstd     *zstd.Encoder                                // the one in use
 }
 
-// pageWindow is the window of the compression: how much a reader of a page has to keep.
-const pageWindow = 1 << 20
+const (
+	// pageWindow is the window of the compression: how much a reader of a page has to keep.
+	pageWindow = 1 << 20
+	// pageValues is after how many values a page ends, at the end of a row.
+	pageValues = 1 << 15
+	// largeFile is the uncompressed size from which the best compression is worth its time and its tables of 40 MB.
+	largeFile = 1 << 20
+	// minBlock is the size below which a block costs more than it saves.
+	minBlock = 64
+)
 
-// largeFile is the uncompressed size from which the best compression is worth its time and its tables of 40 MB.
-const largeFile = 1 << 20
-
-// minBlock is the size below which a block costs more than it saves.
-const minBlock = 64
-
-// pack compresses a file. The same one gives the same bytes.
-func pack(data []byte) ([]byte, error) {
-	p := &packer{}
-	level := zstd.SpeedDefault
-	if len(data) >= largeFile {
-		level = zstd.SpeedBestCompression
-	}
-	var err error
-	p.zstd, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false), zstd.WithWindowSize(pageWindow),
-		zstd.WithEncoderLevel(level), zstd.WithAllLitEntropyCompression(true))
-	if err != nil {
-		return nil, fmt.Errorf("pack: %w", err)
-	}
-	tail := len(data) - len(magic) - 4
-	var meta format.FileMetaData
-	protocol := &thrift.CompactProtocol{}
-	if err := thrift.Unmarshal(protocol, data[tail-int(binary.LittleEndian.Uint32(data[tail:])):tail], &meta); err != nil {
-		return nil, fmt.Errorf("pack footer: %w", err)
-	}
-	p.out.WriteString(magic)
-	for i := range meta.RowGroups {
-		if err := p.group(&meta.RowGroups[i], data); err != nil {
-			return nil, err
-		}
-	}
-	footer, err := thrift.Marshal(protocol, &meta)
-	if err != nil {
-		return nil, fmt.Errorf("pack footer: %w", err)
-	}
-	p.out.Write(footer)
-	return append(binary.LittleEndian.AppendUint32(p.out.Bytes(), uint32(len(footer))), magic...), nil
+// page is a page that is not compressed yet.
+type page struct {
+	header                format.PageHeader
+	from, to              int // in the packer's body
+	firstBlock, lastBlock int // of its blocks, in the packer's ends
 }
 
-func (p *packer) group(g *format.RowGroup, data []byte) error {
-	g.FileOffset, g.TotalCompressedSize, g.TotalByteSize = int64(p.out.Len()), 0, 0
-	for i := range g.Columns {
-		c := &g.Columns[i]
-		if err := p.chunk(&c.MetaData, data); err != nil {
-			return fmt.Errorf("pack column %d: %w", i, err)
+// packedColumn is a leaf column of a row group: what its footer says, and its pages.
+type packedColumn struct {
+	meta  format.ColumnMetaData
+	pages []page
+}
+
+// use makes the packer compress at a level.
+func (p *packer) use(level zstd.EncoderLevel) (err error) {
+	if p.encoders[level] == nil {
+		p.encoders[level], err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false), zstd.WithWindowSize(pageWindow),
+			zstd.WithEncoderLevel(level), zstd.WithAllLitEntropyCompression(true), zstd.WithZeroFrames(true))
+	}
+	p.zstd = p.encoders[level]
+	return err
+}
+
+// column makes the pages of a leaf.
+func (p *packer) column(source *leafSource) (packedColumn, error) {
+	w := &p.leaf
+	w.reset(source.kind)
+	source.fill(w)
+	c := packedColumn{meta: format.ColumnMetaData{Type: source.kind, PathInSchema: source.path, NumValues: int64(max(w.values(), len(w.definition)))}}
+	c.meta.Encoding = append(c.meta.Encoding, w.encoding)
+	if len(w.definition) > 0 {
+		c.meta.Encoding = append(c.meta.Encoding, format.RLE)
+	}
+	if len(source.path) == 1 && source.kind != format.Double { // no query uses the smallest and the largest value of others
+		c.meta.Statistics = w.statistics()
+	}
+	if w.encoding == format.RLEDictionary {
+		c.meta.Encoding = append(c.meta.Encoding, format.Plain)
+		h := format.PageHeader{Type: format.DictionaryPage, DictionaryPageHeader: thrift.New(format.DictionaryPageHeader{NumValues: int32(w.distinct()), Encoding: format.Plain})}
+		c.pages = append(c.pages, p.begin(h))
+		p.body = w.appendPlain(p.body, 0, w.distinct())
+		p.end(&c.pages[0])
+	}
+	slices.Sort(c.meta.Encoding)
+	value := 0
+	for from, total := 0, int(c.meta.NumValues); from < total; {
+		to := min(from+pageValues, total)
+		for to < total && len(w.repetition) > 0 && w.repetition[to] > 0 {
+			to++
 		}
-		c.OffsetIndexOffset, c.OffsetIndexLength, c.ColumnIndexOffset, c.ColumnIndexLength = 0, 0, 0, 0
-		g.TotalCompressedSize += c.MetaData.TotalCompressedSize
-		g.TotalByteSize += c.MetaData.TotalUncompressedSize
+		count := to - from
+		if len(w.definition) > 0 {
+			count = bytes.Count(w.definition[from:to], []byte{1})
+		}
+		h := format.PageHeader{Type: format.DataPage, DataPageHeader: thrift.New(format.DataPageHeader{
+			NumValues: int32(to - from), Encoding: w.encoding, DefinitionLevelEncoding: format.RLE, RepetitionLevelEncoding: format.RLE,
+		})}
+		c.pages = append(c.pages, p.begin(h))
+		if err := p.data(source.kind, from, to, value, value+count); err != nil {
+			return c, fmt.Errorf("column %v: %w", source.path, err)
+		}
+		p.end(&c.pages[len(c.pages)-1])
+		from, value = to, value+count
+	}
+	return c, nil
+}
+
+// begin begins a page.
+func (p *packer) begin(h format.PageHeader) page {
+	return page{header: h, from: len(p.body), firstBlock: len(p.ends)}
+}
+
+// block ends a block of a page.
+func (p *packer) block() { p.ends = append(p.ends, len(p.body)) }
+
+// end ends a page and its last block.
+func (p *packer) end(g *page) {
+	p.block()
+	g.to, g.lastBlock = len(p.body), len(p.ends)
+}
+
+// data makes a page of the entries [first, last) of the leaf, which have the values [from, to). It leaves its last block open.
+func (p *packer) data(kind format.Type, first, last, from, to int) (err error) {
+	w := &p.leaf
+	for _, levels := range [...][]byte{w.repetition, w.definition} {
+		if len(levels) == 0 {
+			continue
+		}
+		if p.levels, err = (&rle.Encoding{BitWidth: 1}).EncodeLevels(p.levels[:0], levels[first:last]); err != nil {
+			return fmt.Errorf("encode levels: %w", err)
+		}
+		p.body = append(binary.LittleEndian.AppendUint32(p.body, uint32(len(p.levels))), p.levels...)
+	}
+	p.block()
+	switch w.encoding {
+	case format.RLEDictionary:
+		return p.indices(w.idx[from:to], kind == format.Double)
+	case format.DeltaByteArray:
+		return p.strings(from, to)
+	case format.DeltaBinaryPacked:
+		return p.deltas(func() ([]byte, error) { return (&delta.BinaryPackedEncoding{}).EncodeInt64(nil, w.words[from:to]) })
+	case format.ByteStreamSplit:
+		for plane := range splitPlanes {
+			for _, v := range w.words[from:to] {
+				p.body = append(p.body, byte(v>>(8*plane)))
+			}
+			if plane < splitPlanes-1 && to > from {
+				p.block()
+			}
+		}
+	default:
+		p.body = w.appendPlain(p.body, from, to)
 	}
 	return nil
 }
 
-// packedPage is a page that is packed.
-type packedPage struct {
-	header format.PageHeader
-	body   []byte
-	packed []byte
-}
-
-// chunk packs the pages of a column. If that does not make them smaller, they stay uncompressed.
-func (p *packer) chunk(m *format.ColumnMetaData, data []byte) error {
-	at := m.DataPageOffset
-	if m.DictionaryPageOffset > 0 {
-		at = m.DictionaryPageOffset
-	}
-	data = data[at : at+m.TotalCompressedSize]
-	var pages []packedPage
-	plain, packed := 0, 0
-	for len(data) > 0 {
-		in := bytes.NewReader(data)
-		page := packedPage{}
-		if err := thrift.NewDecoder((&thrift.CompactProtocol{}).NewReader(in)).Decode(&page.header); err != nil {
-			return fmt.Errorf("header of page: %w", err)
-		}
-		data = data[len(data)-in.Len():]
-		page.body = data[:page.header.CompressedPageSize]
-		data = data[page.header.CompressedPageSize:]
-		if err := p.page(m, &page); err != nil {
-			return err
-		}
-		pages = append(pages, page)
-		plain, packed = plain+len(page.body), packed+len(page.packed)
-	}
-	m.Codec = format.Zstd
-	if packed >= plain {
-		m.Codec = format.Uncompressed
-	}
-	return p.write(m, pages)
-}
-
-// page packs a page. A data page becomes one of version 1, which compresses levels, too.
-func (p *packer) page(m *format.ColumnMetaData, page *packedPage) (err error) {
-	if !page.header.DataPageHeaderV2.Valid {
-		page.packed, err = p.compress([][]byte{page.body})
-		return err
-	}
-	h := page.header.DataPageHeaderV2.V
-	var levels []byte
-	values := page.body
-	for _, n := range [...]int32{h.RepetitionLevelsByteLength, h.DefinitionLevelsByteLength} {
-		if n > 0 {
-			levels = append(binary.LittleEndian.AppendUint32(levels, uint32(n)), values[:n]...)
-			values = values[n:]
-		}
-	}
-	blocks := [][]byte{levels}
-	page.header = format.PageHeader{Type: format.DataPage}
-	page.header.DataPageHeader.Valid = true
-	page.header.DataPageHeader.V = format.DataPageHeader{
-		NumValues: h.NumValues, Encoding: h.Encoding, DefinitionLevelEncoding: format.RLE, RepetitionLevelEncoding: format.RLE,
-	}
-	switch h.Encoding {
-	case format.RLEDictionary:
-		if values, err = p.widen(m, values, int(h.NumValues-h.NumNulls)); err != nil {
-			return err
-		}
-		blocks = append(blocks, values)
-	case format.ByteStreamSplit:
-		const planes = 8
-		for size := len(values) / planes; len(values) > 0; values = values[size:] {
-			blocks = append(blocks, values[:size])
-		}
-	case format.DeltaByteArray:
-		return p.strings(page, levels, values)
-	default:
-		blocks = append(blocks, values)
-	}
-	page.body = bytes.Join(blocks, nil)
-	page.packed, err = p.compress(blocks)
-	return err
-}
-
-// strings packs a page of strings that share prefixes with the string before. It shortens shared prefixes to the last hyphen: how many
-// characters two random parts of names share is random, and does not compress.
-func (p *packer) strings(page *packedPage, levels, values []byte) error {
-	most := budget{bytes: math.MaxInt}
-	var all texts
-	n := int(page.header.DataPageHeader.V.NumValues)
-	err := all.addPrefixed(values, n, n, &most, &[2][]int64{})
+// deltas appends whole numbers that the library encodes.
+func (p *packer) deltas(encode func() ([]byte, error)) error {
+	block, err := encode()
 	if err != nil {
-		return err
+		return fmt.Errorf("encode numbers: %w", err)
 	}
-	prefixes, lengths := make([]int32, len(all.ends)), make([]int32, len(all.ends))
-	var rest, last []byte
-	for i := range prefixes {
-		text, n := all.at(int32(i)), 0
+	p.body = append(p.body, block...)
+	return nil
+}
+
+// strings appends strings that share prefixes with the string before. Shared prefixes end at a hyphen: how many characters two random
+// parts of names share is random, and does not compress.
+func (p *packer) strings(from, to int) error {
+	prefixes, lengths := make([]int32, 0, to-from), make([]int32, 0, to-from)
+	var last []byte
+	for i := from; i < to; i++ {
+		text, n := p.leaf.table.at(int32(i)), 0
 		for n < min(len(last), len(text)) && last[n] == text[n] {
 			n++
 		}
 		if n < len(text) {
 			n = bytes.LastIndexByte(text[:n], '-') + 1
 		}
-		prefixes[i], lengths[i] = int32(n), int32(len(text)-n)
-		rest, last = append(rest, text[n:]...), text
+		prefixes, lengths = append(prefixes, int32(n)), append(lengths, int32(len(text)-n))
+		last = text
 	}
-	blocks := [][]byte{levels}
 	for _, numbers := range [...][]int32{prefixes, lengths} {
-		block, err := (&delta.BinaryPackedEncoding{}).EncodeInt32(nil, numbers)
-		if err != nil {
-			return fmt.Errorf("lengths of strings: %w", err)
+		if err := p.deltas(func() ([]byte, error) { return (&delta.BinaryPackedEncoding{}).EncodeInt32(nil, numbers) }); err != nil {
+			return err
 		}
-		blocks = append(blocks, block)
+		p.block()
 	}
-	blocks = append(blocks, rest)
-	page.body = bytes.Join(blocks, nil)
-	page.packed, err = p.compress(blocks)
-	return err
+	for i, n := range prefixes {
+		p.body = append(p.body, p.leaf.table.at(int32(from + i))[n:]...)
+	}
+	return nil
 }
 
-// widen writes indices of more than 4 bits as whole bytes. Narrower indices of amounts, which are read most often, become one packed run
-// unless all are equal: many short runs take longer to read.
-func (p *packer) widen(m *format.ColumnMetaData, body []byte, n int) ([]byte, error) {
-	if n == 0 || body[0] <= 4 && m.Type != format.Double {
-		return body, nil
+// indices appends indices into a dictionary. Those of more than 4 bits take whole bytes. Narrower ones of amounts, which are read most
+// often, become one packed run unless all are equal: many short runs take longer to read.
+func (p *packer) indices(idx []int32, amounts bool) error {
+	most := int32(0)
+	equal := true
+	for _, i := range idx {
+		most, equal = max(most, i), equal && i == idx[0]
 	}
-	if _, one := constantHybrid(body[1:], int(body[0]), n); one {
-		return body, nil
+	width := bits.Len32(uint32(most))
+	narrow := width <= 4 && !amounts
+	if narrow || equal {
+		var err error
+		if p.levels, err = (&rle.DictionaryEncoding{}).EncodeInt32(p.levels[:0], idx); err != nil {
+			return fmt.Errorf("encode indices: %w", err)
+		}
+		if _, one := constantHybrid(p.levels[1:], width, len(idx)); narrow || one {
+			p.body = append(p.body, p.levels...)
+			return nil
+		}
 	}
-	var err error
-	if p.scratch, err = appendHybrid(p.scratch[:0], body[1:], int(body[0]), n); err != nil {
-		return nil, err
-	}
-	width := int(body[0])
 	if width > 4 {
-		width = (bits.Len32(uint32(slices.Max(p.scratch))) + 7) / 8 * 8
+		width = (width + 7) / 8 * 8
 	}
-	groups := (n + 7) / 8
-	out := binary.AppendUvarint([]byte{byte(width)}, uint64(groups)<<1|1)
-	return appendPacked(out, append(p.scratch, make([]int32, 8*groups-n)...), width), nil
+	groups := (len(idx) + 7) / 8
+	p.body = binary.AppendUvarint(append(p.body, byte(width)), uint64(groups)<<1|1)
+	p.body = appendPacked(p.body, idx, width)
+	return nil
 }
 
-// appendPacked appends values of width bits each. Together they fill whole bytes.
+// appendPacked appends values of width bits each, and zeros until there is a multiple of eight.
 func appendPacked(dst []byte, values []int32, width int) []byte {
 	word, have := uint64(0), 0
 	for _, v := range values {
@@ -230,38 +237,91 @@ func appendPacked(dst []byte, values []int32, width int) []byte {
 			dst, word = append(dst, byte(word)), word>>8
 		}
 	}
+	for have += (8 - len(values)%8) % 8 * width; have >= 8; have -= 8 {
+		dst, word = append(dst, byte(word)), word>>8
+	}
 	return dst
 }
 
-// compress makes one zstd frame of the blocks of a page, which hold different kinds of data. The first blocks that hardly compress are
-// stored as they are before those that the library writes: the library would compress them, which costs more to read than it saves.
-func (p *packer) compress(blocks [][]byte) ([]byte, error) {
-	src := bytes.Join(blocks, nil)
-	if len(src) < len(blocks)*minBlock {
-		return p.zstd.EncodeAll(src, nil), nil
+// write compresses the pages of a column and writes them, at an offset of the file. If smaller says so, they stay uncompressed unless
+// that makes them smaller.
+func (p *packer) write(c *packedColumn, offset int64, smaller bool) error {
+	p.packed = p.packed[:0]
+	m := &c.meta
+	plain, ends := 0, make([]int, len(c.pages))
+	for i := range c.pages {
+		if err := p.compress(&c.pages[i]); err != nil {
+			return err
+		}
+		plain += c.pages[i].to - c.pages[i].from
+		ends[i] = len(p.packed)
+	}
+	m.Codec = format.Zstd
+	if smaller && len(p.packed) >= plain {
+		m.Codec = format.Uncompressed
+	}
+	start, from := p.out.Len(), 0
+	for i := range c.pages {
+		g := &c.pages[i]
+		switch at := offset + int64(p.out.Len()); {
+		case g.header.Type == format.DictionaryPage:
+			m.DictionaryPageOffset = at
+		case m.DataPageOffset == 0:
+			m.DataPageOffset = at
+		}
+		stored := p.packed[from:ends[i]]
+		if m.Codec == format.Uncompressed {
+			stored = p.body[g.from:g.to]
+		}
+		from = ends[i]
+		h := &g.header
+		h.CompressedPageSize, h.UncompressedPageSize = int32(len(stored)), int32(g.to-g.from) // manifests have a checksum
+		text, err := thrift.Marshal(&thrift.CompactProtocol{}, h)
+		if err != nil {
+			return fmt.Errorf("header of page: %w", err)
+		}
+		p.out.Write(text)
+		p.out.Write(stored)
+		m.TotalUncompressedSize += int64(len(text)) + int64(h.UncompressedPageSize)
+	}
+	m.TotalCompressedSize = int64(p.out.Len() - start)
+	return nil
+}
+
+// compress appends one zstd frame of the blocks of a page, which hold different kinds of data, to packed. The first blocks that hardly
+// compress are stored as they are before those that the library writes: the library would compress them, which costs more to read than
+// it saves.
+func (p *packer) compress(g *page) error {
+	src, ends, at := p.body[g.from:g.to], p.ends[g.firstBlock:g.lastBlock], g.from
+	if len(src) < len(ends)*minBlock {
+		p.packed = p.zstd.EncodeAll(src, p.packed)
+		return nil
 	}
 	var first []byte
-	for len(blocks) > 1 && len(blocks[len(blocks)-1]) > 0 { // the library writes a frame only for some data
-		stored, ok := p.store(blocks[0])
+	for len(ends) > 1 && ends[len(ends)-1] > ends[len(ends)-2] { // the library writes a frame only for some data
+		stored, ok := p.store(p.body[at:ends[0]])
 		if !ok {
 			break
 		}
-		first, blocks = append(first, stored...), blocks[1:]
+		first, at, ends = append(first, stored...), ends[0], ends[1:]
 	}
-	var out bytes.Buffer
-	p.zstd.Reset(&out)
-	for _, block := range blocks {
-		if _, err := p.zstd.Write(block); err != nil {
-			return nil, fmt.Errorf("compress page: %w", err)
+	p.frame.Reset()
+	p.zstd.Reset(&p.frame)
+	for _, end := range ends {
+		if _, err := p.zstd.Write(p.body[at:end]); err != nil {
+			return fmt.Errorf("compress page: %w", err)
 		}
 		if err := p.zstd.Flush(); err != nil {
-			return nil, fmt.Errorf("compress page: %w", err)
+			return fmt.Errorf("compress page: %w", err)
 		}
+		at = end
 	}
 	if err := p.zstd.Close(); err != nil {
-		return nil, fmt.Errorf("compress page: %w", err)
+		return fmt.Errorf("compress page: %w", err)
 	}
-	return slices.Insert(out.Bytes(), frameHeader, first...), nil
+	frame := p.frame.Bytes()
+	p.packed = append(append(append(p.packed, frame[:frameHeader]...), first...), frame[frameHeader:]...)
+	return nil
 }
 
 const (
@@ -275,7 +335,8 @@ const (
 
 // store makes uncompressed blocks of a frame of data that hardly compresses. ok is false if it compresses.
 func (p *packer) store(data []byte) (stored []byte, ok bool) {
-	if saved := len(data) - len(p.zstd.EncodeAll(data, nil)); worthwhile*saved > len(data) {
+	p.levels = p.zstd.EncodeAll(data, p.levels[:0])
+	if saved := len(data) - len(p.levels); worthwhile*saved > len(data) {
 		return nil, false
 	}
 	for block := range slices.Chunk(data, mostBlock) {
@@ -283,36 +344,4 @@ func (p *packer) store(data []byte) (stored []byte, ok bool) {
 		stored = append(append(stored, head[:3]...), block...)
 	}
 	return stored, true
-}
-
-// write writes the pages of a column, and sets their offsets in its metadata.
-func (p *packer) write(m *format.ColumnMetaData, pages []packedPage) error {
-	start := p.out.Len()
-	m.TotalUncompressedSize, m.EncodingStats, m.SizeStatistics = 0, nil, format.SizeStatistics{}
-	if m.Type == format.Double || len(m.PathInSchema) > 1 { // no query uses their minimum and maximum
-		m.Statistics = format.Statistics{}
-	}
-	for i := range pages {
-		page := &pages[i]
-		if page.header.Type == format.DictionaryPage {
-			m.DictionaryPageOffset = int64(p.out.Len())
-		} else if i == 0 || pages[i-1].header.Type == format.DictionaryPage {
-			m.DataPageOffset = int64(p.out.Len())
-		}
-		stored := page.packed
-		if m.Codec == format.Uncompressed {
-			stored = page.body
-		}
-		h := &page.header
-		h.CompressedPageSize, h.UncompressedPageSize, h.CRC = int32(len(stored)), int32(len(page.body)), 0 // manifests have a checksum
-		text, err := thrift.Marshal(&thrift.CompactProtocol{}, h)
-		if err != nil {
-			return fmt.Errorf("header of page: %w", err)
-		}
-		p.out.Write(text)
-		p.out.Write(stored)
-		m.TotalUncompressedSize += int64(len(text)) + int64(h.UncompressedPageSize)
-	}
-	m.TotalCompressedSize = int64(p.out.Len() - start)
-	return nil
 }

@@ -1,10 +1,6 @@
 package parquet
 
-import (
-	"github.com/parquet-go/parquet-go"
-
-	"github.com/promcost/promcost/allocation"
-)
+import "github.com/promcost/promcost/allocation"
 
 // unnamedField is the name of the column of GPU devices in early files.
 const unnamedField = ""
@@ -64,28 +60,26 @@ func propertyColumns(s *allocation.Set, p allocation.Property) []column {
 	return []column{textColumn(p.Field(), s.Len(), func(row int) string { return s.Text(p, row) })}
 }
 
-func volumeMembers(d *allocation.Dict) []member[allocation.VolumeShare] {
+func volumeMembers(d *allocation.Dict) []structMember[allocation.VolumeShare] {
 	type share = allocation.VolumeShare
-	text := func(id allocation.ID) parquet.Value { return parquet.ByteArrayValue([]byte(d.Text(id))) }
-	return []member[share]{
-		{"key", textNode(), func(v *share) parquet.Value { return text(v.Key) }},
-		{"provider_id", textNode(), func(v *share) parquet.Value { return text(v.ProviderID) }},
-		{"byte_hours", plainNumber(), func(v *share) parquet.Value { return parquet.DoubleValue(v.ByteHours) }},
-		{"cost", plainNumber(), func(v *share) parquet.Value { return parquet.DoubleValue(v.Cost) }},
-		{"cost_adjustment", plainNumber(), func(v *share) parquet.Value { return parquet.DoubleValue(v.Adjustment) }},
+	return []structMember[share]{
+		{textElement("key"), func(w *leafWriter, v *share) { w.addText(d.Text(v.Key)) }},
+		{textElement("provider_id"), func(w *leafWriter, v *share) { w.addText(d.Text(v.ProviderID)) }},
+		{numberElement("byte_hours"), func(w *leafWriter, v *share) { w.addNumber(v.ByteHours) }},
+		{numberElement("cost"), func(w *leafWriter, v *share) { w.addNumber(v.Cost) }},
+		{numberElement("cost_adjustment"), func(w *leafWriter, v *share) { w.addNumber(v.Adjustment) }},
 	}
 }
 
-func balancerMembers(d *allocation.Dict) []member[allocation.LoadBalancerShare] {
+func balancerMembers(d *allocation.Dict) []structMember[allocation.LoadBalancerShare] {
 	type share = allocation.LoadBalancerShare
-	text := func(id allocation.ID) parquet.Value { return parquet.ByteArrayValue([]byte(d.Text(id))) }
-	return []member[share]{
-		{"key", textNode(), func(l *share) parquet.Value { return text(l.Key) }},
-		{"service", textNode(), func(l *share) parquet.Value { return text(l.Service) }},
-		{"ip", textNode(), func(l *share) parquet.Value { return text(l.IP) }},
-		{"private", parquet.Leaf(parquet.BooleanType), func(l *share) parquet.Value { return parquet.BooleanValue(l.Private) }},
-		{"hours", plainNumber(), func(l *share) parquet.Value { return parquet.DoubleValue(l.Hours) }},
-		{"cost", plainNumber(), func(l *share) parquet.Value { return parquet.DoubleValue(l.Cost) }},
-		{"cost_adjustment", plainNumber(), func(l *share) parquet.Value { return parquet.DoubleValue(l.Adjustment) }},
+	return []structMember[share]{
+		{textElement("key"), func(w *leafWriter, l *share) { w.addText(d.Text(l.Key)) }},
+		{textElement("service"), func(w *leafWriter, l *share) { w.addText(d.Text(l.Service)) }},
+		{textElement("ip"), func(w *leafWriter, l *share) { w.addText(d.Text(l.IP)) }},
+		{boolElement("private"), func(w *leafWriter, l *share) { w.bools = append(w.bools, l.Private) }},
+		{numberElement("hours"), func(w *leafWriter, l *share) { w.addNumber(l.Hours) }},
+		{numberElement("cost"), func(w *leafWriter, l *share) { w.addNumber(l.Cost) }},
+		{numberElement("cost_adjustment"), func(w *leafWriter, l *share) { w.addNumber(l.Adjustment) }},
 	}
 }

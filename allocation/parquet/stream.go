@@ -6,8 +6,6 @@ import (
 	"io"
 	"time"
 
-	"github.com/parquet-go/parquet-go"
-
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/assets"
 )
@@ -15,15 +13,8 @@ import (
 // Stream writes several sets into one Parquet file, each as a row group, so that only one of them is in memory at a time. The file has
 // the columns of Write, but no Footer: it is for other tools, and is not read back.
 type Stream struct {
-	w   io.Writer
-	out output // nil until the first row group
-}
-
-// output is a file that is being written.
-type output interface {
-	ColumnWriters() []*parquet.ColumnWriter
-	Flush() error
-	Close() error
+	w    io.Writer
+	file *fileWriter // nil until the first row group
 }
 
 // NewStream begins a file. Nothing is written yet.
@@ -34,22 +25,17 @@ func (p *Stream) Rows(s *allocation.Set) error {
 	if err := s.Require(allocation.Everything()); err != nil {
 		return fmt.Errorf("write Parquet: %w", err)
 	}
-	return p.group(string(Allocations), allocationColumns(s))
+	return p.group(string(Allocations), allocationColumns(s), s.Len())
 }
 
 // group writes a row group. The first one decides the columns of the file.
-func (p *Stream) group(name string, columns []column) error {
-	if p.out == nil {
-		root := group{Group: parquet.Group{}}
-		for i := range columns {
-			root.add(columns[i].name, columns[i].node)
-		}
-		p.out = parquet.NewWriter(p.w, parquet.NewSchema(name, &root), parquet.CreatedBy("promcost", "1", "parquet"),
-			parquet.Compression(&parquet.Zstd), parquet.PageBufferSize(pageBytes), parquet.DataPageStatistics(false))
+func (p *Stream) group(name string, columns []column, rows int) error {
+	if p.file == nil {
+		p.file = &fileWriter{packer: &packer{}, name: name}
 	}
-	err := writeLeaves(p.out, columns)
+	err := p.file.group(columns, rows)
 	if err == nil {
-		err = p.out.Flush()
+		err = p.flush()
 	}
 	if err != nil {
 		return fmt.Errorf("write Parquet %s: %w", name, err)
@@ -57,14 +43,25 @@ func (p *Stream) group(name string, columns []column) error {
 	return nil
 }
 
+// flush hands on what is written.
+func (p *Stream) flush() error {
+	n, err := p.file.out.WriteTo(p.w)
+	p.file.offset += n
+	return err
+}
+
 // Close ends the file. An empty file has the columns of rows.
 func (p *Stream) Close() error {
-	if p.out == nil {
+	if p.file == nil {
 		if err := p.Rows(allocation.NewSet(allocation.Window{}, allocation.NewDict())); err != nil {
 			return err
 		}
 	}
-	if err := p.out.Close(); err != nil {
+	err := p.file.end()
+	if err == nil {
+		err = p.flush()
+	}
+	if err != nil {
 		return fmt.Errorf("write Parquet: %w", err)
 	}
 	return nil
@@ -97,5 +94,5 @@ func (p *Stream) Assets(set *assets.Set, list []*allocation.Asset) error {
 		number("minutes", (*allocation.Asset).Minutes),
 		number("adjustment", func(a *allocation.Asset) float64 { return a.Adjustment }),
 		number("total_cost", (*allocation.Asset).TotalCost),
-	})
+	}, n)
 }

@@ -55,25 +55,20 @@ func appendUUID(dst, id []byte) []byte {
 
 // uuidColumns returns two columns of ids: one for UUIDs, and one for other texts. Both are null if an id is empty.
 func uuidColumns(name, other string, n int, text func(row int) string) []column {
-	node := parquet.UUID() // BYTE_STREAM_SPLIT would save a twentieth, but DuckDB cannot read it
-	if fewer(n, repeatedUUIDs, text) {
-		node = parquet.Encoded(node, &parquet.RLEDictionary)
-	}
 	return []column{
-		{name, parquet.Optional(node), []func(*leafWriter) error{optionalRows(n, func(row int) (parquet.Value, bool) {
-			id, ok := uuidOf(text(row))
-			return parquet.FixedLenByteArrayValue(id[:]), ok
-		})}},
-		{other, parquet.Optional(textNode()), []func(*leafWriter) error{optionalRows(n, func(row int) (parquet.Value, bool) {
-			t := text(row)
-			_, is := uuidOf(t)
-			return parquet.ByteArrayValue([]byte(t)), t != "" && !is
-		})}},
+		plain(optional(uuidElement(name)), func(w *leafWriter) { w.fillUUIDs(n, text) }),
+		plain(optional(textElement(other)), func(w *leafWriter) {
+			for row := range n {
+				t := text(row)
+				_, is := uuidOf(t)
+				known := t != "" && !is
+				if w.definition = append(w.definition, levelOf(known)); known {
+					w.addText(t)
+				}
+			}
+		}),
 	}
 }
-
-// repeatedUUIDs is the share of distinct UUIDs among the rows up to which a dictionary is worthwhile.
-const repeatedUUIDs = 0.75
 
 // uuids reads the ids of pods that are UUIDs. It returns nil if the file has no ids.
 func (f *File) uuids() (*leaf, error) {

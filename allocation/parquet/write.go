@@ -1,14 +1,11 @@
 package parquet
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"time"
-
-	"github.com/parquet-go/parquet-go"
 
 	"github.com/promcost/promcost/allocation"
 )
@@ -100,6 +97,16 @@ func decodeFooter(text string) (*Footer, error) {
 // footer give the same bytes. A set that passes made has an additional first column, name, and cannot be read back. rows is how many rows
 // were written.
 func Write(w io.Writer, s *allocation.Set, f Footer) (rows int, err error) {
+	return (&Writer{}).Write(w, s, f)
+}
+
+// Writer writes files one after another, and reuses memory between them. The zero value is ready for use. It is not safe for concurrent
+// use.
+type Writer struct{ packer packer }
+
+// Write writes a file, see the function of this name.
+func (x *Writer) Write(w io.Writer, s *allocation.Set, f Footer) (rows int, err error) {
+	p := &x.packer
 	f.Rules = s.Rules
 	if f.Window == (allocation.Window{}) {
 		f.Window, f.Resolution, f.Warnings = s.Window, s.Resolution, s.Warnings
@@ -121,78 +128,17 @@ func Write(w io.Writer, s *allocation.Set, f Footer) (rows int, err error) {
 	if err != nil {
 		return 0, fmt.Errorf("write Parquet: %w", err)
 	}
-	if err := writeColumns(w, string(f.Kind), text, columns, rows); err != nil {
+	file := &fileWriter{packer: p, name: string(f.Kind), footer: text, kept: true}
+	p.out.Reset()
+	err = file.group(columns, rows)
+	if err == nil {
+		err = file.end()
+	}
+	if err == nil {
+		_, err = w.Write(p.out.Bytes())
+	}
+	if err != nil {
 		return 0, fmt.Errorf("write Parquet %s: %w", f.Kind, err)
 	}
 	return rows, nil
-}
-
-// writeColumns writes a file of one row group.
-func writeColumns(w io.Writer, name, footer string, columns []column, rows int) error {
-	root := group{Group: parquet.Group{}}
-	for i := range columns {
-		root.add(columns[i].name, columns[i].node)
-	}
-	var plain bytes.Buffer
-	out := parquet.NewWriter(&plain, parquet.NewSchema(name, &root),
-		parquet.CreatedBy("promcost", "1", "parquet"), parquet.KeyValueMetadata(footerKey, footer),
-		parquet.Compression(&parquet.Uncompressed), parquet.PageBufferSize(min(pageBytes, (rows+1)*rowBytes)), parquet.DataPageStatistics(false))
-	if err := writeLeaves(out, columns); err != nil {
-		return err
-	}
-	if err := out.Close(); err != nil {
-		return err
-	}
-	data, err := pack(plain.Bytes())
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(data)
-	return err
-}
-
-// writeLeaves writes the values of all columns.
-func writeLeaves(out output, columns []column) error {
-	writers := out.ColumnWriters()
-	leaf := 0
-	for i := range columns {
-		for _, write := range columns[i].leaves {
-			if err := write(&leafWriter{to: writers[leaf], index: leaf}); err != nil {
-				return fmt.Errorf("column %s: %w", columns[i].name, err)
-			}
-			leaf++
-		}
-	}
-	return nil
-}
-
-// pageBytes is the uncompressed size at which a page ends.
-const pageBytes = 1 << 18
-
-// rowBytes is more than a row takes in a page. The library allocates the largest possible page for each column, which took most of the
-// time for a few rows.
-const rowBytes = 1 << 10
-
-// group is a group of columns in the order in which they were added. parquet.Group sorts them by name.
-type group struct {
-	parquet.Group
-	names []string
-}
-
-func (g *group) add(name string, node parquet.Node) {
-	g.Group[name] = node
-	g.names = append(g.names, name)
-}
-
-// Fields returns the columns in their order.
-func (g *group) Fields() []parquet.Field {
-	byName := map[string]parquet.Field{}
-	for _, f := range g.Group.Fields() {
-		byName[f.Name()] = f
-	}
-	fields := make([]parquet.Field, len(g.names))
-	for i, name := range g.names {
-		fields[i] = byName[name]
-	}
-	return fields
 }
