@@ -63,11 +63,10 @@ func (f *finder) draw(found *found) error {
 	if err := f.drawn.to(bytes); err != nil {
 		return err
 	}
-	return found.drawn.to(int64(cap(found.parts))*partBytes + int64(cap(found.heads))*seriesBytes + int64(cap(found.keys))*numberBytes)
+	return found.draw()
 }
 
-// drop forgets the series and returns their memory.
-func (f *found) drop() {
-	_ = f.drawn.to(0)
-	*f = found{drawn: f.drawn}
+// draw draws the memory of the series.
+func (f *found) draw() error {
+	return f.drawn.to(int64(cap(f.parts))*partBytes + int64(cap(f.heads))*seriesBytes + int64(cap(f.keys))*numberBytes)
 }

@@ -15,49 +15,31 @@ import (
 // ctxEvery is how many series pass between looks at the context.
 const ctxEvery = 64
 
-// ahead is how many selectors' series are held at a time: those being decoded, and those being looked up meanwhile, unless the
-// former are more than mostAhead entries of blocks.
-const (
-	ahead     = 2
-	mostAhead = 1 << 19
-)
+// ahead is how many founds there are: one being decoded, and one that is filled meanwhile.
+const ahead = 2
 
 // read answers the selectors.
 func (s *snapshot) read(ctx context.Context, sels []promquery.Selector, workers promquery.Workers, of *Session) (promquery.Stats, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	free, ready, read := make(chan *found, ahead), make(chan *found), make(chan struct{}, 1)
+	to := pipe{free: make(chan *found, ahead), ready: make(chan *found)}
 	held := newReadMemory(ctx)
 	f := of.take(s.blocks, held)
 	for i := range f.founds {
-		free <- &f.founds[i]
+		to.free <- &f.founds[i]
 	}
 	var broken error // of the goroutine; read once ready is closed
 	go func() {
-		defer close(ready)
+		defer close(to.ready)
 		defer recovered(&broken)
 		for i := range sels {
-			select {
-			case out := <-free:
-				if broken = f.find(ctx, i, &sels[i], out); broken != nil {
-					return
-				}
-				many := len(out.parts) > mostAhead
-				ready <- out
-				if many {
-					select {
-					case <-read:
-					case <-ctx.Done():
-					}
-				}
-			case <-ctx.Done():
-				broken = ctx.Err()
+			if broken = f.find(ctx, i, &sels[i], &to); broken != nil {
 				return
 			}
 		}
 	}()
 	defer func() {
 		cancel()
-		for range ready {
+		for range to.ready {
 			// The goroutine reads files that are let go of after this: it has to have ended.
 		}
 		if broken == nil {
@@ -66,15 +48,12 @@ func (s *snapshot) read(ctx context.Context, sels []promquery.Selector, workers 
 		held.release()
 	}()
 	r := newReader(s, workers)
-	for f := range ready {
-		if err := r.readSelector(ctx, f); err != nil {
+	r.rest.drawn.of = held
+	for f := range to.ready {
+		if err := r.readFound(ctx, f); err != nil {
 			return r.stats, err
 		}
-		if len(f.parts) > mostAhead {
-			f.drop() // the next may be few
-			read <- struct{}{}
-		}
-		free <- f
+		to.free <- f
 	}
 	return r.stats, broken
 }
@@ -86,6 +65,7 @@ type reader struct {
 	workers promquery.Workers
 	stats   promquery.Stats
 	each    []*worker // and one more, for series that come last
+	rest    found     // those series
 	key     []promquery.Symbol
 }
 
@@ -97,25 +77,57 @@ func newReader(s *snapshot, workers promquery.Workers) *reader {
 	return r
 }
 
-// readSelector hands over the series of a selector.
-func (r *reader) readSelector(ctx context.Context, f *found) error {
-	for _, l := range r.each {
+// readFound hands over series of a selector.
+func (r *reader) readFound(ctx context.Context, f *found) error {
+	n := r.workers.N
+	for _, l := range r.each[:n] {
 		l.found, l.heads = f, l.heads[:0]
 	}
-	for n := range f.heads {
-		l := r.each[0]
+	for k := range f.heads {
+		worker := 0
 		if r.workers.Skip != nil || r.workers.Of != nil {
-			r.key = f.key(&f.heads[n], r.key)
+			r.key = f.key(&f.heads[k], r.key)
 		}
 		if r.workers.Skip != nil && r.workers.Skip(f.i, r.key) {
 			continue
 		}
 		if r.workers.Of != nil {
-			l = r.each[r.workers.Of(f.i, r.key)]
+			worker = r.workers.Of(f.i, r.key)
 		}
-		l.heads = append(l.heads, int32(n))
+		if worker < n {
+			r.each[worker].heads = append(r.each[worker].heads, int32(k))
+		} else {
+			r.rest.take(f, &f.heads[k])
+		}
 	}
-	err := r.run(ctx)
+	err := r.rest.draw()
+	if err == nil {
+		err = r.run(ctx)
+	}
+	if err == nil && f.last {
+		err = r.readRest(ctx, f)
+	}
+	if f.last || err != nil {
+		r.note(f)
+	}
+	return err
+}
+
+// readRest hands over the series of a selector that come last.
+func (r *reader) readRest(ctx context.Context, f *found) error {
+	r.rest.i, r.rest.sel, r.rest.texts = f.i, f.sel, f.texts
+	l := r.each[r.workers.N]
+	l.found, l.heads = &r.rest, l.heads[:0]
+	for k := range r.rest.heads {
+		l.heads = append(l.heads, int32(k))
+	}
+	err := l.read(ctx)
+	r.rest.begin(0, nil)
+	return err
+}
+
+// note records what reading a selector took, and what of it could not be read. f is the last that was read of it.
+func (r *reader) note(f *found) {
 	damages := make([]damage, len(r.blocks))
 	var skipped chunks.Skipped
 	for _, l := range r.each {
@@ -130,15 +142,15 @@ func (r *reader) readSelector(ctx context.Context, f *found) error {
 		}
 	}
 	for k, b := range r.blocks {
-		damages[k].err = f.errs[k]
+		if f.last {
+			damages[k].err = f.errs[k]
+		}
 		r.snap.note(b, &damages[k], f.sel.Metric)
 	}
 	r.stats.Warnings = append(r.stats.Warnings, skipped.Warnings(f.sel.Metric)...)
-	return err
 }
 
-// run lets the workers read at the same time, and then reads the series that come last. The error is that of the first worker that
-// failed.
+// run lets the workers read at the same time. The error is that of the first worker that failed.
 func (r *reader) run(ctx context.Context) error {
 	n := r.workers.N
 	ctx, cancel := context.WithCancel(ctx)
@@ -167,10 +179,7 @@ func (r *reader) run(ctx context.Context) error {
 		cancel()
 	}
 	wait.Wait()
-	if err := firstCause(errs); err != nil {
-		return err
-	}
-	return r.each[n].read(ctx)
+	return firstCause(errs)
 }
 
 // firstCause is the first error that did not come from stopping a worker after another one failed.

@@ -65,7 +65,8 @@ type finder struct {
 	founds  [ahead]found
 }
 
-// found is the series of a selector. Their entries in blocks are parts, and their keys are numbers of texts.
+// found is series of a selector that follow each other, at most mostHeads. Their entries in blocks are parts, and their keys are numbers
+// of texts.
 type found struct {
 	i     int // the selector's index
 	sel   *promquery.Selector
@@ -73,8 +74,26 @@ type found struct {
 	parts []part
 	keys  []uint32
 	texts []promquery.Symbol // by number
-	errs  []error            // why the rest of a block's series cannot be read, by block
+	last  bool               // the selector has no more series
+	errs  []error            // of the last: why the rest of a block's series cannot be read, by block
 	drawn drawn
+}
+
+// mostHeads is how many series are looked up before they are decoded.
+const mostHeads = 1 << 12
+
+// begin begins the next series of a selector.
+func (f *found) begin(i int, sel *promquery.Selector) {
+	*f = found{i: i, sel: sel, heads: f.heads[:0], parts: f.parts[:0], keys: f.keys[:0], drawn: f.drawn}
+}
+
+// take adds a copy of a series of another found.
+func (f *found) take(of *found, s *series) {
+	keep := *s
+	keep.partAt, keep.keyAt = int32(len(f.parts)), int32(len(f.keys))
+	f.heads = append(f.heads, keep)
+	f.parts = append(f.parts, of.parts[s.partAt:][:s.parts]...)
+	f.keys = append(f.keys, of.keys[s.keyAt:][:s.keys]...)
 }
 
 // series is a series of the selector: where its parts and its key begin.
@@ -112,13 +131,30 @@ func (f *finder) account(of *readMemory) {
 	}
 }
 
-// find fills out with the series of a selector in all blocks, in the order of their labels.
-func (f *finder) find(ctx context.Context, i int, sel *promquery.Selector, out *found) error {
+// pipe is the way of what is found to its reader, and of what was read back.
+type pipe struct{ free, ready chan *found }
+
+// next begins the next series of a selector.
+func (p *pipe) next(ctx context.Context, i int, sel *promquery.Selector) (*found, error) {
+	select {
+	case out := <-p.free:
+		out.begin(i, sel)
+		return out, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// find hands over the series of a selector in all blocks, in the order of their labels.
+func (f *finder) find(ctx context.Context, i int, sel *promquery.Selector, to *pipe) error {
+	out, err := to.next(ctx, i, sel)
+	if err != nil {
+		return err
+	}
 	q, err := newQuery(sel, f.symbols)
 	if err != nil {
 		return err
 	}
-	*out = found{i: i, sel: sel, heads: out.heads[:0], parts: out.parts[:0], keys: out.keys[:0], errs: make([]error, len(f.cursors)), drawn: out.drawn}
 	var open []*cursor // those that have a series
 	for k := range f.cursors {
 		c := &f.cursors[k]
@@ -132,13 +168,25 @@ func (f *finder) find(ctx context.Context, i int, sel *promquery.Selector, out *
 				return err
 			}
 		}
+		if len(out.heads) == mostHeads {
+			out.texts = f.symbols.texts
+			to.ready <- out
+			if out, err = to.next(ctx, i, sel); err != nil {
+				return err
+			}
+		}
 		open = out.add(q, open, f.same)
 	}
+	out.last, out.errs = true, make([]error, len(f.cursors))
 	for k := range f.cursors {
 		out.errs[k] = f.cursors[k].err
 	}
 	out.texts = f.symbols.texts // texts that are appended later lie beyond
-	return f.draw(out)
+	if err := f.draw(out); err != nil {
+		return err
+	}
+	to.ready <- out
+	return nil
 }
 
 // add adds the first of the series that cursors are at, with its parts in all blocks that have it, and returns the cursors that have

@@ -14,11 +14,10 @@ import (
 // greater number, so that labels are compared by their numbers alone. Number 0 is "".
 type symbols struct {
 	views  []*view
-	places []place             // of a string, by number
-	texts  []promquery.Symbol  // by number; the zero Symbol where none was needed yet
-	uids   []uint32            // by number of a cgroup path: the number of the pod's UID in it, plus 1; 0 if it was not looked for yet
-	others map[[36]byte]uint32 // numbers, beyond those of places, of UIDs found in paths
-	bytes  int64               // that symbols take beyond these
+	places []place            // of a string, by number
+	texts  []promquery.Symbol // by number; the zero Symbol where none was needed yet; beyond those of places, UIDs found in paths
+	uids   []uint32           // by number of a cgroup path: the number of the pod's UID in it, plus 1; 0 if it was not looked for yet
+	bytes  int64              // that symbols take beyond these
 }
 
 // place is where a string stands: a symbol of a block.
@@ -36,7 +35,11 @@ type view struct {
 
 // newSymbols numbers the symbols of blocks.
 func newSymbols(blocks []*block) *symbols {
-	s := &symbols{places: make([]place, 1), others: map[[36]byte]uint32{}}
+	most := 0
+	for _, b := range blocks {
+		most = max(most, len(b.files.index.symbols))
+	}
+	s := &symbols{places: make([]place, 1, 1+most)}
 	heads := make([]symbolHead, 0, len(blocks))
 	for i, b := range blocks {
 		v := &view{block: b, files: b.files, numbers: make([]uint32, len(b.files.index.symbols))}
@@ -124,11 +127,9 @@ func (s *symbols) uid(path uint32) uint32 {
 	if s.uids[path] == 0 {
 		n := uint32(0)
 		if uid, ok := promquery.PodUID(s.text(path)); ok {
-			if n, ok = s.others[uid]; !ok {
-				n = uint32(len(s.texts))
-				s.texts, s.others[uid] = append(s.texts, unique.Make(string(uid[:]))), n
-				s.bytes += symbolBytes + int64(len(uid))
-			}
+			n = uint32(len(s.texts))
+			s.texts = append(s.texts, unique.Make(string(uid[:])))
+			s.bytes += symbolBytes + int64(len(uid))
 		}
 		s.uids[path] = n + 1
 	}

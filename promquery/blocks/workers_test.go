@@ -1,8 +1,10 @@
 package blocks_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -73,5 +75,64 @@ func TestWorkersEndBeforeFilesAreLetGo(t *testing.T) {
 	case <-ended:
 	default:
 		t.Error("it returned while a worker was at work")
+	}
+}
+
+// TestManySeries reads more series of a selector than are looked up at a time. Each comes once, to its worker, with the samples of
+// all blocks. Those of several workers come when all others of the selector have.
+func TestManySeries(t *testing.T) {
+	t.Parallel()
+	const many, n = 10_000, 3
+	var series []promtest.Series
+	for i := range many {
+		for _, metric := range []string{"a", "b"} {
+			series = append(series, promtest.Series{
+				Labels:  []string{"__name__", metric, "pod", fmt.Sprintf("pod-%05d", i)},
+				Samples: []promtest.Sample{{T: 1, V: float64(i)}, {T: 2*time.Hour.Milliseconds() + 1, V: float64(i)}},
+			})
+		}
+	}
+	dir := t.TempDir()
+	promtest.WriteBlocks(t, dir, 2*time.Hour, series...)
+	number := func(key []promquery.Symbol) int {
+		var i int
+		if _, err := fmt.Sscanf(key[0].Value(), "pod-%05d", &i); err != nil {
+			t.Error(err)
+		}
+		return i
+	}
+	sels := make([]promquery.Selector, 2)
+	for i, metric := range []string{"a", "b"} {
+		sels[i] = promquery.Selector{Metric: metric, Keep: []string{"pod"}, End: 3 * time.Hour.Milliseconds()}
+	}
+	var mu sync.Mutex
+	seen := [2][]int{}
+	others := 0 // seven of ten: a fourth are of several workers, half of the tenth that is skipped are not
+	stats, err := open(t, dir).SelectParallel(t.Context(), sels, promquery.Workers{
+		N:    n,
+		Skip: func(_ int, key []promquery.Symbol) bool { return number(key)%10 == 9 },
+		Of:   func(_ int, key []promquery.Symbol) int { return number(key) % (n + 1) },
+		Yield: func(worker, i int, key []promquery.Symbol, p *timeline.Points) error {
+			mu.Lock()
+			defer mu.Unlock()
+			k := number(key)
+			if seen[i] = append(seen[i], k); worker != k%(n+1) || p.Len() != 2 {
+				t.Errorf("series %d: %d samples for worker %d", k, p.Len(), worker)
+			}
+			if worker < n {
+				others++
+			} else if want := (i + 1) * many * 7 / 10; others != want {
+				t.Errorf("series %d of several workers comes after %d others, want %d", k, others, want)
+			}
+			return nil
+		},
+	})
+	if err != nil || stats.Series != 2*many*9/10 {
+		t.Errorf("%d series, error %v", stats.Series, err)
+	}
+	for i := range seen {
+		if slices.Sort(seen[i]); len(slices.Compact(seen[i])) != many*9/10 {
+			t.Errorf("selector %d: %d different series, want %d", i, len(slices.Compact(seen[i])), many*9/10)
+		}
 	}
 }
