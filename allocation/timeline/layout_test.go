@@ -85,6 +85,8 @@ func TestRunsGoOn(t *testing.T) {
 		{"next chunk of one sample", func(p *timeline.Points) { p.AppendRun(40, 10, 1, 7) }, 2},
 		{"equal distances, decoded", func(p *timeline.Points) { extend(p, 40, 50, 60); p.Level(3, 3, 10, 7) }, 2},
 		{"equal distances at the end", func(p *timeline.Points) { extend(p, 40, 50, 60); p.LevelEnd(3, 2) }, 2},
+		{"a sample is missing, decoded", func(p *timeline.Points) { extend(p, seq(40, 10, 8, 130, 10, 9)...); p.Level(17, 17, 20, 7) }, 4},
+		{"distances differ", func(p *timeline.Points) { extend(p, seq(40, 10, 8, 121, 9, 7)...); p.Level(15, 15, 20, 7) }, 4},
 		{"too few at the end", func(p *timeline.Points) { extend(p, 40, 50, 60); p.LevelEnd(3, 4) }, 5},
 		{"overlap", func(p *timeline.Points) { p.AppendRun(20, 10, 5, 7) }, 2},
 		{"a sample is missing", func(p *timeline.Points) { p.AppendRun(50, 10, 5, 7) }, 4},
@@ -98,6 +100,17 @@ func TestRunsGoOn(t *testing.T) {
 			t.Errorf("%s: %d cells, want %d: %v", tc.name, len(got), tc.want, got)
 		}
 	}
+}
+
+// seq are the times of two stretches of samples, each given by its first time, distance and count.
+func seq(first, step int64, n int, first2, step2 int64, n2 int) (ts []int64) {
+	for k := range int64(n) {
+		ts = append(ts, first+k*step)
+	}
+	for k := range int64(n2) {
+		ts = append(ts, first2+k*step2)
+	}
+	return ts
 }
 
 // extend adds samples of the value 7.

@@ -225,14 +225,27 @@ func (p *Points) LevelEnd(m, least int) {
 	p.level(off, n, widest, v)
 }
 
-// level adds the k samples from off on, which have the value v and of which no two neighbors are further apart than widest, as
-// a run if their distances are equal.
+// leastRun is how many samples of a level at equal distances are worth a run.
+const leastRun = 8
+
+// level adds the k samples from off on, which have the value v and of which no two neighbors are further apart than widest: as
+// runs, where scrapes are only missing now and then, or else as a level.
 func (p *Points) level(off, k int, widest int64, v float64) {
-	if first := p.t[off]; p.t[off+k-1]-first == int64(k-1)*widest {
-		p.run(first, widest, k, v)
-		return
+	for k > 0 {
+		step, n := widest, 1
+		if k > 1 {
+			step = p.t[off+1] - p.t[off]
+		}
+		for n < k && p.t[off+n]-p.t[off+n-1] == step {
+			n++
+		}
+		if n < min(k, leastRun) {
+			p.spans = append(p.spans, span{n: k, off: off, level: true, step: widest, value: v})
+			return
+		}
+		p.run(p.t[off], step, n, v)
+		off, k = off+n, k-n
 	}
-	p.spans = append(p.spans, span{n: k, off: off, level: true, step: widest, value: v})
 }
 
 // Between makes dst the samples of p from one time to another, both inclusive. It shares the memory of p, and must not be
