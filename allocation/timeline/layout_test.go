@@ -73,6 +73,26 @@ func TestSamplesOneByOne(t *testing.T) {
 	}
 }
 
+// TestIntervalWithin compares with Interval, for bounds about it.
+func TestIntervalWithin(t *testing.T) {
+	const seed = 14
+	rng := rand.New(rand.NewPCG(seed, 0))
+	for i := range 200 {
+		ts, vs := randomSeries(rng, 0, rng.Int64N(2*3600_000), 30_000)
+		for _, how := range []layout{plain, runs, levels} {
+			p := points(ts, vs, how)
+			interval := p.Interval()
+			for least := interval - 2; least <= interval+2; least++ {
+				for most := least - 1; most <= interval+2; most++ {
+					if got, want := p.IntervalWithin(least, most), least <= interval && interval <= most; got != want {
+						t.Fatalf("series %d, layout %d: interval %d within %d and %d: %t", i, how, interval, least, most, got)
+					}
+				}
+			}
+		}
+	}
+}
+
 // TestRunsGoOn checks that a constant series is one run whatever chunks it comes in: two cells of a counter say all about it.
 func TestRunsGoOn(t *testing.T) {
 	s := timeline.Sampling{Start: 0, End: 3600_000, Lookback: timeline.Lookback, Interval: 10}
