@@ -81,10 +81,9 @@ func (f *frame) without(s, o timeline.Intervals) timeline.Intervals {
 func (f *frame) note(c *clusterTally, p *timeline.Points) {
 	var buf [4]timeline.Interval
 	holes := p.Holes(buf[:0], f.hole)
-	if len(holes) > 0 {
-		if least := missedScrapes * p.Interval(); least > f.hole {
-			holes = slices.DeleteFunc(holes, func(x timeline.Interval) bool { return x.To-x.From < least })
-		}
+	if len(holes) > 0 && !p.IntervalWithin(0, f.hole/missedScrapes) {
+		least := missedScrapes * p.Interval()
+		holes = slices.DeleteFunc(holes, func(x timeline.Interval) bool { return x.To-x.From < least })
 	}
 	from := p.First()
 	for _, hole := range holes {

@@ -32,24 +32,25 @@ func (p *Points) Holes(dst Intervals, least int64) Intervals {
 
 // holesOf are the holes within a span.
 func (p *Points) holesOf(dst Intervals, s *span, least int64) Intervals {
-	stride := holeStride
-	for k := 0; k+1 < s.n; {
-		from, _ := s.at(p, k)
-		far := k
-		for ; stride > 1; stride /= 2 { // the longest that has no hole in it
-			far = min(k+stride, s.n-1)
-			if to, _ := s.at(p, far); to-from < least {
-				break
-			}
+	if s.run { // its samples are as far apart as that
+		for k := range int64(s.n - 1) {
+			dst = append(dst, Interval{From: s.first + k*s.step, To: s.first + (k+1)*s.step})
+		}
+		return dst
+	}
+	t, stride := p.t[s.off:][:s.n], holeStride
+	for k := 0; k+1 < len(t); {
+		for k+stride < len(t) && t[k+stride]-t[k] < least { // no hole in between
+			k += stride
 		}
 		if stride > 1 {
-			k = far
+			stride /= 2
 			continue
 		}
-		if to, _ := s.at(p, k+1); to-from >= least {
-			dst = append(dst, Interval{From: from, To: to})
+		if k+1 < len(t) {
+			dst = append(dst, Interval{From: t[k], To: t[k+1]})
+			k, stride = k+1, holeStride
 		}
-		k, stride = k+1, holeStride
 	}
 	return dst
 }

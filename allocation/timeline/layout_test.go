@@ -21,7 +21,7 @@ func TestPointsLayouts(t *testing.T) {
 			continue
 		}
 		plainly := points(ts, vs, plain)
-		for _, how := range []layout{runs, levels} {
+		for _, how := range []layout{runs, chunked, levels} {
 			got := points(ts, vs, how)
 			samePoints(t, i, how, plainly, got)
 			for _, step := range []int64{0, 10_000, 60_000, 300_000, 3600_000} {
@@ -70,6 +70,75 @@ func TestSamplesOneByOne(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestIntervalWithin compares with Interval, for bounds about it.
+func TestIntervalWithin(t *testing.T) {
+	const seed = 14
+	rng := rand.New(rand.NewPCG(seed, 0))
+	for i := range 200 {
+		ts, vs := randomSeries(rng, 0, rng.Int64N(2*3600_000), 30_000)
+		for _, how := range []layout{plain, runs, levels} {
+			p := points(ts, vs, how)
+			interval := p.Interval()
+			for least := interval - 2; least <= interval+2; least++ {
+				for most := least - 1; most <= interval+2; most++ {
+					if got, want := p.IntervalWithin(least, most), least <= interval && interval <= most; got != want {
+						t.Fatalf("series %d, layout %d: interval %d within %d and %d: %t", i, how, interval, least, most, got)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestRunsGoOn checks that a constant series is one run whatever chunks it comes in: two cells of a counter say all about it.
+func TestRunsGoOn(t *testing.T) {
+	s := timeline.Sampling{Start: 0, End: 3600_000, Lookback: timeline.Lookback, Interval: 10}
+	for _, tc := range []struct {
+		name   string
+		append func(p *timeline.Points)
+		want   int
+	}{
+		{"next chunk", func(p *timeline.Points) { p.AppendRun(40, 10, 5, 7) }, 2},
+		{"next chunk of one sample", func(p *timeline.Points) { p.AppendRun(40, 10, 1, 7) }, 2},
+		{"equal distances, decoded", func(p *timeline.Points) { extend(p, 40, 50, 60); p.Level(3, 3, 10, 7) }, 2},
+		{"equal distances at the end", func(p *timeline.Points) { extend(p, 40, 50, 60); p.LevelEnd(3, 2) }, 2},
+		{"a sample is missing, decoded", func(p *timeline.Points) { extend(p, seq(40, 10, 8, 130, 10, 9)...); p.Level(17, 17, 20, 7) }, 4},
+		{"distances differ", func(p *timeline.Points) { extend(p, seq(40, 10, 8, 121, 9, 7)...); p.Level(15, 15, 20, 7) }, 4},
+		{"too few at the end", func(p *timeline.Points) { extend(p, 40, 50, 60); p.LevelEnd(3, 4) }, 5},
+		{"overlap", func(p *timeline.Points) { p.AppendRun(20, 10, 5, 7) }, 2},
+		{"a sample is missing", func(p *timeline.Points) { p.AppendRun(50, 10, 5, 7) }, 4},
+		{"another distance", func(p *timeline.Points) { p.AppendRun(40, 20, 5, 7) }, 4},
+		{"another value", func(p *timeline.Points) { p.AppendRun(40, 10, 5, 8) }, 4},
+	} {
+		p := &timeline.Points{}
+		p.AppendRun(10, 10, 3, 7)
+		tc.append(p)
+		if got := s.Counter(nil, p); len(got) != tc.want {
+			t.Errorf("%s: %d cells, want %d: %v", tc.name, len(got), tc.want, got)
+		}
+	}
+}
+
+// seq are the times of two stretches of samples, each given by its first time, distance and count.
+func seq(first, step int64, n int, first2, step2 int64, n2 int) (ts []int64) {
+	for k := range int64(n) {
+		ts = append(ts, first+k*step)
+	}
+	for k := range int64(n2) {
+		ts = append(ts, first2+k*step2)
+	}
+	return ts
+}
+
+// extend adds samples of the value 7.
+func extend(p *timeline.Points, ts ...int64) {
+	at, v := p.Extend(len(ts))
+	copy(at, ts)
+	for k := range v {
+		v[k] = 7
 	}
 }
 
@@ -159,7 +228,7 @@ func TestLevelsAreCells(t *testing.T) {
 		ts, vs := randomSeries(rng, -3600_000, 6*3600_000, 30_000)
 		s := timeline.Sampling{Start: 0, End: 5 * 3600_000, Lookback: timeline.Lookback, Interval: 30_000}
 		want := s.Gauge(nil, points(ts, vs, plain))
-		for _, how := range []layout{runs, levels} {
+		for _, how := range []layout{runs, chunked, levels} {
 			if got := s.Gauge(nil, points(ts, vs, how)); !slices.Equal(want, got) {
 				t.Fatalf("series %d, layout %d: cells differ: %s", i, how, cmp.Diff(want, got))
 			}

@@ -56,9 +56,10 @@ func randomSeries(rng *rand.Rand, start, end int64, interval int64) (ts []int64,
 type layout int
 
 const (
-	plain  layout = iota // one by one
-	runs                 // equal values at equal distances as runs
-	levels               // equal values as levels, the first of each as it comes
+	plain   layout = iota // one by one
+	runs                  // equal values at equal distances as runs
+	chunked               // the same, in chunks of three samples
+	levels                // equal values as levels, the first of each as it comes
 )
 
 func points(ts []int64, vs []float64, how layout) *timeline.Points {
@@ -70,6 +71,10 @@ func points(ts []int64, vs []float64, how layout) *timeline.Points {
 			n++
 		}
 		switch {
+		case n > 2 && how == chunked:
+			for k := 0; k < n; k += 3 {
+				p.AppendRun(ts[i+k], ts[i+1]-ts[i], min(3, n-k), vs[i])
+			}
 		case n > 2 && how == runs:
 			p.AppendRun(ts[i], ts[i+1]-ts[i], n, vs[i])
 		case n > 2:
@@ -81,6 +86,7 @@ func points(ts []int64, vs []float64, how layout) *timeline.Points {
 				v[k] = math.Inf(1) // must not be looked at
 			}
 			p.Level(n+rest, n, widest, vs[i])
+			p.LevelEnd(rest, 2)
 			i += rest
 		default:
 			n = 1
@@ -133,7 +139,7 @@ func TestGridAgainstPromQL(t *testing.T) {
 			want := instants(t, engines[2*interval], db, lset, end, step, int((end-start)/step))
 			seen := instants(t, engines[timeline.Lookback], db, lset, end, step, int((end-start)/step))
 			s := timeline.Sampling{Start: start, End: end, Step: step, Lookback: timeline.Lookback, Interval: interval}
-			for _, how := range []layout{plain, runs, levels} {
+			for _, how := range []layout{plain, runs, chunked, levels} {
 				p := points(ts, vs, how)
 				got := s.Steps(p)
 				for k, w := range want {

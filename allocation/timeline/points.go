@@ -144,8 +144,20 @@ func (p *Points) AppendRun(first, step int64, n int, v float64) {
 	if n <= 0 {
 		return
 	}
-	p.spans = append(p.spans, span{n: n, run: true, first: first, step: step, value: v})
+	p.run(first, step, n, v)
 	p.n += n
+}
+
+// run adds a run. It goes on with the last one if it can: a series comes in many chunks.
+func (p *Points) run(first, step int64, n int, v float64) {
+	if k := len(p.spans) - 1; k >= 0 {
+		s := &p.spans[k]
+		if s.run && s.step == step && first-s.last(p) == step && math.Float64bits(s.value) == math.Float64bits(v) {
+			s.n += n
+			return
+		}
+	}
+	p.spans = append(p.spans, span{n: n, run: true, first: first, step: step, value: v})
 }
 
 // Extend adds n samples whose times and values the caller writes into the returned slices before any other call; the
@@ -176,14 +188,63 @@ func (p *Points) Level(m, k int, widest int64, v float64) {
 	if k <= 0 {
 		return
 	}
+	off := p.takeBack(m)
+	p.level(off, k, widest, v)
+	if m > k {
+		p.spans = append(p.spans, span{n: m - k, off: off + k})
+	}
+}
+
+// takeBack takes the last m samples, which are no run or level, from the last span and returns where they lie.
+func (p *Points) takeBack(m int) (off int) {
 	last := &p.spans[len(p.spans)-1]
-	off := last.off + last.n - m
 	if last.n -= m; last.n == 0 {
 		p.spans = p.spans[:len(p.spans)-1]
 	}
-	p.spans = append(p.spans, span{n: k, off: off, level: true, step: widest, value: v})
-	if m > k {
-		p.spans = append(p.spans, span{n: m - k, off: off + k})
+	return len(p.t) - m
+}
+
+// LevelEnd makes the last of the last m samples a level if at least so many have one value. All m samples must come from the
+// latest Extend and be no level.
+func (p *Points) LevelEnd(m, least int) {
+	if m < least {
+		return
+	}
+	end := len(p.v) - 1
+	v, n := p.v[end], 1
+	for n < m && math.Float64bits(p.v[end-n]) == math.Float64bits(v) {
+		n++
+	}
+	if n < least {
+		return
+	}
+	off, widest := p.takeBack(n), int64(0)
+	for k := off + 1; k < len(p.t); k++ {
+		widest = max(widest, p.t[k]-p.t[k-1])
+	}
+	p.level(off, n, widest, v)
+}
+
+// leastRun is how many samples of a level at equal distances are worth a run.
+const leastRun = 8
+
+// level adds the k samples from off on, which have the value v and of which no two neighbors are further apart than widest: as
+// runs, where scrapes are only missing now and then, or else as a level.
+func (p *Points) level(off, k int, widest int64, v float64) {
+	for k > 0 {
+		step, n := widest, 1
+		if k > 1 {
+			step = p.t[off+1] - p.t[off]
+		}
+		for n < k && p.t[off+n]-p.t[off+n-1] == step {
+			n++
+		}
+		if n < min(k, leastRun) {
+			p.spans = append(p.spans, span{n: k, off: off, level: true, step: widest, value: v})
+			return
+		}
+		p.run(p.t[off], step, n, v)
+		off, k = off+n, k-n
 	}
 }
 
@@ -343,6 +404,26 @@ func (p *Points) Interval() int64 {
 	d := p.distances(buf[:0])
 	slices.Sort(d)
 	return d[(len(d)-1)/2]
+}
+
+// IntervalWithin reports whether Interval is from least to most. It is faster than Interval where distances differ.
+func (p *Points) IntervalWithin(least, most int64) bool {
+	if d, ok := p.regular(); ok {
+		return least <= d && d <= most
+	}
+	var buf [intervalSamples]int64
+	d := p.distances(buf[:0])
+	below, upTo := 0, 0
+	for _, x := range d {
+		if x < least {
+			below++
+		}
+		if x <= most {
+			upTo++
+		}
+	}
+	median := (len(d) - 1) / 2
+	return below <= median && median < upTo
 }
 
 // regular returns the distance of the first samples if they all have the same one, 0 below two samples.

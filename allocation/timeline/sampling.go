@@ -226,8 +226,11 @@ func (s Sampling) seenFor(onGrid int64) int64 {
 // interval returns the scrape interval of p if it differs from the computation's by more than jitter. A series that comes in
 // stretches then has one interval, whichever of its samples show it.
 func (s Sampling) interval(p *Points) int64 {
-	const jitter = 20 // a twentieth
-	if d := p.Interval(); d > 0 && d <= s.Lookback && max(d-s.Interval, s.Interval-d)*jitter > s.Interval {
+	jitter := s.Interval / 20
+	if p.IntervalWithin(s.Interval-jitter, s.Interval+jitter) {
+		return s.Interval
+	}
+	if d := p.Interval(); d > 0 && d <= s.Lookback {
 		return d
 	}
 	return s.Interval

@@ -141,6 +141,7 @@ func (d *Decoder) appendXOR(p *timeline.Points, data []byte, padded bool, mint, 
 	}
 	lo, hi := clip(p, ts, vs, mint, maxt)
 	p.Level(hi-lo, min(level, hi)-lo, widest, math.Float64frombits(h.v))
+	p.LevelEnd(hi-max(lo, level), minLevel)
 	return nil
 }
 
