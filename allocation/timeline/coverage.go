@@ -3,6 +3,7 @@ package timeline
 import (
 	"cmp"
 	"slices"
+	"sort"
 )
 
 // Fragment is a stretch (from, to] of a container's time that the usage of one series covers.
@@ -20,10 +21,21 @@ type Fragment struct {
 // Coverage is the fragments of one container and resource: sorted, without overlap. Those without a length cover nothing.
 type Coverage []Fragment
 
+// after is the index of the first fragment that may reach beyond t.
+func (c Coverage) after(t int64) int {
+	i := sort.Search(len(c), func(i int) bool { return c[i].From > t })
+	for i > 0 {
+		if i--; c[i].From < c[i].To {
+			break
+		}
+	}
+	return i
+}
+
 // Uncovered are the parts of (from, to] that nothing covers.
 func (c Coverage) Uncovered(from, to int64) Intervals {
 	var out Intervals
-	for i := range c {
+	for i := c.after(from); i < len(c); i++ {
 		f := &c[i]
 		if f.To <= from || f.From == f.To {
 			continue
@@ -52,23 +64,22 @@ func (c *Coverage) Add(f Fragment) {
 // two samples after a hole, the earlier one says what was used in the hole, whichever is added first.
 func (c *Coverage) Yield(from, to int64, soft bool) []Fragment {
 	var out []Fragment
-	for i := 0; i < len(*c); i++ {
+	for i := c.after(from); i < len(*c) && (*c)[i].From < to; i++ {
 		f := (*c)[i]
-		if !f.Soft || f.To <= from || f.From >= to || soft && f.To <= to {
+		if !f.Soft || f.To <= from || soft && f.To <= to {
 			continue
 		}
 		part, before, after := f, f, f
 		part.From, part.To = max(f.From, from), min(f.To, to)
 		before.To, after.From = part.From, part.To
 		out = append(out, part)
-		var rest []Fragment
-		for _, x := range []Fragment{before, after} {
-			if x.From < x.To {
-				rest = append(rest, x)
-			}
+		if (*c)[i] = before; before.From == before.To {
+			*c = slices.Delete(*c, i, i+1)
+			i--
 		}
-		*c = slices.Replace(*c, i, i+1, rest...)
-		i += len(rest) - 1
+		if after.From < after.To {
+			c.Add(after)
+		}
 	}
 	return out
 }

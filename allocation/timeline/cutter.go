@@ -21,6 +21,8 @@ type Joiner struct {
 	// Keep says that Parts are needed. Without it, only sums of parts are known.
 	Keep  bool
 	Parts []Part
+
+	same []float64 // scratch of repeat
 }
 
 // Part is one of the cells that were joined.
@@ -91,22 +93,12 @@ func (s Sampling) cut(dst []Cell, p *Points, counter bool, join *Joiner) []Cell 
 func (c *cutter) span(p *Points, i int) {
 	x, after := &p.spans[i], p.after(i)
 	switch {
-	case !x.run && !x.level:
-		ts, v := p.t[x.off:][:x.n], p.v[x.off:][:x.n]
-		for k := 0; k < len(ts); k++ {
-			if k += c.joined(ts[k:], v[k:]); k == len(ts) {
-				break
-			}
-			next := after
-			if k+1 < len(ts) {
-				next = ts[k+1]
-			}
-			c.add(&piece{first: ts[k], last: ts[k], v: v[k], next: next})
-		}
 	case x.unbroken(p, c.dense()):
 		first, v := x.at(p, 0)
 		c.add(&piece{first: first, last: x.last(p), v: v, next: after})
-	default:
+	case x.level && c.join != nil:
+		c.samples(p.t[x.off:][:x.n], c.join.repeat(x.value, x.n), after)
+	case x.run || x.level:
 		for k := range x.n {
 			t, v := x.at(p, k)
 			next := after
@@ -115,7 +107,32 @@ func (c *cutter) span(p *Points, i int) {
 			}
 			c.add(&piece{first: t, last: t, v: v, next: next})
 		}
+	default:
+		c.samples(p.t[x.off:][:x.n], p.v[x.off:][:x.n], after)
 	}
+}
+
+// samples adds the cells of samples, which another one follows at after.
+func (c *cutter) samples(ts []int64, vs []float64, after int64) {
+	for k := 0; k < len(ts); k++ {
+		if k += c.joined(ts[k:], vs[k:]); k == len(ts) {
+			break
+		}
+		next := after
+		if k+1 < len(ts) {
+			next = ts[k+1]
+		}
+		c.add(&piece{first: ts[k], last: ts[k], v: vs[k], next: next})
+	}
+}
+
+// repeat is v n times. It is valid until the next call.
+func (j *Joiner) repeat(v float64, n int) []float64 {
+	j.same = j.same[:0]
+	for range n {
+		j.same = append(j.same, v)
+	}
+	return j.same
 }
 
 // add adds the cells of a sample, or of several with one value.
