@@ -44,6 +44,7 @@ type Builder struct {
 	at      seen            // the series at hand
 	cells   []timeline.Cell // scratch of its integration
 	edges   []int64         // scratch of resolveContainer
+	shared  timeline.Shared // of signals of pods and containers that many have alike
 	phase   phase
 	workers []*Worker
 	// takesAlternative reports whether an alternative of the running signal, or of starts, counts. nil accepts all.
@@ -218,7 +219,7 @@ func (b *Builder) addRunning(s *seen) error {
 	if s.key[5] != none {
 		c.pod.hint = s.key[5]
 	}
-	c.running.Add(s.Rank, b.samplingOf(s).Sights(s.p))
+	c.running.Add(s.Rank, b.shared.Of(b.samplingOf(s).Sights(s.p)))
 	return nil
 }
 
@@ -247,7 +248,7 @@ func (b *Builder) addRequest(s *seen) error {
 }
 
 func (b *Builder) addLimit(s *seen) error {
-	b.container(s).limit[s.Resource].Add(s.Rank, b.sampling.Steps(s.p))
+	b.container(s).limit[s.Resource].Add(s.Rank, b.shared.Of(b.sampling.Steps(s.p)))
 	return nil
 }
 

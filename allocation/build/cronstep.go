@@ -1,7 +1,6 @@
 package build
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/promcost/promcost/allocation"
@@ -28,7 +27,7 @@ func (b *Builder) warnInStep() {
 		cell = cronMinute
 	}
 	starts := map[string][]int64{} // by CronJob: time from each start to the next point of the grid, or to the next full minute
-	for _, p := range each(b, maps.All(b.pods.byKey)) {
+	for p := range b.everyPod() {
 		kind, name := b.controller(p)
 		at := p.firstStart()
 		if kind != "cronjob" || at <= b.sampling.Start || at > b.sampling.End {

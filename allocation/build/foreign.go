@@ -54,7 +54,7 @@ func (b *Builder) concernsShard(p *pod) bool {
 // is charged here.
 func (b *Builder) mountingPods() func(p *pod) bool {
 	own := map[objectKey]bool{} // claims
-	for _, p := range each(b, maps.All(b.pods.byKey)) {
+	for p := range b.everyPod() {
 		for _, claim := range p.mounts {
 			key := objectKey{p.cluster, p.namespace, claim}
 			own[key] = own[key] || b.shard.Has(p.cluster.Value(), "") || b.concernsShard(p)

@@ -10,45 +10,68 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
+// sightings are when objects were seen.
+type sightings struct {
+	timeline.Intervals
+	known map[*timeline.Step]bool // the first of Steps that were added: many objects share theirs
+}
+
+// lacks reports whether steps were not added yet. They are to be added then.
+func (s *sightings) lacks(steps timeline.Steps) bool {
+	if len(steps) == 0 || s.known[&steps[0]] {
+		return false
+	}
+	if s.known == nil {
+		s.known = map[*timeline.Step]bool{}
+	}
+	s.known[&steps[0]] = true
+	return true
+}
+
 // findAbsence finds out, for each cluster, when no container and when no node was seen.
 func (b *Builder) findAbsence() {
 	clear(b.outages.absent)
 	type sights struct {
-		containers  [2]timeline.Intervals // by their best signal, and by others
-		pods, nodes timeline.Intervals
-		newest      int64 // last sight of a container
+		containers [2]sightings // by their best signal, and by others
+		pods       sightings
+		nodes      timeline.Intervals
+		newest     int64 // last sight of a container
 	}
-	seen := map[signals.Symbol]sights{}
+	seen := map[signals.Symbol]*sights{}
+	of := func(cluster signals.Symbol) *sights {
+		s := seen[cluster]
+		if s == nil {
+			s = &sights{}
+			seen[cluster] = s
+		}
+		return s
+	}
 	for c := range b.every() {
 		if c.isBlindInit() {
 			continue // alternatives of the signal may not have been read for other containers
 		}
-		s := seen[c.cluster]
+		s := of(c.cluster)
 		for rank, steps := range c.running {
-			of := &s.containers[min(rank, 1)]
-			*of = timeline.AppendIntervals(*of, b.sampling.Holding(steps))
-			if n := len(steps); n > 0 {
-				s.newest = max(s.newest, steps[n-1].To)
+			if all := &s.containers[min(rank, 1)]; all.lacks(steps) {
+				all.Intervals = timeline.AppendIntervals(all.Intervals, b.sampling.Holding(steps))
+				s.newest = max(s.newest, steps[len(steps)-1].To)
 			}
 		}
-		seen[c.cluster] = s
 	}
-	for _, p := range each(b, maps.All(b.pods.byKey)) {
-		if s, ok := seen[p.cluster]; ok {
-			s.pods = timeline.AppendIntervals(s.pods, p.seen)
-			seen[p.cluster] = s
+	for p := range b.everyPod() {
+		if s := seen[p.cluster]; s != nil && s.pods.lacks(p.seen) {
+			s.pods.Intervals = timeline.AppendIntervals(s.pods.Intervals, p.seen)
 		}
 	}
 	for n := range b.everyNode() {
-		s := seen[n.cluster]
+		s := of(n.cluster)
 		s.nodes = timeline.AppendIntervals(s.nodes, n.reported.shown)
-		seen[n.cluster] = s
 	}
 	from, to := b.loadedFrom, b.sampling.End
 	for cluster, s := range seen {
 		a := &absence{}
-		best, nodes := timeline.Union(s.containers[0]), timeline.Union(s.nodes) // which are few
-		containers, targets := timeline.Union(slices.Concat(best, s.containers[1])), timeline.Union(slices.Concat(best, s.pods, nodes))
+		best, nodes := timeline.Union(s.containers[0].Intervals), timeline.Union(s.nodes) // which are few
+		containers, targets := timeline.Union(slices.Concat(best, s.containers[1].Intervals)), timeline.Union(slices.Concat(best, s.pods.Intervals, nodes))
 		newest := func(of timeline.Intervals) int64 {
 			if len(of) == 0 {
 				return 0
@@ -88,7 +111,7 @@ func (b *Builder) Blind() []Span {
 	}
 	b.takesAlternative = func(s *seen) bool { return b.mayBeOf(s, (*container).hasStatus) }
 	b.outages.blind = map[objectKey]bool{}
-	for _, p := range each(b, maps.All(b.pods.byKey)) {
+	for p := range b.everyPod() {
 		if p.node.Known() && !p.foreign && !reported[p.objectKey] {
 			b.outages.blind[p.objectKey] = true
 		}

@@ -1,7 +1,6 @@
 package build
 
 import (
-	"maps"
 	"slices"
 	"sort"
 	"unsafe"
@@ -34,7 +33,7 @@ func (b *Builder) Memory() int64 {
 			n += c.request[r].Bytes() + c.limit[r].Bytes()
 		}
 	}
-	for _, p := range each(b, maps.All(b.pods.byKey)) {
+	for p := range b.everyPod() {
 		n += podMemory + timeline.StepBytes(p.seen, p.active, p.pending, p.born, p.completed, p.deleted, p.final)
 		for i := range p.placements {
 			n += objectMemory + timeline.StepBytes(p.placements[i].seen)

@@ -2,7 +2,7 @@ package build
 
 import (
 	"iter"
-	"maps"
+	"slices"
 	"strings"
 
 	"github.com/promcost/promcost/allocation"
@@ -31,6 +31,7 @@ type pod struct {
 	controlled    bool // owner is the managing controller
 	restarted     bool // one of its containers ran before its first known start
 	foreign       bool // only other shards need it
+	replaced      bool // by others of its name: it counts no more
 
 	shifts    []shift
 	shiftRows []int32
@@ -151,10 +152,21 @@ func (p *pod) container(name signals.Symbol) *container {
 	return nil
 }
 
+// everyPod yields all pods, in no particular order.
+func (b *Builder) everyPod() iter.Seq[*pod] {
+	return func(yield func(*pod) bool) {
+		for _, p := range each(b, slices.All(b.pods.all)) {
+			if !p.replaced && !yield(p) {
+				return
+			}
+		}
+	}
+}
+
 // every yields all containers, in no particular order.
 func (b *Builder) every() iter.Seq[*container] {
 	return func(yield func(*container) bool) {
-		for _, p := range each(b, maps.All(b.pods.byKey)) {
+		for p := range b.everyPod() {
 			for _, c := range p.containers {
 				if !yield(c) {
 					return
@@ -179,15 +191,27 @@ func (b *Builder) podOf(key podKey) *pod {
 	p, ok := b.pods.byKey[key]
 	if !ok {
 		p = newPod(key)
-		b.pods.byKey[key] = p
+		b.addNew(p)
 		b.pods.byName[key.objectKey] = append(b.pods.byName[key.objectKey], p)
 	}
 	return p
 }
 
+// addNew adds a pod with a key of its own.
+func (b *Builder) addNew(p *pod) {
+	b.pods.byKey[p.podKey] = p
+	b.pods.all = append(b.pods.all, p)
+}
+
+// replace takes out a pod that others of its name replace.
+func (b *Builder) replace(p *pod) {
+	delete(b.pods.byKey, p.podKey)
+	p.replaced = true
+}
+
 func (b *Builder) addPod(s *seen) error {
 	p, at := b.podOf(s.pod()), s.p.Last()
-	seen := b.sampling.Holding(b.sampling.Sights(s.p))
+	seen := b.shared.Of(b.sampling.Holding(b.sampling.Sights(s.p)))
 	p.seen = timeline.Max(p.seen, seen)
 	p.addPlacement(s.key[4], s.key[5], seen)
 	if s.key[4] != none {
@@ -212,7 +236,7 @@ func makeOwner(kind, name signals.Symbol) owner {
 
 func (b *Builder) addPodPhase(s *seen) error {
 	p := b.podOf(s.pod())
-	p.active = timeline.Max(p.active, b.sampling.Sights(s.p))
+	p.active = timeline.Max(p.active, b.shared.Of(b.sampling.Sights(s.p)))
 	return nil
 }
 

@@ -23,6 +23,7 @@ type frame struct {
 // podTable has the pods, their containers, namespaces and owners.
 type podTable struct {
 	byKey      map[podKey]*pod
+	all        []*pod // as they came, those replaced by others of their name included
 	byName     map[objectKey][]*pod
 	namespaces map[objectKey]*namespace
 	owners     map[ownerKey]owner

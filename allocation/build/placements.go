@@ -91,7 +91,7 @@ func (b *Builder) split(p *pod) []*pod {
 	out := make([]*pod, 0, len(intervals))
 	for i, x := range intervals {
 		part := p.during(x, i+1)
-		b.pods.byKey[part.podKey] = part
+		b.addNew(part)
 		out = append(out, part)
 		mask := timeline.Steps{{From: x.From, To: x.To, V: 1}}
 		if b.sampling.Exact() && x.To != timeline.Forever { // it was last seen here one scrape before it was seen elsewhere
@@ -103,7 +103,7 @@ func (b *Builder) split(p *pod) []*pod {
 			part.containers = append(part.containers, c)
 		}
 	}
-	delete(b.pods.byKey, p.podKey)
+	b.replace(p)
 	return out
 }
 

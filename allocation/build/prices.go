@@ -103,8 +103,8 @@ func (b *Builder) noteSeveralClusters() {
 	for key := range b.nodes.byName {
 		seen[key.cluster] = true
 	}
-	for key := range b.pods.byKey {
-		seen[key.cluster] = true
+	for p := range b.everyPod() {
+		seen[p.cluster] = true
 	}
 	b.report.severalClusters = len(seen) > 1
 }

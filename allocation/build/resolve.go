@@ -47,7 +47,7 @@ func (b *Builder) Resolve() error {
 
 // placeByHint finds the node of pods without a known node, by the address that they were scraped at.
 func (b *Builder) placeByHint() {
-	for _, p := range each(b, maps.All(b.pods.byKey)) {
+	for p := range b.everyPod() {
 		if !p.node.Known() && p.hint != none {
 			if name := b.nodeAt(p.cluster, p.hint); name != none {
 				p.node.Set(name, 0)
@@ -79,7 +79,7 @@ func (b *Builder) resolveContainers() {
 			c.pod.withoutSignal = append(c.pod.withoutSignal, c)
 		}
 	}
-	for _, p := range each(b, maps.All(b.pods.byKey)) {
+	for p := range b.everyPod() {
 		p.podSignals = &b.pods.noPodSignals
 	}
 }
@@ -149,7 +149,7 @@ func (b *Builder) mergeWithoutUID() {
 				to.addSignals(from, p.seen, len(pods) > 1)
 			}
 		}
-		delete(b.pods.byKey, nameless.podKey)
+		b.replace(nameless)
 	}
 }
 

@@ -45,7 +45,7 @@ func (b *Builder) requestsOf(s *seen) timeline.Steps {
 	if len(kept) < len(steps) || s.p.AnyNotFinite() {
 		b.report.badRequests = append(b.report.badRequests, s.key[1].Value()+"/"+s.key[2].Value()+"/"+s.key[4].Value())
 	}
-	return kept
+	return b.shared.Of(kept)
 }
 
 // warnBadRequests names the containers whose requests were left out.

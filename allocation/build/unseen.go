@@ -18,7 +18,7 @@ func (b *Builder) addPodFinal(s *seen) error {
 
 func (b *Builder) addRestarts(s *seen) error {
 	c := b.container(s)
-	c.restarts = timeline.Max(c.restarts, b.sampling.Reports(s.p))
+	c.restarts = timeline.Max(c.restarts, b.shared.Of(b.sampling.Reports(s.p)))
 	return nil
 }
 

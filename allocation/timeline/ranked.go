@@ -10,8 +10,8 @@ type Ranked []Steps
 
 // Add merges steps into an alternative: duplicates count once, by their maximum.
 func (r *Ranked) Add(rank int, steps Steps) {
-	for len(*r) <= rank {
-		*r = append(*r, nil)
+	if len(*r) <= rank {
+		*r = append(make(Ranked, 0, rank+1), *r...)[:rank+1]
 	}
 	(*r)[rank] = Max((*r)[rank], steps)
 }

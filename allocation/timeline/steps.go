@@ -140,10 +140,11 @@ func Max(a, b Steps) Steps {
 	case len(b) == 0:
 		return a
 	case a[len(a)-1].To <= b[0].From:
+		out := append(make(Steps, 0, len(a)+len(b)), a...)
 		for _, x := range b {
-			a = a.add(x.From, x.To, x.V)
+			out = out.add(x.From, x.To, x.V)
 		}
-		return a
+		return out
 	}
 	return combine(a, b, func(va, vb float64, inA, inB bool) (float64, bool) {
 		if inA && inB {
