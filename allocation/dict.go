@@ -2,6 +2,7 @@ package allocation
 
 import (
 	"encoding/binary"
+	"hash/maphash"
 	"maps"
 	"slices"
 	"strings"
@@ -20,7 +21,7 @@ type Pair struct{ Key, Value ID }
 // for concurrent use; reading is, once nothing is added any more.
 type Dict struct {
 	strs  []string
-	strID map[string]ID
+	index dictIndex // of strs
 	lists table[ID]
 	pairs table[Pair]
 	bytes int64 // of strs
@@ -30,26 +31,13 @@ type Dict struct {
 	zero     []float64
 }
 
-// table interns slices of T by their bytes.
-type table[T any] struct {
-	rows   [][]T
-	ids    map[string]ID
-	encode func(key []byte, x T) []byte
-	key    []byte // scratch space
-	bytes  int64  // of rows and ids
-}
-
-func newTable[T any](encode func([]byte, T) []byte) table[T] {
-	return table[T]{rows: make([][]T, 1), ids: map[string]ID{"": 0}, encode: encode}
-}
-
 // passNames are strings that passes may need. They are in every Dict, so that passes need not copy a Dict to add them.
 var passNames = [...]string{UnallocatedName, ExternalName, OverheadName, TenancyName, LoadBalancersName}
 
 // NewDict returns a Dict that contains only the strings that passes need.
 func NewDict() *Dict {
 	d := &Dict{
-		strs: []string{""}, strID: map[string]ID{"": 0},
+		strs:  []string{""},
 		lists: newTable(func(key []byte, id ID) []byte { return binary.LittleEndian.AppendUint32(key, uint32(id)) }),
 		pairs: newTable(func(key []byte, p Pair) []byte {
 			return binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(key, uint32(p.Key)), uint32(p.Value))
@@ -61,29 +49,16 @@ func NewDict() *Dict {
 	return d
 }
 
-// intern returns the id of row and keeps a copy of a new row. The row's bytes are its key.
-func (t *table[T]) intern(row []T) ID {
-	t.key = t.key[:0]
-	for _, x := range row {
-		t.key = t.encode(t.key, x)
-	}
-	id, ok := t.ids[string(t.key)]
-	if !ok {
-		id = ID(len(t.rows))
-		t.bytes += int64(2 * len(t.key)) // a row takes as much as its key
-		t.rows, t.ids[string(t.key)] = append(t.rows, slices.Clone(row)), id
-	}
-	return id
-}
-
 // Add interns s.
 func (d *Dict) Add(s string) ID {
-	id, ok := d.strID[s]
-	if !ok {
+	hash := uint32(maphash.String(hashSeed, s))
+	id := d.find(hash, s)
+	if id == 0 && s != "" {
 		s = strings.Clone(s)
 		id = ID(len(d.strs))
 		d.bytes += int64(len(s))
-		d.strs, d.strID[s] = append(d.strs, s), id
+		d.strs = append(d.strs, s)
+		d.index.add(hash, id)
 		if _, number := labelnames.CutConflict(s); number > 0 {
 			d.collides = true
 		}
@@ -91,12 +66,18 @@ func (d *Dict) Add(s string) ID {
 	return id
 }
 
+// find returns the id of s, 0 if the Dict does not have it.
+func (d *Dict) find(hash uint32, s string) ID {
+	return d.index.find(hash, func(id ID) bool { return d.strs[id] == s })
+}
+
 // AddBytes interns text, which the caller may change afterwards.
 func (d *Dict) AddBytes(text []byte) ID {
-	if id, ok := d.strID[string(text)]; ok { // does not allocate
-		return id
+	id := d.index.find(uint32(maphash.Bytes(hashSeed, text)), func(id ID) bool { return d.strs[id] == string(text) }) // does not allocate
+	if id == 0 {
+		return d.Add(string(text))
 	}
-	return d.Add(string(text))
+	return id
 }
 
 // blank returns columns of n empty values. They are shared: whoever writes to them must copy them.
@@ -109,8 +90,8 @@ func (d *Dict) blank(n int) ([]ID, []float64) {
 
 // Find returns the id of s and whether the Dict has it.
 func (d *Dict) Find(s string) (ID, bool) {
-	id, ok := d.strID[s]
-	return id, ok
+	id := d.find(uint32(maphash.String(hashSeed, s)), s)
+	return id, id != 0 || s == ""
 }
 
 // AddList interns a list in the order given.
@@ -138,7 +119,7 @@ func (d *Dict) AddPairs(pairs []Pair) ID { return d.pairs.intern(pairs) }
 func (d *Dict) Overlay(maps ...ID) ID {
 	var out []Pair
 	for _, id := range maps {
-		switch pairs := d.pairs.rows[id]; {
+		switch pairs := d.pairs.row(id); {
 		case len(out) == 0:
 			out = pairs
 		case len(pairs) > 0:
@@ -169,7 +150,7 @@ func (d *Dict) union(a, b []Pair) []Pair {
 
 // TextMap returns the map id as texts, nil for an empty map.
 func (d *Dict) TextMap(id ID) map[string]string {
-	pairs := d.pairs.rows[id]
+	pairs := d.pairs.row(id)
 	if len(pairs) == 0 {
 		return nil
 	}
@@ -184,14 +165,14 @@ func (d *Dict) TextMap(id ID) map[string]string {
 func (d *Dict) Text(id ID) string { return d.strs[id] }
 
 // List returns the strings of a list, in order. The slice must not be changed.
-func (d *Dict) List(id ID) []ID { return d.lists.rows[id] }
+func (d *Dict) List(id ID) []ID { return d.lists.row(id) }
 
 // Map returns the entries of a map, sorted by key. The slice must not be changed.
-func (d *Dict) Map(id ID) []Pair { return d.pairs.rows[id] }
+func (d *Dict) Map(id ID) []Pair { return d.pairs.row(id) }
 
 // lookup returns the value of key in a map and whether the map has the key.
 func (d *Dict) lookup(id, key ID) (ID, bool) {
-	for _, p := range d.pairs.rows[id] {
+	for _, p := range d.pairs.row(id) {
 		if p.Key == key {
 			return p.Value, true
 		}
@@ -201,14 +182,15 @@ func (d *Dict) lookup(id, key ID) (ID, bool) {
 
 // Sizes returns the numbers of distinct strings, lists and maps. Every ID is below the number of its kind.
 func (d *Dict) Sizes() (strs, lists, maps int) {
-	return len(d.strs), len(d.lists.rows), len(d.pairs.rows)
+	return len(d.strs), len(d.lists.ends), len(d.pairs.ends)
 }
 
-// internedMemory is about how many bytes a string, list or map of a Dict takes besides its content, for its entries in a
-// slice and a map.
-const internedMemory = 96
+// internedMemory is about how many bytes a string, list or map of a Dict takes besides its content, for its entries in slices that
+// grow.
+const internedMemory = 48
 
 // Memory returns about how many bytes the dictionary takes.
 func (d *Dict) Memory() int64 {
-	return int64(len(d.strs)+len(d.lists.rows)+len(d.pairs.rows))*internedMemory + d.bytes + d.lists.bytes + d.pairs.bytes
+	const idBytes, pairBytes = 4, 8
+	return int64(len(d.strs)+len(d.lists.ends)+len(d.pairs.ends))*internedMemory + d.bytes + int64(cap(d.lists.all))*idBytes + int64(cap(d.pairs.all))*pairBytes
 }

@@ -1,7 +1,6 @@
 package allocation
 
 import (
-	"maps"
 	"slices"
 )
 
@@ -378,8 +377,7 @@ func (d *Dict) intersect(a, b ID) ID {
 // clone returns a copy of d with the same ids. Adding to the copy does not change d.
 func (d *Dict) clone() *Dict {
 	out := NewDict()
-	out.strs, out.strID = slices.Clone(d.strs), maps.Clone(d.strID)
-	out.lists.rows, out.lists.ids = slices.Clone(d.lists.rows), maps.Clone(d.lists.ids)
-	out.pairs.rows, out.pairs.ids = slices.Clone(d.pairs.rows), maps.Clone(d.pairs.ids)
+	out.strs, out.index = slices.Clip(d.strs), d.index.clone()
+	out.lists, out.pairs = d.lists.clone(), d.pairs.clone()
 	return out
 }

@@ -1,0 +1,49 @@
+package allocation_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/promcost/promcost/allocation"
+)
+
+// TestDictKeepsIDs interns many strings, lists and maps twice. Each has one id, by which it is found again, and ids are given in the
+// order of what came first.
+func TestDictKeepsIDs(t *testing.T) {
+	t.Parallel()
+	const many = 20_000
+	d := allocation.NewDict()
+	before, lists, maps := d.Sizes()
+	var ids [3][]allocation.ID
+	for range 2 {
+		for i := range many {
+			text := fmt.Sprint("text ", i)
+			ids[0] = append(ids[0], d.Add(text))
+			ids[1] = append(ids[1], d.AddList([]string{text, "a"}))
+			ids[2] = append(ids[2], d.AddMap(map[string]string{"a": text, "b": "c"}))
+		}
+	}
+	for kind := range ids {
+		if !slices.Equal(ids[kind][:many], ids[kind][many:]) || !slices.IsSorted(ids[kind][:many]) || len(slices.Compact(slices.Clone(ids[kind][:many]))) != many {
+			t.Errorf("ids of kind %d: %v and %v", kind, ids[kind][:3], ids[kind][many:][:3])
+		}
+	}
+	if strs, l, m := d.Sizes(); strs != before+many+3 || l != lists+many || m != maps+many {
+		t.Errorf("%d strings, %d lists and %d maps", strs-before, l-lists, m-maps)
+	}
+	for i := range many {
+		text := fmt.Sprint("text ", i)
+		list, m := d.List(ids[1][i]), d.TextMap(ids[2][i])
+		id, ok := d.Find(text)
+		if d.Text(ids[0][i]) != text || !ok || id != ids[0][i] || d.AddBytes([]byte(text)) != id || len(list) != 2 || list[0] != id || m["a"] != text || m["b"] != "c" || len(m) != 2 {
+			t.Fatalf("text %d: %q, %v, %v", i, d.Text(ids[0][i]), list, m)
+		}
+	}
+	if id, ok := d.Find(""); id != 0 || !ok || d.Add("") != 0 || d.AddList(nil) != 0 || d.AddMap(nil) != 0 {
+		t.Error("what is empty does not have id 0")
+	}
+	if _, ok := d.Find("other"); ok {
+		t.Error("a string is found that was not added")
+	}
+}
