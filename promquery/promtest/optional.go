@@ -74,27 +74,35 @@ func MCPInspector(t testing.TB) (binary string) {
 // return samples of metric at the instant at. It skips the test if there is no binary.
 func StartThanos(t testing.TB, tsdbDir, metric string, at time.Time) (url string) {
 	t.Helper()
+	return startThanos(t, tsdbDir, []string{"a", "b"}, 2*time.Hour, metric, at, nil)
+}
+
+// startThanos runs a Thanos Query over replicas of a Prometheus whose blocks are so long, and tells started its processes unless nil.
+func startThanos(t testing.TB, tsdbDir string, replicas []string, block time.Duration, metric string, at time.Time, started func(pid int)) (url string) {
+	t.Helper()
 	binary := optional(t, "THANOS", "thanos")
 	args := []string{"query", "--query.replica-label=replica"}
-	for _, replica := range []string{"a", "b"} {
-		prometheus, data := startPrometheus(t, Binary(t), tsdbDir, Config{
-			External: map[string]string{"replica": replica},
-			Flags:    []string{"--storage.tsdb.min-block-duration=2h", "--storage.tsdb.max-block-duration=2h"},
-		}, nil)
-		sidecar := run(t, process{name: "Thanos sidecar", binary: binary, ready: "/-/ready", ports: 2, args: func(addr []string) []string {
+	for _, replica := range replicas {
+		prometheus, data := startPrometheus(t, Binary(t), tsdbDir, Config{External: map[string]string{"replica": replica}, Flags: BlocksOf(block)}, started)
+		sidecar := run(t, process{name: "Thanos sidecar", binary: binary, ready: "/-/ready", ports: 2, started: started, args: func(addr []string) []string {
 			return []string{
 				"sidecar", "--prometheus.url=" + prometheus, "--tsdb.path=" + data, "--http-address=" + addr[0], "--grpc-address=" + addr[1],
 			}
 		}})
 		args = append(args, "--endpoint="+strings.TrimPrefix(sidecar[1], "http://"))
 	}
-	url = run(t, process{name: "Thanos Query", binary: binary, ready: "/-/ready", ports: 2, args: func(addr []string) []string {
+	url = run(t, process{name: "Thanos Query", binary: binary, ready: "/-/ready", ports: 2, started: started, args: func(addr []string) []string {
 		return append(args, "--http-address="+addr[0], "--grpc-address="+addr[1])
 	}})[0]
-	for _, replica := range []string{"a", "b"} {
+	for _, replica := range replicas {
 		waitSeries(t, url, fmt.Sprintf("%s{replica=%q}", metric, replica), at)
 	}
 	return url
+}
+
+// BlocksOf are the flags of a Prometheus that does not compact blocks of this length.
+func BlocksOf(length time.Duration) []string {
+	return []string{"--storage.tsdb.min-block-duration=" + length.String(), "--storage.tsdb.max-block-duration=" + length.String()}
 }
 
 // waitSeries waits until an instant query finds series.
@@ -138,17 +146,22 @@ limits: {ingestion_rate: 100000000, ingestion_burst_size: 100000000, max_global_
 // the last hours, and returns the URL of its Prometheus API. It skips the test if there is no binary.
 func StartMimir(t testing.TB, tsdbDir string) (url string) {
 	t.Helper()
+	url = startMimir(t, t.TempDir(), nil)
+	Push(t, url+"/api/v1/push", tsdbDir, true)
+	return url + "/prometheus"
+}
+
+// startMimir runs a Mimir that stores in dir, and tells started its process unless nil.
+func startMimir(t testing.TB, dir string, started func(pid int), flags ...string) (url string) {
+	t.Helper()
 	binary := optional(t, "MIMIR", "mimir")
-	url = run(t, process{name: "Mimir", binary: binary, ready: "/ready", ports: 2, args: func(addr []string) []string {
-		dir := t.TempDir()
+	return run(t, process{name: "Mimir", binary: binary, ready: "/ready", ports: 2, started: started, args: func(addr []string) []string {
 		_, port, _ := strings.Cut(addr[0], ":")
 		_, grpc, _ := strings.Cut(addr[1], ":")
-		file := filepath.Join(dir, "mimir.yaml")
+		file := filepath.Join(t.TempDir(), "mimir.yaml")
 		if err := os.WriteFile(file, fmt.Appendf(nil, mimirConfig, dir, port, grpc), 0o600); err != nil {
 			t.Fatalf("write configuration of Mimir: %v", err)
 		}
-		return []string{"-target=all", "-config.file=" + file}
+		return append([]string{"-target=all", "-config.file=" + file}, flags...)
 	}})[0]
-	Push(t, url+"/api/v1/push", tsdbDir, true)
-	return url + "/prometheus"
 }

@@ -43,22 +43,6 @@ func Start(t testing.TB, tsdbDir string, cfg Config) (url string) {
 	return url
 }
 
-// StartMeasured is Start for benchmarks of the load on the server: usage is what its process has used so far. It works on
-// Linux only and fails the test elsewhere.
-func StartMeasured(t testing.TB, tsdbDir string, cfg Config) (url string, usage func() Usage) {
-	t.Helper()
-	pid := 0
-	url, _ = startPrometheus(t, Binary(t), tsdbDir, cfg, func(p int) { pid = p })
-	return url, func() Usage {
-		t.Helper()
-		u, err := readUsage(pid)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return u
-	}
-}
-
 // startPrometheus runs the given Prometheus, tells started its process unless nil, and returns its data directory too.
 func startPrometheus(t testing.TB, binary, tsdbDir string, cfg Config, started func(pid int)) (url, data string) {
 	t.Helper()

@@ -14,9 +14,15 @@ import (
 // there is no binary.
 func StartVictoria(t testing.TB, tsdbDir string, markers bool, flags ...string) (url string) {
 	t.Helper()
+	return startVictoria(t, tsdbDir, markers, nil, flags...)
+}
+
+// startVictoria is StartVictoria that tells started the process unless nil.
+func startVictoria(t testing.TB, tsdbDir string, markers bool, started func(pid int), flags ...string) (url string) {
+	t.Helper()
 	data := t.TempDir()
 	url = run(t, process{
-		name: "VictoriaMetrics", binary: needBinary(t, "VICTORIA_METRICS", "victoria-metrics"), ready: "/health",
+		name: "VictoriaMetrics", binary: needBinary(t, "VICTORIA_METRICS", "victoria-metrics"), ready: "/health", started: started,
 		args: func(addr []string) []string {
 			return append([]string{
 				"-storageDataPath=" + data, "-httpListenAddr=" + addr[0], "-retentionPeriod=100y", "-search.latencyOffset=0s",

@@ -18,6 +18,11 @@ func TestOldPrometheusE2E(t *testing.T) {
 	for _, mode := range []remote.Mode{remote.ModeRemoteRead, remote.ModeQuery} {
 		t.Run(string(mode), func(t *testing.T) { d.agree(t, remote.Config{URL: base, Mode: mode}, 0) })
 	}
+	t.Run("raw samples on a grid", func(t *testing.T) {
+		dir := t.TempDir()
+		promtest.WriteBlocks(t, dir, 2*time.Hour, scraped(false)...) // its ranges include their start
+		sameOnGrid(t, promtest.StartOld(t, dir, promtest.Config{}))
+	})
 	t.Run("in parts", func(t *testing.T) {
 		d.agreeInParts(t, promtest.StartOld(t, d.dir, promtest.Config{Flags: []string{"--query.max-samples=6000"}}))
 	})

@@ -24,6 +24,7 @@ const metricName = "__name__"
 // group is selectors of one range, grid and lookback that are asked for together.
 type group struct {
 	span    promquery.Selector  // the range, grid and lookback
+	raw     bool                // raw samples are asked for, and become points of the grid here
 	atOnce  int                 // how many metrics there may be
 	names   []string            // the metrics
 	shared  []promquery.Matcher // that all series match
@@ -78,7 +79,7 @@ func (g *group) halves() []*group {
 	}
 	var out []*group
 	for k := range 2 {
-		out = append(out, &group{span: g.span, atOnce: g.atOnce, shared: g.shared, label: g.label, rate: g.rate / 2, most: g.most})
+		out = append(out, &group{span: g.span, raw: g.raw, atOnce: g.atOnce, shared: g.shared, label: g.label, rate: g.rate / 2, most: g.most})
 		for _, m := range g.members {
 			late := slices.Index(g.names, m.name) >= len(g.names)/2
 			if len(g.names) == 1 {

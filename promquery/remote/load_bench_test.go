@@ -21,6 +21,9 @@ import (
 	"github.com/promcost/promcost/promquery/remote"
 )
 
+// block is how long the blocks of benchmarks are.
+const block = 6 * time.Hour
+
 // sizes are the clusters that benchmarks read a day of.
 var sizes = []benchSize{{"S", 10, 300}, {"M", 100, 3000}}
 
@@ -33,7 +36,6 @@ type benchSize struct {
 // them. Pods come and go: 200 short Jobs an hour for 3,000.
 func (s benchSize) write(b *testing.B) (dir string) {
 	b.Helper()
-	const block = 6 * time.Hour
 	c, err := democluster.New(democluster.Config{
 		End: fixed, Duration: 24*time.Hour + block, Nodes: s.nodes, Pods: s.pods, ScrapeInterval: time.Minute, JobsPerHour: s.pods * 200 / 3000,
 	})
@@ -65,15 +67,16 @@ func computeDay(t testing.TB, src promquery.Source, w allocation.Window, resolut
 	return stats
 }
 
-// loaded is a Prometheus over blocks that it leaves as they are, and whose load is measured.
+// loaded is a server over blocks whose load is measured.
 type loaded struct {
 	url   string
 	usage func() promtest.Usage
 }
 
+// startLoaded starts a Prometheus that leaves the blocks as they are.
 func startLoaded(b *testing.B, dir string) loaded {
 	b.Helper()
-	url, usage := promtest.StartMeasured(b, dir, promtest.Config{Flags: []string{"--storage.tsdb.min-block-duration=6h", "--storage.tsdb.max-block-duration=6h"}})
+	url, usage := promtest.StartMeasured(b, dir, promtest.Config{Flags: promtest.BlocksOf(block)})
 	return loaded{url, usage}
 }
 
@@ -102,42 +105,79 @@ func (l loaded) peak(f func()) float64 {
 	return float64(most.Load()) / 1e6
 }
 
+// way is how a server is asked for a day.
+type way struct {
+	name       string
+	mode       remote.Mode
+	resolution time.Duration
+}
+
+// queryWays are the ways to ask by the query API.
+var queryWays = []way{{"query/1m", remote.ModeQuery, time.Minute}, {"query/exact", remote.ModeQuery, 0}, {"query/1h", remote.ModeQuery, time.Hour}}
+
+// remoteRead asks for everything by remote read.
+var remoteRead = way{"remote-read/exact", remote.ModeRemoteRead, 0}
+
 // BenchmarkLoad is the load that computing one day puts on a real Prometheus, one fresh server for each way to ask it: the least
 // processor time of the runs, its peak of anonymous memory, and how many requests it was sent. x-opencost is the time over what the queries
 // of OpenCost take of it (see openCostQueries).
 func BenchmarkLoad(b *testing.B) {
 	for _, size := range sizes {
 		dir := size.write(b)
-		peer := math.Inf(1)
-		b.Run(size.name+"/opencost", func(b *testing.B) {
-			l := startLoaded(b, dir)
-			anonymous := l.peak(func() {
-				for b.Loop() {
-					peer = min(peer, l.processor(func() { askAsOpenCost(b, l.url) }))
-				}
-			})
-			b.ReportMetric(peer, "server-cpu-s")
-			b.ReportMetric(anonymous, "server-RssAnon-MB")
-			b.ReportMetric(float64(len(openCostQueries())), "requests")
-		})
-		for _, way := range []struct {
-			name       string
-			mode       remote.Mode
-			resolution time.Duration
+		benchmarkWays(b, size.name+"/", append([]way{remoteRead}, queryWays...), func(b *testing.B) loaded { return startLoaded(b, dir) })
+	}
+}
+
+// BenchmarkOtherServers is BenchmarkLoad of servers other than Prometheus. One server answers all questions, as filling one takes
+// long; it answers a small one first, as some read what lies in their blocks then.
+func BenchmarkOtherServers(b *testing.B) {
+	const metric = "kube_node_info"
+	seen := fixed.Add(-time.Hour)
+	for _, size := range sizes {
+		dir := size.write(b)
+		for _, server := range []struct {
+			name  string
+			ways  []way
+			start func(b *testing.B) (url string, usage func() promtest.Usage)
 		}{
-			{"remote-read/exact", remote.ModeRemoteRead, 0},
-			{"query/1m", remote.ModeQuery, time.Minute},
-			{"query/exact", remote.ModeQuery, 0},
-			{"query/1h", remote.ModeQuery, time.Hour},
+			{"VictoriaMetrics", queryWays, func(b *testing.B) (string, func() promtest.Usage) { return promtest.StartVictoriaMeasured(b, dir) }},
+			{"Thanos", queryWays, func(b *testing.B) (string, func() promtest.Usage) {
+				return promtest.StartThanosMeasured(b, dir, block, metric, seen)
+			}},
+			{"Mimir", append([]way{remoteRead}, queryWays...), func(b *testing.B) (string, func() promtest.Usage) {
+				return promtest.StartMimirMeasured(b, dir, block, metric, seen)
+			}},
 		} {
-			b.Run(size.name+"/"+way.name, func(b *testing.B) { benchmarkLoad(b, startLoaded(b, dir), way.mode, way.resolution, peer) })
+			b.Run(size.name+"/"+server.name, func(b *testing.B) {
+				url, usage := server.start(b)
+				benchmarkWays(b, "", server.ways, func(*testing.B) loaded { return loaded{url, usage} })
+			})
 		}
 	}
 }
 
+// benchmarkWays asks servers as OpenCost does, and then in each of the ways. Their names begin with prefix.
+func benchmarkWays(b *testing.B, prefix string, ways []way, start func(*testing.B) loaded) {
+	peer := math.Inf(1)
+	b.Run(prefix+"opencost", func(b *testing.B) {
+		l := start(b)
+		anonymous := l.peak(func() {
+			for b.Loop() {
+				peer = min(peer, l.processor(func() { askAsOpenCost(b, l.url) }))
+			}
+		})
+		b.ReportMetric(peer, "server-cpu-s")
+		b.ReportMetric(anonymous, "server-RssAnon-MB")
+		b.ReportMetric(float64(len(openCostQueries())), "requests")
+	})
+	for _, way := range ways {
+		b.Run(prefix+way.name, func(b *testing.B) { benchmarkLoad(b, start(b), way, peer) })
+	}
+}
+
 // benchmarkLoad computes a day, over and over.
-func benchmarkLoad(b *testing.B, l loaded, mode remote.Mode, resolution time.Duration, peer float64) {
-	src, err := remote.New(remote.Config{URL: l.url, Mode: mode})
+func benchmarkLoad(b *testing.B, l loaded, way way, peer float64) {
+	src, err := remote.New(remote.Config{URL: l.url, Mode: way.mode})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -146,7 +186,7 @@ func benchmarkLoad(b *testing.B, l loaded, mode remote.Mode, resolution time.Dur
 	anonymous := l.peak(func() {
 		for b.Loop() {
 			before := cpuSeconds(b)
-			least = min(least, l.processor(func() { stats = computeDay(b, src, day(), resolution) }))
+			least = min(least, l.processor(func() { stats = computeDay(b, src, day(), way.resolution) }))
 			own = min(own, cpuSeconds(b)-before)
 		}
 	})
@@ -155,6 +195,7 @@ func benchmarkLoad(b *testing.B, l loaded, mode remote.Mode, resolution time.Dur
 	b.ReportMetric(anonymous, "server-RssAnon-MB")
 	b.ReportMetric(own, "cpu-s")
 	b.ReportMetric(float64(stats.Requests), "requests")
+	b.ReportMetric(float64(stats.Samples), "samples")
 }
 
 // openCostQueries are the questions that OpenCost, as of October 2024, asks for the allocations of a day at a resolution of a minute, but for those

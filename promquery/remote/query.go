@@ -25,6 +25,9 @@ func (r *run) queries(ctx context.Context, index []int, sels []promquery.Selecto
 	if err != nil {
 		return nil, err
 	}
+	for _, g := range metrics {
+		g.raw = r.src.cfg.Lookback == 0 && betterRaw(&g.span)
+	}
 	most, err := r.estimate(ctx, metrics)
 	if err != nil {
 		return nil, err
@@ -41,14 +44,15 @@ func (r *run) queries(ctx context.Context, index []int, sels []promquery.Selecto
 // querier reads a group of selectors through the query API, in pieces, oldest first. It may ask for a piece again at any time, as
 // a whole or in parts. It skips what it has passed on.
 type querier struct {
-	run   *run
-	group *group
-	keys  *chunks.Keys
-	p     timeline.Points
-	hash  maphash.Hash
-	seen  map[uint64]int64 // by hash of its labels, up to when a series has been handed on
-	got   []int64          // points of the answer, by member of the group
-	cuts  cuts             // what was learned about the limits of the server
+	run    *run
+	group  *group
+	keys   *chunks.Keys
+	p      timeline.Points
+	hash   maphash.Hash
+	onGrid []point          // of a series whose raw samples were asked for
+	seen   map[uint64]int64 // by hash of its labels, up to when a series has been handed on
+	got    []int64          // points of the answer, by member of the group
+	cuts   cuts             // what was learned about the limits of the server
 }
 
 // first is the index of the group's first selector, which gets the group's warnings.
@@ -145,7 +149,7 @@ func (q *querier) sent(req promquery.Request) {
 
 // most is how many points a series of a piece can have.
 func (q *querier) most(p piece) int {
-	if step := q.group.span.Step; step > 0 {
+	if step := q.group.span.Step; step > 0 && !q.group.raw {
 		return int((p.end-p.start)/step) + 1
 	}
 	return maxRaw
@@ -163,10 +167,14 @@ func (q *querier) series(p piece, labels []label, points []point) error {
 	if again {
 		start = max(start, until+1)
 	}
-	points = slices.DeleteFunc(points, func(s point) bool { return s.t < start || p.end < s.t })
 	if byTime := func(a, b point) int { return cmp.Compare(a.t, b.t) }; !slices.IsSortedFunc(points, byTime) {
 		slices.SortStableFunc(points, byTime) // of two at one time the first one counts
 	}
+	if q.group.raw {
+		q.onGrid = onGrid(q.onGrid[:0], points, p, q.group.span.Lookback)
+		points = q.onGrid
+	}
+	points = slices.DeleteFunc(points, func(s point) bool { return s.t < start || p.end < s.t })
 	if len(points) == 0 {
 		return nil
 	}
@@ -206,15 +214,20 @@ func (q *querier) hand(m *member, labels []label, points []point, first bool) er
 	return q.run.emit(m.i, q.keys, &q.p, first)
 }
 
-// request is the request for a piece: a range query on a grid, otherwise a range selector. That excludes its start from Prometheus
-// 3 on, and includes it in older ones: it reaches one millisecond further back, and a sample there is dropped.
+// request is the request for a piece: a range query on a grid, or a range selector where raw samples are wanted, or are as good. A range
+// excludes its start from Prometheus 3 on, and includes it in older ones: without a grid it reaches one millisecond further back, and a
+// sample there is dropped.
 func (q *querier) request(p piece) request {
 	// Servers and caches that align queries to their own grid, as VictoriaMetrics does, leave these alone.
 	params := url.Values{"nocache": {"1"}}
 	maps.Copy(params, q.run.src.cfg.Params)
 	expr := q.group.text(p.spaces)
 	path := "/api/v1/query"
-	if step := q.group.span.Step; step > 0 {
+	switch step := q.group.span.Step; {
+	case q.group.raw:
+		params.Set("query", fmt.Sprintf("%s[%dms]", expr, p.end-p.start+q.group.span.Lookback))
+		params.Set("time", seconds(p.end))
+	case step > 0:
 		path += "_range"
 		if lookback := q.group.span.Lookback; lookback > 0 && q.run.src.cfg.Lookback == 0 {
 			// Servers older than Prometheus 2.43 or so have no lookback that a request could set.
@@ -225,7 +238,7 @@ func (q *querier) request(p piece) request {
 		params.Set("end", seconds(p.end))
 		params.Set("step", seconds(step))
 		q.run.src.setLookback(params, step)
-	} else {
+	default:
 		params.Set("query", fmt.Sprintf("%s[%dms]", expr, p.end-p.start+1))
 		params.Set("time", seconds(p.end))
 	}
