@@ -202,6 +202,11 @@ func (c *computation) compute(ctx context.Context, q allocation.Query) (sets []*
 	if err := c.load(ctx, b); err != nil {
 		return nil, err
 	}
+	for _, p := range c.parts {
+		if s, ok := p.src.(Ender); ok {
+			s.End() // sets take memory, too
+		}
+	}
 	for _, w := range c.cfg.Warnings {
 		b.Warn(w)
 	}

@@ -19,6 +19,9 @@ type Beginner interface {
 	Begin(ctx context.Context) (Source, error)
 }
 
+// Ender is implemented by a Source that keeps what it learned for later Selects. End lets go of that: few or no Selects will follow.
+type Ender interface{ End() }
+
 // Join returns a source of the samples of old and, where old has none, of recent. Old are TSDB blocks, and recent is the server
 // that writes them: it has the newest hours, which are in no block yet, and perhaps those of a block that is gone or damaged.
 // Cover says what old has. It is called once per computation, and again if old turns out to be damaged. Both sources must give

@@ -38,9 +38,16 @@ func (b *Builder) clusterLives() map[signals.Symbol]timeline.Intervals {
 		all[n.cluster] = append(all[n.cluster], n.life...)
 	}
 	for _, c := range each(b, slices.All(b.pods.order)) {
+		life := all[c.cluster]
 		for i := range c.segments {
-			all[c.cluster] = append(all[c.cluster], timeline.Interval{From: c.segments[i].from, To: c.segments[i].to})
+			x := timeline.Interval{From: c.segments[i].from, To: c.segments[i].to}
+			if n := len(life); n > 0 && life[n-1].From <= x.From && x.From <= life[n-1].To { // mostly
+				life[n-1].To = max(life[n-1].To, x.To)
+			} else {
+				life = append(life, x)
+			}
 		}
+		all[c.cluster] = life
 	}
 	for cluster, life := range all {
 		all[cluster] = timeline.Union(life)

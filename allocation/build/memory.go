@@ -71,6 +71,16 @@ func (b *Builder) reserveRows() {
 	}
 }
 
+// dropUsage drops what usage and traffic were integrated with, to free memory before sets are finished.
+func (b *Builder) dropUsage() {
+	for p := range b.everyPod() {
+		p.flows, p.ended = nil, nil
+		for _, c := range p.containers {
+			c.covered, c.again, c.deviceUse = [allocation.NumResources]timeline.Coverage{}, nil, nil
+		}
+	}
+}
+
 // setsOf are the sets [first, last) that were asked for and that a container is seen in.
 func (b *Builder) setsOf(c *container) (first, last int) {
 	begun := func(t int64) int { // how many sets have begun by t

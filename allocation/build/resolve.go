@@ -70,13 +70,16 @@ func (b *Builder) sortContainers() {
 
 // resolveContainers finds when containers ran, and drops the signals that say so.
 func (b *Builder) resolveContainers() {
-	for _, c := range each(b, slices.All(b.pods.order)) {
+	for i, c := range each(b, slices.All(b.pods.order)) {
 		b.resolveContainer(c)
 		b.noteUnseenInit(c)
 		untold := len(c.runs) == 0 && len(c.running.Best()) == 0
 		if b.dropSignals(c); untold {
 			c.pod.containers = slices.DeleteFunc(c.pod.containers, func(x *container) bool { return x == c })
 			c.pod.withoutSignal = append(c.pod.withoutSignal, c)
+		}
+		if i+1 == len(b.pods.order) || b.pods.order[i+1].uid != c.uid { // containers of a pod follow each other
+			c.pod.podSignals = &b.pods.noPodSignals
 		}
 	}
 	for p := range b.everyPod() {

@@ -97,10 +97,11 @@ func (k *leftKey) names() (names [allocation.Services]string) {
 // chargeAssets charges all assets except nodes, after all rows are known.
 func (b *Builder) chargeAssets() {
 	pods := b.sortedPods()
+	b.chargeTraffic(pods)
+	b.dropUsage()
 	b.chargeVolumes(pods)
 	b.chargeLocalDisks()
 	b.chargeBalancers(pods)
-	b.chargeTraffic(pods)
 	b.chargeManagement()
 	b.makeLeftOvers()
 	for _, rows := range each(b, slices.All(b.rows)) {

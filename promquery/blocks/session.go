@@ -33,6 +33,13 @@ func (s *Session) SelectParallel(ctx context.Context, sels []promquery.Selector,
 	return s.db.selectParallel(ctx, sels, workers, s)
 }
 
+// End implements promquery.Ender.
+func (s *Session) End() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.idle = nil
+}
+
 // mostIdle is how many finders are kept: the blocks of a window, and those of stretches of it that are read again.
 const mostIdle = 3
 

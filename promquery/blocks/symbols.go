@@ -68,7 +68,7 @@ func newSymbols(blocks []*block) *symbols {
 			h.id, h.text = h.id+1, v.index.data // not empty
 		}
 	}
-	s.texts, s.uids = make([]promquery.Symbol, len(s.places)), make([]uint32, len(s.places))
+	s.texts, s.uids = make([]promquery.Symbol, len(s.places), len(s.places)+len(s.places)/8), make([]uint32, len(s.places))
 	s.texts[0] = unique.Make("")
 	return s
 }
