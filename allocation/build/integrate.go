@@ -93,13 +93,7 @@ func (l *Worker) measure(c *container, s *seen) {
 	if len(c.segments) == 0 {
 		return
 	}
-	l.joiner.Keep, l.joiner.Until = true, nil
-	if s.Signal == signals.ContainerUse {
-		l.joiner.Limit = c.possible() / 2 // to be sure
-		l.cells = l.b.attributeHoles(c, s, l.joiner.Counter(l.b.samplingOf(s), l.cells[:0], s.p))
-	} else {
-		l.cells = l.joiner.Gauge(l.b.samplingOf(s), l.cells[:0], s.p)
-	}
+	l.cells = l.used(c, s)
 	covered, end := l.b.coverage(c, s.Resource), int64(0)
 	if n := len(l.cells); n > 0 {
 		end = l.cells[n-1].To
@@ -117,6 +111,19 @@ func (l *Worker) measure(c *container, s *seen) {
 	if s.Signal == signals.ContainerUse {
 		l.b.markEnd(covered, s, end)
 	}
+}
+
+// used are the cells of a usage series of a container. They are joined, with their parts, but for those that heldTail looks at.
+func (l *Worker) used(c *container, s *seen) []timeline.Cell {
+	j, sampling := &l.joiner, l.b.samplingOf(s)
+	j.Keep, j.Limit, j.Until = true, c.possible()/2, nil // half, to be sure
+	if s.p.Sampled() {
+		j.Until = func(int64, int64) int64 { return timeline.Unborn }
+	}
+	if s.Signal == signals.ContainerUse {
+		return l.b.attributeHoles(c, s, j.Counter(sampling, l.cells[:0], s.p))
+	}
+	return j.Gauge(sampling, l.cells[:0], s.p)
 }
 
 // coverAll charges the parts of cells that are not covered yet. Cells from tail on are soft.

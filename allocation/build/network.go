@@ -9,9 +9,7 @@ import (
 	"strings"
 
 	"github.com/promcost/promcost/allocation"
-	"github.com/promcost/promcost/allocation/notices"
 	"github.com/promcost/promcost/allocation/prices"
-	"github.com/promcost/promcost/allocation/rates"
 	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
@@ -60,43 +58,6 @@ type flowKey struct {
 
 // seed is for the hashes of labels.
 var seed = maphash.MakeSeed()
-
-// egressPrice has the prices of a GiB by metrics, by kind of traffic.
-type egressPrice [numTraffic]prices.ByMetric
-
-func (b *Builder) addZonePrice(s *seen) error     { return b.addEgressPrice(s, egressZone) }
-func (b *Builder) addRegionPrice(s *seen) error   { return b.addEgressPrice(s, egressRegion) }
-func (b *Builder) addInternetPrice(s *seen) error { return b.addEgressPrice(s, egressInternet) }
-
-func (b *Builder) addEgressPrice(s *seen, kind trafficKind) error {
-	all, ok := b.prices.egress[s.key[0]]
-	if !ok {
-		all = &egressPrice{}
-		b.prices.egress[s.key[0]] = all
-	}
-	b.addPrices(&all[kind], s, prices.Thing{Cluster: s.key[0], Things: notices.TrafficPriced, Name: s.key[0].Value()})
-	return nil
-}
-
-// egressRates is the price of a GiB of a kind of traffic in a cluster.
-func (b *Builder) egressRates(cluster signals.Symbol, kind trafficKind) prices.Item {
-	priced := egressPrices[kind]
-	var steps timeline.Steps
-	if prices := b.prices.egress[cluster]; prices != nil {
-		steps = prices[kind].Best()
-	}
-	return b.priceOf(priced.metric, steps, b.item(priced.kind, cluster))
-}
-
-// egressPrices has the metric and the item of each kind of traffic with a cost.
-var egressPrices = [numTraffic]struct {
-	metric string
-	kind   rates.ItemKind
-}{
-	egressZone:     {"kubecost_network_zone_egress_cost", rates.ItemEgressZone},
-	egressRegion:   {"kubecost_network_region_egress_cost", rates.ItemEgressRegion},
-	egressInternet: {"kubecost_network_internet_egress_cost", rates.ItemEgressInternet},
-}
 
 func (l *Worker) addTransmitted(s *seen) error { return l.addTraffic(s, transmitted) }
 func (l *Worker) addReceived(s *seen) error    { return l.addTraffic(s, received) }
@@ -147,11 +108,8 @@ func (l *Worker) move(pods []*pod, key flowKey, s *seen) {
 	if !ran {
 		return
 	}
-	price := prices.Free() // free
-	if key.kind >= egressZone {
-		price = l.b.egressRates(pods[0].cluster, key.kind)
-	}
-	l.cells = l.moved(pods, key, s, &price)
+	price := l.trafficPrice(pods[0].cluster, key.kind)
+	l.cells = l.increases(pods, key, s, price)
 	if len(l.cells) == 0 {
 		for i := range pods[0].flows {
 			if f := &pods[0].flows[i]; f.key == key {
@@ -180,8 +138,7 @@ func (l *Worker) move(pods []*pod, key flowKey, s *seen) {
 	if drop {
 		cells = l.b.dropUnknown(cells)
 	}
-	cells = l.b.joinCells(pods, f, &price, cells)
-	timeline.EachFresh(&f.counted, cells, func(x timeline.Cell) { l.b.moveCell(pods, key.kind, &price, x) })
+	timeline.EachFresh(&f.counted, cells, func(x timeline.Cell) { l.b.moveCell(pods, key.kind, price, x) })
 	if last.To > f.to {
 		f.to, f.rate = last.To, end.rate
 		f.value, f.until = l.b.samplingOf(s).SeenAt(s.p, last.To)
@@ -322,9 +279,10 @@ func (b *Builder) moveCell(pods []*pod, kind trafficKind, t *prices.Item, x time
 	if from >= to || x.Amount <= 0 {
 		return
 	}
-	near := []*shift{nil}
-	if near[0] = pods[0].shiftOver(from, to); len(pods) > 1 || near[0] == nil { // mostly there is one shift
-		near = nearestShifts(pods, from, to)
+	var buffer [4]*shift
+	near := append(buffer[:0], pods[0].shiftOver(from, to))
+	if len(pods) > 1 || near[0] == nil { // mostly there is one shift
+		near = nearestShifts(buffer[:0], pods, from, to)
 	}
 	t.Each(from, to, func(from, to int64, price float64) {
 		var m moved
@@ -350,15 +308,17 @@ func (p *pod) shiftOver(from, to int64) *shift {
 	return nil
 }
 
-// nearestShifts are the shifts of pods that are nearest to any time in (from, to], ascending.
-func nearestShifts(pods []*pod, from, to int64) (near []*shift) {
+// nearestShifts appends to near the shifts of pods that are nearest to any time in (from, to], ascending.
+func nearestShifts(near []*shift, pods []*pod, from, to int64) []*shift {
 	for _, p := range pods {
 		i := sort.Search(len(p.shifts), func(i int) bool { return p.shifts[i].to > from })
 		for k := max(0, i-1); k < len(p.shifts) && (k <= i || p.shifts[k-1].from < to); k++ {
 			near = append(near, &p.shifts[k])
 		}
 	}
-	slices.SortFunc(near, func(x, y *shift) int { return cmp.Compare(x.from, y.from) })
+	if len(pods) > 1 {
+		slices.SortFunc(near, func(x, y *shift) int { return cmp.Compare(x.from, y.from) })
+	}
 	return near
 }
 
@@ -418,38 +378,6 @@ func (b *Builder) chargeTraffic(pods []*pod) {
 		b.priceNetworks(s)
 	}
 	b.warnDefaultEgress()
-}
-
-// priceNetworks fills in the prices by which the traffic of clusters is charged.
-func (b *Builder) priceNetworks(s *allocation.Set) {
-	for i := range s.Networks {
-		n := &s.Networks[i]
-		for k, cost := range [...]float64{n.CrossZone, n.CrossRegion, n.Internet} {
-			if cost != 0 {
-				t := b.egressRates(signals.Sym(n.Cluster), egressZone+trafficKind(k))
-				n.Price[k], n.PriceSource[k] = t.At(n.End.UnixMilli()), t.Source(n.End.UnixMilli())
-			}
-		}
-	}
-}
-
-// warnDefaultEgress names the clusters with traffic that has only a default price.
-func (b *Builder) warnDefaultEgress() {
-	var unpriced []string
-	for _, s := range each(b, slices.All(b.sets[b.first:b.last])) {
-		for i := range s.Networks {
-			n := &s.Networks[i]
-			for kind, cost := range [numTraffic]float64{egressZone: n.CrossZone, egressRegion: n.CrossRegion, egressInternet: n.Internet} {
-				if cost == 0 {
-					continue
-				}
-				if t := b.egressRates(signals.Sym(n.Cluster), trafficKind(kind)); t.IsDefault(timeline.Intervals{{From: n.Start.UnixMilli(), To: n.End.UnixMilli()}}) {
-					unpriced = append(unpriced, n.Cluster)
-				}
-			}
-		}
-	}
-	b.count(notices.UnpricedTraffic, unpriced, b.sheet().InDollars())
 }
 
 // networks returns an asset for the traffic of each cluster. A cluster with bytes but no cost has one, too, because a bill may give it a

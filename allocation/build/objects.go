@@ -35,6 +35,7 @@ type pod struct {
 
 	shifts    []shift
 	shiftRows []int32
+	segments  int32 // of its containers
 	shiftsOf  int32 // how many segments shifts were made of
 	lastShift int32 // the shift found last by shiftOver
 	flows     []flow

@@ -73,14 +73,28 @@ func (l *load) each(from, to int64, f func(cell int, share float64)) {
 	}
 }
 
-// burst adds amount, used above the request over (from, to].
-func (l *load) burst(from, to int64, amount float64) {
+// spread adds amount to cells, evenly over (from, to].
+func (l *load) spread(cells []float64, from, to int64, amount float64) {
 	i := (from - l.origin) / l.width
-	if to <= l.origin+(i+1)*l.width {
-		l.bursts[i] += amount
+	end := l.origin + (i+1)*l.width
+	if to <= end {
+		cells[i] += amount
 		return
 	}
-	l.each(from, to, func(cell int, share float64) { l.bursts[cell] += amount * share })
+	whole := float64(to - from)
+	cells[i] += amount * (float64(end-from) / whole)
+	i++
+	if to-end >= l.width {
+		n, each := (to-end)/l.width, amount*(float64(l.width)/whole)
+		inner := cells[i : i+n]
+		for k := range inner {
+			inner[k] += each
+		}
+		i, end = i+n, end+n*l.width
+	}
+	if end < to {
+		cells[i] += amount * (float64(to-end) / whole)
+	}
 }
 
 // addRequests adds the requests of a container, while it ran on the node, to those of each cell.
@@ -88,7 +102,7 @@ func (l *load) addRequests(c *container, r allocation.Resource, requests []float
 	for i := range c.segments {
 		seg := &c.segments[i]
 		if amount := seg.request[r] * float64(seg.to-seg.from) / 1000; amount > 0 && seg.inside[r] {
-			l.each(seg.from, seg.to, func(cell int, share float64) { requests[cell] += amount * share })
+			l.spread(requests, seg.from, seg.to, amount)
 		}
 	}
 }
@@ -201,8 +215,7 @@ func gather(cells timeline.Intervals) []Span {
 func (n *node) capacityCells(r allocation.Resource, l *load) []float64 {
 	out := make([]float64, len(l.bursts))
 	n.eachStretch(r, l.origin, l.origin+int64(len(out))*l.width, nil, func(from, to int64, amount, _ float64) {
-		total := amount * float64(to-from) / 1000
-		l.each(from, to, func(cell int, share float64) { out[cell] += total * share })
+		l.spread(out, from, to, amount*float64(to-from)/1000)
 	})
 	return out
 }

@@ -20,19 +20,15 @@ type shift struct {
 // running are the shifts of a pod's running time, ascending. The rows of a shift share evenly what the pod costs as a whole. Call it
 // after all containers are resolved. If another container is discovered, new shifts take the traffic of the old ones.
 func (p *pod) running() []shift {
-	n := int32(0)
-	for _, c := range p.containers {
-		n += int32(len(c.segments))
-	}
-	if p.shiftsOf == n {
+	if p.shiftsOf == p.segments {
 		return p.shifts
 	}
 	before := p.shifts
-	p.shiftsOf = n
+	p.shiftsOf = p.segments
 	p.shifts, p.shiftRows = layShifts(p.containers)
 	for i := range before {
 		if x := &before[i]; x.moved != (moved{}) {
-			spread(nearestShifts([]*pod{p}, x.from, x.to), x.from, x.to, timeline.Forever/2, &x.moved)
+			spread(nearestShifts(nil, []*pod{p}, x.from, x.to), x.from, x.to, timeline.Forever/2, &x.moved)
 		}
 	}
 	return p.shifts

@@ -1,6 +1,7 @@
 package build
 
 import (
+	"github.com/promcost/promcost/allocation/prices"
 	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
@@ -14,14 +15,15 @@ type Worker struct {
 	joiner    timeline.Joiner // of them
 	since     int64           // when its container started, if its first cell begins near that but not then; else 0
 	charged   []timeline.Part // scratch of integrate
-	unmatched int             // usage series of containers that never ran
-	leaps     []leap          // impossible increases of counters
+	prices    map[pricedTraffic]*prices.Item
+	unmatched int    // usage series of containers that never ran
+	leaps     []leap // impossible increases of counters
 }
 
 // Workers returns n workers for usage and traffic, the same ones each time.
 func (b *Builder) Workers(n int) []*Worker {
 	for len(b.workers) < n {
-		b.workers = append(b.workers, &Worker{b: b})
+		b.workers = append(b.workers, &Worker{b: b, prices: map[pricedTraffic]*prices.Item{}})
 	}
 	return b.workers[:n]
 }

@@ -27,21 +27,3 @@ const Unborn = math.MinInt64
 
 // Forever is the end of a stretch without end.
 const Forever = math.MaxInt64
-
-// JoinCells joins, in place, cells that follow each other: those that begin at from or later are joined with what ends by the
-// time that until says of the first of them.
-func JoinCells(cells []Cell, from int64, until func(first *Cell) int64) []Cell {
-	out := cells[:0]
-	for i := 0; i < len(cells); {
-		x := cells[i]
-		i++
-		if x.From >= from && x.From < x.To {
-			for end := until(&x); i < len(cells) && cells[i].From == x.To && cells[i].To <= end; i++ {
-				x.To = cells[i].To
-				x.Amount += cells[i].Amount
-			}
-		}
-		out = append(out, x)
-	}
-	return out
-}

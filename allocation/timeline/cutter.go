@@ -72,10 +72,7 @@ type cutter struct {
 }
 
 func (s Sampling) cut(dst []Cell, p *Points, counter bool, join *Joiner) []Cell {
-	c := cutter{Sampling: s, counter: counter, dst: dst, begun: len(dst), prevT: Unborn, again: Unborn}
-	if !p.sampled { // the server may have held values of the last cells
-		c.join = join
-	}
+	c := cutter{Sampling: s, counter: counter, join: join, dst: dst, begun: len(dst), prevT: Unborn, again: Unborn}
 	tail := s.Lookback
 	if counter {
 		tail = s.Step
@@ -211,8 +208,8 @@ func (c *cutter) joined(ts []int64, vs []float64) (n int) {
 		return 0
 	}
 	at, v, end := c.again, c.prevV, c.until(ts[0])
-	counter, step, lookback, keep, parts, limit := c.counter, c.Step, c.Lookback, c.join.Keep, c.join.Parts, c.join.limit()
-	last, sum := Part{From: at, To: at}, 0.0
+	counter, step, lookback, keep, parts, limit := c.counter, c.Step, c.Lookback, c.join.Keep, c.join.Parts, c.limit()
+	last, sum, sampled := Part{From: at, To: at}, 0.0, c.grid.sampled
 	vs = vs[:len(ts)]
 	for k := 0; k < len(ts); k++ {
 		t := ts[k]
@@ -225,7 +222,7 @@ func (c *cutter) joined(ts []int64, vs []float64) (n int) {
 			for k+1 < len(ts) && ts[k+1] <= t { // the grid sees the last one
 				k++
 			}
-			if k+1 == len(ts) || ts[k] > t || ts[k+1] > t+step || t-ts[k] >= lookback {
+			if k+1 == len(ts) || ts[k] > t || ts[k+1] > t+step || t-ts[k] >= lookback || sampled && ts[k] != t {
 				break
 			}
 		}
@@ -274,10 +271,10 @@ func (c *cutter) until(t int64) int64 {
 	return end
 }
 
-// limit is Limit as an increase in a millisecond.
-func (j *Joiner) limit() float64 {
-	if j.Limit == 0 {
+// limit is the highest increase in a millisecond that is joined.
+func (c *cutter) limit() float64 {
+	if !c.counter || c.join.Limit == 0 {
 		return math.Inf(1)
 	}
-	return j.Limit / 1000
+	return c.join.Limit / 1000
 }

@@ -26,13 +26,28 @@ func joinable(f func(rng *rand.Rand, s timeline.Sampling, p *timeline.Points)) {
 			}
 			for _, how := range []layout{plain, runs, levels} {
 				p := points(ts, vs, how)
-				if rng.IntN(3) == 0 {
+				switch rng.IntN(4) {
+				case 0:
 					p.MarkContinued()
+				case 1:
+					if step > 0 {
+						p = answers(s, ts, vs)
+					}
+					p.MarkSampled()
 				}
 				f(rng, s, p)
 			}
 		}
 	}
+}
+
+// answers are samples at points of the grid.
+func answers(s timeline.Sampling, ts []int64, vs []float64) *timeline.Points {
+	p := &timeline.Points{}
+	for k := range ts {
+		p.Append(s.Align(ts[k]), vs[k])
+	}
+	return p
 }
 
 // TestJoinedCells compares the parts of joined cells, and the cells that are not joined, with those of a Sampling.

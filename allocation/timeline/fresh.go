@@ -24,5 +24,9 @@ func EachFresh(counted *Intervals, cells []Cell, f func(Cell)) {
 			f(part)
 		}
 	}
+	if len(*counted) == 0 {
+		*counted = fresh
+		return
+	}
 	*counted = Union(append(fresh, *counted...))
 }
