@@ -28,14 +28,16 @@ type computation struct {
 	// window is its place in a batch; nil outside of a batch.
 	window *batchWindow
 
-	raw      bool  // the source gives raw samples
-	exported bool  // usage series name their pods by exported_pod
-	only     names // the names to read; empty for all
-	stats    Stats
-	past     Stats // of earlier attempts
-	stages   []allocation.StageReading
-	found    *findings
-	own      ownTargets
+	raw         bool  // the source gives raw samples
+	exported    bool  // usage series name their pods by exported_pod
+	only        names // the names to read; empty for all
+	leftOut     *UIDs // the pods that only other shards need; nil if none are known
+	evenLeftOut bool  // their series are read, too
+	stats       Stats
+	past        Stats // of earlier attempts
+	stages      []allocation.StageReading
+	found       *findings
+	own         ownTargets
 	// dropped is how many series of promcost itself a Select left out, the largest number of any Select.
 	dropped   int64
 	doubted   bool  // prices may come from promcost
@@ -254,7 +256,7 @@ const (
 func (c *computation) gather(ctx context.Context, b *build.Builder) error {
 	c.gathering.on = true
 	defer func() { c.gathering.on = false }()
-	first := []stage{always, priced, details}
+	first := []stage{always, priced, running, details}
 	if b.ChargeFrom() == allocation.FromScheduled {
 		first = append(first, waiting)
 	}
@@ -274,26 +276,33 @@ func (c *computation) gather(ctx context.Context, b *build.Builder) error {
 	}
 	c.series = inWindow
 	if blind := b.Blind(); len(blind) > 0 {
-		if err := c.spans(ctx, b, stageNames[lazily], blind, lazily); err != nil {
+		if err := c.spans(ctx, b, stageNames[standIn], blind, standIn, lazily); err != nil {
 			return err
+		}
+		if others := b.BlindElsewhere(blind); len(others) > 0 {
+			c.evenLeftOut = true
+			err := c.spans(ctx, b, stageNames[standIn], others, standIn)
+			if c.evenLeftOut = false; err != nil {
+				return err
+			}
 		}
 	}
 	if c.series == 0 {
 		return c.nothing()
 	}
-	if err := c.named(ctx, b, lazily, "pod", b.BlindPods()); err != nil {
+	if err := c.named(ctx, b, "pod", b.BlindPods(), standIn, lazily); err != nil {
 		return err
 	}
-	if err := c.named(ctx, b, lazily, "container", b.BlindInits()); err != nil {
+	if err := c.named(ctx, b, "container", b.BlindInits(), standIn, lazily); err != nil {
 		return err
 	}
-	if err := c.named(ctx, b, starts, "container", b.InitContainers()); err != nil {
+	if err := c.named(ctx, b, "container", b.InitContainers(), starts); err != nil {
 		return err
 	}
-	if err := c.named(ctx, b, unseen, "pod", b.UnseenPods()); err != nil {
+	if err := c.named(ctx, b, "pod", b.UnseenPods(), unseen); err != nil {
 		return err
 	}
-	if err := c.named(ctx, b, restarts, "pod", b.UnknownStarts()); err != nil {
+	if err := c.named(ctx, b, "pod", b.UnknownStarts(), restarts); err != nil {
 		return err
 	}
 	last, whole := b.Borders()
@@ -348,13 +357,13 @@ func (c *computation) onlyNames(element string, list []string) (all func()) {
 	return func() { c.only = names{} }
 }
 
-// named reads a stage of some pods or containers into the builder; nothing if the list is empty.
-func (c *computation) named(ctx context.Context, b *build.Builder, st stage, element string, list []string) error {
+// named reads some stages of some pods or containers into the builder; nothing if the list is empty.
+func (c *computation) named(ctx context.Context, b *build.Builder, element string, list []string, stages ...stage) error {
 	if len(list) == 0 {
 		return nil
 	}
 	defer c.onlyNames(element, list)()
-	return c.stage(ctx, b, stageNames[st], b.Sampling().LoadStart(), b.Sampling().End, st)
+	return c.stage(ctx, b, stageNames[stages[0]], b.Sampling().LoadStart(), b.Sampling().End, stages...)
 }
 
 // stage reads some stages into the builder.
@@ -401,6 +410,9 @@ func (c *computation) read(ctx context.Context, b *build.Builder, name string, s
 		defer func() { c.window.plan = nil }()
 	}
 	workers := into(b, plans, stages[0] == levels || stages[0] == counters)
+	if !c.evenLeftOut {
+		workers.SkipUIDs = c.leftOut
+	}
 	got, err := c.ask(ctx, name, plans[0].sels, c.watched(b, workers))
 	dropped := int64(0)
 	for i, n := range notes {
