@@ -28,16 +28,14 @@ type computation struct {
 	// window is its place in a batch; nil outside of a batch.
 	window *batchWindow
 
-	raw         bool  // the source gives raw samples
-	exported    bool  // usage series name their pods by exported_pod
-	only        names // the names to read; empty for all
-	leftOut     *UIDs // the pods that only other shards need; nil if none are known
-	evenLeftOut bool  // their series are read, too
-	stats       Stats
-	past        Stats // of earlier attempts
-	stages      []allocation.StageReading
-	found       *findings
-	own         ownTargets
+	raw      bool      // the source gives raw samples
+	exported bool      // usage series name their pods by exported_pod
+	only     selection // which pods are read
+	stats    Stats
+	past     Stats // of earlier attempts
+	stages   []allocation.StageReading
+	found    *findings
+	own      ownTargets
 	// dropped is how many series of promcost itself a Select left out, the largest number of any Select.
 	dropped   int64
 	doubted   bool  // prices may come from promcost
@@ -74,6 +72,12 @@ func (e *Engine) begin(ctx context.Context) (*computation, error) {
 		}
 	}
 	return c, nil
+}
+
+// selection says which pods are read.
+type selection struct {
+	names         // those and containers with some names; empty for all
+	leftOut *UIDs // not these, which only other shards need; nil where none are known
 }
 
 // attempts is how often a computation begins at most.
@@ -280,9 +284,10 @@ func (c *computation) gather(ctx context.Context, b *build.Builder) error {
 			return err
 		}
 		if others := b.BlindElsewhere(blind); len(others) > 0 {
-			c.evenLeftOut = true
+			leftOut := c.only.leftOut
+			c.only.leftOut = nil
 			err := c.spans(ctx, b, stageNames[standIn], others, standIn)
-			if c.evenLeftOut = false; err != nil {
+			if c.only.leftOut = leftOut; err != nil {
 				return err
 			}
 		}
@@ -352,9 +357,9 @@ func (c *computation) onlyNames(element string, list []string) (all func()) {
 		if c.raw {
 			most = mostRawNames
 		}
-		c.only = namesOf(element, list, most)
+		c.only.names = namesOf(element, list, most)
 	}
-	return func() { c.only = names{} }
+	return func() { c.only.names = names{} }
 }
 
 // named reads some stages of some pods or containers into the builder; nothing if the list is empty.
@@ -397,7 +402,7 @@ func (c *computation) read(ctx context.Context, b *build.Builder, name string, s
 		plans[i] = c.cfg.newPlan(notes[i], sels, stages...)
 		plans[i].own, plans[i].uids = &c.own, c.uids[i]
 		if c.only.re != "" {
-			plans[i].onlyNamed(c.only)
+			plans[i].onlyNamed(c.only.names)
 		}
 	}
 	plans[0].lookBack(b.Sampling().Unmarked().Lookback)
@@ -410,9 +415,8 @@ func (c *computation) read(ctx context.Context, b *build.Builder, name string, s
 		defer func() { c.window.plan = nil }()
 	}
 	workers := into(b, plans, stages[0] == levels || stages[0] == counters)
-	if !c.evenLeftOut {
-		workers.SkipUIDs = c.leftOut
-	}
+	workers.SkipUIDs = c.only.leftOut
+	workers.Left = func(i int) { plans[c.workers].readers[i].found.elsewhere = true }
 	got, err := c.ask(ctx, name, plans[0].sels, c.watched(b, workers))
 	dropped := int64(0)
 	for i, n := range notes {

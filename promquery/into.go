@@ -26,7 +26,7 @@ func (c *computation) gatherFirst(ctx context.Context, b *build.Builder, first [
 	if err := c.named(ctx, b, "pod", b.Recall(), running); err != nil {
 		return err
 	}
-	c.leftOut = &UIDs{Has: b.LeavesOut}
+	c.only.leftOut = &UIDs{Has: b.LeavesOut}
 	return c.stage(ctx, b, stageNames[details], s.LoadStart(), s.End, rest...)
 }
 
@@ -47,7 +47,6 @@ func into(b *build.Builder, plans []*plan, usage bool) Workers {
 		found.elsewhere = found.elsewhere || skips
 		return skips
 	}
-	left := func(i int) { plans[n].readers[i].found.elsewhere = true }
 	if !b.Sharded() {
 		skip = nil
 	}
@@ -65,7 +64,7 @@ func into(b *build.Builder, plans []*plan, usage bool) Workers {
 		return series, key, err
 	}
 	if !usage {
-		return Workers{N: n, Skip: skip, Left: left, Yield: func(worker, i int, key []Symbol, p *timeline.Points) error {
+		return Workers{N: n, Skip: skip, Yield: func(worker, i int, key []Symbol, p *timeline.Points) error {
 			if foreign(worker, i, key) {
 				return nil
 			}
@@ -80,7 +79,6 @@ func into(b *build.Builder, plans []*plan, usage bool) Workers {
 	return Workers{
 		N:    n,
 		Skip: skip,
-		Left: left,
 		Of: func(i int, key []Symbol) int {
 			series, key := plans[n].read(i, key)
 			return b.WorkerOf(series, key, n)

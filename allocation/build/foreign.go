@@ -9,6 +9,18 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
+// foreignPod is what is kept of a pod that only other shards need.
+type foreignPod struct {
+	statuses []signals.Symbol // containers that the best running signal has
+}
+
+// has reports whether the best running signal has a container of the pod. A nil pod is not foreign.
+func (p *foreignPod) has(container signals.Symbol) bool {
+	return p != nil && slices.Contains(p.statuses, container)
+}
+
+func (p *pod) isForeign() bool { return p.foreign != nil }
+
 // foreign reports whether a node is another shard's.
 func (b *Builder) foreign(n *node) bool { return !b.shard.Has(n.cluster.Value(), n.name.Value()) }
 
@@ -23,7 +35,8 @@ func (b *Builder) LeaveOthers() {
 	for _, pods := range each(b, maps.All(b.pods.byName)) {
 		others := !slices.ContainsFunc(pods, func(p *pod) bool { return !lives[p.cluster] || b.concernsShard(p) || balanced(p) || mounting(p) })
 		for _, p := range pods {
-			if p.foreign = others; others {
+			if others {
+				p.foreign = &foreignPod{}
 				sightedIn(b.outages.others, p.cluster).addPod(p.seen)
 			}
 			uid := p.uid.Value()
@@ -58,23 +71,21 @@ func (b *Builder) Recall() []string {
 		}
 		names[key.name.Value()] = true
 		for _, p := range pods {
-			p.foreign, p.statuses = false, nil
+			p.foreign = nil
 			b.pods.leftOut[p.uid.Value()] = false
 		}
 	}
 	return slices.Sorted(maps.Keys(names))
 }
 
-func (p *pod) isForeign() bool { return p.foreign }
-
 // seeOthers takes sights of a container if LeaveOthers left its pod out. Only when containers of the cluster were seen matters then.
 func (b *Builder) seeOthers(s *seen, steps timeline.Steps) bool {
 	pods := b.pods.byName[s.object()]
-	if len(pods) == 0 || !pods[0].foreign {
+	if len(pods) == 0 || !pods[0].isForeign() {
 		return false
 	}
 	switch p := b.pods.byKey[s.pod()]; {
-	case p != nil && !p.foreign:
+	case p != nil && !p.isForeign():
 		return false
 	case p != nil:
 		pods = []*pod{p}
@@ -91,8 +102,8 @@ func (b *Builder) seeOthers(s *seen, steps timeline.Steps) bool {
 		}
 		all := sightedIn(b.outages.others, p.cluster)
 		all.add(s.Rank, seen, b.sampling)
-		if s.Rank == 0 && len(seen) > 0 && !slices.Contains(p.statuses, s.key[4]) {
-			p.statuses = append(p.statuses, s.key[4])
+		if s.Rank == 0 && len(seen) > 0 && !p.foreign.has(s.key[4]) {
+			p.foreign.statuses = append(p.foreign.statuses, s.key[4])
 		}
 		if c := p.container(s.key[4]); c != nil { // it uses devices
 			c.running.Add(s.Rank, seen)
@@ -114,7 +125,7 @@ func (b *Builder) othersReported() bool {
 // mayBeOfOthers reports whether s may belong to a container that the best running signal has, of a pod that LeaveOthers left out.
 func (b *Builder) mayBeOfOthers(s *seen) bool {
 	return slices.ContainsFunc(b.pods.byName[s.object()], func(p *pod) bool {
-		return slices.Contains(p.statuses, s.key[4]) && (p.uid == s.pod().uid || s.pod().uid == none)
+		return p.foreign.has(s.key[4]) && (p.uid == s.pod().uid || s.pod().uid == none)
 	})
 }
 
@@ -198,14 +209,14 @@ func (b *Builder) Foreign(series signals.Series, key []signals.Symbol) bool {
 			return false
 		}
 		p := b.pods.byKey[s.pod()]
-		return p != nil && p.foreign
+		return p != nil && p.isForeign()
 	}
 	if series.Signal == signals.NodeDiskUsed {
 		nodes := b.nodesAt(&s)
 		return len(nodes) > 0 && b.foreign(nodes[0])
 	}
 	p := b.pods.byKey[s.pod()]
-	if p != nil && p.foreign {
+	if p != nil && p.isForeign() {
 		return true
 	}
 	if series.Signal.IsTraffic() {
@@ -223,21 +234,21 @@ func (b *Builder) Foreign(series signals.Series, key []signals.Symbol) bool {
 		if c != nil && !b.runsElsewhere(c) {
 			return false
 		}
-		known = known || c != nil || slices.Contains(p.statuses, key[4])
+		known = known || c != nil || p.foreign.has(key[4])
 	}
 	return known
 }
 
 // runsElsewhere reports whether a container runs on a node of another shard.
 func (b *Builder) runsElsewhere(c *container) bool {
-	return c.pod.foreign || c.node != nil && b.foreign(c.node)
+	return c.pod.isForeign() || c.node != nil && b.foreign(c.node)
 }
 
 // moveElsewhere reports whether the traffic of pods is only that of other shards.
 func (b *Builder) moveElsewhere(pods []*pod) bool {
 	for _, p := range pods {
 		ownOrUnknown := len(p.containers) == 0 || slices.ContainsFunc(p.containers, func(c *container) bool { return !b.runsElsewhere(c) })
-		if !p.foreign && ownOrUnknown {
+		if !p.isForeign() && ownOrUnknown {
 			return false
 		}
 	}

@@ -99,7 +99,7 @@ func (b *Builder) findAbsence() {
 		}
 	}
 	for p := range b.everyPod() {
-		if s := seen[p.cluster]; s != nil && !p.foreign {
+		if s := seen[p.cluster]; s != nil && !p.isForeign() {
 			s.addPod(p.seen)
 		}
 	}
@@ -154,7 +154,7 @@ func (b *Builder) Blind() []Span {
 	b.takesAlternative = func(s *seen) bool { return b.mayBeOf(s, (*container).hasStatus) || b.mayBeOfOthers(s) }
 	b.outages.blind = map[objectKey]bool{}
 	for p := range b.everyPod() {
-		if p.node.Known() && !p.foreign && !reported[p.objectKey] {
+		if p.node.Known() && !p.isForeign() && !reported[p.objectKey] {
 			b.outages.blind[p.objectKey] = true
 		}
 	}
