@@ -146,7 +146,10 @@ func (b *batch) answerStep(waiting []*question) (rest []*question) {
 	}
 	m := merge(now)
 	answered = waiting // if the source panics, nobody else answers the rest
-	stats, err := b.lead.ask(b.ctx, now[0].name, m.sels, Workers{N: 1, Skip: m.skip, Yield: func(_, i int, key []Symbol, p *timeline.Points) error { return m.yield(i, key, p) }})
+	stats, err := b.lead.ask(b.ctx, now[0].name, m.sels, Workers{
+		N: 1, Skip: m.skip, SkipUIDs: skipUIDs(now), Left: m.left,
+		Yield: func(_, i int, key []Symbol, p *timeline.Points) error { return m.yield(i, key, p) },
+	})
 	answered = now
 	for _, q := range now {
 		q.err = err
@@ -228,12 +231,29 @@ func (s *Selector) joins(o *Selector) bool {
 	case o.Start > s.End+1 || o.End < s.Start-1:
 		return false
 	}
-	return slices.Equal(s.Keep, o.Keep) && (s.Keep == nil) == (o.Keep == nil) && slices.Equal(s.Matchers, o.Matchers)
+	return slices.Equal(s.UIDs, o.UIDs) && slices.Equal(s.Keep, o.Keep) && (s.Keep == nil) == (o.Keep == nil) && slices.Equal(s.Matchers, o.Matchers)
 }
 
 // skip reports whether nobody who asked for a series wants it.
 func (m *merged) skip(i int, key []Symbol) bool {
 	return !slices.ContainsFunc(m.askers[i], func(a asker) bool { return !a.workers.skips(a.i, key) })
+}
+
+// skipUIDs are the pods that none of the questions wants.
+func skipUIDs(list []*question) *UIDs {
+	if slices.ContainsFunc(list, func(q *question) bool { return q.workers.SkipUIDs == nil }) {
+		return nil
+	}
+	return &UIDs{Has: func(uid string) bool {
+		return !slices.ContainsFunc(list, func(q *question) bool { return !q.workers.SkipUIDs.Has(uid) })
+	}}
+}
+
+// left tells all who asked for a selector that series of it were left out.
+func (m *merged) left(i int) {
+	for _, a := range m.askers[i] {
+		a.workers.left(a.i)
+	}
 }
 
 // yield passes a series to all who asked for it, each with the samples of the times that it asked for. The series is recorded
@@ -279,7 +299,7 @@ const (
 // stepOf is the place of a question in the order of all questions.
 func stepOf(name string) int {
 	return slices.Index([]string{
-		askInterval, inputOwn, askJobs, askDoubted, stageNames[always], stageNames[details], askBeyond, askPrices, stageNames[lazily], stageNames[starts], stageNames[unseen], stageNames[restarts], stageNames[borders], stageNames[levels], askLevelsBefore, askLevelsAfter,
+		askInterval, inputOwn, askJobs, askDoubted, stageNames[always], stageNames[running], stageNames[details], askBeyond, askPrices, stageNames[standIn], stageNames[starts], stageNames[unseen], stageNames[restarts], stageNames[borders], stageNames[levels], askLevelsBefore, askLevelsAfter,
 		askCountersBefore, stageNames[counters], askCountersAfter, askAgain,
 	}, name)
 }

@@ -28,9 +28,9 @@ type computation struct {
 	// window is its place in a batch; nil outside of a batch.
 	window *batchWindow
 
-	raw      bool  // the source gives raw samples
-	exported bool  // usage series name their pods by exported_pod
-	only     names // the names to read; empty for all
+	raw      bool      // the source gives raw samples
+	exported bool      // usage series name their pods by exported_pod
+	only     selection // which pods are read
 	stats    Stats
 	past     Stats // of earlier attempts
 	stages   []allocation.StageReading
@@ -72,6 +72,12 @@ func (e *Engine) begin(ctx context.Context) (*computation, error) {
 		}
 	}
 	return c, nil
+}
+
+// selection says which pods are read.
+type selection struct {
+	names         // those and containers with some names; empty for all
+	leftOut *UIDs // not these, which only other shards need; nil where none are known
 }
 
 // attempts is how often a computation begins at most.
@@ -254,7 +260,7 @@ const (
 func (c *computation) gather(ctx context.Context, b *build.Builder) error {
 	c.gathering.on = true
 	defer func() { c.gathering.on = false }()
-	first := []stage{always, priced, details}
+	first := []stage{always, priced, running, details}
 	if b.ChargeFrom() == allocation.FromScheduled {
 		first = append(first, waiting)
 	}
@@ -274,26 +280,34 @@ func (c *computation) gather(ctx context.Context, b *build.Builder) error {
 	}
 	c.series = inWindow
 	if blind := b.Blind(); len(blind) > 0 {
-		if err := c.spans(ctx, b, stageNames[lazily], blind, lazily); err != nil {
+		if err := c.spans(ctx, b, stageNames[standIn], blind, standIn, lazily); err != nil {
 			return err
+		}
+		if others := b.BlindElsewhere(blind); len(others) > 0 {
+			leftOut := c.only.leftOut
+			c.only.leftOut = nil
+			err := c.spans(ctx, b, stageNames[standIn], others, standIn)
+			if c.only.leftOut = leftOut; err != nil {
+				return err
+			}
 		}
 	}
 	if c.series == 0 {
 		return c.nothing()
 	}
-	if err := c.named(ctx, b, lazily, "pod", b.BlindPods()); err != nil {
+	if err := c.named(ctx, b, "pod", b.BlindPods(), standIn, lazily); err != nil {
 		return err
 	}
-	if err := c.named(ctx, b, lazily, "container", b.BlindInits()); err != nil {
+	if err := c.named(ctx, b, "container", b.BlindInits(), standIn, lazily); err != nil {
 		return err
 	}
-	if err := c.named(ctx, b, starts, "container", b.InitContainers()); err != nil {
+	if err := c.named(ctx, b, "container", b.InitContainers(), starts); err != nil {
 		return err
 	}
-	if err := c.named(ctx, b, unseen, "pod", b.UnseenPods()); err != nil {
+	if err := c.named(ctx, b, "pod", b.UnseenPods(), unseen); err != nil {
 		return err
 	}
-	if err := c.named(ctx, b, restarts, "pod", b.UnknownStarts()); err != nil {
+	if err := c.named(ctx, b, "pod", b.UnknownStarts(), restarts); err != nil {
 		return err
 	}
 	last, whole := b.Borders()
@@ -343,18 +357,18 @@ func (c *computation) onlyNames(element string, list []string) (all func()) {
 		if c.raw {
 			most = mostRawNames
 		}
-		c.only = namesOf(element, list, most)
+		c.only.names = namesOf(element, list, most)
 	}
-	return func() { c.only = names{} }
+	return func() { c.only.names = names{} }
 }
 
-// named reads a stage of some pods or containers into the builder; nothing if the list is empty.
-func (c *computation) named(ctx context.Context, b *build.Builder, st stage, element string, list []string) error {
+// named reads some stages of some pods or containers into the builder; nothing if the list is empty.
+func (c *computation) named(ctx context.Context, b *build.Builder, element string, list []string, stages ...stage) error {
 	if len(list) == 0 {
 		return nil
 	}
 	defer c.onlyNames(element, list)()
-	return c.stage(ctx, b, stageNames[st], b.Sampling().LoadStart(), b.Sampling().End, st)
+	return c.stage(ctx, b, stageNames[stages[0]], b.Sampling().LoadStart(), b.Sampling().End, stages...)
 }
 
 // stage reads some stages into the builder.
@@ -388,7 +402,7 @@ func (c *computation) read(ctx context.Context, b *build.Builder, name string, s
 		plans[i] = c.cfg.newPlan(notes[i], sels, stages...)
 		plans[i].own, plans[i].uids = &c.own, c.uids[i]
 		if c.only.re != "" {
-			plans[i].onlyNamed(c.only)
+			plans[i].onlyNamed(c.only.names)
 		}
 	}
 	plans[0].lookBack(b.Sampling().Unmarked().Lookback)
@@ -401,6 +415,8 @@ func (c *computation) read(ctx context.Context, b *build.Builder, name string, s
 		defer func() { c.window.plan = nil }()
 	}
 	workers := into(b, plans, stages[0] == levels || stages[0] == counters)
+	workers.SkipUIDs = c.only.leftOut
+	workers.Left = func(i int) { plans[c.workers].readers[i].found.elsewhere = true }
 	got, err := c.ask(ctx, name, plans[0].sels, c.watched(b, workers))
 	dropped := int64(0)
 	for i, n := range notes {

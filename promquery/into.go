@@ -8,17 +8,25 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// gatherFirst reads the stages that every computation needs. A shard reads first where pods are, and then details of its own pods only.
+// gatherFirst reads the stages that every computation needs. A shard reads first where pods are, then when containers ran, and then
+// details of its own pods only.
 func (c *computation) gatherFirst(ctx context.Context, b *build.Builder, first []stage) error {
 	s := b.Sampling() // the rest of the inputs changes it
 	if !b.Sharded() {
 		return c.stage(ctx, b, stageNames[always], s.LoadStart(), s.End, first...)
 	}
-	places, rest := first[:2], first[2:]
+	places, rest := first[:2], first[3:]
 	if err := c.stage(ctx, b, stageNames[always], s.LoadStart(), s.End, places...); err != nil {
 		return err
 	}
 	b.LeaveOthers()
+	if err := c.stage(ctx, b, stageNames[running], s.LoadStart(), s.End, running); err != nil {
+		return err
+	}
+	if err := c.named(ctx, b, "pod", b.Recall(), running); err != nil {
+		return err
+	}
+	c.only.leftOut = &UIDs{Has: b.LeavesOut}
 	return c.stage(ctx, b, stageNames[details], s.LoadStart(), s.End, rest...)
 }
 

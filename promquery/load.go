@@ -21,7 +21,8 @@ type stage uint8
 const (
 	always   stage = iota // all but what follows
 	details               // what says of one pod what only its rows depend on
-	lazily                // stands in for a missing running signal
+	standIn               // stands in for a missing running signal
+	lazily                // what goes with that
 	levels                // usage by gauges, which finds containers that nothing else knows
 	counters              // usage by counters
 	moving                // counters of pods' bytes
@@ -32,11 +33,12 @@ const (
 	disks                 // how full volumes and nodes' own disks are
 	unseen                // what became of pods that no scrape saw running
 	restarts              // how often containers with unknown starts were restarted
+	running               // when containers ran
 	numStages
 )
 
 // stageNames name the stages in readings and errors.
-var stageNames = [numStages]string{always: "inputs", details: "inputs of pods", lazily: "inputs that stand in for the running signal", levels: "levels of usage", counters: "counters of usage", moving: "counters of bytes", disks: "levels of disks", borders: "counters of nodes", waiting: "pods that wait", priced: "prices", starts: "starts of init containers", unseen: "pods that no scrape saw running", restarts: "restarts of containers"}
+var stageNames = [numStages]string{always: "inputs", running: "running containers", details: "inputs of pods", standIn: "inputs that stand in for the running signal", lazily: "inputs that go with those", levels: "levels of usage", counters: "counters of usage", moving: "counters of bytes", disks: "levels of disks", borders: "counters of nodes", waiting: "pods that wait", priced: "prices", starts: "starts of init containers", unseen: "pods that no scrape saw running", restarts: "restarts of containers"}
 
 // reader turns the series of one selector into what the builder takes.
 type reader struct {
@@ -97,7 +99,12 @@ func (in *Input) stageOf(rank int) stage {
 	case in.Lazy == lazyRestarts:
 		return restarts
 	case in.Lazy == lazyOnly || in.Lazy > 0 && rank >= in.Lazy:
+		if in.Signal == signals.ContainerRunning {
+			return standIn
+		}
 		return lazily
+	case in.Signal == signals.ContainerRunning:
+		return running
 	}
 	if in.Signal.IsDetail() {
 		return details
@@ -119,7 +126,7 @@ func (in *Input) atOnce(rank int) int {
 	key := in.Signal.Key()
 	pods, containers := slices.Contains(key, "pod"), slices.Contains(key, "container")
 	switch rare := rank > 0 || in.Need == Occasional; {
-	case !pods && !containers, rare && in.stageOf(rank) != lazily:
+	case !pods && !containers, rare && in.stageOf(rank) != lazily && in.stageOf(rank) != standIn:
 		return manyAtOnce
 	case !containers:
 		return podsAtOnce
@@ -171,6 +178,9 @@ func (in *Input) ask(rank int, clusterLabels []string) (Selector, reader) {
 		}
 		if slices.Contains(objects, element) && r.uid != i {
 			labels = append([]string{"exported_" + labels[0]}, labels...)
+		}
+		if element == "uid" && (in.Signal.IsDetail() || in.Signal.FollowsResolve() || in.stageOf(rank) == standIn) {
+			sel.UIDs = labels
 		}
 		var at []int
 		for _, label := range labels {

@@ -42,6 +42,9 @@ type Selector struct {
 	// Cgroup names a label of cgroup paths, of which only the pod's UID is wanted. A source may put PodUID of a path in its place.
 	// It may be the same label as Series.
 	Cgroup string
+	// UIDs name the labels that have the UID of the pod that a series is about: the first one that the series has counts. That of Cgroup
+	// has it within a path. Nil if series must not be left out by Workers.SkipUIDs.
+	UIDs []string
 	// Start and End bound the samples' times, both inclusive, Unix milliseconds.
 	Start, End int64
 	// Step is the grid, in milliseconds, on which a source answers that cannot give raw samples: values at End, End-Step, … down

@@ -13,11 +13,23 @@ type Workers struct {
 	// Skip reports whether nobody wants a series; nil wants all. It is called from one goroutine. A source may yield such series all the
 	// same, but to leave them out saves it their samples.
 	Skip func(i int, key []Symbol) bool
+	// SkipUIDs are pods of which nobody wants series, of selectors that name UIDs; nil wants all. A source may yield such series all the
+	// same, but to leave them out saves it to look at them.
+	SkipUIDs *UIDs
+	// Left is called once for each selector of which such series were left out.
+	Left func(i int)
 	// Of is the worker, 0 to N−1, of a series; it is called from one goroutine. N is for a series that concerns several workers:
 	// it is yielded when all others have been. Nil gives all series to worker 0.
 	Of func(i int, key []Symbol) int
 	// Yield receives a series or a stretch of one: see Source. The series of a worker come in the same order each time.
 	Yield func(worker, i int, key []Symbol, p *timeline.Points) error
+}
+
+// UIDs are pods, by their UIDs.
+type UIDs struct {
+	// Has reports whether the pod with a UID is one of them. It says the same each time, so that a source may remember it. It does not
+	// keep uid.
+	Has func(uid string) bool
 }
 
 // OneWorker gives every series to yield.
@@ -35,6 +47,13 @@ func (l *Workers) Worker(i int, key []Symbol) int {
 
 // skips reports whether a series may be left out.
 func (l *Workers) skips(i int, key []Symbol) bool { return l.Skip != nil && l.Skip(i, key) }
+
+// left records that series of a selector were left out by SkipUIDs.
+func (l *Workers) left(i int) {
+	if l.Left != nil {
+		l.Left(i)
+	}
+}
 
 // Into is the yield function of one worker.
 func (l *Workers) Into(worker int) Yield {
@@ -60,9 +79,11 @@ func SelectParallel(ctx context.Context, src Source, sels []Selector, workers Wo
 // renumbered are workers for a Select of some of the selectors; of maps their indexes to those among all.
 func (l *Workers) renumbered(of []int) Workers {
 	return Workers{
-		N:     l.N,
-		Skip:  func(i int, key []Symbol) bool { return l.skips(of[i], key) },
-		Of:    func(i int, key []Symbol) int { return l.Worker(of[i], key) },
-		Yield: func(worker, i int, key []Symbol, p *timeline.Points) error { return l.Yield(worker, of[i], key, p) },
+		N:        l.N,
+		Skip:     func(i int, key []Symbol) bool { return l.skips(of[i], key) },
+		SkipUIDs: l.SkipUIDs,
+		Left:     func(i int) { l.left(of[i]) },
+		Of:       func(i int, key []Symbol) int { return l.Worker(of[i], key) },
+		Yield:    func(worker, i int, key []Symbol, p *timeline.Points) error { return l.Yield(worker, of[i], key, p) },
 	}
 }

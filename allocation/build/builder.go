@@ -215,11 +215,15 @@ func (b *Builder) addRunning(s *seen) error {
 	if b.skipsAlternative(s) {
 		return nil
 	}
+	steps := b.shared.Of(b.samplingOf(s).Sights(s.p))
+	if b.seeOthers(s, steps) {
+		return nil
+	}
 	c := b.container(s)
 	if s.key[5] != none {
 		c.pod.hint = s.key[5]
 	}
-	c.running.Add(s.Rank, b.shared.Of(b.samplingOf(s).Sights(s.p)))
+	c.running.Add(s.Rank, steps)
 	return nil
 }
 

@@ -6,7 +6,20 @@ import (
 
 	"github.com/promcost/promcost/allocation/services"
 	"github.com/promcost/promcost/allocation/signals"
+	"github.com/promcost/promcost/allocation/timeline"
 )
+
+// foreignPod is what is kept of a pod that only other shards need.
+type foreignPod struct {
+	statuses []signals.Symbol // containers that the best running signal has
+}
+
+// has reports whether the best running signal has a container of the pod. A nil pod is not foreign.
+func (p *foreignPod) has(container signals.Symbol) bool {
+	return p != nil && slices.Contains(p.statuses, container)
+}
+
+func (p *pod) isForeign() bool { return p.foreign != nil }
 
 // foreign reports whether a node is another shard's.
 func (b *Builder) foreign(n *node) bool { return !b.shard.Has(n.cluster.Value(), n.name.Value()) }
@@ -15,25 +28,127 @@ func (b *Builder) foreign(n *node) bool { return !b.shard.Has(n.cluster.Value(),
 func (b *Builder) Sharded() bool { return !b.shard.Whole() }
 
 // LeaveOthers leaves out the pods that only other shards need, whose details need not be added. Call it once it is known where pods
-// are, and add details afterwards. It leaves none out where the costs of this shard may depend on when containers of others ran:
-// where nothing is seen at an end of the window, or no node of a cluster for a time.
+// are. Then add when containers ran, and details after Recall.
 func (b *Builder) LeaveOthers() {
-	b.findAbsence()
-	if b.unseenBefore() || b.last < len(b.windows) && b.unseenAfter() {
-		return
-	}
-	lives := map[signals.Symbol]bool{} // whether a node of the cluster lived throughout the window
-	for n := range b.everyNode() {
-		lives[n.cluster] = lives[n.cluster] || b.livesThroughout(n)
-	}
+	lives := b.watched()
 	balanced, mounting := b.balancedPods(), b.mountingPods()
 	for _, pods := range each(b, maps.All(b.pods.byName)) {
 		others := !slices.ContainsFunc(pods, func(p *pod) bool { return !lives[p.cluster] || b.concernsShard(p) || balanced(p) || mounting(p) })
 		for _, p := range pods {
-			p.foreign = others
+			if others {
+				p.foreign = &foreignPod{}
+				sightedIn(b.outages.others, p.cluster).addPod(p.seen)
+			}
+			uid := p.uid.Value()
+			before, known := b.pods.leftOut[uid]
+			b.pods.leftOut[uid] = others && (before || !known) // two clusters may have the same pod
 		}
 	}
 }
+
+// watched returns the clusters with a node that lived throughout the window. It returns none where the costs of this shard may depend
+// on when each container of the others ran: where nothing of a cluster is seen at an end of the window.
+func (b *Builder) watched() map[signals.Symbol]bool {
+	b.findAbsence()
+	lives := map[signals.Symbol]bool{}
+	if b.unseenBefore() || b.last < len(b.windows) && b.unseenAfter() {
+		return lives
+	}
+	for n := range b.everyNode() {
+		lives[n.cluster] = lives[n.cluster] || b.livesThroughout(n)
+	}
+	return lives
+}
+
+// Recall returns the names of pods that are left out no longer, sorted, now that it is known when containers ran. That has to be added
+// again for them.
+func (b *Builder) Recall() []string {
+	lives := b.watched()
+	names := map[string]bool{}
+	for key, pods := range each(b, maps.All(b.pods.byName)) {
+		if !b.pods.recalled[key] && (lives[key.cluster] || !slices.ContainsFunc(pods, (*pod).isForeign)) {
+			continue
+		}
+		names[key.name.Value()] = true
+		for _, p := range pods {
+			p.foreign = nil
+			b.pods.leftOut[p.uid.Value()] = false
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+// seeOthers takes sights of a container if LeaveOthers left its pod out. Only when containers of the cluster were seen matters then.
+func (b *Builder) seeOthers(s *seen, steps timeline.Steps) bool {
+	pods := b.pods.byName[s.object()]
+	if len(pods) == 0 || !pods[0].isForeign() {
+		return false
+	}
+	switch p := b.pods.byKey[s.pod()]; {
+	case p != nil && !p.isForeign():
+		return false
+	case p != nil:
+		pods = []*pod{p}
+	case s.Rank == 0:
+		b.pods.recalled[s.object()] = true // there are more pods of that name
+		return false
+	case s.key[3] != none:
+		return false
+	}
+	for _, p := range pods {
+		seen := steps
+		if len(pods) > 1 {
+			seen = timeline.Within(steps, p.seen)
+		}
+		all := sightedIn(b.outages.others, p.cluster)
+		all.add(s.Rank, seen, b.sampling)
+		if s.Rank == 0 && len(seen) > 0 && !p.foreign.has(s.key[4]) {
+			p.foreign.statuses = append(p.foreign.statuses, s.key[4])
+		}
+		if c := p.container(s.key[4]); c != nil { // it uses devices
+			c.running.Add(s.Rank, seen)
+		}
+	}
+	return true
+}
+
+// othersReported reports whether the running signal has containers of pods that LeaveOthers left out.
+func (b *Builder) othersReported() bool {
+	for _, s := range b.outages.others {
+		if s.hasContainers {
+			return true
+		}
+	}
+	return false
+}
+
+// mayBeOfOthers reports whether s may belong to a container that the best running signal has, of a pod that LeaveOthers left out.
+func (b *Builder) mayBeOfOthers(s *seen) bool {
+	return slices.ContainsFunc(b.pods.byName[s.object()], func(p *pod) bool {
+		return p.foreign.has(s.key[4]) && (p.uid == s.pod().uid || s.pod().uid == none)
+	})
+}
+
+// BlindElsewhere returns those of the spans of Blind, whose alternatives of the running signal were added for the pods of this shard, for
+// which they are needed for all pods: no container of a cluster is seen for a time, but one of another shard may have been.
+func (b *Builder) BlindElsewhere(blind []Span) (out []Span) {
+	if !slices.Contains(slices.Collect(maps.Values(b.pods.leftOut)), true) {
+		return nil
+	}
+	b.findAbsence()
+	for _, span := range blind {
+		for _, a := range b.outages.absent {
+			if len(a.containers.Absent.Clip(span.Start, span.End)) > 0 || a.containers.Newest < span.End {
+				out = append(out, span)
+				break
+			}
+		}
+	}
+	return out
+}
+
+// LeavesOut reports whether LeaveOthers left out the pod with a UID. Foreign reports so for its details, its usage and its traffic.
+func (b *Builder) LeavesOut(uid string) bool { return b.pods.leftOut[uid] }
 
 // livesThroughout reports whether a node was seen throughout the window, so that it lived then whatever ran on it.
 func (b *Builder) livesThroughout(n *node) bool {
@@ -94,33 +209,48 @@ func (b *Builder) Foreign(series signals.Series, key []signals.Symbol) bool {
 			return false
 		}
 		p := b.pods.byKey[s.pod()]
-		return p != nil && p.foreign
+		return p != nil && p.isForeign()
 	}
 	if series.Signal == signals.NodeDiskUsed {
 		nodes := b.nodesAt(&s)
 		return len(nodes) > 0 && b.foreign(nodes[0])
 	}
-	var of []*container
-	if series.Signal.IsTraffic() {
-		pods := b.pods.byName[s.object()]
-		if p, ok := b.pods.byKey[s.pod()]; ok {
-			pods = []*pod{p}
-		}
-		for _, p := range pods {
-			if len(p.containers) == 0 && !p.foreign {
-				return false
-			}
-			of = append(of, p.containers...)
-		}
-	} else if c := b.pods.byKey[s.pod()].container(key[4]); c != nil {
-		of = []*container{c}
-	} else {
-		of = slices.Collect(b.named(s.object(), key[4]))
+	p := b.pods.byKey[s.pod()]
+	if p != nil && p.isForeign() {
+		return true
 	}
-	for _, c := range of {
-		if !c.pod.foreign && (c.node == nil || !b.foreign(c.node)) {
+	if series.Signal.IsTraffic() {
+		if p != nil {
+			return b.moveElsewhere([]*pod{p})
+		}
+		return b.moveElsewhere(b.pods.byName[s.object()])
+	}
+	if c := p.container(key[4]); c != nil {
+		return b.runsElsewhere(c)
+	}
+	known := false
+	for _, p := range b.pods.byName[s.object()] {
+		c := p.container(key[4])
+		if c != nil && !b.runsElsewhere(c) {
+			return false
+		}
+		known = known || c != nil || p.foreign.has(key[4])
+	}
+	return known
+}
+
+// runsElsewhere reports whether a container runs on a node of another shard.
+func (b *Builder) runsElsewhere(c *container) bool {
+	return c.pod.isForeign() || c.node != nil && b.foreign(c.node)
+}
+
+// moveElsewhere reports whether the traffic of pods is only that of other shards.
+func (b *Builder) moveElsewhere(pods []*pod) bool {
+	for _, p := range pods {
+		ownOrUnknown := len(p.containers) == 0 || slices.ContainsFunc(p.containers, func(c *container) bool { return !b.runsElsewhere(c) })
+		if !p.isForeign() && ownOrUnknown {
 			return false
 		}
 	}
-	return len(of) > 0
+	return len(pods) > 0
 }

@@ -28,50 +28,92 @@ func (s *sightings) lacks(steps timeline.Steps) bool {
 	return true
 }
 
+// join adds steps, most of which lie within the intervals.
+func (s *sightings) join(steps timeline.Steps) {
+	for _, x := range steps {
+		if in, ok := s.Find(x.To); !ok || x.From < in.From {
+			s.Intervals = timeline.Union(append(s.Intervals, timeline.Interval{From: x.From, To: x.To}))
+		}
+	}
+}
+
+// sighted is when the objects of a cluster were seen.
+type sighted struct {
+	hasContainers bool
+	containers    [2]sightings // by their best signal, and by others
+	pods, nodes   sightings
+	newest        int64 // last sight of a container
+}
+
+// sightedIn is what m has of a cluster. It makes it if it is new.
+func sightedIn(m map[signals.Symbol]*sighted, cluster signals.Symbol) *sighted {
+	s := m[cluster]
+	if s == nil {
+		s = &sighted{}
+		m[cluster] = s
+	}
+	return s
+}
+
+// add adds sights of a container by a signal.
+func (x *sighted) add(rank int, steps timeline.Steps, s timeline.Sampling) {
+	x.hasContainers = true
+	if all := &x.containers[min(rank, 1)]; all.lacks(steps) {
+		all.join(s.Holding(steps))
+		x.newest = max(x.newest, steps[len(steps)-1].To)
+	}
+}
+
+// addPod adds when a pod was seen.
+func (x *sighted) addPod(seen timeline.Steps) {
+	if x.pods.lacks(seen) {
+		x.pods.join(seen)
+	}
+}
+
+// clone returns a copy that can be added to.
+func (x *sighted) clone() *sighted {
+	out := &sighted{hasContainers: x.hasContainers, newest: x.newest}
+	for i := range x.containers {
+		out.containers[i].Intervals = slices.Clone(x.containers[i].Intervals)
+	}
+	out.pods.Intervals = slices.Clone(x.pods.Intervals)
+	return out
+}
+
 // findAbsence finds out, for each cluster, when no container and when no node was seen.
 func (b *Builder) findAbsence() {
 	clear(b.outages.absent)
-	type sights struct {
-		containers [2]sightings // by their best signal, and by others
-		pods       sightings
-		nodes      timeline.Intervals
-		newest     int64 // last sight of a container
-	}
-	seen := map[signals.Symbol]*sights{}
-	of := func(cluster signals.Symbol) *sights {
-		s := seen[cluster]
-		if s == nil {
-			s = &sights{}
-			seen[cluster] = s
-		}
-		return s
+	seen := map[signals.Symbol]*sighted{}
+	for cluster, s := range b.outages.others {
+		seen[cluster] = s.clone()
 	}
 	for c := range b.every() {
 		if c.isBlindInit() {
 			continue // alternatives of the signal may not have been read for other containers
 		}
-		s := of(c.cluster)
+		s := sightedIn(seen, c.cluster)
+		s.hasContainers = true
 		for rank, steps := range c.running {
-			if all := &s.containers[min(rank, 1)]; all.lacks(steps) {
-				all.Intervals = timeline.AppendIntervals(all.Intervals, b.sampling.Holding(steps))
-				s.newest = max(s.newest, steps[len(steps)-1].To)
-			}
+			s.add(rank, steps, b.sampling)
 		}
 	}
 	for p := range b.everyPod() {
-		if s := seen[p.cluster]; s != nil && s.pods.lacks(p.seen) {
-			s.pods.Intervals = timeline.AppendIntervals(s.pods.Intervals, p.seen)
+		if s := seen[p.cluster]; s != nil && !p.isForeign() {
+			s.addPod(p.seen)
 		}
 	}
 	for n := range b.everyNode() {
-		s := of(n.cluster)
-		s.nodes = timeline.AppendIntervals(s.nodes, n.reported.shown)
+		sightedIn(seen, n.cluster).nodes.join(n.reported.shown)
 	}
 	from, to := b.loadedFrom, b.sampling.End
 	for cluster, s := range seen {
 		a := &absence{}
-		best, nodes := timeline.Union(s.containers[0].Intervals), timeline.Union(s.nodes) // which are few
-		containers, targets := timeline.Union(slices.Concat(best, s.containers[1].Intervals)), timeline.Union(slices.Concat(best, s.pods.Intervals, nodes))
+		best, nodes, pods := s.containers[0].Intervals, s.nodes.Intervals, s.pods.Intervals
+		if !s.hasContainers {
+			pods = nil
+		}
+		containers, targets := timeline.Union(slices.Concat(best, s.containers[1].Intervals)), timeline.Union(slices.Concat(best, pods, nodes))
 		newest := func(of timeline.Intervals) int64 {
 			if len(of) == 0 {
 				return 0
@@ -106,13 +148,13 @@ func (b *Builder) Blind() []Span {
 	for c := range b.every() {
 		reported[c.objectKey] = reported[c.objectKey] || len(c.running) > 0
 	}
-	if len(reported) == 0 {
+	if len(reported) == 0 && !b.othersReported() {
 		return []Span{{b.sampling.LoadStart(), b.sampling.End}}
 	}
-	b.takesAlternative = func(s *seen) bool { return b.mayBeOf(s, (*container).hasStatus) }
+	b.takesAlternative = func(s *seen) bool { return b.mayBeOf(s, (*container).hasStatus) || b.mayBeOfOthers(s) }
 	b.outages.blind = map[objectKey]bool{}
 	for p := range b.everyPod() {
-		if p.node.Known() && !p.foreign && !reported[p.objectKey] {
+		if p.node.Known() && !p.isForeign() && !reported[p.objectKey] {
 			b.outages.blind[p.objectKey] = true
 		}
 	}

@@ -28,10 +28,10 @@ type pod struct {
 	mounts        []signals.Symbol // claims of its namespace
 	behind        []membership     // nil until it is resolved
 	joined        joinedLabels
-	controlled    bool // owner is the managing controller
-	restarted     bool // one of its containers ran before its first known start
-	foreign       bool // only other shards need it
-	replaced      bool // by others of its name: it counts no more
+	controlled    bool        // owner is the managing controller
+	restarted     bool        // one of its containers ran before its first known start
+	replaced      bool        // by others of its name: it counts no more
+	foreign       *foreignPod // nil for a pod that this shard needs
 
 	shifts    []shift
 	shiftRows []int32

@@ -25,6 +25,8 @@ type podTable struct {
 	byKey      map[podKey]*pod
 	all        []*pod // as they came, those replaced by others of their name included
 	byName     map[objectKey][]*pod
+	leftOut    map[string]bool    // by UID, whether LeaveOthers left the pod out
+	recalled   map[objectKey]bool // names of pods that LeaveOthers left out though this shard may need them
 	namespaces map[objectKey]*namespace
 	owners     map[ownerKey]owner
 	order      []*container // in the order of rows: sorted once resolved
@@ -68,6 +70,7 @@ type outages struct {
 	bridged gaps                                  // of containers
 	holes   gaps                                  // in usage
 	blind   map[objectKey]bool                    // pods on a node none of whose containers has a status
+	others  map[signals.Symbol]*sighted           // when pods that LeaveOthers left out, and their containers, were seen, by cluster
 }
 
 // report collects what the sets' warnings are made of.
@@ -87,7 +90,7 @@ func newParts(rates rates.Rates) *Builder {
 	dict := allocation.NewDict()
 	return &Builder{
 		pods: podTable{
-			byKey: map[podKey]*pod{}, byName: map[objectKey][]*pod{}, namespaces: map[objectKey]*namespace{},
+			byKey: map[podKey]*pod{}, byName: map[objectKey][]*pod{}, leftOut: map[string]bool{}, recalled: map[objectKey]bool{}, namespaces: map[objectKey]*namespace{},
 			owners: map[ownerKey]owner{}, noPodSignals: podSignals{hint: none},
 		},
 		nodes: nodeTable{
@@ -100,7 +103,7 @@ func newParts(rates rates.Rates) *Builder {
 		prices: priceTable{
 			rates: rates, egress: map[signals.Symbol]*egressPrice{}, management: map[signals.Symbol]*management{},
 		},
-		outages: outages{absent: map[signals.Symbol]*absence{}, silent: map[signals.Symbol]timeline.Intervals{}},
+		outages: outages{absent: map[signals.Symbol]*absence{}, silent: map[signals.Symbol]timeline.Intervals{}, others: map[signals.Symbol]*sighted{}},
 		report:  report{unrequested: map[signals.Symbol]unrequested{}},
 		storage: newStorage(), dict: dict, left: map[leftKey]*left{},
 	}

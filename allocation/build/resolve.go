@@ -59,7 +59,7 @@ func (b *Builder) placeByHint() {
 // sortContainers puts containers in the order of rows. Pods that only other shards need have none.
 func (b *Builder) sortContainers() {
 	for c := range b.every() {
-		if c.pod.foreign {
+		if c.pod.isForeign() {
 			c.containerSignals = &b.pods.noSignals
 		} else {
 			b.pods.order = append(b.pods.order, c)

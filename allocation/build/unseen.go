@@ -89,7 +89,7 @@ func (c *container) hasStart() bool { return len(c.started) > 0 || len(c.created
 func (b *Builder) namesWhere(of func(c *container) (signals.Symbol, bool)) []string {
 	found := map[string]bool{}
 	for c := range b.every() {
-		if name, ok := of(c); ok && !c.pod.foreign {
+		if name, ok := of(c); ok && !c.pod.isForeign() {
 			found[name.Value()] = true
 		}
 	}

@@ -56,7 +56,7 @@ func (d *drawn) to(bytes int64) error {
 // draw draws the memory of the finder, and of the series that it has found so far.
 func (f *finder) draw(found *found) error {
 	s := f.symbols
-	bytes := s.bytes + int64(cap(s.places))*placeBytes + int64(cap(s.texts))*textBytes + int64(cap(s.uids))*numberBytes
+	bytes := s.bytes + f.unwanted.bytes() + int64(cap(s.places))*placeBytes + int64(cap(s.texts))*textBytes + int64(cap(s.uids))*numberBytes
 	for _, v := range s.views {
 		bytes += int64(len(v.numbers)) * numberBytes
 	}

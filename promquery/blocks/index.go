@@ -31,6 +31,7 @@ type index struct {
 	data    []byte
 	symbols []uint32          // offset of each symbol's length, by id; symbols are in ascending order
 	metrics map[string]uint64 // offset of the postings of each metric's name
+	table   []byte            // the postings table
 }
 
 // openIndex opens the index of the block in dir. A version that is not known is an error.
@@ -122,16 +123,27 @@ func (x *index) readMetrics(offset uint64) error {
 	if len(table) < 4 || !sealed(table, x.data[offset+4+uint64(len(table)):]) {
 		return fmt.Errorf("%w: checksum of the postings table", errMalformed)
 	}
-	count := binary.BigEndian.Uint32(table)
-	for table = table[4:]; count > 0; count-- {
-		var parts [3][]byte
-		for i := range parts[:2] {
-			if i == 0 {
-				if len(table) == 0 || table[0] != 2 {
-					return fmt.Errorf("%w: postings table", errMalformed)
-				}
-				table = table[1:]
-			}
+	x.table = table
+	return x.eachPostings(func(label, value []byte, offset uint64) bool {
+		c := bytes.Compare(label, []byte(metric))
+		if c == 0 {
+			x.metrics[string(value)] = offset
+		}
+		return c <= 0
+	})
+}
+
+// eachPostings calls f for the entries of the postings table, which are sorted by label and value, until f returns false. The label and
+// the value are views that must not be kept.
+func (x *index) eachPostings(f func(label, value []byte, offset uint64) bool) error {
+	count, table := binary.BigEndian.Uint32(x.table), x.table[4:]
+	for ; count > 0; count-- {
+		var parts [2][]byte
+		if len(table) == 0 || table[0] != 2 {
+			return fmt.Errorf("%w: postings table", errMalformed)
+		}
+		table = table[1:]
+		for i := range parts {
 			size, n := uvarint(table)
 			if n <= 0 || size > uint64(len(table)-n) {
 				return fmt.Errorf("%w: postings table", errMalformed)
@@ -143,11 +155,8 @@ func (x *index) readMetrics(offset uint64) error {
 			return fmt.Errorf("%w: postings table", errMalformed)
 		}
 		table = table[n:]
-		switch c := bytes.Compare(parts[0], []byte(metric)); {
-		case c > 0:
+		if !f(parts[0], parts[1], at) {
 			return nil
-		case c == 0:
-			x.metrics[string(parts[1])] = at
 		}
 	}
 	return nil
@@ -169,6 +178,11 @@ func (x *index) postings(name string) ([]byte, error) {
 	if !ok {
 		return nil, nil
 	}
+	return x.postingsAt(offset)
+}
+
+// postingsAt is the list of references at an offset.
+func (x *index) postingsAt(offset uint64) ([]byte, error) {
 	list, err := x.section(offset)
 	if err != nil {
 		return nil, err

@@ -24,8 +24,10 @@ type query struct {
 	symbols  *symbols
 	metric   uint32 // the number of __name__
 	matchers []match
-	keys     []role // the elements of keys, ascending by name
-	told     uint32 // the name of the label that tells series apart
+	keys     []role   // the elements of keys, ascending by name
+	told     uint32   // the name of the label that tells series apart
+	unwanted []refSet // by block, the series of unwanted pods; nil for none
+	left     bool     // matching series of unwanted pods were left out
 }
 
 // role is a label that is an element of keys.

@@ -24,6 +24,7 @@ func (s *snapshot) read(ctx context.Context, sels []promquery.Selector, workers 
 	to := pipe{free: make(chan *found, ahead), ready: make(chan *found)}
 	held := newReadMemory(ctx)
 	f := of.take(s.blocks, held)
+	f.unwanted.begin(workers.SkipUIDs)
 	for i := range f.founds {
 		to.free <- &f.founds[i]
 	}
@@ -128,6 +129,9 @@ func (r *reader) readRest(ctx context.Context, f *found) error {
 
 // note records what reading a selector took, and what of it could not be read. f is the last that was read of it.
 func (r *reader) note(f *found) {
+	if f.left && r.workers.Left != nil {
+		r.workers.Left(f.i)
+	}
 	damages := make([]damage, len(r.blocks))
 	var skipped chunks.Skipped
 	for _, l := range r.each {

@@ -58,11 +58,12 @@ func hasTombstones(dir string) bool {
 
 // finder looks up series in the files of blocks that do not overlap.
 type finder struct {
-	symbols *symbols
-	cursors []cursor // by block
-	same    []int    // scratch
-	drawn   drawn
-	founds  [ahead]found
+	symbols  *symbols
+	cursors  []cursor // by block
+	same     []int    // scratch
+	drawn    drawn
+	founds   [ahead]found
+	unwanted unwanted
 }
 
 // found is series of a selector that follow each other, at most mostHeads. Their entries in blocks are parts, and their keys are numbers
@@ -76,6 +77,7 @@ type found struct {
 	texts []promquery.Symbol // by number
 	last  bool               // the selector has no more series
 	errs  []error            // of the last: why the rest of a block's series cannot be read, by block
+	left  bool               // series of unwanted pods were left out; known of the last
 	drawn drawn
 }
 
@@ -155,6 +157,7 @@ func (f *finder) find(ctx context.Context, i int, sel *promquery.Selector, to *p
 	if err != nil {
 		return err
 	}
+	q.unwanted = f.unwanted.of(sel, f.symbols)
 	var open []*cursor // those that have a series
 	for k := range f.cursors {
 		c := &f.cursors[k]
@@ -181,6 +184,7 @@ func (f *finder) find(ctx context.Context, i int, sel *promquery.Selector, to *p
 	for k := range f.cursors {
 		out.errs[k] = f.cursors[k].err
 	}
+	out.left = q.left
 	out.texts = f.symbols.texts // texts that are appended later lie beyond
 	if err := f.draw(out); err != nil {
 		return err
@@ -248,8 +252,13 @@ func (c *cursor) begin(q *query) {
 func (c *cursor) next(q *query) (ok bool) {
 	defer recovered(&c.err)
 	for len(c.refs) >= 4 && c.err == nil {
-		content, at, err := c.index.entry(binary.BigEndian.Uint32(c.refs))
+		ref := binary.BigEndian.Uint32(c.refs)
 		c.refs = c.refs[4:]
+		unwanted := q.unwanted != nil && q.unwanted[c.at].has(ref)
+		if unwanted && q.left {
+			continue
+		}
+		content, at, err := c.index.entry(ref)
 		next := 0
 		if err == nil {
 			next, err = c.readLabels(content)
@@ -259,6 +268,10 @@ func (c *cursor) next(q *query) (ok bool) {
 			return false
 		}
 		if q.matches(c.labels) && (!c.clipped || hasChunk(content[next:], q.Start, q.End)) {
+			if unwanted {
+				q.left = true
+				continue
+			}
 			c.chunks = at + uint64(next)
 			return true
 		}

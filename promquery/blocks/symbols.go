@@ -104,8 +104,11 @@ func (s *symbols) text(n uint32) string {
 	}
 	p := s.places[n]
 	text, _ := s.views[p.view].index.text(p.id) // places are of symbols
-	return unsafe.String(unsafe.SliceData(text), len(text))
+	return viewOf(text)
 }
+
+// viewOf is text as a string that must not be kept.
+func viewOf(text []byte) string { return unsafe.String(unsafe.SliceData(text), len(text)) }
 
 // find is the number of a string, and whether a block has it.
 func (s *symbols) find(text string) (uint32, bool) {

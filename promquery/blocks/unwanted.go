@@ -1,0 +1,120 @@
+package blocks
+
+import (
+	"encoding/binary"
+
+	"github.com/promcost/promcost/promquery"
+)
+
+// unwanted are the series of pods that nobody wants. It finds them by the postings of their UIDs: series that are left out need not be
+// looked at, and nothing is kept for them. The zero value is none.
+type unwanted struct {
+	uids   *promquery.UIDs
+	labels []unwantedBy
+}
+
+// unwantedBy are the unwanted series by one label.
+type unwantedBy struct {
+	name   string
+	cgroup bool // the UIDs are in cgroup paths
+	blocks []refSet
+}
+
+// begin begins a read that does not want pods; nil wants all.
+func (u *unwanted) begin(uids *promquery.UIDs) {
+	if u.uids != uids {
+		*u = unwanted{uids: uids}
+	}
+}
+
+// of are the series that a selector does not want, by block; nil for none. Where series may have a UID in one label or another, all are
+// wanted: it takes their labels to tell which one counts.
+func (u *unwanted) of(sel *promquery.Selector, symbols *symbols) []refSet {
+	if u.uids == nil {
+		return nil
+	}
+	name := ""
+	for _, label := range sel.UIDs {
+		if _, known := symbols.find(label); !known {
+			continue
+		}
+		if name != "" {
+			return nil
+		}
+		name = label
+	}
+	if name == "" {
+		return nil
+	}
+	cgroup := name == sel.Cgroup
+	for _, by := range u.labels {
+		if by.name == name && by.cgroup == cgroup {
+			return by.blocks
+		}
+	}
+	by := unwantedBy{name: name, cgroup: cgroup, blocks: make([]refSet, len(symbols.views))}
+	for i, v := range symbols.views {
+		by.blocks[i] = u.find(v.index, name, cgroup)
+	}
+	u.labels = append(u.labels, by)
+	return by.blocks
+}
+
+// find finds the unwanted series of a block. It leaves out those that it cannot read.
+func (u *unwanted) find(x *index, name string, cgroup bool) refSet {
+	set := newRefSet(len(x.data) / entrySize)
+	var last [36]byte // containers of a pod follow each other
+	skip := false
+	_ = x.eachPostings(func(label, value []byte, offset uint64) bool { // what cannot be read is wanted
+		switch {
+		case string(label) < name:
+			return true
+		case string(label) > name:
+			return false
+		case cgroup:
+			uid, ok := promquery.PodUID(viewOf(value))
+			if ok && uid != last {
+				last, skip = uid, u.uids.Has(viewOf(uid[:]))
+			}
+			if !ok || !skip {
+				return true
+			}
+		case !u.uids.Has(viewOf(value)):
+			return true
+		}
+		refs, _ := x.postingsAt(offset)
+		for ; len(refs) >= 4; refs = refs[4:] {
+			set.add(binary.BigEndian.Uint32(refs))
+		}
+		return true
+	})
+	return set
+}
+
+// bytes is the memory that it takes.
+func (u *unwanted) bytes() (n int64) {
+	for _, by := range u.labels {
+		for _, set := range by.blocks {
+			n += int64(len(set)) * 8
+		}
+	}
+	return n
+}
+
+// refSet is a set of series of a block, a bit for each.
+type refSet []uint64
+
+// newRefSet returns an empty set of the series below n.
+func newRefSet(n int) refSet { return make(refSet, n/64+1) }
+
+// add adds a series. It does not add one beyond the set.
+func (s refSet) add(ref uint32) {
+	if i := int(ref / 64); i < len(s) {
+		s[i] |= 1 << (ref % 64)
+	}
+}
+
+func (s refSet) has(ref uint32) bool {
+	i := int(ref / 64)
+	return i < len(s) && s[i]&(1<<(ref%64)) != 0
+}
