@@ -232,12 +232,12 @@ const leastRun = 8
 // runs, where scrapes are only missing now and then, or else as a level.
 func (p *Points) level(off, k int, widest int64, v float64) {
 	for k > 0 {
-		step, n := widest, 1
-		if k > 1 {
-			step = p.t[off+1] - p.t[off]
-		}
-		for n < k && p.t[off+n]-p.t[off+n-1] == step {
-			n++
+		step, n := widest, k
+		if p.t[off+k-1]-p.t[off] != int64(k-1)*widest { // not all distances are the widest
+			step, n = p.t[off+1]-p.t[off], 2
+			for n < k && p.t[off+n]-p.t[off+n-1] == step {
+				n++
+			}
 		}
 		if n < min(k, leastRun) {
 			p.spans = append(p.spans, span{n: k, off: off, level: true, step: widest, value: v})

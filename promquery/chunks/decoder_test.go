@@ -355,3 +355,26 @@ func BenchmarkDecode(b *testing.B) {
 		})
 	}
 }
+
+// TestStartTimes decodes chunks that begin at times of any length, from before 1970 to long after, and compares their starts with
+// what an index says.
+func TestStartTimes(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 1))
+	for bits := range 60 {
+		for range 20 {
+			at := (1<<bits | r.Int64N(1<<bits)) * (1 - 2*r.Int64N(2))
+			want := []sample{{at, 1}, {at + 1 + r.Int64N(1<<40), 2}}
+			data := encode(t, chunkenc.EncXOR, want[:1+r.IntN(2)])
+			var dec chunks.Decoder
+			var p timeline.Points
+			if err := dec.Append(&p, chunkenc.EncXOR, data, minInt, maxInt); err != nil || p.First() != at {
+				t.Fatalf("chunk from %d begins at %d: %v", at, p.First(), err)
+			}
+			for _, off := range []int64{-1, 0, 1} {
+				if err := chunks.CheckStart(chunkenc.EncXOR, data, at+off); (err != nil) != (off != 0) {
+					t.Fatalf("chunk from %d, index says %d: %v", at, at+off, err)
+				}
+			}
+		}
+	}
+}
