@@ -125,6 +125,16 @@ var shapes = []struct {
 	{"any bits, any distance", func(r *rand.Rand, _ int, p sample) sample {
 		return sample{p.t + 1 + r.Int64N(1<<(1+r.IntN(40))), r.Uint64()}
 	}},
+	{"counter, ±20 ms", func(r *rand.Rand, k int, p sample) sample {
+		v := math.Float64frombits(p.v) + float64(k%3)*r.Float64()
+		return sample{p.t + 30000 + r.Int64N(41) - 20, math.Float64bits(v)}
+	}},
+	{"gauge that changes seldom, ±20 ms", func(r *rand.Rand, _ int, p sample) sample {
+		if t := p.t + 30000 + r.Int64N(41) - 20; r.IntN(12) > 0 {
+			return sample{t, p.v}
+		}
+		return sample{p.t + 30000, math.Float64bits(float64(r.IntN(1000)))}
+	}},
 }
 
 // jittered keeps a value at times that lie up to jitter beside those of a scrape every interval, both milliseconds.
