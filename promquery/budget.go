@@ -37,7 +37,7 @@ func (c *computation) watched(b *build.Builder, workers Workers) Workers {
 		}
 		more := g.series / 2
 		if most := c.account.Most(); c.held < most/16 || most == 0 {
-			more = 3 * g.series
+			more = 7 * g.series
 		}
 		g.next = g.series + max(checkEvery, more)
 		return c.checkMemory(b)

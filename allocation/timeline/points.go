@@ -232,12 +232,12 @@ const leastRun = 8
 // runs, where scrapes are only missing now and then, or else as a level.
 func (p *Points) level(off, k int, widest int64, v float64) {
 	for k > 0 {
-		step, n := widest, 1
-		if k > 1 {
-			step = p.t[off+1] - p.t[off]
-		}
-		for n < k && p.t[off+n]-p.t[off+n-1] == step {
-			n++
+		step, n := widest, k
+		if p.t[off+k-1]-p.t[off] != int64(k-1)*widest { // not all distances are the widest
+			step, n = p.t[off+1]-p.t[off], 2
+			for n < k && p.t[off+n]-p.t[off+n-1] == step {
+				n++
+			}
 		}
 		if n < min(k, leastRun) {
 			p.spans = append(p.spans, span{n: k, off: off, level: true, step: widest, value: v})
@@ -279,12 +279,23 @@ func (p *Points) Between(dst *Points, from, to int64) {
 
 // Clone is a copy of p that shares no memory with it.
 func (p *Points) Clone() *Points {
-	c := &Points{}
-	for t, v := range p.All() {
-		c.Append(t, v)
+	c := *p
+	c.spans = slices.Clone(p.spans)
+	n := 0
+	for i := range c.spans {
+		if s := &c.spans[i]; !s.run {
+			n += s.n
+		}
 	}
-	c.sampled, c.goesOn, c.series = p.sampled, p.goesOn, p.series
-	return c
+	c.t, c.v = make([]int64, 0, n), make([]float64, 0, n)
+	for i := range c.spans {
+		if s := &c.spans[i]; !s.run {
+			t, v := p.t[s.off:][:s.n], p.v[s.off:][:s.n]
+			s.off = len(c.t)
+			c.t, c.v = append(c.t, t...), append(c.v, v...)
+		}
+	}
+	return &c
 }
 
 // after is the time of the sample after a span: just after its last one if p is continued, MaxInt64 if there is none.

@@ -186,7 +186,8 @@ func (g *grid) hits(x *piece) (first, held, last int64) {
 // (t-r, t]; in exact mode a sample holds until the next one, and one scrape interval where none follows. Staleness markers
 // and values that are not finite end it.
 func (s Sampling) Steps(p *Points) Steps {
-	var out Steps
+	var few [4]Step
+	out := Steps(few[:0])
 	unmarked := s.unmarkedLookback(p)
 	interval, g := s.interval(p), s.newGrid(p, unmarked, unmarked)
 	for x := range s.pieces(p, s.seenFor(unmarked)-1) {
@@ -205,7 +206,7 @@ func (s Sampling) Steps(p *Points) Steps {
 			out = out.add(first-s.Step, last, x.v)
 		}
 	}
-	return out
+	return append(Steps(nil), out...)
 }
 
 // unmarkedLookback is how long a sample of p is seen that no staleness marker follows: a failed scrape leaves a marker, so

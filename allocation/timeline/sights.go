@@ -27,12 +27,13 @@ func (s Sampling) Sights(p *Points) Steps {
 func (s Sampling) Reports(p *Points) Steps { return s.shown(p, func(v float64) float64 { return v }) }
 
 func (s Sampling) shown(p *Points, value func(float64) float64) Steps {
-	var out Steps
+	var few [4]Step
+	out := Steps(few[:0])
 	if !s.Exact() {
 		for _, x := range s.Steps(p) {
 			out = out.add(x.From, x.To, value(x.V))
 		}
-		return out
+		return append(Steps(nil), out...)
 	}
 	apart := 2*s.interval(p) - 1
 	joined := false
@@ -49,7 +50,7 @@ func (s Sampling) shown(p *Points, value func(float64) float64) Steps {
 		}
 		joined = !x.marked && x.next-x.last <= apart
 	}
-	return out
+	return append(Steps(nil), out...)
 }
 
 // SightsOf returns the sights that the steps of Steps were made of, as far as the steps show them. Steps of any value count.

@@ -60,7 +60,7 @@ func ReadFiles(dir, metric string) error {
 		}
 		var first error
 		err = eachChunk(content[next:], func(m chunkMeta) {
-			if _, err := f.segments.chunk(m.ref); err != nil && first == nil {
+			if _, _, err := f.segments.chunk(m.ref); err != nil && first == nil {
 				first = err
 			}
 		})

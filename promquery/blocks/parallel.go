@@ -237,9 +237,9 @@ func (l *worker) readSeries(s *series) error {
 			if m.mint > f.sel.End || m.maxt < f.sel.Start {
 				return
 			}
-			c, err := files.segments.chunk(m.ref)
+			enc, data, err := files.segments.chunk(m.ref)
 			if err == nil {
-				err = chunks.CheckStart(c.Encoding, c.Data, m.mint)
+				err = chunks.CheckStart(enc, data, m.mint)
 			}
 			if err != nil {
 				if d.reach(m.mint, m.maxt); !bad {
@@ -248,9 +248,8 @@ func (l *worker) readSeries(s *series) error {
 				bad = true
 				return
 			}
-			c.MinTime, c.MaxTime = m.mint, m.maxt
-			l.list = append(l.list, c)
-			l.stats.Bytes += int64(len(c.Data))
+			l.list = append(l.list, chunks.Encoded{Encoding: enc, Data: data, MinTime: m.mint, MaxTime: m.maxt})
+			l.stats.Bytes += int64(len(data))
 		})
 		if err != nil {
 			d.reach(math.MinInt64, math.MaxInt64)

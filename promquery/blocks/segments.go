@@ -10,8 +10,6 @@ import (
 	"github.com/prometheus/prometheus/tsdb/chunkenc"
 	"github.com/prometheus/prometheus/tsdb/chunks"
 	"github.com/prometheus/prometheus/tsdb/fileutil"
-
-	own "github.com/promcost/promcost/promquery/chunks"
 )
 
 // segments reads chunks from the segment files of a block, from mappings of them. Nothing that it returns may outlive it.
@@ -50,24 +48,23 @@ func (s *segments) close() error {
 }
 
 // chunk is the encoding and the data of a chunk, its checksum verified.
-func (s *segments) chunk(ref uint64) (c own.Encoded, err error) {
+func (s *segments) chunk(ref uint64) (enc chunkenc.Encoding, data []byte, err error) {
 	file, offset := ref>>32, ref&(1<<32-1)
 	if file >= uint64(len(s.files)) {
-		return c, fmt.Errorf("%w: chunk in file %d of %d", errMalformed, file+1, len(s.files))
+		return 0, nil, fmt.Errorf("%w: chunk in file %d of %d", errMalformed, file+1, len(s.files))
 	}
 	b := s.files[file].Bytes()
 	if offset >= uint64(len(b)) {
-		return c, fmt.Errorf("%w: chunk at %d is beyond its file", errMalformed, offset)
+		return 0, nil, fmt.Errorf("%w: chunk at %d is beyond its file", errMalformed, offset)
 	}
 	b = b[offset:]
 	size, n := uvarint(b)
 	if n <= 0 || size >= uint64(len(b)-n) {
-		return c, fmt.Errorf("%w: chunk at %d is longer than its file", errMalformed, offset)
+		return 0, nil, fmt.Errorf("%w: chunk at %d is longer than its file", errMalformed, offset)
 	}
 	end := n + 1 + int(size)
 	if !sealed(b[n:end], b[end:]) {
-		return c, fmt.Errorf("%w: checksum of the chunk at %d", errMalformed, offset)
+		return 0, nil, fmt.Errorf("%w: checksum of the chunk at %d", errMalformed, offset)
 	}
-	c.Encoding, c.Data = chunkenc.Encoding(b[n]), b[n+1:end:end]
-	return c, nil
+	return chunkenc.Encoding(b[n]), b[n+1 : end : end], nil
 }

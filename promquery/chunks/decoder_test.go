@@ -125,6 +125,16 @@ var shapes = []struct {
 	{"any bits, any distance", func(r *rand.Rand, _ int, p sample) sample {
 		return sample{p.t + 1 + r.Int64N(1<<(1+r.IntN(40))), r.Uint64()}
 	}},
+	{"counter, ±20 ms", func(r *rand.Rand, k int, p sample) sample {
+		v := math.Float64frombits(p.v) + float64(k%3)*r.Float64()
+		return sample{p.t + 30000 + r.Int64N(41) - 20, math.Float64bits(v)}
+	}},
+	{"gauge that changes seldom, ±20 ms", func(r *rand.Rand, _ int, p sample) sample {
+		if t := p.t + 30000 + r.Int64N(41) - 20; r.IntN(12) > 0 {
+			return sample{t, p.v}
+		}
+		return sample{p.t + 30000, math.Float64bits(float64(r.IntN(1000)))}
+	}},
 }
 
 // jittered keeps a value at times that lie up to jitter beside those of a scrape every interval, both milliseconds.
@@ -353,5 +363,28 @@ func BenchmarkDecode(b *testing.B) {
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(data)*120), "ns/sample")
 		})
+	}
+}
+
+// TestStartTimes decodes chunks that begin at times of any length, from before 1970 to long after, and compares their starts with
+// what an index says.
+func TestStartTimes(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 1))
+	for bits := range 60 {
+		for range 20 {
+			at := (1<<bits | r.Int64N(1<<bits)) * (1 - 2*r.Int64N(2))
+			want := []sample{{at, 1}, {at + 1 + r.Int64N(1<<40), 2}}
+			data := encode(t, chunkenc.EncXOR, want[:1+r.IntN(2)])
+			var dec chunks.Decoder
+			var p timeline.Points
+			if err := dec.Append(&p, chunkenc.EncXOR, data, minInt, maxInt); err != nil || p.First() != at {
+				t.Fatalf("chunk from %d begins at %d: %v", at, p.First(), err)
+			}
+			for _, off := range []int64{-1, 0, 1} {
+				if err := chunks.CheckStart(chunkenc.EncXOR, data, at+off); (err != nil) != (off != 0) {
+					t.Fatalf("chunk from %d, index says %d: %v", at, at+off, err)
+				}
+			}
+		}
 	}
 }

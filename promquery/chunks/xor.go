@@ -46,7 +46,7 @@ func CheckStart(enc chunkenc.Encoding, data []byte, said int64) error {
 	if enc != chunkenc.EncXOR || len(data) <= headerSize {
 		return nil
 	}
-	at, n := binary.Varint(data[headerSize:])
+	at, n := varint(data[headerSize:])
 	if n > 0 && at != said {
 		return fmt.Errorf("a chunk begins at %s, the index says at %s", timeText(at), timeText(said))
 	}
@@ -56,37 +56,54 @@ func CheckStart(enc chunkenc.Encoding, data []byte, said int64) error {
 // timeText is a time in Unix milliseconds as text.
 func timeText(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.RFC3339Nano) }
 
-// readHead parses the start of a chunk of n ≥ 1 samples.
-func readHead(data []byte) (xorHead, error) {
-	h := xorHead{n: int(binary.BigEndian.Uint16(data))}
-	t, k := binary.Varint(data[headerSize:])
+// varint is binary.Varint, faster where eight bytes are there and at most as many are needed.
+func varint(data []byte) (int64, int) {
+	if len(data) < 8 {
+		return binary.Varint(data)
+	}
+	w := binary.LittleEndian.Uint64(data)
+	end := bits.TrailingZeros64(^w&0x8080808080808080) + 1 // in bits; the highest bit of the last byte is not set
+	if end > 64 {
+		return binary.Varint(data)
+	}
+	w &= 1<<end - 1
+	w = w&0x007f007f007f007f | w>>1&0x3f803f803f803f80 // digits of 7 bits are joined to some of 14, 28 and 56
+	w = w&0x00003fff00003fff | w>>2&0x0fffc0000fffc000
+	w = w&0x000000000fffffff | w>>4&0x00fffffff0000000
+	return int64(w>>1) ^ -int64(w&1), end / 8
+}
+
+// read parses the start of a chunk of at least one sample.
+func (h *xorHead) read(data []byte) error {
+	h.n = int(binary.BigEndian.Uint16(data))
+	t, k := varint(data[headerSize:])
 	if k <= 0 || len(data) < headerSize+k+8 {
-		return h, errTruncated
+		return errTruncated
 	}
 	if t < -maxTime || t > maxTime {
-		return h, errRange
+		return errRange
 	}
 	h.t, h.rest = t, headerSize+k+8
 	h.v = binary.BigEndian.Uint64(data[headerSize+k:])
 	if h.n < 2 {
-		return h, nil
+		return nil
 	}
 	d, k := binary.Uvarint(data[h.rest:])
 	switch {
 	case k <= 0:
-		return h, errTruncated
+		return errTruncated
 	case int64(d) <= 0:
-		return h, ErrOrder
+		return ErrOrder
 	case d > maxDelta:
-		return h, errRange
+		return errRange
 	}
 	h.delta, h.rest = int64(d), h.rest+k
-	return h, nil
+	return nil
 }
 
 // constant reports whether all n samples have the first one's value at one distance: then, and only then, what follows
 // the head is one bit for the second sample and two for each later one, all zero.
-func (h xorHead) constant(data []byte) bool {
+func (h *xorHead) constant(data []byte) bool {
 	rest := data[h.rest:]
 	if len(rest) != (2*h.n-3+7)/8 {
 		return false
@@ -113,8 +130,8 @@ func (d *Decoder) appendXOR(p *timeline.Points, data []byte, padded bool, mint, 
 	if binary.BigEndian.Uint16(data) == 0 {
 		return nil
 	}
-	h, err := readHead(data)
-	if err != nil {
+	var h xorHead
+	if err := h.read(data); err != nil {
 		return err
 	}
 	if h.n == 1 {
@@ -124,7 +141,7 @@ func (d *Decoder) appendXOR(p *timeline.Points, data []byte, padded bool, mint, 
 		return nil
 	}
 	if h.constant(data) {
-		appendRun(p, h, mint, maxt)
+		appendRun(p, &h, mint, maxt)
 		return nil
 	}
 	buf := data
@@ -134,7 +151,7 @@ func (d *Decoder) appendXOR(p *timeline.Points, data []byte, padded bool, mint, 
 	}
 	buf = buf[:len(data)+Padding]
 	ts, vs := p.Extend(h.n)
-	level, widest, err := decodeXOR(buf, h, ts, vs)
+	level, widest, err := decodeXOR(buf, &h, ts, vs)
 	if err != nil {
 		p.Cut(h.n)
 		return err
@@ -146,7 +163,7 @@ func (d *Decoder) appendXOR(p *timeline.Points, data []byte, padded bool, mint, 
 }
 
 // appendRun appends the part of a constant chunk that lies in [mint, maxt].
-func appendRun(p *timeline.Points, h xorHead, mint, maxt int64) {
+func appendRun(p *timeline.Points, h *xorHead, mint, maxt int64) {
 	last := h.t + int64(h.n-1)*h.delta
 	if h.t > maxt || last < mint {
 		return
@@ -193,9 +210,11 @@ func load(buf []byte, pos uint) uint64 {
 //
 // The first level samples have the first one's value and no two of them are further apart than widest; where level is not
 // 0, vs is not filled for them.
-func decodeXOR(buf []byte, h xorHead, ts []int64, vs []float64) (level int, widest int64, err error) {
+func decodeXOR(buf []byte, h *xorHead, ts []int64, vs []float64) (level int, widest int64, err error) {
 	c := cursor{buf: buf, end: uint(len(buf)-Padding) * 8, pos: uint(h.rest) * 8, i: 1, t: h.t, delta: h.delta}
+	c.win.bits = 64 // as Prometheus' iterator starts
 	ts[0] = h.t
+	v := h.v
 	if load(buf, c.pos)>>63 == 0 { // the second sample has no change of distance, only a value
 		c.t, c.pos, c.i = h.t+h.delta, c.pos+1, 2
 		ts[1] = c.t
@@ -210,7 +229,18 @@ func decodeXOR(buf []byte, h xorHead, ts []int64, vs []float64) (level int, wide
 	} else {
 		level = c.i
 	}
-	return level, widest, c.rest(h.v, ts, vs)
+	if c.i == 1 {
+		v = c.second(v, ts, vs)
+	}
+	err = c.rest(v, ts, vs)
+	switch {
+	case err != nil:
+	case c.pos > c.end:
+		err = errTruncated
+	case c.win.invalid:
+		err = errWindow
+	}
+	return level, widest, err
 }
 
 // minLevel is how many samples of one value are worth a level of their own.
@@ -222,6 +252,7 @@ type cursor struct {
 	end, pos uint // in bits
 	i        int
 	t, delta int64 // of sample i-1; the distance to sample i before its change is added
+	win      window
 }
 
 // Three samples at a time that each have a change of distance of 14 bits and no change of value: 10, the change, 0.
@@ -229,6 +260,12 @@ const (
 	tripleBits = 3 * (2 + 14 + 1)
 	tripleMask = 0b11_00000000000000_1_11_00000000000000_1_11_00000000000000_1 << (64 - tripleBits)
 	tripleWant = 0b10_00000000000000_0_10_00000000000000_0_10_00000000000000_0 << (64 - tripleBits)
+)
+
+// A sample that has a change of distance of 14 bits and a value that changes in the same bits as before: 10, the change, 10.
+const (
+	jitterMask = 0b11_00000000000000_11 << (64 - 18)
+	jitterWant = 0b10_00000000000000_10 << (64 - 18)
 )
 
 // signed14 is the change of distance of 14 bits that the lowest bits of w hold: from -8191 to 8192.
@@ -292,65 +329,72 @@ func (c *cursor) level(ts []int64) (widest int64, err error) {
 	return widest, nil
 }
 
-// rest fills ts and vs from sample c.i on; v is the value of the one before.
+// second fills in the second sample and returns its value; v is that of the first.
+func (c *cursor) second(v uint64, ts []int64, vs []float64) uint64 {
+	v, c.pos = c.win.value(c.buf, c.pos, load(c.buf, c.pos), v)
+	c.t, c.i = c.t+c.delta, 2
+	ts[1], vs[1] = c.t, math.Float64frombits(v)
+	return v
+}
+
+// rest fills ts and vs from sample c.i on, which is not the second; v is the value of the one before.
 func (c *cursor) rest(v uint64, ts []int64, vs []float64) error {
-	win := window{bits: 64} // as Prometheus' iterator starts
-	buf, pos, end, t, delta := c.buf, c.pos, c.end, c.t, c.delta
-	i := c.i
-	if i == 1 {
-		t += delta
-		v, pos = win.value(buf, pos, load(buf, pos), v)
-		ts[1], vs[1] = t, math.Float64frombits(v)
-		i = 2
-	}
-	for i < len(ts) {
-		if pos > end {
-			return errTruncated
-		}
-		w := load(buf, pos)
-		if w < 1<<62 { // same distance, same value, perhaps many times
+	buf, pos, i, t, delta, win := c.buf, c.pos, c.i, c.t, c.delta, &c.win
+	vs = vs[:len(ts)]
+	for i < len(ts) && pos <= c.end {
+		w := binary.BigEndian.Uint64(buf[pos>>3:]) << (pos & 7) // at least the first 57 bits are right
+		head := uint(0)                                         // if the value changes in the same bits as before: how many bits precede these
+		switch {
+		case w < 1<<62: // same distance, same value, perhaps many times
 			f := math.Float64frombits(v)
-			k := min(bits.LeadingZeros64(w)/2, len(ts)-i)
+			k := min(bits.LeadingZeros64(w)/2, 57/2, len(ts)-i)
 			for j := i; j < i+k; j++ {
 				t += delta
 				ts[j], vs[j] = t, f
 			}
 			i, pos = i+k, pos+uint(2*k)
 			continue
-		}
-		switch {
+		case w&jitterMask == jitterWant: // the usual case if times jitter
+			delta, head = delta+signed14(w>>(64-16)), 16+2
+		case w>>61 == 0b0_10: // the usual case if they do not
+			head = 1 + 2
+		case w&tripleMask == tripleWant:
+			c.pos, c.i, c.t, c.delta = pos, i, t, delta
+			if _, err := c.level(ts); err != nil {
+				return err
+			}
+			for ; i < c.i; i++ {
+				vs[i] = math.Float64frombits(v)
+			}
+			pos, t, delta = c.pos, c.t, c.delta
+			continue
 		case w>>63 == 0:
 			w, pos = w<<1, pos+1
-		case w>>62 == 0b10: // the usual case if times jitter
-			delta += signed14(w >> (64 - 16))
-			w, pos = w<<16, pos+16
+		case w>>62 == 0b10:
+			delta, w, pos = delta+signed14(w>>(64-16)), w<<16, pos+16
 		default:
 			dod, size := deltaOfDelta(buf, pos, w)
-			if delta, pos = delta+dod, pos+size; size > 24 {
-				w = load(buf, pos)
-			} else {
-				w <<= size
-			}
+			delta, pos = delta+dod, pos+size
+			w = load(buf, pos)
 		}
 		if uint64(delta-1) >= maxDelta {
 			return errDistance(delta)
 		}
 		t += delta
-		if w>>62 == 0b10 && win.bits <= 38 { // the usual case if values change: in the same bits as before
-			v ^= w << 2 >> ((64 - win.bits) & 63) << (win.trailing & 63)
-			pos += 2 + win.bits
+		if head > 0 {
+			if pos += head; win.bits <= 57-18 {
+				w <<= head
+			} else {
+				w = load(buf, pos)
+			}
+			v ^= w >> ((64 - win.bits) & 63) << (win.trailing & 63)
+			pos += win.bits
 		} else {
 			v, pos = win.value(buf, pos, w, v)
 		}
-		ts[i], vs[i] = t, math.Float64frombits(v)
-		i++
+		ts[i], vs[i], i = t, math.Float64frombits(v), i+1
 	}
-	switch {
-	case pos > end:
-		return errTruncated
-	case win.invalid:
-		return errWindow
-	}
+	c.pos = pos
 	return nil
 }
 
