@@ -29,7 +29,7 @@ type computation struct {
 	window *batchWindow
 
 	raw      bool      // the source gives raw samples
-	exported bool      // usage series name their pods by exported_pod
+	exported bool      // some series name their pods by exported_pod
 	only     selection // which pods are read
 	stats    Stats
 	past     Stats // of earlier attempts
@@ -352,13 +352,11 @@ func (c *computation) load(ctx context.Context, b *build.Builder) error {
 
 // onlyNames restricts reading to some pods or containers until all is called.
 func (c *computation) onlyNames(element string, list []string) (all func()) {
-	if !c.exported { // other series may name them otherwise
-		most := mostNames
-		if c.raw {
-			most = mostRawNames
-		}
-		c.only.names = namesOf(element, list, most)
+	most := mostNames
+	if c.raw {
+		most = mostRawNames
 	}
+	c.only.names = namesOf(element, list, most)
 	return func() { c.only.names = names{} }
 }
 
@@ -402,7 +400,7 @@ func (c *computation) read(ctx context.Context, b *build.Builder, name string, s
 		plans[i] = c.cfg.newPlan(notes[i], sels, stages...)
 		plans[i].own, plans[i].uids = &c.own, c.uids[i]
 		if c.only.re != "" {
-			plans[i].onlyNamed(c.only.names)
+			plans[i].onlyNamed(c.only.names, c.exported)
 		}
 	}
 	plans[0].lookBack(b.Sampling().Unmarked().Lookback)

@@ -61,7 +61,7 @@ type plan struct {
 	readers []reader
 	cluster Symbol
 	times   *frame
-	// exported is set once a series of usage named its pod by exported_pod.
+	// exported is set once a series named its pod by exported_pod.
 	exported bool
 	own      *ownTargets
 	uids     uids
@@ -249,14 +249,25 @@ func namesOf(element string, list []string, most int) names {
 	return names{}
 }
 
-// onlyNamed leaves out the series of all pods or containers but those of some names.
-func (p *plan) onlyNamed(n names) {
+// onlyNamed leaves out the series of all pods or containers but those of some names. If exported, some series may have the names in the
+// label exported_…: then there is another selector for these.
+func (p *plan) onlyNamed(n names, exported bool) {
 	for i := range p.sels {
-		r := &p.readers[i]
-		if k := slices.Index(r.series.Signal.Key(), n.element); k >= 0 {
-			own := r.elements[k][1] // not exported_…
-			p.sels[i].Matchers = append(slices.Clone(p.sels[i].Matchers), matching(p.sels[i].Keep[own], n.re))
+		sel, r := &p.sels[i], &p.readers[i]
+		k := slices.Index(r.series.Signal.Key(), n.element)
+		if k < 0 {
+			continue
 		}
+		with := func(m ...Matcher) []Matcher { return slices.Concat(sel.Matchers, m) }
+		own, other := sel.Keep[r.elements[k][1]], sel.Keep[r.elements[k][0]]
+		if !exported {
+			sel.Matchers = with(matching(own, n.re))
+			continue
+		}
+		renamed, reads := *sel, *r
+		renamed.Matchers, reads.key = with(matching(other, n.re)), make([]Symbol, len(r.elements))
+		sel.Matchers = with(matching(own, n.re), equal(other, ""))
+		p.sels, p.readers = append(p.sels, renamed), append(p.readers, reads)
 	}
 }
 

@@ -2,12 +2,17 @@ package promquery_test
 
 import (
 	"context"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/signals"
+	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/democluster"
 )
@@ -16,8 +21,10 @@ import (
 type unstarted struct {
 	promquery.Source
 
-	raw   bool
-	names []string // of the matchers
+	raw      bool
+	exported bool              // some series name their pods by exported_pod
+	names    []string          // of the matchers that are regular expressions
+	labels   map[string]string // that other matchers want
 }
 
 // Raw implements promquery.Sampler.
@@ -27,15 +34,21 @@ func (u *unstarted) Raw(context.Context, int64, int64) bool { return u.raw }
 func (u *unstarted) Select(ctx context.Context, sels []promquery.Selector, yield promquery.Yield) (promquery.Stats, error) {
 	sels = slices.Clone(sels)
 	for i := range sels {
-		switch sels[i].Metric {
+		switch metric := sels[i].Metric; metric {
 		case "kube_pod_container_state_started", "container_start_time_seconds", "DCGM_FI_PROF_GR_ENGINE_ACTIVE": // which has exported_pod
-			sels[i].Metric += "_missing"
+			if metric != "DCGM_FI_PROF_GR_ENGINE_ACTIVE" || !u.exported {
+				sels[i].Metric += "_missing"
+			}
 		case "kube_pod_container_status_restarts_total":
 			if len(sels[i].Matchers) == 0 {
 				u.names = append(u.names, "")
 			}
 			for _, m := range sels[i].Matchers {
-				u.names = append(u.names, m.Value)
+				if m.Type == promquery.MatchRegexp {
+					u.names, u.labels[m.Name] = append(u.names, m.Value), "names"
+				} else {
+					u.labels["not "+m.Name] = m.Value
+				}
 			}
 		}
 	}
@@ -50,12 +63,16 @@ func TestNamesAskedFor(t *testing.T) {
 		name       string
 		pods       int
 		raw        bool
+		exported   bool
+		asked      int
 		from, upTo int // bytes of names
+		labels     map[string]string
 	}{
-		{"few pods of blocks", 100, true, 100, 12 << 10},
-		{"few pods of a server", 100, false, 100, 12 << 10},
-		{"many pods of blocks", 600, true, 12 << 10, 32 << 10},
-		{"many pods of a server", 600, false, 0, 0},
+		{"few pods of blocks", 100, true, false, 1, 100, 12 << 10, map[string]string{"pod": "names"}},
+		{"few pods of a server", 100, false, false, 1, 100, 12 << 10, map[string]string{"pod": "names"}},
+		{"few pods, by one label or another", 100, true, true, 2, 100, 12 << 10, map[string]string{"pod": "names", "not exported_pod": "", "exported_pod": "names"}},
+		{"many pods of blocks", 600, true, false, 1, 12 << 10, 32 << 10, map[string]string{"pod": "names"}},
+		{"many pods of a server", 600, false, false, 1, 0, 0, map[string]string{}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c, err := democluster.New(democluster.Config{End: end, Duration: 2 * time.Hour, Nodes: max(4, tt.pods/30), Pods: tt.pods, ScrapeInterval: 5 * time.Minute})
@@ -66,14 +83,82 @@ func TestNamesAskedFor(t *testing.T) {
 			if err := c.WriteBlocks(t.Context(), dir, c.Start(), c.End(), nil); err != nil {
 				t.Fatal(err)
 			}
-			src := &unstarted{Source: openBlocks(t, dir), raw: tt.raw}
+			src := &unstarted{Source: openBlocks(t, dir), raw: tt.raw, exported: tt.exported, labels: map[string]string{}}
 			compute(t, src, allocation.Query{Window: lastHour(end), Resolution: 5 * time.Minute})
-			if len(src.names) != 1 {
-				t.Fatalf("asked %d times for restarts, want once", len(src.names))
+			if diff := cmp.Diff(tt.labels, src.labels); diff != "" {
+				t.Errorf("asked for restarts by other labels: -want +got\n%s", diff)
+			}
+			if len(src.names) != tt.asked || src.names[0] != src.names[len(src.names)-1] {
+				t.Fatalf("asked %d times for restarts, want %d, and all for the same names", len(src.names), tt.asked)
 			}
 			if n := len(src.names[0]); n < tt.from || n > tt.upTo {
 				t.Errorf("asked for %d bytes of names, %d pods, want %d to %d bytes", n, strings.Count(src.names[0], "|")+1, tt.from, tt.upTo)
 			}
 		})
+	}
+}
+
+// renaming is a source without the starts of containers, whose restarts name every other pod by exported_pod.
+type renaming struct {
+	promquery.Source
+
+	read int // series of restarts
+}
+
+// Raw implements promquery.Sampler.
+func (r *renaming) Raw(context.Context, int64, int64) bool { return true }
+
+// Select implements promquery.Source.
+func (r *renaming) Select(ctx context.Context, sels []promquery.Selector, yield promquery.Yield) (stats promquery.Stats, err error) {
+	for i := range sels {
+		sel, give := sels[i], func(_ int, key []promquery.Symbol, p *timeline.Points) error { return yield(i, key, p) }
+		switch sel.Metric {
+		case "kube_pod_container_state_started", "container_start_time_seconds":
+			continue
+		case "kube_pod_container_status_restarts_total":
+			sel.Matchers = nil
+			give = func(_ int, key []promquery.Symbol, p *timeline.Points) error {
+				key = slices.Clone(key)
+				pod, renamed := slices.Index(sel.Keep, "pod"), slices.Index(sel.Keep, "exported_pod")
+				if name := key[pod].Value(); name[len(name)-1]%2 == 0 {
+					key[pod], key[renamed] = signals.Sym("kube-state-metrics"), key[pod]
+				}
+				for _, m := range sels[i].Matchers {
+					if !regexp.MustCompile("^(?:" + m.Value + ")$").MatchString(key[slices.Index(sel.Keep, m.Name)].Value()) {
+						return nil
+					}
+				}
+				r.read++
+				return yield(i, key, p)
+			}
+		}
+		got, err := r.Source.Select(ctx, []promquery.Selector{sel}, give)
+		if stats.Add(got); err != nil {
+			return stats, err
+		}
+	}
+	return stats, nil
+}
+
+// TestNamesOfEitherLabel computes an hour in which the restarts of some pods have their names in another label.
+func TestNamesOfEitherLabel(t *testing.T) {
+	end := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
+	c, err := democluster.New(democluster.Config{End: end, Duration: 2 * time.Hour, Nodes: 4, Pods: 100, ScrapeInterval: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := c.WriteBlocks(t.Context(), dir, c.Start(), c.End(), nil); err != nil {
+		t.Fatal(err)
+	}
+	blocks := openBlocks(t, dir)
+	q, renamed := allocation.Query{Window: lastHour(end)}, &renaming{Source: blocks}
+	want := compute(t, &unstarted{Source: blocks, raw: true, exported: true, labels: map[string]string{}}, q)
+	got := compute(t, renamed, q)
+	if diff := cmp.Diff(rowsOf(want[0]), rowsOf(got[0])); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+	if renamed.read == 0 {
+		t.Error("no restarts were read")
 	}
 }

@@ -57,7 +57,7 @@ func (r *run) read(ctx context.Context, srv *server) error {
 // One request asks for selectors that are few, or that span less time than longRead together: answering several at a time pays
 // for what takes long.
 const (
-	fewSelectors = 3
+	fewSelectors = 4
 	longRead     = 24 * hour
 )
 

@@ -41,7 +41,7 @@ func TestTurns(t *testing.T) {
 			src := f.source(t, remote.Config{MaxConcurrency: 2})
 			done := make(chan error)
 			go func() {
-				_, err := src.Select(tt.first(t.Context()), slices.Repeat([]promquery.Selector{selector}, 4), nil)
+				_, err := src.Select(tt.first(t.Context()), slices.Repeat([]promquery.Selector{selector}, 5), nil)
 				done <- err
 			}()
 			for range tt.most {
