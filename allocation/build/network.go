@@ -294,10 +294,10 @@ func (b *Builder) moveCell(pods []*pod, kind trafficKind, t *prices.Item, x time
 
 // shiftOver is the shift that holds all of (from, to], nil if there is none. It first tries the shift that it found last.
 func (p *pod) shiftOver(from, to int64) *shift {
-	at := int(p.lastShift)
+	at := int(p.shifting.last)
 	if at >= len(p.shifts) || p.shifts[at].to <= from || p.shifts[at].from > from {
 		at = sort.Search(len(p.shifts), func(i int) bool { return p.shifts[i].to > from })
-		p.lastShift = int32(at)
+		p.shifting.last = int32(at)
 	}
 	if at == len(p.shifts) {
 		return nil

@@ -35,14 +35,19 @@ type pod struct {
 
 	shifts    []shift
 	shiftRows []int32
-	segments  int32 // of its containers
-	shiftsOf  int32 // how many segments shifts were made of
-	lastShift int32 // the shift found last by shiftOver
+	shifting  shifting
 	flows     []flow
 	ended     []flowEnd
 	usageFrom int64 // time of its oldest usage that is read, if that is earlier than of other pods; else 0
 
 	*podSignals
+}
+
+// shifting has numbers about the shifts of a pod.
+type shifting struct {
+	segments int32 // of its containers
+	laid     int32 // how many segments shifts were made of
+	last     int32 // the shift found last by shiftOver
 }
 
 // joinedLabels are the labels of a pod, its namespace and its node that were joined last.

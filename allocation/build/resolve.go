@@ -302,7 +302,7 @@ func (c *container) addSegment(seg *segment) {
 		}
 	}
 	c.segments = append(c.segments, *seg)
-	c.pod.segments++
+	c.pod.shifting.segments++
 }
 
 // presence collects the signals of when c ran. An init container ends long before its pod, but native sidecars end with it.

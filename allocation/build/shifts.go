@@ -20,11 +20,11 @@ type shift struct {
 // running are the shifts of a pod's running time, ascending. The rows of a shift share evenly what the pod costs as a whole. Call it
 // after all containers are resolved. If another container is discovered, new shifts take the traffic of the old ones.
 func (p *pod) running() []shift {
-	if p.shiftsOf == p.segments {
+	if p.shifting.laid == p.shifting.segments {
 		return p.shifts
 	}
 	before := p.shifts
-	p.shiftsOf = p.segments
+	p.shifting.laid = p.shifting.segments
 	p.shifts, p.shiftRows = layShifts(p.containers)
 	for i := range before {
 		if x := &before[i]; x.moved != (moved{}) {

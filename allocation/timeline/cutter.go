@@ -204,59 +204,107 @@ func (c *cutter) joins() bool {
 // joined adds the cells of the first samples that follow each other without a hole, all but the last of them joined to one. It
 // returns how many samples these are.
 func (c *cutter) joined(ts []int64, vs []float64) (n int) {
-	if !c.joins() {
+	switch {
+	case !c.joins():
+		return 0
+	case !c.Exact():
+		return c.joinHits(ts, vs)
+	case c.counter:
+		return c.joinRises(ts, vs)
+	}
+	return c.joinLevels(ts, vs)
+}
+
+// joinRises is joined for a counter in exact mode. It ends before a reset.
+func (c *cutter) joinRises(ts []int64, vs []float64) (n int) {
+	at, v, end, lookback, limit := c.again, c.prevV, c.until(ts[0]), c.Lookback, c.limit()
+	keep, parts := c.join.Keep, c.join.Parts
+	vs = vs[:len(ts)]
+	for n < len(ts) && ts[n] <= end && ts[n]-at <= lookback && vs[n] >= v && vs[n]-v <= limit*float64(ts[n]-at+1000) {
+		if keep {
+			parts = append(parts, Part{From: at, To: ts[n], Amount: vs[n] - v})
+		}
+		at, v = ts[n], vs[n]
+		n++
+	}
+	if n == 0 {
 		return 0
 	}
-	at, v, end := c.again, c.prevV, c.until(ts[0])
-	counter, step, lookback, keep, parts, limit := c.counter, c.Step, c.Lookback, c.join.Keep, c.join.Parts, c.limit()
-	last, sum, sampled := Part{From: at, To: at}, 0.0, c.grid.sampled
+	from, before := c.again, c.prevV
+	if n > 1 {
+		from, before = ts[n-2], vs[n-2]
+	}
+	c.addJoined(parts[:max(len(parts)-1, 0)], before-c.prevV, Part{From: from, To: at, Amount: v - before}, v)
+	return n
+}
+
+// joinLevels is joined for a gauge in exact mode. See addLevel for samples of one value.
+func (c *cutter) joinLevels(ts []int64, vs []float64) (n int) {
+	at, v, end, lookback := c.again, c.prevV, c.until(ts[0]), c.Lookback
+	keep, parts, sum := c.join.Keep, c.join.Parts, 0.0
+	last := Part{From: at, To: at}
+	vs = vs[:len(ts)]
+	for ; n < len(ts) && ts[n] <= end && ts[n]-at <= lookback && usable(vs[n]); n++ {
+		switch {
+		case vs[n] != v || ts[n]-at == lookback:
+			if sum += last.Amount; keep && n > 0 {
+				parts = append(parts, last)
+			}
+			last = Part{From: at, To: ts[n], Amount: vs[n] * float64(ts[n]-at) / 1000}
+		case n == 0:
+			return 0
+		default:
+			last.To, last.Amount = ts[n], v*float64(ts[n]-last.From)/1000
+		}
+		at, v = ts[n], vs[n]
+	}
+	if n > 0 {
+		c.addJoined(parts, sum, last, v)
+	}
+	return n
+}
+
+// joinHits is joined on a grid.
+func (c *cutter) joinHits(ts []int64, vs []float64) (n int) {
+	at, v, end, limit := c.again, c.prevV, c.until(ts[0]), c.limit()
+	keep, parts, sum := c.join.Keep, c.join.Parts, 0.0
+	last := Part{From: at, To: at}
 	vs = vs[:len(ts)]
 	for k := 0; k < len(ts); k++ {
-		t := ts[k]
-		if step == 0 {
-			if t-at > lookback {
-				break
-			}
-		} else {
-			t = at + step
-			for k+1 < len(ts) && ts[k+1] <= t { // the grid sees the last one
-				k++
-			}
-			if k+1 == len(ts) || ts[k] > t || ts[k+1] > t+step || t-ts[k] >= lookback || sampled && ts[k] != t {
-				break
-			}
+		t := at + c.Step
+		for k+1 < len(ts) && ts[k+1] <= t { // the grid sees the last one
+			k++
 		}
-		now, amount := vs[k], 0.0
-		if counter {
-			amount = increase(v, now)
-		} else if step != 0 || now != v || t-at == lookback {
-			amount = now * float64(t-at) / 1000
-		} else if n > 0 && t <= end { // as in addLevel
-			last.To, last.Amount = t, now*float64(t-last.From)/1000
-			at, n = t, k+1
-			continue
-		} else {
+		if k+1 == len(ts) || ts[k] > t || ts[k+1] > t+c.Step || t-ts[k] >= c.Lookback || c.grid.sampled && ts[k] != t {
 			break
 		}
-		if t > end || !usable(amount) || amount > limit*float64(t-at+1000) {
+		amount := increase(v, vs[k])
+		if !c.counter {
+			amount = vs[k] * float64(c.Step) / 1000
+		}
+		if t > end || !usable(amount) || c.counter && amount > limit*float64(c.Step+1000) {
 			break
 		}
 		if sum += last.Amount; keep && n > 0 {
 			parts = append(parts, last)
 		}
 		last = Part{From: at, To: t, Amount: amount}
-		at, v, n = t, now, k+1
+		at, v, n = t, vs[k], k+1
 	}
-	if n == 0 {
-		return 0
+	if n > 0 {
+		c.addJoined(parts, sum, last, v)
 	}
-	if last.From > c.again {
-		c.dst = append(c.dst, Cell{From: c.again, To: last.From, Amount: sum, At: int32(len(c.join.Parts)), Parts: int32(len(parts) - len(c.join.Parts))})
+	return n
+}
+
+// addJoined adds a cell of parts, which have sum, and one of the last part, at whose end the value is v.
+func (c *cutter) addJoined(parts []Part, sum float64, last Part, v float64) {
+	if j := c.join; last.From > c.again {
+		c.dst = append(c.dst, Cell{From: c.again, To: last.From, Amount: sum, At: int32(len(j.Parts)), Parts: int32(len(parts) - len(j.Parts))})
+		j.Parts = parts
 	}
 	c.dst = append(c.dst, Cell{From: last.From, To: last.To, Amount: last.Amount})
-	c.join.Parts = parts
-	c.prevT, c.again, c.prevV, c.grid.at = at, at, v, at
-	return n
+	c.prevT, c.again, c.prevV, c.grid.at = last.To, last.To, v, last.To
 }
 
 // until is until when cells may be joined, if the first sample is at t.
@@ -271,10 +319,10 @@ func (c *cutter) until(t int64) int64 {
 	return end
 }
 
-// limit is the highest increase in a millisecond that is joined.
+// limit is the highest increase in a millisecond that is joined. It is finite: an infinite one is not.
 func (c *cutter) limit() float64 {
-	if !c.counter || c.join.Limit == 0 {
-		return math.Inf(1)
+	if c.join.Limit == 0 {
+		return math.MaxFloat64 / float64(math.MaxInt64)
 	}
 	return c.join.Limit / 1000
 }
