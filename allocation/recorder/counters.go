@@ -51,8 +51,9 @@ func (c *counters) AccruedAt(ctx context.Context, t time.Time) (*metering.Accrue
 	return a, nil
 }
 
-// update counts the hours that have closed since it last did. latestEnd is the end of the latest hour.
-func (c *counters) update(ctx context.Context, latestEnd time.Time) error {
+// update counts the hours that have closed since it last did, and reports whether what is shown changed. latestEnd is the end of the
+// latest hour.
+func (c *counters) update(ctx context.Context, latestEnd time.Time) (changed bool, err error) {
 	end := c.clock.ClosedAt(c.clock.Now())
 	month := c.monthOf(end)
 	c.mu.Lock()
@@ -63,19 +64,16 @@ func (c *counters) update(ctx context.Context, latestEnd time.Time) error {
 		a = nil
 	}
 	if a != nil && month.Before(a.Window.Start) {
-		return nil // the clock was set back
+		return false, nil // the clock was set back
 	}
 	if a == nil || !a.Window.Start.Equal(month) {
 		a = metering.NewAccrued(month, meter)
 	}
-	a, err := c.countReadable(ctx, a, end, !c.readOnly)
+	a, err = c.countReadable(ctx, a, end, !c.readOnly)
 	if err != nil {
-		return fmt.Errorf("count the costs of the month: %w", err)
+		return false, fmt.Errorf("count the costs of the month: %w", err)
 	}
-	if c.show(a, end, latestEnd) {
-		c.opts.Changed()
-	}
-	return c.findNotCounted(ctx, a, end)
+	return c.show(a, end, latestEnd), c.findNotCounted(ctx, a, end)
 }
 
 // show records the counted costs, and shows them once they reach the last closed hour. It reports whether what is shown changed.

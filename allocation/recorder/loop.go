@@ -52,7 +52,7 @@ func (r *Recorder) Run(ctx context.Context) error {
 				r.logFailed(w, newest.failed(now), err)
 			} else {
 				done, newest, upkeep.at = w.End, task{}, time.Time{}
-				r.opts.Changed()
+				r.showLatest(ctx)
 			}
 		}
 		r.maintainFor(ctx, &upkeep, func() bool { return r.clock.LastHour().End.After(done) && !r.clock.Now().Before(newest.at) })
@@ -78,6 +78,17 @@ func (r *Recorder) Run(ctx context.Context) error {
 			r.invalidate(r.clock.LastHour())
 		}
 	}
+}
+
+// showLatest says that the latest hour is there, once it is counted: what metrics show changes once. It does not wait for counting that
+// fails, which maintain tries again.
+func (r *Recorder) showLatest(ctx context.Context) {
+	if r.archive != nil && r.loaded() {
+		ctx, done := r.ledger.WithAccount(ctx)
+		_, _ = r.counters.update(ctx, r.latestEnd())
+		done()
+	}
+	r.opts.Changed()
 }
 
 // rest sleeps for d, or until a Refresh, and reports whether it was that and whether ctx lives on.

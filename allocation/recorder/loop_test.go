@@ -3,6 +3,7 @@ package recorder_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -182,5 +183,26 @@ func TestRestartWhileTheSourceIsDown(t *testing.T) {
 	r.Pass(time.Hour)
 	if set, _, err := r.Latest(); err != nil || set.Window.Start.Before(ledgertest.At(t, "2026-03-07T14:00")) || r.Ready() != nil {
 		t.Errorf("once it is up: %v, %v, %v", set, err, r.Ready())
+	}
+}
+
+// An hour that closes is shown once, with the counters that have it, so that metrics are not made twice.
+func TestAnHourIsShownOnce(t *testing.T) {
+	var r *ledgertest.Rig
+	var shown []string
+	o := ledgertest.Options{Recorder: recorder.Options{Backfill: -1, Changed: func() {
+		latest, _, _ := r.Latest()
+		text := "latest " + latest.Window.End.Format("15:04")
+		if a := r.Accrued(); a != nil {
+			text += ", counted " + a.Window.End.Format("15:04")
+		}
+		shown = append(shown, text)
+	}}}
+	ledgertest.Live(t, "2026-03-01T03:30", o, func(made *ledgertest.Rig) { r = made })
+	shown = nil
+	r.Pass(2 * time.Hour)
+	r.Stop()
+	if want := []string{"latest 04:00, counted 04:00", "latest 05:00, counted 05:00"}; !slices.Equal(want, shown) {
+		t.Errorf("shown: %q, want %q", shown, want)
 	}
 }

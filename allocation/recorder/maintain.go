@@ -18,7 +18,11 @@ func (r *Recorder) maintain(ctx context.Context) (more bool, err error) {
 	if err := r.learnBegin(ctx); err != nil {
 		return false, err
 	}
-	if err := r.counters.update(ctx, r.latestEnd()); err != nil {
+	changed, err := r.counters.update(ctx, r.latestEnd())
+	if changed {
+		r.opts.Changed()
+	}
+	if err != nil {
 		return false, err
 	}
 	if r.readOnly || r.Spending() != nil && !r.budgetsKnown() {
