@@ -248,7 +248,7 @@ func (l *worker) readSeries(s *series) error {
 				bad = true
 				return
 			}
-			l.list = append(l.list, chunks.Encoded{Encoding: enc, Data: data, MinTime: m.mint, MaxTime: m.maxt})
+			l.list = append(l.list, chunks.Encoded{Encoding: enc, Data: data, MinTime: m.mint, MaxTime: m.maxt, Padded: true})
 			l.stats.Bytes += int64(len(data))
 		})
 		if err != nil {

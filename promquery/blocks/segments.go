@@ -10,6 +10,8 @@ import (
 	"github.com/prometheus/prometheus/tsdb/chunkenc"
 	"github.com/prometheus/prometheus/tsdb/chunks"
 	"github.com/prometheus/prometheus/tsdb/fileutil"
+
+	own "github.com/promcost/promcost/promquery/chunks"
 )
 
 // segments reads chunks from the segment files of a block, from mappings of them. Nothing that it returns may outlive it.
@@ -47,7 +49,8 @@ func (s *segments) close() error {
 	return errors.Join(errs...)
 }
 
-// chunk is the encoding and the data of a chunk, its checksum verified.
+// chunk is the encoding and the data of a chunk, its checksum verified. The capacity of the data reaches into what follows it in the
+// file, to which nobody writes.
 func (s *segments) chunk(ref uint64) (enc chunkenc.Encoding, data []byte, err error) {
 	file, offset := ref>>32, ref&(1<<32-1)
 	if file >= uint64(len(s.files)) {
@@ -66,5 +69,5 @@ func (s *segments) chunk(ref uint64) (enc chunkenc.Encoding, data []byte, err er
 	if !sealed(b[n:end], b[end:]) {
 		return 0, nil, fmt.Errorf("%w: checksum of the chunk at %d", errMalformed, offset)
 	}
-	return chunkenc.Encoding(b[n]), b[n+1 : end : end], nil
+	return chunkenc.Encoding(b[n]), b[n+1 : end : min(end+own.Padding, len(b))], nil
 }
