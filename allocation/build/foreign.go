@@ -136,15 +136,26 @@ func (b *Builder) BlindElsewhere(blind []Span) (out []Span) {
 		return nil
 	}
 	b.findAbsence()
+	b.outages.unseen = nil
 	for _, span := range blind {
+		n := len(b.outages.unseen)
 		for _, a := range b.outages.absent {
-			if len(a.containers.Absent.Clip(span.Start, span.End)) > 0 || a.containers.Newest < span.End {
-				out = append(out, span)
-				break
+			b.outages.unseen = append(b.outages.unseen, a.containers.Absent.Clip(span.Start, span.End)...)
+			if newest := max(a.containers.Newest, span.Start); newest < span.End {
+				b.outages.unseen = append(b.outages.unseen, timeline.Interval{From: newest, To: span.End})
 			}
+		}
+		if len(b.outages.unseen) > n {
+			out = append(out, span)
 		}
 	}
 	return out
+}
+
+// FillsBlind reports whether sights from first to last may show a container where BlindElsewhere knew of none. Each holds until the next.
+func (b *Builder) FillsBlind(first, last int64) bool {
+	longest := timeline.Lookback + b.sampling.Interval
+	return slices.ContainsFunc(b.outages.unseen, func(x timeline.Interval) bool { return first <= x.To+1 && last >= x.From-longest })
 }
 
 // LeavesOut reports whether LeaveOthers left out the pod with a UID. Foreign reports so for its details, its usage and its traffic.
