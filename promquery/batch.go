@@ -241,7 +241,7 @@ func (m *merged) skip(i int, key []Symbol) bool {
 
 // skipUIDs are the pods that none of the questions wants.
 func skipUIDs(list []*question) *UIDs {
-	if slices.ContainsFunc(list, func(q *question) bool { return q.workers.SkipUIDs == nil }) {
+	if slices.ContainsFunc(list, func(q *question) bool { return q.workers.SkipUIDs == nil || q.workers.OnlySkipped }) {
 		return nil
 	}
 	return &UIDs{Has: func(uid string) bool {

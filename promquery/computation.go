@@ -76,8 +76,9 @@ func (e *Engine) begin(ctx context.Context) (*computation, error) {
 
 // selection says which pods are read.
 type selection struct {
-	names         // those and containers with some names; empty for all
-	leftOut *UIDs // not these, which only other shards need; nil where none are known
+	names          // those and containers with some names; empty for all
+	leftOut  *UIDs // not these, which only other shards need; nil where none are known
+	inverted bool  // only those
 }
 
 // attempts is how often a computation begins at most.
@@ -284,10 +285,9 @@ func (c *computation) gather(ctx context.Context, b *build.Builder) error {
 			return err
 		}
 		if others := b.BlindElsewhere(blind); len(others) > 0 {
-			leftOut := c.only.leftOut
-			c.only.leftOut = nil
+			c.only.inverted = true
 			err := c.spans(ctx, b, stageNames[standIn], others, standIn)
-			if c.only.leftOut = leftOut; err != nil {
+			if c.only.inverted = false; err != nil {
 				return err
 			}
 		}
@@ -413,7 +413,15 @@ func (c *computation) read(ctx context.Context, b *build.Builder, name string, s
 		defer func() { c.window.plan = nil }()
 	}
 	workers := into(b, plans, stages[0] == levels || stages[0] == counters)
-	workers.SkipUIDs = c.only.leftOut
+	workers.SkipUIDs, workers.OnlySkipped = c.only.leftOut, c.only.inverted
+	if give := workers.Yield; c.only.inverted {
+		workers.Yield = func(worker, i int, key []Symbol, p *timeline.Points) error {
+			if !b.FillsBlind(p.First(), p.Last()) {
+				return nil
+			}
+			return give(worker, i, key, p)
+		}
+	}
 	workers.Left = func(i int) { plans[c.workers].readers[i].found.elsewhere = true }
 	got, err := c.ask(ctx, name, plans[0].sels, c.watched(b, workers))
 	dropped := int64(0)

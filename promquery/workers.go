@@ -16,6 +16,8 @@ type Workers struct {
 	// SkipUIDs are pods of which nobody wants series, of selectors that name UIDs; nil wants all. A source may yield such series all the
 	// same, but to leave them out saves it to look at them.
 	SkipUIDs *UIDs
+	// OnlySkipped turns SkipUIDs round: nobody wants any but the series that it leaves out.
+	OnlySkipped bool
 	// Left is called once for each selector of which such series were left out.
 	Left func(i int)
 	// Of is the worker, 0 to N−1, of a series; it is called from one goroutine. N is for a series that concerns several workers:
@@ -81,9 +83,9 @@ func (l *Workers) renumbered(of []int) Workers {
 	return Workers{
 		N:        l.N,
 		Skip:     func(i int, key []Symbol) bool { return l.skips(of[i], key) },
-		SkipUIDs: l.SkipUIDs,
-		Left:     func(i int) { l.left(of[i]) },
-		Of:       func(i int, key []Symbol) int { return l.Worker(of[i], key) },
-		Yield:    func(worker, i int, key []Symbol, p *timeline.Points) error { return l.Yield(worker, of[i], key, p) },
+		SkipUIDs: l.SkipUIDs, OnlySkipped: l.OnlySkipped,
+		Left:  func(i int) { l.left(of[i]) },
+		Of:    func(i int, key []Symbol) int { return l.Worker(of[i], key) },
+		Yield: func(worker, i int, key []Symbol, p *timeline.Points) error { return l.Yield(worker, of[i], key, p) },
 	}
 }

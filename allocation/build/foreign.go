@@ -9,9 +9,10 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// foreignPod is what is kept of a pod that only other shards need.
+// foreignPod marks a pod whose rows other shards have.
 type foreignPod struct {
-	statuses []signals.Symbol // containers that the best running signal has
+	shares   bool             // the costs of this shard depend on when it ran
+	statuses []signals.Symbol // else the containers that the best running signal has
 }
 
 // has reports whether the best running signal has a container of the pod. A nil pod is not foreign.
@@ -19,7 +20,11 @@ func (p *foreignPod) has(container signals.Symbol) bool {
 	return p != nil && slices.Contains(p.statuses, container)
 }
 
-func (p *pod) isForeign() bool { return p.foreign != nil }
+// isForeign reports whether only other shards need a pod.
+func (p *pod) isForeign() bool { return p.foreign != nil && !p.foreign.shares }
+
+// onlyShares reports whether other shards have the rows of a pod, and this one needs to know when it ran.
+func (p *pod) onlyShares() bool { return p.foreign != nil && p.foreign.shares }
 
 // foreign reports whether a node is another shard's.
 func (b *Builder) foreign(n *node) bool { return !b.shard.Has(n.cluster.Value(), n.name.Value()) }
@@ -31,13 +36,19 @@ func (b *Builder) Sharded() bool { return !b.shard.Whole() }
 // are. Then add when containers ran, and details after Recall.
 func (b *Builder) LeaveOthers() {
 	lives := b.watched()
+	selecting := b.selecting()
 	balanced, mounting := b.balancedPods(), b.mountingPods()
+	needed := func(p *pod) bool {
+		return !lives[p.cluster] || b.concernsShard(p) || selecting[objectKey{p.cluster, p.namespace, none}]
+	}
 	for _, pods := range each(b, maps.All(b.pods.byName)) {
-		others := !slices.ContainsFunc(pods, func(p *pod) bool { return !lives[p.cluster] || b.concernsShard(p) || balanced(p) || mounting(p) })
+		others := !slices.ContainsFunc(pods, func(p *pod) bool { return needed(p) || balanced(p) || mounting(p) })
 		for _, p := range pods {
 			if others {
 				p.foreign = &foreignPod{}
 				sightedIn(b.outages.others, p.cluster).addPod(p.seen)
+			} else if !needed(p) {
+				p.foreign = &foreignPod{shares: true}
 			}
 			uid := p.uid.Value()
 			before, known := b.pods.leftOut[uid]
@@ -66,7 +77,7 @@ func (b *Builder) Recall() []string {
 	lives := b.watched()
 	names := map[string]bool{}
 	for key, pods := range each(b, maps.All(b.pods.byName)) {
-		if !b.pods.recalled[key] && (lives[key.cluster] || !slices.ContainsFunc(pods, (*pod).isForeign)) {
+		if !b.pods.recalled[key] && (lives[key.cluster] || !slices.ContainsFunc(pods, func(p *pod) bool { return p.foreign != nil })) {
 			continue
 		}
 		names[key.name.Value()] = true
@@ -136,15 +147,26 @@ func (b *Builder) BlindElsewhere(blind []Span) (out []Span) {
 		return nil
 	}
 	b.findAbsence()
+	b.outages.unseen = nil
 	for _, span := range blind {
+		n := len(b.outages.unseen)
 		for _, a := range b.outages.absent {
-			if len(a.containers.Absent.Clip(span.Start, span.End)) > 0 || a.containers.Newest < span.End {
-				out = append(out, span)
-				break
+			b.outages.unseen = append(b.outages.unseen, a.containers.Absent.Clip(span.Start, span.End)...)
+			if newest := max(a.containers.Newest, span.Start); newest < span.End {
+				b.outages.unseen = append(b.outages.unseen, timeline.Interval{From: newest, To: span.End})
 			}
+		}
+		if len(b.outages.unseen) > n {
+			out = append(out, span)
 		}
 	}
 	return out
+}
+
+// FillsBlind reports whether sights from first to last may show a container where BlindElsewhere knew of none. Each holds until the next.
+func (b *Builder) FillsBlind(first, last int64) bool {
+	longest := timeline.Lookback + b.sampling.Interval
+	return slices.ContainsFunc(b.outages.unseen, func(x timeline.Interval) bool { return first <= x.To+1 && last >= x.From-longest })
 }
 
 // LeavesOut reports whether LeaveOthers left out the pod with a UID. Foreign reports so for its details, its usage and its traffic.
@@ -180,40 +202,48 @@ func (b *Builder) mountingPods() func(p *pod) bool {
 	}
 }
 
-// balancedPods returns whether a pod may be behind a load balancer, whose cost it shares with others.
-func (b *Builder) balancedPods() func(p *pod) bool {
-	selecting := map[objectKey]bool{} // namespaces where pods are selected by their labels, which are details
+// selecting are the namespaces where load balancers select pods by their labels, which are details.
+func (b *Builder) selecting() map[objectKey]bool {
+	in := map[objectKey]bool{}
 	for key := range b.services.balancers {
 		if b.services.behind.Selects(key.named()) {
-			selecting[objectKey{key.cluster, key.namespace, none}] = true
+			in[objectKey{key.cluster, key.namespace, none}] = true
 		}
 	}
+	return in
+}
+
+// balancedPods returns whether a pod may be behind a load balancer, whose cost it shares with others.
+func (b *Builder) balancedPods() func(p *pod) bool {
 	isBalancer := func(x services.Object) bool {
 		_, ok := b.services.balancers[objectKey{x.Cluster, x.Namespace, x.Name}]
 		return ok
 	}
 	return func(p *pod) bool {
-		return selecting[objectKey{p.cluster, p.namespace, none}] || b.services.behind.MayBeBehind(&services.Pod{Object: p.named(), Address: p.address}, isBalancer)
+		return b.services.behind.MayBeBehind(&services.Pod{Object: p.named(), Address: p.address}, isBalancer)
 	}
 }
 
-// Foreign reports whether a series need not be added: details of pods that LeaveOthers left out and, after Resolve, usage and traffic
-// that belong only to nodes of other shards.
+// Foreign reports whether a series need not be added: what exporters say of nodes of other shards, details of pods that LeaveOthers left
+// out, those of the pods with shared costs that do not show when they ran, and, after Resolve, usage and traffic that belong only to nodes
+// of other shards.
 func (b *Builder) Foreign(series signals.Series, key []signals.Symbol) bool {
 	if b.shard.Whole() || len(key) < len(series.Signal.Key()) || series.Signal == signals.ClaimUsed {
 		return false
 	}
 	s := seen{key: key}
+	switch series.Signal {
+	case signals.NodeTime, signals.NodeMemoryTotal, signals.NodeMemoryAvailable, signals.NodeMemoryBuffers, signals.NodeMemoryCached, signals.NodeDiskUsed:
+		nodes := b.nodesAt(&s)
+		return len(nodes) > 0 && b.foreign(nodes[0])
+	default:
+	}
 	if b.phase == gathering {
 		if !series.Signal.IsDetail() {
 			return false
 		}
 		p := b.pods.byKey[s.pod()]
-		return p != nil && p.isForeign()
-	}
-	if series.Signal == signals.NodeDiskUsed {
-		nodes := b.nodesAt(&s)
-		return len(nodes) > 0 && b.foreign(nodes[0])
+		return p != nil && (p.isForeign() || p.onlyShares() && !mayShowRuns(series.Signal))
 	}
 	p := b.pods.byKey[s.pod()]
 	if p != nil && p.isForeign() {
@@ -237,6 +267,16 @@ func (b *Builder) Foreign(series signals.Series, key []signals.Symbol) bool {
 		known = known || c != nil || p.foreign.has(key[4])
 	}
 	return known
+}
+
+// mayShowRuns reports whether a detail may show when a pod's containers ran, or divides the time in which they did.
+func mayShowRuns(s signals.Signal) bool {
+	switch s {
+	case signals.ContainerLimit, signals.PodOwner, signals.PodLabels, signals.PodAnnotations:
+		return false
+	default:
+		return true
+	}
 }
 
 // runsElsewhere reports whether a container runs on a node of another shard.

@@ -70,6 +70,7 @@ type outages struct {
 	bridged gaps                                  // of containers
 	holes   gaps                                  // in usage
 	blind   map[objectKey]bool                    // pods on a node none of whose containers has a status
+	unseen  timeline.Intervals                    // when no container of this shard was seen, as far as that of others may matter
 	others  map[signals.Symbol]*sighted           // when pods that LeaveOthers left out, and their containers, were seen, by cluster
 }
 

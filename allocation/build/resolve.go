@@ -380,7 +380,7 @@ func (n *node) has(r allocation.Resource, t int64) bool {
 func (b *Builder) row(c *container, from, to int64) rowRef {
 	i, _ := slices.BinarySearch(b.borders, to)
 	set := int32(i - 1)
-	asked := i > b.first && i <= b.last
+	asked := i > b.first && i <= b.last && !c.pod.onlyShares()
 	if n := len(c.rows); n == 0 || c.rows[n-1].set != set {
 		ref := rowRef{set, noRow}
 		if asked {

@@ -27,6 +27,7 @@ type query struct {
 	keys     []role   // the elements of keys, ascending by name
 	told     uint32   // the name of the label that tells series apart
 	unwanted []refSet // by block, the series of unwanted pods; nil for none
+	inverted bool     // only these are wanted
 	left     bool     // matching series of unwanted pods were left out
 }
 

@@ -24,7 +24,7 @@ func (s *snapshot) read(ctx context.Context, sels []promquery.Selector, workers 
 	to := pipe{free: make(chan *found, ahead), ready: make(chan *found)}
 	held := newReadMemory(ctx)
 	f := of.take(s.blocks, held)
-	f.unwanted.begin(workers.SkipUIDs)
+	f.unwanted.begin(&workers)
 	for i := range f.founds {
 		to.free <- &f.founds[i]
 	}

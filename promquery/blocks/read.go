@@ -157,7 +157,7 @@ func (f *finder) find(ctx context.Context, i int, sel *promquery.Selector, to *p
 	if err != nil {
 		return err
 	}
-	q.unwanted = f.unwanted.of(sel, f.symbols)
+	q.unwanted, q.inverted = f.unwanted.of(sel, f.symbols), f.unwanted.only
 	var open []*cursor // those that have a series
 	for k := range f.cursors {
 		c := &f.cursors[k]
@@ -254,7 +254,7 @@ func (c *cursor) next(q *query) (ok bool) {
 	for len(c.refs) >= 4 && c.err == nil {
 		ref := binary.BigEndian.Uint32(c.refs)
 		c.refs = c.refs[4:]
-		unwanted := q.unwanted != nil && q.unwanted[c.at].has(ref)
+		unwanted := q.unwanted != nil && q.unwanted[c.at].has(ref) != q.inverted
 		if unwanted && q.left {
 			continue
 		}

@@ -10,6 +10,8 @@ import (
 // looked at, and nothing is kept for them. The zero value is none.
 type unwanted struct {
 	uids   *promquery.UIDs
+	none   bool // the read wants all
+	only   bool // it wants only the series of these pods
 	labels []unwantedBy
 }
 
@@ -20,17 +22,18 @@ type unwantedBy struct {
 	blocks []refSet
 }
 
-// begin begins a read that does not want pods; nil wants all.
-func (u *unwanted) begin(uids *promquery.UIDs) {
-	if u.uids != uids {
-		*u = unwanted{uids: uids}
+// begin begins a read for workers.
+func (u *unwanted) begin(workers *promquery.Workers) {
+	uids := workers.SkipUIDs
+	if u.none, u.only = uids == nil, workers.OnlySkipped; !u.none && u.uids != uids {
+		u.uids, u.labels = uids, nil
 	}
 }
 
 // of are the series that a selector does not want, by block; nil for none. Where series may have a UID in one label or another, all are
 // wanted: it takes their labels to tell which one counts.
 func (u *unwanted) of(sel *promquery.Selector, symbols *symbols) []refSet {
-	if u.uids == nil {
+	if u.none {
 		return nil
 	}
 	name := ""
