@@ -78,6 +78,7 @@ func (b *Builder) discover(s *seen) *container {
 	}
 	c.pod.containers = append(c.pod.containers, c)
 	b.resolveContainer(c)
+	c.pod.findNode()
 	if c.node != nil {
 		b.layLoad(c.node) // its life may have become longer
 	}

@@ -33,6 +33,7 @@ type pod struct {
 	replaced      bool        // by others of its name: it counts no more
 	foreign       *foreignPod // nil for a pod that this shard needs
 
+	on        *node // of its containers, nil if it is not known; set once resolved
 	shifts    []shift
 	shiftRows []int32
 	shifting  shifting

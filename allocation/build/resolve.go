@@ -84,6 +84,14 @@ func (b *Builder) resolveContainers() {
 	}
 	for p := range b.everyPod() {
 		p.podSignals = &b.pods.noPodSignals
+		p.findNode()
+	}
+}
+
+// findNode notes the node of a pod's containers.
+func (p *pod) findNode() {
+	if len(p.containers) > 0 {
+		p.on = p.containers[0].node
 	}
 }
 

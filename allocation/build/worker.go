@@ -74,26 +74,18 @@ func workerOfNode(named []*node, n int) int {
 // workerOfPod is the worker for a series of a whole pod.
 func (b *Builder) workerOfPod(s *seen, n int) int {
 	if p, ok := b.pods.byKey[s.pod()]; ok {
-		return workerOn(p.on(), n)
+		return workerOn(p.on, n)
 	}
 	pods := b.pods.byName[s.object()]
 	if len(pods) == 0 {
 		return 0
 	}
 	for _, p := range pods[1:] {
-		if p.on() != pods[0].on() {
+		if p.on != pods[0].on {
 			return n
 		}
 	}
-	return workerOn(pods[0].on(), n)
-}
-
-// on is the node of the pod's containers, nil if it is not known.
-func (p *pod) on() *node {
-	if len(p.containers) == 0 {
-		return nil
-	}
-	return p.containers[0].node
+	return workerOn(pods[0].on, n)
 }
 
 // workerOn is the index, among n workers, of the worker for usage on a node.
