@@ -72,5 +72,10 @@ func (r *Rows) Set() *Set {
 		}
 	}
 	r.volumes, r.balancers = nil, nil
+	for c := range columns {
+		if s.isZero(Column(c)) {
+			s.values[c] = s.zero // shared: it takes no memory of its own, and nobody has to sum it
+		}
+	}
 	return s
 }

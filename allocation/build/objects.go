@@ -32,6 +32,7 @@ type pod struct {
 	restarted     bool        // one of its containers ran before its first known start
 	replaced      bool        // by others of its name: it counts no more
 	foreign       *foreignPod // nil for a pod that this shard needs
+	next          *pod        // that podTable.find found after it
 
 	on        *node // of its containers, nil if it is not known; set once resolved
 	shifts    []shift
@@ -195,11 +196,30 @@ func (b *Builder) named(pods objectKey, name signals.Symbol) iter.Seq[*container
 }
 
 func (b *Builder) podOf(key podKey) *pod {
-	p, ok := b.pods.byKey[key]
-	if !ok {
+	p := b.pods.find(&key)
+	if p == nil {
 		p = newPod(key)
 		b.addNew(p)
 		b.pods.byName[key.objectKey] = append(b.pods.byName[key.objectKey], p)
+	}
+	return p
+}
+
+// find returns the pod of a key, nil if there is none. Series of several metrics mostly come in the same order of pods: it looks first at
+// the pod that followed the last one before, which is faster than the map. Workers must not call it.
+func (t *podTable) find(key *podKey) *pod {
+	if t.last != nil {
+		if p := t.last.next; p != nil && p.podKey == *key && !p.replaced {
+			t.last = p
+			return p
+		}
+	}
+	p := t.byKey[*key]
+	if p != nil {
+		if t.last != nil {
+			t.last.next = p
+		}
+		t.last = p
 	}
 	return p
 }
@@ -208,6 +228,10 @@ func (b *Builder) podOf(key podKey) *pod {
 func (b *Builder) addNew(p *pod) {
 	b.pods.byKey[p.podKey] = p
 	b.pods.all = append(b.pods.all, p)
+	if b.pods.last != nil {
+		b.pods.last.next = p
+	}
+	b.pods.last = p
 }
 
 // replace takes out a pod that others of its name replace.

@@ -24,6 +24,7 @@ type frame struct {
 type podTable struct {
 	byKey      map[podKey]*pod
 	all        []*pod // as they came, those replaced by others of their name included
+	last       *pod   // that podTable.find found last
 	byName     map[objectKey][]*pod
 	leftOut    map[string]bool    // by UID, whether LeaveOthers left the pod out
 	recalled   map[objectKey]bool // names of pods that LeaveOthers left out though this shard may need them

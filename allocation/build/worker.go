@@ -46,7 +46,8 @@ func (b *Builder) WorkerOf(series signals.Series, key []signals.Symbol, n int) i
 	case series.Signal == signals.ClaimUsed:
 		return 0 // there are few
 	}
-	if c := b.pods.byKey[s.pod()].container(key[4]); c != nil {
+	of := s.pod()
+	if c := b.pods.find(&of).container(key[4]); c != nil {
 		return workerOn(c.node, n)
 	}
 	var on *node
@@ -73,7 +74,8 @@ func workerOfNode(named []*node, n int) int {
 
 // workerOfPod is the worker for a series of a whole pod.
 func (b *Builder) workerOfPod(s *seen, n int) int {
-	if p, ok := b.pods.byKey[s.pod()]; ok {
+	of := s.pod()
+	if p := b.pods.find(&of); p != nil {
 		return workerOn(p.on, n)
 	}
 	pods := b.pods.byName[s.object()]
