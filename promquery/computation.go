@@ -350,23 +350,30 @@ func (c *computation) load(ctx context.Context, b *build.Builder) error {
 	return err
 }
 
+// namesOf are the names of some pods or containers to read, in up to so many lists where a server is queried.
+func (c *computation) namesOf(element string, list []string, lists int) []names {
+	if c.raw {
+		return namesOf(element, list, mostRawNames, 1)
+	}
+	return namesOf(element, list, mostNames, lists)
+}
+
 // onlyNames restricts reading to some pods or containers until all is called.
 func (c *computation) onlyNames(element string, list []string) (all func()) {
-	most := mostNames
-	if c.raw {
-		most = mostRawNames
+	for _, c.only.names = range c.namesOf(element, list, 1) {
 	}
-	c.only.names = namesOf(element, list, most)
 	return func() { c.only.names = names{} }
 }
 
 // named reads some stages of some pods or containers into the builder; nothing if the list is empty.
 func (c *computation) named(ctx context.Context, b *build.Builder, element string, list []string, stages ...stage) error {
-	if len(list) == 0 {
-		return nil
+	defer func() { c.only.names = names{} }()
+	for _, c.only.names = range c.namesOf(element, list, mostLists) {
+		if err := c.stage(ctx, b, stageNames[stages[0]], b.Sampling().LoadStart(), b.Sampling().End, stages...); err != nil {
+			return err
+		}
 	}
-	defer c.onlyNames(element, list)()
-	return c.stage(ctx, b, stageNames[stages[0]], b.Sampling().LoadStart(), b.Sampling().End, stages...)
+	return nil
 }
 
 // stage reads some stages into the builder.

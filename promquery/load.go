@@ -237,16 +237,24 @@ const (
 	mostRawNames = 32 << 10 // by remote read and of blocks
 )
 
-// namesOf are the names of a list, or all names if they take more than most bytes.
-func namesOf(element string, list []string, most int) names {
-	quoted := make([]string, len(list))
-	for i, name := range list {
-		quoted[i] = regexp.QuoteMeta(name)
+// mostLists is how many lists of names a server is asked for at most, one after the other.
+const mostLists = 4
+
+// namesOf are the names of a list, as lists of up to most bytes each; all names if those were more than lists.
+func namesOf(element string, list []string, most, lists int) (out []names) {
+	size := most
+	for _, name := range list {
+		name = regexp.QuoteMeta(name)
+		if size += len("|") + len(name); size <= most {
+			out[len(out)-1].re += "|" + name
+			continue
+		}
+		if size = len(name); len(out) == lists || size > most {
+			return []names{{}}
+		}
+		out = append(out, names{element, name})
 	}
-	if re := strings.Join(quoted, "|"); len(re) <= most {
-		return names{element, re}
-	}
-	return names{}
+	return out
 }
 
 // onlyNamed leaves out the series of all pods or containers but those of some names. If exported, some series may have the names in the

@@ -72,7 +72,8 @@ func TestNamesAskedFor(t *testing.T) {
 		{"few pods of a server", 100, false, false, 1, 100, 12 << 10, map[string]string{"pod": "names"}},
 		{"few pods, by one label or another", 100, true, true, 2, 100, 12 << 10, map[string]string{"pod": "names", "not exported_pod": "", "exported_pod": "names"}},
 		{"many pods of blocks", 600, true, false, 1, 12 << 10, 32 << 10, map[string]string{"pod": "names"}},
-		{"many pods of a server", 600, false, false, 1, 0, 0, map[string]string{}},
+		{"many pods of a server", 600, false, false, 2, 100, 12 << 10, map[string]string{"pod": "names"}},
+		{"too many pods of a server", 2500, false, false, 1, 0, 0, map[string]string{}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c, err := democluster.New(democluster.Config{End: end, Duration: 2 * time.Hour, Nodes: max(4, tt.pods/30), Pods: tt.pods, ScrapeInterval: 5 * time.Minute})
@@ -88,11 +89,23 @@ func TestNamesAskedFor(t *testing.T) {
 			if diff := cmp.Diff(tt.labels, src.labels); diff != "" {
 				t.Errorf("asked for restarts by other labels: -want +got\n%s", diff)
 			}
-			if len(src.names) != tt.asked || src.names[0] != src.names[len(src.names)-1] {
-				t.Fatalf("asked %d times for restarts, want %d, and all for the same names", len(src.names), tt.asked)
+			if len(src.names) != tt.asked || tt.exported && src.names[0] != src.names[len(src.names)-1] {
+				t.Fatalf("asked %d times for restarts, want %d, and by both labels for the same names", len(src.names), tt.asked)
 			}
-			if n := len(src.names[0]); n < tt.from || n > tt.upTo {
-				t.Errorf("asked for %d bytes of names, %d pods, want %d to %d bytes", n, strings.Count(src.names[0], "|")+1, tt.from, tt.upTo)
+			asked := map[string]bool{}
+			for _, list := range src.names {
+				if n := len(list); n < tt.from || n > tt.upTo {
+					t.Errorf("asked for %d bytes of names, want %d to %d", n, tt.from, tt.upTo)
+				}
+				for name := range strings.SplitSeq(list, "|") {
+					if asked[name] && !tt.exported {
+						t.Errorf("asked twice for %s", name)
+					}
+					asked[name] = true
+				}
+			}
+			if tt.from > 0 && len(asked) < tt.pods/2 {
+				t.Errorf("asked for %d pods of %d", len(asked), tt.pods)
 			}
 		})
 	}

@@ -43,7 +43,7 @@ func StartMimirMeasured(t testing.TB, tsdbDir string, block time.Duration, metri
 	}
 	var p processes
 	url = startMimir(t, dir, p.add,
-		"-compactor.block-ranges="+block.String(), "-compactor.cleanup-interval=1s", "-blocks-storage.bucket-store.sync-interval=1s",
+		"-compactor.block-ranges="+block.String(), "-compactor.cleanup-interval=10s", "-blocks-storage.bucket-store.sync-interval=10s",
 		"-blocks-storage.bucket-store.bucket-index.update-on-error-interval=1s") + "/prometheus"
 	waitSeries(t, url, metric, at)
 	return url, p.usage(t)

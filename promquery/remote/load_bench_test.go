@@ -99,9 +99,13 @@ func (l loaded) peak(f func()) float64 {
 			time.Sleep(10 * time.Millisecond)
 		}
 	}()
-	f()
-	cancel()
-	<-done
+	func() {
+		defer func() {
+			cancel()
+			<-done
+		}()
+		f()
+	}()
 	return float64(most.Load()) / 1e6
 }
 
@@ -248,7 +252,7 @@ func openCostQueries() (list []string) {
 func askAsOpenCost(b *testing.B, server string) {
 	b.Helper()
 	for _, query := range openCostQueries() {
-		form := url.Values{"query": {query}, "time": {strconv.FormatInt(fixed.Unix(), 10)}}
+		form := url.Values{"query": {query}, "time": {strconv.FormatInt(fixed.Unix(), 10)}, "nocache": {"1"}} // or VictoriaMetrics would remember
 		req, err := http.NewRequestWithContext(b.Context(), http.MethodPost, server+"/api/v1/query", strings.NewReader(form.Encode()))
 		if err != nil {
 			b.Fatal(err)
