@@ -11,7 +11,7 @@ import (
 // Sampler is implemented by a Source that may answer with values on the grid of a selector instead of raw samples.
 type Sampler interface {
 	// Raw reports whether the source gives raw samples of all of [start, end], Unix milliseconds, by itself. To ask for them in
-	// range selectors costs a server more than a grid.
+	// range selectors costs a server more than a grid that is coarser than the scrapes.
 	Raw(ctx context.Context, start, end int64) bool
 }
 

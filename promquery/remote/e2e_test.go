@@ -38,6 +38,13 @@ func TestThanosE2E(t *testing.T) {
 	})
 }
 
+// TestThanosRawE2E asks Thanos Query for raw samples of a grid.
+func TestThanosRawE2E(t *testing.T) {
+	dir := t.TempDir()
+	promtest.WriteBlocks(t, dir, 2*time.Hour, scraped(true)...)
+	sameOnGrid(t, promtest.StartThanos(t, dir, unmarked.Metric, fixed.Add(-time.Hour)))
+}
+
 // TestMimirE2E computes from Mimir, by remote read and by its query API.
 func TestMimirE2E(t *testing.T) {
 	d := newDemo(t, time.Now().Truncate(time.Hour).UTC())
