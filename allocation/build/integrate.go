@@ -103,7 +103,7 @@ func (l *Worker) measure(c *container, s *seen) {
 	cells := l.cells
 	tail := len(cells)
 	if s.p.Sampled() {
-		tail = l.b.heldTail(cells)
+		tail = timeline.HeldTail(cells, l.b.sampling.Lookback)
 	}
 	l.coverAll(c, covered, s, cells, tail)
 	if len(cells) > 0 && l.since != 0 {
@@ -114,7 +114,7 @@ func (l *Worker) measure(c *container, s *seen) {
 	}
 }
 
-// used are the cells of a usage series of a container. They are joined, with their parts, but for those that heldTail looks at.
+// used are the cells of a usage series of a container. They are joined, with their parts, but for those that HeldTail looks at.
 func (l *Worker) used(c *container, s *seen) []timeline.Cell {
 	j, sampling := &l.joiner, l.b.samplingOf(s)
 	j.Keep, j.Limit, j.Until = true, c.possible()/2, nil // half, to be sure
@@ -148,24 +148,6 @@ func (b *Builder) coverage(c *container, r allocation.Resource) *timeline.Covera
 		c.again = &[allocation.NumResources]timeline.Coverage{}
 	}
 	return &c.again[r]
-}
-
-// heldTail is the index of the first cell that a server may have made up by its lookback: the last cells, if they have the same
-// rate up to the end of the series, for no longer than a lookback.
-func (b *Builder) heldTail(cells []timeline.Cell) int {
-	n := len(cells)
-	if n == 0 {
-		return 0
-	}
-	rate := func(c timeline.Cell) float64 { return c.Amount / float64(c.To-c.From) }
-	last := cells[n-1]
-	i := n - 1
-	for ; i > 0; i-- {
-		if c := cells[i]; last.To-c.From > b.sampling.Lookback || rate(c) != rate(last) {
-			break
-		}
-	}
-	return i + 1
 }
 
 // cover charges the parts of consecutive cells that are not covered yet.

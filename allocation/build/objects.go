@@ -36,7 +36,6 @@ type pod struct {
 
 	on        *node // of its containers, nil if it is not known; set once resolved
 	shifts    []shift
-	shiftRows []int32
 	shifting  shifting
 	flows     []flow
 	ended     []flowEnd
@@ -45,11 +44,12 @@ type pod struct {
 	*podSignals
 }
 
-// shifting has numbers about the shifts of a pod.
+// shifting is about the shifts of a pod.
 type shifting struct {
-	segments int32 // of its containers
-	laid     int32 // how many segments shifts were made of
-	last     int32 // the shift found last by shiftOver
+	rows     []int32 // of the containers of each shift, see shift.first
+	segments int32   // of its containers
+	laid     int32   // how many segments shifts were made of
+	last     int32   // the shift found last by shiftOver
 }
 
 // joinedLabels are the labels of a pod, its namespace and its node that were joined last.

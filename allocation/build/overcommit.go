@@ -15,21 +15,9 @@ const overcommitSlack = 1e-9
 // seconds. Builder.findOvercommit replaces this by the factors by which requests and bursts are charged, or by nil if all
 // are 1.
 type load struct {
-	origin, width    int64
+	timeline.Slots
 	requests, bursts []float64
 	scaled           timeline.Intervals // cells with factors below 1
-}
-
-// newLoad covers a life, which is not empty. Its cells lie where they do in a load of the whole window.
-func newLoad(s timeline.Sampling, life timeline.Intervals) *load {
-	width := max(s.Cell(), 1)
-	end := s.End
-	if s.Exact() { // cells do not depend on where the window ends
-		end = (end + width - 1) / width * width
-	}
-	from, to := life.Bounds()
-	after, before := (end-to)/width, (end-from+width-1)/width // cells from the first and the last one of the life to the end
-	return &load{origin: end - before*width, width: width, bursts: make([]float64, before-after)}
 }
 
 // loadBytes is the memory for a cell of a load: bursts, requests, and the capacity to compare with.
@@ -49,51 +37,18 @@ func (b *Builder) layLoad(n *node) {
 	from, to := n.life.Bounds()
 	cells := (to-from)/max(b.sampling.Cell(), 1) + 2
 	for r := range allocation.NumResources {
-		if len(n.amount[r]) == 0 || n.load[r] != nil && n.load[r].origin <= from {
+		if len(n.amount[r]) == 0 || n.load[r] != nil && n.load[r].Origin <= from {
 			continue
 		}
 		if b.draw(cells * loadBytes); b.stopped != nil {
 			return
 		}
 		was := n.load[r]
-		n.load[r] = newLoad(b.sampling, n.life)
+		slots, count := b.sampling.Slots(n.life)
+		n.load[r] = &load{Slots: slots, bursts: make([]float64, count)}
 		if was != nil {
-			copy(n.load[r].bursts[(was.origin-n.load[r].origin)/was.width:], was.bursts)
+			copy(n.load[r].bursts[(was.Origin-slots.Origin)/slots.Width:], was.bursts)
 		}
-	}
-}
-
-// each calls f with every cell that (from, to] touches, and the share of (from, to] that lies in it.
-func (l *load) each(from, to int64, f func(cell int, share float64)) {
-	whole := float64(to - from)
-	for i := (from - l.origin) / l.width; from < to; i++ {
-		end := min(to, l.origin+(i+1)*l.width)
-		f(int(i), float64(end-from)/whole)
-		from = end
-	}
-}
-
-// spread adds amount to cells, evenly over (from, to].
-func (l *load) spread(cells []float64, from, to int64, amount float64) {
-	i := (from - l.origin) / l.width
-	end := l.origin + (i+1)*l.width
-	if to <= end {
-		cells[i] += amount
-		return
-	}
-	whole := float64(to - from)
-	cells[i] += amount * (float64(end-from) / whole)
-	i++
-	if to-end >= l.width {
-		n, each := (to-end)/l.width, amount*(float64(l.width)/whole)
-		inner := cells[i : i+n]
-		for k := range inner {
-			inner[k] += each
-		}
-		i, end = i+n, end+n*l.width
-	}
-	if end < to {
-		cells[i] += amount * (float64(to-end) / whole)
 	}
 }
 
@@ -102,7 +57,7 @@ func (l *load) addRequests(c *container, r allocation.Resource, requests []float
 	for i := range c.segments {
 		seg := &c.segments[i]
 		if amount := seg.request[r] * float64(seg.to-seg.from) / 1000; amount > 0 && seg.inside[r] {
-			l.spread(requests, seg.from, seg.to, amount)
+			l.Spread(requests, seg.from, seg.to, amount)
 		}
 	}
 }
@@ -150,8 +105,8 @@ func (l *load) scale(capacity []float64, containers []*container, r allocation.R
 		if bursts > 0 {
 			l.bursts[i] = max(0, capacity[i]-requests) / bursts
 		}
-		from := l.origin + int64(i)*l.width
-		l.scaled = append(l.scaled, timeline.Interval{From: from, To: from + l.width})
+		from := l.Origin + int64(i)*l.Width
+		l.scaled = append(l.scaled, timeline.Interval{From: from, To: from + l.Width})
 	}
 	if l.scaled = timeline.Union(l.scaled); len(l.scaled) == 0 {
 		l.requests, l.bursts = nil, nil
@@ -214,8 +169,8 @@ func gather(cells timeline.Intervals) []Span {
 // capacityCells is the node's capacity of a resource in each cell of its load, in amount × seconds.
 func (n *node) capacityCells(r allocation.Resource, l *load) []float64 {
 	out := make([]float64, len(l.bursts))
-	n.eachStretch(r, l.origin, l.origin+int64(len(out))*l.width, nil, func(from, to int64, amount, _ float64) {
-		l.spread(out, from, to, amount*float64(to-from)/1000)
+	n.eachStretch(r, l.Origin, l.Origin+int64(len(out))*l.Width, nil, func(from, to int64, amount, _ float64) {
+		l.Spread(out, from, to, amount*float64(to-from)/1000)
 	})
 	return out
 }
@@ -229,7 +184,7 @@ func (b *Builder) correct(n *node, seg *segment, r allocation.Resource, charges 
 	for _, x := range charges {
 		base := seg.request[r] * float64(x.To-x.From) / 1000
 		burst := max(0, x.Amount-base)
-		l.each(x.From, x.To, func(cell int, share float64) {
+		l.Each(x.From, x.To, func(cell int, share float64) {
 			off += share * (base*(1-l.requests[cell]) + burst*(1-l.bursts[cell]*l.requests[cell]))
 		})
 	}

@@ -13,7 +13,7 @@ import (
 type shift struct {
 	from, to int64
 	set      int32
-	first, n int32 // the rows of its containers, in pod.shiftRows
+	first, n int32 // the rows of its containers, in pod.shifting.rows
 	moved    moved
 }
 
@@ -25,7 +25,7 @@ func (p *pod) running() []shift {
 	}
 	before := p.shifts
 	p.shifting.laid = p.shifting.segments
-	p.shifts, p.shiftRows = layShifts(p.containers)
+	p.shifts, p.shifting.rows = layShifts(p.containers)
 	for i := range before {
 		if x := &before[i]; x.moved != (moved{}) {
 			spread(nearestShifts(nil, []*pod{p}, x.from, x.to), x.from, x.to, timeline.Forever/2, &x.moved)
@@ -78,7 +78,7 @@ func layShifts(containers []*container) ([]shift, []int32) {
 }
 
 // rowsOf returns the rows of the containers that run in x.
-func (p *pod) rowsOf(x *shift) []int32 { return p.shiftRows[x.first : x.first+x.n] }
+func (p *pod) rowsOf(x *shift) []int32 { return p.shifting.rows[x.first : x.first+x.n] }
 
 // sortedPods are the pods with containers that ran, by cluster, namespace, name and UID.
 func (b *Builder) sortedPods() []*pod {

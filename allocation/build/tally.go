@@ -75,7 +75,7 @@ func (t *tally) add(parts []timeline.Part) {
 		if x.Amount > base {
 			allocated += x.Amount
 			if t.load != nil {
-				t.load.spread(t.load.bursts, x.From, x.To, t.sign*(x.Amount-base))
+				t.load.Spread(t.load.bursts, x.From, x.To, t.sign*(x.Amount-base))
 			}
 		} else {
 			allocated += base

@@ -27,3 +27,19 @@ const Unborn = math.MinInt64
 
 // Forever is the end of a stretch without end.
 const Forever = math.MaxInt64
+
+// HeldTail is the index of the first cell that a server may have made up by its lookback: the last cells, if they have the same
+// rate up to the end of the series, for no longer than a lookback.
+func HeldTail(cells []Cell, lookback int64) int {
+	i := len(cells) - 1
+	if i < 0 {
+		return 0
+	}
+	last := &cells[i]
+	for ; i > 0; i-- {
+		if x := &cells[i]; last.To-x.From > lookback || x.Rate() != last.Rate() {
+			break
+		}
+	}
+	return i + 1
+}
