@@ -265,6 +265,9 @@ func (m *merged) yield(i int, key []Symbol, p *timeline.Points) error {
 		}
 	}
 	for _, a := range m.askers[i] {
+		if a.workers.skips(a.i, key) {
+			continue
+		}
 		p.Between(&m.points, a.sel.Start, a.sel.End)
 		n := m.points.Len()
 		if n == 0 {

@@ -34,15 +34,9 @@ func (c *computation) gatherFirst(ctx context.Context, b *build.Builder, first [
 // workers, other series by the first.
 func into(b *build.Builder, plans []*plan, usage bool) Workers {
 	n := len(plans) - 1
-	foreign := func(worker, i int, key []Symbol) bool {
-		if !b.Sharded() {
-			return false
-		}
-		series, key := plans[worker].read(i, key)
-		return b.Foreign(series, key)
-	}
 	skip := func(i int, key []Symbol) bool {
-		skips := foreign(n, i, key)
+		series, key := plans[n].read(i, key)
+		skips := b.Foreign(series, key)
 		found := plans[n].readers[i].found
 		found.elsewhere = found.elsewhere || skips
 		return skips
@@ -65,9 +59,6 @@ func into(b *build.Builder, plans []*plan, usage bool) Workers {
 	}
 	if !usage {
 		return Workers{N: n, Skip: skip, Yield: func(worker, i int, key []Symbol, p *timeline.Points) error {
-			if foreign(worker, i, key) {
-				return nil
-			}
 			series, key, err := take(worker, i, key, p)
 			if err != nil {
 				return err
@@ -84,9 +75,6 @@ func into(b *build.Builder, plans []*plan, usage bool) Workers {
 			return b.WorkerOf(series, key, n)
 		},
 		Yield: func(worker, i int, key []Symbol, p *timeline.Points) error {
-			if foreign(worker, i, key) {
-				return nil
-			}
 			series, key, _ := take(worker, i, key, p) // usage is never a price
 			return workers[worker%n].Add(series, key, p)
 		},

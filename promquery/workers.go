@@ -10,8 +10,7 @@ import (
 type Workers struct {
 	// N is the number of workers, at least 1, and of goroutines that the source may read with.
 	N int
-	// Skip reports whether nobody wants a series; nil wants all. It is called from one goroutine. A source may yield such series all the
-	// same, but to leave them out saves it their samples.
+	// Skip reports whether nobody wants a series; nil wants all. It is called from one goroutine. Such series are not yielded.
 	Skip func(i int, key []Symbol) bool
 	// SkipUIDs are pods of which nobody wants series, of selectors that name UIDs; nil wants all. A source may yield such series all the
 	// same, but to leave them out saves it to look at them.
@@ -74,6 +73,9 @@ func SelectParallel(ctx context.Context, src Source, sels []Selector, workers Wo
 		return p.SelectParallel(ctx, sels, workers)
 	}
 	return src.Select(ctx, sels, func(i int, key []Symbol, p *timeline.Points) error {
+		if workers.skips(i, key) {
+			return nil
+		}
 		return workers.Yield(workers.Worker(i, key), i, key, p)
 	})
 }
