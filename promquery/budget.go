@@ -2,8 +2,6 @@ package promquery
 
 import (
 	"fmt"
-	"sync"
-	"sync/atomic"
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/build"
@@ -18,12 +16,11 @@ const checkEvery = 1000
 // gathering watches the memory of a computation while it reads.
 type gathering struct {
 	on     bool
-	adding sync.RWMutex // held for writing while the builder is looked at
-	series atomic.Int64
-	next   atomic.Int64 // the count of series at the next check
+	series int64
+	next   int64 // the count of series at the next check
 }
 
-// watched wraps workers: they fail once the builder holds too much.
+// watched wraps workers: they fail once the builder holds too much. They are for one worker.
 func (c *computation) watched(b *build.Builder, workers Workers) Workers {
 	g := &c.gathering
 	if !g.on {
@@ -31,23 +28,18 @@ func (c *computation) watched(b *build.Builder, workers Workers) Workers {
 	}
 	give := workers.Yield
 	workers.Yield = func(worker, i int, key []Symbol, p *timeline.Points) error {
-		g.adding.RLock()
-		err := give(worker, i, key, p)
-		g.adding.RUnlock()
-		if n := g.series.Add(1); err != nil || n < g.next.Load() {
+		if err := give(worker, i, key, p); err != nil {
 			return err
 		}
-		g.adding.Lock()
-		defer g.adding.Unlock()
-		n := g.series.Load()
-		if n < g.next.Load() {
-			return nil // another worker has just checked
+		g.series++
+		if g.series < g.next {
+			return nil
 		}
-		more := n / 2
+		more := g.series / 2
 		if most := c.account.Most(); c.held < most/16 || most == 0 {
-			more = 7 * n
+			more = 7 * g.series
 		}
-		g.next.Store(n + max(checkEvery, more))
+		g.next = g.series + max(checkEvery, more)
 		return c.checkMemory(b)
 	}
 	return workers

@@ -419,7 +419,7 @@ func (c *computation) read(ctx context.Context, b *build.Builder, name string, s
 		}
 		defer func() { c.window.plan = nil }()
 	}
-	workers := into(b, plans)
+	workers := into(b, plans, stages[0] == levels || stages[0] == counters)
 	workers.SkipUIDs, workers.OnlySkipped = c.only.leftOut, c.only.inverted
 	if give := workers.Yield; c.only.inverted {
 		workers.Yield = func(worker, i int, key []Symbol, p *timeline.Points) error {

@@ -30,8 +30,9 @@ func (c *computation) gatherFirst(ctx context.Context, b *build.Builder, first [
 	return c.stage(ctx, b, stageNames[details], s.LoadStart(), s.End, rest...)
 }
 
-// into are workers that read keys by the plans, one for each worker and one more, and add the series to the builder.
-func into(b *build.Builder, plans []*plan) Workers {
+// into are workers that read keys by the plans, one for each worker and one more, and add the series to the builder: usage by all
+// workers, other series by the first.
+func into(b *build.Builder, plans []*plan, usage bool) Workers {
 	n := len(plans) - 1
 	skip := func(i int, key []Symbol) bool {
 		series, key := plans[n].read(i, key)
@@ -43,34 +44,38 @@ func into(b *build.Builder, plans []*plan) Workers {
 	if !b.Sharded() {
 		skip = nil
 	}
-	of := func(i int, key []Symbol) int {
-		series, key := plans[n].read(i, key)
-		return b.WorkerOf(series, key, n)
+	take := func(worker, i int, key []Symbol, p *timeline.Points) (signals.Series, []Symbol, error) {
+		plan := plans[worker]
+		series, key, err := plan.readPoints(i, key, p)
+		if series.Signal != signals.Nothing {
+			found := plan.readers[i].found.add(key[0], p)
+			if !plan.readers[i].bare(key) {
+				plan.times.note(found, p)
+			}
+		} else if !p.Continued() {
+			plan.dropped++
+		}
+		return series, key, err
 	}
-	if n == 1 && b.Gathering() {
-		of = nil // all are the first worker's
+	if !usage {
+		return Workers{N: n, Skip: skip, Yield: func(worker, i int, key []Symbol, p *timeline.Points) error {
+			series, key, err := take(worker, i, key, p)
+			if err != nil {
+				return err
+			}
+			return b.Add(series, key, p)
+		}}
 	}
 	workers := b.Workers(n)
 	return Workers{
 		N:    n,
 		Skip: skip,
-		Of:   of,
+		Of: func(i int, key []Symbol) int {
+			series, key := plans[n].read(i, key)
+			return b.WorkerOf(series, key, n)
+		},
 		Yield: func(worker, i int, key []Symbol, p *timeline.Points) error {
-			plan := plans[worker]
-			series, key, err := plan.readPoints(i, key, p)
-			if err != nil {
-				return err
-			}
-			if series.Signal == signals.Nothing {
-				if !p.Continued() {
-					plan.dropped++
-				}
-				return nil
-			}
-			found := plan.readers[i].found.add(key[0], p)
-			if !plan.readers[i].bare(key) {
-				plan.times.note(found, p)
-			}
+			series, key, _ := take(worker, i, key, p) // usage is never a price
 			return workers[worker%n].Add(series, key, p)
 		},
 	}

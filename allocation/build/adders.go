@@ -5,7 +5,7 @@ import (
 	"github.com/promcost/promcost/allocation/signals"
 )
 
-// adders has the method that takes the series of each signal that precedes Resolve. Workers take the rest: see Worker.Add.
+// adders has the method that takes the series of each signal.
 var adders = [signals.NumSignals]func(b *Builder, s *seen) error{
 	signals.Nothing:                  func(*Builder, *seen) error { return nil },
 	signals.ContainerRunning:         (*Builder).addRunning,
@@ -13,6 +13,8 @@ var adders = [signals.NumSignals]func(b *Builder, s *seen) error{
 	signals.ContainerTerminated:      (*Builder).addTerminated,
 	signals.ContainerRequest:         (*Builder).addRequest,
 	signals.ContainerLimit:           (*Builder).addLimit,
+	signals.ContainerUse:             byWorker((*Worker).addUsage),
+	signals.ContainerLevel:           byWorker((*Worker).addUsage),
 	signals.PodInfo:                  (*Builder).addPod,
 	signals.PodPhaseRunning:          (*Builder).addPodPhase,
 	signals.PodStarted:               (*Builder).addPodStarted,
@@ -42,6 +44,9 @@ var adders = [signals.NumSignals]func(b *Builder, s *seen) error{
 	signals.PodScheduled:             (*Builder).addPodScheduled,
 	signals.PodPending:               (*Builder).addPodPending,
 	signals.PodMount:                 (*Builder).addPodMount,
+	signals.PodTransmitted:           byWorker((*Worker).addTransmitted),
+	signals.PodReceived:              byWorker((*Worker).addReceived),
+	signals.PodEgress:                byWorker((*Worker).addEgress),
 	signals.ZoneEgressPrice:          (*Builder).addZonePrice,
 	signals.RegionEgressPrice:        (*Builder).addRegionPrice,
 	signals.InternetEgressPrice:      (*Builder).addInternetPrice,
@@ -51,6 +56,7 @@ var adders = [signals.NumSignals]func(b *Builder, s *seen) error{
 	signals.VolumePrice:              (*Builder).addVolumePrice,
 	signals.VolumeClaim:              (*Builder).addVolumeClaim,
 	signals.ClaimCapacity:            (*Builder).addClaimCapacity,
+	signals.ClaimUsed:                byWorker((*Worker).addClaimUsed),
 	signals.Balancer:                 (*Builder).addBalancer,
 	signals.BalancerIngress:          (*Builder).addBalancerIngress,
 	signals.ServiceLabels:            (*Builder).addServiceLabels,
@@ -65,6 +71,15 @@ var adders = [signals.NumSignals]func(b *Builder, s *seen) error{
 	signals.NodeMemoryCached:         (*Builder).addMemoryCached,
 	signals.PodFinal:                 (*Builder).addPodFinal,
 	signals.ContainerRestarts:        (*Builder).addRestarts,
+	signals.NodeDiskUsed:             byWorker((*Worker).addNodeDiskUsed),
+}
+
+// byWorker lets a Builder take a series by its own worker.
+func byWorker(add func(*Worker, *seen) error) func(*Builder, *seen) error {
+	return func(b *Builder, s *seen) error {
+		l := b.worker()
+		return add(l, s)
+	}
 }
 
 // addTail interns a map given as names and values in turn, sorted by name.

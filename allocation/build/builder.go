@@ -41,8 +41,10 @@ type Builder struct {
 	report   report
 	left     map[leftKey]*left
 
+	at      seen            // the series at hand
 	cells   []timeline.Cell // scratch of its integration
 	edges   []int64         // scratch of resolveContainer
+	shared  timeline.Shared // of signals of pods and containers that many have alike
 	phase   phase
 	workers []*Worker
 	// takesAlternative reports whether an alternative of the running signal, or of starts, counts. nil accepts all.
@@ -151,8 +153,6 @@ type seen struct {
 	// series is a timeline.SeriesID that distinguishes series of one key. It stands for the last element of keys where that is
 	// a long text, such as a cgroup path; else it is 0.
 	series uint64
-	shared *timeline.Shared // of signals of pods and containers that many have alike
-	trail  *trail           // of pods
 }
 
 func (s *seen) object() objectKey { return objectKey{s.key[0], s.key[1], s.key[2]} }
@@ -161,7 +161,12 @@ func (s *seen) pod() podKey       { return podKey{s.object(), s.key[3], 0} }
 // Add takes the points of a series. Signal.Key describes the key. Add keeps neither key nor p. It refuses usage and traffic
 // before Resolve, and everything else after it.
 func (b *Builder) Add(series signals.Series, key []signals.Symbol, p *timeline.Points) error {
-	return b.worker().Add(series, key, p)
+	s, err := b.look(series, key, p)
+	if err != nil {
+		return err
+	}
+	b.at = s
+	return adders[series.Signal](b, &b.at)
 }
 
 // look checks a series before it is added.
@@ -210,7 +215,7 @@ func (b *Builder) addRunning(s *seen) error {
 	if b.skipsAlternative(s) {
 		return nil
 	}
-	steps := s.shared.Of(b.samplingOf(s).Sights(s.p))
+	steps := b.shared.Of(b.samplingOf(s).Sights(s.p))
 	if b.seeOthers(s, steps) {
 		return nil
 	}
@@ -247,7 +252,7 @@ func (b *Builder) addRequest(s *seen) error {
 }
 
 func (b *Builder) addLimit(s *seen) error {
-	b.container(s).limit[s.Resource].Add(s.Rank, s.shared.Of(b.sampling.Steps(s.p)))
+	b.container(s).limit[s.Resource].Add(s.Rank, b.shared.Of(b.sampling.Steps(s.p)))
 	return nil
 }
 

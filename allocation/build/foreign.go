@@ -91,9 +91,6 @@ func (b *Builder) Recall() []string {
 
 // seeOthers takes sights of a container if LeaveOthers left its pod out. Only when containers of the cluster were seen matters then.
 func (b *Builder) seeOthers(s *seen, steps timeline.Steps) bool {
-	if !b.Sharded() {
-		return false // workers may add pods meanwhile
-	}
 	pods := b.pods.byName[s.object()]
 	if len(pods) == 0 || !pods[0].isForeign() {
 		return false

@@ -63,7 +63,7 @@ func (b *Builder) discover(s *seen) *container {
 	if pods := b.pods.byName[key.objectKey]; key.uid == none && len(pods) > 0 {
 		key.podKey = pods[len(pods)-1].podKey
 	}
-	c := newContainer(key, b.podOf(key.podKey, &b.pods.trail))
+	c := newContainer(key, b.podOf(key.podKey))
 	c.init, c.alone = true, true
 	if at := b.nodeAt(s.key[0], s.key[5]); at != none && !c.pod.node.Known() {
 		c.pod.node.Set(at, 0)

@@ -137,7 +137,7 @@ const runningByInfo = 2
 // container returns the container that s is about. It makes the container and its pod if they are new.
 func (b *Builder) container(s *seen) *container {
 	key := containerKey{s.pod(), s.key[4]}
-	p := b.podOf(key.podKey, s.trail)
+	p := b.podOf(key.podKey)
 	c := p.container(key.container)
 	if c == nil {
 		c = newContainer(key, p)
@@ -195,60 +195,43 @@ func (b *Builder) named(pods objectKey, name signals.Symbol) iter.Seq[*container
 	}
 }
 
-// podOf returns the pod of a key. It makes the pod if it is new. Before Resolve workers may call it side by side, each with a trail of
-// its own.
-func (b *Builder) podOf(key podKey, at *trail) *pod {
-	if p := at.next(&key); p != nil {
-		return p
-	}
-	b.pods.adding.Lock()
-	defer b.pods.adding.Unlock()
-	p := b.pods.byKey[key]
+func (b *Builder) podOf(key podKey) *pod {
+	p := b.pods.find(&key)
 	if p == nil {
 		p = newPod(key)
 		b.addNew(p)
 		b.pods.byName[key.objectKey] = append(b.pods.byName[key.objectKey], p)
 	}
-	at.follow(p)
 	return p
 }
 
-// find returns the pod of a key, nil if there is none. Workers must not call it.
+// find returns the pod of a key, nil if there is none. Series of several metrics mostly come in the same order of pods: it looks first at
+// the pod that followed the last one before, which is faster than the map. Workers must not call it.
 func (t *podTable) find(key *podKey) *pod {
-	p := t.trail.next(key)
-	if p == nil {
-		if p = t.byKey[*key]; p != nil {
-			t.trail.follow(p)
+	if t.last != nil {
+		if p := t.last.next; p != nil && p.podKey == *key && !p.replaced {
+			t.last = p
+			return p
 		}
 	}
+	p := t.byKey[*key]
+	if p != nil {
+		if t.last != nil {
+			t.last.next = p
+		}
+		t.last = p
+	}
 	return p
-}
-
-// trail is the pod that was found last. Series of several metrics mostly come in the same order of pods, so the pod that followed it
-// before is mostly the next one, and to look at it first is faster than the map.
-type trail struct{ last *pod }
-
-// next returns the pod that followed the last one before if it has the key, else nil.
-func (x *trail) next(key *podKey) *pod {
-	if x.last == nil || x.last.next == nil || x.last.next.podKey != *key || x.last.next.replaced {
-		return nil
-	}
-	x.last = x.last.next
-	return x.last
-}
-
-// follow records that a pod follows the last one.
-func (x *trail) follow(p *pod) {
-	if x.last != nil {
-		x.last.next = p
-	}
-	x.last = p
 }
 
 // addNew adds a pod with a key of its own.
 func (b *Builder) addNew(p *pod) {
 	b.pods.byKey[p.podKey] = p
 	b.pods.all = append(b.pods.all, p)
+	if b.pods.last != nil {
+		b.pods.last.next = p
+	}
+	b.pods.last = p
 }
 
 // replace takes out a pod that others of its name replace.
@@ -258,8 +241,8 @@ func (b *Builder) replace(p *pod) {
 }
 
 func (b *Builder) addPod(s *seen) error {
-	p, at := b.podOf(s.pod(), s.trail), s.p.Last()
-	seen := s.shared.Of(b.sampling.Holding(b.sampling.Sights(s.p)))
+	p, at := b.podOf(s.pod()), s.p.Last()
+	seen := b.shared.Of(b.sampling.Holding(b.sampling.Sights(s.p)))
 	p.seen = timeline.Max(p.seen, seen)
 	p.addPlacement(s.key[4], s.key[5], seen)
 	if s.key[4] != none {
@@ -283,13 +266,13 @@ func makeOwner(kind, name signals.Symbol) owner {
 }
 
 func (b *Builder) addPodPhase(s *seen) error {
-	p := b.podOf(s.pod(), s.trail)
-	p.active = timeline.Max(p.active, s.shared.Of(b.sampling.Sights(s.p)))
+	p := b.podOf(s.pod())
+	p.active = timeline.Max(p.active, b.shared.Of(b.sampling.Sights(s.p)))
 	return nil
 }
 
 func (b *Builder) addPodStarted(s *seen) error {
-	p := b.podOf(s.pod(), s.trail)
+	p := b.podOf(s.pod())
 	if v, ok := s.p.LastUsable(); ok {
 		p.started.Set(v, s.p.Last())
 	}
@@ -298,19 +281,19 @@ func (b *Builder) addPodStarted(s *seen) error {
 }
 
 func (b *Builder) addPodCompleted(s *seen) error {
-	p := b.podOf(s.pod(), s.trail)
+	p := b.podOf(s.pod())
 	p.completed = timeline.Max(p.completed, b.sampling.Reports(s.p))
 	return nil
 }
 
 func (b *Builder) addPodDeleted(s *seen) error {
-	p := b.podOf(s.pod(), s.trail)
+	p := b.podOf(s.pod())
 	p.deleted = timeline.Max(p.deleted, b.sampling.Reports(s.p))
 	return nil
 }
 
 func (b *Builder) addPodOwner(s *seen) error {
-	p := b.podOf(s.pod(), s.trail)
+	p := b.podOf(s.pod())
 	controls := s.key[6].Value() == "true"
 	if p.controlled && !controls {
 		return nil
@@ -330,12 +313,12 @@ func (s *seen) tailMap() map[string]string {
 }
 
 func (b *Builder) addPodLabels(s *seen) error {
-	b.podOf(s.pod(), s.trail).labels.Add(addTail(b.dict, s.tail), b.sampling.Steps(s.p))
+	b.podOf(s.pod()).labels.Add(addTail(b.dict, s.tail), b.sampling.Steps(s.p))
 	return nil
 }
 
 func (b *Builder) addPodAnnotations(s *seen) error {
-	b.podOf(s.pod(), s.trail).annotations.Add(addTail(b.dict, s.tail), b.sampling.Steps(s.p))
+	b.podOf(s.pod()).annotations.Add(addTail(b.dict, s.tail), b.sampling.Steps(s.p))
 	return nil
 }
 

@@ -1,8 +1,6 @@
 package build
 
 import (
-	"sync"
-
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/prices"
 	"github.com/promcost/promcost/allocation/rates"
@@ -24,10 +22,9 @@ type frame struct {
 
 // podTable has the pods, their containers, namespaces and owners.
 type podTable struct {
-	adding     sync.Mutex // guards byKey, byName and Builder.report where workers add series before Resolve
 	byKey      map[podKey]*pod
 	all        []*pod // as they came, those replaced by others of their name included
-	trail      trail
+	last       *pod   // that podTable.find found last
 	byName     map[objectKey][]*pod
 	leftOut    map[string]bool    // by UID, whether LeaveOthers left the pod out
 	recalled   map[objectKey]bool // names of pods that LeaveOthers left out though this shard may need them

@@ -43,11 +43,9 @@ func (b *Builder) requestsOf(s *seen) timeline.Steps {
 	steps := b.sampling.Steps(s.p)
 	kept := steps.NotNegative()
 	if len(kept) < len(steps) || s.p.AnyNotFinite() {
-		b.pods.adding.Lock()
 		b.report.badRequests = append(b.report.badRequests, s.key[1].Value()+"/"+s.key[2].Value()+"/"+s.key[4].Value())
-		b.pods.adding.Unlock()
 	}
-	return s.shared.Of(kept)
+	return b.shared.Of(kept)
 }
 
 // warnBadRequests names the containers whose requests were left out.

@@ -11,14 +11,14 @@ import (
 )
 
 func (b *Builder) addPodFinal(s *seen) error {
-	p := b.podOf(s.pod(), s.trail)
+	p := b.podOf(s.pod())
 	p.final = timeline.Max(p.final, b.sampling.Sights(s.p))
 	return nil
 }
 
 func (b *Builder) addRestarts(s *seen) error {
 	c := b.container(s)
-	c.restarts = timeline.Max(c.restarts, s.shared.Of(b.sampling.Reports(s.p)))
+	c.restarts = timeline.Max(c.restarts, b.shared.Of(b.sampling.Reports(s.p)))
 	return nil
 }
 

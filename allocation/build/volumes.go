@@ -145,7 +145,7 @@ func (b *Builder) eachPart(x timeline.Cell, f func(set int32, part timeline.Cell
 }
 
 func (b *Builder) addPodMount(s *seen) error {
-	p := b.podOf(s.pod(), s.trail)
+	p := b.podOf(s.pod())
 	if s.key[4] == none {
 		return nil
 	}

@@ -12,13 +12,13 @@ func (b *Builder) ChargeFrom() allocation.ChargeFrom { return b.chargeFrom }
 
 func (b *Builder) addPodScheduled(s *seen) error {
 	if v, ok := s.p.LastUsable(); ok {
-		b.podOf(s.pod(), s.trail).scheduled.Set(v, s.p.Last())
+		b.podOf(s.pod()).scheduled.Set(v, s.p.Last())
 	}
 	return nil
 }
 
 func (b *Builder) addPodPending(s *seen) error {
-	p := b.podOf(s.pod(), s.trail)
+	p := b.podOf(s.pod())
 	p.pending = timeline.Max(p.pending, b.sampling.Steps(s.p))
 	return nil
 }

@@ -1,21 +1,16 @@
 package build
 
 import (
-	"hash/maphash"
-
 	"github.com/promcost/promcost/allocation/prices"
 	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// Worker takes series of some of a Builder's pods and, after Resolve, usage and traffic of some of its nodes. One worker has all pods of a
-// name, and then all containers and disks of a node. So workers do not share what they write to, and sums do not depend on how
-// goroutines run. Only one goroutine at a time may use a Worker.
+// Worker takes usage and traffic of some of a Builder's nodes. One worker has all containers and disks of a node. So workers do not share
+// what they write to, and sums do not depend on how goroutines run. Only one goroutine at a time may use a Worker.
 type Worker struct {
 	b         *Builder
 	at        seen            // the series at hand
-	shared    timeline.Shared // for series before Resolve
-	trail     trail           // of the pods that no other worker has
 	cells     []timeline.Cell // of it
 	joiner    timeline.Joiner // of them
 	since     int64           // when its container started, if its first cell begins near that but not then; else 0
@@ -25,7 +20,7 @@ type Worker struct {
 	leaps     []leap // impossible increases of counters
 }
 
-// Workers returns n workers, the same ones each time.
+// Workers returns n workers for usage and traffic, the same ones each time.
 func (b *Builder) Workers(n int) []*Worker {
 	for len(b.workers) < n {
 		b.workers = append(b.workers, &Worker{b: b, prices: map[pricedTraffic]*prices.Item{}})
@@ -36,14 +31,12 @@ func (b *Builder) Workers(n int) []*Worker {
 // worker is the worker that the builder itself uses.
 func (b *Builder) worker() *Worker { return b.Workers(1)[0] }
 
-// WorkerOf returns the index, among n workers, of the worker for a series. It is n for usage of containers on several nodes, or of a
-// container that does not exist yet. Add such series after all others and while no other worker is used: any worker may take them. Which
-// series these are does not depend on n, because sums depend on the order.
+// WorkerOf returns the index, among n workers, of the worker for a series of usage or traffic. It is n for a series of containers on
+// several nodes, or of a container that does not exist yet. Add such series after all others and while no other worker is used: any worker
+// may take them. Which series these are does not depend on n, because sums depend on the order.
 func (b *Builder) WorkerOf(series signals.Series, key []signals.Symbol, n int) int {
-	s := seen{Series: series, key: key}
+	s := seen{key: key}
 	switch {
-	case b.phase == gathering:
-		return b.workerGathering(&s, n)
 	case len(key) < len(series.Signal.Key()):
 		return 0 // Add will refuse it
 	case series.Signal.IsTraffic():
@@ -69,31 +62,6 @@ func (b *Builder) WorkerOf(series signals.Series, key []signals.Symbol, n int) i
 		return n
 	}
 	return workerOn(on, n)
-}
-
-// Gathering reports whether Resolve is still to come.
-func (b *Builder) Gathering() bool { return b.phase == gathering }
-
-// workerGathering is the worker for a series before Resolve: that of its pod's name where only the pod is changed, else the first.
-func (b *Builder) workerGathering(s *seen, n int) int {
-	if n == 1 || !b.ofPodAlone(s) || len(s.key) < signals.PodKey {
-		return 0
-	}
-	return int(maphash.Comparable(seed, s.key[2]) % uint64(n))
-}
-
-// ofPodAlone reports whether to add a series before Resolve changes nothing but a pod and its containers. Series of lower ranks, and those
-// of a shard, may look at other pods.
-func (b *Builder) ofPodAlone(s *seen) bool {
-	return s.Rank == 0 && !b.Sharded() && podSignal[s.Signal]
-}
-
-// podSignal has the signals whose adders change nothing but a pod and its containers.
-var podSignal = [signals.NumSignals]bool{
-	signals.ContainerRunning: true, signals.ContainerStarted: true, signals.ContainerTerminated: true, signals.ContainerRestarts: true,
-	signals.ContainerRequest: true, signals.ContainerLimit: true, signals.PodInfo: true, signals.PodPhaseRunning: true,
-	signals.PodStarted: true, signals.PodCompleted: true, signals.PodDeleted: true, signals.PodFinal: true, signals.PodOwner: true,
-	signals.PodScheduled: true, signals.PodPending: true,
 }
 
 // workerOfNode is the worker for a series of all nodes with a name.
@@ -130,17 +98,10 @@ func workerOn(on *node, n int) int {
 	return on.index % n
 }
 
-// Add takes the points of a series, as Builder.Add does.
+// Add takes the points of a series of usage or traffic, as Builder.Add does.
 func (l *Worker) Add(series signals.Series, key []signals.Symbol, p *timeline.Points) (err error) {
 	if l.at, err = l.b.look(series, key, p); err != nil {
 		return err
-	}
-	if add := adders[series.Signal]; add != nil {
-		l.at.shared, l.at.trail = &l.shared, &l.b.pods.trail
-		if l.b.ofPodAlone(&l.at) {
-			l.at.trail = &l.trail
-		}
-		return add(l.b, &l.at)
 	}
 	switch series.Signal {
 	case signals.NodeDiskUsed:
