@@ -131,7 +131,7 @@ func (t *translation) list(id ID) ID {
 		for _, s := range t.from.List(id) {
 			list = append(list, t.str(s))
 		}
-		return t.to.lists.intern(list)
+		return ID(t.to.lists.Intern(list))
 	})
 }
 
@@ -141,7 +141,7 @@ func (t *translation) pairs(id ID) ID {
 		for _, p := range t.from.Map(id) {
 			pairs = append(pairs, Pair{t.str(p.Key), t.str(p.Value)})
 		}
-		return t.to.pairs.intern(pairs)
+		return ID(t.to.pairs.Intern(pairs))
 	})
 }
 

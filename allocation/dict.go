@@ -2,11 +2,11 @@ package allocation
 
 import (
 	"encoding/binary"
-	"hash/maphash"
 	"maps"
 	"slices"
 	"strings"
 
+	"github.com/promcost/promcost/allocation/intern"
 	"github.com/promcost/promcost/allocation/labelnames"
 )
 
@@ -21,9 +21,9 @@ type Pair struct{ Key, Value ID }
 // for concurrent use; reading is, once nothing is added any more.
 type Dict struct {
 	strs  []string
-	index dictIndex // of strs
-	lists table[ID]
-	pairs table[Pair]
+	index intern.Index // of strs
+	lists intern.Table[ID]
+	pairs intern.Table[Pair]
 	bytes int64 // of strs
 	// collides means that strs has a label key whose name collides with another.
 	collides bool
@@ -38,8 +38,8 @@ var passNames = [...]string{UnallocatedName, ExternalName, OverheadName, Tenancy
 func NewDict() *Dict {
 	d := &Dict{
 		strs:  []string{""},
-		lists: newTable(func(key []byte, id ID) []byte { return binary.LittleEndian.AppendUint32(key, uint32(id)) }),
-		pairs: newTable(func(key []byte, p Pair) []byte {
+		lists: intern.NewTable(func(key []byte, id ID) []byte { return binary.LittleEndian.AppendUint32(key, uint32(id)) }),
+		pairs: intern.NewTable(func(key []byte, p Pair) []byte {
 			return binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(key, uint32(p.Key)), uint32(p.Value))
 		}),
 	}
@@ -51,14 +51,14 @@ func NewDict() *Dict {
 
 // Add interns s.
 func (d *Dict) Add(s string) ID {
-	hash := uint32(maphash.String(hashSeed, s))
+	hash := intern.Hash(s)
 	id := d.find(hash, s)
 	if id == 0 && s != "" {
 		s = strings.Clone(s)
 		id = ID(len(d.strs))
 		d.bytes += int64(len(s))
 		d.strs = append(d.strs, s)
-		d.index.add(hash, id)
+		d.index.Add(hash, uint32(id))
 		if _, number := labelnames.CutConflict(s); number > 0 {
 			d.collides = true
 		}
@@ -68,12 +68,12 @@ func (d *Dict) Add(s string) ID {
 
 // find returns the id of s, 0 if the Dict does not have it.
 func (d *Dict) find(hash uint32, s string) ID {
-	return d.index.find(hash, func(id ID) bool { return d.strs[id] == s })
+	return ID(d.index.Find(hash, func(id uint32) bool { return d.strs[id] == s }))
 }
 
 // AddBytes interns text, which the caller may change afterwards.
 func (d *Dict) AddBytes(text []byte) ID {
-	id := d.index.find(uint32(maphash.Bytes(hashSeed, text)), func(id ID) bool { return d.strs[id] == string(text) }) // does not allocate
+	id := ID(d.index.Find(intern.HashBytes(text), func(id uint32) bool { return d.strs[id] == string(text) })) // does not allocate
 	if id == 0 {
 		return d.Add(string(text))
 	}
@@ -90,7 +90,7 @@ func (d *Dict) blank(n int) ([]ID, []float64) {
 
 // Find returns the id of s and whether the Dict has it.
 func (d *Dict) Find(s string) (ID, bool) {
-	id := d.find(uint32(maphash.String(hashSeed, s)), s)
+	id := d.find(intern.Hash(s), s)
 	return id, id != 0 || s == ""
 }
 
@@ -100,7 +100,7 @@ func (d *Dict) AddList(list []string) ID {
 	for i, s := range list {
 		ids[i] = d.Add(s)
 	}
-	return d.lists.intern(ids)
+	return ID(d.lists.Intern(ids))
 }
 
 // AddMap interns a map.
@@ -109,17 +109,17 @@ func (d *Dict) AddMap(m map[string]string) ID {
 	for _, k := range slices.Sorted(maps.Keys(m)) {
 		pairs = append(pairs, Pair{d.Add(k), d.Add(m[k])})
 	}
-	return d.pairs.intern(pairs)
+	return ID(d.pairs.Intern(pairs))
 }
 
 // AddPairs interns a map of ids of d. The pairs must be sorted by the keys' texts, each key once.
-func (d *Dict) AddPairs(pairs []Pair) ID { return d.pairs.intern(pairs) }
+func (d *Dict) AddPairs(pairs []Pair) ID { return ID(d.pairs.Intern(pairs)) }
 
 // Overlay returns the union of maps. Where several maps have a key, the last one wins. Only the result is interned.
 func (d *Dict) Overlay(maps ...ID) ID {
 	var out []Pair
 	for _, id := range maps {
-		switch pairs := d.pairs.row(id); {
+		switch pairs := d.pairs.Row(uint32(id)); {
 		case len(out) == 0:
 			out = pairs
 		case len(pairs) > 0:
@@ -129,7 +129,7 @@ func (d *Dict) Overlay(maps ...ID) ID {
 			out = d.union(out, pairs)
 		}
 	}
-	return d.pairs.intern(out)
+	return ID(d.pairs.Intern(out))
 }
 
 // union returns the entries of both maps, sorted. Where both have a key, b wins.
@@ -150,7 +150,7 @@ func (d *Dict) union(a, b []Pair) []Pair {
 
 // TextMap returns the map id as texts, nil for an empty map.
 func (d *Dict) TextMap(id ID) map[string]string {
-	pairs := d.pairs.row(id)
+	pairs := d.pairs.Row(uint32(id))
 	if len(pairs) == 0 {
 		return nil
 	}
@@ -165,14 +165,14 @@ func (d *Dict) TextMap(id ID) map[string]string {
 func (d *Dict) Text(id ID) string { return d.strs[id] }
 
 // List returns the strings of a list, in order. The slice must not be changed.
-func (d *Dict) List(id ID) []ID { return d.lists.row(id) }
+func (d *Dict) List(id ID) []ID { return d.lists.Row(uint32(id)) }
 
 // Map returns the entries of a map, sorted by key. The slice must not be changed.
-func (d *Dict) Map(id ID) []Pair { return d.pairs.row(id) }
+func (d *Dict) Map(id ID) []Pair { return d.pairs.Row(uint32(id)) }
 
 // lookup returns the value of key in a map and whether the map has the key.
 func (d *Dict) lookup(id, key ID) (ID, bool) {
-	for _, p := range d.pairs.row(id) {
+	for _, p := range d.pairs.Row(uint32(id)) {
 		if p.Key == key {
 			return p.Value, true
 		}
@@ -182,7 +182,7 @@ func (d *Dict) lookup(id, key ID) (ID, bool) {
 
 // Sizes returns the numbers of distinct strings, lists and maps. Every ID is below the number of its kind.
 func (d *Dict) Sizes() (strs, lists, maps int) {
-	return len(d.strs), len(d.lists.ends), len(d.pairs.ends)
+	return len(d.strs), d.lists.Len(), d.pairs.Len()
 }
 
 // internedMemory is about how many bytes a string, list or map of a Dict takes besides its content, for its entries in slices that
@@ -192,5 +192,5 @@ const internedMemory = 48
 // Memory returns about how many bytes the dictionary takes.
 func (d *Dict) Memory() int64 {
 	const idBytes, pairBytes = 4, 8
-	return int64(len(d.strs)+len(d.lists.ends)+len(d.pairs.ends))*internedMemory + d.bytes + int64(cap(d.lists.all))*idBytes + int64(cap(d.pairs.all))*pairBytes
+	return int64(len(d.strs)+d.lists.Len()+d.pairs.Len())*internedMemory + d.bytes + int64(d.lists.Cap())*idBytes + int64(d.pairs.Cap())*pairBytes
 }

@@ -371,13 +371,13 @@ func (d *Dict) intersect(a, b ID) ID {
 			both = append(both, p)
 		}
 	}
-	return d.pairs.intern(both)
+	return ID(d.pairs.Intern(both))
 }
 
 // clone returns a copy of d with the same ids. Adding to the copy does not change d.
 func (d *Dict) clone() *Dict {
 	out := NewDict()
-	out.strs, out.index = slices.Clip(d.strs), d.index.clone()
-	out.lists, out.pairs = d.lists.clone(), d.pairs.clone()
+	out.strs, out.index = slices.Clip(d.strs), d.index.Clone()
+	out.lists, out.pairs = d.lists.Clone(), d.pairs.Clone()
 	return out
 }

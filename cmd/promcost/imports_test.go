@@ -49,7 +49,7 @@ var packages = map[string][]string{
 	"promquery/democluster":            {"promquery", "promquery/chunks", "allocation", "allocation/build", "allocation/signals", "allocation/timeline"},
 	"promquery/promtest":               {}, // starts a real Prometheus for tests
 	"promquery/promtest/soak":          {}, // the flag -soak of tests
-	"allocation":                       {"allocation/caret", "allocation/grouping", "allocation/labelnames", "allocation/timeline"},
+	"allocation":                       {"allocation/caret", "allocation/grouping", "allocation/intern", "allocation/labelnames", "allocation/timeline"},
 	"allocation/build":                 {"allocation", "allocation/labelnames", "allocation/notices", "allocation/prices", "allocation/rates", "allocation/services", "allocation/signals", "allocation/timeline"},
 	"allocation/prices":                {"allocation/notices", "allocation/rates", "allocation/signals", "allocation/timeline"},
 	"allocation/services":              {"allocation", "allocation/labelnames", "allocation/signals", "allocation/timeline"},
@@ -64,6 +64,7 @@ var packages = map[string][]string{
 	"allocation/windows":               {"allocation"},
 	"allocation/labelnames":            {},
 	"allocation/grouping":              {},
+	"allocation/intern":                {},
 	"allocation/memory":                {"allocation"},
 	"allocation/places":                {},
 	"allocation/timeline":              {},
@@ -96,7 +97,7 @@ var testOnly = []string{"promquery/promtest", "promquery/promtest/soak", "promqu
 // quiet are the packages that return errors and warnings and leave logging to their callers.
 var quiet = []string{
 	"allocation", "allocation/timeline", "allocation/caret", "allocation/filter", "allocation/jmespath", "allocation/encode", "promquery",
-	"allocation/assets", "allocation/build", "allocation/change", "allocation/diagnosis", "allocation/fields", "allocation/grouping", "allocation/labelnames", "allocation/metering", "allocation/notices", "allocation/parquet",
+	"allocation/assets", "allocation/build", "allocation/change", "allocation/diagnosis", "allocation/fields", "allocation/grouping", "allocation/intern", "allocation/labelnames", "allocation/metering", "allocation/notices", "allocation/parquet",
 	"allocation/prices", "allocation/rates", "allocation/reconcile", "allocation/services", "allocation/signals", "allocation/windows",
 }
 
