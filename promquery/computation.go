@@ -360,7 +360,8 @@ func (c *computation) namesOf(element string, list []string, lists int) []names 
 
 // onlyNames restricts reading to some pods or containers until all is called.
 func (c *computation) onlyNames(element string, list []string) (all func()) {
-	for _, c.only.names = range c.namesOf(element, list, 1) {
+	if lists := c.namesOf(element, list, 1); len(lists) > 0 {
+		c.only.names = lists[0]
 	}
 	return func() { c.only.names = names{} }
 }

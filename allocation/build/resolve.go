@@ -78,7 +78,7 @@ func (b *Builder) resolveContainers() {
 			c.pod.containers = slices.DeleteFunc(c.pod.containers, func(x *container) bool { return x == c })
 			c.pod.withoutSignal = append(c.pod.withoutSignal, c)
 		}
-		if i+1 == len(b.pods.order) || b.pods.order[i+1].uid != c.uid { // containers of a pod follow each other
+		if i+1 == len(b.pods.order) || b.pods.order[i+1].uid != c.uid { // containers of a pod with a UID follow each other
 			c.pod.podSignals = &b.pods.noPodSignals
 		}
 	}
