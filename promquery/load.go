@@ -242,18 +242,27 @@ const mostLists = 4
 
 // namesOf are the names of a list, as lists of up to most bytes each; all names if those were more than lists.
 func namesOf(element string, list []string, most, lists int) (out []names) {
-	size := most
+	var re strings.Builder
+	take := func() {
+		if re.Len() > 0 {
+			out = append(out, names{element, re.String()})
+			re.Reset()
+		}
+	}
 	for _, name := range list {
 		name = regexp.QuoteMeta(name)
-		if size += len("|") + len(name); size <= most {
-			out[len(out)-1].re += "|" + name
-			continue
+		if re.Len()+len("|")+len(name) > most {
+			take()
 		}
-		if size = len(name); len(out) == lists || size > most {
+		if len(out) == lists || len(name) > most {
 			return []names{{}}
 		}
-		out = append(out, names{element, name})
+		if re.Len() > 0 {
+			re.WriteByte('|')
+		}
+		re.WriteString(name)
 	}
+	take()
 	return out
 }
 

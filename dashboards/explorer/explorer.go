@@ -36,7 +36,11 @@ const Root = "/ui/"
 // accept gzip. For other paths it calls missing.
 func Handler(missing http.Handler) http.Handler {
 	pages := map[string]*file{}
-	err := fs.WalkDir(files, ".", func(name string, entry fs.DirEntry, err error) error {
+	z, err := gzip.NewWriterLevel(nil, gzip.BestCompression)
+	if err != nil {
+		panic("BUG: level of compression: " + err.Error())
+	}
+	err = fs.WalkDir(files, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
@@ -44,7 +48,7 @@ func Handler(missing http.Handler) http.Handler {
 		if err != nil {
 			return err
 		}
-		pages[Root+strings.TrimSuffix(name, "index.html")] = newFile(name, text)
+		pages[Root+strings.TrimSuffix(name, "index.html")] = newFile(name, text, z)
 		return nil
 	})
 	if err != nil {
@@ -59,16 +63,15 @@ func Handler(missing http.Handler) http.Handler {
 	})
 }
 
-func newFile(name string, text []byte) *file {
+// newFile compresses a file by z, which serves one after the other: its tables are nearly a megabyte.
+func newFile(name string, text []byte, z *gzip.Writer) *file {
 	kind := mime.TypeByExtension(path.Ext(name))
 	if kind == "" {
 		kind = "text/plain; charset=utf-8"
 	}
 	var packed bytes.Buffer
-	z, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
-	if err == nil {
-		_, err = z.Write(text)
-	}
+	z.Reset(&packed)
+	_, err := z.Write(text)
 	if err == nil {
 		err = z.Close()
 	}
