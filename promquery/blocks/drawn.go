@@ -57,8 +57,8 @@ func (d *drawn) to(bytes int64) error {
 func (f *finder) draw(found *found) error {
 	s := f.symbols
 	bytes := s.bytes + f.unwanted.bytes() + int64(cap(s.places))*placeBytes + int64(cap(s.texts))*textBytes + int64(cap(s.uids))*numberBytes
-	for _, v := range s.views {
-		bytes += int64(len(v.numbers)) * numberBytes
+	for i, v := range s.views {
+		bytes += int64(len(v.numbers))*numberBytes + int64(cap(f.cursors[i].some))
 	}
 	if err := f.drawn.to(bytes); err != nil {
 		return err

@@ -31,7 +31,13 @@ type index struct {
 	data    []byte
 	symbols []uint32          // offset of each symbol's length, by id; symbols are in ascending order
 	metrics map[string]uint64 // offset of the postings of each metric's name
-	table   []byte            // the postings table
+	labels  map[string]valueTable
+}
+
+// valueTable is the part of the postings table that has the values of one label, in ascending order.
+type valueTable struct {
+	entries []byte // of these values, and of those of later labels
+	count   uint32
 }
 
 // openIndex opens the index of the block in dir. A version that is not known is an error.
@@ -40,7 +46,7 @@ func openIndex(dir string) (*index, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open index: %w", err)
 	}
-	x := &index{file: file, data: file.Bytes(), metrics: map[string]uint64{}}
+	x := &index{file: file, data: file.Bytes(), metrics: map[string]uint64{}, labels: map[string]valueTable{}}
 	if err := x.open(); err != nil {
 		return nil, errors.Join(fmt.Errorf("open index: %w", err), file.Close())
 	}
@@ -64,8 +70,8 @@ func (x *index) open() error {
 	if err := x.readSymbols(binary.BigEndian.Uint64(toc)); err != nil {
 		return fmt.Errorf("read symbols: %w", err)
 	}
-	if err := x.readMetrics(binary.BigEndian.Uint64(toc[5*8:])); err != nil {
-		return fmt.Errorf("read metrics: %w", err)
+	if err := x.readLabels(binary.BigEndian.Uint64(toc[5*8:])); err != nil {
+		return fmt.Errorf("read labels: %w", err)
 	}
 	return nil
 }
@@ -113,9 +119,9 @@ func (x *index) readSymbols(offset uint64) error {
 	return nil
 }
 
-// readMetrics reads the postings table, which is sorted by label, up to the end of the metrics' names. It verifies the checksum of
-// the whole table: with a corrupt name, the block would seem to lack a metric.
-func (x *index) readMetrics(offset uint64) error {
+// readLabels finds where the values of each label begin in the postings table. It verifies the checksum of the table: with a corrupt
+// name, the block would seem to lack a metric.
+func (x *index) readLabels(offset uint64) error {
 	table, err := x.section(offset)
 	if err != nil {
 		return err
@@ -123,43 +129,66 @@ func (x *index) readMetrics(offset uint64) error {
 	if len(table) < 4 || !sealed(table, x.data[offset+4+uint64(len(table)):]) {
 		return fmt.Errorf("%w: checksum of the postings table", errMalformed)
 	}
-	x.table = table
-	return x.eachPostings(func(label, value []byte, offset uint64) bool {
-		c := bytes.Compare(label, []byte(metric))
-		if c == 0 {
-			x.metrics[string(value)] = offset
+	var last []byte
+	var of valueTable
+	for count, rest := binary.BigEndian.Uint32(table), table[4:]; count > 0; count-- {
+		label, _, _, size := tableEntry(rest)
+		if size == 0 {
+			return fmt.Errorf("%w: postings table", errMalformed)
 		}
-		return c <= 0
+		if of.count == 0 || !bytes.Equal(label, last) {
+			if of.count > 0 {
+				x.labels[string(last)] = of
+			}
+			last, of = label, valueTable{entries: rest}
+		}
+		of.count++
+		rest = rest[size:]
+	}
+	if of.count > 0 {
+		x.labels[string(last)] = of
+	}
+	x.labels[metric].each(func(value []byte, offset uint64) bool {
+		x.metrics[string(value)] = offset
+		return true
 	})
+	return nil
 }
 
-// eachPostings calls f for the entries of the postings table, which are sorted by label and value, until f returns false. The label and
-// the value are views that must not be kept.
-func (x *index) eachPostings(f func(label, value []byte, offset uint64) bool) error {
-	count, table := binary.BigEndian.Uint32(x.table), x.table[4:]
-	for ; count > 0; count-- {
-		var parts [2][]byte
-		if len(table) == 0 || table[0] != 2 {
-			return fmt.Errorf("%w: postings table", errMalformed)
-		}
-		table = table[1:]
-		for i := range parts {
-			size, n := uvarint(table)
-			if n <= 0 || size > uint64(len(table)-n) {
-				return fmt.Errorf("%w: postings table", errMalformed)
-			}
-			parts[i], table = table[n:n+int(size)], table[n+int(size):]
-		}
-		at, n := uvarint(table)
-		if n <= 0 {
-			return fmt.Errorf("%w: postings table", errMalformed)
-		}
-		table = table[n:]
-		if !f(parts[0], parts[1], at) {
+// tableEntry is the entry that a part of the postings table begins with: a label, a value, the offset of their postings, and the size of
+// the entry, 0 where it is malformed.
+func tableEntry(table []byte) (label, value []byte, offset uint64, size int) {
+	if len(table) == 0 || table[0] != 2 {
+		return nil, nil, 0, 0
+	}
+	at := 1
+	text := func() (b []byte) {
+		length, n := uvarint(table[at:])
+		if n <= 0 || length > uint64(len(table)-at-n) {
+			at = len(table)
 			return nil
 		}
+		b = table[at+n:][:length]
+		at += n + int(length)
+		return b
 	}
-	return nil
+	label, value = text(), text()
+	offset, n := uvarint(table[at:])
+	if n <= 0 {
+		return nil, nil, 0, 0
+	}
+	return label, value, offset, at + n
+}
+
+// each calls f for each value and the offset of its postings, until f returns false. The value is a view that must not be kept.
+func (t valueTable) each(f func(value []byte, offset uint64) bool) {
+	for ; t.count > 0; t.count-- {
+		_, value, offset, size := tableEntry(t.entries) // readLabels has read it
+		if !f(value, offset) {
+			return
+		}
+		t.entries = t.entries[size:]
+	}
 }
 
 // text is the symbol of an id, a view that must not be kept.

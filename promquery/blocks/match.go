@@ -58,12 +58,12 @@ func newQuery(sel *promquery.Selector, symbols *symbols) (*query, error) {
 	}
 	q := &query{Selector: sel, symbols: symbols, metric: number(metric), told: unknown}
 	for _, m := range sel.Matchers {
-		x := match{Matcher: m, name: number(m.Name), value: number(m.Value), seen: map[uint32]bool{}}
+		x := match{Matcher: m, name: number(m.Name), seen: map[uint32]bool{}}
 		switch m.Type {
 		case promquery.MatchEqual:
-			x.absent = m.Value == ""
+			x.absent, x.value = m.Value == "", number(m.Value)
 		case promquery.MatchNotEqual:
-			x.absent = m.Value != ""
+			x.absent, x.value = m.Value != "", number(m.Value)
 		case promquery.MatchRegexp, promquery.MatchNotRegexp:
 			var err error
 			if x.re, err = regexp.Compile("^(?s:" + m.Value + ")$"); err != nil {

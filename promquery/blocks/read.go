@@ -232,6 +232,7 @@ type cursor struct {
 	*view
 	at      int32  // the block's place among those of the read
 	refs    []byte // of the series that follow, as in the file
+	some    []byte // memory for refs
 	labels  []pair // of the series at hand
 	chunks  uint64 // where the list of its chunks begins in the index file
 	clipped bool   // the block may have series without samples at the times of the selector
@@ -244,7 +245,9 @@ func (c *cursor) begin(q *query) {
 	c.refs, c.err = nil, nil
 	c.clipped = c.block.meta.MinTime < q.Start || c.block.meta.MaxTime > q.End
 	if !q.never() && c.block.overlaps(q.Start, q.End) {
-		c.refs, c.err = c.index.postings(q.Metric)
+		if c.refs, c.err = c.index.postings(q.Metric); c.err == nil {
+			c.narrow(q)
+		}
 	}
 }
 

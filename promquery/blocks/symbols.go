@@ -17,6 +17,7 @@ type symbols struct {
 	places []place            // of a string, by number
 	texts  []promquery.Symbol // by number; the zero Symbol where none was needed yet; beyond those of places, UIDs found in paths
 	uids   []uint32           // by number of a cgroup path: the number of the pod's UID in it, plus 1; 0 if it was not looked for yet
+	names  map[string]uint32  // numbers that find has found
 	bytes  int64              // that symbols take beyond these
 }
 
@@ -39,7 +40,7 @@ func newSymbols(blocks []*block) *symbols {
 	for _, b := range blocks {
 		most = max(most, len(b.files.index.symbols))
 	}
-	s := &symbols{places: make([]place, 1, 1+most)}
+	s := &symbols{places: make([]place, 1, 1+most), names: map[string]uint32{}}
 	heads := make([]symbolHead, 0, len(blocks))
 	for i, b := range blocks {
 		v := &view{block: b, files: b.files, numbers: make([]uint32, len(b.files.index.symbols))}
@@ -110,10 +111,17 @@ func (s *symbols) text(n uint32) string {
 // viewOf is text as a string that must not be kept.
 func viewOf(text []byte) string { return unsafe.String(unsafe.SliceData(text), len(text)) }
 
-// find is the number of a string, and whether a block has it.
+// find is the number of a string, and whether a block has it. Names of labels are looked for once.
 func (s *symbols) find(text string) (uint32, bool) {
-	n := sort.Search(len(s.places), func(n int) bool { return s.text(uint32(n)) >= text })
-	return uint32(n), n < len(s.places) && s.text(uint32(n)) == text
+	n, known := s.names[text]
+	if !known {
+		n = uint32(sort.Search(len(s.places), func(n int) bool { return s.text(uint32(n)) >= text }))
+		if int(n) == len(s.places) || s.text(n) != text {
+			n = unknown
+		}
+		s.names[text] = n
+	}
+	return n, n != unknown
 }
 
 // symbol makes sure that texts has the symbol of a number, and returns the number.

@@ -68,12 +68,8 @@ func (u *unwanted) find(x *index, name string, cgroup bool) refSet {
 	set := newRefSet(len(x.data) / entrySize)
 	var last [36]byte // containers of a pod follow each other
 	skip := false
-	_ = x.eachPostings(func(label, value []byte, offset uint64) bool { // what cannot be read is wanted
+	x.labels[name].each(func(value []byte, offset uint64) bool {
 		switch {
-		case string(label) < name:
-			return true
-		case string(label) > name:
-			return false
 		case cgroup:
 			uid, ok := promquery.PodUID(viewOf(value))
 			if ok && uid != last {
@@ -85,7 +81,7 @@ func (u *unwanted) find(x *index, name string, cgroup bool) refSet {
 		case !u.uids.Has(viewOf(value)):
 			return true
 		}
-		refs, _ := x.postingsAt(offset)
+		refs, _ := x.postingsAt(offset) // what cannot be read is wanted
 		for ; len(refs) >= 4; refs = refs[4:] {
 			set.add(binary.BigEndian.Uint32(refs))
 		}

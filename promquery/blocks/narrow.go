@@ -1,0 +1,60 @@
+package blocks
+
+import (
+	"encoding/binary"
+
+	"github.com/promcost/promcost/promquery"
+)
+
+// narrow leaves out series that a matcher rules out by postings, which is cheaper than to look at their labels: of most metrics of
+// resources and phases, few series have the value that is asked for.
+func (c *cursor) narrow(q *query) {
+	for i := range q.matchers {
+		if lists, ok := c.index.matching(&q.matchers[i]); ok {
+			c.some = among(c.some[:0], c.refs, lists)
+			c.refs = c.some
+		}
+	}
+}
+
+// fewValues is how many values of a label a regular expression is compared with.
+const fewValues = 64
+
+// matching are the postings of the values that match, a list for each. It is false where that is not worth it or they cannot be read.
+func (x *index) matching(m *match) (lists [][]byte, ok bool) {
+	values := x.labels[m.Name]
+	switch {
+	case m.absent:
+		return nil, false
+	case values.count == 0 || m.Type == promquery.MatchEqual:
+	case m.Type != promquery.MatchRegexp || values.count > fewValues:
+		return nil, false
+	}
+	ok = true
+	values.each(func(value []byte, offset uint64) bool {
+		if m.Type == promquery.MatchEqual && string(value) == m.Value || m.Type == promquery.MatchRegexp && m.re.Match(value) {
+			list, err := x.postingsAt(offset)
+			lists, ok = append(lists, list), ok && err == nil
+		}
+		return ok && (m.Type != promquery.MatchEqual || string(value) < m.Value)
+	})
+	return lists, ok
+}
+
+// among appends to dst those references of a list that one of the other lists has, too. All ascend; dst may be the memory of refs.
+func among(dst, refs []byte, lists [][]byte) []byte {
+	for ; len(refs) >= 4; refs = refs[4:] {
+		ref := binary.BigEndian.Uint32(refs)
+		for k, list := range lists {
+			for len(list) >= 4 && binary.BigEndian.Uint32(list) < ref {
+				list = list[4:]
+			}
+			lists[k] = list
+			if len(list) >= 4 && binary.BigEndian.Uint32(list) == ref {
+				dst = append(dst, refs[:4]...)
+				break
+			}
+		}
+	}
+	return dst
+}
