@@ -143,7 +143,7 @@ func (n *node) createdAt() int64 {
 // bornAt is the earliest time at which the node can have run anything.
 func (n *node) bornAt() int64 { return cmp.Or(n.createdAt(), n.earliest) }
 
-// endLives ends the life of each node where that of the next node with its name begins.
+// endLives ends the life of each node where that of the next node with its name begins, and notes when the last of a cluster ends.
 func (b *Builder) endLives() {
 	for _, nodes := range each(b, maps.All(b.nodes.byName)) {
 		for i := 1; i < len(nodes); i++ {
@@ -153,6 +153,11 @@ func (b *Builder) endLives() {
 			}
 			if k := len(was.life); k > 0 {
 				n.after = was.life[k-1].To
+			}
+		}
+		for _, n := range nodes {
+			if k := len(n.life); k > 0 {
+				b.nodes.ended[n.cluster] = max(b.nodes.ended[n.cluster], n.life[k-1].To)
 			}
 		}
 	}

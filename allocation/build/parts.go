@@ -43,6 +43,7 @@ type nodeTable struct {
 	machines  map[nodeKey]*machine
 	addresses map[nodeKey]signals.Symbol // nodes by IP address
 	orphans   map[nodelessKey][allocation.NumResources]float64
+	ended     map[signals.Symbol]int64 // when the last node of a cluster ended, once resolved
 }
 
 // serviceTable has the services and their load balancers.
@@ -97,7 +98,7 @@ func newParts(rates rates.Rates) *Builder {
 		},
 		nodes: nodeTable{
 			byName: map[nodeKey][]*node{}, machines: map[nodeKey]*machine{}, addresses: map[nodeKey]signals.Symbol{},
-			orphans: map[nodelessKey][allocation.NumResources]float64{},
+			orphans: map[nodelessKey][allocation.NumResources]float64{}, ended: map[signals.Symbol]int64{},
 		},
 		services: serviceTable{
 			behind: services.NewIndex(dict), balancers: map[objectKey]*balancer{}, labels: map[objectKey]timeline.Latest[map[string]string]{},

@@ -117,23 +117,13 @@ func (b *Builder) lifeOf(cluster signals.Symbol, seen timeline.Steps) timeline.I
 	watch := &b.absentIn(cluster).nodes
 	for _, gap := range watch.Absent {
 		if n := len(seen); n > 0 && gap.To >= b.sampling.End && seen[n-1].To >= max(gap.From, gap.To-b.evidence.most) && seen[n-1].To < gap.To {
-			if last := b.lastOfNodes(cluster); last > seen[n-1].To {
+			if last := b.nodes.ended[cluster]; last > seen[n-1].To {
 				seen = append(seen, timeline.Step{From: seen[n-1].To, To: last, V: 1})
 			}
 		}
 	}
 	runs := b.sampling.Runs(&timeline.Presence{Seen: b.sampling.SightsOf(seen)}, watch)
 	return runs.Intervals().Clip(b.sampling.Start, b.sampling.End)
-}
-
-// lastOfNodes is when the last node of a cluster ended.
-func (b *Builder) lastOfNodes(cluster signals.Symbol) (last int64) {
-	for n := range b.everyNode() {
-		if n.cluster == cluster && len(n.life) > 0 {
-			last = max(last, n.life[len(n.life)-1].To)
-		}
-	}
-	return last
 }
 
 // eachSet calls f for every set that a life reaches into, with the life's part in it. It first draws memory for an asset.
