@@ -31,9 +31,7 @@ func (s *sightings) lacks(steps timeline.Steps) bool {
 // join adds steps, most of which lie within the intervals.
 func (s *sightings) join(steps timeline.Steps) {
 	for _, x := range steps {
-		if in, ok := s.Find(x.To); !ok || x.From < in.From {
-			s.Intervals = timeline.Union(append(s.Intervals, timeline.Interval{From: x.From, To: x.To}))
-		}
+		s.Intervals = s.With(timeline.Interval{From: x.From, To: x.To})
 	}
 }
 
@@ -59,7 +57,7 @@ func sightedIn(m map[signals.Symbol]*sighted, cluster signals.Symbol) *sighted {
 func (x *sighted) add(rank int, steps timeline.Steps, s timeline.Sampling) {
 	x.hasContainers = true
 	if all := &x.containers[min(rank, 1)]; all.lacks(steps) {
-		all.join(s.Holding(steps))
+		all.join(s.Holding(nil, steps))
 		x.newest = max(x.newest, steps[len(steps)-1].To)
 	}
 }
@@ -185,23 +183,27 @@ func (b *Builder) BlindPods() []string {
 // nodeSights are the times at which only containers show that a node was there, because no node of the cluster was seen.
 func (b *Builder) nodeSights() map[nodeKey]timeline.Steps {
 	sights := map[nodeKey]timeline.Intervals{}
+	var held timeline.Steps
 	for c := range b.every() {
 		down := b.absentIn(c.cluster).nodes.Absent
 		if len(down) == 0 || !c.pod.node.Known() {
 			continue
 		}
 		key := nodeKey{c.cluster, c.pod.node.Value}
-		for _, gap := range down {
-			for _, steps := range c.running {
-				sights[key] = append(sights[key], timeline.AppendIntervals(nil, b.sampling.Holding(steps)).Clip(gap.From, gap.To)...)
+		for _, steps := range c.running {
+			held = b.sampling.Holding(held, steps)
+			for _, x := range held {
+				for _, gap := range down {
+					if from, to := max(x.From, gap.From), min(x.To, gap.To); from < to {
+						sights[key] = sights[key].With(timeline.Interval{From: from, To: to})
+					}
+				}
 			}
 		}
 	}
 	out := map[nodeKey]timeline.Steps{}
 	for key, all := range sights {
-		for _, x := range timeline.Union(all) {
-			out[key] = append(out[key], timeline.Step{From: x.From, To: x.To, V: 1})
-		}
+		out[key] = timeline.Mask(all)
 	}
 	return out
 }
