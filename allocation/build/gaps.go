@@ -10,36 +10,11 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// sightings are when objects were seen.
-type sightings struct {
-	timeline.Intervals
-	known map[*timeline.Step]bool // the first of Steps that were added: many objects share theirs
-}
-
-// lacks reports whether steps were not added yet. They are to be added then.
-func (s *sightings) lacks(steps timeline.Steps) bool {
-	if len(steps) == 0 || s.known[&steps[0]] {
-		return false
-	}
-	if s.known == nil {
-		s.known = map[*timeline.Step]bool{}
-	}
-	s.known[&steps[0]] = true
-	return true
-}
-
-// join adds steps, most of which lie within the intervals.
-func (s *sightings) join(steps timeline.Steps) {
-	for _, x := range steps {
-		s.Intervals = s.With(timeline.Interval{From: x.From, To: x.To})
-	}
-}
-
 // sighted is when the objects of a cluster were seen.
 type sighted struct {
 	hasContainers bool
-	containers    [2]sightings // by their best signal, and by others
-	pods, nodes   sightings
+	containers    [2]timeline.Sightings // by their best signal, and by others
+	pods, nodes   timeline.Sightings
 	newest        int64 // last sight of a container
 }
 
@@ -56,16 +31,16 @@ func sightedIn(m map[signals.Symbol]*sighted, cluster signals.Symbol) *sighted {
 // add adds sights of a container by a signal.
 func (x *sighted) add(rank int, steps timeline.Steps, s timeline.Sampling) {
 	x.hasContainers = true
-	if all := &x.containers[min(rank, 1)]; all.lacks(steps) {
-		all.join(s.Holding(nil, steps))
+	if all := &x.containers[min(rank, 1)]; all.Lacks(steps) {
+		all.Join(s.Holding(nil, steps))
 		x.newest = max(x.newest, steps[len(steps)-1].To)
 	}
 }
 
 // addPod adds when a pod was seen.
 func (x *sighted) addPod(seen timeline.Steps) {
-	if x.pods.lacks(seen) {
-		x.pods.join(seen)
+	if x.pods.Lacks(seen) {
+		x.pods.Join(seen)
 	}
 }
 
@@ -102,7 +77,7 @@ func (b *Builder) findAbsence() {
 		}
 	}
 	for n := range b.everyNode() {
-		sightedIn(seen, n.cluster).nodes.join(n.reported.shown)
+		sightedIn(seen, n.cluster).nodes.Join(n.reported.shown)
 	}
 	from, to := b.loadedFrom, b.sampling.End
 	for cluster, s := range seen {
