@@ -29,6 +29,8 @@ type Dict struct {
 	collides bool
 	noID     []ID // ids of a property that is missing in all rows
 	zero     []float64
+
+	joined, spare []Pair // scratch of Overlay
 }
 
 // passNames are strings that passes may need. They are in every Dict, so that passes need not copy a Dict to add them.
@@ -117,24 +119,33 @@ func (d *Dict) AddPairs(pairs []Pair) ID { return ID(d.pairs.Intern(pairs)) }
 
 // Overlay returns the union of maps. Where several maps have a key, the last one wins. Only the result is interned.
 func (d *Dict) Overlay(maps ...ID) ID {
-	var out []Pair
+	var all ID
+	var out []Pair // all, if it is not interned
 	for _, id := range maps {
-		switch pairs := d.pairs.Row(uint32(id)); {
+		pairs := d.pairs.Row(uint32(id))
+		switch {
+		case len(pairs) == 0:
+			continue
+		case all == 0 && len(out) == 0:
+			all = id
+			continue
 		case len(out) == 0:
-			out = pairs
-		case len(pairs) > 0:
-			if d.collides {
-				out = d.withoutCollisions(out, pairs)
-			}
-			out = d.union(out, pairs)
+			out = d.pairs.Row(uint32(all))
 		}
+		if d.collides {
+			out = d.withoutCollisions(out, pairs)
+		}
+		d.joined, d.spare = d.union(d.spare[:0], out, pairs), d.joined
+		out = d.joined
+	}
+	if len(out) == 0 {
+		return all
 	}
 	return ID(d.pairs.Intern(out))
 }
 
-// union returns the entries of both maps, sorted. Where both have a key, b wins.
-func (d *Dict) union(a, b []Pair) []Pair {
-	out := make([]Pair, 0, len(a)+len(b))
+// union appends the entries of both maps, sorted, to out. Where both have a key, b wins.
+func (d *Dict) union(out, a, b []Pair) []Pair {
 	for len(a) > 0 && len(b) > 0 {
 		switch c := strings.Compare(d.strs[a[0].Key], d.strs[b[0].Key]); {
 		case c < 0:

@@ -65,9 +65,10 @@ type plan struct {
 	exported bool
 	own      *ownTargets
 	uids     uids
-	dropped  int64 // series of a promcost
-	unsure   bool  // the series that was read last is a price that may be promcost's
-	doubted  bool  // there was such a series
+	dropped  int64    // series of a promcost
+	unsure   bool     // the series that was read last is a price that may be promcost's
+	doubted  bool     // there was such a series
+	picked   []Symbol // scratch of read
 }
 
 var none = signals.Sym("")
@@ -302,7 +303,8 @@ func (p *plan) read(i int, key []Symbol) (signals.Series, []Symbol) {
 	r := &p.readers[i]
 	labels := key
 	if r.tail != "" {
-		labels = pick(key, r.tailNames)
+		p.picked = pick(p.picked[:0], key, r.tailNames)
+		labels = p.picked
 	}
 	out := r.key[:len(r.elements)]
 	for e, at := range r.elements {
@@ -387,16 +389,16 @@ func (r *reader) bare(key []Symbol) bool {
 	return r.tail != "" && len(key) == len(r.elements)
 }
 
-// pick finds the values of names among alternating names and values.
-func pick(key []Symbol, names []string) []Symbol {
-	out := make([]Symbol, len(names))
-	for i, name := range names {
-		out[i] = none
+// pick appends to dst the values of names among alternating names and values.
+func pick(dst, key []Symbol, names []string) []Symbol {
+	for _, name := range names {
+		found := none
 		for k := 0; k+1 < len(key); k += 2 {
 			if key[k].Value() == name {
-				out[i] = key[k+1]
+				found = key[k+1]
 			}
 		}
+		dst = append(dst, found)
 	}
-	return out
+	return dst
 }

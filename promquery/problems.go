@@ -63,7 +63,7 @@ func (c *computation) findProblems(ctx context.Context, w allocation.Window) (pr
 	found := map[Symbol]*census{}
 	_, err := c.ask(ctx, "labels and targets", sels, OneWorker(func(i int, key []Symbol, p *timeline.Points) error {
 		if i >= askLabels {
-			c.censusOf(found, pick(key, labels)).noteLabels(sels[i].Metric, key)
+			c.censusOf(found, pick(nil, key, labels)).noteLabels(sels[i].Metric, key)
 			return nil
 		}
 		n := len(sels[i].Keep) - len(labels)

@@ -34,8 +34,8 @@ func (n *node) eachStretch(r allocation.Resource, from, to int64, more []int64, 
 	slices.Sort(edges)
 	edges = slices.Compact(edges)
 	for _, life := range n.life.Clip(from, to) {
-		at := life.From
-		for _, next := range append(timeline.EdgesInside(edges, life), life.To) {
+		for at := life.From; at < life.To; {
+			next := timeline.NextEdge(edges, at, life.To)
 			f(at, next, max(0, n.amount[r].Value(next)), n.priceAt(r, next))
 			at = next
 		}

@@ -43,7 +43,7 @@ type Builder struct {
 
 	at      seen            // the series at hand
 	cells   []timeline.Cell // scratch of its integration
-	edges   []int64         // scratch of resolveContainer
+	cuts    cuts
 	shared  timeline.Shared // of signals of pods and containers that many have alike
 	phase   phase
 	workers []*Worker
@@ -215,7 +215,7 @@ func (b *Builder) addRunning(s *seen) error {
 	if b.skipsAlternative(s) {
 		return nil
 	}
-	steps := b.shared.Of(b.samplingOf(s).Sights(s.p))
+	steps := b.shared.Sights(b.samplingOf(s), s.p)
 	if b.seeOthers(s, steps) {
 		return nil
 	}
@@ -223,7 +223,7 @@ func (b *Builder) addRunning(s *seen) error {
 	if s.key[5] != none {
 		c.pod.hint = s.key[5]
 	}
-	c.running.Add(s.Rank, steps)
+	b.shared.Add(&c.running, s.Rank, steps)
 	return nil
 }
 
@@ -247,12 +247,12 @@ func (b *Builder) addTerminated(s *seen) error {
 }
 
 func (b *Builder) addRequest(s *seen) error {
-	b.container(s).request[s.Resource].Add(s.Rank, b.requestsOf(s))
+	b.shared.Add(&b.container(s).request[s.Resource], s.Rank, b.requestsOf(s))
 	return nil
 }
 
 func (b *Builder) addLimit(s *seen) error {
-	b.container(s).limit[s.Resource].Add(s.Rank, b.shared.Of(b.sampling.Steps(s.p)))
+	b.shared.Add(&b.container(s).limit[s.Resource], s.Rank, b.shared.Steps(b.sampling, s.p))
 	return nil
 }
 

@@ -180,7 +180,7 @@ func (b *Builder) devicesUnseen(from, to int64) bool {
 				seen = seen || x.From < to && x.To > from
 			}
 		}
-		if !seen && sights(c.running.Best()).Clip(from, to).Length() == to-from {
+		if !seen && c.running.Best().LengthWithin(from, to) == to-from {
 			return true
 		}
 	}

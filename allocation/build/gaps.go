@@ -10,38 +10,11 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// sightings are when objects were seen.
-type sightings struct {
-	timeline.Intervals
-	known map[*timeline.Step]bool // the first of Steps that were added: many objects share theirs
-}
-
-// lacks reports whether steps were not added yet. They are to be added then.
-func (s *sightings) lacks(steps timeline.Steps) bool {
-	if len(steps) == 0 || s.known[&steps[0]] {
-		return false
-	}
-	if s.known == nil {
-		s.known = map[*timeline.Step]bool{}
-	}
-	s.known[&steps[0]] = true
-	return true
-}
-
-// join adds steps, most of which lie within the intervals.
-func (s *sightings) join(steps timeline.Steps) {
-	for _, x := range steps {
-		if in, ok := s.Find(x.To); !ok || x.From < in.From {
-			s.Intervals = timeline.Union(append(s.Intervals, timeline.Interval{From: x.From, To: x.To}))
-		}
-	}
-}
-
 // sighted is when the objects of a cluster were seen.
 type sighted struct {
 	hasContainers bool
-	containers    [2]sightings // by their best signal, and by others
-	pods, nodes   sightings
+	containers    [2]timeline.Sightings // by their best signal, and by others
+	pods, nodes   timeline.Sightings
 	newest        int64 // last sight of a container
 }
 
@@ -58,16 +31,16 @@ func sightedIn(m map[signals.Symbol]*sighted, cluster signals.Symbol) *sighted {
 // add adds sights of a container by a signal.
 func (x *sighted) add(rank int, steps timeline.Steps, s timeline.Sampling) {
 	x.hasContainers = true
-	if all := &x.containers[min(rank, 1)]; all.lacks(steps) {
-		all.join(s.Holding(steps))
+	if all := &x.containers[min(rank, 1)]; all.Lacks(steps) {
+		all.Join(s.Holding(nil, steps))
 		x.newest = max(x.newest, steps[len(steps)-1].To)
 	}
 }
 
 // addPod adds when a pod was seen.
 func (x *sighted) addPod(seen timeline.Steps) {
-	if x.pods.lacks(seen) {
-		x.pods.join(seen)
+	if x.pods.Lacks(seen) {
+		x.pods.Join(seen)
 	}
 }
 
@@ -104,7 +77,7 @@ func (b *Builder) findAbsence() {
 		}
 	}
 	for n := range b.everyNode() {
-		sightedIn(seen, n.cluster).nodes.join(n.reported.shown)
+		sightedIn(seen, n.cluster).nodes.Join(n.reported.shown)
 	}
 	from, to := b.loadedFrom, b.sampling.End
 	for cluster, s := range seen {
@@ -185,23 +158,27 @@ func (b *Builder) BlindPods() []string {
 // nodeSights are the times at which only containers show that a node was there, because no node of the cluster was seen.
 func (b *Builder) nodeSights() map[nodeKey]timeline.Steps {
 	sights := map[nodeKey]timeline.Intervals{}
+	var held timeline.Steps
 	for c := range b.every() {
 		down := b.absentIn(c.cluster).nodes.Absent
 		if len(down) == 0 || !c.pod.node.Known() {
 			continue
 		}
 		key := nodeKey{c.cluster, c.pod.node.Value}
-		for _, gap := range down {
-			for _, steps := range c.running {
-				sights[key] = append(sights[key], timeline.AppendIntervals(nil, b.sampling.Holding(steps)).Clip(gap.From, gap.To)...)
+		for _, steps := range c.running {
+			held = b.sampling.Holding(held, steps)
+			for _, x := range held {
+				for _, gap := range down {
+					if from, to := max(x.From, gap.From), min(x.To, gap.To); from < to {
+						sights[key] = sights[key].With(timeline.Interval{From: from, To: to})
+					}
+				}
 			}
 		}
 	}
 	out := map[nodeKey]timeline.Steps{}
 	for key, all := range sights {
-		for _, x := range timeline.Union(all) {
-			out[key] = append(out[key], timeline.Step{From: x.From, To: x.To, V: 1})
-		}
+		out[key] = timeline.Mask(all)
 	}
 	return out
 }

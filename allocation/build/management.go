@@ -122,8 +122,8 @@ func (b *Builder) chargeLocalDisks() {
 			}
 			d.UsedByteHours, d.UsedMax = n.diskUsed(set)
 			for _, part := range life {
-				at := part.From
-				for _, next := range append(timeline.EdgesInside(cuts, part), part.To) {
+				for at := part.From; at < part.To; {
+					next := timeline.NextEdge(cuts, at, part.To)
 					byteHours := max(0, capacity.Value(next)) * hours(at, next)
 					d.ByteHours += byteHours
 					d.Cost += byteHours / allocation.RAM.PerPriceUnit() * price.At(next)

@@ -71,7 +71,7 @@ func (b *Builder) nodeOf(s *seen) *node {
 func (b *Builder) addNode(s *seen) error {
 	n := b.nodeOf(s)
 	sights := b.sampling.Sights(s.p)
-	seen := b.sampling.Holding(sights)
+	seen := b.sampling.Holding(nil, sights)
 	n.reported.seen, n.reported.shown = timeline.Max(n.reported.seen, seen), timeline.Max(n.reported.shown, seen)
 	if s.key[2] != none {
 		n.reported.providerID.Add(s.key[2], sights)
@@ -94,7 +94,7 @@ func (b *Builder) addNodeCapacity(s *seen) error {
 	n := b.nodeOf(s)
 	n.reported.capacity[s.Resource].Add(s.Rank, b.sampling.Steps(s.p))
 	if s.Resource == allocation.CPU {
-		n.reported.shown = timeline.Max(n.reported.shown, b.sampling.Holding(b.sampling.Sights(s.p)))
+		n.reported.shown = timeline.Max(n.reported.shown, b.sampling.Holding(nil, b.sampling.Sights(s.p)))
 	}
 	return nil
 }

@@ -242,8 +242,8 @@ func (b *Builder) replace(p *pod) {
 
 func (b *Builder) addPod(s *seen) error {
 	p, at := b.podOf(s.pod()), s.p.Last()
-	seen := b.shared.Of(b.sampling.Holding(b.sampling.Sights(s.p)))
-	p.seen = timeline.Max(p.seen, seen)
+	seen := b.shared.Holding(b.sampling, b.shared.Sights(b.sampling, s.p))
+	p.seen = b.shared.Max(p.seen, seen)
 	p.addPlacement(s.key[4], s.key[5], seen)
 	if s.key[4] != none {
 		p.node.Set(s.key[4], at)
@@ -267,7 +267,7 @@ func makeOwner(kind, name signals.Symbol) owner {
 
 func (b *Builder) addPodPhase(s *seen) error {
 	p := b.podOf(s.pod())
-	p.active = timeline.Max(p.active, b.shared.Of(b.sampling.Sights(s.p)))
+	p.active = b.shared.Max(p.active, b.shared.Sights(b.sampling, s.p))
 	return nil
 }
 

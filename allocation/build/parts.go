@@ -108,6 +108,6 @@ func newParts(rates rates.Rates) *Builder {
 		},
 		outages: outages{absent: map[signals.Symbol]*absence{}, silent: map[signals.Symbol]timeline.Intervals{}, others: map[signals.Symbol]*sighted{}},
 		report:  report{unrequested: map[signals.Symbol]unrequested{}},
-		storage: newStorage(), dict: dict, left: map[leftKey]*left{},
+		storage: newStorage(), dict: dict, left: map[leftKey]*left{}, cuts: cuts{terms: map[terms]*terms{}},
 	}
 }

@@ -16,10 +16,22 @@ import (
 
 // segment is a stretch of a container's running time within which only usage changes, and the row it counts for.
 type segment struct {
-	from, to       int64
-	ref            rowRef
+	from, to int64
+	ref      rowRef
+	*terms
+}
+
+// terms are what the charge for a container depends on besides its usage. Segments share them: there are few of them in a cluster.
+type terms struct {
 	request, price [allocation.NumResources]float64
 	inside         [allocation.NumResources]bool // the node exists and has the resource
+}
+
+// cuts is scratch of resolveContainer.
+type cuts struct {
+	edges    []int64
+	segments []segment
+	terms    map[terms]*terms
 }
 
 // Resolve ends the phase in which everything but usage is added. It finds when nodes and containers ran, lays out the rows of
@@ -120,7 +132,6 @@ func (b *Builder) dropSignals(c *container) {
 	}
 	c.restarted = c.hasRestarted()
 	c.containerSignals = &b.pods.noSignals
-	c.segments = slices.Clip(c.segments)
 }
 
 func compareContainers(x, y *container) int {
@@ -252,7 +263,7 @@ func (b *Builder) resolveContainer(c *container) {
 	n := c.node
 	c.resolveDevices(n, b.dict)
 	var request, limit [allocation.NumResources]timeline.Steps
-	edges := append(b.edges[:0], b.borders...)
+	edges := append(b.cuts.edges[:0], b.borders...)
 	for r := range allocation.NumResources {
 		request[r], limit[r] = b.fillGaps(c.request[r].Best()), b.fillGaps(c.limit[r].Best())
 		edges = limit[r].Edges(request[r].Edges(edges))
@@ -268,27 +279,29 @@ func (b *Builder) resolveContainer(c *container) {
 		}
 		edges = append(edges, unknown.Changes...)
 	}
-	b.edges = edges
+	b.cuts.edges, b.cuts.segments = edges, b.cuts.segments[:0]
 	edges = timeline.SortedEdges(edges)
 	for _, run := range inside {
-		from := run.From
-		for _, to := range append(timeline.EdgesInside(edges, run), run.To) {
+		for from := run.From; from < run.To; {
+			to := timeline.NextEdge(edges, from, run.To)
 			ref := b.row(c, from, to)
-			seg := segment{from: from, to: to, ref: ref}
+			var of terms
 			for r := range allocation.NumResources {
-				seg.request[r] = max(0, request[r].Value(to))
+				of.request[r] = max(0, request[r].Value(to))
 				if n != nil {
-					seg.price[r], seg.inside[r] = n.priceAt(r, to), n.has(r, to)
+					of.price[r], of.inside[r] = n.priceAt(r, to), n.has(r, to)
 				} else {
-					seg.price[r] = unknown.At(to, false).Price[r]
+					of.price[r] = unknown.At(to, false).Price[r]
 				}
-				b.add(ref, allocation.RequestHours.Of(r), seg.request[r]*hours(from, to))
+				b.add(ref, allocation.RequestHours.Of(r), of.request[r]*hours(from, to))
 				b.add(ref, allocation.LimitHours.Of(r), max(0, limit[r].Value(to))*hours(from, to))
 			}
-			c.addSegment(&seg)
+			b.cuts.add(segment{from, to, ref, b.cuts.shared(&of)})
 			from = to
 		}
 	}
+	c.segments = slices.Clone(b.cuts.segments)
+	c.pod.shifting.segments += int32(len(c.segments))
 	for _, ref := range c.rows {
 		if ref.row != noRow {
 			b.describe(c, b.rows[ref.set], ref.row)
@@ -300,17 +313,29 @@ func (b *Builder) resolveContainer(c *container) {
 // hours is the length of (from, to] in hours.
 func hours(from, to int64) float64 { return float64(to-from) / 3.6e6 }
 
-// addSegment appends seg. It joins seg with the segment before if nothing changed between them.
-func (c *container) addSegment(seg *segment) {
-	if n := len(c.segments); n > 0 {
-		last := &c.segments[n-1]
-		if last.to == seg.from && last.ref == seg.ref && last.request == seg.request && last.price == seg.price && last.inside == seg.inside {
+// add appends a segment. It joins it with the segment before if nothing changed between them.
+func (x *cuts) add(seg segment) {
+	if n := len(x.segments); n > 0 {
+		if last := &x.segments[n-1]; last.to == seg.from && last.ref == seg.ref && last.terms == seg.terms {
 			last.to = seg.to
 			return
 		}
 	}
-	c.segments = append(c.segments, *seg)
-	c.pod.shifting.segments++
+	x.segments = append(x.segments, seg)
+}
+
+// shared returns terms that are equal to t, the same ones each time.
+func (x *cuts) shared(t *terms) *terms {
+	if n := len(x.segments); n > 0 && *x.segments[n-1].terms == *t {
+		return x.segments[n-1].terms // mostly
+	}
+	of := x.terms[*t]
+	if of == nil {
+		of = &terms{}
+		*of = *t
+		x.terms[*t] = of
+	}
+	return of
 }
 
 // presence collects the signals of when c ran. An init container ends long before its pod, but native sidecars end with it.

@@ -40,7 +40,7 @@ func (b *Builder) warnUnrequested() {
 
 // requestsOf returns the usable requests in s. It notes the container if some are left out, for a warning.
 func (b *Builder) requestsOf(s *seen) timeline.Steps {
-	steps := b.sampling.Steps(s.p)
+	steps := b.shared.Steps(b.sampling, s.p)
 	kept := steps.NotNegative()
 	if len(kept) < len(steps) || s.p.AnyNotFinite() {
 		b.report.badRequests = append(b.report.badRequests, s.key[1].Value()+"/"+s.key[2].Value()+"/"+s.key[4].Value())

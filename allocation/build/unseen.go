@@ -18,13 +18,13 @@ func (b *Builder) addPodFinal(s *seen) error {
 
 func (b *Builder) addRestarts(s *seen) error {
 	c := b.container(s)
-	c.restarts = timeline.Max(c.restarts, b.shared.Of(b.sampling.Reports(s.p)))
+	c.restarts = b.shared.Max(c.restarts, b.shared.Reports(b.sampling, s.p))
 	return nil
 }
 
 // ran reports whether a sample shows that a container ran.
 func (c *container) ran() bool {
-	return slices.ContainsFunc(c.running, func(s timeline.Steps) bool { return len(sights(s)) > 0 })
+	return slices.ContainsFunc(c.running, func(s timeline.Steps) bool { return !s.IsZero() })
 }
 
 // hasStatus reports whether the best running signal has a container.

@@ -90,31 +90,26 @@ func (b *Builder) comesBefore(c *container) bool {
 func (b *Builder) besideOthers(c *container) bool {
 	least := b.sampling.Cell()
 	switch {
-	case !c.hasStatus() || len(sights(c.running[0])) == 0:
+	case !c.hasStatus() || c.running[0].IsZero():
 		least = max(least, b.sampling.Unmarked().Lookback) + 1 // another scrape shows the others
 	case b.sampling.Exact():
 		least = 1 // one scrape shows both
 	}
-	mine := sights(c.running.Best())
+	mine := c.running.Best()
 	for _, x := range c.pod.containers {
 		if x.init {
 			continue
 		}
-		for _, other := range slices.Concat(x.runs, sights(x.running.Best())) { // runs once it is resolved
-			if mine.Clip(other.From, other.To).Length() >= least {
+		for _, run := range x.runs { // once it is resolved
+			if mine.LengthWithin(run.From, run.To) >= least {
+				return true
+			}
+		}
+		for _, other := range x.running.Best() {
+			if other.V != 0 && mine.LengthWithin(other.From, other.To) >= least {
 				return true
 			}
 		}
 	}
 	return false
-}
-
-// sights returns when s is not 0.
-func sights(s timeline.Steps) (out timeline.Intervals) {
-	for _, x := range s {
-		if x.V != 0 {
-			out = append(out, timeline.Interval{From: x.From, To: x.To})
-		}
-	}
-	return out
 }

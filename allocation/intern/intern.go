@@ -66,31 +66,43 @@ func (x *Index) Clone() Index { return Index{slices.Clone(x.slots), x.n} }
 
 // Table interns slices of T. The empty slice has the number 0.
 type Table[T comparable] struct {
-	all    []T      // one after the other
-	ends   []uint32 // where each ends in all, by number
+	chunks [][]T // slices, one after the other; none is moved when there are more
+	places []place
+	n      int // elements of all chunks
 	index  Index
 	encode func(key []byte, x T) []byte // for hashes
 	key    []byte                       // scratch space
 }
 
+// place is where a slice is.
+type place struct{ chunk, from, to uint32 }
+
+// mostOfChunk is how many elements a chunk has room for at most, unless it has only one slice, which is longer.
+const mostOfChunk = 1 << 14
+
 // NewTable returns a Table with the empty slice. encode appends to key the bytes of x that hashes are made of.
 func NewTable[T comparable](encode func(key []byte, x T) []byte) Table[T] {
-	return Table[T]{ends: make([]uint32, 1), encode: encode}
+	return Table[T]{places: make([]place, 1), encode: encode}
 }
 
 // Len is one more than the highest number.
-func (t *Table[T]) Len() int { return len(t.ends) }
+func (t *Table[T]) Len() int { return len(t.places) }
 
 // Cap is how many elements there is memory for.
-func (t *Table[T]) Cap() int { return cap(t.all) }
+func (t *Table[T]) Cap() (n int) {
+	for _, chunk := range t.chunks {
+		n += cap(chunk)
+	}
+	return n
+}
 
 // Row is the slice with a number. It must not be changed.
 func (t *Table[T]) Row(id uint32) []T {
 	if id == 0 {
 		return nil
 	}
-	from, to := t.ends[id-1], t.ends[id]
-	return t.all[from:to:to]
+	x := &t.places[id]
+	return t.chunks[x.chunk][x.from:x.to:x.to]
 }
 
 // Intern returns the number of row and keeps a copy of a new row.
@@ -105,15 +117,32 @@ func (t *Table[T]) Intern(row []T) uint32 {
 	hash := HashBytes(t.key)
 	id := t.index.Find(hash, func(id uint32) bool { return slices.Equal(t.Row(id), row) })
 	if id == 0 {
-		id = uint32(len(t.ends))
-		t.all = append(t.all, row...)
-		t.ends = append(t.ends, uint32(len(t.all)))
+		id = uint32(len(t.places))
+		t.places = append(t.places, t.put(row))
 		t.index.Add(hash, id)
 	}
 	return id
 }
 
+// put copies row to the last chunk, or to a new one if there is no room: the first ones are small.
+func (t *Table[T]) put(row []T) place {
+	last := len(t.chunks) - 1
+	if last < 0 || cap(t.chunks[last])-len(t.chunks[last]) < len(row) {
+		const least = 16
+		last++
+		t.chunks = append(t.chunks, make([]T, 0, max(len(row), min(max(t.n, least), mostOfChunk))))
+	}
+	from := len(t.chunks[last])
+	t.chunks[last] = append(t.chunks[last], row...)
+	t.n += len(row)
+	return place{uint32(last), uint32(from), uint32(from + len(row))}
+}
+
 // Clone returns a table with the same numbers. To add to either does not change the other.
 func (t *Table[T]) Clone() Table[T] {
-	return Table[T]{all: slices.Clip(t.all), ends: slices.Clip(t.ends), index: t.index.Clone(), encode: t.encode}
+	chunks := slices.Clone(t.chunks)
+	if n := len(chunks); n > 0 {
+		chunks[n-1] = slices.Clip(chunks[n-1])
+	}
+	return Table[T]{chunks: chunks, places: slices.Clip(t.places), n: t.n, index: t.index.Clone(), encode: t.encode}
 }

@@ -11,11 +11,12 @@ func SortedEdges(edges []int64) []int64 {
 	return slices.Compact(edges)
 }
 
-// EdgesInside are the edges strictly inside run, in a slice of their own.
-func EdgesInside(edges []int64, run Interval) []int64 {
-	i, _ := slices.BinarySearch(edges, run.From+1)
-	j, _ := slices.BinarySearch(edges, run.To)
-	return slices.Clone(edges[i:j])
+// NextEdge is the first of sorted edges after from, but not later than to.
+func NextEdge(edges []int64, from, to int64) int64 {
+	if i, _ := slices.BinarySearch(edges, from+1); i < len(edges) {
+		return min(edges[i], to)
+	}
+	return to
 }
 
 // LastSight is when sights show last that something ran, how long that lasts, and whether they do.

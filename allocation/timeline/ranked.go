@@ -10,10 +10,15 @@ type Ranked []Steps
 
 // Add merges steps into an alternative: duplicates count once, by their maximum.
 func (r *Ranked) Add(rank int, steps Steps) {
+	r.grow(rank)
+	(*r)[rank] = Max((*r)[rank], steps)
+}
+
+// grow makes room for an alternative.
+func (r *Ranked) grow(rank int) {
 	if len(*r) <= rank {
 		*r = append(make(Ranked, 0, rank+1), *r...)[:rank+1]
 	}
-	(*r)[rank] = Max((*r)[rank], steps)
 }
 
 // Best is the first alternative that has data, at each time.

@@ -12,8 +12,8 @@ type restart struct {
 	born            bool
 }
 
-// changes are the starts that are reported.
-func (s Steps) changes(born bool) (dst []restart) {
+// changes appends the starts that are reported to dst.
+func (s Steps) changes(dst []restart, born bool) []restart {
 	shown := int64(Unborn)
 	for i := range s {
 		if at, ok := s[i].millis(); ok {
@@ -26,12 +26,14 @@ func (s Steps) changes(born bool) (dst []restart) {
 
 // restarts divides spans in which another start is reported, of the object or of another one with its name.
 func (s Sampling) restarts(p *Presence, spans []sighting) []sighting {
-	starts := p.Started.changes(false)
+	var few [4]restart
+	starts := p.Started.changes(few[:0], false)
 	told := int64(Unborn) // until when starts of its own were reported
 	if n := len(p.Started); n > 0 {
 		told = p.Started[n-1].To
 	}
-	for i, c := range p.Born.changes(true) {
+	var fewBorn [4]restart
+	for i, c := range p.Born.changes(fewBorn[:0], true) {
 		if i > 0 && told < c.shown { // the first start was known before
 			starts = append(starts, c)
 		}
@@ -70,7 +72,7 @@ func (p *Presence) away() (out Intervals) {
 	if len(p.Ended) == 0 {
 		return nil
 	}
-	starts := p.Started.changes(false)
+	starts := p.Started.changes(nil, false)
 	for i, c := range starts {
 		v, ok := p.Ended.At(c.told + 1)
 		ended := int64(v * 1000)

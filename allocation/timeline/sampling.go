@@ -187,7 +187,11 @@ func (g *grid) hits(x *piece) (first, held, last int64) {
 // and values that are not finite end it.
 func (s Sampling) Steps(p *Points) Steps {
 	var few [4]Step
-	out := Steps(few[:0])
+	return append(Steps(nil), s.appendSteps(few[:0], p)...)
+}
+
+// appendSteps appends steps to out, which is empty.
+func (s Sampling) appendSteps(out Steps, p *Points) Steps {
 	unmarked := s.unmarkedLookback(p)
 	interval, g := s.interval(p), s.newGrid(p, unmarked, unmarked)
 	for x := range s.pieces(p, s.seenFor(unmarked)-1) {
@@ -206,7 +210,7 @@ func (s Sampling) Steps(p *Points) Steps {
 			out = out.add(first-s.Step, last, x.v)
 		}
 	}
-	return append(Steps(nil), out...)
+	return out
 }
 
 // unmarkedLookback is how long a sample of p is seen that no staleness marker follows: a failed scrape leaves a marker, so

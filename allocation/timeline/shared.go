@@ -4,7 +4,52 @@ import "math"
 
 // Shared lets equal Steps share memory: objects that ran for all of a window and had the same value mostly have the same. It remembers
 // some of the Steps that it saw last. Whoever gets Steps from it must not change them in place. The zero value is ready.
-type Shared struct{ recent [1 << 12]Steps }
+type Shared struct {
+	recent  [1 << 12]Steps
+	scratch Steps
+}
+
+// Sights is Sampling.Sights.
+func (s *Shared) Sights(of Sampling, p *Points) Steps {
+	s.scratch = of.appendSights(s.scratch[:0], p)
+	return s.Of(s.scratch)
+}
+
+// Reports is Sampling.Reports.
+func (s *Shared) Reports(of Sampling, p *Points) Steps {
+	s.scratch = of.appendReports(s.scratch[:0], p)
+	return s.Of(s.scratch)
+}
+
+// Steps is Sampling.Steps.
+func (s *Shared) Steps(of Sampling, p *Points) Steps {
+	s.scratch = of.appendSteps(s.scratch[:0], p)
+	return s.Of(s.scratch)
+}
+
+// Holding is Sampling.Holding.
+func (s *Shared) Holding(of Sampling, sights Steps) Steps {
+	s.scratch = of.Holding(s.scratch, sights)
+	return s.Of(s.scratch)
+}
+
+// Max is the function Max.
+func (s *Shared) Max(a, b Steps) Steps {
+	switch {
+	case len(a) == 0:
+		return b
+	case len(b) == 0:
+		return a
+	}
+	s.scratch = appendCombined(s.scratch[:0], a, b, larger)
+	return s.Of(s.scratch)
+}
+
+// Add is Ranked.Add.
+func (s *Shared) Add(to *Ranked, rank int, steps Steps) {
+	to.grow(rank)
+	(*to)[rank] = s.Max((*to)[rank], steps)
+}
 
 // Of returns steps, or Steps that are equal to them. They take no more memory than they need.
 func (s *Shared) Of(steps Steps) Steps {

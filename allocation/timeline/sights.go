@@ -1,12 +1,16 @@
 package timeline
 
-import "slices"
-
 // Sights is when the samples of a series show that an object runs. The value is how long a sample lasts, in milliseconds: the
 // scrape interval of the series, on the grid up to two where the series has no staleness markers; 0 where samples are 0. In
 // exact mode a step reaches from just before its first sample to its last, and scrapes that are missing end it; on the grid it
 // is of Steps.
 func (s Sampling) Sights(p *Points) Steps {
+	var few [4]Step
+	return append(Steps(nil), s.appendSights(few[:0], p)...)
+}
+
+// appendSights appends sights to dst, which is empty.
+func (s Sampling) appendSights(dst Steps, p *Points) Steps {
 	lasts := float64(s.interval(p))
 	switch {
 	case s.Exact():
@@ -15,7 +19,7 @@ func (s Sampling) Sights(p *Points) Steps {
 	case p.sampled: // its distance is that of the grid
 		lasts = float64(s.Interval)
 	}
-	return s.shown(p, func(v float64) float64 {
+	return s.shown(dst, p, func(v float64) float64 {
 		if v == 0 {
 			return 0
 		}
@@ -24,16 +28,24 @@ func (s Sampling) Sights(p *Points) Steps {
 }
 
 // Reports are the values of a series at the times at which its samples show them: as Sights, but of the samples' values.
-func (s Sampling) Reports(p *Points) Steps { return s.shown(p, func(v float64) float64 { return v }) }
-
-func (s Sampling) shown(p *Points, value func(float64) float64) Steps {
+func (s Sampling) Reports(p *Points) Steps {
 	var few [4]Step
-	out := Steps(few[:0])
+	return append(Steps(nil), s.appendReports(few[:0], p)...)
+}
+
+// appendReports appends reports to dst, which is empty.
+func (s Sampling) appendReports(dst Steps, p *Points) Steps {
+	return s.shown(dst, p, func(v float64) float64 { return v })
+}
+
+// shown appends values of a series' samples to out, which is empty.
+func (s Sampling) shown(out Steps, p *Points, value func(float64) float64) Steps {
 	if !s.Exact() {
-		for _, x := range s.Steps(p) {
+		var few [4]Step
+		for _, x := range s.appendSteps(few[:0], p) {
 			out = out.add(x.From, x.To, value(x.V))
 		}
-		return append(Steps(nil), out...)
+		return out
 	}
 	apart := 2*s.interval(p) - 1
 	joined := false
@@ -50,7 +62,7 @@ func (s Sampling) shown(p *Points, value func(float64) float64) Steps {
 		}
 		joined = !x.marked && x.next-x.last <= apart
 	}
-	return append(Steps(nil), out...)
+	return out
 }
 
 // SightsOf returns the sights that the steps of Steps were made of, as far as the steps show them. Steps of any value count.
@@ -76,9 +88,9 @@ func (s Sampling) LastSight(until int64) int64 {
 	return until
 }
 
-// Holding is how long sights of any value last: each until the next scrape.
-func (s Sampling) Holding(sights Steps) Steps {
-	out := slices.Clone(sights)
+// Holding is how long sights of any value last: each until the next scrape. It overwrites dst with that.
+func (s Sampling) Holding(dst, sights Steps) Steps {
+	out := append(dst[:0], sights...)
 	for i := range out {
 		if s.Exact() {
 			out[i].To += max(int64(out[i].V), s.Interval)

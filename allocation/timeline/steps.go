@@ -73,6 +73,19 @@ func (s Steps) Around(t, most int64) Steps {
 	return s[:sort.Search(len(s), func(i int) bool { return s[i].From > t+most })]
 }
 
+// IsZero reports whether s is 0 or absent at all times.
+func (s Steps) IsZero() bool { return !slices.ContainsFunc(s, func(x Step) bool { return x.V != 0 }) }
+
+// LengthWithin is for how long s is neither 0 nor absent within (from, to].
+func (s Steps) LengthWithin(from, to int64) (sum int64) {
+	for i := range s {
+		if x := &s[i]; x.V != 0 {
+			sum += max(0, min(x.To, to)-max(x.From, from))
+		}
+	}
+	return sum
+}
+
 // Edges appends the instants at which s changes to dst.
 func (s Steps) Edges(dst []int64) []int64 {
 	for _, x := range s {
@@ -99,21 +112,46 @@ func (s Steps) Positive() Steps {
 	return slices.DeleteFunc(slices.Clone(s), func(x Step) bool { return x.V <= 0 })
 }
 
-// combine builds the function that is f of a and b piece by piece; f is told which of both are present, and says whether
-// there is a value.
+// combine is the function that is f of a and b piece by piece; f is told which of both are present, and says whether there is a
+// value.
 func combine(a, b Steps, f func(a, b float64, inA, inB bool) (float64, bool)) Steps {
-	edges := b.Edges(a.Edges(make([]int64, 0, 2*(len(a)+len(b)))))
-	slices.Sort(edges)
-	edges = slices.Compact(edges)
-	var out Steps
-	for i := 1; i < len(edges); i++ {
-		va, inA := a.At(edges[i])
-		vb, inB := b.At(edges[i])
-		if v, ok := f(va, vb, inA, inB); ok && (inA || inB) {
-			out = out.add(edges[i-1], edges[i], v)
+	var few [8]Step
+	return append(Steps(nil), appendCombined(few[:0], a, b, f)...)
+}
+
+// appendCombined appends the steps of combine to dst, which is empty.
+func appendCombined(dst, a, b Steps, f func(a, b float64, inA, inB bool) (float64, bool)) Steps {
+	for at := int64(Unborn); len(a) > 0 || len(b) > 0; {
+		va, inA, nextA := a.from(at)
+		vb, inB, nextB := b.from(at)
+		next := min(nextA, nextB)
+		if inA || inB {
+			if v, ok := f(va, vb, inA, inB); ok {
+				dst = dst.add(at, next, v)
+			}
 		}
+		at, a, b = next, a.endingAfter(next), b.endingAfter(next)
 	}
-	return out
+	return dst
+}
+
+// from is the value of s just after at, whether there is one, and until when neither changes. No step of s ends by at.
+func (s Steps) from(at int64) (v float64, in bool, until int64) {
+	switch {
+	case len(s) == 0:
+		return 0, false, Forever
+	case s[0].From > at:
+		return 0, false, s[0].From
+	}
+	return s[0].V, true, s[0].To
+}
+
+// endingAfter is s without the steps at its beginning that end at t or before.
+func (s Steps) endingAfter(t int64) Steps {
+	for len(s) > 0 && s[0].To <= t {
+		s = s[1:]
+	}
+	return s
 }
 
 // Overlay returns a where it is present and b elsewhere: the first alternative with data wins.
@@ -146,15 +184,18 @@ func Max(a, b Steps) Steps {
 		}
 		return out
 	}
-	return combine(a, b, func(va, vb float64, inA, inB bool) (float64, bool) {
-		if inA && inB {
-			return max(va, vb), true
-		}
-		if inA {
-			return va, true
-		}
-		return vb, true
-	})
+	return combine(a, b, larger)
+}
+
+// larger is the larger of two values, of which at least one is present.
+func larger(a, b float64, inA, inB bool) (float64, bool) {
+	switch {
+	case inA && inB:
+		return max(a, b), true
+	case inA:
+		return a, true
+	}
+	return b, true
 }
 
 // Disputed is for how long a and b are both present with values that differ, by more than rounding, in milliseconds.
@@ -237,6 +278,14 @@ func (s Intervals) Find(t int64) (Interval, bool) {
 		return s[i], true
 	}
 	return Interval{}, false
+}
+
+// With returns s with another interval, which mostly lies within one of s.
+func (s Intervals) With(x Interval) Intervals {
+	if in, ok := s.Find(x.To); ok && x.From >= in.From {
+		return s
+	}
+	return Union(append(s, x))
 }
 
 // Clip is the part of s inside (from, to].
