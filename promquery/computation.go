@@ -24,7 +24,6 @@ type computation struct {
 	src     Source
 	parts   []*part // the sources that src asks
 	workers int     // goroutines that integrate usage
-	uids    []uids  // by worker; the last is for series of several workers
 	// window is its place in a batch; nil outside of a batch.
 	window *batchWindow
 
@@ -400,13 +399,10 @@ func within(b *build.Builder, spans []build.Span) []Selector {
 func (c *computation) read(ctx context.Context, b *build.Builder, name string, sels []Selector, stages ...stage) error {
 	plans := make([]*plan, c.workers+1) // one more for series of several workers
 	notes := make([]*findings, c.workers+1)
-	for len(c.uids) < len(plans) {
-		c.uids = append(c.uids, uids{})
-	}
 	for i := range plans {
 		notes[i] = newFindings(c.found.frame)
 		plans[i] = c.cfg.newPlan(notes[i], sels, stages...)
-		plans[i].own, plans[i].uids = &c.own, c.uids[i]
+		plans[i].own = &c.own
 		if c.only.re != "" {
 			plans[i].onlyNamed(c.only.names, c.exported)
 		}

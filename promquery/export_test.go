@@ -1,8 +1,5 @@
 package promquery
 
-// CgroupUID is exported to tests.
-var CgroupUID = uids{}.parse
-
 // StandIns are the inputs and the stand-in metrics with a text about what is lost.
 func StandIns() (list [][2]string) {
 	for _, s := range standIns {

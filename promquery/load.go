@@ -47,7 +47,6 @@ type reader struct {
 	price     bool                   // of metrics that are prices
 	own       bool                   // of metrics that promcost exposes, too
 	target    [len(targetLabels)]int // the indexes of these labels in the source's key, for such metrics
-	uid       int                    // key element that is to be parsed from the cgroup path, -1 if none
 	pod       int                    // key element that is the pod's name, -1 if none
 	tail      string
 	tailNames []string // for label maps: the names of the elements' labels
@@ -64,7 +63,6 @@ type plan struct {
 	// exported is set once a series named its pod by exported_pod.
 	exported bool
 	own      *ownTargets
-	uids     uids
 	dropped  int64    // series of a promcost
 	unsure   bool     // the series that was read last is a price that may be promcost's
 	doubted  bool     // there was such a series
@@ -162,22 +160,22 @@ func (in *Input) ask(rank int, clusterLabels []string) (Selector, reader) {
 	sel := Selector{Metric: alt.Metric, Matchers: alt.Matchers, AtOnce: in.atOnce(rank), Input: in.Name}
 	r := reader{
 		series: signals.Series{Signal: in.Signal, Resource: in.Resource, Rank: in.Rank + rank, Init: in.Init, Unmarked: alt.CgroupUID, Scale: alt.Scale},
-		uid:    -1, pod: slices.Index(elements, "pod"), tail: in.Signal.Tail(),
+		pod:    slices.Index(elements, "pod"), tail: in.Signal.Tail(),
 	}
 	var keep []string
-	for i, element := range elements {
+	for _, element := range elements {
 		labels := alt.Labels[element]
 		switch {
 		case element == "cluster":
 			labels = clusterLabels
 		case element == "uid" && alt.CgroupUID:
-			labels, r.uid, sel.Cgroup = []string{"id"}, i, "id"
+			labels, sel.Cgroup = []string{"id"}, "id"
 		case element == "series" && labels != nil:
 			sel.Series = labels[0]
 		case labels == nil:
 			labels = []string{element}
 		}
-		if slices.Contains(objects, element) && r.uid != i {
+		if slices.Contains(objects, element) && (element != "uid" || !alt.CgroupUID) {
 			labels = append([]string{"exported_" + labels[0]}, labels...)
 		}
 		if element == "uid" && (in.Signal.IsDetail() || in.Signal.FollowsResolve() || in.stageOf(rank) == standIn) {
@@ -213,7 +211,7 @@ func (in *Input) ask(rank int, clusterLabels []string) (Selector, reader) {
 
 // newPlan makes the question of some stages, for the times and on the grids of sels. It records in found what is read.
 func (c *Config) newPlan(found *findings, sels []Selector, stages ...stage) *plan {
-	p := &plan{cluster: signals.Sym(c.Clusters.Default), times: found.frame, uids: uids{}}
+	p := &plan{cluster: signals.Sym(c.Clusters.Default), times: found.frame}
 	for i := range c.layouts {
 		l := &c.layouts[i]
 		if !slices.Contains(stages, l.stage) {
@@ -334,9 +332,6 @@ func (p *plan) read(i int, key []Symbol) (signals.Series, []Symbol) {
 	}
 	if out[0] == none {
 		out[0] = p.cluster
-	}
-	if r.uid >= 0 {
-		out[r.uid] = p.uids.parse(out[r.uid])
 	}
 	if r.tail != "" {
 		for k := 0; k+1 < len(key); k += 2 {

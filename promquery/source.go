@@ -39,7 +39,7 @@ type Selector struct {
 	// Series names a label that only distinguishes series of the same key. A source may leave it out of their keys, as if no
 	// series had it, and call Points.SetSeries instead: such a label has many long values.
 	Series string
-	// Cgroup names a label of cgroup paths, of which only the pod's UID is wanted. A source may put PodUID of a path in its place.
+	// Cgroup names a label of cgroup paths. Keys have the UID of the pod in place of a path: see PodUID, "" where it finds none.
 	// It may be the same label as Series.
 	Cgroup string
 	// UIDs name the labels that have the UID of the pod that a series is about: the first one that the series has counts. That of Cgroup

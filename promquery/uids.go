@@ -1,35 +1,9 @@
 package promquery
 
-import (
-	"strings"
-
-	"github.com/promcost/promcost/allocation/signals"
-)
+import "strings"
 
 // uidLength is the length of a UID in text.
 const uidLength = 36
-
-// uids are the symbols of the UIDs found in cgroup paths. A pod has many paths, and to look a symbol up among all symbols of the
-// process takes several times as long.
-type uids map[string]Symbol
-
-// parse is the pod's UID in a cgroup path, "" if it has none. The source may have replaced the path by the UID already.
-func (u uids) parse(path Symbol) Symbol {
-	text := path.Value()
-	if len(text) == uidLength && text[0] != '/' && text[8] == '-' && text[13] == '-' && text[18] == '-' && text[23] == '-' {
-		return path
-	}
-	uid, ok := PodUID(text)
-	if !ok {
-		return none
-	}
-	sym, ok := u[string(uid[:])]
-	if !ok {
-		sym = signals.Sym(string(uid[:]))
-		u[sym.Value()] = sym
-	}
-	return sym
-}
 
 // PodUID is the pod's UID in a cgroup path, and whether there is one: static pods have a hash there. Under systemd its dashes are
 // underscores:

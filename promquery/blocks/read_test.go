@@ -225,7 +225,7 @@ func TestKeysOf(t *testing.T) {
 			want, got := map[series]int{}, map[series]int{}
 			keys := chunks.NewKeys(nil, chunks.NewSymbols())
 			for _, s := range list {
-				keys.BeginOf(&sel)
+				keys.Begin(&sel)
 				for i := 0; i < len(s.Labels); i += 2 {
 					if s.Labels[i+1] != "" {
 						keys.Label(s.Labels[i], s.Labels[i+1])

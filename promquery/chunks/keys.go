@@ -117,22 +117,16 @@ func NewKeys(external map[string]string, symbols *Symbols) *Keys {
 	return k
 }
 
-// Begin starts the key of a series whose selector keeps the labels keep, nil being all but __name__.
-func (k *Keys) Begin(keep []string) {
-	k.keep, k.key, k.open = keep, k.key[:0], k.open[:0]
-	k.told, k.cgroup, k.series = "", "", 0
-	for range keep {
+// Begin starts the key of a series of a selector. The label that tells series apart is left out.
+func (k *Keys) Begin(sel *promquery.Selector) {
+	k.keep, k.key, k.open = sel.Keep, k.key[:0], k.open[:0]
+	k.told, k.cgroup, k.series = sel.Series, sel.Cgroup, 0
+	for range k.keep {
 		k.key = append(k.key, k.empty)
 	}
-	for len(k.last) < len(keep) {
+	for len(k.last) < len(k.keep) {
 		k.last = append(k.last, latest{symbol: k.empty})
 	}
-}
-
-// BeginOf is Begin for a series of a selector. It leaves out of keys what the selector allows.
-func (k *Keys) BeginOf(sel *promquery.Selector) {
-	k.Begin(sel.Keep)
-	k.told, k.cgroup = sel.Series, sel.Cgroup
 }
 
 // Series is what Points.SetSeries is to say of the series.

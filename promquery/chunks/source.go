@@ -129,13 +129,13 @@ func (r *reader) readSelector(ctx context.Context, q storage.ChunkQueryable) (er
 
 // readSeries decodes the collected chunks and hands them over.
 func (r *reader) readSeries(lset labels.Labels) error {
-	r.keys.Begin(r.sel.Keep)
+	r.keys.Begin(&r.sel)
 	lset.Range(func(l labels.Label) { r.keys.Label(l.Name, l.Value) })
 	key := r.keys.Key()
 	for _, c := range r.list {
 		r.bytes += int64(len(c.Data))
 	}
-	samples, err := r.dec.Hand(r.i, key, 0, r.list, r.sel.Start, r.sel.End, r.skipped.Add, r.yield)
+	samples, err := r.dec.Hand(r.i, key, r.keys.Series(), r.list, r.sel.Start, r.sel.End, r.skipped.Add, r.yield)
 	r.stats.Count(samples)
 	return err
 }

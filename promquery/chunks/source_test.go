@@ -240,7 +240,7 @@ func TestKeys(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			keys := chunks.NewKeys(tc.external, chunks.NewSymbols())
 			for range 2 { // a key does not depend on the one before
-				keys.Begin(tc.keep)
+				keys.Begin(&promquery.Selector{Keep: tc.keep})
 				for _, l := range tc.labels {
 					keys.Label(l[0], l[1])
 				}
@@ -277,7 +277,7 @@ func TestKeysOf(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			keys := chunks.NewKeys(nil, chunks.NewSymbols())
 			for range 2 {
-				keys.BeginOf(&tc.sel)
+				keys.Begin(&tc.sel)
 				for _, l := range series {
 					keys.Label(l[0], l[1])
 				}
@@ -302,7 +302,7 @@ func TestKeysFollow(t *testing.T) {
 		for n, i := range orders[round%len(orders)] {
 			pod, node := fmt.Sprint("pod-", i), fmt.Sprint("node-", i%7)
 			keys := readers[(n/5)%2]
-			keys.Begin([]string{"node", "pod"})
+			keys.Begin(&promquery.Selector{Keep: []string{"node", "pod"}})
 			keys.Label("node", node)
 			keys.Label("pod", pod)
 			if got := keys.Key(); got[0] != unique.Make(node) || got[1] != unique.Make(pod) {
@@ -315,7 +315,7 @@ func TestKeysFollow(t *testing.T) {
 // TestKeysDoNotRetain changes the buffer that a label was a view of.
 func TestKeysDoNotRetain(t *testing.T) {
 	keys := chunks.NewKeys(nil, chunks.NewSymbols())
-	value, keep := []byte("value"), []string{"l"}
+	value, keep := []byte("value"), &promquery.Selector{Keep: []string{"l"}}
 	keys.Begin(keep)
 	keys.Label("l", unsafe.String(&value[0], len(value)))
 	sym := slices.Clone(keys.Key())
@@ -338,7 +338,7 @@ func BenchmarkKeys(b *testing.B) {
 		sets = append(sets, labels.FromStrings("__name__", "m", "container", "main", "endpoint", "https", "id", fmt.Sprint("/kubepods/", i), "image", "registry/x", "instance", "10.0.0.1:10250",
 			"job", "kubelet", "namespace", fmt.Sprint("ns-", r.IntN(10)), "node", fmt.Sprint("n", r.IntN(50)), "pod", fmt.Sprint("pod-", i)))
 	}
-	keys, keep := chunks.NewKeys(nil, chunks.NewSymbols()), []string{"namespace", "pod", "container", "node"}
+	keys, keep := chunks.NewKeys(nil, chunks.NewSymbols()), &promquery.Selector{Keep: []string{"namespace", "pod", "container", "node"}}
 	b.ReportAllocs()
 	for b.Loop() {
 		for _, set := range sets {

@@ -38,7 +38,7 @@ type group struct {
 // member is a selector of a group.
 type member struct {
 	i     int // its place in the caller's list
-	keep  []string
+	sel   *promquery.Selector
 	name  string
 	value promquery.Matcher // of the group's label
 	match []*labels.Matcher // without the name
@@ -52,7 +52,7 @@ func newGroup(i int, sel promquery.Selector) (*group, error) {
 		return nil, err
 	}
 	g := &group{span: sel, atOnce: max(1, sel.AtOnce), shared: slices.Clone(sel.Matchers)}
-	m := member{i: i, keep: sel.Keep, name: sel.Metric, match: match[1:]}
+	m := member{i: i, sel: &sel, name: sel.Metric, match: match[1:]}
 	if at := slices.IndexFunc(g.shared, picks); at >= 0 && !slices.ContainsFunc(g.shared[at+1:], picks) {
 		m.value = g.shared[at]
 		g.label, g.shared = m.value.Name, slices.Delete(g.shared, at, at+1)

@@ -205,12 +205,13 @@ func (q *querier) hand(m *member, labels []label, points []point, first bool) er
 	if q.group.span.Step > 0 {
 		q.p.MarkSampled()
 	}
-	q.keys.Begin(m.keep)
+	q.keys.Begin(m.sel)
 	for _, l := range labels {
 		if !q.run.src.isReplica(l.name) {
 			q.keys.Label(l.name, l.value)
 		}
 	}
+	q.p.SetSeries(q.keys.Series())
 	return q.run.emit(m.i, q.keys, &q.p, first)
 }
 

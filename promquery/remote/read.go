@@ -223,7 +223,7 @@ func (rd *streamReader) series(query int64, msg []byte) error {
 // parseSeries reads the labels of a series into keys and its chunks into list. Labels come first: the bytes of the message up to
 // labelsEnd identify the series.
 func (rd *streamReader) parseSeries(sel *promquery.Selector, msg []byte) (labelsEnd int, err error) {
-	rd.keys.BeginOf(sel)
+	rd.keys.Begin(sel)
 	rd.list = rd.list[:0]
 	f := fields{msg: msg}
 	for f.next() {
