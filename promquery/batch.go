@@ -57,7 +57,7 @@ func newBatch(ctx context.Context, lead *computation, n int) *batch {
 		w := &b.windows[i]
 		w.batch, w.index = b, i
 		src := &part{src: w}
-		w.own = &computation{cfg: &b.cfg, src: src, parts: []*part{src}, workers: lead.workers, found: newFindings(nil), window: w, account: lead.account}
+		w.own = &computation{cfg: &b.cfg, src: src, parts: []*part{src}, workers: lead.workers, symbols: lead.symbols, found: newFindings(nil), window: w, account: lead.account}
 	}
 	return b
 }

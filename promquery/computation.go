@@ -12,6 +12,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/build"
 	"github.com/promcost/promcost/allocation/memory"
+	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
@@ -24,6 +25,7 @@ type computation struct {
 	src     Source
 	parts   []*part // the sources that src asks
 	workers int     // goroutines that integrate usage
+	symbols *Symbols
 	// window is its place in a batch; nil outside of a batch.
 	window *batchWindow
 
@@ -51,7 +53,7 @@ type computation struct {
 
 // begin decides which source one computation asks.
 func (e *Engine) begin(ctx context.Context) (*computation, error) {
-	c := &computation{cfg: &e.cfg, src: e.src, found: newFindings(nil), account: memory.Of(ctx)}
+	c := &computation{cfg: &e.cfg, src: e.src, symbols: signals.NewSymbols(), found: newFindings(nil), account: memory.Of(ctx)}
 	if s, ok := e.src.(Beginner); ok {
 		var err error
 		if c.src, err = s.Begin(ctx); err != nil {
@@ -112,7 +114,7 @@ func (e *Engine) run(ctx context.Context, f func(c *computation) error) (*comput
 		before := c.stats
 		before.Warnings, before.Losses = nil, nil
 		before.Add(c.past)
-		c = &computation{cfg: c.cfg, src: c.src, parts: c.parts, workers: c.workers, found: newFindings(nil), past: before, account: c.account}
+		c = &computation{cfg: c.cfg, src: c.src, parts: c.parts, workers: c.workers, symbols: c.symbols, found: newFindings(nil), past: before, account: c.account}
 	}
 }
 
@@ -144,7 +146,7 @@ func (c *computation) ask(ctx context.Context, stage string, sels []Selector, wo
 		m.took += timed * time.Since(at)
 		return err
 	}
-	got, err := SelectParallel(ctx, c.src, c.cfg.screen(sels), workers)
+	got, err := SelectParallel(withSymbols(ctx, c.symbols), c.src, c.cfg.screen(sels), workers)
 	took, yields := time.Since(began), time.Duration(0)
 	for i := range meters {
 		yields += meters[i].took
@@ -242,7 +244,7 @@ func (c *computation) newBuilder(ctx context.Context, q allocation.Query) (*buil
 	if err := c.hold(int64(len(windows)) * (*allocation.Projection)(nil).SetBytes(0, 0, 0)); err != nil {
 		return nil, err
 	}
-	b, err := build.NewBuilder(q, c.scrape, c.cfg.Rates)
+	b, err := build.NewBuilder(q, c.scrape, c.cfg.Rates, c.symbols)
 	if err != nil {
 		return nil, err
 	}
@@ -401,7 +403,7 @@ func (c *computation) read(ctx context.Context, b *build.Builder, name string, s
 	notes := make([]*findings, c.workers+1)
 	for i := range plans {
 		notes[i] = newFindings(c.found.frame)
-		plans[i] = c.cfg.newPlan(notes[i], sels, stages...)
+		plans[i] = c.cfg.newPlan(c.symbols, notes[i], sels, stages...)
 		plans[i].own = &c.own
 		if c.only.re != "" {
 			plans[i].onlyNamed(c.only.names, c.exported)
@@ -410,7 +412,7 @@ func (c *computation) read(ctx context.Context, b *build.Builder, name string, s
 	plans[0].lookBack(b.Sampling().Unmarked().Lookback)
 	if c.window != nil {
 		c.window.plan = func(found *findings) *plan {
-			p := c.cfg.newPlan(found, sels, stages...)
+			p := c.cfg.newPlan(c.symbols, found, sels, stages...)
 			p.own = &c.own
 			return p
 		}

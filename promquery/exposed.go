@@ -28,11 +28,16 @@ type exposedPrices map[string][]exposedPrice
 
 // exposedKey is the key that a price is found by.
 func exposedKey(metric string, key []Symbol) string {
-	parts := []string{metric}
-	for _, s := range key {
-		parts = append(parts, s.Value())
+	texts := make([]string, len(key))
+	for i, s := range key {
+		texts[i] = s.Value()
 	}
-	return strings.Join(parts, "\xff")
+	return joinKey(metric, texts...)
+}
+
+// joinKey is exposedKey of a key of these texts.
+func joinKey(metric string, texts ...string) string {
+	return metric + "\xff" + strings.Join(texts, "\xff")
 }
 
 // exposed returns the prices that promcost exposed in a window. It asks for them once, when they are needed first.
@@ -55,7 +60,7 @@ func (c *Config) exposed(ctx context.Context, w allocation.Window) func() (expos
 
 // add adds the prices of a set, with their labels as the inputs read them.
 func (e exposedPrices) add(c *Config, x *metering.Exposure) {
-	p := c.newPlan(newFindings(nil), []Selector{{}}, always, priced)
+	p := c.newPlan(signals.NewSymbols(), newFindings(nil), []Selector{{}}, always, priced)
 	p.own = &ownTargets{}
 	for _, subject := range metering.Subjects() {
 		for _, f := range subject.Families() {
@@ -79,7 +84,7 @@ func (exposedPrices) each(p *plan, i int, subject *metering.Subject, f *metering
 		for k, name := range p.sels[i].Keep {
 			labels[k] = none
 			if at := slices.Index(f.Labels, name); at >= 0 {
-				labels[k] = signals.Sym(values[at])
+				labels[k] = p.symbols.Of(values[at])
 			}
 		}
 		_, key := p.read(i, labels)

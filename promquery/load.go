@@ -58,6 +58,7 @@ type reader struct {
 type plan struct {
 	sels    []Selector
 	readers []reader
+	symbols *Symbols
 	cluster Symbol
 	times   *frame
 	// exported is set once a series named its pod by exported_pod.
@@ -69,7 +70,7 @@ type plan struct {
 	picked   []Symbol // scratch of read
 }
 
-var none = signals.Sym("")
+var none Symbol // of ""
 
 // objects are the key elements that a scrape without honor_labels renames to exported_….
 var objects = []string{"namespace", "pod", "container", "node", "uid", "service"}
@@ -209,9 +210,10 @@ func (in *Input) ask(rank int, clusterLabels []string) (Selector, reader) {
 	return sel, r
 }
 
-// newPlan makes the question of some stages, for the times and on the grids of sels. It records in found what is read.
-func (c *Config) newPlan(found *findings, sels []Selector, stages ...stage) *plan {
-	p := &plan{cluster: signals.Sym(c.Clusters.Default), times: found.frame}
+// newPlan makes the question of some stages, for the times and on the grids of sels. It records in found what is read. Keys are made of
+// symbols.
+func (c *Config) newPlan(symbols *Symbols, found *findings, sels []Selector, stages ...stage) *plan {
+	p := &plan{symbols: symbols, cluster: symbols.Of(c.Clusters.Default), times: found.frame}
 	for i := range c.layouts {
 		l := &c.layouts[i]
 		if !slices.Contains(stages, l.stage) {
@@ -336,7 +338,7 @@ func (p *plan) read(i int, key []Symbol) (signals.Series, []Symbol) {
 	if r.tail != "" {
 		for k := 0; k+1 < len(key); k += 2 {
 			if name, ok := strings.CutPrefix(key[k].Value(), r.tail); ok {
-				out = append(out, signals.Sym(name), key[k+1])
+				out = append(out, p.symbols.Of(name), key[k+1])
 			}
 		}
 		r.key = out[:len(r.elements)]

@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/promcost/promcost/allocation"
-	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/democluster"
@@ -134,7 +133,7 @@ func (r *renaming) Select(ctx context.Context, sels []promquery.Selector, yield 
 				key = slices.Clone(key)
 				pod, renamed := slices.Index(sel.Keep, "pod"), slices.Index(sel.Keep, "exported_pod")
 				if name := key[pod].Value(); name[len(name)-1]%2 == 0 {
-					key[pod], key[renamed] = signals.Sym("kube-state-metrics"), key[pod]
+					key[pod], key[renamed] = promquery.SymbolsOf(ctx).Of("kube-state-metrics"), key[pod]
 				}
 				for _, m := range sels[i].Matchers {
 					if !regexp.MustCompile("^(?:" + m.Value + ")$").MatchString(key[slices.Index(sel.Keep, m.Name)].Value()) {

@@ -111,7 +111,7 @@ func (c *computation) findOwn(ctx context.Context, w allocation.Window) error {
 // promcost exposed may be unknown.
 func (c *computation) judge(ctx context.Context, w allocation.Window) error {
 	sel := Selector{Start: w.Start.Add(-time.Hour).UnixMilli(), End: w.End.Add(time.Hour).UnixMilli(), Step: timeline.Lookback}
-	p := c.cfg.newPlan(newFindings(nil), []Selector{sel}, priced)
+	p := c.cfg.newPlan(c.symbols, newFindings(nil), []Selector{sel}, priced)
 	p.own = &c.own
 	_, err := c.ask(ctx, askDoubted, p.sels, OneWorker(func(i int, labels []Symbol, points *timeline.Points) error {
 		_, key := p.read(i, labels)

@@ -36,7 +36,7 @@ func (c *computation) findPrices(ctx context.Context, of []Prices) error {
 		return err
 	}
 	sel := Selector{Start: w.Start.UnixMilli() + 1, End: w.End.UnixMilli(), Step: timeline.Lookback}
-	p := c.cfg.newPlan(newFindings(nil), []Selector{sel}, priced)
+	p := c.cfg.newPlan(c.symbols, newFindings(nil), []Selector{sel}, priced)
 	p.own = &c.own
 	p.only(func(r *reader) bool { return r.price && r.series.Signal != signals.NodeSpot })
 	_, err := c.ask(ctx, "prices", p.sels, OneWorker(func(i int, key []Symbol, points *timeline.Points) error {
@@ -73,11 +73,7 @@ func (p *plan) only(meets func(*reader) bool) {
 func (p *Prices) Missed(s *allocation.Set) map[string]int {
 	missed := map[string]int{}
 	check := func(source, metric string, names ...string) {
-		key := []Symbol{}
-		for _, name := range names {
-			key = append(key, signals.Sym(name))
-		}
-		if source != "" && source != metric && p.priced[exposedKey(metric, key)] {
+		if source != "" && source != metric && p.priced[joinKey(metric, names...)] {
 			missed[metric]++
 		}
 	}

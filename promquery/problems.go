@@ -11,12 +11,11 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 
-	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
 // problems are the problems in the data of a source, by cluster.
-type problems map[Symbol][]string
+type problems map[string][]string
 
 // scraped is when a target had samples: Unix milliseconds.
 type scraped struct{ first, last int64 }
@@ -60,7 +59,7 @@ func (c *computation) findProblems(ctx context.Context, w allocation.Window) (pr
 		late.Metric = metric
 		sels = append(sels, late)
 	}
-	found := map[Symbol]*census{}
+	found := map[string]*census{}
 	_, err := c.ask(ctx, "labels and targets", sels, OneWorker(func(i int, key []Symbol, p *timeline.Points) error {
 		if i >= askLabels {
 			c.censusOf(found, pick(nil, key, labels)).noteLabels(sels[i].Metric, key)
@@ -81,7 +80,7 @@ func (c *computation) findProblems(ctx context.Context, w allocation.Window) (pr
 }
 
 // censusOf is the census of the cluster that the labels of a series name.
-func (c *computation) censusOf(found map[Symbol]*census, labels []Symbol) *census {
+func (c *computation) censusOf(found map[string]*census, labels []Symbol) *census {
 	cluster := c.cfg.Clusters.Default
 	for _, s := range labels {
 		if s != none {
@@ -89,11 +88,10 @@ func (c *computation) censusOf(found map[Symbol]*census, labels []Symbol) *censu
 			break
 		}
 	}
-	key := signals.Sym(cluster)
-	if found[key] == nil {
-		found[key] = &census{kubeState: map[target]scraped{}, promcosts: map[target]scraped{}, down: map[target]scraped{}, collisions: map[string]map[string]bool{}}
+	if found[cluster] == nil {
+		found[cluster] = &census{kubeState: map[target]scraped{}, promcosts: map[target]scraped{}, down: map[target]scraped{}, collisions: map[string]map[string]bool{}}
 	}
-	return found[key]
+	return found[cluster]
 }
 
 // note counts a series; labels are those that its selector keeps, without the cluster's.

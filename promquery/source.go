@@ -3,13 +3,8 @@ package promquery
 import (
 	"context"
 
-	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
-
-// Symbol is an interned label value: two are equal exactly if their strings are. The zero Symbol is not a value; a label that a
-// series lacks has the symbol of "".
-type Symbol = signals.Symbol
 
 // MatchType is how a Matcher compares.
 type MatchType uint8
@@ -108,7 +103,7 @@ type Yield = func(i int, key []Symbol, p *timeline.Points) error
 // Select calls yield once a series, or several times where later calls bring later stretches of it (raw points are then
 // marked as continued), from one goroutine at a time and in no order of series. i is the selector's index in sels. key and p are valid during the call only. A
 // series without samples in the range is not yielded. An error of yield ends Select and is returned as it is. Partial data
-// is an answer with a warning, not an error.
+// is an answer with a warning, not an error. Keys are made of the symbols that SymbolsOf returns for ctx.
 type Source interface {
 	Select(ctx context.Context, sels []Selector, yield Yield) (Stats, error)
 }

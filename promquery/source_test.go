@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/prometheus/tsdb"
 
+	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/blocks"
@@ -110,7 +111,7 @@ type series struct {
 	Samples []string
 }
 
-// ask selects and joins the stretches of each series.
+// ask selects and joins the stretches of each series. Keys must be of the symbols that the source was given.
 func ask(t *testing.T, src promquery.Source, sels ...promquery.Selector) (bySelector [][]series, stats promquery.Stats) {
 	t.Helper()
 	type id struct {
@@ -119,9 +120,13 @@ func ask(t *testing.T, src promquery.Source, sels ...promquery.Selector) (bySele
 	}
 	samples := map[id][]string{}
 	last := map[id]int64{}
-	stats, err := src.Select(t.Context(), sels, func(i int, key []promquery.Symbol, p *timeline.Points) error {
+	symbols := signals.NewSymbols()
+	stats, err := src.Select(promquery.WithSymbols(t.Context(), symbols), sels, func(i int, key []promquery.Symbol, p *timeline.Points) error {
 		var parts []string
 		for _, s := range key {
+			if s != symbols.Of(s.Value()) {
+				t.Errorf("the symbol of %q is of another computation", s.Value())
+			}
 			parts = append(parts, s.Value())
 		}
 		k := id{i, strings.Join(parts, "|")}
@@ -361,6 +366,28 @@ func testYieldError(t *testing.T, src opened) {
 	})
 	if err != boom || calls != 1 { //nolint:errorlint // the contract says that it is returned unwrapped
 		t.Errorf("got %v after %d calls, want the error itself after one", err, calls)
+	}
+}
+
+// TestSymbolsOfSessions asks a session of blocks for two computations in turn: each gets symbols of its own.
+func TestSymbolsOfSessions(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	promtest.WriteBlocks(t, dir, 2*time.Hour, fixture()...)
+	db, err := blocks.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	session, err := db.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	sel := promquery.Selector{Metric: "requests", Keep: []string{"namespace", "pod"}, Start: begin, End: end}
+	first, _ := ask(t, session, sel)
+	second, _ := ask(t, session, sel)
+	if diff := cmp.Diff(first, second); diff != "" || len(first[0]) != 3 {
+		t.Errorf("%d series, then (-first +second):\n%s", len(first[0]), diff)
 	}
 }
 

@@ -20,7 +20,6 @@ import (
 
 	"github.com/promcost/promcost/allocation/assets"
 	"github.com/promcost/promcost/allocation/encode"
-	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/blocks"
@@ -59,7 +58,7 @@ func (m mixed) SelectParallel(ctx context.Context, sels []promquery.Selector, wo
 			return key
 		}
 		key = slices.Clone(key)
-		key[at] = signals.Sym("")
+		key[at] = promquery.Symbol{}
 		return key
 	}
 	given := workers

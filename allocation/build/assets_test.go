@@ -48,7 +48,7 @@ func buildGiven(t *testing.T, q allocation.Query, list []given) []*allocation.Se
 func buildRated(t *testing.T, q allocation.Query, rates rates.Rates, list []given) []*allocation.Set {
 	t.Helper()
 	q.Window = allocation.Window{Start: plainStart, End: plainStart.Add(2 * time.Hour)}
-	b, err := build.NewBuilder(q, time.Minute, rates)
+	b, err := build.NewBuilder(q, time.Minute, rates, symbols)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -129,7 +129,7 @@ func (b *Builder) chargeBalancers(pods []*pod) {
 // asset returns the load balancer's asset for its life in a set.
 func (x *balancer) asset(life timeline.Intervals, price *prices.Item) allocation.LoadBalancer {
 	from, to := life.Bounds()
-	address := symText(x.address)
+	address := x.address.Value.Value()
 	asset := allocation.LoadBalancer{
 		Cluster: x.cluster.Value(), Namespace: x.namespace.Value(), Service: x.name.Value(),
 		IP: address, Private: isPrivate(address), PriceSource: price.Source(to),
@@ -169,7 +169,7 @@ func (b *Builder) chargeBalancer(x *balancer, life timeline.Intervals, price *pr
 	})
 	share := allocation.LoadBalancerShare{
 		Key:     b.dict.Add(allocation.LoadBalancerKey(x.cluster.Value(), x.namespace.Value(), x.name.Value())),
-		Service: b.dict.Add(x.namespace.Value() + "/" + x.name.Value()), IP: b.dict.Add(symText(x.address)), Private: isPrivate(symText(x.address)),
+		Service: b.dict.Add(x.namespace.Value() + "/" + x.name.Value()), IP: b.dict.Add(x.address.Value.Value()), Private: isPrivate(x.address.Value.Value()),
 	}
 	eachShift(func(p *pod, s *shift, part timeline.Interval) {
 		share.Hours = hours(part.From, part.To)

@@ -242,7 +242,7 @@ func (b *Builder) findMachines() {
 		if err != nil {
 			host = key.name.Value()
 		}
-		name := signals.Sym(host)
+		name := b.symbols.Of(host)
 		if at, ok := b.nodes.addresses[nodeKey{key.cluster, name}]; ok {
 			name = at
 		}

@@ -30,6 +30,7 @@ type Builder struct {
 	stopped    error // why the builder is to stop
 
 	dict     *allocation.Dict
+	symbols  *signals.Symbols
 	sets     []*allocation.Set
 	rows     []*allocation.Rows // of the sets
 	pods     podTable
@@ -91,11 +92,11 @@ type (
 	}
 )
 
-var none = signals.Sym("")
+var none signals.Symbol // of ""
 
 // NewBuilder returns a builder for the sets of q. scrape is the scrape interval. The grid cannot be finer than that: a smaller
-// resolution is raised to it, with a warning. In exact mode, a last sample lasts for one scrape interval.
-func NewBuilder(q allocation.Query, scrape time.Duration, rates rates.Rates) (*Builder, error) {
+// resolution is raised to it, with a warning. In exact mode, a last sample lasts for one scrape interval. The keys of series are of symbols.
+func NewBuilder(q allocation.Query, scrape time.Duration, rates rates.Rates, symbols *signals.Symbols) (*Builder, error) {
 	windows, err := q.Windows()
 	if err != nil {
 		return nil, err
@@ -103,7 +104,7 @@ func NewBuilder(q allocation.Query, scrape time.Duration, rates rates.Rates) (*B
 	if q.Window.Duration() <= 0 || scrape <= 0 || q.Resolution < 0 {
 		return nil, fmt.Errorf("window %s, scrape interval %s, resolution %s: must all be positive", q.Window.Duration(), scrape, q.Resolution)
 	}
-	b := newParts(rates)
+	b := newParts(rates, symbols)
 	b.windows, b.chargeFrom, b.shard = windows, q.ChargeFrom, q.Shard
 	if q.Resolution > 0 && q.Resolution < scrape {
 		b.warn("resolution %s is finer than the scrape interval: %s was used", allocation.ResolutionText(q.Resolution), allocation.ResolutionText(scrape))

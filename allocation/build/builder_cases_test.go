@@ -264,7 +264,7 @@ func buildCase(t *testing.T, exact bool, rates rates.Rates, inputs, usage map[st
 	if rates == nil {
 		rates = flat{cpu: 1}
 	}
-	b, err := build.NewBuilder(q, time.Minute, rates)
+	b, err := build.NewBuilder(q, time.Minute, rates, symbols)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,6 +38,9 @@ type feed struct {
 	only *build.Span
 }
 
+// symbols are those of the keys that tests give to builders.
+var symbols = signals.NewSymbols()
+
 // add gives the points of one series; key is the signal's key, joined with slashes, or with bars where it has any.
 func (f feed) add(s signals.Series, key string, p *timeline.Points) {
 	f.t.Helper()
@@ -47,7 +50,7 @@ func (f feed) add(s signals.Series, key string, p *timeline.Points) {
 		separator = "|"
 	}
 	for x := range strings.SplitSeq(key, separator) {
-		syms = append(syms, signals.Sym(x))
+		syms = append(syms, symbols.Of(x))
 	}
 	if f.only != nil {
 		whole := p
@@ -198,7 +201,7 @@ func (c *plainCluster) build(t *testing.T, step time.Duration) []*allocation.Set
 // compute computes the sets of a query of the cluster, within limits.
 func (c *plainCluster) compute(t *testing.T, q allocation.Query, limits build.Limits) ([]*allocation.Set, error) {
 	t.Helper()
-	b, err := build.NewBuilder(q, time.Minute, flat{})
+	b, err := build.NewBuilder(q, time.Minute, flat{}, symbols)
 	if err != nil {
 		t.Fatal(err)
 	}

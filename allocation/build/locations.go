@@ -69,10 +69,10 @@ var driverProviders = map[string]string{
 // Its namespace is that of the claim that it was bound to last.
 func (b *Builder) volumeItem(v *volume, owners []ownership) rates.Item {
 	i := b.item(rates.ItemStorage, v.cluster)
-	if p := driverProviders[symText(v.driver)]; p != "" && p != i.Provider {
+	if p := driverProviders[v.driver.Value.Value()]; p != "" && p != i.Provider {
 		i.Provider, i.Region, i.Zone = p, "", "" // the cluster's region is of another provider
 	}
-	region, zone := placeOfHandle(symText(v.handle))
+	region, zone := placeOfHandle(v.handle.Value.Value())
 	labels := v.labels.Value
 	region = cmp.Or(labelnames.Region(labels), region)
 	zone = cmp.Or(labelnames.First(labels, zoneLabels), zone)
@@ -80,7 +80,7 @@ func (b *Builder) volumeItem(v *volume, owners []ownership) rates.Item {
 		i.Region, i.Zone = region, ""
 	}
 	i.Zone = cmp.Or(zone, i.Zone)
-	i.StorageClass, i.Name, i.Labels = symText(v.class), v.name.Value(), labels
+	i.StorageClass, i.Name, i.Labels = v.class.Value.Value(), v.name.Value(), labels
 	last := int64(0)
 	for _, o := range owners {
 		if n := len(o.when); n > 0 && (i.Namespace == "" || o.when[n-1].To > last) {

@@ -74,7 +74,7 @@ func (b *Builder) chargeManagement() {
 		b.eachSet(lives[cluster], func(set int, life timeline.Intervals) {
 			from, to := life.Bounds()
 			asset := allocation.Management{
-				Cluster: cluster.Value(), Provisioner: symText(m.provisioner), PriceSource: price.Source(to),
+				Cluster: cluster.Value(), Provisioner: m.provisioner.Value.Value(), PriceSource: price.Source(to),
 				Start: time.UnixMilli(from).UTC(), End: time.UnixMilli(to).UTC(),
 			}
 			for _, part := range life {

@@ -18,7 +18,7 @@ func TestMemory(t *testing.T) {
 	estimate := func(step time.Duration, containers int, from, to time.Duration) int64 {
 		t.Helper()
 		q.Step = step
-		b, err := build.NewBuilder(q, 30*time.Second, pricing.Default())
+		b, err := build.NewBuilder(q, 30*time.Second, pricing.Default(), symbols)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -26,7 +26,7 @@ func TestMemory(t *testing.T) {
 		var p timeline.Points
 		p.AppendRun(q.Window.Start.Add(from+time.Minute).UnixMilli(), 60_000, int((to-from)/time.Minute), 1)
 		for i := range containers {
-			key := []signals.Symbol{signals.Sym("c"), signals.Sym("n"), signals.Sym("p"), signals.Sym("u"), signals.Sym(string(rune('a' + i))), signals.Sym("")}
+			key := []signals.Symbol{symbols.Of("c"), symbols.Of("n"), symbols.Of("p"), symbols.Of("u"), symbols.Of(string(rune('a' + i))), symbols.Of("")}
 			if err := b.Add(signals.Series{Signal: signals.ContainerRunning}, key, &p); err != nil {
 				t.Fatal(err)
 			}

@@ -187,22 +187,7 @@ func (n *node) asset(t int64) allocation.Node {
 
 // providerID is what the provider calls the node, "" where that is not known.
 func (n *node) providerID() string {
-	return cmp.Or(symbolText(n.reported.providerID.At(timeline.Forever)), n.reported.priceLabels.At(timeline.Forever).providerID)
-}
-
-// symbolText is the text of a symbol, which may be the zero one.
-func symbolText(s signals.Symbol) string {
-	if s == (signals.Symbol{}) {
-		return ""
-	}
-	return s.Value()
-}
-
-func symText(l timeline.Latest[signals.Symbol]) string {
-	if !l.Known() {
-		return ""
-	}
-	return l.Value.Value()
+	return cmp.Or(n.reported.providerID.At(timeline.Forever).Value(), n.reported.priceLabels.At(timeline.Forever).providerID)
 }
 
 // provider is the cloud that a provider id names, in the spelling of price sheets: aws, gcp, azure.

@@ -251,17 +251,17 @@ func (b *Builder) addPod(s *seen) error {
 	if s.key[5] != none {
 		p.address.Set(s.key[5], at)
 	}
-	p.createdBy.Set(makeOwner(s.key[6], s.key[7]), at)
+	p.createdBy.Set(b.ownerOf(s.key[6], s.key[7]), at)
 	return nil
 }
 
-// makeOwner returns the owner of that kind and name. A node, which owns static pods, is no owner.
-func makeOwner(kind, name signals.Symbol) owner {
+// ownerOf returns the owner of that kind and name. A node, which owns static pods, is no owner.
+func (b *Builder) ownerOf(kind, name signals.Symbol) owner {
 	switch k := strings.ToLower(kind.Value()); k {
 	case "", "<none>", "node":
 		return owner{}
 	default:
-		return owner{signals.Sym(k), name}
+		return owner{b.symbols.Of(k), name}
 	}
 }
 
@@ -299,7 +299,7 @@ func (b *Builder) addPodOwner(s *seen) error {
 		return nil
 	}
 	p.controlled = p.controlled || controls
-	p.owner.Set(makeOwner(s.key[4], s.key[5]), s.p.Last())
+	p.owner.Set(b.ownerOf(s.key[4], s.key[5]), s.p.Last())
 	return nil
 }
 
@@ -346,8 +346,8 @@ func (b *Builder) addReplicaSetOwner(s *seen) error { return b.addOwner("replica
 func (b *Builder) addJobOwner(s *seen) error        { return b.addOwner("job", s) }
 
 func (b *Builder) addOwner(kind string, s *seen) error {
-	if o := makeOwner(s.key[3], s.key[4]); o != (owner{}) {
-		b.pods.owners[ownerKey{signals.Sym(kind), s.object()}] = o
+	if o := b.ownerOf(s.key[3], s.key[4]); o != (owner{}) {
+		b.pods.owners[ownerKey{b.symbols.Of(kind), s.object()}] = o
 	}
 	return nil
 }

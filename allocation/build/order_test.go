@@ -22,7 +22,7 @@ func TestOrderOfPods(t *testing.T) {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	end := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 	q := allocation.Query{Window: allocation.Window{Start: end.Add(-time.Hour), End: end}}
-	b, err := build.NewBuilder(q, time.Minute, pricing.Default())
+	b, err := build.NewBuilder(q, time.Minute, pricing.Default(), symbols)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,9 +38,9 @@ func TestOrderOfPods(t *testing.T) {
 			if series.Signal == signals.ContainerRunning && i%10 == 0 {
 				continue // others show these first
 			}
-			key := []signals.Symbol{signals.Sym("c"), signals.Sym("n"), signals.Sym(fmt.Sprint("pod-", pod)), signals.Sym(fmt.Sprint("uid-", pod)), signals.Sym("main")}
+			key := []signals.Symbol{symbols.Of("c"), symbols.Of("n"), symbols.Of(fmt.Sprint("pod-", pod)), symbols.Of(fmt.Sprint("uid-", pod)), symbols.Of("main")}
 			for _, text := range more {
-				key = append(key, signals.Sym(text))
+				key = append(key, symbols.Of(text))
 			}
 			var p timeline.Points
 			if series.Signal == signals.ContainerUse {

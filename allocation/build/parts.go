@@ -89,7 +89,7 @@ type report struct {
 }
 
 // newParts returns a Builder that knows nothing yet.
-func newParts(rates rates.Rates) *Builder {
+func newParts(rates rates.Rates, symbols *signals.Symbols) *Builder {
 	dict := allocation.NewDict()
 	return &Builder{
 		pods: podTable{
@@ -101,13 +101,13 @@ func newParts(rates rates.Rates) *Builder {
 			orphans: map[nodelessKey][allocation.NumResources]float64{}, ended: map[signals.Symbol]int64{},
 		},
 		services: serviceTable{
-			behind: services.NewIndex(dict), balancers: map[objectKey]*balancer{}, labels: map[objectKey]timeline.Latest[map[string]string]{},
+			behind: services.NewIndex(dict, symbols), balancers: map[objectKey]*balancer{}, labels: map[objectKey]timeline.Latest[map[string]string]{},
 		},
 		prices: priceTable{
 			rates: rates, egress: map[signals.Symbol]*egressPrice{}, management: map[signals.Symbol]*management{},
 		},
 		outages: outages{absent: map[signals.Symbol]*absence{}, silent: map[signals.Symbol]timeline.Intervals{}, others: map[signals.Symbol]*sighted{}},
 		report:  report{unrequested: map[signals.Symbol]unrequested{}},
-		storage: newStorage(), dict: dict, left: map[leftKey]*left{}, cuts: cuts{terms: map[terms]*terms{}},
+		storage: newStorage(), dict: dict, symbols: symbols, left: map[leftKey]*left{}, cuts: cuts{terms: map[terms]*terms{}},
 	}
 }

@@ -38,7 +38,7 @@ func TestPodsWithoutUID(t *testing.T) {
 		for _, resolution := range []time.Duration{time.Minute, 0} {
 			t.Run(tt.name+"/"+allocation.ResolutionText(resolution), func(t *testing.T) {
 				q := allocation.Query{Window: allocation.Window{Start: plainStart, End: plainStart.Add(2 * time.Hour)}, Resolution: resolution}
-				b, err := build.NewBuilder(q, time.Minute, flat{})
+				b, err := build.NewBuilder(q, time.Minute, flat{}, symbols)
 				if err != nil {
 					t.Fatal(err)
 				}

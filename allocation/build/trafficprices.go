@@ -79,7 +79,7 @@ func (b *Builder) warnDefaultEgress() {
 				if cost == 0 {
 					continue
 				}
-				if t := b.egressRates(signals.Sym(n.Cluster), trafficKind(kind)); t.IsDefault(timeline.Intervals{{From: n.Start.UnixMilli(), To: n.End.UnixMilli()}}) {
+				if t := b.egressRates(b.symbols.Of(n.Cluster), trafficKind(kind)); t.IsDefault(timeline.Intervals{{From: n.Start.UnixMilli(), To: n.End.UnixMilli()}}) {
 					unpriced = append(unpriced, n.Cluster)
 				}
 			}
@@ -94,7 +94,7 @@ func (b *Builder) priceNetworks(s *allocation.Set) {
 		n := &s.Networks[i]
 		for k, cost := range [...]float64{n.CrossZone, n.CrossRegion, n.Internet} {
 			if cost != 0 {
-				t := b.egressRates(signals.Sym(n.Cluster), egressZone+trafficKind(k))
+				t := b.egressRates(b.symbols.Of(n.Cluster), egressZone+trafficKind(k))
 				n.Price[k], n.PriceSource[k] = t.At(n.End.UnixMilli()), t.Source(n.End.UnixMilli())
 			}
 		}

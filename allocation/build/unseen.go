@@ -106,7 +106,7 @@ func (b *Builder) nodeAt(cluster, name signals.Symbol) signals.Symbol {
 	if err != nil {
 		host = name.Value()
 	}
-	at := signals.Sym(host)
+	at := b.symbols.Of(host)
 	if node, ok := b.nodes.addresses[nodeKey{cluster, at}]; ok {
 		return node
 	}

@@ -164,7 +164,7 @@ func (x *mounted) eachMount(f func(p *pod, s *shift, from, to int64)) {
 func (x *mounted) charge() {
 	b := x.b
 	key := b.dict.Add(allocation.VolumeKey(x.v.cluster.Value(), x.v.name.Value()))
-	_, id := allocation.ParseProviderID(symText(x.v.handle))
+	_, id := allocation.ParseProviderID(x.v.handle.Value.Value())
 	provider := b.dict.Add(id)
 	x.assets()
 	index := map[rowRef]int{}
@@ -230,8 +230,8 @@ func (x *mounted) assets() {
 		end := part[len(part)-1].To
 		i, j := x.Edge(x.b.borders[set]), x.Edge(x.b.borders[set+1])
 		d := allocation.Disk{
-			Cluster: x.v.cluster.Value(), Name: x.v.name.Value(), ProviderID: symText(x.v.handle),
-			StorageClass: symText(x.v.class), PriceSource: x.price.Source(end),
+			Cluster: x.v.cluster.Value(), Name: x.v.name.Value(), ProviderID: x.v.handle.Value.Value(),
+			StorageClass: x.v.class.Value.Value(), PriceSource: x.price.Source(end),
 			Start: time.UnixMilli(part[0].From).UTC(), End: time.UnixMilli(end).UTC(),
 			ByteHours: x.Amount[j] - x.Amount[i], Cost: x.Cost[j] - x.Cost[i],
 		}

@@ -71,7 +71,7 @@ func (b *Builder) addVolume(s *seen) error {
 	handle, driver := s.key[3], s.key[4]
 	for i, plugin := range inTreePlugins {
 		if id := s.key[5+i]; handle == none && id != none {
-			handle, driver = id, plugin
+			handle, driver = id, b.symbols.Of(plugin)
 		}
 	}
 	if handle != none && (s.Rank == 0 || !v.handle.Known()) {
@@ -84,7 +84,7 @@ func (b *Builder) addVolume(s *seen) error {
 }
 
 // inTreePlugins are the plugins that volumes used before CSI drivers, in the order of the key of VolumeInfo.
-var inTreePlugins = [...]signals.Symbol{signals.Sym("kubernetes.io/aws-ebs"), signals.Sym("kubernetes.io/gce-pd"), signals.Sym("kubernetes.io/azure-disk")}
+var inTreePlugins = [...]string{"kubernetes.io/aws-ebs", "kubernetes.io/gce-pd", "kubernetes.io/azure-disk"}
 
 func (b *Builder) addVolumeLabels(s *seen) error {
 	b.storage.volume(s.key[0], s.key[1]).labels.Set(s.tailMap(), s.p.Last())

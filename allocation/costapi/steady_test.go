@@ -81,8 +81,8 @@ var steadyRates = []map[string]float64{
 func (s steady) Raw(context.Context, int64, int64) bool { return s.raw }
 
 // Select implements promquery.Source.
-func (s steady) Select(_ context.Context, sels []promquery.Selector, yield promquery.Yield) (stats promquery.Stats, err error) {
-	keys := chunks.NewKeys(nil, chunks.NewSymbols())
+func (s steady) Select(ctx context.Context, sels []promquery.Selector, yield promquery.Yield) (stats promquery.Stats, err error) {
+	keys := chunks.NewKeys(nil, chunks.NewSymbols(promquery.SymbolsOf(ctx)))
 	var p timeline.Points
 	for i, sel := range sels {
 		matchers, err := chunks.Matchers(sel)
@@ -104,7 +104,7 @@ func (s steady) Select(_ context.Context, sels []promquery.Selector, yield promq
 					continue series
 				}
 			}
-			keys.BeginOf(&sel)
+			keys.Begin(&sel)
 			for name, value := range labels {
 				keys.Label(name, value)
 			}

@@ -23,11 +23,12 @@ type Pod struct {
 	Labels  timeline.Dated[allocation.ID] // maps of the index's Dict
 }
 
-var none = signals.Sym("")
+var none signals.Symbol // of ""
 
 // Index has the signals that say which pods are behind a service.
 type Index struct {
 	dict      *allocation.Dict
+	symbols   *signals.Symbols
 	known     map[Object]bool
 	slices    map[Object]signals.Symbol                 // slice → service
 	endpoints map[Object]timeline.Dated[signals.Symbol] // pod → slices of its namespace
@@ -58,10 +59,10 @@ type labeledIn struct {
 	labels    allocation.ID
 }
 
-// NewIndex returns an index that knows no service. The labels of selectors and pods are maps of dict.
-func NewIndex(dict *allocation.Dict) *Index {
+// NewIndex returns an index that knows no service. The labels of selectors and pods are maps of dict, and names are symbols of symbols.
+func NewIndex(dict *allocation.Dict, symbols *signals.Symbols) *Index {
 	return &Index{
-		dict: dict, known: map[Object]bool{}, slices: map[Object]signals.Symbol{},
+		dict: dict, symbols: symbols, known: map[Object]bool{}, slices: map[Object]signals.Symbol{},
 		endpoints: map[Object]timeline.Dated[signals.Symbol]{}, addresses: map[Object]timeline.Dated[signals.Symbol]{},
 		selectors: map[Object]timeline.Dated[allocation.ID]{}, selected: map[labeledIn][]int{},
 		observed: map[signals.Symbol]timeline.Intervals{}, observedSelectors: map[signals.Symbol]timeline.Intervals{},
@@ -159,7 +160,7 @@ func (x *Index) ofSlice(slice Object) (signals.Symbol, bool) {
 	}
 	text := slice.Name.Value()
 	if i := strings.LastIndexByte(text, '-'); i > 0 {
-		service := signals.Sym(text[:i])
+		service := x.symbols.Of(text[:i])
 		if x.known[Object{slice.Cluster, slice.Namespace, service}] {
 			return service, true
 		}

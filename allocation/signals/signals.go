@@ -2,7 +2,6 @@ package signals
 
 import (
 	"slices"
-	"unique"
 
 	"github.com/promcost/promcost/allocation"
 )
@@ -276,10 +275,3 @@ type Series struct {
 	Repeats  bool                // a price that promcost itself exposed: it only counts where no other source gives a price
 	Scale    float64             // factor for values of ContainerDevice; 0 is 1
 }
-
-// Symbol is an interned string: comparing two compares their strings at the price of comparing pointers, so keys made
-// of label values need no hashing of text. A source makes each symbol once.
-type Symbol = unique.Handle[string]
-
-// Sym interns s.
-func Sym(s string) Symbol { return unique.Make(s) }

@@ -53,7 +53,7 @@ var packages = map[string][]string{
 	"allocation/build":                 {"allocation", "allocation/labelnames", "allocation/notices", "allocation/prices", "allocation/rates", "allocation/services", "allocation/signals", "allocation/timeline"},
 	"allocation/prices":                {"allocation/notices", "allocation/rates", "allocation/signals", "allocation/timeline"},
 	"allocation/services":              {"allocation", "allocation/labelnames", "allocation/signals", "allocation/timeline"},
-	"allocation/signals":               {"allocation"},
+	"allocation/signals":               {"allocation", "allocation/intern"},
 	"allocation/notices":               {"allocation", "allocation/timeline"},
 	"allocation/metering":              {"allocation", "allocation/fields", "allocation/labelnames"},
 	"allocation/change":                {"allocation", "allocation/fields"},

@@ -11,10 +11,10 @@ import (
 const (
 	numberBytes = 4 // of a symbol
 	placeBytes  = 8 // where it stands
-	textBytes   = 8 // the interned string's handle
+	textBytes   = 8 // its symbol in the computation
 	partBytes   = 16
 	seriesBytes = 24
-	symbolBytes = 256 // of an interned string and its place in maps, beside its text
+	symbolBytes = 64 // of that symbol, beside its text
 )
 
 // drawEvery is how many series are looked up between two draws of memory.

@@ -38,10 +38,10 @@ func TestLookupDrawsMemory(t *testing.T) {
 		err    error
 	}{
 		{name: "few", sels: []promquery.Selector{few}, budget: 4 << 20, least: 1 << 10},
-		{name: "many", sels: []promquery.Selector{many}, budget: 4 << 20, least: 6_000 * 200},
+		{name: "many", sels: []promquery.Selector{many}, budget: 4 << 20, least: 6_000 * 100},
 		{name: "both", sels: []promquery.Selector{few, many}, budget: 4 << 20, least: 1 << 10},
-		{name: "too many", sels: []promquery.Selector{many}, budget: 1 << 20, err: allocation.ErrTooMuch},
-		{name: "too many after few", sels: []promquery.Selector{few, many}, budget: 1 << 20, least: 1 << 10, err: allocation.ErrTooMuch},
+		{name: "too many", sels: []promquery.Selector{many}, budget: 512 << 10, err: allocation.ErrTooMuch},
+		{name: "too many after few", sels: []promquery.Selector{few, many}, budget: 512 << 10, least: 1 << 10, err: allocation.ErrTooMuch},
 		{name: "no bound", sels: []promquery.Selector{many}},
 	} {
 		for _, workers := range []int{1, 3} {

@@ -80,7 +80,7 @@ func (db *DB) Numbers() (texts []string, of []map[string]uint32, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	s := newSymbols(snap.blocks)
+	s := newSymbols(snap.blocks, promquery.SymbolsOf(context.Background()))
 	for n := range s.places {
 		texts = append(texts, strings.Clone(s.text(uint32(n))))
 	}

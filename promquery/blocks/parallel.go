@@ -23,7 +23,7 @@ func (s *snapshot) read(ctx context.Context, sels []promquery.Selector, workers 
 	ctx, cancel := context.WithCancel(ctx)
 	to := pipe{free: make(chan *found, ahead), ready: make(chan *found)}
 	held := newReadMemory(ctx)
-	f := of.take(s.blocks, held)
+	f := of.take(s.blocks, promquery.SymbolsOf(ctx), held)
 	f.unwanted.begin(&workers)
 	for i := range f.founds {
 		to.free <- &f.founds[i]

@@ -111,18 +111,18 @@ type part struct {
 	block int32
 }
 
-// newFinder returns a finder for a read of blocks, oldest first.
-func newFinder(blocks []*block) *finder {
-	f := &finder{symbols: newSymbols(blocks), cursors: make([]cursor, len(blocks)), same: make([]int, 0, len(blocks))}
+// newFinder returns a finder for a read of blocks, oldest first. Keys are of table.
+func newFinder(blocks []*block, table *promquery.Symbols) *finder {
+	f := &finder{symbols: newSymbols(blocks, table), cursors: make([]cursor, len(blocks)), same: make([]int, 0, len(blocks))}
 	for i := range f.cursors {
 		f.cursors[i].at, f.cursors[i].view = int32(i), f.symbols.views[i]
 	}
 	return f
 }
 
-// reads reports whether the finder is one for these blocks.
-func (f *finder) reads(blocks []*block) bool {
-	return slices.EqualFunc(f.symbols.views, blocks, func(v *view, b *block) bool { return v.block == b })
+// reads reports whether the finder is one for these blocks, and keys of table.
+func (f *finder) reads(blocks []*block, table *promquery.Symbols) bool {
+	return f.symbols.table == table && slices.EqualFunc(f.symbols.views, blocks, func(v *view, b *block) bool { return v.block == b })
 }
 
 // account makes the finder and what it finds draw from the memory of a read.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/blocks"
@@ -223,7 +224,7 @@ func TestKeysOf(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			sel := promquery.Selector{Metric: "m", Keep: []string{"pod", "id", "name"}, Series: tc.series, Cgroup: tc.cgroup, Start: begin, End: begin + 4*hour}
 			want, got := map[series]int{}, map[series]int{}
-			keys := chunks.NewKeys(nil, chunks.NewSymbols())
+			keys := chunks.NewKeys(nil, chunks.NewSymbols(signals.NewSymbols()))
 			for _, s := range list {
 				keys.Begin(&sel)
 				for i := 0; i < len(s.Labels); i += 2 {

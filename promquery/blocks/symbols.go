@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"slices"
 	"sort"
-	"unique"
 	"unsafe"
 
 	"github.com/promcost/promcost/promquery"
@@ -13,9 +12,10 @@ import (
 // symbols are the symbols of several blocks in one table. A string has the same number in all blocks, and a greater string has a
 // greater number, so that labels are compared by their numbers alone. Number 0 is "".
 type symbols struct {
+	table  *promquery.Symbols
 	views  []*view
 	places []place            // of a string, by number
-	texts  []promquery.Symbol // by number; the zero Symbol where none was needed yet; beyond those of places, UIDs found in paths
+	texts  []promquery.Symbol // by number; the zero Symbol where none was needed yet, and of ""; beyond those of places, UIDs found in paths
 	uids   []uint32           // by number of a cgroup path: the number of the pod's UID in it, plus 1; 0 if it was not looked for yet
 	names  map[string]uint32  // numbers that find has found
 	bytes  int64              // that symbols take beyond these
@@ -34,13 +34,13 @@ type view struct {
 	numbers []uint32 // of each symbol
 }
 
-// newSymbols numbers the symbols of blocks.
-func newSymbols(blocks []*block) *symbols {
+// newSymbols numbers the symbols of blocks. texts will be of table.
+func newSymbols(blocks []*block, table *promquery.Symbols) *symbols {
 	most := 0
 	for _, b := range blocks {
 		most = max(most, len(b.files.index.symbols))
 	}
-	s := &symbols{places: make([]place, 1, 1+most), names: map[string]uint32{}}
+	s := &symbols{table: table, places: make([]place, 1, 1+most), names: map[string]uint32{}}
 	heads := make([]symbolHead, 0, len(blocks))
 	for i, b := range blocks {
 		v := &view{block: b, files: b.files, numbers: make([]uint32, len(b.files.index.symbols))}
@@ -70,7 +70,6 @@ func newSymbols(blocks []*block) *symbols {
 		}
 	}
 	s.texts, s.uids = make([]promquery.Symbol, len(s.places), len(s.places)+len(s.places)/8), make([]uint32, len(s.places))
-	s.texts[0] = unique.Make("")
 	return s
 }
 
@@ -126,8 +125,8 @@ func (s *symbols) find(text string) (uint32, bool) {
 
 // symbol makes sure that texts has the symbol of a number, and returns the number.
 func (s *symbols) symbol(n uint32) uint32 {
-	if s.texts[n] == (promquery.Symbol{}) {
-		s.texts[n] = unique.Make(s.text(n)) // it copies the text
+	if n > 0 && s.texts[n] == (promquery.Symbol{}) {
+		s.texts[n] = s.table.Of(s.text(n))
 		s.bytes += symbolBytes + int64(len(s.text(n)))
 	}
 	return n
@@ -139,7 +138,7 @@ func (s *symbols) uid(path uint32) uint32 {
 		n := uint32(0)
 		if uid, ok := promquery.PodUID(s.text(path)); ok {
 			n = uint32(len(s.texts))
-			s.texts = append(s.texts, unique.Make(string(uid[:])))
+			s.texts = append(s.texts, s.table.Of(viewOf(uid[:])))
 			s.bytes += symbolBytes + int64(len(uid))
 		}
 		s.uids[path] = n + 1

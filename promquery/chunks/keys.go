@@ -2,105 +2,71 @@ package chunks
 
 import (
 	"sort"
-	"unique"
 	"unsafe"
 
 	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/promquery"
 )
 
-// Symbols are the symbols of label values. Each is made once, and looking one up makes no string. A Select may continue with the
-// Symbols of another; Crowded says when to start anew, so that old values are not kept. They are not safe for concurrent use.
+// Symbols are the symbols of label values. Those that a value is likely to be are tried first, which takes a fraction of a look-up
+// among all of them. They are not safe for concurrent use.
 type Symbols struct {
-	of     map[string]place
-	values [][]value // all but the last one full
+	of    *promquery.Symbols
+	after [][]followers // by number of a symbol; nil where nothing is known
 }
 
-// place is the index of a value in Symbols; 0 is "".
-type place int32
+// followers are what came after a value, the latest first. Metrics of the same objects mostly have their series in the same order, or
+// in one of two: what followed a value, as a value of the same label in the next series, follows it again.
+type followers [2]promquery.Symbol
 
-// blockOfValues is how many values there is room made for at a time.
-const blockOfValues = 1 << 12
+// blockOfFollowers is how many symbols' followers there is room made for at a time.
+const blockOfFollowers = 1 << 10
 
-// value is a label's value. Metrics of the same objects mostly have their series in the same order, or in one of two: what
-// followed a value, as a value of the same label in the next series, follows it again. To compare two strings takes a fraction of
-// a look-up among all of them.
-type value struct {
-	symbol promquery.Symbol
-	text   string   // of symbol
-	next   [2]place // what came after it, the latest first
+// NewSymbols returns Symbols that makes them by of.
+func NewSymbols(of *promquery.Symbols) *Symbols { return &Symbols{of: of} }
+
+// next is the symbol of a value that came after another one. The value is not retained.
+func (s *Symbols) next(before promquery.Symbol, text string) promquery.Symbol {
+	f := s.followers(before.Number())
+	if f[0].Value() == text {
+		return f[0]
+	}
+	x := f[1]
+	if x.Value() != text {
+		x = s.of.Of(text)
+	}
+	*f = followers{x, f[0]}
+	return x
 }
 
-// NewSymbols returns Symbols of nothing yet.
-func NewSymbols() *Symbols {
-	s := &Symbols{of: map[string]place{}}
-	s.find("")
-	return s
-}
-
-// maxSymbols is how many values are kept from one Select to the next: some 40 MB. A day of 10,000 pods has 160,000.
-const maxSymbols = 1 << 18
-
-// Crowded reports whether there are so many values that another Select should start anew.
-func (s *Symbols) Crowded() bool { return len(s.of) > maxSymbols }
-
-func (s *Symbols) at(p place) *value { return &s.values[p/blockOfValues][p%blockOfValues] }
-
-// find is the place of a value, which is not retained.
-func (s *Symbols) find(text string) place {
-	p, ok := s.of[text]
-	if ok {
-		return p
+// followers are those of the symbol with a number.
+func (s *Symbols) followers(number int) *followers {
+	block := number / blockOfFollowers
+	for len(s.after) <= block {
+		s.after = append(s.after, nil)
 	}
-	last := len(s.values) - 1
-	if last < 0 || len(s.values[last]) == blockOfValues {
-		s.values = append(s.values, make([]value, 0, blockOfValues))
-		last++
+	if s.after[block] == nil {
+		s.after[block] = make([]followers, blockOfFollowers)
 	}
-	p = place(last*blockOfValues + len(s.values[last]))
-	sym := unique.Make(text)
-	v := value{symbol: sym, text: sym.Value()} // the symbol's own string: text may be a view of a buffer
-	s.values[last], s.of[v.text] = append(s.values[last], v), p
-	return p
-}
-
-// after is the place of a value that came after the one at before, which is not retained.
-func (s *Symbols) after(before place, text string) place {
-	v := s.at(before)
-	if s.at(v.next[0]).text == text {
-		return v.next[0]
-	}
-	p := v.next[1]
-	if s.at(p).text != text {
-		p = s.find(text)
-	}
-	v.next = [2]place{p, v.next[0]}
-	return p
+	return &s.after[block][number%blockOfFollowers]
 }
 
 // Keys builds the keys of series from their labels. It is not safe for concurrent use. Several Keys, each of a goroutine of its
 // own, may share Symbols as long as Key is called for one at a time.
 type Keys struct {
 	symbols *Symbols
-	empty   promquery.Symbol
 	drop    []label
 	keep    []string
 	told    string // the label that tells series apart, "" where all do
 	cgroup  string // the label of cgroup paths of which only the UID is needed
 	key     []promquery.Symbol
 	series  uint64
-	uid     [36]byte  // of its cgroup path
-	open    []element // of key: what Key has yet to find the symbols of
-	last    []latest  // of each label in keep: series are sorted, so the next value is often the same
+	uid     [36]byte           // of its cgroup path
+	open    []element          // of key: what Key has yet to find the symbols of
+	last    []promquery.Symbol // of each label in keep: series are sorted, so the next value is often the same
 }
 
 type label struct{ name, value string }
-
-// latest is the value that a label had last.
-type latest struct {
-	symbol promquery.Symbol
-	place  place
-}
 
 // element is a value that belongs into a key.
 type element struct {
@@ -110,7 +76,7 @@ type element struct {
 
 // NewKeys returns Keys that treat the labels of external, where a series carries them with these values, as absent.
 func NewKeys(external map[string]string, symbols *Symbols) *Keys {
-	k := &Keys{symbols: symbols, empty: unique.Make("")}
+	k := &Keys{symbols: symbols}
 	for name, value := range external {
 		k.drop = append(k.drop, label{name, value})
 	}
@@ -122,10 +88,10 @@ func (k *Keys) Begin(sel *promquery.Selector) {
 	k.keep, k.key, k.open = sel.Keep, k.key[:0], k.open[:0]
 	k.told, k.cgroup, k.series = sel.Series, sel.Cgroup, 0
 	for range k.keep {
-		k.key = append(k.key, k.empty)
+		k.key = append(k.key, promquery.Symbol{})
 	}
 	for len(k.last) < len(k.keep) {
-		k.last = append(k.last, latest{symbol: k.empty})
+		k.last = append(k.last, promquery.Symbol{})
 	}
 }
 
@@ -155,7 +121,7 @@ func (k *Keys) Label(name, value string) {
 	if k.keep == nil {
 		if name != "__name__" && value != "" {
 			n := len(k.key)
-			k.key = append(k.key, k.empty, k.empty)
+			k.key = append(k.key, promquery.Symbol{}, promquery.Symbol{})
 			k.open = append(k.open, element{n, name}, element{n + 1, value})
 		}
 		return
@@ -164,8 +130,8 @@ func (k *Keys) Label(name, value string) {
 		if n != name {
 			continue
 		}
-		if k.last[i].symbol.Value() == value {
-			k.key[i] = k.last[i].symbol
+		if k.last[i].Value() == value {
+			k.key[i] = k.last[i]
 		} else {
 			k.open = append(k.open, element{i, value})
 		}
@@ -176,13 +142,11 @@ func (k *Keys) Label(name, value string) {
 func (k *Keys) Key() []promquery.Symbol {
 	for _, x := range k.open {
 		if k.keep == nil {
-			k.key[x.at] = k.symbols.at(k.symbols.find(x.value)).symbol
+			k.key[x.at] = k.symbols.of.Of(x.value)
 			continue
 		}
-		last := &k.last[x.at]
-		last.place = k.symbols.after(last.place, x.value)
-		last.symbol = k.symbols.at(last.place).symbol
-		k.key[x.at] = last.symbol
+		k.last[x.at] = k.symbols.next(k.last[x.at], x.value)
+		k.key[x.at] = k.last[x.at]
 	}
 	k.open = k.open[:0]
 	if k.keep == nil && !sort.IsSorted((*pairs)(k)) {

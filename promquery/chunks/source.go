@@ -46,7 +46,7 @@ func New(q storage.ChunkQueryable, opts Options) *Source { return &Source{q: q, 
 // Select implements promquery.Source. Requests counts queriers opened. Chunks that cannot be decoded, and histograms, are
 // skipped with a warning.
 func (s *Source) Select(ctx context.Context, sels []promquery.Selector, yield Yield) (promquery.Stats, error) {
-	r := reader{yield: yield, keys: NewKeys(s.opts.External, NewSymbols())}
+	r := reader{yield: yield, keys: NewKeys(s.opts.External, NewSymbols(promquery.SymbolsOf(ctx)))}
 	for i, sel := range sels {
 		r.i, r.sel, r.bytes = i, sel, 0
 		began := time.Now()

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"unique"
 	"unsafe"
 
 	"github.com/google/go-cmp/cmp"
@@ -18,6 +17,7 @@ import (
 	tsdbchunks "github.com/prometheus/prometheus/tsdb/chunks"
 	"github.com/prometheus/prometheus/util/annotations"
 
+	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/chunks"
@@ -238,7 +238,7 @@ func TestKeys(t *testing.T) {
 		{"external, all", map[string]string{"cluster": "eu", "zone": "z1"}, nil, series, []string{"pod", "a"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			keys := chunks.NewKeys(tc.external, chunks.NewSymbols())
+			keys := chunks.NewKeys(tc.external, chunks.NewSymbols(signals.NewSymbols()))
 			for range 2 { // a key does not depend on the one before
 				keys.Begin(&promquery.Selector{Keep: tc.keep})
 				for _, l := range tc.labels {
@@ -275,7 +275,7 @@ func TestKeysOf(t *testing.T) {
 		{"a label that is missing", promquery.Selector{Keep: keep, Cgroup: "no", Series: "no"}, []string{"a", series[0][1], "k8s_a"}, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			keys := chunks.NewKeys(nil, chunks.NewSymbols())
+			keys := chunks.NewKeys(nil, chunks.NewSymbols(signals.NewSymbols()))
 			for range 2 {
 				keys.Begin(&tc.sel)
 				for _, l := range series {
@@ -295,7 +295,8 @@ func TestKeysOf(t *testing.T) {
 
 // TestKeysFollow builds the keys of series that come in several orders, and of readers that share symbols.
 func TestKeysFollow(t *testing.T) {
-	r, symbols := rand.New(rand.NewPCG(1, 1)), chunks.NewSymbols()
+	r, table := rand.New(rand.NewPCG(1, 1)), signals.NewSymbols()
+	symbols := chunks.NewSymbols(table)
 	readers := []*chunks.Keys{chunks.NewKeys(nil, symbols), chunks.NewKeys(nil, symbols)}
 	orders := [][]int{r.Perm(6000), r.Perm(6000), r.Perm(6000)}
 	for round := range 9 {
@@ -305,7 +306,7 @@ func TestKeysFollow(t *testing.T) {
 			keys.Begin(&promquery.Selector{Keep: []string{"node", "pod"}})
 			keys.Label("node", node)
 			keys.Label("pod", pod)
-			if got := keys.Key(); got[0] != unique.Make(node) || got[1] != unique.Make(pod) {
+			if got := keys.Key(); got[0] != table.Of(node) || got[1] != table.Of(pod) {
 				t.Fatalf("round %d: got %q and %q, want %q and %q", round, got[0].Value(), got[1].Value(), node, pod)
 			}
 		}
@@ -314,7 +315,8 @@ func TestKeysFollow(t *testing.T) {
 
 // TestKeysDoNotRetain changes the buffer that a label was a view of.
 func TestKeysDoNotRetain(t *testing.T) {
-	keys := chunks.NewKeys(nil, chunks.NewSymbols())
+	table := signals.NewSymbols()
+	keys := chunks.NewKeys(nil, chunks.NewSymbols(table))
 	value, keep := []byte("value"), &promquery.Selector{Keep: []string{"l"}}
 	keys.Begin(keep)
 	keys.Label("l", unsafe.String(&value[0], len(value)))
@@ -325,7 +327,7 @@ func TestKeysDoNotRetain(t *testing.T) {
 		keys.Label("l", "value")
 		keys.Key()
 	})
-	if sym[0] != unique.Make("value") || allocs != 0 {
+	if sym[0] != table.Of("value") || allocs != 0 {
 		t.Errorf("got symbol %q and %v allocations for a known value", sym[0].Value(), allocs)
 	}
 }
@@ -338,7 +340,7 @@ func BenchmarkKeys(b *testing.B) {
 		sets = append(sets, labels.FromStrings("__name__", "m", "container", "main", "endpoint", "https", "id", fmt.Sprint("/kubepods/", i), "image", "registry/x", "instance", "10.0.0.1:10250",
 			"job", "kubelet", "namespace", fmt.Sprint("ns-", r.IntN(10)), "node", fmt.Sprint("n", r.IntN(50)), "pod", fmt.Sprint("pod-", i)))
 	}
-	keys, keep := chunks.NewKeys(nil, chunks.NewSymbols()), &promquery.Selector{Keep: []string{"namespace", "pod", "container", "node"}}
+	keys, keep := chunks.NewKeys(nil, chunks.NewSymbols(signals.NewSymbols())), &promquery.Selector{Keep: []string{"namespace", "pod", "container", "node"}}
 	b.ReportAllocs()
 	for b.Loop() {
 		for _, set := range sets {

@@ -8,12 +8,10 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"sync"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/promcost/promcost/promquery"
-	"github.com/promcost/promcost/promquery/chunks"
 )
 
 // maxProbe bounds the answers to the few questions asked once, a server's configuration being the largest.
@@ -24,22 +22,6 @@ type server struct {
 	mode     Mode
 	external map[string]string
 	broken   *breakage // why the query API is used although there is remote read; nil if it is not
-	// symbols are *chunks.Symbols that no Select uses now: the Selects of a computation, which follow each other, see the same
-	// label values. The collector empties it when there has been no Select for a while.
-	symbols sync.Pool
-}
-
-func (s *server) takeSymbols() *chunks.Symbols {
-	if x, ok := s.symbols.Get().(*chunks.Symbols); ok {
-		return x
-	}
-	return chunks.NewSymbols()
-}
-
-func (s *server) putSymbols(x *chunks.Symbols) {
-	if !x.Crowded() {
-		s.symbols.Put(x)
-	}
 }
 
 // known is what was found out about the server, nil if that is unknown or outdated.

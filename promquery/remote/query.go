@@ -33,9 +33,10 @@ func (r *run) queries(ctx context.Context, index []int, sels []promquery.Selecto
 		return nil, err
 	}
 	list := append(together(metrics, most), ends(lasts)...)
+	symbols := promquery.SymbolsOf(ctx)
 	tasks := make([]func(context.Context) error, len(list))
 	for i, g := range list {
-		q := &querier{run: r, group: g, keys: chunks.NewKeys(nil, chunks.NewSymbols()), seen: map[uint64]int64{}, got: make([]int64, len(g.members))}
+		q := &querier{run: r, group: g, keys: chunks.NewKeys(nil, chunks.NewSymbols(symbols)), seen: map[uint64]int64{}, got: make([]int64, len(g.members))}
 		tasks[i] = q.read
 	}
 	return tasks, nil

@@ -49,9 +49,7 @@ func readRequest(sels []promquery.Selector) request {
 
 // read asks for the selectors by remote read.
 func (r *run) read(ctx context.Context, srv *server) error {
-	symbols := srv.takeSymbols()
-	defer srv.putSymbols(symbols)
-	return r.parallel(ctx, r.readers(srv, symbols))
+	return r.parallel(ctx, r.readers(srv, chunks.NewSymbols(promquery.SymbolsOf(ctx))))
 }
 
 // One request asks for selectors that are few, or that span less time than longRead together: answering several at a time pays
