@@ -264,35 +264,34 @@ func (c *cutter) joinLevels(ts []int64, vs []float64) (n int) {
 	return n
 }
 
-// joinHits is joined on a grid.
+// joinHits is joined on a grid: the grid sees one sample after the other, each at its next time. It ends before a reset.
 func (c *cutter) joinHits(ts []int64, vs []float64) (n int) {
-	at, v, end, limit := c.again, c.prevV, c.until(ts[0]), c.limit()
-	keep, parts, sum := c.join.Keep, c.join.Parts, 0.0
-	last := Part{From: at, To: at}
+	at, v, end, step, lookback := c.again, c.prevV, c.until(ts[0]), c.Step, c.Lookback
+	keep, parts, sum, last := c.join.Keep, c.join.Parts, 0.0, 0.0
+	counter, least, most := c.counter, -math.MaxFloat64, math.MaxFloat64
+	if counter {
+		least, most = 0, c.limit()*float64(step+1000)
+	}
 	vs = vs[:len(ts)]
-	for k := 0; k < len(ts); k++ {
-		t := at + c.Step
-		for k+1 < len(ts) && ts[k+1] <= t { // the grid sees the last one
-			k++
+	for k := 0; k+1 < len(ts); k++ {
+		t, next := at+step, ts[k+1]
+		if next <= t {
+			continue // the grid sees a later one
 		}
-		if k+1 == len(ts) || ts[k] > t || ts[k+1] > t+c.Step || t-ts[k] >= c.Lookback || c.grid.sampled && ts[k] != t {
+		amount := vs[k] - v
+		if !counter {
+			amount = vs[k] * float64(step) / 1000
+		}
+		if ts[k] > t || next > t+step || t > end || t-ts[k] >= lookback || c.grid.sampled && ts[k] != t || !(least <= amount && amount <= most) {
 			break
 		}
-		amount := increase(v, vs[k])
-		if !c.counter {
-			amount = vs[k] * float64(c.Step) / 1000
+		if sum += last; keep && n > 0 {
+			parts = append(parts, Part{From: at - step, To: at, Amount: last})
 		}
-		if t > end || !usable(amount) || c.counter && amount > limit*float64(c.Step+1000) {
-			break
-		}
-		if sum += last.Amount; keep && n > 0 {
-			parts = append(parts, last)
-		}
-		last = Part{From: at, To: t, Amount: amount}
-		at, v, n = t, vs[k], k+1
+		at, v, last, n = t, vs[k], amount, k+1
 	}
 	if n > 0 {
-		c.addJoined(parts, sum, last, v)
+		c.addJoined(parts, sum, Part{From: at - step, To: at, Amount: last}, v)
 	}
 	return n
 }
