@@ -65,7 +65,7 @@ func (b *Builder) findAbsence() {
 		if c.isBlindInit() {
 			continue // alternatives of the signal may not have been read for other containers
 		}
-		s := sightedIn(seen, c.cluster)
+		s := sightedIn(seen, c.pod.cluster)
 		s.hasContainers = true
 		for rank, steps := range c.running {
 			s.add(rank, steps, b.sampling)
@@ -119,7 +119,7 @@ func (b *Builder) silences(cluster signals.Symbol) timeline.Intervals {
 func (b *Builder) Blind() []Span {
 	reported := map[objectKey]bool{}
 	for c := range b.every() {
-		reported[c.objectKey] = reported[c.objectKey] || len(c.running) > 0
+		reported[c.pod.objectKey] = reported[c.pod.objectKey] || len(c.running) > 0
 	}
 	if len(reported) == 0 && !b.othersReported() {
 		return []Span{{b.sampling.LoadStart(), b.sampling.End}}
@@ -160,11 +160,11 @@ func (b *Builder) nodeSights() map[nodeKey]timeline.Steps {
 	sights := map[nodeKey]timeline.Intervals{}
 	var held timeline.Steps
 	for c := range b.every() {
-		down := b.absentIn(c.cluster).nodes.Absent
+		down := b.absentIn(c.pod.cluster).nodes.Absent
 		if len(down) == 0 || !c.pod.node.Known() {
 			continue
 		}
-		key := nodeKey{c.cluster, c.pod.node.Value}
+		key := nodeKey{c.pod.cluster, c.pod.node.Value}
 		for _, steps := range c.running {
 			held = b.sampling.Holding(held, steps)
 			for _, x := range held {

@@ -59,11 +59,11 @@ const runningByLevel = 1
 
 // discover makes a container of which only usage is known, such as an ephemeral one. It runs while usage is seen.
 func (b *Builder) discover(s *seen) *container {
-	key := containerKey{s.pod(), s.key[4]}
+	key := s.pod()
 	if pods := b.pods.byName[key.objectKey]; key.uid == none && len(pods) > 0 {
-		key.podKey = pods[len(pods)-1].podKey
+		key = pods[len(pods)-1].podKey
 	}
-	c := newContainer(key, b.podOf(key.podKey))
+	c := b.podOf(key).newContainer(s.key[4])
 	c.init, c.alone = true, true
 	if at := b.nodeAt(s.key[0], s.key[5]); at != none && !c.pod.node.Known() {
 		c.pod.node.Set(at, 0)
@@ -76,7 +76,6 @@ func (b *Builder) discover(s *seen) *container {
 			}
 		}
 	}
-	c.pod.containers = append(c.pod.containers, c)
 	b.resolveContainer(c)
 	c.pod.findNode()
 	if c.node != nil {
@@ -84,7 +83,7 @@ func (b *Builder) discover(s *seen) *container {
 	}
 	b.dropSignals(c)
 	b.pods.order = append(b.pods.order, c)
-	b.report.discovered = append(b.report.discovered, c.name.Value()+"/"+c.container.Value())
+	b.report.discovered = append(b.report.discovered, c.pod.name.Value()+"/"+c.container.Value())
 	return c
 }
 
@@ -324,7 +323,7 @@ func (b *Builder) holdUsage() {
 			}
 		}
 		if b.phase == measuring {
-			b.outages.holes.add(c.name.Value(), timeline.Outside(append(holes, c.spread(b.sampling)...), b.outages.silent[c.cluster]))
+			b.outages.holes.add(c.pod.name.Value(), timeline.Outside(append(holes, c.spread(b.sampling)...), b.outages.silent[c.pod.cluster]))
 		}
 	}
 }
