@@ -161,7 +161,8 @@ func (l *Worker) cover(c *container, covered *timeline.Coverage, s *seen, cells 
 		held := timeline.Cell{From: x.From, To: x.To, Amount: x.Rate * float64(x.To-x.From) / 1000}
 		l.integrate(c, s.Resource, []timeline.Cell{held}, x.From, x.To, -1)
 	}
-	for _, free := range covered.Uncovered(f.From, f.To) {
+	l.free = covered.Uncovered(l.free[:0], f.From, f.To)
+	for _, free := range l.free {
 		l.integrate(c, s.Resource, cells, free.From, free.To, 1)
 		part := f
 		part.From, part.To = free.From, free.To
@@ -315,7 +316,8 @@ func (b *Builder) holdUsage() {
 		for r := range allocation.NumResources {
 			for i := range c.segments {
 				seg := &c.segments[i]
-				for _, free := range c.covered[r].Uncovered(seg.from, seg.to) {
+				l.free = c.covered[r].Uncovered(l.free[:0], seg.from, seg.to)
+				for _, free := range l.free {
 					if l.hold(c, seg, r, free) && free.To-free.From > timeline.Lookback {
 						holes = append(holes, free)
 					}

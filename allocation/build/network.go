@@ -144,24 +144,27 @@ func (l *Worker) increases(pods []*pod, key flowKey, s *seen, t *prices.Item) []
 			counted = max(counted, f.counted[len(f.counted)-1].To)
 		}
 	}
-	l.joiner.Keep, l.joiner.Limit = false, 0
-	l.joiner.Until = func(from, to int64) int64 {
-		if from < counted {
-			return math.MinInt64
-		}
-		return l.b.sameUntil(pods[0], t, from, to)
-	}
+	l.moving.pod, l.moving.price, l.moving.counted = pods[0], t, counted
+	l.joiner.Keep, l.joiner.Limit, l.joiner.Until = false, 0, l.moving.until
 	return l.joiner.Counter(l.b.samplingOf(s), l.cells[:0], s.p)
 }
 
+// moving is the traffic at hand of a pod.
+type moving struct {
+	pod     *pod
+	price   *prices.Item
+	counted int64                      // the end of what was counted of it before
+	until   func(from, to int64) int64 // Worker.sameUntil, made once
+}
+
 // sameUntil is until when bytes count for the same shift at the same price as those of (from, to]. It is before to if that is not
-// within one shift.
-func (b *Builder) sameUntil(p *pod, t *prices.Item, from, to int64) int64 {
-	at := p.shiftOver(from, to)
-	if at == nil {
+// within one shift, or was counted before.
+func (l *Worker) sameUntil(from, to int64) int64 {
+	at := l.moving.pod.shiftOver(from, to)
+	if at == nil || from < l.moving.counted {
 		return math.MinInt64
 	}
-	return min(at.to, b.sampling.End, t.Until(from))
+	return min(at.to, l.b.sampling.End, l.moving.price.Until(from))
 }
 
 // flowOf returns the flow of a counter, and its cells with a beginning for the first one: the end of an earlier stretch, else the

@@ -346,7 +346,7 @@ func (b *Builder) presence(c *container) timeline.Presence {
 		p.Restarts = c.restarts
 	}
 	switch {
-	case b.comesBefore(c):
+	case b.comesBefore(c, p.Seen):
 		p.Until = c.pod.mainStart()
 	case len(c.pod.completed) > 0:
 		p.Completed, p.Together = c.pod.completed, c.together(p.Seen)
