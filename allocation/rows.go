@@ -8,11 +8,11 @@ type Rows struct {
 	balancers []rowShare[LoadBalancerShare]
 }
 
-// NewRows writes rows into an empty set. The caller fills in the assets and warnings. Columns that only passes fill take no
+// NewRows writes rows into an empty set. The caller fills in the assets and warnings. Columns to which nothing is written take no
 // memory.
 func NewRows(set *Set) *Rows {
 	for c := range columns {
-		set.unread.columns[c] = columns[c].passes // until Set
+		set.unread.columns[c] = true // until Column, or Set
 	}
 	return &Rows{set: set}
 }
@@ -27,8 +27,22 @@ func (r *Rows) Len() int { return r.set.Len() }
 // Column, IDs and Ends returned.
 func (r *Rows) Add(kind Special, start, end int64) int { return r.set.grow(kind, start, end) }
 
-// Column returns the values of a column, one for each row. They can be changed in place until the next row is added.
-func (r *Rows) Column(c Column) []float64 { return r.set.values[c] }
+// Column returns the values of a column, one for each row. They can be changed in place until the next row is added. Several goroutines
+// may call it of a column for which it was called before.
+func (r *Rows) Column(c Column) []float64 {
+	if s := r.set; s.unread.columns[c] {
+		s.values[c], s.unread.columns[c] = make([]float64, s.Len(), cap(s.special)), false
+	}
+	return r.set.values[c]
+}
+
+// Value returns the value of a column in a row.
+func (r *Rows) Value(c Column, row int) float64 {
+	if r.set.unread.columns[c] {
+		return 0
+	}
+	return r.set.values[c][row]
+}
 
 // IDs returns the ids of a property in the set's Dict, one for each row. They can be changed in place until the next row is
 // added.
@@ -55,26 +69,21 @@ func (r *Rows) AddBalancer(row int32, share LoadBalancerShare) {
 func (r *Rows) Set() *Set {
 	s := r.set
 	s.noID, s.zero = s.dict.blank(s.Len())
-	for c := range columns {
-		if columns[c].passes {
-			s.values[c], s.unread.columns[c] = s.zero, false
-		}
-	}
 	s.volumes = mergeRowShares(r.volumes, s.dict.orderVolumes, (*VolumeShare).Add)
 	s.balancers = mergeRowShares(r.balancers, s.dict.orderBalancers, (*LoadBalancerShare).Add)
 	for row := range s.special {
 		for _, v := range s.Volumes(row) {
-			s.values[PVByteHours][row] += v.ByteHours
-			s.values[PVCost][row] += v.Cost
+			r.Column(PVByteHours)[row] += v.ByteHours
+			r.Column(PVCost)[row] += v.Cost
 		}
 		for _, v := range s.LoadBalancerShares(row) {
-			s.values[LoadBalancerCost][row] += v.Cost
+			r.Column(LoadBalancerCost)[row] += v.Cost
 		}
 	}
 	r.volumes, r.balancers = nil, nil
 	for c := range columns {
-		if s.isZero(Column(c)) {
-			s.values[c] = s.zero // shared: it takes no memory of its own, and nobody has to sum it
+		if s.unread.columns[c] || s.isZero(Column(c)) {
+			s.values[c], s.unread.columns[c] = s.zero, false // shared: it takes no memory of its own, and nobody has to sum it
 		}
 	}
 	return s

@@ -137,9 +137,12 @@ func (b *Builder) allocatedByNode() []perSet[resourceCosts] {
 				continue
 			}
 			for r := range allocation.NumResources {
-				cost := &b.rows[ref.set].Column(allocation.Cost.Of(r))[ref.row]
-				*cost = max(0, *cost) // a correction may leave less than 0 by rounding
-				sums[n.index].at(int(ref.set))[r] += *cost
+				cost := b.rows[ref.set].Value(allocation.Cost.Of(r), int(ref.row))
+				if cost < 0 { // a correction may leave that by rounding
+					b.add(ref, allocation.Cost.Of(r), -cost)
+					cost = 0
+				}
+				sums[n.index].at(int(ref.set))[r] += cost
 			}
 		}
 	}

@@ -81,10 +81,6 @@ type (
 		uid signals.Symbol
 		nth int // from 1, numbers pods of one name without a UID by the nodes that they were on; else 0
 	}
-	containerKey struct {
-		podKey
-		container signals.Symbol
-	}
 	nodeKey  struct{ cluster, name signals.Symbol }
 	ownerKey struct {
 		kind signals.Symbol // replicaset or job

@@ -17,6 +17,7 @@ type devices struct {
 	requests timeline.RankedBy[signals.Symbol] // by resource name
 	used     timeline.RankedBy[deviceKey]
 	names    map[deviceKey]allocation.GPUDevice
+	use      []timeline.Cell // of all of them; there is nothing else once they are resolved
 }
 
 // deviceKey names a device, or a slice of one, and its profile, such as 1g.5gb.
@@ -131,21 +132,21 @@ func (c *container) resolveDevices(n *node, dict *allocation.Dict) {
 		sum = timeline.Sum(sum, timeline.Scaled(c.devices.used[name].Best(), worth))
 	}
 	c.gpu = dict.AddMap(c.devices.described(names, n).Map())
+	c.devices = &devices{}
 	for _, x := range sum {
-		c.deviceUse = append(c.deviceUse, timeline.Cell{From: x.From, To: x.To, Amount: x.V * float64(x.To-x.From) / 1000})
+		c.devices.use = append(c.devices.use, timeline.Cell{From: x.From, To: x.To, Amount: x.V * float64(x.To-x.From) / 1000})
 	}
-	c.devices = nil
 }
 
 // measureDevices integrates the use of devices, in both phases of usage.
 func (b *Builder) measureDevices() {
 	for _, c := range each(b, slices.All(b.pods.order)) {
-		if len(c.segments) == 0 || len(c.deviceUse) == 0 {
+		if len(c.segments) == 0 || c.devices == nil || len(c.devices.use) == 0 {
 			continue
 		}
 		s := &seen{Series: signals.Series{Signal: signals.ContainerLevel, Resource: allocation.GPU}}
 		l := b.worker()
-		l.cells = l.beginLevels(c, append(l.cells[:0], c.deviceUse...))
+		l.cells = l.beginLevels(c, append(l.cells[:0], c.devices.use...))
 		l.coverAll(c, b.coverage(c, allocation.GPU), s, l.cells, len(l.cells))
 	}
 }

@@ -239,7 +239,7 @@ func (b *Builder) UnseenBefore() (x Unseen) {
 		seen := c.seenFor(b.sampling.Start, b.start()) > 0 && c.seenFor(b.sampling.LoadStart(), b.start()) > b.sampling.Cell()
 		older := c.pod.started.Known() && int64(c.pod.started.Value*1000) < b.sampling.Start // its traffic goes on where a container restarts
 		if !seen && (b.runsOver(c, b.start(), b.sampling.Start, b.start()) || older && b.runsOver(c, b.start(), b.start()-2*b.sampling.Interval, b.start())) {
-			x.Pods = append(x.Pods, c.name.Value())
+			x.Pods = append(x.Pods, c.pod.name.Value())
 			x.Span, c.pod.usageFrom = span, span.Start
 		}
 	}
@@ -254,16 +254,16 @@ func (b *Builder) UnseenAfter() (x Unseen) {
 	}
 	measured := map[signals.Symbol]bool{} // clusters with usage at some time
 	for c := range b.measuredContainers() {
-		measured[c.cluster] = measured[c.cluster] || len(c.covered[allocation.RAM]) > 0
+		measured[c.pod.cluster] = measured[c.pod.cluster] || len(c.covered[allocation.RAM]) > 0
 	}
 	short := b.sampling.End-b.sampling.Start <= b.evidence.most
 	for c := range b.measuredContainers() {
 		// Usage after the window says nothing about it if none was seen for longer than a gap may last, or if nobody measures usage.
 		run, _ := c.runs.Find(b.end())
-		tells := len(c.covered[allocation.RAM]) > 0 || short || measured[c.cluster] && b.sampling.End-run.From < b.evidence.most
+		tells := len(c.covered[allocation.RAM]) > 0 || short || measured[c.pod.cluster] && b.sampling.End-run.From < b.evidence.most
 		goesOn := b.runsOver(c, b.end(), b.end(), b.sampling.End) || c.restarted && b.runsOver(c, b.sampling.End, b.sampling.End-2*b.sampling.Interval, b.sampling.End)
 		if tells && goesOn && c.seenFor(b.end(), b.sampling.End) == 0 {
-			x.Pods = append(x.Pods, c.name.Value())
+			x.Pods = append(x.Pods, c.pod.name.Value())
 		}
 	}
 	if len(x.Pods) > 0 {
@@ -303,7 +303,7 @@ func (c *container) seenFor(from, to int64) (length int64) {
 // runsOver reports whether a container that runs at the instant at, an end of the window, runs from before from until to. It may also run
 // while no container of its cluster is seen.
 func (b *Builder) runsOver(c *container, at, from, to int64) bool {
-	absent := b.absentIn(c.cluster).containers.Absent
+	absent := b.absentIn(c.pod.cluster).containers.Absent
 	run, ok := c.runs.Find(at)
 	if gap, silent := absent.Find(from + 1); silent && gap.To >= run.From {
 		run.From = min(run.From, gap.From)

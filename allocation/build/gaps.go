@@ -65,7 +65,7 @@ func (b *Builder) findAbsence() {
 		if c.isBlindInit() {
 			continue // alternatives of the signal may not have been read for other containers
 		}
-		s := sightedIn(seen, c.cluster)
+		s := sightedIn(seen, c.pod.cluster)
 		s.hasContainers = true
 		for rank, steps := range c.running {
 			s.add(rank, steps, b.sampling)
@@ -117,17 +117,13 @@ func (b *Builder) silences(cluster signals.Symbol) timeline.Intervals {
 // a cluster was seen running. From then on, alternatives count for containers that have a status at another time, and for all containers
 // if none has a status. Other containers in the alternatives are known only by their usage.
 func (b *Builder) Blind() []Span {
-	reported := map[objectKey]bool{}
-	for c := range b.every() {
-		reported[c.objectKey] = reported[c.objectKey] || len(c.running) > 0
-	}
-	if len(reported) == 0 && !b.othersReported() {
+	if !slices.ContainsFunc(b.pods.all, (*pod).hasContainers) && !b.othersReported() {
 		return []Span{{b.sampling.LoadStart(), b.sampling.End}}
 	}
 	b.takesAlternative = func(s *seen) bool { return b.mayBeOf(s, (*container).hasStatus) || b.mayBeOfOthers(s) }
 	b.outages.blind = map[objectKey]bool{}
 	for p := range b.everyPod() {
-		if p.node.Known() && !p.isForeign() && !reported[p.objectKey] {
+		if p.node.Known() && !p.isForeign() && !slices.ContainsFunc(b.pods.byName[p.objectKey], (*pod).reported) {
 			b.outages.blind[p.objectKey] = true
 		}
 	}
@@ -142,6 +138,13 @@ func (b *Builder) Blind() []Span {
 		out = append(out, Span{b.sampling.Align(gap.From), min(b.sampling.Align(gap.To+b.sampling.Cell()), b.sampling.End)})
 	}
 	return out
+}
+
+func (p *pod) hasContainers() bool { return !p.replaced && len(p.containers) > 0 }
+
+// reported reports whether a signal says of a container of p when it ran.
+func (p *pod) reported() bool {
+	return slices.ContainsFunc(p.containers, func(c *container) bool { return len(c.running) > 0 })
 }
 
 // BlindPods returns the names of the pods on a node none of whose containers has a status. The alternatives of the running signal
@@ -160,11 +163,11 @@ func (b *Builder) nodeSights() map[nodeKey]timeline.Steps {
 	sights := map[nodeKey]timeline.Intervals{}
 	var held timeline.Steps
 	for c := range b.every() {
-		down := b.absentIn(c.cluster).nodes.Absent
+		down := b.absentIn(c.pod.cluster).nodes.Absent
 		if len(down) == 0 || !c.pod.node.Known() {
 			continue
 		}
-		key := nodeKey{c.cluster, c.pod.node.Value}
+		key := nodeKey{c.pod.cluster, c.pod.node.Value}
 		for _, steps := range c.running {
 			held = b.sampling.Holding(held, steps)
 			for _, x := range held {

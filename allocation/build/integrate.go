@@ -59,11 +59,11 @@ const runningByLevel = 1
 
 // discover makes a container of which only usage is known, such as an ephemeral one. It runs while usage is seen.
 func (b *Builder) discover(s *seen) *container {
-	key := containerKey{s.pod(), s.key[4]}
+	key := s.pod()
 	if pods := b.pods.byName[key.objectKey]; key.uid == none && len(pods) > 0 {
-		key.podKey = pods[len(pods)-1].podKey
+		key = pods[len(pods)-1].podKey
 	}
-	c := newContainer(key, b.podOf(key.podKey))
+	c := b.podOf(key).newContainer(s.key[4])
 	c.init, c.alone = true, true
 	if at := b.nodeAt(s.key[0], s.key[5]); at != none && !c.pod.node.Known() {
 		c.pod.node.Set(at, 0)
@@ -76,7 +76,6 @@ func (b *Builder) discover(s *seen) *container {
 			}
 		}
 	}
-	c.pod.containers = append(c.pod.containers, c)
 	b.resolveContainer(c)
 	c.pod.findNode()
 	if c.node != nil {
@@ -84,7 +83,7 @@ func (b *Builder) discover(s *seen) *container {
 	}
 	b.dropSignals(c)
 	b.pods.order = append(b.pods.order, c)
-	b.report.discovered = append(b.report.discovered, c.name.Value()+"/"+c.container.Value())
+	b.report.discovered = append(b.report.discovered, c.pod.name.Value()+"/"+c.container.Value())
 	return c
 }
 
@@ -162,7 +161,8 @@ func (l *Worker) cover(c *container, covered *timeline.Coverage, s *seen, cells 
 		held := timeline.Cell{From: x.From, To: x.To, Amount: x.Rate * float64(x.To-x.From) / 1000}
 		l.integrate(c, s.Resource, []timeline.Cell{held}, x.From, x.To, -1)
 	}
-	for _, free := range covered.Uncovered(f.From, f.To) {
+	l.free = covered.Uncovered(l.free[:0], f.From, f.To)
+	for _, free := range l.free {
 		l.integrate(c, s.Resource, cells, free.From, free.To, 1)
 		part := f
 		part.From, part.To = free.From, free.To
@@ -316,7 +316,8 @@ func (b *Builder) holdUsage() {
 		for r := range allocation.NumResources {
 			for i := range c.segments {
 				seg := &c.segments[i]
-				for _, free := range c.covered[r].Uncovered(seg.from, seg.to) {
+				l.free = c.covered[r].Uncovered(l.free[:0], seg.from, seg.to)
+				for _, free := range l.free {
 					if l.hold(c, seg, r, free) && free.To-free.From > timeline.Lookback {
 						holes = append(holes, free)
 					}
@@ -324,7 +325,7 @@ func (b *Builder) holdUsage() {
 			}
 		}
 		if b.phase == measuring {
-			b.outages.holes.add(c.name.Value(), timeline.Outside(append(holes, c.spread(b.sampling)...), b.outages.silent[c.cluster]))
+			b.outages.holes.add(c.pod.name.Value(), timeline.Outside(append(holes, c.spread(b.sampling)...), b.outages.silent[c.pod.cluster]))
 		}
 	}
 }

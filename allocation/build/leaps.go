@@ -53,7 +53,7 @@ func (b *Builder) warnLeaps() {
 	var names []string
 	for _, l := range b.workers {
 		for _, x := range l.leaps {
-			names = append(names, b.placed(x.of.cluster, x.of.namespace.Value()+"/"+x.of.name.Value()+"/"+x.of.container.Value())+" at "+notices.Instant(x.at))
+			names = append(names, b.placed(x.of.pod.cluster, x.of.pod.namespace.Value()+"/"+x.of.pod.name.Value()+"/"+x.of.container.Value())+" at "+notices.Instant(x.at))
 		}
 	}
 	b.count(notices.LeapingUsage, names, strconv.Itoa(maxLeap))

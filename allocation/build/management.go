@@ -38,7 +38,7 @@ func (b *Builder) clusterLives() map[signals.Symbol]timeline.Intervals {
 		all[n.cluster] = append(all[n.cluster], n.life...)
 	}
 	for _, c := range each(b, slices.All(b.pods.order)) {
-		life := all[c.cluster]
+		life := all[c.pod.cluster]
 		for i := range c.segments {
 			x := timeline.Interval{From: c.segments[i].from, To: c.segments[i].to}
 			if n := len(life); n > 0 && life[n-1].From <= x.From && x.From <= life[n-1].To { // mostly
@@ -47,7 +47,7 @@ func (b *Builder) clusterLives() map[signals.Symbol]timeline.Intervals {
 				life = append(life, x)
 			}
 		}
-		all[c.cluster] = life
+		all[c.pod.cluster] = life
 	}
 	for cluster, life := range all {
 		all[cluster] = timeline.Union(life)

@@ -68,6 +68,11 @@ func (b *Builder) reserveRows() {
 	for i, rows := range each(b, slices.All(b.rows)) {
 		n += more[i]
 		rows.Reserve(n)
+		for _, r := range [...]allocation.Resource{allocation.CPU, allocation.RAM} { // workers write to these
+			for _, measure := range [...]allocation.Measure{allocation.Hours, allocation.UsageHours, allocation.UsageMax, allocation.Cost} {
+				rows.Column(measure.Of(r))
+			}
+		}
 	}
 }
 
@@ -76,7 +81,7 @@ func (b *Builder) dropUsage() {
 	for p := range b.everyPod() {
 		p.flows, p.ended = nil, nil
 		for _, c := range p.containers {
-			c.covered, c.again, c.deviceUse = [allocation.NumResources]timeline.Coverage{}, nil, nil
+			c.covered, c.again, c.devices = [allocation.NumResources]timeline.Coverage{}, nil, nil
 		}
 	}
 }

@@ -26,19 +26,6 @@ const (
 	numTraffic
 )
 
-// moved is what a pod sent and received in some time: bytes and their cost.
-type moved struct {
-	bytes [numTraffic]float64
-	cost  [numTraffic]float64
-}
-
-func (m *moved) add(o *moved, share float64) {
-	for k := range m.bytes {
-		m.bytes[k] += o.bytes[k] * share
-		m.cost[k] += o.cost[k] * share
-	}
-}
-
 // flow is one counter of a pod's bytes. Another series of the same flow is a later stretch of it, or the same counter scraped by
 // another replica: time counts once.
 type flow struct {
@@ -157,24 +144,27 @@ func (l *Worker) increases(pods []*pod, key flowKey, s *seen, t *prices.Item) []
 			counted = max(counted, f.counted[len(f.counted)-1].To)
 		}
 	}
-	l.joiner.Keep, l.joiner.Limit = false, 0
-	l.joiner.Until = func(from, to int64) int64 {
-		if from < counted {
-			return math.MinInt64
-		}
-		return l.b.sameUntil(pods[0], t, from, to)
-	}
+	l.moving.pod, l.moving.price, l.moving.counted = pods[0], t, counted
+	l.joiner.Keep, l.joiner.Limit, l.joiner.Until = false, 0, l.moving.until
 	return l.joiner.Counter(l.b.samplingOf(s), l.cells[:0], s.p)
 }
 
+// moving is the traffic at hand of a pod.
+type moving struct {
+	pod     *pod
+	price   *prices.Item
+	counted int64                      // the end of what was counted of it before
+	until   func(from, to int64) int64 // Worker.sameUntil, made once
+}
+
 // sameUntil is until when bytes count for the same shift at the same price as those of (from, to]. It is before to if that is not
-// within one shift.
-func (b *Builder) sameUntil(p *pod, t *prices.Item, from, to int64) int64 {
-	at := p.shiftOver(from, to)
-	if at == nil {
+// within one shift, or was counted before.
+func (l *Worker) sameUntil(from, to int64) int64 {
+	at := l.moving.pod.shiftOver(from, to)
+	if at == nil || from < l.moving.counted {
 		return math.MinInt64
 	}
-	return min(at.to, b.sampling.End, t.Until(from))
+	return min(at.to, l.b.sampling.End, l.moving.price.Until(from))
 }
 
 // flowOf returns the flow of a counter, and its cells with a beginning for the first one: the end of an earlier stretch, else the
@@ -192,7 +182,7 @@ func (b *Builder) flowOf(pods []*pod, key flowKey, s *seen, cells []timeline.Cel
 		return f, b.samplingOf(s).GoOn(cells, s.p, f.to, f.until, f.value)
 	}
 	if n := len(p.flows); n == cap(p.flows) {
-		p.flows = append(make([]flow, 0, n+3), p.flows...) // there are many pods: do not double the capacity
+		p.flows = append(make([]flow, 0, n+2), p.flows...) // there are many pods: do not double the capacity
 	}
 	p.flows = append(p.flows, flow{key: key})
 	f := &p.flows[len(p.flows)-1]
@@ -317,10 +307,8 @@ func (b *Builder) moveCell(pods []*pod, kind trafficKind, t *prices.Item, x time
 		near = nearestShifts(buffer[:0], pods, from, to)
 	}
 	t.Each(from, to, func(from, to int64, price float64) {
-		var m moved
-		m.bytes[kind] = x.Amount * (float64(to-from) / float64(x.To-x.From))
-		m.cost[kind] = m.bytes[kind] / allocation.RAM.PerPriceUnit() * price
-		spread(near, from, to, b.closeBy(), &m)
+		bytes := x.Amount * (float64(to-from) / float64(x.To-x.From))
+		spread(near, from, to, b.closeBy(), kind, moved{bytes, bytes / allocation.RAM.PerPriceUnit() * price})
 	})
 }
 
@@ -358,8 +346,8 @@ func nearestShifts(near []*shift, pods []*pod, from, to int64) []*shift {
 // nearest running time.
 func (b *Builder) closeBy() int64 { return max(0, b.margin()/2-b.sampling.Interval) }
 
-// spread adds m, evenly over (from, to], to the shift that is nearest at each time, if that is within reach. Of two it takes the later.
-func spread(near []*shift, from, to, reach int64, m *moved) {
+// spread adds m of a kind, evenly over (from, to], to the shift that is nearest at each time, if that is within reach. Of two it takes the later.
+func spread(near []*shift, from, to, reach int64, kind trafficKind, m moved) {
 	at, ended := from, int64(timeline.Unborn)
 	for i, x := range near {
 		ended = max(ended, x.to)
@@ -369,7 +357,7 @@ func spread(near []*shift, from, to, reach int64, m *moved) {
 			until = min(until, next.from-max(0, next.from-x.to)/2)
 		}
 		if at = max(at, x.from-reach); at < until {
-			x.moved.add(m, float64(until-at)/float64(to-from))
+			x.add(kind, m, float64(until-at)/float64(to-from))
 			at = until
 		}
 	}
@@ -394,11 +382,10 @@ func (b *Builder) chargeTraffic(pods []*pod) {
 			x := &p.shifts[i]
 			for _, row := range p.rowsOf(x) {
 				for k, to := range trafficColumns {
-					if to.bytes < allocation.NumColumns {
-						b.add(rowRef{x.set, row}, to.bytes, x.moved.bytes[k]/float64(x.n))
-					}
-					if to.cost < allocation.NumColumns {
-						b.add(rowRef{x.set, row}, to.cost, x.moved.cost[k]/float64(x.n))
+					m := x.traffic(trafficKind(k))
+					b.add(rowRef{x.set, row}, to.bytes, m.bytes/float64(x.n))
+					if m.cost != 0 {
+						b.add(rowRef{x.set, row}, to.cost, m.cost/float64(x.n))
 					}
 				}
 			}
@@ -416,10 +403,9 @@ func (b *Builder) chargeTraffic(pods []*pod) {
 // cost.
 func (b *Builder) networks(rows *allocation.Rows) []allocation.Network {
 	of := map[allocation.ID]*allocation.Network{}
-	sent, received := rows.Column(allocation.NetworkTransferBytes), rows.Column(allocation.NetworkReceiveBytes)
 	for row, cluster := range rows.IDs(allocation.Cluster) {
-		zone, region, internet := rows.Column(allocation.NetworkCrossZoneCost)[row], rows.Column(allocation.NetworkCrossRegionCost)[row], rows.Column(allocation.NetworkInternetCost)[row]
-		if zone+region+internet+sent[row]+received[row] == 0 {
+		zone, region, internet := rows.Value(allocation.NetworkCrossZoneCost, row), rows.Value(allocation.NetworkCrossRegionCost, row), rows.Value(allocation.NetworkInternetCost, row)
+		if zone+region+internet+rows.Value(allocation.NetworkTransferBytes, row)+rows.Value(allocation.NetworkReceiveBytes, row) == 0 {
 			continue
 		}
 		ran := rows.Window(row)

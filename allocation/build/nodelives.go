@@ -166,7 +166,7 @@ func (b *Builder) endLives() {
 // nodeRunning is the node that a container ran on. Of the nodes with the name of its pod's node, it is the last that existed when the pod
 // (else the container) started, or that was seen for more than a lookback while the container ran.
 func (b *Builder) nodeRunning(c *container, runs *timeline.Runs) *node {
-	nodes := b.nodes.byName[nodeKey{c.cluster, c.pod.node.Value}]
+	nodes := b.nodes.byName[nodeKey{c.pod.cluster, c.pod.node.Value}]
 	if len(nodes) == 0 {
 		return nil
 	}

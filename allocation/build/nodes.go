@@ -136,35 +136,12 @@ var (
 	gpuProductLabels   = labelnames.Aliases("nvidia.com/gpu.product")
 )
 
-// spotLabel is a label that marks spot nodes, its value in any case, and the provider whose nodes have it; "" for any
-// provider.
-type spotLabel struct {
-	name            labelnames.Name
-	value, provider string
-}
-
-var spotLabels = []spotLabel{
-	{labelnames.NewName("karpenter.sh/capacity-type"), "spot", ""},
-	{labelnames.NewName("eks.amazonaws.com/capacityType"), "spot", "aws"},
-	{labelnames.NewName("cloud.google.com/gke-spot"), "true", "gcp"},
-	{labelnames.NewName("cloud.google.com/gke-preemptible"), "true", "gcp"},
-	{labelnames.NewName("kubernetes.azure.com/scalesetpriority"), "spot", "azure"},
-}
-
 // isSpot reports whether the node is a spot node at t: by its metric, else by the labels of providers.
 func (n *node) isSpot(t int64) bool {
 	if v, known := n.reported.spot.At(t); known {
 		return v != 0
 	}
 	return n.spotByLabel
-}
-
-// labeledSpot reports whether labels of a node say that it is a spot node.
-func labeledSpot(labels map[string]string) bool {
-	return slices.ContainsFunc(spotLabels, func(spot spotLabel) bool {
-		value, _ := labelnames.Find(&spot.name, labels)
-		return strings.EqualFold(value, spot.value)
-	})
 }
 
 // asset returns the node's asset with its properties at t, without amounts.
@@ -210,7 +187,7 @@ func (b *Builder) resolveNodes() {
 		b.dict.Add(n.cluster.Value()) // idle rows name nodes that no container ran on
 		b.dict.Add(n.name.Value())
 		n.labelMap = b.dict.TextMap(n.reported.labels.At(timeline.Forever))
-		n.spotByLabel = labeledSpot(n.labelMap)
+		n.spotByLabel = labelnames.IsSpot(n.labelMap)
 		for r := range allocation.NumResources {
 			n.amount[r], n.price[r] = n.reported.capacity[r].Best(), b.fillGaps(n.reported.priced[r].Best())
 			if len(n.reported.capacity[r]) > capacityByAllocatable {

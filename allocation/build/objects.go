@@ -27,12 +27,11 @@ type pod struct {
 	withoutSignal []*container     // containers without a running signal
 	mounts        []signals.Symbol // claims of its namespace
 	behind        []membership     // nil until it is resolved
-	joined        joinedLabels
-	controlled    bool        // owner is the managing controller
-	restarted     bool        // one of its containers ran before its first known start
-	replaced      bool        // by others of its name: it counts no more
-	foreign       *foreignPod // nil for a pod that this shard needs
-	next          *pod        // that podTable.find found after it
+	controlled    bool             // owner is the managing controller
+	restarted     bool             // one of its containers ran before its first known start
+	replaced      bool             // by others of its name: it counts no more
+	foreign       *foreignPod      // nil for a pod that this shard needs
+	next          *pod             // that podTable.find found after it
 
 	on        *node // of its containers, nil if it is not known; set once resolved
 	shifts    []shift
@@ -52,11 +51,10 @@ type shifting struct {
 	last     int32   // the shift found last by shiftOver
 }
 
-// joinedLabels are the labels of a pod, its namespace and its node that were joined last.
+// joinedLabels are the labels of a pod, its namespace and its node that were joined last: the containers of a pod follow each other.
 type joinedLabels struct {
-	of    [3]allocation.ID // labels of the node, of the namespace, and its own
-	all   allocation.ID    // all three joined
-	known bool
+	of  [3]allocation.ID // labels of the node, of the namespace, and its own
+	all allocation.ID    // all three joined
 }
 
 // podSignals has the signals of when and where a pod ran. They are dropped once the pod is resolved.
@@ -77,8 +75,9 @@ func newPod(key podKey) *pod { return &pod{podKey: key, podSignals: &podSignals{
 
 // container is one container of one pod, restarts in place included.
 type container struct {
-	containerKey
-	pod   *pod
+	container signals.Symbol // its name
+	pod       *pod
+
 	node  *node // nil if it is not known; set once resolved
 	init  bool
 	alone bool // only its usage is known
@@ -91,12 +90,11 @@ type container struct {
 	gpu        allocation.ID // GPUDevices of its rows, once resolved
 	*containerSignals
 
-	runs      timeline.Intervals
-	segments  []segment
-	covered   [allocation.NumResources]timeline.Coverage
-	deviceUse []timeline.Cell                             // of all its devices
-	again     *[allocation.NumResources]timeline.Coverage // covered of the phase correcting
-	rows      []rowRef                                    // of the sets it runs in
+	runs     timeline.Intervals
+	segments []segment
+	covered  [allocation.NumResources]timeline.Coverage
+	again    *[allocation.NumResources]timeline.Coverage // covered of the phase correcting
+	rows     []rowRef                                    // of the sets it runs in
 }
 
 // containerSignals has the signals of a container. They are dropped once its segments are made.
@@ -110,8 +108,11 @@ type containerSignals struct {
 	limit    [allocation.NumResources]timeline.Ranked
 }
 
-func newContainer(key containerKey, p *pod) *container {
-	return &container{containerKey: key, pod: p, containerSignals: &containerSignals{}}
+// newContainer adds a container to a pod.
+func (p *pod) newContainer(name signals.Symbol) *container {
+	c := &container{container: name, pod: p, containerSignals: &containerSignals{}}
+	p.containers = append(p.containers, c)
+	return c
 }
 
 // rowRef is a row of a set. In the sets of the margins, which are dropped, row is noRow.
@@ -136,12 +137,10 @@ const runningByInfo = 2
 
 // container returns the container that s is about. It makes the container and its pod if they are new.
 func (b *Builder) container(s *seen) *container {
-	key := containerKey{s.pod(), s.key[4]}
-	p := b.podOf(key.podKey)
-	c := p.container(key.container)
+	p := b.podOf(s.pod())
+	c := p.container(s.key[4])
 	if c == nil {
-		c = newContainer(key, p)
-		p.containers = append(p.containers, c)
+		c = p.newContainer(s.key[4])
 	}
 	c.init = c.init || s.Init
 	return c

@@ -133,7 +133,7 @@ func (b *Builder) excess(span Span) Excess {
 	}
 	for _, c := range each(b, slices.All(b.pods.order)) {
 		if over[c.node] && len(c.runs.Clip(span.Start, span.End)) > 0 {
-			x.Pods = append(x.Pods, c.name.Value())
+			x.Pods = append(x.Pods, c.pod.name.Value())
 		}
 	}
 	slices.Sort(x.Pods)

@@ -98,9 +98,7 @@ func (b *Builder) split(p *pod) []*pod {
 			mask[0].To = max(x.From+1, b.sampling.LastSight(x.To+1))
 		}
 		for _, from := range p.containers {
-			c := newContainer(containerKey{part.podKey, from.container}, part)
-			c.addSignals(from, mask, true)
-			part.containers = append(part.containers, c)
+			part.newContainer(from.container).addSignals(from, mask, true)
 		}
 	}
 	b.replace(p)

@@ -27,11 +27,12 @@ type terms struct {
 	inside         [allocation.NumResources]bool // the node exists and has the resource
 }
 
-// cuts is scratch of resolveContainer.
+// cuts is scratch of resolveContainer, and what it remembers of containers before.
 type cuts struct {
 	edges    []int64
 	segments []segment
 	terms    map[terms]*terms
+	joined   joinedLabels
 }
 
 // Resolve ends the phase in which everything but usage is added. It finds when nodes and containers ran, lays out the rows of
@@ -90,7 +91,7 @@ func (b *Builder) resolveContainers() {
 			c.pod.containers = slices.DeleteFunc(c.pod.containers, func(x *container) bool { return x == c })
 			c.pod.withoutSignal = append(c.pod.withoutSignal, c)
 		}
-		if i+1 == len(b.pods.order) || b.pods.order[i+1].uid != c.uid { // containers of a pod with a UID follow each other
+		if i+1 == len(b.pods.order) || b.pods.order[i+1].pod.uid != c.pod.uid { // containers of a pod with a UID follow each other
 			c.pod.podSignals = &b.pods.noPodSignals
 		}
 	}
@@ -109,7 +110,7 @@ func (p *pod) findNode() {
 
 // noteUnplaced records a container of a pod on no known node, and its prices.
 func (b *Builder) noteUnplaced(c *container, steps *prices.Node) {
-	name := b.placed(c.cluster, c.namespace.Value()+"/"+c.pod.name.Value())
+	name := b.placed(c.pod.cluster, c.pod.namespace.Value()+"/"+c.pod.name.Value())
 	if n := len(b.report.unplaced); n == 0 || b.report.unplaced[n-1] != name { // the containers of a pod follow each other
 		b.report.unplaced = append(b.report.unplaced, name)
 	}
@@ -135,18 +136,12 @@ func (b *Builder) dropSignals(c *container) {
 }
 
 func compareContainers(x, y *container) int {
-	for _, pair := range [...][2]signals.Symbol{
-		{x.cluster, y.cluster},
-		{x.namespace, y.namespace},
-		{x.name, y.name},
-		{x.uid, y.uid},
-		{x.container, y.container},
-	} {
-		if pair[0] != pair[1] {
-			return cmp.Compare(pair[0].Value(), pair[1].Value())
+	if x.pod != y.pod {
+		if order := comparePods(x.pod, y.pod); order != 0 {
+			return order
 		}
 	}
-	return cmp.Compare(x.nth, y.nth)
+	return cmp.Or(signals.Compare(x.container, y.container), cmp.Compare(x.pod.nth, y.pod.nth))
 }
 
 // mergeWithoutUID gives the signals of pods without a UID (metrics of old kube-state-metrics) to the pods of that name with
@@ -165,8 +160,7 @@ func (b *Builder) mergeWithoutUID() {
 			for _, from := range nameless.containers {
 				to := p.container(from.container)
 				if to == nil {
-					to = newContainer(containerKey{p.podKey, from.container}, p)
-					p.containers = append(p.containers, to)
+					to = p.newContainer(from.container)
 				}
 				to.addSignals(from, p.seen, len(pods) > 1)
 			}
@@ -237,7 +231,7 @@ func (b *Builder) findRuns(c *container) (found timeline.Runs, waits, inside tim
 		c.started = c.created.Positive() // cAdvisor says 0 or less if it does not know
 	}
 	presence := b.presence(c)
-	found = b.sampling.Runs(&presence, &b.absentIn(c.cluster).containers)
+	found = b.sampling.Runs(&presence, &b.absentIn(c.pod.cluster).containers)
 	runs := found.Intervals()
 	c.node = b.nodeRunning(c, &found)
 	waits = b.waiting(c, &presence, runs)
@@ -259,7 +253,7 @@ func (b *Builder) resolveContainer(c *container) {
 			c.node.extendLife(run.From)
 		}
 	}
-	b.outages.bridged.add(c.name.Value(), b.asked(found.Bridged))
+	b.outages.bridged.add(c.pod.name.Value(), b.asked(found.Bridged))
 	n := c.node
 	c.resolveDevices(n, b.dict)
 	var request, limit [allocation.NumResources]timeline.Steps
@@ -273,7 +267,7 @@ func (b *Builder) resolveContainer(c *container) {
 	if n != nil {
 		edges = n.edges(edges)
 	} else {
-		unknown = b.sheet().Node(rates.NodeAttributes{Cluster: c.cluster.Value()})
+		unknown = b.sheet().Node(rates.NodeAttributes{Cluster: c.pod.cluster.Value()})
 		if len(b.asked(inside)) > 0 {
 			b.noteUnplaced(c, &unknown)
 		}
@@ -348,11 +342,11 @@ func (b *Builder) presence(c *container) timeline.Presence {
 		p.Supposed = timeline.Union(timeline.AppendIntervals(nil, info)).Without(timeline.Union(shown))
 	}
 	p.Seen = c.running.Best()
-	if c.uid != none || len(p.Born) > 0 { // else it may be several pods of one name, and each counts its own restarts
+	if c.pod.uid != none || len(p.Born) > 0 { // else it may be several pods of one name, and each counts its own restarts
 		p.Restarts = c.restarts
 	}
 	switch {
-	case b.comesBefore(c):
+	case b.comesBefore(c, p.Seen):
 		p.Until = c.pod.mainStart()
 	case len(c.pod.completed) > 0:
 		p.Completed, p.Together = c.pod.completed, c.together(p.Seen)
@@ -431,7 +425,7 @@ func (b *Builder) row(c *container, from, to int64) rowRef {
 
 // add adds v to a column of a row, where there is one.
 func (b *Builder) add(ref rowRef, c allocation.Column, v float64) {
-	if ref.row != noRow {
+	if ref.row != noRow && v != 0 {
 		b.rows[ref.set].Column(c)[ref.row] += v
 	}
 }
@@ -467,8 +461,8 @@ func (b *Builder) labelsOf(c *container, t int64, in, own allocation.ID) allocat
 	if c.node != nil {
 		of[0] = c.node.reported.labels.At(t)
 	}
-	if last := &c.pod.joined; !last.known || last.of != of {
-		*last = joinedLabels{of, b.dict.Overlay(of[:]...), true}
+	if b.cuts.joined.of != of {
+		b.cuts.joined = joinedLabels{of, b.dict.Overlay(of[:]...)}
 	}
-	return c.pod.joined.all
+	return b.cuts.joined.all
 }

@@ -13,8 +13,36 @@ import (
 type shift struct {
 	from, to int64
 	set      int32
-	first, n int32 // the rows of its containers, in pod.shifting.rows
-	moved    moved
+	first, n int32               // the rows of its containers, in pod.shifting.rows
+	free     [egressZone]float64 // bytes of the kinds of traffic that cost nothing
+	paid     *[numTraffic]moved  // of the other kinds; nil for no traffic of these
+}
+
+// moved is what of one kind a pod sent or received in some time.
+type moved struct{ bytes, cost float64 }
+
+// traffic is what was moved of a kind.
+func (x *shift) traffic(kind trafficKind) moved {
+	switch {
+	case kind < egressZone:
+		return moved{bytes: x.free[kind]}
+	case x.paid == nil:
+		return moved{}
+	}
+	return x.paid[kind]
+}
+
+// add adds a share of what was moved of a kind.
+func (x *shift) add(kind trafficKind, m moved, share float64) {
+	if kind < egressZone {
+		x.free[kind] += m.bytes * share
+		return
+	}
+	if x.paid == nil {
+		x.paid = &[numTraffic]moved{}
+	}
+	x.paid[kind].bytes += m.bytes * share
+	x.paid[kind].cost += m.cost * share
 }
 
 // running are the shifts of a pod's running time, ascending. The rows of a shift share evenly what the pod costs as a whole. Call it
@@ -27,15 +55,19 @@ func (p *pod) running() []shift {
 	p.shifting.laid = p.shifting.segments
 	p.shifts, p.shifting.rows = layShifts(p.containers)
 	for i := range before {
-		if x := &before[i]; x.moved != (moved{}) {
-			spread(nearestShifts(nil, []*pod{p}, x.from, x.to), x.from, x.to, timeline.Forever/2, &x.moved)
+		x := &before[i]
+		for kind := range numTraffic {
+			if m := x.traffic(kind); m != (moved{}) {
+				spread(nearestShifts(nil, []*pod{p}, x.from, x.to), x.from, x.to, timeline.Forever/2, kind, m)
+			}
 		}
 	}
 	return p.shifts
 }
 
 func layShifts(containers []*container) ([]shift, []int32) {
-	var edges []int64
+	var few [32]int64
+	edges := few[:0]
 	eachSegment := func(f func(*segment)) {
 		for _, c := range containers {
 			for i := range c.segments {
@@ -93,11 +125,17 @@ func (b *Builder) sortedPods() []*pod {
 }
 
 func comparePods(x, y *pod) int {
-	return cmp.Or(compareObjects(x.objectKey, y.objectKey), signals.Compare(x.uid, y.uid))
+	if x.objectKey == y.objectKey {
+		return signals.Compare(x.uid, y.uid)
+	}
+	return compareObjects(x.objectKey, y.objectKey)
 }
 
 func compareObjects(x, y objectKey) int {
-	return cmp.Or(signals.Compare(x.cluster, y.cluster), signals.Compare(x.namespace, y.namespace), signals.Compare(x.name, y.name))
+	if x.cluster == y.cluster && x.namespace == y.namespace {
+		return signals.Compare(x.name, y.name)
+	}
+	return cmp.Or(signals.Compare(x.cluster, y.cluster), signals.Compare(x.namespace, y.namespace))
 }
 
 // sortedObjects are the keys of m by cluster, namespace and name.

@@ -114,18 +114,20 @@ func (t *tally) charge() {
 	cost := t.allocated / 3600 * seg.price[r] / r.PerPriceUnit()
 	if rows, row := b.rows[seg.ref.set], seg.ref.row; row != noRow {
 		add := func(column allocation.Column, v float64) { // a sum may fall below 0 by rounding
-			values := rows.Column(column)
-			values[row] = max(0, values[row]+t.sign*v)
+			if v != 0 {
+				values := rows.Column(column)
+				values[row] = max(0, values[row]+t.sign*v)
+			}
 		}
 		add(allocation.Hours.Of(r), t.allocated/3600)
 		add(allocation.UsageHours.Of(r), t.used/3600)
 		add(allocation.Cost.Of(r), cost)
-		if t.sign > 0 {
+		if t.sign > 0 && t.most > 0 {
 			usage := rows.Column(allocation.UsageMax.Of(r))
 			usage[row] = max(usage[row], t.most*1000)
 		}
 	}
 	if !seg.inside[r] && cost != 0 {
-		b.addNodeless(t.of.node, t.of.cluster, seg.ref.set, r, t.sign*cost)
+		b.addNodeless(t.of.node, t.of.pod.cluster, seg.ref.set, r, t.sign*cost)
 	}
 }

@@ -33,7 +33,7 @@ func UnlabeledWarning(pricer rates.Rates, known rates.NodeAttributes, at time.Ti
 		{needs.Region, labelnames.RegionLabels[:1]},
 		{needs.Zone, zoneLabels[:1]},
 		{needs.GPUModel, gpuLabels},
-		{needs.Spot, spotNames(known.Provider)},
+		{needs.Spot, labelnames.SpotLabels(known.Provider)},
 	} {
 		if x.needed {
 			for _, name := range x.names {
@@ -68,17 +68,6 @@ func (b *Builder) warnClashes(known *rates.NodeAttributes, at time.Time) {
 				cmp.Or(known.Cluster, "without a name"), notices.RulesNeed, label, strings.Join(keys, " and "))
 		}
 	}
-}
-
-// spotNames are the labels that mark spot nodes of a provider, those of all providers if it is not known.
-func spotNames(provider string) []labelnames.Name {
-	var names []labelnames.Name
-	for _, spot := range spotLabels {
-		if provider == "" || spot.provider == "" || spot.provider == provider {
-			names = append(names, spot.name)
-		}
-	}
-	return names
 }
 
 // warnUnlabeled warns about rules that cannot match the nodes of a cluster because labels are not exported: either none are, or some
@@ -126,8 +115,5 @@ func (n *node) lacksPrice(r allocation.Resource) bool {
 
 // reportsSpot reports whether a metric or a label says whether the node is a spot node.
 func (n *node) reportsSpot() bool {
-	return len(n.reported.spot) > 0 || slices.ContainsFunc(spotLabels, func(spot spotLabel) bool {
-		_, ok := labelnames.Find(&spot.name, n.labelMap)
-		return ok
-	})
+	return len(n.reported.spot) > 0 || labelnames.TellsSpot(n.labelMap)
 }

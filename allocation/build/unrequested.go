@@ -18,13 +18,13 @@ func (b *Builder) noteRequest(c *container, r allocation.Resource, request, limi
 	if r != allocation.CPU && r != allocation.RAM || len(request) == 0 && len(limit) == 0 || len(ran) == 0 {
 		return
 	}
-	u := b.report.unrequested[c.cluster]
+	u := b.report.unrequested[c.pod.cluster]
 	if len(request) > 0 {
 		u.some = u.some || !c.init // init containers have other metrics for requests
 	} else {
-		u.add(b.placed(c.cluster, c.namespace.Value()+"/"+c.name.Value()+"/"+c.container.Value()), ran)
+		u.add(b.placed(c.pod.cluster, c.pod.namespace.Value()+"/"+c.pod.name.Value()+"/"+c.container.Value()), ran)
 	}
-	b.report.unrequested[c.cluster] = u
+	b.report.unrequested[c.pod.cluster] = u
 }
 
 // warnUnrequested names the containers whose requests are missing, and says when they ran.

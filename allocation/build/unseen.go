@@ -64,7 +64,7 @@ func (b *Builder) mayBeOf(s *seen, kind func(*container) bool) bool {
 // UnseenPods returns the names of completed pods with containers that no scrape saw running and that have no known start. The signals
 // PodFinal and ContainerRestarts decide whether these ran. There are none on a grid, where this does not matter.
 func (b *Builder) UnseenPods() []string {
-	return b.namesWhere(func(c *container) (signals.Symbol, bool) { return c.name, b.completedUnseen(c) })
+	return b.namesWhere(func(c *container) (signals.Symbol, bool) { return c.pod.name, b.completedUnseen(c) })
 }
 
 func (b *Builder) completedUnseen(c *container) bool {
@@ -78,7 +78,7 @@ func (b *Builder) UnknownStarts() []string {
 	return b.namesWhere(func(c *container) (signals.Symbol, bool) {
 		// For other containers, cAdvisor's starts may have been read for a part of the window only.
 		known := len(c.started) > 0 || c.init && len(c.created) > 0
-		return c.name, c.ran() && !known || b.completedUnseen(c)
+		return c.pod.name, c.ran() && !known || b.completedUnseen(c)
 	})
 }
 
@@ -129,7 +129,7 @@ func (b *Builder) warnUnseenInit() {
 	var names []string
 	for _, c := range b.pods.unseenInit {
 		if slices.ContainsFunc(c.pod.containers, func(x *container) bool { return len(x.segments) > 0 }) {
-			names = append(names, b.placed(c.cluster, c.namespace.Value()+"/"+c.name.Value()+"/"+c.container.Value()))
+			names = append(names, b.placed(c.pod.cluster, c.pod.namespace.Value()+"/"+c.pod.name.Value()+"/"+c.container.Value()))
 		}
 	}
 	b.count(notices.UnseenInits, names)

@@ -25,7 +25,7 @@ func (b *Builder) addPodPending(s *seen) error {
 
 // waiting returns when a container was scheduled and had not started yet, nothing if that is not charged.
 func (b *Builder) waiting(c *container, p *timeline.Presence, runs timeline.Intervals) timeline.Intervals {
-	if b.chargeFrom != allocation.FromScheduled || b.comesBefore(c) || !c.pod.scheduled.Known() {
+	if b.chargeFrom != allocation.FromScheduled || b.comesBefore(c, p.Seen) || !c.pod.scheduled.Known() {
 		return nil
 	}
 	from := c.node.notBefore(int64(c.pod.scheduled.Value * 1000))
@@ -71,23 +71,23 @@ func (b *Builder) firstStart(p *timeline.Presence, seen int64) int64 {
 
 // comesBefore reports whether c ran before the main containers of its pod. It is an init container that is no sidecar, or only cAdvisor
 // reports it, which does not say what it is, and it was gone while another one was still seen. The pod's end says nothing about c.
-func (b *Builder) comesBefore(c *container) bool {
-	if b.besideOthers(c) {
+func (b *Builder) comesBefore(c *container, mine timeline.Steps) bool {
+	if b.besideOthers(c, mine) {
 		return false
 	}
 	if c.init || c.hasStatus() {
 		return c.init
 	}
-	mine, lasts, seen := timeline.LastSight(c.running.Best())
+	last, lasts, seen := timeline.LastSight(mine)
 	return seen && slices.ContainsFunc(c.pod.containers, func(x *container) bool {
 		other, _, _ := timeline.LastSight(x.running.Best())
-		return other >= mine+max(lasts, b.sampling.Cell())
+		return other >= last+max(lasts, b.sampling.Cell())
 	})
 }
 
 // besideOthers reports whether c was seen to run while a main container of its pod ran. c may have ended up to one scrape before its
 // end was seen, and the others may have started since.
-func (b *Builder) besideOthers(c *container) bool {
+func (b *Builder) besideOthers(c *container, mine timeline.Steps) bool {
 	least := b.sampling.Cell()
 	switch {
 	case !c.hasStatus() || c.running[0].IsZero():
@@ -95,7 +95,6 @@ func (b *Builder) besideOthers(c *container) bool {
 	case b.sampling.Exact():
 		least = 1 // one scrape shows both
 	}
-	mine := c.running.Best()
 	for _, x := range c.pod.containers {
 		if x.init {
 			continue
@@ -105,7 +104,11 @@ func (b *Builder) besideOthers(c *container) bool {
 				return true
 			}
 		}
-		for _, other := range x.running.Best() {
+		others := mine
+		if x != c {
+			others = x.running.Best()
+		}
+		for _, other := range others {
 			if other.V != 0 && mine.LengthWithin(other.From, other.To) >= least {
 				return true
 			}

@@ -10,11 +10,13 @@ import (
 // what they write to, and sums do not depend on how goroutines run. Only one goroutine at a time may use a Worker.
 type Worker struct {
 	b         *Builder
-	at        seen            // the series at hand
-	cells     []timeline.Cell // of it
-	joiner    timeline.Joiner // of them
-	since     int64           // when its container started, if its first cell begins near that but not then; else 0
-	charged   []timeline.Part // scratch of integrate
+	at        seen               // the series at hand
+	cells     []timeline.Cell    // of it
+	joiner    timeline.Joiner    // of them
+	since     int64              // when its container started, if its first cell begins near that but not then; else 0
+	charged   []timeline.Part    // scratch of integrate
+	free      timeline.Intervals // scratch of cover
+	moving    moving
 	prices    map[pricedTraffic]*prices.Item
 	unmatched int    // usage series of containers that never ran
 	leaps     []leap // impossible increases of counters
@@ -23,7 +25,9 @@ type Worker struct {
 // Workers returns n workers for usage and traffic, the same ones each time.
 func (b *Builder) Workers(n int) []*Worker {
 	for len(b.workers) < n {
-		b.workers = append(b.workers, &Worker{b: b, prices: map[pricedTraffic]*prices.Item{}})
+		l := &Worker{b: b, prices: map[pricedTraffic]*prices.Item{}}
+		l.moving.until = l.sameUntil
+		b.workers = append(b.workers, l)
 	}
 	return b.workers[:n]
 }

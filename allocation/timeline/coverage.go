@@ -32,9 +32,8 @@ func (c Coverage) after(t int64) int {
 	return i
 }
 
-// Uncovered are the parts of (from, to] that nothing covers.
-func (c Coverage) Uncovered(from, to int64) Intervals {
-	var out Intervals
+// Uncovered appends to out the parts of (from, to] that nothing covers.
+func (c Coverage) Uncovered(out Intervals, from, to int64) Intervals {
 	for i := c.after(from); i < len(c); i++ {
 		f := &c[i]
 		if f.To <= from || f.From == f.To {

@@ -54,7 +54,7 @@ func TestCoverage(t *testing.T) {
 					free = append(free, timeline.Interval{From: k, To: k + 1})
 				}
 			}
-			got := c.Uncovered(from, to)
+			got := c.Uncovered(nil, from, to)
 			if !slices.Equal(got, free) {
 				t.Fatalf("coverage %d: uncovered in (%d, %d] of %v: got %v, want %v", i, from, to, c, got, free)
 			}

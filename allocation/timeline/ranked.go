@@ -5,20 +5,17 @@ import (
 	"slices"
 )
 
-// Ranked holds the alternatives of one input for one subject, best first.
+// Ranked holds the alternatives of one input for one subject, best first. Several subjects may share it if it has one alternative.
 type Ranked []Steps
 
 // Add merges steps into an alternative: duplicates count once, by their maximum.
-func (r *Ranked) Add(rank int, steps Steps) {
-	r.grow(rank)
-	(*r)[rank] = Max((*r)[rank], steps)
-}
+func (r *Ranked) Add(rank int, steps Steps) { r.add(rank, steps, Max) }
 
-// grow makes room for an alternative.
-func (r *Ranked) grow(rank int) {
-	if len(*r) <= rank {
-		*r = append(make(Ranked, 0, rank+1), *r...)[:rank+1]
+func (r *Ranked) add(rank int, steps Steps, join func(a, b Steps) Steps) {
+	if n := len(*r); n < 2 || n <= rank {
+		*r = append(make(Ranked, 0, max(n, rank+1)), *r...)[:max(n, rank+1)]
 	}
+	(*r)[rank] = join((*r)[rank], steps)
 }
 
 // Best is the first alternative that has data, at each time.

@@ -6,6 +6,7 @@ import "math"
 // some of the Steps that it saw last. Whoever gets Steps from it must not change them in place. The zero value is ready.
 type Shared struct {
 	recent  [1 << 12]Steps
+	single  [1 << 12]Ranked // of recent ones, or of some before them
 	scratch Steps
 }
 
@@ -45,10 +46,17 @@ func (s *Shared) Max(a, b Steps) Steps {
 	return s.Of(s.scratch)
 }
 
-// Add is Ranked.Add.
+// Add is Ranked.Add. What has one alternative only is shared, too.
 func (s *Shared) Add(to *Ranked, rank int, steps Steps) {
-	to.grow(rank)
-	(*to)[rank] = s.Max((*to)[rank], steps)
+	if len(*to) > 0 || rank > 0 || len(steps) == 0 {
+		to.add(rank, steps, s.Max)
+		return
+	}
+	i := s.find(steps)
+	if have := s.recent[i]; len(s.single[i]) == 0 || &s.single[i][0][0] != &have[0] {
+		s.single[i] = Ranked{have}
+	}
+	*to = s.single[i]
 }
 
 // Of returns steps, or Steps that are equal to them. They take no more memory than they need.
@@ -56,6 +64,11 @@ func (s *Shared) Of(steps Steps) Steps {
 	if len(steps) == 0 {
 		return nil
 	}
+	return s.recent[s.find(steps)]
+}
+
+// find is the place of steps, which are not empty, in recent. It puts them there.
+func (s *Shared) find(steps Steps) int {
 	hash := uint64(len(steps))
 	for i := range steps {
 		x := &steps[i]
@@ -64,11 +77,11 @@ func (s *Shared) Of(steps Steps) Steps {
 			hash ^= hash >> 32
 		}
 	}
-	have := &s.recent[hash%uint64(len(s.recent))]
-	if !have.same(steps) {
+	at := int(hash % uint64(len(s.recent)))
+	if have := &s.recent[at]; !have.same(steps) {
 		*have = append(make(Steps, 0, len(steps)), steps...)
 	}
-	return *have
+	return at
 }
 
 // same reports whether s and o are equal to the bit.

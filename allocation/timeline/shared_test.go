@@ -33,6 +33,30 @@ func TestShared(t *testing.T) {
 	}
 }
 
+// TestSharedAlternatives adds alternatives to objects that share their first one.
+func TestSharedAlternatives(t *testing.T) {
+	t.Parallel()
+	var shared timeline.Shared
+	first, second := timeline.Steps{{From: 0, To: 10, V: 1}}, timeline.Steps{{From: 10, To: 20, V: 2}}
+	both := timeline.Steps{first[0], second[0]}
+	var of [4]timeline.Ranked
+	for i := range of {
+		shared.Add(&of[i], 0, first)
+	}
+	if &of[0][0] != &of[3][0] {
+		t.Error("alternatives are not shared")
+	}
+	shared.Add(&of[1], 0, second)
+	of[2].Add(0, second)
+	shared.Add(&of[3], 1, second)
+	shared.Add(&of[3], 0, second)
+	for i, want := range []timeline.Ranked{{first}, {both}, {both}, {both, second}} {
+		if len(of[i]) != len(want) || !slices.EqualFunc(of[i], want, slices.Equal[timeline.Steps]) {
+			t.Errorf("object %d has %v, want %v", i, of[i], want)
+		}
+	}
+}
+
 // TestMaxLeavesItsOperands appends to Steps that others may share.
 func TestMaxLeavesItsOperands(t *testing.T) {
 	t.Parallel()
