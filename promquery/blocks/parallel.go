@@ -15,13 +15,14 @@ import (
 // ctxEvery is how many series pass between looks at the context.
 const ctxEvery = 64
 
-// ahead is how many founds there are: one being decoded, and one that is filled meanwhile.
-const ahead = 2
+// ahead is how many founds there are. Some selectors have few series, and of some it takes longer to look series up than to decode them:
+// with several founds, neither waits for the other.
+const ahead = 6
 
 // read answers the selectors.
 func (s *snapshot) read(ctx context.Context, sels []promquery.Selector, workers promquery.Workers, of *Session) (promquery.Stats, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	to := pipe{free: make(chan *found, ahead), ready: make(chan *found)}
+	to := pipe{free: make(chan *found, ahead), ready: make(chan *found, ahead)}
 	held := newReadMemory(ctx)
 	f := of.take(s.blocks, promquery.SymbolsOf(ctx), held)
 	f.unwanted.begin(&workers)
