@@ -24,7 +24,7 @@ type computation struct {
 	cfg     *Config
 	src     Source
 	parts   []*part // the sources that src asks
-	workers int     // goroutines that integrate usage
+	workers int     // goroutines that integrate usage; 0 for a source that is read by one goroutine only
 	symbols *Symbols
 	// window is its place in a batch; nil outside of a batch.
 	window *batchWindow
@@ -66,7 +66,6 @@ func (e *Engine) begin(ctx context.Context) (*computation, error) {
 		whole := &part{src: c.src}
 		c.src, c.parts = whole, []*part{whole}
 	}
-	c.workers = 1
 	for _, p := range c.parts {
 		if _, ok := p.src.(Parallel); ok {
 			c.workers = c.cfg.Parallel
@@ -399,8 +398,8 @@ func within(b *build.Builder, spans []build.Span) []Selector {
 
 // read reads some stages into the builder, at the times and on the grids of sels.
 func (c *computation) read(ctx context.Context, b *build.Builder, name string, sels []Selector, stages ...stage) error {
-	plans := make([]*plan, c.workers+1) // one more for series of several workers
-	notes := make([]*findings, c.workers+1)
+	plans := make([]*plan, c.workers+1) // the last one for series of several workers
+	notes := make([]*findings, len(plans))
 	for i := range plans {
 		notes[i] = newFindings(c.found.frame)
 		plans[i] = c.cfg.newPlan(c.symbols, notes[i], sels, stages...)

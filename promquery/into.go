@@ -31,13 +31,14 @@ func (c *computation) gatherFirst(ctx context.Context, b *build.Builder, first [
 }
 
 // into are workers that read keys by the plans, one for each worker and one more, and add the series to the builder: usage by all
-// workers, other series by the first.
+// workers, other series by the first. A single plan is for a source that is read by one goroutine.
 func into(b *build.Builder, plans []*plan, usage bool) Workers {
-	n := len(plans) - 1
+	last := len(plans) - 1
+	n := max(last, 1)
 	skip := func(i int, key []Symbol) bool {
-		series, key := plans[n].read(i, key)
+		series, key := plans[last].read(i, key)
 		skips := b.Foreign(series, key)
-		found := plans[n].readers[i].found
+		found := plans[last].readers[i].found
 		found.elsewhere = found.elsewhere || skips
 		return skips
 	}
@@ -67,13 +68,17 @@ func into(b *build.Builder, plans []*plan, usage bool) Workers {
 		}}
 	}
 	workers := b.Workers(n)
+	of := func(i int, key []Symbol) int {
+		series, key := plans[last].read(i, key)
+		return b.WorkerOf(series, key, n)
+	}
+	if last == 0 {
+		of = nil
+	}
 	return Workers{
 		N:    n,
 		Skip: skip,
-		Of: func(i int, key []Symbol) int {
-			series, key := plans[n].read(i, key)
-			return b.WorkerOf(series, key, n)
-		},
+		Of:   of,
 		Yield: func(worker, i int, key []Symbol, p *timeline.Points) error {
 			series, key, _ := take(worker, i, key, p) // usage is never a price
 			return workers[worker%n].Add(series, key, p)

@@ -213,12 +213,15 @@ func (in *Input) ask(rank int, clusterLabels []string) (Selector, reader) {
 // newPlan makes the question of some stages, for the times and on the grids of sels. It records in found what is read. Keys are made of
 // symbols.
 func (c *Config) newPlan(symbols *Symbols, found *findings, sels []Selector, stages ...stage) *plan {
-	p := &plan{symbols: symbols, cluster: symbols.Of(c.Clusters.Default), times: found.frame}
+	var layouts []*layout
 	for i := range c.layouts {
-		l := &c.layouts[i]
-		if !slices.Contains(stages, l.stage) {
-			continue
+		if l := &c.layouts[i]; slices.Contains(stages, l.stage) {
+			layouts = append(layouts, l)
 		}
+	}
+	n := len(layouts) * len(sels)
+	p := &plan{symbols: symbols, cluster: symbols.Of(c.Clusters.Default), times: found.frame, sels: make([]Selector, 0, n), readers: make([]reader, 0, n)}
+	for _, l := range layouts {
 		for _, times := range sels {
 			sel, r := l.sel, l.reader
 			sel.Start, sel.End, sel.Step, sel.Last = times.Start, times.End, times.Step, times.Last
