@@ -275,7 +275,8 @@ func (b *Builder) UnseenAfter() (x Unseen) {
 }
 
 func (x Unseen) sorted() Unseen {
-	x.Pods = slices.Compact(slices.Sorted(slices.Values(x.Pods)))
+	slices.Sort(x.Pods)
+	x.Pods = slices.Compact(x.Pods)
 	return x
 }
 

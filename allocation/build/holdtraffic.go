@@ -19,9 +19,8 @@ type flowEnd struct {
 // it does so for no longer than one sample is seen. If no usage of the pod was seen from then on either, because its kubelet was down,
 // it does so for as long as usage is held, or until usage is seen again.
 func (b *Builder) holdTraffic(p *pod) {
-	for i := range p.flows {
-		f := &p.flows[i]
-		b.holdFlow(p, &flowEnd{f.key.kind, f.to, f.rate})
+	for _, f := range p.flows {
+		b.holdFlow(p, &flowEnd{f.key.kind(), f.to, f.rate})
 	}
 	for i := range p.ended {
 		b.holdFlow(p, &p.ended[i])

@@ -37,11 +37,16 @@ type flow struct {
 	rate    float64 // bytes a millisecond before to
 }
 
-// flowKey identifies a counter of a pod.
-type flowKey struct {
-	labels uint64 // a hash of the labels other than pod and namespace
-	kind   trafficKind
+// flowKey identifies a counter of a pod: by a hash of the labels other than pod and namespace, with the kind in its lowest bits.
+type flowKey uint64
+
+const kindBits = 3
+
+func makeFlowKey(labels uint64, kind trafficKind) flowKey {
+	return flowKey(labels<<kindBits) | flowKey(kind)
 }
+
+func (k flowKey) kind() trafficKind { return trafficKind(k & (1<<kindBits - 1)) }
 
 // seed is for the hashes of labels.
 var seed = maphash.MakeSeed()
@@ -77,7 +82,7 @@ func (l *Worker) addTraffic(s *seen, kind trafficKind) error {
 		_, _ = labels.WriteString(label.Value()) // never fails; the text, for symbols can be reused
 		_ = labels.WriteByte(0xff)
 	}
-	key := flowKey{labels.Sum64(), kind}
+	key := makeFlowKey(labels.Sum64(), kind)
 	if p, ok := l.b.pods.byKey[s.pod()]; ok {
 		l.move([]*pod{p}, key, s)
 	} else {
@@ -95,19 +100,19 @@ func (l *Worker) move(pods []*pod, key flowKey, s *seen) {
 	if !ran {
 		return
 	}
-	price := l.trafficPrice(pods[0].cluster, key.kind)
+	price := l.trafficPrice(pods[0].cluster, key.kind())
 	l.cells = l.increases(pods, key, s, price)
 	if len(l.cells) == 0 {
-		for i := range pods[0].flows {
-			if f := &pods[0].flows[i]; f.key == key {
+		for _, f := range pods[0].flows {
+			if f.key == key {
 				f.until = min(f.until, s.p.First()) // a marker
 			}
 		}
 		return
 	}
 	last := l.cells[len(l.cells)-1]
-	f, cells := l.b.flowOf(pods, key, s, l.cells)
-	end, drop := flowEnd{key.kind, f.to, f.rate}, false
+	f, cells := l.flowOf(pods, key, s, l.cells)
+	end, drop := flowEnd{key.kind(), f.to, f.rate}, false
 	for i, x := range cells {
 		if l.b.unknown(&x) {
 			if end.rate > 0 {
@@ -125,7 +130,7 @@ func (l *Worker) move(pods []*pod, key flowKey, s *seen) {
 	if drop {
 		cells = l.b.dropUnknown(cells)
 	}
-	timeline.EachFresh(&f.counted, cells, func(x timeline.Cell) { l.b.moveCell(pods, key.kind, price, x) })
+	timeline.EachFresh(&f.counted, cells, func(x timeline.Cell) { l.b.moveCell(pods, key.kind(), price, x) })
 	if last.To > f.to {
 		f.to, f.rate = last.To, end.rate
 		f.value, f.until = l.b.samplingOf(s).SeenAt(s.p, last.To)
@@ -139,8 +144,8 @@ func (l *Worker) increases(pods []*pod, key flowKey, s *seen, t *prices.Item) []
 		return l.b.samplingOf(s).Counter(l.cells[:0], s.p)
 	}
 	counted := l.b.sampling.Start
-	for i := range pods[0].flows {
-		if f := &pods[0].flows[i]; f.key == key && len(f.counted) > 0 {
+	for _, f := range pods[0].flows {
+		if f.key == key && len(f.counted) > 0 {
 			counted = max(counted, f.counted[len(f.counted)-1].To)
 		}
 	}
@@ -169,10 +174,9 @@ func (l *Worker) sameUntil(from, to int64) int64 {
 
 // flowOf returns the flow of a counter, and its cells with a beginning for the first one: the end of an earlier stretch, else the
 // start of the pod if the counter is new. Without a beginning, the first cell is dropped. The first of several pods keeps the flow.
-func (b *Builder) flowOf(pods []*pod, key flowKey, s *seen, cells []timeline.Cell) (*flow, []timeline.Cell) {
-	first, p := &cells[0], pods[0]
-	for i := range p.flows {
-		f := &p.flows[i]
+func (l *Worker) flowOf(pods []*pod, key flowKey, s *seen, cells []timeline.Cell) (*flow, []timeline.Cell) {
+	b, first, p := l.b, &cells[0], pods[0]
+	for _, f := range p.flows {
 		if f.key != key {
 			continue
 		}
@@ -181,11 +185,8 @@ func (b *Builder) flowOf(pods []*pod, key flowKey, s *seen, cells []timeline.Cel
 		}
 		return f, b.samplingOf(s).GoOn(cells, s.p, f.to, f.until, f.value)
 	}
-	if n := len(p.flows); n == cap(p.flows) {
-		p.flows = append(make([]flow, 0, n+2), p.flows...) // there are many pods: do not double the capacity
-	}
-	p.flows = append(p.flows, flow{key: key})
-	f := &p.flows[len(p.flows)-1]
+	f := l.newFlow(key)
+	p.flows = append(p.flows, f)
 	start, known := b.lastStart(pods, first.To)
 	if !known || !b.isFirst(p, s, start.at) {
 		if first.To-s.p.First() > b.evidence.most { // the first sample lies before a gap and not on the grid
@@ -203,6 +204,16 @@ func (b *Builder) flowOf(pods []*pod, key flowKey, s *seen, cells []timeline.Cel
 	}
 	*first = x
 	return f, cells
+}
+
+// newFlow makes one of many flows.
+func (l *Worker) newFlow(key flowKey) *flow {
+	const atOnce = 64
+	if len(l.flows) == cap(l.flows) {
+		l.flows = make([]flow, 0, atOnce)
+	}
+	l.flows = append(l.flows, flow{key: key})
+	return &l.flows[len(l.flows)-1]
 }
 
 // movedSince is the cell of a counter's first sample after the start of its pods, which says value at t. A pod that ran for long before

@@ -36,7 +36,7 @@ type pod struct {
 	on        *node // of its containers, nil if it is not known; set once resolved
 	shifts    []shift
 	shifting  shifting
-	flows     []flow
+	flows     []*flow
 	ended     []flowEnd
 	usageFrom int64 // time of its oldest usage that is read, if that is earlier than of other pods; else 0
 
@@ -312,12 +312,12 @@ func (s *seen) tailMap() map[string]string {
 }
 
 func (b *Builder) addPodLabels(s *seen) error {
-	b.podOf(s.pod()).labels.Add(addTail(b.dict, s.tail), b.sampling.Steps(s.p))
+	b.podOf(s.pod()).labels.Add(addTail(b.dict, s.tail), b.shared.Steps(b.sampling, s.p))
 	return nil
 }
 
 func (b *Builder) addPodAnnotations(s *seen) error {
-	b.podOf(s.pod()).annotations.Add(addTail(b.dict, s.tail), b.sampling.Steps(s.p))
+	b.podOf(s.pod()).annotations.Add(addTail(b.dict, s.tail), b.shared.Steps(b.sampling, s.p))
 	return nil
 }
 
@@ -332,12 +332,12 @@ func (b *Builder) namespaceOf(s *seen) *namespace {
 }
 
 func (b *Builder) addNamespaceLabels(s *seen) error {
-	b.namespaceOf(s).labels.Add(addTail(b.dict, s.tail), b.sampling.Steps(s.p))
+	b.namespaceOf(s).labels.Add(addTail(b.dict, s.tail), b.shared.Steps(b.sampling, s.p))
 	return nil
 }
 
 func (b *Builder) addNamespaceAnnotations(s *seen) error {
-	b.namespaceOf(s).annotations.Add(addTail(b.dict, s.tail), b.sampling.Steps(s.p))
+	b.namespaceOf(s).annotations.Add(addTail(b.dict, s.tail), b.shared.Steps(b.sampling, s.p))
 	return nil
 }
 

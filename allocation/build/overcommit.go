@@ -73,10 +73,16 @@ func (b *Builder) findOvercommit() []Excess {
 			on[c.node.index] = append(on[c.node.index], c)
 		}
 	}
+	var capacity, requests []float64
 	for i, n := range each(b, slices.All(nodes)) {
 		for r, l := range n.load {
 			if l != nil {
-				l.scale(n.capacityCells(allocation.Resource(r), l), on[i], allocation.Resource(r))
+				capacity = n.capacityCells(capacity, allocation.Resource(r), l)
+				requests = zeros(requests, len(l.bursts))
+				for _, c := range on[i] {
+					l.addRequests(c, allocation.Resource(r), requests)
+				}
+				l.scale(capacity, requests)
 				cells = append(cells, b.asked(l.scaled)...)
 			}
 		}
@@ -88,28 +94,34 @@ func (b *Builder) findOvercommit() []Excess {
 	return out
 }
 
-// scale finds the factors of a load, given the node's capacity in each cell and its containers.
-func (l *load) scale(capacity []float64, containers []*container, r allocation.Resource) {
-	l.requests = make([]float64, len(l.bursts))
-	for _, c := range containers {
-		l.addRequests(c, r, l.requests)
-	}
+// zeros returns n zeros, in the memory of s if there is enough.
+func zeros(s []float64, n int) []float64 {
+	s = slices.Grow(s[:0], n)[:n]
+	clear(s)
+	return s
+}
+
+// scale finds the factors of a load, given the node's capacity and the requests of its containers in each cell. It turns requests into
+// factors, too.
+func (l *load) scale(capacity, requests []float64) {
 	for i := range capacity {
-		requests, bursts := l.requests[i], l.bursts[i]
-		l.requests[i], l.bursts[i] = 1, 1
-		if requests+bursts <= capacity[i]*(1+overcommitSlack) {
+		requested, bursts := requests[i], l.bursts[i]
+		requests[i], l.bursts[i] = 1, 1
+		if requested+bursts <= capacity[i]*(1+overcommitSlack) {
 			continue
 		}
-		l.requests[i] = min(1, capacity[i]/math.Max(requests, capacity[i]))
+		requests[i] = min(1, capacity[i]/math.Max(requested, capacity[i]))
 		l.bursts[i] = 0
 		if bursts > 0 {
-			l.bursts[i] = max(0, capacity[i]-requests) / bursts
+			l.bursts[i] = max(0, capacity[i]-requested) / bursts
 		}
 		from := l.Origin + int64(i)*l.Width
 		l.scaled = append(l.scaled, timeline.Interval{From: from, To: from + l.Width})
 	}
 	if l.scaled = timeline.Union(l.scaled); len(l.scaled) == 0 {
-		l.requests, l.bursts = nil, nil
+		l.bursts = nil
+	} else {
+		l.requests = slices.Clone(requests)
 	}
 }
 
@@ -166,9 +178,9 @@ func gather(cells timeline.Intervals) []Span {
 	}
 }
 
-// capacityCells is the node's capacity of a resource in each cell of its load, in amount × seconds.
-func (n *node) capacityCells(r allocation.Resource, l *load) []float64 {
-	out := make([]float64, len(l.bursts))
+// capacityCells is the node's capacity of a resource in each cell of its load, in amount × seconds. It overwrites out.
+func (n *node) capacityCells(out []float64, r allocation.Resource, l *load) []float64 {
+	out = zeros(out, len(l.bursts))
 	n.eachStretch(r, l.Origin, l.Origin+int64(len(out))*l.Width, nil, func(from, to int64, amount, _ float64) {
 		l.Spread(out, from, to, amount*float64(to-from)/1000)
 	})

@@ -1,7 +1,6 @@
 package build
 
 import (
-	"maps"
 	"net"
 	"slices"
 
@@ -87,13 +86,14 @@ func (c *container) hasStart() bool { return len(c.started) > 0 || len(c.created
 
 // namesWhere returns the names for which of returns true, sorted.
 func (b *Builder) namesWhere(of func(c *container) (signals.Symbol, bool)) []string {
-	found := map[string]bool{}
+	var names []string
 	for c := range b.every() {
 		if name, ok := of(c); ok && !c.pod.isForeign() {
-			found[name.Value()] = true
+			names = append(names, name.Value())
 		}
 	}
-	return slices.Sorted(maps.Keys(found))
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // nodeAt is the name of the node that a kubelet's series come from. name is the node's name, the address that it is scraped at, or

@@ -17,6 +17,7 @@ type Worker struct {
 	charged   []timeline.Part    // scratch of integrate
 	free      timeline.Intervals // scratch of cover
 	moving    moving
+	flows     []flow // the flows made last
 	prices    map[pricedTraffic]*prices.Item
 	unmatched int    // usage series of containers that never ran
 	leaps     []leap // impossible increases of counters

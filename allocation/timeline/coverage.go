@@ -56,9 +56,6 @@ func (c Coverage) Uncovered(out Intervals, from, to int64) Intervals {
 // Add puts a fragment, which overlaps no other, into its place.
 func (c *Coverage) Add(f Fragment) {
 	i, _ := slices.BinarySearchFunc(*c, f.From, func(x Fragment, from int64) int { return cmp.Compare(x.From, from) })
-	if n := len(*c); n == cap(*c) {
-		*c = append(make(Coverage, 0, n+1+n/4), *c...) // there are many, and most stay short: do not double the capacity
-	}
 	*c = slices.Insert(*c, i, f)
 }
 

@@ -19,7 +19,9 @@ func (s Sampling) doubts(p *Presence, runs *Runs) Intervals {
 	case s.Exact():
 		doubts = append(doubts, s.changing(p.Restarts)...)
 	}
-	doubts = Union(doubts).Without(s.unbroken(p))
+	if len(doubts) > 0 {
+		doubts = Union(doubts).Without(s.unbroken(p))
+	}
 	for _, x := range p.away() {
 		doubts = append(doubts, Interval{x.From, x.To + second})
 	}

@@ -2,7 +2,8 @@ package timeline
 
 // EachFresh calls f for the parts of ascending cells that are not counted yet, and counts them.
 func EachFresh(counted *Intervals, cells []Cell, f func(Cell)) {
-	var fresh Intervals
+	var few [4]Interval
+	fresh := Intervals(few[:0])
 	for _, x := range cells {
 		if x.From >= x.To {
 			continue
@@ -24,9 +25,16 @@ func EachFresh(counted *Intervals, cells []Cell, f func(Cell)) {
 			f(part)
 		}
 	}
-	if len(*counted) == 0 {
-		*counted = fresh
-		return
+	if n := len(*counted); n > 0 && len(fresh) > 0 {
+		last := &(*counted)[n-1]
+		if fresh[0].From < last.To {
+			*counted = Union(append(fresh, *counted...))
+			return
+		}
+		if fresh[0].From == last.To {
+			last.To = fresh[0].To
+			fresh = fresh[1:]
+		}
 	}
-	*counted = Union(append(fresh, *counted...))
+	*counted = append(*counted, fresh...)
 }

@@ -24,6 +24,11 @@ func (s Steps) changes(dst []restart, born bool) []restart {
 	return dst
 }
 
+// divides reports whether an object was started within a span, and was reported to be so soon that a window around it could know.
+func (c *restart) divides(x *sighting) bool {
+	return c.at > x.From+1+second && c.at <= x.To && c.told-c.at <= maxLead
+}
+
 // restarts divides spans in which another start is reported, of the object or of another one with its name.
 func (s Sampling) restarts(p *Presence, spans []sighting) []sighting {
 	var few [4]restart
@@ -38,7 +43,9 @@ func (s Sampling) restarts(p *Presence, spans []sighting) []sighting {
 			starts = append(starts, c)
 		}
 	}
-	if len(starts) == 0 {
+	if !slices.ContainsFunc(starts, func(c restart) bool {
+		return slices.ContainsFunc(spans, func(x sighting) bool { return c.divides(&x) })
+	}) {
 		return spans
 	}
 	slices.SortFunc(starts, func(a, b restart) int { return cmp.Compare(a.at, b.at) })
@@ -46,7 +53,7 @@ func (s Sampling) restarts(p *Presence, spans []sighting) []sighting {
 	out := make([]sighting, 0, len(spans))
 	for _, x := range spans {
 		for _, c := range starts {
-			if c.at <= x.From+1+second || c.at > x.To || c.told-c.at > maxLead { // a window around it could not know
+			if !c.divides(&x) {
 				continue
 			}
 			old := x

@@ -24,7 +24,8 @@ type sighting struct {
 // Runs are the intervals in which an object ran (SEMANTICS §2), as Presence describes.
 func (s Sampling) Runs(p *Presence, w *Watch) Runs {
 	var out Runs
-	spans := s.spans(p, w, &out)
+	var few [2]sighting
+	spans := s.spans(few[:0], p, w, &out)
 	if s.Exact() {
 		spans = s.restarts(p, spans)
 	}
@@ -48,9 +49,9 @@ func (s Sampling) Runs(p *Presence, w *Watch) Runs {
 	return out
 }
 
-// spans are the stretches of sights, gaps bridged. A gap is bridged if the same start is reported on both sides, if nothing of
+// spans appends to spans, which is empty, the stretches of sights, gaps bridged. A gap is bridged if the same start is reported on both sides, if nothing of
 // the kind was seen in it, or if it is not longer than 5 minutes.
-func (s Sampling) spans(p *Presence, w *Watch, out *Runs) (spans []sighting) {
+func (s Sampling) spans(spans []sighting, p *Presence, w *Watch, out *Runs) []sighting {
 	since := int64(Unborn)
 	for _, x := range p.Seen {
 		n := len(spans)
