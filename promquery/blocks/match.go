@@ -3,8 +3,9 @@ package blocks
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
+
+	"github.com/prometheus/prometheus/model/labels"
 
 	"github.com/promcost/promcost/promquery"
 )
@@ -43,7 +44,7 @@ type match struct {
 	promquery.Matcher
 	name   uint32
 	value  uint32 // the number of Value
-	re     *regexp.Regexp
+	re     *labels.FastRegexMatcher
 	seen   map[uint32]bool // what re says of values
 	absent bool            // whether a series without the label matches
 }
@@ -66,7 +67,7 @@ func newQuery(sel *promquery.Selector, symbols *symbols) (*query, error) {
 			x.absent, x.value = m.Value != "", number(m.Value)
 		case promquery.MatchRegexp, promquery.MatchNotRegexp:
 			var err error
-			if x.re, err = regexp.Compile("^(?s:" + m.Value + ")$"); err != nil {
+			if x.re, err = labels.NewFastRegexMatcher(m.Value); err != nil {
 				return nil, fmt.Errorf("match label %s of metric %s: %w", m.Name, sel.Metric, err)
 			}
 			x.absent = x.re.MatchString("") == (m.Type == promquery.MatchRegexp)

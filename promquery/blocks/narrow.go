@@ -32,7 +32,7 @@ func (x *index) matching(m *match) (lists [][]byte, ok bool) {
 	}
 	ok = true
 	values.each(func(value []byte, offset uint64) bool {
-		if m.Type == promquery.MatchEqual && string(value) == m.Value || m.Type == promquery.MatchRegexp && m.re.Match(value) {
+		if m.Type == promquery.MatchEqual && string(value) == m.Value || m.Type == promquery.MatchRegexp && m.re.MatchString(viewOf(value)) {
 			list, err := x.postingsAt(offset)
 			lists, ok = append(lists, list), ok && err == nil
 		}

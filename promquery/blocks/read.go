@@ -64,6 +64,7 @@ type finder struct {
 	drawn    drawn
 	founds   [ahead]found
 	unwanted unwanted
+	heads    int // how many series of a selector are handed over at once
 }
 
 // found is series of a selector that follow each other, at most mostHeads. Their entries in blocks are parts, and their keys are numbers
@@ -81,8 +82,11 @@ type found struct {
 	drawn drawn
 }
 
-// mostHeads is how many series are looked up before they are decoded.
-const mostHeads = 1 << 12
+// How many series are looked up before they are decoded: few at first, as somebody waits for them, and then more each time.
+const (
+	fewHeads  = 1 << 8
+	mostHeads = 1 << 12
+)
 
 // begin begins the next series of a selector.
 func (f *found) begin(i int, sel *promquery.Selector) {
@@ -171,9 +175,11 @@ func (f *finder) find(ctx context.Context, i int, sel *promquery.Selector, to *p
 				return err
 			}
 		}
-		if len(out.heads) == mostHeads {
-			out.texts = f.symbols.texts
-			to.ready <- out
+		if len(out.heads) == f.heads {
+			f.heads = min(2*f.heads, mostHeads)
+			if err := f.hand(out, to); err != nil {
+				return err
+			}
 			if out, err = to.next(ctx, i, sel); err != nil {
 				return err
 			}
@@ -185,6 +191,11 @@ func (f *finder) find(ctx context.Context, i int, sel *promquery.Selector, to *p
 		out.errs[k] = f.cursors[k].err
 	}
 	out.left = q.left
+	return f.hand(out, to)
+}
+
+// hand hands over found series, once their memory is drawn.
+func (f *finder) hand(out *found, to *pipe) error {
 	out.texts = f.symbols.texts // texts that are appended later lie beyond
 	if err := f.draw(out); err != nil {
 		return err
