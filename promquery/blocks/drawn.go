@@ -9,9 +9,8 @@ import (
 
 // Bytes that a look-up takes: each of a slice or a map, with the room that it grows into.
 const (
-	numberBytes = 4 // of a symbol
-	placeBytes  = 8 // where it stands
-	textBytes   = 8 // its symbol in the computation
+	numberBytes = 4 // of a symbol, and where one stands
+	textBytes   = 8 // its place in a sparse, or in a key
 	partBytes   = 16
 	seriesBytes = 24
 	symbolBytes = 64 // of that symbol, beside its text
@@ -56,7 +55,7 @@ func (d *drawn) to(bytes int64) error {
 // draw draws the memory of the finder, and of the series that it has found so far.
 func (f *finder) draw(found *found) error {
 	s := f.symbols
-	bytes := s.bytes + f.unwanted.bytes() + int64(cap(s.places))*placeBytes + int64(cap(s.texts))*textBytes + int64(cap(s.uids))*numberBytes
+	bytes := s.bytes + f.unwanted.bytes() + int64(cap(s.places))*numberBytes + s.texts.memory() + s.uids.memory()
 	for i, v := range s.views {
 		bytes += int64(len(v.numbers))*numberBytes + int64(cap(f.cursors[i].some))
 	}
@@ -68,5 +67,5 @@ func (f *finder) draw(found *found) error {
 
 // draw draws the memory of the series.
 func (f *found) draw() error {
-	return f.drawn.to(int64(cap(f.parts))*partBytes + int64(cap(f.heads))*seriesBytes + int64(cap(f.keys))*numberBytes)
+	return f.drawn.to(int64(cap(f.parts))*partBytes + int64(cap(f.heads))*seriesBytes + int64(cap(f.keys))*textBytes)
 }

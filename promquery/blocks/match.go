@@ -129,8 +129,8 @@ func (m *match) holds(symbols *symbols, value uint32) bool {
 	return ok
 }
 
-// key appends to dst the numbers of the symbols that make up the key of a series.
-func (q *query) key(dst []uint32, labels []pair) []uint32 {
+// key appends to dst the key of a series.
+func (q *query) key(dst []promquery.Symbol, labels []pair) []promquery.Symbol {
 	if q.Keep == nil {
 		for _, l := range labels {
 			if l.name() != q.metric {
@@ -141,7 +141,7 @@ func (q *query) key(dst []uint32, labels []pair) []uint32 {
 	}
 	from := len(dst)
 	for range q.Keep {
-		dst = append(dst, 0)
+		dst = append(dst, promquery.Symbol{})
 	}
 	for _, r := range q.keys {
 		for len(labels) > 0 && labels[0].name() < r.name {

@@ -69,7 +69,6 @@ type reader struct {
 	stats   promquery.Stats
 	each    []*worker // and one more, for series that come last
 	rest    found     // those series
-	key     []promquery.Symbol
 }
 
 func newReader(s *snapshot, workers promquery.Workers) *reader {
@@ -87,15 +86,12 @@ func (r *reader) readFound(ctx context.Context, f *found) error {
 		l.found, l.heads = f, l.heads[:0]
 	}
 	for k := range f.heads {
-		worker := 0
-		if r.workers.Skip != nil || r.workers.Of != nil {
-			r.key = f.key(&f.heads[k], r.key)
-		}
-		if r.workers.Skip != nil && r.workers.Skip(f.i, r.key) {
+		worker, key := 0, f.key(&f.heads[k])
+		if r.workers.Skip != nil && r.workers.Skip(f.i, key) {
 			continue
 		}
 		if r.workers.Of != nil {
-			worker = r.workers.Of(f.i, r.key)
+			worker = r.workers.Of(f.i, key)
 		}
 		if worker < n {
 			r.each[worker].heads = append(r.each[worker].heads, int32(k))
@@ -118,7 +114,7 @@ func (r *reader) readFound(ctx context.Context, f *found) error {
 
 // readRest hands over the series of a selector that come last.
 func (r *reader) readRest(ctx context.Context, f *found) error {
-	r.rest.i, r.rest.sel, r.rest.texts = f.i, f.sel, f.texts
+	r.rest.i, r.rest.sel = f.i, f.sel
 	l := r.each[r.workers.N]
 	l.found, l.heads = &r.rest, l.heads[:0]
 	for k := range r.rest.heads {
@@ -206,7 +202,6 @@ type worker struct {
 	yield  chunks.Yield
 	dec    chunks.Decoder
 	list   []chunks.Encoded
-	key    []promquery.Symbol
 
 	found   *found
 	heads   []int32 // which series
@@ -258,20 +253,13 @@ func (l *worker) readSeries(s *series) error {
 			d.add(err)
 		}
 	}
-	l.key = f.key(s, l.key)
-	samples, err := l.dec.Hand(f.i, l.key, s.told, l.list, f.sel.Start, f.sel.End, l.skipped.Add, l.yield)
+	samples, err := l.dec.Hand(f.i, f.key(s), s.told, l.list, f.sel.Start, f.sel.End, l.skipped.Add, l.yield)
 	l.stats.Count(samples)
 	return err
 }
 
-// key is the key of a series, written over dst.
-func (f *found) key(s *series, dst []promquery.Symbol) []promquery.Symbol {
-	dst = dst[:0]
-	for _, id := range f.keys[s.keyAt:][:s.keys] {
-		dst = append(dst, f.texts[id])
-	}
-	return dst
-}
+// key is the key of a series.
+func (f *found) key(s *series) []promquery.Symbol { return f.keys[s.keyAt:][:s.keys:s.keys] }
 
 // damage is what of a block could not be read for one metric. The zero value is none.
 type damage struct {

@@ -67,18 +67,16 @@ type finder struct {
 	heads    int // how many series of a selector are handed over at once
 }
 
-// found is series of a selector that follow each other, at most mostHeads. Their entries in blocks are parts, and their keys are numbers
-// of texts.
+// found is series of a selector that follow each other, at most mostHeads. Their entries in blocks are parts.
 type found struct {
 	i     int // the selector's index
 	sel   *promquery.Selector
 	heads []series
 	parts []part
-	keys  []uint32
-	texts []promquery.Symbol // by number
-	last  bool               // the selector has no more series
-	errs  []error            // of the last: why the rest of a block's series cannot be read, by block
-	left  bool               // series of unwanted pods were left out; known of the last
+	keys  []promquery.Symbol
+	last  bool    // the selector has no more series
+	errs  []error // of the last: why the rest of a block's series cannot be read, by block
+	left  bool    // series of unwanted pods were left out; known of the last
 	drawn drawn
 }
 
@@ -196,7 +194,6 @@ func (f *finder) find(ctx context.Context, i int, sel *promquery.Selector, to *p
 
 // hand hands over found series, once their memory is drawn.
 func (f *finder) hand(out *found, to *pipe) error {
-	out.texts = f.symbols.texts // texts that are appended later lie beyond
 	if err := f.draw(out); err != nil {
 		return err
 	}

@@ -14,23 +14,47 @@ import (
 type symbols struct {
 	table  *promquery.Symbols
 	views  []*view
-	places []place            // of a string, by number
-	texts  []promquery.Symbol // by number; the zero Symbol where none was needed yet, and of ""; beyond those of places, UIDs found in paths
-	uids   []uint32           // by number of a cgroup path: the number of the pod's UID in it, plus 1; 0 if it was not looked for yet
-	names  map[string]uint32  // numbers that find has found
-	bytes  int64              // that symbols take beyond these
+	places []uint32          // by number, where a string stands: which symbol it is of those of all views, one view after the other
+	texts  sparse            // by number; the zero Symbol where none was needed yet
+	uids   sparse            // by number of a cgroup path: the pod's UID in it; the zero Symbol where none was needed yet, or there is none
+	names  map[string]uint32 // numbers that find has found
+	bytes  int64             // that symbols take beyond these
 }
 
-// place is where a string stands: a symbol of a block.
-type place struct {
-	view int32
-	id   uint32
+// sparse are symbols by numbers, few of which have one. Those that have are close to each other: names of pods, say.
+type sparse []*[sparsePage]promquery.Symbol
+
+const sparsePage = 256
+
+// newSparse returns a sparse of numbers below n.
+func newSparse(n int) sparse { return make(sparse, n/sparsePage+1) }
+
+// at is where the symbol of a number stands.
+func (s sparse) at(n uint32) *promquery.Symbol {
+	page := s[n/sparsePage]
+	if page == nil {
+		page = new([sparsePage]promquery.Symbol)
+		s[n/sparsePage] = page
+	}
+	return &page[n%sparsePage]
+}
+
+// memory is the bytes that it takes.
+func (s sparse) memory() int64 {
+	n := int64(len(s)) * textBytes
+	for _, page := range s {
+		if page != nil {
+			n += sparsePage * textBytes
+		}
+	}
+	return n
 }
 
 // view is one block during a read: its files, and its symbols as numbers that all blocks share.
 type view struct {
 	block *block
 	*files
+	first   uint32   // the place of its first symbol
 	numbers []uint32 // of each symbol
 }
 
@@ -40,12 +64,13 @@ func newSymbols(blocks []*block, table *promquery.Symbols) *symbols {
 	for _, b := range blocks {
 		most = max(most, len(b.files.index.symbols))
 	}
-	s := &symbols{table: table, places: make([]place, 1, 1+most), names: map[string]uint32{}}
+	s := &symbols{table: table, places: make([]uint32, 1, 1+most), names: map[string]uint32{}}
+	first := uint32(0)
 	heads := make([]symbolHead, 0, len(blocks))
 	for i, b := range blocks {
-		v := &view{block: b, files: b.files, numbers: make([]uint32, len(b.files.index.symbols))}
-		s.views = append(s.views, v)
-		if h := (symbolHead{place: place{view: int32(i)}}); h.read(v) {
+		v := &view{block: b, files: b.files, first: first, numbers: make([]uint32, len(b.files.index.symbols))}
+		s.views, first = append(s.views, v), first+uint32(len(v.numbers))
+		if h := (symbolHead{view: i}); h.read(v) {
 			heads = append(heads, h)
 		}
 	}
@@ -69,7 +94,7 @@ func newSymbols(blocks []*block, table *promquery.Symbols) *symbols {
 			h.id, h.text = h.id+1, v.index.data // not empty
 		}
 	}
-	s.texts, s.uids = make([]promquery.Symbol, len(s.places), len(s.places)+len(s.places)/8), make([]uint32, len(s.places))
+	s.texts, s.uids = newSparse(len(s.places)), newSparse(len(s.places))
 	return s
 }
 
@@ -78,13 +103,14 @@ func (s *symbols) number(h *symbolHead) uint32 {
 	if len(h.text) == 0 {
 		return 0
 	}
-	s.places = append(s.places, h.place)
+	s.places = append(s.places, s.views[h.view].first+h.id)
 	return uint32(len(s.places) - 1)
 }
 
 // symbolHead is the next symbol of a block.
 type symbolHead struct {
-	place
+	view int
+	id   uint32
 	text []byte
 }
 
@@ -102,8 +128,9 @@ func (s *symbols) text(n uint32) string {
 	if n == 0 {
 		return ""
 	}
-	p := s.places[n]
-	text, _ := s.views[p.view].index.text(p.id) // places are of symbols
+	place := s.places[n]
+	v := s.views[sort.Search(len(s.views), func(i int) bool { return s.views[i].first > place })-1]
+	text, _ := v.index.text(place - v.first) // places are of symbols
 	return viewOf(text)
 }
 
@@ -123,25 +150,28 @@ func (s *symbols) find(text string) (uint32, bool) {
 	return n, n != unknown
 }
 
-// symbol makes sure that texts has the symbol of a number, and returns the number.
-func (s *symbols) symbol(n uint32) uint32 {
-	if n > 0 && s.texts[n] == (promquery.Symbol{}) {
-		s.texts[n] = s.table.Of(s.text(n))
-		s.bytes += symbolBytes + int64(len(s.text(n)))
+// symbol is the symbol of a number.
+func (s *symbols) symbol(n uint32) promquery.Symbol {
+	at := s.texts.at(n)
+	if n > 0 && *at == (promquery.Symbol{}) {
+		*at = s.make(s.text(n))
 	}
-	return n
+	return *at
 }
 
-// uid is the number of the pod's UID in a cgroup path, that of "" where there is none. texts has its symbol.
-func (s *symbols) uid(path uint32) uint32 {
-	if s.uids[path] == 0 {
-		n := uint32(0)
+// uid is the pod's UID in the cgroup path with a number, that of "" where there is none.
+func (s *symbols) uid(path uint32) promquery.Symbol {
+	at := s.uids.at(path)
+	if *at == (promquery.Symbol{}) {
 		if uid, ok := promquery.PodUID(s.text(path)); ok {
-			n = uint32(len(s.texts))
-			s.texts = append(s.texts, s.table.Of(viewOf(uid[:])))
-			s.bytes += symbolBytes + int64(len(uid))
+			*at = s.make(viewOf(uid[:]))
 		}
-		s.uids[path] = n + 1
 	}
-	return s.uids[path] - 1
+	return *at
+}
+
+// make makes the symbol of a text.
+func (s *symbols) make(text string) promquery.Symbol {
+	s.bytes += symbolBytes + int64(len(text))
+	return s.table.Of(text)
 }
