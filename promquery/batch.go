@@ -270,7 +270,7 @@ func (m *merged) yield(i int, key []Symbol, p *timeline.Points) error {
 		}
 		p.Between(&m.points, a.sel.Start, a.sel.End)
 		n := m.points.Len()
-		if n == 0 {
+		if n == 0 || a.workers.grade(a.i, key, &m.points) {
 			continue
 		}
 		a.stats.Samples += int64(n)
@@ -302,7 +302,7 @@ const (
 // stepOf is the place of a question in the order of all questions.
 func stepOf(name string) int {
 	return slices.Index([]string{
-		askInterval, inputOwn, askJobs, askDoubted, stageNames[always], stageNames[running], stageNames[details], askBeyond, askPrices, stageNames[standIn], stageNames[starts], stageNames[unseen], stageNames[restarts], stageNames[borders], stageNames[levels], askLevelsBefore, askLevelsAfter,
+		askInterval, inputOwn, askJobs, askDoubted, stageNames[always], stageNames[places], stageNames[running], stageNames[details], askBeyond, askPrices, stageNames[standIn], stageNames[starts], stageNames[unseen], stageNames[restarts], stageNames[borders], stageNames[levels], askLevelsBefore, askLevelsAfter,
 		askCountersBefore, stageNames[counters], askCountersAfter, askAgain,
 	}, name)
 }

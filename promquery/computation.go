@@ -261,7 +261,7 @@ const (
 func (c *computation) gather(ctx context.Context, b *build.Builder) error {
 	c.gathering.on = true
 	defer func() { c.gathering.on = false }()
-	first := []stage{always, priced, running, details}
+	first := []stage{always, priced, places, running, details}
 	if b.ChargeFrom() == allocation.FromScheduled {
 		first = append(first, waiting)
 	}
@@ -419,6 +419,9 @@ func (c *computation) read(ctx context.Context, b *build.Builder, name string, s
 	}
 	workers := into(b, plans, stages[0] == levels || stages[0] == counters)
 	workers.SkipUIDs, workers.OnlySkipped = c.only.leftOut, c.only.inverted
+	if stages[0] == standIn && !c.only.inverted {
+		workers.Grade = nil // few series would be of others
+	}
 	if give := workers.Yield; c.only.inverted {
 		workers.Yield = func(worker, i int, key []Symbol, p *timeline.Points) error {
 			if !b.FillsBlind(p.First(), p.Last()) {

@@ -2,6 +2,8 @@ package promquery
 
 import (
 	"context"
+	"slices"
+	"sync"
 
 	"github.com/promcost/promcost/allocation/build"
 	"github.com/promcost/promcost/allocation/signals"
@@ -15,19 +17,59 @@ func (c *computation) gatherFirst(ctx context.Context, b *build.Builder, first [
 	if !b.Sharded() {
 		return c.stage(ctx, b, stageNames[always], s.LoadStart(), s.End, first...)
 	}
-	places, rest := first[:2], first[3:]
-	if err := c.stage(ctx, b, stageNames[always], s.LoadStart(), s.End, places...); err != nil {
+	ask := func(stages ...stage) error {
+		return c.stage(ctx, b, stageNames[stages[0]], s.LoadStart(), s.End, stages...)
+	}
+	if err := ask(first[:2]...); err != nil {
 		return err
+	}
+	b.PlaceOthers()
+	if err := ask(places); err != nil {
+		return err
+	}
+	if b.PlaceTwins() {
+		if err := ask(places); err != nil {
+			return err
+		}
 	}
 	b.LeaveOthers()
-	if err := c.stage(ctx, b, stageNames[running], s.LoadStart(), s.End, running); err != nil {
+	if err := ask(running); err != nil {
 		return err
 	}
-	if err := c.named(ctx, b, "pod", b.Recall(), running); err != nil {
-		return err
+	names, all := b.Recall()
+	if all {
+		if err := ask(places, running); err != nil {
+			return err
+		}
+	} else if len(names) > 0 {
+		if err := ask(places); err != nil {
+			return err
+		}
+		if err := c.named(ctx, b, "pod", names, running); err != nil {
+			return err
+		}
 	}
+	b.Placed()
 	c.only.leftOut = &UIDs{Has: b.LeavesOut}
-	return c.stage(ctx, b, stageNames[details], s.LoadStart(), s.End, rest...)
+	return ask(first[4:]...)
+}
+
+// grades is the grade of series about pods, nil if there are none in the plan or all are wanted. Sources may grade at the same time.
+func grades(b *build.Builder, p *plan) func(i int, key []string) (id uint64, nothing bool) {
+	if !b.Sharded() || !slices.ContainsFunc(p.sels, func(s Selector) bool { return s.Common != nil }) {
+		return nil
+	}
+	var mu sync.Mutex
+	var texts []string
+	return func(i int, key []string) (uint64, bool) {
+		if p.sels[i].Common == nil {
+			return 0, false
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		texts = p.texts(i, key, texts)
+		return b.Grade(p.readers[i].series, texts)
+	}
 }
 
 // into are workers that read keys by the plans, one for each worker and one more, and add the series to the builder: usage by all
@@ -59,7 +101,7 @@ func into(b *build.Builder, plans []*plan, usage bool) Workers {
 		return series, key, err
 	}
 	if !usage {
-		return Workers{N: n, Skip: skip, Yield: func(worker, i int, key []Symbol, p *timeline.Points) error {
+		return Workers{N: n, Skip: skip, Grade: grades(b, plans[last]), Yield: func(worker, i int, key []Symbol, p *timeline.Points) error {
 			series, key, err := take(worker, i, key, p)
 			if err != nil {
 				return err

@@ -1,6 +1,7 @@
 package promquery
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -34,11 +35,12 @@ const (
 	unseen                // what became of pods that no scrape saw running
 	restarts              // how often containers with unknown starts were restarted
 	running               // when containers ran
+	places                // where pods are
 	numStages
 )
 
 // stageNames name the stages in readings and errors.
-var stageNames = [numStages]string{always: "inputs", running: "running containers", details: "inputs of pods", standIn: "inputs that stand in for the running signal", lazily: "inputs that go with those", levels: "levels of usage", counters: "counters of usage", moving: "counters of bytes", disks: "levels of disks", borders: "counters of nodes", waiting: "pods that wait", priced: "prices", starts: "starts of init containers", unseen: "pods that no scrape saw running", restarts: "restarts of containers"}
+var stageNames = [numStages]string{always: "inputs", places: "places of pods", running: "running containers", details: "inputs of pods", standIn: "inputs that stand in for the running signal", lazily: "inputs that go with those", levels: "levels of usage", counters: "counters of usage", moving: "counters of bytes", disks: "levels of disks", borders: "counters of nodes", waiting: "pods that wait", priced: "prices", starts: "starts of init containers", unseen: "pods that no scrape saw running", restarts: "restarts of containers"}
 
 // reader turns the series of one selector into what the builder takes.
 type reader struct {
@@ -105,6 +107,8 @@ func (in *Input) stageOf(rank int) stage {
 		return lazily
 	case in.Signal == signals.ContainerRunning:
 		return running
+	case in.Signal == signals.PodInfo:
+		return places
 	}
 	if in.Signal.IsDetail() {
 		return details
@@ -191,6 +195,9 @@ func (in *Input) ask(rank int, clusterLabels []string) (Selector, reader) {
 			at = append(at, k)
 		}
 		r.elements = append(r.elements, at)
+	}
+	if in.Signal == signals.PodInfo || in.Signal == signals.ContainerRunning {
+		sel.Common = clusterLabels
 	}
 	if alt.Own {
 		r.own, r.price = true, alt.Price
@@ -347,6 +354,23 @@ func (p *plan) read(i int, key []Symbol) (signals.Series, []Symbol) {
 		r.key = out[:len(r.elements)]
 	}
 	return series, out
+}
+
+// texts are the texts of the builder's key of a source's key, as read would have them, written over dst.
+func (p *plan) texts(i int, key []string, dst []string) []string {
+	r := &p.readers[i]
+	dst = dst[:0]
+	for _, at := range r.elements {
+		text := ""
+		for _, k := range at {
+			if text = key[k]; text != "" {
+				break
+			}
+		}
+		dst = append(dst, text)
+	}
+	dst[0] = cmp.Or(dst[0], p.cluster.Value())
+	return dst
 }
 
 // readPoints is read of a series whose samples are known: a price that may be promcost's is one if it is what promcost exposed.

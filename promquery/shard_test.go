@@ -3,8 +3,11 @@ package promquery_test
 import (
 	"bytes"
 	"context"
+	"hash/crc32"
 	"math"
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,6 +17,7 @@ import (
 	"github.com/promcost/promcost/allocation/parquet"
 	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/blocks"
+	"github.com/promcost/promcost/promquery/promtest"
 	"github.com/promcost/promcost/promquery/promtest/soak"
 )
 
@@ -31,14 +35,74 @@ func (n nameless) SelectParallel(ctx context.Context, sels []promquery.Selector,
 	return n.DB.SelectParallel(ctx, sels, workers)
 }
 
+// ungraded is a source that leaves it to others to grade series.
+type ungraded struct{ src *blocks.DB }
+
+func (u ungraded) Select(ctx context.Context, sels []promquery.Selector, yield promquery.Yield) (promquery.Stats, error) {
+	return u.src.Select(ctx, sels, yield)
+}
+
+// label is the value of a label of a series.
+func label(s *promtest.Series, name string) string {
+	for i := 0; i+1 < len(s.Labels); i += 2 {
+		if s.Labels[i] == name {
+			return s.Labels[i+1]
+		}
+	}
+	return ""
+}
+
+// edited is a source of series that were edited. It lacks those for which edit returns false.
+func edited(t *testing.T, list []promtest.Series, edit func(s *promtest.Series) bool) *blocks.DB {
+	t.Helper()
+	var out []promtest.Series
+	for _, s := range list {
+		if s.Labels = slices.Clone(s.Labels); edit(&s) {
+			out = append(out, s)
+		}
+	}
+	dir := t.TempDir()
+	promtest.WriteBlocks(t, dir, 2*time.Hour, out...)
+	return openBlocks(t, dir)
+}
+
+// ofCronJob is the name of a pod of a CronJob.
+var ofCronJob = regexp.MustCompile(`^(.*)-[0-9]{6,}-[a-z0-9]+$`)
+
+// reuse lets all pods of a CronJob have one name, as pods of a StatefulSet that follow each other do.
+func reuse(s *promtest.Series) bool {
+	for i := 0; i+1 < len(s.Labels); i += 2 {
+		if found := ofCronJob.FindStringSubmatch(s.Labels[i+1]); s.Labels[i] == "pod" && found != nil {
+			s.Labels[i+1] = found[1]
+		}
+	}
+	return true
+}
+
+// unplaced is reuse where it is not known of some of these pods where they are.
+func unplaced(s *promtest.Series) bool {
+	job := ofCronJob.MatchString(label(s, "pod"))
+	return reuse(s) && (!job || label(s, "__name__") != "kube_pod_info" || crc32.ChecksumIEEE([]byte(label(s, "uid")))%3 != 0)
+}
+
 // TestShards checks that merged shards are equal to an unsharded computation: rows to the last bit, assets with rounding. No shard
 // is empty, and each is the same every time.
 func TestShards(t *testing.T) {
 	t.Parallel()
-	c, db := demoBlocks(t)
+	c, dir := demoDir(t)
+	db, list := openBlocks(t, dir), seriesOf(t, dir)
 	window := allocation.Window{Start: c.Start().Add(time.Hour), End: c.End()}
 	for name, src := range map[string]promquery.Source{
-		"as it is":    db,
+		"as it is": db,
+		"ungraded": ungraded{db},
+		"reused":   edited(t, list, reuse),
+		"unplaced": edited(t, list, unplaced),
+		"late": edited(t, list, func(s *promtest.Series) bool { // nothing tells at first that containers run
+			if strings.HasSuffix(label(s, "__name__"), "_status_running") {
+				s.Samples = slices.DeleteFunc(slices.Clone(s.Samples), func(x promtest.Sample) bool { return x.T < window.Start.Add(20*time.Minute).UnixMilli() })
+			}
+			return true
+		}),
 		"without ids": forgetful{db, []string{"id"}, nil},
 		"nameless":    nameless{db},
 		"usage alone": forgetful{db, nil, []string{"kube_pod_container_status_running", "kube_pod_container_info", "kube_pod_init_container_status_running"}},

@@ -40,6 +40,9 @@ type Selector struct {
 	// UIDs name the labels that have the UID of the pod that a series is about: the first one that the series has counts. That of Cgroup
 	// has it within a path. Nil if series must not be left out by Workers.SkipUIDs.
 	UIDs []string
+	// Common are labels with few values, which a key must have even where Workers.Grade says that only times matter. Nil if series must
+	// not be graded.
+	Common []string
 	// Start and End bound the samples' times, both inclusive, Unix milliseconds.
 	Start, End int64
 	// Step is the grid, in milliseconds, on which a source answers that cannot give raw samples: values at End, End-Step, … down

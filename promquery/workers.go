@@ -17,6 +17,10 @@ type Workers struct {
 	SkipUIDs *UIDs
 	// OnlySkipped turns SkipUIDs round: nobody wants any but the series that it leaves out.
 	OnlySkipped bool
+	// Grade says how much of a series is wanted, by the texts of its key, which it does not keep; nil wants all. It may be called several
+	// times for a series, and from a goroutine of its own. If id is not 0, only the times of its samples matter, and Points.Series is to
+	// say it: elements of the key may be wrong then, except for labels of Selector.Common. If nothing is wanted, it is not yielded.
+	Grade func(i int, key []string) (id uint64, nothing bool)
 	// Left is called once for each selector of which such series were left out.
 	Left func(i int)
 	// Of is the worker, 0 to N−1, of a series; it is called from one goroutine. N is for a series that concerns several workers:
@@ -73,17 +77,39 @@ func SelectParallel(ctx context.Context, src Source, sels []Selector, workers Wo
 		return p.SelectParallel(ctx, sels, workers)
 	}
 	return src.Select(ctx, sels, func(i int, key []Symbol, p *timeline.Points) error {
-		if workers.skips(i, key) {
+		before := p.Series()
+		defer p.SetSeries(before)
+		if workers.skips(i, key) || workers.grade(i, key, p) {
 			return nil
 		}
 		return workers.Yield(workers.Worker(i, key), i, key, p)
 	})
 }
 
+// grade grades a series and lets p say its id. It reports whether nothing of it is wanted.
+func (l *Workers) grade(i int, key []Symbol, p *timeline.Points) (nothing bool) {
+	if l.Grade == nil {
+		return false
+	}
+	texts := make([]string, len(key))
+	for k := range key {
+		texts[k] = key[k].Value()
+	}
+	id, nothing := l.Grade(i, texts)
+	if id != 0 {
+		p.SetSeries(id)
+	}
+	return nothing
+}
+
 // renumbered are workers for a Select of some of the selectors; of maps their indexes to those among all.
 func (l *Workers) renumbered(of []int) Workers {
+	grade := l.Grade
+	if grade != nil {
+		grade = func(i int, key []string) (uint64, bool) { return l.Grade(of[i], key) }
+	}
 	return Workers{
-		N:        l.N,
+		N: l.N, Grade: grade,
 		Skip:     func(i int, key []Symbol) bool { return l.skips(of[i], key) },
 		SkipUIDs: l.SkipUIDs, OnlySkipped: l.OnlySkipped,
 		Left:  func(i int) { l.left(of[i]) },

@@ -1,10 +1,9 @@
 package build
 
 import (
-	"slices"
-
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/notices"
+	"github.com/promcost/promcost/allocation/timeline"
 )
 
 const (
@@ -38,7 +37,7 @@ func (b *Builder) warnInStep() {
 	}
 	var names []string
 	for name, phases := range starts {
-		if len(phases) >= leastStarts && spreadOf(phases, cell) <= cell/stepSpread {
+		if len(phases) >= leastStarts && timeline.Arc(phases, cell) <= cell/stepSpread {
 			names = append(names, name)
 		}
 	}
@@ -59,14 +58,4 @@ func (p *pod) firstStart() int64 {
 		first = p.started.Value
 	}
 	return int64(first * 1000)
-}
-
-// spreadOf is the length of the shortest arc of a circle of length around that holds all phases.
-func spreadOf(phases []int64, around int64) int64 {
-	slices.Sort(phases)
-	widest := phases[0] + around - phases[len(phases)-1]
-	for i := 1; i < len(phases); i++ {
-		widest = max(widest, phases[i]-phases[i-1])
-	}
-	return around - widest
 }

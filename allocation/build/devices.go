@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/labelnames"
 	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
@@ -30,7 +31,7 @@ func deviceFraction(resource string, node *node) float64 {
 		return profileFraction(profile)
 	}
 	if node != nil && sharesDevice(resource, node) {
-		if n, err := strconv.Atoi(node.label(gpuReplicaLabels)); err == nil && n > 1 {
+		if n, err := strconv.Atoi(node.label(labelnames.GPUReplicaLabels)); err == nil && n > 1 {
 			return 1 / float64(n)
 		}
 	}
@@ -40,7 +41,7 @@ func deviceFraction(resource string, node *node) float64 {
 // sharesDevice reports whether GPUs of that resource are time-sliced: by its name, else by the labels of the node, which
 // may be nil. A MIG slice is not shared unless its name says so.
 func sharesDevice(resource string, node *node) bool {
-	return strings.Contains(resource, "shared") || node != nil && !strings.Contains(resource, "mig_") && strings.HasSuffix(node.label(gpuProductLabels), "-SHARED")
+	return strings.Contains(resource, "shared") || node != nil && !strings.Contains(resource, "mig_") && strings.HasSuffix(node.label(labelnames.GPUProductLabels), "-SHARED")
 }
 
 // profileFraction is the part of a GPU that a MIG profile such as 1g_5gb is.
@@ -168,7 +169,7 @@ func (d *devices) described(names []deviceKey, n *node) allocation.GPUDevice {
 	}
 	g := allocation.GPUDevice{Device: strings.Join(device, ","), Model: strings.Join(model, ","), UUID: strings.Join(uuid, ",")}
 	if n != nil && g.Model == "" {
-		g.Model = n.label(gpuLabels)
+		g.Model = n.label(labelnames.GPULabels)
 	}
 	for resource := range d.requests {
 		g.Shared = g.Shared || sharesDevice(resource.Value(), n)

@@ -4,56 +4,121 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/promcost/promcost/allocation/elsewhere"
 	"github.com/promcost/promcost/allocation/services"
 	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// foreignPod marks a pod whose rows other shards have.
-type foreignPod struct {
-	shares   bool             // the costs of this shard depend on when it ran
-	statuses []signals.Symbol // else the containers that the best running signal has
-}
-
-// has reports whether the best running signal has a container of the pod. A nil pod is not foreign.
-func (p *foreignPod) has(container signals.Symbol) bool {
-	return p != nil && slices.Contains(p.statuses, container)
-}
-
-// isForeign reports whether only other shards need a pod.
-func (p *pod) isForeign() bool { return p.foreign != nil && !p.foreign.shares }
-
-// onlyShares reports whether other shards have the rows of a pod, and this one needs to know when it ran.
-func (p *pod) onlyShares() bool { return p.foreign != nil && p.foreign.shares }
-
 // foreign reports whether a node is another shard's.
 func (b *Builder) foreign(n *node) bool { return !b.shard.Has(n.cluster.Value(), n.name.Value()) }
 
-// Sharded reports whether the builder makes only one shard of the sets.
+// Sharded reports whether the builder makes only one shard of the sets: then it is told first where nodes are, and what else is not about
+// one pod; after PlaceOthers where pods are, twice if PlaceTwins says so; after LeaveOthers when containers ran; after Recall both of
+// these again, as far as that says; and after Placed the rest.
 func (b *Builder) Sharded() bool { return !b.shard.Whole() }
 
-// LeaveOthers leaves out the pods that only other shards need, whose details need not be added. Call it once it is known where pods
-// are. Then add when containers ran, and details after Recall.
+// elsewhere is the pod as elsewhere.Pods knows it.
+func (k podKey) elsewhere() elsewhere.Pod {
+	return elsewhere.Pod{Cluster: k.cluster.Value(), Namespace: k.namespace.Value(), Name: k.name.Value(), UID: k.uid.Value()}
+}
+
+func (k objectKey) elsewhere() elsewhere.Pod { return podKey{k, none, 0}.elsewhere() }
+
+// PlaceOthers lets Grade tell which pods only other shards need. Call it before pods are added, once nodes, services and volumes were.
+func (b *Builder) PlaceOthers() {
+	lives, nodes, needed := b.watched(), map[elsewhere.Node]bool{}, map[elsewhere.Pod]bool{}
+	for n := range b.everyNode() {
+		if lives[n.cluster] && b.foreign(n) {
+			nodes[elsewhere.Node{Cluster: n.cluster.Value(), Name: n.name.Value()}] = true
+		}
+	}
+	for key := range b.pods.byName {
+		needed[key.elsewhere()] = true
+	}
+	for key := range b.selecting() {
+		needed[key.elsewhere()] = true
+	}
+	b.services.behind.EachMember(b.isBalancer, func(pod services.Object) { needed[objectKey{pod.Cluster, pod.Namespace, pod.Name}.elsewhere()] = true })
+	b.pods.others.Place(nodes, needed)
+}
+
+// Grade says how much is wanted of a series about a pod, by the texts of its key: all of it; only when it has samples, if id is not 0,
+// which is to be Points.Series then, whatever the key but for its cluster; or nothing.
+func (b *Builder) Grade(series signals.Series, key []string) (id uint64, nothing bool) {
+	p := elsewhere.Pod{Cluster: key[0], Namespace: key[1], Name: key[2], UID: key[3]}
+	if series.Signal == signals.PodInfo {
+		return b.pods.others.At(p, key[4], key[5])
+	}
+	return b.pods.others.Container(p, key[4]), false
+}
+
+// PlaceTwins reports whether the places of pods must be added once more, as some that PlaceOthers left out have the names of others.
+func (b *Builder) PlaceTwins() bool {
+	twins := map[elsewhere.Pod]bool{}
+	for key := range b.pods.byName {
+		if p := key.elsewhere(); b.pods.others.Has(p) {
+			twins[p] = true
+		}
+	}
+	b.pods.others.Again(twins)
+	return len(twins) > 0
+}
+
+// LeaveOthers leaves out further pods that only other shards need, now that it is known where pods are.
 func (b *Builder) LeaveOthers() {
-	lives := b.watched()
-	selecting := b.selecting()
+	b.pods.others.Placed()
+	lives, selecting := b.watched(), b.selecting()
 	balanced, mounting := b.balancedPods(), b.mountingPods()
 	needed := func(p *pod) bool {
 		return !lives[p.cluster] || b.concernsShard(p) || selecting[objectKey{p.cluster, p.namespace, none}]
 	}
-	for _, pods := range each(b, maps.All(b.pods.byName)) {
-		others := !slices.ContainsFunc(pods, func(p *pod) bool { return needed(p) || balanced(p) || mounting(p) })
+	shares := func(p *pod) bool {
+		return balanced(p) || mounting(p) || slices.ContainsFunc(p.containers, func(c *container) bool { return c.devices != nil })
+	}
+	for key, pods := range each(b, maps.All(b.pods.byName)) {
+		others := !slices.ContainsFunc(pods, func(p *pod) bool { return needed(p) || shares(p) })
 		for _, p := range pods {
-			if others {
-				p.foreign = &foreignPod{}
+			if p.shares = !needed(p); others {
+				b.pods.others.Add(p.elsewhere())
 				sightedIn(b.outages.others, p.cluster).addPod(p.seen)
-			} else if !needed(p) {
-				p.foreign = &foreignPod{shares: true}
+				b.replace(p)
 			}
-			uid := p.uid.Value()
-			before, known := b.pods.leftOut[uid]
-			b.pods.leftOut[uid] = others && (before || !known) // two clusters may have the same pod
 		}
+		if others {
+			delete(b.pods.byName, key)
+		}
+	}
+	b.pods.all = slices.DeleteFunc(b.pods.all, func(p *pod) bool { return p.replaced })
+	b.Placed()
+}
+
+// Recall returns the names of pods that are left out no longer, sorted, now that it is known when containers ran. Where they are and when
+// their containers ran has to be added again for them, or for all pods.
+func (b *Builder) Recall() (names []string, all bool) {
+	lives, wanted := b.watched(), map[elsewhere.Pod]bool{}
+	for key := range b.pods.recalled {
+		wanted[key.elsewhere()] = true
+		names = append(names, key.name.Value())
+	}
+	for n := range b.everyNode() {
+		all = all || !lives[n.cluster] && b.pods.others.InCluster(n.cluster.Value())
+	}
+	for p := range b.everyPod() {
+		p.shares = p.shares && lives[p.cluster] && !b.pods.recalled[p.objectKey]
+	}
+	if b.pods.others.Again(wanted); all {
+		b.pods.others.Clear()
+	}
+	slices.Sort(names)
+	return names, all
+}
+
+// Placed ends adding where pods are.
+func (b *Builder) Placed() {
+	b.pods.others.Placed()
+	for p := range b.everyPod() {
+		b.pods.others.KeepUID(p.uid.Value()) // two clusters may have the same pod
 	}
 }
 
@@ -71,55 +136,29 @@ func (b *Builder) watched() map[signals.Symbol]bool {
 	return lives
 }
 
-// Recall returns the names of pods that are left out no longer, sorted, now that it is known when containers ran. That has to be added
-// again for them.
-func (b *Builder) Recall() []string {
-	lives := b.watched()
-	names := map[string]bool{}
-	for key, pods := range each(b, maps.All(b.pods.byName)) {
-		if !b.pods.recalled[key] && (lives[key.cluster] || !slices.ContainsFunc(pods, func(p *pod) bool { return p.foreign != nil })) {
-			continue
-		}
-		names[key.name.Value()] = true
-		for _, p := range pods {
-			p.foreign = nil
-			b.pods.leftOut[p.uid.Value()] = false
-		}
-	}
-	return slices.Sorted(maps.Keys(names))
-}
-
-// seeOthers takes sights of a container if LeaveOthers left its pod out. Only when containers of the cluster were seen matters then.
+// seeOthers takes sights of a container if its pod was left out. Only when containers of the cluster were seen matters then.
 func (b *Builder) seeOthers(s *seen, steps timeline.Steps) bool {
-	pods := b.pods.byName[s.object()]
-	if len(pods) == 0 || !pods[0].isForeign() {
+	if !b.Sharded() || len(b.pods.byName[s.object()]) > 0 {
 		return false
 	}
-	switch p := b.pods.byKey[s.pod()]; {
-	case p != nil && !p.isForeign():
-		return false
-	case p != nil:
-		pods = []*pod{p}
-	case s.Rank == 0:
-		b.pods.recalled[s.object()] = true // there are more pods of that name
+	p, others := s.pod().elsewhere(), b.pods.others
+	id := s.p.Series()
+	if id == 0 {
+		id = others.Container(p, s.key[4].Value())
+	}
+	switch best := s.Rank == 0 && len(steps) > 0; {
+	case id != 0 && best:
+		others.See(id)
+	case id != 0:
+	case !others.Has(s.object().elsewhere()):
 		return false
 	case s.key[3] != none:
+		b.pods.recalled[s.object()] = b.pods.recalled[s.object()] || s.Rank == 0 // there are more pods of that name
 		return false
+	case best:
+		others.SeeNameless(p, s.key[4].Value())
 	}
-	for _, p := range pods {
-		seen := steps
-		if len(pods) > 1 {
-			seen = timeline.Within(steps, p.seen)
-		}
-		all := sightedIn(b.outages.others, p.cluster)
-		all.add(s.Rank, seen, b.sampling)
-		if s.Rank == 0 && len(seen) > 0 && !p.foreign.has(s.key[4]) {
-			p.foreign.statuses = append(p.foreign.statuses, s.key[4])
-		}
-		if c := p.container(s.key[4]); c != nil { // it uses devices
-			c.running.Add(s.Rank, seen)
-		}
-	}
+	sightedIn(b.outages.others, s.key[0]).add(s.Rank, steps, b.sampling)
 	return true
 }
 
@@ -133,17 +172,23 @@ func (b *Builder) othersReported() bool {
 	return false
 }
 
-// mayBeOfOthers reports whether s may belong to a container that the best running signal has, of a pod that LeaveOthers left out.
+// mayBeOfOthers reports whether s may belong to a container that the best running signal has, of a pod that was left out.
 func (b *Builder) mayBeOfOthers(s *seen) bool {
-	return slices.ContainsFunc(b.pods.byName[s.object()], func(p *pod) bool {
-		return p.foreign.has(s.key[4]) && (p.uid == s.pod().uid || s.pod().uid == none)
-	})
+	others, id := b.pods.others, s.p.Series()
+	if id != 0 || b.shard.Whole() || len(b.pods.byName[s.object()]) > 0 {
+		return id != 0 && others.Saw(id)
+	}
+	p, container := s.pod().elsewhere(), s.key[4].Value()
+	if s.key[3] == none {
+		return others.SawNamed(p, container)
+	}
+	return others.Saw(others.Container(p, container))
 }
 
 // BlindElsewhere returns those of the spans of Blind, whose alternatives of the running signal were added for the pods of this shard, for
 // which they are needed for all pods: no container of a cluster is seen for a time, but one of another shard may have been.
 func (b *Builder) BlindElsewhere(blind []Span) (out []Span) {
-	if !slices.Contains(slices.Collect(maps.Values(b.pods.leftOut)), true) {
+	if b.pods.others.Len() == 0 {
 		return nil
 	}
 	b.findAbsence()
@@ -169,8 +214,8 @@ func (b *Builder) FillsBlind(first, last int64) bool {
 	return slices.ContainsFunc(b.outages.unseen, func(x timeline.Interval) bool { return first <= x.To+1 && last >= x.From-longest })
 }
 
-// LeavesOut reports whether LeaveOthers left out the pod with a UID. Foreign reports so for its details, its usage and its traffic.
-func (b *Builder) LeavesOut(uid string) bool { return b.pods.leftOut[uid] }
+// LeavesOut reports whether the pod with a UID was left out. Foreign reports so for its details, its usage and its traffic.
+func (b *Builder) LeavesOut(uid string) bool { return b.pods.others.HasUID(uid) }
 
 // livesThroughout reports whether a node was seen throughout the window, so that it lived then whatever ran on it.
 func (b *Builder) livesThroughout(n *node) bool {
@@ -213,82 +258,81 @@ func (b *Builder) selecting() map[objectKey]bool {
 	return in
 }
 
-// balancedPods returns whether a pod may be behind a load balancer, whose cost it shares with others.
+// balancedPods returns whether a pod may be behind a load balancer whose cost it shares with one of this shard, or whose cost without pods
+// is charged here.
 func (b *Builder) balancedPods() func(p *pod) bool {
-	isBalancer := func(x services.Object) bool {
-		_, ok := b.services.balancers[objectKey{x.Cluster, x.Namespace, x.Name}]
-		return ok
+	own := map[services.Object]bool{}
+	mayBeBehind := func(p *pod, some func(services.Object) bool) bool {
+		return b.services.behind.MayBeBehind(&services.Pod{Object: p.named(), Address: p.address}, some)
+	}
+	for p := range b.everyPod() {
+		if b.concernsShard(p) {
+			mayBeBehind(p, func(x services.Object) bool { own[x] = true; return false })
+		}
 	}
 	return func(p *pod) bool {
-		return b.services.behind.MayBeBehind(&services.Pod{Object: p.named(), Address: p.address}, isBalancer)
+		return mayBeBehind(p, func(x services.Object) bool { return b.isBalancer(x) && (own[x] || b.shard.Has(x.Cluster.Value(), "")) })
 	}
 }
 
-// Foreign reports whether a series need not be added: what exporters say of nodes of other shards, details of pods that LeaveOthers left
-// out, those of the pods with shared costs that do not show when they ran, and, after Resolve, usage and traffic that belong only to nodes
-// of other shards.
+// isBalancer reports whether a service has a load balancer.
+func (b *Builder) isBalancer(x services.Object) bool {
+	_, ok := b.services.balancers[objectKey{x.Cluster, x.Namespace, x.Name}]
+	return ok
+}
+
+// Foreign reports whether a series need not be added: what exporters say of nodes of other shards, details of pods that were left out,
+// those of the pods with shared costs that do not show when they ran, and, after Resolve, usage and traffic that belong only to nodes of
+// other shards.
 func (b *Builder) Foreign(series signals.Series, key []signals.Symbol) bool {
 	if b.shard.Whole() || len(key) < len(series.Signal.Key()) || series.Signal == signals.ClaimUsed {
 		return false
 	}
-	s := seen{key: key}
+	s := seen{Series: series, key: key}
 	switch series.Signal {
 	case signals.NodeTime, signals.NodeMemoryTotal, signals.NodeMemoryAvailable, signals.NodeMemoryBuffers, signals.NodeMemoryCached, signals.NodeDiskUsed:
 		nodes := b.nodesAt(&s)
 		return len(nodes) > 0 && b.foreign(nodes[0])
 	default:
 	}
-	if b.phase == gathering {
-		if !series.Signal.IsDetail() {
-			return false
-		}
-		p := b.pods.byKey[s.pod()]
-		return p != nil && (p.isForeign() || p.onlyShares() && !mayShowRuns(series.Signal))
+	if b.phase == gathering && !series.Signal.IsDetail() {
+		return false
 	}
-	p := b.pods.byKey[s.pod()]
-	if p != nil && p.isForeign() {
-		return true
-	}
-	if series.Signal.IsTraffic() {
-		if p != nil {
-			return b.moveElsewhere([]*pod{p})
-		}
-		return b.moveElsewhere(b.pods.byName[s.object()])
-	}
-	if c := p.container(key[4]); c != nil {
-		return b.runsElsewhere(c)
+	of := s.pod()
+	p, named := b.pods.find(&of), b.pods.byName[of.objectKey]
+	switch {
+	case p == nil && (of.uid != none || len(named) == 0) && b.pods.others.Has(of.elsewhere()):
+		return b.phase == gathering || of.uid != none || series.Signal.IsTraffic() || b.pods.others.SawNamed(of.elsewhere(), key[4].Value())
+	case b.phase == gathering:
+		return p != nil && p.shares && !series.Signal.MayShowRuns()
+	case series.Signal.IsTraffic() && p != nil:
+		return b.moveElsewhere([]*pod{p})
+	case series.Signal.IsTraffic():
+		return b.moveElsewhere(named) || len(named) == 0 && b.pods.others.Has(of.objectKey.elsewhere())
+	case p.container(key[4]) != nil:
+		return b.runsElsewhere(p.container(key[4]))
+	case len(named) == 0:
+		return b.pods.others.SawNamed(of.elsewhere(), key[4].Value())
 	}
 	known := false
-	for _, p := range b.pods.byName[s.object()] {
+	for _, p := range named {
 		c := p.container(key[4])
 		if c != nil && !b.runsElsewhere(c) {
 			return false
 		}
-		known = known || c != nil || p.foreign.has(key[4])
+		known = known || c != nil
 	}
 	return known
 }
 
-// mayShowRuns reports whether a detail may show when a pod's containers ran, or divides the time in which they did.
-func mayShowRuns(s signals.Signal) bool {
-	switch s {
-	case signals.ContainerLimit, signals.PodOwner, signals.PodLabels, signals.PodAnnotations:
-		return false
-	default:
-		return true
-	}
-}
-
 // runsElsewhere reports whether a container runs on a node of another shard.
-func (b *Builder) runsElsewhere(c *container) bool {
-	return c.pod.isForeign() || c.node != nil && b.foreign(c.node)
-}
+func (b *Builder) runsElsewhere(c *container) bool { return c.node != nil && b.foreign(c.node) }
 
 // moveElsewhere reports whether the traffic of pods is only that of other shards.
 func (b *Builder) moveElsewhere(pods []*pod) bool {
 	for _, p := range pods {
 		ownOrUnknown := len(p.containers) == 0 || slices.ContainsFunc(p.containers, func(c *container) bool { return !b.runsElsewhere(c) })
-		if !p.isForeign() && ownOrUnknown {
+		if ownOrUnknown {
 			return false
 		}
 	}

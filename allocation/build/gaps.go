@@ -72,7 +72,7 @@ func (b *Builder) findAbsence() {
 		}
 	}
 	for p := range b.everyPod() {
-		if s := seen[p.cluster]; s != nil && !p.isForeign() {
+		if s := seen[p.cluster]; s != nil {
 			s.addPod(p.seen)
 		}
 	}
@@ -123,7 +123,7 @@ func (b *Builder) Blind() []Span {
 	b.takesAlternative = func(s *seen) bool { return b.mayBeOf(s, (*container).hasStatus) || b.mayBeOfOthers(s) }
 	b.outages.blind = map[objectKey]bool{}
 	for p := range b.everyPod() {
-		if p.node.Known() && !p.isForeign() && !slices.ContainsFunc(b.pods.byName[p.objectKey], (*pod).reported) {
+		if p.node.Known() && !slices.ContainsFunc(b.pods.byName[p.objectKey], (*pod).reported) {
 			b.outages.blind[p.objectKey] = true
 		}
 	}

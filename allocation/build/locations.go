@@ -27,7 +27,7 @@ func (b *Builder) findLocations() {
 			of[n.cluster] = v
 		}
 		a := n.asset(b.sampling.End)
-		v.provider[provider(a.ProviderID)]++
+		v.provider[rates.Provider(a.ProviderID)]++
 		v.region[a.Region]++
 		v.zone[a.Zone]++
 	}
@@ -57,25 +57,17 @@ func (b *Builder) item(kind rates.ItemKind, cluster signals.Symbol) rates.Item {
 	return rates.Item{Kind: kind, Cluster: cluster.Value(), Provider: p.provider, Region: p.region, Zone: p.zone}
 }
 
-// driverProviders are the providers of CSI drivers and of in-tree plugins.
-var driverProviders = map[string]string{
-	"ebs.csi.aws.com": "aws", "efs.csi.aws.com": "aws", "fsx.csi.aws.com": "aws",
-	"pd.csi.storage.gke.io": "gcp", "filestore.csi.storage.gke.io": "gcp",
-	"disk.csi.azure.com": "azure", "file.csi.azure.com": "azure", "blob.csi.azure.com": "azure",
-	"kubernetes.io/aws-ebs": "aws", "kubernetes.io/gce-pd": "gcp", "kubernetes.io/azure-disk": "azure",
-}
-
 // volumeItem is the volume as price sheets see it. Its driver, handle and labels say where it is, else it is where its cluster is.
 // Its namespace is that of the claim that it was bound to last.
 func (b *Builder) volumeItem(v *volume, owners []ownership) rates.Item {
 	i := b.item(rates.ItemStorage, v.cluster)
-	if p := driverProviders[v.driver.Value.Value()]; p != "" && p != i.Provider {
+	if p := rates.ProviderOfDriver(v.driver.Value.Value()); p != "" && p != i.Provider {
 		i.Provider, i.Region, i.Zone = p, "", "" // the cluster's region is of another provider
 	}
-	region, zone := placeOfHandle(v.handle.Value.Value())
+	region, zone := rates.PlaceOfVolume(v.handle.Value.Value())
 	labels := v.labels.Value
 	region = cmp.Or(labelnames.Region(labels), region)
-	zone = cmp.Or(labelnames.First(labels, zoneLabels), zone)
+	zone = cmp.Or(labelnames.First(labels, labelnames.ZoneLabels), zone)
 	if region != "" && region != i.Region {
 		i.Region, i.Zone = region, ""
 	}
@@ -88,28 +80,4 @@ func (b *Builder) volumeItem(v *volume, owners []ownership) rates.Item {
 		}
 	}
 	return i
-}
-
-// placeOfHandle reads the location from a volume handle of Google, projects/p/zones/europe-west1-b/disks/d, or of AWS without CSI,
-// aws://eu-central-1a/vol-1.
-func placeOfHandle(handle string) (region, zone string) {
-	if rest, ok := strings.CutPrefix(handle, "aws://"); ok {
-		if zone, _, ok = strings.Cut(rest, "/"); ok {
-			return strings.TrimRight(zone, "abcdefghijklmnopqrstuvwxyz"), zone
-		}
-		return "", ""
-	}
-	parts := strings.Split(handle, "/")
-	if len(parts) != 6 || parts[0] != "projects" {
-		return "", ""
-	}
-	switch parts[2] {
-	case "regions":
-		return parts[3], ""
-	case "zones":
-		if i := strings.LastIndexByte(parts[3], '-'); i > 0 {
-			return parts[3][:i], parts[3]
-		}
-	}
-	return "", ""
 }

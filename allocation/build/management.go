@@ -108,7 +108,7 @@ func (b *Builder) chargeLocalDisks() {
 		}
 		a := n.asset(b.sampling.End)
 		price := b.priceOf("", nil, rates.Item{
-			Kind: rates.ItemStorage, Cluster: a.Cluster, Provider: provider(a.ProviderID), Region: a.Region, Zone: a.Zone, Name: a.Name, Labels: a.Labels,
+			Kind: rates.ItemStorage, Cluster: a.Cluster, Provider: rates.Provider(a.ProviderID), Region: a.Region, Zone: a.Zone, Name: a.Name, Labels: a.Labels,
 		})
 		if len(b.asked(n.life)) > 0 && price.IsDefault(b.asked(n.life)) {
 			unpriced = append(unpriced, b.placed(n.cluster, a.Name))

@@ -15,6 +15,7 @@ const (
 	containerMemory = 2 << 10
 	podMemory       = 2 << 10
 	objectMemory    = 1 << 10
+	otherMemory     = 256 // of a pod that was left out
 )
 
 // rowMemory is the memory for a container in one set, in bytes: its row in the columns, which grow up to a quarter beyond
@@ -42,6 +43,7 @@ func (b *Builder) Memory() int64 {
 	for node := range b.everyNode() {
 		n += b.diskMemory(node)
 	}
+	n += int64(b.pods.others.Len()) * otherMemory
 	others := len(b.nodes.byName) + len(b.pods.namespaces) + len(b.pods.owners) + len(b.services.balancers) + len(b.services.labels) + len(b.nodes.machines) + len(b.nodes.addresses)
 	return withGarbage(n + int64(others)*objectMemory)
 }

@@ -125,17 +125,6 @@ func (n *node) label(names []labelnames.Name) string {
 	return labelnames.First(n.labelMap, names)
 }
 
-// Labels of nodes, the current name before the deprecated one.
-var (
-	instanceTypeLabels = labelnames.Aliases("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
-	zoneLabels         = labelnames.Aliases("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone")
-	archLabels         = labelnames.Aliases("kubernetes.io/arch", "beta.kubernetes.io/arch")
-	poolLabels         = labelnames.Aliases("cloud.google.com/gke-nodepool", "eks.amazonaws.com/nodegroup", "kubernetes.azure.com/agentpool", "agentpool", "karpenter.sh/nodepool", "karpenter.sh/provisioner-name")
-	gpuLabels          = labelnames.Aliases("nvidia.com/gpu.product", "cloud.google.com/gke-accelerator", "karpenter.k8s.aws/instance-gpu-name", "amd.com/gpu.product-name")
-	gpuReplicaLabels   = labelnames.Aliases("nvidia.com/gpu.replicas")
-	gpuProductLabels   = labelnames.Aliases("nvidia.com/gpu.product")
-)
-
 // isSpot reports whether the node is a spot node at t: by its metric, else by the labels of providers.
 func (n *node) isSpot(t int64) bool {
 	if v, known := n.reported.spot.At(t); known {
@@ -150,10 +139,10 @@ func (n *node) asset(t int64) allocation.Node {
 	asset := allocation.Node{
 		Cluster: n.cluster.Value(), Name: n.name.Value(),
 		ProviderID:   n.providerID(),
-		InstanceType: cmp.Or(n.label(instanceTypeLabels), from.instanceType),
+		InstanceType: cmp.Or(n.label(labelnames.InstanceTypeLabels), from.instanceType),
 		Region:       cmp.Or(n.label(labelnames.RegionLabels), from.region),
-		Zone:         n.label(zoneLabels), Pool: n.label(poolLabels),
-		Arch: cmp.Or(n.label(archLabels), from.arch),
+		Zone:         n.label(labelnames.ZoneLabels), Pool: n.label(labelnames.PoolLabels),
+		Arch: cmp.Or(n.label(labelnames.ArchLabels), from.arch),
 		Spot: n.isSpot(t), Labels: n.labelMap,
 	}
 	if at := n.createdAt(); at > 0 {
@@ -165,18 +154,6 @@ func (n *node) asset(t int64) allocation.Node {
 // providerID is what the provider calls the node, "" where that is not known.
 func (n *node) providerID() string {
 	return cmp.Or(n.reported.providerID.At(timeline.Forever).Value(), n.reported.priceLabels.At(timeline.Forever).providerID)
-}
-
-// provider is the cloud that a provider id names, in the spelling of price sheets: aws, gcp, azure.
-func provider(providerID string) string {
-	name, _, ok := strings.Cut(providerID, "://")
-	switch {
-	case !ok:
-		return ""
-	case name == "gce":
-		return "gcp"
-	}
-	return name
 }
 
 // resolveNodes finds when each node lived, its capacity and its prices.
@@ -235,8 +212,8 @@ func (n *node) extendLife(started int64) {
 func (b *Builder) rateNode(n *node) {
 	a := n.asset(b.sampling.End)
 	n.rates = b.sheet().Node(rates.NodeAttributes{
-		Cluster: a.Cluster, Name: a.Name, Provider: provider(a.ProviderID), Region: a.Region, Zone: a.Zone,
-		InstanceType: a.InstanceType, GPUModel: n.label(gpuLabels), Labels: a.Labels,
+		Cluster: a.Cluster, Name: a.Name, Provider: rates.Provider(a.ProviderID), Region: a.Region, Zone: a.Zone,
+		InstanceType: a.InstanceType, GPUModel: n.label(labelnames.GPULabels), Labels: a.Labels,
 	})
 	unpriced := false
 	times := append(slices.Clone(n.rates.Changes), b.sampling.End)

@@ -30,7 +30,7 @@ type pod struct {
 	controlled    bool             // owner is the managing controller
 	restarted     bool             // one of its containers ran before its first known start
 	replaced      bool             // by others of its name: it counts no more
-	foreign       *foreignPod      // nil for a pod that this shard needs
+	shares        bool             // other shards have its rows, and the costs of this one depend on when it ran
 	next          *pod             // that podTable.find found after it
 
 	on        *node // of its containers, nil if it is not known; set once resolved
@@ -240,8 +240,12 @@ func (b *Builder) replace(p *pod) {
 }
 
 func (b *Builder) addPod(s *seen) error {
-	p, at := b.podOf(s.pod()), s.p.Last()
 	seen := b.shared.Holding(b.sampling, b.shared.Sights(b.sampling, s.p))
+	if s.p.Series() != 0 && b.Sharded() { // Grade left it out
+		sightedIn(b.outages.others, s.key[0]).addPod(seen)
+		return nil
+	}
+	p, at := b.podOf(s.pod()), s.p.Last()
 	p.seen = b.shared.Max(p.seen, seen)
 	p.addPlacement(s.key[4], s.key[5], seen)
 	if s.key[4] != none {

@@ -2,6 +2,7 @@ package build
 
 import (
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/elsewhere"
 	"github.com/promcost/promcost/allocation/prices"
 	"github.com/promcost/promcost/allocation/rates"
 	"github.com/promcost/promcost/allocation/services"
@@ -26,8 +27,8 @@ type podTable struct {
 	all        []*pod // as they came, those replaced by others of their name included
 	last       *pod   // that podTable.find found last
 	byName     map[objectKey][]*pod
-	leftOut    map[string]bool    // by UID, whether LeaveOthers left the pod out
-	recalled   map[objectKey]bool // names of pods that LeaveOthers left out though this shard may need them
+	recalled   map[objectKey]bool // names of pods that were left out though this shard may need them
+	others     *elsewhere.Pods    // that only other shards need, and that were left out
 	namespaces map[objectKey]*namespace
 	owners     map[ownerKey]owner
 	order      []*container // in the order of rows: sorted once resolved
@@ -93,8 +94,8 @@ func newParts(rates rates.Rates, symbols *signals.Symbols) *Builder {
 	dict := allocation.NewDict()
 	return &Builder{
 		pods: podTable{
-			byKey: map[podKey]*pod{}, byName: map[objectKey][]*pod{}, leftOut: map[string]bool{}, recalled: map[objectKey]bool{}, namespaces: map[objectKey]*namespace{},
-			owners: map[ownerKey]owner{}, noPodSignals: podSignals{hint: none},
+			byKey: map[podKey]*pod{}, byName: map[objectKey][]*pod{}, recalled: map[objectKey]bool{}, others: elsewhere.NewPods(),
+			namespaces: map[objectKey]*namespace{}, owners: map[ownerKey]owner{}, noPodSignals: podSignals{hint: none},
 		},
 		nodes: nodeTable{
 			byName: map[nodeKey][]*node{}, machines: map[nodeKey]*machine{}, addresses: map[nodeKey]signals.Symbol{},

@@ -69,16 +69,9 @@ func (b *Builder) placeByHint() {
 	}
 }
 
-// sortContainers puts containers in the order of rows. Pods that only other shards need have none.
+// sortContainers puts containers in the order of rows.
 func (b *Builder) sortContainers() {
-	for c := range b.every() {
-		if c.pod.isForeign() {
-			c.containerSignals = &b.pods.noSignals
-		} else {
-			b.pods.order = append(b.pods.order, c)
-		}
-	}
-	slices.SortFunc(b.pods.order, compareContainers)
+	b.pods.order = slices.SortedFunc(b.every(), compareContainers)
 }
 
 // resolveContainers finds when containers ran, and drops the signals that say so.
@@ -407,7 +400,7 @@ func (n *node) has(r allocation.Resource, t int64) bool {
 func (b *Builder) row(c *container, from, to int64) rowRef {
 	i, _ := slices.BinarySearch(b.borders, to)
 	set := int32(i - 1)
-	asked := i > b.first && i <= b.last && !c.pod.onlyShares()
+	asked := i > b.first && i <= b.last && !c.pod.shares
 	if n := len(c.rows); n == 0 || c.rows[n-1].set != set {
 		ref := rowRef{set, noRow}
 		if asked {

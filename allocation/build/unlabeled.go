@@ -29,10 +29,10 @@ func UnlabeledWarning(pricer rates.Rates, known rates.NodeAttributes, at time.Ti
 		needed bool
 		names  []labelnames.Name
 	}{
-		{needs.InstanceType, instanceTypeLabels[:1]},
+		{needs.InstanceType, labelnames.InstanceTypeLabels[:1]},
 		{needs.Region, labelnames.RegionLabels[:1]},
-		{needs.Zone, zoneLabels[:1]},
-		{needs.GPUModel, gpuLabels},
+		{needs.Zone, labelnames.ZoneLabels[:1]},
+		{needs.GPUModel, labelnames.GPULabels},
 		{needs.Spot, labelnames.SpotLabels(known.Provider)},
 	} {
 		if x.needed {
@@ -84,7 +84,7 @@ func (b *Builder) warnUnlabeled() {
 			continue
 		}
 		a := n.asset(b.sampling.End)
-		key := [2]string{a.Cluster, provider(a.ProviderID)}
+		key := [2]string{a.Cluster, rates.Provider(a.ProviderID)}
 		g := groups[key]
 		if g == nil {
 			g = &group{known: rates.NodeAttributes{Cluster: key[0], Provider: key[1], Labels: map[string]string{}}}
@@ -92,7 +92,7 @@ func (b *Builder) warnUnlabeled() {
 		}
 		k := &g.known
 		k.Region, k.Zone, k.InstanceType = cmp.Or(k.Region, a.Region), cmp.Or(k.Zone, a.Zone), cmp.Or(k.InstanceType, a.InstanceType)
-		k.GPUModel, k.Spot = cmp.Or(k.GPUModel, n.label(gpuLabels)), k.Spot || n.reportsSpot()
+		k.GPUModel, k.Spot = cmp.Or(k.GPUModel, n.label(labelnames.GPULabels)), k.Spot || n.reportsSpot()
 		maps.Copy(k.Labels, a.Labels)
 		g.unruled = g.unruled || !n.rateAt(b.sampling.End).Ruled
 	}

@@ -88,7 +88,7 @@ func (c *container) hasStart() bool { return len(c.started) > 0 || len(c.created
 func (b *Builder) namesWhere(of func(c *container) (signals.Symbol, bool)) []string {
 	var names []string
 	for c := range b.every() {
-		if name, ok := of(c); ok && !c.pod.isForeign() {
+		if name, ok := of(c); ok {
 			names = append(names, name.Value())
 		}
 	}

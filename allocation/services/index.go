@@ -150,6 +150,22 @@ func (x *Index) MayBeBehind(p *Pod, some func(service Object) bool) bool {
 	})
 }
 
+// EachMember calls f for the names and for the addresses of pods that MayBeBehind may report. It may repeat some.
+func (x *Index) EachMember(some func(service Object) bool, f func(pod Object)) {
+	for pod := range x.endpoints {
+		if x.MayBeBehind(&Pod{Object: pod}, some) {
+			f(pod)
+		}
+	}
+	for address, list := range x.addresses {
+		if slices.ContainsFunc(list, func(at timeline.DatedValue[signals.Symbol]) bool {
+			return some(Object{address.Cluster, address.Namespace, at.Value})
+		}) {
+			f(address)
+		}
+	}
+}
+
 // Selects reports whether a service selects pods by labels.
 func (x *Index) Selects(service Object) bool { return len(x.selectors[service]) > 0 }
 

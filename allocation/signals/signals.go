@@ -167,6 +167,16 @@ func (s Signal) IsDetail() bool {
 	}
 }
 
+// MayShowRuns reports whether a detail may show when a pod's containers ran, or divides the time in which they did.
+func (s Signal) MayShowRuns() bool {
+	switch s {
+	case ContainerLimit, PodOwner, PodLabels, PodAnnotations:
+		return false
+	default:
+		return true
+	}
+}
+
 // HasSeriesKey reports whether the last element of the signal's key only distinguishes series of one key.
 func (s Signal) HasSeriesKey() bool { return s.IsUsage() || s == PodTransmitted || s == PodReceived }
 

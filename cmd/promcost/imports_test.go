@@ -50,7 +50,8 @@ var packages = map[string][]string{
 	"promquery/promtest":               {}, // starts a real Prometheus for tests
 	"promquery/promtest/soak":          {}, // the flag -soak of tests
 	"allocation":                       {"allocation/caret", "allocation/grouping", "allocation/intern", "allocation/labelnames", "allocation/timeline"},
-	"allocation/build":                 {"allocation", "allocation/labelnames", "allocation/notices", "allocation/prices", "allocation/rates", "allocation/services", "allocation/signals", "allocation/timeline"},
+	"allocation/build":                 {"allocation", "allocation/elsewhere", "allocation/labelnames", "allocation/notices", "allocation/prices", "allocation/rates", "allocation/services", "allocation/signals", "allocation/timeline"},
+	"allocation/elsewhere":             {},
 	"allocation/prices":                {"allocation/notices", "allocation/rates", "allocation/signals", "allocation/timeline"},
 	"allocation/services":              {"allocation", "allocation/labelnames", "allocation/signals", "allocation/timeline"},
 	"allocation/signals":               {"allocation", "allocation/intern"},

@@ -25,11 +25,14 @@ type query struct {
 	symbols  *symbols
 	metric   uint32 // the number of __name__
 	matchers []match
-	keys     []role   // the elements of keys, ascending by name
-	told     uint32   // the name of the label that tells series apart
-	unwanted []refSet // by block, the series of unwanted pods; nil for none
-	inverted bool     // only these are wanted
-	left     bool     // matching series of unwanted pods were left out
+	keys     []role                                       // the elements of keys, ascending by name
+	told     uint32                                       // the name of the label that tells series apart
+	unwanted []refSet                                     // by block, the series of unwanted pods; nil for none
+	inverted bool                                         // only these are wanted
+	left     bool                                         // matching series of unwanted pods were left out
+	grade    func(key []string) (id uint64, nothing bool) // nil wants all of every series
+	graded   []string                                     // scratch
+	uid      [36]byte                                     // scratch
 }
 
 // role is a label that is an element of keys.
@@ -37,6 +40,7 @@ type role struct {
 	name   uint32
 	at     int // in the key
 	cgroup bool
+	common bool // of Selector.Common
 }
 
 // match is a matcher. Those of a query ascend by name.
@@ -79,7 +83,7 @@ func newQuery(sel *promquery.Selector, symbols *symbols) (*query, error) {
 	slices.SortStableFunc(q.matchers, func(a, b match) int { return cmp.Compare(a.name, b.name) })
 	for i, name := range sel.Keep {
 		if name != sel.Series || name == sel.Cgroup {
-			q.keys = append(q.keys, role{number(name), i, sel.Cgroup != "" && slices.Index(sel.Keep, sel.Cgroup) == i})
+			q.keys = append(q.keys, role{number(name), i, sel.Cgroup != "" && slices.Index(sel.Keep, sel.Cgroup) == i, slices.Contains(sel.Common, name)})
 		}
 	}
 	slices.SortStableFunc(q.keys, func(a, b role) int { return cmp.Compare(a.name, b.name) })
@@ -129,8 +133,38 @@ func (m *match) holds(symbols *symbols, value uint32) bool {
 	return ok
 }
 
-// key appends to dst the key of a series.
-func (q *query) key(dst []promquery.Symbol, labels []pair) []promquery.Symbol {
+// grades grades a series by its labels.
+func (q *query) grades(labels []pair) (id uint64, nothing bool) {
+	if q.grade == nil {
+		return 0, false
+	}
+	q.graded = append(q.graded[:0], make([]string, len(q.Keep))...)
+	for _, r := range q.keys {
+		for len(labels) > 0 && labels[0].name() < r.name {
+			labels = labels[1:]
+		}
+		if len(labels) > 0 && labels[0].name() == r.name {
+			q.graded[r.at] = q.symbols.text(labels[0].value())
+			if r.cgroup {
+				q.graded[r.at] = q.uidIn(q.graded[r.at])
+			}
+		}
+	}
+	return q.grade(q.graded)
+}
+
+// uidIn is the pod's UID in a cgroup path, "" where there is none, until the next call.
+func (q *query) uidIn(path string) string {
+	uid, ok := promquery.PodUID(path)
+	if !ok {
+		return ""
+	}
+	q.uid = uid
+	return viewOf(q.uid[:])
+}
+
+// key appends to dst the key of a series: if common, only labels of Selector.Common, and "" in place of others.
+func (q *query) key(dst []promquery.Symbol, labels []pair, common bool) []promquery.Symbol {
 	if q.Keep == nil {
 		for _, l := range labels {
 			if l.name() != q.metric {
@@ -150,7 +184,7 @@ func (q *query) key(dst []promquery.Symbol, labels []pair) []promquery.Symbol {
 		switch {
 		case len(labels) == 0:
 			return dst
-		case labels[0].name() > r.name:
+		case labels[0].name() > r.name, common && !r.common:
 		case r.cgroup:
 			dst[from+r.at] = q.symbols.uid(labels[0].value())
 		default:

@@ -27,6 +27,7 @@ func (s *snapshot) read(ctx context.Context, sels []promquery.Selector, workers 
 	f := of.take(s.blocks, promquery.SymbolsOf(ctx), held)
 	f.unwanted.begin(&workers)
 	f.heads = fewHeads
+	f.grade = workers.Grade
 	for i := range f.founds {
 		to.free <- &f.founds[i]
 	}

@@ -65,6 +65,7 @@ type finder struct {
 	founds   [ahead]found
 	unwanted unwanted
 	heads    int // how many series of a selector are handed over at once
+	grade    func(i int, key []string) (id uint64, nothing bool)
 }
 
 // found is series of a selector that follow each other, at most mostHeads. Their entries in blocks are parts.
@@ -160,6 +161,9 @@ func (f *finder) find(ctx context.Context, i int, sel *promquery.Selector, to *p
 		return err
 	}
 	q.unwanted, q.inverted = f.unwanted.of(sel, f.symbols), f.unwanted.only
+	if f.grade != nil && sel.Common != nil {
+		q.grade = func(key []string) (uint64, bool) { return f.grade(i, key) }
+	}
 	var open []*cursor // those that have a series
 	for k := range f.cursors {
 		c := &f.cursors[k]
@@ -206,12 +210,18 @@ func (f *finder) hand(out *found, to *pipe) error {
 func (f *found) add(q *query, open []*cursor, scratch []int) []*cursor {
 	same := least(scratch, len(open), func(i, k int) int { return slices.Compare(open[i].labels, open[k].labels) })
 	labels := open[same[0]].labels
+	id, nothing := q.grades(labels)
 	s := series{partAt: int32(len(f.parts)), parts: int32(len(same)), keyAt: int32(len(f.keys)), told: timeline.SeriesID(q.series(labels))}
-	f.keys = q.key(f.keys, labels)
-	s.keys = int32(len(f.keys)) - s.keyAt
-	f.heads = append(f.heads, s)
-	for _, i := range same {
-		f.parts = append(f.parts, part{open[i].chunks, open[i].at})
+	if id != 0 {
+		s.told = id
+	}
+	if q.left = q.left || nothing; !nothing {
+		f.keys = q.key(f.keys, labels, id != 0)
+		s.keys = int32(len(f.keys)) - s.keyAt
+		f.heads = append(f.heads, s)
+		for _, i := range same {
+			f.parts = append(f.parts, part{open[i].chunks, open[i].at})
+		}
 	}
 	for _, i := range slices.Backward(same) {
 		if !open[i].next(q) {

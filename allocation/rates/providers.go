@@ -1,0 +1,50 @@
+package rates
+
+import "strings"
+
+// Provider is the cloud that a provider id names, in the spelling of price sheets: aws, gcp, azure.
+func Provider(providerID string) string {
+	name, _, ok := strings.Cut(providerID, "://")
+	switch {
+	case !ok:
+		return ""
+	case name == "gce":
+		return "gcp"
+	}
+	return name
+}
+
+// driverProviders are the providers of CSI drivers and of in-tree plugins.
+var driverProviders = map[string]string{
+	"ebs.csi.aws.com": "aws", "efs.csi.aws.com": "aws", "fsx.csi.aws.com": "aws",
+	"pd.csi.storage.gke.io": "gcp", "filestore.csi.storage.gke.io": "gcp",
+	"disk.csi.azure.com": "azure", "file.csi.azure.com": "azure", "blob.csi.azure.com": "azure",
+	"kubernetes.io/aws-ebs": "aws", "kubernetes.io/gce-pd": "gcp", "kubernetes.io/azure-disk": "azure",
+}
+
+// ProviderOfDriver is the provider of a CSI driver or of an in-tree plugin, "" if it is not known.
+func ProviderOfDriver(driver string) string { return driverProviders[driver] }
+
+// PlaceOfVolume reads the location from a volume handle of Google, projects/p/zones/europe-west1-b/disks/d, or of AWS without CSI,
+// aws://eu-central-1a/vol-1.
+func PlaceOfVolume(handle string) (region, zone string) {
+	if rest, ok := strings.CutPrefix(handle, "aws://"); ok {
+		if zone, _, ok = strings.Cut(rest, "/"); ok {
+			return strings.TrimRight(zone, "abcdefghijklmnopqrstuvwxyz"), zone
+		}
+		return "", ""
+	}
+	parts := strings.Split(handle, "/")
+	if len(parts) != 6 || parts[0] != "projects" {
+		return "", ""
+	}
+	switch parts[2] {
+	case "regions":
+		return parts[3], ""
+	case "zones":
+		if i := strings.LastIndexByte(parts[3], '-'); i > 0 {
+			return parts[3][:i], parts[3]
+		}
+	}
+	return "", ""
+}
