@@ -51,24 +51,33 @@ func NewDict() *Dict {
 	return d
 }
 
-// Add interns s.
+// Add interns s, which is not retained.
 func (d *Dict) Add(s string) ID {
-	hash := intern.Hash(s)
-	id := d.find(hash, s)
-	if id == 0 && s != "" {
-		s = strings.Clone(s)
-		id = ID(len(d.strs))
-		d.bytes += int64(len(s))
-		d.strs = append(d.strs, s)
-		d.index.Add(hash, uint32(id))
-		if _, number := labelnames.CutConflict(s); number > 0 {
-			d.collides = true
-		}
+	if id, ok := d.Find(s); ok {
+		return id
+	}
+	return d.add(strings.Clone(s))
+}
+
+// AddWhole interns s, and retains it: it should not be a part of a longer string.
+func (d *Dict) AddWhole(s string) ID {
+	if id, ok := d.Find(s); ok {
+		return id
+	}
+	return d.add(s)
+}
+
+func (d *Dict) add(s string) ID {
+	id := ID(len(d.strs))
+	d.bytes += int64(len(s))
+	d.strs = append(d.strs, s)
+	d.index.Add(intern.Hash(s), uint32(id))
+	if _, number := labelnames.CutConflict(s); number > 0 {
+		d.collides = true
 	}
 	return id
 }
 
-// find returns the id of s, 0 if the Dict does not have it.
 func (d *Dict) find(hash uint32, s string) ID {
 	return ID(d.index.Find(hash, func(id uint32) bool { return d.strs[id] == s }))
 }
@@ -77,7 +86,7 @@ func (d *Dict) find(hash uint32, s string) ID {
 func (d *Dict) AddBytes(text []byte) ID {
 	id := ID(d.index.Find(intern.HashBytes(text), func(id uint32) bool { return d.strs[id] == string(text) })) // does not allocate
 	if id == 0 {
-		return d.Add(string(text))
+		return d.AddWhole(string(text))
 	}
 	return id
 }
@@ -118,20 +127,17 @@ func (d *Dict) AddMap(m map[string]string) ID {
 func (d *Dict) AddPairs(pairs []Pair) ID { return ID(d.pairs.Intern(pairs)) }
 
 // Overlay returns the union of maps. Where several maps have a key, the last one wins. Only the result is interned.
-func (d *Dict) Overlay(maps ...ID) ID {
-	var all ID
+func (d *Dict) Overlay(maps ...ID) (all ID) {
 	var out []Pair // all, if it is not interned
 	for _, id := range maps {
-		pairs := d.pairs.Row(uint32(id))
-		switch {
-		case len(pairs) == 0:
+		if all == 0 || id == 0 {
+			all = max(all, id) // one of them is the empty map
 			continue
-		case all == 0 && len(out) == 0:
-			all = id
-			continue
-		case len(out) == 0:
+		}
+		if len(out) == 0 {
 			out = d.pairs.Row(uint32(all))
 		}
+		pairs := d.pairs.Row(uint32(id))
 		if d.collides {
 			out = d.withoutCollisions(out, pairs)
 		}

@@ -47,3 +47,42 @@ func TestDictKeepsIDs(t *testing.T) {
 		t.Error("a string is found that was not added")
 	}
 }
+
+// TestDictAddsOnce interns texts in several ways: each has one id.
+func TestDictAddsOnce(t *testing.T) {
+	t.Parallel()
+	d := allocation.NewDict()
+	a, b := d.Add("a"), d.AddWhole("b")
+	if d.AddWhole("a") != a || d.AddBytes([]byte("b")) != b || a == b || d.Text(b) != "b" {
+		t.Errorf("a has id %d, b has id %d and text %q", a, b, d.Text(b))
+	}
+	for _, id := range []allocation.ID{d.Add(""), d.AddWhole(""), d.AddBytes(nil)} {
+		if id != 0 {
+			t.Errorf("the empty text has id %d", id)
+		}
+	}
+	one, two := d.AddMap(map[string]string{"x": "1"}), d.AddMap(map[string]string{"y": "2"})
+	for _, id := range []allocation.ID{d.Overlay(0, one, 0, two), d.Overlay(two, one), d.Overlay(one, two, one)} {
+		if d.Overlay(id) != id || len(d.Map(id)) != 2 || d.Overlay(0, 0) != 0 {
+			t.Errorf("the union of two maps has %v", d.Map(id))
+		}
+	}
+}
+
+// TestRowsMakeColumns writes to one column only: the others are zeros.
+func TestRowsMakeColumns(t *testing.T) {
+	t.Parallel()
+	rows := allocation.NewRows(allocation.NewSet(allocation.Window{}, allocation.NewDict()))
+	for range 3 {
+		rows.Add(allocation.Workload, 0, 1000)
+	}
+	rows.Column(allocation.PVCost)[1] = 5
+	rows.Add(allocation.Workload, 0, 1000)
+	if rows.Value(allocation.PVCost, 1) != 5 || rows.Value(allocation.PVCost, 3) != 0 || rows.Value(allocation.SharedCost, 1) != 0 {
+		t.Error("values of rows are not what was written")
+	}
+	set := rows.Set()
+	if got := set.Value(allocation.PVCost, 1); got != 5 || set.AllZero(allocation.PVCost) || !set.AllZero(allocation.SharedCost) {
+		t.Errorf("%v", got)
+	}
+}

@@ -82,11 +82,28 @@ func byWorker(add func(*Worker, *seen) error) func(*Builder, *seen) error {
 	}
 }
 
+// interned has the texts of a Builder.
+type interned struct {
+	dict  *allocation.Dict
+	ids   []allocation.ID   // of symbols, by their numbers; 0 for those that dict may not have
+	pairs []allocation.Pair // scratch of addTail
+}
+
 // addTail interns a map given as names and values in turn, sorted by name.
-func addTail(d *allocation.Dict, tail []signals.Symbol) allocation.ID {
-	pairs := make([]allocation.Pair, 0, len(tail)/2)
+func (b *interned) addTail(tail []signals.Symbol) allocation.ID {
+	b.pairs = b.pairs[:0]
 	for i := 0; i+1 < len(tail); i += 2 {
-		pairs = append(pairs, allocation.Pair{Key: d.Add(tail[i].Value()), Value: d.Add(tail[i+1].Value())})
+		b.pairs = append(b.pairs, allocation.Pair{Key: b.id(tail[i]), Value: b.id(tail[i+1])})
 	}
-	return d.AddPairs(pairs)
+	return b.dict.AddPairs(b.pairs)
+}
+
+// id is the id of a symbol's text in dict, which does not copy it.
+func (b *interned) id(s signals.Symbol) allocation.ID {
+	n := s.Number()
+	b.ids = append(b.ids, make([]allocation.ID, max(0, n+1-len(b.ids)))...)
+	if b.ids[n] == 0 {
+		b.ids[n] = b.dict.AddWhole(s.Value())
+	}
+	return b.ids[n]
 }

@@ -29,7 +29,7 @@ type Builder struct {
 	limits     Limits
 	stopped    error // why the builder is to stop
 
-	dict     *allocation.Dict
+	interned
 	symbols  *signals.Symbols
 	sets     []*allocation.Set
 	rows     []*allocation.Rows // of the sets

@@ -27,12 +27,12 @@ func (b *Builder) warnInStep() {
 	}
 	starts := map[string][]int64{} // by CronJob: time from each start to the next point of the grid, or to the next full minute
 	for p := range b.everyPod() {
-		kind, name := b.controller(p)
+		controller := b.controller(p)
 		at := p.firstStart()
-		if kind != "cronjob" || at <= b.sampling.Start || at > b.sampling.End {
+		if controller.kind.Value() != "cronjob" || at <= b.sampling.Start || at > b.sampling.End {
 			continue
 		}
-		name = b.placed(p.cluster, p.namespace.Value()+"/"+name)
+		name := b.placed(p.cluster, p.namespace.Value()+"/"+controller.name.Value())
 		starts[name] = append(starts[name], (b.sampling.End-at)%cell)
 	}
 	var names []string

@@ -117,7 +117,7 @@ func (b *Builder) silences(cluster signals.Symbol) timeline.Intervals {
 // a cluster was seen running. From then on, alternatives count for containers that have a status at another time, and for all containers
 // if none has a status. Other containers in the alternatives are known only by their usage.
 func (b *Builder) Blind() []Span {
-	if !slices.ContainsFunc(b.pods.all, (*pod).hasContainers) && !b.othersReported() {
+	if !slices.ContainsFunc(b.pods.all, func(p *pod) bool { return !p.replaced && len(p.containers) > 0 }) && !b.othersReported() {
 		return []Span{{b.sampling.LoadStart(), b.sampling.End}}
 	}
 	b.takesAlternative = func(s *seen) bool { return b.mayBeOf(s, (*container).hasStatus) || b.mayBeOfOthers(s) }
@@ -139,8 +139,6 @@ func (b *Builder) Blind() []Span {
 	}
 	return out
 }
-
-func (p *pod) hasContainers() bool { return !p.replaced && len(p.containers) > 0 }
 
 // reported reports whether a signal says of a container of p when it ran.
 func (p *pod) reported() bool {

@@ -19,7 +19,7 @@ type flowEnd struct {
 // it does so for no longer than one sample is seen. If no usage of the pod was seen from then on either, because its kubelet was down,
 // it does so for as long as usage is held, or until usage is seen again.
 func (b *Builder) holdTraffic(p *pod) {
-	for _, f := range p.flows {
+	for f := p.flows; f != nil; f = f.next {
 		b.holdFlow(p, &flowEnd{f.key.kind(), f.to, f.rate})
 	}
 	for i := range p.ended {

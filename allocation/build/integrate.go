@@ -128,11 +128,21 @@ func (l *Worker) used(c *container, s *seen) []timeline.Cell {
 
 // coverAll charges the parts of cells that are not covered yet. Cells from tail on are soft.
 func (l *Worker) coverAll(c *container, covered *timeline.Coverage, s *seen, cells []timeline.Cell, tail int) {
-	for i := 0; i < len(cells); {
-		n, soft := 1, i >= tail || cells[i].Held
+	stretch := func(i int) (n int, soft bool) { // of cells that are covered together
+		n, soft = 1, i >= tail || cells[i].Held
 		for !soft && i+n < tail && cells[i+n].From == cells[i+n-1].To && !cells[i+n].Held {
 			n++
 		}
+		return n, soft
+	}
+	stretches := 0
+	for i := 0; i < len(cells); stretches++ {
+		n, _ := stretch(i)
+		i += n
+	}
+	covered.Reserve(stretches)
+	for i := 0; i < len(cells); {
+		n, soft := stretch(i)
 		l.cover(c, covered, s, cells[i:i+n], soft)
 		i += n
 	}

@@ -35,16 +35,13 @@ type flow struct {
 	value   float64 // of the counter at to
 	until   int64   // how long its last sample is seen if no other comes
 	rate    float64 // bytes a millisecond before to
+	next    *flow   // of the pod
 }
 
 // flowKey identifies a counter of a pod: by a hash of the labels other than pod and namespace, with the kind in its lowest bits.
 type flowKey uint64
 
 const kindBits = 3
-
-func makeFlowKey(labels uint64, kind trafficKind) flowKey {
-	return flowKey(labels<<kindBits) | flowKey(kind)
-}
 
 func (k flowKey) kind() trafficKind { return trafficKind(k & (1<<kindBits - 1)) }
 
@@ -82,7 +79,7 @@ func (l *Worker) addTraffic(s *seen, kind trafficKind) error {
 		_, _ = labels.WriteString(label.Value()) // never fails; the text, for symbols can be reused
 		_ = labels.WriteByte(0xff)
 	}
-	key := makeFlowKey(labels.Sum64(), kind)
+	key := flowKey(labels.Sum64()<<kindBits) | flowKey(kind)
 	if p, ok := l.b.pods.byKey[s.pod()]; ok {
 		l.move([]*pod{p}, key, s)
 	} else {
@@ -103,7 +100,7 @@ func (l *Worker) move(pods []*pod, key flowKey, s *seen) {
 	price := l.trafficPrice(pods[0].cluster, key.kind())
 	l.cells = l.increases(pods, key, s, price)
 	if len(l.cells) == 0 {
-		for _, f := range pods[0].flows {
+		for f := pods[0].flows; f != nil; f = f.next {
 			if f.key == key {
 				f.until = min(f.until, s.p.First()) // a marker
 			}
@@ -144,7 +141,7 @@ func (l *Worker) increases(pods []*pod, key flowKey, s *seen, t *prices.Item) []
 		return l.b.samplingOf(s).Counter(l.cells[:0], s.p)
 	}
 	counted := l.b.sampling.Start
-	for _, f := range pods[0].flows {
+	for f := pods[0].flows; f != nil; f = f.next {
 		if f.key == key && len(f.counted) > 0 {
 			counted = max(counted, f.counted[len(f.counted)-1].To)
 		}
@@ -176,7 +173,9 @@ func (l *Worker) sameUntil(from, to int64) int64 {
 // start of the pod if the counter is new. Without a beginning, the first cell is dropped. The first of several pods keeps the flow.
 func (l *Worker) flowOf(pods []*pod, key flowKey, s *seen, cells []timeline.Cell) (*flow, []timeline.Cell) {
 	b, first, p := l.b, &cells[0], pods[0]
-	for _, f := range p.flows {
+	at := &p.flows
+	for ; *at != nil; at = &(*at).next {
+		f := *at
 		if f.key != key {
 			continue
 		}
@@ -186,7 +185,7 @@ func (l *Worker) flowOf(pods []*pod, key flowKey, s *seen, cells []timeline.Cell
 		return f, b.samplingOf(s).GoOn(cells, s.p, f.to, f.until, f.value)
 	}
 	f := l.newFlow(key)
-	p.flows = append(p.flows, f)
+	*at = f
 	start, known := b.lastStart(pods, first.To)
 	if !known || !b.isFirst(p, s, start.at) {
 		if first.To-s.p.First() > b.evidence.most { // the first sample lies before a gap and not on the grid

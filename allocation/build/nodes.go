@@ -80,7 +80,7 @@ func (b *Builder) addNode(s *seen) error {
 }
 
 func (b *Builder) addNodeLabels(s *seen) error {
-	b.nodeOf(s).reported.labels.Add(addTail(b.dict, s.tail), b.sampling.Steps(s.p))
+	b.nodeOf(s).reported.labels.Add(b.addTail(s.tail), b.sampling.Steps(s.p))
 	return nil
 }
 

@@ -36,7 +36,7 @@ type pod struct {
 	on        *node // of its containers, nil if it is not known; set once resolved
 	shifts    []shift
 	shifting  shifting
-	flows     []*flow
+	flows     *flow // the first one
 	ended     []flowEnd
 	usageFrom int64 // time of its oldest usage that is read, if that is earlier than of other pods; else 0
 
@@ -316,12 +316,12 @@ func (s *seen) tailMap() map[string]string {
 }
 
 func (b *Builder) addPodLabels(s *seen) error {
-	b.podOf(s.pod()).labels.Add(addTail(b.dict, s.tail), b.shared.Steps(b.sampling, s.p))
+	b.podOf(s.pod()).labels.Add(b.addTail(s.tail), b.shared.Steps(b.sampling, s.p))
 	return nil
 }
 
 func (b *Builder) addPodAnnotations(s *seen) error {
-	b.podOf(s.pod()).annotations.Add(addTail(b.dict, s.tail), b.shared.Steps(b.sampling, s.p))
+	b.podOf(s.pod()).annotations.Add(b.addTail(s.tail), b.shared.Steps(b.sampling, s.p))
 	return nil
 }
 
@@ -336,12 +336,12 @@ func (b *Builder) namespaceOf(s *seen) *namespace {
 }
 
 func (b *Builder) addNamespaceLabels(s *seen) error {
-	b.namespaceOf(s).labels.Add(addTail(b.dict, s.tail), b.shared.Steps(b.sampling, s.p))
+	b.namespaceOf(s).labels.Add(b.addTail(s.tail), b.shared.Steps(b.sampling, s.p))
 	return nil
 }
 
 func (b *Builder) addNamespaceAnnotations(s *seen) error {
-	b.namespaceOf(s).annotations.Add(addTail(b.dict, s.tail), b.shared.Steps(b.sampling, s.p))
+	b.namespaceOf(s).annotations.Add(b.addTail(s.tail), b.shared.Steps(b.sampling, s.p))
 	return nil
 }
 
@@ -356,7 +356,7 @@ func (b *Builder) addOwner(kind string, s *seen) error {
 }
 
 // controller follows a pod's chain of owners: pod → replicaset → deployment or rollout, pod → job → cronjob.
-func (b *Builder) controller(p *pod) (kind, name string) {
+func (b *Builder) controller(p *pod) owner {
 	o := p.owner.Value
 	if o == (owner{}) {
 		o = p.createdBy.Value
@@ -364,8 +364,5 @@ func (b *Builder) controller(p *pod) (kind, name string) {
 	if up, ok := b.pods.owners[ownerKey{o.kind, objectKey{p.cluster, p.namespace, o.name}}]; ok {
 		o = up
 	}
-	if o == (owner{}) {
-		return "", ""
-	}
-	return o.kind.Value(), o.name.Value()
+	return o
 }

@@ -88,8 +88,8 @@ func (b *Builder) findOvercommit() []Excess {
 		}
 	}
 	var out []Excess
-	for _, span := range each(b, slices.All(gather(cells))) {
-		out = append(out, b.excess(span))
+	for _, x := range each(b, slices.All(cells.Gathered(gatherWithin, mostSpans))) {
+		out = append(out, b.excess(Span{x.From, x.To}))
 	}
 	return out
 }
@@ -158,25 +158,6 @@ const (
 	gatherWithin int64 = 2 * 60 * 60 * 1000
 	mostSpans          = 8
 )
-
-// gather joins cells that are near each other into few spans.
-func gather(cells timeline.Intervals) []Span {
-	for within := gatherWithin; ; within *= 2 {
-		padded := make(timeline.Intervals, 0, len(cells))
-		for _, c := range cells {
-			padded = append(padded, timeline.Interval{From: c.From, To: c.To + within})
-		}
-		joined := timeline.Union(padded)
-		if len(joined) > mostSpans {
-			continue
-		}
-		var spans []Span
-		for _, x := range joined {
-			spans = append(spans, Span{x.From, x.To - within})
-		}
-		return spans
-	}
-}
 
 // capacityCells is the node's capacity of a resource in each cell of its load, in amount × seconds. It overwrites out.
 func (n *node) capacityCells(out []float64, r allocation.Resource, l *load) []float64 {

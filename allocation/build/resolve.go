@@ -426,19 +426,20 @@ func (b *Builder) add(ref rowRef, c allocation.Column, v float64) {
 // describe fills in a row's properties after its running time is known: those at the end of that time.
 func (b *Builder) describe(c *container, rows *allocation.Rows, row int32) {
 	p, end := c.pod, rows.Ends()[row]
-	kind, name := b.controller(p)
-	text := [allocation.Services]string{
-		allocation.Cluster: p.cluster.Value(), allocation.Namespace: p.namespace.Value(), allocation.Pod: p.name.Value(), allocation.PodUID: p.uid.Value(),
-		allocation.Container: c.container.Value(), allocation.ControllerKind: kind, allocation.Controller: name,
+	controller := b.controller(p)
+	text := [allocation.Services]signals.Symbol{
+		allocation.Cluster: p.cluster, allocation.Namespace: p.namespace, allocation.Pod: p.name, allocation.PodUID: p.uid,
+		allocation.Container: c.container, allocation.ControllerKind: controller.kind, allocation.Controller: controller.name,
 	}
 	if p.node.Known() {
-		text[allocation.NodeName] = p.node.Value.Value()
+		text[allocation.NodeName] = p.node.Value
 	}
-	if c.node != nil {
-		text[allocation.ProviderID] = c.node.providerID()
-	}
-	for prop, v := range text {
-		rows.IDs(allocation.Property(prop))[row] = b.dict.Add(v)
+	for prop, symbol := range text {
+		if id := &rows.IDs(allocation.Property(prop))[row]; prop == int(allocation.ProviderID) && c.node != nil {
+			*id = b.dict.Add(c.node.providerID())
+		} else {
+			*id = b.id(symbol)
+		}
 	}
 	labels, annotations := b.pods.namespaces[objectKey{p.cluster, p.namespace, none}].at(end)
 	rows.IDs(allocation.Services)[row] = b.dict.AddList(b.servicesAt(p, end))

@@ -35,7 +35,7 @@ func (b *Builder) addServiceAddress(s *seen) error {
 }
 
 func (b *Builder) addServiceSelector(s *seen) error {
-	b.services.behind.AddSelector(s.object().named(), addTail(b.dict, s.tail), b.serviceSteps(s))
+	b.services.behind.AddSelector(s.object().named(), b.addTail(s.tail), b.serviceSteps(s))
 	return nil
 }
 

@@ -53,6 +53,13 @@ func (c Coverage) Uncovered(out Intervals, from, to int64) Intervals {
 	return out
 }
 
+// Reserve makes room for n more fragments.
+func (c *Coverage) Reserve(n int) {
+	if cap(*c)-len(*c) < n {
+		*c = append(make(Coverage, 0, len(*c)+n), *c...) // no more than that: there are many
+	}
+}
+
 // Add puts a fragment, which overlaps no other, into its place.
 func (c *Coverage) Add(f Fragment) {
 	i, _ := slices.BinarySearchFunc(*c, f.From, func(x Fragment, from int64) int { return cmp.Compare(x.From, from) })

@@ -16,6 +16,9 @@ type DatedValue[T comparable] struct {
 
 // Add records when a value was seen.
 func (d *Dated[T]) Add(value T, seen Steps) {
+	if *d == nil {
+		*d = make(Dated[T], 0, len(seen)) // mostly all of them
+	}
 	for _, x := range seen {
 		if i := slices.IndexFunc(*d, func(o DatedValue[T]) bool { return o.Value == value && o.From <= x.To && x.From <= o.To }); i >= 0 {
 			(*d)[i].From, (*d)[i].To = min((*d)[i].From, x.From), max((*d)[i].To, x.To)

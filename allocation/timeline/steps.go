@@ -162,12 +162,17 @@ func Overlay(a, b Steps) Steps {
 	case len(b) == 0:
 		return a
 	}
-	return combine(a, b, func(va, vb float64, inA, _ bool) (float64, bool) {
+	var few [8]Step
+	out := appendCombined(few[:0], a, b, func(va, vb float64, inA, _ bool) (float64, bool) {
 		if inA {
 			return va, true
 		}
 		return vb, true
 	})
+	if a.same(out) {
+		return a
+	}
+	return append(Steps(nil), out...)
 }
 
 // Max returns the larger of a and b where both are present, otherwise the present one. Duplicates count once.
@@ -349,6 +354,23 @@ func (s Intervals) Joined(most int) Intervals {
 		}
 	}
 	return out
+}
+
+// Gathered joins intervals, given in any order, that are at most within apart, and twice as far as long as more than most are left.
+func (s Intervals) Gathered(within int64, most int) Intervals {
+	for ; ; within *= 2 {
+		padded := make(Intervals, 0, len(s))
+		for _, x := range s {
+			padded = append(padded, Interval{x.From, x.To + within})
+		}
+		joined := Union(padded)
+		for i := range joined {
+			joined[i].To -= within
+		}
+		if len(joined) <= most {
+			return joined
+		}
+	}
 }
 
 // Complement returns the parts of (from, to] that the sorted intervals do not cover.

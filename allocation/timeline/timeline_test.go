@@ -255,6 +255,9 @@ func TestIntervals(t *testing.T) {
 	if d := cmp.Diff(intervals(-1, 0, 3, 5, 10, 11), timeline.Complement(u, -minute, 11*minute)); d != "" {
 		t.Errorf("complement: %s", d)
 	}
+	if d := cmp.Diff(intervals(0, 4, 20, 30), intervals(20, 21, 0, 1, 3, 4, 25, 30).Gathered(minute, 2)); d != "" {
+		t.Errorf("gathered: %s", d)
+	}
 	if d := cmp.Diff(intervals(2, 3, 5, 6), u.Clip(2*minute, 6*minute)); d != "" {
 		t.Errorf("clip: %s", d)
 	}
