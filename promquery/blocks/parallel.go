@@ -53,11 +53,12 @@ func (s *snapshot) read(ctx context.Context, sels []promquery.Selector, workers 
 	}()
 	r := newReader(s, workers)
 	r.rest.drawn.of = held
-	for f := range to.ready {
-		if err := r.readFound(ctx, f); err != nil {
-			return r.stats, err
-		}
-		to.free <- f
+	read := func() error { return r.readEach(ctx, &to) }
+	if workers.N > 1 && workers.Of == nil && workers.Skip == nil {
+		read = func() error { return r.readAhead(ctx, cancel, &to) }
+	}
+	if err := read(); err != nil {
+		return r.stats, err
 	}
 	return r.stats, broken
 }
@@ -78,6 +79,17 @@ func newReader(s *snapshot, workers promquery.Workers) *reader {
 		r.each = append(r.each, &worker{blocks: s.blocks, yield: workers.Into(n), damage: make([]damage, len(s.blocks))})
 	}
 	return r
+}
+
+// readEach hands over what is found, by all workers.
+func (r *reader) readEach(ctx context.Context, from *pipe) error {
+	for f := range from.ready {
+		if err := r.readFound(ctx, f); err != nil {
+			return err
+		}
+		from.free <- f
+	}
+	return nil
 }
 
 // readFound hands over series of a selector.
@@ -109,8 +121,16 @@ func (r *reader) readFound(ctx context.Context, f *found) error {
 	}
 	if f.last || err != nil {
 		r.note(f)
+		r.tell(f)
 	}
 	return err
+}
+
+// tell says whether unwanted series of a selector were left out.
+func (r *reader) tell(f *found) {
+	if f.left && r.workers.Left != nil {
+		r.workers.Left(f.i)
+	}
 }
 
 // readRest hands over the series of a selector that come last.
@@ -128,9 +148,6 @@ func (r *reader) readRest(ctx context.Context, f *found) error {
 
 // note records what reading a selector took, and what of it could not be read. f is the last that was read of it.
 func (r *reader) note(f *found) {
-	if f.left && r.workers.Left != nil {
-		r.workers.Left(f.i)
-	}
 	damages := make([]damage, len(r.blocks))
 	var skipped chunks.Skipped
 	for _, l := range r.each {
