@@ -26,7 +26,8 @@ type snapshot struct {
 
 // render makes the metrics of a set and of the month, and counts what it drops.
 func (c *Collector) render(of *snapshot) {
-	b := builder{pairs: map[pair]*dto.LabelPair{}}
+	was := len(c.current.Load().metrics) // about as many as there will be
+	b := builder{metrics: make([]metric, 0, was+was/8), pairs: map[pair]*dto.LabelPair{}}
 	places := of.accrued // decides which members have series of their own
 	if places == nil {
 		places = metering.NewAccrued(of.set.Window.Start, of.metering)
