@@ -249,3 +249,28 @@ func TestClone(t *testing.T) {
 		t.Errorf("series %d, continued %t, sampled %t", c.Series(), c.Continued(), c.Sampled())
 	}
 }
+
+// TestCopyTo copies series of all layouts to the memory of those before, and uses the originals again.
+func TestCopyTo(t *testing.T) {
+	const seed = 15
+	rng := rand.New(rand.NewPCG(seed, 0))
+	var c timeline.Points
+	most := 0
+	for i := range 100 {
+		ts, vs := randomSeries(rng, 0, 2*3600_000, 30_000)
+		for _, how := range []layout{plain, runs, chunked, levels} {
+			p := points(ts, vs, how)
+			p.SetSeries(uint64(i))
+			p.CopyTo(&c)
+			p.Reset()
+			p.AppendRun(1, 1, 1000, -1)
+			samePoints(t, i, how, points(ts, vs, plain), &c)
+			if most = max(most, c.Room()); c.Series() != uint64(i) || c.Room() < most {
+				t.Errorf("series %d, layout %d: series %d with room for %d samples, %d before", i, how, c.Series(), c.Room(), most)
+			}
+		}
+	}
+	if most == 0 {
+		t.Error("no copy has samples in no run")
+	}
+}
