@@ -23,7 +23,11 @@ var assetFamilies = map[string][]string{
 // testAssetFamilies holds the law that everything is a metric: in the same hour, the families cost what the assets of each type
 // do. It asks promcost's PromQL API for several hours, and the Prometheus that scraped promcost for the last one.
 func (w *watched) testAssetFamilies(t *testing.T) {
-	last := time.Unix(int64(w.query(t, "max(promcost_last_complete_set_timestamp_seconds)")[0].Value.Value), 0)
+	closed := w.query(t, "max(promcost_last_complete_set_timestamp_seconds)")
+	if len(closed) != 1 {
+		t.Fatalf("the last closed hour is %v", closed)
+	}
+	last := time.Unix(int64(closed[0].Value.Value), 0)
 	for age := range 4 {
 		end := last.Add(-time.Duration(age) * time.Hour)
 		assets := w.assetsOfHour(t, end)
