@@ -261,11 +261,12 @@ const (
 func (c *computation) gather(ctx context.Context, b *build.Builder) error {
 	c.gathering.on = true
 	defer func() { c.gathering.on = false }()
-	first := []stage{always, priced, places, running, details}
+	about := []stage{details}
 	if b.ChargeFrom() == allocation.FromScheduled {
-		first = append(first, waiting)
+		about = append(about, waiting)
 	}
-	if err := c.gatherFirst(ctx, b, first); err != nil {
+	first := append([]stage{always, priced, places, running}, about...)
+	if err := c.gatherFirst(ctx, b, first, about); err != nil {
 		return err
 	}
 	inWindow := c.series

@@ -10,17 +10,17 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// gatherFirst reads the stages that every computation needs. A shard reads first where pods are, then when containers ran, and then
-// details of its own pods only.
-func (c *computation) gatherFirst(ctx context.Context, b *build.Builder, first []stage) error {
+// gatherFirst reads the stages that every computation needs, the last of which are about pods. A shard reads first where pods are, then
+// when containers ran, and then what is about its own pods only.
+func (c *computation) gatherFirst(ctx context.Context, b *build.Builder, all, about []stage) error {
 	s := b.Sampling() // the rest of the inputs changes it
-	if !b.Sharded() {
-		return c.stage(ctx, b, stageNames[always], s.LoadStart(), s.End, first...)
-	}
 	ask := func(stages ...stage) error {
 		return c.stage(ctx, b, stageNames[stages[0]], s.LoadStart(), s.End, stages...)
 	}
-	if err := ask(first[:2]...); err != nil {
+	if !b.Sharded() {
+		return ask(all...)
+	}
+	if err := ask(always, priced); err != nil {
 		return err
 	}
 	b.PlaceOthers()
@@ -36,8 +36,8 @@ func (c *computation) gatherFirst(ctx context.Context, b *build.Builder, first [
 	if err := ask(running); err != nil {
 		return err
 	}
-	names, all := b.Recall()
-	if all {
+	names, every := b.Recall()
+	if every {
 		if err := ask(places, running); err != nil {
 			return err
 		}
@@ -51,7 +51,7 @@ func (c *computation) gatherFirst(ctx context.Context, b *build.Builder, first [
 	}
 	b.Placed()
 	c.only.leftOut = &UIDs{Has: b.LeavesOut}
-	return ask(first[4:]...)
+	return ask(about...)
 }
 
 // grades is the grade of series about pods, nil if there are none in the plan or all are wanted. Sources may grade at the same time.

@@ -78,7 +78,7 @@ func SelectParallel(ctx context.Context, src Source, sels []Selector, workers Wo
 	}
 	return src.Select(ctx, sels, func(i int, key []Symbol, p *timeline.Points) error {
 		before := p.Series()
-		defer p.SetSeries(before)
+		defer p.SetSeries(before) // the points are the source's, which may go on with them
 		if workers.skips(i, key) || workers.grade(i, key, p) {
 			return nil
 		}
