@@ -67,3 +67,33 @@ func TestLookupDrawsMemory(t *testing.T) {
 		}
 	}
 }
+
+// TestKeysOfManyLabelsAreBounded looks up series whose keys take far more memory than may be found ahead.
+func TestKeysOfManyLabelsAreBounded(t *testing.T) {
+	t.Parallel()
+	var series []promtest.Series
+	for i := range 3_000 {
+		labels := []string{"__name__", "m", "pod", fmt.Sprintf("pod-%04d", i)}
+		for k := range 100 {
+			labels = append(labels, fmt.Sprintf("label_%d", k), "value")
+		}
+		series = append(series, promtest.Series{Labels: labels, Samples: []promtest.Sample{{T: 0, V: 1}}})
+	}
+	dir := t.TempDir()
+	promtest.WriteBlocks(t, dir, 2*time.Hour, series...)
+	account := memory.New(64 << 20).Open("ask for less")
+	n, most := 0, int64(0)
+	_, err := open(t, dir).Select(memory.With(t.Context(), account), []promquery.Selector{{Metric: "m", End: 1}}, func(_ int, key []promquery.Symbol, p *timeline.Points) error {
+		if want := fmt.Sprintf("pod-%04d", n); len(key) != 202 || key[201].Value() != want || p.Len() != 1 {
+			t.Errorf("series %d has a key of %d, the last %q, and %d samples; want 202, %q and 1", n, len(key), key[201].Value(), p.Len(), want)
+		}
+		n, most = n+1, max(most, account.Held())
+		return nil
+	})
+	if err != nil || n != len(series) {
+		t.Errorf("%d series, want %d; error %v", n, len(series), err)
+	}
+	if most > 3<<20 { // all keys take 4.8 MB
+		t.Errorf("%d bytes were held, want at most 3 MiB", most)
+	}
+}

@@ -87,6 +87,9 @@ const (
 	mostHeads = 1 << 12
 )
 
+// mostKeys is about how many symbols of keys are found at once: series of pods' labels have many.
+const mostKeys = 1 << 15
+
 // begin begins the next series of a selector.
 func (f *found) begin(i int, sel *promquery.Selector) {
 	*f = found{i: i, sel: sel, heads: f.heads[:0], parts: f.parts[:0], keys: f.keys[:0], drawn: f.drawn}
@@ -177,7 +180,7 @@ func (f *finder) find(ctx context.Context, i int, sel *promquery.Selector, to *p
 				return err
 			}
 		}
-		if len(out.heads) == f.heads {
+		if len(out.heads) == f.heads || len(out.keys) >= mostKeys {
 			f.heads = min(2*f.heads, mostHeads)
 			if err := f.hand(out, to); err != nil {
 				return err
