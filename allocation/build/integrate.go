@@ -12,7 +12,8 @@ import (
 // addUsage integrates a usage series for the container with the UID in its key, else for the containers with its name, each for
 // the time it ran.
 func (l *Worker) addUsage(s *seen) error {
-	if c := l.b.pods.byKey[s.pod()].container(s.key[4]); c != nil {
+	of := s.pod()
+	if c := l.b.pods.find(&of).container(s.key[4]); c != nil {
 		l.measureInOrder(c, s)
 		return nil
 	}

@@ -80,7 +80,8 @@ func (l *Worker) addTraffic(s *seen, kind trafficKind) error {
 		_ = labels.WriteByte(0xff)
 	}
 	key := flowKey(labels.Sum64()<<kindBits) | flowKey(kind)
-	if p, ok := l.b.pods.byKey[s.pod()]; ok {
+	of := s.pod()
+	if p := l.b.pods.find(&of); p != nil {
 		l.move([]*pod{p}, key, s)
 	} else {
 		l.move(l.b.pods.byName[s.object()], key, s)

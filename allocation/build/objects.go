@@ -16,6 +16,8 @@ type owner struct{ kind, name signals.Symbol }
 // pod is one pod by UID.
 type pod struct {
 	podKey
+	containers []*container
+	*podSignals
 	node          timeline.Latest[signals.Symbol]
 	address       timeline.Latest[signals.Symbol]
 	createdBy     timeline.Latest[owner]
@@ -23,7 +25,6 @@ type pod struct {
 	started       timeline.Latest[float64] // Unix seconds
 	labels        timeline.Dated[allocation.ID]
 	annotations   timeline.Dated[allocation.ID]
-	containers    []*container
 	withoutSignal []*container     // containers without a running signal
 	mounts        []signals.Symbol // claims of its namespace
 	behind        []membership     // nil until it is resolved
@@ -31,7 +32,6 @@ type pod struct {
 	restarted     bool             // one of its containers ran before its first known start
 	replaced      bool             // by others of its name: it counts no more
 	shares        bool             // other shards have its rows, and the costs of this one depend on when it ran
-	next          *pod             // that podTable.find found after it
 
 	on        *node // of its containers, nil if it is not known; set once resolved
 	shifts    []shift
@@ -39,8 +39,6 @@ type pod struct {
 	flows     *flow // the first one
 	ended     []flowEnd
 	usageFrom int64 // time of its oldest usage that is read, if that is earlier than of other pods; else 0
-
-	*podSignals
 }
 
 // shifting is about the shifts of a pod.
@@ -75,26 +73,26 @@ func newPod(key podKey) *pod { return &pod{podKey: key, podSignals: &podSignals{
 
 // container is one container of one pod, restarts in place included.
 type container struct {
+	// What most series need comes first, so that it is in one cache line.
 	container signals.Symbol // its name
 	pod       *pod
-
+	*containerSignals
 	node  *node // nil if it is not known; set once resolved
 	init  bool
 	alone bool // only its usage is known
 	// restarted says that it started more than once within the window; set once resolved.
 	restarted bool
+	gpu       allocation.ID // GPUDevices of its rows, once resolved
+	segments  []segment
+
+	runs    timeline.Intervals
+	started timeline.Steps
+	covered [allocation.NumResources]timeline.Coverage
+	again   *[allocation.NumResources]timeline.Coverage // covered of the phase correcting
+	devices *devices                                    // nil without
+	rows    []rowRef                                    // of the sets it runs in
 	// unmeasured is the usage of a container that restarted, until measureRestarted.
 	unmeasured []seen
-	started    timeline.Steps
-	devices    *devices      // nil without
-	gpu        allocation.ID // GPUDevices of its rows, once resolved
-	*containerSignals
-
-	runs     timeline.Intervals
-	segments []segment
-	covered  [allocation.NumResources]timeline.Coverage
-	again    *[allocation.NumResources]timeline.Coverage // covered of the phase correcting
-	rows     []rowRef                                    // of the sets it runs in
 }
 
 // containerSignals has the signals of a container. They are dropped once its segments are made.
@@ -204,33 +202,29 @@ func (b *Builder) podOf(key podKey) *pod {
 	return p
 }
 
-// find returns the pod of a key, nil if there is none. Series of several metrics mostly come in the same order of pods: it looks first at
-// the pod that followed the last one before, which is faster than the map. Workers must not call it.
+// find returns the pod of a key, nil if there is none. Workers may call it at once.
 func (t *podTable) find(key *podKey) *pod {
-	if t.last != nil {
-		if p := t.last.next; p != nil && p.podKey == *key && !p.replaced {
-			t.last = p
+	if n := key.uid.Number(); n != 0 {
+		if n >= len(t.byUID) || t.byUID[n] == nil {
+			return nil
+		}
+		if p := t.byUID[n]; p.podKey == *key {
 			return p
 		}
 	}
-	p := t.byKey[*key]
-	if p != nil {
-		if t.last != nil {
-			t.last.next = p
-		}
-		t.last = p
-	}
-	return p
+	return t.byKey[*key]
 }
 
 // addNew adds a pod with a key of its own.
 func (b *Builder) addNew(p *pod) {
-	b.pods.byKey[p.podKey] = p
-	b.pods.all = append(b.pods.all, p)
-	if b.pods.last != nil {
-		b.pods.last.next = p
+	t, n := &b.pods, p.uid.Number()
+	t.byUID = append(t.byUID, make([]*pod, max(0, n+1-len(t.byUID)))...)
+	if n != 0 && t.byUID[n] == nil {
+		t.byUID[n] = p
+	} else {
+		t.byKey[p.podKey] = p
 	}
-	b.pods.last = p
+	t.all = append(t.all, p)
 }
 
 // replace takes out a pod that others of its name replace.

@@ -23,9 +23,9 @@ type frame struct {
 
 // podTable has the pods, their containers, namespaces and owners.
 type podTable struct {
-	byKey      map[podKey]*pod
-	all        []*pod // as they came, those replaced by others of their name included
-	last       *pod   // that podTable.find found last
+	byUID      []*pod          // by the numbers of their UIDs' symbols
+	byKey      map[podKey]*pod // those without a UID, or with that of another
+	all        []*pod          // as they came, those replaced by others of their name included
 	byName     map[objectKey][]*pod
 	recalled   map[objectKey]bool // names of pods that were left out though this shard may need them
 	others     *elsewhere.Pods    // that only other shards need, and that were left out

@@ -3,6 +3,7 @@ package build_test
 import (
 	"maps"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -83,6 +84,30 @@ func TestPodsWithoutUID(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestPodsWithTheSameUID checks that pods of several names that have one UID, such as static pods of several clusters, are several pods.
+func TestPodsWithTheSameUID(t *testing.T) {
+	q := allocation.Query{Window: allocation.Window{Start: plainStart, End: plainStart.Add(time.Hour)}, Resolution: time.Minute}
+	b, err := build.NewBuilder(q, time.Minute, flat{}, symbols)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := feed{t: t, b: b}
+	want := map[string]float64{"c1/p": 1, "c2/p": 2, "c1/q": 3}
+	for pod, cores := range want {
+		cluster, name, _ := strings.Cut(pod, "/")
+		f.add(signals.Series{Signal: signals.PodInfo}, cluster+"/ns/"+name+"/u/n///", minutes(1, -4, 61))
+		f.add(signals.Series{Signal: signals.ContainerRunning}, cluster+"/ns/"+name+"/u/main/", minutes(1, -4, 61))
+		f.add(signals.Series{Signal: signals.ContainerRequest}, cluster+"/ns/"+name+"/u/main", minutes(cores, -4, 61))
+	}
+	set, got := finish(t, f, "c1/ns/q/u/main//x"), map[string]float64{}
+	for row := range set.Len() {
+		got[set.Text(allocation.Cluster, row)+"/"+set.Text(allocation.Pod, row)] += set.Value(allocation.RequestHours.Of(allocation.CPU), row)
+	}
+	if diff := cmp.Diff(want, got, cmpopts.EquateApprox(0, 1e-9)); diff != "" {
+		t.Errorf("requests by pod (-want +got):\n%s", diff)
 	}
 }
 

@@ -114,7 +114,7 @@ func (p *pod) rowsOf(x *shift) []int32 { return p.shifting.rows[x.first : x.firs
 
 // sortedPods are the pods with containers that ran, by cluster, namespace, name and UID.
 func (b *Builder) sortedPods() []*pod {
-	pods := make([]*pod, 0, len(b.pods.byKey))
+	pods := make([]*pod, 0, len(b.pods.all))
 	for _, c := range each(b, slices.All(b.pods.order)) {
 		if len(c.segments) > 0 {
 			pods = append(pods, c.pod)

@@ -54,9 +54,13 @@ func (b *Builder) skipsAlternative(s *seen) bool {
 
 // mayBeOf reports whether s may belong to a container of some kind: by name and pod UID, or only by name if either UID is not known.
 func (b *Builder) mayBeOf(s *seen, kind func(*container) bool) bool {
-	return slices.ContainsFunc(b.pods.byName[s.object()], func(p *pod) bool {
-		c := p.container(s.key[4])
-		return c != nil && kind(c) && (p.uid == s.pod().uid || p.uid == none || s.pod().uid == none)
+	of, name := s.pod(), s.key[4]
+	if c := b.pods.find(&of).container(name); c != nil && kind(c) {
+		return true // mostly
+	}
+	return slices.ContainsFunc(b.pods.byName[of.objectKey], func(p *pod) bool {
+		c := p.container(name)
+		return c != nil && kind(c) && (p.uid == of.uid || p.uid == none || of.uid == none)
 	})
 }
 
