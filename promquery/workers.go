@@ -10,7 +10,7 @@ import (
 type Workers struct {
 	// N is the number of workers, at least 1, and of goroutines that the source may read with.
 	N int
-	// Skip reports whether nobody wants a series; nil wants all. It is called from one goroutine. Such series are not yielded.
+	// Skip reports whether nobody wants a series; nil wants all. It is called from one goroutine: see Of. Such series are not yielded.
 	Skip func(i int, key []Symbol) bool
 	// SkipUIDs are pods of which nobody wants series, of selectors that name UIDs; nil wants all. A source may yield such series all the
 	// same, but to leave them out saves it to look at them.
@@ -23,8 +23,9 @@ type Workers struct {
 	Grade func(i int, key []string) (id uint64, nothing bool)
 	// Left is called once for each selector of which such series were left out.
 	Left func(i int)
-	// Of is the worker, 0 to N−1, of a series; it is called from one goroutine. N is for a series that concerns several workers:
-	// it is yielded when all others have been. Nil gives all series to worker 0.
+	// Of is the worker, 0 to N−1, of a series. N is for a series that concerns several workers: it is yielded when all others have been. It
+	// is called from one goroutine, the same that calls Skip, while workers take other series. Nil gives all series to worker 0; Skip is
+	// not called then while that takes one.
 	Of func(i int, key []Symbol) int
 	// Yield receives a series or a stretch of one: see Source. The series of a worker come in the same order each time.
 	Yield func(worker, i int, key []Symbol, p *timeline.Points) error
@@ -104,16 +105,20 @@ func (l *Workers) grade(i int, key []Symbol, p *timeline.Points) (nothing bool) 
 
 // renumbered are workers for a Select of some of the selectors; of maps their indexes to those among all.
 func (l *Workers) renumbered(of []int) Workers {
-	grade := l.Grade
+	grade, skip, worker := l.Grade, l.Skip, l.Of
 	if grade != nil {
 		grade = func(i int, key []string) (uint64, bool) { return l.Grade(of[i], key) }
 	}
+	if skip != nil {
+		skip = func(i int, key []Symbol) bool { return l.Skip(of[i], key) }
+	}
+	if worker != nil {
+		worker = func(i int, key []Symbol) int { return l.Of(of[i], key) }
+	}
 	return Workers{
-		N: l.N, Grade: grade,
-		Skip:     func(i int, key []Symbol) bool { return l.skips(of[i], key) },
+		N: l.N, Grade: grade, Skip: skip, Of: worker,
 		SkipUIDs: l.SkipUIDs, OnlySkipped: l.OnlySkipped,
 		Left:  func(i int) { l.left(of[i]) },
-		Of:    func(i int, key []Symbol) int { return l.Worker(of[i], key) },
 		Yield: func(worker, i int, key []Symbol, p *timeline.Points) error { return l.Yield(worker, of[i], key, p) },
 	}
 }

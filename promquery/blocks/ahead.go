@@ -2,6 +2,7 @@ package blocks
 
 import (
 	"context"
+	"sync"
 
 	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/promquery"
@@ -19,7 +20,7 @@ type batch struct {
 	i      int // the selector's index
 	series []decoded
 	room   int
-	of     *found // that these are the last series of; nil if more follow
+	home   chan *batch // where it goes back to
 }
 
 // decoded is a series, or a stretch of one.
@@ -28,81 +29,123 @@ type decoded struct {
 	points timeline.Points
 }
 
-// decoding is the way of decoded series to their reader, and of batches back.
+// mostDecoders is how many goroutines decode at most. What they decode is added by one, which has less to do than two of them.
+const mostDecoders = 2
+
+// decoding is found series that are being decoded.
 type decoding struct {
-	ctx         context.Context //nolint:containedctx // the context of one read
-	free, ready chan *batch
-	at          *batch // the one that is being filled, nil if there is none
+	*found
+	ready chan *batch
+	notes notes // once ready is closed, as the error is
+	err   error
 }
 
-// readAhead hands over series one after the other, while a goroutine decodes those that follow. It ends the read with cancel.
-func (r *reader) readAhead(ctx context.Context, cancel func(), from *pipe) error {
-	d := decoding{ctx: ctx, free: make(chan *batch, batches), ready: make(chan *batch, batches)}
-	for range batches {
-		d.free <- &batch{}
+// decoders are goroutines that decode found series. Each takes the next when it is done with one.
+type decoders struct {
+	mu   sync.Mutex
+	from *pipe
+	next chan *decoding // in the order in which series were found
+}
+
+// take takes the next found series. It is nil if there are no more.
+func (d *decoders) take() *decoding {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	f, ok := <-d.from.ready
+	if !ok {
+		return nil
 	}
-	l := r.each[0]
-	l.yield = d.take
-	var broken error // of the goroutine; read once ready is closed
+	out := &decoding{found: f, ready: make(chan *batch, batches)}
+	d.next <- out
+	return out
+}
+
+// readAhead hands over series one after the other, while goroutines decode those that follow. It ends the read with cancel.
+func (r *reader) readAhead(ctx context.Context, cancel func(), from *pipe) error {
+	d := decoders{from: from, next: make(chan *decoding, ahead)} // as many as are found at a time
+	var ended sync.WaitGroup
+	for range min(mostDecoders, r.workers.N-1) {
+		ended.Go(func() { newDecoder(ctx, r.blocks).run(&d) })
+	}
 	go func() {
-		defer close(d.ready)
-		defer recovered(&broken)
-		broken = r.decode(ctx, l, from, &d)
+		ended.Wait()
+		close(d.next)
 	}()
 	defer func() {
 		cancel()
-		for range d.ready {
-			// The goroutine reads files that are let go of after this: it has to have ended.
+		for range d.next {
+			// The goroutines read files that are let go of after this: they have to have ended.
 		}
 	}()
 	yield := r.workers.Into(0)
-	for b := range d.ready {
-		if err := b.hand(yield); err != nil {
-			return err
+	for f := range d.next {
+		for b := range f.ready {
+			if err := b.hand(yield); err != nil {
+				return err
+			}
+			b.home <- b
 		}
-		if b.of != nil {
-			r.tell(b.of)
-			from.free <- b.of
+		if f.err != nil {
+			return f.err
 		}
-		d.free <- b
-	}
-	return broken
-}
-
-// decode decodes what is found.
-func (r *reader) decode(ctx context.Context, l *worker, from *pipe, d *decoding) error {
-	for f := range from.ready {
-		l.found, l.heads = f, l.heads[:0]
-		for k := range f.heads {
-			l.heads = append(l.heads, int32(k))
-		}
-		if err := l.read(ctx); err != nil {
-			return err
-		}
+		r.each[0].join(&f.notes)
 		if f.last {
-			r.note(f)
+			r.note(f.found)
+			r.tell(f.found)
 		}
-		if len(f.heads) == 0 && !f.left {
-			from.free <- f
-			continue
-		}
-		if err := d.begin(); err != nil {
-			return err
-		}
-		d.at.of = f
-		d.end()
+		from.free <- f.found
 	}
 	return nil
 }
 
+// decoder decodes series into batches, of which it has some that come back to it.
+type decoder struct {
+	ctx  context.Context //nolint:containedctx // the context of one read
+	free chan *batch
+	of   *decoding
+	at   *batch // the one that is being filled, nil if there is none
+	worker
+}
+
+func newDecoder(ctx context.Context, blocks []*block) *decoder {
+	d := &decoder{ctx: ctx, free: make(chan *batch, batches), worker: worker{blocks: blocks}}
+	d.yield = d.add
+	for range batches {
+		d.free <- &batch{home: d.free}
+	}
+	return d
+}
+
+// run decodes what is found, until one of it cannot be decoded.
+func (d *decoder) run(all *decoders) {
+	for d.of = all.take(); d.of != nil && d.decode(); {
+		d.of = all.take()
+	}
+}
+
+// decode decodes what was taken.
+func (d *decoder) decode() (ok bool) {
+	defer close(d.of.ready)
+	defer recovered(&d.of.err)
+	d.notes = newNotes(d.blocks)
+	if d.of.err = d.readAll(d.ctx, d.of.found); d.of.err != nil {
+		return false
+	}
+	if d.at != nil {
+		d.end()
+	}
+	d.of.notes = d.notes
+	return true
+}
+
 // begin makes sure that there is a batch to be filled.
-func (d *decoding) begin() error {
+func (d *decoder) begin() error {
 	if d.at != nil {
 		return nil
 	}
 	select {
 	case d.at = <-d.free:
-		*d.at = batch{series: d.at.series[:0]}
+		d.at.series, d.at.room = d.at.series[:0], 0
 		return nil
 	case <-d.ctx.Done():
 		return d.ctx.Err()
@@ -110,13 +153,13 @@ func (d *decoding) begin() error {
 }
 
 // end lets the reader have the batch.
-func (d *decoding) end() {
-	d.ready <- d.at
+func (d *decoder) end() {
+	d.of.ready <- d.at
 	d.at = nil
 }
 
-// take takes a copy of a decoded series.
-func (d *decoding) take(i int, key []promquery.Symbol, p *timeline.Points) error {
+// add adds a copy of a decoded series.
+func (d *decoder) add(i int, key []promquery.Symbol, p *timeline.Points) error {
 	if err := d.begin(); err != nil {
 		return err
 	}

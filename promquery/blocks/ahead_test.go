@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 
 	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/promquery"
+	"github.com/promcost/promcost/promquery/blocks"
 	"github.com/promcost/promcost/promquery/promtest"
 )
 
@@ -36,11 +38,29 @@ func manyBlocks(t *testing.T) (dir string, sels []promquery.Selector) {
 	return dir, sels
 }
 
-// TestReadAhead reads series for one of several workers: they come in the same order and with the same samples as those for a single one.
+// TestReadAhead reads series for one of several workers: they come in the same order and with the same samples as those for a single one,
+// also where some cannot be read.
 func TestReadAhead(t *testing.T) {
 	t.Parallel()
 	dir, sels := manyBlocks(t)
 	db := open(t, dir)
+	t.Run("intact", func(t *testing.T) { compareAhead(t, db, sels, 1_801, 0) })
+	files, err := filepath.Glob(filepath.Join(dir, "*", "chunks", "000001"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	damage(t, files[0], func(data []byte) []byte {
+		for at := 1_000; at < len(data); at += 20_000 {
+			data[at]++
+		}
+		return data
+	})
+	t.Run("damaged", func(t *testing.T) { compareAhead(t, open(t, dir), sels, 1_801, 1) })
+}
+
+// compareAhead reads sels, which have some series and losses, for one of several workers and for a single one.
+func compareAhead(t *testing.T, db *blocks.DB, sels []promquery.Selector, series, losses int) {
+	t.Helper()
 	read := func(n int) (got []string, stats promquery.Stats) {
 		stats, err := db.SelectParallel(t.Context(), sels, promquery.Workers{N: n, Yield: func(worker, i int, key []promquery.Symbol, p *timeline.Points) error {
 			sum := 0.0
@@ -58,11 +78,14 @@ func TestReadAhead(t *testing.T) {
 	want, told := read(1)
 	for _, n := range []int{2, 4} {
 		got, stats := read(n)
-		if diff := cmp.Diff(want, got); diff != "" || len(got) != 1_801 {
+		if diff := cmp.Diff(want, got); diff != "" || len(got) != series {
 			t.Errorf("%d workers: %d series (-1 worker +%d):\n%s", n, len(got), n, diff)
 		}
 		if stats.Series != told.Series || stats.Samples != told.Samples || stats.Bytes != told.Bytes {
 			t.Errorf("%d workers: %d series, %d samples, %d bytes, want %d, %d, %d", n, stats.Series, stats.Samples, stats.Bytes, told.Series, told.Samples, told.Bytes)
+		}
+		if diff := cmp.Diff(told.Losses, stats.Losses); diff != "" || len(stats.Losses) != losses {
+			t.Errorf("%d workers: %d losses, want %d (-1 worker +%d):\n%s", n, len(stats.Losses), losses, n, diff)
 		}
 	}
 }

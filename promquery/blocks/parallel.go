@@ -53,7 +53,7 @@ func (s *snapshot) read(ctx context.Context, sels []promquery.Selector, workers 
 	}()
 	r := newReader(s, workers)
 	r.rest.drawn.of = held
-	read := func() error { return r.readEach(ctx, &to) }
+	read := func() error { return r.readEach(ctx, cancel, &to) }
 	if workers.N > 1 && workers.Of == nil && workers.Skip == nil {
 		read = func() error { return r.readAhead(ctx, cancel, &to) }
 	}
@@ -76,27 +76,42 @@ type reader struct {
 func newReader(s *snapshot, workers promquery.Workers) *reader {
 	r := &reader{snap: s, blocks: s.blocks, workers: workers}
 	for n := range workers.N + 1 {
-		r.each = append(r.each, &worker{blocks: s.blocks, yield: workers.Into(n), damage: make([]damage, len(s.blocks))})
+		r.each = append(r.each, &worker{blocks: s.blocks, yield: workers.Into(n), notes: newNotes(s.blocks)})
 	}
 	return r
 }
 
-// readEach hands over what is found, by all workers.
-func (r *reader) readEach(ctx context.Context, from *pipe) error {
+// readEach hands over what is found, by all workers. Each reads its series in their order. Only at the end of a selector they wait for each
+// other.
+func (r *reader) readEach(ctx context.Context, cancel func(), from *pipe) error {
+	c := r.begin(ctx, cancel, from)
+	defer c.end() // also if Of panics: the files are released after this
 	for f := range from.ready {
-		if err := r.readFound(ctx, f); err != nil {
+		err := r.deal(f)
+		if err == nil {
+			c.give(f)
+		}
+		if f.last || err != nil {
+			if err = cmp.Or(err, c.wait()); err == nil {
+				err = r.readRest(ctx, f)
+			}
+			r.note(f)
+			r.tell(f)
+		}
+		if err != nil {
 			return err
 		}
-		from.free <- f
+		c.leave(f)
 	}
-	return nil
+	return c.wait()
 }
 
-// readFound hands over series of a selector.
-func (r *reader) readFound(ctx context.Context, f *found) error {
+// deal shares out found series among the workers.
+func (r *reader) deal(f *found) error {
 	n := r.workers.N
-	for _, l := range r.each[:n] {
-		l.found, l.heads = f, l.heads[:0]
+	f.shares = append(f.shares, make([][]int32, max(0, n-len(f.shares)))...)
+	for i := range f.shares {
+		f.shares[i] = f.shares[i][:0]
 	}
 	for k := range f.heads {
 		worker, key := 0, f.key(&f.heads[k])
@@ -107,23 +122,12 @@ func (r *reader) readFound(ctx context.Context, f *found) error {
 			worker = r.workers.Of(f.i, key)
 		}
 		if worker < n {
-			r.each[worker].heads = append(r.each[worker].heads, int32(k))
+			f.shares[worker] = append(f.shares[worker], int32(k))
 		} else {
 			r.rest.take(f, &f.heads[k])
 		}
 	}
-	err := r.rest.draw()
-	if err == nil {
-		err = r.run(ctx)
-	}
-	if err == nil && f.last {
-		err = r.readRest(ctx, f)
-	}
-	if f.last || err != nil {
-		r.note(f)
-		r.tell(f)
-	}
-	return err
+	return r.rest.draw()
 }
 
 // tell says whether unwanted series of a selector were left out.
@@ -136,70 +140,110 @@ func (r *reader) tell(f *found) {
 // readRest hands over the series of a selector that come last.
 func (r *reader) readRest(ctx context.Context, f *found) error {
 	r.rest.i, r.rest.sel = f.i, f.sel
-	l := r.each[r.workers.N]
-	l.found, l.heads = &r.rest, l.heads[:0]
-	for k := range r.rest.heads {
-		l.heads = append(l.heads, int32(k))
-	}
-	err := l.read(ctx)
+	err := r.each[r.workers.N].readAll(ctx, &r.rest)
 	r.rest.begin(0, nil)
 	return err
 }
 
 // note records what reading a selector took, and what of it could not be read. f is the last that was read of it.
 func (r *reader) note(f *found) {
-	damages := make([]damage, len(r.blocks))
-	var skipped chunks.Skipped
+	all := newNotes(r.blocks)
 	for _, l := range r.each {
-		r.stats.Add(l.stats)
 		r.stats.Sent = append(r.stats.Sent, promquery.Request{Of: []promquery.Portion{{Selector: f.i, Bytes: l.stats.Bytes}}})
-		l.stats = promquery.Stats{}
-		skipped.Join(l.skipped)
-		l.skipped = chunks.Skipped{}
-		for k := range damages {
-			damages[k].join(l.damage[k])
-			l.damage[k] = damage{}
-		}
+		all.join(&l.notes)
 	}
+	r.stats.Add(all.stats)
 	for k, b := range r.blocks {
 		if f.last {
-			damages[k].err = f.errs[k]
+			all.damage[k].err = f.errs[k]
 		}
-		r.snap.note(b, &damages[k], f.sel.Metric)
+		r.snap.note(b, &all.damage[k], f.sel.Metric)
 	}
-	r.stats.Warnings = append(r.stats.Warnings, skipped.Warnings(f.sel.Metric)...)
+	r.stats.Warnings = append(r.stats.Warnings, all.skipped.Warnings(f.sel.Metric)...)
 }
 
-// run lets the workers read at the same time. The error is that of the first worker that failed.
-func (r *reader) run(ctx context.Context) error {
+// crew are the workers of a read. Each reads on its goroutine what it is given, in that order; a single one on that of the caller.
+type crew struct {
+	ctx    context.Context //nolint:containedctx // the context of one read
+	cancel func()
+	from   *pipe
+	each   []*worker
+	queues []chan *found  // by worker
+	errs   []error        // why a worker stopped
+	unread sync.WaitGroup // founds, by worker
+	ended  sync.WaitGroup // goroutines
+}
+
+// begin lets the workers begin.
+func (r *reader) begin(ctx context.Context, cancel func(), from *pipe) *crew {
 	n := r.workers.N
-	ctx, cancel := context.WithCancel(ctx)
-	errs := make([]error, n)
-	var wait sync.WaitGroup
-	defer func() { // also if the first worker panics: the files are released after this
-		cancel()
-		wait.Wait()
-	}()
-	for i, l := range r.each[1:n] {
-		if len(l.heads) > 0 {
-			wait.Go(func() {
-				defer func() {
-					if p := recover(); p != nil { // the caller can recover from a panic of its own goroutine only
-						errs[i+1] = fmt.Errorf("internal error: %v: report it with this stack:\n%s", p, debug.Stack())
-						cancel()
-					}
-				}()
-				if errs[i+1] = l.read(ctx); errs[i+1] != nil {
-					cancel()
+	if r.workers.Of == nil {
+		n = 1
+	}
+	c := &crew{ctx: ctx, cancel: cancel, from: from, each: r.each[:n], queues: make([]chan *found, n), errs: make([]error, n)}
+	for i := range c.queues {
+		c.queues[i] = make(chan *found, ahead) // as many as there are
+		if n > 1 {
+			c.ended.Go(func() {
+				for f := range c.queues[i] {
+					c.read(i, f)
 				}
 			})
 		}
 	}
-	if errs[0] = r.each[0].read(ctx); errs[0] != nil {
-		cancel()
+	return c
+}
+
+// give gives found series to their workers.
+func (c *crew) give(f *found) {
+	f.readers.Store(int32(len(c.each)) + 1)
+	c.unread.Add(len(c.each))
+	if len(c.each) == 1 {
+		c.read(0, f)
+		return
 	}
-	wait.Wait()
-	return firstCause(errs)
+	for _, queue := range c.queues {
+		queue <- f
+	}
+}
+
+// read lets a worker read its share of found series. If it fails, all stop.
+func (c *crew) read(i int, f *found) {
+	defer c.unread.Done()
+	defer func() {
+		if p := recover(); p != nil { // the caller could only recover from one of its own goroutine
+			c.errs[i] = fmt.Errorf("internal error: %v: report it with this stack:\n%s", p, debug.Stack())
+			c.cancel()
+		}
+	}()
+	if c.errs[i] == nil {
+		if c.errs[i] = c.each[i].readShare(c.ctx, f, i); c.errs[i] != nil {
+			c.cancel()
+		}
+	}
+	c.leave(f)
+}
+
+// leave lets go of found series. They are free once all workers have left them, and the caller.
+func (c *crew) leave(f *found) {
+	if f.readers.Add(-1) == 0 {
+		c.from.free <- f
+	}
+}
+
+// wait waits until all is read that was given. The error is that of the first worker that failed.
+func (c *crew) wait() error {
+	c.unread.Wait()
+	return firstCause(c.errs)
+}
+
+// end ends the read.
+func (c *crew) end() {
+	c.cancel()
+	for _, queue := range c.queues {
+		close(queue)
+	}
+	c.ended.Wait()
 }
 
 // firstCause is the first error that did not come from stopping a worker after another one failed.
@@ -221,20 +265,49 @@ type worker struct {
 	dec    chunks.Decoder
 	list   []chunks.Encoded
 
-	found   *found
-	heads   []int32 // which series
+	notes
+}
+
+// notes are what reading series took, and what of them could not be read.
+type notes struct {
 	stats   promquery.Stats
 	skipped chunks.Skipped
 	damage  []damage // by block
 }
 
-// read hands over the worker's series.
-func (l *worker) read(ctx context.Context) error {
-	for n, head := range l.heads {
+func newNotes(blocks []*block) notes { return notes{damage: make([]damage, len(blocks))} }
+
+// join adds the notes of others, and empties those.
+func (n *notes) join(o *notes) {
+	n.stats.Add(o.stats)
+	n.skipped.Join(o.skipped)
+	for k := range o.damage {
+		n.damage[k].join(o.damage[k])
+	}
+	clear(o.damage)
+	o.stats, o.skipped = promquery.Stats{}, chunks.Skipped{}
+}
+
+// readShare hands over a share of found series.
+func (l *worker) readShare(ctx context.Context, f *found, share int) error {
+	for n, head := range f.shares[share] {
 		if n%ctxEvery == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if err := l.readSeries(&l.found.heads[head]); err != nil {
+		if err := l.readSeries(f, &f.heads[head]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readAll hands over all found series.
+func (l *worker) readAll(ctx context.Context, f *found) error {
+	for n := range f.heads {
+		if n%ctxEvery == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err := l.readSeries(f, &f.heads[n]); err != nil {
 			return err
 		}
 	}
@@ -242,8 +315,7 @@ func (l *worker) read(ctx context.Context) error {
 }
 
 // readSeries decodes the chunks of a series in all blocks and hands it over.
-func (l *worker) readSeries(s *series) error {
-	f := l.found
+func (l *worker) readSeries(f *found, s *series) error {
 	l.list = l.list[:0]
 	for _, p := range f.parts[s.partAt:][:s.parts] {
 		files, d := l.blocks[p.block].files, &l.damage[p.block]

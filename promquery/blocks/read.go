@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	"github.com/prometheus/prometheus/tsdb/tombstones"
 
@@ -79,6 +80,9 @@ type found struct {
 	errs  []error // of the last: why the rest of a block's series cannot be read, by block
 	left  bool    // series of unwanted pods were left out; known of the last
 	drawn drawn
+
+	shares  [][]int32    // which heads each worker reads
+	readers atomic.Int32 // how many have not left it yet, if workers read it
 }
 
 // How many series are looked up before they are decoded: few at first, as somebody waits for them, and then more each time.
@@ -92,7 +96,7 @@ const mostKeys = 1 << 15
 
 // begin begins the next series of a selector.
 func (f *found) begin(i int, sel *promquery.Selector) {
-	*f = found{i: i, sel: sel, heads: f.heads[:0], parts: f.parts[:0], keys: f.keys[:0], drawn: f.drawn}
+	*f = found{i: i, sel: sel, heads: f.heads[:0], parts: f.parts[:0], keys: f.keys[:0], drawn: f.drawn, shares: f.shares}
 }
 
 // take adds a copy of a series of another found.

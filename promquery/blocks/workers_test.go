@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -40,21 +41,20 @@ func TestForeignBlocksSideBySide(t *testing.T) {
 	wait.Wait()
 }
 
-// TestWorkersEndBeforeFilesAreLetGo panics in the first worker while the second is at work.
+// TestWorkersEndBeforeFilesAreLetGo panics in the first worker while the second is at work. A single worker fails the same way.
 func TestWorkersEndBeforeFilesAreLetGo(t *testing.T) {
 	dir := t.TempDir()
 	promtest.WriteBlocks(t, dir, 2*time.Hour, pods(8, 0, 24)...)
 	db := open(t, dir)
-	busy, ended := make(chan struct{}), make(chan struct{})
-	func() {
-		defer func() {
-			if recover() == nil {
-				t.Error("the panic did not reach the caller")
-			}
-		}()
-		_, _ = db.SelectParallel(t.Context(), []promquery.Selector{all}, promquery.Workers{
-			N:  2,
-			Of: func(_ int, key []promquery.Symbol) int { return int(key[0].Value()[1]) % 2 },
+	for _, n := range []int{1, 2} {
+		busy, ended := make(chan struct{}), make(chan struct{})
+		if n == 1 {
+			close(busy)
+			close(ended)
+		}
+		_, err := db.SelectParallel(t.Context(), []promquery.Selector{all}, promquery.Workers{
+			N:  n,
+			Of: func(_ int, key []promquery.Symbol) int { return int(key[0].Value()[1]) % n },
 			Yield: func(worker, _ int, _ []promquery.Symbol, _ *timeline.Points) error {
 				if worker == 0 {
 					<-busy
@@ -70,16 +70,19 @@ func TestWorkersEndBeforeFilesAreLetGo(t *testing.T) {
 				return nil
 			},
 		})
-	}()
-	select {
-	case <-ended:
-	default:
-		t.Error("it returned while a worker was at work")
+		if err == nil || !strings.Contains(err.Error(), "internal error: boom") {
+			t.Errorf("%d workers: error %v, want one about the panic", n, err)
+		}
+		select {
+		case <-ended:
+		default:
+			t.Errorf("%d workers: it returned while one was at work", n)
+		}
 	}
 }
 
 // TestManySeries reads more series of a selector than are looked up at a time. Each comes once, to its worker, with the samples of
-// all blocks. Those of several workers come when all others of the selector have.
+// all blocks. Those of a worker come in their order. Those of several workers come when all others of the selector have.
 func TestManySeries(t *testing.T) {
 	t.Parallel()
 	const many, n = 10_000, 3
@@ -106,7 +109,7 @@ func TestManySeries(t *testing.T) {
 		sels[i] = promquery.Selector{Metric: metric, Keep: []string{"pod"}, End: 3 * time.Hour.Milliseconds()}
 	}
 	var mu sync.Mutex
-	seen := [2][]int{}
+	seen, last := [2][]int{}, [n + 1]int{}
 	others := 0 // seven of ten: a fourth are of several workers, half of the tenth that is skipped are not
 	stats, err := open(t, dir).SelectParallel(t.Context(), sels, promquery.Workers{
 		N:    n,
@@ -118,6 +121,11 @@ func TestManySeries(t *testing.T) {
 			k := number(key)
 			if seen[i] = append(seen[i], k); worker != k%(n+1) || p.Len() != 2 {
 				t.Errorf("series %d: %d samples for worker %d", k, p.Len(), worker)
+			}
+			if at := i*many + k; at < last[worker] {
+				t.Errorf("worker %d: series %d of selector %d comes too late", worker, k, i)
+			} else {
+				last[worker] = at
 			}
 			if worker < n {
 				others++
