@@ -424,6 +424,7 @@ func (c *computation) read(ctx context.Context, b *build.Builder, name string, s
 		workers.Grade = nil // few series would be of others
 	}
 	if give := workers.Yield; c.only.inverted {
+		workers.Wants = b.FillsBlind
 		workers.Yield = func(worker, i int, key []Symbol, p *timeline.Points) error {
 			if !b.FillsBlind(p.First(), p.Last()) {
 				return nil

@@ -17,6 +17,9 @@ type Workers struct {
 	SkipUIDs *UIDs
 	// OnlySkipped turns SkipUIDs round: nobody wants any but the series that it leaves out.
 	OnlySkipped bool
+	// Wants reports whether samples from first to last may be wanted; nil wants all. It may be called from a goroutine of its own. A source
+	// may yield other samples all the same, but to look at the times first saves it to make keys.
+	Wants func(first, last int64) bool
 	// Grade says how much of a series is wanted, by the texts of its key, which it does not keep; nil wants all. It may be called several
 	// times for a series, and from a goroutine of its own. If id is not 0, only the times of its samples matter, and Points.Series is to
 	// say it: elements of the key may be wrong then, except for labels of Selector.Common. If nothing is wanted, it is not yielded.
@@ -117,7 +120,7 @@ func (l *Workers) renumbered(of []int) Workers {
 	}
 	return Workers{
 		N: l.N, Grade: grade, Skip: skip, Of: worker,
-		SkipUIDs: l.SkipUIDs, OnlySkipped: l.OnlySkipped,
+		SkipUIDs: l.SkipUIDs, OnlySkipped: l.OnlySkipped, Wants: l.Wants,
 		Left:  func(i int) { l.left(of[i]) },
 		Yield: func(worker, i int, key []Symbol, p *timeline.Points) error { return l.Yield(worker, of[i], key, p) },
 	}

@@ -68,21 +68,25 @@ func (p *pod) running() []shift {
 func layShifts(containers []*container) ([]shift, []int32) {
 	var few [32]int64
 	edges := few[:0]
-	eachSegment := func(f func(*segment)) {
+	eachRun := func(f func(x segment)) { // whatever its terms
 		for _, c := range containers {
-			for i := range c.segments {
-				f(&c.segments[i])
+			for i := 0; i < len(c.segments); {
+				x := c.segments[i]
+				for i++; i < len(c.segments) && c.segments[i].from == x.to && c.segments[i].ref == x.ref; i++ {
+					x.to = c.segments[i].to
+				}
+				f(x)
 			}
 		}
 	}
-	eachSegment(func(s *segment) { edges = append(edges, s.from, s.to) })
+	eachRun(func(s segment) { edges = append(edges, s.from, s.to) })
 	edges = timeline.SortedEdges(edges)
 	if len(edges) == 0 {
 		return nil, nil
 	}
 	pieces := make([]shift, len(edges)-1)
-	eachPiece := func(f func(*shift, *segment)) {
-		eachSegment(func(s *segment) {
+	eachPiece := func(f func(*shift, segment)) {
+		eachRun(func(s segment) {
 			i, _ := slices.BinarySearch(edges, s.from)
 			for ; edges[i] < s.to; i++ {
 				f(&pieces[i], s)
@@ -90,7 +94,7 @@ func layShifts(containers []*container) ([]shift, []int32) {
 		})
 	}
 	total := int32(0)
-	eachPiece(func(x *shift, s *segment) {
+	eachPiece(func(x *shift, s segment) {
 		x.set = s.ref.set
 		x.n++
 		total++
@@ -102,7 +106,7 @@ func layShifts(containers []*container) ([]shift, []int32) {
 		at, pieces[i].n = at+pieces[i].n, 0
 	}
 	rows := make([]int32, total)
-	eachPiece(func(x *shift, s *segment) {
+	eachPiece(func(x *shift, s segment) {
 		rows[x.first+x.n] = s.ref.row
 		x.n++
 	})

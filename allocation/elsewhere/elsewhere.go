@@ -4,6 +4,7 @@ package elsewhere
 
 import (
 	"hash/maphash"
+	"maps"
 	"strings"
 	"sync"
 )
@@ -16,22 +17,33 @@ type Node struct{ Cluster, Name string }
 
 // Pods are pods of other shards, by hashes of their texts. They are safe for concurrent use.
 type Pods struct {
-	mu         sync.Mutex
-	seed       maphash.Seed
-	pods       map[uint64]bool
-	uids       map[uint64]int         // how many pods have a UID: several clusters may have the same
-	names      map[uint64]int         // how many pods have a name
-	containers map[uint64]containerOf // those that were asked for
-	seen       map[uint64]bool        // by container without the UID: whether samples were seen
-	nameless   map[uint64]bool        // the same of samples that did not tell the UID
+	seed maphash.Seed
+
+	mu         sync.Mutex // not held while texts are hashed
+	uids       map[uint64]owners
+	twins      map[uint64]bool // pods that have the UID of another one
+	names      map[uint64]int  // how many pods have a name
+	count      int
+	containers map[uint64]int32 // those that were asked for: where they are in list, from 1
+	list       []container
+	nameless   map[uint64]bool // those of which samples were seen that did not tell the UID, without the UID
+	seen       map[uint64]bool // those of which samples were seen, without the UID; nil if it has to be made
 	clusters   map[string]bool
-	nodes      map[Node]bool
-	needed     map[Pod]bool
-	wanted     map[Pod]bool
+	placing    bool // nodes and needed count
+	nodes      map[uint64]bool
+	needed     map[uint64]bool // by name
+	wanted     map[uint64]bool // by name; nil unless some are placed again
 }
 
-// containerOf is a container of a pod.
-type containerOf struct {
+// owners are the pods that have a UID: several clusters may have the same.
+type owners struct {
+	first uint64 // the others are twins
+	n     int32
+	kept  bool // KeepUID said so
+}
+
+// container is a container of a pod.
+type container struct {
 	nameless uint64 // its hash without the UID of the pod
 	seen     bool
 }
@@ -47,127 +59,177 @@ func NewPods() *Pods {
 func (t *Pods) Clear() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.pods, t.uids, t.names = map[uint64]bool{}, map[uint64]int{}, map[uint64]int{}
-	t.containers, t.seen, t.nameless = map[uint64]containerOf{}, map[uint64]bool{}, map[uint64]bool{}
-	t.clusters, t.nodes, t.needed, t.wanted = map[string]bool{}, nil, nil, nil
+	t.uids, t.twins, t.names, t.count = map[uint64]owners{}, map[uint64]bool{}, map[uint64]int{}, 0
+	t.containers, t.list, t.nameless, t.seen = map[uint64]int32{}, nil, map[uint64]bool{}, nil
+	t.clusters, t.placing, t.wanted = map[string]bool{}, false, nil
 }
 
-// hash is a hash of texts, never 0.
-func (t *Pods) hash(texts ...string) uint64 {
-	h := uint64(len(texts))
-	for _, text := range texts {
-		h = (h ^ maphash.String(t.seed, text)) * 0x9e3779b97f4a7c15
-		h ^= h >> 32
+// hash is a hash of a text that follows what h is a hash of.
+func (t *Pods) hash(h uint64, text string) uint64 { return mix(h, maphash.String(t.seed, text)) }
+
+// mix joins two hashes.
+func mix(h, next uint64) uint64 {
+	h = (h ^ next) * 0x9e3779b97f4a7c15
+	return h ^ h>>32
+}
+
+// texts are hashes of the texts of a pod.
+type texts struct{ namespace, name, uid uint64 }
+
+func (t *Pods) texts(p *Pod) texts {
+	of := texts{namespace: t.hash(t.hash(1, p.Cluster), p.Namespace), uid: t.hash(0, p.UID)}
+	of.name = t.hash(of.namespace, p.Name)
+	return of
+}
+
+func (x *texts) pod() uint64 { return mix(x.name, x.uid) }
+
+func (t *Pods) node(n Node) uint64 { return t.hash(t.hash(1, n.Cluster), n.Name) }
+
+// namesOf are hashes of the names of pods.
+func (t *Pods) namesOf(pods map[Pod]bool) map[uint64]bool {
+	of := make(map[uint64]bool, len(pods))
+	for p := range pods {
+		x := t.texts(&p)
+		of[x.name] = true
 	}
-	return max(1, h)
+	return of
 }
-
-func (t *Pods) pod(p Pod) uint64  { return t.hash(p.Cluster, p.Namespace, p.Name, p.UID) }
-func (t *Pods) name(p Pod) uint64 { return t.hash(p.Cluster, p.Namespace, p.Name) }
 
 // Place begins to place pods: those on nodes are added, except those that are needed. A needed one without a name means all of a
 // namespace, and a name may be an address, too.
 func (t *Pods) Place(nodes map[Node]bool, needed map[Pod]bool) {
+	on := make(map[uint64]bool, len(nodes))
+	for n := range nodes {
+		on[t.node(n)] = true
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.nodes, t.needed = nodes, needed
+	t.placing, t.nodes, t.needed = true, on, t.namesOf(needed)
 }
 
 // Again begins to place those pods again that have names that are wanted after all: they are removed.
 func (t *Pods) Again(wanted map[Pod]bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.nodes, t.wanted = nil, wanted
+	t.placing, t.wanted = false, t.namesOf(wanted)
 }
 
 // Placed ends Place and Again.
 func (t *Pods) Placed() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.nodes, t.needed, t.wanted = nil, nil, nil
+	t.placing, t.nodes, t.needed, t.wanted = false, nil, nil, nil
 }
 
 // At says how much is wanted of a pod that is said to be on a node: all of it; only when it was seen, if the hash is not 0; or none.
 func (t *Pods) At(p Pod, node, address string) (hash uint64, none bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	name := Pod{p.Cluster, p.Namespace, p.Name, ""}
-	switch {
-	case p.UID == "":
-		return 0, false
-	case t.wanted != nil:
-		if t.wanted[name] {
-			t.remove(p)
-		}
-		return 0, !t.wanted[name]
-	case t.nodes == nil:
-		if h := t.pod(p); t.pods[h] {
-			return h, false
-		}
-		return 0, false
-	case !t.nodes[Node{p.Cluster, node}], t.needed[name], t.needed[Pod{p.Cluster, p.Namespace, "", ""}], address != "" && t.needed[Pod{p.Cluster, p.Namespace, address, ""}]:
+	if p.UID == "" {
 		return 0, false
 	}
-	return t.add(p), false
+	x := t.texts(&p)
+	on, everyone, at := t.node(Node{p.Cluster, node}), t.hash(x.namespace, ""), t.hash(x.namespace, address)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case t.wanted != nil:
+		if t.wanted[x.name] {
+			t.remove(&x)
+		}
+		return 0, !t.wanted[x.name]
+	case !t.placing:
+		if t.has(&x) {
+			return max(1, x.pod()), false
+		}
+		return 0, false
+	case !t.nodes[on], t.needed[x.name], t.needed[everyone], address != "" && t.needed[at]:
+		return 0, false
+	}
+	t.add(p.Cluster, &x)
+	return max(1, x.pod()), false
 }
 
 // Add adds a pod, which must have a UID.
 func (t *Pods) Add(p Pod) {
+	x := t.texts(&p)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.add(p)
+	t.add(p.Cluster, &x)
 }
 
-func (t *Pods) add(p Pod) uint64 {
-	h := t.pod(p)
-	if !t.clusters[p.Cluster] {
-		t.clusters[strings.Clone(p.Cluster)] = true
+func (t *Pods) add(cluster string, x *texts) {
+	if !t.clusters[cluster] {
+		t.clusters[strings.Clone(cluster)] = true
 	}
-	if !t.pods[h] {
-		t.pods[h] = true
-		t.uids[t.hash(p.UID)]++
-		t.names[t.name(p)]++
+	of, pod := t.uids[x.uid], x.pod()
+	switch {
+	case of.first == pod || t.twins[pod]:
+		return
+	case of.first == 0:
+		of.first = pod
+	default:
+		t.twins[pod] = true
 	}
-	return h
+	of.n++
+	t.uids[x.uid] = of
+	t.names[x.name]++
+	t.count++
 }
 
-func (t *Pods) remove(p Pod) {
-	if h := t.pod(p); t.pods[h] {
-		delete(t.pods, h)
-		t.uids[t.hash(p.UID)]--
-		t.names[t.name(p)]--
+func (t *Pods) remove(x *texts) {
+	if !t.has(x) {
+		return
 	}
+	of, pod := t.uids[x.uid], x.pod()
+	if of.first == pod {
+		of.first = 0
+	} else {
+		delete(t.twins, pod)
+	}
+	of.n--
+	t.uids[x.uid] = of
+	t.names[x.name]--
+	t.count--
 }
+
+func (t *Pods) has(x *texts) bool { return t.uids[x.uid].first == x.pod() || t.twins[x.pod()] }
 
 // Len is the number of pods.
 func (t *Pods) Len() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return len(t.pods)
+	return t.count
 }
 
 // Has reports whether a pod is there. A pod without a UID is there if one of its name is.
 func (t *Pods) Has(p Pod) bool {
+	x := t.texts(&p)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if p.UID == "" {
-		return t.names[t.name(p)] > 0
+		return t.names[x.name] > 0
 	}
-	return t.pods[t.pod(p)]
+	return t.has(&x)
 }
 
 // HasUID reports whether a pod has a UID.
 func (t *Pods) HasUID(uid string) bool {
+	h := t.hash(0, uid)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.uids[t.hash(uid)] > 0
+	of := t.uids[h]
+	return of.n > 0 && !of.kept
 }
 
 // KeepUID makes HasUID report that no pod has a UID.
 func (t *Pods) KeepUID(uid string) {
+	h := t.hash(0, uid)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	delete(t.uids, t.hash(uid))
+	if of := t.uids[h]; of.n > 0 {
+		of.kept = true
+		t.uids[h] = of
+	}
 }
 
 // InCluster reports whether there may be pods of a cluster.
@@ -177,52 +239,71 @@ func (t *Pods) InCluster(cluster string) bool {
 	return t.clusters[cluster]
 }
 
-// Container is the hash of a container, 0 if its pod is not there or its UID is not known.
-func (t *Pods) Container(p Pod, container string) uint64 {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if p.UID == "" || !t.pods[t.pod(p)] {
+// Container is the number of a container, 0 if its pod is not there or its UID is not known.
+func (t *Pods) Container(p Pod, name string) uint64 {
+	if p.UID == "" {
 		return 0
 	}
-	h := t.container(p, container)
-	if _, known := t.containers[h]; !known {
-		t.containers[h] = containerOf{nameless: t.container(Pod{p.Cluster, p.Namespace, p.Name, ""}, container)}
+	x := t.texts(&p)
+	h := maphash.String(t.seed, name)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.has(&x) {
+		return 0
 	}
-	return h
-}
-
-func (t *Pods) container(p Pod, container string) uint64 {
-	return t.hash(p.Cluster, p.Namespace, p.Name, p.UID, container)
+	n := t.containers[mix(x.pod(), h)]
+	if n == 0 {
+		t.list = append(t.list, container{nameless: mix(x.name, h)})
+		n = int32(len(t.list))
+		t.containers[mix(x.pod(), h)] = n
+	}
+	return uint64(n)
 }
 
 // See records that a sample of a container was seen.
-func (t *Pods) See(container uint64) {
+func (t *Pods) See(number uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	c := t.containers[container]
-	c.seen = true
-	t.containers[container], t.seen[c.nameless] = c, true
+	t.list[number-1].seen, t.seen = true, nil
 }
 
 // SeeNameless records that a sample of a container was seen that did not tell the UID of its pod.
-func (t *Pods) SeeNameless(p Pod, container string) {
+func (t *Pods) SeeNameless(p Pod, name string) {
+	h := t.without(&p, name)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	h := t.container(p, container)
-	t.seen[h], t.nameless[h] = true, true
+	t.nameless[h], t.seen = true, nil
+}
+
+// without is the hash of a container without the UID of the pod.
+func (t *Pods) without(p *Pod, name string) uint64 {
+	x := t.texts(p)
+	return t.hash(x.name, name)
 }
 
 // Saw reports whether a sample of a container was seen.
-func (t *Pods) Saw(container uint64) bool {
+func (t *Pods) Saw(number uint64) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	c := t.containers[container]
+	if number == 0 {
+		return false
+	}
+	c := &t.list[number-1]
 	return c.seen || t.nameless[c.nameless]
 }
 
 // SawNamed reports whether a sample of a container was seen of any pod with that name.
-func (t *Pods) SawNamed(p Pod, container string) bool {
+func (t *Pods) SawNamed(p Pod, name string) bool {
+	h := t.without(&p, name)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.seen[t.container(Pod{p.Cluster, p.Namespace, p.Name, ""}, container)]
+	if t.seen == nil {
+		t.seen = maps.Clone(t.nameless)
+		for i := range t.list {
+			if t.list[i].seen {
+				t.seen[t.list[i].nameless] = true
+			}
+		}
+	}
+	return t.seen[h]
 }

@@ -87,3 +87,30 @@ func TestSights(t *testing.T) {
 		t.Error("one container of b was seen, without its UID")
 	}
 }
+
+// TestTwins has two pods with one UID, in two clusters.
+func TestTwins(t *testing.T) {
+	t.Parallel()
+	pods := elsewhere.NewPods()
+	one, two := pod("a", "1"), elsewhere.Pod{Cluster: "d", Namespace: "n", Name: "a", UID: "1"}
+	for range 2 {
+		pods.Add(one)
+		pods.Add(two)
+	}
+	if pods.Len() != 2 || !pods.Has(one) || !pods.Has(two) || !pods.HasUID("1") {
+		t.Error("the twins are not there")
+	}
+	pods.Again(map[elsewhere.Pod]bool{pod("a", ""): true})
+	pods.At(one, "", "")
+	pods.At(one, "", "")
+	if pods.Len() != 1 || pods.Has(one) || !pods.Has(two) || pods.Has(pod("a", "")) || !pods.HasUID("1") {
+		t.Error("one of them is removed, and only that")
+	}
+	pods.At(two, "", "")
+	if pods.Placed(); !pods.Has(two) {
+		t.Error("a pod of another name is removed")
+	}
+	if pods.Add(one); pods.Len() != 2 || !pods.Has(one) {
+		t.Error("it is not there again")
+	}
+}

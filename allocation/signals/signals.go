@@ -167,10 +167,10 @@ func (s Signal) IsDetail() bool {
 	}
 }
 
-// MayShowRuns reports whether a detail may show when a pod's containers ran, or divides the time in which they did.
+// MayShowRuns reports whether a detail may show when a pod's containers ran.
 func (s Signal) MayShowRuns() bool {
 	switch s {
-	case ContainerLimit, PodOwner, PodLabels, PodAnnotations:
+	case ContainerRequest, DeviceRequest, ContainerLimit, PodOwner, PodLabels, PodAnnotations:
 		return false
 	default:
 		return true

@@ -72,3 +72,41 @@ func TestGrade(t *testing.T) {
 		t.Errorf("selectors of which series were left out (-want +got):\n%s", diff)
 	}
 }
+
+// TestWants looks at the times of series before it makes their keys.
+func TestWants(t *testing.T) {
+	var list []promtest.Series
+	for pod, from := range map[string]int64{"early": 0, "late": 2 * 3_600_000, "later": 3 * 3_600_000} {
+		list = append(list, promtest.Series{
+			Labels:  []string{"__name__", "m", "pod", pod},
+			Samples: promtest.Regular(from, from+1_800_000, 60_000, func(int64) float64 { return 1 }),
+		})
+	}
+	dir := t.TempDir()
+	promtest.WriteBlocks(t, dir, 2*time.Hour, list...)
+	sel := promquery.Selector{Metric: "m", Keep: []string{"pod"}, Common: []string{"cluster"}, End: 4 * 3_600_000}
+	var graded, got []string
+	_, err := open(t, dir).SelectParallel(t.Context(), []promquery.Selector{sel}, promquery.Workers{
+		N:     1,
+		Wants: func(first, last int64) bool { return first <= 2*3_600_000 && last >= 2*3_600_000 },
+		Grade: func(_ int, key []string) (id uint64, nothing bool) {
+			graded = append(graded, strings.Clone(key[0]))
+			return 0, false
+		},
+		Yield: func(_, _ int, key []promquery.Symbol, p *timeline.Points) error {
+			if p.Len() != 31 {
+				t.Errorf("%s: %d samples", key[0].Value(), p.Len())
+			}
+			got = append(got, key[0].Value())
+			return nil
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, list := range map[string][]string{"graded": graded, "yielded": got} {
+		if diff := cmp.Diff([]string{"late"}, list); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", what, diff)
+		}
+	}
+}

@@ -32,6 +32,7 @@ type query struct {
 	left     bool                                         // matching series of unwanted pods were left out
 	grade    func(key []string) (id uint64, nothing bool) // nil wants all of every series
 	graded   []string                                     // scratch
+	wanted   func(of *found, s *series) bool              // nil wants all samples
 	uid      [36]byte                                     // scratch
 }
 

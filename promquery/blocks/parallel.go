@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"sync"
 
+	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/chunks"
 )
@@ -27,7 +28,7 @@ func (s *snapshot) read(ctx context.Context, sels []promquery.Selector, workers 
 	f := of.take(s.blocks, promquery.SymbolsOf(ctx), held)
 	f.unwanted.begin(&workers)
 	f.heads = fewHeads
-	f.grade = workers.Grade
+	f.grade, f.wants = workers.Grade, workers.Wants
 	for i := range f.founds {
 		to.free <- &f.founds[i]
 	}
@@ -263,6 +264,7 @@ type worker struct {
 	blocks []*block
 	yield  chunks.Yield
 	dec    chunks.Decoder
+	points timeline.Points // scratch of has
 	list   []chunks.Encoded
 
 	notes
@@ -316,6 +318,14 @@ func (l *worker) readAll(ctx context.Context, f *found) error {
 
 // readSeries decodes the chunks of a series in all blocks and hands it over.
 func (l *worker) readSeries(f *found, s *series) error {
+	l.collect(f, s)
+	samples, err := l.dec.Hand(f.i, f.key(s), s.told, l.list, f.sel.Start, f.sel.End, l.skipped.Add, l.yield)
+	l.stats.Count(samples)
+	return err
+}
+
+// collect collects the chunks of a series in all blocks.
+func (l *worker) collect(f *found, s *series) {
 	l.list = l.list[:0]
 	for _, p := range f.parts[s.partAt:][:s.parts] {
 		files, d := l.blocks[p.block].files, &l.damage[p.block]
@@ -343,9 +353,20 @@ func (l *worker) readSeries(f *found, s *series) error {
 			d.add(err)
 		}
 	}
-	samples, err := l.dec.Hand(f.i, f.key(s), s.told, l.list, f.sel.Start, f.sel.End, l.skipped.Add, l.yield)
-	l.stats.Count(samples)
-	return err
+}
+
+// has reports whether a series of a found has samples that may be wanted, or some that cannot be read.
+func (l *worker) has(of *found, s *series, wants func(first, last int64) bool) (some bool) {
+	l.collect(of, s)
+	for i := range l.damage {
+		some = some || l.damage[i].failed > 0
+		l.damage[i] = damage{}
+	}
+	err := l.dec.Each(&l.points, l.list, of.sel.Start, of.sel.End, func(error) { some = true }, func() error {
+		some = some || wants(l.points.First(), l.points.Last())
+		return nil
+	})
+	return some || err != nil
 }
 
 // key is the key of a series.

@@ -67,6 +67,8 @@ type finder struct {
 	unwanted unwanted
 	heads    int // how many series of a selector are handed over at once
 	grade    func(i int, key []string) (id uint64, nothing bool)
+	wants    func(first, last int64) bool // nil for all
+	probe    worker                       // looks whether series have samples that are wanted
 }
 
 // found is series of a selector that follow each other, at most mostHeads. Their entries in blocks are parts.
@@ -124,6 +126,7 @@ type part struct {
 // newFinder returns a finder for a read of blocks, oldest first. Keys are of table.
 func newFinder(blocks []*block, table *promquery.Symbols) *finder {
 	f := &finder{symbols: newSymbols(blocks, table), cursors: make([]cursor, len(blocks)), same: make([]int, 0, len(blocks))}
+	f.probe = worker{blocks: blocks, notes: newNotes(blocks)}
 	for i := range f.cursors {
 		f.cursors[i].at, f.cursors[i].view = int32(i), f.symbols.views[i]
 	}
@@ -171,6 +174,9 @@ func (f *finder) find(ctx context.Context, i int, sel *promquery.Selector, to *p
 	if f.grade != nil && sel.Common != nil {
 		q.grade = func(key []string) (uint64, bool) { return f.grade(i, key) }
 	}
+	if f.wants != nil {
+		q.wanted = func(of *found, s *series) bool { return f.probe.has(of, s, f.wants) }
+	}
 	var open []*cursor // those that have a series
 	for k := range f.cursors {
 		c := &f.cursors[k]
@@ -217,18 +223,12 @@ func (f *finder) hand(out *found, to *pipe) error {
 func (f *found) add(q *query, open []*cursor, scratch []int) []*cursor {
 	same := least(scratch, len(open), func(i, k int) int { return slices.Compare(open[i].labels, open[k].labels) })
 	labels := open[same[0]].labels
-	id, nothing := q.grades(labels)
-	s := series{partAt: int32(len(f.parts)), parts: int32(len(same)), keyAt: int32(len(f.keys)), told: timeline.SeriesID(q.series(labels))}
-	if id != 0 {
-		s.told = id
+	s := series{partAt: int32(len(f.parts)), parts: int32(len(same)), keyAt: int32(len(f.keys))}
+	for _, i := range same {
+		f.parts = append(f.parts, part{open[i].chunks, open[i].at})
 	}
-	if q.left = q.left || nothing; !nothing {
-		f.keys = q.key(f.keys, labels, id != 0)
-		s.keys = int32(len(f.keys)) - s.keyAt
-		f.heads = append(f.heads, s)
-		for _, i := range same {
-			f.parts = append(f.parts, part{open[i].chunks, open[i].at})
-		}
+	if q.wanted != nil && !q.wanted(f, &s) || !f.describe(q, labels, &s) {
+		f.parts = f.parts[:s.partAt]
 	}
 	for _, i := range slices.Backward(same) {
 		if !open[i].next(q) {
@@ -236,6 +236,20 @@ func (f *found) add(q *query, open []*cursor, scratch []int) []*cursor {
 		}
 	}
 	return open
+}
+
+// describe adds the key of a series whose parts are there, and says how much of it is wanted. It is false if nothing is.
+func (f *found) describe(q *query, labels []pair, s *series) bool {
+	id, nothing := q.grades(labels)
+	if q.left = q.left || nothing; nothing {
+		return false
+	}
+	f.keys = q.key(f.keys, labels, id != 0)
+	if s.keys, s.told = int32(len(f.keys))-s.keyAt, id; id == 0 {
+		s.told = timeline.SeriesID(q.series(labels))
+	}
+	f.heads = append(f.heads, *s)
+	return true
 }
 
 // least appends to dst, which it empties, the indexes below n, at least one, of what comes first and is equal.

@@ -1,6 +1,7 @@
 package blocks
 
 import (
+	"bytes"
 	"encoding/binary"
 
 	"github.com/promcost/promcost/promquery"
@@ -66,16 +67,19 @@ func (u *unwanted) of(sel *promquery.Selector, symbols *symbols) []refSet {
 // find finds the unwanted series of a block. It leaves out those that it cannot read.
 func (u *unwanted) find(x *index, name string, cgroup bool) refSet {
 	set := newRefSet(len(x.data) / entrySize)
-	var last [36]byte // containers of a pod follow each other
+	var last []byte // with a UID; the paths of a pod's containers follow its own, and begin with it
 	skip := false
 	x.labels[name].each(func(value []byte, offset uint64) bool {
 		switch {
 		case cgroup:
-			uid, ok := promquery.PodUID(viewOf(value))
-			if ok && uid != last {
-				last, skip = uid, u.uids.Has(viewOf(uid[:]))
+			if last == nil || !bytes.HasPrefix(value, last) {
+				uid, ok := promquery.PodUID(viewOf(value))
+				if !ok {
+					return true
+				}
+				last, skip = value, u.uids.Has(viewOf(uid[:]))
 			}
-			if !ok || !skip {
+			if !skip {
 				return true
 			}
 		case !u.uids.Has(viewOf(value)):
