@@ -35,7 +35,7 @@ func parseUID(text string) (uid [uidLength]byte, ok bool) {
 		case 8, 13, 18, 23:
 			ok = c == '-'
 		default:
-			ok = '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
+			ok = c-'0' < 10 || (c|0x20)-'a' < 6
 		}
 		if !ok {
 			return uid, false

@@ -55,7 +55,7 @@ func (d *drawn) to(bytes int64) error {
 // draw draws the memory of the finder, and of the series that it has found so far.
 func (f *finder) draw(found *found) error {
 	s := f.symbols
-	bytes := s.bytes + f.unwanted.bytes() + int64(cap(s.places))*numberBytes + s.texts.memory() + s.uids.memory()
+	bytes := s.bytes + f.unwanted.bytes() + int64(cap(s.places))*numberBytes + s.texts.memory() + s.uids.memory() + s.series.memory()
 	for i, v := range s.views {
 		bytes += int64(len(v.numbers))*numberBytes + int64(cap(f.cursors[i].some))
 	}

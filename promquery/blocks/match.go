@@ -25,7 +25,7 @@ type query struct {
 	symbols  *symbols
 	metric   uint32 // the number of __name__
 	matchers []match
-	keys     []role                                       // the elements of keys, ascending by name
+	keys     []role                                       // the elements of keys that any series has, ascending by name
 	told     uint32                                       // the name of the label that tells series apart
 	unwanted []refSet                                     // by block, the series of unwanted pods; nil for none
 	inverted bool                                         // only these are wanted
@@ -83,8 +83,8 @@ func newQuery(sel *promquery.Selector, symbols *symbols) (*query, error) {
 	}
 	slices.SortStableFunc(q.matchers, func(a, b match) int { return cmp.Compare(a.name, b.name) })
 	for i, name := range sel.Keep {
-		if name != sel.Series || name == sel.Cgroup {
-			q.keys = append(q.keys, role{number(name), i, sel.Cgroup != "" && slices.Index(sel.Keep, sel.Cgroup) == i, slices.Contains(sel.Common, name)})
+		if n := number(name); n != unknown && (name != sel.Series || name == sel.Cgroup) {
+			q.keys = append(q.keys, role{n, i, sel.Cgroup != "" && slices.Index(sel.Keep, sel.Cgroup) == i, slices.Contains(sel.Common, name)})
 		}
 	}
 	slices.SortStableFunc(q.keys, func(a, b role) int { return cmp.Compare(a.name, b.name) })
@@ -99,22 +99,12 @@ func (q *query) never() bool {
 	return slices.ContainsFunc(q.matchers, func(m match) bool { return m.name == unknown && !m.absent })
 }
 
-// matches reports whether all matchers hold for the labels of a series.
-func (q *query) matches(labels []pair) bool {
-	for i := range q.matchers {
-		m := &q.matchers[i]
-		for len(labels) > 0 && labels[0].name() < m.name {
-			labels = labels[1:]
-		}
-		if len(labels) == 0 || labels[0].name() > m.name {
-			if !m.absent {
-				return false
-			}
-		} else if !m.holds(q.symbols, labels[0].value()) {
-			return false
-		}
+// matches reports whether the matcher holds for a series whose first label that does not come before its own is l.
+func (m *match) matches(symbols *symbols, l pair) bool {
+	if l.name() > m.name {
+		return m.absent
 	}
-	return true
+	return m.holds(symbols, l.value())
 }
 
 // holds reports whether the matcher holds for a value.
@@ -175,9 +165,8 @@ func (q *query) key(dst []promquery.Symbol, labels []pair, common bool) []promqu
 		return dst
 	}
 	from := len(dst)
-	for range q.Keep {
-		dst = append(dst, promquery.Symbol{})
-	}
+	dst = slices.Grow(dst, len(q.Keep))[:from+len(q.Keep)]
+	clear(dst[from:])
 	for _, r := range q.keys {
 		for len(labels) > 0 && labels[0].name() < r.name {
 			labels = labels[1:]
@@ -195,12 +184,12 @@ func (q *query) key(dst []promquery.Symbol, labels []pair, common bool) []promqu
 	return dst
 }
 
-// series is the text of the label that tells the series apart from others of its key, "" if it has none.
-func (q *query) series(labels []pair) string {
+// series is the SeriesID of the label that tells the series apart from others of its key, 0 if it has none.
+func (q *query) series(labels []pair) uint64 {
 	for _, l := range labels {
 		if l.name() == q.told {
-			return q.symbols.text(l.value())
+			return q.symbols.seriesID(l.value())
 		}
 	}
-	return ""
+	return 0
 }

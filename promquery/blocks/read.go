@@ -11,7 +11,6 @@ import (
 
 	"github.com/prometheus/prometheus/tsdb/tombstones"
 
-	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/promquery"
 )
 
@@ -246,7 +245,7 @@ func (f *found) describe(q *query, labels []pair, s *series) bool {
 	}
 	f.keys = q.key(f.keys, labels, id != 0)
 	if s.keys, s.told = int32(len(f.keys))-s.keyAt, id; id == 0 {
-		s.told = timeline.SeriesID(q.series(labels))
+		s.told = q.series(labels)
 	}
 	f.heads = append(f.heads, *s)
 	return true
@@ -273,6 +272,7 @@ type cursor struct {
 	refs    []byte // of the series that follow, as in the file
 	some    []byte // memory for refs
 	labels  []pair // of the series at hand
+	seen    []seen // the label that was read last at each place
 	chunks  uint64 // where the list of its chunks begins in the index file
 	clipped bool   // the block may have series without samples at the times of the selector
 	err     error  // why the series that follow cannot be read
@@ -301,15 +301,15 @@ func (c *cursor) next(q *query) (ok bool) {
 			continue
 		}
 		content, at, err := c.index.entry(ref)
-		next := 0
+		next, matches := 0, false
 		if err == nil {
-			next, err = c.readLabels(content)
+			next, matches, err = c.readLabels(q, content)
 		}
 		if err != nil {
 			c.err = err
 			return false
 		}
-		if q.matches(c.labels) && (!c.clipped || hasChunk(content[next:], q.Start, q.End)) {
+		if matches && (!c.clipped || hasChunk(content[next:], q.Start, q.End)) {
 			if unwanted {
 				q.left = true
 				continue
@@ -321,19 +321,60 @@ func (c *cursor) next(q *query) (ok bool) {
 	return false
 }
 
-// readLabels reads the labels of a series' entry, and returns where they end.
-func (c *cursor) readLabels(content []byte) (next int, err error) {
+// seen is a label as it stands in entries. The zero value is none.
+type seen struct {
+	bytes, mask uint64 // what it begins with, and which bits of that are the label's; 0 where it takes more
+	label       pair
+	size        int
+}
+
+// readLabels reads the labels of a series' entry, and returns where they end, unless a matcher does not hold. Most are the same as those
+// of the series before: then their numbers need not be looked up.
+func (c *cursor) readLabels(q *query, content []byte) (next int, matches bool, err error) {
 	count, next, err := labelCount(content)
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	c.labels = slices.Grow(c.labels[:0], int(count))[:count]
-	for i := range c.labels {
-		name, value, size := labelAt(content[next:])
-		if size == 0 || uint(max(name, value)) >= uint(len(c.numbers)) {
-			return 0, fmt.Errorf("%w: label %d of a series", errMalformed, i+1)
-		}
-		c.labels[i], next = pair(c.numbers[name])<<32|pair(c.numbers[value]), next+size
+	if more := len(c.labels) - len(c.seen); more > 0 {
+		c.seen = append(c.seen, make([]seen, more)...)
 	}
-	return next, nil
+	matchers := q.matchers
+	for i := range c.labels {
+		s, rest := &c.seen[i], content[next:]
+		label, size := s.label, s.size
+		if len(rest) < 8 || s.bytes == 0 || binary.LittleEndian.Uint64(rest)&s.mask != s.bytes {
+			if label, size = c.readLabel(s, rest); size == 0 {
+				return 0, false, fmt.Errorf("%w: label %d of a series", errMalformed, i+1)
+			}
+		}
+		c.labels[i], next = label, next+size
+		for len(matchers) > 0 && matchers[0].name <= label.name() {
+			if !matchers[0].matches(q.symbols, label) {
+				return 0, false, nil
+			}
+			matchers = matchers[1:]
+		}
+	}
+	for i := range matchers {
+		if !matchers[i].absent {
+			return 0, false, nil
+		}
+	}
+	return next, true, nil
+}
+
+// readLabel reads the label that content begins with, and remembers it as the one seen last. The size is 0 where it is malformed.
+func (c *cursor) readLabel(last *seen, content []byte) (label pair, size int) {
+	name, value, size := labelAt(content)
+	if size == 0 || uint(max(name, value)) >= uint(len(c.numbers)) {
+		return 0, 0
+	}
+	label = pair(c.numbers[name])<<32 | pair(c.numbers[value])
+	*last = seen{label: label, size: size}
+	if size <= 8 && len(content) >= 8 {
+		last.mask = 1<<(8*size) - 1
+		last.bytes = binary.LittleEndian.Uint64(content) & last.mask
+	}
+	return label, size
 }

@@ -32,7 +32,7 @@ func randomBlocks(t testing.TB, rng *rand.Rand, start int64) string {
 		labels := []string{"__name__", fmt.Sprintf("m%d", rng.IntN(4))}
 		for _, name := range []string{"Upper", "a", "node", "pod", "zone"} {
 			if rng.IntN(3) > 0 {
-				labels = append(labels, name, fmt.Sprintf("v%d", rng.IntN(6)))
+				labels = append(labels, name, fmt.Sprintf("%c%d", "Avvv"[rng.IntN(4)], rng.IntN(6)))
 			}
 		}
 		id := strings.Join(labels, "|")
@@ -57,6 +57,11 @@ func randomBlocks(t testing.TB, rng *rand.Rand, start int64) string {
 			series = append(series, promtest.Series{Labels: labels, Samples: samples})
 		}
 	}
+	long := []string{"__name__", "m0"} // symbols after these have numbers of two bytes
+	for i := range 70 {
+		long = append(long, fmt.Sprintf("b%d", i+10), fmt.Sprintf("c%d", i))
+	}
+	series = append(series, promtest.Series{Labels: long, Samples: promtest.Regular(start, start+10*3600_000, 600_000, func(int64) float64 { return 1 })})
 	dir := t.TempDir()
 	promtest.WriteBlocks(t, dir, 2*time.Hour, series...)
 	return dir

@@ -6,6 +6,7 @@ import (
 	"sort"
 	"unsafe"
 
+	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/promquery"
 )
 
@@ -14,33 +15,34 @@ import (
 type symbols struct {
 	table  *promquery.Symbols
 	views  []*view
-	places []uint32          // by number, where a string stands: which symbol it is of those of all views, one view after the other
-	texts  sparse            // by number; the zero Symbol where none was needed yet
-	uids   sparse            // by number of a cgroup path: the pod's UID in it; the zero Symbol where none was needed yet, or there is none
-	names  map[string]uint32 // numbers that find has found
-	bytes  int64             // that symbols take beyond these
+	places []uint32                 // by number, where a string stands: which symbol it is of those of all views, one view after the other
+	texts  sparse[promquery.Symbol] // by number; the zero Symbol where none was needed yet
+	uids   sparse[promquery.Symbol] // by number of a cgroup path: the pod's UID in it; the zero Symbol where none was needed yet, or there is none
+	series sparse[uint64]           // by number: the SeriesID of the text; 0 where none was needed yet
+	names  map[string]uint32        // numbers that find has found
+	bytes  int64                    // that symbols take beyond these
 }
 
-// sparse are symbols by numbers, few of which have one. Those that have are close to each other: names of pods, say.
-type sparse []*[sparsePage]promquery.Symbol
+// sparse are values by numbers, few of which have one. Those that have are close to each other: names of pods, say.
+type sparse[T any] []*[sparsePage]T
 
 const sparsePage = 256
 
 // newSparse returns a sparse of numbers below n.
-func newSparse(n int) sparse { return make(sparse, n/sparsePage+1) }
+func newSparse[T any](n int) sparse[T] { return make(sparse[T], n/sparsePage+1) }
 
-// at is where the symbol of a number stands.
-func (s sparse) at(n uint32) *promquery.Symbol {
+// at is where the value of a number stands.
+func (s sparse[T]) at(n uint32) *T {
 	page := s[n/sparsePage]
 	if page == nil {
-		page = new([sparsePage]promquery.Symbol)
+		page = new([sparsePage]T)
 		s[n/sparsePage] = page
 	}
 	return &page[n%sparsePage]
 }
 
-// memory is the bytes that it takes.
-func (s sparse) memory() int64 {
+// memory is the bytes that it takes. Its values have the size of a pointer.
+func (s sparse[T]) memory() int64 {
 	n := int64(len(s)) * textBytes
 	for _, page := range s {
 		if page != nil {
@@ -94,7 +96,7 @@ func newSymbols(blocks []*block, table *promquery.Symbols) *symbols {
 			h.id, h.text = h.id+1, v.index.data // not empty
 		}
 	}
-	s.texts, s.uids = newSparse(len(s.places)), newSparse(len(s.places))
+	s.texts, s.uids, s.series = newSparse[promquery.Symbol](len(s.places)), newSparse[promquery.Symbol](len(s.places)), newSparse[uint64](len(s.places))
 	return s
 }
 
@@ -129,7 +131,11 @@ func (s *symbols) text(n uint32) string {
 		return ""
 	}
 	place := s.places[n]
-	v := s.views[sort.Search(len(s.views), func(i int) bool { return s.views[i].first > place })-1]
+	last := len(s.views) - 1
+	for s.views[last].first > place {
+		last--
+	}
+	v := s.views[last]
 	text, _ := v.index.text(place - v.first) // places are of symbols
 	return viewOf(text)
 }
@@ -166,6 +172,15 @@ func (s *symbols) uid(path uint32) promquery.Symbol {
 		if uid, ok := promquery.PodUID(s.text(path)); ok {
 			*at = s.make(viewOf(uid[:]))
 		}
+	}
+	return *at
+}
+
+// seriesID is the SeriesID of a number's text.
+func (s *symbols) seriesID(n uint32) uint64 {
+	at := s.series.at(n)
+	if *at == 0 {
+		*at = timeline.SeriesID(s.text(n))
 	}
 	return *at
 }
