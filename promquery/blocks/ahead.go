@@ -77,7 +77,7 @@ func (r *reader) readAhead(ctx context.Context, cancel func(), from *pipe) error
 			// The goroutines read files that are let go of after this: they have to have ended.
 		}
 	}()
-	yield := r.workers.Into(0)
+	yield, all := r.workers.Into(0), newNotes(r.blocks)
 	for f := range d.next {
 		for b := range f.ready {
 			if err := b.hand(yield); err != nil {
@@ -88,10 +88,10 @@ func (r *reader) readAhead(ctx context.Context, cancel func(), from *pipe) error
 		if f.err != nil {
 			return f.err
 		}
-		r.each[0].join(&f.notes)
-		if f.last {
-			r.note(f.found)
-			r.tell(f.found)
+		if all.join(&f.notes); f.last {
+			o := r.newOutcome(f.found)
+			o.notes[0], all = all, newNotes(r.blocks)
+			r.note(o)
 		}
 		from.free <- f.found
 	}
@@ -108,7 +108,7 @@ type decoder struct {
 }
 
 func newDecoder(ctx context.Context, blocks []*block) *decoder {
-	d := &decoder{ctx: ctx, free: make(chan *batch, batches), worker: worker{blocks: blocks}}
+	d := &decoder{ctx: ctx, free: make(chan *batch, batches), worker: worker{blocks: blocks, notes: newNotes(blocks)}}
 	d.yield = d.add
 	for range batches {
 		d.free <- &batch{home: d.free}
@@ -127,14 +127,13 @@ func (d *decoder) run(all *decoders) {
 func (d *decoder) decode() (ok bool) {
 	defer close(d.of.ready)
 	defer recovered(&d.of.err)
-	d.notes = newNotes(d.blocks)
 	if d.of.err = d.readAll(d.ctx, d.of.found); d.of.err != nil {
 		return false
 	}
 	if d.at != nil {
 		d.end()
 	}
-	d.of.notes = d.notes
+	d.of.notes = d.noted()
 	return true
 }
 

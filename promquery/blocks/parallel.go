@@ -82,29 +82,34 @@ func newReader(s *snapshot, workers promquery.Workers) *reader {
 	return r
 }
 
-// readEach hands over what is found, by all workers. Each reads its series in their order. Only at the end of a selector they wait for each
-// other.
+// readEach hands over what is found, by all workers. Each reads its series in their order, and waits for the others only if series of a
+// selector come last.
 func (r *reader) readEach(ctx context.Context, cancel func(), from *pipe) error {
 	c := r.begin(ctx, cancel, from)
 	defer c.end() // also if Of panics: the files are released after this
+	var all []*outcome
 	for f := range from.ready {
 		err := r.deal(f)
-		if err == nil {
-			c.give(f)
+		if f.last {
+			f.outcome = r.newOutcome(f)
+			all = append(all, f.outcome)
 		}
-		if f.last || err != nil {
-			if err = cmp.Or(err, c.wait()); err == nil {
+		c.give(f)
+		if err == nil && f.last && len(r.rest.heads) > 0 {
+			if err = c.wait(); err == nil {
 				err = r.readRest(ctx, f)
 			}
-			r.note(f)
-			r.tell(f)
 		}
 		if err != nil {
 			return err
 		}
 		c.leave(f)
 	}
-	return c.wait()
+	err := c.wait()
+	for _, o := range all {
+		r.note(o)
+	}
+	return err
 }
 
 // deal shares out found series among the workers.
@@ -131,36 +136,46 @@ func (r *reader) deal(f *found) error {
 	return r.rest.draw()
 }
 
-// tell says whether unwanted series of a selector were left out.
-func (r *reader) tell(f *found) {
-	if f.left && r.workers.Left != nil {
-		r.workers.Left(f.i)
-	}
-}
-
 // readRest hands over the series of a selector that come last.
 func (r *reader) readRest(ctx context.Context, f *found) error {
 	r.rest.i, r.rest.sel = f.i, f.sel
-	err := r.each[r.workers.N].readAll(ctx, &r.rest)
+	l := r.each[r.workers.N]
+	err := l.readAll(ctx, &r.rest)
+	f.outcome.notes[r.workers.N] = l.noted()
 	r.rest.begin(0, nil)
 	return err
 }
 
-// note records what reading a selector took, and what of it could not be read. f is the last that was read of it.
-func (r *reader) note(f *found) {
+// outcome is what became of a selector.
+type outcome struct {
+	i      int // its index
+	metric string
+	errs   []error // why the rest of a block's series cannot be read, by block
+	left   bool    // series of unwanted pods were left out
+	notes  []notes // by worker
+}
+
+// newOutcome is the outcome of the selector that f is the last of, without notes.
+func (r *reader) newOutcome(f *found) *outcome {
+	return &outcome{i: f.i, metric: f.sel.Metric, errs: f.errs, left: f.left, notes: make([]notes, len(r.each))}
+}
+
+// note records what became of a selector.
+func (r *reader) note(o *outcome) {
 	all := newNotes(r.blocks)
-	for _, l := range r.each {
-		r.stats.Sent = append(r.stats.Sent, promquery.Request{Of: []promquery.Portion{{Selector: f.i, Bytes: l.stats.Bytes}}})
-		all.join(&l.notes)
+	for i := range o.notes {
+		r.stats.Sent = append(r.stats.Sent, promquery.Request{Of: []promquery.Portion{{Selector: o.i, Bytes: o.notes[i].stats.Bytes}}})
+		all.join(&o.notes[i])
 	}
 	r.stats.Add(all.stats)
 	for k, b := range r.blocks {
-		if f.last {
-			all.damage[k].err = f.errs[k]
-		}
-		r.snap.note(b, &all.damage[k], f.sel.Metric)
+		all.damage[k].err = o.errs[k]
+		r.snap.note(b, &all.damage[k], o.metric)
 	}
-	r.stats.Warnings = append(r.stats.Warnings, all.skipped.Warnings(f.sel.Metric)...)
+	r.stats.Warnings = append(r.stats.Warnings, all.skipped.Warnings(o.metric)...)
+	if o.left && r.workers.Left != nil {
+		r.workers.Left(o.i)
+	}
 }
 
 // crew are the workers of a read. Each reads on its goroutine what it is given, in that order; a single one on that of the caller.
@@ -222,6 +237,9 @@ func (c *crew) read(i int, f *found) {
 			c.cancel()
 		}
 	}
+	if f.outcome != nil {
+		f.outcome.notes[i] = c.each[i].noted()
+	}
 	c.leave(f)
 }
 
@@ -279,15 +297,20 @@ type notes struct {
 
 func newNotes(blocks []*block) notes { return notes{damage: make([]damage, len(blocks))} }
 
-// join adds the notes of others, and empties those.
+// join adds the notes of others.
 func (n *notes) join(o *notes) {
 	n.stats.Add(o.stats)
 	n.skipped.Join(o.skipped)
 	for k := range o.damage {
 		n.damage[k].join(o.damage[k])
 	}
-	clear(o.damage)
-	o.stats, o.skipped = promquery.Stats{}, chunks.Skipped{}
+}
+
+// noted are the notes of a worker, which begins new ones.
+func (l *worker) noted() notes {
+	out := l.notes
+	l.notes = newNotes(l.blocks)
+	return out
 }
 
 // readShare hands over a share of found series.

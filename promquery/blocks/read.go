@@ -82,6 +82,7 @@ type found struct {
 	left  bool    // series of unwanted pods were left out; known of the last
 	drawn drawn
 
+	outcome *outcome     // of the last, if workers read it
 	shares  [][]int32    // which heads each worker reads
 	readers atomic.Int32 // how many have not left it yet, if workers read it
 }

@@ -97,6 +97,7 @@ func TestManySeries(t *testing.T) {
 	}
 	dir := t.TempDir()
 	promtest.WriteBlocks(t, dir, 2*time.Hour, series...)
+	db := open(t, dir)
 	number := func(key []promquery.Symbol) int {
 		var i int
 		if _, err := fmt.Sscanf(key[0].Value(), "pod-%05d", &i); err != nil {
@@ -108,39 +109,41 @@ func TestManySeries(t *testing.T) {
 	for i, metric := range []string{"a", "b"} {
 		sels[i] = promquery.Selector{Metric: metric, Keep: []string{"pod"}, End: 3 * time.Hour.Milliseconds()}
 	}
-	var mu sync.Mutex
-	seen, last := [2][]int{}, [n + 1]int{}
-	others := 0 // seven of ten: a fourth are of several workers, half of the tenth that is skipped are not
-	stats, err := open(t, dir).SelectParallel(t.Context(), sels, promquery.Workers{
-		N:    n,
-		Skip: func(_ int, key []promquery.Symbol) bool { return number(key)%10 == 9 },
-		Of:   func(_ int, key []promquery.Symbol) int { return number(key) % (n + 1) },
-		Yield: func(worker, i int, key []promquery.Symbol, p *timeline.Points) error {
-			mu.Lock()
-			defer mu.Unlock()
-			k := number(key)
-			if seen[i] = append(seen[i], k); worker != k%(n+1) || p.Len() != 2 {
-				t.Errorf("series %d: %d samples for worker %d", k, p.Len(), worker)
+	for _, of := range []int{n, n + 1} { // without series of several workers, and with some
+		var mu sync.Mutex
+		seen, last := [2][]int{}, [n + 1]int{}
+		others := 0 // seven of ten: a fourth are of several workers, half of the tenth that is skipped are not
+		stats, err := db.SelectParallel(t.Context(), sels, promquery.Workers{
+			N:    n,
+			Skip: func(_ int, key []promquery.Symbol) bool { return number(key)%10 == 9 },
+			Of:   func(_ int, key []promquery.Symbol) int { return number(key) % of },
+			Yield: func(worker, i int, key []promquery.Symbol, p *timeline.Points) error {
+				mu.Lock()
+				defer mu.Unlock()
+				k := number(key)
+				if seen[i] = append(seen[i], k); worker != k%of || p.Len() != 2 {
+					t.Errorf("series %d: %d samples for worker %d", k, p.Len(), worker)
+				}
+				if at := i*many + k; at < last[worker] {
+					t.Errorf("worker %d: series %d of selector %d comes too late", worker, k, i)
+				} else {
+					last[worker] = at
+				}
+				if worker < n {
+					others++
+				} else if want := (i + 1) * many * 7 / 10; others != want {
+					t.Errorf("series %d of several workers comes after %d others, want %d", k, others, want)
+				}
+				return nil
+			},
+		})
+		if err != nil || stats.Series != 2*many*9/10 {
+			t.Errorf("%d series, error %v", stats.Series, err)
+		}
+		for i := range seen {
+			if slices.Sort(seen[i]); len(slices.Compact(seen[i])) != many*9/10 {
+				t.Errorf("selector %d: %d different series, want %d", i, len(slices.Compact(seen[i])), many*9/10)
 			}
-			if at := i*many + k; at < last[worker] {
-				t.Errorf("worker %d: series %d of selector %d comes too late", worker, k, i)
-			} else {
-				last[worker] = at
-			}
-			if worker < n {
-				others++
-			} else if want := (i + 1) * many * 7 / 10; others != want {
-				t.Errorf("series %d of several workers comes after %d others, want %d", k, others, want)
-			}
-			return nil
-		},
-	})
-	if err != nil || stats.Series != 2*many*9/10 {
-		t.Errorf("%d series, error %v", stats.Series, err)
-	}
-	for i := range seen {
-		if slices.Sort(seen[i]); len(slices.Compact(seen[i])) != many*9/10 {
-			t.Errorf("selector %d: %d different series, want %d", i, len(slices.Compact(seen[i])), many*9/10)
 		}
 	}
 }
