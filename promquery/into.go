@@ -118,9 +118,10 @@ func into(b *build.Builder, plans []*plan, usage bool) Workers {
 		of = nil
 	}
 	return Workers{
-		N:    n,
-		Skip: skip,
-		Of:   of,
+		N:     n,
+		Skip:  skip,
+		Grade: grades(b, plans[last]),
+		Of:    of,
 		Yield: func(worker, i int, key []Symbol, p *timeline.Points) error {
 			series, key, _ := take(worker, i, key, p) // usage is never a price
 			return workers[worker%n].Add(series, key, p)

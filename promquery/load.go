@@ -196,7 +196,7 @@ func (in *Input) ask(rank int, clusterLabels []string) (Selector, reader) {
 		}
 		r.elements = append(r.elements, at)
 	}
-	if in.Signal == signals.PodInfo || in.Signal == signals.ContainerRunning {
+	if in.Signal == signals.PodInfo || in.Signal == signals.ContainerRunning || in.Signal == signals.PodEgress {
 		sel.Common = clusterLabels
 	}
 	if alt.Own {

@@ -44,11 +44,14 @@ func (b *Builder) PlaceOthers() {
 }
 
 // Grade says how much is wanted of a series about a pod, by the texts of its key: all of it; only when it has samples, if id is not 0,
-// which is to be Points.Series then, whatever the key but for its cluster; or nothing.
+// which is to be Points.Series then, whatever the key but for its cluster; or nothing, as of traffic that names only pods that were left out.
 func (b *Builder) Grade(series signals.Series, key []string) (id uint64, nothing bool) {
 	p := elsewhere.Pod{Cluster: key[0], Namespace: key[1], Name: key[2], UID: key[3]}
-	if series.Signal == signals.PodInfo {
+	switch {
+	case series.Signal == signals.PodInfo:
 		return b.pods.others.At(p, key[4], key[5])
+	case series.Signal.IsTraffic():
+		return 0, p.UID == "" && b.pods.others.HasAll(p)
 	}
 	return b.pods.others.Container(p, key[4]), false
 }
@@ -118,7 +121,7 @@ func (b *Builder) Recall() (names []string, all bool) {
 func (b *Builder) Placed() {
 	b.pods.others.Placed()
 	for p := range b.everyPod() {
-		b.pods.others.KeepUID(p.uid.Value()) // two clusters may have the same pod
+		b.pods.others.Keep(p.elsewhere()) // two clusters may have the same pod
 	}
 }
 

@@ -23,6 +23,7 @@ type Pods struct {
 	uids       map[uint64]owners
 	twins      map[uint64]bool // pods that have the UID of another one
 	names      map[uint64]int  // how many pods have a name
+	kept       map[uint64]bool // names that pods have that are not here
 	count      int
 	containers map[uint64]int32 // those that were asked for: where they are in list, from 1
 	list       []container
@@ -39,7 +40,7 @@ type Pods struct {
 type owners struct {
 	first uint64 // the others are twins
 	n     int32
-	kept  bool // KeepUID said so
+	kept  bool // Keep said so
 }
 
 // container is a container of a pod.
@@ -59,7 +60,7 @@ func NewPods() *Pods {
 func (t *Pods) Clear() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.uids, t.twins, t.names, t.count = map[uint64]owners{}, map[uint64]bool{}, map[uint64]int{}, 0
+	t.uids, t.twins, t.names, t.count, t.kept = map[uint64]owners{}, map[uint64]bool{}, map[uint64]int{}, 0, map[uint64]bool{}
 	t.containers, t.list, t.nameless, t.seen = map[uint64]int32{}, nil, map[uint64]bool{}, nil
 	t.clusters, t.placing, t.wanted = map[string]bool{}, false, nil
 }
@@ -221,15 +222,26 @@ func (t *Pods) HasUID(uid string) bool {
 	return of.n > 0 && !of.kept
 }
 
-// KeepUID makes HasUID report that no pod has a UID.
-func (t *Pods) KeepUID(uid string) {
-	h := t.hash(0, uid)
+// Keep makes HasUID report that no pod has the UID of p, and HasAll that not all pods of its name are there.
+func (t *Pods) Keep(p Pod) {
+	x := t.texts(&p)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if of := t.uids[h]; of.n > 0 {
+	if of := t.uids[x.uid]; of.n > 0 {
 		of.kept = true
-		t.uids[h] = of
+		t.uids[x.uid] = of
 	}
+	if t.names[x.name] > 0 {
+		t.kept[x.name] = true
+	}
+}
+
+// HasAll reports whether pods of a name are there, and Keep knows none of them.
+func (t *Pods) HasAll(p Pod) bool {
+	x := t.texts(&p)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.names[x.name] > 0 && !t.kept[x.name]
 }
 
 // InCluster reports whether there may be pods of a cluster.

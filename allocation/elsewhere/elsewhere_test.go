@@ -57,8 +57,15 @@ func TestPlaces(t *testing.T) {
 			t.Errorf("%v, later: %d, %t", p, id, nothing)
 		}
 	}
-	if pods.KeepUID("1"); pods.HasUID("1") || !pods.Has(pod("a", "1")) {
-		t.Error("a UID is not kept")
+	if !pods.HasAll(pod("a", "")) || pods.HasAll(pod("b", "")) {
+		t.Error("only a is there")
+	}
+	pods.Keep(pod("b", "1"))
+	if pods.HasUID("1") || !pods.Has(pod("a", "1")) || !pods.HasAll(pod("a", "")) {
+		t.Error("a UID is not kept, or a name is")
+	}
+	if pods.Keep(pod("a", "9")); pods.HasAll(pod("a", "")) || !pods.Has(pod("a", "")) {
+		t.Error("a name is not kept")
 	}
 	if pods.Clear(); pods.Len() != 0 || pods.Has(pod("a", "1")) || pods.InCluster("c") {
 		t.Error("pods are left")
