@@ -1,12 +1,14 @@
 package blocks_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -77,6 +79,30 @@ func TestWorkersEndBeforeFilesAreLetGo(t *testing.T) {
 		case <-ended:
 		default:
 			t.Errorf("%d workers: it returned while one was at work", n)
+		}
+	}
+}
+
+// TestWorkersEndTogether has one of several workers refuse a series: all end, with the error of that one.
+func TestWorkersEndTogether(t *testing.T) {
+	t.Parallel()
+	dir, sels := manyBlocks(t)
+	db := open(t, dir)
+	refused := errors.New("refused")
+	for _, at := range []int32{1, 300, 540} {
+		var own atomic.Int32
+		_, err := db.SelectParallel(t.Context(), sels, promquery.Workers{
+			N:  3,
+			Of: func(_ int, key []promquery.Symbol) int { return int(key[0].Value()[len(key[0].Value())-1]) % 3 },
+			Yield: func(worker, _ int, _ []promquery.Symbol, _ *timeline.Points) error {
+				if worker == 1 && own.Add(1) >= at {
+					return refused
+				}
+				return nil
+			},
+		})
+		if !errors.Is(err, refused) || own.Load() != at {
+			t.Errorf("series %d: error %v after %d series", at, err, own.Load())
 		}
 	}
 }
