@@ -302,18 +302,24 @@ func (b *Builder) Foreign(series signals.Series, key []signals.Symbol) bool {
 		return false
 	}
 	of := s.pod()
-	p, named := b.pods.find(&of), b.pods.byName[of.objectKey]
+	p := b.pods.find(&of)
+	switch {
+	case p == nil:
+	case b.phase == gathering:
+		return p.shares && !series.Signal.MayShowRuns()
+	case series.Signal.IsTraffic():
+		return b.moveElsewhere([]*pod{p})
+	case p.container(key[4]) != nil:
+		return b.runsElsewhere(p.container(key[4]))
+	}
+	named := b.pods.byName[of.objectKey]
 	switch {
 	case p == nil && (of.uid != none || len(named) == 0) && b.pods.others.Has(of.elsewhere()):
 		return b.phase == gathering || of.uid != none || series.Signal.IsTraffic() || b.pods.others.SawNamed(of.elsewhere(), key[4].Value())
 	case b.phase == gathering:
-		return p != nil && p.shares && !series.Signal.MayShowRuns()
-	case series.Signal.IsTraffic() && p != nil:
-		return b.moveElsewhere([]*pod{p})
+		return false
 	case series.Signal.IsTraffic():
 		return b.moveElsewhere(named) || len(named) == 0 && b.pods.others.Has(of.objectKey.elsewhere())
-	case p.container(key[4]) != nil:
-		return b.runsElsewhere(p.container(key[4]))
 	case len(named) == 0:
 		return b.pods.others.SawNamed(of.elsewhere(), key[4].Value())
 	}

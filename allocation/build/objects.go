@@ -229,7 +229,11 @@ func (b *Builder) addNew(p *pod) {
 
 // replace takes out a pod that others of its name replace.
 func (b *Builder) replace(p *pod) {
-	delete(b.pods.byKey, p.podKey)
+	t := &b.pods
+	if n := p.uid.Number(); n < len(t.byUID) && t.byUID[n] == p {
+		t.byUID[n] = &pod{} // of no key: other pods with the UID are in byKey
+	}
+	delete(t.byKey, p.podKey)
 	p.replaced = true
 }
 

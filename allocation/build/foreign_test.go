@@ -1,0 +1,69 @@
+package build_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/build"
+	"github.com/promcost/promcost/allocation/signals"
+)
+
+// TestRecall leaves out a pod on a node of another shard, until another pod of its name is seen that may be anywhere. From then on the
+// first one counts again, when it is added again.
+func TestRecall(t *testing.T) {
+	shard := allocation.Shard{Index: 1, Of: 2}
+	var own, other string
+	for n := 0; own == "" || other == ""; n++ {
+		if name := fmt.Sprint("node", n); shard.Has("c", name) {
+			own = name
+		} else {
+			other = name
+		}
+	}
+	q := allocation.Query{Window: allocation.Window{Start: plainStart, End: plainStart.Add(time.Hour)}, Resolution: time.Minute, Shard: shard}
+	b, err := build.NewBuilder(q, time.Minute, flat{}, symbols)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := feed{t: t, b: b}
+	for _, node := range []string{own, other} {
+		f.add(signals.Series{Signal: signals.NodeInfo}, "c/"+node+"/", minutes(1, -4, 61))
+	}
+	place := func() {
+		f.add(signals.Series{Signal: signals.PodInfo}, "c/ns/p/first/"+other+"///", minutes(1, -4, 61))
+	}
+	run := func() {
+		for _, uid := range []string{"first", "second"} {
+			f.add(signals.Series{Signal: signals.ContainerRunning}, "c/ns/p/"+uid+"/main/", minutes(1, -4, 61))
+		}
+	}
+	needed := func(uid string) bool {
+		key := []signals.Symbol{symbols.Of("c"), symbols.Of("ns"), symbols.Of("p"), symbols.Of(uid)}
+		return !b.Foreign(signals.Series{Signal: signals.PodLabels}, key)
+	}
+	b.PlaceOthers()
+	place()
+	if b.PlaceTwins() {
+		t.Error("there are pods of the same name")
+	}
+	b.LeaveOthers()
+	if needed("first") || !b.LeavesOut("first") {
+		t.Error("the pod on the other node is not left out")
+	}
+	run()
+	names, all := b.Recall()
+	if !slices.Equal(names, []string{"p"}) || all {
+		t.Fatalf("recalled %q, all: %t", names, all)
+	}
+	place()
+	run()
+	b.Placed()
+	for _, uid := range []string{"first", "second"} {
+		if !needed(uid) || b.LeavesOut(uid) {
+			t.Errorf("the %s pod is left out", uid)
+		}
+	}
+}
