@@ -100,8 +100,16 @@ func into(b *build.Builder, plans []*plan, usage bool) Workers {
 		}
 		return series, key, err
 	}
+	workers := b.Workers(n)
+	uids := make([]Symbol, 0, n*SoonAtOnce)
+	soon := func(worker, i int, keys [][]Symbol) {
+		r, of := &plans[0].readers[i], worker%n*SoonAtOnce
+		if list := r.uids(uids[of:of:of+SoonAtOnce], keys); len(list) > 0 {
+			workers[worker%n].Soon(r.series.Signal, list)
+		}
+	}
 	if !usage {
-		return Workers{N: n, Skip: skip, Grade: grades(b, plans[last]), Yield: func(worker, i int, key []Symbol, p *timeline.Points) error {
+		return Workers{N: n, Soon: soon, Skip: skip, Grade: grades(b, plans[last]), Yield: func(worker, i int, key []Symbol, p *timeline.Points) error {
 			series, key, err := take(worker, i, key, p)
 			if err != nil {
 				return err
@@ -109,7 +117,6 @@ func into(b *build.Builder, plans []*plan, usage bool) Workers {
 			return b.Add(series, key, p)
 		}}
 	}
-	workers := b.Workers(n)
 	of := func(i int, key []Symbol) int {
 		series, key := plans[last].read(i, key)
 		return b.WorkerOf(series, key, n)
@@ -119,6 +126,7 @@ func into(b *build.Builder, plans []*plan, usage bool) Workers {
 	}
 	return Workers{
 		N:     n,
+		Soon:  soon,
 		Skip:  skip,
 		Grade: grades(b, plans[last]),
 		Of:    of,

@@ -5,7 +5,7 @@ import (
 	"github.com/promcost/promcost/allocation/signals"
 )
 
-// adders has the method that takes the series of each signal.
+// adders has the method that takes the series of each signal but those of workerAdders.
 var adders = [signals.NumSignals]func(b *Builder, s *seen) error{
 	signals.Nothing:                  func(*Builder, *seen) error { return nil },
 	signals.ContainerRunning:         (*Builder).addRunning,
@@ -13,8 +13,6 @@ var adders = [signals.NumSignals]func(b *Builder, s *seen) error{
 	signals.ContainerTerminated:      (*Builder).addTerminated,
 	signals.ContainerRequest:         (*Builder).addRequest,
 	signals.ContainerLimit:           (*Builder).addLimit,
-	signals.ContainerUse:             byWorker((*Worker).addUsage),
-	signals.ContainerLevel:           byWorker((*Worker).addUsage),
 	signals.PodInfo:                  (*Builder).addPod,
 	signals.PodPhaseRunning:          (*Builder).addPodPhase,
 	signals.PodStarted:               (*Builder).addPodStarted,
@@ -44,9 +42,6 @@ var adders = [signals.NumSignals]func(b *Builder, s *seen) error{
 	signals.PodScheduled:             (*Builder).addPodScheduled,
 	signals.PodPending:               (*Builder).addPodPending,
 	signals.PodMount:                 (*Builder).addPodMount,
-	signals.PodTransmitted:           byWorker((*Worker).addTransmitted),
-	signals.PodReceived:              byWorker((*Worker).addReceived),
-	signals.PodEgress:                byWorker((*Worker).addEgress),
 	signals.ZoneEgressPrice:          (*Builder).addZonePrice,
 	signals.RegionEgressPrice:        (*Builder).addRegionPrice,
 	signals.InternetEgressPrice:      (*Builder).addInternetPrice,
@@ -56,7 +51,6 @@ var adders = [signals.NumSignals]func(b *Builder, s *seen) error{
 	signals.VolumePrice:              (*Builder).addVolumePrice,
 	signals.VolumeClaim:              (*Builder).addVolumeClaim,
 	signals.ClaimCapacity:            (*Builder).addClaimCapacity,
-	signals.ClaimUsed:                byWorker((*Worker).addClaimUsed),
 	signals.Balancer:                 (*Builder).addBalancer,
 	signals.BalancerIngress:          (*Builder).addBalancerIngress,
 	signals.ServiceLabels:            (*Builder).addServiceLabels,
@@ -71,15 +65,17 @@ var adders = [signals.NumSignals]func(b *Builder, s *seen) error{
 	signals.NodeMemoryCached:         (*Builder).addMemoryCached,
 	signals.PodFinal:                 (*Builder).addPodFinal,
 	signals.ContainerRestarts:        (*Builder).addRestarts,
-	signals.NodeDiskUsed:             byWorker((*Worker).addNodeDiskUsed),
 }
 
-// byWorker lets a Builder take a series by its own worker.
-func byWorker(add func(*Worker, *seen) error) func(*Builder, *seen) error {
-	return func(b *Builder, s *seen) error {
-		l := b.worker()
-		return add(l, s)
-	}
+// workerAdders has the method that takes the series of each signal of usage and traffic.
+var workerAdders = [signals.NumSignals]func(l *Worker, s *seen) error{
+	signals.ContainerUse:   (*Worker).addUsage,
+	signals.ContainerLevel: (*Worker).addUsage,
+	signals.PodTransmitted: (*Worker).addTransmitted,
+	signals.PodReceived:    (*Worker).addReceived,
+	signals.PodEgress:      (*Worker).addEgress,
+	signals.ClaimUsed:      (*Worker).addClaimUsed,
+	signals.NodeDiskUsed:   (*Worker).addNodeDiskUsed,
 }
 
 // interned has the texts of a Builder.

@@ -18,7 +18,7 @@ type nodelessKey struct {
 // addNodeless counts cost that was allocated while no known node lived.
 func (b *Builder) addNodeless(n *node, cluster signals.Symbol, set int32, r allocation.Resource, cost float64) {
 	if n != nil {
-		n.nodeless.at(int(set))[r] += cost
+		n.nodeless.At(int(set))[r] += cost
 		return
 	}
 	key := nodelessKey{cluster, set}
@@ -59,9 +59,9 @@ func (b *Builder) reconcileNodes() {
 				continue
 			}
 			asset, alive := b.nodeAsset(n, i)
-			nodeless, over, allocated := n.nodeless.get(i), n.over.get(i), &allocated[n.index]
+			nodeless, over, allocated := n.nodeless.Get(i), n.over.Get(i), &allocated[n.index]
 			for r := range allocation.NumResources {
-				inside := allocated.get(i)[r] - nodeless[r]
+				inside := allocated.Get(i)[r] - nodeless[r]
 				idle := asset.Cost[r] - inside
 				if idle < 0 {
 					of(n.cluster, r).Cost -= idle
@@ -92,7 +92,7 @@ func (b *Builder) reconcileNodes() {
 
 // warnOvercommit warns if more than 1 % of a node's cost was allocated beyond its capacity.
 func (b *Builder) warnOvercommit(n *node, set int, cost float64) {
-	costs := n.over.get(set)
+	costs := n.over.Get(set)
 	if over := costs[allocation.CPU] + costs[allocation.RAM] + costs[allocation.GPU]; over > cost/100 {
 		b.warn("node %s was allocated beyond its capacity: %.6g of cost was not charged (promcost_overcommit_cost)", b.placed(n.cluster, n.name.Value()), over)
 	}
@@ -125,8 +125,8 @@ func (b *Builder) reportResiduals(s *allocation.Set, residuals map[signals.Symbo
 }
 
 // allocatedByNode sums the cost of each node's containers, by the node's index and by set.
-func (b *Builder) allocatedByNode() []perSet[resourceCosts] {
-	sums := make([]perSet[resourceCosts], len(b.sortedNodes()))
+func (b *Builder) allocatedByNode() []timeline.Numbered[resourceCosts] {
+	sums := make([]timeline.Numbered[resourceCosts], len(b.sortedNodes()))
 	for _, c := range each(b, slices.All(b.pods.order)) {
 		n := c.node
 		if n == nil {
@@ -142,7 +142,7 @@ func (b *Builder) allocatedByNode() []perSet[resourceCosts] {
 					b.add(ref, allocation.Cost.Of(r), -cost)
 					cost = 0
 				}
-				sums[n.index].at(int(ref.set))[r] += cost
+				sums[n.index].At(int(ref.set))[r] += cost
 			}
 		}
 	}

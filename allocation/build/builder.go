@@ -158,6 +158,9 @@ func (s *seen) pod() podKey       { return podKey{s.object(), s.key[3], 0} }
 // Add takes the points of a series. Signal.Key describes the key. Add keeps neither key nor p. It refuses usage and traffic
 // before Resolve, and everything else after it.
 func (b *Builder) Add(series signals.Series, key []signals.Symbol, p *timeline.Points) error {
+	if series.Signal.FollowsResolve() {
+		return b.worker().Add(series, key, p)
+	}
 	s, err := b.look(series, key, p)
 	if err != nil {
 		return err

@@ -28,7 +28,10 @@ func (b *Builder) warnInStep() {
 	starts := map[string][]int64{} // by CronJob: time from each start to the next point of the grid, or to the next full minute
 	for p := range b.everyPod() {
 		controller := b.controller(p)
-		at := p.firstStart()
+		at := p.firstStart(func(*container) bool { return true })
+		if at == 0 && p.started.Known() {
+			at = int64(p.started.Value * 1000)
+		}
 		if controller.kind.Value() != "cronjob" || at <= b.sampling.Start || at > b.sampling.End {
 			continue
 		}
@@ -44,18 +47,15 @@ func (b *Builder) warnInStep() {
 	b.count(notices.InStepCronJobs, names, allocation.ResolutionText(b.sets[0].Resolution))
 }
 
-// firstStart is when the first container of a pod started, else when the pod did, in Unix milliseconds; 0 if neither is known.
-func (p *pod) firstStart() int64 {
+// firstStart is the first reported start of some of a pod's containers, in Unix milliseconds, 0 if there is none.
+func (p *pod) firstStart(of func(*container) bool) int64 {
 	first := 0.0
 	for _, c := range p.containers {
 		for _, x := range c.started {
-			if x.V > 0 && (first == 0 || x.V < first) {
+			if of(c) && x.V > 0 && (first == 0 || x.V < first) {
 				first = x.V
 			}
 		}
-	}
-	if first == 0 && p.started.Known() {
-		first = p.started.Value
 	}
 	return int64(first * 1000)
 }

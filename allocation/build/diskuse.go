@@ -11,7 +11,7 @@ import (
 // filled is how full a volume or a file system is in each set. Samples are integrated as they come and are not kept.
 type filled struct {
 	counted timeline.Intervals
-	of      perSet[setUse]
+	of      timeline.Numbered[setUse]
 }
 
 // setUse is what is used within one set.
@@ -33,7 +33,7 @@ func (b *Builder) addUse(used *filled, cells []timeline.Cell, life timeline.Inte
 			part.Amount *= float64(part.To-part.From) / float64(x.To-x.From)
 			b.eachPart(part, func(set int32, part timeline.Cell) {
 				seconds := float64(part.To-part.From) / 1000
-				at := used.of.at(int(set))
+				at := used.of.At(int(set))
 				at.byteSeconds += part.Amount
 				at.seconds += seconds
 				at.most = max(at.most, math.Round(part.Amount/seconds)) // bytes are whole
@@ -46,7 +46,7 @@ func (b *Builder) addUse(used *filled, cells []timeline.Cell, life timeline.Inte
 func usedIn(set int, parts []*filled) (byteHours, most float64) {
 	byteHours, most = math.NaN(), math.NaN()
 	for _, x := range parts {
-		use := x.of.get(set)
+		use := x.of.Get(set)
 		if use.seconds == 0 {
 			continue
 		}

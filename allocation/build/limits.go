@@ -50,30 +50,3 @@ func each[K, V any](b *Builder, seq iter.Seq2[K, V]) iter.Seq2[K, V] {
 		}
 	}
 }
-
-// perSet has a T for each set, from the first to the last that at was called for.
-type perSet[T any] struct {
-	first int
-	of    []T
-}
-
-// at returns the T of a set. It makes it if it is new.
-func (p *perSet[T]) at(set int) *T {
-	switch n := len(p.of); {
-	case n == 0:
-		p.first, p.of = set, make([]T, 1)
-	case set < p.first:
-		p.first, p.of = set, append(make([]T, p.first-set), p.of...)
-	case set >= p.first+n:
-		p.of = append(p.of, make([]T, set-p.first-n+1)...)
-	}
-	return &p.of[set-p.first]
-}
-
-// get returns the T of a set, the zero T if there is none.
-func (p *perSet[T]) get(set int) (t T) {
-	if i := set - p.first; i >= 0 && i < len(p.of) {
-		return p.of[i]
-	}
-	return t
-}

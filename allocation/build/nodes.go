@@ -35,8 +35,8 @@ type node struct {
 	allocatable [allocation.NumResources]timeline.Steps // the part of amount for pods, if both are known
 	machine     *machine                                // nil without an exporter of its own
 	disksUsed   map[signals.Symbol]*filled              // how full reported disks are while the node lives
-	nodeless    perSet[resourceCosts]                   // cost allocated outside of life
-	over        perSet[resourceCosts]                   // cost taken off because the node was overcommitted
+	nodeless    timeline.Numbered[resourceCosts]        // cost allocated outside of life
+	over        timeline.Numbered[resourceCosts]        // cost taken off because the node was overcommitted
 }
 
 // nodeReports has what series report about a node.

@@ -202,15 +202,20 @@ func (b *Builder) podOf(key podKey) *pod {
 	return p
 }
 
+// ofUID returns the first pod that had a UID, nil if there is none.
+func (t *podTable) ofUID(uid signals.Symbol) *pod {
+	if n := uid.Number(); n < len(t.byUID) {
+		return t.byUID[n]
+	}
+	return nil
+}
+
 // find returns the pod of a key, nil if there is none. Workers may call it at once.
 func (t *podTable) find(key *podKey) *pod {
-	if n := key.uid.Number(); n != 0 {
-		if n >= len(t.byUID) || t.byUID[n] == nil {
-			return nil
-		}
-		if p := t.byUID[n]; p.podKey == *key {
-			return p
-		}
+	if p := t.ofUID(key.uid); p != nil && p.podKey == *key {
+		return p
+	} else if p == nil && key.uid != none {
+		return nil
 	}
 	return t.byKey[*key]
 }

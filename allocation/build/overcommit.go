@@ -183,7 +183,7 @@ func (b *Builder) correct(n *node, seg *segment, r allocation.Resource, charges 
 	}
 	cost := sign * off / 3600 * seg.price[r] / r.PerPriceUnit()
 	b.add(seg.ref, allocation.Cost.Of(r), -cost)
-	n.over.at(int(seg.ref.set))[r] += cost
+	n.over.At(int(seg.ref.set))[r] += cost
 }
 
 // isFirst reports whether the first sample that was read of a pod's counter, which began at began, is its first sample at all.

@@ -76,7 +76,11 @@ func (b *Builder) sortContainers() {
 
 // resolveContainers finds when containers ran, and drops the signals that say so.
 func (b *Builder) resolveContainers() {
+	const atOnce = 64
 	for i, c := range each(b, slices.All(b.pods.order)) {
+		if i%atOnce == 0 {
+			b.worker().ahead.resolve(b.pods.order[i:min(i+atOnce, len(b.pods.order))])
+		}
 		b.resolveContainer(c)
 		b.noteUnseenInit(c)
 		untold := len(c.runs) == 0 && len(c.running.Best()) == 0
@@ -340,25 +344,12 @@ func (b *Builder) presence(c *container) timeline.Presence {
 	}
 	switch {
 	case b.comesBefore(c, p.Seen):
-		p.Until = c.pod.mainStart()
+		p.Until = c.pod.firstStart(func(x *container) bool { return !x.init })
 	case len(c.pod.completed) > 0:
 		p.Completed, p.Together = c.pod.completed, c.together(p.Seen)
 	}
 	p.Once = !c.init && len(c.started) == 0 && c.ranOnce()
 	return p
-}
-
-// mainStart is the first reported start of a container that is no init container, 0 if there is none.
-func (p *pod) mainStart() int64 {
-	first := 0.0
-	for _, x := range p.containers {
-		for _, s := range x.started {
-			if !x.init && s.V > 0 && (first == 0 || s.V < first) {
-				first = s.V
-			}
-		}
-	}
-	return int64(first * 1000)
 }
 
 // together reports whether the pod has another container, no init container, that was last seen together with c. If c was never seen,

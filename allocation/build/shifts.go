@@ -2,6 +2,7 @@ package build
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/promcost/promcost/allocation"
@@ -144,12 +145,7 @@ func compareObjects(x, y objectKey) int {
 
 // sortedObjects are the keys of m by cluster, namespace and name.
 func sortedObjects[V any](m map[objectKey]V) []objectKey {
-	keys := make([]objectKey, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.SortFunc(keys, compareObjects)
-	return keys
+	return slices.SortedFunc(maps.Keys(m), compareObjects)
 }
 
 // lifeOf is when an asset of a cluster existed, by when it was seen. Gaps are bridged like those of nodes. If the window ends in a gap

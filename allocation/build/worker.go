@@ -18,6 +18,7 @@ type Worker struct {
 	free      timeline.Intervals // scratch of cover
 	moving    moving
 	flows     []flow // the flows made last
+	ahead     ahead
 	prices    map[pricedTraffic]*prices.Item
 	unmatched int    // usage series of containers that never ran
 	leaps     []leap // impossible increases of counters
@@ -108,18 +109,5 @@ func (l *Worker) Add(series signals.Series, key []signals.Symbol, p *timeline.Po
 	if l.at, err = l.b.look(series, key, p); err != nil {
 		return err
 	}
-	switch series.Signal {
-	case signals.NodeDiskUsed:
-		return l.addNodeDiskUsed(&l.at)
-	case signals.ClaimUsed:
-		return l.addClaimUsed(&l.at)
-	case signals.PodTransmitted:
-		return l.addTransmitted(&l.at)
-	case signals.PodReceived:
-		return l.addReceived(&l.at)
-	case signals.PodEgress:
-		return l.addEgress(&l.at)
-	default:
-		return l.addUsage(&l.at)
-	}
+	return workerAdders[series.Signal](l, &l.at)
 }

@@ -78,9 +78,10 @@ func (r *reader) readAhead(ctx context.Context, cancel func(), from *pipe) error
 		}
 	}()
 	yield, all := r.workers.Into(0), newNotes(r.blocks)
+	tell := func(i int, keys [][]promquery.Symbol) { r.workers.Tell(0, i, keys) }
 	for f := range d.next {
 		for b := range f.ready {
-			if err := b.hand(yield); err != nil {
+			if err := b.hand(yield, tell); err != nil {
 				return err
 			}
 			b.home <- b
@@ -178,10 +179,18 @@ func (d *decoder) add(i int, key []promquery.Symbol, p *timeline.Points) error {
 }
 
 // hand gives the series to yield. It keeps their memory for others, but no more than a batch may have.
-func (b *batch) hand(yield promquery.Yield) error {
+func (b *batch) hand(yield promquery.Yield, tell func(i int, keys [][]promquery.Symbol)) error {
 	kept := 0
+	var keys [promquery.SoonAtOnce][]promquery.Symbol
 	for k := range b.series {
 		s := &b.series[k]
+		if k%len(keys) == 0 {
+			n := 0
+			for ; n < min(len(keys), len(b.series)-k); n++ {
+				keys[n] = b.series[k+n].key
+			}
+			tell(b.i, keys[:n])
+		}
 		if err := yield(b.i, s.key, &s.points); err != nil {
 			return err
 		}

@@ -14,7 +14,7 @@ import (
 )
 
 // ctxEvery is how many series pass between looks at the context.
-const ctxEvery = 64
+const ctxEvery = promquery.SoonAtOnce
 
 // ahead is how many founds there are. Some selectors have few series, and of some it takes longer to look series up than to decode them:
 // with several founds, neither waits for the other.
@@ -77,7 +77,8 @@ type reader struct {
 func newReader(s *snapshot, workers promquery.Workers) *reader {
 	r := &reader{snap: s, blocks: s.blocks, workers: workers}
 	for n := range workers.N + 1 {
-		r.each = append(r.each, &worker{blocks: s.blocks, yield: workers.Into(n), notes: newNotes(s.blocks)})
+		tell := func(i int, keys [][]promquery.Symbol) { workers.Tell(n, i, keys) }
+		r.each = append(r.each, &worker{blocks: s.blocks, yield: workers.Into(n), tell: tell, notes: newNotes(s.blocks)})
 	}
 	return r
 }
@@ -281,6 +282,8 @@ func firstCause(errs []error) error {
 type worker struct {
 	blocks []*block
 	yield  chunks.Yield
+	tell   func(i int, keys [][]promquery.Symbol) // that yield gets series with these keys next
+	keys   [][]promquery.Symbol                   // scratch of it
 	dec    chunks.Decoder
 	points timeline.Points // scratch of has
 	list   []chunks.Encoded
@@ -315,9 +318,17 @@ func (l *worker) noted() notes {
 
 // readShare hands over a share of found series.
 func (l *worker) readShare(ctx context.Context, f *found, share int) error {
-	for n, head := range f.shares[share] {
-		if n%ctxEvery == 0 && ctx.Err() != nil {
-			return ctx.Err()
+	heads := f.shares[share]
+	for n, head := range heads {
+		if n%ctxEvery == 0 {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			l.keys = l.keys[:0]
+			for _, next := range heads[n:min(n+ctxEvery, len(heads))] {
+				l.keys = append(l.keys, f.key(&f.heads[next]))
+			}
+			l.tell(f.i, l.keys)
 		}
 		if err := l.readSeries(f, &f.heads[head]); err != nil {
 			return err

@@ -173,3 +173,41 @@ func TestManySeries(t *testing.T) {
 		}
 	}
 }
+
+// TestSoon checks that each worker is told of all series that it gets, in their order and before they come, but for those that come last.
+func TestSoon(t *testing.T) {
+	dir := t.TempDir()
+	promtest.WriteBlocks(t, dir, 2*time.Hour, pods(300, 0, 8)...)
+	db := open(t, dir)
+	for name, workers := range map[string]promquery.Workers{
+		"one":                               {N: 1},
+		"one, decoded by another goroutine": {N: 2},
+		"two":                               {N: 2, Of: func(_ int, key []promquery.Symbol) int { return len(key[0].Value()) % 2 }},
+		"some at the end":                   {N: 2, Of: func(_ int, key []promquery.Symbol) int { return len(key[0].Value()) % 3 }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			told, got := make([][]string, workers.N+1), make([]int, workers.N+1) // by worker
+			workers.Soon = func(worker, _ int, keys [][]promquery.Symbol) {
+				if len(keys) > promquery.SoonAtOnce || got[worker] != len(told[worker]) {
+					t.Errorf("worker %d is told of %d series after it got %d of %d", worker, len(keys), got[worker], len(told[worker]))
+				}
+				for _, key := range keys {
+					told[worker] = append(told[worker], fmt.Sprint(key))
+				}
+			}
+			workers.Yield = func(worker, _ int, key []promquery.Symbol, _ *timeline.Points) error {
+				if n := got[worker]; worker < workers.N && (n >= len(told[worker]) || told[worker][n] != fmt.Sprint(key)) {
+					t.Errorf("worker %d was not told of series %d, %v", worker, n, key)
+				}
+				got[worker]++
+				return nil
+			}
+			if _, err := db.SelectParallel(t.Context(), []promquery.Selector{all}, workers); err != nil {
+				t.Fatal(err)
+			}
+			if sum := got[0] + got[1] + got[len(got)-1]; sum < 300 {
+				t.Errorf("got %v series", got)
+			}
+		})
+	}
+}
