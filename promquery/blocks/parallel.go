@@ -27,7 +27,6 @@ func (s *snapshot) read(ctx context.Context, sels []promquery.Selector, workers 
 	held := newReadMemory(ctx)
 	f := of.take(s.blocks, promquery.SymbolsOf(ctx), held)
 	f.unwanted.begin(&workers)
-	f.heads = fewHeads
 	f.grade, f.wants = workers.Grade, workers.Wants
 	for i := range f.founds {
 		to.free <- &f.founds[i]
