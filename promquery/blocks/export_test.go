@@ -27,7 +27,7 @@ func ReadEntry(content []byte) (labels, chunks int, err error) {
 		}
 		labels, next = labels+1, next+size
 	}
-	err = eachChunk(content[next:], func(chunkMeta) { chunks++ })
+	err = eachChunk(content[next:], func(chunkMeta) bool { chunks++; return true })
 	return labels, chunks, err
 }
 
@@ -59,10 +59,11 @@ func ReadFiles(dir, metric string) error {
 			next += size
 		}
 		var first error
-		err = eachChunk(content[next:], func(m chunkMeta) {
+		err = eachChunk(content[next:], func(m chunkMeta) bool {
 			if _, _, err := f.segments.chunk(m.ref); err != nil && first == nil {
 				first = err
 			}
+			return true
 		})
 		if err != nil || first != nil {
 			return err

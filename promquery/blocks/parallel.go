@@ -27,7 +27,6 @@ func (s *snapshot) read(ctx context.Context, sels []promquery.Selector, workers 
 	held := newReadMemory(ctx)
 	f := of.take(s.blocks, promquery.SymbolsOf(ctx), held)
 	f.unwanted.begin(&workers)
-	f.heads = fewHeads
 	f.grade, f.wants = workers.Grade, workers.Wants
 	for i := range f.founds {
 		to.free <- &f.founds[i]
@@ -364,9 +363,9 @@ func (l *worker) collect(f *found, s *series) {
 	for _, p := range f.parts[s.partAt:][:s.parts] {
 		files, d := l.blocks[p.block].files, &l.damage[p.block]
 		bad := false // its other chunks are not
-		err := eachChunk(files.index.data[p.at:], func(m chunkMeta) {
+		err := eachChunk(files.index.data[p.at:], func(m chunkMeta) bool {
 			if m.mint > f.sel.End || m.maxt < f.sel.Start {
-				return
+				return true
 			}
 			enc, data, err := files.segments.chunk(m.ref)
 			if err == nil {
@@ -377,10 +376,11 @@ func (l *worker) collect(f *found, s *series) {
 					d.add(err)
 				}
 				bad = true
-				return
+				return true
 			}
 			l.list = append(l.list, chunks.Encoded{Encoding: enc, Data: data, MinTime: m.mint, MaxTime: m.maxt, Padded: true})
 			l.stats.Bytes += int64(len(data))
+			return true
 		})
 		if err != nil {
 			d.reach(math.MinInt64, math.MaxInt64)

@@ -64,7 +64,6 @@ type finder struct {
 	drawn    drawn
 	founds   [ahead]found
 	unwanted unwanted
-	heads    int // how many series of a selector are handed over at once
 	grade    func(i int, key []string) (id uint64, nothing bool)
 	wants    func(first, last int64) bool // nil for all
 	probe    worker                       // looks whether series have samples that are wanted
@@ -87,11 +86,8 @@ type found struct {
 	readers atomic.Int32 // how many have not left it yet, if workers read it
 }
 
-// How many series are looked up before they are decoded: few at first, as somebody waits for them, and then more each time.
-const (
-	fewHeads  = 1 << 8
-	mostHeads = 1 << 12
-)
+// mostHeads is how many series are found at once: so few that they are still in the cache when they are decoded.
+const mostHeads = 1 << 9
 
 // mostKeys is about how many symbols of keys are found at once: series of pods' labels have many.
 const mostKeys = 1 << 15
@@ -190,8 +186,7 @@ func (f *finder) find(ctx context.Context, i int, sel *promquery.Selector, to *p
 				return err
 			}
 		}
-		if len(out.heads) == f.heads || len(out.keys) >= mostKeys {
-			f.heads = min(2*f.heads, mostHeads)
+		if len(out.heads) == mostHeads || len(out.keys) >= mostKeys {
 			if err := f.hand(out, to); err != nil {
 				return err
 			}

@@ -63,12 +63,15 @@ type chunkMeta struct {
 // hasChunk reports whether the chunks listed in content span any of the time from start to end, both inclusive. Where the list cannot be
 // read, it may.
 func hasChunk(content []byte, start, end int64) (found bool) {
-	err := eachChunk(content, func(m chunkMeta) { found = found || m.mint <= end && m.maxt >= start })
+	err := eachChunk(content, func(m chunkMeta) bool {
+		found = m.mint <= end && m.maxt >= start
+		return !found
+	})
 	return found || err != nil
 }
 
-// eachChunk calls f for the chunks listed in content, which is what follows an entry's labels.
-func eachChunk(content []byte, f func(chunkMeta)) error {
+// eachChunk calls f for the chunks listed in content, which is what follows an entry's labels, until f returns false.
+func eachChunk(content []byte, f func(chunkMeta) bool) error {
 	count, at := uvarint(content)
 	if at <= 0 {
 		return fmt.Errorf("%w: chunks of a series", errMalformed)
@@ -84,7 +87,9 @@ func eachChunk(content []byte, f func(chunkMeta)) error {
 				start := c.maxt + int64(d)
 				c = chunkMeta{uint64(int64(c.ref) + int64(int32(r>>1)^-int32(r&1))), start, start + int64(length)}
 				at += int(n + m + k)
-				f(c)
+				if !f(c) {
+					return nil
+				}
 				continue
 			}
 		}
@@ -118,7 +123,9 @@ func eachChunk(content []byte, f func(chunkMeta)) error {
 		}
 		at += n + m + k
 		c = chunkMeta{uint64(ref), start, start + int64(length)}
-		f(c)
+		if !f(c) {
+			return nil
+		}
 	}
 	return nil
 }

@@ -24,32 +24,32 @@ type symbols struct {
 }
 
 // sparse are values by numbers, few of which have one. Those that have are close to each other: names of pods, say.
-type sparse[T any] []*[sparsePage]T
+type sparse[T any] struct {
+	pages []*[sparsePage]T
+	made  int // how many pages there are
+}
 
 const sparsePage = 256
 
 // newSparse returns a sparse of numbers below n.
-func newSparse[T any](n int) sparse[T] { return make(sparse[T], n/sparsePage+1) }
+func newSparse[T any](n int) sparse[T] {
+	return sparse[T]{pages: make([]*[sparsePage]T, n/sparsePage+1)}
+}
 
 // at is where the value of a number stands.
-func (s sparse[T]) at(n uint32) *T {
-	page := s[n/sparsePage]
+func (s *sparse[T]) at(n uint32) *T {
+	page := s.pages[n/sparsePage]
 	if page == nil {
 		page = new([sparsePage]T)
-		s[n/sparsePage] = page
+		s.pages[n/sparsePage] = page
+		s.made++
 	}
 	return &page[n%sparsePage]
 }
 
 // memory is the bytes that it takes. Its values have the size of a pointer.
-func (s sparse[T]) memory() int64 {
-	n := int64(len(s)) * textBytes
-	for _, page := range s {
-		if page != nil {
-			n += sparsePage * textBytes
-		}
-	}
-	return n
+func (s *sparse[T]) memory() int64 {
+	return int64(len(s.pages)+s.made*sparsePage) * textBytes
 }
 
 // view is one block during a read: its files, and its symbols as numbers that all blocks share.
