@@ -141,11 +141,11 @@ func (b *Builder) watched() map[signals.Symbol]bool {
 
 // seeOthers takes sights of a container if its pod was left out. Only when containers of the cluster were seen matters then.
 func (b *Builder) seeOthers(s *seen, steps timeline.Steps) bool {
-	if !b.Sharded() || len(b.pods.byName[s.object()]) > 0 {
+	id := s.p.Series()
+	if !b.Sharded() || id == 0 && len(b.pods.byName[s.object()]) > 0 {
 		return false
 	}
 	p, others := s.pod().elsewhere(), b.pods.others
-	id := s.p.Series()
 	if id == 0 {
 		id = others.Container(p, s.key[4].Value())
 	}
