@@ -250,27 +250,38 @@ func TestClone(t *testing.T) {
 	}
 }
 
-// TestCopyTo copies series of all layouts to the memory of those before, and uses the originals again.
-func TestCopyTo(t *testing.T) {
+// TestCopies copies series of all layouts one after the other, and uses the originals again. Then it does so in the same memory.
+func TestCopies(t *testing.T) {
 	const seed = 15
-	rng := rand.New(rand.NewPCG(seed, 0))
-	var c timeline.Points
-	most := 0
-	for i := range 100 {
-		ts, vs := randomSeries(rng, 0, 2*3600_000, 30_000)
-		for _, how := range []layout{plain, runs, chunked, levels} {
-			p := points(ts, vs, how)
-			p.SetSeries(uint64(i))
-			p.CopyTo(&c)
-			p.Reset()
-			p.AppendRun(1, 1, 1000, -1)
-			samePoints(t, i, how, points(ts, vs, plain), &c)
-			if most = max(most, c.Room()); c.Series() != uint64(i) || c.Room() < most {
-				t.Errorf("series %d, layout %d: series %d with room for %d samples, %d before", i, how, c.Series(), c.Room(), most)
+	var copies timeline.Copies
+	for range 2 {
+		rng := rand.New(rand.NewPCG(seed, 0))
+		var want []*timeline.Points
+		room := 0
+		for i := range 100 {
+			ts, vs := randomSeries(rng, 0, 2*3600_000, 30_000)
+			for _, how := range []layout{plain, runs, chunked, levels} {
+				p := points(ts, vs, how)
+				p.SetSeries(uint64(i))
+				copies.Add(p)
+				p.Reset()
+				p.AppendRun(1, 1, 1000, -1)
+				if want = append(want, points(ts, vs, plain)); how == plain {
+					room += len(ts)
+				}
 			}
 		}
-	}
-	if most == 0 {
-		t.Error("no copy has samples in no run")
+		if copies.Len() != len(want) || copies.Room() < room {
+			t.Errorf("%d copies of %d samples, want %d of %d or more", copies.Len(), copies.Room(), len(want), room)
+		}
+		for i, p := range want {
+			samePoints(t, i, plain, p, copies.At(i))
+			if copies.At(i).Series() != uint64(i/4) {
+				t.Errorf("copy %d: series %d", i, copies.At(i).Series())
+			}
+		}
+		if copies.Reset(room / 2); copies.Len() != 0 || copies.Room() != 0 {
+			t.Errorf("%d copies of %d samples after Reset", copies.Len(), copies.Room())
+		}
 	}
 }

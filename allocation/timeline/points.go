@@ -279,29 +279,9 @@ func (p *Points) Between(dst *Points, from, to int64) {
 
 // Clone is a copy of p that shares no memory with it.
 func (p *Points) Clone() *Points {
-	c := &Points{}
-	p.CopyTo(c)
-	return c
-}
-
-// CopyTo makes dst a copy of p. It keeps the memory of dst, and shares none with p.
-func (p *Points) CopyTo(dst *Points) {
-	n := 0
-	for i := range p.spans {
-		if s := &p.spans[i]; !s.run {
-			n += s.n
-		}
-	}
-	t, v, spans := slices.Grow(dst.t[:0], n), slices.Grow(dst.v[:0], n), append(dst.spans[:0], p.spans...)
-	for i := range spans {
-		if s := &spans[i]; !s.run {
-			from := s.off
-			s.off = len(t)
-			t, v = append(t, p.t[from:][:s.n]...), append(v, p.v[from:][:s.n]...)
-		}
-	}
-	*dst = *p
-	dst.t, dst.v, dst.spans = t, v, spans
+	var c Copies
+	c.Add(p)
+	return c.At(0)
 }
 
 // after is the time of the sample after a span: just after its last one if p is continued, MaxInt64 if there is none.
@@ -326,9 +306,6 @@ func (s *span) search(p *Points, t int64) int {
 
 // Len is the number of samples.
 func (p *Points) Len() int { return p.n }
-
-// Room is the number of samples that p has memory for, beside runs.
-func (p *Points) Room() int { return cap(p.t) }
 
 // First is the time of the first sample, 0 where there is none.
 func (p *Points) First() int64 {

@@ -12,21 +12,15 @@ import (
 const (
 	batches     = 4
 	batchSeries = 512     // in a batch
-	batchRoom   = 1 << 16 // samples that a batch has memory for, or of one series more
+	batchRoom   = 1 << 15 // samples beside runs, or those of one series more
 )
 
 // batch is decoded series of a selector, or stretches of series, that follow each other.
 type batch struct {
 	i      int // the selector's index
-	series []decoded
-	room   int
+	keys   [][]promquery.Symbol
+	points timeline.Copies
 	home   chan *batch // where it goes back to
-}
-
-// decoded is a series, or a stretch of one.
-type decoded struct {
-	key    []promquery.Symbol
-	points timeline.Points
 }
 
 // mostDecoders is how many goroutines decode at most. What they decode is added by one, which has less to do than two of them.
@@ -145,7 +139,6 @@ func (d *decoder) begin() error {
 	}
 	select {
 	case d.at = <-d.free:
-		d.at.series, d.at.room = d.at.series[:0], 0
 		return nil
 	case <-d.ctx.Done():
 		return d.ctx.Err()
@@ -164,39 +157,25 @@ func (d *decoder) add(i int, key []promquery.Symbol, p *timeline.Points) error {
 		return err
 	}
 	b := d.at
-	n := len(b.series)
-	if n == cap(b.series) {
-		b.series = append(b.series, decoded{})
-	}
-	b.series = b.series[:n+1]
-	s := &b.series[n]
-	p.CopyTo(&s.points)
-	b.i, s.key, b.room = i, key, b.room+s.points.Room()
-	if n+1 == batchSeries || b.room >= batchRoom {
+	b.i, b.keys = i, append(b.keys, key)
+	b.points.Add(p)
+	if len(b.keys) == batchSeries || b.points.Room() >= batchRoom {
 		d.end()
 	}
 	return nil
 }
 
-// hand gives the series to yield. It keeps their memory for others, but no more than a batch may have.
+// hand gives the series to yield. It tells keys before, some at a time.
 func (b *batch) hand(yield promquery.Yield, tell func(i int, keys [][]promquery.Symbol)) error {
-	kept := 0
-	var keys [promquery.SoonAtOnce][]promquery.Symbol
-	for k := range b.series {
-		s := &b.series[k]
-		if k%len(keys) == 0 {
-			n := 0
-			for ; n < min(len(keys), len(b.series)-k); n++ {
-				keys[n] = b.series[k+n].key
-			}
-			tell(b.i, keys[:n])
+	for k, key := range b.keys {
+		if k%promquery.SoonAtOnce == 0 {
+			tell(b.i, b.keys[k:min(k+promquery.SoonAtOnce, len(b.keys))])
 		}
-		if err := yield(b.i, s.key, &s.points); err != nil {
+		if err := yield(b.i, key, b.points.At(k)); err != nil {
 			return err
 		}
-		if kept += s.points.Room(); kept > batchRoom {
-			kept, s.points = kept-s.points.Room(), timeline.Points{}
-		}
 	}
+	b.keys = b.keys[:0]
+	b.points.Reset(2 * batchRoom)
 	return nil
 }
