@@ -340,8 +340,15 @@ func (c *cursor) readLabels(q *query, content []byte) (next int, matches bool, e
 		s, rest := &c.seen[i], content[next:]
 		label, size := s.label, s.size
 		if len(rest) < 8 || s.bytes == 0 || binary.LittleEndian.Uint64(rest)&s.mask != s.bytes {
-			if label, size = c.readLabel(s, rest); size == 0 {
+			var name, value uint32
+			if name, value, size = labelAt(rest); size == 0 || uint(max(name, value)) >= uint(len(c.numbers)) {
 				return 0, false, fmt.Errorf("%w: label %d of a series", errMalformed, i+1)
+			}
+			label = pair(c.numbers[name])<<32 | pair(c.numbers[value])
+			s.label, s.size, s.bytes = label, size, 0
+			if size <= 8 && len(rest) >= 8 {
+				s.mask = 1<<(8*size) - 1
+				s.bytes = binary.LittleEndian.Uint64(rest) & s.mask
 			}
 		}
 		c.labels[i], next = label, next+size
@@ -358,19 +365,4 @@ func (c *cursor) readLabels(q *query, content []byte) (next int, matches bool, e
 		}
 	}
 	return next, true, nil
-}
-
-// readLabel reads the label that content begins with, and remembers it as the one seen last. The size is 0 where it is malformed.
-func (c *cursor) readLabel(last *seen, content []byte) (label pair, size int) {
-	name, value, size := labelAt(content)
-	if size == 0 || uint(max(name, value)) >= uint(len(c.numbers)) {
-		return 0, 0
-	}
-	label = pair(c.numbers[name])<<32 | pair(c.numbers[value])
-	*last = seen{label: label, size: size}
-	if size <= 8 && len(content) >= 8 {
-		last.mask = 1<<(8*size) - 1
-		last.bytes = binary.LittleEndian.Uint64(content) & last.mask
-	}
-	return label, size
 }
