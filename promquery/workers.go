@@ -30,8 +30,8 @@ type Workers struct {
 	// is called from one goroutine, the same that calls Skip, while workers take other series. Nil gives all series to worker 0; Skip is
 	// not called then while that takes one.
 	Of func(i int, key []Symbol) int
-	// Soon is told the keys of series that a worker gets next, up to SoonAtOnce of them, from the goroutine that will yield these. nil need
-	// not know. A source need not tell.
+	// Soon is told the keys of series that a worker gets next, up to SoonAtOnce of them, from the goroutine that will yield these, or as
+	// worker N from that which calls Of with these keys next. nil need not know. A source need not tell.
 	Soon func(worker, i int, keys [][]Symbol)
 	// Yield receives a series or a stretch of one: see Source. The series of a worker come in the same order each time.
 	Yield func(worker, i int, key []Symbol, p *timeline.Points) error

@@ -19,13 +19,14 @@ func (l *Worker) Soon(signal signals.Signal, uids []signals.Symbol) {
 			x.pods = append(x.pods, p)
 		}
 	}
-	look(x, x.pods, func(p *pod) int { return len(p.containers) + len(p.behind) })
+	look(x, x.pods, func(p *pod) int { return len(p.containers) + int(p.started.At) + len(p.behind) + int(p.usageFrom) })
 	for _, p := range x.pods {
 		x.containers = append(x.containers, p.containers...)
 	}
 	look(x, x.containers, func(c *container) int { return len(c.segments) + len(c.runs) })
 	if !signal.FollowsResolve() {
-		look(x, x.containers, func(c *container) int { return len(c.running) })
+		look(x, x.pods, func(p *pod) int { return len(p.seen) + len(p.completed) })
+		look(x, x.containers, func(c *container) int { return len(c.running) + len(c.request[0]) + len(c.limit[0]) })
 		return
 	}
 	look(x, x.containers, func(c *container) int { return int(firstOf(c.segments).from) })
@@ -37,8 +38,9 @@ func (l *Worker) Soon(signal signals.Signal, uids []signals.Symbol) {
 func (x *ahead) resolve(next []*container) {
 	look(x, next, func(c *container) int { return len(c.segments) + len(c.runs) })
 	look(x, next, func(c *container) int { return len(c.running) + len(c.limit[0]) + len(c.pod.containers) })
-	look(x, next, func(c *container) int { return len(c.pod.labels) + len(c.pod.behind) + int(c.pod.shifting.segments) })
-	look(x, next, func(c *container) int { return len(c.pod.seen) + len(c.pod.deleted) })
+	look(x, next, func(c *container) int {
+		return len(c.pod.labels) + len(c.pod.behind) + len(c.pod.seen) + len(c.pod.deleted)
+	})
 	look(x, next, func(c *container) int { return len(firstOf(c.running)) + int(firstOf(c.started).From) })
 	look(x, next, func(c *container) int { return int(firstOf(c.pod.labels).From) + int(firstOf(c.pod.born).From) })
 }

@@ -2,7 +2,6 @@ package build
 
 import (
 	"cmp"
-	"strings"
 
 	"github.com/promcost/promcost/allocation/labelnames"
 	"github.com/promcost/promcost/allocation/rates"
@@ -33,22 +32,12 @@ func (b *Builder) findLocations() {
 	}
 	b.prices.locations = make(map[signals.Symbol]location, len(of))
 	for cluster, v := range of {
-		p := location{provider: mostNamed(v.provider), region: mostNamed(v.region)}
+		p := location{provider: rates.MostNamed(v.provider), region: rates.MostNamed(v.region)}
 		if len(v.zone) == 1 {
-			p.zone = mostNamed(v.zone)
+			p.zone = rates.MostNamed(v.zone)
 		}
 		b.prices.locations[cluster] = p
 	}
-}
-
-// mostNamed is the name with the most votes, the first by name in a tie. It is "" only if there is no other.
-func mostNamed(votes map[string]int) (most string) {
-	for name, n := range votes {
-		if name != "" && (most == "" || cmp.Or(cmp.Compare(votes[most], n), strings.Compare(name, most)) < 0) {
-			most = name
-		}
-	}
-	return most
 }
 
 // item is an item of a cluster with the cluster's location.

@@ -236,7 +236,7 @@ func (b *Builder) addNew(p *pod) {
 func (b *Builder) replace(p *pod) {
 	t := &b.pods
 	if n := p.uid.Number(); n < len(t.byUID) && t.byUID[n] == p {
-		t.byUID[n] = &pod{} // of no key: other pods with the UID are in byKey
+		t.byUID[n] = newPod(podKey{}) // other pods with the UID are in byKey
 	}
 	delete(t.byKey, p.podKey)
 	p.replaced = true

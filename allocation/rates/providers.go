@@ -1,6 +1,9 @@
 package rates
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
 // Provider is the cloud that a provider id names, in the spelling of price sheets: aws, gcp, azure.
 func Provider(providerID string) string {
@@ -47,4 +50,14 @@ func PlaceOfVolume(handle string) (region, zone string) {
 		}
 	}
 	return "", ""
+}
+
+// MostNamed is the name with the most votes, the first by name in a tie. It is "" only if there is no other.
+func MostNamed(votes map[string]int) (most string) {
+	for name, n := range votes {
+		if name != "" && (most == "" || cmp.Or(cmp.Compare(votes[most], n), strings.Compare(name, most)) < 0) {
+			most = name
+		}
+	}
+	return most
 }

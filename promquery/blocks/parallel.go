@@ -69,8 +69,9 @@ type reader struct {
 	blocks  []*block
 	workers promquery.Workers
 	stats   promquery.Stats
-	each    []*worker // and one more, for series that come last
-	rest    found     // those series
+	each    []*worker            // and one more, for series that come last
+	keys    [][]promquery.Symbol // scratch of deal
+	rest    found                // those series
 }
 
 func newReader(s *snapshot, workers promquery.Workers) *reader {
@@ -120,6 +121,13 @@ func (r *reader) deal(f *found) error {
 		f.shares[i] = f.shares[i][:0]
 	}
 	for k := range f.heads {
+		if k%promquery.SoonAtOnce == 0 && r.workers.Of != nil {
+			r.keys = r.keys[:0]
+			for next := k; next < min(k+promquery.SoonAtOnce, len(f.heads)); next++ {
+				r.keys = append(r.keys, f.key(&f.heads[next]))
+			}
+			r.workers.Tell(n, f.i, r.keys)
+		}
 		worker, key := 0, f.key(&f.heads[k])
 		if r.workers.Skip != nil && r.workers.Skip(f.i, key) {
 			continue
