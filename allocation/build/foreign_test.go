@@ -67,3 +67,37 @@ func TestRecall(t *testing.T) {
 		}
 	}
 }
+
+// TestEgressOfPodsFoundLate finds a pod of this shard after pods were placed, by what stands in for running signals. Traffic that names it
+// without a UID is wanted from the next Placed on, though another pod of its name was left out.
+func TestEgressOfPodsFoundLate(t *testing.T) {
+	shard := allocation.Shard{Index: 1, Of: 2}
+	other := ""
+	for n := 0; other == ""; n++ {
+		if name := fmt.Sprint("node", n); !shard.Has("c", name) {
+			other = name
+		}
+	}
+	q := allocation.Query{Window: allocation.Window{Start: plainStart, End: plainStart.Add(time.Hour)}, Resolution: time.Minute, Shard: shard}
+	b, err := build.NewBuilder(q, time.Minute, flat{}, symbols)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := feed{t: t, b: b}
+	f.add(signals.Series{Signal: signals.NodeInfo}, "c/"+other+"/", minutes(1, -4, 61))
+	b.PlaceOthers()
+	f.add(signals.Series{Signal: signals.PodInfo}, "c/ns/p/first/"+other+"///", minutes(1, -4, 61))
+	b.LeaveOthers()
+	b.Placed()
+	egress := func() (nothing bool) {
+		_, nothing = b.Grade(signals.Series{Signal: signals.PodEgress}, []string{"c", "ns", "p", ""})
+		return nothing
+	}
+	if !egress() {
+		t.Error("traffic of a pod that was left out is wanted")
+	}
+	f.add(signals.Series{Signal: signals.ContainerRunning, Rank: 1}, "c/ns/p/second/main/", minutes(1, -4, 61))
+	if b.Placed(); egress() {
+		t.Error("traffic of a pod that was found late is not wanted")
+	}
+}
