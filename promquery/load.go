@@ -356,7 +356,7 @@ func (p *plan) read(i int, key []Symbol) (signals.Series, []Symbol) {
 	return series, out
 }
 
-// uids appends to dst the UIDs in a source's keys of series about pods, of other series and of those with a tail none.
+// uids appends to dst the UIDs of pods in a source's keys. It appends none where series are not about pods, or are label maps.
 func (r *reader) uids(dst []Symbol, keys [][]Symbol) []Symbol {
 	if r.pod < 0 || r.tail != "" {
 		return dst

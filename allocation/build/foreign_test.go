@@ -11,11 +11,11 @@ import (
 	"github.com/promcost/promcost/allocation/signals"
 )
 
-// TestRecall leaves out a pod on a node of another shard, until another pod of its name is seen that may be anywhere. From then on the
-// first one counts again, when it is added again.
-func TestRecall(t *testing.T) {
-	shard := allocation.Shard{Index: 1, Of: 2}
-	var own, other string
+// newShard returns a builder of the second of two shards, with a node of its own in cluster c and one of the other shard, whose name it
+// returns, too.
+func newShard(t *testing.T) (f feed, other string) {
+	t.Helper()
+	shard, own := allocation.Shard{Index: 1, Of: 2}, ""
 	for n := 0; own == "" || other == ""; n++ {
 		if name := fmt.Sprint("node", n); shard.Has("c", name) {
 			own = name
@@ -28,10 +28,18 @@ func TestRecall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := feed{t: t, b: b}
+	f = feed{t: t, b: b}
 	for _, node := range []string{own, other} {
 		f.add(signals.Series{Signal: signals.NodeInfo}, "c/"+node+"/", minutes(1, -4, 61))
 	}
+	return f, other
+}
+
+// TestRecall leaves out a pod on a node of another shard, until another pod of its name is seen that may be anywhere. From then on the
+// first one counts again, when it is added again.
+func TestRecall(t *testing.T) {
+	f, other := newShard(t)
+	b := f.b
 	place := func() {
 		f.add(signals.Series{Signal: signals.PodInfo}, "c/ns/p/first/"+other+"///", minutes(1, -4, 61))
 	}
@@ -71,20 +79,8 @@ func TestRecall(t *testing.T) {
 // TestEgressOfPodsFoundLate finds a pod of this shard after pods were placed, by what stands in for running signals. Traffic that names it
 // without a UID is wanted from the next Placed on, though another pod of its name was left out.
 func TestEgressOfPodsFoundLate(t *testing.T) {
-	shard := allocation.Shard{Index: 1, Of: 2}
-	other := ""
-	for n := 0; other == ""; n++ {
-		if name := fmt.Sprint("node", n); !shard.Has("c", name) {
-			other = name
-		}
-	}
-	q := allocation.Query{Window: allocation.Window{Start: plainStart, End: plainStart.Add(time.Hour)}, Resolution: time.Minute, Shard: shard}
-	b, err := build.NewBuilder(q, time.Minute, flat{}, symbols)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := feed{t: t, b: b}
-	f.add(signals.Series{Signal: signals.NodeInfo}, "c/"+other+"/", minutes(1, -4, 61))
+	f, other := newShard(t)
+	b := f.b
 	b.PlaceOthers()
 	f.add(signals.Series{Signal: signals.PodInfo}, "c/ns/p/first/"+other+"///", minutes(1, -4, 61))
 	b.LeaveOthers()

@@ -25,9 +25,6 @@ func (c *Copies) Add(p *Points) {
 	c.points = append(c.points, copied)
 }
 
-// Len is how many copies there are.
-func (c *Copies) Len() int { return len(c.points) }
-
 // Room is the number of samples that the copies have, beside runs.
 func (c *Copies) Room() int { return len(c.t) }
 

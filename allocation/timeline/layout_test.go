@@ -271,8 +271,8 @@ func TestCopies(t *testing.T) {
 				}
 			}
 		}
-		if copies.Len() != len(want) || copies.Room() < room {
-			t.Errorf("%d copies of %d samples, want %d of %d or more", copies.Len(), copies.Room(), len(want), room)
+		if copies.Room() < room {
+			t.Errorf("copies of %d samples, want %d or more", copies.Room(), room)
 		}
 		for i, p := range want {
 			samePoints(t, i, plain, p, copies.At(i))
@@ -280,8 +280,8 @@ func TestCopies(t *testing.T) {
 				t.Errorf("copy %d: series %d", i, copies.At(i).Series())
 			}
 		}
-		if copies.Reset(room / 2); copies.Len() != 0 || copies.Room() != 0 {
-			t.Errorf("%d copies of %d samples after Reset", copies.Len(), copies.Room())
+		if copies.Reset(room / 2); copies.Room() != 0 {
+			t.Errorf("%d samples after Reset", copies.Room())
 		}
 	}
 }
