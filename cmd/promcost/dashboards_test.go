@@ -202,6 +202,7 @@ func (w *watched) missing(t *testing.T, text string) []string {
 // TestDashboardsShowTheDemo has a real Prometheus scrape the demo, and asks it everything that the dashboards do.
 func TestDashboardsShowTheDemo(t *testing.T) {
 	t.Parallel()
+	awaitNewDay(t)
 	w := watchDemo(t)
 	t.Run("panels", w.testPanels)
 	t.Run("same", w.testSame)

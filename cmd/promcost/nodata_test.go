@@ -32,6 +32,9 @@ func before(t *testing.T, prometheus string, instead http.HandlerFunc) string {
 	return server.URL
 }
 
+// emptyMonth is a month before the demo.
+const emptyMonth = "2026-01-01T00:00:00Z,2026-02-01T00:00:00Z"
+
 // TestNoDataHTTP asks for a time without data in a Prometheus: while it answers, while it replays its WAL, and while a proxy
 // before it says that a part of it does not answer. Only the first gives empty sets, and nothing is cached of the others.
 func TestNoDataHTTP(t *testing.T) {
@@ -56,12 +59,12 @@ func TestNoDataHTTP(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			base := spawn(t, "serve", "--prometheus.url="+before(t, prometheus, tc.instead), "--source=query", "--storage.path="+dir, "--storage.retention=12h")
-			const window = "?window=2026-02-01T22:00:00Z,2026-02-02T02:00:00Z"
+			const window, month = "?window=2026-02-01T22:00:00Z,2026-02-02T02:00:00Z", "?window=" + emptyMonth
 			paths := []string{
 				"/model/allocation" + window + "&accumulate=true&aggregate=cluster,namespace&includeIdle=true&idle=true&filterNamespaces=",
 				"/model/allocation/compute" + window + "&step=1h", "/model/allocation/summary" + window,
 				"/model/allocation/summary/topline" + window, "/model/allocation/trends" + window + "&names=x", "/model/assets" + window, "/model/assets/topline" + window,
-				"/allocation/compute?window=lastmonth&aggregate=namespace&accumulate=true", "/allocation/summary" + window, "/assets" + window + "&aggregate=assetType", "/v2/allocation?window=lastmonth",
+				"/allocation/compute" + month + "&aggregate=namespace&accumulate=true", "/allocation/summary" + window, "/assets" + window + "&aggregate=assetType", "/v2/allocation" + month,
 				"/model/allocation/autocomplete" + window + "&field=namespace",
 			}
 			if tc.instead != nil {
@@ -85,7 +88,7 @@ func TestNoDataHTTP(t *testing.T) {
 // checkKubectlEmpty holds what kubectl-cost panics without: a set, though it is empty.
 func checkKubectlEmpty(t *testing.T, base string) {
 	t.Helper()
-	for path, window := range map[string]string{"/model/allocation": "2026-02-01T22:00:00Z,2026-02-02T02:00:00Z", "/allocation/compute": "lastmonth"} {
+	for path, window := range map[string]string{"/model/allocation": "2026-02-01T22:00:00Z,2026-02-02T02:00:00Z", "/allocation/compute": emptyMonth} {
 		_, body := get(t, base+path+"?window="+window+"&accumulate=true&aggregate=cluster,namespace&includeIdle=true&idle=true&filterNamespaces=")
 		var answer struct {
 			Data     []map[string]any
