@@ -32,12 +32,13 @@ func (w *watched) instant(text string) url.Values {
 	return url.Values{"query": {text}, "time": {model.TimeFromUnixNano(w.now.UnixNano()).String()}}
 }
 
-// agree reports whether the last scrapes got the hour that is the last for promcost: not in the moment that a new one is shown.
+// agree reports whether the last scrapes got the hour that is the last for promcost, and the bills that it knows: not in the moment
+// that a new one is shown.
 func (w *watched) agree(t *testing.T) bool {
 	t.Helper()
 	for _, text := range []string{
 		"max(promcost_last_complete_set_timestamp_seconds)", "max(promcost_last_complete_set_timestamp_seconds offset 10s)", "sum(promcost_budget_spent)",
-		"sum(promcost_node_cost_total)",
+		"sum(promcost_node_cost_total)", "count(promcost_bill_matched_ratio)", "sum(promcost_cloud_cost)",
 	} {
 		own, err := tryAnswerOf(t, w.promcost+"/api/v1/query", w.instant(text))
 		scraped := w.query(t, text)
