@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -215,6 +216,7 @@ func (s *Source) once(ctx context.Context, r request, handle func(*http.Response
 		req.Header.Set(name, value)
 	}
 	b := newBody(s.cfg.Timeout, cancel)
+	defer b.Close()
 	resp, err := b.begin(func() (*http.Response, error) { return s.cfg.Client.Do(req) })
 	if err != nil {
 		return 0, false, err
@@ -236,28 +238,76 @@ type body struct {
 	r       io.Reader
 	n       int64
 	timeout time.Duration
-	left    time.Duration // of timeout, until more than due bytes are to be there
-	due     int64
-	timer   *time.Timer
+	due     int64 // bytes that are to be there before left is over; 0 until there are headers
 	expired atomic.Bool
+
+	mu    sync.Mutex
+	left  time.Duration // of timeout
+	since time.Time     // when the wait for the server began, zero where nobody waits
+	// timer looks whether left is over, when that can be at the earliest; nil once nobody reads any more. It is not set for each read,
+	// as to set it wakes a thread.
+	timer *time.Timer
 }
 
-// newBody returns the body of an answer that has not begun. cancel ends its request.
+// newBody returns the body of an answer that has not begun. cancel ends its request. Close ends its timer.
 func newBody(timeout time.Duration, cancel func()) *body {
-	b := &body{timeout: timeout, left: timeout, due: progress}
-	b.timer = time.AfterFunc(timeout, func() {
-		b.expired.Store(true)
-		cancel()
-	})
-	b.timer.Stop()
+	b := &body{timeout: timeout, left: timeout}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.timer = time.AfterFunc(timeout, func() { b.look(cancel) })
 	return b
+}
+
+// look calls cancel if the server has let the reader wait for too long.
+func (b *body) look(cancel func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.timer == nil {
+		return
+	}
+	left := b.left
+	if !b.since.IsZero() {
+		left -= time.Since(b.since)
+	}
+	if left > 0 {
+		b.timer.Reset(left)
+		return
+	}
+	b.expired.Store(true)
+	cancel()
+}
+
+// Close ends the watch over the server. It does not close the answer.
+func (b *body) Close() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.timer.Stop()
+	b.timer = nil
+}
+
+// wait notes that the reader begins to wait for the server.
+func (b *body) wait() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.since = time.Now()
+}
+
+// waited notes that the server has sent n bytes.
+func (b *body) waited(n int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.left = max(b.left-time.Since(b.since), 1)
+	b.since = time.Time{}
+	if b.n += int64(n); b.n >= b.due {
+		b.left, b.due = b.timeout, b.n+progress
+	}
 }
 
 // begin waits for the headers of the answer.
 func (b *body) begin(do func() (*http.Response, error)) (*http.Response, error) {
-	b.timer.Reset(b.timeout)
+	b.wait()
 	resp, err := do()
-	b.timer.Stop()
+	b.waited(0)
 	if err != nil {
 		if b.expired.Load() {
 			err = context.DeadlineExceeded // the cause, not the cancellation that it led to
@@ -270,14 +320,9 @@ func (b *body) begin(do func() (*http.Response, error)) (*http.Response, error) 
 
 // Read implements io.Reader.
 func (b *body) Read(p []byte) (int, error) {
-	b.timer.Reset(b.left)
-	began := time.Now()
+	b.wait()
 	n, err := b.r.Read(p)
-	b.timer.Stop()
-	b.left = max(b.left-time.Since(began), 1)
-	if b.n += int64(n); b.n >= b.due {
-		b.left, b.due = b.timeout, b.n+progress
-	}
+	b.waited(n)
 	if err != nil && !errors.Is(err, io.EOF) && b.expired.Load() {
 		err = fmt.Errorf("no data for %v", b.timeout)
 	}
