@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -118,5 +119,44 @@ func TestBeginning(t *testing.T) {
 				t.Errorf("behind: %v", err)
 			}
 		})
+	}
+}
+
+// TestBeginningIsNotAskedAgain sees to it that a source which says when its data begin is asked once for the hours before, and again
+// when it has older data than it said.
+func TestBeginningIsNotAskedAgain(t *testing.T) {
+	begin := ledgertest.At(t, "2026-03-10T05:00")
+	var mu sync.Mutex
+	r := ledgertest.Live(t, "2026-03-10T08:30", ledgertest.Options{Ledger: ledger.Options{Begin: func(context.Context, allocation.Window) (time.Time, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		return begin, nil
+	}}, Recorder: recorder.Options{Backfill: -1}}, func(r *ledgertest.Rig) { r.Model.From = begin })
+	early := func() (list []string) {
+		for _, asked := range r.Model.Asked() {
+			if strings.Split(asked, " ")[0] < "10T05:00" {
+				list = append(list, asked)
+			}
+		}
+		return list
+	}
+	if len(early()) == 0 {
+		t.Error("the source was not asked for the hours before its data")
+	}
+	for range 10 {
+		r.Pass(time.Hour)
+	}
+	if asked := early(); len(asked) > 0 {
+		t.Errorf("the source was asked again for %v", asked)
+	}
+	mu.Lock()
+	begin = ledgertest.At(t, "2026-03-10T02:00")
+	mu.Unlock()
+	r.Model.Change(func(m *ledgertest.Model) { m.From = ledgertest.At(t, "2026-03-10T02:00") })
+	for range 36 {
+		r.Pass(time.Hour)
+	}
+	if kept := r.Kept(t, ledger.Hours); len(kept) == 0 || !strings.HasPrefix(kept[0], "10T02:00") {
+		t.Errorf("older data that came are not kept: %v", kept)
 	}
 }

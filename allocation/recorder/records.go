@@ -22,10 +22,14 @@ type records struct {
 	readOnly bool
 	loaded   func() bool // see ledger.Options
 
-	mu    sync.Mutex
-	begin time.Time // of the data of the source, zero while that is not known: it has nothing of the time before
-	size  size
+	mu      sync.Mutex
+	begin   time.Time // of the data of the source, zero while that is not known: it has nothing of the time before
+	learned time.Time // when begin was asked for
+	size    size
 }
+
+// beginFor is for how long it is taken to be known when the data of the source begin: older data may come later.
+const beginFor = 24 * time.Hour
 
 // size is how much is kept, as it was when it was last measured.
 type size struct {
@@ -72,10 +76,11 @@ func (r *records) measured() size {
 	return r.size
 }
 
-// learnBegin finds out, if that is not known yet, when the data of the history and of the source begin.
+// learnBegin finds out when the data of the history and of the source begin, if that is not known, or was found out long ago.
 func (r *records) learnBegin(ctx context.Context) error {
 	r.mu.Lock()
-	measured, known := r.size.measured, !r.begin.IsZero()
+	now := r.clock.Now()
+	measured, known := r.size.measured, !r.begin.IsZero() && now.Before(r.learned.Add(beginFor))
 	r.mu.Unlock()
 	if !measured {
 		if err := r.measure(ctx); err != nil {
@@ -91,7 +96,7 @@ func (r *records) learnBegin(ctx context.Context) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.begin = begin
+	r.begin, r.learned = begin, now
 	return nil
 }
 
@@ -129,10 +134,14 @@ func (r *records) early(h allocation.Window, firstKept time.Time) bool {
 	if !h.Start.Before(firstKept) {
 		return false
 	}
+	return r.beforeBegin(h) || r.isEmpty(h)
+}
+
+// beforeBegin reports whether an hour is before the source's data, as far as it is known when they begin.
+func (r *records) beforeBegin(h allocation.Window) bool {
 	r.mu.Lock()
-	begin := r.begin
-	r.mu.Unlock()
-	return !h.End.After(begin) || r.isEmpty(h)
+	defer r.mu.Unlock()
+	return !h.End.After(r.begin)
 }
 
 // monthOf is when the month began of the hour that ends at end.

@@ -15,8 +15,7 @@ import (
 // BenchmarkLoadOfClosing lets the loop of a server close hours of 3,000 pods by remote read from a real Prometheus: each is
 // computed, kept and counted, and metrics show it. It reports medians of 6 hours: the processor time until the process is at rest again,
 // how long it took until the hour was counted, and the peak of anonymous memory above that of the process at rest (rest-MB, that of the
-// benchmark itself included). Hours close after the default grace. Two hours pass before: the source is asked again for the hours of the
-// month that it had nothing of, after 10 minutes and after an hour.
+// benchmark itself included). Hours close after the default grace. Two hours pass before.
 func BenchmarkLoadOfClosing(b *testing.B) {
 	const hours, before, grace = 6, 2, ledger.DefaultGrace
 	blocks := computeData(b, computeSizes()[1])
