@@ -6,7 +6,8 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// Workers take the series of a Select on several goroutines. Each worker runs on one goroutine at a time.
+// Workers take the series of a Select on several goroutines. Each worker runs on one goroutine at a time. Of selectors that follow each
+// other and differ only in their times, a source may ask Grade and Of about a series for the first one alone.
 type Workers struct {
 	// N is the number of workers, at least 1, and of goroutines that the source may read with.
 	N int

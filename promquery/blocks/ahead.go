@@ -153,6 +153,9 @@ func (d *decoder) end() {
 
 // add adds a copy of a decoded series.
 func (d *decoder) add(i int, key []promquery.Symbol, p *timeline.Points) error {
+	if d.at != nil && d.at.i != i {
+		d.end()
+	}
 	if err := d.begin(); err != nil {
 		return err
 	}

@@ -19,21 +19,22 @@ func (p pair) value() uint32 { return uint32(p) }
 // unknown is the number of a string that no block has.
 const unknown = 1<<32 - 1
 
-// query is a selector in the numbers of symbols.
+// query is selectors that are alike, in the numbers of symbols.
 type query struct {
-	*promquery.Selector
-	symbols  *symbols
-	metric   uint32 // the number of __name__
-	matchers []match
-	keys     []role                                       // the elements of keys that any series has, ascending by name
-	told     uint32                                       // the name of the label that tells series apart
-	unwanted []refSet                                     // by block, the series of unwanted pods; nil for none
-	inverted bool                                         // only these are wanted
-	left     bool                                         // matching series of unwanted pods were left out
-	grade    func(key []string) (id uint64, nothing bool) // nil wants all of every series
-	graded   []string                                     // scratch
-	wanted   func(of *found, s *series) bool              // nil wants all samples
-	uid      [36]byte                                     // scratch
+	*promquery.Selector // from the start of the first one to the end of the last one
+	sels                []promquery.Selector
+	symbols             *symbols
+	metric              uint32 // the number of __name__
+	matchers            []match
+	keys                []role                                       // the elements of keys that any series has, ascending by name
+	told                uint32                                       // the name of the label that tells series apart
+	unwanted            []refSet                                     // by block, the series of unwanted pods; nil for none
+	inverted            bool                                         // only these are wanted
+	left                bool                                         // matching series of unwanted pods were left out
+	grade               func(key []string) (id uint64, nothing bool) // nil wants all of every series
+	graded              []string                                     // scratch
+	wanted              func(of *found, s *series) bool              // nil wants all samples
+	uid                 [36]byte                                     // scratch
 }
 
 // role is a label that is an element of keys.
@@ -54,15 +55,20 @@ type match struct {
 	absent bool            // whether a series without the label matches
 }
 
-// newQuery translates a selector. A regular expression that is none is an error.
-func newQuery(sel *promquery.Selector, symbols *symbols) (*query, error) {
+// newQuery translates selectors that are alike. A regular expression that is none is an error.
+func newQuery(sels []promquery.Selector, symbols *symbols) (*query, error) {
+	all := sels[0]
+	for i := range sels {
+		all.Start, all.End = min(all.Start, sels[i].Start), max(all.End, sels[i].End)
+	}
+	sel := &all
 	number := func(text string) uint32 {
 		if n, ok := symbols.find(text); ok && text != "" {
 			return n
 		}
 		return unknown
 	}
-	q := &query{Selector: sel, symbols: symbols, metric: number(metric), told: unknown}
+	q := &query{Selector: sel, sels: sels, symbols: symbols, metric: number(metric), told: unknown}
 	for _, m := range sel.Matchers {
 		x := match{Matcher: m, name: number(m.Name), seen: map[uint32]bool{}}
 		switch m.Type {
@@ -92,6 +98,11 @@ func newQuery(sel *promquery.Selector, symbols *symbols) (*query, error) {
 		q.told = number(sel.Series)
 	}
 	return q, nil
+}
+
+// hasChunk reports whether the list of chunks in content has some of any of the selectors' times.
+func (q *query) hasChunk(content []byte) bool {
+	return slices.ContainsFunc(q.sels, func(s promquery.Selector) bool { return hasChunk(content, s.Start, s.End) })
 }
 
 // never reports whether a matcher wants a label that no series has.

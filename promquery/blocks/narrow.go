@@ -13,6 +13,9 @@ func (c *cursor) narrow(q *query) {
 		if lists, ok := c.index.matching(&q.matchers[i]); ok {
 			c.some = among(c.some[:0], c.refs, lists)
 			c.refs = c.some
+		} else if list := c.index.ruledOut(&q.matchers[i]); len(list) > 0 && len(list) <= mostRuledOut*len(c.refs) {
+			c.some = without(c.some[:0], c.refs, list)
+			c.refs = c.some
 		}
 	}
 }
@@ -39,6 +42,37 @@ func (x *index) matching(m *match) (lists [][]byte, ok bool) {
 		return ok && (m.Type != promquery.MatchEqual || string(value) < m.Value)
 	})
 	return lists, ok
+}
+
+// mostRuledOut is how many times as many series as the metric has a list may have that are ruled out: more takes longer to walk than is saved.
+const mostRuledOut = 4
+
+// ruledOut are the postings of the one value that does not match; nil if there is not one such value, or they cannot be read.
+func (x *index) ruledOut(m *match) (list []byte) {
+	if m.Type != promquery.MatchNotEqual || m.Value == "" {
+		return nil
+	}
+	x.labels[m.Name].each(func(value []byte, offset uint64) bool {
+		if string(value) == m.Value {
+			list, _ = x.postingsAt(offset) // series that stay are looked at
+		}
+		return string(value) < m.Value
+	})
+	return list
+}
+
+// without appends to dst those references of a list that another does not have. Both ascend; dst may be the memory of refs.
+func without(dst, refs, other []byte) []byte {
+	for ; len(refs) >= 4; refs = refs[4:] {
+		ref := binary.BigEndian.Uint32(refs)
+		for len(other) >= 4 && binary.BigEndian.Uint32(other) < ref {
+			other = other[4:]
+		}
+		if len(other) < 4 || binary.BigEndian.Uint32(other) != ref {
+			dst = append(dst, refs[:4]...)
+		}
+	}
+	return dst
 }
 
 // among appends to dst those references of a list that one of the other lists has, too. All ascend; dst may be the memory of refs.

@@ -34,6 +34,9 @@ func TestSeriesOfAValue(t *testing.T) {
 		"of two":   {[]promquery.Matcher{{Name: "resource", Value: "cpu"}, {Name: "pod", Value: "b"}}, []string{"cpu b"}},
 		"no value": {[]promquery.Matcher{{Name: "resource", Value: "disk"}}, nil},
 		"no label": {[]promquery.Matcher{{Name: "phase", Value: "cpu"}}, nil},
+		"not one":  {[]promquery.Matcher{{Name: "resource", Type: promquery.MatchNotEqual, Value: "cpu"}}, []string{" c", "gpu a", "memory a"}},
+		"not none": {[]promquery.Matcher{{Name: "resource", Type: promquery.MatchNotEqual, Value: "disk"}}, []string{" c", "cpu a", "cpu b", "gpu a", "memory a"}},
+		"neither":  {[]promquery.Matcher{{Name: "resource", Type: promquery.MatchNotEqual}, {Name: "resource", Type: promquery.MatchNotEqual, Value: "cpu"}}, []string{"gpu a", "memory a"}},
 		"or none":  {[]promquery.Matcher{{Name: "resource", Type: promquery.MatchRegexp, Value: "cpu|"}}, []string{" c", "cpu a", "cpu b"}},
 	} {
 		for _, damaged := range []bool{false, true} {

@@ -35,8 +35,9 @@ func (s *snapshot) read(ctx context.Context, sels []promquery.Selector, workers 
 	go func() {
 		defer close(to.ready)
 		defer recovered(&broken)
-		for i := range sels {
-			if broken = f.find(ctx, i, &sels[i], &to); broken != nil {
+		for i, n := 0, 0; i < len(sels); i += n {
+			n = alike(sels[i:])
+			if broken = f.find(ctx, i, sels[i:][:n], &to); broken != nil {
 				return
 			}
 		}
@@ -129,7 +130,7 @@ func (r *reader) deal(f *found) error {
 			r.workers.Tell(n, f.i, r.keys)
 		}
 		worker, key := 0, f.key(&f.heads[k])
-		if r.workers.Skip != nil && r.workers.Skip(f.i, key) {
+		if r.workers.Skip != nil && r.skips(f, key) {
 			continue
 		}
 		if r.workers.Of != nil {
@@ -144,9 +145,19 @@ func (r *reader) deal(f *found) error {
 	return r.rest.draw()
 }
 
-// readRest hands over the series of a selector that come last.
+// skips reports whether nobody wants a series for any of the selectors.
+func (r *reader) skips(f *found, key []promquery.Symbol) bool {
+	for k := range f.sels {
+		if !r.workers.Skip(f.i+k, key) {
+			return false
+		}
+	}
+	return true
+}
+
+// readRest hands over the series of selectors that come last.
 func (r *reader) readRest(ctx context.Context, f *found) error {
-	r.rest.i, r.rest.sel = f.i, f.sel
+	r.rest.i, r.rest.sels = f.i, f.sels
 	l := r.each[r.workers.N]
 	err := l.readAll(ctx, &r.rest)
 	f.outcome.notes[r.workers.N] = l.noted()
@@ -154,21 +165,21 @@ func (r *reader) readRest(ctx context.Context, f *found) error {
 	return err
 }
 
-// outcome is what became of a selector.
+// outcome is what became of selectors that are alike.
 type outcome struct {
-	i      int // its index
+	i, n   int // the index of the first, and how many there are
 	metric string
 	errs   []error // why the rest of a block's series cannot be read, by block
 	left   bool    // series of unwanted pods were left out
 	notes  []notes // by worker
 }
 
-// newOutcome is the outcome of the selector that f is the last of, without notes.
+// newOutcome is the outcome of the selectors that f is the last of, without notes.
 func (r *reader) newOutcome(f *found) *outcome {
-	return &outcome{i: f.i, metric: f.sel.Metric, errs: f.errs, left: f.left, notes: make([]notes, len(r.each))}
+	return &outcome{i: f.i, n: len(f.sels), metric: f.sels[0].Metric, errs: f.errs, left: f.left, notes: make([]notes, len(r.each))}
 }
 
-// note records what became of a selector.
+// note records what became of selectors that are alike. What was read for all of them is accounted to the first.
 func (r *reader) note(o *outcome) {
 	all := newNotes(r.blocks)
 	for i := range o.notes {
@@ -182,7 +193,9 @@ func (r *reader) note(o *outcome) {
 	}
 	r.stats.Warnings = append(r.stats.Warnings, all.skipped.Warnings(o.metric)...)
 	if o.left && r.workers.Left != nil {
-		r.workers.Left(o.i)
+		for k := range o.n {
+			r.workers.Left(o.i + k)
+		}
 	}
 }
 
@@ -323,9 +336,18 @@ func (l *worker) noted() notes {
 	return out
 }
 
-// readShare hands over a share of found series.
+// readShare hands over a share of found series, for one selector after the other.
 func (l *worker) readShare(ctx context.Context, f *found, share int) error {
-	heads := f.shares[share]
+	for k := range f.sels {
+		if err := l.readHeads(ctx, f, k, f.shares[share]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readHeads hands over some of the found series, for the selector with the index k among those of f.
+func (l *worker) readHeads(ctx context.Context, f *found, k int, heads []int32) error {
 	for n, head := range heads {
 		if n%ctxEvery == 0 {
 			if ctx.Err() != nil {
@@ -335,44 +357,45 @@ func (l *worker) readShare(ctx context.Context, f *found, share int) error {
 			for _, next := range heads[n:min(n+ctxEvery, len(heads))] {
 				l.keys = append(l.keys, f.key(&f.heads[next]))
 			}
-			l.tell(f.i, l.keys)
+			l.tell(f.i+k, l.keys)
 		}
-		if err := l.readSeries(f, &f.heads[head]); err != nil {
+		if err := l.readSeries(f, k, &f.heads[head]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// readAll hands over all found series.
+// readAll hands over all found series, for one selector after the other.
 func (l *worker) readAll(ctx context.Context, f *found) error {
-	for n := range f.heads {
+	for n := range len(f.sels) * len(f.heads) {
 		if n%ctxEvery == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if err := l.readSeries(f, &f.heads[n]); err != nil {
+		if err := l.readSeries(f, n/len(f.heads), &f.heads[n%len(f.heads)]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// readSeries decodes the chunks of a series in all blocks and hands it over.
-func (l *worker) readSeries(f *found, s *series) error {
-	l.collect(f, s)
-	samples, err := l.dec.Hand(f.i, f.key(s), s.told, l.list, f.sel.Start, f.sel.End, l.skipped.Add, l.yield)
+// readSeries decodes the chunks of a series in all blocks and hands it over, for the selector with the index k among those of f.
+func (l *worker) readSeries(f *found, k int, s *series) error {
+	sel := &f.sels[k]
+	l.collect(f, sel, s)
+	samples, err := l.dec.Hand(f.i+k, f.key(s), s.told, l.list, sel.Start, sel.End, l.skipped.Add, l.yield)
 	l.stats.Count(samples)
 	return err
 }
 
-// collect collects the chunks of a series in all blocks.
-func (l *worker) collect(f *found, s *series) {
+// collect collects the chunks of a series in all blocks, at the times of a selector.
+func (l *worker) collect(f *found, sel *promquery.Selector, s *series) {
 	l.list = l.list[:0]
 	for _, p := range f.parts[s.partAt:][:s.parts] {
 		files, d := l.blocks[p.block].files, &l.damage[p.block]
 		bad := false // its other chunks are not
 		err := eachChunk(files.index.data[p.at:], func(m chunkMeta) bool {
-			if m.mint > f.sel.End || m.maxt < f.sel.Start {
+			if m.mint > sel.End || m.maxt < sel.Start {
 				return true
 			}
 			enc, data, err := files.segments.chunk(m.ref)
@@ -399,16 +422,20 @@ func (l *worker) collect(f *found, s *series) {
 
 // has reports whether a series of a found has samples that may be wanted, or some that cannot be read.
 func (l *worker) has(of *found, s *series, wants func(first, last int64) bool) (some bool) {
-	l.collect(of, s)
-	for i := range l.damage {
-		some = some || l.damage[i].failed > 0
-		l.damage[i] = damage{}
+	for k := range of.sels {
+		sel := &of.sels[k]
+		l.collect(of, sel, s)
+		for i := range l.damage {
+			some = some || l.damage[i].failed > 0
+			l.damage[i] = damage{}
+		}
+		err := l.dec.Each(&l.points, l.list, sel.Start, sel.End, func(error) { some = true }, func() error {
+			some = some || wants(l.points.First(), l.points.Last())
+			return nil
+		})
+		some = some || err != nil
 	}
-	err := l.dec.Each(&l.points, l.list, of.sel.Start, of.sel.End, func(error) { some = true }, func() error {
-		some = some || wants(l.points.First(), l.points.Last())
-		return nil
-	})
-	return some || err != nil
+	return some
 }
 
 // key is the key of a series.

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"sync/atomic"
 
@@ -69,10 +70,11 @@ type finder struct {
 	probe    worker                       // looks whether series have samples that are wanted
 }
 
-// found is series of a selector that follow each other, at most mostHeads. Their entries in blocks are parts.
+// found is series of a selector that follow each other, at most mostHeads. Their entries in blocks are parts. Selectors that want the same
+// series at other times share it.
 type found struct {
-	i     int // the selector's index
-	sel   *promquery.Selector
+	i     int                  // the index of the first selector
+	sels  []promquery.Selector // those that share it
 	heads []series
 	parts []part
 	keys  []promquery.Symbol
@@ -92,9 +94,9 @@ const mostHeads = 1 << 9
 // mostKeys is about how many symbols of keys are found at once: series of pods' labels have many.
 const mostKeys = 1 << 15
 
-// begin begins the next series of a selector.
-func (f *found) begin(i int, sel *promquery.Selector) {
-	*f = found{i: i, sel: sel, heads: f.heads[:0], parts: f.parts[:0], keys: f.keys[:0], drawn: f.drawn, shares: f.shares}
+// begin begins the next series of selectors.
+func (f *found) begin(i int, sels []promquery.Selector) {
+	*f = found{i: i, sels: sels, heads: f.heads[:0], parts: f.parts[:0], keys: f.keys[:0], drawn: f.drawn, shares: f.shares}
 }
 
 // take adds a copy of a series of another found.
@@ -145,29 +147,43 @@ func (f *finder) account(of *readMemory) {
 // pipe is the way of what is found to its reader, and of what was read back.
 type pipe struct{ free, ready chan *found }
 
-// next begins the next series of a selector.
-func (p *pipe) next(ctx context.Context, i int, sel *promquery.Selector) (*found, error) {
+// next begins the next series of selectors.
+func (p *pipe) next(ctx context.Context, i int, sels []promquery.Selector) (*found, error) {
 	select {
 	case out := <-p.free:
-		out.begin(i, sel)
+		out.begin(i, sels)
 		return out, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
 }
 
-// find hands over the series of a selector in all blocks, in the order of their labels.
-func (f *finder) find(ctx context.Context, i int, sel *promquery.Selector, to *pipe) error {
-	out, err := to.next(ctx, i, sel)
+// alike is how many of the selectors, from the first one on, want the same series, though at other times.
+func alike(sels []promquery.Selector) int {
+	n := 1
+	for n < len(sels) {
+		next := sels[n]
+		next.Start, next.End, next.Last = sels[0].Start, sels[0].End, sels[0].Last
+		if !reflect.DeepEqual(&next, &sels[0]) {
+			break
+		}
+		n++
+	}
+	return n
+}
+
+// find hands over the series of selectors that are alike, in all blocks, in the order of their labels. The first selector has the index i.
+func (f *finder) find(ctx context.Context, i int, sels []promquery.Selector, to *pipe) error {
+	out, err := to.next(ctx, i, sels)
 	if err != nil {
 		return err
 	}
-	q, err := newQuery(sel, f.symbols)
+	q, err := newQuery(sels, f.symbols)
 	if err != nil {
 		return err
 	}
-	q.unwanted, q.inverted = f.unwanted.of(sel, f.symbols), f.unwanted.only
-	if f.grade != nil && sel.Common != nil {
+	q.unwanted, q.inverted = f.unwanted.of(q.Selector, f.symbols), f.unwanted.only
+	if f.grade != nil && q.Common != nil {
 		q.grade = func(key []string) (uint64, bool) { return f.grade(i, key) }
 	}
 	if f.wants != nil {
@@ -190,7 +206,7 @@ func (f *finder) find(ctx context.Context, i int, sel *promquery.Selector, to *p
 			if err := f.hand(out, to); err != nil {
 				return err
 			}
-			if out, err = to.next(ctx, i, sel); err != nil {
+			if out, err = to.next(ctx, i, sels); err != nil {
 				return err
 			}
 		}
@@ -261,7 +277,7 @@ func least(dst []int, n int, compare func(i, k int) int) []int {
 	return dst
 }
 
-// cursor walks the series of a selector in one block, in the order of their labels.
+// cursor walks the series of selectors that are alike in one block, in the order of their labels.
 type cursor struct {
 	*view
 	at      int32  // the block's place among those of the read
@@ -270,16 +286,17 @@ type cursor struct {
 	labels  []pair // of the series at hand
 	seen    []seen // the label that was read last at each place
 	chunks  uint64 // where the list of its chunks begins in the index file
-	clipped bool   // the block may have series without samples at the times of the selector
+	clipped bool   // the block may have series without samples at the times of the selectors
 	err     error  // why the series that follow cannot be read
 }
 
-// begin begins a selector.
+// begin begins selectors that are alike.
 func (c *cursor) begin(q *query) {
 	defer recovered(&c.err)
 	c.refs, c.err = nil, nil
-	c.clipped = c.block.meta.MinTime < q.Start || c.block.meta.MaxTime > q.End
-	if !q.never() && c.block.overlaps(q.Start, q.End) {
+	c.clipped = len(q.sels) > 1 || c.block.meta.MinTime < q.Start || c.block.meta.MaxTime > q.End
+	overlaps := slices.ContainsFunc(q.sels, func(s promquery.Selector) bool { return c.block.overlaps(s.Start, s.End) })
+	if !q.never() && overlaps {
 		if c.refs, c.err = c.index.postings(q.Metric); c.err == nil {
 			c.narrow(q)
 		}
@@ -305,7 +322,7 @@ func (c *cursor) next(q *query) (ok bool) {
 			c.err = err
 			return false
 		}
-		if matches && (!c.clipped || hasChunk(content[next:], q.Start, q.End)) {
+		if matches && (!c.clipped || q.hasChunk(content[next:])) {
 			if unwanted {
 				q.left = true
 				continue

@@ -1,0 +1,91 @@
+package blocks_test
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/promcost/promcost/allocation/timeline"
+	"github.com/promcost/promcost/promquery"
+	"github.com/promcost/promcost/promquery/promtest"
+)
+
+// TestAlikeSelectors asks for the same series at several times at once, with one worker and with several: each selector gets what it gets
+// by itself.
+func TestAlikeSelectors(t *testing.T) {
+	dir, hour := t.TempDir(), time.Hour.Milliseconds()
+	var list []promtest.Series
+	for n := range 600 { // more than are found at once
+		s := promtest.Series{Labels: []string{"__name__", "m", "pod", fmt.Sprint("pod-", n), "uid", fmt.Sprint("uid-", n%7)}}
+		for at := int64(n % 5 * 60); at < 6*60; at += 5 { // some begin later
+			s.Samples = append(s.Samples, promtest.Sample{T: at * 60_000, V: float64(n)})
+		}
+		list = append(list, s)
+	}
+	promtest.WriteBlocks(t, dir, 2*time.Hour, list...)
+	db := open(t, dir)
+	sel := func(pod string, from, to int64) promquery.Selector {
+		s := promquery.Selector{Metric: "m", Keep: []string{"pod"}, UIDs: []string{"uid"}, Start: from, End: to}
+		if pod != "" {
+			s.Matchers = []promquery.Matcher{{Name: "pod", Value: pod}}
+		}
+		return s
+	}
+	sels := []promquery.Selector{
+		sel("", 0, hour/2), sel("", hour, 2*hour), sel("", 5*hour, 6*hour), // no samples of the second block
+		sel("pod-1", 0, 6*hour), sel("pod-1", hour, hour), sel("", hour/2, hour),
+	}
+	for name, with := range map[string]func(w *promquery.Workers){
+		"all": func(*promquery.Workers) {},
+		"some": func(w *promquery.Workers) {
+			w.SkipUIDs = &promquery.UIDs{Has: func(uid string) bool { return uid == "uid-3" }}
+		},
+		"skipped": func(w *promquery.Workers) {
+			w.Skip = func(_ int, key []promquery.Symbol) bool { return key[0].Value() == "pod-9" }
+		},
+		"shared": func(w *promquery.Workers) {
+			w.Of = func(_ int, key []promquery.Symbol) int { return len(key[0].Value()) % (w.N + 1) }
+		},
+		"wanted": func(w *promquery.Workers) { w.Wants = func(_, last int64) bool { return last >= hour/2 } },
+	} {
+		for _, workers := range []int{1, 4} {
+			t.Run(fmt.Sprint(name, workers), func(t *testing.T) {
+				read := func(sels []promquery.Selector) (got []string, left []int) {
+					var mu sync.Mutex
+					w := promquery.Workers{N: workers, Left: func(i int) { left = append(left, i) }}
+					w.Yield = func(_, i int, key []promquery.Symbol, p *timeline.Points) error {
+						mu.Lock()
+						defer mu.Unlock()
+						got = append(got, fmt.Sprint(i, " ", key[0].Value(), " ", p.First(), " ", p.Last(), " ", p.Len()))
+						return nil
+					}
+					with(&w)
+					stats, err := db.SelectParallel(t.Context(), sels, w)
+					if err != nil || !stats.Whole() || stats.Series == 0 {
+						t.Fatalf("%d series, %v, warnings %q", stats.Series, err, stats.Warnings)
+					}
+					slices.Sort(got)
+					return got, left
+				}
+				var want []string
+				var wantLeft []int
+				for i := range sels {
+					got, left := read(slices.Insert(slices.Repeat([]promquery.Selector{{Metric: "none"}}, i), i, sels[i]))
+					want, wantLeft = append(want, got...), append(wantLeft, left...)
+				}
+				slices.Sort(want)
+				got, left := read(sels)
+				if name == "wanted" { // a selector may get more where another one wants the series
+					got = slices.DeleteFunc(got, func(s string) bool { _, found := slices.BinarySearch(want, s); return !found })
+				}
+				if diff := cmp.Diff(want, got) + cmp.Diff(wantLeft, left); diff != "" {
+					t.Errorf("apart, and together (-want +got):\n%s", diff)
+				}
+			})
+		}
+	}
+}
