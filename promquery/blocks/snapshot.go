@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/oklog/ulid/v2"
 	"github.com/prometheus/prometheus/storage"
@@ -34,12 +35,18 @@ func (db *DB) acquire(mint, maxt int64, open func(*block) error) (*snapshot, err
 		}
 		snap := &snapshot{db: db, nameless: warnings}
 		vanished := false
-		for _, b := range db.sorted() {
-			if !b.overlaps(mint, maxt) {
-				continue
-			}
-			err := open(b)
-			switch {
+		blocks := slices.DeleteFunc(db.sorted(), func(b *block) bool { return !b.overlaps(mint, maxt) })
+		errs := make([]error, len(blocks))
+		var opened sync.WaitGroup
+		for i, b := range blocks {
+			opened.Go(func() {
+				defer recovered(&errs[i])
+				errs[i] = open(b)
+			})
+		}
+		opened.Wait()
+		for i, b := range blocks {
+			switch err := errs[i]; {
 			case err == nil:
 				snap.blocks = append(snap.blocks, b)
 			case !isDir(b.dir) && attempt == 0:
