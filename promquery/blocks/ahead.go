@@ -1,8 +1,8 @@
 package blocks
 
 import (
-	"cmp"
 	"context"
+	"sync"
 
 	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/promquery"
@@ -20,70 +20,116 @@ type batch struct {
 	i      int // the selector's index
 	keys   [][]promquery.Symbol
 	points timeline.Copies
-	of     *found // what its series are of, if all of that is decoded; else nil
-	notes  notes  // of that
+	home   chan *batch // where it goes back to
 }
 
-// readAhead hands over series one after the other, while a goroutine decodes those that follow: a single one, as they take longer to look up
-// and to hand over than to decode. It ends the read with cancel.
+// mostDecoders is how many goroutines decode at most. What they decode is added by one, which has less to do than two of them.
+const mostDecoders = 2
+
+// decoding is found series that are being decoded.
+type decoding struct {
+	*found
+	ready chan *batch
+	notes notes // once ready is closed, as the error is
+	err   error
+}
+
+// decoders are goroutines that decode found series. Each takes the next when it is done with one.
+type decoders struct {
+	mu   sync.Mutex
+	from *pipe
+	next chan *decoding // in the order in which series were found
+}
+
+// take takes the next found series. It is nil if there are no more.
+func (d *decoders) take() *decoding {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	f, ok := <-d.from.ready
+	if !ok {
+		return nil
+	}
+	out := &decoding{found: f, ready: make(chan *batch, batches)}
+	d.next <- out
+	return out
+}
+
+// readAhead hands over series one after the other, while goroutines decode those that follow. It ends the read with cancel.
 func (r *reader) readAhead(ctx context.Context, cancel func(), from *pipe) error {
-	d := newDecoder(ctx, r.blocks)
-	go d.run(from)
+	d := decoders{from: from, next: make(chan *decoding, ahead)} // as many as are found at a time
+	var ended sync.WaitGroup
+	for range min(mostDecoders, r.workers.N-1) {
+		ended.Go(func() { newDecoder(ctx, r.blocks).run(&d) })
+	}
+	go func() {
+		ended.Wait()
+		close(d.next)
+	}()
 	defer func() {
 		cancel()
-		for range d.ready {
-			// The goroutine reads files that are let go of after this: it has to have ended.
+		for range d.next {
+			// The goroutines read files that are let go of after this: they have to have ended.
 		}
 	}()
 	yield, all := r.workers.Into(0), newNotes(r.blocks)
 	tell := func(i int, keys [][]promquery.Symbol) { r.workers.Tell(0, i, keys) }
-	for b := range d.ready {
-		if err := b.hand(yield, tell); err != nil {
-			return err
-		}
-		if f := b.of; f != nil {
-			if all.join(&b.notes); f.last {
-				o := r.newOutcome(f)
-				o.notes[0], all = all, newNotes(r.blocks)
-				r.note(o)
+	for f := range d.next {
+		for b := range f.ready {
+			if err := b.hand(yield, tell); err != nil {
+				return err
 			}
-			from.free <- f
+			b.home <- b
 		}
-		d.free <- b
+		if f.err != nil {
+			return f.err
+		}
+		if all.join(&f.notes); f.last {
+			o := r.newOutcome(f.found)
+			o.notes[0], all = all, newNotes(r.blocks)
+			r.note(o)
+		}
+		from.free <- f.found
 	}
-	return d.err
+	return nil
 }
 
-// decoder decodes series into batches, which come back to it.
+// decoder decodes series into batches, of which it has some that come back to it.
 type decoder struct {
-	ctx   context.Context //nolint:containedctx // the context of one read
-	free  chan *batch
-	ready chan *batch
-	err   error  // why the rest is not decoded; read once ready is closed
-	at    *batch // the one that is being filled, nil if there is none
+	ctx  context.Context //nolint:containedctx // the context of one read
+	free chan *batch
+	of   *decoding
+	at   *batch // the one that is being filled, nil if there is none
 	worker
 }
 
 func newDecoder(ctx context.Context, blocks []*block) *decoder {
-	d := &decoder{ctx: ctx, free: make(chan *batch, batches), ready: make(chan *batch, batches), worker: worker{blocks: blocks, notes: newNotes(blocks)}}
+	d := &decoder{ctx: ctx, free: make(chan *batch, batches), worker: worker{blocks: blocks, notes: newNotes(blocks)}}
 	d.yield = d.add
 	for range batches {
-		d.free <- &batch{}
+		d.free <- &batch{home: d.free}
 	}
 	return d
 }
 
 // run decodes what is found, until one of it cannot be decoded.
-func (d *decoder) run(from *pipe) {
-	defer close(d.ready)
-	defer recovered(&d.err)
-	for f := range from.ready {
-		if d.err = cmp.Or(d.readAll(d.ctx, f), d.begin()); d.err != nil {
-			return
-		}
-		d.at.of, d.at.notes = f, d.noted()
+func (d *decoder) run(all *decoders) {
+	for d.of = all.take(); d.of != nil && d.decode(); {
+		d.of = all.take()
+	}
+}
+
+// decode decodes what was taken.
+func (d *decoder) decode() (ok bool) {
+	defer close(d.of.ready)
+	defer recovered(&d.of.err)
+	if d.of.err = d.readAll(d.ctx, d.of.found); d.of.err != nil {
+		return false
+	}
+	if d.at != nil {
 		d.end()
 	}
+	d.of.notes = d.noted()
+	return true
 }
 
 // begin makes sure that there is a batch to be filled.
@@ -93,7 +139,6 @@ func (d *decoder) begin() error {
 	}
 	select {
 	case d.at = <-d.free:
-		d.at.of = nil
 		return nil
 	case <-d.ctx.Done():
 		return d.ctx.Err()
@@ -102,7 +147,7 @@ func (d *decoder) begin() error {
 
 // end lets the reader have the batch.
 func (d *decoder) end() {
-	d.ready <- d.at
+	d.of.ready <- d.at
 	d.at = nil
 }
 
