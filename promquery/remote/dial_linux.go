@@ -5,8 +5,9 @@ import (
 	"syscall"
 )
 
-// wakeAfter returns a function that sets how many bytes have to have come for a reader of c to be woken, nil where that cannot be set. At the end of the data, and when
-// the kernel has no room for so many, it is woken anyway. Data that has come is always there for a reader that looks.
+// wakeAfter returns a function that sets how many bytes have to have come for a reader of c to be woken, nil where that cannot be set.
+// At the end of the data, and when the kernel has no room for so many, it is woken anyway. Data that has come is always there for a
+// reader that looks.
 func wakeAfter(c net.Conn) func(bytes int) {
 	tcp, ok := c.(*net.TCPConn)
 	if !ok {
