@@ -3,7 +3,9 @@ package recorder_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -158,5 +160,47 @@ func TestBeginningIsNotAskedAgain(t *testing.T) {
 	}
 	if kept := r.Kept(t, ledger.Hours); len(kept) == 0 || !strings.HasPrefix(kept[0], "10T02:00") {
 		t.Errorf("older data that came are not kept: %v", kept)
+	}
+}
+
+// TestSourceIsAskedAgain sees to it that older data come into the history where the source cannot say any more when they begin, and
+// soon where it had none at first.
+func TestSourceIsAskedAgain(t *testing.T) {
+	for name, tc := range map[string]struct {
+		said   string // what the source says at first; else it has no data
+		passes []time.Duration
+	}{
+		"begin fails": {"2026-03-10T05:00", slices.Repeat([]time.Duration{time.Hour}, 12)}, // before the day is over, of which more is asked
+		"no data":     {"", slices.Repeat([]time.Duration{10 * time.Minute}, 3)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var mu sync.Mutex
+			said, failed := func(w allocation.Window) time.Time {
+				if tc.said == "" {
+					return w.End
+				}
+				return ledgertest.At(t, tc.said)
+			}, false
+			r := ledgertest.Live(t, "2026-03-10T08:30", ledgertest.Options{Ledger: ledger.Options{Begin: func(_ context.Context, w allocation.Window) (time.Time, error) {
+				mu.Lock()
+				defer mu.Unlock()
+				if failed {
+					return time.Time{}, errors.New("the source is away")
+				}
+				return said(w), nil
+			}}, Recorder: recorder.Options{Backfill: -1}}, func(r *ledgertest.Rig) {
+				r.Model.From = said(allocation.Window{End: ledgertest.At(t, "2026-03-11T00:00")})
+			})
+			mu.Lock()
+			failed = tc.said != ""
+			mu.Unlock()
+			r.Model.Change(func(m *ledgertest.Model) { m.From = ledgertest.At(t, "2026-03-10T02:00") })
+			for _, d := range tc.passes {
+				r.Pass(d)
+			}
+			if kept := r.Kept(t, ledger.Hours); len(kept) == 0 || !strings.HasPrefix(kept[0], "10T02:00") {
+				t.Errorf("older data that came are not kept: %v", kept)
+			}
+		})
 	}
 }

@@ -79,7 +79,7 @@ func (r *Recorder) catchUp(ctx context.Context, w allocation.Window) (more bool,
 }
 
 // dueHours are the hours within w that are missing and to be computed now: of those that the source had nothing of, it is asked again
-// now and then, unless it says that its data begin later. It notes how many they are, without those before the first data.
+// now and then, but not while it says that its data begin later. It notes how many they are, without those before the first data.
 func (r *Recorder) dueHours(ctx context.Context, w allocation.Window) (due []allocation.Window, err error) {
 	missing, _, err := r.missingHours(ctx, w)
 	if err != nil {
@@ -91,7 +91,7 @@ func (r *Recorder) dueHours(ctx context.Context, w allocation.Window) (due []all
 	}
 	n := 0
 	for _, h := range missing {
-		if until, empty := r.ledger.Empty(h); empty && (r.clock.Now().Before(until) || r.beforeBegin(h)) {
+		if until, empty := r.ledger.Empty(h); empty && (r.clock.Now().Before(until) || r.heldBack(h)) {
 			continue
 		}
 		due = append(due, h)

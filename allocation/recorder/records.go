@@ -28,8 +28,8 @@ type records struct {
 	size    size
 }
 
-// beginFor is for how long it is taken to be known when the data of the source begin: older data may come later.
-const beginFor = 24 * time.Hour
+// beginFor is for how long it is trusted when the data of the source begin: older data may come later.
+const beginFor = time.Hour
 
 // size is how much is kept, as it was when it was last measured.
 type size struct {
@@ -78,16 +78,14 @@ func (r *records) measured() size {
 
 // learnBegin finds out when the data of the history and of the source begin, if that is not known, or was found out long ago.
 func (r *records) learnBegin(ctx context.Context) error {
-	r.mu.Lock()
 	now := r.clock.Now()
-	measured, known := r.size.measured, !r.begin.IsZero() && now.Before(r.learned.Add(beginFor))
-	r.mu.Unlock()
-	if !measured {
+	begin, trusted := r.beginning()
+	if !r.measured().measured {
 		if err := r.measure(ctx); err != nil {
 			return err
 		}
 	}
-	if known || r.readOnly {
+	if trusted && !begin.IsZero() || r.readOnly {
 		return nil
 	}
 	begin, err := r.ledger.Begin(ctx, r.horizon())
@@ -134,14 +132,21 @@ func (r *records) early(h allocation.Window, firstKept time.Time) bool {
 	if !h.Start.Before(firstKept) {
 		return false
 	}
-	return r.beforeBegin(h) || r.isEmpty(h)
+	begin, _ := r.beginning()
+	return !h.End.After(begin) || r.isEmpty(h)
 }
 
-// beforeBegin reports whether an hour is before the source's data, as far as it is known when they begin.
-func (r *records) beforeBegin(h allocation.Window) bool {
+// heldBack reports whether the source has said lately that it has data, and that they begin after an hour.
+func (r *records) heldBack(h allocation.Window) bool {
+	begin, trusted := r.beginning()
+	return trusted && !h.End.After(begin) && begin.Before(r.horizon().End)
+}
+
+// beginning is when the data of the source begin, zero while that is not known, and whether that is still trusted.
+func (r *records) beginning() (begin time.Time, trusted bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return !h.End.After(r.begin)
+	return r.begin, r.clock.Now().Before(r.learned.Add(beginFor))
 }
 
 // monthOf is when the month began of the hour that ends at end.

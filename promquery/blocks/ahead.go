@@ -30,7 +30,7 @@ const mostDecoders = 2
 type decoding struct {
 	*found
 	ready chan *batch
-	notes notes // once ready is closed, as the error is
+	notes []notes // by selector, once ready is closed, as the error is
 	err   error
 }
 
@@ -71,7 +71,7 @@ func (r *reader) readAhead(ctx context.Context, cancel func(), from *pipe) error
 			// The goroutines read files that are let go of after this: they have to have ended.
 		}
 	}()
-	yield, all := r.workers.Into(0), newNotes(r.blocks)
+	yield, all := r.workers.Into(0), []notes(nil)
 	tell := func(i int, keys [][]promquery.Symbol) { r.workers.Tell(0, i, keys) }
 	for f := range d.next {
 		for b := range f.ready {
@@ -83,9 +83,9 @@ func (r *reader) readAhead(ctx context.Context, cancel func(), from *pipe) error
 		if f.err != nil {
 			return f.err
 		}
-		if all.join(&f.notes); f.last {
+		if all = joined(all, f.notes); f.last {
 			o := r.newOutcome(f.found)
-			o.notes[0], all = all, newNotes(r.blocks)
+			o.notes[0], all = all, nil
 			r.note(o)
 		}
 		from.free <- f.found
@@ -103,7 +103,7 @@ type decoder struct {
 }
 
 func newDecoder(ctx context.Context, blocks []*block) *decoder {
-	d := &decoder{ctx: ctx, free: make(chan *batch, batches), worker: worker{blocks: blocks, notes: newNotes(blocks)}}
+	d := &decoder{ctx: ctx, free: make(chan *batch, batches), worker: worker{blocks: blocks}}
 	d.yield = d.add
 	for range batches {
 		d.free <- &batch{home: d.free}

@@ -89,3 +89,31 @@ func TestAlikeSelectors(t *testing.T) {
 		}
 	}
 }
+
+// TestAlikeSelectorsAreAccountedApart wants what is read for a selector to be told of that selector.
+func TestAlikeSelectorsAreAccountedApart(t *testing.T) {
+	dir := t.TempDir()
+	promtest.WriteBlocks(t, dir, 6*time.Hour, pods(3, 0, 6)...)
+	db := open(t, dir)
+	sels := []promquery.Selector{{Metric: "m", Start: begin, End: begin + 3*hour}, {Metric: "m", Start: begin + 5*hour, End: begin + 6*hour}}
+	for _, workers := range []int{1, 4} {
+		bytes := func(sels ...promquery.Selector) []int64 {
+			w := promquery.Workers{N: workers, Yield: func(int, int, []promquery.Symbol, *timeline.Points) error { return nil }}
+			stats, err := db.SelectParallel(t.Context(), sels, w)
+			if err != nil {
+				t.Fatal(err)
+			}
+			list := make([]int64, len(sels))
+			for _, sent := range stats.Sent {
+				for _, p := range sent.Of {
+					list[p.Selector] += p.Bytes
+				}
+			}
+			return list
+		}
+		want, got := append(bytes(sels[0]), bytes(sels[1])...), bytes(sels...)
+		if diff := cmp.Diff(want, got); diff != "" || want[0] <= want[1] || want[1] == 0 {
+			t.Errorf("%d workers: apart, and together (-want +got):\n%s", workers, diff)
+		}
+	}
+}

@@ -44,7 +44,8 @@ func (x *index) matching(m *match) (lists [][]byte, ok bool) {
 	return lists, ok
 }
 
-// mostRuledOut is how many times as many series as the metric has a list may have that are ruled out: more takes longer to walk than is saved.
+// mostRuledOut is how long a list of series that are ruled out may be, in times of the metric's: to walk a longer one takes longer than it
+// saves.
 const mostRuledOut = 4
 
 // ruledOut are the postings of the one value that does not match; nil if there is not one such value, or they cannot be read.

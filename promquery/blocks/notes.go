@@ -11,37 +11,41 @@ import (
 type outcome struct {
 	i, n   int // the index of the first, and how many there are
 	metric string
-	errs   []error // why the rest of a block's series cannot be read, by block
-	left   bool    // series of unwanted pods were left out
-	notes  []notes // by worker
+	errs   []error   // why the rest of a block's series cannot be read, by block
+	left   bool      // series of unwanted pods were left out
+	notes  [][]notes // by worker and selector
 }
 
 // newOutcome is the outcome of the selectors that f is the last of, without notes.
 func (r *reader) newOutcome(f *found) *outcome {
-	return &outcome{i: f.i, n: len(f.sels), metric: f.sels[0].Metric, errs: f.errs, left: f.left, notes: make([]notes, len(r.each))}
+	return &outcome{i: f.i, n: len(f.sels), metric: f.sels[0].Metric, errs: f.errs, left: f.left, notes: make([][]notes, len(r.each))}
 }
 
-// note records what became of selectors that are alike. What was read for all of them is accounted to the first.
+// note records what became of each of the selectors.
 func (r *reader) note(o *outcome) {
-	all := newNotes(r.blocks)
-	for i := range o.notes {
-		r.stats.Sent = append(r.stats.Sent, promquery.Request{Of: []promquery.Portion{{Selector: o.i, Bytes: o.notes[i].stats.Bytes}}})
-		all.join(&o.notes[i])
-	}
-	r.stats.Add(all.stats)
-	for k, b := range r.blocks {
-		all.damage[k].err = o.errs[k]
-		r.snap.note(b, &all.damage[k], o.metric)
-	}
-	r.stats.Warnings = append(r.stats.Warnings, all.skipped.Warnings(o.metric)...)
-	if o.left && r.workers.Left != nil {
-		for k := range o.n {
+	for k := range o.n {
+		all := newNotes(r.blocks)
+		for _, of := range o.notes {
+			bytes := int64(0)
+			if k < len(of) {
+				bytes = of[k].stats.Bytes
+				all.join(&of[k])
+			}
+			r.stats.Sent = append(r.stats.Sent, promquery.Request{Of: []promquery.Portion{{Selector: o.i + k, Bytes: bytes}}})
+		}
+		r.stats.Add(all.stats)
+		for at, b := range r.blocks {
+			all.damage[at].err = o.errs[at]
+			r.snap.note(b, &all.damage[at], o.metric)
+		}
+		r.stats.Warnings = append(r.stats.Warnings, all.skipped.Warnings(o.metric)...)
+		if o.left && r.workers.Left != nil {
 			r.workers.Left(o.i + k)
 		}
 	}
 }
 
-// notes are what reading series took, and what of them could not be read.
+// notes are what reading series for a selector took, and what of them could not be read.
 type notes struct {
 	stats   promquery.Stats
 	skipped chunks.Skipped
@@ -59,10 +63,30 @@ func (n *notes) join(o *notes) {
 	}
 }
 
-// noted are the notes of a worker, which begins new ones.
-func (l *worker) noted() notes {
+// joined are notes by selector, with those of others.
+func joined(all, others []notes) []notes {
+	for k := range others {
+		if k == len(all) {
+			all = append(all, others[k])
+		} else {
+			all[k].join(&others[k])
+		}
+	}
+	return all
+}
+
+// of are the notes of a worker for the selector with the index k among those that are alike.
+func (l *worker) of(k int) *notes {
+	for len(l.notes) <= k {
+		l.notes = append(l.notes, newNotes(l.blocks))
+	}
+	return &l.notes[k]
+}
+
+// noted are the notes of a worker by selector, which begins new ones.
+func (l *worker) noted() []notes {
 	out := l.notes
-	l.notes = newNotes(l.blocks)
+	l.notes = nil
 	return out
 }
 

@@ -79,7 +79,7 @@ func newReader(s *snapshot, workers promquery.Workers) *reader {
 	r := &reader{snap: s, blocks: s.blocks, workers: workers}
 	for n := range workers.N + 1 {
 		tell := func(i int, keys [][]promquery.Symbol) { workers.Tell(n, i, keys) }
-		r.each = append(r.each, &worker{blocks: s.blocks, yield: workers.Into(n), tell: tell, notes: newNotes(s.blocks)})
+		r.each = append(r.each, &worker{blocks: s.blocks, yield: workers.Into(n), tell: tell})
 	}
 	return r
 }
@@ -273,8 +273,7 @@ type worker struct {
 	dec    chunks.Decoder
 	points timeline.Points // scratch of has
 	list   []chunks.Encoded
-
-	notes
+	notes  []notes // by selector of those that are alike
 }
 
 // readShare hands over a share of found series, for one selector after the other.
@@ -322,18 +321,19 @@ func (l *worker) readAll(ctx context.Context, f *found) error {
 
 // readSeries decodes the chunks of a series in all blocks and hands it over, for the selector with the index k among those of f.
 func (l *worker) readSeries(f *found, k int, s *series) error {
-	sel := &f.sels[k]
-	l.collect(f, sel, s)
-	samples, err := l.dec.Hand(f.i+k, f.key(s), s.told, l.list, sel.Start, sel.End, l.skipped.Add, l.yield)
-	l.stats.Count(samples)
+	l.collect(f, k, s)
+	n, sel := l.of(k), &f.sels[k]
+	samples, err := l.dec.Hand(f.i+k, f.key(s), s.told, l.list, sel.Start, sel.End, n.skipped.Add, l.yield)
+	n.stats.Count(samples)
 	return err
 }
 
-// collect collects the chunks of a series in all blocks, at the times of a selector.
-func (l *worker) collect(f *found, sel *promquery.Selector, s *series) {
+// collect collects the chunks of a series in all blocks, at the times of the selector with the index k among those of f.
+func (l *worker) collect(f *found, k int, s *series) {
+	n, sel := l.of(k), &f.sels[k]
 	l.list = l.list[:0]
 	for _, p := range f.parts[s.partAt:][:s.parts] {
-		files, d := l.blocks[p.block].files, &l.damage[p.block]
+		files, d := l.blocks[p.block].files, &n.damage[p.block]
 		bad := false // its other chunks are not
 		err := eachChunk(files.index.data[p.at:], func(m chunkMeta) bool {
 			if m.mint > sel.End || m.maxt < sel.Start {
@@ -351,7 +351,7 @@ func (l *worker) collect(f *found, sel *promquery.Selector, s *series) {
 				return true
 			}
 			l.list = append(l.list, chunks.Encoded{Encoding: enc, Data: data, MinTime: m.mint, MaxTime: m.maxt, Padded: true})
-			l.stats.Bytes += int64(len(data))
+			n.stats.Bytes += int64(len(data))
 			return true
 		})
 		if err != nil {
@@ -364,11 +364,11 @@ func (l *worker) collect(f *found, sel *promquery.Selector, s *series) {
 // has reports whether a series of a found has samples that may be wanted, or some that cannot be read.
 func (l *worker) has(of *found, s *series, wants func(first, last int64) bool) (some bool) {
 	for k := range of.sels {
-		sel := &of.sels[k]
-		l.collect(of, sel, s)
-		for i := range l.damage {
-			some = some || l.damage[i].failed > 0
-			l.damage[i] = damage{}
+		l.collect(of, k, s)
+		d, sel := l.of(k).damage, &of.sels[k]
+		for i := range d {
+			some = some || d[i].failed > 0
+			d[i] = damage{}
 		}
 		err := l.dec.Each(&l.points, l.list, sel.Start, sel.End, func(error) { some = true }, func() error {
 			some = some || wants(l.points.First(), l.points.Last())

@@ -124,7 +124,7 @@ type part struct {
 // newFinder returns a finder for a read of blocks, oldest first. Keys are of table.
 func newFinder(blocks []*block, table *promquery.Symbols) *finder {
 	f := &finder{symbols: newSymbols(blocks, table), cursors: make([]cursor, len(blocks)), same: make([]int, 0, len(blocks))}
-	f.probe = worker{blocks: blocks, notes: newNotes(blocks)}
+	f.probe = worker{blocks: blocks}
 	for i := range f.cursors {
 		f.cursors[i].at, f.cursors[i].view = int32(i), f.symbols.views[i]
 	}

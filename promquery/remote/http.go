@@ -270,7 +270,7 @@ func (b *body) look(cancel func()) {
 		left -= time.Since(b.since)
 	}
 	if left > 0 {
-		b.timer.Reset(left)
+		b.timer.Reset(max(left, 10*time.Millisecond)) // a reader that is busy may have next to nothing left for long
 		return
 	}
 	b.expired.Store(true)
