@@ -28,7 +28,7 @@ type records struct {
 	size    size
 }
 
-// beginFor is for how long it is trusted when the data of the source begin: older data may come later.
+// beginFor is for how long a source is trusted that said when its data begin: older data may come later.
 const beginFor = time.Hour
 
 // size is how much is kept, as it was when it was last measured.
@@ -136,7 +136,7 @@ func (r *records) early(h allocation.Window, firstKept time.Time) bool {
 	return !h.End.After(begin) || r.isEmpty(h)
 }
 
-// heldBack reports whether the source has said lately that it has data, and that they begin after an hour.
+// heldBack reports whether the source said lately that its data begin after h. A source without data says nothing of the kind.
 func (r *records) heldBack(h allocation.Window) bool {
 	begin, trusted := r.beginning()
 	return trusted && !h.End.After(begin) && begin.Before(r.horizon().End)

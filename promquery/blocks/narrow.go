@@ -44,8 +44,8 @@ func (x *index) matching(m *match) (lists [][]byte, ok bool) {
 	return lists, ok
 }
 
-// mostRuledOut is how long a list of series that are ruled out may be, in times of the metric's: to walk a longer one takes longer than it
-// saves.
+// mostRuledOut is how many times longer than the metric's list of series a list of series that are ruled out may be: to walk a longer
+// one takes more time than it saves.
 const mostRuledOut = 4
 
 // ruledOut are the postings of the one value that does not match; nil if there is not one such value, or they cannot be read.

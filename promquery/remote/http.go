@@ -244,8 +244,8 @@ type body struct {
 	mu    sync.Mutex
 	left  time.Duration // of timeout
 	since time.Time     // when the wait for the server began, zero where nobody waits
-	// timer looks whether left is over, when that can be at the earliest; nil once nobody reads any more. It is not set for each read,
-	// as to set it wakes a thread.
+	// timer calls look when left can be over at the earliest; nil once nobody reads any more. It is not set for each read: to set it
+	// wakes a thread.
 	timer *time.Timer
 }
 
