@@ -224,7 +224,7 @@ func (m *merged) add(a asker) {
 // s or follow them.
 func (s *Selector) joins(o *Selector) bool {
 	switch {
-	case s.Metric != o.Metric, s.Series != o.Series, s.Cgroup != o.Cgroup, s.Step != o.Step, s.Lookback != o.Lookback, s.Input != o.Input, s.AtOnce != o.AtOnce, s.Last != o.Last:
+	case s.Metric != o.Metric, s.Series != o.Series, s.Cgroup != o.Cgroup, s.Step != o.Step, s.Lookback != o.Lookback, s.Input != o.Input, s.AtOnce != o.AtOnce, s.Timeless != o.Timeless, s.Last != o.Last:
 		return false
 	case s.Last && (s.Start != o.Start || s.End != o.End), s.Step > 0 && (s.End-o.End)%s.Step != 0:
 		return false
@@ -239,13 +239,17 @@ func (m *merged) skip(i int, key []Symbol) bool {
 	return !slices.ContainsFunc(m.askers[i], func(a asker) bool { return !a.workers.skips(a.i, key) })
 }
 
-// skipUIDs are the pods that none of the questions wants.
+// skipUIDs are the pods by the most that one of the questions wants of them.
 func skipUIDs(list []*question) *UIDs {
 	if slices.ContainsFunc(list, func(q *question) bool { return q.workers.SkipUIDs == nil || q.workers.OnlySkipped }) {
 		return nil
 	}
-	return &UIDs{Has: func(uid string) bool {
-		return !slices.ContainsFunc(list, func(q *question) bool { return !q.workers.SkipUIDs.Has(uid) })
+	return &UIDs{Wanted: func(uid string) Wanted {
+		most := WantsNothing
+		for _, q := range list {
+			most = min(most, q.workers.SkipUIDs.Wanted(uid))
+		}
+		return most
 	}}
 }
 

@@ -50,7 +50,15 @@ func (c *computation) gatherFirst(ctx context.Context, b *build.Builder, all, ab
 		}
 	}
 	b.Placed()
-	c.only.leftOut = &UIDs{Has: b.LeavesOut}
+	c.only.leftOut = &UIDs{Wanted: func(uid string) Wanted {
+		switch all, butRuns := b.LeavesOut(uid); {
+		case all:
+			return WantsNothing
+		case butRuns:
+			return WantsRuns
+		}
+		return WantsAll
+	}}
 	return ask(about...)
 }
 

@@ -184,7 +184,7 @@ func (in *Input) ask(rank int, clusterLabels []string) (Selector, reader) {
 			labels = append([]string{"exported_" + labels[0]}, labels...)
 		}
 		if element == "uid" && (in.Signal.IsDetail() || in.Signal.FollowsResolve() || in.stageOf(rank) == standIn) {
-			sel.UIDs = labels
+			sel.UIDs, sel.Timeless = labels, !in.Signal.MayShowRuns()
 		}
 		var at []int
 		for _, label := range labels {

@@ -40,6 +40,8 @@ type Selector struct {
 	// UIDs name the labels that have the UID of the pod that a series is about: the first one that the series has counts. That of Cgroup
 	// has it within a path. Nil if series must not be left out by Workers.SkipUIDs.
 	UIDs []string
+	// Timeless says that the series do not show when a pod ran.
+	Timeless bool
 	// Common are labels with few values, which a key must have even where Workers.Grade says that only times matter. Nil if series must
 	// not be graded.
 	Common []string

@@ -13,10 +13,10 @@ type Workers struct {
 	N int
 	// Skip reports whether nobody wants a series; nil wants all. It is called from one goroutine: see Of. Such series are not yielded.
 	Skip func(i int, key []Symbol) bool
-	// SkipUIDs are pods of which nobody wants series, of selectors that name UIDs; nil wants all. A source may yield such series all the
-	// same, but to leave them out saves it to look at them.
+	// SkipUIDs are pods of which nobody wants some series, of selectors that name UIDs; nil wants all. A source may yield such series all
+	// the same, but to leave them out saves it to look at them.
 	SkipUIDs *UIDs
-	// OnlySkipped turns SkipUIDs round: nobody wants any but the series that it leaves out.
+	// OnlySkipped turns SkipUIDs round: nobody wants any but the series of pods that are not wanted at all.
 	OnlySkipped bool
 	// Wants reports whether samples from first to last may be wanted; nil wants all. It may be called from a goroutine of its own. A source
 	// may yield other samples all the same, but to look at the times first saves it to make keys.
@@ -42,12 +42,21 @@ type Workers struct {
 // are still in the processor's cache when the series come.
 const SoonAtOnce = 64
 
-// UIDs are pods, by their UIDs.
+// UIDs say by its UID what is wanted of a pod.
 type UIDs struct {
-	// Has reports whether the pod with a UID is one of them. It says the same each time, so that a source may remember it. It does not
-	// keep uid.
-	Has func(uid string) bool
+	// Wanted says what is wanted of the pod with a UID. It says the same each time, so that a source may remember it. It does not keep uid.
+	Wanted func(uid string) Wanted
 }
+
+// Wanted is what is wanted of a pod. A larger one wants less.
+type Wanted uint8
+
+// All series of a pod are wanted, or only those that may show when it ran, which are not of Selector.Timeless, or none.
+const (
+	WantsAll Wanted = iota
+	WantsRuns
+	WantsNothing
+)
 
 // OneWorker gives every series to yield.
 func OneWorker(yield Yield) Workers {

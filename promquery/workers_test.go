@@ -254,7 +254,12 @@ func TestSkipUIDs(t *testing.T) {
 			want = append(want, text)
 		}
 	}
-	got, left := read(&promquery.UIDs{Has: skips})
+	got, left := read(&promquery.UIDs{Wanted: func(uid string) promquery.Wanted {
+		if skips(uid) {
+			return promquery.WantsNothing
+		}
+		return promquery.WantsRuns
+	}})
 	if diff := cmp.Diff(want, got); diff != "" || len(got) == len(all) {
 		t.Errorf("%d of %d series are left (-want +got):\n%s", len(got), len(all), diff)
 	}

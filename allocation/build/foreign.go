@@ -121,7 +121,7 @@ func (b *Builder) Recall() (names []string, all bool) {
 func (b *Builder) Placed() {
 	b.pods.others.Placed()
 	for p := range b.everyPod() {
-		b.pods.others.Keep(p.elsewhere()) // two clusters may have the same pod
+		b.pods.others.Keep(p.elsewhere(), p.shares) // two clusters may have the same pod
 	}
 }
 
@@ -217,8 +217,10 @@ func (b *Builder) FillsBlind(first, last int64) bool {
 	return slices.ContainsFunc(b.outages.unseen, func(x timeline.Interval) bool { return first <= x.To+1 && last >= x.From-longest })
 }
 
-// LeavesOut reports whether the pod with a UID was left out. Foreign reports so for its details, its usage and its traffic.
-func (b *Builder) LeavesOut(uid string) bool { return b.pods.others.HasUID(uid) }
+// LeavesOut reports whether the pod with a UID was left out, or all but when it ran, as it only shares costs with pods of this shard.
+func (b *Builder) LeavesOut(uid string) (all, butRuns bool) {
+	return b.pods.others.HasUID(uid), b.pods.others.Shares(uid)
+}
 
 // livesThroughout reports whether a node was seen throughout the window, so that it lived then whatever ran on it.
 func (b *Builder) livesThroughout(n *node) bool {

@@ -21,9 +21,11 @@ type Pods struct {
 
 	mu         sync.Mutex // not held while texts are hashed
 	uids       map[uint64]owners
-	twins      map[uint64]bool // pods that have the UID of another one
-	names      map[uint64]int  // how many pods have a name
-	kept       map[uint64]bool // names that pods have that are not here
+	twins      map[uint64]bool   // pods that have the UID of another one
+	names      map[uint64]int    // how many pods have a name
+	kept       map[uint64]bool   // names that pods have that are not here
+	own        map[uint64]bool   // names and UIDs of those of them that do not only share costs
+	sharing    map[uint64]uint64 // names of those that do, by UID
 	count      int
 	containers map[uint64]int32 // those that were asked for: where they are in list, from 1
 	list       []container
@@ -61,6 +63,7 @@ func (t *Pods) Clear() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.uids, t.twins, t.names, t.count, t.kept = map[uint64]owners{}, map[uint64]bool{}, map[uint64]int{}, 0, map[uint64]bool{}
+	t.own, t.sharing = map[uint64]bool{}, map[uint64]uint64{}
 	t.containers, t.list, t.nameless, t.seen = map[uint64]int32{}, nil, map[uint64]bool{}, nil
 	t.clusters, t.placing, t.wanted = map[string]bool{}, false, nil
 }
@@ -222,11 +225,26 @@ func (t *Pods) HasUID(uid string) bool {
 	return of.n > 0 && !of.kept
 }
 
-// Keep makes HasUID report that no pod has the UID of p, and HasAll that not all pods of its name are there.
-func (t *Pods) Keep(p Pod) {
+// Shares reports whether Keep knows pods with a UID, and all that it knows with that UID or the name of one only share costs.
+func (t *Pods) Shares(uid string) bool {
+	h := t.hash(0, uid)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	name, shares := t.sharing[h]
+	return shares && !t.own[h] && !t.own[name]
+}
+
+// Keep makes HasUID report that no pod has the UID of p, and HasAll that not all pods of its name are there. It is told
+// whether p only shares costs.
+func (t *Pods) Keep(p Pod, shares bool) {
 	x := t.texts(&p)
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if shares {
+		t.sharing[x.uid] = x.name
+	} else {
+		t.own[x.uid], t.own[x.name] = true, true
+	}
 	if of := t.uids[x.uid]; of.n > 0 {
 		of.kept = true
 		t.uids[x.uid] = of

@@ -60,11 +60,11 @@ func TestPlaces(t *testing.T) {
 	if !pods.HasAll(pod("a", "")) || pods.HasAll(pod("b", "")) {
 		t.Error("only a is there")
 	}
-	pods.Keep(pod("b", "1"))
+	pods.Keep(pod("b", "1"), false)
 	if pods.HasUID("1") || !pods.Has(pod("a", "1")) || !pods.HasAll(pod("a", "")) {
 		t.Error("a UID is not kept, or a name is")
 	}
-	if pods.Keep(pod("a", "9")); pods.HasAll(pod("a", "")) || !pods.Has(pod("a", "")) {
+	if pods.Keep(pod("a", "9"), false); pods.HasAll(pod("a", "")) || !pods.Has(pod("a", "")) {
 		t.Error("a name is not kept")
 	}
 	if pods.Clear(); pods.Len() != 0 || pods.Has(pod("a", "1")) || pods.InCluster("c") {
@@ -92,6 +92,22 @@ func TestSights(t *testing.T) {
 	pods.SeeNameless(pod("b", ""), "main")
 	if !pods.SawNamed(pod("b", ""), "main") || !pods.Saw(pods.Container(pod("b", "2"), "main")) || pods.Saw(pods.Container(pod("b", "2"), "side")) {
 		t.Error("one container of b was seen, without its UID")
+	}
+}
+
+// TestShares keeps pods that only share costs, beside others with the UID of one or its name.
+func TestShares(t *testing.T) {
+	t.Parallel()
+	pods := elsewhere.NewPods()
+	for _, p := range []elsewhere.Pod{pod("a", "1"), pod("b", "2"), pod("c", "3")} {
+		pods.Keep(p, true)
+	}
+	pods.Keep(pod("b", "4"), false)
+	pods.Keep(elsewhere.Pod{Cluster: "d", Namespace: "n", Name: "e", UID: "3"}, false)
+	for uid, shares := range map[string]bool{"1": true, "2": false, "3": false, "4": false, "5": false} {
+		if pods.Shares(uid) != shares || pods.HasUID(uid) {
+			t.Errorf("the pod with UID %s only shares costs: %t", uid, !shares)
+		}
 	}
 }
 

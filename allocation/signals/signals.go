@@ -167,10 +167,10 @@ func (s Signal) IsDetail() bool {
 	}
 }
 
-// MayShowRuns reports whether a detail may show when a pod's containers ran.
+// MayShowRuns reports whether a signal about one pod may show when its containers ran.
 func (s Signal) MayShowRuns() bool {
 	switch s {
-	case ContainerRequest, DeviceRequest, ContainerLimit, PodOwner, PodLabels, PodAnnotations:
+	case ContainerRequest, DeviceRequest, ContainerLimit, PodOwner, PodLabels, PodAnnotations, ContainerUse, PodTransmitted, PodReceived, PodEgress:
 		return false
 	default:
 		return true

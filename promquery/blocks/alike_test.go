@@ -42,7 +42,7 @@ func TestAlikeSelectors(t *testing.T) {
 	for name, with := range map[string]func(w *promquery.Workers){
 		"all": func(*promquery.Workers) {},
 		"some": func(w *promquery.Workers) {
-			w.SkipUIDs = &promquery.UIDs{Has: func(uid string) bool { return uid == "uid-3" }}
+			w.SkipUIDs = &promquery.UIDs{Wanted: func(uid string) promquery.Wanted { return wantsBut(uid, "uid-3") }}
 		},
 		"skipped": func(w *promquery.Workers) {
 			w.Skip = func(_ int, key []promquery.Symbol) bool { return key[0].Value() == "pod-9" }

@@ -3,6 +3,7 @@ package blocks
 import (
 	"bytes"
 	"encoding/binary"
+	"slices"
 
 	"github.com/promcost/promcost/promquery"
 )
@@ -19,8 +20,16 @@ type unwanted struct {
 // unwantedBy are the unwanted series by one label.
 type unwantedBy struct {
 	name   string
-	cgroup bool // the UIDs are in cgroup paths
-	blocks []refSet
+	cgroup bool        // the UIDs are in cgroup paths
+	blocks [2][]refSet // of any selector, and of one that is Timeless
+}
+
+// of are those that a selector does not want, by block.
+func (by *unwantedBy) of(sel *promquery.Selector) []refSet {
+	if sel.Timeless {
+		return by.blocks[1]
+	}
+	return by.blocks[0]
 }
 
 // begin begins a read for workers.
@@ -53,51 +62,53 @@ func (u *unwanted) of(sel *promquery.Selector, symbols *symbols) []refSet {
 	cgroup := name == sel.Cgroup
 	for _, by := range u.labels {
 		if by.name == name && by.cgroup == cgroup {
-			return by.blocks
+			return by.of(sel)
 		}
 	}
-	by := unwantedBy{name: name, cgroup: cgroup, blocks: make([]refSet, len(symbols.views))}
-	for i, v := range symbols.views {
-		by.blocks[i] = u.find(v.index, name, cgroup)
+	by := unwantedBy{name: name, cgroup: cgroup}
+	for _, v := range symbols.views {
+		all, timeless := u.find(v.index, name, cgroup)
+		by.blocks[0], by.blocks[1] = append(by.blocks[0], all), append(by.blocks[1], timeless)
 	}
 	u.labels = append(u.labels, by)
-	return by.blocks
+	return by.of(sel)
 }
 
-// find finds the unwanted series of a block. It leaves out those that it cannot read.
-func (u *unwanted) find(x *index, name string, cgroup bool) refSet {
-	set := newRefSet(len(x.data) / entrySize)
+// find finds the unwanted series of a block, those of any selector and of one that is Timeless. It leaves out those that it cannot read.
+func (u *unwanted) find(x *index, name string, cgroup bool) (all, timeless refSet) {
+	all, timeless = newRefSet(len(x.data)/entrySize), newRefSet(len(x.data)/entrySize)
 	var last []byte // with a UID; the paths of a pod's containers follow its own, and begin with it
-	skip := false
+	wanted := promquery.WantsAll
 	x.labels[name].each(func(value []byte, offset uint64) bool {
 		switch {
-		case cgroup:
-			if last == nil || !bytes.HasPrefix(value, last) {
-				uid, ok := promquery.PodUID(viewOf(value))
-				if !ok {
-					return true
-				}
-				last, skip = value, u.uids.Has(viewOf(uid[:]))
-			}
-			if !skip {
+		case !cgroup:
+			wanted = u.uids.Wanted(viewOf(value))
+		case last == nil || !bytes.HasPrefix(value, last):
+			uid, ok := promquery.PodUID(viewOf(value))
+			if !ok {
 				return true
 			}
-		case !u.uids.Has(viewOf(value)):
+			last, wanted = value, u.uids.Wanted(viewOf(uid[:]))
+		}
+		if wanted == promquery.WantsAll {
 			return true
 		}
 		refs, _ := x.postingsAt(offset) // what cannot be read is wanted
 		for ; len(refs) >= 4; refs = refs[4:] {
-			set.add(binary.BigEndian.Uint32(refs))
+			ref := binary.BigEndian.Uint32(refs)
+			if timeless.add(ref); wanted == promquery.WantsNothing {
+				all.add(ref)
+			}
 		}
 		return true
 	})
-	return set
+	return all, timeless
 }
 
 // bytes is the memory that it takes.
 func (u *unwanted) bytes() (n int64) {
 	for _, by := range u.labels {
-		for _, set := range by.blocks {
+		for _, set := range slices.Concat(by.blocks[:]...) {
 			n += int64(len(set)) * 8
 		}
 	}

@@ -12,9 +12,22 @@ import (
 	"github.com/promcost/promcost/promquery/promtest"
 )
 
+// wantsBut wants nothing of one pod.
+func wantsBut(uid, unwanted string) promquery.Wanted {
+	if uid == unwanted {
+		return promquery.WantsNothing
+	}
+	return promquery.WantsAll
+}
+
 // TestUnwantedPods leaves out the series of pods, in two blocks. It leaves out none where some series have the UID in another label.
 func TestUnwantedPods(t *testing.T) {
-	unwanted := &promquery.UIDs{Has: func(uid string) bool { return uid == "two" }}
+	unwanted := &promquery.UIDs{Wanted: func(uid string) promquery.Wanted {
+		if uid == "one" {
+			return promquery.WantsRuns
+		}
+		return wantsBut(uid, "two")
+	}}
 	series := func(labels ...string) promtest.Series {
 		s := promtest.Series{Labels: append([]string{"__name__", "m"}, labels...)}
 		for at := range 4 * 60 {
@@ -27,10 +40,12 @@ func TestUnwantedPods(t *testing.T) {
 		more     []promtest.Series
 		matchers []promquery.Matcher
 		uids     []string
+		timeless bool
 		want     []string
 		left     bool
 	}{
 		"by uid":               {uids: []string{"exported_uid", "uid"}, want: []string{"a", "d"}, left: true},
+		"by what it shows":     {uids: []string{"uid"}, timeless: true, want: []string{"d"}, left: true},
 		"not by the selector":  {want: []string{"a", "b", "c", "d"}},
 		"no such label":        {uids: []string{"none"}, want: []string{"a", "b", "c", "d"}},
 		"others match":         {uids: []string{"uid"}, matchers: []promquery.Matcher{{Name: "pod", Value: "a"}}, want: []string{"a"}},
@@ -40,7 +55,7 @@ func TestUnwantedPods(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			promtest.WriteBlocks(t, dir, 2*time.Hour, append(slices.Clone(list), tc.more...)...)
-			sel := promquery.Selector{Metric: "m", Matchers: tc.matchers, Keep: []string{"pod"}, UIDs: tc.uids, End: 4 * 3_600_000}
+			sel := promquery.Selector{Metric: "m", Matchers: tc.matchers, Keep: []string{"pod"}, UIDs: tc.uids, Timeless: tc.timeless, End: 4 * 3_600_000}
 			var got []string
 			left := false
 			_, err := open(t, dir).SelectParallel(t.Context(), []promquery.Selector{sel}, promquery.Workers{
