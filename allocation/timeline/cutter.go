@@ -1,6 +1,9 @@
 package timeline
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Gauge appends value × seconds of a gauge to dst. On the grid a hit owns the cell before it; in exact mode a sample owns
 // the time since the one before. Gaps longer than the lookback are left out, shorter ones hold the value before.
@@ -22,7 +25,8 @@ type Joiner struct {
 	Keep  bool
 	Parts []Part
 
-	same []float64 // scratch of repeat
+	times []int64   // scratch of seen
+	same  []float64 // scratch of seen and of repeat
 }
 
 // Part is one of the cells that were joined.
@@ -109,18 +113,38 @@ func (c *cutter) span(p *Points, i int) {
 	}
 }
 
-// samples adds the cells of samples, which another one follows at after.
+// samples adds the cells of samples, which another one follows at after. Once it meets one that the grid does not see, it leaves out
+// all of these, so that the cells of the others can be joined.
 func (c *cutter) samples(ts []int64, vs []float64, after int64) {
 	for k := 0; k < len(ts); k++ {
-		if k += c.joined(ts[k:], vs[k:]); k == len(ts) {
-			break
+		if k += c.joined(ts[k:], vs[k:], after); k == len(ts) {
+			return
 		}
 		next := after
 		if k+1 < len(ts) {
 			next = ts[k+1]
 		}
+		if c.join != nil && !c.Exact() && next <= c.grid.reach(ts[k]) {
+			ts, vs = c.join.seen(c.grid, ts[k+1:], vs[k+1:])
+			c.samples(ts, vs, after)
+			return
+		}
 		c.add(&piece{first: ts[k], last: ts[k], v: vs[k], next: next})
 	}
+}
+
+// seen are the last samples up to each point of a grid. They are valid until the next call. vs may be of repeat.
+func (j *Joiner) seen(g grid, ts []int64, vs []float64) ([]int64, []float64) {
+	times, same := slices.Grow(j.times[:0], len(ts))[:len(ts)], slices.Grow(j.same[:0], len(ts))[:len(ts)]
+	n, at := -1, int64(math.MinInt64)
+	for k, t := range ts {
+		if t > at {
+			n, at = n+1, g.reach(t)
+		}
+		times[n], same[n] = t, vs[k]
+	}
+	j.times, j.same = times, same
+	return times[:n+1], same[:n+1]
 }
 
 // repeat is v n times. It is valid until the next call.
@@ -202,13 +226,13 @@ func (c *cutter) joins() bool {
 }
 
 // joined adds the cells of the first samples that follow each other without a hole, all but the last of them joined to one. It
-// returns how many samples these are.
-func (c *cutter) joined(ts []int64, vs []float64) (n int) {
+// returns how many samples these are. Another sample follows at after.
+func (c *cutter) joined(ts []int64, vs []float64, after int64) (n int) {
 	switch {
 	case !c.joins():
 		return 0
 	case !c.Exact():
-		return c.joinHits(ts, vs)
+		return c.joinHits(vs[:c.inStep(ts, after)])
 	case c.counter:
 		return c.joinRises(ts, vs)
 	}
@@ -217,12 +241,11 @@ func (c *cutter) joined(ts []int64, vs []float64) (n int) {
 
 // joinRises is joined for a counter in exact mode. It ends before a reset.
 func (c *cutter) joinRises(ts []int64, vs []float64) (n int) {
-	at, v, end, lookback, limit := c.again, c.prevV, c.until(ts[0]), c.Lookback, c.limit()
-	keep, parts := c.join.Keep, c.join.Parts
+	at, v, end, lookback, limit, parts := c.again, c.prevV, c.until(ts[0]), c.Lookback, c.limit(), c.join.room(len(ts))
 	vs = vs[:len(ts)]
 	for n < len(ts) && ts[n] <= end && ts[n]-at <= lookback && vs[n] >= v && vs[n]-v <= limit*float64(ts[n]-at+1000) {
-		if keep {
-			parts = append(parts, Part{From: at, To: ts[n], Amount: vs[n] - v})
+		if n < len(parts) {
+			parts[n] = Part{From: at, To: ts[n], Amount: vs[n] - v}
 		}
 		at, v = ts[n], vs[n]
 		n++
@@ -234,73 +257,104 @@ func (c *cutter) joinRises(ts []int64, vs []float64) (n int) {
 	if n > 1 {
 		from, before = ts[n-2], vs[n-2]
 	}
-	c.addJoined(parts[:max(len(parts)-1, 0)], before-c.prevV, Part{From: from, To: at, Amount: v - before}, v)
+	c.addJoined(n-1, before-c.prevV, Part{From: from, To: at, Amount: v - before}, v)
 	return n
 }
 
 // joinLevels is joined for a gauge in exact mode. See addLevel for samples of one value.
 func (c *cutter) joinLevels(ts []int64, vs []float64) (n int) {
-	at, v, end, lookback := c.again, c.prevV, c.until(ts[0]), c.Lookback
-	keep, parts, sum := c.join.Keep, c.join.Parts, 0.0
-	last := Part{From: at, To: at}
+	at, v, end, lookback, parts := c.again, c.prevV, c.until(ts[0]), c.Lookback, c.join.room(len(ts))
+	sum, values, last := 0.0, 0, Part{From: at, To: at}
 	vs = vs[:len(ts)]
 	for ; n < len(ts) && ts[n] <= end && ts[n]-at <= lookback && usable(vs[n]); n++ {
 		switch {
 		case vs[n] != v || ts[n]-at == lookback:
-			if sum += last.Amount; keep && n > 0 {
-				parts = append(parts, last)
-			}
+			sum += last.Amount
 			last = Part{From: at, To: ts[n], Amount: vs[n] * float64(ts[n]-at) / 1000}
+			values++
 		case n == 0:
 			return 0
 		default:
 			last.To, last.Amount = ts[n], v*float64(ts[n]-last.From)/1000
 		}
+		if values <= len(parts) {
+			parts[values-1] = last
+		}
 		at, v = ts[n], vs[n]
 	}
 	if n > 0 {
-		c.addJoined(parts, sum, last, v)
+		c.addJoined(values-1, sum, last, v)
 	}
 	return n
 }
 
-// joinHits is joined on a grid: the grid sees one sample after the other, each at its next time. It ends before a reset.
-func (c *cutter) joinHits(ts []int64, vs []float64) (n int) {
-	at, v, end, step, lookback := c.again, c.prevV, c.until(ts[0]), c.Step, c.Lookback
-	keep, parts, sum, last := c.join.Keep, c.join.Parts, 0.0, 0.0
+// inStep returns how many of the first samples the grid sees one after the other, each at its next time, before it sees another one.
+func (c *cutter) inStep(ts []int64, after int64) (n int) {
+	step, t, end, width := c.Step, c.again+c.Step, c.until(ts[0]), uint64(min(c.Step, c.Lookback))
+	if c.grid.sampled {
+		width = 1
+	}
+	if t > end {
+		return 0
+	}
+	near := ts[:min(int64(len(ts)), 1+(end-t)/step)]
+	for n < len(near) && uint64(t-near[n]) < width { // mostly, one is near each of these times
+		n, t = n+1, t+step
+	}
+	if n < len(ts) {
+		after = ts[n]
+	}
+	if n > 0 && uint64(t-after) >= width {
+		n-- // at t the grid sees it again, or nothing
+	}
+	return n
+}
+
+// joinHits is joined on a grid, which sees each of the samples at its next time. It ends before a reset.
+func (c *cutter) joinHits(vs []float64) (n int) {
+	at, v, step, parts, sum, last := c.again, c.prevV, c.Step, c.join.room(len(vs)), 0.0, 0.0
 	counter, least, most := c.counter, -math.MaxFloat64, math.MaxFloat64
 	if counter {
 		least, most = 0, c.limit()*float64(step+1000)
 	}
-	vs = vs[:len(ts)]
-	for k := 0; k+1 < len(ts); k++ {
-		t, next := at+step, ts[k+1]
-		if next <= t {
-			continue // the grid sees a later one
-		}
-		amount := vs[k] - v
+	for k, x := range vs {
+		amount := x - v
 		if !counter {
-			amount = vs[k] * float64(step) / 1000
+			amount = x * float64(step) / 1000
 		}
-		if ts[k] > t || next > t+step || t > end || t-ts[k] >= lookback || c.grid.sampled && ts[k] != t || !(least <= amount && amount <= most) {
+		if !(least <= amount && amount <= most) {
 			break
 		}
-		if sum += last; keep && n > 0 {
-			parts = append(parts, Part{From: at - step, To: at, Amount: last})
+		if k < len(parts) {
+			parts[k] = Part{From: at, To: at + step, Amount: amount}
 		}
-		at, v, last, n = t, vs[k], amount, k+1
+		sum += last
+		at, v, last, n = at+step, x, amount, k+1
 	}
 	if n > 0 {
-		c.addJoined(parts, sum, Part{From: at - step, To: at, Amount: last}, v)
+		c.addJoined(n-1, sum, Part{From: at - step, To: at, Amount: last}, v)
 	}
 	return n
 }
 
-// addJoined adds a cell of parts, which have sum, and one of the last part, at whose end the value is v.
-func (c *cutter) addJoined(parts []Part, sum float64, last Part, v float64) {
-	if j := c.join; last.From > c.again {
-		c.dst = append(c.dst, Cell{From: c.again, To: last.From, Amount: sum, At: int32(len(j.Parts)), Parts: int32(len(parts) - len(j.Parts))})
-		j.Parts = parts
+// room is room for n more parts, if they are kept.
+func (j *Joiner) room(n int) []Part {
+	if !j.Keep {
+		return nil
+	}
+	j.Parts = slices.Grow(j.Parts, n)
+	return j.Parts[len(j.Parts):][:n]
+}
+
+// addJoined adds a cell of the first n parts in room, which have sum, and one of the last part, at whose end the value is v.
+func (c *cutter) addJoined(n int, sum float64, last Part, v float64) {
+	if j := c.join; n > 0 {
+		x := Cell{From: c.again, To: last.From, Amount: sum}
+		if j.Keep {
+			x.At, x.Parts = int32(len(j.Parts)), int32(n)
+			j.Parts = j.Parts[:len(j.Parts)+n]
+		}
+		c.dst = append(c.dst, x)
 	}
 	c.dst = append(c.dst, Cell{From: last.From, To: last.To, Amount: last.Amount})
 	c.prevT, c.again, c.prevV, c.grid.at = last.To, last.To, v, last.To

@@ -130,3 +130,30 @@ func TestJoinedUntil(t *testing.T) {
 		}
 	})
 }
+
+// TestFewCells checks that samples without a hole are few cells, however many of them a grid sees.
+func TestFewCells(t *testing.T) {
+	for _, interval := range []int64{10_000, 30_000, 45_000, 60_000} {
+		for _, step := range []int64{0, 60_000, 300_000} {
+			var ts []int64
+			var vs []float64
+			for at := int64(1234); at < 6*3600_000; at += interval { // faster and faster
+				ts, vs = append(ts, at), append(vs, float64(at)*float64(at))
+			}
+			s := timeline.Sampling{End: 6 * 3600_000, Step: step, Lookback: timeline.Lookback, Interval: interval}
+			p, j := points(ts, vs, plain), timeline.Joiner{Keep: true}
+			for _, f := range []struct {
+				name        string
+				apart, join func([]timeline.Cell, *timeline.Points) []timeline.Cell
+			}{
+				{"gauge", s.Gauge, func(dst []timeline.Cell, p *timeline.Points) []timeline.Cell { return j.Gauge(s, dst, p) }},
+				{"counter", s.Counter, func(dst []timeline.Cell, p *timeline.Points) []timeline.Cell { return j.Counter(s, dst, p) }},
+			} {
+				apart, joined := f.apart(nil, p), f.join(nil, p)
+				if want := 6; len(joined) > want || len(apart) < 10*want {
+					t.Errorf("%s every %d ms, step %d: %d cells joined to %d, want at most %d", f.name, interval, step, len(apart), len(joined), want)
+				}
+			}
+		}
+	}
+}
