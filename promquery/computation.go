@@ -424,9 +424,9 @@ func (c *computation) read(ctx context.Context, b *build.Builder, name string, s
 		workers.Grade = nil // few series would be of others
 	}
 	if give := workers.Yield; c.only.inverted {
-		workers.Wants = b.FillsBlind
+		workers.Wants = func(i int, p *timeline.Points) bool { return b.FillsBlind(plans[c.workers].readers[i].series, p) }
 		workers.Yield = func(worker, i int, key []Symbol, p *timeline.Points) error {
-			if !b.FillsBlind(p.First(), p.Last()) {
+			if !workers.Wants(i, p) {
 				return nil
 			}
 			return give(worker, i, key, p)

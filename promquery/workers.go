@@ -18,9 +18,9 @@ type Workers struct {
 	SkipUIDs *UIDs
 	// OnlySkipped turns SkipUIDs round: nobody wants any but the series of pods that are not wanted at all.
 	OnlySkipped bool
-	// Wants reports whether samples from first to last may be wanted; nil wants all. It may be called from a goroutine of its own. A source
-	// may yield other samples all the same, but to look at the times first saves it to make keys.
-	Wants func(first, last int64) bool
+	// Wants reports whether a stretch of a series may be wanted; nil wants all. It may be called from a goroutine of its own. A source may
+	// yield other stretches all the same, but to look at the samples first saves it to make keys.
+	Wants func(i int, p *timeline.Points) bool
 	// Grade says how much of a series is wanted, by the texts of its key, which it does not keep; nil wants all. It may be called several
 	// times for a series, and from a goroutine of its own. If id is not 0, only the times of its samples matter, and Points.Series is to
 	// say it: elements of the key may be wrong then, except for labels of Selector.Common. If nothing is wanted, it is not yielded.
@@ -132,7 +132,7 @@ func (l *Workers) grade(i int, key []Symbol, p *timeline.Points) (nothing bool) 
 
 // renumbered are workers for a Select of some of the selectors; of maps their indexes to those among all.
 func (l *Workers) renumbered(of []int) Workers {
-	grade, skip, worker := l.Grade, l.Skip, l.Of
+	grade, skip, worker, wants := l.Grade, l.Skip, l.Of, l.Wants
 	if grade != nil {
 		grade = func(i int, key []string) (uint64, bool) { return l.Grade(of[i], key) }
 	}
@@ -142,9 +142,12 @@ func (l *Workers) renumbered(of []int) Workers {
 	if worker != nil {
 		worker = func(i int, key []Symbol) int { return l.Of(of[i], key) }
 	}
+	if wants != nil {
+		wants = func(i int, p *timeline.Points) bool { return l.Wants(of[i], p) }
+	}
 	return Workers{
 		N: l.N, Grade: grade, Skip: skip, Of: worker,
-		SkipUIDs: l.SkipUIDs, OnlySkipped: l.OnlySkipped, Wants: l.Wants,
+		SkipUIDs: l.SkipUIDs, OnlySkipped: l.OnlySkipped, Wants: wants,
 		Left:  func(i int) { l.left(of[i]) },
 		Soon:  func(worker, i int, keys [][]Symbol) { l.Tell(worker, of[i], keys) },
 		Yield: func(worker, i int, key []Symbol, p *timeline.Points) error { return l.Yield(worker, of[i], key, p) },

@@ -211,10 +211,9 @@ func (b *Builder) BlindElsewhere(blind []Span) (out []Span) {
 	return out
 }
 
-// FillsBlind reports whether sights from first to last may show a container where BlindElsewhere knew of none. Each holds until the next.
-func (b *Builder) FillsBlind(first, last int64) bool {
-	longest := timeline.Lookback + b.sampling.Interval
-	return slices.ContainsFunc(b.outages.unseen, func(x timeline.Interval) bool { return first <= x.To+1 && last >= x.From-longest })
+// FillsBlind reports whether a series of an alternative may show a container where BlindElsewhere knew of none.
+func (b *Builder) FillsBlind(series signals.Series, p *timeline.Points) bool {
+	return b.samplingOf(&seen{Series: series}).SeenIn(p, b.outages.unseen)
 }
 
 // LeavesOut reports whether the pod with a UID was left out, or all but when it ran, as it only shares costs with pods of this shard.

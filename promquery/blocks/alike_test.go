@@ -50,7 +50,9 @@ func TestAlikeSelectors(t *testing.T) {
 		"shared": func(w *promquery.Workers) {
 			w.Of = func(_ int, key []promquery.Symbol) int { return len(key[0].Value()) % (w.N + 1) }
 		},
-		"wanted": func(w *promquery.Workers) { w.Wants = func(_, last int64) bool { return last >= hour/2 } },
+		"wanted": func(w *promquery.Workers) {
+			w.Wants = func(_ int, p *timeline.Points) bool { return p.Last() >= hour/2 }
+		},
 	} {
 		for _, workers := range []int{1, 4} {
 			t.Run(fmt.Sprint(name, workers), func(t *testing.T) {

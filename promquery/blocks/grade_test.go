@@ -88,7 +88,7 @@ func TestWants(t *testing.T) {
 	var graded, got []string
 	_, err := open(t, dir).SelectParallel(t.Context(), []promquery.Selector{sel}, promquery.Workers{
 		N:     1,
-		Wants: func(first, last int64) bool { return first <= 2*3_600_000 && last >= 2*3_600_000 },
+		Wants: func(_ int, p *timeline.Points) bool { return p.First() <= 2*3_600_000 && p.Last() >= 2*3_600_000 },
 		Grade: func(_ int, key []string) (id uint64, nothing bool) {
 			graded = append(graded, strings.Clone(key[0]))
 			return 0, false

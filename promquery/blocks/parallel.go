@@ -362,7 +362,7 @@ func (l *worker) collect(f *found, k int, s *series) {
 }
 
 // has reports whether a series of a found has samples that may be wanted, or some that cannot be read.
-func (l *worker) has(of *found, s *series, wants func(first, last int64) bool) (some bool) {
+func (l *worker) has(of *found, s *series, wants func(i int, p *timeline.Points) bool) (some bool) {
 	for k := range of.sels {
 		l.collect(of, k, s)
 		d, sel := l.of(k).damage, &of.sels[k]
@@ -371,7 +371,7 @@ func (l *worker) has(of *found, s *series, wants func(first, last int64) bool) (
 			d[i] = damage{}
 		}
 		err := l.dec.Each(&l.points, l.list, sel.Start, sel.End, func(error) { some = true }, func() error {
-			some = some || wants(l.points.First(), l.points.Last())
+			some = some || wants(of.i+k, &l.points)
 			return nil
 		})
 		some = some || err != nil

@@ -12,6 +12,7 @@ import (
 
 	"github.com/prometheus/prometheus/tsdb/tombstones"
 
+	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/promquery"
 )
 
@@ -66,8 +67,8 @@ type finder struct {
 	founds   [ahead]found
 	unwanted unwanted
 	grade    func(i int, key []string) (id uint64, nothing bool)
-	wants    func(first, last int64) bool // nil for all
-	probe    worker                       // looks whether series have samples that are wanted
+	wants    func(i int, p *timeline.Points) bool // nil for all
+	probe    worker                               // looks whether series have samples that are wanted
 }
 
 // found is series of a selector that follow each other, at most mostHeads. Their entries in blocks are parts. Selectors that want the same
