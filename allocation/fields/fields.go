@@ -3,6 +3,7 @@ package fields
 import (
 	"math"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/promcost/promcost/allocation"
@@ -52,8 +53,11 @@ func (f *Field) Zero(s *allocation.Set) bool {
 }
 
 // All are the derived, served numbers of an allocation, in the order they are documented and sent. Averages are over
-// the row's Minutes and 0 where those are 0.
-func All() []Field {
+// the row's Minutes and 0 where those are 0. Every call returns the same slice, which must not be changed.
+func All() []Field { return all() }
+
+// all makes the fields once: a question asks for them for each member of its answer.
+var all = sync.OnceValue(func() []Field {
 	fields := []Field{{"minutes", "minutes", "Minutes running; of several containers, the minutes from the first start to the last end.", (*allocation.Set).Minutes, nil, allocation.MinutesNeeds(), nil, false}}
 	fields = append(fields, resourceFields(allocation.CPU, [...]string{"cpuCores", "cpuCoreHours", "cpuCoreRequestAverage", "cpuCoreUsageAverage", "cpuCoreLimitAverage"}, "cores", "core-hours")...)
 	fields = append(fields, resourceFields(allocation.GPU, [...]string{"gpuCount", "gpuHours", "gpuRequestAverage", "gpuUsageAverage", "gpuLimitAverage"}, "devices", "device-hours")...)
@@ -61,7 +65,7 @@ func All() []Field {
 	fields = append(fields, storageFields()...)
 	fields = append(fields, resourceFields(allocation.RAM, [...]string{"ramBytes", "ramByteHours", "ramByteRequestAverage", "ramByteUsageAverage", "ramByteLimitAverage"}, "bytes", "byte-hours")...)
 	return append(fields, totalFields()...)
-}
+})
 
 // resourceFields returns the fields of a resource. names are the names of the amount, its hours, and the averages requested,
 // used and allowed.

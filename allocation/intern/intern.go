@@ -43,6 +43,7 @@ func (x *Index) Add(hash, id uint32) {
 	if x.n++; 4*x.n > 3*len(x.slots) {
 		old := x.slots
 		x.slots = make([]uint64, max(least, 2*len(old)))
+		clear(x.slots) // pages of fresh memory that are read first cost two faults each
 		for _, slot := range old {
 			if slot != 0 {
 				x.put(slot)

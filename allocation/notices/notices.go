@@ -121,9 +121,9 @@ func (x *notice) join(o *notice) {
 // pattern reads the warnings of a kind.
 type pattern struct {
 	kind    Notice
-	literal string // which all of them have
-	text    *regexp.Regexp
-	places  []string // of its groups
+	literal string                // which all of them have
+	text    func() *regexp.Regexp // compiled when it is needed: most answers have warnings of few kinds
+	places  []string              // of its groups
 }
 
 // patterns are the patterns of all kinds.
@@ -171,7 +171,7 @@ func (k Notice) pattern() pattern {
 		}
 		p.places = append(p.places, at)
 	}
-	p.text = regexp.MustCompile("^" + text.String() + regexp.QuoteMeta(rest) + "$")
+	p.text = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("^" + text.String() + regexp.QuoteMeta(rest) + "$") })
 	return p
 }
 
@@ -181,7 +181,7 @@ func parseNotice(text string) (x *notice, ok bool) {
 		if !strings.Contains(text, p.literal) {
 			continue
 		}
-		groups := p.text.FindStringSubmatch(text)
+		groups := p.text().FindStringSubmatch(text)
 		if groups == nil {
 			continue
 		}

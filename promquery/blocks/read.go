@@ -235,12 +235,13 @@ func (f *finder) hand(out *found, to *pipe) error {
 func (f *found) add(q *query, open []*cursor, scratch []int) []*cursor {
 	same := least(scratch, len(open), func(i, k int) int { return slices.Compare(open[i].labels, open[k].labels) })
 	labels := open[same[0]].labels
-	s := series{partAt: int32(len(f.parts)), parts: int32(len(same)), keyAt: int32(len(f.keys))}
+	f.heads = append(f.heads, series{partAt: int32(len(f.parts)), parts: int32(len(same)), keyAt: int32(len(f.keys))})
+	s := &f.heads[len(f.heads)-1]
 	for _, i := range same {
 		f.parts = append(f.parts, part{open[i].chunks, open[i].at})
 	}
-	if q.wanted != nil && !q.wanted(f, &s) || !f.describe(q, labels, &s) {
-		f.parts = f.parts[:s.partAt]
+	if q.wanted != nil && !q.wanted(f, s) || !f.describe(q, labels, s) {
+		f.heads, f.parts = f.heads[:len(f.heads)-1], f.parts[:s.partAt]
 	}
 	for _, i := range slices.Backward(same) {
 		if !open[i].next(q) {
@@ -250,7 +251,7 @@ func (f *found) add(q *query, open []*cursor, scratch []int) []*cursor {
 	return open
 }
 
-// describe adds the key of a series whose parts are there, and says how much of it is wanted. It is false if nothing is.
+// describe adds the key of a series whose parts are there. It is false if nothing of the series is wanted.
 func (f *found) describe(q *query, labels []pair, s *series) bool {
 	id, nothing := q.grades(labels)
 	if q.left = q.left || nothing; nothing {
@@ -260,7 +261,6 @@ func (f *found) describe(q *query, labels []pair, s *series) bool {
 	if s.keys, s.told = int32(len(f.keys))-s.keyAt, id; id == 0 {
 		s.told = q.series(labels)
 	}
-	f.heads = append(f.heads, *s)
 	return true
 }
 
