@@ -2,6 +2,7 @@ package blocks
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"github.com/promcost/promcost/promquery"
 )
@@ -10,7 +11,10 @@ import (
 // resources and phases, few series have the value that is asked for.
 func (c *cursor) narrow(q *query) {
 	for i := range q.matchers {
-		if lists, ok := c.index.matching(&q.matchers[i]); ok {
+		if set := c.mustHave(q, &q.matchers[i]); set != nil {
+			c.some = set.among(c.some[:0], c.refs)
+			c.refs = c.some
+		} else if lists, ok := c.index.matching(&q.matchers[i]); ok {
 			c.some = among(c.some[:0], c.refs, lists)
 			c.refs = c.some
 		} else if list := c.index.ruledOut(&q.matchers[i]); len(list) > 0 && len(list) <= mostRuledOut*len(c.refs) {
@@ -18,6 +22,43 @@ func (c *cursor) narrow(q *query) {
 			c.refs = c.some
 		}
 	}
+}
+
+// leastOfValue is how many series a metric has at least for each value of a label whose postings are all walked.
+const leastOfValue = 4
+
+// mustHave are the series that have a label, whichever its value, if a matcher wants those; nil where it does not, or where it is not worth
+// it to walk the postings of all values. It is if there are few values, or if series must lack another label, as only old ones do.
+func (c *cursor) mustHave(q *query, m *match) refSet {
+	lacks := func(m match) bool { return m.Type == promquery.MatchEqual && m.Value == "" }
+	switch {
+	case m.Type != promquery.MatchNotEqual || m.Value != "":
+		return nil
+	case leastOfValue*int(c.index.labels[m.Name].count) > len(c.refs)/4 && !slices.ContainsFunc(q.matchers, lacks):
+		return nil
+	}
+	set, known := c.having[m.Name]
+	if !known {
+		set = c.index.having(m.Name)
+		c.having[m.Name] = set
+	}
+	return set
+}
+
+// having are the series that have a label; nil if some postings of it cannot be read.
+func (x *index) having(name string) refSet {
+	set := newRefSet(len(x.data) / entrySize)
+	x.labels[name].each(func(_ []byte, offset uint64) bool {
+		refs, err := x.postingsAt(offset)
+		if err != nil {
+			set = nil
+		}
+		for ; len(refs) >= 4; refs = refs[4:] {
+			set.add(binary.BigEndian.Uint32(refs))
+		}
+		return err == nil
+	})
+	return set
 }
 
 // fewValues is how many values of a label a regular expression is compared with.

@@ -1,6 +1,7 @@
 package blocks_test
 
 import (
+	"fmt"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -57,6 +58,52 @@ func TestSeriesOfAValue(t *testing.T) {
 			slices.Sort(got)
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s, damaged %v: series (-want +got):\n%s", name, damaged, diff)
+			}
+		}
+	}
+}
+
+// TestSeriesWithALabel reads series that have a label, which few of them have, also where the postings of a value are damaged.
+func TestSeriesWithALabel(t *testing.T) {
+	var list []promtest.Series
+	for i := range 40 {
+		of := []string{"__name__", "m", "pod", fmt.Sprint("pod", i)}
+		switch i {
+		case 7, 23:
+			of = append(of, "container", "main")
+		case 8:
+			of = append(of, "container", "side", "old", "main")
+		case 9:
+			of = append(of, "old", "main")
+		}
+		list = append(list, promtest.Series{Labels: of, Samples: []promtest.Sample{{T: 60_000, V: 1}}})
+	}
+	for name, tc := range map[string]struct {
+		matchers []promquery.Matcher
+		want     []string
+	}{
+		"a label":      {[]promquery.Matcher{{Name: "container", Type: promquery.MatchNotEqual}}, []string{"pod23", "pod7", "pod8"}},
+		"but a value":  {[]promquery.Matcher{{Name: "container", Type: promquery.MatchNotEqual}, {Name: "container", Type: promquery.MatchNotEqual, Value: "main"}}, []string{"pod8"}},
+		"two labels":   {[]promquery.Matcher{{Name: "container", Type: promquery.MatchNotEqual}, {Name: "old", Type: promquery.MatchNotEqual}}, []string{"pod8"}},
+		"another":      {[]promquery.Matcher{{Name: "container"}, {Name: "old", Type: promquery.MatchNotEqual}}, []string{"pod9"}},
+		"of many":      {[]promquery.Matcher{{Name: "old"}, {Name: "pod", Type: promquery.MatchNotEqual}, {Name: "container", Value: "main"}}, []string{"pod23", "pod7"}},
+		"no such name": {[]promquery.Matcher{{Name: "none", Type: promquery.MatchNotEqual}}, nil},
+	} {
+		for _, damaged := range []bool{false, true} {
+			dir := t.TempDir()
+			block := promtest.WriteBlocks(t, dir, 2*time.Hour, list...)[0]
+			if damaged {
+				damagePostings(t, filepath.Join(block, "index"), labels.Label{Name: "container", Value: "side"})
+			}
+			sel := promquery.Selector{Metric: "m", Matchers: tc.matchers, Keep: []string{"pod"}, End: 3_600_000}
+			var got []string
+			stats, err := open(t, dir).Select(t.Context(), []promquery.Selector{sel}, func(_ int, key []promquery.Symbol, _ *timeline.Points) error {
+				got = append(got, key[0].Value())
+				return nil
+			})
+			slices.Sort(got)
+			if diff := cmp.Diff(tc.want, got); diff != "" || err != nil || !stats.Whole() {
+				t.Errorf("%s, damaged %v: %v, warnings %q, series (-want +got):\n%s", name, damaged, err, stats.Warnings, diff)
 			}
 		}
 	}
