@@ -94,7 +94,7 @@ func (s Sampling) cut(dst []Cell, p *Points, counter bool, join *Joiner) []Cell 
 func (c *cutter) span(p *Points, i int) {
 	x, after := &p.spans[i], p.after(i)
 	switch {
-	case x.unbroken(p, c.dense()):
+	case x.unbroken(p, c.dense()), x.level && c.meetAll(p.t[x.off:][:x.n]):
 		first, v := x.at(p, 0)
 		c.add(&piece{first: first, last: x.last(p), v: v, next: after})
 	case x.level && c.join != nil:
@@ -111,6 +111,24 @@ func (c *cutter) span(p *Points, i int) {
 	default:
 		c.samples(p.t[x.off:][:x.n], p.v[x.off:][:x.n], after)
 	}
+}
+
+// meetAll reports whether samples lie in all cells of the grid from the first one to the last: if their distances jitter about its
+// step, only their times tell.
+func (c *cutter) meetAll(ts []int64) bool {
+	if c.Exact() || c.grid.sampled || c.Step > c.Lookback {
+		return false
+	}
+	at, step := c.grid.reach(ts[0]), c.Step
+	for _, t := range ts {
+		if t > at {
+			at += step
+		}
+		if t > at {
+			return false
+		}
+	}
+	return true
 }
 
 // samples adds the cells of samples, which another one follows at after. Once it meets one that the grid does not see, it leaves out

@@ -236,6 +236,28 @@ func TestLevelsAreCells(t *testing.T) {
 	}
 }
 
+// TestJitteringLevels checks that samples of one value are few cells of a grid if one lies in each of its cells, however far apart.
+func TestJitteringLevels(t *testing.T) {
+	s := timeline.Sampling{End: 3600_000, Step: 60_000, Lookback: timeline.Lookback, Interval: 60_000}
+	for _, tc := range []struct {
+		name   string
+		ts     []int64
+		amount float64
+		want   int
+	}{
+		{"one in each cell", []int64{1, 119_000, 121_000, 239_000, 300_000}, 5 * 60 * 7, 2},
+		{"two in some cells", []int64{1, 59_000, 60_000, 119_000, 121_000, 180_000, 240_000}, 4 * 60 * 7, 2},
+		{"one at each end", []int64{60_000, 120_000, 120_001, 240_000, 300_000}, 5 * 60 * 7, 2},
+		{"none in a cell", []int64{60_000, 120_000, 180_001, 239_000, 300_000}, 5 * 60 * 7, 5},
+	} {
+		p := points(tc.ts, slices.Repeat([]float64{7}, len(tc.ts)), levels)
+		p.MarkContinued() // nothing is held at the end
+		if got := s.Gauge(nil, p); len(got) != tc.want || amountUntil(got, s.End) != tc.amount {
+			t.Errorf("%s: cells %v, want %d of %v", tc.name, got, tc.want, tc.amount)
+		}
+	}
+}
+
 // TestClone checks that a clone has the samples of its original, and keeps them when the original is used again.
 func TestClone(t *testing.T) {
 	p := points([]int64{10, 20, 30, 45}, []float64{1, 1, 1, 2}, runs)
