@@ -94,6 +94,7 @@ type pair struct{ name, value string }
 type builder struct {
 	metrics []metric
 	pairs   map[pair]*dto.LabelPair
+	last    []*dto.LabelPair       // of the series before
 	created *timestamppb.Timestamp // used last
 }
 
@@ -139,15 +140,25 @@ func (b *builder) append(desc *prometheus.Desc, labels []*dto.LabelPair, kind me
 func (b *builder) labels(names, values []string, order []int) []*dto.LabelPair {
 	pairs := make([]*dto.LabelPair, len(order))
 	for i, l := range order {
-		key := pair{names[l], values[l]}
-		p, ok := b.pairs[key]
-		if !ok {
-			p = &dto.LabelPair{Name: &key.name, Value: &key.value}
-			b.pairs[key] = p
+		if i < len(b.last) && *b.last[i].Value == values[l] && *b.last[i].Name == names[l] {
+			pairs[i] = b.last[i] // which is the most likely one
+			continue
 		}
-		pairs[i] = p
+		pairs[i] = b.pair(pair{names[l], values[l]})
 	}
+	b.last = pairs
 	return pairs
+}
+
+// pair is the pair of a name and a value, one for all series.
+func (b *builder) pair(key pair) *dto.LabelPair {
+	p, ok := b.pairs[key]
+	if !ok {
+		own := key // key itself would be on the heap at every call
+		p = &dto.LabelPair{Name: &own.name, Value: &own.value}
+		b.pairs[key] = p
+	}
+	return p
 }
 
 // sortedByName is the order of names that the registry wants labels in.

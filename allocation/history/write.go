@@ -136,10 +136,13 @@ func encodeSet(set *allocation.Set, v version, o WriteOptions) ([]blob, error) {
 	}
 	var blobs []blob
 	var files parquet.Writer
-	for _, cluster := range set.Clusters() {
-		of, err := set.OfCluster(cluster)
-		if err != nil {
-			return nil, err
+	clusters := set.Clusters()
+	for _, cluster := range clusters {
+		of := set
+		if len(clusters) > 1 {
+			if of, err = set.OfCluster(cluster); err != nil {
+				return nil, err
+			}
 		}
 		for _, kind := range [...]parquet.Kind{parquet.Allocations, parquet.Assets} {
 			var b bytes.Buffer

