@@ -58,9 +58,6 @@ func (f *finder) draw(found *found) error {
 	bytes := s.bytes + f.unwanted.bytes() + int64(cap(s.places))*numberBytes + s.texts.memory() + s.uids.memory() + s.series.memory()
 	for i, v := range s.views {
 		bytes += int64(len(v.numbers))*numberBytes + int64(cap(f.cursors[i].some))
-		for _, set := range f.cursors[i].having {
-			bytes += int64(len(set)) * 8
-		}
 	}
 	if err := f.drawn.to(bytes); err != nil {
 		return err

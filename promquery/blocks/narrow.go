@@ -3,6 +3,7 @@ package blocks
 import (
 	"encoding/binary"
 	"slices"
+	"sort"
 
 	"github.com/promcost/promcost/promquery"
 )
@@ -11,8 +12,8 @@ import (
 // resources and phases, few series have the value that is asked for.
 func (c *cursor) narrow(q *query) {
 	for i := range q.matchers {
-		if set := c.mustHave(q, &q.matchers[i]); set != nil {
-			c.some = set.among(c.some[:0], c.refs)
+		if some, ok := c.withLabel(q, &q.matchers[i]); ok {
+			c.some = some
 			c.refs = c.some
 		} else if lists, ok := c.index.matching(&q.matchers[i]); ok {
 			c.some = among(c.some[:0], c.refs, lists)
@@ -27,38 +28,37 @@ func (c *cursor) narrow(q *query) {
 // leastOfValue is how many series a metric has at least for each value of a label whose postings are all walked.
 const leastOfValue = 4
 
-// mustHave are the series that have a label, whichever its value, if a matcher wants those; nil where it does not, or where it is not worth
-// it to walk the postings of all values. It is if there are few values, or if series must lack another label, as only old ones do.
-func (c *cursor) mustHave(q *query, m *match) refSet {
+// withLabel are the references of series that have a label, whichever its value, if a matcher wants those. It is false where it does not, where
+// postings cannot be read, and where it is not worth it to walk those of all values. It is if there are few values, or if series must lack
+// another label, as only old ones do.
+func (c *cursor) withLabel(q *query, m *match) (some []byte, ok bool) {
 	lacks := func(m match) bool { return m.Type == promquery.MatchEqual && m.Value == "" }
-	switch {
-	case m.Type != promquery.MatchNotEqual || m.Value != "":
-		return nil
-	case leastOfValue*int(c.index.labels[m.Name].count) > len(c.refs)/4 && !slices.ContainsFunc(q.matchers, lacks):
-		return nil
+	values := c.index.labels[m.Name]
+	if m.Type != promquery.MatchNotEqual || m.Value != "" || len(c.refs) < 4 {
+		return nil, false
 	}
-	set, known := c.having[m.Name]
-	if !known {
-		set = c.index.having(m.Name)
-		c.having[m.Name] = set
+	if leastOfValue*int(values.count) > len(c.refs)/4 && !slices.ContainsFunc(q.matchers, lacks) {
+		return nil, false
 	}
-	return set
-}
-
-// having are the series that have a label; nil if some postings of it cannot be read.
-func (x *index) having(name string) refSet {
-	set := newRefSet(len(x.data) / entrySize)
-	x.labels[name].each(func(_ []byte, offset uint64) bool {
-		refs, err := x.postingsAt(offset)
-		if err != nil {
-			set = nil
+	first, last := binary.BigEndian.Uint32(c.refs), binary.BigEndian.Uint32(c.refs[len(c.refs)-4:])
+	set := newRefSet(int(last - first))
+	ok = true
+	values.each(func(_ []byte, offset uint64) bool {
+		list, err := c.index.postingsAt(offset)
+		ok = err == nil
+		at := sort.Search(len(list)/4, func(i int) bool { return binary.BigEndian.Uint32(list[4*i:]) >= first })
+		for list = list[4*at:]; len(list) >= 4 && binary.BigEndian.Uint32(list) <= last; list = list[4:] {
+			set.add(binary.BigEndian.Uint32(list) - first)
 		}
-		for ; len(refs) >= 4; refs = refs[4:] {
-			set.add(binary.BigEndian.Uint32(refs))
-		}
-		return err == nil
+		return ok
 	})
-	return set
+	some = c.some[:0]
+	for refs := c.refs; ok && len(refs) >= 4; refs = refs[4:] {
+		if set.has(binary.BigEndian.Uint32(refs) - first) {
+			some = append(some, refs[:4]...)
+		}
+	}
+	return some, ok
 }
 
 // fewValues is how many values of a label a regular expression is compared with.

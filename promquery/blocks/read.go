@@ -127,7 +127,7 @@ func newFinder(blocks []*block, table *promquery.Symbols) *finder {
 	f := &finder{symbols: newSymbols(blocks, table), cursors: make([]cursor, len(blocks)), same: make([]int, 0, len(blocks))}
 	f.probe = worker{blocks: blocks}
 	for i := range f.cursors {
-		f.cursors[i].at, f.cursors[i].view, f.cursors[i].having = int32(i), f.symbols.views[i], map[string]refSet{}
+		f.cursors[i].at, f.cursors[i].view = int32(i), f.symbols.views[i]
 	}
 	return f
 }
@@ -281,15 +281,14 @@ func least(dst []int, n int, compare func(i, k int) int) []int {
 // cursor walks the series of selectors that are alike in one block, in the order of their labels.
 type cursor struct {
 	*view
-	at      int32             // the block's place among those of the read
-	refs    []byte            // of the series that follow, as in the file
-	some    []byte            // memory for refs
-	having  map[string]refSet // the series that have a label; nil where that cannot be told
-	labels  []pair            // of the series at hand
-	seen    []seen            // the label that was read last at each place
-	chunks  uint64            // where the list of its chunks begins in the index file
-	clipped bool              // the block may have series without samples at the times of the selectors
-	err     error             // why the series that follow cannot be read
+	at      int32  // the block's place among those of the read
+	refs    []byte // of the series that follow, as in the file
+	some    []byte // memory for refs
+	labels  []pair // of the series at hand
+	seen    []seen // the label that was read last at each place
+	chunks  uint64 // where the list of its chunks begins in the index file
+	clipped bool   // the block may have series without samples at the times of the selectors
+	err     error  // why the series that follow cannot be read
 }
 
 // begin begins selectors that are alike.

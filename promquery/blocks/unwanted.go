@@ -128,16 +128,6 @@ func (s refSet) add(ref uint32) {
 	}
 }
 
-// among appends to dst those references of a list that are in the set. dst may be the memory of refs.
-func (s refSet) among(dst, refs []byte) []byte {
-	for ; len(refs) >= 4; refs = refs[4:] {
-		if s.has(binary.BigEndian.Uint32(refs)) {
-			dst = append(dst, refs[:4]...)
-		}
-	}
-	return dst
-}
-
 func (s refSet) has(ref uint32) bool {
 	i := int(ref / 64)
 	return i < len(s) && s[i]&(1<<(ref%64)) != 0
