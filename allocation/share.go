@@ -253,6 +253,7 @@ func (w *work) addParts() {
 	tenancy, _ := w.dict.Find(TenancyName)
 	var list []rowShare[SharedPart]
 	for row, bears := range w.bears {
+		list = slices.Grow(list, len(pools)*(len(w.bears)-row))
 		for _, part := range pools {
 			if bears == 0 || part.Cost == (money{}) {
 				continue
@@ -265,7 +266,7 @@ func (w *work) addParts() {
 	}
 	for row, cost := range w.set.values[SharedCost] {
 		if cost != 0 {
-			list = append(list, rowShare[SharedPart]{int32(row), SharedPart{Name: tenancy, Cost: money{SharedOverhead: cost}}})
+			list = append(slices.Grow(list, w.set.Len()-row), rowShare[SharedPart]{int32(row), SharedPart{Name: tenancy, Cost: money{SharedOverhead: cost}}})
 		}
 	}
 	w.set.parts = mergeRowShares(list, w.dict.orderParts, addPart)

@@ -102,10 +102,7 @@ func packShares[T any](list []rowShare[T]) shares[T] {
 	if !slices.IsSortedFunc(list, byRow) {
 		slices.SortStableFunc(list, byRow)
 	}
-	var out shares[T]
-	if len(list) > 0 {
-		out.list = make([]T, 0, len(list))
-	}
+	out := shares[T]{list: slices.Grow([]T(nil), len(list))}
 	for i := range list {
 		out.add(int(list[i].row), list[i].share)
 	}
@@ -123,15 +120,15 @@ func mergeRowShares[T any](list []rowShare[T], compare func(a, b *T) int, add fu
 		return cmp.Or(cmp.Compare(list[i].row, list[j].row), compare(&list[i].share, &list[j].share))
 	}
 	slices.SortStableFunc(order, less)
-	merged := make([]rowShare[T], 0, len(list))
+	out := shares[T]{list: slices.Grow([]T(nil), len(list))}
 	for k, i := range order {
 		if k > 0 && less(order[k-1], i) == 0 {
-			add(&merged[len(merged)-1].share, &list[i].share)
+			add(&out.list[len(out.list)-1], &list[i].share)
 			continue
 		}
-		merged = append(merged, list[i])
+		out.add(int(list[i].row), list[i].share)
 	}
-	return packShares(merged)
+	return out
 }
 
 // mergeShares merges the shares of merged rows. from returns the shares of a set.
