@@ -96,19 +96,6 @@ type rowShare[T any] struct {
 	share T
 }
 
-// packShares groups shares by row. The shares of a row keep their order.
-func packShares[T any](list []rowShare[T]) shares[T] {
-	byRow := func(a, b rowShare[T]) int { return cmp.Compare(a.row, b.row) }
-	if !slices.IsSortedFunc(list, byRow) {
-		slices.SortStableFunc(list, byRow)
-	}
-	out := shares[T]{list: slices.Grow([]T(nil), len(list))}
-	for i := range list {
-		out.add(int(list[i].row), list[i].share)
-	}
-	return out
-}
-
 // mergeRowShares groups shares by row and sorts those of a row by compare. Shares of a row that compare as equal are added,
 // in the order given.
 func mergeRowShares[T any](list []rowShare[T], compare func(a, b *T) int, add func(to, from *T)) shares[T] {
