@@ -394,7 +394,7 @@ func (p *Points) shortest() int64 {
 // Interval is the median distance of the first samples, the lower one of two, for a scrape may be missing: the scrape interval of the
 // series. It is 0 below two samples.
 func (p *Points) Interval() int64 {
-	if d, ok := p.regular(); ok {
+	if d, ok := p.usual(); ok {
 		return d
 	}
 	var buf [intervalSamples]int64
@@ -405,7 +405,7 @@ func (p *Points) Interval() int64 {
 
 // IntervalWithin reports whether Interval is from least to most. It is faster than Interval where distances differ.
 func (p *Points) IntervalWithin(least, most int64) bool {
-	if d, ok := p.regular(); ok {
+	if d, ok := p.usual(); ok {
 		return least <= d && d <= most
 	}
 	var buf [intervalSamples]int64
@@ -421,6 +421,19 @@ func (p *Points) IntervalWithin(least, most int64) bool {
 	}
 	median := (len(d) - 1) / 2
 	return below <= median && median < upTo
+}
+
+// usual returns the distance of more than half of the first samples, which is their median, if one run or all have it; 0 below two samples.
+func (p *Points) usual() (d int64, ok bool) {
+	from, all := 0, min(p.n-1, intervalSamples)
+	for i := range p.spans {
+		s := &p.spans[i]
+		if s.run && 2*(min(from+s.n-1, all)-from) > all {
+			return s.step, true
+		}
+		from += s.n
+	}
+	return p.regular()
 }
 
 // regular returns the distance of the first samples if they all have the same one, 0 below two samples.
