@@ -210,10 +210,10 @@ func (b *Builder) addNodeMemory(s *seen, kind memoryKind) error {
 	}
 	b.cells = b.sampling.Gauge(b.cells[:0], s.p)
 	for _, x := range b.cells {
-		b.eachPart(x, func(set int32, part timeline.Cell) {
+		b.eachPart(x.From, x.To, func(set int32, from, to int64) {
 			at := &m.memory[kind][set]
-			at.sum += part.Amount
-			at.seconds += float64(part.To-part.From) / 1000
+			at.sum += timeline.Part{From: x.From, To: x.To, Amount: x.Amount}.Clip(from, to).Amount
+			at.seconds += float64(to-from) / 1000
 		})
 	}
 	return nil

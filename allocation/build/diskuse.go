@@ -21,25 +21,28 @@ type setUse struct {
 	most        float64 // bytes
 }
 
-// addUse integrates the cells of a gauge within a life. Several targets may report the same thing: time counts once.
-func (b *Builder) addUse(used *filled, cells []timeline.Cell, life timeline.Intervals) {
-	timeline.EachFresh(&used.counted, cells, func(x timeline.Cell) {
+// addUse integrates a gauge within a life. Several targets may report the same thing: time counts once.
+func (l *Worker) addUse(used *filled, s *seen, life timeline.Intervals) {
+	l.joiner.Keep, l.joiner.Until = true, nil
+	l.cells = l.joiner.Gauge(l.b.sampling, l.cells[:0], s.p)
+	timeline.EachFresh(&used.counted, l.cells, func(x timeline.Cell) {
 		for _, alive := range life {
-			part := x
-			part.From, part.To = max(x.From, alive.From), min(x.To, alive.To)
-			if part.From >= part.To {
-				continue
-			}
-			part.Amount *= float64(part.To-part.From) / float64(x.To-x.From)
-			b.eachPart(part, func(set int32, part timeline.Cell) {
-				seconds := float64(part.To-part.From) / 1000
-				at := used.of.At(int(set))
-				at.byteSeconds += part.Amount
-				at.seconds += seconds
-				at.most = max(at.most, math.Round(part.Amount/seconds)) // bytes are whole
+			l.b.eachPart(max(x.From, alive.From), min(x.To, alive.To), func(set int32, from, to int64) {
+				l.joiner.Within(&x, from, to, used.of.At(int(set)).add)
 			})
 		}
 	})
+}
+
+// add adds what is used in parts.
+func (u *setUse) add(parts []timeline.Part) {
+	for k := range parts {
+		x := &parts[k]
+		seconds := float64(x.To-x.From) / 1000
+		u.byteSeconds += x.Amount
+		u.seconds += seconds
+		u.most = max(u.most, math.Round(x.Amount/seconds)) // bytes are whole
+	}
 }
 
 // usedIn sums the use of several parts in a set. most is the highest use of any one part. Both are NaN if no use of any part is known.
@@ -62,7 +65,6 @@ func usedIn(set int, parts []*filled) (byteHours, most float64) {
 // addNodeDiskUsed integrates how full a file system on a node's own disk is, while the node lives. Nodes that had the same name one after
 // the other are kept separate.
 func (l *Worker) addNodeDiskUsed(s *seen) error {
-	l.cells = l.b.sampling.Gauge(l.cells[:0], s.p)
 	for _, n := range l.b.nodesAt(s) {
 		if n.disksUsed == nil {
 			n.disksUsed = map[signals.Symbol]*filled{}
@@ -72,7 +74,7 @@ func (l *Worker) addNodeDiskUsed(s *seen) error {
 			used = &filled{}
 			n.disksUsed[s.key[2]] = used
 		}
-		l.b.addUse(used, l.cells, n.life)
+		l.addUse(used, s, n.life)
 	}
 	return nil
 }

@@ -205,17 +205,19 @@ func (b *Builder) unknown(x *timeline.Cell) bool {
 // dropUnknown removes unknown cells from cells, in place. It also removes an empty held cell just before an unknown one: what was
 // used in its time is part of the unknown increase.
 func (b *Builder) dropUnknown(cells []timeline.Cell) []timeline.Cell {
-	out := cells[:0]
-	for _, x := range cells {
-		if !b.unknown(&x) {
-			out = append(out, x)
-			continue
-		}
-		if n := len(out); n > 0 && out[n-1].Held && out[n-1].Amount == 0 && out[n-1].To == x.From {
-			out = out[:n-1]
+	n := 0
+	for i := range cells { // there are many, and mostly all are kept
+		x := &cells[i]
+		if !b.unknown(x) {
+			if n < i {
+				cells[n] = *x
+			}
+			n++
+		} else if n > 0 && cells[n-1].Held && cells[n-1].Amount == 0 && cells[n-1].To == x.From {
+			n--
 		}
 	}
-	return out
+	return cells[:n]
 }
 
 // Unseen says of which pods usage must be read beyond what Sampling says. They ran through one end of the window, and no usage of them

@@ -111,17 +111,17 @@ func (l *Worker) move(pods []*pod, key flowKey, s *seen) {
 	last := l.cells[len(l.cells)-1]
 	f, cells := l.flowOf(pods, key, s, l.cells)
 	end, drop := flowEnd{key.kind(), f.to, f.rate}, false
-	for i, x := range cells {
-		if l.b.unknown(&x) {
+	for i := range cells {
+		x := &cells[i]
+		if l.b.unknown(x) {
 			if end.rate > 0 {
 				pods[0].ended = append(pods[0].ended, end)
 			}
 			value, _ := l.b.samplingOf(s).SeenAt(s.p, x.To)
-			x, end.rate = l.b.beginAgain(pods, x, value), 0
-			cells[i] = x
-			drop = drop || l.b.unknown(&x)
+			*x, end.rate = l.b.beginAgain(pods, *x, value), 0
+			drop = drop || l.b.unknown(x)
 		}
-		if !l.b.unknown(&x) && (x.Amount > 0 || !x.Held) {
+		if !l.b.unknown(x) && (x.Amount > 0 || !x.Held) {
 			end.to, end.rate = x.To, x.Rate()
 		}
 	}

@@ -22,19 +22,9 @@ func (l *Worker) integrate(c *container, r allocation.Resource, cells []timeline
 			j++
 		}
 		t := l.tally(c, seg, r, sign)
-		charges := l.charged[:0]
 		for ; j < len(cells) && cells[j].From < to; j++ {
-			cell := &cells[j]
-			if cell.Parts == 0 {
-				charges = append(charges, timeline.Part{From: cell.From, To: cell.To, Amount: cell.Amount}.Clip(from, to))
-				continue
-			}
-			t.add(charges)
-			t.addWithin(l.joiner.Of(cell), from, to)
-			charges = charges[:0]
+			l.joiner.Within(&cells[j], from, to, t.add)
 		}
-		t.add(charges)
-		l.charged = charges
 		t.charge()
 	}
 }
@@ -85,24 +75,6 @@ func (t *tally) add(parts []timeline.Part) {
 		}
 	}
 	t.allocated, t.used, t.most = allocated, used, most
-}
-
-// addWithin adds what of parts that follow each other lies within (from, to].
-func (t *tally) addWithin(parts []timeline.Part, from, to int64) {
-	first := sort.Search(len(parts), func(k int) bool { return parts[k].To > from })
-	end := sort.Search(len(parts), func(k int) bool { return parts[k].From >= to })
-	if first < end && parts[first].From < from {
-		t.add([]timeline.Part{parts[first].Clip(from, to)})
-		first++
-	}
-	whole := end
-	if first < end && parts[end-1].To > to {
-		whole--
-	}
-	t.add(parts[first:whole])
-	if whole < end {
-		t.add([]timeline.Part{parts[whole].Clip(from, to)})
-	}
 }
 
 // charge adds what was tallied to the segment's row, and its cost.

@@ -123,23 +123,19 @@ func (b *Builder) addClaimCapacity(s *seen) error {
 
 // addClaimUsed integrates how much of a volume is used while it exists. Kubelets of several nodes may report one claim.
 func (l *Worker) addClaimUsed(s *seen) error {
-	l.cells = l.b.sampling.Gauge(l.cells[:0], s.p)
 	if c := l.b.storage.claims[s.object()]; c != nil {
-		l.b.addUse(&c.used, l.cells, c.life)
+		l.addUse(&c.used, s, c.life)
 	}
 	return nil
 }
 
-// eachPart calls f for the parts of a cell that lie in each set.
-func (b *Builder) eachPart(x timeline.Cell, f func(set int32, part timeline.Cell)) {
-	from, to := max(x.From, b.sampling.Start), min(x.To, b.sampling.End)
+// eachPart calls f for the parts of (from, to] that lie in each set.
+func (b *Builder) eachPart(from, to int64, f func(set int32, from, to int64)) {
+	from, to = max(from, b.sampling.Start), min(to, b.sampling.End)
 	for from < to {
 		set := b.setAt(from + 1)
 		next := min(to, b.borders[set+1])
-		part := x
-		part.From, part.To = from, next
-		part.Amount *= float64(next-from) / float64(x.To-x.From)
-		f(set, part)
+		f(set, from, next)
 		from = next
 	}
 }

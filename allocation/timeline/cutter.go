@@ -3,6 +3,7 @@ package timeline
 import (
 	"math"
 	"slices"
+	"sort"
 )
 
 // Gauge appends value × seconds of a gauge to dst. On the grid a hit owns the cell before it; in exact mode a sample owns
@@ -27,6 +28,7 @@ type Joiner struct {
 
 	times []int64   // scratch of seen
 	same  []float64 // scratch of seen and of repeat
+	ends  [2]Part   // scratch of Within
 }
 
 // Part is one of the cells that were joined.
@@ -47,6 +49,30 @@ func (x Part) Clip(from, to int64) Part {
 
 // Of are the parts that a cell was joined of, none if it was not.
 func (j *Joiner) Of(x *Cell) []Part { return j.Parts[x.At:][:x.Parts] }
+
+// Within calls f with what of a cell's parts, or of the cell if it was not joined, lies within (from, to]. They overlap. f must not keep them.
+func (j *Joiner) Within(x *Cell, from, to int64, f func([]Part)) {
+	if x.Parts == 0 {
+		j.ends[0] = Part{From: x.From, To: x.To, Amount: x.Amount}.Clip(from, to)
+		f(j.ends[:1])
+		return
+	}
+	parts := j.Of(x)
+	parts = parts[sort.Search(len(parts), func(k int) bool { return parts[k].To > from }):]
+	parts = parts[:sort.Search(len(parts), func(k int) bool { return parts[k].From >= to })]
+	if first := parts[0]; first.From < from {
+		j.ends[0] = first.Clip(from, to)
+		f(j.ends[:1])
+		parts = parts[1:]
+	}
+	if n := len(parts); n > 0 && parts[n-1].To > to {
+		j.ends[1] = parts[n-1].Clip(from, to)
+		f(parts[:n-1])
+		f(j.ends[1:])
+		return
+	}
+	f(parts)
+}
 
 // Gauge is Sampling.Gauge with joined cells. It forgets the parts of the cells made before.
 func (j *Joiner) Gauge(s Sampling, dst []Cell, p *Points) []Cell {

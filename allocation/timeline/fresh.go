@@ -4,7 +4,8 @@ package timeline
 func EachFresh(counted *Intervals, cells []Cell, f func(Cell)) {
 	var few [4]Interval
 	fresh := Intervals(few[:0])
-	for _, x := range cells {
+	for i := range cells {
+		x := &cells[i]
 		if x.From >= x.To {
 			continue
 		}
@@ -15,11 +16,11 @@ func EachFresh(counted *Intervals, cells []Cell, f func(Cell)) {
 			fresh = append(fresh, Interval{From: x.From, To: x.To})
 		}
 		if k := len(*counted); k == 0 || (*counted)[k-1].To <= x.From {
-			f(x) // mostly
+			f(*x) // mostly
 			continue
 		}
 		for _, free := range Complement(*counted, x.From, x.To) {
-			part := x
+			part := *x
 			part.From, part.To = free.From, free.To
 			part.Amount *= float64(free.To-free.From) / float64(x.To-x.From)
 			f(part)
