@@ -161,7 +161,7 @@ func (c *cutter) meetAll(ts []int64) bool {
 // all of these, so that the cells of the others can be joined.
 func (c *cutter) samples(ts []int64, vs []float64, after int64) {
 	for k := 0; k < len(ts); k++ {
-		if k += c.joined(ts[k:], vs[k:], after); k == len(ts) {
+		if k += c.joined(ts[k:], vs[k:]); k == len(ts) {
 			return
 		}
 		next := after
@@ -270,13 +270,13 @@ func (c *cutter) joins() bool {
 }
 
 // joined adds the cells of the first samples that follow each other without a hole, all but the last of them joined to one. It
-// returns how many samples these are. Another sample follows at after.
-func (c *cutter) joined(ts []int64, vs []float64, after int64) (n int) {
+// returns how many samples these are.
+func (c *cutter) joined(ts []int64, vs []float64) (n int) {
 	switch {
 	case !c.joins():
 		return 0
 	case !c.Exact():
-		return c.joinHits(vs[:c.inStep(ts, after)])
+		return c.joinHits(ts, vs)
 	case c.counter:
 		return c.joinRises(ts, vs)
 	}
@@ -332,48 +332,36 @@ func (c *cutter) joinLevels(ts []int64, vs []float64) (n int) {
 	return n
 }
 
-// inStep returns how many of the first samples the grid sees one after the other, each at its next time, before it sees another one.
-func (c *cutter) inStep(ts []int64, after int64) (n int) {
-	step, t, end, width := c.Step, c.again+c.Step, c.until(ts[0]), uint64(min(c.Step, c.Lookback))
+// joinHits is joined on a grid: the grid sees one sample after the other, each at its next time, and then another one. It ends before a
+// reset.
+func (c *cutter) joinHits(ts []int64, vs []float64) (n int) {
+	at, v, step, width, end := c.again, c.prevV, c.Step, uint64(min(c.Step, c.Lookback)), c.until(ts[0])
 	if c.grid.sampled {
 		width = 1
 	}
-	if t > end {
+	if at+step > end || uint64(at+step-ts[0]) >= width {
 		return 0
 	}
-	near := ts[:min(int64(len(ts)), 1+(end-t)/step)]
-	for n < len(near) && uint64(t-near[n]) < width { // mostly, one is near each of these times
-		n, t = n+1, t+step
-	}
-	if n < len(ts) {
-		after = ts[n]
-	}
-	if n > 0 && uint64(t-after) >= width {
-		n-- // at t the grid sees it again, or nothing
-	}
-	return n
-}
-
-// joinHits is joined on a grid, which sees each of the samples at its next time. It ends before a reset.
-func (c *cutter) joinHits(vs []float64) (n int) {
-	at, v, step, parts, sum, last := c.again, c.prevV, c.Step, c.join.room(len(vs)), 0.0, 0.0
 	counter, least, most := c.counter, -math.MaxFloat64, math.MaxFloat64
 	if counter {
 		least, most = 0, c.limit()*float64(step+1000)
 	}
-	for k, x := range vs {
-		amount := x - v
+	after := ts[1:][:min(int64(len(ts)-1), (end-at)/step)]
+	vs = vs[:len(after)]
+	parts, sum, last := c.join.room(len(after)), 0.0, 0.0
+	for k, next := range after {
+		amount := vs[k] - v
 		if !counter {
-			amount = x * float64(step) / 1000
+			amount = vs[k] * float64(step) / 1000
 		}
-		if !(least <= amount && amount <= most) {
+		if uint64(at+2*step-next) >= width || !(least <= amount && amount <= most) {
 			break
 		}
 		if k < len(parts) {
 			parts[k] = Part{From: at, To: at + step, Amount: amount}
 		}
 		sum += last
-		at, v, last, n = at+step, x, amount, k+1
+		at, v, last, n = at+step, vs[k], amount, k+1
 	}
 	if n > 0 {
 		c.addJoined(n-1, sum, Part{From: at - step, To: at, Amount: last}, v)
