@@ -192,9 +192,15 @@ func (s Sampling) Steps(p *Points) Steps {
 
 // appendSteps appends steps to out, which is empty.
 func (s Sampling) appendSteps(out Steps, p *Points) Steps {
-	unmarked := s.unmarkedLookback(p)
-	interval, g := s.interval(p), s.newGrid(p, unmarked, unmarked)
-	for x := range s.pieces(p, s.seenFor(unmarked)-1) {
+	var g grid
+	interval, seen := int64(0), s.Lookback // in exact mode a sample holds until the next within a lookback
+	if s.Exact() {
+		interval = s.interval(p)
+	} else {
+		seen = s.unmarkedLookback(p)
+		g = s.newGrid(p, seen, seen)
+	}
+	for x := range s.pieces(p, seen-1) {
 		if !usable(x.v) {
 			continue
 		}
@@ -217,15 +223,6 @@ func (s Sampling) appendSteps(out Steps, p *Points) Steps {
 // what is missing without one was never stored. A series that is scraped more rarely than others has its own interval.
 func (s Sampling) unmarkedLookback(p *Points) int64 {
 	return min(s.Lookback, 2*max(s.Interval, p.shortest()))
-}
-
-// seenFor is the distance from which on a run of samples is not one piece, given how long a sample is seen on the grid. In
-// exact mode a sample holds until the next within a lookback.
-func (s Sampling) seenFor(onGrid int64) int64 {
-	if s.Exact() {
-		return s.Lookback
-	}
-	return onGrid
 }
 
 // interval returns the scrape interval of p if it differs from the computation's by more than jitter. A series that comes in

@@ -13,19 +13,18 @@ func (s Sampling) Sights(p *Points) Steps {
 
 // appendSights appends sights to dst, which is empty.
 func (s Sampling) appendSights(dst Steps, p *Points) Steps {
-	lasts := float64(s.interval(p))
+	lasts := s.Interval // of answers, whose distance is that of the grid
 	switch {
-	case s.Exact():
-	case s.Lookback < Lookback:
-		lasts = float64(s.Lookback)
-	case p.sampled: // its distance is that of the grid
-		lasts = float64(s.Interval)
+	case !s.Exact() && s.Lookback < Lookback:
+		lasts = s.Lookback
+	case s.Exact() || !p.sampled:
+		lasts = s.interval(p)
 	}
 	return s.shown(dst, p, func(v float64) float64 {
 		if v == 0 {
 			return 0
 		}
-		return lasts
+		return float64(lasts)
 	})
 }
 
