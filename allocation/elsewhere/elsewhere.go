@@ -23,9 +23,8 @@ type Pods struct {
 	uids       map[uint64]owners
 	twins      map[uint64]bool   // pods that have the UID of another one
 	names      map[uint64]int    // how many pods have a name
-	kept       map[uint64]bool   // names that pods have that are not here
-	own        map[uint64]bool   // names and UIDs of those of them that do not only share costs
-	sharing    map[uint64]uint64 // names of those that do, by UID
+	own        map[uint64]bool   // names and UIDs of pods that are not here, but for those that only share costs
+	sharing    map[uint64]uint64 // names of these, by UID and by name
 	count      int
 	containers map[uint64]int32 // those that were asked for: where they are in list, from 1
 	list       []container
@@ -62,7 +61,7 @@ func NewPods() *Pods {
 func (t *Pods) Clear() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.uids, t.twins, t.names, t.count, t.kept = map[uint64]owners{}, map[uint64]bool{}, map[uint64]int{}, 0, map[uint64]bool{}
+	t.uids, t.twins, t.names, t.count = map[uint64]owners{}, map[uint64]bool{}, map[uint64]int{}, 0
 	t.own, t.sharing = map[uint64]bool{}, map[uint64]uint64{}
 	t.containers, t.list, t.nameless, t.seen = map[uint64]int32{}, nil, map[uint64]bool{}, nil
 	t.clusters, t.placing, t.wanted = map[string]bool{}, false, nil
@@ -234,14 +233,14 @@ func (t *Pods) Shares(uid string) bool {
 	return shares && !t.own[h] && !t.own[name]
 }
 
-// Keep makes HasUID report that no pod has the UID of p, and HasAll that not all pods of its name are there. It is told
-// whether p only shares costs.
+// Keep makes HasUID report that no pod has the UID of p, and HasAll that not all pods of its name are there, unless
+// p only shares costs.
 func (t *Pods) Keep(p Pod, shares bool) {
 	x := t.texts(&p)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if shares {
-		t.sharing[x.uid] = x.name
+		t.sharing[x.uid], t.sharing[x.name] = x.name, x.name
 	} else {
 		t.own[x.uid], t.own[x.name] = true, true
 	}
@@ -249,17 +248,15 @@ func (t *Pods) Keep(p Pod, shares bool) {
 		of.kept = true
 		t.uids[x.uid] = of
 	}
-	if t.names[x.name] > 0 {
-		t.kept[x.name] = true
-	}
 }
 
-// HasAll reports whether pods of a name are there, and Keep knows none of them.
+// HasAll reports whether pods of a name are there, or only share costs, and Keep knows no others of them.
 func (t *Pods) HasAll(p Pod) bool {
 	x := t.texts(&p)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.names[x.name] > 0 && !t.kept[x.name]
+	_, shares := t.sharing[x.name]
+	return (t.names[x.name] > 0 || shares) && !t.own[x.name]
 }
 
 // InCluster reports whether there may be pods of a cluster.

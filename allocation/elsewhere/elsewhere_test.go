@@ -109,6 +109,11 @@ func TestShares(t *testing.T) {
 			t.Errorf("the pod with UID %s only shares costs: %t", uid, !shares)
 		}
 	}
+	for name, all := range map[string]bool{"a": true, "b": false, "c": true, "e": false} {
+		if pods.HasAll(pod(name, "")) != all {
+			t.Errorf("all pods named %s are left out or only share costs: %t", name, !all)
+		}
+	}
 }
 
 // TestTwins has two pods with one UID, in two clusters.
