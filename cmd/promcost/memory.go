@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"math"
 	"runtime/debug"
+	"sync"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/go-kit/log"
 	"github.com/go-kit/log/level"
 
 	"github.com/promcost/promcost/allocation/memory"
+	"github.com/promcost/promcost/cmd/promcost/internal/hugepages"
 )
 
 const (
@@ -40,6 +42,12 @@ func (f *costFlags) budget(logger log.Logger) (b *memory.Budget, restore func() 
 	}
 	return memory.New(most), func() error { debug.SetMemoryLimit(was); return nil }
 }
+
+// mostHuge is the most of the heap that asks for huge pages: what an answer about some 30,000 pods takes.
+const mostHuge = 512 << 20
+
+// hugeHeap is the part of the heap that asks for huge pages while something is computed. The heap is the process', and so is this.
+var hugeHeap = sync.OnceValue(func() *hugepages.Heap { return hugepages.Reserve(min(mostHuge, machineMemory()/16)) })
 
 // machineMemory is the memory limit of the container, or the machine's memory if that is less or there is no limit; 0 if neither
 // is known.
