@@ -281,35 +281,27 @@ func (c *computation) gather(ctx context.Context, b *build.Builder) error {
 		}
 	}
 	c.series = inWindow
-	if blind := b.Blind(); len(blind) > 0 {
-		if err := c.spans(ctx, b, stageNames[standIn], blind, standIn, lazily); err != nil {
-			return err
-		}
-		if others := b.BlindElsewhere(blind); len(others) > 0 {
-			c.only.inverted = true
-			err := c.spans(ctx, b, stageNames[standIn], others, standIn)
-			if c.only.inverted = false; err != nil {
-				return err
-			}
-		}
+	if err := c.gatherBlind(ctx, b); err != nil {
+		return err
 	}
 	if c.series == 0 {
 		return c.nothing()
 	}
-	if err := c.named(ctx, b, "pod", b.BlindPods(), standIn, lazily); err != nil {
-		return err
-	}
-	if err := c.named(ctx, b, "container", b.BlindInits(), standIn, lazily); err != nil {
-		return err
-	}
-	if err := c.named(ctx, b, "container", b.InitContainers(), starts); err != nil {
-		return err
-	}
-	if err := c.named(ctx, b, "pod", b.UnseenPods(), unseen); err != nil {
-		return err
-	}
-	if err := c.named(ctx, b, "pod", b.UnknownStarts(), restarts); err != nil {
-		return err
+	for _, of := range [...]struct {
+		element string
+		list    func() []string // known once what comes before is read
+		stages  []stage
+	}{
+		{"pod", b.BlindPods, []stage{standIn, lazily}},
+		{"container", b.BlindInits, []stage{standIn, lazily}},
+		{"container", b.InitContainers, []stage{starts}},
+		{"pod", b.UnseenPods, []stage{unseen}},
+		{"pod", b.UnknownStarts, []stage{restarts}},
+		{"pod", b.Ownerless, []stage{owners}},
+	} {
+		if err := c.named(ctx, b, of.element, of.list(), of.stages...); err != nil {
+			return err
+		}
 	}
 	last, whole := b.Borders()
 	sels := append(within(b, last), within(b, whole)...)
@@ -317,6 +309,24 @@ func (c *computation) gather(ctx context.Context, b *build.Builder) error {
 		sels[i].Last = true
 	}
 	return c.read(ctx, b, stageNames[borders], sels, borders)
+}
+
+// gatherBlind reads what stands in for the running signal where that is missing.
+func (c *computation) gatherBlind(ctx context.Context, b *build.Builder) error {
+	blind := b.Blind()
+	if len(blind) == 0 {
+		return nil
+	}
+	if err := c.spans(ctx, b, stageNames[standIn], blind, standIn, lazily); err != nil {
+		return err
+	}
+	others := b.BlindElsewhere(blind)
+	if len(others) == 0 {
+		return nil
+	}
+	c.only.inverted = true
+	defer func() { c.only.inverted = false }()
+	return c.spans(ctx, b, stageNames[standIn], others, standIn)
 }
 
 // load reads what the builder needs and finalizes it. It fails with allocation.ErrNoData if nothing is found at all.

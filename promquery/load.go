@@ -36,11 +36,12 @@ const (
 	restarts              // how often containers with unknown starts were restarted
 	running               // when containers ran
 	places                // where pods are
+	owners                // who owns pods
 	numStages
 )
 
 // stageNames name the stages in readings and errors.
-var stageNames = [numStages]string{always: "inputs", places: "places of pods", running: "running containers", details: "inputs of pods", standIn: "inputs that stand in for the running signal", lazily: "inputs that go with those", levels: "levels of usage", counters: "counters of usage", moving: "counters of bytes", disks: "levels of disks", borders: "counters of nodes", waiting: "pods that wait", priced: "prices", starts: "starts of init containers", unseen: "pods that no scrape saw running", restarts: "restarts of containers"}
+var stageNames = [numStages]string{always: "inputs", places: "places of pods", running: "running containers", details: "inputs of pods", standIn: "inputs that stand in for the running signal", lazily: "inputs that go with those", levels: "levels of usage", counters: "counters of usage", moving: "counters of bytes", disks: "levels of disks", borders: "counters of nodes", waiting: "pods that wait", priced: "prices", starts: "starts of init containers", unseen: "pods that no scrape saw running", restarts: "restarts of containers", owners: "owners of pods"}
 
 // reader turns the series of one selector into what the builder takes.
 type reader struct {
@@ -100,6 +101,8 @@ func (in *Input) stageOf(rank int) stage {
 		return unseen
 	case in.Lazy == lazyRestarts:
 		return restarts
+	case in.Lazy == lazyOwners:
+		return owners
 	case in.Lazy == lazyOnly || in.Lazy > 0 && rank >= in.Lazy:
 		if in.Signal == signals.ContainerRunning {
 			return standIn

@@ -145,7 +145,7 @@ func TestShards(t *testing.T) {
 func TestShardsOfHours(t *testing.T) {
 	t.Parallel()
 	c, db := demoBlocks(t)
-	const of, metric = 3, "kube_pod_owner"
+	const of, metric = 3, "kube_pod_annotations"
 	some := false
 	for start := c.Start(); start.Before(c.End()); start = start.Add(time.Duration(soak.Of(5, 1)) * time.Hour) {
 		for _, resolution := range []time.Duration{0, time.Minute} {

@@ -85,6 +85,13 @@ func (b *Builder) UnknownStarts() []string {
 	})
 }
 
+// Ownerless returns the names of pods of which nothing says who created them. The signal PodOwner does.
+func (b *Builder) Ownerless() []string {
+	return b.namesWhere(func(c *container) (signals.Symbol, bool) {
+		return c.pod.name, !c.pod.shares && c.pod.createdBy.Value == (owner{}) && c.pod.owner.Value == (owner{})
+	})
+}
+
 // hasStart reports whether a start of c is known.
 func (c *container) hasStart() bool { return len(c.started) > 0 || len(c.created) > 0 }
 

@@ -15,6 +15,9 @@ func (c *cursor) narrow(q *query) {
 		if some, ok := c.withLabel(q, &q.matchers[i]); ok {
 			c.some = some
 			c.refs = c.some
+		} else if some, ok := c.listed(&q.matchers[i]); ok {
+			c.some = some
+			c.refs = c.some
 		} else if lists, ok := c.index.matching(&q.matchers[i]); ok {
 			c.some = among(c.some[:0], c.refs, lists)
 			c.refs = c.some
@@ -40,10 +43,38 @@ func (c *cursor) withLabel(q *query, m *match) (some []byte, ok bool) {
 	if leastOfValue*int(values.count) > len(c.refs)/4 && !slices.ContainsFunc(q.matchers, lacks) {
 		return nil, false
 	}
+	return c.ofValues(values, func([]byte) bool { return true })
+}
+
+// listed are the references of series that have one of the values that a regular expression lists, as it lists names of pods. It is false
+// where it is none of these, where postings cannot be read, and where the label has so many values that it is not worth it to look for
+// these among them.
+func (c *cursor) listed(m *match) (some []byte, ok bool) {
+	values := c.index.labels[m.Name]
+	if m.Type != promquery.MatchRegexp || m.absent || len(c.refs) < 4 || int(values.count) > len(c.refs)/4*mostRuledOut {
+		return nil, false
+	}
+	texts := slices.Sorted(slices.Values(m.re.SetMatches()))
+	if len(texts) == 0 {
+		return nil, false
+	}
+	return c.ofValues(values, func(value []byte) bool {
+		for len(texts) > 0 && texts[0] < viewOf(value) { // both ascend
+			texts = texts[1:]
+		}
+		return len(texts) > 0 && texts[0] == viewOf(value)
+	})
+}
+
+// ofValues are the references of series that have a value of a label that is wanted. It is false where postings cannot be read.
+func (c *cursor) ofValues(values valueTable, wants func(value []byte) bool) (some []byte, ok bool) {
 	first, last := binary.BigEndian.Uint32(c.refs), binary.BigEndian.Uint32(c.refs[len(c.refs)-4:])
 	set := newRefSet(int(last - first))
 	ok = true
-	values.each(func(_ []byte, offset uint64) bool {
+	values.each(func(value []byte, offset uint64) bool {
+		if !wants(value) {
+			return true
+		}
 		list, err := c.index.postingsAt(offset)
 		ok = err == nil
 		at := sort.Search(len(list)/4, func(i int) bool { return binary.BigEndian.Uint32(list[4*i:]) >= first })

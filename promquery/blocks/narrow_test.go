@@ -38,13 +38,15 @@ func TestSeriesOfAValue(t *testing.T) {
 		"not one":  {[]promquery.Matcher{{Name: "resource", Type: promquery.MatchNotEqual, Value: "cpu"}}, []string{" c", "gpu a", "memory a"}},
 		"not none": {[]promquery.Matcher{{Name: "resource", Type: promquery.MatchNotEqual, Value: "disk"}}, []string{" c", "cpu a", "cpu b", "gpu a", "memory a"}},
 		"neither":  {[]promquery.Matcher{{Name: "resource", Type: promquery.MatchNotEqual}, {Name: "resource", Type: promquery.MatchNotEqual, Value: "cpu"}}, []string{"gpu a", "memory a"}},
+		"names":    {[]promquery.Matcher{{Name: "pod", Type: promquery.MatchRegexp, Value: `c|x\.y|b|0`}}, []string{" c", "cpu b"}},
+		"a prefix": {[]promquery.Matcher{{Name: "pod", Type: promquery.MatchRegexp, Value: "b.*|c"}}, []string{" c", "cpu b"}},
 		"or none":  {[]promquery.Matcher{{Name: "resource", Type: promquery.MatchRegexp, Value: "cpu|"}}, []string{" c", "cpu a", "cpu b"}},
 	} {
-		for _, damaged := range []bool{false, true} {
+		for _, damaged := range []labels.Label{{}, {Name: "resource", Value: "cpu"}, {Name: "pod", Value: "b"}} {
 			dir := t.TempDir()
 			block := promtest.WriteBlocks(t, dir, 2*time.Hour, list...)[0]
-			if damaged {
-				damagePostings(t, filepath.Join(block, "index"), labels.Label{Name: "resource", Value: "cpu"})
+			if damaged.Name != "" {
+				damagePostings(t, filepath.Join(block, "index"), damaged)
 			}
 			sel := promquery.Selector{Metric: "m", Matchers: tc.matchers, Keep: []string{"resource", "pod"}, End: 3_600_000}
 			var got []string
