@@ -256,7 +256,8 @@ func (f *findings) lacksAll(i int, cluster Symbol) string {
 		}
 		return ""
 	}
-	rare := in.Need == Occasional && (in.Lazy < 0 || !f.expected(in, cluster)) // only some series of a lazy input are asked for
+	some := in.Lazy < 0 && in.Lazy != lazyOwners // only some series of a lazy input are asked for; but each pod has one of owners
+	rare := in.Need == Occasional && (some || !f.expected(in, cluster))
 	if rare || in.Signal == signals.NodePrice {
 		return ""
 	}

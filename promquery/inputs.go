@@ -145,7 +145,7 @@ var workloads = []Input{
 	{Name: "restarts", Signal: signals.ContainerRestarts, Lazy: lazyRestarts, Alternatives: []Alternative{metric("kube_pod_container_status_restarts_total")}, Missing: "containers that no scrape saw running are free where their own start is not known, and error bounds of the others are wide", Remedy: ksm, Need: Occasional, With: []string{"pod"}},
 	{Name: "init restarts", Signal: signals.ContainerRestarts, Init: true, Lazy: lazyRestarts, Alternatives: []Alternative{metric("kube_pod_init_container_status_restarts_total")}, Missing: "error bounds of init containers and native sidecars are wide on a grid", Remedy: ksm, Need: Occasional, With: []string{"init running"}},
 	{Name: "pod deleted", Signal: signals.PodDeleted, Alternatives: []Alternative{metric("kube_pod_deletion_timestamp")}, Missing: "nothing, mostly: it only caps ends", Remedy: ksm, Need: Occasional},
-	{Name: "pod owner", Signal: signals.PodOwner, Lazy: lazyOwners, Alternatives: []Alternative{metric("kube_pod_owner")}, Missing: "controllers of pods are unallocated whose creator kube_pod_info does not name", Remedy: ksm, Need: Occasional, With: []string{"running"}},
+	{Name: "pod owner", Signal: signals.PodOwner, Lazy: lazyOwners, Alternatives: []Alternative{metric("kube_pod_owner")}, Missing: "pods whose creator kube_pod_info does not name have no controller", Remedy: ksm, Need: Occasional, With: []string{"running"}},
 	{Name: "replicaset owner", Signal: signals.ReplicaSetOwner, Alternatives: []Alternative{metric("kube_replicaset_owner")}, Missing: "deployments show as their replicasets", Remedy: ksm, Need: Occasional},
 	{Name: "job owner", Signal: signals.JobOwner, Alternatives: []Alternative{metric("kube_job_owner")}, Missing: "cronjobs show as their jobs", Remedy: ksm, Need: Occasional},
 	request("cpu request", signals.ContainerRequest, allocation.CPU, "kube_pod_container_resource_requests", "kube_pod_container_resource_requests_cpu_cores", "cpu"),
@@ -191,7 +191,7 @@ const (
 	lazyUnseen = -3 // only of pods that completed, with containers that no scrape saw running and of which no start is known
 	// lazyRestarts is for those, and for pods with containers that ran and whose start is unknown.
 	lazyRestarts = -4
-	lazyOwners   = -5 // only of pods of which kube_pod_info does not say who created them: else that is their controlling owner
+	lazyOwners   = -5 // only of pods whose creator kube_pod_info does not name: a creator is the controlling owner
 )
 
 // request is a request or limit of a resource, by the names of kube-state-metrics 2 and 1.

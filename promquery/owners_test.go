@@ -2,6 +2,7 @@ package promquery_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -18,7 +19,7 @@ func TestOwners(t *testing.T) {
 		first, last := start.UnixMilli()-10*scrape, start.Add(time.Hour).UnixMilli()
 		return promtest.Series{Labels: labels, Samples: promtest.Regular(first, last, scrape, func(int64) float64 { return v })}
 	}
-	type pod struct{ name, creator, owner, controls string }
+	type pod struct{ name, creator, owner, controls string } // a creator with a comma has no name
 	for _, tt := range []struct {
 		name string
 		pods []pod
@@ -26,15 +27,27 @@ func TestOwners(t *testing.T) {
 		want []string
 	}{
 		{
-			"creators are named", []pod{{"a", "StatefulSet", "StatefulSet", "true"}, {"b", "Node", "Node", "true"}}, 1,
+			"creators are named",
+			[]pod{{"a", "StatefulSet", "StatefulSet", "true"}, {"b", "Node", "Node", "true"}},
+			0,
 			[]string{"a statefulset/a-owner", "b /"},
 		},
 		{
-			"one has no controller", []pod{{"a", "StatefulSet", "StatefulSet", "true"}, {"b", "", "Workflow", "false"}, {"c", "", "", ""}}, 2,
+			"one has no controller",
+			[]pod{{"a", "StatefulSet", "StatefulSet", "true"}, {"b", "", "Workflow", "false"}, {"c", "", "", ""}},
+			2,
 			[]string{"a statefulset/a-owner", "b workflow/b-owner", "c /"},
 		},
 		{
-			"none is named", []pod{{"a", "", "StatefulSet", "true"}, {"b", "", "DaemonSet", "true"}}, 2,
+			"only the kind is named",
+			[]pod{{"a", "Job,", "Job", "true"}},
+			1,
+			[]string{"a job/a-owner"},
+		},
+		{
+			"none is named",
+			[]pod{{"a", "", "StatefulSet", "true"}, {"b", "", "DaemonSet", "true"}},
+			2,
 			[]string{"a statefulset/a-owner", "b daemonset/b-owner"},
 		},
 	} {
@@ -46,8 +59,11 @@ func TestOwners(t *testing.T) {
 			for _, p := range tt.pods {
 				of := []string{"namespace", "shop", "pod", p.name, "uid", p.name}
 				info := append([]string{"__name__", "kube_pod_info", "node", "n1"}, of...)
-				if p.creator != "" {
-					info = append(info, "created_by_kind", p.creator, "created_by_name", p.name+"-owner")
+				if kind, unnamed := strings.CutSuffix(p.creator, ","); kind != "" {
+					info = append(info, "created_by_kind", kind)
+					if !unnamed {
+						info = append(info, "created_by_name", p.name+"-owner")
+					}
 				}
 				owner := append([]string{"__name__", "kube_pod_owner"}, of...)
 				if p.owner != "" {
@@ -58,19 +74,27 @@ func TestOwners(t *testing.T) {
 			}
 			dir := t.TempDir()
 			promtest.WriteBlocks(t, dir, 2*time.Hour, list...)
-			s := compute(t, openBlocks(t, dir), allocation.Query{Window: allocation.Window{Start: start, End: start.Add(time.Hour)}})[0]
-			var got []string
-			for row := range s.Len() {
-				if pod := s.Text(allocation.Pod, row); pod != "" {
-					got = append(got, pod+" "+s.Text(allocation.ControllerKind, row)+"/"+s.Text(allocation.Controller, row))
+			db := openBlocks(t, dir)
+			for _, shards := range []int{1, 3} {
+				var got []string
+				read := int64(0)
+				for i := range shards {
+					q := allocation.Query{Window: allocation.Window{Start: start, End: start.Add(time.Hour)}}
+					if shards > 1 {
+						q.Shard = allocation.Shard{Index: i + 1, Of: shards}
+					}
+					s := compute(t, db, q)[0]
+					for row := range s.Len() {
+						if pod := s.Text(allocation.Pod, row); pod != "" {
+							got = append(got, pod+" "+s.Text(allocation.ControllerKind, row)+"/"+s.Text(allocation.Controller, row))
+						}
+					}
+					read += seriesRead(s, "kube_pod_owner")
 				}
-			}
-			slices.Sort(got)
-			if !slices.Equal(got, tt.want) {
-				t.Errorf("controllers are %q, want %q", got, tt.want)
-			}
-			if n := seriesRead(s, "kube_pod_owner"); n != tt.read {
-				t.Errorf("%d series of kube_pod_owner were read, want %d", n, tt.read)
+				slices.Sort(got)
+				if !slices.Equal(got, tt.want) || read != tt.read {
+					t.Errorf("%d shards: controllers are %q, want %q; %d series of kube_pod_owner were read, want %d", shards, got, tt.want, read, tt.read)
+				}
 			}
 		})
 	}

@@ -65,7 +65,7 @@ func TestRemedies(t *testing.T) {
 			"one that nothing stands in for", "pod owner",
 			[]string{"kube_pod_owner"},
 			nil, diagnosis.Missing,
-			"kube-state-metrics is scraped, but `kube_pod_owner` is not among its metrics: an allow list or metricRelabelings drop it", "controllers of pods are unallocated",
+			"kube-state-metrics is scraped, but `kube_pod_owner` is not among its metrics: an allow list or metricRelabelings drop it", "pods whose creator kube_pod_info does not name",
 		},
 		{
 			"a metric of cAdvisor", "cpu usage",
@@ -93,7 +93,7 @@ func TestRemedies(t *testing.T) {
 		},
 		{"a cluster without volumes", "volume capacity", nil, []string{"kube_persistentvolume", "kube_pod_spec_volumes", "pv_"}, diagnosis.None, "run kube-state-metrics", "volumes have the size"},
 		{"no cAdvisor", "cpu usage", nil, []string{"container_"}, diagnosis.Missing, "scrape /metrics/cadvisor of every kubelet", "cpu costs what is requested"},
-		{"no kube-state-metrics", "pod owner", nil, kubeState, diagnosis.Missing, "run kube-state-metrics and let this Prometheus scrape it", "controllers of pods are unallocated"},
+		{"no kube-state-metrics", "pod owner", nil, kubeState, diagnosis.Missing, "run kube-state-metrics and let this Prometheus scrape it", "pods whose creator kube_pod_info does not name"},
 		{"labels have a flag of their own", "pod labels", []string{"kube_pod_labels"}, nil, diagnosis.Missing, "--metric-labels-allowlist", "no cost by label"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -263,12 +263,11 @@ func (b *Builder) addPod(s *seen) error {
 
 // ownerOf returns the owner of that kind and name. A node, which owns static pods, is no owner.
 func (b *Builder) ownerOf(kind, name signals.Symbol) owner {
-	switch k := strings.ToLower(kind.Value()); k {
-	case "", "<none>", "node":
+	k := strings.ToLower(kind.Value())
+	if k == "" || k == "<none>" || name == none {
 		return owner{}
-	default:
-		return owner{b.symbols.Of(k), name}
 	}
+	return owner{b.symbols.Of(k), name}
 }
 
 func (b *Builder) addPodPhase(s *seen) error {
@@ -358,6 +357,9 @@ func (b *Builder) addOwner(kind string, s *seen) error {
 	return nil
 }
 
+// nodeKind is the kind of owner of static pods, which nothing controls.
+const nodeKind = "node"
+
 // controller follows a pod's chain of owners: pod → replicaset → deployment or rollout, pod → job → cronjob.
 func (b *Builder) controller(p *pod) owner {
 	o := p.owner.Value
@@ -366,6 +368,9 @@ func (b *Builder) controller(p *pod) owner {
 	}
 	if up, ok := b.pods.owners[ownerKey{o.kind, objectKey{p.cluster, p.namespace, o.name}}]; ok {
 		o = up
+	}
+	if o.kind.Value() == nodeKind {
+		return owner{}
 	}
 	return o
 }

@@ -85,10 +85,10 @@ func (b *Builder) UnknownStarts() []string {
 	})
 }
 
-// Ownerless returns the names of pods of which nothing says who created them. The signal PodOwner does.
+// Ownerless returns the names of pods whose creator is not known. The signal PodOwner may tell who owns them.
 func (b *Builder) Ownerless() []string {
 	return b.namesWhere(func(c *container) (signals.Symbol, bool) {
-		return c.pod.name, !c.pod.shares && c.pod.createdBy.Value == (owner{}) && c.pod.owner.Value == (owner{})
+		return c.pod.name, !c.pod.shares && c.pod.createdBy.Value == (owner{})
 	})
 }
 

@@ -46,8 +46,10 @@ func (f *costFlags) budget(logger log.Logger) (b *memory.Budget, restore func() 
 // mostHuge is the most of the heap that asks for huge pages: what an answer about some 30,000 pods takes.
 const mostHuge = 512 << 20
 
-// hugeHeap is the part of the heap that asks for huge pages while something is computed. The heap is the process', and so is this.
-var hugeHeap = sync.OnceValue(func() *hugepages.Heap { return hugepages.Reserve(min(mostHuge, machineMemory()/16)) })
+// hugeHeap is the part of the heap that asks for huge pages while something is computed. The heap is one for the process, and so is this.
+var hugeHeap = sync.OnceValue(func() *hugepages.Heap {
+	return hugepages.Reserve(min(mostHuge, machineMemory()/16, debug.SetMemoryLimit(-1)/16))
+})
 
 // machineMemory is the memory limit of the container, or the machine's memory if that is less or there is no limit; 0 if neither
 // is known.

@@ -49,7 +49,7 @@ func TestTopics(t *testing.T) {
 				t.Errorf("%s: warns of %s: %v, want %v: %s", tt.query, metric, got, want, warnings)
 			}
 		}
-		if !strings.Contains(tt.query, "csv") && !strings.Contains(tt.query, "autocomplete") && !strings.Contains(warnings, "kube_pod_start_time") {
+		if !strings.Contains(tt.query, "csv") && !strings.Contains(tt.query, "autocomplete") && !strings.Contains(warnings, "kube_pod_owner") {
 			t.Errorf("%s: no warning of what concerns everybody: %s", tt.query, warnings)
 		}
 	}

@@ -46,12 +46,15 @@ func (c *cursor) withLabel(q *query, m *match) (some []byte, ok bool) {
 	return c.ofValues(values, func([]byte) bool { return true })
 }
 
-// listed are the references of series that have one of the values that a regular expression lists, as it lists names of pods. It is false
-// where it is none of these, where postings cannot be read, and where the label has so many values that it is not worth it to look for
-// these among them.
+// mostValues is how many values of a label there may be for each series of the metric: to look for some among more takes longer than to
+// look at the series.
+const mostValues = 4
+
+// listed are the references of series that have one of the values that a regular expression lists, such as names of pods. ok is false if
+// the matcher lists no values or more than Prometheus takes apart (255), if the label has too many, and if postings cannot be read.
 func (c *cursor) listed(m *match) (some []byte, ok bool) {
 	values := c.index.labels[m.Name]
-	if m.Type != promquery.MatchRegexp || m.absent || len(c.refs) < 4 || int(values.count) > len(c.refs)/4*mostRuledOut {
+	if m.Type != promquery.MatchRegexp || m.absent || len(c.refs) < 4 || int(values.count) > len(c.refs)/4*mostValues {
 		return nil, false
 	}
 	texts := slices.Sorted(slices.Values(m.re.SetMatches()))

@@ -3,26 +3,47 @@
 package hugepages
 
 import (
+	"bytes"
+	"os"
 	"runtime/debug"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
 
-// Reserve has the next bytes of the heap ask for huge pages when it is used. It takes address space alone: what it allocates is
-// garbage at once, and later allocations get the lowest addresses that are free. Where address space is limited, it reserves nothing.
-func Reserve(bytes int64) *Heap {
-	var limit unix.Rlimit
-	if unix.Getrlimit(unix.RLIMIT_AS, &limit) != nil || limit.Cur != unix.RLIM_INFINITY || bytes <= 0 {
+// Reserve returns the part of the heap that is allocated next, of so many bytes. It takes address space, not memory: what Reserve
+// allocates is garbage at once, and later allocations get the lowest addresses that are free. It reserves nothing where the kernel
+// gives huge pages to all or to nobody, and where it limits address space.
+func Reserve(size int64) *Heap {
+	if size <= 0 || !onRequest() || limited() {
 		return &Heap{}
 	}
-	reserved := make([]byte, bytes) // fresh memory of the kernel, which the runtime need not clear
+	debug.FreeOSMemory() // the runtime would clear, and so touch, memory that was used before
+	reserved := make([]byte, size)
 	h := &Heap{from: uintptr(unsafe.Pointer(unsafe.SliceData(reserved))), size: uintptr(len(reserved))}
 	debug.FreeOSMemory() // collects it, and counts it as given back
 	return h
 }
 
-// advise tells the kernel whether to back the heap with huge pages. Kernels without them refuse, and nothing is lost.
+// onRequest reports whether the kernel gives huge pages to those that ask.
+func onRequest() bool {
+	enabled, _ := os.ReadFile("/sys/kernel/mm/transparent_hugepage/enabled") // kernels without huge pages have no such file
+	return bytes.Contains(enabled, []byte("[madvise]"))
+}
+
+// limited reports whether address space counts, even if it is not used: then a process may end for want of it.
+func limited() bool {
+	for _, resource := range []int{unix.RLIMIT_AS, unix.RLIMIT_DATA} {
+		var limit unix.Rlimit
+		if unix.Getrlimit(resource, &limit) != nil || limit.Cur != unix.RLIM_INFINITY {
+			return true
+		}
+	}
+	policy, err := os.ReadFile("/proc/sys/vm/overcommit_memory")
+	return err != nil || bytes.HasPrefix(policy, []byte("2"))
+}
+
+// advise tells the kernel whether to back the heap with huge pages. If it refuses, nothing is lost.
 func (h *Heap) advise(huge bool) {
 	advice := unix.MADV_NOHUGEPAGE
 	if huge {

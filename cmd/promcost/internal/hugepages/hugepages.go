@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Rest is how long after its last use the heap does not ask for huge pages any more. Until then answers mostly use the same memory.
+// Rest is how long the heap goes on asking for huge pages after its last use: until then answers mostly use the same memory.
 const Rest = time.Minute
 
 // Heap is a part of the heap. It is safe for concurrent use.
@@ -22,21 +22,27 @@ type Heap struct {
 	mu    sync.Mutex
 	users int
 	asks  bool
+	ends  *time.Timer // ends asking; nil before the first use has ended
 }
 
 // Use has the heap ask for huge pages until Rest after done was called, by all users.
 func (h *Heap) Use() (done func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.users++
+	if h.users++; h.ends != nil {
+		h.ends.Stop()
+	}
 	h.ask(true)
-	return sync.OnceFunc(func() {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		if h.users--; h.users == 0 {
-			time.AfterFunc(Rest, h.rest)
-		}
-	})
+	return sync.OnceFunc(h.leave)
+}
+
+// leave ends a use.
+func (h *Heap) leave() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.users--; h.users == 0 {
+		h.ends = time.AfterFunc(Rest, h.rest)
+	}
 }
 
 // rest ends asking unless there are users again.
