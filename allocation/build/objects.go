@@ -261,7 +261,7 @@ func (b *Builder) addPod(s *seen) error {
 	return nil
 }
 
-// ownerOf returns the owner of that kind and name. A node, which owns static pods, is no owner.
+// ownerOf returns the owner of that kind and name, the zero owner if there is none or either is not known.
 func (b *Builder) ownerOf(kind, name signals.Symbol) owner {
 	k := strings.ToLower(kind.Value())
 	if k == "" || k == "<none>" || name == none {
@@ -357,7 +357,7 @@ func (b *Builder) addOwner(kind string, s *seen) error {
 	return nil
 }
 
-// nodeKind is the kind of owner of static pods, which nothing controls.
+// nodeKind is the kind of the owner of static pods. A node is no controller.
 const nodeKind = "node"
 
 // controller follows a pod's chain of owners: pod → replicaset → deployment or rollout, pod → job → cronjob.

@@ -11,9 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Reserve returns the part of the heap that is allocated next, of so many bytes. It takes address space, not memory: what Reserve
-// allocates is garbage at once, and later allocations get the lowest addresses that are free. It reserves nothing where the kernel
-// gives huge pages to all or to nobody, and where it limits address space.
+// Reserve returns the part of the heap that the process uses next, of so many bytes. It takes address space, not memory: what it
+// allocates is garbage at once, and later allocations get the lowest free addresses. It reserves nothing where the kernel gives huge
+// pages to all or to nobody, or limits address space.
 func Reserve(size int64) *Heap {
 	if size <= 0 || !onRequest() || limited() {
 		return &Heap{}
@@ -31,7 +31,7 @@ func onRequest() bool {
 	return bytes.Contains(enabled, []byte("[madvise]"))
 }
 
-// limited reports whether address space counts, even if it is not used: then a process may end for want of it.
+// limited reports whether the kernel limits address space that is not used: a Go process ends when it gets no more.
 func limited() bool {
 	for _, resource := range []int{unix.RLIMIT_AS, unix.RLIMIT_DATA} {
 		var limit unix.Rlimit
