@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/promcost/promcost/allocation"
-	"github.com/promcost/promcost/allocation/build"
 	"github.com/promcost/promcost/allocation/diagnosis"
+	"github.com/promcost/promcost/allocation/prices"
 	"github.com/promcost/promcost/allocation/rates"
 	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
@@ -97,7 +97,7 @@ func (c *computation) unlabeled(d *diagnosis.Cluster, at time.Time) string {
 	if has("node labels") || has("node cpu price") && has("node memory price") {
 		return ""
 	}
-	return build.UnlabeledWarning(c.cfg.Rates, rates.NodeAttributes{Cluster: d.Cluster, Spot: has("node spot")}, at)
+	return prices.UnlabeledWarning(c.cfg.Rates, rates.NodeAttributes{Cluster: d.Cluster, Spot: has("node spot")}, at)
 }
 
 // diagnose is what was found of each input, by cluster; sheet names the price sheet, if any. A cluster that is only known by its

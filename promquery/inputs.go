@@ -105,10 +105,10 @@ func own(name string, matchers ...Matcher) Alternative {
 }
 
 const (
-	ksm     = "run kube-state-metrics and let this Prometheus scrape it"
-	kubelet = "scrape /metrics/cadvisor of every kubelet"
-	gpus    = "(nvidia|amd)_com_(gpu|mig_.*)|.*shared.*" // whole ones, MIG slices, shares
-	prices  = "give prices with --pricing.file"
+	ksm        = "run kube-state-metrics and let this Prometheus scrape it"
+	kubelet    = "scrape /metrics/cadvisor of every kubelet"
+	gpus       = "(nvidia|amd)_com_(gpu|mig_.*)|.*shared.*" // whole ones, MIG slices, shares
+	givePrices = "give prices with --pricing.file"
 )
 
 // Inputs is everything a computation asks for.

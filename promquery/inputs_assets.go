@@ -43,7 +43,7 @@ var volumes = []Input{
 	{
 		Name: "volume price", Signal: signals.VolumePrice,
 		Alternatives: []Alternative{{Metric: "pv_hourly_cost", Labels: map[string][]string{"persistentvolume": {"persistentvolume", "volumename"}}, Own: true, Price: true}},
-		Missing:      "prices are the sheet's", Remedy: prices + ", or scrape an exporter of pv_hourly_cost", Need: Occasional,
+		Missing:      "prices are the sheet's", Remedy: givePrices + ", or scrape an exporter of pv_hourly_cost", Need: Occasional,
 	},
 	{
 		Name: "node disk", Signal: signals.NodeDisk,
@@ -93,7 +93,7 @@ func egressPrice(to string, signal signals.Signal) Input {
 	name := "kubecost_network_" + to + "_egress_cost"
 	return Input{
 		Name: to + " egress price", Signal: signal, Alternatives: []Alternative{{Metric: name, Own: true, Price: true}},
-		Missing: "prices are the sheet's", Remedy: prices + ", or scrape an exporter of " + name, Need: Occasional,
+		Missing: "prices are the sheet's", Remedy: givePrices + ", or scrape an exporter of " + name, Need: Occasional,
 		With: []string{"zone egress price", "region egress price", "internet egress price"}, // OpenCost exports all
 	}
 }
@@ -106,8 +106,8 @@ var balancers = []Input{
 	{Name: "load balancer", Signal: signals.Balancer, Alternatives: []Alternative{metric("kube_service_spec_type", equal("type", "LoadBalancer"))}, Missing: "load balancers are free, but for those that something else tells of", Remedy: ksm, Need: Occasional},
 	{Name: "load balancer address", Signal: signals.BalancerIngress, Alternatives: []Alternative{metric("kube_service_status_load_balancer_ingress")}, Missing: "load balancers have no address", Remedy: ksm, Need: Occasional},
 	{Name: "service labels", Signal: signals.ServiceLabels, Alternatives: []Alternative{metric("kube_service_labels")}, Missing: "rules of the price sheet cannot tell load balancers by labels", Remedy: "run kube-state-metrics with --metric-labels-allowlist=services=[*]", Need: Occasional},
-	{Name: "load balancer price", Signal: signals.BalancerPrice, Alternatives: []Alternative{{Metric: "kubecost_load_balancer_cost", Labels: service, Own: true, Price: true}}, Missing: "prices are the sheet's", Remedy: prices + ", or scrape an exporter of kubecost_load_balancer_cost", Need: Occasional},
-	{Name: "cluster management price", Signal: signals.ManagementPrice, Alternatives: []Alternative{{Metric: "kubecost_cluster_management_cost", Own: true, Price: true}}, Missing: "prices are the sheet's", Remedy: prices + ", or scrape an exporter of kubecost_cluster_management_cost", Need: Occasional},
+	{Name: "load balancer price", Signal: signals.BalancerPrice, Alternatives: []Alternative{{Metric: "kubecost_load_balancer_cost", Labels: service, Own: true, Price: true}}, Missing: "prices are the sheet's", Remedy: givePrices + ", or scrape an exporter of kubecost_load_balancer_cost", Need: Occasional},
+	{Name: "cluster management price", Signal: signals.ManagementPrice, Alternatives: []Alternative{{Metric: "kubecost_cluster_management_cost", Own: true, Price: true}}, Missing: "prices are the sheet's", Remedy: givePrices + ", or scrape an exporter of kubecost_cluster_management_cost", Need: Occasional},
 	{Name: "pod scheduled", Signal: signals.PodScheduled, Alternatives: []Alternative{metric("kube_pod_status_scheduled_time")}, Missing: "with --charge-from=scheduled, pods are charged from when they run", Remedy: ksm, Need: Occasional},
 	{Name: "pod pending", Signal: signals.PodPending, Alternatives: []Alternative{metric("kube_pod_status_phase", equal("phase", "Pending"))}, Missing: "with --charge-from=scheduled, pods that never run are free", Remedy: ksm, Need: Occasional},
 }

@@ -1,9 +1,7 @@
 package build
 
 import (
-	"net/netip"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/promcost/promcost/allocation"
@@ -75,15 +73,6 @@ func (b *Builder) addServiceLabels(s *seen) error {
 	return nil
 }
 
-// isPrivate reports whether an address is visibly unreachable from the internet: an IP address of a private network, or the
-// host name of an internal load balancer of AWS.
-func isPrivate(address string) bool {
-	if ip, err := netip.ParseAddr(address); err == nil {
-		return ip.IsPrivate() || ip.IsLoopback() || ip.IsLinkLocalUnicast()
-	}
-	return strings.HasPrefix(address, "internal-")
-}
-
 // member is a pod behind a service, and when it is.
 type member struct {
 	*pod
@@ -132,7 +121,7 @@ func (x *balancer) asset(life timeline.Intervals, price *prices.Item) allocation
 	address := x.address.Value.Value()
 	asset := allocation.LoadBalancer{
 		Cluster: x.cluster.Value(), Namespace: x.namespace.Value(), Service: x.name.Value(),
-		IP: address, Private: isPrivate(address), PriceSource: price.Source(to),
+		IP: address, Private: prices.IsPrivate(address), PriceSource: price.Source(to),
 		Start: time.UnixMilli(from).UTC(), End: time.UnixMilli(to).UTC(),
 		Hours: float64(life.Length()) / 3.6e6,
 	}
@@ -169,7 +158,7 @@ func (b *Builder) chargeBalancer(x *balancer, life timeline.Intervals, price *pr
 	})
 	share := allocation.LoadBalancerShare{
 		Key:     b.dict.Add(allocation.LoadBalancerKey(x.cluster.Value(), x.namespace.Value(), x.name.Value())),
-		Service: b.dict.Add(x.namespace.Value() + "/" + x.name.Value()), IP: b.dict.Add(x.address.Value.Value()), Private: isPrivate(x.address.Value.Value()),
+		Service: b.dict.Add(x.namespace.Value() + "/" + x.name.Value()), IP: b.dict.Add(x.address.Value.Value()), Private: prices.IsPrivate(x.address.Value.Value()),
 	}
 	eachShift(func(p *pod, s *shift, part timeline.Interval) {
 		share.Hours = hours(part.From, part.To)

@@ -66,15 +66,7 @@ func (c *container) startedWithin(from, to int64) (at int64, ok bool) {
 }
 
 // nextStart is the first reported start of the container after t, timeline.Forever if there is none.
-func (c *container) nextStart(t int64) int64 {
-	next := int64(timeline.Forever)
-	for _, x := range c.reportedStarts(t) {
-		if at := int64(x.V * 1000); at > t {
-			next = min(next, at)
-		}
-	}
-	return next
-}
+func (c *container) nextStart(t int64) int64 { return c.reportedStarts(t).NextInstant(t) }
 
 // hasRestarted reports whether a container is known to have started more than once within the window. It may then have a usage
 // series for each start.

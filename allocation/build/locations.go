@@ -1,9 +1,7 @@
 package build
 
 import (
-	"cmp"
-
-	"github.com/promcost/promcost/allocation/labelnames"
+	"github.com/promcost/promcost/allocation/prices"
 	"github.com/promcost/promcost/allocation/rates"
 	"github.com/promcost/promcost/allocation/signals"
 )
@@ -50,17 +48,8 @@ func (b *Builder) item(kind rates.ItemKind, cluster signals.Symbol) rates.Item {
 // Its namespace is that of the claim that it was bound to last.
 func (b *Builder) volumeItem(v *volume, owners []ownership) rates.Item {
 	i := b.item(rates.ItemStorage, v.cluster)
-	if p := rates.ProviderOfDriver(v.driver.Value.Value()); p != "" && p != i.Provider {
-		i.Provider, i.Region, i.Zone = p, "", "" // the cluster's region is of another provider
-	}
-	region, zone := rates.PlaceOfVolume(v.handle.Value.Value())
 	labels := v.labels.Value
-	region = cmp.Or(labelnames.Region(labels), region)
-	zone = cmp.Or(labelnames.First(labels, labelnames.ZoneLabels), zone)
-	if region != "" && region != i.Region {
-		i.Region, i.Zone = region, ""
-	}
-	i.Zone = cmp.Or(zone, i.Zone)
+	prices.PlaceVolume(&i, v.driver.Value.Value(), v.handle.Value.Value(), labels)
 	i.StorageClass, i.Name, i.Labels = v.class.Value.Value(), v.name.Value(), labels
 	last := int64(0)
 	for _, o := range owners {

@@ -2,73 +2,18 @@ package build
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/labelnames"
-	"github.com/promcost/promcost/allocation/notices"
+	"github.com/promcost/promcost/allocation/prices"
 	"github.com/promcost/promcost/allocation/rates"
 )
 
 // allNodesLabel is a label that kubelets give every node. If it is exported, all labels are.
 var allNodesLabel = labelnames.NewName("kubernetes.io/hostname")
-
-// UnlabeledWarning warns that pricing rules need labels of nodes that are not in known. It is "" if they need no others.
-func UnlabeledWarning(pricer rates.Rates, known rates.NodeAttributes, at time.Time) string {
-	ruled, ok := pricer.(rates.Ruled)
-	if !ok {
-		return ""
-	}
-	needs := ruled.NodeNeeds(known, at)
-	labels := slices.DeleteFunc(slices.Clone(needs.Labels), func(label string) bool { return len(clash(label, known.Labels)) > 0 })
-	for _, x := range [...]struct {
-		needed bool
-		names  []labelnames.Name
-	}{
-		{needs.InstanceType, labelnames.InstanceTypeLabels[:1]},
-		{needs.Region, labelnames.RegionLabels[:1]},
-		{needs.Zone, labelnames.ZoneLabels[:1]},
-		{needs.GPUModel, labelnames.GPULabels},
-		{needs.Spot, labelnames.SpotLabels(known.Provider)},
-	} {
-		if x.needed {
-			for _, name := range x.names {
-				labels = append(labels, name.String())
-			}
-		}
-	}
-	if len(labels) == 0 {
-		return ""
-	}
-	slices.Sort(labels)
-	list := strings.Join(slices.Compact(labels), ",")
-	return fmt.Sprintf("cluster %s: %s labels of nodes that kube-state-metrics does not export, so these rules match no node, and others or the defaults price it: run kube-state-metrics with --metric-labels-allowlist=nodes=[%s]",
-		cmp.Or(known.Cluster, "without a name"), notices.RulesNeed, list)
-}
-
-// clash returns the labels of a node that collide with a label and have different values.
-func clash(label string, labels map[string]string) []string {
-	name := labelnames.NewName(label)
-	return labelnames.Clash(&name, labels)
-}
-
-// warnClashes warns about rules that need labels of nodes which collide with others.
-func (b *Builder) warnClashes(known *rates.NodeAttributes, at time.Time) {
-	ruled, ok := b.prices.rates.(rates.Ruled)
-	if !ok {
-		return
-	}
-	for _, label := range ruled.NodeNeeds(*known, at).Labels {
-		if keys := clash(label, known.Labels); len(keys) > 0 {
-			b.warn("cluster %s: %s the label %s of nodes: its name collides with others, which are exported as %s, and their values differ, so these rules match no node: name all that collide in rules, as they are in Kubernetes, or one of the exported ones",
-				cmp.Or(known.Cluster, "without a name"), notices.RulesNeed, label, strings.Join(keys, " and "))
-		}
-	}
-}
 
 // warnUnlabeled warns about rules that cannot match the nodes of a cluster because labels are not exported: either none are, or some
 // are missing and no rule prices some node.
@@ -98,11 +43,13 @@ func (b *Builder) warnUnlabeled() {
 	}
 	for _, key := range order {
 		g, at := groups[key], time.UnixMilli(b.sampling.End).UTC()
-		b.warnClashes(&g.known, at)
+		for _, text := range prices.ClashWarnings(b.prices.rates, &g.known, at) {
+			b.Warn(text)
+		}
 		if _, all := labelnames.Find(&allNodesLabel, g.known.Labels); all || len(g.known.Labels) > 0 && !g.unruled {
 			continue
 		}
-		if text := UnlabeledWarning(b.prices.rates, g.known, at); text != "" {
+		if text := prices.UnlabeledWarning(b.prices.rates, g.known, at); text != "" {
 			b.Warn(text)
 		}
 	}

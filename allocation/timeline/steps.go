@@ -112,6 +112,17 @@ func (s Steps) Positive() Steps {
 	return slices.DeleteFunc(slices.Clone(s), func(x Step) bool { return x.V <= 0 })
 }
 
+// NextInstant returns the first instant after t of those that s has as values, in Unix seconds. It is Forever if there is none.
+func (s Steps) NextInstant(t int64) int64 {
+	next := int64(Forever)
+	for _, x := range s {
+		if at := int64(x.V * 1000); at > t {
+			next = min(next, at)
+		}
+	}
+	return next
+}
+
 // combine is the function that is f of a and b piece by piece; f is told which of both are present, and says whether there is a
 // value.
 func combine(a, b Steps, f func(a, b float64, inA, inB bool) (float64, bool)) Steps {
