@@ -18,6 +18,12 @@ type Deferred interface {
 	Latest(d *Dict, group []int32, ids []ID) error
 }
 
+// Defer puts a deferred property in place of a property's ids.
+func (s *Set) Defer(p Property, d Deferred) {
+	s.noID, _ = s.dict.blank(s.Len())
+	s.ids[p], s.deferred[p] = s.noID, d
+}
+
 // hasDeferred reports whether any property is deferred.
 func (s *Set) hasDeferred() bool {
 	return slices.ContainsFunc(s.deferred[:], func(d Deferred) bool { return d != nil })

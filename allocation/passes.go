@@ -219,6 +219,9 @@ func passDict(sets []*Set, o *Options) (*Dict, error) {
 		if s.dict != dict {
 			return nil, fmt.Errorf("apply passes: set of %s has a dictionary of its own: build all sets over one", s.span())
 		}
+		if o.AggregatedMetadata && s.deferred[Labels] != nil {
+			return nil, s.notRead(Labels)
+		}
 		s.eachAssetName(o, need)
 		clone = clone || o.External && len(s.External) > 0
 	}

@@ -47,6 +47,9 @@ type Query struct {
 	Stream bool
 	// Only says which data of stored rows is needed; nil is everything. Computed sets always have everything.
 	Only *Projection
+	// MergedBy are keys by which rows are merged before anyone looks at labels and annotations; nil where somebody may. Those of
+	// rows that are merged with rows of other containers may be missing then: looking at them is ErrUnread.
+	MergedBy []Key
 	// Bills says what bills give the sets, where there are bills.
 	Bills Billed
 }

@@ -63,7 +63,7 @@ func (s *Set) AppendFrame(f *Frame) error {
 			s.ids[p], s.deferred[p] = s.noID[:n:n], f.Deferred[p]
 			continue
 		}
-		s.ids[p] = joinOrZero(s.ids[p], f.IDs[p], had, n)
+		s.ids[p] = joinOrZero(s.ids[p], f.IDs[p], n)
 	}
 	for c := range s.values {
 		if s.unread.columns[c] {
@@ -74,7 +74,7 @@ func (s *Set) AppendFrame(f *Frame) error {
 			s.values[c] = s.zero[:n:n]
 			continue
 		}
-		s.values[c] = joinOrZero(s.values[c], f.Values[c], had, n)
+		s.values[c] = joinOrZero(s.values[c], f.Values[c], n)
 	}
 	s.volumes.appendAll(had, f.VolumeEnds, f.Volumes)
 	s.balancers.appendAll(had, f.BalancerEnds, f.Balancers)
@@ -104,14 +104,11 @@ func join[T any](a, b []T) []T {
 }
 
 // joinOrZero is join, with n zeros in place of a nil b.
-func joinOrZero[T any](a, b []T, had, n int) []T {
-	if b != nil {
-		return join(a, b)
+func joinOrZero[T any](a, b []T, n int) []T {
+	if b == nil {
+		b = make([]T, n)
 	}
-	if had == 0 {
-		return make([]T, n)
-	}
-	return append(a, make([]T, n)...)
+	return join(a, b)
 }
 
 // appendAll appends the shares of further rows after had rows.

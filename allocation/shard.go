@@ -34,16 +34,7 @@ func (s *Set) OfShard(h Shard) (*Set, error) {
 	if h.Whole() {
 		return s, nil
 	}
-	own := map[[2]ID]bool{}
-	dst, err := s.pick(func(row int) bool {
-		at := [2]ID{s.ids[Cluster][row], s.ids[NodeName][row]}
-		has, known := own[at]
-		if !known {
-			has = h.Has(s.dict.Text(at[0]), s.dict.Text(at[1]))
-			own[at] = has
-		}
-		return has
-	})
+	dst, err := s.pick(s.RowsOf(h))
 	if err != nil {
 		return nil, err
 	}
@@ -60,6 +51,18 @@ func (s *Set) OfShard(h Shard) (*Set, error) {
 	}
 	dst.Elsewhere = !s.Empty()
 	return dst, nil
+}
+
+// RowsOf reports which rows of a set belong to a shard.
+func (s *Set) RowsOf(h Shard) func(row int) bool {
+	own := map[[2]ID]bool{}
+	return func(row int) bool {
+		at := [2]ID{s.ids[Cluster][row], s.ids[NodeName][row]}
+		if _, known := own[at]; !known {
+			own[at] = h.Has(s.dict.Text(at[0]), s.dict.Text(at[1]))
+		}
+		return own[at]
+	}
 }
 
 // Empty reports whether the set has neither allocations nor assets.

@@ -261,7 +261,10 @@ const (
 func (c *computation) gather(ctx context.Context, b *build.Builder) error {
 	c.gathering.on = true
 	defer func() { c.gathering.on = false }()
-	about := []stage{details}
+	about := []stage{details, metadata}
+	if b.MetadataLast() {
+		about = about[:1]
+	}
 	if b.ChargeFrom() == allocation.FromScheduled {
 		about = append(about, waiting)
 	}
@@ -292,11 +295,13 @@ func (c *computation) gather(ctx context.Context, b *build.Builder) error {
 		list    func() []string // known once what comes before is read
 		stages  []stage
 	}{
-		{"pod", b.BlindPods, []stage{standIn, lazily}},
-		{"container", b.BlindInits, []stage{standIn, lazily}},
+		{"pod", b.BlindPods, []stage{standIn, infos, phases, lazily}},
+		{"container", b.BlindInits, []stage{standIn, infos, lazily}},
+		{"pod", b.InfoInits, []stage{phases}},
 		{"container", b.InitContainers, []stage{starts}},
 		{"pod", b.UnseenPods, []stage{unseen}},
-		{"pod", b.UnknownStarts, []stage{restarts}},
+		{"pod", func() []string { return b.UnknownStarts(false) }, []stage{restarts}},
+		{"pod", func() []string { return b.UnknownStarts(true) }, []stage{initRestarts}},
 		{"pod", b.Ownerless, []stage{owners}},
 	} {
 		if err := c.named(ctx, b, of.element, of.list(), of.stages...); err != nil {
@@ -317,7 +322,11 @@ func (c *computation) gatherBlind(ctx context.Context, b *build.Builder) error {
 	if len(blind) == 0 {
 		return nil
 	}
-	if err := c.spans(ctx, b, stageNames[standIn], blind, standIn, lazily); err != nil {
+	stages := []stage{standIn, lazily}
+	if !c.found.withoutInfos(blind) {
+		stages = append(stages, infos, phases)
+	}
+	if err := c.spans(ctx, b, stageNames[standIn], blind, stages...); err != nil {
 		return err
 	}
 	others := b.BlindElsewhere(blind)
@@ -326,13 +335,19 @@ func (c *computation) gatherBlind(ctx context.Context, b *build.Builder) error {
 	}
 	c.only.inverted = true
 	defer func() { c.only.inverted = false }()
-	return c.spans(ctx, b, stageNames[standIn], others, standIn)
+	return c.spans(ctx, b, stageNames[standIn], others, slices.DeleteFunc(stages, func(s stage) bool { return s == lazily || s == phases })...)
 }
 
 // load reads what the builder needs and finalizes it. It fails with allocation.ErrNoData if nothing is found at all.
 func (c *computation) load(ctx context.Context, b *build.Builder) error {
+	last := b.MetadataLast()
 	if err := c.gather(ctx, b); err != nil {
 		return err
+	}
+	if last && !b.MetadataLast() {
+		if err := c.stage(ctx, b, stageNames[metadata], b.Sampling().LoadStart(), b.Sampling().End, metadata); err != nil {
+			return err
+		}
 	}
 	if err := c.checkMemory(b); err != nil {
 		return err
@@ -349,7 +364,7 @@ func (c *computation) load(ctx context.Context, b *build.Builder) error {
 		return err
 	}
 	again, err := c.finalize(b)
-	if err != nil || len(again) == 0 {
+	if err != nil {
 		return err
 	}
 	for i := range again {
@@ -357,8 +372,17 @@ func (c *computation) load(ctx context.Context, b *build.Builder) error {
 			return err
 		}
 	}
-	_, err = c.finalize(b)
-	return err
+	if len(again) > 0 {
+		if _, err = c.finalize(b); err != nil {
+			return err
+		}
+	}
+	labeled, err := b.Labeled()
+	if err != nil {
+		return err
+	}
+	c.found.few = b.MetadataLast()
+	return c.named(ctx, b, "pod", labeled, metadata)
 }
 
 // namesOf are the names of some pods or containers to read, in up to so many lists where a server is queried.

@@ -55,7 +55,7 @@ func (c *computation) diagnose(ctx context.Context, w allocation.Window) (*diagn
 	// Raw samples show how far apart they are and how old the last one is; samples on a grid do not.
 	sel := Selector{Start: w.Start.UnixMilli(), End: w.End.UnixMilli()}
 	c.found.frame = newFrame(w, 0, 0)
-	p := c.cfg.newPlan(c.symbols, c.found, []Selector{sel}, always, places, running, details, priced, standIn, lazily, levels, counters, moving, borders, waiting, starts, unseen, restarts, owners, disks)
+	p := c.cfg.newPlan(c.symbols, c.found, []Selector{sel}, allStages()...)
 	p.own = &c.own
 	got, err := c.ask(ctx, "all inputs", p.sels, OneWorker(func(i int, key []Symbol, points *timeline.Points) error {
 		series, key, err := p.readPoints(i, key, points)

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/promcost/promcost/allocation"
-
+	"github.com/promcost/promcost/allocation/build"
 	"github.com/promcost/promcost/allocation/notices"
 	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
@@ -128,6 +128,25 @@ func (f *findings) pods(cluster Symbol) timeline.Intervals {
 	return nil
 }
 
+// withoutInfos reports whether kube-state-metrics was down while none of the running signal was seen: kube_pod_info, which has as
+// many samples as the infos of containers, had none either.
+func (f *findings) withoutInfos(blind []build.Span) bool {
+	for _, cluster := range f.clusters() {
+		runs, _ := f.seen(cluster, func(in *Input, rank int) bool { return in.Signal == signals.ContainerRunning && !in.Init && rank == 0 })
+		pods, _ := f.seen(cluster, func(in *Input, _ int) bool { return in.Signal == signals.PodInfo })
+		for _, span := range blind {
+			holes := slices.DeleteFunc(timeline.Complement(runs, f.frame.start, f.frame.end), func(x timeline.Interval) bool { return x.To <= span.Start || x.From >= span.End })
+			shown := slices.ContainsFunc(pods, func(x timeline.Interval) bool {
+				return slices.ContainsFunc(holes, func(hole timeline.Interval) bool { return x.From < hole.To && hole.From < x.To })
+			})
+			if pods == nil || len(holes) == 0 || shown {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // ofInput is when an input of a cluster had samples. Samples of its metric for another input count too: if no container has a CPU
 // limit, the metric of limits is not missing.
 func (f *findings) ofInput(in *Input, cluster Symbol) (seen, resumed timeline.Intervals) {
@@ -151,7 +170,7 @@ func (f *findings) missing(lost []Loss) []string {
 		}
 		var never, holes gaps
 		for i := range Inputs {
-			if in := &Inputs[i]; f.asked(i) {
+			if in := &Inputs[i]; f.asked(i) && (!f.few || !in.Signal.IsMetadata()) {
 				if text := f.lacksAll(i, cluster); text != "" {
 					window := []timeline.Interval{{From: f.frame.start, To: f.frame.end}}
 					never.add(gap{"in the window", f.blame(in, lost, window, "\"promcost check source\" says what mends it"), in.About}, text)

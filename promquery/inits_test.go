@@ -97,3 +97,42 @@ func TestInitByUsage(t *testing.T) {
 		}
 	}
 }
+
+// TestRestartsOfUnknownStarts checks that restarts are read of the kind of containers only whose start is not known.
+func TestRestartsOfUnknownStarts(t *testing.T) {
+	t.Parallel()
+	start := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
+	window := allocation.Window{Start: start, End: start.Add(time.Hour)}
+	steady := func(v float64, labels ...string) promtest.Series {
+		return promtest.Series{Labels: labels, Samples: promtest.Regular(start.UnixMilli()-600_000, window.End.UnixMilli(), 60_000, func(int64) float64 { return v })}
+	}
+	list := []promtest.Series{
+		steady(1, "__name__", "kube_node_info", "node", "n1"),
+		steady(4, "__name__", "kube_node_status_capacity", "node", "n1", "resource", "cpu", "unit", "core"),
+	}
+	for _, pod := range []struct {
+		name     string
+		init     bool // it has an init container, whose start nothing says
+		reported bool // the start of its other container is known
+	}{{"known", true, true}, {"plain", false, true}, {"unknown", false, false}} {
+		of := func(metric, container string, more ...string) []string {
+			return append([]string{"__name__", metric, "container", container, "namespace", "shop", "pod", pod.name, "uid", pod.name}, more...)
+		}
+		list = append(list, steady(1, "__name__", "kube_pod_info", "node", "n1", "namespace", "shop", "pod", pod.name, "uid", pod.name),
+			steady(1, of("kube_pod_container_status_running", "main")...), steady(0, of("kube_pod_container_status_restarts_total", "main")...))
+		if pod.reported {
+			list = append(list, steady(float64(start.Unix()-3600), of("kube_pod_container_state_started", "main")...))
+		}
+		if pod.init {
+			list = append(list, steady(1, of("kube_pod_init_container_status_running", "proxy")...), steady(0, of("kube_pod_init_container_status_restarts_total", "proxy")...))
+		}
+	}
+	dir := t.TempDir()
+	promtest.WriteBlocks(t, dir, 2*time.Hour, list...)
+	s := compute(t, openBlocks(t, dir), allocation.Query{Window: window})[0]
+	for metric, want := range map[string]int64{"kube_pod_container_status_restarts_total": 1, "kube_pod_init_container_status_restarts_total": 1} {
+		if got := seriesRead(s, metric); got != want {
+			t.Errorf("%d series of %s were read, want %d", got, metric, want)
+		}
+	}
+}

@@ -20,28 +20,40 @@ type Clusters struct {
 type stage uint8
 
 const (
-	always   stage = iota // all but what follows
-	details               // what says of one pod what only its rows depend on
-	standIn               // stands in for a missing running signal
-	lazily                // what goes with that
-	levels                // usage by gauges, which finds containers that nothing else knows
-	counters              // usage by counters
-	moving                // counters of pods' bytes
-	borders               // counters of nodes, which matter only at the borders of sets
-	waiting               // when pods waited for their containers
-	priced                // what things cost, and which nodes are spot
-	starts                // when init containers started
-	disks                 // how full volumes and nodes' own disks are
-	unseen                // what became of pods that no scrape saw running
-	restarts              // how often containers with unknown starts were restarted
-	running               // when containers ran
-	places                // where pods are
-	owners                // who owns pods
+	always       stage = iota // all but what follows
+	details                   // what says of one pod what only its rows depend on
+	standIn                   // usage, which stands in for a missing running signal
+	infos                     // what kube-state-metrics says of containers, which stands in for it, too
+	phases                    // phases of pods, which go with that
+	lazily                    // what goes with any of these
+	levels                    // usage by gauges, which finds containers that nothing else knows
+	counters                  // usage by counters
+	moving                    // counters of pods' bytes
+	borders                   // counters of nodes, which matter only at the borders of sets
+	waiting                   // when pods waited for their containers
+	priced                    // what things cost, and which nodes are spot
+	starts                    // when init containers started
+	disks                     // how full volumes and nodes' own disks are
+	unseen                    // what became of pods that no scrape saw running
+	restarts                  // how often containers with unknown starts were restarted
+	initRestarts              // and init containers
+	running                   // when containers ran
+	places                    // where pods are
+	owners                    // who owns pods
+	metadata                  // labels and annotations of pods
 	numStages
 )
 
 // stageNames name the stages in readings and errors.
-var stageNames = [numStages]string{always: "inputs", places: "places of pods", running: "running containers", details: "inputs of pods", standIn: "inputs that stand in for the running signal", lazily: "inputs that go with those", levels: "levels of usage", counters: "counters of usage", moving: "counters of bytes", disks: "levels of disks", borders: "counters of nodes", waiting: "pods that wait", priced: "prices", starts: "starts of init containers", unseen: "pods that no scrape saw running", restarts: "restarts of containers", owners: "owners of pods"}
+var stageNames = [numStages]string{always: "inputs", places: "places of pods", running: "running containers", details: "inputs of pods", standIn: "inputs that stand in for the running signal", infos: "infos that stand in for the running signal", phases: "phases of pods", lazily: "inputs that go with those", levels: "levels of usage", counters: "counters of usage", moving: "counters of bytes", disks: "levels of disks", borders: "counters of nodes", waiting: "pods that wait", priced: "prices", starts: "starts of init containers", unseen: "pods that no scrape saw running", restarts: "restarts of containers", initRestarts: "restarts of init containers", owners: "owners of pods", metadata: "labels and annotations of pods"}
+
+// allStages are all stages, for questions about everything.
+func allStages() (all []stage) {
+	for s := range numStages {
+		all = append(all, s)
+	}
+	return all
+}
 
 // reader turns the series of one selector into what the builder takes.
 type reader struct {
@@ -99,21 +111,31 @@ func (in *Input) stageOf(rank int) stage {
 		return starts
 	case in.Lazy == lazyUnseen:
 		return unseen
+	case in.Lazy == lazyRestarts && in.Init:
+		return initRestarts
 	case in.Lazy == lazyRestarts:
 		return restarts
 	case in.Lazy == lazyOwners:
 		return owners
 	case in.Lazy == lazyOnly || in.Lazy > 0 && rank >= in.Lazy:
-		if in.Signal == signals.ContainerRunning {
+		switch {
+		case in.Signal == signals.PodPhaseRunning:
+			return phases
+		case in.Signal != signals.ContainerRunning:
+			return lazily
+		case in.Alternatives[rank].CgroupUID:
 			return standIn
 		}
-		return lazily
+		return infos
 	case in.Signal == signals.ContainerRunning:
 		return running
 	case in.Signal == signals.PodInfo:
 		return places
 	}
-	if in.Signal.IsDetail() {
+	switch {
+	case in.Signal.IsMetadata():
+		return metadata
+	case in.Signal.IsDetail():
 		return details
 	}
 	return always
@@ -133,7 +155,7 @@ func (in *Input) atOnce(rank int) int {
 	key := in.Signal.Key()
 	pods, containers := slices.Contains(key, "pod"), slices.Contains(key, "container")
 	switch rare := rank > 0 || in.Need == Occasional; {
-	case !pods && !containers, rare && in.stageOf(rank) != lazily && in.stageOf(rank) != standIn:
+	case !pods && !containers, rare && !slices.Contains([]stage{standIn, infos, phases, lazily}, in.stageOf(rank)):
 		return manyAtOnce
 	case !containers:
 		return podsAtOnce
@@ -186,7 +208,7 @@ func (in *Input) ask(rank int, clusterLabels []string) (Selector, reader) {
 		if slices.Contains(objects, element) && (element != "uid" || !alt.CgroupUID) {
 			labels = append([]string{"exported_" + labels[0]}, labels...)
 		}
-		if element == "uid" && (in.Signal.IsDetail() || in.Signal.FollowsResolve() || in.stageOf(rank) == standIn) {
+		if element == "uid" && (in.Signal.IsDetail() || in.Signal.FollowsResolve() || in.stageOf(rank) == standIn || in.stageOf(rank) == infos) {
 			sel.UIDs, sel.Timeless = labels, !in.Signal.MayShowRuns()
 		}
 		var at []int
@@ -289,8 +311,12 @@ func (p *plan) onlyNamed(n names, exported bool) {
 		if k < 0 {
 			continue
 		}
+		labels := sel.Keep
+		if r.tail != "" {
+			labels = r.tailNames
+		}
 		with := func(m ...Matcher) []Matcher { return slices.Concat(sel.Matchers, m) }
-		own, other := sel.Keep[r.elements[k][1]], sel.Keep[r.elements[k][0]]
+		own, other := labels[r.elements[k][1]], labels[r.elements[k][0]]
 		if !exported {
 			sel.Matchers = with(matching(own, n.re))
 			continue

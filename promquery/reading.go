@@ -83,6 +83,7 @@ func median(d []int64) time.Duration {
 type findings struct {
 	inputs [][]tally
 	frame  *frame // nil if times are not recorded
+	few    bool   // labels and annotations were read of few pods, whose holes say nothing
 }
 
 func newFindings(times *frame) *findings {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/metadata"
 	"github.com/promcost/promcost/allocation/notices"
 	"github.com/promcost/promcost/allocation/rates"
 	"github.com/promcost/promcost/allocation/signals"
@@ -19,7 +20,7 @@ import (
 //  2. Add usage, series by series in any order. Each series is integrated as it comes and is not kept. Several goroutines may add
 //     series, each through its own Worker. Then Finalize.
 //  3. If Finalize returns spans in which nodes were allocated beyond their capacity, add the usage of those spans again and
-//     Finalize again. Then Sets.
+//     Finalize again. Then add the labels and annotations of the pods of Labeled, if MetadataLast says so, and call Sets.
 //
 // Memory grows with containers and changes, not with samples. Only one goroutine at a time may use a Builder itself.
 type Builder struct {
@@ -41,6 +42,7 @@ type Builder struct {
 	outages  outages
 	report   report
 	left     map[leftKey]*left
+	metadata lateMetadata
 
 	at      seen            // the series at hand
 	cells   []timeline.Cell // scratch of its integration
@@ -101,7 +103,7 @@ func NewBuilder(q allocation.Query, scrape time.Duration, rates rates.Rates, sym
 		return nil, fmt.Errorf("window %s, scrape interval %s, resolution %s: must all be positive", q.Window.Duration(), scrape, q.Resolution)
 	}
 	b := newParts(rates, symbols)
-	b.windows, b.chargeFrom, b.shard = windows, q.ChargeFrom, q.Shard
+	b.windows, b.chargeFrom, b.shard, b.metadata.by = windows, q.ChargeFrom, q.Shard, q.MergedBy
 	if q.Resolution > 0 && q.Resolution < scrape {
 		b.warn("resolution %s is finer than the scrape interval: %s was used", allocation.ResolutionText(q.Resolution), allocation.ResolutionText(scrape))
 		q.Resolution = scrape
@@ -197,7 +199,7 @@ func (b *Builder) takes(s signals.Signal) bool {
 	case correcting:
 		return s.IsUsage()
 	default:
-		return false
+		return s.IsMetadata() && len(b.metadata.by) > 0
 	}
 }
 
@@ -296,7 +298,7 @@ func (b *Builder) Sets() ([]*allocation.Set, error) {
 	if unmatched > 0 {
 		b.Warn(notices.UnmatchedUsage.Text(unmatched, nil))
 	}
-	if err := b.run(b.warnLeaps, b.warnIncomplete, b.reconcileNodes, b.chargeAssets, b.warnSuspiciousPrices); err != nil {
+	if err := b.run(b.describeShown, b.warnLeaps, b.warnIncomplete, b.reconcileNodes, b.chargeAssets, b.warnSuspiciousPrices); err != nil {
 		return nil, err
 	}
 	warnings := slices.Compact(slices.Sorted(slices.Values(b.report.warnings)))
@@ -307,6 +309,9 @@ func (b *Builder) Sets() ([]*allocation.Set, error) {
 			return nil, err
 		}
 		sets[i].Warnings, sets[i].Incomplete = warnings, b.evidence.incomplete
+		if err = metadata.Defer(sets[i]); err != nil {
+			return nil, err
+		}
 	}
 	return sets, nil
 }

@@ -317,16 +317,6 @@ func (s *seen) tailMap() map[string]string {
 	return m
 }
 
-func (b *Builder) addPodLabels(s *seen) error {
-	b.podOf(s.pod()).labels.Add(b.addTail(s.tail), b.shared.Steps(b.sampling, s.p))
-	return nil
-}
-
-func (b *Builder) addPodAnnotations(s *seen) error {
-	b.podOf(s.pod()).annotations.Add(b.addTail(s.tail), b.shared.Steps(b.sampling, s.p))
-	return nil
-}
-
 func (b *Builder) namespaceOf(s *seen) *namespace {
 	key := objectKey{s.key[0], s.key[1], none}
 	n, ok := b.pods.namespaces[key]

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/metadata"
 	"github.com/promcost/promcost/allocation/notices"
 	"github.com/promcost/promcost/allocation/prices"
 	"github.com/promcost/promcost/allocation/rates"
@@ -40,6 +41,9 @@ type cuts struct {
 func (b *Builder) Resolve() error {
 	if b.phase != gathering {
 		return errors.New("resolve: out of order")
+	}
+	if !b.MetadataLast() {
+		b.metadata.by = nil
 	}
 	if err := b.run(
 		b.mergeWithoutUID, b.splitPlacements, b.placeByHint, b.noteSeveralClusters, b.findAbsence, b.splitNodes, b.resolveNodes, b.warnUnlabeled, b.findLocations, b.findMachines,
@@ -434,8 +438,11 @@ func (b *Builder) describe(c *container, rows *allocation.Rows, row int32) {
 	}
 	labels, annotations := b.pods.namespaces[objectKey{p.cluster, p.namespace, none}].at(end)
 	rows.IDs(allocation.Services)[row] = b.dict.AddList(b.servicesAt(p, end))
-	rows.IDs(allocation.Labels)[row] = b.labelsOf(c, end, labels, p.labels.At(end))
-	rows.IDs(allocation.Annotations)[row] = b.dict.Overlay(annotations, p.annotations.At(end))
+	if len(b.metadata.by) == 0 {
+		b.describeMetadata(c, rows, row)
+	} else {
+		rows.IDs(allocation.Labels)[row], rows.IDs(allocation.Annotations)[row] = metadata.Unread, metadata.Unread
+	}
 	rows.IDs(allocation.NamespaceLabels)[row], rows.IDs(allocation.NamespaceAnnotations)[row] = labels, annotations
 	rows.IDs(allocation.GPUDevices)[row] = c.gpu
 }

@@ -44,6 +44,13 @@ func (b *Builder) BlindInits() []string {
 	return b.namesWhere(func(c *container) (signals.Symbol, bool) { return c.container, c.isBlindInit() })
 }
 
+// InfoInits returns the names of the pods of BlindInits that an info stands in for. Their phases should be read.
+func (b *Builder) InfoInits() []string {
+	return b.namesWhere(func(c *container) (signals.Symbol, bool) {
+		return c.pod.name, c.isBlindInit() && len(c.running) > runningByInfo
+	})
+}
+
 // isBlindInit reports whether c is an init container that the best running signal never has.
 func (c *container) isBlindInit() bool { return c.init && !c.hasStatus() }
 
@@ -75,13 +82,13 @@ func (b *Builder) completedUnseen(c *container) bool {
 	return b.sampling.Exact() && !c.init && completed && !c.hasStart() && !c.ran()
 }
 
-// UnknownStarts returns the names of pods with containers that have no known start, and that ran or are among UnseenPods. The signal
-// ContainerRestarts says whether they ran on through gaps.
-func (b *Builder) UnknownStarts() []string {
+// UnknownStarts returns the names of pods with containers, or init containers, that have no known start, and that ran or are among
+// UnseenPods. The signal ContainerRestarts says whether they ran on through gaps.
+func (b *Builder) UnknownStarts(init bool) []string {
 	return b.namesWhere(func(c *container) (signals.Symbol, bool) {
 		// For other containers, cAdvisor's starts may have been read for a part of the window only.
 		known := len(c.started) > 0 || c.init && len(c.created) > 0
-		return c.pod.name, c.ran() && !known || b.completedUnseen(c)
+		return c.pod.name, c.init == init && (c.ran() && !known || b.completedUnseen(c))
 	})
 }
 

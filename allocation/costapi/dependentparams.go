@@ -31,7 +31,7 @@ func (q *request) finish(given func(name string) bool) error {
 	if err := q.finishBaseline(); err != nil {
 		return err
 	}
-	q.timing.query.Only, q.timing.query.Bills = q.needs(), q.bills()
+	q.timing.query.Only, q.timing.query.MergedBy, q.timing.query.Bills = q.needs(), q.mergedBy(), q.bills()
 	if q.options.External && q.api.cfg.Bills == nil {
 		q.warn("external=true adds nothing: %s", noBills)
 	}

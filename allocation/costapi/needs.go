@@ -1,9 +1,12 @@
 package costapi
 
 import (
+	"slices"
+
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/change"
 	"github.com/promcost/promcost/allocation/encode"
+	"github.com/promcost/promcost/allocation/notices"
 )
 
 // needs is the data to read of stored sets for the answer: what the passes, the filters, the format, the page and the warnings
@@ -32,6 +35,25 @@ func (q *request) needs() *allocation.Projection {
 	return needs
 }
 
+// mergedBy are the keys by which computed rows are merged before anyone looks at their labels and annotations, nil if somebody does
+// before: a filter, a key, or a warning about them.
+func (q *request) mergedBy() []allocation.Key {
+	merges := q.route.endpoint&(allocations|summaries|toplines) != 0 && q.showsMerged() && q.options.OnlyMerges() && q.options.Filter == nil
+	if q.timing.query.Stored || !merges || q.concerns(notices.AboutLabels) || q.concerns(notices.AboutAnnotations) {
+		return nil
+	}
+	needs := append(q.searchNeeds(), allocation.OfRows(nil))
+	for _, k := range q.options.Aggregate {
+		needs = append(needs, k.Needs())
+	}
+	all := allocation.Union(needs...)
+	looks := func(x allocation.Property) bool { return slices.Contains(all.Properties, x) }
+	if !all.WithoutAssets || slices.ContainsFunc([]allocation.Property{allocation.Labels, allocation.Annotations, allocation.Pod, allocation.PodUID}, looks) {
+		return nil // or each row is a pod's
+	}
+	return q.options.Aggregate
+}
+
 // bills are the parts of bills that the answer shows.
 func (q *request) bills() allocation.Billed {
 	switch {
@@ -43,9 +65,14 @@ func (q *request) bills() allocation.Billed {
 	return allocation.Billed{Adjustments: q.reconcile, External: q.options.External}
 }
 
-// showsResults reports whether the answer shows only merged rows.
+// showsResults reports whether the answer of stored sets shows only merged rows.
 func (q *request) showsResults() bool {
-	return q.route.endpoint&(allocations|summaries|toplines|changes) != 0 && q.streams() && len(q.options.Aggregate) > 0 && !q.options.AggregatedMetadata
+	return q.route.endpoint&(allocations|summaries|toplines|changes) != 0 && q.streams() && q.showsMerged()
+}
+
+// showsMerged reports whether rows are merged before they are shown, and without what they have in common of labels.
+func (q *request) showsMerged() bool {
+	return len(q.options.Aggregate) > 0 && !q.options.AggregatedMetadata
 }
 
 // rowFormat is how the rows of the answer are written.

@@ -75,6 +75,7 @@ func (a *answer) make(ctx context.Context) (err error) {
 			a.sets, err = a.ledger.compute(ctx, rest)
 			return err
 		}
+		a.query.MergedBy = nil // stored sets have everything
 		err = a.carryOut(ctx, a.ledger.newAssembly(a.query, p))
 		var damaged *DamagedError
 		switch {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"strconv"
 	"time"
 
 	"github.com/go-kit/log/level"
@@ -23,6 +24,7 @@ type flightKey struct {
 	exactBelow       bool
 	alone            bool
 	after            time.Duration
+	mergedBy         string
 	generation       uint64
 }
 
@@ -31,6 +33,15 @@ func bordersKey(borders []time.Time) string {
 	var key []byte
 	for _, t := range borders {
 		key = binary.BigEndian.AppendUint64(key, uint64(t.UnixNano()))
+	}
+	return string(key)
+}
+
+// keysKey identifies keys of rows.
+func keysKey(keys []allocation.Key) string {
+	var key []byte
+	for _, k := range keys {
+		key = strconv.AppendQuote(key, k.String())
 	}
 	return string(key)
 }
@@ -51,7 +62,7 @@ func (l *Ledger) compute(ctx context.Context, q allocation.Query) ([]*allocation
 		return nil, fmt.Errorf("compute %s: %w", describe(q), err)
 	}
 	q.After = l.after(&q)
-	key := flightKey{q.Window.Start.UnixNano(), q.Window.End.UnixNano(), bordersKey(q.Borders), q.Step, q.Resolution, q.ExactBelow, q.Alone, q.After, l.generation.Load()}
+	key := flightKey{q.Window.Start.UnixNano(), q.Window.End.UnixNano(), bordersKey(q.Borders), q.Step, q.Resolution, q.ExactBelow, q.Alone, q.After, keysKey(q.MergedBy), l.generation.Load()}
 	answer, leave, err := l.flights.Do(ctx, key, func(ctx context.Context) (computed, error) { return l.computeWithin(ctx, q) })
 	defer leave()
 	if err != nil {

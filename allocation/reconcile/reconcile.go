@@ -60,6 +60,7 @@ func (r *Reconciler) Sets(ctx context.Context, q allocation.Query) iter.Seq2[*al
 	if wanted == (allocation.Billed{}) {
 		return r.ledger.Sets(ctx, q)
 	}
+	q.MergedBy = nil // bills may look at labels
 	return func(yield func(*allocation.Set, error) bool) {
 		a := r.answer(q, wanted)
 		err := a.open(ctx)

@@ -169,6 +169,9 @@ func (x *Index) EachMember(some func(service Object) bool, f func(pod Object)) {
 // Selects reports whether a service selects pods by labels.
 func (x *Index) Selects(service Object) bool { return len(x.selectors[service]) > 0 }
 
+// HasSelectors reports whether any service selects pods by labels.
+func (x *Index) HasSelectors() bool { return len(x.selectors) > 0 }
+
 // ofSlice is the service of an EndpointSlice: by its label, else by its name, which is the service's name, a hyphen and 5 letters.
 func (x *Index) ofSlice(slice Object) (signals.Symbol, bool) {
 	if service, ok := x.slices[slice]; ok {

@@ -167,6 +167,9 @@ func (s Signal) IsDetail() bool {
 	}
 }
 
+// IsMetadata reports whether the signal is labels or annotations of one pod.
+func (s Signal) IsMetadata() bool { return s == PodLabels || s == PodAnnotations }
+
 // MayShowRuns reports whether a signal about one pod may show when its containers ran.
 func (s Signal) MayShowRuns() bool {
 	switch s {

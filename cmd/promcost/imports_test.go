@@ -51,8 +51,9 @@ var packages = map[string][]string{
 	"promquery/promtest":               {}, // starts a real Prometheus for tests
 	"promquery/promtest/soak":          {}, // the flag -soak of tests
 	"allocation":                       {"allocation/caret", "allocation/grouping", "allocation/intern", "allocation/labelnames", "allocation/timeline"},
-	"allocation/build":                 {"allocation", "allocation/elsewhere", "allocation/labelnames", "allocation/notices", "allocation/prices", "allocation/rates", "allocation/services", "allocation/signals", "allocation/timeline"},
+	"allocation/build":                 {"allocation", "allocation/elsewhere", "allocation/labelnames", "allocation/metadata", "allocation/notices", "allocation/prices", "allocation/rates", "allocation/services", "allocation/signals", "allocation/timeline"},
 	"allocation/elsewhere":             {},
+	"allocation/metadata":              {"allocation"},
 	"allocation/prices":                {"allocation/labelnames", "allocation/notices", "allocation/rates", "allocation/signals", "allocation/timeline"},
 	"allocation/services":              {"allocation", "allocation/labelnames", "allocation/signals", "allocation/timeline"},
 	"allocation/signals":               {"allocation", "allocation/intern"},
@@ -99,7 +100,7 @@ var testOnly = []string{"promquery/promtest", "promquery/promtest/soak", "promqu
 // quiet are the packages that return errors and warnings and leave logging to their callers.
 var quiet = []string{
 	"allocation", "allocation/timeline", "allocation/caret", "allocation/filter", "allocation/jmespath", "allocation/encode", "promquery",
-	"allocation/assets", "allocation/build", "allocation/change", "allocation/diagnosis", "allocation/fields", "allocation/grouping", "allocation/intern", "allocation/labelnames", "allocation/metering", "allocation/notices", "allocation/parquet",
+	"allocation/assets", "allocation/build", "allocation/change", "allocation/diagnosis", "allocation/fields", "allocation/grouping", "allocation/intern", "allocation/labelnames", "allocation/metadata", "allocation/metering", "allocation/notices", "allocation/parquet",
 	"allocation/prices", "allocation/rates", "allocation/reconcile", "allocation/services", "allocation/signals", "allocation/windows",
 }
 

@@ -55,13 +55,13 @@ func (s benchSize) write(b *testing.B) (dir string) {
 func day() allocation.Window { return allocation.Window{Start: fixed.Add(-24 * time.Hour), End: fixed} }
 
 // computeDay computes a window, and returns what that took of the source.
-func computeDay(t testing.TB, src promquery.Source, w allocation.Window, resolution time.Duration) (stats promquery.Stats) {
+func computeDay(t testing.TB, src promquery.Source, w allocation.Window, resolution time.Duration, mergedBy ...allocation.Key) (stats promquery.Stats) {
 	t.Helper()
 	e := promquery.NewEngine(src, promquery.Config{
 		Clusters: promquery.Clusters{Labels: []string{"cluster"}, Default: democluster.ClusterID}, Rates: pricing.Default(),
 		Observe: func(o promquery.Observation) { stats = o.Stats },
 	})
-	if _, err := e.Compute(t.Context(), allocation.Query{Window: w, Resolution: resolution}); err != nil {
+	if _, err := e.Compute(t.Context(), allocation.Query{Window: w, Resolution: resolution, MergedBy: mergedBy}); err != nil {
 		t.Fatal(err)
 	}
 	return stats

@@ -43,6 +43,10 @@ func BenchmarkRemoteRead(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
+		byCluster, err := allocation.ParseKeys("cluster", allocation.LabelMapping{})
+		if err != nil {
+			b.Fatal(err)
+		}
 		plain := map[string]*readRun{}
 		for _, name := range []string{"needed", "lead"} {
 			plain[name] = &readRun{math.Inf(1), math.Inf(1)}
@@ -56,11 +60,15 @@ func BenchmarkRemoteRead(b *testing.B) {
 				b.ReportMetric(float64(samples), "samples")
 			})
 		}
-		for _, resolution := range []time.Duration{time.Minute, 0} {
-			b.Run(size.name+"/"+allocation.ResolutionText(resolution), func(b *testing.B) {
+		for _, asked := range []struct {
+			name       string
+			resolution time.Duration
+			mergedBy   []allocation.Key
+		}{{"cluster/1m", time.Minute, byCluster}, {"cluster/exact", 0, byCluster}, {"rows/1m", time.Minute, nil}, {"rows/exact", 0, nil}} {
+			b.Run(size.name+"/"+asked.name, func(b *testing.B) {
 				took, requests := readRun{math.Inf(1), math.Inf(1)}, int64(0)
 				samples := took.measure(b, l, func() int64 {
-					stats := computeDay(b, src, day(), resolution)
+					stats := computeDay(b, src, day(), asked.resolution, asked.mergedBy...)
 					requests = stats.Requests
 					return stats.Samples
 				})

@@ -1,0 +1,90 @@
+package build
+
+import (
+	"slices"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/metadata"
+	"github.com/promcost/promcost/allocation/timeline"
+)
+
+// lateMetadata is about labels and annotations of pods that are added last.
+type lateMetadata struct {
+	by    []allocation.Key // by which rows are merged; none where labels and annotations are added before Resolve
+	shown []*container     // whose labels and annotations are added
+}
+
+// MetadataLast reports whether labels and annotations of pods are to be added after Finalize, those of Labeled only. It may become false
+// before Resolve: where services select pods by labels, or pods have no UID, all are to be added before that.
+func (b *Builder) MetadataLast() bool {
+	if len(b.metadata.by) == 0 || b.services.behind.HasSelectors() {
+		return false
+	}
+	for key := range b.pods.byKey {
+		if key.uid == none && len(b.pods.byName[key.objectKey]) == 1 {
+			return false
+		}
+	}
+	return true
+}
+
+// Labeled returns the names of the pods whose labels and annotations the rows show once they are merged. Call it once, after Finalize,
+// and add them next.
+func (b *Builder) Labeled() (names []string, err error) {
+	if len(b.metadata.by) == 0 {
+		return nil, nil
+	}
+	shown := make([][]bool, len(b.sets))
+	for i, s := range b.sets {
+		if shown[i], err = metadata.Shown(s, b.metadata.by, s.RowsOf(b.shard)); err != nil {
+			return nil, err
+		}
+	}
+	for c := range b.every() {
+		if slices.ContainsFunc(c.rows, func(ref rowRef) bool { return ref.row != noRow && shown[ref.set][ref.row] }) {
+			b.metadata.shown, names = append(b.metadata.shown, c), append(names, c.pod.name.Value())
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names), b.stopped
+}
+
+// describeShown fills in the labels and annotations of the containers whose pods Labeled returned.
+func (b *Builder) describeShown() {
+	for _, c := range b.metadata.shown {
+		for _, ref := range c.rows {
+			if ref.row != noRow {
+				b.describeMetadata(c, b.rows[ref.set], ref.row)
+			}
+		}
+	}
+}
+
+// describeMetadata fills in the labels and annotations of a row: those at its end.
+func (b *Builder) describeMetadata(c *container, rows *allocation.Rows, row int32) {
+	p, end := c.pod, rows.Ends()[row]
+	labels, annotations := b.pods.namespaces[objectKey{p.cluster, p.namespace, none}].at(end)
+	rows.IDs(allocation.Labels)[row] = b.labelsOf(c, end, labels, p.labels.At(end))
+	rows.IDs(allocation.Annotations)[row] = b.dict.Overlay(annotations, p.annotations.At(end))
+}
+
+func (b *Builder) addPodLabels(s *seen) error      { return b.addMetadata(s, (*pod).addLabels) }
+func (b *Builder) addPodAnnotations(s *seen) error { return b.addMetadata(s, (*pod).addAnnotations) }
+
+// addMetadata adds labels or annotations to a pod. Where they name no UID and are added last, they are of all pods of the name.
+func (b *Builder) addMetadata(s *seen, add func(*pod, allocation.ID, timeline.Steps)) error {
+	key, all, steps := s.pod(), b.addTail(s.tail), b.shared.Steps(b.sampling, s.p)
+	if b.phase == gathering {
+		add(b.podOf(key), all, steps)
+	} else if p := b.pods.find(&key); p != nil {
+		add(p, all, steps)
+	} else if key.uid == none {
+		for _, p := range b.pods.byName[key.objectKey] {
+			add(p, all, steps)
+		}
+	}
+	return nil
+}
+
+func (p *pod) addLabels(all allocation.ID, when timeline.Steps)      { p.labels.Add(all, when) }
+func (p *pod) addAnnotations(all allocation.ID, when timeline.Steps) { p.annotations.Add(all, when) }

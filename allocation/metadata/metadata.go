@@ -1,0 +1,96 @@
+// Package metadata is about labels and annotations that are read last, and only where an answer shows them: a row that is merged from
+// rows of several containers shows none.
+package metadata
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/promcost/promcost/allocation"
+)
+
+// Unread stands in place of the id of labels or annotations that were not read.
+const Unread allocation.ID = math.MaxUint32
+
+// instance are the properties that identify a container.
+var instance = [...]allocation.Property{allocation.Cluster, allocation.Namespace, allocation.Pod, allocation.PodUID, allocation.Container}
+
+// Shown reports for each row of a set whether its labels and annotations are shown once rows are merged by keys: whether no row of another
+// container has the same value of each key. Only rows for which counts is true count. It fails with allocation.ErrUnread if
+// a key looks at what was not read.
+func Shown(s *allocation.Set, keys []allocation.Key, counts func(row int) bool) ([]bool, error) {
+	all := func(allocation.Special) bool { return true }
+	groups, err := allocation.GroupBy(s, all, nil, keys)
+	if err != nil {
+		return nil, err
+	}
+	containers, err := allocation.GroupBy(s, all, instance[:], nil)
+	if err != nil {
+		return nil, err
+	}
+	const several = -1
+	of := make([]int32, len(groups.First)) // the container of each group, counted from 1
+	for row, g := range groups.Of {
+		if c := containers.Of[row] + 1; !counts(row) || of[g] == c {
+			continue
+		} else if of[g] == 0 {
+			of[g] = c
+		} else {
+			of[g] = several
+		}
+	}
+	shown := make([]bool, len(groups.Of))
+	for row, g := range groups.Of {
+		shown[row] = of[g] > 0 && counts(row)
+	}
+	return shown, nil
+}
+
+// Defer makes labels and annotations of a set deferred where some are Unread: passes may merge these, but looking at one is
+// allocation.ErrUnread.
+func Defer(s *allocation.Set) error {
+	for _, p := range [...]allocation.Property{allocation.Labels, allocation.Annotations} {
+		ids, err := s.IDs(p)
+		if err != nil {
+			return err
+		}
+		if slices.Contains(ids, Unread) {
+			s.Defer(p, &partly{property: p, ids: ids, dict: s.Dict()})
+		}
+	}
+	return nil
+}
+
+// partly is a property of which some rows are Unread. It implements allocation.Deferred.
+type partly struct {
+	property allocation.Property
+	ids      []allocation.ID
+	dict     *allocation.Dict // of ids
+}
+
+// Common implements allocation.Deferred.
+func (p *partly) Common(d *allocation.Dict, group, first []int32, differ []bool, ids []allocation.ID) error {
+	for row, g := range group {
+		if differ[g] {
+			continue
+		}
+		if p.ids[row] == Unread {
+			return p.unread()
+		}
+		differ[g] = p.ids[row] != p.ids[first[g]]
+	}
+	for g, row := range first {
+		if row >= 0 && !differ[g] {
+			ids[g] = d.AddMap(p.dict.TextMap(p.ids[row]))
+		}
+	}
+	return nil
+}
+
+// Latest implements allocation.Deferred. Nobody asks for the latest labels or annotations of rows: those that they have in common count.
+func (p *partly) Latest(*allocation.Dict, []int32, []allocation.ID) error { return p.unread() }
+
+func (p *partly) unread() error {
+	return fmt.Errorf("%w: %v of rows that are merged with others", allocation.ErrUnread, p.property)
+}

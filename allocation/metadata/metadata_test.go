@@ -1,0 +1,104 @@
+package metadata_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/metadata"
+)
+
+// newSet is a set of containers, given as namespace, pod and name, with labels that name the pod.
+func newSet(containers ...[3]string) *allocation.Set {
+	start := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+	window := allocation.Window{Start: start, End: start.Add(time.Hour)}
+	s := allocation.NewSet(window, allocation.NewDict())
+	for _, c := range containers {
+		r := allocation.Row{Start: window.Start, End: window.End, Labels: map[string]string{"pod": c[1]}}
+		r.Text[allocation.Namespace], r.Text[allocation.Pod], r.Text[allocation.Container] = c[0], c[1], c[2]
+		s.Append(&r)
+	}
+	return s
+}
+
+func TestShown(t *testing.T) {
+	set := newSet([3]string{"a", "x", "main"}, [3]string{"a", "y", "main"}, [3]string{"b", "z", "main"}, [3]string{"c", "w", "main"}, [3]string{"c", "w", "main"})
+	for _, tt := range []struct {
+		name, by string
+		counts   func(row int) bool
+		want     []bool
+	}{
+		{"a namespace of one container, and one with two rows of one", "namespace", func(int) bool { return true }, []bool{false, false, true, true, true}},
+		{"rows that do not count", "namespace", func(row int) bool { return row != 1 && row != 2 }, []bool{true, false, false, true, true}},
+		{"everything in one", "all", func(int) bool { return true }, []bool{false, false, false, false, false}},
+		{"each by itself", "pod", func(int) bool { return true }, []bool{true, true, true, true, true}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			keys, err := allocation.ParseKeys(tt.by, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, err := metadata.Shown(set, keys, tt.counts); err != nil || !slices.Equal(got, tt.want) {
+				t.Errorf("got %v, error %v, want %v", got, err, tt.want)
+			}
+		})
+	}
+}
+
+// TestDefer merges rows of which some labels are unread: those of rows that are merged with others are not missed, and the others
+// are an error.
+func TestDefer(t *testing.T) {
+	containers := [][3]string{{"a", "x", "main"}, {"a", "y", "main"}, {"b", "z", "main"}}
+	for _, tt := range []struct {
+		name, by string
+		unread   []int // rows
+		want     []string
+		err      error
+	}{
+		{"nothing is unread", "pod", nil, []string{"x", "y", "z"}, nil},
+		{"those of merged rows are", "namespace", []int{0, 1}, []string{"", "z"}, nil},
+		{"one of a row by itself is", "pod", []int{1}, nil, allocation.ErrUnread},
+		{"all are", "all", []int{0, 1, 2}, []string{""}, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			keys, err := allocation.ParseKeys(tt.by, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			set := newSet(containers...)
+			ids, err := set.IDs(allocation.Labels)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, row := range tt.unread {
+				ids[row] = metadata.Unread
+			}
+			if err := metadata.Defer(set); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := set.IDs(allocation.Labels); (err != nil) != (len(tt.unread) > 0) {
+				t.Errorf("labels of rows: error %v", err)
+			}
+			out, err := allocation.Apply([]*allocation.Set{set}, allocation.Options{Aggregate: keys})
+			if !errors.Is(err, tt.err) {
+				t.Fatalf("error %v, want %v", err, tt.err)
+			}
+			if err != nil {
+				return
+			}
+			var got []string
+			for row := range out[0].Len() {
+				labels, err := out[0].IDs(allocation.Labels)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got = append(got, out[0].Dict().TextMap(labels[row])["pod"])
+			}
+			if !slices.Equal(got, tt.want) {
+				t.Errorf("labels are %q, want %q", got, tt.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,143 @@
+package promquery_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/promquery"
+	"github.com/promcost/promcost/promquery/promtest"
+)
+
+// TestMetadataLast checks that answers whose rows are merged by keys are the same if the query names these keys, and that labels and
+// annotations are then read of the pods only whose row is merged with no other: shards, several sets, and clusters where labels must be
+// known before, or that lack UIDs, included.
+func TestMetadataLast(t *testing.T) {
+	t.Parallel()
+	c, dir := demoDir(t)
+	db, list := openBlocks(t, dir), seriesOf(t, dir)
+	// withoutUID is the cluster if the series that metrics chooses have no UID; only the first of several that are then alike is left.
+	withoutUID := func(metrics func(name string) bool) promquery.Source {
+		known := map[string]bool{}
+		return edited(t, list, func(s *promtest.Series) bool {
+			i := slices.Index(s.Labels, "uid")
+			if i < 0 || !metrics(label(s, "__name__")) {
+				return true
+			}
+			s.Labels = slices.Delete(s.Labels, i, i+2)
+			key := strings.Join(s.Labels, "\x00")
+			first := !known[key]
+			known[key] = true
+			return first
+		})
+	}
+	window := allocation.Window{Start: c.Start().Add(time.Hour), End: c.End()}
+	selecting := append(slices.Clone(list), promtest.Series{
+		Labels:  []string{"__name__", "service_selector_labels", "namespace", "shop", "service", "picked", "label_app", "web"},
+		Samples: promtest.Regular(window.Start.UnixMilli(), window.End.UnixMilli(), 60_000, func(int64) float64 { return 1 }),
+	})
+	for _, tt := range []struct {
+		name   string
+		src    promquery.Source
+		by     string
+		shards int
+		step   time.Duration
+		read   string // which series of labels are read: none, some or all
+	}{
+		{name: "cluster", src: db, by: "cluster", read: "none"},
+		{name: "namespace", src: db, by: "namespace", read: "none"},
+		{name: "controllers of steps", src: db, by: "controllerKind,controller", step: 3 * time.Hour, read: "some"},
+		{name: "nodes of shards", src: db, by: "node,namespace", shards: 3, read: "some"},
+		{name: "services", src: db, by: "service", read: "none"},
+		{name: "all in one", src: db, by: "all", read: "none"},
+		{name: "labels select pods", src: edited(t, selecting, func(*promtest.Series) bool { return true }), by: "service", read: "all"},
+		{name: "labels without UIDs", src: withoutUID(func(name string) bool { return name == "kube_pod_labels" || name == "kube_pod_annotations" }), by: "controller", read: "some"},
+		{name: "only infos have UIDs", src: withoutUID(func(name string) bool { return name != "kube_pod_info" }), by: "controller", read: "some"},
+		{name: "no UIDs", src: withoutUID(func(string) bool { return true }), by: "controller", read: "all"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			keys, err := allocation.ParseKeys(tt.by, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			read, all := int64(0), int64(0)
+			compute := func(q allocation.Query) []*allocation.Set {
+				sets, err := promquery.NewEngine(tt.src, config).Compute(t.Context(), q)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return sets
+			}
+			for i := range max(tt.shards, 1) {
+				q := allocation.Query{Window: window, Step: tt.step}
+				if tt.shards > 0 {
+					q.Shard = allocation.Shard{Index: i + 1, Of: tt.shards}
+				}
+				whole := compute(q)
+				q.MergedBy = keys
+				last := compute(q)
+				for _, o := range []allocation.Options{{Aggregate: keys}, {Aggregate: keys, Idle: true, Accumulate: allocation.All}} {
+					want, err := allocation.Apply(whole, o)
+					if err != nil {
+						t.Fatal(err)
+					}
+					got, err := allocation.Apply(last, o)
+					if err != nil {
+						t.Fatal(err)
+					}
+					compareResults(t, got, want)
+				}
+				read, all = read+seriesRead(last[0], "kube_pod_labels"), all+seriesRead(whole[0], "kube_pod_labels")
+				if _, err := allocation.Apply(last, allocation.Options{AggregatedMetadata: true, Aggregate: keys}); (err == nil) != (tt.read == "all") || err != nil && !errors.Is(err, allocation.ErrUnread) {
+					t.Errorf("common labels of rows: error %v", err)
+				}
+			}
+			if tt.read == "none" && read != 0 || tt.read == "some" && (read == 0 || read >= all) || tt.read == "all" && read != all {
+				t.Errorf("labels of %d pods were read, want those of %s of %d", read, tt.read, all)
+			}
+		})
+	}
+}
+
+// compareResults checks that merged sets have the same rows.
+func compareResults(t *testing.T, got, want []*allocation.Set) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("%d sets, want %d", len(got), len(want))
+	}
+	for i, s := range want {
+		if got[i].Len() != s.Len() {
+			t.Fatalf("set %d has %d rows, want %d", i, got[i].Len(), s.Len())
+		}
+		if diff := cmp.Diff(s.Warnings, got[i].Warnings); diff != "" {
+			t.Errorf("warnings (-want +got):\n%s", diff)
+		}
+		for row := range s.Len() {
+			if diff := cmp.Diff(everythingOf(s, row), everythingOf(got[i], row)); diff != "" {
+				t.Errorf("row %s (-want +got):\n%s", s.Name(row), diff)
+			}
+			for column := range allocation.NumColumns {
+				if g, w := got[i].Value(column, row), s.Value(column, row); g != w && (g == g || w == w) {
+					t.Errorf("%s: %v is %v, want %v", s.Name(row), column, g, w)
+				}
+			}
+		}
+	}
+}
+
+// everythingOf is what a row says of itself, its values left out.
+func everythingOf(s *allocation.Set, row int) map[string]any {
+	out := map[string]any{"name": s.Name(row), "kind": s.Special(row), "start": s.Start(row), "end": s.End(row), "services": texts(s, row)}
+	for p := range allocation.Services {
+		out[p.String()] = s.Text(p, row)
+	}
+	for _, p := range []allocation.Property{allocation.Labels, allocation.Annotations, allocation.NamespaceLabels, allocation.NamespaceAnnotations} {
+		out[p.String()] = asMap(s, p, row)
+	}
+	return out
+}
