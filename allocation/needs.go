@@ -20,7 +20,8 @@ type Projection struct {
 	Balancers  bool // and of load balancers
 	// WithoutAssets leaves out assets. Reading them takes almost as long as reading the rows of a set.
 	WithoutAssets bool
-	// FewOfAssets reads only what the passes of Apply need of assets if Proportions is not set: no labels, places or prices.
+	// FewOfAssets reads only what the passes of Apply need of assets if Proportions is not set: no labels, places or prices, nor what
+	// is used of disks and of nodes' cores. Computed assets lack only what is used.
 	FewOfAssets bool
 }
 

@@ -45,10 +45,9 @@ type Query struct {
 	After time.Duration
 	// Stream says that the caller holds only a few of the sets at a time: they need not be in memory together, nor share a Dict.
 	Stream bool
-	// Only says which data of stored rows is needed; nil is everything. Computed sets always have everything.
+	// Only says which data of stored rows is needed; nil is everything. Computed sets leave out what FewOfAssets does.
 	Only *Projection
-	// MergedBy are keys by which rows are merged before anyone looks at labels and annotations; nil where somebody may. Those of
-	// rows that are merged with rows of other containers may be missing then: looking at them is ErrUnread.
+	// MergedBy are keys by which rows are merged before anyone looks at labels and annotations: those of merged rows may be ErrUnread.
 	MergedBy []Key
 	// Bills says what bills give the sets, where there are bills.
 	Bills Billed

@@ -40,6 +40,8 @@ type computation struct {
 	// dropped is how many series of promcost itself a Select left out, the largest number of any Select.
 	dropped   int64
 	doubted   bool  // prices may come from promcost
+	// fewOfAssets says that nobody asks how full disks are and what nodes' cores do.
+	fewOfAssets bool
 	series    int64 // of all inputs
 	gathering gathering
 	account   *memory.Account // the account that it draws from
@@ -190,6 +192,7 @@ func (c *computation) compute(ctx context.Context, q allocation.Query) (sets []*
 			}
 		}()
 	}
+	c.fewOfAssets = q.Only != nil && q.Only.FewOfAssets
 	if err := c.findScrapeInterval(ctx, q.Window); err != nil {
 		return nil, fmt.Errorf("find the scrape interval: %w", err)
 	}
@@ -307,6 +310,9 @@ func (c *computation) gather(ctx context.Context, b *build.Builder) error {
 		if err := c.named(ctx, b, of.element, of.list(), of.stages...); err != nil {
 			return err
 		}
+	}
+	if c.fewOfAssets {
+		return nil
 	}
 	last, whole := b.Borders()
 	sels := append(within(b, last), within(b, whole)...)

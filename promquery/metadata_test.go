@@ -141,3 +141,29 @@ func everythingOf(s *allocation.Set, row int) map[string]any {
 	}
 	return out
 }
+
+// TestFewOfAssets checks that what is used of disks and of nodes' cores is not read for questions about allocations, whose rows are the
+// same without.
+func TestFewOfAssets(t *testing.T) {
+	t.Parallel()
+	c, db := demoBlocks(t)
+	q := allocation.Query{Window: allocation.Window{Start: c.Start().Add(time.Hour), End: c.End()}}
+	whole := compute(t, db, q)
+	q.Only = &allocation.Projection{FewOfAssets: true}
+	few := compute(t, db, q)
+	for _, metric := range []string{"node_cpu_seconds_total", "kubelet_volume_stats_used_bytes", "container_fs_usage_bytes"} {
+		if seriesRead(whole[0], metric) == 0 || seriesRead(few[0], metric) != 0 {
+			t.Errorf("%d series of %s were read, %d for all of assets, want none and some", seriesRead(few[0], metric), metric, seriesRead(whole[0], metric))
+		}
+	}
+	for _, o := range []allocation.Options{{}, {Idle: true, IdleByNode: true, ShareTenancy: true}, {ShareIdle: allocation.Weighted, IdleByNode: true}} {
+		var results [2][]*allocation.Set
+		for i, sets := range [][]*allocation.Set{few, whole} {
+			var err error
+			if results[i], err = allocation.Apply(sets, o); err != nil {
+				t.Fatal(err)
+			}
+		}
+		compareResults(t, results[0], results[1])
+	}
+}

@@ -11,7 +11,11 @@ import (
 func (c *computation) usage(ctx context.Context, b *build.Builder) error {
 	s := b.Sampling()
 	window := build.Span{Start: s.LoadStart(), End: s.End}
-	if err := c.spans(ctx, b, stageNames[levels], []build.Span{window}, levels, disks); err != nil {
+	stages := []stage{levels, disks}
+	if c.fewOfAssets {
+		stages = stages[:1]
+	}
+	if err := c.spans(ctx, b, stageNames[levels], []build.Span{window}, stages...); err != nil {
 		return err
 	}
 	before := b.UnseenBefore()

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/costapi"
 )
 
@@ -41,5 +42,32 @@ func TestMergedBy(t *testing.T) {
 				t.Errorf("merged by %q, want %q", got, tt.want)
 			}
 		})
+	}
+}
+
+// TestAssetsNeeded checks which computations read what is used of disks and of nodes' cores: those of questions that show assets, or look
+// at all of them.
+func TestAssetsNeeded(t *testing.T) {
+	for _, tt := range []struct {
+		path   string
+		params []string
+		few    bool
+	}{
+		{"/model/allocation/compute", []string{"aggregate=cluster"}, true},
+		{"/model/allocation/compute", []string{"shareIdle=true", `filter=namespace:"shop"`}, true},
+		{"/model/allocation/summary", []string{"resolution=1m"}, true},
+		{"/model/allocation/compute", []string{"aggregate=cluster", "includeProportionalAssetResourceCosts=true"}, false},
+		{"/model/assets", []string{"resolution=1m"}, false},
+		{"/model/allocation/change", []string{"resolution=1m"}, false},
+	} {
+		f := &fake{}
+		if w := get(newHandler(f, costapi.Config{}), tt.path, over("yesterday", tt.params)...); w.Code != http.StatusOK {
+			t.Fatalf("%s: status %d: %s", tt.path, w.Code, w.Body)
+		}
+		if only := f.asked[0].Only; (only != nil && only.FewOfAssets) != tt.few {
+			t.Errorf("%s %v: few assets %t, want %t", tt.path, tt.params, !tt.few, tt.few)
+		} else if tt.few && (len(only.Properties) != int(allocation.NumProperties) || len(only.Columns) != int(allocation.NumColumns) || !only.Volumes || !only.Balancers || only.WithoutAssets) {
+			t.Errorf("%s %v: only a part of rows is needed: %+v", tt.path, tt.params, only)
+		}
 	}
 }

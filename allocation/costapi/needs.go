@@ -10,11 +10,13 @@ import (
 )
 
 // needs is the data to read of stored sets for the answer: what the passes, the filters, the format, the page and the warnings
-// declare. It is nil, which is everything, if the sets are checked, for ACK's bills, and if the sets are computed.
+// declare. It is nil, which is everything, if the sets are checked, and for ACK's bills. Computed sets have all of their rows.
 func (q *request) needs() *allocation.Projection {
 	switch {
-	case q.api.cfg.Check, !q.timing.query.Stored, q.route.endpoint == ackAllocations:
+	case q.api.cfg.Check, q.route.endpoint == ackAllocations:
 		return nil
+	case !q.timing.query.Stored:
+		return q.computedNeeds()
 	case q.route.endpoint&listed != 0: // assets need no rows
 		return &allocation.Projection{}
 	case q.route.endpoint == completions:
@@ -33,6 +35,16 @@ func (q *request) needs() *allocation.Projection {
 		return needs.Now()
 	}
 	return needs
+}
+
+// computedNeeds is everything of rows, and of assets what the passes need where nothing else looks at them.
+func (q *request) computedNeeds() *allocation.Projection {
+	if q.route.endpoint&(allocations|summaries|toplines) == 0 || q.options.Proportions {
+		return nil
+	}
+	p := allocation.Everything()
+	p.WithoutAssets, p.FewOfAssets = false, true
+	return p
 }
 
 // mergedBy are the keys by which computed rows are merged before anyone looks at their labels and annotations, nil if somebody does

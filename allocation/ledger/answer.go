@@ -47,7 +47,7 @@ func (l *Ledger) answer(ctx context.Context, q allocation.Query, yield func(*all
 // make makes the sets.
 func (a *answer) make(ctx context.Context) (err error) {
 	if !a.ledger.Keeps() {
-		a.query.Stored, a.query.Only = false, nil
+		a.query.Stored = false
 		a.sets, err = a.ledger.compute(ctx, a.query)
 		return err
 	}

@@ -16,7 +16,7 @@ import (
 )
 
 // TestMergedBy checks that sets without the labels of merged rows answer only who merges by the same keys, and are never put together with
-// stored ones or stored.
+// stored ones or stored. Sets with all of assets and with few are computed apart, too.
 func TestMergedBy(t *testing.T) {
 	keysOf := func(t *testing.T, by string) []allocation.Key {
 		t.Helper()
@@ -44,9 +44,18 @@ func TestMergedBy(t *testing.T) {
 					}
 				})
 			}
+			for range 2 {
+				q := ledgertest.Hour(0)
+				q.Only = &allocation.Projection{FewOfAssets: true}
+				wg.Go(func() {
+					if _, err := ledgertest.Collect(t.Context(), l, q); err != nil {
+						t.Error(err)
+					}
+				})
+			}
 			wg.Wait()
-			if n := calls.Load(); n != 4 {
-				t.Errorf("%d computations, want 4", n)
+			if n := calls.Load(); n != 5 {
+				t.Errorf("%d computations, want 5", n)
 			}
 		})
 	})
