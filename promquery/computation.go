@@ -38,14 +38,14 @@ type computation struct {
 	found    *findings
 	own      ownTargets
 	// dropped is how many series of promcost itself a Select left out, the largest number of any Select.
-	dropped   int64
-	doubted   bool  // prices may come from promcost
+	dropped int64
+	doubted bool // prices may come from promcost
 	// fewOfAssets says that nobody asks how full disks are and what nodes' cores do.
 	fewOfAssets bool
-	series    int64 // of all inputs
-	gathering gathering
-	account   *memory.Account // the account that it draws from
-	held      int64           // bytes drawn from it
+	series      int64 // of all inputs
+	gathering   gathering
+	account     *memory.Account // the account that it draws from
+	held        int64           // bytes drawn from it
 
 	scrape, resolution time.Duration
 	yields             time.Duration // estimate of the time spent in yield
