@@ -61,7 +61,7 @@ func computeDay(t testing.TB, src promquery.Source, w allocation.Window, resolut
 		Clusters: promquery.Clusters{Labels: []string{"cluster"}, Default: democluster.ClusterID}, Rates: pricing.Default(),
 		Observe: func(o promquery.Observation) { stats = o.Stats },
 	})
-	if _, err := e.Compute(t.Context(), allocation.Query{Window: w, Resolution: resolution, MergedBy: mergedBy}); err != nil {
+	if _, err := e.Compute(t.Context(), allocation.Query{Window: w, Resolution: resolution, MergedBy: mergedBy, Only: &allocation.Projection{FewOfAssets: true}}); err != nil {
 		t.Fatal(err)
 	}
 	return stats

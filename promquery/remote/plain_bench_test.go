@@ -7,7 +7,6 @@ import (
 	"errors"
 	"hash/crc32"
 	"io"
-	"math"
 	"net/http"
 	"slices"
 	"syscall"
@@ -29,13 +28,14 @@ import (
 // lead is how long before a window the samples begin that tell what held at its start.
 const lead = 6 * time.Minute
 
-// BenchmarkRemoteRead reads and computes a day from a real Prometheus. needed is one streamed request for just the series that cost
-// needs; a client takes it that only decodes it, with Prometheus' own message types and iterators. lead is the same of the samples that
-// tell what held at the window's start, too: those of a further block here. The others are whole computations:
+// BenchmarkRemoteRead reads and computes a day from a real Prometheus, as the API does by cluster and for all rows. Each computation runs in
+// turns with two streamed requests for just the series that cost needs; a client takes them that only decodes them, with Prometheus' own
+// message types and iterators: needed, and lead, which also has the samples before the window that tell what held at its start, those of
+// a further block here.
 //
-//   - server-cpu-s is the server's processor time, the least of the runs, x-needed that over what needed takes of it, and x-lead over lead;
-//   - cpu-s is that of this process, and x-plain that over the client's;
-//   - requests is how many the server was sent.
+//   - server-cpu-s is the server's processor time, the least of the turns, x-needed that over what needed takes of it, and x-lead over lead;
+//   - cpu-s is that of this process, and x-plain that over the client's of needed;
+//   - requests and samples are what the server was asked for.
 func BenchmarkRemoteRead(b *testing.B) {
 	for _, size := range append(slices.Clone(sizes), benchSize{"L", 340, 10_000}) {
 		l := startLoaded(b, size.write(b))
@@ -43,59 +43,51 @@ func BenchmarkRemoteRead(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		byCluster, err := allocation.ParseKeys("cluster", allocation.LabelMapping{})
+		byCluster, err := allocation.ParseKeys("cluster", nil)
 		if err != nil {
 			b.Fatal(err)
 		}
-		plain := map[string]*readRun{}
-		for _, name := range []string{"needed", "lead"} {
-			plain[name] = &readRun{math.Inf(1), math.Inf(1)}
-			b.Run(size.name+"/"+name, func(b *testing.B) {
-				start := day().Start
-				if name == "lead" {
-					start = start.Add(-lead)
-				}
-				sels := needed(b, start, day().End)
-				samples := plain[name].measure(b, l, func() int64 { return readPlain(b, l.url, sels) })
-				b.ReportMetric(float64(samples), "samples")
-			})
-		}
+		sels, leading := needed(b, day().Start, day().End), needed(b, day().Start.Add(-lead), day().End)
 		for _, asked := range []struct {
 			name       string
 			resolution time.Duration
 			mergedBy   []allocation.Key
 		}{{"cluster/1m", time.Minute, byCluster}, {"cluster/exact", 0, byCluster}, {"rows/1m", time.Minute, nil}, {"rows/exact", 0, nil}} {
 			b.Run(size.name+"/"+asked.name, func(b *testing.B) {
-				took, requests := readRun{math.Inf(1), math.Inf(1)}, int64(0)
-				samples := took.measure(b, l, func() int64 {
-					stats := computeDay(b, src, day(), asked.resolution, asked.mergedBy...)
-					requests = stats.Requests
-					return stats.Samples
-				})
-				b.ReportMetric(float64(samples), "samples")
-				b.ReportMetric(float64(requests), "requests")
-				b.ReportMetric(took.server/plain["needed"].server, "x-needed")
-				b.ReportMetric(took.server/plain["lead"].server, "x-lead")
-				b.ReportMetric(took.own/plain["needed"].own, "x-plain")
+				const turns = 3
+				var took, plain, led readRun
+				var stats promquery.Stats
+				for b.Loop() {
+					for range turns {
+						plain.measure(b, l, func() { readPlain(b, l.url, sels) })
+						took.measure(b, l, func() { stats = computeDay(b, src, day(), asked.resolution, asked.mergedBy...) })
+						led.measure(b, l, func() { readPlain(b, l.url, leading) })
+					}
+				}
+				b.ReportMetric(took.server, "server-cpu-s")
+				b.ReportMetric(took.own, "cpu-s")
+				b.ReportMetric(float64(stats.Samples), "samples")
+				b.ReportMetric(float64(stats.Requests), "requests")
+				b.ReportMetric(took.server/plain.server, "x-needed")
+				b.ReportMetric(took.server/led.server, "x-lead")
+				b.ReportMetric(took.own/plain.own, "x-plain")
 			})
 		}
 	}
 }
 
-// readRun is the least processor time of some runs, in seconds.
+// readRun is the least processor time of some runs, in seconds; 0 of none.
 type readRun struct{ server, own float64 }
 
-// measure runs f, which returns how many samples it read.
-func (r *readRun) measure(b *testing.B, l loaded, f func() int64) (samples int64) {
-	b.ReportAllocs()
-	for b.Loop() {
-		before := cpuSeconds(b)
-		r.server = min(r.server, l.processor(func() { samples = f() }))
-		r.own = min(r.own, cpuSeconds(b)-before)
+// measure runs f.
+func (r *readRun) measure(b *testing.B, l loaded, f func()) {
+	before := cpuSeconds(b)
+	server := l.processor(f)
+	own := cpuSeconds(b) - before
+	if r.server == 0 {
+		r.server, r.own = server, own
 	}
-	b.ReportMetric(r.server, "server-cpu-s")
-	b.ReportMetric(r.own, "cpu-s")
-	return samples
+	r.server, r.own = min(r.server, server), min(r.own, own)
 }
 
 // cpuSeconds is the CPU time that this process has used.
