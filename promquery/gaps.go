@@ -81,7 +81,11 @@ func (f *frame) without(s, o timeline.Intervals) timeline.Intervals {
 func (f *frame) note(c *clusterTally, p *timeline.Points) {
 	var buf [4]timeline.Interval
 	holes := p.Holes(buf[:0], f.hole)
-	if len(holes) > 0 && !p.IntervalWithin(0, f.hole/missedScrapes) {
+	shortest := int64(math.MaxInt64)
+	for _, x := range holes {
+		shortest = min(shortest, x.To-x.From)
+	}
+	if len(holes) > 0 && !p.IntervalWithin(0, shortest/missedScrapes) {
 		least := missedScrapes * p.Interval()
 		holes = slices.DeleteFunc(holes, func(x timeline.Interval) bool { return x.To-x.From < least })
 	}

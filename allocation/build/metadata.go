@@ -36,7 +36,7 @@ func (b *Builder) Labeled() (names []string, err error) {
 	}
 	shown := make([][]bool, len(b.sets))
 	for i, s := range b.sets {
-		if shown[i], err = metadata.Shown(s, b.metadata.by, s.RowsOf(b.shard)); err != nil {
+		if shown[i], err = metadata.Shown(s, b.metadata.by, b.shard); err != nil {
 			return nil, err
 		}
 	}

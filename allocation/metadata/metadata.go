@@ -16,33 +16,36 @@ const Unread allocation.ID = math.MaxUint32
 // instance are the properties that identify a container.
 var instance = [...]allocation.Property{allocation.Cluster, allocation.Namespace, allocation.Pod, allocation.PodUID, allocation.Container}
 
-// Shown reports for each row of a set whether its labels and annotations are shown once rows are merged by keys: whether no row of another
-// container has the same value of each key. Only rows for which counts is true count. It fails with allocation.ErrUnread if
-// a key looks at what was not read.
-func Shown(s *allocation.Set, keys []allocation.Key, counts func(row int) bool) ([]bool, error) {
-	all := func(allocation.Special) bool { return true }
-	groups, err := allocation.GroupBy(s, all, nil, keys)
+// Shown reports for each row of a set whether its labels and annotations are shown once the rows of a shard are merged by keys: whether
+// it is one of these, and none of another container has the same value of each key. It fails with allocation.ErrUnread if a key
+// looks at what was not read.
+func Shown(s *allocation.Set, keys []allocation.Key, shard allocation.Shard) ([]bool, error) {
+	groups, err := allocation.GroupBy(s, func(allocation.Special) bool { return true }, nil, keys)
 	if err != nil {
 		return nil, err
 	}
-	containers, err := allocation.GroupBy(s, all, instance[:], nil)
-	if err != nil {
-		return nil, err
-	}
-	const several = -1
-	of := make([]int32, len(groups.First)) // the container of each group, counted from 1
-	for row, g := range groups.Of {
-		if c := containers.Of[row] + 1; !counts(row) || of[g] == c {
-			continue
-		} else if of[g] == 0 {
-			of[g] = c
-		} else {
-			of[g] = several
+	var cols [len(instance)][]allocation.ID
+	for i, p := range instance {
+		if cols[i], err = s.IDs(p); err != nil {
+			return nil, err
 		}
 	}
+	has := s.RowsOf(shard)
+	first, several := make([]int, len(groups.First)), make([]bool, len(groups.First)) // of each group: its first row, counted from 1
 	shown := make([]bool, len(groups.Of))
 	for row, g := range groups.Of {
-		shown[row] = of[g] > 0 && counts(row)
+		switch {
+		case !shard.Whole() && !has(row):
+			continue
+		case first[g] == 0:
+			first[g] = row + 1
+		case !several[g]:
+			several[g] = slices.ContainsFunc(cols[:], func(ids []allocation.ID) bool { return ids[row] != ids[first[g]-1] })
+		}
+		shown[row] = true
+	}
+	for row, g := range groups.Of {
+		shown[row] = shown[row] && !several[g]
 	}
 	return shown, nil
 }

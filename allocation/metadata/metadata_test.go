@@ -2,6 +2,7 @@ package metadata_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -25,25 +26,56 @@ func newSet(containers ...[3]string) *allocation.Set {
 
 func TestShown(t *testing.T) {
 	set := newSet([3]string{"a", "x", "main"}, [3]string{"a", "y", "main"}, [3]string{"b", "z", "main"}, [3]string{"c", "w", "main"}, [3]string{"c", "w", "main"})
+	none := []bool{false, false, false, false, false}
 	for _, tt := range []struct {
 		name, by string
-		counts   func(row int) bool
 		want     []bool
 	}{
-		{"a namespace of one container, and one with two rows of one", "namespace", func(int) bool { return true }, []bool{false, false, true, true, true}},
-		{"rows that do not count", "namespace", func(row int) bool { return row != 1 && row != 2 }, []bool{true, false, false, true, true}},
-		{"everything in one", "all", func(int) bool { return true }, []bool{false, false, false, false, false}},
-		{"each by itself", "pod", func(int) bool { return true }, []bool{true, true, true, true, true}},
+		{"a namespace of one container, and one with two rows of one", "namespace", []bool{false, false, true, true, true}},
+		{"everything in one", "all", none},
+		{"each by itself", "pod", []bool{true, true, true, true, true}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			keys, err := allocation.ParseKeys(tt.by, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got, err := metadata.Shown(set, keys, tt.counts); err != nil || !slices.Equal(got, tt.want) {
-				t.Errorf("got %v, error %v, want %v", got, err, tt.want)
+			for i, shard := range []allocation.Shard{{}, {Index: 1, Of: 2}, {Index: 2, Of: 2}} {
+				want := tt.want
+				if i > 0 && !shard.Has("", "") { // no row is on a node
+					want = none
+				}
+				if got, err := metadata.Shown(set, keys, shard); err != nil || !slices.Equal(got, want) {
+					t.Errorf("shard %v: got %v, error %v, want %v", shard, got, err, want)
+				}
 			}
 		})
+	}
+}
+
+// TestShownOfShards checks that rows of other shards do not count.
+func TestShownOfShards(t *testing.T) {
+	shard := allocation.Shard{Index: 1, Of: 2}
+	var own, other string
+	for i := 0; own == "" || other == ""; i++ {
+		if node := fmt.Sprint("node-", i); shard.Has("", node) {
+			own = node
+		} else {
+			other = node
+		}
+	}
+	set := allocation.NewSet(allocation.Window{}, allocation.NewDict())
+	for _, node := range []string{own, other} {
+		r := allocation.Row{}
+		r.Text[allocation.Pod], r.Text[allocation.NodeName] = "of "+node, node
+		set.Append(&r)
+	}
+	keys, err := allocation.ParseKeys("all", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := metadata.Shown(set, keys, shard); err != nil || !slices.Equal(got, []bool{true, false}) {
+		t.Errorf("got %v, error %v, want the first only", got, err)
 	}
 }
 
