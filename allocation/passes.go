@@ -219,7 +219,7 @@ func passDict(sets []*Set, o *Options) (*Dict, error) {
 		if s.dict != dict {
 			return nil, fmt.Errorf("apply passes: set of %s has a dictionary of its own: build all sets over one", s.span())
 		}
-		if o.AggregatedMetadata && s.deferred[Labels] != nil {
+		if o.AggregatedMetadata && s.hasDeferred() { // options that need labels in common have nothing deferred
 			return nil, s.notRead(Labels)
 		}
 		s.eachAssetName(o, need)

@@ -306,7 +306,7 @@ const (
 // stepOf is the place of a question in the order of all questions.
 func stepOf(name string) int {
 	return slices.Index([]string{
-		askInterval, inputOwn, askJobs, askDoubted, stageNames[always], stageNames[places], stageNames[running], stageNames[details], askBeyond, askPrices, stageNames[standIn], stageNames[phases], stageNames[starts], stageNames[unseen], stageNames[restarts], stageNames[initRestarts], stageNames[owners], stageNames[borders], stageNames[levels], askLevelsBefore, askLevelsAfter,
+		askInterval, inputOwn, askJobs, askDoubted, stageNames[always], stageNames[places], stageNames[running], stageNames[details], askBeyond, askPrices, stageNames[standIn], stageNames[phases], stageNames[starts], stageNames[unseen], stageNames[restarts], stageNames[owners], stageNames[borders], stageNames[levels], askLevelsBefore, askLevelsAfter,
 		askCountersBefore, stageNames[counters], askCountersAfter, askAgain, stageNames[metadata],
 	}, name)
 }

@@ -260,10 +260,22 @@ const (
 	inputOwn      = "series of promcost"
 )
 
-// gather reads everything but usage.
+// gather reads everything but usage, and but labels and annotations where they are read last.
 func (c *computation) gather(ctx context.Context, b *build.Builder) error {
 	c.gathering.on = true
 	defer func() { c.gathering.on = false }()
+	last := b.MetadataLast()
+	if err := c.gatherInputs(ctx, b); err != nil {
+		return err
+	}
+	if last && !b.MetadataLast() {
+		return c.stage(ctx, b, stageNames[metadata], b.Sampling().LoadStart(), b.Sampling().End, metadata)
+	}
+	return nil
+}
+
+// gatherInputs is gather, but for labels and annotations that cannot be read last after all.
+func (c *computation) gatherInputs(ctx context.Context, b *build.Builder) error {
 	about := []stage{details, metadata}
 	if b.MetadataLast() {
 		about = about[:1]
@@ -303,8 +315,7 @@ func (c *computation) gather(ctx context.Context, b *build.Builder) error {
 		{"pod", b.InfoInits, []stage{phases}},
 		{"container", b.InitContainers, []stage{starts}},
 		{"pod", b.UnseenPods, []stage{unseen}},
-		{"pod", func() []string { return b.UnknownStarts(false) }, []stage{restarts}},
-		{"pod", func() []string { return b.UnknownStarts(true) }, []stage{initRestarts}},
+		{"pod", b.UnknownStarts, []stage{restarts}},
 		{"pod", b.Ownerless, []stage{owners}},
 	} {
 		if err := c.named(ctx, b, of.element, of.list(), of.stages...); err != nil {
@@ -346,14 +357,8 @@ func (c *computation) gatherBlind(ctx context.Context, b *build.Builder) error {
 
 // load reads what the builder needs and finalizes it. It fails with allocation.ErrNoData if nothing is found at all.
 func (c *computation) load(ctx context.Context, b *build.Builder) error {
-	last := b.MetadataLast()
 	if err := c.gather(ctx, b); err != nil {
 		return err
-	}
-	if last && !b.MetadataLast() {
-		if err := c.stage(ctx, b, stageNames[metadata], b.Sampling().LoadStart(), b.Sampling().End, metadata); err != nil {
-			return err
-		}
 	}
 	if err := c.checkMemory(b); err != nil {
 		return err
@@ -383,12 +388,22 @@ func (c *computation) load(ctx context.Context, b *build.Builder) error {
 			return err
 		}
 	}
-	labeled, err := b.Labeled()
-	if err != nil {
+	return c.label(ctx, b)
+}
+
+// label reads the labels and annotations that are read last.
+func (c *computation) label(ctx context.Context, b *build.Builder) error {
+	names, err := b.Labeled()
+	if err != nil || !b.MetadataLast() {
 		return err
 	}
-	c.found.few = b.MetadataLast()
-	return c.named(ctx, b, "pod", labeled, metadata)
+	c.found.someLabels = true
+	c.gathering.on = true
+	defer func() { c.gathering.on = false }()
+	if err := c.named(ctx, b, "pod", names, metadata); err != nil {
+		return err
+	}
+	return c.checkMemory(b)
 }
 
 // namesOf are the names of some pods or containers to read, in up to so many lists where a server is queried.
@@ -446,7 +461,8 @@ func (c *computation) read(ctx context.Context, b *build.Builder, name string, s
 		plans[i] = c.cfg.newPlan(c.symbols, notes[i], sels, stages...)
 		plans[i].own = &c.own
 		if c.only.re != "" {
-			plans[i].onlyNamed(c.only.names, c.exported)
+			// Nothing else may come from the target of labels.
+			plans[i].onlyNamed(c.only.names, c.exported || stages[0] == metadata)
 		}
 	}
 	plans[0].lookBack(b.Sampling().Unmarked().Lookback)

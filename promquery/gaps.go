@@ -133,9 +133,10 @@ func (f *findings) pods(cluster Symbol) timeline.Intervals {
 }
 
 // withoutInfos reports whether kube-state-metrics was down while none of the running signal was seen: kube_pod_info, which has as
-// many samples as the infos of containers, had none either.
+// many samples as the infos of containers, had none either. Beyond the window that is not known.
 func (f *findings) withoutInfos(blind []build.Span) bool {
-	for _, cluster := range f.clusters() {
+	clusters := f.clusters()
+	for _, cluster := range clusters {
 		runs, _ := f.seen(cluster, func(in *Input, rank int) bool { return in.Signal == signals.ContainerRunning && !in.Init && rank == 0 })
 		pods, _ := f.seen(cluster, func(in *Input, _ int) bool { return in.Signal == signals.PodInfo })
 		for _, span := range blind {
@@ -143,12 +144,12 @@ func (f *findings) withoutInfos(blind []build.Span) bool {
 			shown := slices.ContainsFunc(pods, func(x timeline.Interval) bool {
 				return slices.ContainsFunc(holes, func(hole timeline.Interval) bool { return x.From < hole.To && hole.From < x.To })
 			})
-			if pods == nil || len(holes) == 0 || shown {
+			if span.Start < f.frame.start || span.End > f.frame.end || pods == nil || len(holes) == 0 || shown {
 				return false
 			}
 		}
 	}
-	return true
+	return len(clusters) > 0
 }
 
 // ofInput is when an input of a cluster had samples. Samples of its metric for another input count too: if no container has a CPU
@@ -174,7 +175,7 @@ func (f *findings) missing(lost []Loss) []string {
 		}
 		var never, holes gaps
 		for i := range Inputs {
-			if in := &Inputs[i]; f.asked(i) && (!f.few || !in.Signal.IsMetadata()) {
+			if in := &Inputs[i]; f.asked(i) && (!f.someLabels || !in.Signal.IsMetadata()) {
 				if text := f.lacksAll(i, cluster); text != "" {
 					window := []timeline.Interval{{From: f.frame.start, To: f.frame.end}}
 					never.add(gap{"in the window", f.blame(in, lost, window, "\"promcost check source\" says what mends it"), in.About}, text)

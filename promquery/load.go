@@ -20,32 +20,31 @@ type Clusters struct {
 type stage uint8
 
 const (
-	always       stage = iota // all but what follows
-	details                   // what says of one pod what only its rows depend on
-	standIn                   // usage, which stands in for a missing running signal
-	infos                     // what kube-state-metrics says of containers, which stands in for it, too
-	phases                    // phases of pods, which go with that
-	lazily                    // what goes with any of these
-	levels                    // usage by gauges, which finds containers that nothing else knows
-	counters                  // usage by counters
-	moving                    // counters of pods' bytes
-	borders                   // counters of nodes, which matter only at the borders of sets
-	waiting                   // when pods waited for their containers
-	priced                    // what things cost, and which nodes are spot
-	starts                    // when init containers started
-	disks                     // how full volumes and nodes' own disks are
-	unseen                    // what became of pods that no scrape saw running
-	restarts                  // how often containers with unknown starts were restarted
-	initRestarts              // and init containers
-	running                   // when containers ran
-	places                    // where pods are
-	owners                    // who owns pods
-	metadata                  // labels and annotations of pods
+	always   stage = iota // all but what follows
+	details               // what says of one pod what only its rows depend on
+	standIn               // usage, which stands in for a missing running signal
+	infos                 // what kube-state-metrics says of containers, which stands in for it, too
+	phases                // phases of pods, which go with that
+	lazily                // what goes with any of these
+	levels                // usage by gauges, which finds containers that nothing else knows
+	counters              // usage by counters
+	moving                // counters of pods' bytes
+	borders               // counters of nodes, which matter only at the borders of sets
+	waiting               // when pods waited for their containers
+	priced                // what things cost, and which nodes are spot
+	starts                // when init containers started
+	disks                 // how full volumes and nodes' own disks are
+	unseen                // what became of pods that no scrape saw running
+	restarts              // how often containers of pods with unknown starts were restarted
+	running               // when containers ran
+	places                // where pods are
+	owners                // who owns pods
+	metadata              // labels and annotations of pods
 	numStages
 )
 
 // stageNames name the stages in readings and errors.
-var stageNames = [numStages]string{always: "inputs", places: "places of pods", running: "running containers", details: "inputs of pods", standIn: "inputs that stand in for the running signal", infos: "infos that stand in for the running signal", phases: "phases of pods", lazily: "inputs that go with those", levels: "levels of usage", counters: "counters of usage", moving: "counters of bytes", disks: "levels of disks", borders: "counters of nodes", waiting: "pods that wait", priced: "prices", starts: "starts of init containers", unseen: "pods that no scrape saw running", restarts: "restarts of containers", initRestarts: "restarts of init containers", owners: "owners of pods", metadata: "labels and annotations of pods"}
+var stageNames = [numStages]string{always: "inputs", places: "places of pods", running: "running containers", details: "inputs of pods", standIn: "inputs that stand in for the running signal", infos: "infos that stand in for the running signal", phases: "phases of pods", lazily: "inputs that go with those", levels: "levels of usage", counters: "counters of usage", moving: "counters of bytes", disks: "levels of disks", borders: "counters of nodes", waiting: "pods that wait", priced: "prices", starts: "starts of init containers", unseen: "pods that no scrape saw running", restarts: "restarts of containers", owners: "owners of pods", metadata: "labels and annotations of pods"}
 
 // allStages are all stages, for questions about everything.
 func allStages() (all []stage) {
@@ -111,8 +110,6 @@ func (in *Input) stageOf(rank int) stage {
 		return starts
 	case in.Lazy == lazyUnseen:
 		return unseen
-	case in.Lazy == lazyRestarts && in.Init:
-		return initRestarts
 	case in.Lazy == lazyRestarts:
 		return restarts
 	case in.Lazy == lazyOwners:

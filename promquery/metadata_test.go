@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/notices"
 	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/promtest"
 )
@@ -41,13 +42,27 @@ func TestMetadataLast(t *testing.T) {
 		Labels:  []string{"__name__", "service_selector_labels", "namespace", "shop", "service", "picked", "label_app", "web"},
 		Samples: promtest.Regular(window.Start.UnixMilli(), window.End.UnixMilli(), 60_000, func(int64) float64 { return 1 }),
 	})
+	// ghosts is the cluster with a pod that only its usage knows, by a series without a UID, and a series of the pod by kube-state-metrics.
+	ghosts := func(more ...string) promquery.Source {
+		with, pod := slices.Clone(list), []string{"namespace", "ghosts", "pod", "ghost"}
+		for _, x := range [][]string{{"container_memory_working_set_bytes", "container", "c", "instance", "x"}, more} {
+			if len(x) > 0 {
+				s := promtest.Series{Labels: append(append([]string{"__name__"}, x...), pod...)}
+				s.Samples = promtest.Regular(window.Start.UnixMilli(), window.End.UnixMilli(), 60_000, func(int64) float64 { return 1 << 20 })
+				with = append(with, s)
+			}
+		}
+		return edited(t, with, func(*promtest.Series) bool { return true })
+	}
 	for _, tt := range []struct {
 		name   string
 		src    promquery.Source
 		by     string
 		shards int
-		step   time.Duration
-		read   string // which series of labels are read: none, some or all
+
+		step, resolution time.Duration
+
+		read string // which series of labels are read: none, some or all
 	}{
 		{name: "cluster", src: db, by: "cluster", read: "none"},
 		{name: "namespace", src: db, by: "namespace", read: "none"},
@@ -59,6 +74,18 @@ func TestMetadataLast(t *testing.T) {
 		{name: "labels without UIDs", src: withoutUID(func(name string) bool { return name == "kube_pod_labels" || name == "kube_pod_annotations" }), by: "controller", read: "some"},
 		{name: "only infos have UIDs", src: withoutUID(func(name string) bool { return name != "kube_pod_info" }), by: "controller", read: "some"},
 		{name: "no UIDs", src: withoutUID(func(string) bool { return true }), by: "controller", read: "all"},
+		{name: "usage without UIDs of what nothing else knows", src: ghosts(), by: "namespace", read: "none"},
+		{name: "labels of it", src: ghosts("kube_pod_labels", "uid", "u1", "label_app", "boo"), by: "namespace", read: "some"},
+		{name: "labels by another target, without honor_labels", src: edited(t, list, func(s *promtest.Series) bool {
+			if name := label(s, "__name__"); name == "kube_pod_labels" || name == "kube_pod_annotations" {
+				for _, object := range []string{"namespace", "pod"} {
+					s.Labels[slices.Index(s.Labels, object)] = "exported_" + object
+				}
+				s.Labels = append(s.Labels, "namespace", "monitoring", "pod", "kube-state-metrics")
+			}
+			return true
+		}), by: "controller", read: "some"},
+		{name: "a grid", src: db, by: "controller", resolution: time.Minute, read: "some"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			keys, err := allocation.ParseKeys(tt.by, nil)
@@ -74,7 +101,7 @@ func TestMetadataLast(t *testing.T) {
 				return sets
 			}
 			for i := range max(tt.shards, 1) {
-				q := allocation.Query{Window: window, Step: tt.step}
+				q := allocation.Query{Window: window, Step: tt.step, Resolution: tt.resolution}
 				if tt.shards > 0 {
 					q.Shard = allocation.Shard{Index: i + 1, Of: tt.shards}
 				}
@@ -114,7 +141,7 @@ func compareResults(t *testing.T, got, want []*allocation.Set) {
 		if got[i].Len() != s.Len() {
 			t.Fatalf("set %d has %d rows, want %d", i, got[i].Len(), s.Len())
 		}
-		if diff := cmp.Diff(s.Warnings, got[i].Warnings); diff != "" {
+		if diff := cmp.Diff(ofRows(s.Warnings), ofRows(got[i].Warnings)); diff != "" {
 			t.Errorf("warnings (-want +got):\n%s", diff)
 		}
 		for row := range s.Len() {
@@ -128,6 +155,17 @@ func compareResults(t *testing.T, got, want []*allocation.Set) {
 			}
 		}
 	}
+}
+
+// ofRows are the warnings without those about labels and annotations, which do not concern merged rows.
+func ofRows(warnings []string) (out []string) {
+	for _, text := range warnings {
+		topic := notices.TopicOf(text)
+		if topic != notices.AboutLabels && topic != notices.AboutAnnotations && !strings.Contains(text, ", while pods ran, of kube_pod_labels (") {
+			out = append(out, text)
+		}
+	}
+	return out
 }
 
 // everythingOf is what a row says of itself, its values left out.
@@ -165,5 +203,45 @@ func TestFewOfAssets(t *testing.T) {
 			}
 		}
 		compareResults(t, results[0], results[1])
+	}
+}
+
+// TestMixedLabels checks whose labels count where series with a UID and without tell of one pod: its own, and others where it has none.
+func TestMixedLabels(t *testing.T) {
+	t.Parallel()
+	start := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
+	q := allocation.Query{Window: allocation.Window{Start: start, End: start.Add(6 * time.Hour)}, Step: 3 * time.Hour}
+	keys, err := allocation.ParseKeys("namespace", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	series := func(from, to time.Duration, v float64, labels ...string) promtest.Series {
+		return promtest.Series{Labels: labels, Samples: promtest.Regular(start.Add(from).UnixMilli(), start.Add(to).UnixMilli(), 30_000, func(int64) float64 { return v })}
+	}
+	of := func(metric string, more ...string) []string {
+		return append([]string{"__name__", metric, "namespace", "shop", "pod", "web"}, more...)
+	}
+	const before, end = -10 * time.Minute, 6 * time.Hour
+	list := []promtest.Series{
+		series(before, end, 1, "__name__", "kube_node_info", "node", "n1"),
+		series(before, end, 4, "__name__", "kube_node_status_capacity", "node", "n1", "resource", "cpu", "unit", "core"),
+		series(before, end, 1, of("kube_pod_info", "uid", "u1", "node", "n1")...),
+		series(before, end, 1, of("kube_pod_container_status_running", "uid", "u1", "container", "main")...),
+	}
+	own := series(3*time.Hour, end, 1, of("kube_pod_labels", "uid", "u1", "label_app", "new")...)
+	nameless := series(before, 3*time.Hour, 1, of("kube_pod_labels", "label_app", "old")...)
+	for name, labels := range map[string][]promtest.Series{"own": {own}, "nameless": {nameless}, "both": {own, nameless}} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			promtest.WriteBlocks(t, dir, 2*time.Hour, append(slices.Clone(list), labels...)...)
+			var results [2][]*allocation.Set
+			for i, by := range [][]allocation.Key{keys, nil} {
+				q.MergedBy = by
+				if results[i], err = allocation.Apply(compute(t, openBlocks(t, dir), q), allocation.Options{Aggregate: keys}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			compareResults(t, results[0], results[1])
+		})
 	}
 }

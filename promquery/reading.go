@@ -83,7 +83,8 @@ func median(d []int64) time.Duration {
 type findings struct {
 	inputs [][]tally
 	frame  *frame // nil if times are not recorded
-	few    bool   // labels and annotations were read of few pods, whose holes say nothing
+	// someLabels says that labels and annotations were read of some pods only: where these have none says nothing.
+	someLabels bool
 }
 
 func newFindings(times *frame) *findings {

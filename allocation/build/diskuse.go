@@ -11,14 +11,7 @@ import (
 // filled is how full a volume or a file system is in each set. Samples are integrated as they come and are not kept.
 type filled struct {
 	counted timeline.Intervals
-	of      timeline.Numbered[setUse]
-}
-
-// setUse is what is used within one set.
-type setUse struct {
-	byteSeconds float64
-	seconds     float64 // in which it was seen
-	most        float64 // bytes
+	of      timeline.Numbered[timeline.Level] // bytes, by set
 }
 
 // addUse integrates a gauge within a life. Several targets may report the same thing: time counts once.
@@ -28,21 +21,10 @@ func (l *Worker) addUse(used *filled, s *seen, life timeline.Intervals) {
 	timeline.EachFresh(&used.counted, l.cells, func(x timeline.Cell) {
 		for _, alive := range life {
 			l.b.eachPart(max(x.From, alive.From), min(x.To, alive.To), func(set int32, from, to int64) {
-				l.joiner.Within(&x, from, to, used.of.At(int(set)).add)
+				l.joiner.Within(&x, from, to, used.of.At(int(set)).Add)
 			})
 		}
 	})
-}
-
-// add adds what is used in parts.
-func (u *setUse) add(parts []timeline.Part) {
-	for k := range parts {
-		x := &parts[k]
-		seconds := float64(x.To-x.From) / 1000
-		u.byteSeconds += x.Amount
-		u.seconds += seconds
-		u.most = max(u.most, math.Round(x.Amount/seconds)) // bytes are whole
-	}
 }
 
 // usedIn sums the use of several parts in a set. most is the highest use of any one part. Both are NaN if no use of any part is known.
@@ -50,14 +32,14 @@ func usedIn(set int, parts []*filled) (byteHours, most float64) {
 	byteHours, most = math.NaN(), math.NaN()
 	for _, x := range parts {
 		use := x.of.Get(set)
-		if use.seconds == 0 {
+		if use.Seconds == 0 {
 			continue
 		}
 		if byteHours != byteHours {
 			byteHours, most = 0, 0
 		}
-		byteHours += use.byteSeconds / 3600
-		most = max(most, use.most)
+		byteHours += use.Sum / 3600
+		most = max(most, use.Most)
 	}
 	return byteHours, most
 }
@@ -93,7 +75,7 @@ func (n *node) diskUsed(set int) (byteHours, most float64) {
 	return usedIn(set, parts)
 }
 
-// diskMemory is the memory for a node's file systems: each has a setUse for every set.
+// diskMemory is the memory for a node's file systems: each has a timeline.Level for every set.
 func (b *Builder) diskMemory(n *node) int64 {
-	return int64(len(n.reported.disks)) * (objectMemory + int64(len(b.sets))*int64(unsafe.Sizeof(setUse{})))
+	return int64(len(n.reported.disks)) * (objectMemory + int64(len(b.sets))*int64(unsafe.Sizeof(timeline.Level{})))
 }

@@ -1,6 +1,7 @@
 package build
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/promcost/promcost/allocation"
@@ -12,20 +13,22 @@ import (
 type lateMetadata struct {
 	by    []allocation.Key // by which rows are merged; none where labels and annotations are added before Resolve
 	shown []*container     // whose labels and annotations are added
+	// nameless has what came without a UID, or with one that only labels have, by pod. It counts where a pod has none of its own.
+	nameless map[objectKey]*pod
 }
 
-// MetadataLast reports whether labels and annotations of pods are to be added after Finalize, those of Labeled only. It may become false
-// before Resolve: where services select pods by labels, or pods have no UID, all are to be added before that.
+// MetadataLast reports whether labels and annotations of pods are to be added after Finalize, those of Labeled only. Until Resolve it may
+// become false: where services select pods by labels, or pods have no UID, all are to be added before that.
 func (b *Builder) MetadataLast() bool {
-	if len(b.metadata.by) == 0 || b.services.behind.HasSelectors() {
-		return false
+	if len(b.metadata.by) == 0 || b.phase != gathering {
+		return len(b.metadata.by) > 0
 	}
 	for key := range b.pods.byKey {
 		if key.uid == none && len(b.pods.byName[key.objectKey]) == 1 {
 			return false
 		}
 	}
-	return true
+	return !b.services.behind.HasSelectors()
 }
 
 // Labeled returns the names of the pods whose labels and annotations the rows show once they are merged. Call it once, after Finalize,
@@ -49,11 +52,16 @@ func (b *Builder) Labeled() (names []string, err error) {
 	return slices.Compact(names), b.stopped
 }
 
-// describeShown fills in the labels and annotations of the containers whose pods Labeled returned.
+// describeShown fills in the labels and annotations of the containers whose pods Labeled returned, in all of their rows.
 func (b *Builder) describeShown() {
 	for _, c := range b.metadata.shown {
+		if from := b.metadata.nameless[c.pod.objectKey]; from != nil {
+			c.pod.fillFrom(from)
+			c.pod.uid = cmp.Or(c.pod.uid, from.uid)
+		}
 		for _, ref := range c.rows {
 			if ref.row != noRow {
+				b.rows[ref.set].IDs(allocation.PodUID)[ref.row] = b.id(c.pod.uid)
 				b.describeMetadata(c, b.rows[ref.set], ref.row)
 			}
 		}
@@ -71,18 +79,21 @@ func (b *Builder) describeMetadata(c *container, rows *allocation.Rows, row int3
 func (b *Builder) addPodLabels(s *seen) error      { return b.addMetadata(s, (*pod).addLabels) }
 func (b *Builder) addPodAnnotations(s *seen) error { return b.addMetadata(s, (*pod).addAnnotations) }
 
-// addMetadata adds labels or annotations to a pod. Where they name no UID and are added last, they are of all pods of the name.
+// addMetadata adds labels or annotations to a pod.
 func (b *Builder) addMetadata(s *seen, add func(*pod, allocation.ID, timeline.Steps)) error {
-	key, all, steps := s.pod(), b.addTail(s.tail), b.shared.Steps(b.sampling, s.p)
-	if b.phase == gathering {
-		add(b.podOf(key), all, steps)
-	} else if p := b.pods.find(&key); p != nil {
-		add(p, all, steps)
-	} else if key.uid == none {
-		for _, p := range b.pods.byName[key.objectKey] {
-			add(p, all, steps)
-		}
+	key := s.pod()
+	p, kept := b.pods.find(&key), b.metadata.nameless
+	switch {
+	case p != nil:
+	case b.phase == gathering:
+		p = b.podOf(key)
+	case key.uid == none || slices.ContainsFunc(b.pods.byName[key.objectKey], func(p *pod) bool { return p.uid == none }):
+		p = cmp.Or(kept[key.objectKey], newPod(key))
+		kept[key.objectKey] = p
+	default:
+		return nil
 	}
+	add(p, b.addTail(s.tail), b.shared.Steps(b.sampling, s.p))
 	return nil
 }
 

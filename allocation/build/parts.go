@@ -109,6 +109,6 @@ func newParts(rates rates.Rates, symbols *signals.Symbols) *Builder {
 		},
 		outages: outages{absent: map[signals.Symbol]*absence{}, silent: map[signals.Symbol]timeline.Intervals{}, others: map[signals.Symbol]*sighted{}},
 		report:  report{unrequested: map[signals.Symbol]unrequested{}},
-		storage: newStorage(), interned: interned{dict: dict}, symbols: symbols, left: map[leftKey]*left{}, cuts: cuts{terms: map[terms]*terms{}},
+		storage: newStorage(), interned: interned{dict: dict}, symbols: symbols, left: map[leftKey]*left{}, cuts: cuts{terms: map[terms]*terms{}}, metadata: lateMetadata{nameless: map[objectKey]*pod{}},
 	}
 }

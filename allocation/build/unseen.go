@@ -82,13 +82,13 @@ func (b *Builder) completedUnseen(c *container) bool {
 	return b.sampling.Exact() && !c.init && completed && !c.hasStart() && !c.ran()
 }
 
-// UnknownStarts returns the names of pods with containers, or init containers, that have no known start, and that ran or are among
-// UnseenPods. The signal ContainerRestarts says whether they ran on through gaps.
-func (b *Builder) UnknownStarts(init bool) []string {
+// UnknownStarts returns the names of pods with containers that have no known start, and that ran or are among UnseenPods. The signal
+// ContainerRestarts says whether they ran on through gaps.
+func (b *Builder) UnknownStarts() []string {
 	return b.namesWhere(func(c *container) (signals.Symbol, bool) {
 		// For other containers, cAdvisor's starts may have been read for a part of the window only.
 		known := len(c.started) > 0 || c.init && len(c.created) > 0
-		return c.pod.name, c.init == init && (c.ran() && !known || b.completedUnseen(c))
+		return c.pod.name, c.ran() && !known || b.completedUnseen(c)
 	})
 }
 

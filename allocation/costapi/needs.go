@@ -10,7 +10,7 @@ import (
 )
 
 // needs is the data to read of stored sets for the answer: what the passes, the filters, the format, the page and the warnings
-// declare. It is nil, which is everything, if the sets are checked, and for ACK's bills. Computed sets have all of their rows.
+// declare. It is nil, which is everything, if the sets are checked, for ACK's bills, and for most computed sets: see computedNeeds.
 func (q *request) needs() *allocation.Projection {
 	switch {
 	case q.api.cfg.Check, q.route.endpoint == ackAllocations:
@@ -37,7 +37,8 @@ func (q *request) needs() *allocation.Projection {
 	return needs
 }
 
-// computedNeeds is everything of rows, and of assets what the passes need where nothing else looks at them.
+// computedNeeds is what is needed of computed sets: of allocations all of their rows and what the passes need of assets, else nil, which
+// is everything.
 func (q *request) computedNeeds() *allocation.Projection {
 	if q.route.endpoint&(allocations|summaries|toplines) == 0 || q.options.Proportions {
 		return nil

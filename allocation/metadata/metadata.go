@@ -18,8 +18,13 @@ var instance = [...]allocation.Property{allocation.Cluster, allocation.Namespace
 
 // Shown reports for each row of a set whether its labels and annotations are shown once the rows of a shard are merged by keys: whether
 // it is one of these, and none of another container has the same value of each key. It fails with allocation.ErrUnread if a key
-// looks at what was not read.
+// looks at labels or annotations, or at anything else that was not read.
 func Shown(s *allocation.Set, keys []allocation.Key, shard allocation.Shard) ([]bool, error) {
+	for _, k := range keys {
+		if p := k.Needs().Properties; slices.Contains(p, allocation.Labels) || slices.Contains(p, allocation.Annotations) {
+			return nil, fmt.Errorf("%w: labels and annotations, by key %v", allocation.ErrUnread, k)
+		}
+	}
 	groups, err := allocation.GroupBy(s, func(allocation.Special) bool { return true }, nil, keys)
 	if err != nil {
 		return nil, err

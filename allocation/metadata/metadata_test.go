@@ -53,6 +53,19 @@ func TestShown(t *testing.T) {
 	}
 }
 
+// TestShownByLabels checks that keys which look at what is not read are refused.
+func TestShownByLabels(t *testing.T) {
+	for _, by := range []string{"label:app", "namespace,annotation:team", "team"} {
+		keys, err := allocation.ParseKeys(by, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := metadata.Shown(newSet([3]string{"a", "x", "main"}), keys, allocation.Shard{}); !errors.Is(err, allocation.ErrUnread) {
+			t.Errorf("%s: error %v, want %v", by, err, allocation.ErrUnread)
+		}
+	}
+}
+
 // TestShownOfShards checks that rows of other shards do not count.
 func TestShownOfShards(t *testing.T) {
 	shard := allocation.Shard{Index: 1, Of: 2}

@@ -43,3 +43,21 @@ func HeldTail(cells []Cell, lookback int64) int {
 	}
 	return i + 1
 }
+
+// Level is a gauge of whole numbers over some time.
+type Level struct {
+	Sum     float64 // its integral over seconds
+	Seconds float64 // in which it was seen
+	Most    float64 // its highest value
+}
+
+// Add adds parts, whose amounts are integrals over seconds.
+func (l *Level) Add(parts []Part) {
+	for k := range parts {
+		x := &parts[k]
+		seconds := float64(x.To-x.From) / 1000
+		l.Sum += x.Amount
+		l.Seconds += seconds
+		l.Most = max(l.Most, math.Round(x.Amount/seconds))
+	}
+}
