@@ -31,21 +31,19 @@ type computation struct {
 
 	raw      bool      // the source gives raw samples
 	exported bool      // some series name their pods by exported_pod
-	only     selection // which pods are read
+	only     selection // what is read
 	stats    Stats
 	past     Stats // of earlier attempts
 	stages   []allocation.StageReading
 	found    *findings
 	own      ownTargets
 	// dropped is how many series of promcost itself a Select left out, the largest number of any Select.
-	dropped int64
-	doubted bool // prices may come from promcost
-	// fewOfAssets says that nobody asks how full disks are and what nodes' cores do.
-	fewOfAssets bool
-	series      int64 // of all inputs
-	gathering   gathering
-	account     *memory.Account // the account that it draws from
-	held        int64           // bytes drawn from it
+	dropped   int64
+	doubted   bool  // prices may come from promcost
+	series    int64 // of all inputs
+	gathering gathering
+	account   *memory.Account // the account that it draws from
+	held      int64           // bytes drawn from it
 
 	scrape, resolution time.Duration
 	yields             time.Duration // estimate of the time spent in yield
@@ -76,11 +74,13 @@ func (e *Engine) begin(ctx context.Context) (*computation, error) {
 	return c, nil
 }
 
-// selection says which pods are read.
+// selection says what is read.
 type selection struct {
 	names          // those and containers with some names; empty for all
 	leftOut  *UIDs // not these, which only other shards need; nil where none are known
 	inverted bool  // only those
+	// fewOfAssets leaves out how full disks are and what nodes' cores do.
+	fewOfAssets bool
 }
 
 // attempts is how often a computation begins at most.
@@ -192,7 +192,7 @@ func (c *computation) compute(ctx context.Context, q allocation.Query) (sets []*
 			}
 		}()
 	}
-	c.fewOfAssets = q.Only != nil && q.Only.FewOfAssets
+	c.only.fewOfAssets = q.Only != nil && q.Only.FewOfAssets
 	if err := c.findScrapeInterval(ctx, q.Window); err != nil {
 		return nil, fmt.Errorf("find the scrape interval: %w", err)
 	}
@@ -260,101 +260,6 @@ const (
 	inputOwn      = "series of promcost"
 )
 
-// gather reads everything but usage, and but labels and annotations where they are read last.
-func (c *computation) gather(ctx context.Context, b *build.Builder) error {
-	c.gathering.on = true
-	defer func() { c.gathering.on = false }()
-	last := b.MetadataLast()
-	if err := c.gatherInputs(ctx, b); err != nil {
-		return err
-	}
-	if last && !b.MetadataLast() {
-		return c.stage(ctx, b, stageNames[metadata], b.Sampling().LoadStart(), b.Sampling().End, metadata)
-	}
-	return nil
-}
-
-// gatherInputs is gather, but for labels and annotations that cannot be read last after all.
-func (c *computation) gatherInputs(ctx context.Context, b *build.Builder) error {
-	about := []stage{details, metadata}
-	if b.MetadataLast() {
-		about = about[:1]
-	}
-	if b.ChargeFrom() == allocation.FromScheduled {
-		about = append(about, waiting)
-	}
-	first := append([]stage{always, priced, places, running}, about...)
-	if err := c.gatherFirst(ctx, b, first, about); err != nil {
-		return err
-	}
-	inWindow := c.series
-	if beyond := b.Beyond(); len(beyond) > 0 {
-		if err := c.spans(ctx, b, askBeyond, beyond, first...); err != nil {
-			return err
-		}
-	}
-	if unpriced := b.Unpriced(); len(unpriced) > 0 {
-		if err := c.spans(ctx, b, askPrices, unpriced, priced); err != nil {
-			return err
-		}
-	}
-	c.series = inWindow
-	if err := c.gatherBlind(ctx, b); err != nil {
-		return err
-	}
-	if c.series == 0 {
-		return c.nothing()
-	}
-	for _, of := range [...]struct {
-		element string
-		list    func() []string // known once what comes before is read
-		stages  []stage
-	}{
-		{"pod", b.BlindPods, []stage{standIn, infos, phases, lazily}},
-		{"container", b.BlindInits, []stage{standIn, infos, lazily}},
-		{"pod", b.InfoInits, []stage{phases}},
-		{"container", b.InitContainers, []stage{starts}},
-		{"pod", b.UnseenPods, []stage{unseen}},
-		{"pod", b.UnknownStarts, []stage{restarts}},
-		{"pod", b.Ownerless, []stage{owners}},
-	} {
-		if err := c.named(ctx, b, of.element, of.list(), of.stages...); err != nil {
-			return err
-		}
-	}
-	if c.fewOfAssets {
-		return nil
-	}
-	last, whole := b.Borders()
-	sels := append(within(b, last), within(b, whole)...)
-	for i := range last {
-		sels[i].Last = true
-	}
-	return c.read(ctx, b, stageNames[borders], sels, borders)
-}
-
-// gatherBlind reads what stands in for the running signal where that is missing.
-func (c *computation) gatherBlind(ctx context.Context, b *build.Builder) error {
-	blind := b.Blind()
-	if len(blind) == 0 {
-		return nil
-	}
-	stages := []stage{standIn, lazily}
-	if !c.found.withoutInfos(blind) {
-		stages = append(stages, infos, phases)
-	}
-	if err := c.spans(ctx, b, stageNames[standIn], blind, stages...); err != nil {
-		return err
-	}
-	others := b.BlindElsewhere(blind)
-	if len(others) == 0 {
-		return nil
-	}
-	c.only.inverted = true
-	defer func() { c.only.inverted = false }()
-	return c.spans(ctx, b, stageNames[standIn], others, slices.DeleteFunc(stages, func(s stage) bool { return s == lazily || s == phases })...)
-}
-
 // load reads what the builder needs and finalizes it. It fails with allocation.ErrNoData if nothing is found at all.
 func (c *computation) load(ctx context.Context, b *build.Builder) error {
 	if err := c.gather(ctx, b); err != nil {
@@ -389,21 +294,6 @@ func (c *computation) load(ctx context.Context, b *build.Builder) error {
 		}
 	}
 	return c.label(ctx, b)
-}
-
-// label reads the labels and annotations that are read last.
-func (c *computation) label(ctx context.Context, b *build.Builder) error {
-	names, err := b.Labeled()
-	if err != nil || !b.MetadataLast() {
-		return err
-	}
-	c.found.someLabels = true
-	c.gathering.on = true
-	defer func() { c.gathering.on = false }()
-	if err := c.named(ctx, b, "pod", names, metadata); err != nil {
-		return err
-	}
-	return c.checkMemory(b)
 }
 
 // namesOf are the names of some pods or containers to read, in up to so many lists where a server is queried.

@@ -1,7 +1,6 @@
 package promquery
 
 import (
-	"context"
 	"slices"
 	"sync"
 
@@ -9,58 +8,6 @@ import (
 	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
-
-// gatherFirst reads the stages that every computation needs, the last of which are about pods. A shard reads first where pods are, then
-// when containers ran, and then what is about its own pods only.
-func (c *computation) gatherFirst(ctx context.Context, b *build.Builder, all, about []stage) error {
-	s := b.Sampling() // the rest of the inputs changes it
-	ask := func(stages ...stage) error {
-		return c.stage(ctx, b, stageNames[stages[0]], s.LoadStart(), s.End, stages...)
-	}
-	if !b.Sharded() {
-		return ask(all...)
-	}
-	if err := ask(always, priced); err != nil {
-		return err
-	}
-	b.PlaceOthers()
-	if err := ask(places); err != nil {
-		return err
-	}
-	if b.PlaceTwins() {
-		if err := ask(places); err != nil {
-			return err
-		}
-	}
-	b.LeaveOthers()
-	if err := ask(running); err != nil {
-		return err
-	}
-	names, every := b.Recall()
-	if every {
-		if err := ask(places, running); err != nil {
-			return err
-		}
-	} else if len(names) > 0 {
-		if err := ask(places); err != nil {
-			return err
-		}
-		if err := c.named(ctx, b, "pod", names, running); err != nil {
-			return err
-		}
-	}
-	b.Placed()
-	c.only.leftOut = &UIDs{Wanted: func(uid string) Wanted {
-		switch all, butRuns := b.LeavesOut(uid); {
-		case all:
-			return WantsNothing
-		case butRuns:
-			return WantsRuns
-		}
-		return WantsAll
-	}}
-	return ask(about...)
-}
 
 // grades is the grade of series about pods, nil if there are none in the plan or all are wanted. Sources may grade at the same time.
 func grades(b *build.Builder, p *plan) func(i int, key []string) (id uint64, nothing bool) {

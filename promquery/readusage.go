@@ -12,7 +12,7 @@ func (c *computation) usage(ctx context.Context, b *build.Builder) error {
 	s := b.Sampling()
 	window := build.Span{Start: s.LoadStart(), End: s.End}
 	stages := []stage{levels, disks}
-	if c.fewOfAssets {
+	if c.only.fewOfAssets {
 		stages = stages[:1]
 	}
 	if err := c.spans(ctx, b, stageNames[levels], []build.Span{window}, stages...); err != nil {

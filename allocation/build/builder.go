@@ -42,7 +42,6 @@ type Builder struct {
 	outages  outages
 	report   report
 	left     map[leftKey]*left
-	metadata lateMetadata
 
 	at      seen            // the series at hand
 	cells   []timeline.Cell // scratch of its integration
@@ -103,7 +102,7 @@ func NewBuilder(q allocation.Query, scrape time.Duration, rates rates.Rates, sym
 		return nil, fmt.Errorf("window %s, scrape interval %s, resolution %s: must all be positive", q.Window.Duration(), scrape, q.Resolution)
 	}
 	b := newParts(rates, symbols)
-	b.windows, b.chargeFrom, b.shard, b.metadata.by = windows, q.ChargeFrom, q.Shard, q.MergedBy
+	b.windows, b.chargeFrom, b.shard, b.pods.metadata.by = windows, q.ChargeFrom, q.Shard, q.MergedBy
 	if q.Resolution > 0 && q.Resolution < scrape {
 		b.warn("resolution %s is finer than the scrape interval: %s was used", allocation.ResolutionText(q.Resolution), allocation.ResolutionText(scrape))
 		q.Resolution = scrape
@@ -199,7 +198,7 @@ func (b *Builder) takes(s signals.Signal) bool {
 	case correcting:
 		return s.IsUsage()
 	default:
-		return s.IsMetadata() && len(b.metadata.by) > 0
+		return s.IsMetadata() && len(b.pods.metadata.by) > 0
 	}
 }
 

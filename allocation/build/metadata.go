@@ -20,8 +20,8 @@ type lateMetadata struct {
 // MetadataLast reports whether labels and annotations of pods are to be added after Finalize, those of Labeled only. Until Resolve it may
 // become false: where services select pods by labels, or pods have no UID, all are to be added before that.
 func (b *Builder) MetadataLast() bool {
-	if len(b.metadata.by) == 0 || b.phase != gathering {
-		return len(b.metadata.by) > 0
+	if len(b.pods.metadata.by) == 0 || b.phase != gathering {
+		return len(b.pods.metadata.by) > 0
 	}
 	for key := range b.pods.byKey {
 		if key.uid == none && len(b.pods.byName[key.objectKey]) == 1 {
@@ -34,18 +34,18 @@ func (b *Builder) MetadataLast() bool {
 // Labeled returns the names of the pods whose labels and annotations the rows show once they are merged. Call it once, after Finalize,
 // and add them next.
 func (b *Builder) Labeled() (names []string, err error) {
-	if len(b.metadata.by) == 0 {
+	if len(b.pods.metadata.by) == 0 {
 		return nil, nil
 	}
 	shown := make([][]bool, len(b.sets))
 	for i, s := range b.sets {
-		if shown[i], err = metadata.Shown(s, b.metadata.by, b.shard); err != nil {
+		if shown[i], err = metadata.Shown(s, b.pods.metadata.by, b.shard); err != nil {
 			return nil, err
 		}
 	}
 	for c := range b.every() {
 		if slices.ContainsFunc(c.rows, func(ref rowRef) bool { return ref.row != noRow && shown[ref.set][ref.row] }) {
-			b.metadata.shown, names = append(b.metadata.shown, c), append(names, c.pod.name.Value())
+			b.pods.metadata.shown, names = append(b.pods.metadata.shown, c), append(names, c.pod.name.Value())
 		}
 	}
 	slices.Sort(names)
@@ -54,8 +54,8 @@ func (b *Builder) Labeled() (names []string, err error) {
 
 // describeShown fills in the labels and annotations of the containers whose pods Labeled returned, in all of their rows.
 func (b *Builder) describeShown() {
-	for _, c := range b.metadata.shown {
-		if from := b.metadata.nameless[c.pod.objectKey]; from != nil {
+	for _, c := range b.pods.metadata.shown {
+		if from := b.pods.metadata.nameless[c.pod.objectKey]; from != nil {
 			c.pod.fillFrom(from)
 			c.pod.uid = cmp.Or(c.pod.uid, from.uid)
 		}
@@ -82,7 +82,7 @@ func (b *Builder) addPodAnnotations(s *seen) error { return b.addMetadata(s, (*p
 // addMetadata adds labels or annotations to a pod.
 func (b *Builder) addMetadata(s *seen, add func(*pod, allocation.ID, timeline.Steps)) error {
 	key := s.pod()
-	p, kept := b.pods.find(&key), b.metadata.nameless
+	p, kept := b.pods.find(&key), b.pods.metadata.nameless
 	switch {
 	case p != nil:
 	case b.phase == gathering:

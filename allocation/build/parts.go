@@ -33,6 +33,7 @@ type podTable struct {
 	owners     map[ownerKey]owner
 	order      []*container // in the order of rows: sorted once resolved
 	unseenInit []*container
+	metadata   lateMetadata
 	// Empty signals, which pods and containers share once they are resolved.
 	noPodSignals podSignals
 	noSignals    containerSignals
@@ -96,6 +97,7 @@ func newParts(rates rates.Rates, symbols *signals.Symbols) *Builder {
 		pods: podTable{
 			byKey: map[podKey]*pod{}, byName: map[objectKey][]*pod{}, recalled: map[objectKey]bool{}, others: elsewhere.NewPods(),
 			namespaces: map[objectKey]*namespace{}, owners: map[ownerKey]owner{}, noPodSignals: podSignals{hint: none},
+			metadata: lateMetadata{nameless: map[objectKey]*pod{}},
 		},
 		nodes: nodeTable{
 			byName: map[nodeKey][]*node{}, machines: map[nodeKey]*machine{}, addresses: map[nodeKey]signals.Symbol{},
@@ -109,6 +111,6 @@ func newParts(rates rates.Rates, symbols *signals.Symbols) *Builder {
 		},
 		outages: outages{absent: map[signals.Symbol]*absence{}, silent: map[signals.Symbol]timeline.Intervals{}, others: map[signals.Symbol]*sighted{}},
 		report:  report{unrequested: map[signals.Symbol]unrequested{}},
-		storage: newStorage(), interned: interned{dict: dict}, symbols: symbols, left: map[leftKey]*left{}, cuts: cuts{terms: map[terms]*terms{}}, metadata: lateMetadata{nameless: map[objectKey]*pod{}},
+		storage: newStorage(), interned: interned{dict: dict}, symbols: symbols, left: map[leftKey]*left{}, cuts: cuts{terms: map[terms]*terms{}},
 	}
 }

@@ -43,7 +43,7 @@ func (b *Builder) Resolve() error {
 		return errors.New("resolve: out of order")
 	}
 	if !b.MetadataLast() {
-		b.metadata.by = nil
+		b.pods.metadata.by = nil
 	}
 	if err := b.run(
 		b.mergeWithoutUID, b.splitPlacements, b.placeByHint, b.noteSeveralClusters, b.findAbsence, b.splitNodes, b.resolveNodes, b.warnUnlabeled, b.findLocations, b.findMachines,
@@ -438,7 +438,7 @@ func (b *Builder) describe(c *container, rows *allocation.Rows, row int32) {
 	}
 	labels, annotations := b.pods.namespaces[objectKey{p.cluster, p.namespace, none}].at(end)
 	rows.IDs(allocation.Services)[row] = b.dict.AddList(b.servicesAt(p, end))
-	if len(b.metadata.by) == 0 {
+	if len(b.pods.metadata.by) == 0 {
 		b.describeMetadata(c, rows, row)
 	} else {
 		rows.IDs(allocation.Labels)[row], rows.IDs(allocation.Annotations)[row] = metadata.Unread, metadata.Unread
