@@ -13,8 +13,8 @@ const (
 	several                   // several containers
 )
 
-// instance are the properties that identify a container.
-var instance = [...]Property{Cluster, Namespace, Pod, PodUID, Container}
+// InstanceProperties are the properties that identify a container.
+var InstanceProperties = [...]Property{Cluster, Namespace, Pod, PodUID, Container}
 
 // operand is rows of a set that are merged. group is the new row of each row, or the number of groups for a dropped row.
 type operand struct {
@@ -216,7 +216,7 @@ func (s *Set) mergeKinds(operands []operand, n int, differ *[NumProperties][]boo
 	for g := range n {
 		if members[g] > 1 {
 			s.merged[g] = max(s.merged[g], oneInstance)
-			if s.special[g] != Workload || slices.ContainsFunc(instance[:], func(p Property) bool { return differ[p][g] }) {
+			if s.special[g] != Workload || slices.ContainsFunc(InstanceProperties[:], func(p Property) bool { return differ[p][g] }) {
 				s.merged[g] = several
 			}
 		}

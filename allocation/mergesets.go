@@ -44,7 +44,7 @@ type sourceRow struct {
 	set, row int32
 	nth      int32 // position among the rows of its set with the same key, from 0
 	special  Special
-	key      [len(instance) + 1]ID // the instance and the node
+	key      [len(InstanceProperties) + 1]ID // the instance and the node
 }
 
 // compareRows orders rows by the texts of their keys.
@@ -95,10 +95,10 @@ func (d *Dict) orderedRows(s *Set, i int32) []sourceRow {
 	for row, special := range s.special {
 		r := &rows[row]
 		*r = sourceRow{set: i, row: int32(row), special: special}
-		for k, p := range instance {
+		for k, p := range InstanceProperties {
 			r.key[k] = s.ids[p][row]
 		}
-		r.key[len(instance)] = s.ids[NodeName][row]
+		r.key[len(InstanceProperties)] = s.ids[NodeName][row]
 		sorted = sorted && (row == 0 || d.compareRows(&rows[row-1], r) <= 0)
 	}
 	if !sorted {

@@ -156,7 +156,7 @@ func MoneyColumns() (money []Column) {
 
 // WithInstance returns p with the properties that identify rows, so that sets can be merged, and nothing deferred.
 func (p *Projection) WithInstance() *Projection {
-	return Union(p.Now(), OfRows(append(instance[:len(instance):len(instance)], NodeName)))
+	return Union(p.Now(), OfRows(append(InstanceProperties[:len(InstanceProperties):len(InstanceProperties)], NodeName)))
 }
 
 // unread says what was not read of a set's rows. The zero value means that everything was read.
@@ -229,4 +229,4 @@ func (s *Set) notRead(what any) error {
 
 // MinutesNeeds returns what Minutes reads: rows of several containers count differently, so it needs the properties that
 // identify containers.
-func MinutesNeeds() *Projection { return OfRows(instance[:], RunningSeconds) }
+func MinutesNeeds() *Projection { return OfRows(InstanceProperties[:], RunningSeconds) }

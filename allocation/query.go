@@ -47,7 +47,7 @@ type Query struct {
 	Stream bool
 	// Only says which data of stored rows is needed; nil is everything. Computed sets leave out what FewOfAssets does.
 	Only *Projection
-	// MergedBy are keys, without labels, by which rows are merged before anyone looks at labels: looking at a merged row's may be ErrUnread.
+	// MergedBy are keys by which rows are merged before anyone looks at labels: looking at labels of merged rows may be ErrUnread.
 	MergedBy []Key
 	// Bills says what bills give the sets, where there are bills.
 	Bills Billed

@@ -351,7 +351,7 @@ func (c *computation) read(ctx context.Context, b *build.Builder, name string, s
 		plans[i] = c.cfg.newPlan(c.symbols, notes[i], sels, stages...)
 		plans[i].own = &c.own
 		if c.only.re != "" {
-			// Nothing else may come from the target of labels.
+			// Labels may be the only series that name their pods by exported_pod.
 			plans[i].onlyNamed(c.only.names, c.exported || stages[0] == metadata)
 		}
 	}

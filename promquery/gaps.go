@@ -132,8 +132,8 @@ func (f *findings) pods(cluster Symbol) timeline.Intervals {
 	return nil
 }
 
-// withoutInfos reports whether kube-state-metrics was down while none of the running signal was seen: kube_pod_info, which has as
-// many samples as the infos of containers, had none either. Beyond the window that is not known.
+// withoutInfos reports whether kube-state-metrics was down in all of the blind spans, so that it has no infos of containers there. It
+// was down if kube_pod_info had no samples while the running signal had none. Nothing is known of spans that reach beyond the window.
 func (f *findings) withoutInfos(blind []build.Span) bool {
 	clusters := f.clusters()
 	for _, cluster := range clusters {

@@ -8,7 +8,7 @@ import (
 	"github.com/promcost/promcost/allocation/build"
 )
 
-// gather reads everything but usage, and but labels and annotations where they are read last.
+// gather reads everything but usage. It leaves out labels and annotations of pods if label reads them.
 func (c *computation) gather(ctx context.Context, b *build.Builder) error {
 	c.gathering.on = true
 	defer func() { c.gathering.on = false }()
@@ -16,13 +16,13 @@ func (c *computation) gather(ctx context.Context, b *build.Builder) error {
 	if err := c.gatherInputs(ctx, b); err != nil {
 		return err
 	}
-	if last && !b.MetadataLast() {
+	if last && !b.MetadataLast() { // what was read shows that labels are needed now
 		return c.stage(ctx, b, stageNames[metadata], b.Sampling().LoadStart(), b.Sampling().End, metadata)
 	}
 	return nil
 }
 
-// gatherInputs is gather, but for labels and annotations that cannot be read last after all.
+// gatherInputs is gather without the labels and annotations that turn out to be needed before usage.
 func (c *computation) gatherInputs(ctx context.Context, b *build.Builder) error {
 	about := []stage{details, metadata}
 	if b.MetadataLast() {

@@ -22,10 +22,10 @@ type stage uint8
 const (
 	always   stage = iota // all but what follows
 	details               // what says of one pod what only its rows depend on
-	standIn               // usage, which stands in for a missing running signal
-	infos                 // what kube-state-metrics says of containers, which stands in for it, too
-	phases                // phases of pods, which go with that
-	lazily                // what goes with any of these
+	standIn               // usage that stands in for a missing running signal
+	infos                 // infos of containers, which stand in for it, too
+	phases                // phases of pods, which infos need
+	lazily                // starts, which go with any of these
 	levels                // usage by gauges, which finds containers that nothing else knows
 	counters              // usage by counters
 	moving                // counters of pods' bytes

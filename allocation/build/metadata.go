@@ -9,16 +9,16 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// lateMetadata is about labels and annotations of pods that are added last.
+// lateMetadata has the labels and annotations of pods that are added last.
 type lateMetadata struct {
-	by    []allocation.Key // by which rows are merged; none where labels and annotations are added before Resolve
-	shown []*container     // whose labels and annotations are added
-	// nameless has what came without a UID, or with one that only labels have, by pod. It counts where a pod has none of its own.
+	by    []allocation.Key // by which rows are merged; none if all labels and annotations are added before Resolve
+	shown []*container     // the containers whose pods' labels and annotations are added
+	// nameless has labels and annotations that no pod's UID matches, by the pod's name. A pod takes them if it has none of its own.
 	nameless map[objectKey]*pod
 }
 
-// MetadataLast reports whether labels and annotations of pods are to be added after Finalize, those of Labeled only. Until Resolve it may
-// become false: where services select pods by labels, or pods have no UID, all are to be added before that.
+// MetadataLast reports whether labels and annotations are added after Finalize, and only those of the pods that Labeled returns. It may
+// turn false before Resolve: if services select pods by labels, or pods have no UID, all must be added before Resolve.
 func (b *Builder) MetadataLast() bool {
 	if len(b.pods.metadata.by) == 0 || b.phase != gathering {
 		return len(b.pods.metadata.by) > 0
@@ -31,8 +31,8 @@ func (b *Builder) MetadataLast() bool {
 	return !b.services.behind.HasSelectors()
 }
 
-// Labeled returns the names of the pods whose labels and annotations the rows show once they are merged. Call it once, after Finalize,
-// and add them next.
+// Labeled returns the names of the pods whose labels and annotations are shown after rows are merged. Call it once, after Finalize, and
+// add these labels and annotations next.
 func (b *Builder) Labeled() (names []string, err error) {
 	if len(b.pods.metadata.by) == 0 {
 		return nil, nil
@@ -52,7 +52,7 @@ func (b *Builder) Labeled() (names []string, err error) {
 	return slices.Compact(names), b.stopped
 }
 
-// describeShown fills in the labels and annotations of the containers whose pods Labeled returned, in all of their rows.
+// describeShown fills in labels and annotations in all rows of the containers whose pods Labeled returned.
 func (b *Builder) describeShown() {
 	for _, c := range b.pods.metadata.shown {
 		if from := b.pods.metadata.nameless[c.pod.objectKey]; from != nil {
@@ -79,7 +79,7 @@ func (b *Builder) describeMetadata(c *container, rows *allocation.Rows, row int3
 func (b *Builder) addPodLabels(s *seen) error      { return b.addMetadata(s, (*pod).addLabels) }
 func (b *Builder) addPodAnnotations(s *seen) error { return b.addMetadata(s, (*pod).addAnnotations) }
 
-// addMetadata adds labels or annotations to a pod.
+// addMetadata adds labels or annotations to their pod. After Resolve it makes no new pods.
 func (b *Builder) addMetadata(s *seen, add func(*pod, allocation.ID, timeline.Steps)) error {
 	key := s.pod()
 	p, kept := b.pods.find(&key), b.pods.metadata.nameless

@@ -212,7 +212,8 @@ func (t *podTable) ofUID(uid signals.Symbol) *pod {
 
 // find returns the pod of a key, nil if there is none. Workers may call it at once.
 func (t *podTable) find(key *podKey) *pod {
-	if p := t.ofUID(key.uid); p != nil && p.uid == key.uid && p.name == key.name && p.namespace == key.namespace && p.cluster == key.cluster && p.nth == key.nth { // faster than ==
+	// Comparing the fields takes less time than comparing the structs, and each series looks for its pod here.
+	if p := t.ofUID(key.uid); p != nil && p.uid == key.uid && p.name == key.name && p.namespace == key.namespace && p.cluster == key.cluster && p.nth == key.nth {
 		return p
 	} else if p == nil && key.uid != none {
 		return nil

@@ -37,8 +37,8 @@ func (q *request) needs() *allocation.Projection {
 	return needs
 }
 
-// computedNeeds is what is needed of computed sets: of allocations all of their rows and what the passes need of assets, else nil, which
-// is everything.
+// computedNeeds is what is needed of computed sets. For allocations that is all of rows, and of assets what the passes need. For all else
+// it is nil, which is everything.
 func (q *request) computedNeeds() *allocation.Projection {
 	if q.route.endpoint&(allocations|summaries|toplines) == 0 || q.options.Proportions {
 		return nil
@@ -48,8 +48,8 @@ func (q *request) computedNeeds() *allocation.Projection {
 	return p
 }
 
-// mergedBy are the keys by which computed rows are merged before anyone looks at their labels and annotations, nil if somebody does
-// before: a filter, a key, or a warning about them.
+// mergedBy are the keys by which computed rows are merged before anyone looks at their labels and annotations. It is nil if a filter, a
+// key or a warning looks at them before that, or if nearly every row is one pod's.
 func (q *request) mergedBy() []allocation.Key {
 	merges := q.route.endpoint&(allocations|summaries|toplines) != 0 && q.showsMerged() && q.options.OnlyMerges() && q.options.Filter == nil
 	if q.timing.query.Stored || !merges || q.concerns(notices.AboutLabels) || q.concerns(notices.AboutAnnotations) {
@@ -62,7 +62,7 @@ func (q *request) mergedBy() []allocation.Key {
 	all := allocation.Union(needs...)
 	looks := func(x allocation.Property) bool { return slices.Contains(all.Properties, x) }
 	if !all.WithoutAssets || slices.ContainsFunc([]allocation.Property{allocation.Labels, allocation.Annotations, allocation.Pod, allocation.PodUID}, looks) {
-		return nil // or each row is a pod's
+		return nil
 	}
 	return q.options.Aggregate
 }
@@ -83,7 +83,7 @@ func (q *request) showsResults() bool {
 	return q.route.endpoint&(allocations|summaries|toplines|changes) != 0 && q.streams() && q.showsMerged()
 }
 
-// showsMerged reports whether rows are merged before they are shown, and without what they have in common of labels.
+// showsMerged reports whether rows are merged before they are shown, and do not show which labels they have in common.
 func (q *request) showsMerged() bool {
 	return len(q.options.Aggregate) > 0 && !q.options.AggregatedMetadata
 }

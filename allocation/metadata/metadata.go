@@ -1,5 +1,5 @@
-// Package metadata is about labels and annotations that are read last, and only where an answer shows them: a row that is merged from
-// rows of several containers shows none.
+// Package metadata says which rows show labels and annotations once they are merged, and marks those that were not read for the others. A
+// row that is merged from rows of several containers shows none.
 package metadata
 
 import (
@@ -13,12 +13,9 @@ import (
 // Unread stands in place of the id of labels or annotations that were not read.
 const Unread allocation.ID = math.MaxUint32
 
-// instance are the properties that identify a container.
-var instance = [...]allocation.Property{allocation.Cluster, allocation.Namespace, allocation.Pod, allocation.PodUID, allocation.Container}
-
-// Shown reports for each row of a set whether its labels and annotations are shown once the rows of a shard are merged by keys: whether
-// it is one of these, and none of another container has the same value of each key. It fails with allocation.ErrUnread if a key
-// looks at labels or annotations, or at anything else that was not read.
+// Shown reports for each row of a set whether an answer shows its labels and annotations after the rows of a shard are merged by keys.
+// It does if the row belongs to the shard and is merged with no row of another container. Shown fails with allocation.ErrUnread if
+// a key looks at labels or annotations, or at anything else that was not read.
 func Shown(s *allocation.Set, keys []allocation.Key, shard allocation.Shard) ([]bool, error) {
 	for _, k := range keys {
 		if p := k.Needs().Properties; slices.Contains(p, allocation.Labels) || slices.Contains(p, allocation.Annotations) {
@@ -29,8 +26,8 @@ func Shown(s *allocation.Set, keys []allocation.Key, shard allocation.Shard) ([]
 	if err != nil {
 		return nil, err
 	}
-	var cols [len(instance)][]allocation.ID
-	for i, p := range instance {
+	var cols [len(allocation.InstanceProperties)][]allocation.ID
+	for i, p := range allocation.InstanceProperties {
 		if cols[i], err = s.IDs(p); err != nil {
 			return nil, err
 		}
@@ -55,8 +52,8 @@ func Shown(s *allocation.Set, keys []allocation.Key, shard allocation.Shard) ([]
 	return shown, nil
 }
 
-// Defer makes labels and annotations of a set deferred where some are Unread: passes may merge these, but looking at one is
-// allocation.ErrUnread.
+// Defer defers labels and annotations of a set if some are Unread. Passes may merge rows whose labels are Unread; looking at them fails
+// with allocation.ErrUnread.
 func Defer(s *allocation.Set) error {
 	for _, p := range [...]allocation.Property{allocation.Labels, allocation.Annotations} {
 		ids, err := s.IDs(p)
@@ -96,7 +93,7 @@ func (p *partly) Common(d *allocation.Dict, group, first []int32, differ []bool,
 	return nil
 }
 
-// Latest implements allocation.Deferred. Nobody asks for the latest labels or annotations of rows: those that they have in common count.
+// Latest implements allocation.Deferred. It always fails: merged rows show labels that they have in common, not the latest ones.
 func (p *partly) Latest(*allocation.Dict, []int32, []allocation.ID) error { return p.unread() }
 
 func (p *partly) unread() error {
