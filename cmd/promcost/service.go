@@ -257,7 +257,7 @@ func (c *computer) Compute(ctx context.Context, q allocation.Query) ([]*allocati
 		q.ChargeFrom = allocation.FromScheduled
 	}
 	q.Shard = c.shard
-	defer hugeHeap().Use()()
+	defer computing()()
 	sets, err := engine.Compute(ctx, q)
 	if err == nil {
 		c.seen.learn(sets)
