@@ -129,25 +129,30 @@ func (x *index) readLabels(offset uint64) error {
 	if len(table) < 4 || !sealed(table, x.data[offset+4+uint64(len(table)):]) {
 		return fmt.Errorf("%w: checksum of the postings table", errMalformed)
 	}
-	var last []byte
+	var label []byte
 	var of valueTable
+	done := func() {
+		if of.count > 0 {
+			x.labels[string(label)] = of
+		}
+	}
+	var head []byte // what the entries of a label begin with
 	for count, rest := binary.BigEndian.Uint32(table), table[4:]; count > 0; count-- {
-		label, _, _, size := tableEntry(rest)
+		if of.count == 0 || !bytes.HasPrefix(rest, head) {
+			done()
+			if label, head = tableLabel(rest); label == nil {
+				return fmt.Errorf("%w: postings table", errMalformed)
+			}
+			of = valueTable{entries: rest}
+		}
+		_, _, size := tableValue(rest[len(head):])
 		if size == 0 {
 			return fmt.Errorf("%w: postings table", errMalformed)
 		}
-		if of.count == 0 || !bytes.Equal(label, last) {
-			if of.count > 0 {
-				x.labels[string(last)] = of
-			}
-			last, of = label, valueTable{entries: rest}
-		}
 		of.count++
-		rest = rest[size:]
+		rest = rest[len(head)+size:]
 	}
-	if of.count > 0 {
-		x.labels[string(last)] = of
-	}
+	done()
 	x.labels[metric].each(func(value []byte, offset uint64) bool {
 		x.metrics[string(value)] = offset
 		return true
@@ -155,39 +160,44 @@ func (x *index) readLabels(offset uint64) error {
 	return nil
 }
 
-// tableEntry is the entry that a part of the postings table begins with: a label, a value, the offset of their postings, and the size of
-// the entry, 0 where it is malformed.
-func tableEntry(table []byte) (label, value []byte, offset uint64, size int) {
+// tableLabel is the label of the entry that a part of the postings table begins with, and what the entry begins with, the label included;
+// nil where it is malformed.
+func tableLabel(table []byte) (label, head []byte) {
 	if len(table) == 0 || table[0] != 2 {
-		return nil, nil, 0, 0
+		return nil, nil
 	}
-	at := 1
-	text := func() (b []byte) {
-		length, n := uvarint(table[at:])
-		if n <= 0 || length > uint64(len(table)-at-n) {
-			at = len(table)
-			return nil
-		}
-		b = table[at+n:][:length]
-		at += n + int(length)
-		return b
+	length, n := uvarint(table[1:])
+	if n <= 0 || length > uint64(len(table)-1-n) {
+		return nil, nil
 	}
-	label, value = text(), text()
-	offset, n := uvarint(table[at:])
-	if n <= 0 {
-		return nil, nil, 0, 0
+	head = table[:1+n+int(length)]
+	return head[1+n:], head
+}
+
+// tableValue is what follows the label of an entry of the postings table: a value, the offset of its postings, and how long both are in
+// the table, 0 where they are malformed.
+func tableValue(table []byte) (value []byte, offset uint64, size int) {
+	length, n := uvarint(table)
+	if n <= 0 || length > uint64(len(table)-n) {
+		return nil, 0, 0
 	}
-	return label, value, offset, at + n
+	at := n + int(length)
+	offset, k := uvarint(table[at:])
+	if k <= 0 {
+		return nil, 0, 0
+	}
+	return table[n:at], offset, at + k
 }
 
 // each calls f for each value and the offset of its postings, until f returns false. The value is a view that must not be kept.
 func (t valueTable) each(f func(value []byte, offset uint64) bool) {
+	_, head := tableLabel(t.entries) // readLabels has read it
 	for ; t.count > 0; t.count-- {
-		_, value, offset, size := tableEntry(t.entries) // readLabels has read it
+		value, offset, size := tableValue(t.entries[len(head):])
 		if !f(value, offset) {
 			return
 		}
-		t.entries = t.entries[size:]
+		t.entries = t.entries[len(head)+size:]
 	}
 }
 
@@ -236,8 +246,16 @@ func (x *index) entry(ref uint32) (content []byte, at uint64, err error) {
 	return b[n:][:size:size], offset + uint64(n), nil
 }
 
-// uvarint is binary.Uvarint.
+// uvarint is binary.Uvarint. Most numbers take one byte.
 func uvarint(b []byte) (uint64, int) {
+	if len(b) > 0 && b[0] < 0x80 {
+		return uint64(b[0]), 1
+	}
+	return longUvarint(b)
+}
+
+// longUvarint is binary.Uvarint.
+func longUvarint(b []byte) (uint64, int) {
 	if len(b) >= 4 {
 		if v, n := short(binary.LittleEndian.Uint32(b)); n > 0 {
 			return uint64(v), int(n)
