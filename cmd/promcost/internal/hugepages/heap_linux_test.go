@@ -7,8 +7,11 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -82,22 +85,48 @@ func TestReserveTakesNoMemory(t *testing.T) {
 	}
 	runtime.KeepAlive(used)
 	runtime.GC() // which leaves it to the runtime
-	before := faults(t)
+	before := usage(t).Minflt
 	hugepages.Reserve(size)
-	if n := faults(t) - before; n > size/4096/16 {
+	if n := usage(t).Minflt - before; n > size/4096/16 {
 		t.Errorf("%d pages were touched to reserve %d", n, size/4096)
 	}
 	hugepages.Reserve(0).Use()() // asks for nothing
 }
 
-// faults is how many pages the process has touched for the first time.
-func faults(t *testing.T) int64 {
+// TestReserveBesideOthers verifies that what is reserved is not touched while other goroutines use memory that was used before, as when a
+// server starts.
+func TestReserveBesideOthers(t *testing.T) {
+	const size = 256 << 20
+	defer debug.SetGCPercent(debug.SetGCPercent(10)) // what is reserved counts as live for a moment: then the others may leave that part of it
+	var others sync.WaitGroup
+	var ended atomic.Bool
+	for range 4 {
+		others.Go(func() {
+			for i := 1; !ended.Load(); i = i%32 + 1 {
+				used := make([]byte, i<<16)
+				used[0] = 1
+				runtime.KeepAlive(used)
+			}
+		})
+	}
+	before := usage(t).Maxrss
+	for range 20 {
+		hugepages.Reserve(size)
+	}
+	if n := usage(t).Maxrss - before; n > size>>10/2 {
+		t.Errorf("the process took %d MB more to reserve %d MB", n>>10, size>>20)
+	}
+	ended.Store(true)
+	others.Wait()
+}
+
+// usage is what the process has taken: Minflt pages were touched for the first time, and it had up to Maxrss kB.
+func usage(t *testing.T) (u unix.Rusage) {
 	t.Helper()
-	var u unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
 		t.Fatal(err)
 	}
-	return u.Minflt
+	return u
 }
 
 // kilobytes is the memory whose mappings have a flag of those in VmFlags.
