@@ -38,6 +38,7 @@ func (f *costFlags) budget(logger log.Logger) (b *memory.Budget, restore func() 
 	if most > 0 && was == math.MaxInt64 { // GOMEMLIMIT is not set
 		debug.SetMemoryLimit(most*6/5 + processMemory/2)
 	}
+	rareGarbage() // which has to know of each collection from here on
 	if most > 0 && most < littleMemory {
 		level.Warn(logger).Log("msg", fmt.Sprintf("Little memory: questions about large clusters or long windows will be refused. Give the container more than %s, or raise --query.max-memory", memory.Text(littleMemory*3/2+processMemory)), "query.max-memory", memory.Text(most))
 	}

@@ -129,18 +129,15 @@ func (x *index) readLabels(offset uint64) error {
 	if len(table) < 4 || !sealed(table, x.data[offset+4+uint64(len(table)):]) {
 		return fmt.Errorf("%w: checksum of the postings table", errMalformed)
 	}
-	var label []byte
+	var label, head []byte // head is what the entries of the label begin with
 	var of valueTable
-	done := func() {
-		if of.count > 0 {
-			x.labels[string(label)] = of
-		}
-	}
-	var head []byte // what the entries of a label begin with
 	for count, rest := binary.BigEndian.Uint32(table), table[4:]; count > 0; count-- {
 		if of.count == 0 || !bytes.HasPrefix(rest, head) {
-			done()
-			if label, head = tableLabel(rest); label == nil {
+			if of.count > 0 {
+				x.labels[string(label)] = of
+			}
+			label, head = tableLabel(rest)
+			if _, twice := x.labels[string(label)]; twice || label == nil {
 				return fmt.Errorf("%w: postings table", errMalformed)
 			}
 			of = valueTable{entries: rest}
@@ -152,7 +149,9 @@ func (x *index) readLabels(offset uint64) error {
 		of.count++
 		rest = rest[len(head)+size:]
 	}
-	done()
+	if of.count > 0 {
+		x.labels[string(label)] = of
+	}
 	x.labels[metric].each(func(value []byte, offset uint64) bool {
 		x.metrics[string(value)] = offset
 		return true

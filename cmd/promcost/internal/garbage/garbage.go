@@ -1,7 +1,7 @@
 // Package garbage has the Go runtime collect garbage less often while a process computes with a small heap.
 //
-// The runtime collects garbage whenever as much of it has come up as there is live memory. An answer that keeps 20 to 35 MB is
-// interrupted often then, though the process has memory to spare. Large heaps are collected as ever.
+// The runtime collects garbage whenever as much of it was allocated as there is live memory. An answer that keeps 20 to 35 MB is
+// interrupted often then, though the process has memory to spare. Large heaps are collected as ever, and so is a process at rest.
 package garbage
 
 import (
@@ -14,23 +14,30 @@ import (
 // usual is the runtime's own GOGC.
 const usual = 100
 
+// leastLive is what counts as live at least: the heap that the runtime allows without a collection at the usual GOGC. It allows that many
+// times as much at others, and has not measured what is live before its first collection.
+const leastLive = 4 << 20
+
 // Collector sets GOGC, of which a process has one. It is safe for concurrent use.
 type Collector struct {
-	least int64 // bytes of garbage
+	least int64 // bytes of garbage; 0 leaves GOGC alone
 
-	mu       sync.Mutex
-	users    int
-	watching bool // collected is called after the next collection
-	percent  int  // GOGC
+	mu      sync.Mutex
+	users   int
+	percent int // GOGC
 }
 
-// New returns a Collector that lets at least so many bytes of garbage come up before they are collected. It does nothing if the environment
-// has another GOGC than the usual one.
+// New returns a Collector that lets at least so many bytes of garbage come up before they are collected, some more where goroutines have
+// large stacks. It does nothing if that is 0, or if the environment has another GOGC than the usual one.
 func New(least int64) *Collector {
 	if read("/gc/gogc:percent") != usual {
 		least = 0
 	}
-	return &Collector{least: least, percent: usual}
+	c := &Collector{least: least, percent: usual}
+	if c.least > 0 {
+		c.watch()
+	}
+	return c
 }
 
 // Use has garbage collected less often until done was called, by all users.
@@ -42,10 +49,6 @@ func (c *Collector) Use() (done func()) {
 	defer c.mu.Unlock()
 	c.users++
 	c.adjust()
-	if !c.watching {
-		c.watching = true
-		c.watch()
-	}
 	return sync.OnceFunc(c.leave)
 }
 
@@ -53,36 +56,32 @@ func (c *Collector) Use() (done func()) {
 func (c *Collector) leave() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.users--; c.users == 0 {
-		c.set(usual)
-	}
+	c.users--
+	c.adjust()
 }
 
 // cycle is unreachable at once, so that its finalizer tells of the next collection.
 type cycle struct{ of *Collector }
 
+// watch has collected called after the next collection. It has to be called before that begins to mark, so it is not left to Use.
 func (c *Collector) watch() {
 	runtime.SetFinalizer(&cycle{c}, func(x *cycle) { x.of.collected() })
 }
 
 // collected adjusts GOGC to what the last collection has left.
 func (c *Collector) collected() {
+	c.watch()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.watching = c.users > 0; c.watching {
-		c.adjust()
-		c.watch()
-	}
+	c.adjust()
 }
 
-// adjust sets GOGC so that the least garbage may come up beside the memory that is live. c.mu is held.
+// adjust sets GOGC: in use, so that the least garbage may come up beside the memory that is live. c.mu is held.
 func (c *Collector) adjust() {
-	live := max(1, read("/gc/heap/live:bytes"))
-	c.set(max(usual, int(uint64(c.least)*usual/live)))
-}
-
-// set sets GOGC if it is another now: it stops all goroutines for a moment. c.mu is held.
-func (c *Collector) set(percent int) {
+	percent := usual
+	if c.users > 0 {
+		percent = max(usual, int(uint64(c.least)*usual/max(leastLive, read("/gc/heap/live:bytes"))))
+	}
 	if c.percent != percent {
 		c.percent = percent
 		debug.SetGCPercent(percent)

@@ -5,32 +5,67 @@ import (
 	"runtime/debug"
 	"runtime/metrics"
 	"testing"
+	"time"
 
 	"github.com/promcost/promcost/cmd/promcost/internal/garbage"
 )
 
+const least = 64 << 20
+
 // TestUse verifies that garbage is collected less often in use only, and as ever once there is more live memory.
 func TestUse(t *testing.T) {
-	const least = 256 << 20
+	defer debug.SetGCPercent(debug.SetGCPercent(100)) // whatever the environment says
 	c := garbage.New(least)
 	runtime.GC()
 	first, second := c.Use(), c.Use()
-	if got, want := percent(), least*100/live(); got < want/2 {
-		t.Errorf("in use GOGC is %d, not about %d", got, want)
+	if got := read("/gc/gogc:percent"); got <= 200 {
+		t.Errorf("in use GOGC is %d", got)
+	}
+	if got := read("/gc/heap/goal:bytes"); got < least || got > 2*least {
+		t.Errorf("%d MB are live, and garbage is collected at %d MB", read("/gc/heap/live:bytes")>>20, got>>20)
 	}
 	first()
 	first() // once more says nothing of the other user
 	kept := make([]byte, 2*least)
-	for percent() != 100 { // the runtime says when it likes that it has collected garbage
-		runtime.GC()
-	}
+	runtime.GC()
+	eventually(t, "GOGC is the usual one with much live memory", func() bool { return read("/gc/gogc:percent") == 100 })
 	runtime.KeepAlive(kept)
-	for percent() == 100 {
-		runtime.GC()
-	}
+	runtime.GC()
+	eventually(t, "GOGC is higher with little live memory", func() bool { return read("/gc/gogc:percent") > 100 })
 	second()
-	if got := percent(); got != 100 {
+	if got := read("/gc/gogc:percent"); got != 100 {
 		t.Errorf("at rest GOGC is %d", got)
+	}
+	garbage.New(0).Use()()
+}
+
+// TestUseWhileCollecting verifies that a use that begins while garbage is collected learns what that has left.
+func TestUseWhileCollecting(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(100))
+	c := garbage.New(least)
+	type node struct {
+		next *node
+		_    [63]uintptr
+	}
+	for range 6 {
+		runtime.GC()
+		debug.SetGCPercent(-1)
+		var list *node // which takes a while to mark
+		for range 2 * least / 512 {
+			list = &node{next: list}
+		}
+		debug.SetGCPercent(100)
+		collected := make(chan struct{})
+		go func() {
+			defer close(collected)
+			runtime.GC()
+		}()
+		time.Sleep(5 * time.Millisecond)
+		done := c.Use()
+		<-collected
+		eventually(t, "GOGC is the usual one with much live memory", func() bool { return read("/gc/gogc:percent") == 100 })
+		runtime.KeepAlive(list)
+		done()
 	}
 }
 
@@ -39,17 +74,25 @@ func TestGiven(t *testing.T) {
 	const given = 50
 	defer debug.SetGCPercent(debug.SetGCPercent(given))
 	done := garbage.New(1 << 30).Use()
-	if got := percent(); got != given {
+	if got := read("/gc/gogc:percent"); got != given {
 		t.Errorf("in use GOGC is %d, not %d", got, given)
 	}
-	if done(); percent() != given {
-		t.Errorf("at rest GOGC is %d, not %d", percent(), given)
+	if done(); read("/gc/gogc:percent") != given {
+		t.Errorf("at rest GOGC is %d, not %d", read("/gc/gogc:percent"), given)
 	}
 }
 
-func percent() uint64 { return read("/gc/gogc:percent") }
-
-func live() uint64 { return read("/gc/heap/live:bytes") }
+// eventually waits for what the runtime does when it likes.
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for range 3000 {
+		if holds() {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatalf("it does not come about that %s: %d", what, read("/gc/gogc:percent"))
+}
 
 func read(name string) uint64 {
 	s := []metrics.Sample{{Name: name}}
