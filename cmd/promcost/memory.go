@@ -38,7 +38,7 @@ func (f *costFlags) budget(logger log.Logger) (b *memory.Budget, restore func() 
 	if most > 0 && was == math.MaxInt64 { // GOMEMLIMIT is not set
 		debug.SetMemoryLimit(most*6/5 + processMemory/2)
 	}
-	rareGarbage() // which has to know of each collection from here on
+	rareGarbage() // which follows each collection from here on
 	if most > 0 && most < littleMemory {
 		level.Warn(logger).Log("msg", fmt.Sprintf("Little memory: questions about large clusters or long windows will be refused. Give the container more than %s, or raise --query.max-memory", memory.Text(littleMemory*3/2+processMemory)), "query.max-memory", memory.Text(most))
 	}
@@ -53,8 +53,8 @@ var hugeHeap = sync.OnceValue(func() *hugepages.Heap {
 	return hugepages.Reserve(min(mostHuge, machineMemory()/16, debug.SetMemoryLimit(-1)/16))
 })
 
-// leastGarbage is how much garbage comes up before it is collected while something is computed, so that an answer about some 3,000 pods is
-// rarely interrupted.
+// leastGarbage is how much garbage there is at least when it is collected, while something is computed. An answer about 3,000 pods is
+// interrupted once by that.
 const leastGarbage = 64 << 20
 
 // rareGarbage sets GOGC while something is computed. GOGC is one for the process, and so is this.

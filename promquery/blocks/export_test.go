@@ -2,6 +2,8 @@ package blocks
 
 import (
 	"context"
+	"encoding/binary"
+	"hash/crc32"
 	"math"
 	"strings"
 
@@ -97,4 +99,22 @@ func (db *DB) Numbers() (texts []string, of []map[string]uint32, err error) {
 		of = append(of, numbers)
 	}
 	return texts, of, snap.release()
+}
+
+// ReadTable reads a postings table with a valid checksum, and returns the values of each label.
+func ReadTable(table []byte) (map[string][]string, error) {
+	data := binary.BigEndian.AppendUint32(nil, uint32(len(table)))
+	data = binary.BigEndian.AppendUint32(append(data, table...), crc32.Checksum(table, castagnoli))
+	x := &index{data: data, metrics: map[string]uint64{}, labels: map[string]valueTable{}}
+	if err := x.readLabels(0); err != nil {
+		return nil, err
+	}
+	out := map[string][]string{}
+	for label, values := range x.labels {
+		values.each(func(value []byte, _ uint64) bool {
+			out[label] = append(out[label], string(value))
+			return true
+		})
+	}
+	return out, nil
 }

@@ -129,7 +129,7 @@ func (x *index) readLabels(offset uint64) error {
 	if len(table) < 4 || !sealed(table, x.data[offset+4+uint64(len(table)):]) {
 		return fmt.Errorf("%w: checksum of the postings table", errMalformed)
 	}
-	var label, head []byte // head is what the entries of the label begin with
+	var label, head []byte // all entries of the label begin with head
 	var of valueTable
 	for count, rest := binary.BigEndian.Uint32(table), table[4:]; count > 0; count-- {
 		if of.count == 0 || !bytes.HasPrefix(rest, head) {
@@ -159,8 +159,8 @@ func (x *index) readLabels(offset uint64) error {
 	return nil
 }
 
-// tableLabel is the label of the entry that a part of the postings table begins with, and what the entry begins with, the label included;
-// nil where it is malformed.
+// tableLabel returns the label of the first entry of a part of the postings table, and the bytes of the entry up to the label's end. Both
+// are nil if the entry is malformed.
 func tableLabel(table []byte) (label, head []byte) {
 	if len(table) == 0 || table[0] != 2 {
 		return nil, nil
@@ -173,8 +173,8 @@ func tableLabel(table []byte) (label, head []byte) {
 	return head[1+n:], head
 }
 
-// tableValue is what follows the label of an entry of the postings table: a value, the offset of its postings, and how long both are in
-// the table, 0 where they are malformed.
+// tableValue returns what follows the label in an entry of the postings table: the value and the offset of its postings. size is how many
+// bytes both take, 0 if they are malformed.
 func tableValue(table []byte) (value []byte, offset uint64, size int) {
 	length, n := uvarint(table)
 	if n <= 0 || length > uint64(len(table)-n) {

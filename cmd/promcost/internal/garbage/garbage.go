@@ -14,8 +14,8 @@ import (
 // usual is the runtime's own GOGC.
 const usual = 100
 
-// leastLive is what counts as live at least: the heap that the runtime allows without a collection at the usual GOGC. It allows that many
-// times as much at others, and has not measured what is live before its first collection.
+// leastLive is the least that counts as live memory. The runtime does not collect a heap of less than 4 MB times GOGC/100, and says that
+// nothing is live before its first collection.
 const leastLive = 4 << 20
 
 // Collector sets GOGC, of which a process has one. It is safe for concurrent use.
@@ -24,11 +24,11 @@ type Collector struct {
 
 	mu      sync.Mutex
 	users   int
-	percent int // GOGC
+	percent int // GOGC as it was set last
 }
 
-// New returns a Collector that lets at least so many bytes of garbage come up before they are collected, some more where goroutines have
-// large stacks. It does nothing if that is 0, or if the environment has another GOGC than the usual one.
+// New returns a Collector that allows at least so many bytes of garbage before it is collected, and more if goroutines have large stacks.
+// It does nothing if that is 0, or if GOGC is set to another value than the usual one.
 func New(least int64) *Collector {
 	if read("/gc/gogc:percent") != usual {
 		least = 0
@@ -63,7 +63,7 @@ func (c *Collector) leave() {
 // cycle is unreachable at once, so that its finalizer tells of the next collection.
 type cycle struct{ of *Collector }
 
-// watch has collected called after the next collection. It has to be called before that begins to mark, so it is not left to Use.
+// watch has collected called after the next collection, if that has not begun yet. So New and collected call it, not Use.
 func (c *Collector) watch() {
 	runtime.SetFinalizer(&cycle{c}, func(x *cycle) { x.of.collected() })
 }
@@ -76,7 +76,7 @@ func (c *Collector) collected() {
 	c.adjust()
 }
 
-// adjust sets GOGC: in use, so that the least garbage may come up beside the memory that is live. c.mu is held.
+// adjust sets GOGC: in use, to what allows the least garbage beside the live memory. c.mu is held.
 func (c *Collector) adjust() {
 	percent := usual
 	if c.users > 0 {

@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
+	"sync"
 	"testing"
 	"time"
 
@@ -28,10 +29,10 @@ func TestUse(t *testing.T) {
 	first() // once more says nothing of the other user
 	kept := make([]byte, 2*least)
 	runtime.GC()
-	eventually(t, "GOGC is the usual one with much live memory", func() bool { return read("/gc/gogc:percent") == 100 })
+	eventually(t, "the usual one with much live memory", func() bool { return read("/gc/gogc:percent") == 100 })
 	runtime.KeepAlive(kept)
 	runtime.GC()
-	eventually(t, "GOGC is higher with little live memory", func() bool { return read("/gc/gogc:percent") > 100 })
+	eventually(t, "a higher one with little live memory", func() bool { return read("/gc/gogc:percent") > 100 })
 	second()
 	if got := read("/gc/gogc:percent"); got != 100 {
 		t.Errorf("at rest GOGC is %d", got)
@@ -42,30 +43,27 @@ func TestUse(t *testing.T) {
 // TestUseWhileCollecting verifies that a use that begins while garbage is collected learns what that has left.
 func TestUseWhileCollecting(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(100))
-	c := garbage.New(least)
 	type node struct {
 		next *node
-		_    [63]uintptr
+		_    [7]uintptr
 	}
-	for range 6 {
+	for range 4 {
+		c := garbage.New(least)
 		runtime.GC()
-		debug.SetGCPercent(-1)
-		var list *node // which takes a while to mark
-		for range 2 * least / 512 {
+		debug.SetGCPercent(-1) // no collection but the one below
+		var list *node         // which takes long to mark, as one node leads to the next
+		for range 2 * least / 64 {
 			list = &node{next: list}
 		}
-		debug.SetGCPercent(100)
-		collected := make(chan struct{})
-		go func() {
-			defer close(collected)
-			runtime.GC()
-		}()
-		time.Sleep(5 * time.Millisecond)
+		var collecting sync.WaitGroup
+		collecting.Go(runtime.GC)
+		time.Sleep(10 * time.Millisecond) // it marks then, mostly
 		done := c.Use()
-		<-collected
-		eventually(t, "GOGC is the usual one with much live memory", func() bool { return read("/gc/gogc:percent") == 100 })
+		collecting.Wait()
+		eventually(t, "the usual one with much live memory", func() bool { return read("/gc/gogc:percent") == 100 })
 		runtime.KeepAlive(list)
 		done()
+		debug.SetGCPercent(100)
 	}
 }
 
@@ -82,8 +80,8 @@ func TestGiven(t *testing.T) {
 	}
 }
 
-// eventually waits for what the runtime does when it likes.
-func eventually(t *testing.T, what string, holds func() bool) {
+// eventually waits until GOGC is as it should be: the runtime runs finalizers some time after a collection.
+func eventually(t *testing.T, want string, holds func() bool) {
 	t.Helper()
 	for range 3000 {
 		if holds() {
@@ -91,7 +89,7 @@ func eventually(t *testing.T, what string, holds func() bool) {
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	t.Fatalf("it does not come about that %s: %d", what, read("/gc/gogc:percent"))
+	t.Fatalf("GOGC stays %d, want %s", read("/gc/gogc:percent"), want)
 }
 
 func read(name string) uint64 {
