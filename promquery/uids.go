@@ -26,21 +26,20 @@ func PodUID(path string) (uid [uidLength]byte, ok bool) {
 // parseUID reports whether text, which has at least that length, begins with a UID: 8-4-4-4-12 hexadecimal digits. The separators
 // are dashes or underscores.
 func parseUID(text string) (uid [uidLength]byte, ok bool) {
-	for i := range uid {
-		c := text[i]
-		if c == '_' {
-			c = '-'
-		}
-		switch i {
-		case 8, 13, 18, 23:
-			ok = c == '-'
-		default:
-			ok = c-'0' < 10 || (c|0x20)-'a' < 6
-		}
-		if !ok {
+	copy(uid[:], text)
+	separators := [...]int{8, 13, 18, 23}
+	for _, i := range separators {
+		if uid[i] != '-' && uid[i] != '_' {
 			return uid, false
 		}
-		uid[i] = c
+		uid[i] = '0' // for now
 	}
-	return uid, true
+	other := uint32(0) // its highest bit is set by what is no digit. A branch for each digit would often be mispredicted.
+	for _, c := range uid {
+		other |= ^((uint32(c-'0') - 10) | (uint32((c|0x20)-'a') - 6))
+	}
+	for _, i := range separators {
+		uid[i] = '-'
+	}
+	return uid, other>>31 == 0
 }

@@ -1,6 +1,7 @@
 package promquery_test
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
@@ -30,6 +31,24 @@ func TestCgroupUID(t *testing.T) {
 	} {
 		if got := podUID(tt.path); got != tt.want {
 			t.Errorf("%s: got %q, want %q", tt.path, got, tt.want)
+		}
+	}
+}
+
+// TestCgroupUIDLetters tries every byte at every place of a UID.
+func TestCgroupUIDLetters(t *testing.T) {
+	isUID := regexp.MustCompile(`^[[:xdigit:]]{8}([-_][[:xdigit:]]{4}){3}[-_][[:xdigit:]]{12}$`)
+	for at := range 36 {
+		for c := range 256 {
+			text := []byte("0f2d3c1a-b111-4c22-8d33-00000000000F")
+			text[at] = byte(c)
+			want := ""
+			if isUID.Match(text) {
+				want = strings.ReplaceAll(string(text), "_", "-")
+			}
+			if got := podUID("/kubepods/pod" + string(text)); got != want {
+				t.Errorf("%q: got %q, want %q", text, got, want)
+			}
 		}
 	}
 }
