@@ -267,7 +267,7 @@ type names struct{ element, re string }
 // The most bytes of names that a source is asked for: queries of more than 16 KiB are too long for VictoriaMetrics.
 const (
 	mostNames    = 12 << 10
-	mostRawNames = 32 << 10 // by remote read and of blocks
+	mostRawNames = 256 << 10 // by remote read and of blocks
 )
 
 // mostLists is how many lists of names a server is asked for at most, one after the other.

@@ -71,6 +71,7 @@ func TestNamesAskedFor(t *testing.T) {
 		{"few pods of a server", 100, false, false, 1, 100, 12 << 10, map[string]string{"pod": "names"}},
 		{"few pods, by one label or another", 100, true, true, 2, 100, 12 << 10, map[string]string{"pod": "names", "not exported_pod": "", "exported_pod": "names"}},
 		{"many pods of blocks", 600, true, false, 1, 12 << 10, 32 << 10, map[string]string{"pod": "names"}},
+		{"very many pods of blocks", 2500, true, false, 1, 32 << 10, 256 << 10, map[string]string{"pod": "names"}},
 		{"many pods of a server", 600, false, false, 2, 100, 12 << 10, map[string]string{"pod": "names"}},
 		{"too many pods of a server", 2500, false, false, 1, 0, 0, map[string]string{}},
 	} {
