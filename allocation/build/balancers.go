@@ -88,8 +88,9 @@ func (b *Builder) chargeBalancers(pods []*pod) {
 	behind := map[objectKey][]member{}
 	for _, p := range each(b, slices.All(pods)) {
 		for _, x := range b.memberships(p) {
-			key := objectKey{p.cluster, p.namespace, x.service}
-			behind[key] = append(behind[key], member{p, x.when})
+			if key := (objectKey{p.cluster, p.namespace, x.Service}); b.services.balancers[key] != nil {
+				behind[key] = append(behind[key], member{p, x.When})
+			}
 		}
 	}
 	var unpriced []string

@@ -267,15 +267,14 @@ func (b *Builder) lastSeen(cluster signals.Symbol) string {
 	return ", the newest is of about " + notices.Instant(gap.From)
 }
 
-// spread is when a container ran and its usage was counted, but not seen, for more than a lookback.
-func (c *container) spread(s timeline.Sampling) timeline.Intervals {
-	var out timeline.Intervals
+// appendSpread appends when a container ran and its usage was counted, but not seen, for more than a lookback.
+func (c *container) appendSpread(dst timeline.Intervals, s timeline.Sampling) timeline.Intervals {
 	for r := range allocation.NumResources {
 		for _, f := range c.covered[r] {
 			if f.Soft && f.To-f.From > timeline.Lookback {
-				out = append(out, c.runs.Clip(max(f.From, s.Start), min(f.To, s.End))...)
+				dst = append(dst, c.runs.Clip(max(f.From, s.Start), min(f.To, s.End))...)
 			}
 		}
 	}
-	return out
+	return dst
 }

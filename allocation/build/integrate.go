@@ -322,8 +322,9 @@ func (c *container) startBefore(t int64) (at int64, known bool) {
 // usage, only the request is charged.
 func (b *Builder) holdUsage() {
 	l := b.worker()
+	var holes timeline.Intervals // scratch
 	for _, c := range each(b, slices.All(b.pods.order)) {
-		var holes timeline.Intervals
+		holes = holes[:0]
 		for r := range allocation.NumResources {
 			for i := range c.segments {
 				seg := &c.segments[i]
@@ -336,7 +337,7 @@ func (b *Builder) holdUsage() {
 			}
 		}
 		if b.phase == measuring {
-			b.outages.holes.add(c.pod.name.Value(), timeline.Outside(append(holes, c.spread(b.sampling)...), b.outages.silent[c.pod.cluster]))
+			b.outages.holes.add(c.pod.name.Value(), timeline.Outside(c.appendSpread(holes, b.sampling), b.outages.silent[c.pod.cluster]))
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/services"
 	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
@@ -25,13 +26,13 @@ type pod struct {
 	started       timeline.Latest[float64] // Unix seconds
 	labels        timeline.Dated[allocation.ID]
 	annotations   timeline.Dated[allocation.ID]
-	withoutSignal []*container     // containers without a running signal
-	mounts        []signals.Symbol // claims of its namespace
-	behind        []membership     // nil until it is resolved
-	controlled    bool             // owner is the managing controller
-	restarted     bool             // one of its containers ran before its first known start
-	replaced      bool             // by others of its name: it counts no more
-	shares        bool             // other shards have its rows, and the costs of this one depend on when it ran
+	withoutSignal []*container          // containers without a running signal
+	mounts        []signals.Symbol      // claims of its namespace
+	behind        []services.Membership // nil until it is resolved
+	controlled    bool                  // owner is the managing controller
+	restarted     bool                  // one of its containers ran before its first known start
+	replaced      bool                  // by others of its name: it counts no more
+	shares        bool                  // other shards have its rows, and the costs of this one depend on when it ran
 
 	on        *node // of its containers, nil if it is not known; set once resolved
 	shifts    []shift

@@ -71,9 +71,12 @@ func (p *pod) nodeIntervals() []nodeInterval {
 // that nothing depends on the order in which a source returns them.
 func (b *Builder) splitPlacements() {
 	for name, pods := range each(b, maps.All(b.pods.byName)) {
+		if len(pods) == 1 && pods[0].uid != none {
+			continue // mostly
+		}
 		var out []*pod
 		for _, p := range pods {
-			out = append(out, b.split(p)...)
+			out = b.appendSplit(out, p)
 		}
 		slices.SortFunc(out, func(x, y *pod) int {
 			return cmp.Or(cmp.Compare(x.uid.Value(), y.uid.Value()), cmp.Compare(x.nth, y.nth))
@@ -82,17 +85,16 @@ func (b *Builder) splitPlacements() {
 	}
 }
 
-// split returns a pod for each node that p was on, or p itself if there was one.
-func (b *Builder) split(p *pod) []*pod {
+// appendSplit appends a pod for each node that p was on, or p itself if there was one.
+func (b *Builder) appendSplit(dst []*pod, p *pod) []*pod {
 	intervals := p.nodeIntervals()
 	if len(intervals) < 2 {
-		return []*pod{p}
+		return append(dst, p)
 	}
-	out := make([]*pod, 0, len(intervals))
 	for i, x := range intervals {
 		part := p.during(x, i+1)
 		b.addNew(part)
-		out = append(out, part)
+		dst = append(dst, part)
 		mask := timeline.Steps{{From: x.From, To: x.To, V: 1}}
 		if b.sampling.Exact() && x.To != timeline.Forever { // it was last seen here one scrape before it was seen elsewhere
 			mask[0].To = max(x.From+1, b.sampling.LastSight(x.To+1))
@@ -102,7 +104,7 @@ func (b *Builder) split(p *pod) []*pod {
 		}
 	}
 	b.replace(p)
-	return out
+	return dst
 }
 
 // during returns p as the n-th pod of its name, with the part of p's signals within an interval.

@@ -34,6 +34,7 @@ type cuts struct {
 	segments []segment
 	terms    map[terms]*terms
 	joined   joinedLabels
+	services []string // scratch of servicesAt
 }
 
 // Resolve ends the phase in which everything but usage is added. It finds when nodes and containers ran, lays out the rows of
@@ -262,7 +263,7 @@ func (b *Builder) resolveContainer(c *container) {
 	for r := range allocation.NumResources {
 		request[r], limit[r] = b.fillGaps(c.request[r].Best()), b.fillGaps(c.limit[r].Best())
 		edges = limit[r].Edges(request[r].Edges(edges))
-		b.noteRequest(c, r, request[r], limit[r], b.asked(inside))
+		b.noteRequest(c, r, request[r], limit[r], inside)
 	}
 	var unknown prices.Node // prices for an unknown node
 	if n != nil {

@@ -13,14 +13,21 @@ type unrequested struct {
 	some bool // others have requests; if none has, there is a warning about the input
 }
 
-// noteRequest records whether a container that ran has a request of a resource, or only a limit.
-func (b *Builder) noteRequest(c *container, r allocation.Resource, request, limit timeline.Steps, ran timeline.Intervals) {
-	if r != allocation.CPU && r != allocation.RAM || len(request) == 0 && len(limit) == 0 || len(ran) == 0 {
+// noteRequest records whether a container that ran in the window has a request of a resource, or only a limit.
+func (b *Builder) noteRequest(c *container, r allocation.Resource, request, limit timeline.Steps, inside timeline.Intervals) {
+	if r != allocation.CPU && r != allocation.RAM || len(request) == 0 && len(limit) == 0 {
 		return
 	}
 	u := b.report.unrequested[c.pod.cluster]
+	if len(request) > 0 && (c.init || u.some) { // mostly. Init containers have other metrics for requests.
+		return
+	}
+	ran := b.asked(inside)
+	if len(ran) == 0 {
+		return
+	}
 	if len(request) > 0 {
-		u.some = u.some || !c.init // init containers have other metrics for requests
+		u.some = true
 	} else {
 		u.add(b.placed(c.pod.cluster, c.pod.namespace.Value()+"/"+c.pod.name.Value()+"/"+c.container.Value()), ran)
 	}

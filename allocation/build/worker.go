@@ -1,6 +1,8 @@
 package build
 
 import (
+	"cmp"
+
 	"github.com/promcost/promcost/allocation/prices"
 	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
@@ -54,20 +56,24 @@ func (b *Builder) WorkerOf(series signals.Series, key []signals.Symbol, n int) i
 	}
 	of := s.pod()
 	if c := b.pods.find(&of).container(key[4]); c != nil {
-		return workerOn(c.node, n)
+		return workerOn(c.node, n) // mostly
 	}
-	var on *node
-	found := false
+	return b.workerOfInstances(key, n)
+}
+
+// workerOfInstances is the worker for a series of all containers with a name.
+func (b *Builder) workerOfInstances(key []signals.Symbol, n int) int {
+	s := seen{key: key}
+	var first *container
 	for c := range b.instances(&s) {
-		if found && c.node != on {
+		if first = cmp.Or(first, c); c.node != first.node {
 			return n
 		}
-		on, found = c.node, true
 	}
-	if !found {
+	if first == nil {
 		return n
 	}
-	return workerOn(on, n)
+	return workerOn(first.node, n)
 }
 
 // workerOfNode is the worker for a series of all nodes with a name.

@@ -21,6 +21,7 @@ type Pod struct {
 	Object
 	Address timeline.Latest[signals.Symbol]
 	Labels  timeline.Dated[allocation.ID] // maps of the index's Dict
+	Seen    timeline.Steps                // when it was seen: at other times another pod may have its name or address
 }
 
 var none signals.Symbol // of ""
@@ -119,10 +120,9 @@ func observe(observed map[signals.Symbol]timeline.Intervals, cluster signals.Sym
 	observed[cluster] = all
 }
 
-// Behind returns when a pod was seen behind which service: by EndpointSlices, else by addresses, else by the selectors of services that have
-// neither. within is the time of the pod: at other times another pod may have its name or address. observed is when signals of that kind
-// were seen in the cluster at all. No signals may be added afterwards.
-func (x *Index) Behind(p *Pod, within timeline.Interval) (sights timeline.Dated[signals.Symbol], observed timeline.Intervals) {
+// sights are when a pod was seen behind which service within some time: by EndpointSlices, else by addresses, else by the selectors of services
+// that have neither. observed is when signals of that kind were seen in the cluster at all.
+func (x *Index) sights(p *Pod, within timeline.Interval) (sights timeline.Dated[signals.Symbol], observed timeline.Intervals) {
 	for _, at := range x.endpoints[p.Object] {
 		if service, ok := x.ofSlice(Object{p.Cluster, p.Namespace, at.Value}); ok {
 			at.Value = service

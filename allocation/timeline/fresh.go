@@ -1,5 +1,7 @@
 package timeline
 
+import "slices"
+
 // EachFresh calls f for the parts of ascending cells that are not counted yet, and counts them.
 func EachFresh(counted *Intervals, cells []Cell, f func(Cell)) {
 	var few [4]Interval
@@ -29,7 +31,7 @@ func EachFresh(counted *Intervals, cells []Cell, f func(Cell)) {
 	if n := len(*counted); n > 0 && len(fresh) > 0 {
 		last := &(*counted)[n-1]
 		if fresh[0].From < last.To {
-			*counted = Union(append(fresh, *counted...))
+			*counted = Union(slices.Concat(fresh, *counted)) // appended to, few would always be allocated
 			return
 		}
 		if fresh[0].From == last.To {

@@ -19,8 +19,9 @@ func AppendIntervals(dst Intervals, steps Steps) Intervals {
 // Outside are the intervals of s of which more than a lookback in a row lies outside of mask.
 func Outside(s, mask Intervals) Intervals {
 	var out Intervals
+	var few [4]Interval
 	for _, x := range s {
-		for _, free := range Complement(mask, x.From, x.To) {
+		for _, free := range appendComplement(few[:0], mask, x.From, x.To) {
 			if free.To-free.From > Lookback {
 				out = append(out, x)
 				break

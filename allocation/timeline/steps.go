@@ -304,8 +304,12 @@ func (s Intervals) With(x Interval) Intervals {
 	return Union(append(s, x))
 }
 
-// Clip is the part of s inside (from, to].
+// Clip is the part of s inside (from, to]. It is s itself if that is all of it.
 func (s Intervals) Clip(from, to int64) Intervals {
+	cut := func(x Interval) bool { return x.From < from || x.To > to || x.From >= x.To }
+	if !slices.ContainsFunc(s, cut) { // mostly
+		return slices.Clip(s)
+	}
 	var out Intervals
 	for _, x := range s {
 		if a, b := max(x.From, from), min(x.To, to); a < b {
@@ -318,13 +322,16 @@ func (s Intervals) Clip(from, to int64) Intervals {
 // Without returns the parts of s that other does not cover.
 func (s Intervals) Without(other Intervals) (out Intervals) {
 	for _, x := range s {
-		out = append(out, Complement(other, x.From, x.To)...)
+		out = appendComplement(out, other, x.From, x.To)
 	}
 	return out
 }
 
 // Union merges intervals given in any order; they are sorted in place.
 func Union(all Intervals) Intervals {
+	if len(all) == 1 {
+		return slices.Clip(all) // often
+	}
 	slices.SortFunc(all, func(a, b Interval) int {
 		switch {
 		case a.From < b.From:
@@ -385,17 +392,19 @@ func (s Intervals) Gathered(within int64, most int) Intervals {
 }
 
 // Complement returns the parts of (from, to] that the sorted intervals do not cover.
-func Complement(s Intervals, from, to int64) Intervals {
-	var out Intervals
+func Complement(s Intervals, from, to int64) Intervals { return appendComplement(nil, s, from, to) }
+
+// appendComplement appends a Complement.
+func appendComplement(dst, s Intervals, from, to int64) Intervals {
 	for _, x := range s {
 		if x.From > from {
-			out = append(out, Interval{from, min(x.From, to)})
+			dst = append(dst, Interval{from, min(x.From, to)})
 		}
 		if from = max(from, x.To); from >= to {
-			return out
+			return dst
 		}
 	}
-	return append(out, Interval{from, to})
+	return append(dst, Interval{from, to})
 }
 
 // Within is s where mask is present and not 0.
