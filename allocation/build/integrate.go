@@ -328,6 +328,9 @@ func (b *Builder) holdUsage() {
 		for r := range allocation.NumResources {
 			for i := range c.segments {
 				seg := &c.segments[i]
+				if r == allocation.GPU && seg.request[r] == 0 && len(c.covered[r]) == 0 {
+					continue // it has none
+				}
 				l.free = c.covered[r].Uncovered(l.free[:0], seg.from, seg.to)
 				for _, free := range l.free {
 					if l.hold(c, seg, r, free) && free.To-free.From > timeline.Lookback {

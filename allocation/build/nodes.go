@@ -26,6 +26,7 @@ type node struct {
 
 	labelMap    map[string]string // the last reported labels
 	spotByLabel bool              // labelMap says that it is a spot node
+	provider    allocation.ID     // of its providerID, once resolved
 	life        timeline.Intervals
 	bridged     timeline.Intervals                      // parts of life in which it was not seen
 	amount      [allocation.NumResources]timeline.Steps // capacity, alternatives resolved
@@ -165,6 +166,7 @@ func (b *Builder) resolveNodes() {
 		b.dict.Add(n.name.Value())
 		n.labelMap = b.dict.TextMap(n.reported.labels.At(timeline.Forever))
 		n.spotByLabel = labelnames.IsSpot(n.labelMap)
+		n.provider = b.dict.Add(n.providerID())
 		for r := range allocation.NumResources {
 			n.amount[r], n.price[r] = n.reported.capacity[r].Best(), b.fillGaps(n.reported.priced[r].Best())
 			if len(n.reported.capacity[r]) > capacityByAllocatable {

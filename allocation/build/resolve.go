@@ -432,7 +432,7 @@ func (b *Builder) describe(c *container, rows *allocation.Rows, row int32) {
 	}
 	for prop, symbol := range text {
 		if id := &rows.IDs(allocation.Property(prop))[row]; prop == int(allocation.ProviderID) && c.node != nil {
-			*id = b.dict.Add(c.node.providerID())
+			*id = c.node.provider
 		} else {
 			*id = b.id(symbol)
 		}
