@@ -66,7 +66,7 @@ func newSymbols(blocks []*block, table *promquery.Symbols) *symbols {
 	for _, b := range blocks {
 		most = max(most, len(b.files.index.symbols))
 	}
-	s := &symbols{table: table, places: make([]uint32, 1, 1+most), names: map[string]uint32{}}
+	s := &symbols{table: table, places: make([]uint32, 1, 1+most+most/2), names: map[string]uint32{}}
 	first := uint32(0)
 	heads := make([]symbolHead, 0, len(blocks))
 	for i, b := range blocks {
