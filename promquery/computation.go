@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -298,10 +299,13 @@ func (c *computation) load(ctx context.Context, b *build.Builder) error {
 
 // namesOf are the names of some pods or containers to read, in up to so many lists where a server is queried.
 func (c *computation) namesOf(element string, list []string, lists int) []names {
-	if c.raw {
-		return namesOf(element, list, mostRawNames, 1)
+	switch quoted := func(name string) bool { return regexp.QuoteMeta(name) != name }; {
+	case !c.raw:
+		return namesOf(element, list, mostNames, lists)
+	case slices.ContainsFunc(list, quoted):
+		return namesOf(element, list, mostDottedNames, 1)
 	}
-	return namesOf(element, list, mostNames, lists)
+	return namesOf(element, list, mostRawNames, 1)
 }
 
 // onlyNames restricts reading to some pods or containers until all is called.

@@ -2,6 +2,7 @@ package promquery_test
 
 import (
 	"context"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -52,6 +53,51 @@ func (u *unstarted) Select(ctx context.Context, sels []promquery.Selector, yield
 		}
 	}
 	return u.Source.Select(ctx, sels, yield)
+}
+
+// TestNamesOf checks how many bytes of names are asked for, in how many lists, and when all pods are.
+func TestNamesOf(t *testing.T) {
+	dotted := func(list []string) []string { return append(list, "node-10.internal") }
+	list := func(n int) (names []string) { // of 16 bytes each, and one for the bar
+		for i := range n {
+			names = append(names, fmt.Sprintf("worker-%09d", i))
+		}
+		return names
+	}
+	for _, tt := range []struct {
+		name  string
+		raw   bool
+		list  []string
+		lists int
+		bytes int // of all of them; 0 asks for all pods
+	}{
+		{"none", true, nil, 0, 0},
+		{"as many as fit", true, list(256 << 10 / 17), 1, 256<<10/17*17 - 1},
+		{"one more", true, list(256<<10/17 + 1), 1, 0},
+		{"as many as fit, one of them with a dot", true, dotted(list(32<<10/17 - 2)), 1, (32<<10/17 - 1) * 17},
+		{"too many with a dot", true, dotted(list(32<<10/17 + 1)), 1, 0},
+		{"of a server that is queried, in several lists", false, list(2000), 3, 2000*17 - 3},
+		{"too many of a server that is queried", false, list(4 * 12 << 10 / 17), 1, 0},
+		{"one that is too long", true, []string{strings.Repeat("a", 256<<10+1)}, 1, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := promquery.NamesOf(tt.raw, tt.list)
+			var names []string
+			bytes := 0
+			for _, re := range got {
+				bytes += len(re)
+				for name := range strings.SplitSeq(re, "|") {
+					names = append(names, strings.ReplaceAll(name, `\.`, "."))
+				}
+			}
+			if len(got) != tt.lists || bytes != tt.bytes {
+				t.Errorf("got %d lists of %d bytes, want %d of %d", len(got), bytes, tt.lists, tt.bytes)
+			}
+			if tt.bytes > 0 && !slices.Equal(names, tt.list) {
+				t.Errorf("got %d names, want %d", len(names), len(tt.list))
+			}
+		})
+	}
 }
 
 // TestNamesAskedFor checks that sources are asked by name for the restarts of all pods of which no start is known, and servers that are

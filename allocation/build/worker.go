@@ -61,7 +61,7 @@ func (b *Builder) WorkerOf(series signals.Series, key []signals.Symbol, n int) i
 	return b.workerOfInstances(key, n)
 }
 
-// workerOfInstances is the worker for a series of all containers with a name.
+// workerOfInstances is the worker for a series of every container that its names may mean.
 func (b *Builder) workerOfInstances(key []signals.Symbol, n int) int {
 	s := seen{key: key}
 	var first *container

@@ -31,7 +31,7 @@ func EachFresh(counted *Intervals, cells []Cell, f func(Cell)) {
 	if n := len(*counted); n > 0 && len(fresh) > 0 {
 		last := &(*counted)[n-1]
 		if fresh[0].From < last.To {
-			*counted = Union(slices.Concat(fresh, *counted)) // appended to, few would always be allocated
+			*counted = Union(slices.Concat(fresh, *counted)) // appending to fresh would put few on the heap, each time
 			return
 		}
 		if fresh[0].From == last.To {

@@ -304,7 +304,7 @@ func (s Intervals) With(x Interval) Intervals {
 	return Union(append(s, x))
 }
 
-// Clip is the part of s inside (from, to]. It is s itself if that is all of it.
+// Clip is the part of s inside (from, to]. It is s itself if that is all of it: do not write to it while s is in use.
 func (s Intervals) Clip(from, to int64) Intervals {
 	cut := func(x Interval) bool { return x.From < from || x.To > to || x.From >= x.To }
 	if !slices.ContainsFunc(s, cut) { // mostly
@@ -327,7 +327,7 @@ func (s Intervals) Without(other Intervals) (out Intervals) {
 	return out
 }
 
-// Union merges intervals given in any order; they are sorted in place.
+// Union merges intervals given in any order; they are sorted in place, and one alone is returned as it is.
 func Union(all Intervals) Intervals {
 	if len(all) == 1 {
 		return slices.Clip(all) // often

@@ -62,11 +62,13 @@ type view struct {
 
 // newSymbols numbers the symbols of blocks. texts will be of table.
 func newSymbols(blocks []*block, table *promquery.Symbols) *symbols {
-	most := 0
+	most, all := 0, 0
 	for _, b := range blocks {
-		most = max(most, len(b.files.index.symbols))
+		n := len(b.files.index.symbols)
+		most, all = max(most, n), all+n
 	}
-	s := &symbols{table: table, places: make([]uint32, 1, 1+most+most/2), names: map[string]uint32{}}
+	room := 1 + min(all, most+most/2) // blocks that follow each other have most symbols in common
+	s := &symbols{table: table, places: make([]uint32, 1, room), names: map[string]uint32{}}
 	first := uint32(0)
 	heads := make([]symbolHead, 0, len(blocks))
 	for i, b := range blocks {
