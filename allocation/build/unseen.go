@@ -82,14 +82,22 @@ func (b *Builder) completedUnseen(c *container) bool {
 	return b.sampling.Exact() && !c.init && completed && !c.hasStart() && !c.ran()
 }
 
-// UnknownStarts returns the names of pods with containers that have no known start, and that ran or are among UnseenPods. The signal
-// ContainerRestarts says whether they ran on through gaps.
+// UnknownStarts returns the names of pods with containers whose start is not known all the time that they ran, or that are among
+// UnseenPods. The signal ContainerRestarts says whether they ran on through gaps.
 func (b *Builder) UnknownStarts() []string {
 	return b.namesWhere(func(c *container) (signals.Symbol, bool) {
+		if !c.ran() {
+			return c.pod.name, b.completedUnseen(c)
+		}
 		// For other containers, cAdvisor's starts may have been read for a part of the window only.
-		known := len(c.started) > 0 || c.init && len(c.created) > 0
-		return c.pod.name, c.ran() && !known || b.completedUnseen(c)
+		known := c.init && len(c.created) > 0 || len(c.started) > 0 && !slices.ContainsFunc(c.running[0], c.lacksStart)
+		return c.pod.name, !known
 	})
+}
+
+// lacksStart reports whether a sight of c lasts more than a lookback longer than its start is told.
+func (c *container) lacksStart(s timeline.Step) bool {
+	return s.V != 0 && s.To-s.From-c.started.LengthWithin(s.From, s.To) > timeline.Lookback
 }
 
 // Ownerless returns the names of pods whose creator is not known. The signal PodOwner may tell who owns them.
