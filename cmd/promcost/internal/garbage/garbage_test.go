@@ -1,10 +1,10 @@
 package garbage_test
 
 import (
+	"bytes"
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
-	"sync"
 	"testing"
 	"time"
 
@@ -55,15 +55,31 @@ func TestUseWhileCollecting(t *testing.T) {
 		for range 2 * least / 64 {
 			list = &node{next: list}
 		}
-		var collecting sync.WaitGroup
-		collecting.Go(runtime.GC)
-		time.Sleep(10 * time.Millisecond) // it marks then, mostly
+		collected := make(chan struct{})
+		go func() {
+			runtime.GC()
+			close(collected)
+		}()
+		waitForMarking(collected)
 		done := c.Use()
-		collecting.Wait()
+		<-collected
 		eventually(t, "the usual one with much live memory", func() bool { return read("/gc/gogc:percent") == 100 })
 		runtime.KeepAlive(list)
 		done()
 		debug.SetGCPercent(100)
+	}
+}
+
+// waitForMarking waits until a goroutine waits in runtime.GC, or until that is over.
+func waitForMarking(collected <-chan struct{}) {
+	stacks := make([]byte, 1<<16)
+	for !bytes.Contains(stacks[:runtime.Stack(stacks, true)], []byte("wait for GC cycle")) {
+		select {
+		case <-collected:
+			return
+		default:
+			runtime.Gosched()
+		}
 	}
 }
 
