@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -299,13 +298,14 @@ func (c *computation) load(ctx context.Context, b *build.Builder) error {
 
 // namesOf are the names of some pods or containers to read, in up to so many lists where a server is queried.
 func (c *computation) namesOf(element string, list []string, lists int) []names {
-	switch quoted := func(name string) bool { return regexp.QuoteMeta(name) != name }; {
-	case !c.raw:
+	if !c.raw {
 		return namesOf(element, list, mostNames, lists)
-	case slices.ContainsFunc(list, quoted):
-		return namesOf(element, list, mostDottedNames, 1)
 	}
-	return namesOf(element, list, mostRawNames, 1)
+	most := mostRawNames
+	if slices.ContainsFunc(list, func(name string) bool { return strings.Contains(name, ".") }) {
+		most = mostDottedNames
+	}
+	return namesOf(element, list, most, 1)
 }
 
 // onlyNames restricts reading to some pods or containers until all is called.

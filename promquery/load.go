@@ -264,12 +264,12 @@ func (c *Config) newPlan(symbols *Symbols, found *findings, sels []Selector, sta
 // names are a regular expression of the names of some pods or containers.
 type names struct{ element, re string }
 
-// The most bytes of names that a source is asked for: queries of more than 16 KiB are too long for VictoriaMetrics. Prometheus, and promcost
-// itself, look up names without dots in a table; with a dot they compile an expression, which takes 0.1 s for 256 KiB.
+// The most bytes of names that a source is asked for. VictoriaMetrics refuses queries of more than 16 KiB. Prometheus and promcost keep names in
+// a table if none has a dot, which has to be quoted. Else they compile an expression, which takes 0.1 s for 256 KiB.
 const (
 	mostNames       = 12 << 10
 	mostRawNames    = 256 << 10 // by remote read and of blocks
-	mostDottedNames = 32 << 10  // the same, if some have to be quoted
+	mostDottedNames = 32 << 10  // the same, if a name has a dot
 )
 
 // mostLists is how many lists of names a server is asked for at most, one after the other.

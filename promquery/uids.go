@@ -34,7 +34,7 @@ func parseUID(text string) (uid [uidLength]byte, ok bool) {
 		}
 		uid[i] = '0' // for now
 	}
-	other := uint32(0) // its highest bit is set by what is no digit. A branch for each digit would often be mispredicted.
+	other := uint32(0) // what is no digit sets its highest bit. A branch for each digit would often be mispredicted.
 	for _, c := range uid {
 		other |= ^((uint32(c-'0') - 10) | (uint32((c|0x20)-'a') - 6))
 	}

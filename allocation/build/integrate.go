@@ -329,7 +329,7 @@ func (b *Builder) holdUsage() {
 			for i := range c.segments {
 				seg := &c.segments[i]
 				if r == allocation.GPU && seg.request[r] == 0 && len(c.covered[r]) == 0 {
-					continue // it has none
+					continue // the container neither requests nor uses one
 				}
 				l.free = c.covered[r].Uncovered(l.free[:0], seg.from, seg.to)
 				for _, free := range l.free {

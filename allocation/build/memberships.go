@@ -19,7 +19,7 @@ func (b *Builder) nearSights() int64 {
 	return min(timeline.Lookback, max(2*b.sampling.Cell(), ending))
 }
 
-// servicesAt are the names of the services that a pod is behind at t, sorted. They are there until the next call.
+// servicesAt are the names of the services that a pod is behind at t, sorted. The next call overwrites them.
 func (b *Builder) servicesAt(p *pod, t int64) []string {
 	names := b.cuts.services[:0]
 	for _, x := range b.memberships(p) {

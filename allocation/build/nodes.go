@@ -26,7 +26,7 @@ type node struct {
 
 	labelMap    map[string]string // the last reported labels
 	spotByLabel bool              // labelMap says that it is a spot node
-	provider    allocation.ID     // of its providerID, once resolved
+	provider    allocation.ID     // the id of its providerID, once resolved
 	life        timeline.Intervals
 	bridged     timeline.Intervals                      // parts of life in which it was not seen
 	amount      [allocation.NumResources]timeline.Steps // capacity, alternatives resolved

@@ -72,7 +72,7 @@ func (p *pod) nodeIntervals() []nodeInterval {
 func (b *Builder) splitPlacements() {
 	for name, pods := range each(b, maps.All(b.pods.byName)) {
 		if len(pods) == 1 && pods[0].uid != none {
-			continue // mostly: it is nowhere else, and alone
+			continue // mostly: only pods without a UID are split, and one is sorted
 		}
 		var out []*pod
 		for _, p := range pods {

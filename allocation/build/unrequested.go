@@ -19,7 +19,7 @@ func (b *Builder) noteRequest(c *container, r allocation.Resource, request, limi
 		return
 	}
 	u := b.report.unrequested[c.pod.cluster]
-	if len(request) > 0 && (c.init || u.some) { // mostly. Init containers have other metrics for requests.
+	if len(request) > 0 && (c.init || u.some) { // mostly: init containers have other metrics for requests
 		return
 	}
 	ran := b.asked(inside)
