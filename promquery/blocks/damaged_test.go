@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"fmt"
 	"hash/crc32"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/prometheus/tsdb/index"
 
 	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/promquery"
@@ -119,6 +121,42 @@ func TestOneDamagedChunk(t *testing.T) {
 	}
 	if len(stats.Told()) != 1 || !strings.Contains(stats.Told()[0], "missing of these metrics: m; ") {
 		t.Errorf("got warnings %q", stats.Told())
+	}
+}
+
+// TestSeriesBeforeDamagedEntry sees to it that the series that come before one whose entry is damaged are answered, also those that were
+// read ahead together with it.
+func TestSeriesBeforeDamagedEntry(t *testing.T) {
+	var list []promtest.Series
+	for n := range 100 {
+		samples := promtest.Regular(begin, begin+hour-1, minute, func(int64) float64 { return 1 })
+		list = append(list, promtest.Series{Labels: []string{"__name__", "m", "pod", fmt.Sprintf("pod-%02d", n)}, Samples: samples})
+	}
+	for _, at := range []int{0, 1, 31, 32, 40, 99} {
+		dir := t.TempDir()
+		path := filepath.Join(promtest.WriteBlocks(t, dir, 2*time.Hour, list...)[0], "index")
+		theirs, err := index.NewFileReader(path, index.DecodePostingsRaw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		postings, err := theirs.Postings(t.Context(), "__name__", "m")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range at + 1 {
+			postings.Next()
+		}
+		damage(t, path, func(d []byte) []byte {
+			d[16*postings.At()+2] ^= 1 // behind its length and the number of its labels
+			return d
+		})
+		if err := theirs.Close(); err != nil {
+			t.Fatal(err)
+		}
+		got, stats := count(t, open(t, dir), all)
+		if _, last := got[fmt.Sprintf("pod-%02d", at-1)]; len(got) != at || at > 0 && !last || len(stats.Told()) != 1 {
+			t.Errorf("entry %d is damaged: %d series, warnings %q, want the %d before it and one warning", at, len(got), stats.Told(), at)
+		}
 	}
 }
 

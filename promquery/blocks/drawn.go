@@ -67,5 +67,5 @@ func (f *finder) draw(found *found) error {
 
 // draw draws the memory of the series.
 func (f *found) draw() error {
-	return f.drawn.to(int64(cap(f.parts))*partBytes + int64(cap(f.heads))*seriesBytes + int64(cap(f.keys))*textBytes)
+	return f.drawn.to(int64(cap(f.parts))*partBytes + int64(cap(f.heads))*seriesBytes + int64(cap(f.keys))*textBytes + int64(cap(f.numbers))*numberBytes)
 }

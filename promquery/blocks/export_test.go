@@ -77,6 +77,9 @@ func ReadFiles(dir, metric string) error {
 // LabelAt is labelAt.
 func LabelAt(content []byte) (name, value uint32, size int) { return labelAt(content) }
 
+// AfterLabels is afterLabels.
+func AfterLabels(content []byte) (rest []byte, ok bool) { return afterLabels(content) }
+
 // Numbers are the strings of the blocks below dir by number, and the numbers that each block's symbols have.
 func (db *DB) Numbers() (texts []string, of []map[string]uint32, err error) {
 	snap, err := db.acquire(math.MinInt64, math.MaxInt64, (*block).openFiles)

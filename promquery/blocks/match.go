@@ -100,14 +100,38 @@ func newQuery(sels []promquery.Selector, symbols *symbols) (*query, error) {
 	return q, nil
 }
 
-// hasChunk reports whether the list of chunks in content has some of any of the selectors' times.
+// hasChunk reports whether a series' entry has chunks of any of the selectors' times. Where it cannot be read, it may.
 func (q *query) hasChunk(content []byte) bool {
-	return slices.ContainsFunc(q.sels, func(s promquery.Selector) bool { return hasChunk(content, s.Start, s.End) })
+	chunks, ok := afterLabels(content)
+	for i := range q.sels {
+		if !ok || hasChunk(chunks, q.sels[i].Start, q.sels[i].End) {
+			return true
+		}
+	}
+	return false
 }
 
 // never reports whether a matcher wants a label that no series has.
 func (q *query) never() bool {
 	return slices.ContainsFunc(q.matchers, func(m match) bool { return m.name == unknown && !m.absent })
+}
+
+// matches reports whether all matchers hold for a series.
+func (q *query) matches(labels []pair) bool {
+	for i := range q.matchers {
+		m := &q.matchers[i]
+		for len(labels) > 0 && labels[0].name() < m.name {
+			labels = labels[1:]
+		}
+		if len(labels) == 0 {
+			if !m.absent {
+				return false
+			}
+		} else if !m.matches(q.symbols, labels[0]) {
+			return false
+		}
+	}
+	return true
 }
 
 // matches reports whether the matcher holds for a series whose first label that does not come before its own is l.
@@ -165,16 +189,18 @@ func (q *query) uidIn(path string) string {
 	return viewOf(q.uid[:])
 }
 
-// key appends to dst the key of a series: if common, only labels of Selector.Common, and "" in place of others.
-func (q *query) key(dst []promquery.Symbol, labels []pair, common bool) []promquery.Symbol {
-	if q.Keep == nil {
-		for _, l := range labels {
-			if l.name() != q.metric {
-				dst = append(dst, q.symbols.symbol(l.name()), q.symbols.symbol(l.value()))
-			}
+// allLabels appends to dst the key of a series that has all labels.
+func (q *query) allLabels(dst []promquery.Symbol, labels []pair) []promquery.Symbol {
+	for _, l := range labels {
+		if l.name() != q.metric {
+			dst = append(dst, q.symbols.symbol(l.name()), q.symbols.symbol(l.value()))
 		}
-		return dst
 	}
+	return dst
+}
+
+// key appends to dst the numbers of the elements of a series' key: if common, only labels of Selector.Common, and "" in place of others.
+func (q *query) key(dst []uint32, labels []pair, common bool) []uint32 {
 	from := len(dst)
 	dst = slices.Grow(dst, len(q.Keep))[:from+len(q.Keep)]
 	clear(dst[from:])
@@ -182,24 +208,46 @@ func (q *query) key(dst []promquery.Symbol, labels []pair, common bool) []promqu
 		for len(labels) > 0 && labels[0].name() < r.name {
 			labels = labels[1:]
 		}
-		switch {
-		case len(labels) == 0:
-			return dst
-		case labels[0].name() > r.name, common && !r.common:
-		case r.cgroup:
-			dst[from+r.at] = q.symbols.uid(labels[0].value())
-		default:
-			dst[from+r.at] = q.symbols.symbol(labels[0].value())
+		if len(labels) == 0 {
+			break
+		}
+		if labels[0].name() == r.name && (!common || r.common) {
+			dst[from+r.at] = labels[0].value()
 		}
 	}
 	return dst
 }
 
-// series is the SeriesID of the label that tells the series apart from others of its key, 0 if it has none.
-func (q *query) series(labels []pair) uint64 {
+// lookUp makes the keys of found series of numbers, and what tells the series of one key apart. It takes one element of all keys after the
+// other: most of this time is spent waiting for memory, and so a processor waits for many of them at once.
+func (q *query) lookUp(f *found) {
+	f.keys = append(f.keys, make([]promquery.Symbol, len(f.numbers))...)
+	for _, r := range q.keys {
+		for k := r.at; k < len(f.numbers); k += len(q.Keep) {
+			if r.cgroup {
+				f.keys[k] = q.symbols.uid(f.numbers[k])
+			} else {
+				f.keys[k] = q.symbols.symbol(f.numbers[k])
+			}
+		}
+	}
+	if q.told == unknown || q.grade != nil {
+		return
+	}
+	for i := range f.heads {
+		s := &f.heads[i]
+		s.told = q.symbols.seriesID(uint32(s.told))
+	}
+}
+
+// series is the number of the label that tells the series apart from others of its key, that of "" if it has none.
+func (q *query) series(labels []pair) uint32 {
+	if q.told == unknown {
+		return 0
+	}
 	for _, l := range labels {
 		if l.name() == q.told {
-			return q.symbols.seriesID(l.value())
+			return l.value()
 		}
 	}
 	return 0

@@ -3,9 +3,7 @@ package blocks
 import (
 	"cmp"
 	"context"
-	"encoding/binary"
 	"errors"
-	"fmt"
 	"reflect"
 	"slices"
 	"sync/atomic"
@@ -74,15 +72,16 @@ type finder struct {
 // found is series of a selector that follow each other, at most mostHeads. Their entries in blocks are parts. Selectors that want the same
 // series at other times share it.
 type found struct {
-	i     int                  // the index of the first selector
-	sels  []promquery.Selector // those that share it
-	heads []series
-	parts []part
-	keys  []promquery.Symbol
-	last  bool    // the selector has no more series
-	errs  []error // of the last: why the rest of a block's series cannot be read, by block
-	left  bool    // series of unwanted pods were left out; known of the last
-	drawn drawn
+	i       int                  // the index of the first selector
+	sels    []promquery.Selector // those that share it
+	heads   []series
+	parts   []part
+	keys    []promquery.Symbol
+	numbers []uint32 // of the elements of keys; nil if Selector.Keep is
+	last    bool     // the selector has no more series
+	errs    []error  // of the last: why the rest of a block's series cannot be read, by block
+	left    bool     // series of unwanted pods were left out; known of the last
+	drawn   drawn
 
 	outcome *outcome     // of the last, if workers read it
 	shares  [][]int32    // which heads each worker reads
@@ -97,7 +96,7 @@ const mostKeys = 1 << 15
 
 // begin begins the next series of selectors.
 func (f *found) begin(i int, sels []promquery.Selector) {
-	*f = found{i: i, sels: sels, heads: f.heads[:0], parts: f.parts[:0], keys: f.keys[:0], drawn: f.drawn, shares: f.shares}
+	*f = found{i: i, sels: sels, heads: f.heads[:0], parts: f.parts[:0], keys: f.keys[:0], numbers: f.numbers[:0], drawn: f.drawn, shares: f.shares}
 }
 
 // take adds a copy of a series of another found.
@@ -113,7 +112,7 @@ func (f *found) take(of *found, s *series) {
 type series struct {
 	partAt, keyAt int32
 	parts, keys   int32
-	told          uint64 // what Points.SetSeries is to say
+	told          uint64 // what Points.SetSeries is to say, or the number of its text until it is looked up
 }
 
 // part is a series' entry in one block, from the list of chunks on.
@@ -204,7 +203,7 @@ func (f *finder) find(ctx context.Context, i int, sels []promquery.Selector, to 
 			}
 		}
 		if len(out.heads) == mostHeads || len(out.keys) >= mostKeys {
-			if err := f.hand(out, to); err != nil {
+			if err := f.hand(q, out, to); err != nil {
 				return err
 			}
 			if out, err = to.next(ctx, i, sels); err != nil {
@@ -218,11 +217,14 @@ func (f *finder) find(ctx context.Context, i int, sels []promquery.Selector, to 
 		out.errs[k] = f.cursors[k].err
 	}
 	out.left = q.left
-	return f.hand(out, to)
+	return f.hand(q, out, to)
 }
 
-// hand hands over found series, once their memory is drawn.
-func (f *finder) hand(out *found, to *pipe) error {
+// hand hands over found series, once their keys are made and their memory is drawn.
+func (f *finder) hand(q *query, out *found, to *pipe) error {
+	if q.Keep != nil {
+		q.lookUp(out)
+	}
 	if err := f.draw(out); err != nil {
 		return err
 	}
@@ -257,9 +259,20 @@ func (f *found) describe(q *query, labels []pair, s *series) bool {
 	if q.left = q.left || nothing; nothing {
 		return false
 	}
-	f.keys = q.key(f.keys, labels, id != 0)
-	if s.keys, s.told = int32(len(f.keys))-s.keyAt, id; id == 0 {
-		s.told = q.series(labels)
+	if q.Keep == nil {
+		f.keys = q.allLabels(f.keys, labels)
+		s.keys = int32(len(f.keys)) - s.keyAt
+	} else {
+		f.numbers = q.key(f.numbers, labels, id != 0)
+		s.keyAt, s.keys = int32(len(f.numbers)-len(q.Keep)), int32(len(q.Keep))
+	}
+	switch n := q.series(labels); {
+	case id != 0:
+		s.told = id
+	case q.grade != nil:
+		s.told = q.symbols.seriesID(n)
+	default:
+		s.told = uint64(n) // until lookUp
 	}
 	return true
 }
@@ -276,111 +289,4 @@ func least(dst []int, n int, compare func(i, k int) int) []int {
 		}
 	}
 	return dst
-}
-
-// cursor walks the series of selectors that are alike in one block, in the order of their labels.
-type cursor struct {
-	*view
-	at      int32  // the block's place among those of the read
-	refs    []byte // of the series that follow, as in the file
-	some    []byte // memory for refs
-	labels  []pair // of the series at hand
-	seen    []seen // the label that was read last at each place
-	chunks  uint64 // where the list of its chunks begins in the index file
-	clipped bool   // the block may have series without samples at the times of the selectors
-	err     error  // why the series that follow cannot be read
-}
-
-// begin begins selectors that are alike.
-func (c *cursor) begin(q *query) {
-	defer recovered(&c.err)
-	c.refs, c.err = nil, nil
-	c.clipped = len(q.sels) > 1 || c.block.meta.MinTime < q.Start || c.block.meta.MaxTime > q.End
-	overlaps := slices.ContainsFunc(q.sels, func(s promquery.Selector) bool { return c.block.overlaps(s.Start, s.End) })
-	if !q.never() && overlaps {
-		if c.refs, c.err = c.index.postings(q.Metric); c.err == nil {
-			c.narrow(q)
-		}
-	}
-}
-
-// next goes on to the next series that matches. It is false if there is none, or if it cannot be read.
-func (c *cursor) next(q *query) (ok bool) {
-	defer recovered(&c.err)
-	for len(c.refs) >= 4 && c.err == nil {
-		ref := binary.BigEndian.Uint32(c.refs)
-		c.refs = c.refs[4:]
-		unwanted := q.unwanted != nil && q.unwanted[c.at].has(ref) != q.inverted
-		if unwanted && q.left {
-			continue
-		}
-		content, at, err := c.index.entry(ref)
-		next, matches := 0, false
-		if err == nil {
-			next, matches, err = c.readLabels(q, content)
-		}
-		if err != nil {
-			c.err = err
-			return false
-		}
-		if matches && (!c.clipped || q.hasChunk(content[next:])) {
-			if unwanted {
-				q.left = true
-				continue
-			}
-			c.chunks = at + uint64(next)
-			return true
-		}
-	}
-	return false
-}
-
-// seen is a label as it stands in entries. The zero value is none.
-type seen struct {
-	bytes, mask uint64 // what it begins with, and which bits of that are the label's; 0 where it takes more
-	label       pair
-	size        int
-}
-
-// readLabels reads the labels of a series' entry, and returns where they end, unless a matcher does not hold. Most are the same as those
-// of the series before: then their numbers need not be looked up.
-func (c *cursor) readLabels(q *query, content []byte) (next int, matches bool, err error) {
-	count, next, err := labelCount(content)
-	if err != nil {
-		return 0, false, err
-	}
-	c.labels = slices.Grow(c.labels[:0], int(count))[:count]
-	if more := len(c.labels) - len(c.seen); more > 0 {
-		c.seen = append(c.seen, make([]seen, more)...)
-	}
-	matchers := q.matchers
-	for i := range c.labels {
-		s, rest := &c.seen[i], content[next:]
-		label, size := s.label, s.size
-		if len(rest) < 8 || s.bytes == 0 || binary.LittleEndian.Uint64(rest)&s.mask != s.bytes {
-			var name, value uint32
-			if name, value, size = labelAt(rest); size == 0 || uint(max(name, value)) >= uint(len(c.numbers)) {
-				return 0, false, fmt.Errorf("%w: label %d of a series", errMalformed, i+1)
-			}
-			label = pair(c.numbers[name])<<32 | pair(c.numbers[value])
-			s.label, s.size, s.bytes = label, size, 0
-			if size <= 8 && len(rest) >= 8 {
-				s.mask = 1<<(8*size) - 1
-				s.bytes = binary.LittleEndian.Uint64(rest) & s.mask
-			}
-		}
-		c.labels[i], next = label, next+size
-		for len(matchers) > 0 && matchers[0].name <= label.name() {
-			if !matchers[0].matches(q.symbols, label) {
-				return 0, false, nil
-			}
-			matchers = matchers[1:]
-		}
-	}
-	for i := range matchers {
-		if !matchers[i].absent {
-			return 0, false, nil
-		}
-	}
-	return next, true, nil
 }

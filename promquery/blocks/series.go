@@ -54,6 +54,33 @@ func labelAt(content []byte) (name, value uint32, size int) {
 	return uint32(a), uint32(b), n + k
 }
 
+// afterLabels is what follows the labels in an entry's content; false where the entry ends before. It counts the last bytes of varints, and
+// does not read the labels: many of the series of a block that a window only touches have no sample in it.
+func afterLabels(content []byte) (rest []byte, ok bool) {
+	count, at, err := labelCount(content)
+	if err != nil {
+		return nil, false
+	}
+	left := 2 * int(count) // varints
+	for ; left > 0 && at+8 <= len(content); at += 8 {
+		ends := ^binary.LittleEndian.Uint64(content[at:]) & 0x8080808080808080
+		n := bits.OnesCount64(ends)
+		if n >= left {
+			for ; left > 1; left-- {
+				ends &= ends - 1
+			}
+			return content[at+bits.TrailingZeros64(ends)/8+1:], true
+		}
+		left -= n
+	}
+	for ; left > 0 && at < len(content); at++ {
+		if content[at] < 0x80 {
+			left--
+		}
+	}
+	return content[at:], left == 0
+}
+
 // chunkMeta is the place and the time of a chunk.
 type chunkMeta struct {
 	ref        uint64

@@ -178,8 +178,11 @@ func (s *symbols) uid(path uint32) promquery.Symbol {
 	return *at
 }
 
-// seriesID is the SeriesID of a number's text.
+// seriesID is the SeriesID of a number's text, 0 for "".
 func (s *symbols) seriesID(n uint32) uint64 {
+	if n == 0 {
+		return 0
+	}
 	at := s.series.at(n)
 	if *at == 0 {
 		*at = timeline.SeriesID(s.text(n))

@@ -1,6 +1,7 @@
 package blocks_test
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math/rand/v2"
 	"slices"
@@ -75,5 +76,37 @@ func TestLabelAt(t *testing.T) {
 		if name, value, size := blocks.LabelAt(content); name != wantName || value != wantValue || size != want {
 			t.Fatalf("%x: symbols %d and %d in %d bytes, want %d and %d in %d", content, name, value, size, wantName, wantValue, want)
 		}
+	}
+}
+
+// TestAfterLabels compares it with reading one label after the other, in entries of any size that end anywhere.
+func TestAfterLabels(t *testing.T) {
+	const seed = 7
+	rng := rand.New(rand.NewPCG(seed, 0))
+	whole := 0
+	for range 20_000 {
+		count := rng.IntN(20)
+		content := binary.AppendUvarint(nil, uint64(count))
+		for range 2*count + rng.IntN(9) {
+			content = binary.AppendUvarint(content, rng.Uint64N(1<<32)>>rng.IntN(32))
+		}
+		content = content[:1+rng.IntN(len(content))]
+		want, ok := content[1:], true
+		for range count {
+			_, _, size := blocks.LabelAt(want)
+			if ok = ok && size > 0; ok {
+				want = want[size:]
+			}
+		}
+		got, gotOK := blocks.AfterLabels(content)
+		if gotOK != ok || ok && !bytes.Equal(got, want) {
+			t.Fatalf("%x: %x, %v, want %x, %v", content, got, gotOK, want, ok)
+		}
+		if ok {
+			whole++
+		}
+	}
+	if whole < 2_000 {
+		t.Errorf("only %d entries were whole", whole)
 	}
 }
