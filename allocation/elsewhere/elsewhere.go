@@ -123,6 +123,9 @@ func (t *Pods) Placed() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.placing, t.nodes, t.needed, t.wanted = false, nil, nil, nil
+	if room := t.count + t.count/2; len(t.list) == 0 { // a pod has one container mostly, or two
+		t.containers, t.list = make(map[uint64]int32, room), make([]container, 0, room)
+	}
 }
 
 // At says how much is wanted of a pod that is said to be on a node: all of it; only when it was seen, if the hash is not 0; or none.

@@ -32,7 +32,7 @@ type query struct {
 	inverted            bool                                         // only these are wanted
 	left                bool                                         // matching series of unwanted pods were left out
 	grade               func(key []string) (id uint64, nothing bool) // nil wants all of every series
-	graded              []string                                     // scratch
+	texts               []string                                     // scratch
 	wanted              func(of *found, s *series) bool              // nil wants all samples
 	uid                 [36]byte                                     // scratch
 }
@@ -42,7 +42,7 @@ type role struct {
 	name   uint32
 	at     int // in the key
 	cgroup bool
-	common bool // of Selector.Common
+	common bool // of Selector.Common, which graded series keep
 }
 
 // match is a matcher. Those of a query ascend by name.
@@ -159,24 +159,41 @@ func (m *match) holds(symbols *symbols, value uint32) bool {
 	return ok
 }
 
-// grades grades a series by its labels.
-func (q *query) grades(labels []pair) (id uint64, nothing bool) {
-	if q.grade == nil {
-		return 0, false
-	}
-	q.graded = append(q.graded[:0], make([]string, len(q.Keep))...)
+// gradeAll grades found series by the texts of their keys, and drops those of which nothing is wanted. As in lookUp, one element of all keys
+// is taken after the other.
+func (q *query) gradeAll(f *found) {
+	q.texts = append(q.texts[:0], make([]string, len(f.numbers))...)
 	for _, r := range q.keys {
-		for len(labels) > 0 && labels[0].name() < r.name {
-			labels = labels[1:]
+		for k := r.at; k < len(f.numbers); k += len(q.Keep) {
+			q.texts[k] = q.symbols.text(f.numbers[k])
 		}
-		if len(labels) > 0 && labels[0].name() == r.name {
-			q.graded[r.at] = q.symbols.text(labels[0].value())
+	}
+	kept := f.heads[:0]
+	for _, s := range f.heads {
+		key := q.texts[s.keyAt:][:s.keys]
+		for _, r := range q.keys {
 			if r.cgroup {
-				q.graded[r.at] = q.uidIn(q.graded[r.at])
+				key[r.at] = q.uidIn(key[r.at])
 			}
 		}
+		id, nothing := q.grade(key)
+		if nothing {
+			q.left = true
+			continue
+		}
+		if id != 0 {
+			s.told = id
+			for _, r := range q.keys {
+				if !r.common {
+					f.numbers[int(s.keyAt)+r.at] = 0
+				}
+			}
+		} else {
+			s.told = q.symbols.seriesID(uint32(s.told))
+		}
+		kept = append(kept, s)
 	}
-	return q.grade(q.graded)
+	f.heads = kept
 }
 
 // uidIn is the pod's UID in a cgroup path, "" where there is none, until the next call.
@@ -199,8 +216,8 @@ func (q *query) allLabels(dst []promquery.Symbol, labels []pair) []promquery.Sym
 	return dst
 }
 
-// key appends to dst the numbers of the elements of a series' key: if common, only labels of Selector.Common, and "" in place of others.
-func (q *query) key(dst []uint32, labels []pair, common bool) []uint32 {
+// key appends to dst the numbers of the elements of a series' key.
+func (q *query) key(dst []uint32, labels []pair) []uint32 {
 	from := len(dst)
 	dst = slices.Grow(dst, len(q.Keep))[:from+len(q.Keep)]
 	clear(dst[from:])
@@ -211,7 +228,7 @@ func (q *query) key(dst []uint32, labels []pair, common bool) []uint32 {
 		if len(labels) == 0 {
 			break
 		}
-		if labels[0].name() == r.name && (!common || r.common) {
+		if labels[0].name() == r.name {
 			dst[from+r.at] = labels[0].value()
 		}
 	}

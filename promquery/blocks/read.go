@@ -183,7 +183,7 @@ func (f *finder) find(ctx context.Context, i int, sels []promquery.Selector, to 
 		return err
 	}
 	q.unwanted, q.inverted = f.unwanted.of(q.Selector, f.symbols), f.unwanted.only
-	if f.grade != nil && q.Common != nil {
+	if f.grade != nil && q.Common != nil && q.Keep != nil {
 		q.grade = func(key []string) (uint64, bool) { return f.grade(i, key) }
 	}
 	if f.wants != nil {
@@ -216,15 +216,18 @@ func (f *finder) find(ctx context.Context, i int, sels []promquery.Selector, to 
 	for k := range f.cursors {
 		out.errs[k] = f.cursors[k].err
 	}
-	out.left = q.left
 	return f.hand(q, out, to)
 }
 
 // hand hands over found series, once their keys are made and their memory is drawn.
 func (f *finder) hand(q *query, out *found, to *pipe) error {
+	if q.grade != nil {
+		q.gradeAll(out)
+	}
 	if q.Keep != nil {
 		q.lookUp(out)
 	}
+	out.left = q.left
 	if err := f.draw(out); err != nil {
 		return err
 	}
@@ -242,7 +245,9 @@ func (f *found) add(q *query, open []*cursor, scratch []int) []*cursor {
 	for _, i := range same {
 		f.parts = append(f.parts, part{open[i].chunks, open[i].at})
 	}
-	if q.wanted != nil && !q.wanted(f, s) || !f.describe(q, labels, s) {
+	if q.wanted == nil || q.wanted(f, s) {
+		f.describe(q, labels, s)
+	} else {
 		f.heads, f.parts = f.heads[:len(f.heads)-1], f.parts[:s.partAt]
 	}
 	for _, i := range slices.Backward(same) {
@@ -253,28 +258,16 @@ func (f *found) add(q *query, open []*cursor, scratch []int) []*cursor {
 	return open
 }
 
-// describe adds the key of a series whose parts are there. It is false if nothing of the series is wanted.
-func (f *found) describe(q *query, labels []pair, s *series) bool {
-	id, nothing := q.grades(labels)
-	if q.left = q.left || nothing; nothing {
-		return false
-	}
+// describe adds the key of a series whose parts are there, or the numbers of its elements.
+func (f *found) describe(q *query, labels []pair, s *series) {
 	if q.Keep == nil {
 		f.keys = q.allLabels(f.keys, labels)
 		s.keys = int32(len(f.keys)) - s.keyAt
-	} else {
-		f.numbers = q.key(f.numbers, labels, id != 0)
-		s.keyAt, s.keys = int32(len(f.numbers)-len(q.Keep)), int32(len(q.Keep))
+		return
 	}
-	switch n := q.series(labels); {
-	case id != 0:
-		s.told = id
-	case q.grade != nil:
-		s.told = q.symbols.seriesID(n)
-	default:
-		s.told = uint64(n) // until lookUp
-	}
-	return true
+	s.keyAt, s.keys = int32(len(f.numbers)), int32(len(q.Keep))
+	f.numbers = q.key(f.numbers, labels)
+	s.told = uint64(q.series(labels))
 }
 
 // least appends to dst, which it empties, the indexes below n, at least one, of what comes first and is equal.
