@@ -123,9 +123,6 @@ func (t *Pods) Placed() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.placing, t.nodes, t.needed, t.wanted = false, nil, nil, nil
-	if room := t.count + t.count/2; len(t.list) == 0 { // a pod has one container mostly, or two
-		t.containers, t.list = make(map[uint64]int32, room), make([]container, 0, room)
-	}
 }
 
 // At says how much is wanted of a pod that is said to be on a node: all of it; only when it was seen, if the hash is not 0; or none.
@@ -283,6 +280,10 @@ func (t *Pods) Container(p Pod, name string) uint64 {
 	}
 	n := t.containers[mix(x.pod(), h)]
 	if n == 0 {
+		if len(t.list) == 0 {
+			room := t.count + t.count/2 // a pod has one container mostly, or two
+			t.containers, t.list = make(map[uint64]int32, room), make([]container, 0, room)
+		}
 		t.list = append(t.list, container{nameless: mix(x.name, h)})
 		n = int32(len(t.list))
 		t.containers[mix(x.pod(), h)] = n

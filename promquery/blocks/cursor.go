@@ -12,35 +12,35 @@ import (
 type cursor struct {
 	*view
 	at      int32   // the block's place among those of the read
-	refs    []byte  // of the series that follow, as in the file, but for those that were read ahead
+	refs    []byte  // of the series that follow those of entries, as in the file
 	some    []byte  // memory for refs
-	ahead   []entry // that were read ahead, and how many of them were passed
-	passed  int
-	pairs   []pair // the labels of these
-	labels  []pair // of the series at hand
-	seen    []seen // the label that was read last at each place
-	chunks  uint64 // where the list of its chunks begins in the index file
-	clipped bool   // the block may have series without samples at the times of the selectors
-	failed  error  // why what follows those that were read ahead cannot be read
-	err     error  // why the series that follow cannot be read
+	entries []entry // the series that were read at once
+	passed  int     // how many of them come before what follows
+	pairs   []pair  // their labels
+	labels  []pair  // of the series at hand, a part of pairs
+	seen    []seen  // the label that was read last at each place
+	chunks  uint64  // where the list of its chunks begins in the index file
+	clipped bool    // the block may have series without samples at the times of the selectors
+	failed  error   // why what follows entries cannot be read
+	err     error   // why the series that follow cannot be read
 }
 
 // entry is a series in a block.
 type entry struct {
 	chunks   uint64 // where the list of its chunks begins in the index file
 	labels   int    // where its labels end in the pairs of the cursor
-	unwanted bool
+	unwanted bool   // it is of a pod that is left out
 }
 
-// Series are read some ahead, and about as many labels at most.
+// The most entries that are read at once, and about the most labels of them.
 const (
-	entriesAhead = 32
-	pairsAhead   = 1 << 10
+	entriesAtOnce = 32
+	pairsAtOnce   = 1 << 10
 )
 
 // begin begins selectors that are alike.
 func (c *cursor) begin(q *query) {
-	c.refs, c.ahead, c.pairs, c.passed, c.failed, c.err = nil, c.ahead[:0], c.pairs[:0], 0, nil, nil
+	c.refs, c.entries, c.pairs, c.passed, c.failed, c.err = nil, c.entries[:0], c.pairs[:0], 0, nil, nil
 	defer recovered(&c.err)
 	c.clipped = len(q.sels) > 1 || c.block.meta.MinTime < q.Start || c.block.meta.MaxTime > q.End
 	overlaps := slices.ContainsFunc(q.sels, func(s promquery.Selector) bool { return c.block.overlaps(s.Start, s.End) })
@@ -55,17 +55,17 @@ func (c *cursor) begin(q *query) {
 func (c *cursor) next(q *query) (ok bool) {
 	defer recovered(&c.err)
 	for c.err == nil {
-		if c.passed == len(c.ahead) {
-			if c.err = c.failed; c.err != nil || !c.readAhead(q) {
+		if c.passed == len(c.entries) {
+			if c.err = c.failed; c.err != nil || !c.readSome(q) {
 				return false
 			}
 			continue
 		}
 		from := 0
 		if c.passed > 0 {
-			from = c.ahead[c.passed-1].labels
+			from = c.entries[c.passed-1].labels
 		}
-		e := &c.ahead[c.passed]
+		e := &c.entries[c.passed]
 		c.passed++
 		c.labels, c.chunks = c.pairs[from:e.labels], e.chunks
 		if q.matches(c.labels) {
@@ -78,54 +78,61 @@ func (c *cursor) next(q *query) (ok bool) {
 	return false
 }
 
-// readAhead reads the entries of some series that follow. It is false if there are none. The numbers of all their labels are looked up at the
+// readSome reads the entries of some series that follow. It is false if there are none. The numbers of all their labels are looked up at the
 // end: most of this time is spent waiting for memory, and so a processor waits for many of them at once.
-func (c *cursor) readAhead(q *query) bool {
+func (c *cursor) readSome(q *query) bool {
 	if len(c.refs) < 4 {
 		return false
 	}
-	c.ahead, c.pairs, c.passed = c.ahead[:0], c.pairs[:0], 0
-	if c.failed = c.readEntries(q); c.failed != nil {
-		c.refs = nil
-	}
+	c.entries, c.pairs, c.passed = c.entries[:0], c.pairs[:0], 0
+	c.failed = c.readEntries(q)
 	for i, l := range c.pairs {
 		c.pairs[i] = pair(c.numbers[l.name()])<<32 | pair(c.numbers[l.value()])
 	}
 	return true
 }
 
-// readEntries reads entries. The pairs of their labels are of symbols of the block.
+// readEntries reads entries. The pairs of their labels are of symbols of the block. Nothing is lost with the entry of a series that is
+// unwanted and cannot be read: it is left out.
 func (c *cursor) readEntries(q *query) (err error) {
 	defer recovered(&err)
-	for len(c.refs) >= 4 && len(c.ahead) < entriesAhead && len(c.pairs) < pairsAhead {
+	for len(c.refs) >= 4 && len(c.entries) < entriesAtOnce && len(c.pairs) < pairsAtOnce {
 		ref := binary.BigEndian.Uint32(c.refs)
 		c.refs = c.refs[4:]
 		unwanted := q.unwanted != nil && q.unwanted[c.at].has(ref) != q.inverted
 		if unwanted && q.left {
 			continue
 		}
-		content, at, err := c.index.entry(ref)
-		if err != nil {
+		switch err := c.readEntry(q, ref, unwanted); {
+		case err != nil && unwanted:
+			q.left = true
+		case err != nil:
 			return err
 		}
-		if c.clipped && !q.hasChunk(content) {
-			continue
-		}
-		n := len(c.pairs)
-		next, err := c.readLabels(content)
-		if err != nil {
-			c.pairs = c.pairs[:n]
-			return err
-		}
-		c.ahead = append(c.ahead, entry{at + uint64(next), len(c.pairs), unwanted})
 	}
+	return nil
+}
+
+// readEntry reads the entry of a series, unless the series has no samples at the times of the selectors.
+func (c *cursor) readEntry(q *query, ref uint32, unwanted bool) error {
+	content, at, err := c.index.entry(ref)
+	if err != nil || c.clipped && !q.hasChunk(content) {
+		return err
+	}
+	n := len(c.pairs)
+	next, err := c.readLabels(content)
+	if err != nil {
+		c.pairs = c.pairs[:n]
+		return err
+	}
+	c.entries = append(c.entries, entry{at + uint64(next), len(c.pairs), unwanted})
 	return nil
 }
 
 // seen is a label as it stands in entries. The zero value is none.
 type seen struct {
 	bytes, mask uint64 // what it begins with, and which bits of that are the label's; 0 where it takes more
-	label       pair
+	label       pair   // of symbols of the block
 	size        int
 }
 

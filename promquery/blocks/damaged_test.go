@@ -8,6 +8,7 @@ import (
 	"hash/crc32"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -124,8 +125,30 @@ func TestOneDamagedChunk(t *testing.T) {
 	}
 }
 
+// damageEntry damages the entry of the n-th series of metric m in the index of the block in dir.
+func damageEntry(t *testing.T, dir string, n int) {
+	t.Helper()
+	path := filepath.Join(dir, "index")
+	theirs, err := index.NewFileReader(path, index.DecodePostingsRaw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer theirs.Close()
+	postings, err := theirs.Postings(t.Context(), "__name__", "m")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range n + 1 {
+		postings.Next()
+	}
+	damage(t, path, func(d []byte) []byte {
+		d[16*postings.At()+2] ^= 1 // behind its length and the number of its labels
+		return d
+	})
+}
+
 // TestSeriesBeforeDamagedEntry sees to it that the series that come before one whose entry is damaged are answered, also those that were
-// read ahead together with it.
+// read at once with it.
 func TestSeriesBeforeDamagedEntry(t *testing.T) {
 	var list []promtest.Series
 	for n := range 100 {
@@ -134,29 +157,41 @@ func TestSeriesBeforeDamagedEntry(t *testing.T) {
 	}
 	for _, at := range []int{0, 1, 31, 32, 40, 99} {
 		dir := t.TempDir()
-		path := filepath.Join(promtest.WriteBlocks(t, dir, 2*time.Hour, list...)[0], "index")
-		theirs, err := index.NewFileReader(path, index.DecodePostingsRaw)
-		if err != nil {
-			t.Fatal(err)
-		}
-		postings, err := theirs.Postings(t.Context(), "__name__", "m")
-		if err != nil {
-			t.Fatal(err)
-		}
-		for range at + 1 {
-			postings.Next()
-		}
-		damage(t, path, func(d []byte) []byte {
-			d[16*postings.At()+2] ^= 1 // behind its length and the number of its labels
-			return d
-		})
-		if err := theirs.Close(); err != nil {
-			t.Fatal(err)
-		}
+		damageEntry(t, promtest.WriteBlocks(t, dir, 2*time.Hour, list...)[0], at)
 		got, stats := count(t, open(t, dir), all)
 		if _, last := got[fmt.Sprintf("pod-%02d", at-1)]; len(got) != at || at > 0 && !last || len(stats.Told()) != 1 {
 			t.Errorf("entry %d is damaged: %d series, warnings %q, want the %d before it and one warning", at, len(got), stats.Told(), at)
 		}
+	}
+}
+
+// TestDamagedEntryOfUnwantedPod sees to it that nothing is lost with the entry of a pod that is left out.
+func TestDamagedEntryOfUnwantedPod(t *testing.T) {
+	for name, unwanted := range map[string][]int{"the first one that is unwanted": {4}, "another one": {0, 4}, "the last series": {4, 9}} {
+		t.Run(name, func(t *testing.T) {
+			var list []promtest.Series
+			for n := range 10 {
+				uid := "wanted"
+				if slices.Contains(unwanted, n) {
+					uid = "unwanted"
+				}
+				samples := promtest.Regular(begin, begin+hour-1, minute, func(int64) float64 { return 1 })
+				list = append(list, promtest.Series{Labels: []string{"__name__", "m", "pod", fmt.Sprint("pod-", n), "uid", uid}, Samples: samples})
+			}
+			dir := t.TempDir()
+			damageEntry(t, promtest.WriteBlocks(t, dir, 2*time.Hour, list...)[0], unwanted[len(unwanted)-1])
+			sel := all
+			sel.UIDs = []string{"uid"}
+			n, left := 0, false
+			stats, err := open(t, dir).SelectParallel(t.Context(), []promquery.Selector{sel}, promquery.Workers{
+				N: 1, Left: func(int) { left = true },
+				SkipUIDs: &promquery.UIDs{Wanted: func(uid string) promquery.Wanted { return wantsBut(uid, "unwanted") }},
+				Yield:    func(int, int, []promquery.Symbol, *timeline.Points) error { n++; return nil },
+			})
+			if want := len(list) - len(unwanted); err != nil || n != want || !left || len(stats.Told()) > 0 {
+				t.Errorf("%d series, left out %t, warnings %q, %v; want %d without a warning", n, left, stats.Told(), err, want)
+			}
+		})
 	}
 }
 

@@ -13,6 +13,8 @@ const (
 	textBytes   = 8 // its place in a sparse, or in a key
 	partBytes   = 16
 	seriesBytes = 24
+	entryBytes  = 24
+	pairBytes   = 8
 	symbolBytes = 64 // of that symbol, beside its text
 )
 
@@ -57,7 +59,8 @@ func (f *finder) draw(found *found) error {
 	s := f.symbols
 	bytes := s.bytes + f.unwanted.bytes() + int64(cap(s.places))*numberBytes + s.texts.memory() + s.uids.memory() + s.series.memory()
 	for i, v := range s.views {
-		bytes += int64(len(v.numbers))*numberBytes + int64(cap(f.cursors[i].some))
+		c := &f.cursors[i]
+		bytes += int64(len(v.numbers))*numberBytes + int64(cap(c.some)) + int64(cap(c.entries))*entryBytes + int64(cap(c.pairs))*pairBytes
 	}
 	if err := f.drawn.to(bytes); err != nil {
 		return err

@@ -1,6 +1,7 @@
 package blocks_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -108,5 +109,28 @@ func TestWants(t *testing.T) {
 		if diff := cmp.Diff([]string{"late"}, list); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", what, diff)
 		}
+	}
+}
+
+// TestNothingOfMany makes symbols of the only series of which something is wanted.
+func TestNothingOfMany(t *testing.T) {
+	var list []promtest.Series
+	for n := range 2_000 {
+		list = append(list, promtest.Series{Labels: []string{"__name__", "m", "pod", fmt.Sprintf("pod-%04d", n)}, Samples: []promtest.Sample{{T: 0, V: 1}}})
+	}
+	dir := t.TempDir()
+	promtest.WriteBlocks(t, dir, 2*time.Hour, list...)
+	sel := promquery.Selector{Metric: "m", Keep: []string{"pod"}, Common: []string{}, End: 1000}
+	number := 0
+	_, err := open(t, dir).SelectParallel(t.Context(), []promquery.Selector{sel}, promquery.Workers{
+		N:     1,
+		Grade: func(_ int, key []string) (id uint64, nothing bool) { return 0, key[0] != "pod-1999" },
+		Yield: func(_, _ int, key []promquery.Symbol, _ *timeline.Points) error {
+			number = key[0].Number()
+			return nil
+		},
+	})
+	if err != nil || number != 1 {
+		t.Errorf("the symbol has number %d, %v, want the first one", number, err)
 	}
 }

@@ -159,8 +159,8 @@ func (m *match) holds(symbols *symbols, value uint32) bool {
 	return ok
 }
 
-// gradeAll grades found series by the texts of their keys, and drops those of which nothing is wanted. As in lookUp, one element of all keys
-// is taken after the other.
+// gradeAll grades found series by the texts of their keys, and drops those of which nothing is wanted. The texts are looked up as lookUp does
+// it.
 func (q *query) gradeAll(f *found) {
 	q.texts = append(q.texts[:0], make([]string, len(f.numbers))...)
 	for _, r := range q.keys {
@@ -178,6 +178,7 @@ func (q *query) gradeAll(f *found) {
 		}
 		id, nothing := q.grade(key)
 		if nothing {
+			clear(f.numbers[s.keyAt:][:s.keys]) // they need no symbols
 			q.left = true
 			continue
 		}
@@ -235,8 +236,8 @@ func (q *query) key(dst []uint32, labels []pair) []uint32 {
 	return dst
 }
 
-// lookUp makes the keys of found series of numbers, and what tells the series of one key apart. It takes one element of all keys after the
-// other: most of this time is spent waiting for memory, and so a processor waits for many of them at once.
+// lookUp makes the keys of found series from the numbers of their elements, and what tells the series of one key apart. It takes one element
+// of all keys after the other: most of this time is spent waiting for memory, and so a processor waits for many of them at once.
 func (q *query) lookUp(f *found) {
 	f.keys = append(f.keys, make([]promquery.Symbol, len(f.numbers))...)
 	for _, r := range q.keys {
@@ -257,7 +258,7 @@ func (q *query) lookUp(f *found) {
 	}
 }
 
-// series is the number of the label that tells the series apart from others of its key, that of "" if it has none.
+// series is the number of the value that tells the series apart from others of its key, that of "" if it has none.
 func (q *query) series(labels []pair) uint32 {
 	if q.told == unknown {
 		return 0

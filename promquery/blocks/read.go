@@ -77,7 +77,7 @@ type found struct {
 	heads   []series
 	parts   []part
 	keys    []promquery.Symbol
-	numbers []uint32 // of the elements of keys; nil if Selector.Keep is
+	numbers []uint32 // of the elements of keys, from which these are made at the end; none if Selector.Keep is nil
 	last    bool     // the selector has no more series
 	errs    []error  // of the last: why the rest of a block's series cannot be read, by block
 	left    bool     // series of unwanted pods were left out; known of the last
@@ -202,7 +202,7 @@ func (f *finder) find(ctx context.Context, i int, sels []promquery.Selector, to 
 				return err
 			}
 		}
-		if len(out.heads) == mostHeads || len(out.keys) >= mostKeys {
+		if len(out.heads) == mostHeads || max(len(out.keys), len(out.numbers)) >= mostKeys {
 			if err := f.hand(q, out, to); err != nil {
 				return err
 			}
