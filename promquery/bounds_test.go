@@ -101,15 +101,7 @@ func TestBoundsHoldTheTruth(t *testing.T) {
 	tally := &boundsTally{distinct: map[string]bool{}, missing: map[string][]string{}}
 	for seed := range seeds {
 		for _, scrape := range []time.Duration{30 * time.Second, time.Minute} {
-			c, err := democluster.New(democluster.Config{End: end, Duration: duration, Nodes: nodes, Pods: pods, Seed: int64(seed + 1), ScrapeInterval: scrape})
-			if err != nil {
-				t.Fatal(err)
-			}
-			dir := t.TempDir()
-			if err := c.WriteBlocks(t.Context(), dir, c.Start(), c.End(), func(int, int) {}); err != nil {
-				t.Fatal(err)
-			}
-			db := openBlocks(t, dir)
+			c, db := newDemoBlocks(t, democluster.Config{End: end, Duration: duration, Nodes: nodes, Pods: pods, Seed: int64(seed + 1), ScrapeInterval: scrape})
 			for _, w := range []allocation.Window{
 				{Start: c.Start().Add(time.Hour), End: c.End().Add(-time.Hour)},
 				{Start: c.Start().Add(time.Hour + 1234*time.Second), End: c.Start().Add(duration/2 + 17*time.Second)},

@@ -51,15 +51,8 @@ func BenchmarkGrowth(b *testing.B) {
 func benchBlocks(b *testing.B, pods int, d time.Duration) (*blocks.DB, time.Time) {
 	b.Helper()
 	until := time.Date(2026, 3, 3, 12, 0, 0, 0, time.UTC)
-	c, err := democluster.New(democluster.Config{End: until, Duration: d, Nodes: pods / 30, Pods: pods})
-	if err != nil {
-		b.Fatal(err)
-	}
-	dir := b.TempDir()
-	if err := c.WriteBlocks(b.Context(), dir, c.Start(), c.End(), nil); err != nil {
-		b.Fatal(err)
-	}
-	return openBlocks(b, dir), until
+	_, db := newDemoBlocks(b, democluster.Config{End: until, Duration: d, Nodes: pods / 30, Pods: pods})
+	return db, until
 }
 
 // plainRun is what an operation takes.

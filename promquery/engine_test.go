@@ -86,6 +86,20 @@ func demoDir(t testing.TB) (*democluster.Cluster, string) {
 	return c, dir
 }
 
+// newDemoBlocks makes up another demo cluster, and opens its blocks. They are there until the test ends.
+func newDemoBlocks(t testing.TB, cfg democluster.Config) (*democluster.Cluster, *blocks.DB) {
+	t.Helper()
+	c, err := democluster.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := c.WriteBlocks(t.Context(), dir, c.Start(), c.End(), nil); err != nil {
+		t.Fatal(err)
+	}
+	return c, openBlocks(t, dir)
+}
+
 // demoBlocks opens the demo cluster's blocks.
 func demoBlocks(t testing.TB) (*democluster.Cluster, *blocks.DB) {
 	t.Helper()

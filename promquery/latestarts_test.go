@@ -43,15 +43,7 @@ func (l *lateStarts) Select(ctx context.Context, sels []promquery.Selector, yiel
 // because the names are too many: restarts are read of pods whose starts are told for only a part of their time, too.
 func TestLateStarts(t *testing.T) {
 	end := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
-	c, err := democluster.New(democluster.Config{End: end, Duration: 8 * time.Hour, Nodes: 10, Pods: 200, ScrapeInterval: time.Minute})
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	if err := c.WriteBlocks(t.Context(), dir, c.Start(), c.End(), nil); err != nil {
-		t.Fatal(err)
-	}
-	src := openBlocks(t, dir)
+	_, src := newDemoBlocks(t, democluster.Config{End: end, Duration: 8 * time.Hour, Nodes: 10, Pods: 200, ScrapeInterval: time.Minute})
 	for _, resolution := range []time.Duration{0, time.Minute, 15 * time.Minute} {
 		t.Run(allocation.ResolutionText(resolution), func(t *testing.T) {
 			q := allocation.Query{Window: allocation.Window{Start: end.Add(-6 * time.Hour), End: end}, Resolution: resolution}

@@ -122,15 +122,8 @@ func TestNamesAskedFor(t *testing.T) {
 		{"too many pods of a server", 2500, false, false, 1, 0, 0, map[string]string{}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c, err := democluster.New(democluster.Config{End: end, Duration: 2 * time.Hour, Nodes: max(4, tt.pods/30), Pods: tt.pods, ScrapeInterval: 5 * time.Minute})
-			if err != nil {
-				t.Fatal(err)
-			}
-			dir := t.TempDir()
-			if err := c.WriteBlocks(t.Context(), dir, c.Start(), c.End(), nil); err != nil {
-				t.Fatal(err)
-			}
-			src := &unstarted{Source: openBlocks(t, dir), raw: tt.raw, exported: tt.exported, labels: map[string]string{}}
+			_, blocks := newDemoBlocks(t, democluster.Config{End: end, Duration: 2 * time.Hour, Nodes: max(4, tt.pods/30), Pods: tt.pods, ScrapeInterval: 5 * time.Minute})
+			src := &unstarted{Source: blocks, raw: tt.raw, exported: tt.exported, labels: map[string]string{}}
 			compute(t, src, allocation.Query{Window: lastHour(end), Resolution: 5 * time.Minute})
 			if diff := cmp.Diff(tt.labels, src.labels); diff != "" {
 				t.Errorf("asked for restarts by other labels: -want +got\n%s", diff)
@@ -202,15 +195,7 @@ func (r *renaming) Select(ctx context.Context, sels []promquery.Selector, yield 
 // TestNamesOfEitherLabel computes an hour in which the restarts of some pods have their names in another label.
 func TestNamesOfEitherLabel(t *testing.T) {
 	end := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
-	c, err := democluster.New(democluster.Config{End: end, Duration: 2 * time.Hour, Nodes: 4, Pods: 100, ScrapeInterval: time.Minute})
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	if err := c.WriteBlocks(t.Context(), dir, c.Start(), c.End(), nil); err != nil {
-		t.Fatal(err)
-	}
-	blocks := openBlocks(t, dir)
+	_, blocks := newDemoBlocks(t, democluster.Config{End: end, Duration: 2 * time.Hour, Nodes: 4, Pods: 100, ScrapeInterval: time.Minute})
 	q, renamed := allocation.Query{Window: lastHour(end)}, &renaming{Source: blocks}
 	want := compute(t, &unstarted{Source: blocks, raw: true, exported: true, labels: map[string]string{}}, q)
 	got := compute(t, renamed, q)

@@ -224,16 +224,8 @@ func TestAloneFails(t *testing.T) {
 func TestAloneIsWhole(t *testing.T) {
 	t.Parallel()
 	end := time.Date(2026, 3, 3, 4, 20, 0, 0, time.UTC)
-	c, err := democluster.New(democluster.Config{End: end, Duration: 36 * time.Hour, Nodes: 4, Pods: 40})
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	if err := c.WriteBlocks(t.Context(), dir, c.Start(), c.End(), nil); err != nil {
-		t.Fatal(err)
-	}
+	_, db := newDemoBlocks(t, democluster.Config{End: end, Duration: 36 * time.Hour, Nodes: 4, Pods: 40})
 	q := allocation.Query{Window: allocation.Window{Start: end.Truncate(24 * time.Hour).Add(-24 * time.Hour), End: end.Truncate(24 * time.Hour)}, After: 5 * time.Minute}
-	db := openBlocks(t, dir)
 	alone := hoursOf(t, db, q)
 	q.Step = time.Hour
 	for i, whole := range compute(t, db, q) {
