@@ -32,7 +32,7 @@ type entry struct {
 	unwanted bool   // it is of a pod that is left out
 }
 
-// The most entries that are read at once, and about the most labels of them.
+// Some entries are read at once, until they are many or their labels are.
 const (
 	entriesAtOnce = 32
 	pairsAtOnce   = 1 << 10
@@ -78,8 +78,8 @@ func (c *cursor) next(q *query) (ok bool) {
 	return false
 }
 
-// readSome reads the entries of some series that follow. It is false if there are none. The numbers of all their labels are looked up at the
-// end: most of this time is spent waiting for memory, and so a processor waits for many of them at once.
+// readSome reads the entries of some series that follow. It is false if there are none. It looks up the numbers of all their labels at the
+// end: a look-up mostly waits for memory, and in a loop that does nothing else a processor waits for many of them at once.
 func (c *cursor) readSome(q *query) bool {
 	if len(c.refs) < 4 {
 		return false
@@ -92,8 +92,8 @@ func (c *cursor) readSome(q *query) bool {
 	return true
 }
 
-// readEntries reads entries. The pairs of their labels are of symbols of the block. Nothing is lost with the entry of a series that is
-// unwanted and cannot be read: it is left out.
+// readEntries reads entries. The pairs of their labels are of symbols of the block. An entry that cannot be read ends the reading, unless its
+// series is unwanted: that is left out anyway.
 func (c *cursor) readEntries(q *query) (err error) {
 	defer recovered(&err)
 	for len(c.refs) >= 4 && len(c.entries) < entriesAtOnce && len(c.pairs) < pairsAtOnce {

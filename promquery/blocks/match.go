@@ -100,7 +100,7 @@ func newQuery(sels []promquery.Selector, symbols *symbols) (*query, error) {
 	return q, nil
 }
 
-// hasChunk reports whether a series' entry has chunks of any of the selectors' times. Where it cannot be read, it may.
+// hasChunk reports whether a series' entry has chunks of any of the selectors' times. One that cannot be read may have some.
 func (q *query) hasChunk(content []byte) bool {
 	chunks, ok := afterLabels(content)
 	for i := range q.sels {
@@ -159,8 +159,8 @@ func (m *match) holds(symbols *symbols, value uint32) bool {
 	return ok
 }
 
-// gradeAll grades found series by the texts of their keys, and drops those of which nothing is wanted. The texts are looked up as lookUp does
-// it.
+// gradeAll grades found series by the texts of their keys, and drops those of which nothing is wanted. It looks up texts as lookUp looks up
+// symbols.
 func (q *query) gradeAll(f *found) {
 	q.texts = append(q.texts[:0], make([]string, len(f.numbers))...)
 	for _, r := range q.keys {
@@ -236,8 +236,8 @@ func (q *query) key(dst []uint32, labels []pair) []uint32 {
 	return dst
 }
 
-// lookUp makes the keys of found series from the numbers of their elements, and what tells the series of one key apart. It takes one element
-// of all keys after the other: most of this time is spent waiting for memory, and so a processor waits for many of them at once.
+// lookUp makes the keys of found series from the numbers of their elements, and what tells the series of one key apart. It looks up the first
+// element of all keys, then the second one, and so on, for the reason that readSome has.
 func (q *query) lookUp(f *found) {
 	f.keys = append(f.keys, make([]promquery.Symbol, len(f.numbers))...)
 	for _, r := range q.keys {

@@ -76,11 +76,11 @@ type found struct {
 	sels    []promquery.Selector // those that share it
 	heads   []series
 	parts   []part
-	keys    []promquery.Symbol
-	numbers []uint32 // of the elements of keys, from which these are made at the end; none if Selector.Keep is nil
-	last    bool     // the selector has no more series
-	errs    []error  // of the last: why the rest of a block's series cannot be read, by block
-	left    bool     // series of unwanted pods were left out; known of the last
+	keys    []promquery.Symbol // made of numbers before it is handed over, unless Selector.Keep is nil
+	numbers []uint32           // of the elements of keys
+	last    bool               // the selector has no more series
+	errs    []error            // of the last: why the rest of a block's series cannot be read, by block
+	left    bool               // series of unwanted pods were left out; known of the last
 	drawn   drawn
 
 	outcome *outcome     // of the last, if workers read it

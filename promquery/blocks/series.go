@@ -54,8 +54,8 @@ func labelAt(content []byte) (name, value uint32, size int) {
 	return uint32(a), uint32(b), n + k
 }
 
-// afterLabels is what follows the labels in an entry's content; false where the entry ends before. It counts the last bytes of varints, and
-// does not read the labels: many of the series of a block that a window only touches have no sample in it.
+// afterLabels is what follows the labels in an entry's content; false if the entry ends before. It does not read the labels but counts the
+// last bytes of varints: where a window only touches a block, many series have no sample in the window, and nobody needs their labels.
 func afterLabels(content []byte) (rest []byte, ok bool) {
 	count, at, err := labelCount(content)
 	if err != nil {
