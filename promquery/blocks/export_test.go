@@ -121,3 +121,6 @@ func ReadTable(table []byte) (map[string][]string, error) {
 	}
 	return out, nil
 }
+
+// Listed is listed.
+func Listed(re string) []string { return listed(re) }

@@ -49,9 +49,10 @@ type role struct {
 type match struct {
 	promquery.Matcher
 	name   uint32
-	value  uint32 // the number of Value
+	value  uint32   // the number of Value
+	listed []string // the values that a regular expression lists, sorted; nil if it does not
 	re     *labels.FastRegexMatcher
-	seen   map[uint32]bool // what re says of values
+	seen   map[uint32]bool // what listed or re says of values
 	absent bool            // whether a series without the label matches
 }
 
@@ -78,10 +79,12 @@ func newQuery(sels []promquery.Selector, symbols *symbols) (*query, error) {
 			x.absent, x.value = m.Value != "", number(m.Value)
 		case promquery.MatchRegexp, promquery.MatchNotRegexp:
 			var err error
-			if x.re, err = labels.NewFastRegexMatcher(m.Value); err != nil {
-				return nil, fmt.Errorf("match label %s of metric %s: %w", m.Name, sel.Metric, err)
+			if x.listed = listed(m.Value); x.listed == nil {
+				if x.re, err = labels.NewFastRegexMatcher(m.Value); err != nil {
+					return nil, fmt.Errorf("match label %s of metric %s: %w", m.Name, sel.Metric, err)
+				}
 			}
-			x.absent = x.re.MatchString("") == (m.Type == promquery.MatchRegexp)
+			x.absent = x.matchesText("") == (m.Type == promquery.MatchRegexp)
 		default:
 			return nil, fmt.Errorf("match label %s of metric %s: unknown match type %d", m.Name, sel.Metric, m.Type)
 		}
@@ -153,10 +156,41 @@ func (m *match) holds(symbols *symbols, value uint32) bool {
 	}
 	ok, known := m.seen[value]
 	if !known {
-		ok = m.re.MatchString(symbols.text(value)) == (m.Type == promquery.MatchRegexp)
+		ok = m.matchesText(symbols.text(value)) == (m.Type == promquery.MatchRegexp)
 		m.seen[value] = ok
 	}
 	return ok
+}
+
+// matchesText reports whether the regular expression matches a text.
+func (m *match) matchesText(text string) bool {
+	if m.listed == nil {
+		return m.re.MatchString(text)
+	}
+	_, ok := slices.BinarySearch(m.listed, text)
+	return ok
+}
+
+// listed are the texts that a regular expression matches, sorted, if it is a list of them, such as names of pods; nil if it is anything else.
+// Prometheus takes lists of up to 255 texts apart.
+func listed(re string) (texts []string) {
+	var text []byte
+	for i := 0; i < len(re); i++ {
+		switch c := re[i]; {
+		case c == '|':
+			texts, text = append(texts, string(text)), text[:0]
+		case c == '\\' && i+1 < len(re) && re[i+1] == '.':
+			text = append(text, '.')
+			i++
+		case c == '-', c == '_', '0' <= c && c <= '9', 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z':
+			text = append(text, c)
+		default:
+			return nil
+		}
+	}
+	texts = append(texts, string(text))
+	slices.Sort(texts)
+	return texts
 }
 
 // gradeAll grades found series by the texts of their keys, and drops those of which nothing is wanted. It looks up texts as lookUp looks up

@@ -15,7 +15,7 @@ func (c *cursor) narrow(q *query) {
 		if some, ok := c.withLabel(q, &q.matchers[i]); ok {
 			c.some = some
 			c.refs = c.some
-		} else if some, ok := c.listed(&q.matchers[i]); ok {
+		} else if some, ok := c.ofListed(&q.matchers[i]); ok {
 			c.some = some
 			c.refs = c.some
 		} else if lists, ok := c.index.matching(&q.matchers[i]); ok {
@@ -50,15 +50,11 @@ func (c *cursor) withLabel(q *query, m *match) (some []byte, ok bool) {
 // look at the series.
 const mostValues = 4
 
-// listed are the references of series that have one of the values that a regular expression lists, such as names of pods. ok is false if
-// the matcher lists no values or more than Prometheus takes apart (255), if the label has too many, and if postings cannot be read.
-func (c *cursor) listed(m *match) (some []byte, ok bool) {
-	values := c.index.labels[m.Name]
-	if m.Type != promquery.MatchRegexp || m.absent || len(c.refs) < 4 || int(values.count) > len(c.refs)/4*mostValues {
-		return nil, false
-	}
-	texts := slices.Sorted(slices.Values(m.re.SetMatches()))
-	if len(texts) == 0 {
+// ofListed are the references of series that have one of the values that a regular expression lists. ok is false if
+// the matcher lists no values, if the label has too many, and if postings cannot be read.
+func (c *cursor) ofListed(m *match) (some []byte, ok bool) {
+	values, texts := c.index.labels[m.Name], m.listed
+	if m.Type != promquery.MatchRegexp || m.absent || len(texts) == 0 || len(c.refs) < 4 || int(values.count) > len(c.refs)/4*mostValues {
 		return nil, false
 	}
 	return c.ofValues(values, func(value []byte) bool {
@@ -110,7 +106,7 @@ func (x *index) matching(m *match) (lists [][]byte, ok bool) {
 	}
 	ok = true
 	values.each(func(value []byte, offset uint64) bool {
-		if m.Type == promquery.MatchEqual && string(value) == m.Value || m.Type == promquery.MatchRegexp && m.re.MatchString(viewOf(value)) {
+		if m.Type == promquery.MatchEqual && string(value) == m.Value || m.Type == promquery.MatchRegexp && m.matchesText(viewOf(value)) {
 			list, err := x.postingsAt(offset)
 			lists, ok = append(lists, list), ok && err == nil
 		}
