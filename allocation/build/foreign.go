@@ -218,7 +218,7 @@ func (b *Builder) FillsBlind(series signals.Series, p *timeline.Points) bool {
 
 // LeavesOut reports whether the pod with a UID was left out, or all but when it ran, as it only shares costs with pods of this shard.
 func (b *Builder) LeavesOut(uid string) (all, butRuns bool) {
-	return b.pods.others.HasUID(uid), b.pods.others.Shares(uid)
+	return b.pods.others.Left(uid)
 }
 
 // livesThroughout reports whether a node was seen throughout the window, so that it lived then whatever ran on it.

@@ -215,25 +215,20 @@ func (t *Pods) Has(p Pod) bool {
 	return t.has(&x)
 }
 
-// HasUID reports whether a pod has a UID.
-func (t *Pods) HasUID(uid string) bool {
+// Left says what is left out of the pods with a UID: all, if Keep knows none of them; or all but when they ran, if Keep
+// knows some, and all that it knows with that UID or the name of one only share costs.
+func (t *Pods) Left(uid string) (all, butRuns bool) {
 	h := t.hash(0, uid)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	of := t.uids[h]
-	return of.n > 0 && !of.kept
-}
-
-// Shares reports whether Keep knows pods with a UID, and all that it knows with that UID or the name of one only share costs.
-func (t *Pods) Shares(uid string) bool {
-	h := t.hash(0, uid)
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	if of := t.uids[h]; of.n > 0 && !of.kept {
+		return true, false
+	}
 	name, shares := t.sharing[h]
-	return shares && !t.own[h] && !t.own[name]
+	return false, shares && !t.own[h] && !t.own[name]
 }
 
-// Keep makes HasUID report that no pod has the UID of p, and HasAll that not all pods of its name are there, unless
+// Keep makes Left report that the pods with the UID of p are not left out, and HasAll that not all pods of its name are there, unless
 // p only shares costs.
 func (t *Pods) Keep(p Pod, shares bool) {
 	x := t.texts(&p)

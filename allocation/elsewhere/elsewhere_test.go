@@ -10,6 +10,12 @@ func pod(name, uid string) elsewhere.Pod {
 	return elsewhere.Pod{Cluster: "c", Namespace: "n", Name: name, UID: uid}
 }
 
+// left reports whether all pods with a UID are left out.
+func left(pods *elsewhere.Pods, uid string) bool {
+	all, _ := pods.Left(uid)
+	return all
+}
+
 // TestPlaces places pods on nodes, and some of them again.
 func TestPlaces(t *testing.T) {
 	t.Parallel()
@@ -49,7 +55,7 @@ func TestPlaces(t *testing.T) {
 		}
 	}
 	pods.Placed()
-	if pods.Has(pod("b", "2")) || pods.HasUID("2") || !pods.HasUID("1") {
+	if pods.Has(pod("b", "2")) || left(pods, "2") || !left(pods, "1") {
 		t.Error("a pod that was placed again is left out, or another is not")
 	}
 	for p, left := range map[elsewhere.Pod]bool{pod("a", "1"): true, pod("b", "2"): false} {
@@ -61,7 +67,7 @@ func TestPlaces(t *testing.T) {
 		t.Error("only a is there")
 	}
 	pods.Keep(pod("b", "1"), false)
-	if pods.HasUID("1") || !pods.Has(pod("a", "1")) || !pods.HasAll(pod("a", "")) {
+	if left(pods, "1") || !pods.Has(pod("a", "1")) || !pods.HasAll(pod("a", "")) {
 		t.Error("a UID is not kept, or a name is")
 	}
 	if pods.Keep(pod("a", "9"), false); pods.HasAll(pod("a", "")) || !pods.Has(pod("a", "")) {
@@ -105,7 +111,7 @@ func TestShares(t *testing.T) {
 	pods.Keep(pod("b", "4"), false)
 	pods.Keep(elsewhere.Pod{Cluster: "d", Namespace: "n", Name: "e", UID: "3"}, false)
 	for uid, shares := range map[string]bool{"1": true, "2": false, "3": false, "4": false, "5": false} {
-		if pods.Shares(uid) != shares || pods.HasUID(uid) {
+		if all, butRuns := pods.Left(uid); all || butRuns != shares {
 			t.Errorf("the pod with UID %s only shares costs: %t", uid, !shares)
 		}
 	}
@@ -125,13 +131,13 @@ func TestTwins(t *testing.T) {
 		pods.Add(one)
 		pods.Add(two)
 	}
-	if pods.Len() != 2 || !pods.Has(one) || !pods.Has(two) || !pods.HasUID("1") {
+	if pods.Len() != 2 || !pods.Has(one) || !pods.Has(two) || !left(pods, "1") {
 		t.Error("the twins are not there")
 	}
 	pods.Again(map[elsewhere.Pod]bool{pod("a", ""): true})
 	pods.At(one, "", "")
 	pods.At(one, "", "")
-	if pods.Len() != 1 || pods.Has(one) || !pods.Has(two) || pods.Has(pod("a", "")) || !pods.HasUID("1") {
+	if pods.Len() != 1 || pods.Has(one) || !pods.Has(two) || pods.Has(pod("a", "")) || !left(pods, "1") {
 		t.Error("one of them is removed, and only that")
 	}
 	pods.At(two, "", "")
