@@ -54,8 +54,8 @@ var hugeHeap = sync.OnceValue(func() *hugepages.Heap {
 })
 
 // leastGarbage is how much garbage there is at least when it is collected, while something is computed. An answer about 3,000 pods is
-// interrupted once by that.
-const leastGarbage = 64 << 20
+// hardly interrupted by that.
+const leastGarbage = 96 << 20
 
 // rareGarbage sets GOGC while something is computed. GOGC is one for the process, and so is this.
 var rareGarbage = sync.OnceValue(func() *garbage.Collector {

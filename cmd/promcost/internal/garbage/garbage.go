@@ -1,7 +1,8 @@
-// Package garbage has the Go runtime collect garbage less often while a process computes with a small heap.
+// Package garbage has the Go runtime collect garbage less often while a process computes with a small heap, and more often in a large one.
 //
 // The runtime collects garbage whenever as much of it was allocated as there is live memory. An answer that keeps 20 to 35 MB is
-// interrupted often then, though the process has memory to spare. Large heaps are collected as ever, and so is a process at rest.
+// interrupted often then, though the process has memory to spare, and one that keeps 200 MB takes twice that. The small heap of a process
+// at rest is collected as ever.
 package garbage
 
 import (
@@ -11,8 +12,11 @@ import (
 	"sync"
 )
 
-// usual is the runtime's own GOGC.
-const usual = 100
+// usual is the runtime's own GOGC, and large that of heaps with much live memory.
+const (
+	usual = 100
+	large = usual / 2
+)
 
 // leastLive is the least that counts as live memory. The runtime does not collect a heap of less than 4 MB times GOGC/100, and says that
 // nothing is live before its first collection.
@@ -22,9 +26,8 @@ const leastLive = 4 << 20
 type Collector struct {
 	least int64 // bytes of garbage; 0 leaves GOGC alone
 
-	mu      sync.Mutex
-	users   int
-	percent int // GOGC as it was set last
+	mu    sync.Mutex
+	users int
 }
 
 // New returns a Collector that allows at least so many bytes of garbage before it is collected, and more if goroutines have large stacks.
@@ -33,14 +36,14 @@ func New(least int64) *Collector {
 	if read("/gc/gogc:percent") != usual {
 		least = 0
 	}
-	c := &Collector{least: least, percent: usual}
+	c := &Collector{least: least}
 	if c.least > 0 {
 		c.watch()
 	}
 	return c
 }
 
-// Use has garbage collected less often until done was called, by all users.
+// Use has garbage of small heaps collected less often until done was called, by all users.
 func (c *Collector) Use() (done func()) {
 	if c.least <= 0 {
 		return func() {}
@@ -76,14 +79,14 @@ func (c *Collector) collected() {
 	c.adjust()
 }
 
-// adjust sets GOGC: in use, to what allows the least garbage beside the live memory. c.mu is held.
+// adjust sets GOGC to what allows the least garbage beside the live memory, or half of that memory if it is more; at rest to no more than
+// the usual one. c.mu is held.
 func (c *Collector) adjust() {
-	percent := usual
-	if c.users > 0 {
-		percent = max(usual, int(uint64(c.least)*usual/max(leastLive, read("/gc/heap/live:bytes"))))
+	percent := max(large, int(uint64(c.least)*usual/max(leastLive, read("/gc/heap/live:bytes"))))
+	if c.users == 0 {
+		percent = min(percent, usual)
 	}
-	if c.percent != percent {
-		c.percent = percent
+	if read("/gc/gogc:percent") != uint64(percent) {
 		debug.SetGCPercent(percent)
 	}
 }
