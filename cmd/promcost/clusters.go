@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/go-kit/log/level"
 
@@ -13,18 +14,24 @@ import (
 	"github.com/promcost/promcost/cmd/promcost/internal/config"
 )
 
-// seenClusters are the clusters of the last computation.
+// seenClusters are the clusters of the computation whose last set begins last: windows may end in the future.
 type seenClusters struct {
-	mu   sync.Mutex
-	byID map[string]costapi.ClusterInfo
+	mu    sync.Mutex
+	byID  map[string]costapi.ClusterInfo
+	start time.Time // of that set
 	// logged are the ids of clusters that were logged as not seen.
 	logged map[string]bool
 }
 
-// learn adds the clusters of computed sets. The first node that has a provider and a region says where its cluster is.
+// learn replaces the clusters by those of computed sets, unless these have none or are of an earlier time. What they do not tell of a cluster
+// is as before: a computation reads only what its question needs. The first node that has a provider and a region says where its cluster is.
 func (s *seenClusters) learn(sets []*allocation.Set) {
 	byID := map[string]costapi.ClusterInfo{}
+	var start time.Time
 	for _, set := range sets {
+		if set.Window.Start.After(start) {
+			start = set.Window.Start
+		}
 		last := ""
 		for row := range set.Len() {
 			id := set.Text(allocation.Cluster, row)
@@ -51,7 +58,15 @@ func (s *seenClusters) learn(sets []*allocation.Set) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.byID = byID
+	if len(byID) == 0 || start.Before(s.start) {
+		return
+	}
+	for id, c := range byID {
+		was := s.byID[id]
+		c.Provider, c.Region, c.Provisioner = cmp.Or(c.Provider, was.Provider), cmp.Or(c.Region, was.Region), cmp.Or(c.Provisioner, was.Provisioner)
+		byID[id] = c
+	}
+	s.byID, s.start = byID, start
 }
 
 // list are the clusters that were seen, by id.

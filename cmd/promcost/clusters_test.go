@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/costapi"
 	"github.com/promcost/promcost/promquery/promtest"
 )
 
@@ -38,6 +40,36 @@ func twoClusters(t *testing.T) string {
 	}
 	promtest.WriteBlocks(t, dir, 2*time.Hour, series...)
 	return dir
+}
+
+// TestSeenClusters verifies that what is known of clusters does not depend on which computation ends last: some read little of nodes, and some
+// are of long ago, when there were other clusters, or of times without data.
+func TestSeenClusters(t *testing.T) {
+	hour := func(n int, nodes ...allocation.Node) *allocation.Set {
+		start := time.Date(2026, 3, 1, n, 0, 0, 0, time.UTC)
+		set := allocation.NewSet(allocation.Window{Start: start, End: start.Add(time.Hour)}, nil)
+		set.Nodes = nodes
+		return set
+	}
+	whole, little, old := allocation.Node{Cluster: "now", ProviderID: "aws:///eu-1a/i-1", Region: "eu-1"}, allocation.Node{Cluster: "now"}, allocation.Node{Cluster: "old", Region: "eu-2"}
+	var s seenClusters
+	for _, step := range []struct {
+		name string
+		sets []*allocation.Set
+		want []costapi.ClusterInfo
+	}{
+		{"an hour", []*allocation.Set{hour(5, whole)}, []costapi.ClusterInfo{{ID: "now", Provider: "AWS", Region: "eu-1"}}},
+		{"the same, little of it", []*allocation.Set{hour(5, little)}, []costapi.ClusterInfo{{ID: "now", Provider: "AWS", Region: "eu-1"}}},
+		{"nothing", []*allocation.Set{hour(6)}, []costapi.ClusterInfo{{ID: "now", Provider: "AWS", Region: "eu-1"}}},
+		{"an hour before", []*allocation.Set{hour(4, old)}, []costapi.ClusterInfo{{ID: "now", Provider: "AWS", Region: "eu-1"}}},
+		{"a later hour", []*allocation.Set{hour(5, whole), hour(6, old)}, []costapi.ClusterInfo{{ID: "now", Provider: "AWS", Region: "eu-1"}, {ID: "old", Region: "eu-2"}}},
+		{"one of another cluster", []*allocation.Set{hour(7, old)}, []costapi.ClusterInfo{{ID: "old", Region: "eu-2"}}},
+	} {
+		s.learn(step.sets)
+		if diff := cmp.Diff(step.want, s.list()); diff != "" {
+			t.Errorf("%s: clusters (-want +got):\n%s", step.name, diff)
+		}
+	}
 }
 
 // TestClusters checks that all clusters of the series and of the config are listed, and that one of the config is reported
