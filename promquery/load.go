@@ -264,8 +264,8 @@ func (c *Config) newPlan(symbols *Symbols, found *findings, sels []Selector, sta
 // names are a regular expression of the names of some pods or containers.
 type names struct{ element, re string }
 
-// The most bytes of names that a source is asked for. VictoriaMetrics refuses queries of more than 16 KiB. Prometheus and promcost keep names in
-// a table if none has a dot, which has to be quoted. Else they compile an expression, which takes 0.1 s for 256 KiB.
+// The most bytes of names that a source is asked for. VictoriaMetrics refuses queries of more than 16 KiB. Prometheus keeps names in
+// a table if none has a dot, which has to be quoted. Else it compiles an expression, which takes 0.1 s for 256 KiB.
 const (
 	mostNames       = 12 << 10
 	mostRawNames    = 256 << 10 // by remote read and of blocks

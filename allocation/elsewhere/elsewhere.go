@@ -215,8 +215,8 @@ func (t *Pods) Has(p Pod) bool {
 	return t.has(&x)
 }
 
-// Left says what is left out of the pods with a UID: all, if Keep knows none of them; or all but when they ran, if Keep
-// knows some, and all that it knows with that UID or the name of one only share costs.
+// Left says what is left out of the pods with a UID: all, if there are some and Keep has not been told of any since; or all but when they ran, if
+// Keep knows some, and all that it knows with that UID or the name of one only share costs.
 func (t *Pods) Left(uid string) (all, butRuns bool) {
 	h := t.hash(0, uid)
 	t.mu.Lock()

@@ -38,7 +38,7 @@ func (f *costFlags) budget(logger log.Logger) (b *memory.Budget, restore func() 
 	if most > 0 && was == math.MaxInt64 { // GOMEMLIMIT is not set
 		debug.SetMemoryLimit(most*6/5 + processMemory/2)
 	}
-	rareGarbage() // which follows each collection from here on
+	garbageCollector() // which follows each collection from here on
 	if most > 0 && most < littleMemory {
 		level.Warn(logger).Log("msg", fmt.Sprintf("Little memory: questions about large clusters or long windows will be refused. Give the container more than %s, or raise --query.max-memory", memory.Text(littleMemory*3/2+processMemory)), "query.max-memory", memory.Text(most))
 	}
@@ -57,14 +57,14 @@ var hugeHeap = sync.OnceValue(func() *hugepages.Heap {
 // hardly interrupted by that.
 const leastGarbage = 96 << 20
 
-// rareGarbage sets GOGC while something is computed. GOGC is one for the process, and so is this.
-var rareGarbage = sync.OnceValue(func() *garbage.Collector {
+// garbageCollector sets GOGC by how much memory is live. GOGC is one for the process, and so is this.
+var garbageCollector = sync.OnceValue(func() *garbage.Collector {
 	return garbage.New(min(leastGarbage, debug.SetMemoryLimit(-1)/8))
 })
 
 // computing fits the heap to a computation until done is called.
 func computing() (done func()) {
-	pages, collector := hugeHeap().Use(), rareGarbage().Use()
+	pages, collector := hugeHeap().Use(), garbageCollector().Use()
 	return func() {
 		collector()
 		pages()

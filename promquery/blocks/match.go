@@ -49,11 +49,11 @@ type role struct {
 type match struct {
 	promquery.Matcher
 	name   uint32
-	value  uint32   // the number of Value
-	listed []string // the values that a regular expression lists, sorted; nil if it does not
-	re     *labels.FastRegexMatcher
-	seen   map[uint32]bool // what listed or re says of values
-	absent bool            // whether a series without the label matches
+	value  uint32                   // the number of Value
+	listed []string                 // the values that a regular expression matches, sorted, if they are known and few enough
+	re     *labels.FastRegexMatcher // nil if listed says all
+	seen   map[uint32]bool          // what re, or else listed, says of values
+	absent bool                     // whether a series without the label matches
 }
 
 // newQuery translates selectors that are alike. A regular expression that is none is an error.
@@ -83,6 +83,7 @@ func newQuery(sels []promquery.Selector, symbols *symbols) (*query, error) {
 				if x.re, err = labels.NewFastRegexMatcher(m.Value); err != nil {
 					return nil, fmt.Errorf("match label %s of metric %s: %w", m.Name, sel.Metric, err)
 				}
+				x.listed = slices.Sorted(slices.Values(x.re.SetMatches()))
 			}
 			x.absent = x.matchesText("") == (m.Type == promquery.MatchRegexp)
 		default:
@@ -164,15 +165,15 @@ func (m *match) holds(symbols *symbols, value uint32) bool {
 
 // matchesText reports whether the regular expression matches a text.
 func (m *match) matchesText(text string) bool {
-	if m.listed == nil {
+	if m.re != nil {
 		return m.re.MatchString(text)
 	}
 	_, ok := slices.BinarySearch(m.listed, text)
 	return ok
 }
 
-// listed are the texts that a regular expression matches, sorted, if it is a list of them, such as names of pods; nil if it is anything else.
-// Prometheus takes lists of up to 255 texts apart.
+// listed are the texts that a regular expression matches, sorted, if it is a list of plain ones, such as names of pods, however long; nil if it
+// is anything else. Prometheus takes some other expressions apart, too, but no more than some 255 texts.
 func listed(re string) (texts []string) {
 	var text []byte
 	for i := 0; i < len(re); i++ {

@@ -39,7 +39,7 @@ func FuzzListed(f *testing.F) {
 	})
 }
 
-// TestManyNames reads the series of more pods than Prometheus takes for a list, without looking at those of others.
+// TestManyNames reads the series of more pods than Prometheus takes for a list, without looking at those of others: one of these is damaged.
 func TestManyNames(t *testing.T) {
 	const pods, every = 2_000, 4
 	var list []promtest.Series
@@ -52,18 +52,18 @@ func TestManyNames(t *testing.T) {
 		}
 	}
 	dir := t.TempDir()
-	promtest.WriteBlocks(t, dir, 2*time.Hour, list...)
+	damageEntry(t, promtest.WriteBlocks(t, dir, 2*time.Hour, list...)[0], 1)
 	sel := promquery.Selector{Metric: "m", Matchers: []promquery.Matcher{{
 		Name: "pod", Type: promquery.MatchRegexp, Value: strings.ReplaceAll(strings.Join(names, "|"), ".", `\.`),
 	}}, Keep: []string{"pod"}, End: 3_600_000}
 	var got []string
-	_, err := open(t, dir).Select(t.Context(), []promquery.Selector{sel}, func(_ int, key []promquery.Symbol, _ *timeline.Points) error {
+	stats, err := open(t, dir).Select(t.Context(), []promquery.Selector{sel}, func(_ int, key []promquery.Symbol, _ *timeline.Points) error {
 		got = append(got, key[0].Value())
 		return nil
 	})
 	slices.Sort(got)
 	slices.Sort(names)
-	if err != nil || !slices.Equal(got, names) {
-		t.Errorf("%d of %d names, error %v", len(got), len(names), err)
+	if err != nil || !slices.Equal(got, names) || !stats.Whole() {
+		t.Errorf("%d of %d names, error %v, warnings %q", len(got), len(names), err, stats.Told())
 	}
 }

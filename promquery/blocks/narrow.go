@@ -50,11 +50,19 @@ func (c *cursor) withLabel(q *query, m *match) (some []byte, ok bool) {
 // look at the series.
 const mostValues = 4
 
+// leastOfListed is how many series a metric has at least for each value that is looked for: to read the postings of more values takes longer
+// than to look at the series.
+const leastOfListed = 3
+
 // ofListed are the references of series that have one of the values that a regular expression lists. ok is false if
-// the matcher lists no values, if the label has too many, and if postings cannot be read.
+// the matcher lists no values or too many, if the label has too many, and if postings cannot be read.
 func (c *cursor) ofListed(m *match) (some []byte, ok bool) {
 	values, texts := c.index.labels[m.Name], m.listed
-	if m.Type != promquery.MatchRegexp || m.absent || len(texts) == 0 || len(c.refs) < 4 || int(values.count) > len(c.refs)/4*mostValues {
+	series := len(c.refs) / 4
+	if m.Type != promquery.MatchRegexp || m.absent || len(texts) == 0 || series == 0 {
+		return nil, false
+	}
+	if len(texts) > 1 && leastOfListed*len(texts) > series || int(values.count) > series*mostValues {
 		return nil, false
 	}
 	return c.ofValues(values, func(value []byte) bool {

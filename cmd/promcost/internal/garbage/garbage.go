@@ -12,11 +12,14 @@ import (
 	"sync"
 )
 
-// usual is the runtime's own GOGC, and large that of heaps with much live memory.
+// Values of GOGC: the runtime's own, and the least one, of heaps with much live memory.
 const (
-	usual = 100
-	large = usual / 2
+	usual   = 100
+	ofLarge = 50
 )
+
+// largeHeap is from how much live memory on a heap is large.
+const largeHeap = 96 << 20
 
 // leastLive is the least that counts as live memory. The runtime does not collect a heap of less than 4 MB times GOGC/100, and says that
 // nothing is live before its first collection.
@@ -30,8 +33,8 @@ type Collector struct {
 	users int
 }
 
-// New returns a Collector that allows at least so many bytes of garbage before it is collected, and more if goroutines have large stacks.
-// It does nothing if that is 0, or if GOGC is set to another value than the usual one.
+// New returns a Collector that allows at least so many bytes of garbage before it is collected in use, and more if goroutines have large stacks.
+// It does nothing if that is 0, or if GOGC is another value than the usual one now, as the environment may say.
 func New(least int64) *Collector {
 	if read("/gc/gogc:percent") != usual {
 		least = 0
@@ -79,10 +82,14 @@ func (c *Collector) collected() {
 	c.adjust()
 }
 
-// adjust sets GOGC to what allows the least garbage beside the live memory, or half of that memory if it is more; at rest to no more than
-// the usual one. c.mu is held.
+// adjust sets GOGC to what allows the least garbage beside the live memory, but to no less than the usual one, or half of that if there is much
+// live memory; at rest to no more than the usual one. c.mu is held.
 func (c *Collector) adjust() {
-	percent := max(large, int(uint64(c.least)*usual/max(leastLive, read("/gc/heap/live:bytes"))))
+	live, floor := max(leastLive, read("/gc/heap/live:bytes")), usual
+	if live >= largeHeap {
+		floor = ofLarge
+	}
+	percent := max(floor, int(uint64(c.least)*usual/live))
 	if c.users == 0 {
 		percent = min(percent, usual)
 	}
