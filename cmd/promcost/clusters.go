@@ -14,23 +14,23 @@ import (
 	"github.com/promcost/promcost/cmd/promcost/internal/config"
 )
 
-// seenClusters are the clusters of the computation whose last set begins last: windows may end in the future.
+// seenClusters are the clusters of the computation that goes on longest, until now at most.
 type seenClusters struct {
-	mu    sync.Mutex
-	byID  map[string]costapi.ClusterInfo
-	start time.Time // of that set
+	mu   sync.Mutex
+	byID map[string]costapi.ClusterInfo
+	end  time.Time // of its last set with clusters, or now where that ends later
 	// logged are the ids of clusters that were logged as not seen.
 	logged map[string]bool
 }
 
-// learn replaces the clusters by those of computed sets, unless these have none or are of an earlier time. What they do not tell of a cluster
-// is as before: a computation reads only what its question needs. The first node that has a provider and a region says where its cluster is.
-func (s *seenClusters) learn(sets []*allocation.Set) {
+// learn replaces the clusters by those of computed sets, unless these end earlier. What is not told of a cluster is taken from other
+// computations: each reads only what its question needs. The first node that has a provider and a region says where its cluster is.
+func (s *seenClusters) learn(sets []*allocation.Set, now time.Time) {
 	byID := map[string]costapi.ClusterInfo{}
-	var start time.Time
+	var end time.Time
 	for _, set := range sets {
-		if set.Window.Start.After(start) {
-			start = set.Window.Start
+		if some := set.Len() + len(set.Nodes) + len(set.Management); some > 0 && set.Window.End.After(end) {
+			end = set.Window.End
 		}
 		last := ""
 		for row := range set.Len() {
@@ -58,15 +58,21 @@ func (s *seenClusters) learn(sets []*allocation.Set) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(byID) == 0 || start.Before(s.start) {
-		return
+	if end.After(now) {
+		end = now
+	}
+	from := s.byID
+	if end.Before(s.end) || len(byID) == 0 {
+		byID, from = s.byID, byID
+	} else {
+		s.end = end
 	}
 	for id, c := range byID {
-		was := s.byID[id]
-		c.Provider, c.Region, c.Provisioner = cmp.Or(c.Provider, was.Provider), cmp.Or(c.Region, was.Region), cmp.Or(c.Provisioner, was.Provisioner)
+		more := from[id]
+		c.Provider, c.Region, c.Provisioner = cmp.Or(c.Provider, more.Provider), cmp.Or(c.Region, more.Region), cmp.Or(c.Provisioner, more.Provisioner)
 		byID[id] = c
 	}
-	s.byID, s.start = byID, start
+	s.byID = byID
 }
 
 // list are the clusters that were seen, by id.

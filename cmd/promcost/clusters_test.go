@@ -51,21 +51,30 @@ func TestSeenClusters(t *testing.T) {
 		set.Nodes = nodes
 		return set
 	}
+	days := allocation.NewSet(allocation.Window{Start: time.Date(2026, 2, 25, 0, 0, 0, 0, time.UTC), End: time.Date(2026, 3, 5, 0, 0, 0, 0, time.UTC)}, nil)
+	now := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 	whole, little, old := allocation.Node{Cluster: "now", ProviderID: "aws:///eu-1a/i-1", Region: "eu-1"}, allocation.Node{Cluster: "now"}, allocation.Node{Cluster: "old", Region: "eu-2"}
+	days.Nodes = []allocation.Node{little}
+	aws := costapi.ClusterInfo{ID: "now", Provider: "AWS", Region: "eu-1"}
 	var s seenClusters
 	for _, step := range []struct {
 		name string
 		sets []*allocation.Set
 		want []costapi.ClusterInfo
 	}{
-		{"an hour", []*allocation.Set{hour(5, whole)}, []costapi.ClusterInfo{{ID: "now", Provider: "AWS", Region: "eu-1"}}},
-		{"the same, little of it", []*allocation.Set{hour(5, little)}, []costapi.ClusterInfo{{ID: "now", Provider: "AWS", Region: "eu-1"}}},
-		{"nothing", []*allocation.Set{hour(6)}, []costapi.ClusterInfo{{ID: "now", Provider: "AWS", Region: "eu-1"}}},
-		{"an hour before", []*allocation.Set{hour(4, old)}, []costapi.ClusterInfo{{ID: "now", Provider: "AWS", Region: "eu-1"}}},
-		{"a later hour", []*allocation.Set{hour(5, whole), hour(6, old)}, []costapi.ClusterInfo{{ID: "now", Provider: "AWS", Region: "eu-1"}, {ID: "old", Region: "eu-2"}}},
-		{"one of another cluster", []*allocation.Set{hour(7, old)}, []costapi.ClusterInfo{{ID: "old", Region: "eu-2"}}},
+		{"little of an hour", []*allocation.Set{hour(5, little)}, []costapi.ClusterInfo{{ID: "now"}}},
+		{"all of one before", []*allocation.Set{hour(4, whole)}, []costapi.ClusterInfo{aws}},
+		{"an hour", []*allocation.Set{hour(5, whole)}, []costapi.ClusterInfo{aws}},
+		{"the same, little of it", []*allocation.Set{hour(5, little)}, []costapi.ClusterInfo{aws}},
+		{"nothing", []*allocation.Set{hour(6)}, []costapi.ClusterInfo{aws}},
+		{"an hour before", []*allocation.Set{hour(4, old)}, []costapi.ClusterInfo{aws}},
+		{"a later hour", []*allocation.Set{hour(5, whole), hour(6, old)}, []costapi.ClusterInfo{aws, {ID: "old", Region: "eu-2"}}},
+		{"one of another cluster, and one without data", []*allocation.Set{hour(7, old), hour(8)}, []costapi.ClusterInfo{{ID: "old", Region: "eu-2"}}},
+		{"one that ends when that did", []*allocation.Set{hour(7, whole)}, []costapi.ClusterInfo{aws}},
+		{"days that end in the future", []*allocation.Set{days}, []costapi.ClusterInfo{aws}},
+		{"the hour until now", []*allocation.Set{hour(8, old)}, []costapi.ClusterInfo{{ID: "old", Region: "eu-2"}}},
 	} {
-		s.learn(step.sets)
+		s.learn(step.sets, now)
 		if diff := cmp.Diff(step.want, s.list()); diff != "" {
 			t.Errorf("%s: clusters (-want +got):\n%s", step.name, diff)
 		}

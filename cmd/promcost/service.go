@@ -153,7 +153,7 @@ func newService(src *opened, f *costFlags, logs loggers, o serviceOptions) (*ser
 	s.computer = &computer{
 		source: src, flags: f, memory: budget, progress: func(n int64) { s.samples.Add(n) }, diagnosing: make(chan struct{}, 1),
 		read:    s.health.ObserveSource,
-		learned: s.missClusters, shard: o.shard, priced: o.priced,
+		learned: s.missClusters, now: s.now, shard: o.shard, priced: o.priced,
 		observe: func(seen promquery.Observation) { s.observe(seen, cmp.Or(o.slow, logs.kit)) },
 	}
 	s.computer.id.ask = s.computer.clusterID
@@ -217,6 +217,7 @@ type computer struct {
 	observe  func(promquery.Observation)
 	read     func(allocation.SourceReading) // called with what a diagnosis read
 	learned  func()                         // called after each computation with new clusters
+	now      func() time.Time
 	seen     seenClusters
 	shard    allocation.Shard
 	priced   bool // prices are among the exposed metrics
@@ -260,7 +261,7 @@ func (c *computer) Compute(ctx context.Context, q allocation.Query) ([]*allocati
 	defer computing()()
 	sets, err := engine.Compute(ctx, q)
 	if err == nil {
-		c.seen.learn(sets)
+		c.seen.learn(sets, c.now())
 		c.learned()
 	}
 	return sets, err

@@ -39,31 +39,43 @@ func FuzzListed(f *testing.F) {
 	})
 }
 
-// TestManyNames reads the series of more pods than Prometheus takes for a list, without looking at those of others: one of these is damaged.
-func TestManyNames(t *testing.T) {
-	const pods, every = 2_000, 4
+// TestNames reads the series of some pods, without looking at those of others unless many are named: one of the others is damaged.
+func TestNames(t *testing.T) {
+	const pods = 2_000
+	name := func(i int) string { return fmt.Sprintf("pod-%d.x", i) }
 	var list []promtest.Series
-	var names []string
 	for i := range pods {
-		name := fmt.Sprintf("pod-%d.x", i)
-		list = append(list, promtest.Series{Labels: []string{"__name__", "m", "pod", name}, Samples: []promtest.Sample{{T: 60_000, V: 1}}})
-		if i%every == 0 {
-			names = append(names, name)
-		}
+		list = append(list, promtest.Series{Labels: []string{"__name__", "m", "pod", name(i)}, Samples: []promtest.Sample{{T: 60_000, V: 1}}})
 	}
 	dir := t.TempDir()
-	damageEntry(t, promtest.WriteBlocks(t, dir, 2*time.Hour, list...)[0], 1)
-	sel := promquery.Selector{Metric: "m", Matchers: []promquery.Matcher{{
-		Name: "pod", Type: promquery.MatchRegexp, Value: strings.ReplaceAll(strings.Join(names, "|"), ".", `\.`),
-	}}, Keep: []string{"pod"}, End: 3_600_000}
-	var got []string
-	stats, err := open(t, dir).Select(t.Context(), []promquery.Selector{sel}, func(_ int, key []promquery.Symbol, _ *timeline.Points) error {
-		got = append(got, key[0].Value())
-		return nil
-	})
-	slices.Sort(got)
-	slices.Sort(names)
-	if err != nil || !slices.Equal(got, names) || !stats.Whole() {
-		t.Errorf("%d of %d names, error %v, warnings %q", len(got), len(names), err, stats.Told())
+	damageEntry(t, promtest.WriteBlocks(t, dir, 2*time.Hour, list...)[0], 1) // of pod-1.x
+	every := func(n, until int) (names []string) {
+		for i := 0; i < until; i += n {
+			names = append(names, name(i))
+		}
+		return names
+	}
+	quoted := func(names []string) string { return strings.ReplaceAll(strings.Join(names, "|"), ".", `\.`) }
+	for _, tc := range []struct {
+		name, re string
+		want     []string
+		looks    bool // at series of others
+	}{
+		{"more than Prometheus takes apart", quoted(every(4, pods)), every(4, pods), false},
+		{"an expression that Prometheus takes apart", `pod-[048]\.x`, every(4, 9), false},
+		{"many that are not there", quoted(every(4, 8*pods)), every(4, pods), false},
+		{"half of them", quoted(every(2, pods)), nil, true},
+	} {
+		sel := promquery.Selector{Metric: "m", Matchers: []promquery.Matcher{{Name: "pod", Type: promquery.MatchRegexp, Value: tc.re}}, Keep: []string{"pod"}, End: 3_600_000}
+		var got []string
+		stats, err := open(t, dir).Select(t.Context(), []promquery.Selector{sel}, func(_ int, key []promquery.Symbol, _ *timeline.Points) error {
+			got = append(got, key[0].Value())
+			return nil
+		})
+		slices.Sort(got)
+		slices.Sort(tc.want)
+		if err != nil || stats.Whole() == tc.looks || !tc.looks && !slices.Equal(got, tc.want) {
+			t.Errorf("%s: %d of %d names, error %v, warnings %q", tc.name, len(got), len(tc.want), err, stats.Told())
+		}
 	}
 }

@@ -2,6 +2,7 @@ package blocks
 
 import (
 	"encoding/binary"
+	"math"
 	"slices"
 	"sort"
 
@@ -43,7 +44,7 @@ func (c *cursor) withLabel(q *query, m *match) (some []byte, ok bool) {
 	if leastOfValue*int(values.count) > len(c.refs)/4 && !slices.ContainsFunc(q.matchers, lacks) {
 		return nil, false
 	}
-	return c.ofValues(values, func([]byte) bool { return true })
+	return c.ofValues(values, math.MaxInt, func([]byte) bool { return true })
 }
 
 // mostValues is how many values of a label there may be for each series of the metric: to look for some among more takes longer than to
@@ -55,17 +56,14 @@ const mostValues = 4
 const leastOfListed = 3
 
 // ofListed are the references of series that have one of the values that a regular expression lists. ok is false if
-// the matcher lists no values or too many, if the label has too many, and if postings cannot be read.
+// the matcher lists no values, or many that the label has, if the label has too many, and if postings cannot be read.
 func (c *cursor) ofListed(m *match) (some []byte, ok bool) {
 	values, texts := c.index.labels[m.Name], m.listed
 	series := len(c.refs) / 4
-	if m.Type != promquery.MatchRegexp || m.absent || len(texts) == 0 || series == 0 {
+	if m.Type != promquery.MatchRegexp || m.absent || len(texts) == 0 || series == 0 || int(values.count) > series*mostValues {
 		return nil, false
 	}
-	if len(texts) > 1 && leastOfListed*len(texts) > series || int(values.count) > series*mostValues {
-		return nil, false
-	}
-	return c.ofValues(values, func(value []byte) bool {
+	return c.ofValues(values, max(1, series/leastOfListed), func(value []byte) bool {
 		for len(texts) > 0 && texts[0] < viewOf(value) { // both ascend
 			texts = texts[1:]
 		}
@@ -73,8 +71,9 @@ func (c *cursor) ofListed(m *match) (some []byte, ok bool) {
 	})
 }
 
-// ofValues are the references of series that have a value of a label that is wanted. It is false where postings cannot be read.
-func (c *cursor) ofValues(values valueTable, wants func(value []byte) bool) (some []byte, ok bool) {
+// ofValues are the references of series that have a value of a label that is wanted. It is false if these are more than the most values, and
+// where postings cannot be read.
+func (c *cursor) ofValues(values valueTable, most int, wants func(value []byte) bool) (some []byte, ok bool) {
 	first, last := binary.BigEndian.Uint32(c.refs), binary.BigEndian.Uint32(c.refs[len(c.refs)-4:])
 	set := newRefSet(int(last - first))
 	ok = true
@@ -83,7 +82,8 @@ func (c *cursor) ofValues(values valueTable, wants func(value []byte) bool) (som
 			return true
 		}
 		list, err := c.index.postingsAt(offset)
-		ok = err == nil
+		most--
+		ok = err == nil && most >= 0
 		at := sort.Search(len(list)/4, func(i int) bool { return binary.BigEndian.Uint32(list[4*i:]) >= first })
 		for list = list[4*at:]; len(list) >= 4 && binary.BigEndian.Uint32(list) <= last; list = list[4:] {
 			set.add(binary.BigEndian.Uint32(list) - first)
