@@ -89,14 +89,7 @@ func demoDir(t testing.TB) (*democluster.Cluster, string) {
 // newDemoBlocks makes up another demo cluster, and opens its blocks. They are there until the test ends.
 func newDemoBlocks(t testing.TB, cfg democluster.Config) (*democluster.Cluster, *blocks.DB) {
 	t.Helper()
-	c, err := democluster.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	if err := c.WriteBlocks(t.Context(), dir, c.Start(), c.End(), nil); err != nil {
-		t.Fatal(err)
-	}
+	c, dir := promtest.WriteDemo(t, democluster.New, cfg)
 	return c, openBlocks(t, dir)
 }
 

@@ -49,14 +49,7 @@ func TestScrapeInterval(t *testing.T) {
 func TestScrapeIntervalOfParts(t *testing.T) {
 	t.Parallel()
 	at := func(h, m, s int) time.Time { return time.Date(2026, 3, 2, h, m, s, 0, time.UTC) }
-	c, err := democluster.New(democluster.Config{End: at(18, 0, 0), Duration: 6 * time.Hour, Nodes: 4, Pods: 60, Seed: 5, ScrapeInterval: time.Minute})
-	if err != nil {
-		t.Fatal(err)
-	}
-	intact := t.TempDir()
-	if err := c.WriteBlocks(t.Context(), intact, c.Start(), c.End(), func(int, int) {}); err != nil {
-		t.Fatal(err)
-	}
+	_, intact := promtest.WriteDemo(t, democluster.New, democluster.Config{End: at(18, 0, 0), Duration: 6 * time.Hour, Nodes: 4, Pods: 60, Seed: 5, ScrapeInterval: time.Minute})
 	original := seriesOf(t, intact)
 	for _, d := range []down{{from: at(14, 59, 39), to: at(15, 37, 48)}, {from: at(14, 37, 5), to: at(14, 55, 57), job: "kubelet", marked: true}} {
 		t.Run(d.String(), func(t *testing.T) {

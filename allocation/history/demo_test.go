@@ -12,21 +12,15 @@ import (
 	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/blocks"
 	"github.com/promcost/promcost/promquery/democluster"
+	"github.com/promcost/promcost/promquery/promtest"
 )
 
 // TestDemoCluster computes hours of a cluster that has every kind of object, stores them and reads them. Answers are the
 // same, and so are those of the day made from them.
 func TestDemoCluster(t *testing.T) {
-	c, err := democluster.New(democluster.Config{
+	c, data := promtest.WriteDemo(t, democluster.New, democluster.Config{
 		End: time.Date(2026, 3, 3, 12, 0, 0, 0, time.UTC), Duration: 6 * time.Hour, Nodes: 5, Pods: 60, Seed: 2,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	data := t.TempDir()
-	if err := c.WriteBlocks(t.Context(), data, c.Start(), c.End(), nil); err != nil {
-		t.Fatal(err)
-	}
 	db, err := blocks.Open(data)
 	if err != nil {
 		t.Fatal(err)

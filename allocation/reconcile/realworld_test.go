@@ -24,6 +24,7 @@ import (
 	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/blocks"
 	"github.com/promcost/promcost/promquery/democluster"
+	"github.com/promcost/promcost/promquery/promtest"
 	"github.com/promcost/promcost/promquery/promtest/soak"
 )
 
@@ -75,14 +76,7 @@ func newRealWorld(t *testing.T, seed uint64) *world {
 // engineOf computes from the blocks of a demo cluster.
 func engineOf(t *testing.T, c democluster.Config) *promquery.Engine {
 	t.Helper()
-	cluster, err := democluster.New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	if err := cluster.WriteBlocks(t.Context(), dir, cluster.Start(), cluster.End(), nil); err != nil {
-		t.Fatal(err)
-	}
+	_, dir := promtest.WriteDemo(t, democluster.New, c)
 	db, err := blocks.Open(dir)
 	if err != nil {
 		t.Fatal(err)

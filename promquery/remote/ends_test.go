@@ -17,14 +17,7 @@ import (
 // TestEnds asks a real Prometheus for the last values of stretches of time: those at regular distances are one request, and all
 // are what asking for whole stretches ends with.
 func TestEnds(t *testing.T) {
-	c, err := democluster.New(democluster.Config{End: fixed, Duration: 6 * time.Hour, Nodes: 4, Pods: 40, Seed: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	if err := c.WriteBlocks(t.Context(), dir, c.Start(), c.End(), nil); err != nil {
-		t.Fatal(err)
-	}
+	_, dir := promtest.WriteDemo(t, democluster.New, democluster.Config{End: fixed, Duration: 6 * time.Hour, Nodes: 4, Pods: 40, Seed: 2})
 	upstream := promtest.Start(t, dir, promtest.Config{})
 	var requests atomic.Int64
 	counting := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -175,14 +175,7 @@ func TestGroupsNamed(t *testing.T) {
 
 // TestRequestsOfADay counts what computing a day asks a real Prometheus.
 func TestRequestsOfADay(t *testing.T) {
-	c, err := democluster.New(democluster.Config{End: fixed, Duration: 25 * time.Hour, Nodes: 5, Pods: 60, Seed: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	if err := c.WriteBlocks(t.Context(), dir, c.Start(), c.End(), nil); err != nil {
-		t.Fatal(err)
-	}
+	_, dir := promtest.WriteDemo(t, democluster.New, democluster.Config{End: fixed, Duration: 25 * time.Hour, Nodes: 5, Pods: 60, Seed: 2})
 	url := promtest.Start(t, dir, promtest.Config{})
 	for mode, most := range map[remote.Mode]int64{remote.ModeQuery: 60, remote.ModeRemoteRead: 15} {
 		src, err := remote.New(remote.Config{URL: url, Mode: mode})

@@ -31,18 +31,13 @@ type demo struct {
 // newDemo writes a demo cluster that ends at end.
 func newDemo(t testing.TB, end time.Time) *demo {
 	t.Helper()
-	c, err := democluster.New(democluster.Config{End: end, Duration: 10 * time.Hour, Nodes: 4, Pods: 40, Seed: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
-	d := &demo{dir: t.TempDir(), end: end, ran: map[string]float64{}, hidden: map[string]bool{}}
+	c, dir := promtest.WriteDemo(t, democluster.New, democluster.Config{End: end, Duration: 10 * time.Hour, Nodes: 4, Pods: 40, Seed: 2})
+	d := &demo{dir: dir, end: end, ran: map[string]float64{}, hidden: map[string]bool{}}
 	if d.learn(c); end.Equal(fixed) && len(d.hidden) == 0 {
 		t.Fatal("no container ends during an outage: nothing shows what the sources make of it")
 	}
-	if err := c.WriteBlocks(t.Context(), d.dir, c.Start(), c.End(), nil); err != nil {
-		t.Fatal(err)
-	}
-	if d.source, err = blocks.Open(d.dir); err != nil {
+	var err error
+	if d.source, err = blocks.Open(dir); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
