@@ -14,11 +14,11 @@ import (
 	"github.com/promcost/promcost/cmd/promcost/internal/config"
 )
 
-// seenClusters are the clusters of the computation that goes on longest, until now at most.
+// seenClusters are the clusters of the computation whose data end last.
 type seenClusters struct {
 	mu   sync.Mutex
 	byID map[string]costapi.ClusterInfo
-	end  time.Time // of its last set with clusters, or now where that ends later
+	end  time.Time // of its last set with clusters, now at most
 	// logged are the ids of clusters that were logged as not seen.
 	logged map[string]bool
 }
@@ -61,18 +61,18 @@ func (s *seenClusters) learn(sets []*allocation.Set, now time.Time) {
 	if end.After(now) {
 		end = now
 	}
-	from := s.byID
-	if end.Before(s.end) || len(byID) == 0 {
-		byID, from = s.byID, byID
+	latest, other := byID, s.byID
+	if len(byID) == 0 || end.Before(s.end) {
+		latest, other = other, latest
 	} else {
 		s.end = end
 	}
-	for id, c := range byID {
-		more := from[id]
+	for id, c := range latest {
+		more := other[id]
 		c.Provider, c.Region, c.Provisioner = cmp.Or(c.Provider, more.Provider), cmp.Or(c.Region, more.Region), cmp.Or(c.Provisioner, more.Provisioner)
-		byID[id] = c
+		latest[id] = c
 	}
-	s.byID = byID
+	s.byID = latest
 }
 
 // list are the clusters that were seen, by id.

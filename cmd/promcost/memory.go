@@ -53,14 +53,8 @@ var hugeHeap = sync.OnceValue(func() *hugepages.Heap {
 	return hugepages.Reserve(min(mostHuge, machineMemory()/16, debug.SetMemoryLimit(-1)/16))
 })
 
-// leastGarbage is how much garbage there is at least when it is collected, while something is computed. An answer about 3,000 pods is
-// hardly interrupted by that.
-const leastGarbage = 96 << 20
-
 // garbageCollector sets GOGC by how much memory is live. GOGC is one for the process, and so is this.
-var garbageCollector = sync.OnceValue(func() *garbage.Collector {
-	return garbage.New(min(leastGarbage, debug.SetMemoryLimit(-1)/8))
-})
+var garbageCollector = sync.OnceValue(func() *garbage.Collector { return garbage.New(debug.SetMemoryLimit(-1) / 8) })
 
 // computing fits the heap to a computation until done is called.
 func computing() (done func()) {

@@ -18,8 +18,9 @@ const (
 	ofLarge = 50
 )
 
-// largeHeap is from how much live memory on a heap is large.
-const largeHeap = 96 << 20
+// atLeast is how much garbage there is at least when it is collected, while something is computed: an answer about 3,000 pods is hardly
+// interrupted by that. A heap with as much live memory is large.
+const atLeast = 96 << 20
 
 // leastLive is the least that counts as live memory. The runtime does not collect a heap of less than 4 MB times GOGC/100, and says that
 // nothing is live before its first collection.
@@ -33,9 +34,10 @@ type Collector struct {
 	users int
 }
 
-// New returns a Collector that allows at least so many bytes of garbage before it is collected in use, and more if goroutines have large stacks.
-// It does nothing if that is 0, or if GOGC is another value than the usual one now, as the environment may say.
-func New(least int64) *Collector {
+// New returns a Collector that allows 96 MB of garbage before it is collected in use, or limit if that is less, and more if goroutines have large
+// stacks. It does nothing if limit is 0, or if GOGC is another value than the usual one now, as the environment may say.
+func New(limit int64) *Collector {
+	least := min(atLeast, limit)
 	if read("/gc/gogc:percent") != usual {
 		least = 0
 	}
@@ -86,7 +88,7 @@ func (c *Collector) collected() {
 // live memory; at rest to no more than the usual one. c.mu is held.
 func (c *Collector) adjust() {
 	live, floor := max(leastLive, read("/gc/heap/live:bytes")), usual
-	if live >= largeHeap {
+	if live >= atLeast {
 		floor = ofLarge
 	}
 	percent := max(floor, int(uint64(c.least)*usual/live))

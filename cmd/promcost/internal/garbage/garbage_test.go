@@ -94,7 +94,7 @@ func waitForMarking(collected <-chan struct{}) {
 	}
 }
 
-// TestLittleAllowed verifies that a collector which may allow only little garbage does not have it collected more often than usual in a small heap.
+// TestLittleAllowed verifies that garbage of a small heap is not collected more often than usual by a collector that may allow only little of it.
 func TestLittleAllowed(t *testing.T) {
 	if !alone(t, "GOGC=100") {
 		return
