@@ -50,7 +50,7 @@ type match struct {
 	promquery.Matcher
 	name   uint32
 	value  uint32                   // the number of Value
-	listed []string                 // the values that a regular expression matches, sorted, if they are known and few enough
+	listed []string                 // the values that a regular expression matches, sorted, where they are known
 	re     *labels.FastRegexMatcher // nil if listed says all
 	seen   map[uint32]bool          // what re, or else listed, says of values
 	absent bool                     // whether a series without the label matches
@@ -172,8 +172,8 @@ func (m *match) matchesText(text string) bool {
 	return ok
 }
 
-// listed are the texts that a regular expression matches, sorted, if it is a list of plain ones, such as names of pods, however long; nil if it
-// is anything else. Prometheus takes some other expressions apart, too, but no more than some 255 texts.
+// listed are the texts that a regular expression matches, sorted, if it is a list of plain texts, such as names of pods; nil if it is anything
+// else. Prometheus also takes other expressions apart, but gives up at some 255 texts.
 func listed(re string) (texts []string) {
 	var text []byte
 	for i := 0; i < len(re); i++ {

@@ -56,7 +56,7 @@ const mostValues = 4
 const leastOfListed = 3
 
 // ofListed are the references of series that have one of the values that a regular expression lists. ok is false if
-// the matcher lists no values, or many that the label has, if the label has too many, and if postings cannot be read.
+// the matcher lists no values, if the label has many of them or many others, and if postings cannot be read.
 func (c *cursor) ofListed(m *match) (some []byte, ok bool) {
 	values, texts := c.index.labels[m.Name], m.listed
 	series := len(c.refs) / 4
