@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/build"
 	"github.com/promcost/promcost/allocation/diagnosis"
 	"github.com/promcost/promcost/allocation/prices"
 	"github.com/promcost/promcost/allocation/rates"
@@ -49,22 +50,22 @@ func (e *Engine) diagnose(ctx context.Context, w allocation.Window) (*diagnosis.
 
 // diagnose looks at all alternatives of all inputs.
 func (c *computation) diagnose(ctx context.Context, w allocation.Window) (*diagnosis.Diagnosis, error) {
-	if err := c.findOwn(ctx, w); err != nil {
+	own, err := c.ownTargets(ctx, w)
+	if err != nil {
 		return nil, err
 	}
-	// Raw samples show how far apart they are and how old the last one is; samples on a grid do not.
-	sel := Selector{Start: w.Start.UnixMilli(), End: w.End.UnixMilli()}
 	c.found.frame = newFrame(w, 0, 0)
-	p := c.cfg.newPlan(c.symbols, c.found, []Selector{sel}, allStages()...)
-	p.own = &c.own
-	got, err := c.ask(ctx, "all inputs", p.sels, OneWorker(func(i int, key []Symbol, points *timeline.Points) error {
-		series, key, err := p.readPoints(i, key, points)
-		if err != nil || series.Signal == signals.Nothing || p.readers[i].bare(key) {
+	// Raw samples show how far apart they are and how old the last one is; samples on a grid do not.
+	p := c.cfg.newPlan(c.symbols, c.found, question{}, build.Ask{Signals: allSignals(), Spans: []build.Span{{Start: w.Start.UnixMilli(), End: w.End.UnixMilli()}}})
+	p.own = own
+	got, err := c.ask(ctx, "all inputs", p.rs, func(s Series) error {
+		series, key, err := p.readPoints(s.Request, s.Key, s.Points)
+		if err != nil || series.Signal == signals.Nothing || p.readers[s.Request].bare(key) {
 			return err // promcost's own series, or an empty one
 		}
-		p.readers[i].found.look(key[0], points, c.found.frame)
+		p.readers[s.Request].found.look(key[0], s.Points, c.found.frame)
 		return nil
-	}))
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"testing"
@@ -217,8 +218,10 @@ func TestDiagnoseClusters(t *testing.T) {
 // partial is a source that has nothing, and says that it does not know all.
 type partial struct{}
 
-func (partial) Select(context.Context, []promquery.Selector, promquery.Yield) (promquery.Stats, error) {
-	return promquery.Stats{Warnings: []string{"a store is down"}}, nil
+func (partial) Select(_ context.Context, _ []promquery.Request, stats *promquery.Stats) iter.Seq2[promquery.Series, error] {
+	return promquery.Pushed(stats, func(_ promquery.Yield) (promquery.Stats, error) {
+		return promquery.Stats{Warnings: []string{"a store is down"}}, nil
+	})
 }
 
 func TestDiagnoseErrors(t *testing.T) {

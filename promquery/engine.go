@@ -37,22 +37,17 @@ type Config struct {
 	Memory *memory.Budget
 	// Warnings are added to every set.
 	Warnings []string
-	// Parallel is how many goroutines integrate usage if the source can be read by several; 0 is 1.
-	Parallel int
 	// Name says how a source is read, in readings: remote-read, query, blocks. Nil names none.
 	Name func(ctx context.Context, src Source) string
-	// Progress, if not nil, is called with the number of samples of each stretch of a series that was read, from several
-	// goroutines at a time.
+	// Progress, if not nil, is called with the number of samples of each stretch of a series that was read.
 	Progress func(samples int64)
 	// Observe, if not nil, is called with what each computation took.
 	Observe func(Observation)
 
-	excluded bool     // the source itself leaves out what Exclude matches
-	layouts  []layout // for Clusters
+	layouts []layout // for Clusters
 }
 
 func (c Config) withDefaults() Config {
-	c.Parallel = max(c.Parallel, 1)
 	if c.Name == nil {
 		c.Name = func(context.Context, Source) string { return "" }
 	}
@@ -104,41 +99,48 @@ func (e *Engine) Compute(ctx context.Context, q allocation.Query) ([]*allocation
 			return e.computeAlone(ctx, q, windows)
 		}
 	}
-	sets, err := e.observed(ctx, q, func(c *computation) ([]*allocation.Set, error) { return c.compute(ctx, q) })
-	if q.Alone && err == nil {
-		e.noteRows(sets, q.Shard)
+	results, err := e.compute(ctx, q, []allocation.Query{q})
+	if err != nil {
+		return nil, err
 	}
-	return sets, err
+	if q.Alone {
+		e.noteRows(results[0].sets, q.Shard)
+	}
+	return results[0].sets, nil
 }
 
-// observed runs a computation of q and reports what it took.
-func (e *Engine) observed(ctx context.Context, q allocation.Query, run func(c *computation) ([]*allocation.Set, error)) ([]*allocation.Set, error) {
+// result is the sets of one of several windows, or the error that there is no data for it.
+type result struct {
+	sets []*allocation.Set
+	err  error
+}
+
+// compute computes the sets of queries from one reading of the source, and reports what it took. q is all of them.
+func (e *Engine) compute(ctx context.Context, q allocation.Query, queries []allocation.Query) (out []result, err error) {
 	began := time.Now()
 	o := Observation{Query: q}
-	var sets []*allocation.Set
-	c, err := e.run(ctx, func(c *computation) (err error) {
-		sets, err = run(c)
-		return err
-	})
+	c, err := e.run(ctx, func(c *computation) error { return c.compute(ctx, queries) })
 	if c != nil {
-		if err == nil {
-			err = c.hold(allocation.SetsBytes(sets))
-		}
-		if err != nil {
-			sets = nil
-			c.release()
-		}
 		o.Stats, o.Reading = c.stats, c.reading()
 		o.Stats.Add(c.past)
 		o.Reading.Window, o.Reading.Total = q.Window, time.Since(began)
-		for _, s := range sets {
-			s.Reading = o.Reading
+		for _, w := range c.windows {
+			out = append(out, result{w.sets, w.err})
+			for _, s := range w.sets {
+				s.Reading = o.Reading
+			}
+		}
+		if err != nil {
+			c.release()
 		}
 	}
 	err = blame(ctx, err)
 	o.Duration, o.Err = time.Since(began), err
+	if errors.Is(err, errMissing) {
+		o.Err = nil // the windows are computed each by itself
+	}
 	e.cfg.Observe(o)
-	return sets, err
+	return out, err
 }
 
 // blame wraps an error as one of the source unless it is known to have another cause.
@@ -146,7 +148,7 @@ func blame(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
-	for _, own := range [...]error{allocation.ErrNoData, allocation.ErrTooMuch, allocation.ErrBusy, allocation.ErrTooFine} {
+	for _, own := range [...]error{allocation.ErrNoData, allocation.ErrTooMuch, allocation.ErrBusy, allocation.ErrTooFine, errMissing} {
 		if errors.Is(err, own) {
 			return err
 		}

@@ -33,7 +33,7 @@ func BenchmarkGrowth(b *testing.B) {
 	grow("pods", "pod", []float64{300, 3000, 10_000, 30_000}, func(b *testing.B, pods float64) plainRun {
 		db, until := benchBlocks(b, int(pods), 3*time.Hour)
 		w := allocation.Window{Start: until.Add(-2 * time.Hour), End: until}
-		return benchCompute(b, db, allocation.Query{Window: w, Resolution: time.Minute}, 1)
+		return benchCompute(b, db, allocation.Query{Window: w, Resolution: time.Minute})
 	})
 	whole := b // the blocks are there for all windows
 	var db *blocks.DB
@@ -43,7 +43,7 @@ func BenchmarkGrowth(b *testing.B) {
 			db, until = benchBlocks(whole, 300, 169*time.Hour)
 		}
 		w := allocation.Window{Start: until.Add(-time.Duration(hours) * time.Hour), End: until}
-		return benchCompute(b, db, allocation.Query{Window: w, Resolution: time.Minute}, 1)
+		return benchCompute(b, db, allocation.Query{Window: w, Resolution: time.Minute})
 	})
 }
 
@@ -62,10 +62,9 @@ type plainRun struct {
 }
 
 // benchCompute computes a query over and over.
-func benchCompute(b *testing.B, db *blocks.DB, q allocation.Query, goroutines int) plainRun {
+func benchCompute(b *testing.B, db *blocks.DB, q allocation.Query) plainRun {
 	samples := int64(0)
 	cfg := config
-	cfg.Parallel = goroutines
 	cfg.Observe = func(o promquery.Observation) { samples = o.Stats.Samples }
 	e := promquery.NewEngine(db, cfg)
 	return measure(b, func() int64 {

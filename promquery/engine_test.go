@@ -3,6 +3,7 @@ package promquery_test
 import (
 	"context"
 	"errors"
+	"iter"
 	"maps"
 	"math"
 	"os"
@@ -18,7 +19,6 @@ import (
 	"github.com/promcost/promcost/allocation"
 
 	"github.com/promcost/promcost/allocation/pricing"
-	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/blocks"
 	"github.com/promcost/promcost/promquery/chunks"
@@ -124,14 +124,16 @@ type without struct {
 	metrics []string
 }
 
-func (s without) Select(ctx context.Context, sels []promquery.Selector, yield func(int, []promquery.Symbol, *timeline.Points) error) (promquery.Stats, error) {
-	sels = slices.Clone(sels)
-	for i := range sels {
-		if slices.Contains(s.metrics, sels[i].Metric) {
-			sels[i].Metric = "hidden"
+func (s without) Select(ctx context.Context, sels []promquery.Request, stats *promquery.Stats) iter.Seq2[promquery.Series, error] {
+	return promquery.Pushed(stats, func(yield promquery.Yield) (promquery.Stats, error) {
+		sels = slices.Clone(sels)
+		for i := range sels {
+			if slices.Contains(s.metrics, sels[i].Metric) {
+				sels[i].Metric = "hidden"
+			}
 		}
-	}
-	return s.Source.Select(ctx, sels, yield)
+		return promtest.Select(ctx, s.Source, sels, yield)
+	})
 }
 
 func compute(t *testing.T, src promquery.Source, q allocation.Query) []*allocation.Set {
@@ -284,8 +286,10 @@ func TestEngineAlternatives(t *testing.T) {
 // failing is a source that does not answer.
 type failing struct{ err error }
 
-func (f failing) Select(context.Context, []promquery.Selector, func(int, []promquery.Symbol, *timeline.Points) error) (promquery.Stats, error) {
-	return promquery.Stats{}, f.err
+func (f failing) Select(_ context.Context, _ []promquery.Request, stats *promquery.Stats) iter.Seq2[promquery.Series, error] {
+	return promquery.Pushed(stats, func(_ promquery.Yield) (promquery.Stats, error) {
+		return promquery.Stats{}, f.err
+	})
 }
 
 func TestEngineErrors(t *testing.T) {

@@ -2,6 +2,7 @@ package promquery_test
 
 import (
 	"context"
+	"iter"
 	"slices"
 	"testing"
 	"time"
@@ -121,9 +122,11 @@ type listening struct {
 	inputs []string
 }
 
-func (l *listening) Select(ctx context.Context, sels []promquery.Selector, yield promquery.Yield) (promquery.Stats, error) {
-	for i := range sels {
-		l.inputs = append(l.inputs, sels[i].Input)
-	}
-	return l.Source.Select(ctx, sels, yield)
+func (l *listening) Select(ctx context.Context, sels []promquery.Request, stats *promquery.Stats) iter.Seq2[promquery.Series, error] {
+	return promquery.Pushed(stats, func(yield promquery.Yield) (promquery.Stats, error) {
+		for i := range sels {
+			l.inputs = append(l.inputs, sels[i].Input)
+		}
+		return promtest.Select(ctx, l.Source, sels, yield)
+	})
 }

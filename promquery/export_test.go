@@ -4,13 +4,7 @@ package promquery
 var WithSymbols = withSymbols
 
 // NamesOf are the regular expressions that a source is asked with for pods of some names, "" for those of all pods.
-func NamesOf(raw bool, list []string) (out []string) {
-	c := computation{raw: raw}
-	for _, n := range c.namesOf("pod", list, mostLists) {
-		out = append(out, n.re)
-	}
-	return out
-}
+func NamesOf(raw bool, list []string) []string { return namesOf(list, raw) }
 
 // StandIns are the inputs and the stand-in metrics with a text about what is lost.
 func StandIns() (list [][2]string) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/build"
 	"github.com/promcost/promcost/allocation/metering"
 	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
@@ -60,11 +61,11 @@ func (c *Config) exposed(ctx context.Context, w allocation.Window) func() (expos
 
 // add adds the prices of a set, with their labels as the inputs read them.
 func (e exposedPrices) add(c *Config, x *metering.Exposure) {
-	p := c.newPlan(signals.NewSymbols(), newFindings(nil), []Selector{{}}, always, priced)
+	p := c.newPlan(signals.NewSymbols(), newFindings(nil), question{}, build.Ask{Signals: allSignals(), Spans: []build.Span{{}}})
 	p.own = &ownTargets{}
 	for _, subject := range metering.Subjects() {
 		for _, f := range subject.Families() {
-			i := slices.IndexFunc(p.sels, func(s Selector) bool { return s.Metric == f.Name })
+			i := slices.IndexFunc(p.rs, func(r Request) bool { return r.Metric == f.Name })
 			if i < 0 || !p.readers[i].price {
 				continue
 			}
@@ -79,11 +80,11 @@ func (e exposedPrices) add(c *Config, x *metering.Exposure) {
 
 // each calls f with the series that promcost exposes for a set.
 func (exposedPrices) each(p *plan, i int, subject *metering.Subject, f *metering.Family, set *allocation.Set, yield func(key string, v float64)) {
-	labels := make([]Symbol, len(p.sels[i].Keep))
+	labels := make([]Symbol, len(p.rs[i].Keep))
 	f.Emit(subject.Totals(set), func(_ int, values []string, v float64) {
-		for k, name := range p.sels[i].Keep {
+		for k, label := range p.rs[i].Keep {
 			labels[k] = none
-			if at := slices.Index(f.Labels, name); at >= 0 {
+			if at := slices.Index(f.Labels, label.Name); at >= 0 {
 				labels[k] = p.symbols.Of(values[at])
 			}
 		}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/promcost/promcost/allocation"
-	"github.com/promcost/promcost/allocation/build"
 	"github.com/promcost/promcost/allocation/notices"
 	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
@@ -132,26 +131,6 @@ func (f *findings) pods(cluster Symbol) timeline.Intervals {
 	return nil
 }
 
-// withoutInfos reports whether kube-state-metrics was down in all of the blind spans, so that it has no infos of containers there. It
-// was down if kube_pod_info had no samples while the running signal had none. Nothing is known of spans that reach beyond the window.
-func (f *findings) withoutInfos(blind []build.Span) bool {
-	clusters := f.clusters()
-	for _, cluster := range clusters {
-		runs, _ := f.seen(cluster, func(in *Input, rank int) bool { return in.Signal == signals.ContainerRunning && !in.Init && rank == 0 })
-		pods, _ := f.seen(cluster, func(in *Input, _ int) bool { return in.Signal == signals.PodInfo })
-		for _, span := range blind {
-			holes := slices.DeleteFunc(timeline.Complement(runs, f.frame.start, f.frame.end), func(x timeline.Interval) bool { return x.To <= span.Start || x.From >= span.End })
-			shown := slices.ContainsFunc(pods, func(x timeline.Interval) bool {
-				return slices.ContainsFunc(holes, func(hole timeline.Interval) bool { return x.From < hole.To && hole.From < x.To })
-			})
-			if span.Start < f.frame.start || span.End > f.frame.end || pods == nil || len(holes) == 0 || shown {
-				return false
-			}
-		}
-	}
-	return len(clusters) > 0
-}
-
 // ofInput is when an input of a cluster had samples. Samples of its metric for another input count too: if no container has a CPU
 // limit, the metric of limits is not missing.
 func (f *findings) ofInput(in *Input, cluster Symbol) (seen, resumed timeline.Intervals) {
@@ -265,22 +244,23 @@ func (f *findings) clusters() []Symbol {
 	return out
 }
 
+// ofSome are the signals that are asked for only of some pods or containers, and that these may rightly lack.
+var ofSome = []signals.Signal{signals.RunningByInfo, signals.InitStarted, signals.PodPhaseRunning, signals.PodFinal, signals.ContainerRestarts}
+
 // lacksAll says what is lost if an input had no sample in the whole window, "" if it had some or may have none. Prices are left
 // out: a price sheet may take their place, and other warnings say what has no price.
 func (f *findings) lacksAll(i int, cluster Symbol) string {
 	in := &Inputs[i]
 	seen, _ := f.ofInput(in, cluster)
-	if seen == nil && slices.ContainsFunc(f.inputs[i], func(t tally) bool { return t.elsewhere }) {
-		return "" // other shards have it
-	}
 	if seen != nil {
 		best, _ := f.seen(cluster, func(other *Input, rank int) bool { return other.Name == in.Name && rank == 0 })
-		if best == nil && in.Lazy > 0 {
+		standIns := slices.ContainsFunc(in.Alternatives, func(a Alternative) bool { return a.Signal != signals.Nothing })
+		if best == nil && standIns {
 			return in.withoutIt("what stands in for it is less exact")
 		}
 		return ""
 	}
-	some := in.Lazy < 0 && in.Lazy != lazyOwners // only some series of a lazy input are asked for; but each pod has one of owners
+	some := slices.Contains(ofSome, in.Signal)
 	rare := in.Need == Occasional && (some || !f.expected(in, cluster))
 	if rare || in.Signal == signals.NodePrice {
 		return ""

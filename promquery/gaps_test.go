@@ -2,6 +2,7 @@ package promquery_test
 
 import (
 	"context"
+	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/promquery"
+	"github.com/promcost/promcost/promquery/promtest"
 	"github.com/promcost/promcost/promquery/promtest/soak"
 )
 
@@ -22,12 +24,14 @@ type holed struct {
 }
 
 // Select implements promquery.Source.
-func (h holed) Select(ctx context.Context, sels []promquery.Selector, yield promquery.Yield) (promquery.Stats, error) {
-	return h.src.Select(ctx, sels, func(i int, key []promquery.Symbol, p *timeline.Points) error {
-		if sels[i].Metric != h.metric {
-			return yield(i, key, p)
-		}
-		return yieldSome(yield, i, key, p, 0, func(t int64) bool { return t < h.from || t >= h.to })
+func (h holed) Select(ctx context.Context, sels []promquery.Request, stats *promquery.Stats) iter.Seq2[promquery.Series, error] {
+	return promquery.Pushed(stats, func(yield promquery.Yield) (promquery.Stats, error) {
+		return promtest.Select(ctx, h.src, sels, func(i int, key []promquery.Symbol, p *timeline.Points) error {
+			if sels[i].Metric != h.metric {
+				return yield(i, key, p)
+			}
+			return yieldSome(yield, i, key, p, 0, func(t int64) bool { return t < h.from || t >= h.to })
+		})
 	})
 }
 
@@ -123,12 +127,14 @@ type outage struct {
 }
 
 // Select implements promquery.Source.
-func (o outage) Select(ctx context.Context, sels []promquery.Selector, yield promquery.Yield) (promquery.Stats, error) {
-	return o.src.Select(ctx, sels, func(i int, key []promquery.Symbol, p *timeline.Points) error {
-		if !strings.HasPrefix(sels[i].Metric, o.prefix) {
-			return yield(i, key, p)
-		}
-		return yieldSome(yield, i, key, p, 0, func(t int64) bool { return t < o.from || t >= o.to })
+func (o outage) Select(ctx context.Context, sels []promquery.Request, stats *promquery.Stats) iter.Seq2[promquery.Series, error] {
+	return promquery.Pushed(stats, func(yield promquery.Yield) (promquery.Stats, error) {
+		return promtest.Select(ctx, o.src, sels, func(i int, key []promquery.Symbol, p *timeline.Points) error {
+			if !strings.HasPrefix(sels[i].Metric, o.prefix) {
+				return yield(i, key, p)
+			}
+			return yieldSome(yield, i, key, p, 0, func(t int64) bool { return t < o.from || t >= o.to })
+		})
 	})
 }
 

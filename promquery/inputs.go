@@ -20,6 +20,8 @@ type Alternative struct {
 	// element that is not here is read from the label of its own name. Elements that identify objects are also read from
 	// exported_<label>, first, for scrapes without honor_labels.
 	Labels map[string][]string
+	// Signal is what the metric carries, if that is another signal than the input's.
+	Signal signals.Signal
 	// CgroupUID says that the metric is cAdvisor's: the uid is in the cgroup path of label id, and samples come with times
 	// of their own, so that Prometheus writes no staleness markers.
 	CgroupUID bool
@@ -38,9 +40,6 @@ type Input struct {
 	Signal       signals.Signal
 	Resource     allocation.Resource
 	Alternatives []Alternative
-	// Lazy is how many alternatives are always asked for; those after them only where containers are known that no
-	// earlier one saw running. 0 asks for all.
-	Lazy int
 	// Missing says what it costs not to have the input, and Remedy what mends it.
 	Missing, Remedy string
 	// With names inputs whose presence shows that this one, which is Occasional, should be there as well.
@@ -91,6 +90,14 @@ func cadvisor(name string) []Alternative {
 	}
 }
 
+// carrying are alternatives that carry a signal.
+func carrying(signal signals.Signal, list []Alternative) []Alternative {
+	for i := range list {
+		list[i].Signal = signal
+	}
+	return list
+}
+
 // opencost is a price metric of nodes, as OpenCost and promcost expose it; instance names the node where the node label is
 // missing.
 func opencost(name string) []Alternative {
@@ -117,35 +124,35 @@ var Inputs = slices.Concat(workloads, volumes, traffic, balancers, machines)
 // workloads are the inputs about what runs where, and what nodes have and cost.
 var workloads = []Input{
 	{
-		Name: "running", Signal: signals.ContainerRunning, Lazy: 1,
+		Name: "running", Signal: signals.ContainerRunning,
 		Alternatives: []Alternative{
 			metric("kube_pod_container_status_running"),
-			{Metric: "container_memory_working_set_bytes", Matchers: []Matcher{notEqual("container", ""), notEqual("container", "POD")}, Labels: map[string][]string{"kubelet_node": kubeletNode}, CgroupUID: true},
-			metric("kube_pod_container_info"),
+			{Metric: "container_memory_working_set_bytes", Matchers: []Matcher{notEqual("container", ""), notEqual("container", "POD")}, Labels: map[string][]string{"kubelet_node": kubeletNode}, Signal: signals.RunningByUsage, CgroupUID: true},
+			{Metric: "kube_pod_container_info", Signal: signals.RunningByInfo},
 		},
 		Missing: "nothing is known to run: no allocations", Remedy: ksm, Need: Required,
 	},
 	{Name: "init running", Signal: signals.ContainerRunning, Init: true, Alternatives: []Alternative{metric("kube_pod_init_container_status_running")}, Missing: "init containers and native sidecars count only where cAdvisor sees them", Remedy: ksm, Need: Occasional, With: []string{"init cpu request", "init memory request"}},
 	{
-		Name: "sidecar running", Signal: signals.ContainerRunning, Init: true, Lazy: lazyOnly, Rank: 2,
+		Name: "sidecar running", Signal: signals.RunningByInfo, Init: true, Rank: 2,
 		Alternatives: []Alternative{metric("kube_pod_init_container_info", equal("restart_policy", "Always"))},
 		Missing:      "native sidecars are free where nothing else says that they run", Remedy: ksm, Need: Occasional,
 	},
-	{Name: "started", Signal: signals.ContainerStarted, Lazy: 1, Alternatives: append([]Alternative{metric("kube_pod_container_state_started")}, cadvisor("container_start_time_seconds")...), Missing: "starts are as late as the first scrape", Remedy: ksm},
-	{Name: "init started", Signal: signals.ContainerStarted, Lazy: lazyStarts, Rank: 1, Alternatives: cadvisor("container_start_time_seconds"), Missing: "init containers and native sidecars begin half a scrape before they are first seen", Remedy: kubelet, Need: Occasional},
+	{Name: "started", Signal: signals.ContainerStarted, Alternatives: append([]Alternative{metric("kube_pod_container_state_started")}, carrying(signals.ContainerCreated, cadvisor("container_start_time_seconds"))...), Missing: "starts are as late as the first scrape", Remedy: ksm},
+	{Name: "init started", Signal: signals.InitStarted, Rank: 1, Alternatives: cadvisor("container_start_time_seconds"), Missing: "init containers and native sidecars begin half a scrape before they are first seen", Remedy: kubelet, Need: Occasional},
 	{Name: "terminated", Signal: signals.ContainerTerminated, Alternatives: []Alternative{metric("kube_pod_container_status_last_terminated_timestamp")}, Missing: "ends are as late as the last scrape", Remedy: ksm, Need: Occasional},
 	{Name: "pod", Signal: signals.PodInfo, Alternatives: []Alternative{metric("kube_pod_info")}, Missing: "pods have no node, so no price of their own", Remedy: ksm, Need: Required},
 	{
-		Name: "pod phase", Signal: signals.PodPhaseRunning, Lazy: lazyOnly, Alternatives: []Alternative{metric("kube_pod_status_phase", equal("phase", "Running"))},
+		Name: "pod phase", Signal: signals.PodPhaseRunning, Alternatives: []Alternative{metric("kube_pod_status_phase", equal("phase", "Running"))},
 		Missing: "kube_pod_container_info cannot stand in for the running signal", Remedy: ksm, Need: Occasional,
 	},
 	{Name: "pod started", Signal: signals.PodStarted, Alternatives: []Alternative{metric("kube_pod_start_time")}, Missing: "starts are as late as the first scrape", Remedy: ksm},
 	{Name: "pod completed", Signal: signals.PodCompleted, Alternatives: []Alternative{metric("kube_pod_completion_time")}, Missing: "ends are as late as the last scrape", Remedy: ksm, Need: Occasional},
-	{Name: "pod ended", Signal: signals.PodFinal, Lazy: lazyUnseen, Alternatives: []Alternative{metric("kube_pod_status_phase", matching("phase", "Succeeded|Failed"))}, Missing: "containers that no scrape saw running are free where their own start is not known", Remedy: ksm, Need: Occasional, With: []string{"pod"}},
-	{Name: "restarts", Signal: signals.ContainerRestarts, Lazy: lazyRestarts, Alternatives: []Alternative{metric("kube_pod_container_status_restarts_total")}, Missing: "containers that no scrape saw running are free where their own start is not known, and error bounds of the others are wide", Remedy: ksm, Need: Occasional, With: []string{"pod"}},
-	{Name: "init restarts", Signal: signals.ContainerRestarts, Init: true, Lazy: lazyRestarts, Alternatives: []Alternative{metric("kube_pod_init_container_status_restarts_total")}, Missing: "error bounds of init containers and native sidecars are wide on a grid", Remedy: ksm, Need: Occasional, With: []string{"init running"}},
+	{Name: "pod ended", Signal: signals.PodFinal, Alternatives: []Alternative{metric("kube_pod_status_phase", matching("phase", "Succeeded|Failed"))}, Missing: "containers that no scrape saw running are free where their own start is not known", Remedy: ksm, Need: Occasional, With: []string{"pod"}},
+	{Name: "restarts", Signal: signals.ContainerRestarts, Alternatives: []Alternative{metric("kube_pod_container_status_restarts_total")}, Missing: "containers that no scrape saw running are free where their own start is not known, and error bounds of the others are wide", Remedy: ksm, Need: Occasional, With: []string{"pod"}},
+	{Name: "init restarts", Signal: signals.ContainerRestarts, Init: true, Alternatives: []Alternative{metric("kube_pod_init_container_status_restarts_total")}, Missing: "error bounds of init containers and native sidecars are wide on a grid", Remedy: ksm, Need: Occasional, With: []string{"init running"}},
 	{Name: "pod deleted", Signal: signals.PodDeleted, Alternatives: []Alternative{metric("kube_pod_deletion_timestamp")}, Missing: "nothing, mostly: it only caps ends", Remedy: ksm, Need: Occasional},
-	{Name: "pod owner", Signal: signals.PodOwner, Lazy: lazyOwners, Alternatives: []Alternative{metric("kube_pod_owner")}, Missing: "pods whose creator kube_pod_info does not name have no controller", Remedy: ksm, Need: Occasional, With: []string{"running"}},
+	{Name: "pod owner", Signal: signals.PodOwner, Alternatives: []Alternative{metric("kube_pod_owner")}, Missing: "pods whose creator kube_pod_info does not name have no controller", Remedy: ksm, Need: Occasional, With: []string{"running"}},
 	{Name: "replicaset owner", Signal: signals.ReplicaSetOwner, Alternatives: []Alternative{metric("kube_replicaset_owner")}, Missing: "deployments show as their replicasets", Remedy: ksm, Need: Occasional},
 	{Name: "job owner", Signal: signals.JobOwner, Alternatives: []Alternative{metric("kube_job_owner")}, Missing: "cronjobs show as their jobs", Remedy: ksm, Need: Occasional},
 	request("cpu request", signals.ContainerRequest, allocation.CPU, "kube_pod_container_resource_requests", "kube_pod_container_resource_requests_cpu_cores", "cpu"),
@@ -183,16 +190,6 @@ var workloads = []Input{
 	{Name: "cpu usage", Signal: signals.ContainerUse, Resource: allocation.CPU, Alternatives: cadvisor("container_cpu_usage_seconds_total"), Missing: "cpu costs what is requested, whatever is used", Remedy: kubelet},
 	{Name: "memory usage", Signal: signals.ContainerLevel, Resource: allocation.RAM, Alternatives: cadvisor("container_memory_working_set_bytes"), Missing: "memory costs what is requested, whatever is used", Remedy: kubelet},
 }
-
-// Values of Lazy that mark inputs none of whose alternatives is always asked for.
-const (
-	lazyOnly   = -1 // only if the running signal is missing
-	lazyStarts = -2 // only of init containers
-	lazyUnseen = -3 // only of pods that completed, with containers that no scrape saw running and of which no start is known
-	// lazyRestarts is for those, and for pods with containers that ran and whose start is unknown.
-	lazyRestarts = -4
-	lazyOwners   = -5 // only of pods whose creator kube_pod_info does not name: a creator is the controlling owner
-)
 
 // request is a request or limit of a resource, by the names of kube-state-metrics 2 and 1.
 func request(name string, signal signals.Signal, r allocation.Resource, v2, v1, resource string) Input {

@@ -35,26 +35,44 @@ var containerProbes = []probe{
 	{metric: "container_memory_working_set_bytes", matchers: []Matcher{notEqual("container", ""), notEqual("container", "POD")}, cadvisor: true},
 }
 
-// findScrapeInterval finds the scrape intervals of kube-state-metrics and cAdvisor and takes the longer one. It looks at the end
-// of the window, then at its beginning and middle, then, for a window within an outage, in the hour before it. If it finds
+// intervals are the distances in milliseconds between the samples of each series of the probes that shows one, and the scrape intervals
+// that they show.
+type intervals struct {
+	ofKubeState, ofCadvisor []int64
+	kubeState, cadvisor     time.Duration
+}
+
+// findScrapeIntervals finds, for each window, the scrape intervals of kube-state-metrics and cAdvisor, and takes the longer one. It looks
+// at the end of the window, then at its beginning and middle, then, for a window within an outage, in the hour before it. If it finds
 // neither, it takes the default.
-func (c *computation) findScrapeInterval(ctx context.Context, w allocation.Window) error {
-	middle := w.Start.Add(w.Duration() / 2)
-	var kubeState, cadvisor time.Duration
-	for _, end := range []time.Time{w.End, w.Start.Add(probeLength), middle, w.Start, w.Start.Add(-probeLength), w.Start.Add(-2 * probeLength)} {
-		ofKubeState, ofCadvisor, err := c.intervals(ctx, end, probeLength, nodeProbes)
-		if err == nil && len(ofCadvisor) == 0 && cadvisor == 0 {
-			_, ofCadvisor, err = c.intervals(ctx, end, containerProbe, containerProbes)
+func (c *computation) findScrapeIntervals(ctx context.Context) error {
+	found := make([]intervals, len(c.windows))
+	for _, end := range []func(w allocation.Window) time.Time{
+		func(w allocation.Window) time.Time { return w.End },
+		func(w allocation.Window) time.Time { return w.Start.Add(probeLength) },
+		func(w allocation.Window) time.Time { return w.Start.Add(w.Duration() / 2) },
+		func(w allocation.Window) time.Time { return w.Start },
+		func(w allocation.Window) time.Time { return w.Start.Add(-probeLength) },
+		func(w allocation.Window) time.Time { return w.Start.Add(-2 * probeLength) },
+	} {
+		for i := range found {
+			found[i].ofKubeState, found[i].ofCadvisor = nil, nil
+		}
+		err := c.probe(ctx, found, end, probeLength, nodeProbes, func(x *intervals) bool { return x.kubeState == 0 || x.cadvisor == 0 })
+		if err == nil {
+			err = c.probe(ctx, found, end, containerProbe, containerProbes, func(x *intervals) bool { return x.cadvisor == 0 && len(x.ofCadvisor) == 0 })
 		}
 		if err != nil {
 			return err
 		}
-		kubeState, cadvisor = cmp.Or(kubeState, configured(median(ofKubeState))), cmp.Or(cadvisor, configured(median(ofCadvisor)))
-		if kubeState > 0 && cadvisor > 0 {
-			break
+		for i := range found {
+			x := &found[i]
+			x.kubeState, x.cadvisor = cmp.Or(x.kubeState, configured(median(x.ofKubeState))), cmp.Or(x.cadvisor, configured(median(x.ofCadvisor)))
 		}
 	}
-	c.scrape = cmp.Or(max(kubeState, cadvisor), DefaultScrapeInterval)
+	for i, w := range c.windows {
+		w.scrape = cmp.Or(max(found[i].kubeState, found[i].cadvisor), DefaultScrapeInterval)
+	}
 	return nil
 }
 
@@ -72,25 +90,41 @@ func configured(measured time.Duration) time.Duration {
 	return measured.Round(time.Second)
 }
 
-// intervals are the distances in milliseconds between the samples of each series of the probes that shows one.
-func (c *computation) intervals(ctx context.Context, end time.Time, length time.Duration, probes []probe) (kubeState, cadvisor []int64, err error) {
-	sels := make([]Selector, len(probes))
-	for i, p := range probes {
-		sels[i] = Selector{
-			Metric: p.metric, Matchers: p.matchers, Start: end.Add(-length).UnixMilli(), End: end.UnixMilli(),
-			Keep: []string{"node"}, Input: inputInterval, AtOnce: manyAtOnce,
+// probe reads probes that end at an instant of each window of which too little is found.
+func (c *computation) probe(ctx context.Context, found []intervals, end func(allocation.Window) time.Time, length time.Duration, probes []probe, lacks func(*intervals) bool) error {
+	var asking []*asker
+	for k, w := range c.windows {
+		if !lacks(&found[k]) {
+			continue
 		}
+		at := end(w.query.Window)
+		a := &asker{window: w, use: func(s Series) error {
+			found[k].add(&probes[s.Request], s.Points.Interval())
+			return nil
+		}}
+		for _, p := range probes {
+			a.requests = append(a.requests, Request{
+				Metric: p.metric, Matchers: p.matchers, Start: at.Add(-length).UnixMilli(), End: at.UnixMilli(),
+				Keep: Labels("node"), Input: inputInterval, AtOnce: manyAtOnce,
+			})
+		}
+		asking = append(asking, a)
 	}
-	_, err = c.ask(ctx, askInterval, sels, OneWorker(func(i int, _ []Symbol, p *timeline.Points) error {
-		switch d := p.Interval(); {
-		case d <= 0 || d > timeline.Lookback: // an outage
-		case probes[i].cadvisor:
-			cadvisor = append(cadvisor, d)
-		default:
-			kubeState = append(kubeState, d)
-		}
+	if len(asking) == 0 {
 		return nil
-	}))
+	}
+	_, err := c.fetch(ctx, inputInterval, asking)
 	c.stats.Warnings, c.stats.Losses = nil, nil // those of the computation repeat them
-	return kubeState, cadvisor, err
+	return err
+}
+
+// add adds the distance between samples of a series.
+func (x *intervals) add(of *probe, d int64) {
+	switch {
+	case d <= 0 || d > timeline.Lookback: // an outage
+	case of.cadvisor:
+		x.ofCadvisor = append(x.ofCadvisor, d)
+	default:
+		x.ofKubeState = append(x.ofKubeState, d)
+	}
 }

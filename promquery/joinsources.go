@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"iter"
 	"math"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"github.com/promcost/promcost/allocation"
@@ -36,12 +36,12 @@ type join struct {
 }
 
 // Select implements Source.
-func (j *join) Select(ctx context.Context, sels []Selector, yield Yield) (Stats, error) {
+func (j *join) Select(ctx context.Context, rs []Request, stats *Stats) iter.Seq2[Series, error] {
 	src, err := j.Begin(ctx)
 	if err != nil {
-		return Stats{}, err
+		return func(yield func(Series, error) bool) { yield(Series{}, err) }
 	}
-	return src.Select(ctx, sels, yield)
+	return src.Select(ctx, rs, stats)
 }
 
 // Begin implements Beginner. It decides which source is asked for which time.
@@ -106,58 +106,67 @@ func (j *joined) allowOldOnly(ctx context.Context, w allocation.Window) {
 // other. Integration counts samples of both sources once.
 func overlap(step int64) int64 { return 2*timeline.Lookback + step }
 
-// Select implements Source.
-func (j *joined) Select(ctx context.Context, sels []Selector, yield Yield) (Stats, error) {
-	return j.SelectParallel(ctx, sels, OneWorker(yield))
-}
-
-// SelectParallel implements Parallel. A series of both sources comes in segments, in the order of time. Segments that may go on are
-// marked as continued.
-func (j *joined) SelectParallel(ctx context.Context, sels []Selector, workers Workers) (Stats, error) {
-	var stats Stats
-	for _, x := range j.segments() {
-		got, err := j.selectSegment(ctx, x, sels, workers)
-		stats.Add(got)
-		if err != nil {
-			return stats, err
+// Select implements Source. A series of both sources comes in segments, in the order of time. Segments that may go on are marked as
+// continued.
+func (j *joined) Select(ctx context.Context, rs []Request, stats *Stats) iter.Seq2[Series, error] {
+	return func(yield func(Series, error) bool) {
+		for _, x := range j.segments() {
+			more, err := j.selectSegment(ctx, x, rs, stats, yield)
+			if err != nil {
+				yield(Series{}, err)
+			}
+			if !more || err != nil {
+				return
+			}
+		}
+		if err := j.selectRecent(ctx, rs, stats, yield); err != nil {
+			yield(Series{}, err)
 		}
 	}
-	got, err := j.selectRecent(ctx, sels, workers)
-	stats.Add(got)
-	return stats, err
 }
 
 // selectRecent asks the recent source for the time after the cut.
-func (j *joined) selectRecent(ctx context.Context, sels []Selector, workers Workers) (stats Stats, err error) {
-	present, of := (segment{from: j.cut, to: math.MaxInt64}).selectors(sels, true)
+func (j *joined) selectRecent(ctx context.Context, rs []Request, stats *Stats, yield func(Series, error) bool) error {
+	present, of := (segment{from: j.cut, to: math.MaxInt64}).requests(rs, true)
 	switch {
 	case len(present) == 0:
-		return stats, nil
+		return nil
 	case j.down != nil:
-		j.lose(&stats)
-		return stats, nil
+		j.lose(stats)
+		return nil
 	}
-	var gave atomic.Int64
-	recent := workers.renumbered(of)
-	give := recent.Yield
-	recent.Yield = func(worker, i int, key []Symbol, p *timeline.Points) error {
-		gave.Add(1)
-		return give(worker, i, key, p)
-	}
-	stats, err = j.recent.SelectParallel(ctx, present, recent)
-	stats.renumber(of)
-	j.read = j.read || err == nil
-	switch none := gave.Load() == 0 && ctx.Err() == nil; {
+	var got Stats
+	more, some, err := pass(j.recent.Select(ctx, present, &got), of, yield, func(Series) {})
+	got.renumber(of)
+	defer func() { stats.Add(got) }()
+	j.read = j.read || more && err == nil
+	switch none := !some && ctx.Err() == nil; {
 	case err == nil:
 	case none && j.end > 0 && !j.read:
 		j.down = err // do not wait for it again, nor let it answer only some questions
-		j.lose(&stats)
+		j.lose(&got)
 	case none && withinReach(present, j.cut):
-		stats.Warnings = append(stats.Warnings, fmt.Sprintf("the newest samples are missing, from %s on: %v; what is in blocks is all of the answer", instant(j.cut), err))
+		got.Warnings = append(got.Warnings, fmt.Sprintf("the newest samples are missing, from %s on: %v; what is in blocks is all of the answer", instant(j.cut), err))
 	default:
-		return stats, err
+		return err
 	}
-	return stats, nil
+	return nil
+}
+
+// pass yields series with the indexes of their requests among all, of which of has the answered ones, after look has seen them. It reports
+// whether the caller wants more, and whether there was any series. The error is that of the source.
+func pass(list iter.Seq2[Series, error], of []int, yield func(Series, error) bool, look func(Series)) (more, some bool, err error) {
+	for s, err := range list {
+		if err != nil {
+			return true, some, err
+		}
+		some = true
+		look(s)
+		if s.Request = of[s.Request]; !yield(s, nil) {
+			return false, some, nil
+		}
+	}
+	return true, some, nil
 }
 
 // lose records the part of the window that is missing because the recent source is down: nothing if the window ends before the
@@ -172,7 +181,7 @@ func (j *joined) lose(stats *Stats) {
 	})
 }
 
-// withinReach reports whether selectors ask for no more after the cut than a lookback.
-func withinReach(sels []Selector, cut int64) bool {
-	return !slices.ContainsFunc(sels, func(s Selector) bool { return s.End > cut+timeline.Lookback })
+// withinReach reports whether requests ask for no more after the cut than a lookback.
+func withinReach(rs []Request, cut int64) bool {
+	return !slices.ContainsFunc(rs, func(r Request) bool { return r.End > cut+timeline.Lookback })
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"strings"
 	"testing"
 	"time"
@@ -23,13 +24,15 @@ type bounds struct {
 	from, to int64 // half-open
 }
 
-func (b bounds) Select(ctx context.Context, sels []promquery.Selector, yield promquery.Yield) (promquery.Stats, error) {
-	for _, sel := range sels {
-		if sel.Start > sel.End || sel.Start < b.from || sel.End >= b.to {
-			b.t.Errorf("asked for %s from %d to %d, outside of %d and %d", sel.Metric, sel.Start, sel.End, b.from, b.to)
+func (b bounds) Select(ctx context.Context, sels []promquery.Request, stats *promquery.Stats) iter.Seq2[promquery.Series, error] {
+	return promquery.Pushed(stats, func(yield promquery.Yield) (promquery.Stats, error) {
+		for _, sel := range sels {
+			if sel.Start > sel.End || sel.Start < b.from || sel.End >= b.to {
+				b.t.Errorf("asked for %s from %d to %d, outside of %d and %d", sel.Metric, sel.Start, sel.End, b.from, b.to)
+			}
 		}
-	}
-	return b.Source.Select(ctx, sels, yield)
+		return promtest.Select(ctx, b.Source, sels, yield)
+	})
 }
 
 // at is a cut that does not move.
@@ -132,7 +135,7 @@ func TestJoinWithoutACut(t *testing.T) {
 	if !errors.Is(err, allocation.ErrUpstream) || !strings.Contains(err.Error(), "disk is gone") {
 		t.Errorf("got %v", err)
 	}
-	if _, err := src.Select(t.Context(), []promquery.Selector{{}}, func(int, []promquery.Symbol, *timeline.Points) error { return nil }); err == nil {
+	if _, err := promtest.Select(t.Context(), src, []promquery.Request{{}}, func(int, []promquery.Symbol, *timeline.Points) error { return nil }); err == nil {
 		t.Error("Select answers")
 	}
 }

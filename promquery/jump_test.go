@@ -2,6 +2,7 @@ package promquery_test
 
 import (
 	"context"
+	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/promquery"
+	"github.com/promcost/promcost/promquery/promtest"
 )
 
 // jumped is a source whose clock jumped at an instant: samples scraped from then on have times that are off by that. As in a TSDB,
@@ -21,29 +23,31 @@ type jumped struct {
 }
 
 // Select implements promquery.Source.
-func (j jumped) Select(ctx context.Context, sels []promquery.Selector, yield promquery.Yield) (promquery.Stats, error) {
-	wider := slices.Clone(sels)
-	for i := range wider {
-		wider[i].Start -= max(j.by, 0)
-		wider[i].End -= min(j.by, 0)
-	}
-	return j.src.Select(ctx, wider, func(i int, key []promquery.Symbol, p *timeline.Points) error {
-		var q timeline.Points
-		for t, v := range p.All() {
-			if t >= j.at {
-				t += j.by
+func (j jumped) Select(ctx context.Context, sels []promquery.Request, stats *promquery.Stats) iter.Seq2[promquery.Series, error] {
+	return promquery.Pushed(stats, func(yield promquery.Yield) (promquery.Stats, error) {
+		wider := slices.Clone(sels)
+		for i := range wider {
+			wider[i].Start -= max(j.by, 0)
+			wider[i].End -= min(j.by, 0)
+		}
+		return promtest.Select(ctx, j.src, wider, func(i int, key []promquery.Symbol, p *timeline.Points) error {
+			var q timeline.Points
+			for t, v := range p.All() {
+				if t >= j.at {
+					t += j.by
+				}
+				if t >= sels[i].Start && t <= sels[i].End && (q.Len() == 0 || t > q.Last()) {
+					q.Append(t, v)
+				}
 			}
-			if t >= sels[i].Start && t <= sels[i].End && (q.Len() == 0 || t > q.Last()) {
-				q.Append(t, v)
+			if q.Len() == 0 {
+				return nil
 			}
-		}
-		if q.Len() == 0 {
-			return nil
-		}
-		if p.Continued() {
-			q.MarkContinued()
-		}
-		return yield(i, key, &q)
+			if p.Continued() {
+				q.MarkContinued()
+			}
+			return yield(i, key, &q)
+		})
 	})
 }
 

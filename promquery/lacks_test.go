@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"net"
 	"os"
 	"path/filepath"
@@ -16,7 +17,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/promcost/promcost/allocation"
-	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/blocks"
 	"github.com/promcost/promcost/promquery/promtest"
@@ -190,9 +190,11 @@ func checkTold(t *testing.T, h harm, warnings []string, unknown bool) {
 // refusing is a source that fails as if nothing listened at its address.
 type refusing struct{ asked *atomic.Int64 }
 
-func (r refusing) Select(context.Context, []promquery.Selector, func(int, []promquery.Symbol, *timeline.Points) error) (promquery.Stats, error) {
-	r.asked.Add(1)
-	return promquery.Stats{}, fmt.Errorf("read samples: %w", &net.OpError{Op: "dial", Err: errors.New("connection refused")})
+func (r refusing) Select(_ context.Context, _ []promquery.Request, stats *promquery.Stats) iter.Seq2[promquery.Series, error] {
+	return promquery.Pushed(stats, func(_ promquery.Yield) (promquery.Stats, error) {
+		r.asked.Add(1)
+		return promquery.Stats{}, fmt.Errorf("read samples: %w", &net.OpError{Op: "dial", Err: errors.New("connection refused")})
+	})
 }
 
 // TestUnreachableIsAskedOnce joins blocks, two of them gone, with a server that does not answer. It is not asked again for the

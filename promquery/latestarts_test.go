@@ -2,6 +2,7 @@ package promquery_test
 
 import (
 	"context"
+	"iter"
 	"slices"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/democluster"
+	"github.com/promcost/promcost/promquery/promtest"
 )
 
 // lateStarts is a source that tells the starts of containers only from some time on, as after an upgrade of kube-state-metrics.
@@ -22,21 +24,23 @@ type lateStarts struct {
 }
 
 // Select implements promquery.Source.
-func (l *lateStarts) Select(ctx context.Context, sels []promquery.Selector, yield promquery.Yield) (promquery.Stats, error) {
-	sels = slices.Clone(sels)
-	for i := range sels {
-		switch sel := &sels[i]; sel.Metric {
-		case "kube_pod_container_state_started":
-			sel.Start = max(sel.Start, l.from)
-		case "container_start_time_seconds":
-			sel.Metric += "_missing"
-		case "kube_pod_container_status_restarts_total":
-			if l.all {
-				sel.Matchers = nil
+func (l *lateStarts) Select(ctx context.Context, sels []promquery.Request, stats *promquery.Stats) iter.Seq2[promquery.Series, error] {
+	return promquery.Pushed(stats, func(yield promquery.Yield) (promquery.Stats, error) {
+		sels = slices.Clone(sels)
+		for i := range sels {
+			switch sel := &sels[i]; sel.Metric {
+			case "kube_pod_container_state_started":
+				sel.Start = max(sel.Start, l.from)
+			case "container_start_time_seconds":
+				sel.Metric += "_missing"
+			case "kube_pod_container_status_restarts_total":
+				if l.all {
+					sel.Matchers = nil
+				}
 			}
 		}
-	}
-	return l.Source.Select(ctx, sels, yield)
+		return promtest.Select(ctx, l.Source, sels, yield)
+	})
 }
 
 // TestLateStarts checks that answers, error bounds and warnings do not depend on whether restarts are asked for by name, or of all pods

@@ -15,7 +15,7 @@ var matcherForm = regexp.MustCompile(`^[ \t]*([a-zA-Z_][a-zA-Z0-9_]*)[ \t]*(=~|!
 var matchTypes = map[string]MatchType{"=": MatchEqual, "!=": MatchNotEqual, "=~": MatchRegexp, "!~": MatchNotRegexp}
 
 // ParseMatcher reads one label matcher in PromQL's syntax, such as job="promcost" or job=~`pc-.*`. It refuses to match the
-// metric's name, because a Selector names its metric. An error says what would be right.
+// metric's name, because a Request names its metric. An error says what would be right.
 func ParseMatcher(text string) (Matcher, error) {
 	parts := matcherForm.FindStringSubmatch(text)
 	if parts == nil {
@@ -60,20 +60,20 @@ func unquote(text string) (string, error) {
 // negated are the opposites of the types.
 var negated = [...]MatchType{MatchEqual: MatchNotEqual, MatchNotEqual: MatchEqual, MatchRegexp: MatchNotRegexp, MatchNotRegexp: MatchRegexp}
 
-// screen adds matchers to selectors that leave out the series which match Exclude.
-func (c *Config) screen(sels []Selector) []Selector {
-	if len(c.Exclude) == 0 || c.excluded {
-		return sels
+// screen adds matchers to requests that leave out the series which match Exclude.
+func (c *Config) screen(rs []Request) []Request {
+	if len(c.Exclude) == 0 {
+		return rs
 	}
-	out := make([]Selector, len(sels))
-	for i, sel := range sels {
-		matchers := make([]Matcher, 0, len(sel.Matchers)+len(c.Exclude))
-		matchers = append(matchers, sel.Matchers...)
+	out := make([]Request, len(rs))
+	for i, r := range rs {
+		matchers := make([]Matcher, 0, len(r.Matchers)+len(c.Exclude))
+		matchers = append(matchers, r.Matchers...)
 		for _, m := range c.Exclude {
 			matchers = append(matchers, Matcher{m.Name, negated[m.Type], m.Value})
 		}
-		sel.Matchers = matchers
-		out[i] = sel
+		r.Matchers = matchers
+		out[i] = r
 	}
 	return out
 }

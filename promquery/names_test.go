@@ -3,6 +3,7 @@ package promquery_test
 import (
 	"context"
 	"fmt"
+	"iter"
 	"regexp"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/democluster"
+	"github.com/promcost/promcost/promquery/promtest"
 )
 
 // unstarted is a source without the starts of containers, and notes how it is asked for restarts.
@@ -31,28 +33,30 @@ type unstarted struct {
 func (u *unstarted) Raw(context.Context, int64, int64) bool { return u.raw }
 
 // Select implements promquery.Source.
-func (u *unstarted) Select(ctx context.Context, sels []promquery.Selector, yield promquery.Yield) (promquery.Stats, error) {
-	sels = slices.Clone(sels)
-	for i := range sels {
-		switch metric := sels[i].Metric; metric {
-		case "kube_pod_container_state_started", "container_start_time_seconds", "DCGM_FI_PROF_GR_ENGINE_ACTIVE": // which has exported_pod
-			if metric != "DCGM_FI_PROF_GR_ENGINE_ACTIVE" || !u.exported {
-				sels[i].Metric += "_missing"
-			}
-		case "kube_pod_container_status_restarts_total":
-			if len(sels[i].Matchers) == 0 {
-				u.names = append(u.names, "")
-			}
-			for _, m := range sels[i].Matchers {
-				if m.Type == promquery.MatchRegexp {
-					u.names, u.labels[m.Name] = append(u.names, m.Value), "names"
-				} else {
-					u.labels["not "+m.Name] = m.Value
+func (u *unstarted) Select(ctx context.Context, sels []promquery.Request, stats *promquery.Stats) iter.Seq2[promquery.Series, error] {
+	return promquery.Pushed(stats, func(yield promquery.Yield) (promquery.Stats, error) {
+		sels = slices.Clone(sels)
+		for i := range sels {
+			switch metric := sels[i].Metric; metric {
+			case "kube_pod_container_state_started", "container_start_time_seconds", "DCGM_FI_PROF_GR_ENGINE_ACTIVE": // which has exported_pod
+				if metric != "DCGM_FI_PROF_GR_ENGINE_ACTIVE" || !u.exported {
+					sels[i].Metric += "_missing"
+				}
+			case "kube_pod_container_status_restarts_total":
+				if len(sels[i].Matchers) == 0 {
+					u.names = append(u.names, "")
+				}
+				for _, m := range sels[i].Matchers {
+					if m.Type == promquery.MatchRegexp {
+						u.names, u.labels[m.Name] = append(u.names, m.Value), "names"
+					} else {
+						u.labels["not "+m.Name] = m.Value
+					}
 				}
 			}
 		}
-	}
-	return u.Source.Select(ctx, sels, yield)
+		return promtest.Select(ctx, u.Source, sels, yield)
+	})
 }
 
 // TestNamesOf checks how many bytes of names are asked for, in how many lists, and when all pods are.
@@ -154,14 +158,19 @@ func TestNamesAskedFor(t *testing.T) {
 type renaming struct {
 	promquery.Source
 
-	read int // series of restarts
+	restarts int // series of them
 }
 
 // Raw implements promquery.Sampler.
 func (r *renaming) Raw(context.Context, int64, int64) bool { return true }
 
 // Select implements promquery.Source.
-func (r *renaming) Select(ctx context.Context, sels []promquery.Selector, yield promquery.Yield) (stats promquery.Stats, err error) {
+func (r *renaming) Select(ctx context.Context, rs []promquery.Request, stats *promquery.Stats) iter.Seq2[promquery.Series, error] {
+	return promquery.Pushed(stats, func(yield promquery.Yield) (promquery.Stats, error) { return r.read(ctx, rs, yield) })
+}
+
+func (r *renaming) read(ctx context.Context, sels []promquery.Request, yield promquery.Yield) (stats promquery.Stats, err error) {
+	place := func(r *promquery.Request, label string) int { return slices.Index(r.Keep, promquery.Label{Name: label}) }
 	for i := range sels {
 		sel, give := sels[i], func(_ int, key []promquery.Symbol, p *timeline.Points) error { return yield(i, key, p) }
 		switch sel.Metric {
@@ -171,20 +180,20 @@ func (r *renaming) Select(ctx context.Context, sels []promquery.Selector, yield 
 			sel.Matchers = nil
 			give = func(_ int, key []promquery.Symbol, p *timeline.Points) error {
 				key = slices.Clone(key)
-				pod, renamed := slices.Index(sel.Keep, "pod"), slices.Index(sel.Keep, "exported_pod")
+				pod, renamed := place(&sel, "pod"), place(&sel, "exported_pod")
 				if name := key[pod].Value(); name[len(name)-1]%2 == 0 {
 					key[pod], key[renamed] = promquery.SymbolsOf(ctx).Of("kube-state-metrics"), key[pod]
 				}
 				for _, m := range sels[i].Matchers {
-					if !regexp.MustCompile("^(?:" + m.Value + ")$").MatchString(key[slices.Index(sel.Keep, m.Name)].Value()) {
+					if !regexp.MustCompile("^(?:" + m.Value + ")$").MatchString(key[place(&sel, m.Name)].Value()) {
 						return nil
 					}
 				}
-				r.read++
+				r.restarts++
 				return yield(i, key, p)
 			}
 		}
-		got, err := r.Source.Select(ctx, []promquery.Selector{sel}, give)
+		got, err := promtest.Select(ctx, r.Source, []promquery.Request{sel}, give)
 		if stats.Add(got); err != nil {
 			return stats, err
 		}
@@ -202,7 +211,7 @@ func TestNamesOfEitherLabel(t *testing.T) {
 	if diff := cmp.Diff(rowsOf(want[0]), rowsOf(got[0])); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}
-	if renamed.read == 0 {
+	if renamed.restarts == 0 {
 		t.Error("no restarts were read")
 	}
 }

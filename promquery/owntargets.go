@@ -44,6 +44,7 @@ const (
 
 // ownTargets are the promcosts whose series the source has. What they expose is derived from prices, so it is never an input.
 type ownTargets struct {
+	window   allocation.Window
 	clusters map[target][]Symbol // the clusters that the series of a target name, if they name any
 	jobs     map[Symbol]bool     // jobs all of whose targets are promcosts
 	shared   map[Symbol]bool     // jobs with a promcost among their targets
@@ -73,107 +74,144 @@ func (o *ownTargets) origin(cluster Symbol, at target, price bool) origin {
 	return fromOthers
 }
 
-// findOwn finds the promcosts in a window and the hour before it.
-func (c *computation) findOwn(ctx context.Context, w allocation.Window) error {
-	c.own = ownTargets{clusters: map[target][]Symbol{}, jobs: map[Symbol]bool{}, shared: map[Symbol]bool{}, exposed: c.cfg.exposed(ctx, w), judged: map[string]verdict{}}
-	lost := false
-	sel := Selector{
-		Metric: buildInfo, Keep: slices.Concat(targetLabels[:], c.cfg.Clusters.Labels),
-		Start: w.Start.Add(-time.Hour).UnixMilli(), End: w.End.UnixMilli(), Step: timeline.Lookback, Input: inputOwn,
+// findOwn finds the promcosts in each window and the hour before it.
+func (c *computation) findOwn(ctx context.Context) error {
+	var all []*ownTargets
+	for _, w := range c.windows {
+		w.own = newOwnTargets(ctx, c.cfg, w.query.Window)
+		all = append(all, &w.own)
 	}
-	_, err := c.ask(ctx, inputOwn, []Selector{sel}, OneWorker(func(_ int, key []Symbol, _ *timeline.Points) error {
-		at, cluster := targetOf([len(targetLabels)]Symbol(key)), none
-		if i := slices.IndexFunc(key[len(targetLabels):], func(s Symbol) bool { return s != none }); i >= 0 {
-			cluster = key[len(targetLabels)+i]
+	return c.fillOwn(ctx, all)
+}
+
+// ownTargets finds the promcosts in a window and the hour before it.
+func (c *computation) ownTargets(ctx context.Context, w allocation.Window) (*ownTargets, error) {
+	own := newOwnTargets(ctx, c.cfg, w)
+	return &own, c.fillOwn(ctx, []*ownTargets{&own})
+}
+
+func newOwnTargets(ctx context.Context, cfg *Config, w allocation.Window) ownTargets {
+	return ownTargets{window: w, clusters: map[target][]Symbol{}, jobs: map[Symbol]bool{}, shared: map[Symbol]bool{}, exposed: cfg.exposed(ctx, w), judged: map[string]verdict{}}
+}
+
+// fillOwn finds the promcosts, the jobs that have no other targets, and who exposed doubtful prices.
+func (c *computation) fillOwn(ctx context.Context, all []*ownTargets) error {
+	for _, step := range []struct {
+		name string
+		find func(*ownTargets) *asker
+	}{
+		{inputOwn, c.askTargets},
+		{"targets of promcost's jobs", c.askJobs},
+		{"prices that may be promcost's", c.askDoubted},
+	} {
+		var asking []*asker
+		for _, own := range all {
+			if a := step.find(own); a != nil {
+				asking = append(asking, a)
+			}
 		}
-		if at == (target{none, none}) {
-			lost = true
-		} else {
-			c.own.clusters[at] = append(c.own.clusters[at], cluster)
+		if len(asking) == 0 {
+			continue
 		}
-		return nil
-	}))
-	c.own.doubt = len(c.cfg.Exclude) == 0 && (c.cfg.Priced || lost)
-	if err == nil {
-		err = c.findOwnJobs(ctx, sel)
-	}
-	if err == nil && c.own.doubt && c.cfg.Exposed != nil {
-		err = c.judge(ctx, w)
-	}
-	if err != nil {
-		return fmt.Errorf("find series of promcost: %w", err)
+		if _, err := c.fetch(ctx, step.name, asking); err != nil {
+			return fmt.Errorf("find series of promcost: %w", err)
+		}
 	}
 	return nil
 }
 
-// judge decides who exposed the doubtful prices, in a window and an hour on either side, for prices are held that long. Later
-// reads bring stretches of a series, and a stretch may mislead: a price of others may equal what promcost exposed then, or what
-// promcost exposed may be unknown.
-func (c *computation) judge(ctx context.Context, w allocation.Window) error {
-	sel := Selector{Start: w.Start.Add(-time.Hour).UnixMilli(), End: w.End.Add(time.Hour).UnixMilli(), Step: timeline.Lookback}
-	p := c.cfg.newPlan(c.symbols, newFindings(nil), []Selector{sel}, priced)
-	p.own = &c.own
-	_, err := c.ask(ctx, askDoubted, p.sels, OneWorker(func(i int, labels []Symbol, points *timeline.Points) error {
-		_, key := p.read(i, labels)
+// request asks for series about targets, in the window and the hour before it.
+func (o *ownTargets) request(metric string, keep []Label, matchers ...Matcher) Request {
+	return Request{
+		Metric: metric, Keep: keep, Matchers: matchers, Input: inputOwn, Grid: Grid{Step: timeline.Lookback},
+		Start: o.window.Start.Add(-time.Hour).UnixMilli(), End: o.window.End.UnixMilli(),
+	}
+}
+
+// askTargets asks for the targets that are promcosts, and the clusters that their series name.
+func (c *computation) askTargets(o *ownTargets) *asker {
+	o.doubt = len(c.cfg.Exclude) == 0 && c.cfg.Priced
+	keep := Labels(slices.Concat(targetLabels[:], c.cfg.Clusters.Labels)...)
+	return &asker{requests: []Request{o.request(buildInfo, keep)}, use: func(s Series) error {
+		at, cluster := targetOf([len(targetLabels)]Symbol(s.Key)), none
+		if i := slices.IndexFunc(s.Key[len(targetLabels):], func(s Symbol) bool { return s != none }); i >= 0 {
+			cluster = s.Key[len(targetLabels)+i]
+		}
+		if at == (target{none, none}) {
+			o.doubt = len(c.cfg.Exclude) == 0
+		} else {
+			o.clusters[at] = append(o.clusters[at], cluster)
+		}
+		return nil
+	}}
+}
+
+// askJobs asks for all targets of the promcosts' jobs, to find the jobs all of whose targets are promcosts. It is nil if there are no
+// such jobs.
+func (c *computation) askJobs(o *ownTargets) *asker {
+	var names []string
+	for at := range o.clusters {
+		if at.job != none {
+			names = append(names, regexp.QuoteMeta(at.job.Value()))
+			o.shared[at.job] = true
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	slices.Sort(names)
+	jobs, others := matching("job", strings.Join(slices.Compact(names), "|")), map[Symbol]bool{}
+	return &asker{requests: []Request{o.request("up", Labels(targetLabels[:]...), jobs)}, use: func(s Series) error {
+		at := targetOf([len(targetLabels)]Symbol(s.Key))
+		if _, ok := o.clusters[at]; !ok {
+			others[at.job] = true
+			delete(o.jobs, at.job)
+		} else if !others[at.job] {
+			o.jobs[at.job] = true
+		}
+		return nil
+	}}
+}
+
+// askDoubted asks for prices, to decide who exposed the doubtful ones, in a window and an hour on either side, for prices are held that
+// long. Later reads bring stretches of a series, and a stretch may mislead: a price of others may equal what promcost exposed then, or
+// what promcost exposed may be unknown. It is nil if nothing is doubtful, or if it is not known what promcost exposed.
+func (c *computation) askDoubted(o *ownTargets) *asker {
+	if !o.doubt || c.cfg.Exposed == nil {
+		return nil
+	}
+	span := build.Span{Start: o.window.Start.Add(-time.Hour).UnixMilli(), End: o.window.End.Add(time.Hour).UnixMilli()}
+	p := c.cfg.newPlan(c.symbols, newFindings(nil), question{grid: Grid{Step: timeline.Lookback}}, build.Ask{Signals: build.PriceSignals(), Spans: []build.Span{span}})
+	p.own = o
+	return &asker{requests: p.rs, use: func(s Series) error {
+		_, key := p.read(s.Request, s.Key)
 		if !p.unsure {
 			return nil
 		}
-		exposed, err := c.own.exposed()
+		exposed, err := o.exposed()
 		if err != nil {
 			return err
 		}
-		name, v := exposedKey(p.sels[i].Metric, labels), exposed.verdict(p.sels[i].Metric, key, points)
-		if other, ok := c.own.judged[name]; ok && other != v {
+		name, v := exposedKey(p.rs[s.Request].Metric, s.Key), exposed.verdict(p.rs[s.Request].Metric, key, s.Points)
+		if other, ok := o.judged[name]; ok && other != v {
 			v = perStretch // labels that are not read distinguish the series
 		}
-		c.own.judged[name] = v
+		o.judged[name] = v
 		return nil
-	}))
-	return err
-}
-
-// findOwnJobs finds the jobs all of whose targets are promcosts.
-func (c *computation) findOwnJobs(ctx context.Context, sel Selector) error {
-	var jobs []string
-	for at := range c.own.clusters {
-		if at.job != none {
-			jobs = append(jobs, regexp.QuoteMeta(at.job.Value()))
-			c.own.shared[at.job] = true
-		}
-	}
-	if len(jobs) == 0 {
-		return nil
-	}
-	slices.Sort(jobs)
-	shared := map[Symbol]bool{}
-	sel.Metric, sel.Keep = "up", targetLabels[:]
-	sel.Matchers = []Matcher{matching("job", strings.Join(slices.Compact(jobs), "|"))}
-	_, err := c.ask(ctx, askJobs, []Selector{sel}, OneWorker(func(_ int, key []Symbol, _ *timeline.Points) error {
-		at := targetOf([len(targetLabels)]Symbol(key))
-		if _, ok := c.own.clusters[at]; ok {
-			c.own.jobs[at.job] = true
-		} else {
-			shared[at.job] = true
-		}
-		return nil
-	}))
-	for job := range shared {
-		delete(c.own.jobs, job)
-	}
-	return err
+	}}
 }
 
 // warnOwn warns about series that were left out, and about prices that may come from this promcost.
-func (c *computation) warnOwn(b *build.Builder) {
-	if c.dropped > 0 {
-		b.Warn(notices.OwnPrices.Text(int(c.dropped), nil))
+func (w *window) warnOwn() {
+	if w.dropped > 0 {
+		w.Warn(notices.OwnPrices.Text(int(w.dropped), nil))
 	}
-	if !c.doubted {
+	if !w.doubted {
 		return
 	}
 	used := "series that repeat what it exposed were left out, or used only where nothing else tells the price, and the others were used"
-	if exposed, err := c.own.exposed(); err == nil && len(exposed) == 0 {
+	if exposed, err := w.own.exposed(); err == nil && len(exposed) == 0 {
 		used = "what it exposed is not known here, so all were used, and its own may be among them"
 	}
-	b.Warn("nothing says which prices this promcost exposed itself (--collector.opencost): " + used + ". Let Prometheus scrape promcost_build_info and keep job and instance of it and of the prices, or say with --prometheus.exclude which series are promcost's")
+	w.Warn("nothing says which prices this promcost exposed itself (--collector.opencost): " + used + ". Let Prometheus scrape promcost_build_info and keep job and instance of it and of the prices, or say with --prometheus.exclude which series are promcost's")
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/build"
 	"github.com/promcost/promcost/allocation/rates"
 	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
@@ -32,20 +33,21 @@ func (e *Engine) Prices(ctx context.Context, windows []allocation.Window) (out [
 // findPrices fills in the prices of windows.
 func (c *computation) findPrices(ctx context.Context, of []Prices) error {
 	w := allocation.Window{Start: of[0].window.Start, End: of[len(of)-1].window.End}
-	if err := c.findOwn(ctx, w); err != nil {
+	own, err := c.ownTargets(ctx, w)
+	if err != nil {
 		return err
 	}
-	sel := Selector{Start: w.Start.UnixMilli() + 1, End: w.End.UnixMilli(), Step: timeline.Lookback}
-	p := c.cfg.newPlan(c.symbols, newFindings(nil), []Selector{sel}, priced)
-	p.own = &c.own
-	p.only(func(r *reader) bool { return r.price && r.series.Signal != signals.NodeSpot })
-	_, err := c.ask(ctx, "prices", p.sels, OneWorker(func(i int, key []Symbol, points *timeline.Points) error {
-		series, key, err := p.readPoints(i, key, points)
+	prices := slices.DeleteFunc(build.PriceSignals(), func(s signals.Signal) bool { return s == signals.NodeSpot })
+	ask := build.Ask{Signals: prices, Spans: []build.Span{{Start: w.Start.UnixMilli() + 1, End: w.End.UnixMilli()}}}
+	p := c.cfg.newPlan(c.symbols, newFindings(nil), question{grid: Grid{Step: timeline.Lookback}}, ask)
+	p.own = own
+	_, err = c.ask(ctx, "prices", p.rs, func(s Series) error {
+		series, key, err := p.readPoints(s.Request, s.Key, s.Points)
 		if err != nil || series.Signal == signals.Nothing || series.Repeats {
 			return err
 		}
-		name := exposedKey(p.sels[i].Metric, key[:max(1, pricedThings[series.Signal])])
-		for t, v := range points.All() {
+		name := exposedKey(p.rs[s.Request].Metric, key[:max(1, pricedThings[series.Signal])])
+		for t, v := range s.Points.All() {
 			at := slices.IndexFunc(of, func(x Prices) bool { return t > x.window.Start.UnixMilli() && t <= x.window.End.UnixMilli() })
 			free := v == 0 && series.Signal == signals.ManagementPrice // there is no asset then
 			if at >= 0 && v >= 0 && !free {
@@ -53,20 +55,8 @@ func (c *computation) findPrices(ctx context.Context, of []Prices) error {
 			}
 		}
 		return nil
-	}))
+	})
 	return err
-}
-
-// only removes the questions whose readers do not meet a condition.
-func (p *plan) only(meets func(*reader) bool) {
-	var sels []Selector
-	var readers []reader
-	for i := range p.sels {
-		if meets(&p.readers[i]) {
-			sels, readers = append(sels, p.sels[i]), append(readers, p.readers[i])
-		}
-	}
-	p.sels, p.readers = sels, readers
 }
 
 // Missed counts the things of a set, by metric, that were priced by a sheet or a default although that metric prices them.

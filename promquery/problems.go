@@ -28,7 +28,7 @@ type census struct {
 	collisions                            map[string]map[string]bool // by metric: names of labels
 }
 
-// The selectors that find problems, by index.
+// The requests that find problems, by index.
 const (
 	askPods = iota
 	askUsage
@@ -46,29 +46,29 @@ var collision = regexp.MustCompile(`_conflict[0-9]+$`)
 // findProblems looks at labels and targets. It looks at labels near the end of the window only, because usage has many series.
 func (c *computation) findProblems(ctx context.Context, w allocation.Window) (problems, error) {
 	labels := c.cfg.Clusters.Labels
-	whole := Selector{Start: w.Start.UnixMilli(), End: w.End.UnixMilli(), Input: "labels and targets"}
+	whole := Request{Start: w.Start.UnixMilli(), End: w.End.UnixMilli(), Input: "labels and targets"}
 	late := whole
 	late.Start = max(whole.Start, w.End.Add(-containerProbe).UnixMilli())
-	sels := []Selector{askPods: whole, askUsage: late, askPromcosts: whole, askUp: late}
-	sels[askPods].Metric, sels[askPods].Keep = "kube_pod_info", append([]string{"job", "instance", "uid", "exported_uid"}, labels...)
-	sels[askUsage].Metric, sels[askUsage].Keep = "container_cpu_usage_seconds_total", append([]string{"id", "image"}, labels...)
-	sels[askUsage].Matchers = []Matcher{notEqual("container", ""), notEqual("container", "POD")}
-	sels[askPromcosts].Metric, sels[askPromcosts].Keep = buildInfo, append([]string{"job", "instance"}, labels...)
-	sels[askUp].Metric, sels[askUp].Keep = "up", append([]string{"job", "instance"}, labels...)
+	rs := []Request{askPods: whole, askUsage: late, askPromcosts: whole, askUp: late}
+	rs[askPods].Metric, rs[askPods].Keep = "kube_pod_info", Labels(append([]string{"job", "instance", "uid", "exported_uid"}, labels...)...)
+	rs[askUsage].Metric, rs[askUsage].Keep = "container_cpu_usage_seconds_total", Labels(append([]string{"id", "image"}, labels...)...)
+	rs[askUsage].Matchers = []Matcher{notEqual("container", ""), notEqual("container", "POD")}
+	rs[askPromcosts].Metric, rs[askPromcosts].Keep = buildInfo, Labels(append([]string{"job", "instance"}, labels...)...)
+	rs[askUp].Metric, rs[askUp].Keep = "up", Labels(append([]string{"job", "instance"}, labels...)...)
 	for _, metric := range labelMetrics {
 		late.Metric = metric
-		sels = append(sels, late)
+		rs = append(rs, late)
 	}
 	found := map[string]*census{}
-	_, err := c.ask(ctx, "labels and targets", sels, OneWorker(func(i int, key []Symbol, p *timeline.Points) error {
-		if i >= askLabels {
-			c.censusOf(found, pick(nil, key, labels)).noteLabels(sels[i].Metric, key)
+	_, err := c.ask(ctx, "labels and targets", rs, func(s Series) error {
+		if s.Request >= askLabels {
+			c.censusOf(found, pick(nil, s.Key, Labels(labels...))).noteLabels(rs[s.Request].Metric, s.Key)
 			return nil
 		}
-		n := len(sels[i].Keep) - len(labels)
-		c.censusOf(found, key[n:]).note(i, key[:n], p)
+		n := len(rs[s.Request].Keep) - len(labels)
+		c.censusOf(found, s.Key[n:]).note(s.Request, s.Key[:n], s.Points)
 		return nil
-	}))
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +94,7 @@ func (c *computation) censusOf(found map[string]*census, labels []Symbol) *censu
 	return found[cluster]
 }
 
-// note counts a series; labels are those that its selector keeps, without the cluster's.
+// note counts a series; labels are those that its request keeps, without the cluster's.
 func (x *census) note(i int, labels []Symbol, p *timeline.Points) {
 	switch i {
 	case askPods:

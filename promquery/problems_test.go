@@ -3,6 +3,7 @@ package promquery_test
 import (
 	"context"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"testing"
@@ -126,18 +127,20 @@ type lacking struct {
 }
 
 // Select implements promquery.Source.
-func (s lacking) Select(ctx context.Context, sels []promquery.Selector, yield promquery.Yield) (promquery.Stats, error) {
-	lacks := func(metric string) bool {
-		return slices.Contains(s.metrics, metric) || slices.ContainsFunc(s.prefixes, func(p string) bool { return strings.HasPrefix(metric, p) })
-	}
-	var kept []promquery.Selector
-	var of []int
-	for i, sel := range sels {
-		if !lacks(sel.Metric) {
-			kept, of = append(kept, sel), append(of, i)
+func (s lacking) Select(ctx context.Context, sels []promquery.Request, stats *promquery.Stats) iter.Seq2[promquery.Series, error] {
+	return promquery.Pushed(stats, func(yield promquery.Yield) (promquery.Stats, error) {
+		lacks := func(metric string) bool {
+			return slices.Contains(s.metrics, metric) || slices.ContainsFunc(s.prefixes, func(p string) bool { return strings.HasPrefix(metric, p) })
 		}
-	}
-	return s.Source.Select(ctx, kept, func(i int, key []promquery.Symbol, p *timeline.Points) error { return yield(of[i], key, p) })
+		var kept []promquery.Request
+		var of []int
+		for i, sel := range sels {
+			if !lacks(sel.Metric) {
+				kept, of = append(kept, sel), append(of, i)
+			}
+		}
+		return promtest.Select(ctx, s.Source, kept, func(i int, key []promquery.Symbol, p *timeline.Points) error { return yield(of[i], key, p) })
+	})
 }
 
 // TestSheetOfPrices checks that prices without a metric are attributed to the price sheet, if there is one.

@@ -8,7 +8,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 )
 
-// Sampler is implemented by a Source that may answer with values on the grid of a selector instead of raw samples.
+// Sampler is implemented by a Source that may answer with values on the grid of a request instead of raw samples.
 type Sampler interface {
 	// Raw reports whether the source gives raw samples of all of [start, end], Unix milliseconds, by itself. To ask for them in
 	// range selectors costs a server more than a grid that is coarser than the scrapes.
@@ -21,21 +21,21 @@ func givesRaw(ctx context.Context, src Source, start, end int64) bool {
 	return !ok || s.Raw(ctx, start, end)
 }
 
-// chooseResolution is the resolution to compute q at: the one that q asks for, or else one that fits the source and the scrape
-// interval.
-func (c *computation) chooseResolution(ctx context.Context, q *allocation.Query) (time.Duration, error) {
-	auto, below := q.Resolution == allocation.AutoResolution, q.ExactBelow && q.Resolution > 0 && q.Resolution < c.scrape
-	if !auto && !below {
+// chooseResolution is the resolution to compute a window at: the one that its query asks for, or else one that fits the source and the
+// scrape interval.
+func (w *window) chooseResolution() (time.Duration, error) {
+	q := &w.query
+	auto, below := q.Resolution == allocation.AutoResolution, q.ExactBelow && q.Resolution > 0 && q.Resolution < w.scrape
+	switch {
+	case !auto && !below:
 		return q.Resolution, nil
-	}
-	switch raw := givesRaw(ctx, c.src, q.Window.Start.UnixMilli(), q.Window.End.UnixMilli()); {
-	case raw:
+	case w.raw:
 		return 0, nil
 	case auto:
-		return max(allocation.LeastAuto, c.scrape), nil
+		return max(allocation.LeastAuto, w.scrape), nil
 	}
 	return 0, fmt.Errorf("%w: maxError needs a resolution of %s, below the scrape interval of %s, and the query API gives no samples between: allow a larger maxError or a longer minDuration, give resolution=exact in their place, or let promcost read by streamed remote read or from blocks",
-		allocation.ErrTooFine, allocation.ResolutionText(q.Resolution), allocation.ResolutionText(c.scrape))
+		allocation.ErrTooFine, allocation.ResolutionText(q.Resolution), allocation.ResolutionText(w.scrape))
 }
 
 // Raw implements Sampler.
@@ -50,9 +50,4 @@ func (j *joined) Raw(ctx context.Context, start, end int64) bool {
 		recent = recent || !l.givenUp && l.From <= end && start < l.To
 	}
 	return j.old.Raw(ctx, start, end) && (!recent || j.recent.Raw(ctx, start, end))
-}
-
-// Raw implements Sampler.
-func (w *batchWindow) Raw(ctx context.Context, start, end int64) bool {
-	return givesRaw(ctx, w.lead.src, start, end)
 }

@@ -3,6 +3,7 @@ package promquery_test
 import (
 	"context"
 	"errors"
+	"iter"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/promquery"
+	"github.com/promcost/promcost/promquery/promtest"
 )
 
 // queryOnly is a source that says that it answers on a grid.
@@ -63,21 +65,23 @@ func TestAutoResolution(t *testing.T) {
 type slowly struct{ promquery.Source }
 
 // Select implements promquery.Source.
-func (s slowly) Select(ctx context.Context, sels []promquery.Selector, yield promquery.Yield) (promquery.Stats, error) {
-	return s.Source.Select(ctx, sels, func(i int, key []promquery.Symbol, p *timeline.Points) error {
-		var few timeline.Points
-		few.SetSeries(p.Series())
-		last := int64(0)
-		for t, v := range p.All() {
-			if t-last >= 115_000 {
-				few.Append(t, v)
-				last = t
+func (s slowly) Select(ctx context.Context, sels []promquery.Request, stats *promquery.Stats) iter.Seq2[promquery.Series, error] {
+	return promquery.Pushed(stats, func(yield promquery.Yield) (promquery.Stats, error) {
+		return promtest.Select(ctx, s.Source, sels, func(i int, key []promquery.Symbol, p *timeline.Points) error {
+			var few timeline.Points
+			few.SetSeries(p.Series())
+			last := int64(0)
+			for t, v := range p.All() {
+				if t-last >= 115_000 {
+					few.Append(t, v)
+					last = t
+				}
 			}
-		}
-		if few.Len() == 0 {
-			return nil
-		}
-		return yield(i, key, &few)
+			if few.Len() == 0 {
+				return nil
+			}
+			return yield(i, key, &few)
+		})
 	})
 }
 

@@ -14,10 +14,8 @@ const intervalSeries = 100
 
 // tally counts the series and samples of a metric, by cluster.
 type tally struct {
-	asked bool
-	// elsewhere says that only other shards need some of its series, which were left out.
-	elsewhere bool
-	clusters  []clusterTally
+	asked    bool
+	clusters []clusterTally
 }
 
 // clusterTally counts the series and samples of a metric in one cluster.
@@ -100,23 +98,6 @@ func (f *findings) tally(input, rank int) *tally {
 	t := &f.inputs[input][rank]
 	t.asked = true
 	return t
-}
-
-// add adds the tallies of o.
-func (f *findings) add(o *findings) {
-	for i, tallies := range o.inputs {
-		for rank := range tallies {
-			t := &f.inputs[i][rank]
-			t.asked, t.elsewhere = t.asked || tallies[rank].asked, t.elsewhere || tallies[rank].elsewhere
-			for _, c := range tallies[rank].clusters {
-				sum := t.ofCluster(c.cluster)
-				sum.series += c.series
-				sum.samples += c.samples
-				sum.seen = f.frame.join(sum.seen, c.seen)
-				sum.resumed = f.frame.join(sum.resumed, c.resumed)
-			}
-		}
-	}
 }
 
 // reading is what was found, for answers that explain themselves.

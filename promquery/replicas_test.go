@@ -3,6 +3,7 @@ package promquery_test
 import (
 	"context"
 	"fmt"
+	"iter"
 	"maps"
 	"math"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/promquery"
+	"github.com/promcost/promcost/promquery/promtest"
 	"github.com/promcost/promcost/promquery/promtest/soak"
 )
 
@@ -27,20 +29,22 @@ type replicas struct {
 type replica struct{ shift, downFrom, downTo int64 }
 
 // Select implements promquery.Source.
-func (h replicas) Select(ctx context.Context, sels []promquery.Selector, yield promquery.Yield) (promquery.Stats, error) {
-	var stats promquery.Stats
-	for _, r := range h.pair {
-		part, err := h.src.Select(ctx, sels, func(i int, key []promquery.Symbol, p *timeline.Points) error {
-			return yieldSome(yield, i, key, p, r.shift, func(t int64) bool {
-				return (t < r.downFrom || t >= r.downTo) && t >= sels[i].Start && t <= sels[i].End
+func (h replicas) Select(ctx context.Context, sels []promquery.Request, stats *promquery.Stats) iter.Seq2[promquery.Series, error] {
+	return promquery.Pushed(stats, func(yield promquery.Yield) (promquery.Stats, error) {
+		var stats promquery.Stats
+		for _, r := range h.pair {
+			part, err := promtest.Select(ctx, h.src, sels, func(i int, key []promquery.Symbol, p *timeline.Points) error {
+				return yieldSome(yield, i, key, p, r.shift, func(t int64) bool {
+					return (t < r.downFrom || t >= r.downTo) && t >= sels[i].Start && t <= sels[i].End
+				})
 			})
-		})
-		stats.Add(part)
-		if err != nil {
-			return stats, err
+			stats.Add(part)
+			if err != nil {
+				return stats, err
+			}
 		}
-	}
-	return stats, nil
+		return stats, nil
+	})
 }
 
 // TestReplicas computes from a pair of replicas that scrape 13 s apart and were down at different times. The result is that of one

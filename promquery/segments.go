@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"slices"
-	"sync/atomic"
 
 	"github.com/promcost/promcost/allocation/timeline"
 )
@@ -15,9 +14,9 @@ import (
 type fillGap struct {
 	Gap
 	asked   bool
-	gave    atomic.Bool // the recent source has given samples
-	givenUp bool        // the recent source does not fill it, so the old source is asked
-	failure error       // why the recent source did not fill it; nil if it just has no samples
+	gave    bool  // the recent source has given samples
+	givenUp bool  // the recent source does not fill it, so the old source is asked
+	failure error // why the recent source did not fill it; nil if it just has no samples
 }
 
 // errRestart ends a computation that has to start again, because a source has to be asked for something else.
@@ -47,89 +46,87 @@ func (j *joined) segments() []segment {
 	return append(out, x)
 }
 
-// selectors cuts selectors to the segment, and returns the index of each. Over says that they reach beyond both ends of it by an
+// requests cuts requests to the segment, and returns the index of each. Over says that they reach beyond both ends of it by an
 // overlap. The later end is on their grid.
-func (x segment) selectors(sels []Selector, over bool) (cut []Selector, of []int) {
-	for i, s := range sels {
-		if s.Start >= x.to || s.End < x.from {
+func (x segment) requests(rs []Request, over bool) (cut []Request, of []int) {
+	for i, r := range rs {
+		if r.Start >= x.to || r.End < x.from {
 			continue
 		}
 		start, end := x.from, x.to-1
-		if over {
-			start -= overlap(s.Step)
-			if end < s.End {
-				if end = min(s.End, end+overlap(s.Step)); s.Step > 0 {
-					end = s.End - (s.End-end)/s.Step*s.Step
+		if step := r.Grid.Step; over {
+			start -= overlap(step)
+			if end < r.End {
+				if end = min(r.End, end+overlap(step)); step > 0 {
+					end = r.End - (r.End-end)/step*step
 				}
 			}
 		}
-		s.Start = max(s.Start, start)
-		if end < s.End {
-			s.End, s.Last = end, false
+		r.Start = max(r.Start, start)
+		if end < r.End {
+			r.End, r.Grid.Last = end, false
 		}
-		cut, of = append(cut, s), append(of, i)
+		cut, of = append(cut, r), append(of, i)
 	}
 	return cut, of
 }
 
-// selectSegment asks for a segment before the cut.
-func (j *joined) selectSegment(ctx context.Context, x segment, sels []Selector, workers Workers) (stats Stats, err error) {
-	cut, of := x.selectors(sels, x.fill != nil)
+// selectSegment asks for a segment before the cut. It reports whether the caller wants more.
+func (j *joined) selectSegment(ctx context.Context, x segment, rs []Request, stats *Stats, yield func(Series, error) bool) (more bool, err error) {
+	cut, of := x.requests(rs, x.fill != nil)
 	if len(cut) == 0 {
-		return stats, nil
+		return true, nil
 	}
-	var refused atomic.Bool
-	into := workers.renumbered(of)
-	give := into.Yield
-	into.Yield = func(worker, i int, key []Symbol, p *timeline.Points) error {
+	look := func(s Series) {
 		// An instant after the end still sees a sample from before. The next segment says how the series goes on.
-		if end := cut[i].End; sels[of[i]].End > end && p.Last() > end-timeline.Lookback {
-			p.MarkContinued()
+		if end := cut[s.Request].End; rs[of[s.Request]].End > end && s.Points.Last() > end-timeline.Lookback {
+			s.Points.MarkContinued()
 		}
-		if x.fill != nil && !x.fill.gave.Load() && anyWithin(p, x.from, x.to) {
-			x.fill.gave.Store(true)
+		if x.fill != nil {
+			x.fill.gave = x.fill.gave || anyWithin(s.Points, x.from, x.to)
 		}
-		err := give(worker, i, key, p)
-		if err != nil {
-			refused.Store(true)
-		}
-		return err
 	}
+	var got Stats
 	switch {
 	case x.fill != nil:
 		x.fill.asked = true
-		if unreachable(j.down) {
-			err = j.down
-		} else {
-			stats, err = j.recent.SelectParallel(ctx, cut, into)
+		if more, err = true, j.down; !unreachable(j.down) {
+			more, _, err = pass(j.recent.Select(ctx, cut, &got), of, yield, look)
 		}
 	case len(x.givenUp) > 0:
-		stats, err = j.old.SelectParallel(ctx, cut, into)
+		more, _, err = pass(j.old.Select(ctx, cut, &got), of, yield, look)
 		for _, l := range x.givenUp {
-			if l.failure != nil && slices.ContainsFunc(cut, func(s Selector) bool { return s.Start < l.To && s.End >= l.From }) {
-				stats.Lose(l.loss())
+			if l.failure != nil && slices.ContainsFunc(cut, func(r Request) bool { return r.Start < l.To && r.End >= l.From }) {
+				got.Lose(l.loss())
 			}
 		}
 	default:
-		stats, err = j.old.selectOf(ctx, j.rest, cut, into)
-		j.damaged = j.damaged || stats.Damaged
+		more, _, err = pass(j.old.selectFrom(ctx, j.rest, cut, &got), of, yield, look)
+		j.damaged = j.damaged || got.Damaged
 	}
-	stats.renumber(of)
-	if err == nil || x.fill == nil || refused.Load() || ctx.Err() != nil || !x.fill.Damaged && IsBackground(ctx) {
-		return stats, err
+	got.renumber(of)
+	stats.Add(got)
+	if err == nil || x.fill == nil || ctx.Err() != nil || !x.fill.Damaged && IsBackground(ctx) {
+		return more, err
 	}
-	x.fill.givenUp, x.fill.failure, j.restart = true, err, true
-	if unreachable(err) { // do not wait for it again
-		for _, l := range j.gaps {
-			if !l.givenUp && (l.Damaged || !IsBackground(ctx)) {
-				l.givenUp, l.failure = true, err
-			}
+	j.giveUp(ctx, x.fill, err)
+	return more, fmt.Errorf("%w: %w", errRestart, err)
+}
+
+// giveUp lets the old source be asked for a gap that the recent source did not fill, and for all gaps if nothing answers there.
+func (j *joined) giveUp(ctx context.Context, gap *fillGap, err error) {
+	gap.givenUp, gap.failure, j.restart = true, err, true
+	if !unreachable(err) {
+		return
+	}
+	for _, l := range j.gaps { // do not wait for it again
+		if !l.givenUp && (l.Damaged || !IsBackground(ctx)) {
+			l.givenUp, l.failure = true, err
 		}
-		if j.end > 0 && !j.read {
-			j.down = err
-		}
 	}
-	return stats, fmt.Errorf("%w: %w", errRestart, err)
+	if j.end > 0 && !j.read {
+		j.down = err
+	}
 }
 
 // loss is the loss of samples that blocks do not have.
@@ -167,7 +164,7 @@ func (j *joined) again(last bool) (bool, error) {
 	restart := j.restart
 	j.restart = false
 	for _, l := range j.gaps {
-		if l.Damaged && l.asked && !l.givenUp && !l.gave.Load() {
+		if l.Damaged && l.asked && !l.givenUp && !l.gave {
 			l.givenUp, restart = true, true
 		}
 	}
@@ -184,7 +181,7 @@ func (j *joined) again(last bool) (bool, error) {
 	if restart {
 		for _, l := range j.gaps {
 			l.asked = false
-			l.gave.Store(false)
+			l.gave = false
 			l.givenUp = l.givenUp || last
 		}
 		j.read = false

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 	"testing"
@@ -26,7 +27,6 @@ import (
 func hoursOf(t *testing.T, src promquery.Source, q allocation.Query) []*allocation.Set {
 	t.Helper()
 	cfg := config
-	cfg.Parallel = 2
 	q.Step, q.Alone = time.Hour, true
 	sets, err := promquery.NewEngine(src, cfg).Compute(t.Context(), q)
 	if err != nil {
@@ -58,7 +58,6 @@ func TestAlone(t *testing.T) {
 				for i, s := range together {
 					q.Window, q.After, q.Alone = s.Window, min(allocation.Evidence, after+window.End.Sub(s.Window.End)), true
 					cfg := config
-					cfg.Parallel = 2
 					own, err := promquery.NewEngine(src, cfg).Compute(t.Context(), q)
 					if errors.Is(err, allocation.ErrNoData) && s.Empty() {
 						continue
@@ -86,14 +85,16 @@ type counting struct {
 	warnAfter        int64
 }
 
-func (s *counting) Select(ctx context.Context, sels []promquery.Selector, yield promquery.Yield) (promquery.Stats, error) {
-	stats, err := s.Source.Select(ctx, sels, yield)
-	s.selects++
-	s.samples += stats.Samples
-	if s.warnAfter > 0 && s.selects > s.warnAfter {
-		stats.Warnings = append(stats.Warnings, "something is missing")
-	}
-	return stats, err
+func (s *counting) Select(ctx context.Context, sels []promquery.Request, stats *promquery.Stats) iter.Seq2[promquery.Series, error] {
+	return promquery.Pushed(stats, func(yield promquery.Yield) (promquery.Stats, error) {
+		stats, err := promtest.Select(ctx, s.Source, sels, yield)
+		s.selects++
+		s.samples += stats.Samples
+		if s.warnAfter > 0 && s.selects > s.warnAfter {
+			stats.Warnings = append(stats.Warnings, "something is missing")
+		}
+		return stats, err
+	})
 }
 
 // checkCounts checks that the accounts of inputs add up to that of the source: everything read for all hours.
@@ -148,10 +149,12 @@ type holding struct {
 	most   int64
 }
 
-func (s *holding) Select(ctx context.Context, sels []promquery.Selector, yield promquery.Yield) (promquery.Stats, error) {
-	return s.Source.Select(ctx, sels, func(i int, key []promquery.Symbol, p *timeline.Points) error {
-		s.most = max(s.most, s.budget.Stats().Used)
-		return yield(i, key, p)
+func (s *holding) Select(ctx context.Context, sels []promquery.Request, stats *promquery.Stats) iter.Seq2[promquery.Series, error] {
+	return promquery.Pushed(stats, func(yield promquery.Yield) (promquery.Stats, error) {
+		return promtest.Select(ctx, s.Source, sels, func(i int, key []promquery.Symbol, p *timeline.Points) error {
+			s.most = max(s.most, s.budget.Stats().Used)
+			return yield(i, key, p)
+		})
 	})
 }
 

@@ -112,7 +112,7 @@ type series struct {
 }
 
 // ask selects and joins the stretches of each series. Keys must be of the symbols that the source was given.
-func ask(t *testing.T, src promquery.Source, sels ...promquery.Selector) (bySelector [][]series, stats promquery.Stats) {
+func ask(t *testing.T, src promquery.Source, sels ...promquery.Request) (bySelector [][]series, stats promquery.Stats) {
 	t.Helper()
 	type id struct {
 		i   int
@@ -121,7 +121,7 @@ func ask(t *testing.T, src promquery.Source, sels ...promquery.Selector) (bySele
 	samples := map[id][]string{}
 	last := map[id]int64{}
 	symbols := signals.NewSymbols()
-	stats, err := src.Select(promquery.WithSymbols(t.Context(), symbols), sels, func(i int, key []promquery.Symbol, p *timeline.Points) error {
+	stats, err := promtest.Select(promquery.WithSymbols(t.Context(), symbols), src, sels, func(i int, key []promquery.Symbol, p *timeline.Points) error {
 		var parts []string
 		for _, s := range key {
 			if s != symbols.Of(s.Value()) {
@@ -165,7 +165,7 @@ func word(t int64, v float64) string {
 }
 
 // want returns the fixture's series of a metric with their samples in [start, end], by the key that keep names.
-func want(metric string, start, end int64, markers bool, keep []string, match func(labels map[string]string) bool) []series {
+func want(metric string, start, end int64, markers bool, keep []promquery.Label, match func(labels map[string]string) bool) []series {
 	var list []series
 	for _, s := range fixture() {
 		lset := map[string]string{}
@@ -176,8 +176,8 @@ func want(metric string, start, end int64, markers bool, keep []string, match fu
 			continue
 		}
 		var parts []string
-		for _, name := range keep {
-			parts = append(parts, lset[name])
+		for _, l := range keep {
+			parts = append(parts, lset[l.Name])
 		}
 		out := series{Key: strings.Join(parts, "|")}
 		for _, p := range s.Samples {
@@ -247,9 +247,9 @@ func TestSource(t *testing.T) {
 func testRaw(t *testing.T, src opened) {
 	for _, tc := range rawCases {
 		t.Run(tc.name, func(t *testing.T) {
-			sel := promquery.Selector{Metric: tc.metric, Matchers: tc.matchers, Keep: tc.keep, Start: begin + tc.from, End: begin + tc.to}
+			sel := promquery.Request{Metric: tc.metric, Matchers: tc.matchers, Keep: promquery.Labels(tc.keep...), Start: begin + tc.from, End: begin + tc.to}
 			got, stats := ask(t, src, sel)
-			expected := want(tc.metric, sel.Start, sel.End, src.markers, tc.keep, tc.match)
+			expected := want(tc.metric, sel.Start, sel.End, src.markers, sel.Keep, tc.match)
 			if diff := cmp.Diff(expected, got[0]); diff != "" {
 				t.Errorf("answer (-want +got):\n%s", diff)
 			}
@@ -268,23 +268,23 @@ func testRaw(t *testing.T, src opened) {
 }
 
 func testKeepNil(t *testing.T, src opened) {
-	got, _ := ask(t, src, promquery.Selector{Metric: "info", Start: begin, End: begin})
+	got, _ := ask(t, src, promquery.Request{Metric: "info", Start: begin, End: begin})
 	expected := [][]series{{{"arch|arm64|node|n2", []string{"0=1"}}, {"node|n1", []string{"0=1"}}}}
 	if diff := cmp.Diff(expected, got); diff != "" {
 		t.Errorf("answer (-want +got):\n%s", diff)
 	}
-	got, _ = ask(t, src, promquery.Selector{Metric: "info", Keep: []string{}, Start: begin, End: begin, Matchers: []promquery.Matcher{{Name: "node", Value: "n1"}}})
+	got, _ = ask(t, src, promquery.Request{Metric: "info", Keep: promquery.Labels(), Start: begin, End: begin, Matchers: []promquery.Matcher{{Name: "node", Value: "n1"}}})
 	if diff := cmp.Diff([][]series{{{"", []string{"0=1"}}}}, got); diff != "" {
 		t.Errorf("keeping no label (-want +got):\n%s", diff)
 	}
 }
 
 func testSeveral(t *testing.T, src opened) {
-	sels := []promquery.Selector{
-		{Metric: "usage", Keep: []string{"pod"}, Start: begin, End: begin + hour},
-		{Metric: "nothing", Keep: []string{"pod"}, Start: begin, End: begin + hour},
-		{Metric: "requests", Keep: []string{"namespace", "pod"}, Start: begin + hour, End: end},
-		{Metric: "usage", Keep: []string{"container"}, Start: begin + 4*hour, End: end},
+	sels := []promquery.Request{
+		{Metric: "usage", Keep: promquery.Labels("pod"), Start: begin, End: begin + hour},
+		{Metric: "nothing", Keep: promquery.Labels("pod"), Start: begin, End: begin + hour},
+		{Metric: "requests", Keep: promquery.Labels("namespace", "pod"), Start: begin + hour, End: end},
+		{Metric: "usage", Keep: promquery.Labels("container"), Start: begin + 4*hour, End: end},
 	}
 	got, _ := ask(t, src, sels...)
 	for i, sel := range sels {
@@ -299,22 +299,22 @@ func testFew(t *testing.T, src opened) {
 	shop := []promquery.Matcher{{Name: "namespace", Value: "shop"}}
 	pay := []promquery.Matcher{{Name: "namespace", Type: promquery.MatchRegexp, Value: "p.y"}}
 	first := []promquery.Matcher{{Name: "namespace", Value: "shop"}, {Name: "pod", Type: promquery.MatchNotEqual, Value: "web-1"}}
-	sels := []promquery.Selector{
-		{Metric: "usage", Keep: []string{"pod"}, AtOnce: 12},
-		{Metric: "nothing", Keep: []string{"pod"}, AtOnce: 12},
-		{Metric: "info", Keep: []string{"node", "arch"}, AtOnce: 12},
-		{Metric: "info", Keep: []string{"arch"}, AtOnce: 12, Matchers: []promquery.Matcher{{Name: "arch", Value: "arm64"}}},
-		{Metric: "info", Keep: []string{"node"}, AtOnce: 12, Matchers: []promquery.Matcher{{Name: "arch", Value: ""}}},
-		{Metric: "requests", Keep: []string{"pod"}, Matchers: shop},
-		{Metric: "requests", Keep: []string{"namespace", "pod"}, Matchers: pay},
-		{Metric: "requests", Keep: []string{"namespace"}, Matchers: pay},
-		{Metric: "requests", Keep: []string{"pod"}, AtOnce: 12, Matchers: first},
-		{Metric: "usage", Keep: []string{"container"}, AtOnce: 12, Matchers: first},
+	sels := []promquery.Request{
+		{Metric: "usage", Keep: promquery.Labels("pod"), AtOnce: 12},
+		{Metric: "nothing", Keep: promquery.Labels("pod"), AtOnce: 12},
+		{Metric: "info", Keep: promquery.Labels("node", "arch"), AtOnce: 12},
+		{Metric: "info", Keep: promquery.Labels("arch"), AtOnce: 12, Matchers: []promquery.Matcher{{Name: "arch", Value: "arm64"}}},
+		{Metric: "info", Keep: promquery.Labels("node"), AtOnce: 12, Matchers: []promquery.Matcher{{Name: "arch", Value: ""}}},
+		{Metric: "requests", Keep: promquery.Labels("pod"), Matchers: shop},
+		{Metric: "requests", Keep: promquery.Labels("namespace", "pod"), Matchers: pay},
+		{Metric: "requests", Keep: promquery.Labels("namespace"), Matchers: pay},
+		{Metric: "requests", Keep: promquery.Labels("pod"), AtOnce: 12, Matchers: first},
+		{Metric: "usage", Keep: promquery.Labels("container"), AtOnce: 12, Matchers: first},
 		{Metric: "usage", AtOnce: 12, Matchers: shop},
 	}
 	for _, step := range []int64{0, minute} {
 		for i := range sels {
-			sels[i].Start, sels[i].End, sels[i].Step = begin, begin+3*hour, step
+			sels[i].Start, sels[i].End, sels[i].Grid.Step = begin, begin+3*hour, step
 		}
 		got, stats := ask(t, src, sels...)
 		var series, samples int64
@@ -333,9 +333,9 @@ func testFew(t *testing.T, src opened) {
 
 // testStep asks on a grid: a source that samples must hit it exactly, end first, and say so.
 func testStep(t *testing.T, src opened) {
-	sel := promquery.Selector{Metric: "requests", Keep: []string{"pod"}, Matchers: []promquery.Matcher{{Name: "pod", Value: "web-1"}}, Start: begin + 50*minute + 1, End: begin + 70*minute, Step: 3 * minute}
+	sel := promquery.Request{Metric: "requests", Keep: promquery.Labels("pod"), Matchers: []promquery.Matcher{{Name: "pod", Value: "web-1"}}, Start: begin + 50*minute + 1, End: begin + 70*minute, Grid: promquery.Grid{Step: 3 * minute}}
 	var times []int64
-	_, err := src.Select(t.Context(), []promquery.Selector{sel}, func(_ int, _ []promquery.Symbol, p *timeline.Points) error {
+	_, err := promtest.Select(t.Context(), src, []promquery.Request{sel}, func(_ int, _ []promquery.Symbol, p *timeline.Points) error {
 		if p.Sampled() != src.sampled {
 			t.Errorf("Sampled() = %t, want %t", p.Sampled(), src.sampled)
 		}
@@ -359,8 +359,8 @@ func testStep(t *testing.T, src opened) {
 func testYieldError(t *testing.T, src opened) {
 	boom := errors.New("boom")
 	calls := 0
-	sel := promquery.Selector{Metric: "requests", Keep: []string{"pod"}, Start: begin, End: end}
-	_, err := src.Select(t.Context(), []promquery.Selector{sel, sel}, func(int, []promquery.Symbol, *timeline.Points) error {
+	sel := promquery.Request{Metric: "requests", Keep: promquery.Labels("pod"), Start: begin, End: end}
+	_, err := promtest.Select(t.Context(), src, []promquery.Request{sel, sel}, func(int, []promquery.Symbol, *timeline.Points) error {
 		calls++
 		return boom
 	})
@@ -383,7 +383,7 @@ func TestSymbolsOfSessions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sel := promquery.Selector{Metric: "requests", Keep: []string{"namespace", "pod"}, Start: begin, End: end}
+	sel := promquery.Request{Metric: "requests", Keep: promquery.Labels("namespace", "pod"), Start: begin, End: end}
 	first, _ := ask(t, session, sel)
 	second, _ := ask(t, session, sel)
 	if diff := cmp.Diff(first, second); diff != "" || len(first[0]) != 3 {
@@ -394,8 +394,8 @@ func TestSymbolsOfSessions(t *testing.T) {
 func testCancel(t *testing.T, src opened) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	sel := promquery.Selector{Metric: "requests", Keep: []string{"pod"}, Start: begin, End: end}
-	_, err := src.Select(ctx, []promquery.Selector{sel}, func(int, []promquery.Symbol, *timeline.Points) error {
+	sel := promquery.Request{Metric: "requests", Keep: promquery.Labels("pod"), Start: begin, End: end}
+	_, err := promtest.Select(ctx, src, []promquery.Request{sel}, func(int, []promquery.Symbol, *timeline.Points) error {
 		t.Error("yield was called")
 		return nil
 	})
@@ -405,8 +405,8 @@ func testCancel(t *testing.T, src opened) {
 }
 
 func testBadRegexp(t *testing.T, src opened) {
-	sel := promquery.Selector{Metric: "requests", Matchers: []promquery.Matcher{{Name: "pod", Type: promquery.MatchRegexp, Value: "("}}, Start: begin, End: end}
-	_, err := src.Select(t.Context(), []promquery.Selector{sel}, func(int, []promquery.Symbol, *timeline.Points) error { return nil })
+	sel := promquery.Request{Metric: "requests", Matchers: []promquery.Matcher{{Name: "pod", Type: promquery.MatchRegexp, Value: "("}}, Start: begin, End: end}
+	_, err := promtest.Select(t.Context(), src, []promquery.Request{sel}, func(int, []promquery.Symbol, *timeline.Points) error { return nil })
 	if err == nil || !strings.Contains(err.Error(), "label pod of metric requests") {
 		t.Errorf("got %v, want an error that names label and metric", err)
 	}

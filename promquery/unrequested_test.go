@@ -2,6 +2,7 @@ package promquery_test
 
 import (
 	"context"
+	"iter"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/promquery"
+	"github.com/promcost/promcost/promquery/promtest"
 )
 
 // requestless is a source without the requests of pods whose names begin so.
@@ -19,12 +21,14 @@ type requestless struct {
 }
 
 // Select implements promquery.Source.
-func (f requestless) Select(ctx context.Context, sels []promquery.Selector, yield promquery.Yield) (promquery.Stats, error) {
-	return f.Source.Select(ctx, sels, func(i int, key []promquery.Symbol, p *timeline.Points) error {
-		if at := slices.Index(sels[i].Keep, "pod"); sels[i].Metric == "kube_pod_container_resource_requests" && at >= 0 && strings.HasPrefix(key[at].Value(), f.prefix) {
-			return nil
-		}
-		return yield(i, key, p)
+func (f requestless) Select(ctx context.Context, sels []promquery.Request, stats *promquery.Stats) iter.Seq2[promquery.Series, error] {
+	return promquery.Pushed(stats, func(yield promquery.Yield) (promquery.Stats, error) {
+		return promtest.Select(ctx, f.Source, sels, func(i int, key []promquery.Symbol, p *timeline.Points) error {
+			if at := slices.Index(sels[i].Keep, promquery.Label{Name: "pod"}); sels[i].Metric == "kube_pod_container_resource_requests" && at >= 0 && strings.HasPrefix(key[at].Value(), f.prefix) {
+				return nil
+			}
+			return yield(i, key, p)
+		})
 	})
 }
 

@@ -3,12 +3,11 @@ package promquery
 import (
 	"cmp"
 	"context"
+	"iter"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"github.com/promcost/promcost/allocation"
-	"github.com/promcost/promcost/allocation/timeline"
 )
 
 // part is one of a computation's sources. It records what is read from it, and for which input.
@@ -19,68 +18,58 @@ type part struct {
 }
 
 // Select implements Source.
-func (p *part) Select(ctx context.Context, sels []Selector, yield Yield) (Stats, error) {
-	return p.SelectParallel(ctx, sels, OneWorker(yield))
+func (p *part) Select(ctx context.Context, rs []Request, stats *Stats) iter.Seq2[Series, error] {
+	return p.selectFrom(ctx, p.src, rs, stats)
 }
 
-// SelectParallel implements Parallel.
-func (p *part) SelectParallel(ctx context.Context, sels []Selector, workers Workers) (Stats, error) {
-	return p.selectOf(ctx, p.src, sels, workers)
-}
-
-// selectOf is SelectParallel on src instead of the part's source.
-func (p *part) selectOf(ctx context.Context, src Source, sels []Selector, workers Workers) (Stats, error) {
-	began := time.Now()
-	samples := make([][]int64, workers.N+1) // by worker and selector
-	for worker := range samples {
-		samples[worker] = make([]int64, len(sels))
-	}
-	var refused atomic.Bool
-	give := workers.Yield
-	workers.Yield = func(worker, i int, key []Symbol, points *timeline.Points) error {
-		samples[worker][i] += int64(points.Len())
-		err := give(worker, i, key, points)
-		if err != nil {
-			refused.Store(true)
+// selectFrom is Select on src instead of the part's source.
+func (p *part) selectFrom(ctx context.Context, src Source, rs []Request, stats *Stats) iter.Seq2[Series, error] {
+	return func(yield func(Series, error) bool) {
+		began, samples, failed := time.Now(), make([]int64, len(rs)), false
+		var got Stats
+		for s, err := range src.Select(ctx, rs, &got) {
+			if err == nil {
+				samples[s.Request] += int64(s.Points.Len())
+			}
+			failed = err != nil && ctx.Err() == nil
+			if !yield(s, err) {
+				break
+			}
 		}
-		return err
+		p.asked = true
+		p.reading.Took += time.Since(began)
+		p.note(rs, samples, &got, failed)
+		stats.Add(got)
 	}
-	stats, err := SelectParallel(ctx, src, sels, workers)
-	p.asked = true
-	p.reading.Took += time.Since(began)
-	p.note(sels, samples, &stats, err != nil && ctx.Err() == nil && !refused.Load())
-	return stats, err
 }
 
-// note adds up what a Select took. If the source failed without a failed request, the failure counts for the first selector.
-func (p *part) note(sels []Selector, samples [][]int64, stats *Stats, failed bool) {
+// note adds up what a Select took. If the source failed without a failed request, the failure counts for the first request.
+func (p *part) note(rs []Request, samples []int64, stats *Stats, failed bool) {
 	r := &p.reading
 	r.Requests += stats.Requests
 	r.Series += stats.Series
 	r.Samples += stats.Samples
 	r.Bytes += stats.Bytes
-	for _, of := range samples {
-		for i, n := range of {
-			input(r, sels[i].Input).Samples += n
-		}
+	for i, n := range samples {
+		input(r, rs[i].Input).Samples += n
 	}
 	for i := range stats.Sent {
 		failed = failed && !stats.Sent[i].Failed
-		noteRequest(r, sels, &stats.Sent[i])
+		noteSent(r, rs, &stats.Sent[i])
 	}
-	if failed && len(sels) > 0 {
-		input(r, sels[0].Input).Errors++
+	if failed && len(rs) > 0 {
+		input(r, rs[0].Input).Errors++
 		r.Errors++
 	}
 }
 
-// noteRequest counts a request for the input that it brought the most bytes of, with its whole duration. All inputs that it asked
+// noteSent counts what was sent for the input that it brought the most bytes of, with its whole duration. All inputs that it asked
 // for share its bytes and its time.
-func noteRequest(r *allocation.SourceReading, sels []Selector, req *Request) {
+func noteSent(r *allocation.SourceReading, rs []Request, req *Sent) {
 	var names []string
 	var bytes []int64
 	for _, of := range req.Of {
-		name := sels[of.Selector].Input
+		name := rs[of.Request].Input
 		k := slices.Index(names, name)
 		if k < 0 {
 			k, names, bytes = len(names), append(names, name), append(bytes, 0)
@@ -121,9 +110,9 @@ func input(r *allocation.SourceReading, name string) *allocation.InputUse {
 
 // reading is the account of what was read.
 func (c *computation) reading() *allocation.Reading {
-	r := &allocation.Reading{
-		Resolution: c.resolution, ScrapeInterval: c.scrape,
-		Read: max(0, c.selects-c.yields), Integrate: c.yields + c.computing, Stages: c.stages, Inputs: c.found.reading(),
+	r := &allocation.Reading{Read: max(0, c.selects-c.using), Integrate: c.using + c.computing, Stages: c.stages, Inputs: c.found.reading()}
+	if len(c.windows) > 0 {
+		r.Resolution, r.ScrapeInterval = c.windows[0].resolution, c.windows[0].scrape
 	}
 	r.Sources = c.sources()
 	return r

@@ -3,6 +3,7 @@ package promquery_test
 import (
 	"context"
 	"errors"
+	"iter"
 	"slices"
 	"strings"
 	"testing"
@@ -22,7 +23,7 @@ func checkSent(t *testing.T, stats *promquery.Stats, selectors int) {
 	for _, r := range stats.Sent {
 		of := int64(0)
 		for _, p := range r.Of {
-			if p.Selector < 0 || p.Selector >= selectors || p.Bytes < 0 {
+			if p.Request < 0 || p.Request >= selectors || p.Bytes < 0 {
 				t.Errorf("a request for %+v, of %d selectors", p, selectors)
 			}
 			of += p.Bytes
@@ -76,7 +77,6 @@ func TestUses(t *testing.T) {
 	w := allocation.Window{Start: c.End().Add(-4 * time.Hour), End: c.End()}
 	run := func(t *testing.T, src promquery.Source, sources int) {
 		cfg := config
-		cfg.Parallel = 2
 		sets, err := promquery.NewEngine(src, cfg).Compute(t.Context(), allocation.Query{Window: w, Resolution: time.Minute})
 		if err != nil {
 			t.Fatal(err)
@@ -109,24 +109,26 @@ type giving struct{ stats promquery.Stats }
 
 var errLost = errors.New("connection lost")
 
-func (g giving) Select(_ context.Context, sels []promquery.Selector, _ promquery.Yield) (promquery.Stats, error) {
-	if len(sels) < 10 {
-		return promquery.Stats{}, nil
-	}
-	return g.stats, errLost
+func (g giving) Select(_ context.Context, sels []promquery.Request, stats *promquery.Stats) iter.Seq2[promquery.Series, error] {
+	return promquery.Pushed(stats, func(_ promquery.Yield) (promquery.Stats, error) {
+		if len(sels) < 10 {
+			return promquery.Stats{}, nil
+		}
+		return g.stats, errLost
+	})
 }
 
 // TestUsesOfRequests looks at whom a request of several inputs is counted for. The first selectors of the first stage are
 // of the inputs running, init running and started.
 func TestUsesOfRequests(t *testing.T) {
-	several := promquery.Request{Took: 10 * time.Second, Bytes: 10, Of: []promquery.Portion{{Selector: 0, Bytes: 3}, {Selector: 1, Bytes: 7}}}
-	retried := promquery.Request{Took: time.Second, Again: true, Failed: true, Of: []promquery.Portion{{Selector: 2}, {Selector: 1}}}
+	several := promquery.Sent{Took: 10 * time.Second, Bytes: 10, Of: []promquery.Portion{{Request: 0, Bytes: 3}, {Request: 1, Bytes: 7}}}
+	retried := promquery.Sent{Took: time.Second, Again: true, Failed: true, Of: []promquery.Portion{{Request: 2}, {Request: 1}}}
 	for _, tt := range []struct {
 		name  string
 		stats promquery.Stats
 		want  []allocation.InputUse
 	}{
-		{"requests", promquery.Stats{Requests: 2, Bytes: 10, Sent: []promquery.Request{several, retried}}, []allocation.InputUse{
+		{"requests", promquery.Stats{Requests: 2, Bytes: 10, Sent: []promquery.Sent{several, retried}}, []allocation.InputUse{
 			{Input: "init running", Requests: 1, Bytes: 7, Requesting: 7 * time.Second, Durations: []time.Duration{10 * time.Second}},
 			{Input: "running", Bytes: 3, Requesting: 3 * time.Second},
 			{Input: "started", Requests: 1, Retries: 1, Errors: 1, Requesting: time.Second, Durations: []time.Duration{time.Second}},

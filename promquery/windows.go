@@ -43,15 +43,16 @@ func (e *Engine) computeAlone(ctx context.Context, q allocation.Query, windows [
 		}
 		for i, x := range results {
 			if x.err != nil {
-				x.set = allocation.NewSet(windows[i], allocation.NewDict())
+				none := allocation.NewSet(windows[i], allocation.NewDict())
 				if noData == nil || !allocation.HasNothing(x.err) {
 					noData = x.err
 				}
 				if !allocation.HasNothing(x.err) {
-					x.set.Incomplete, x.set.Warnings = true, []string{x.err.Error()}
+					none.Incomplete, none.Warnings = true, []string{x.err.Error()}
 				}
+				x.sets = []*allocation.Set{none}
 			}
-			sets = append(sets, x.set)
+			sets = append(sets, x.sets...)
 		}
 		e.noteRows(sets[len(sets)-n:], q.Shard)
 		windows = windows[n:]
@@ -62,33 +63,27 @@ func (e *Engine) computeAlone(ctx context.Context, q allocation.Query, windows [
 	return sets, nil
 }
 
-// windowResult is the set of a window, or the error that there is no data for it.
-type windowResult struct {
-	set *allocation.Set
-	err error
-}
-
 // computeWindows computes the sets of windows in one batch. If that takes too much, or if the source says that data is missing,
 // which may concern only some windows, it computes one half after the other.
-func (e *Engine) computeWindows(ctx context.Context, q allocation.Query, windows []allocation.Window) ([]windowResult, error) {
+func (e *Engine) computeWindows(ctx context.Context, q allocation.Query, windows []allocation.Window) ([]result, error) {
 	n := len(windows)
 	q.Step = 0
+	queries := make([]allocation.Query, n)
+	for i, w := range windows {
+		queries[i] = q
+		queries[i].Window, queries[i].After = w, min(allocation.Evidence, q.After+q.Window.End.Sub(w.End))
+	}
 	if n == 1 {
-		q.After = min(allocation.Evidence, q.After+q.Window.End.Sub(windows[0].End))
-		q.Window = windows[0]
-		sets, err := e.Compute(ctx, q)
-		switch {
-		case errors.Is(err, allocation.ErrNoData):
-			return []windowResult{{err: err}}, nil
-		case err != nil:
+		sets, err := e.Compute(ctx, queries[0])
+		if err != nil && !errors.Is(err, allocation.ErrNoData) {
 			return nil, err
 		}
-		return []windowResult{{set: sets[0]}}, nil
+		return []result{{sets, err}}, nil
 	}
-	out, err := e.computeBatch(ctx, q, windows)
-	switch {
-	case errors.Is(err, allocation.ErrTooMuch), errors.Is(err, allocation.ErrBusy), err == nil && out == nil:
-	default:
+	whole := q
+	whole.Window = allocation.Window{Start: windows[0].Start, End: windows[n-1].End}
+	out, err := e.compute(ctx, whole, queries)
+	if !errors.Is(err, allocation.ErrTooMuch) && !errors.Is(err, allocation.ErrBusy) && !errors.Is(err, errMissing) {
 		return out, err
 	}
 	first, err := e.computeWindows(ctx, q, windows[:n/2])
@@ -97,30 +92,4 @@ func (e *Engine) computeWindows(ctx context.Context, q allocation.Query, windows
 	}
 	second, err := e.computeWindows(ctx, q, windows[n/2:])
 	return append(first, second...), err
-}
-
-// computeBatch computes the sets of windows from one reading of the source. It returns none if data is missing in it.
-func (e *Engine) computeBatch(ctx context.Context, q allocation.Query, windows []allocation.Window) (out []windowResult, err error) {
-	whole := q
-	whole.Window = allocation.Window{Start: windows[0].Start, End: windows[len(windows)-1].End}
-	_, err = e.observed(ctx, whole, func(lead *computation) (sets []*allocation.Set, err error) {
-		if j, ok := lead.src.(*joined); ok {
-			j.allowOldOnly(ctx, whole.Window)
-		}
-		b := newBatch(ctx, lead, len(windows))
-		defer b.cancel()
-		for i, w := range windows {
-			own := q
-			own.Window, own.After = w, min(allocation.Evidence, q.After+q.Window.End.Sub(w.End))
-			go b.run(i, own)
-		}
-		out, err = b.answer()
-		for _, x := range out {
-			if x.set != nil {
-				sets = append(sets, x.set)
-			}
-		}
-		return sets, err
-	})
-	return out, err
 }

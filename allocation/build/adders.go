@@ -9,7 +9,11 @@ import (
 var adders = [signals.NumSignals]func(b *Builder, s *seen) error{
 	signals.Nothing:                  func(*Builder, *seen) error { return nil },
 	signals.ContainerRunning:         (*Builder).addRunning,
+	signals.RunningByUsage:           (*Builder).addRunning,
+	signals.RunningByInfo:            (*Builder).addRunning,
 	signals.ContainerStarted:         (*Builder).addStarted,
+	signals.ContainerCreated:         (*Builder).addStarted,
+	signals.InitStarted:              (*Builder).addStarted,
 	signals.ContainerTerminated:      (*Builder).addTerminated,
 	signals.ContainerRequest:         (*Builder).addRequest,
 	signals.ContainerLimit:           (*Builder).addLimit,

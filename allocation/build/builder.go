@@ -1,6 +1,7 @@
 package build
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -27,8 +28,9 @@ type Builder struct {
 	frame
 	chargeFrom allocation.ChargeFrom
 	shard      allocation.Shard
-	limits     Limits
-	stopped    error // why the builder is to stop
+	limits
+	progress
+	fewOfAssets bool // what nodes' cores do and how full disks are is not needed
 
 	interned
 	symbols  *signals.Symbols
@@ -63,8 +65,11 @@ const (
 	finalized
 )
 
-// absence has the times in which none of a cluster's containers, and none of its nodes, were seen.
-type absence struct{ containers, nodes timeline.Watch }
+// absence has the times in which none of a cluster's containers, and none of its nodes, were seen, and when its pods were.
+type absence struct {
+	containers, nodes timeline.Watch
+	pods              timeline.Intervals
+}
 
 // absentIn returns the absence of a cluster, an empty one for an unknown cluster.
 func (b *Builder) absentIn(cluster signals.Symbol) *absence {
@@ -93,16 +98,22 @@ var none signals.Symbol // of ""
 
 // NewBuilder returns a builder for the sets of q. scrape is the scrape interval. The grid cannot be finer than that: a smaller
 // resolution is raised to it, with a warning. In exact mode, a last sample lasts for one scrape interval. The keys of series are of symbols.
-func NewBuilder(q allocation.Query, scrape time.Duration, rates rates.Rates, symbols *signals.Symbols) (*Builder, error) {
+// It stops once ctx ends, or if budget has no memory for it; the nil Budget has no bound.
+func NewBuilder(ctx context.Context, q allocation.Query, scrape time.Duration, rates rates.Rates, symbols *signals.Symbols, budget Budget) (*Builder, error) {
 	windows, err := q.Windows()
 	if err != nil {
 		return nil, err
+	}
+	limits := limits{ctx: ctx, budget: budget}
+	if limits.hold(int64(len(windows)) * allocation.SetBytes); limits.stopped != nil {
+		return nil, limits.stopped
 	}
 	if q.Window.Duration() <= 0 || scrape <= 0 || q.Resolution < 0 {
 		return nil, fmt.Errorf("window %s, scrape interval %s, resolution %s: must all be positive", q.Window.Duration(), scrape, q.Resolution)
 	}
 	b := newParts(rates, symbols)
-	b.windows, b.chargeFrom, b.shard, b.pods.metadata.by = windows, q.ChargeFrom, q.Shard, q.MergedBy
+	b.windows, b.chargeFrom, b.shard, b.pods.metadata.by, b.limits = windows, q.ChargeFrom, q.Shard, q.MergedBy, limits
+	b.fewOfAssets = q.Only != nil && q.Only.FewOfAssets
 	if q.Resolution > 0 && q.Resolution < scrape {
 		b.warn("resolution %s is finer than the scrape interval: %s was used", allocation.ResolutionText(q.Resolution), allocation.ResolutionText(scrape))
 		q.Resolution = scrape
@@ -160,6 +171,9 @@ func (s *seen) pod() podKey       { return podKey{s.object(), s.key[3], 0} }
 // before Resolve, and everything else after it.
 func (b *Builder) Add(series signals.Series, key []signals.Symbol, p *timeline.Points) error {
 	if series.Signal.FollowsResolve() {
+		if b.Foreign(series, key) {
+			return nil
+		}
 		return b.worker().Add(series, key, p)
 	}
 	s, err := b.look(series, key, p)
@@ -167,7 +181,13 @@ func (b *Builder) Add(series signals.Series, key []signals.Symbol, p *timeline.P
 		return err
 	}
 	b.at = s
-	return adders[series.Signal](b, &b.at)
+	if err := adders[series.Signal](b, &b.at); err != nil {
+		return err
+	}
+	if b.counts {
+		b.added++
+	}
+	return b.watch()
 }
 
 // look checks a series before it is added.
@@ -257,9 +277,6 @@ func (b *Builder) addLimit(s *seen) error {
 	return nil
 }
 
-// Span is a stretch of time, Unix milliseconds.
-type Span struct{ Start, End int64 }
-
 // Finalize ends a phase of usage. In time that no usage series covers, the last known usage is held, or only the request is
 // charged. again has the stretches in which nodes were allocated beyond their capacity. For each, call Revisit and add its usage
 // again, so that the containers above their requests at that instant give up the excess. Then call Finalize again.
@@ -286,8 +303,11 @@ func (b *Builder) Revisit(s Span) {
 
 // Sets returns the finished sets, oldest first.
 func (b *Builder) Sets() ([]*allocation.Set, error) {
-	if b.phase != finalized {
-		return nil, errors.New("make sets: usage is not finalized")
+	if b.stopped == nil && b.phase != finalized {
+		b.stopped = errors.New("make sets: usage is not finalized")
+	}
+	if b.stopped != nil {
+		return nil, b.stopped
 	}
 	b.count(notices.KnownByUsage, b.report.discovered)
 	unmatched := 0

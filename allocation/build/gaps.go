@@ -93,6 +93,7 @@ func (b *Builder) findAbsence() {
 			}
 			return b.sampling.LastSight(of[len(of)-1].To)
 		}
+		a.pods = pods
 		a.nodes.Newest = newest(nodes)
 		a.containers.Newest = max(s.newest, newest(targets)) // one target shows all
 		a.containers.Absent, a.nodes.Absent = timeline.Complement(containers, from, to), timeline.Complement(nodes, from, to)
@@ -100,6 +101,21 @@ func (b *Builder) findAbsence() {
 		a.nodes.Down = a.containers.Down
 		b.outages.absent[cluster] = a
 	}
+}
+
+// withoutInfos reports whether kube-state-metrics was down in all of the spans in which no container was seen running, so that it has no
+// infos of containers there: no pod was seen, either. Nothing is known of spans that reach beyond the window.
+func (b *Builder) withoutInfos(spans []Span) bool {
+	for _, a := range b.outages.absent {
+		for _, x := range spans {
+			gaps := slices.DeleteFunc(slices.Clone(a.containers.Absent), func(gap timeline.Interval) bool { return gap.To <= x.Start || gap.From >= x.End })
+			down := !slices.ContainsFunc(gaps, func(gap timeline.Interval) bool { return a.pods.Clip(gap.From, gap.To).Length() > 0 })
+			if x.Start < b.start() || x.End > b.end() || len(a.pods) == 0 || len(gaps) == 0 || !down {
+				return false
+			}
+		}
+	}
+	return len(b.outages.absent) > 0
 }
 
 // silences are the stretches within the window, longer than a lookback, in which no container of a cluster was seen.

@@ -1,41 +1,76 @@
 package build
 
-import "iter"
+import (
+	"context"
+	"iter"
+)
 
-// Limits say when a Builder stops and how much memory it may take. A nil field is no limit.
-type Limits struct {
-	// Stopped returns why to stop, such as ctx.Err, or nil to go on. It is called before each pod, container, node and set, until
-	// it returns an error.
-	Stopped func() error
-	// Draw takes memory from a budget before it is allocated. It is called for memory beyond what Builder.Memory estimates.
-	Draw func(bytes int64) error
+// Budget bounds the memory of a Builder.
+type Budget interface {
+	// Hold takes or gives back memory, so that the builder holds so many bytes. To give back never fails.
+	Hold(bytes int64) error
 }
 
-// SetLimits makes Resolve, Finalize and Sets end early with the error of a limit. The Builder is of no use then.
-func (b *Builder) SetLimits(l Limits) { b.limits = l }
+// limits say when a Builder stops.
+type limits struct {
+	ctx     context.Context //nolint:containedctx // that of one computation
+	budget  Budget          // nil is no bound
+	held    int64           // bytes
+	stopped error           // why the builder is to stop
 
-// stop reports whether the builder must stop; b.stopped says why.
-func (b *Builder) stop() bool {
-	if b.stopped == nil && b.limits.Stopped != nil {
-		b.stopped = b.limits.Stopped()
+	series int64 // that were added
+	next   int64 // the count of series at the next look at the memory they take
+}
+
+// stop reports whether the builder must stop; stopped says why.
+func (l *limits) stop() bool {
+	if l.stopped == nil {
+		l.stopped = l.ctx.Err()
 	}
-	return b.stopped != nil
+	return l.stopped != nil
 }
 
-// draw takes memory. The builder stops if there is none.
-func (b *Builder) draw(bytes int64) {
-	if b.stopped == nil && b.limits.Draw != nil {
-		b.stopped = b.limits.Draw(bytes)
+// fail stops the builder if err is not nil.
+func (l *limits) fail(err error) {
+	if l.stopped == nil {
+		l.stopped = err
 	}
 }
 
-// run runs steps until the builder must stop, and returns why.
-func (b *Builder) run(steps ...func()) error {
-	for _, step := range steps {
+// hold changes the memory that the builder has to so many bytes. The builder stops if there is not as much.
+func (l *limits) hold(bytes int64) {
+	if l.stopped != nil || l.budget == nil {
+		return
+	}
+	if l.stopped = l.budget.Hold(bytes); l.stopped == nil {
+		l.held = bytes
+	}
+}
+
+// draw takes memory before it is allocated.
+func (l *limits) draw(bytes int64) { l.hold(l.held + bytes) }
+
+// leastSeries is the least number of series between two looks at memory. A look takes time in proportion to the containers, so
+// there is one each time the series have grown by half.
+const leastSeries = 1000
+
+// watch holds the memory of what was added, once so many series were added that it may be much more than before.
+func (b *Builder) watch() error {
+	if b.series++; b.series < b.next {
+		return nil
+	}
+	b.next = b.series + max(leastSeries, b.series/2)
+	b.hold(b.memory())
+	return b.stopped
+}
+
+// run runs parts until the builder must stop, and returns why.
+func (b *Builder) run(parts ...func()) error {
+	for _, part := range parts {
 		if b.stop() {
 			break
 		}
-		step()
+		part()
 	}
 	return b.stopped
 }

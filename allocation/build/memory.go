@@ -23,9 +23,8 @@ const (
 const rowMemory = (int64(allocation.NumColumns)*8+int64(allocation.NumProperties)*int64(unsafe.Sizeof(allocation.ID(0)))+24)*5/4 +
 	int64(unsafe.Sizeof(segment{})+unsafe.Sizeof(rowRef{})+unsafe.Sizeof(shift{}))
 
-// Memory estimates, from what was added so far, how many bytes the process needs for the sets and their sources. Call it before
-// Resolve, which lays out the rows.
-func (b *Builder) Memory() int64 {
+// memory estimates, from what was added so far, how many bytes the process needs for the sets and their sources.
+func (b *Builder) memory() int64 {
 	n := b.dict.Memory() + int64(len(b.sets))*allocation.SetBytes
 	for c := range b.every() {
 		n += containerMemory + b.rowsOf(c)*rowMemory + timeline.StepBytes(c.started, c.created, c.ended, c.restarts)

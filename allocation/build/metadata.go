@@ -12,6 +12,7 @@ import (
 // lateMetadata has the labels and annotations of pods that are added last.
 type lateMetadata struct {
 	by    []allocation.Key // by which rows are merged; none if all labels and annotations are added before Resolve
+	last  bool             // they were left out of the first step, for they may be added last
 	shown []*container     // the containers whose pods' labels and annotations are added
 	// nameless has labels and annotations that no pod's UID matches, by the pod's name. A pod takes them if it has none of its own.
 	nameless map[objectKey]*pod

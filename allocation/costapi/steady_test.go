@@ -81,11 +81,11 @@ var steadyRates = []map[string]float64{
 func (s steady) Raw(context.Context, int64, int64) bool { return s.raw }
 
 // Select implements promquery.Source.
-func (s steady) Select(ctx context.Context, sels []promquery.Selector, yield promquery.Yield) (stats promquery.Stats, err error) {
+func (s steady) Select(ctx context.Context, sels []promquery.Request, yield promquery.Yield) (stats promquery.Stats, err error) {
 	keys := chunks.NewKeys(nil, chunks.NewSymbols(promquery.SymbolsOf(ctx)))
 	var p timeline.Points
 	for i, sel := range sels {
-		matchers, err := chunks.Matchers(sel)
+		matchers, err := chunks.Matchers(&sel)
 		if err != nil {
 			return stats, err
 		}
@@ -123,7 +123,7 @@ func (s steady) Select(ctx context.Context, sels []promquery.Selector, yield pro
 }
 
 // fill appends the samples that a selector asks for.
-func (s steady) fill(p *timeline.Points, sel *promquery.Selector, value, rate float64) {
+func (s steady) fill(p *timeline.Points, sel *promquery.Request, value, rate float64) {
 	at := func(t int64) float64 { return value + rate*float64(t)/1000 }
 	scraped := func(t int64) int64 { return t - t%steadyScrape }
 	if s.raw || sel.Step == 0 {

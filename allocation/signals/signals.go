@@ -16,8 +16,15 @@ const (
 	// ContainerRunning is not 0 while a container runs. The last key element is the node, where a kubelet says so: it counts
 	// for pods of which nothing else says where they are.
 	ContainerRunning
+	// RunningByUsage is not 0 while usage of a container is seen, and RunningByInfo while kube-state-metrics has an info of it. They stand
+	// in for ContainerRunning.
+	RunningByUsage
+	RunningByInfo
 	// ContainerStarted is when the running container started, in Unix seconds.
 	ContainerStarted
+	// ContainerCreated is the same as cAdvisor reports it, and InitStarted the same of init containers.
+	ContainerCreated
+	InitStarted
 	// ContainerTerminated is when the container last ended, in Unix seconds.
 	ContainerTerminated
 	// ContainerRequest is the request of a resource, in amount.
@@ -191,7 +198,11 @@ var signals = [NumSignals]struct {
 }{
 	Nothing:                  {"nothing", nil, ""},
 	ContainerRunning:         {"container running", runningLabels, ""},
+	RunningByUsage:           {"container with usage", runningLabels, ""},
+	RunningByInfo:            {"container info", runningLabels, ""},
 	ContainerStarted:         {"container started", containerLabels, ""},
+	ContainerCreated:         {"container started by cAdvisor", containerLabels, ""},
+	InitStarted:              {"init container started", containerLabels, ""},
 	ContainerTerminated:      {"container terminated", containerLabels, ""},
 	ContainerRequest:         {"request", containerLabels, ""},
 	ContainerLimit:           {"limit", containerLabels, ""},

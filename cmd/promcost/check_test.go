@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"iter"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -178,11 +179,13 @@ func TestBudgets(t *testing.T) {
 // slow is a source that never answers. It reports when it is asked and when the caller gives up.
 type slow struct{ asked, gone chan struct{} }
 
-func (s slow) Select(ctx context.Context, _ []promquery.Selector, _ promquery.Yield) (promquery.Stats, error) {
-	s.asked <- struct{}{}
-	<-ctx.Done()
-	close(s.gone)
-	return promquery.Stats{}, ctx.Err()
+func (s slow) Select(ctx context.Context, _ []promquery.Request, stats *promquery.Stats) iter.Seq2[promquery.Series, error] {
+	return promquery.Pushed(stats, func(_ promquery.Yield) (promquery.Stats, error) {
+		s.asked <- struct{}{}
+		<-ctx.Done()
+		close(s.gone)
+		return promquery.Stats{}, ctx.Err()
+	})
 }
 
 // TestClientThatLeaves ends the reading for a client that has gone: nobody waits for it.

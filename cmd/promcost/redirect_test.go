@@ -15,6 +15,7 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/cmd/promcost/internal/httpclient"
 	"github.com/promcost/promcost/promquery"
+	"github.com/promcost/promcost/promquery/promtest"
 )
 
 // secrets are kinds of credentials; every value that must stay with the first server contains the word sesame.
@@ -202,8 +203,8 @@ func TestSourcesKeepCredentials(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			sel := promquery.Selector{Metric: "up", Start: 0, End: 1}
-			_, err = o.Select(t.Context(), []promquery.Selector{sel}, func(int, []promquery.Symbol, *timeline.Points) error { return nil })
+			sel := promquery.Request{Metric: "up", Start: 0, End: 1}
+			_, err = promtest.Select(t.Context(), o, []promquery.Request{sel}, func(int, []promquery.Symbol, *timeline.Points) error { return nil })
 			if err == nil || !strings.Contains(err.Error(), "redirects to "+away.URL) || !strings.Contains(err.Error(), "--prometheus.url") || strings.Contains(err.Error(), "sesame") {
 				t.Errorf("error %v, want one that says where the redirect leads", err)
 			}

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,7 +23,6 @@ import (
 	"github.com/prometheus/prometheus/tsdb"
 
 	"github.com/promcost/promcost/promquery"
-	"github.com/promcost/promcost/promquery/chunks"
 )
 
 // remedy ends the errors about a wrong directory.
@@ -159,50 +159,8 @@ func (db *DB) Bounds() (oldest, newest int64, err error) {
 }
 
 // Select implements promquery.Source over the blocks present when it begins. Requests counts the blocks read.
-func (db *DB) Select(ctx context.Context, sels []promquery.Selector, yield chunks.Yield) (promquery.Stats, error) {
-	return db.SelectParallel(ctx, sels, promquery.OneWorker(yield))
-}
-
-// SelectParallel implements promquery.Parallel.
-func (db *DB) SelectParallel(ctx context.Context, sels []promquery.Selector, workers promquery.Workers) (promquery.Stats, error) {
-	return db.selectParallel(ctx, sels, workers, &Session{db: db})
-}
-
-// selectParallel is SelectParallel of a session.
-func (db *DB) selectParallel(ctx context.Context, sels []promquery.Selector, workers promquery.Workers, of *Session) (stats promquery.Stats, err error) {
-	if len(sels) == 0 {
-		return stats, nil
-	}
-	began := time.Now()
-	mint, maxt := sels[0].Start, sels[0].End
-	for _, sel := range sels {
-		mint, maxt = min(mint, sel.Start), max(maxt, sel.End)
-	}
-	snap, err := db.acquire(mint, maxt, (*block).openFiles)
-	if err != nil {
-		return stats, err
-	}
-	defer func() {
-		if cerr := snap.release(); err == nil { // an error of yield is returned as it is
-			err = cerr
-		}
-	}()
-	if snap.plain() {
-		snap.open()
-		snap.notes = true
-		stats, err = promquery.SelectParallel(ctx, chunks.New(snap, chunks.Options{}), sels, workers)
-	} else {
-		stats, err = snap.read(ctx, sels, workers, of)
-	}
-	stats.Spread(len(snap.blocks), time.Since(began))
-	if !of.quiet {
-		stats.Warnings = append(snap.nameless, stats.Warnings...)
-	}
-	for _, l := range snap.losses {
-		stats.Lose(l)
-	}
-	stats.Damaged = snap.damaged
-	return stats, err
+func (db *DB) Select(ctx context.Context, rs []promquery.Request, stats *promquery.Stats) iter.Seq2[promquery.Series, error] {
+	return (&Session{db: db}).Select(ctx, rs, stats)
 }
 
 // ChunkQuerier implements storage.ChunkQueryable over the blocks present now.

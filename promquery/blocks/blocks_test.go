@@ -37,13 +37,13 @@ func pods(n int, from, to int64) []promtest.Series {
 	return list
 }
 
-var all = promquery.Selector{Metric: "m", Keep: []string{"pod"}, Start: begin, End: begin + 24*hour}
+var all = promquery.Request{Metric: "m", Keep: promquery.Labels("pod"), Start: begin, End: begin + 24*hour}
 
 // count selects and returns the number of samples by pod.
-func count(t *testing.T, db *blocks.DB, sel promquery.Selector) (map[string]int, promquery.Stats) {
+func count(t *testing.T, db *blocks.DB, sel promquery.Request) (map[string]int, promquery.Stats) {
 	t.Helper()
 	got := map[string]int{}
-	stats, err := db.Select(t.Context(), []promquery.Selector{sel}, func(_ int, key []promquery.Symbol, p *timeline.Points) error {
+	stats, err := promtest.Select(t.Context(), db, []promquery.Request{sel}, func(_ int, key []promquery.Symbol, p *timeline.Points) error {
 		got[key[0].Value()] += p.Len()
 		return nil
 	})
@@ -211,7 +211,7 @@ func TestWhilePrometheusWrites(t *testing.T) {
 			t.Fatal(err)
 		}
 		deleted := false
-		_, err = db.Select(t.Context(), []promquery.Selector{all}, func(_ int, _ []promquery.Symbol, p *timeline.Points) error {
+		_, err = promtest.Select(t.Context(), db, []promquery.Request{all}, func(_ int, _ []promquery.Symbol, p *timeline.Points) error {
 			if !deleted { // in the midst of reading, all blocks vanish and one appears
 				deleted = true
 				if err := owner.CleanTombstones(); err != nil {
@@ -278,7 +278,7 @@ func TestNewAndVanishedBlocks(t *testing.T) {
 	if err := os.RemoveAll(dir); err != nil {
 		t.Fatal(err)
 	}
-	_, err := db.Select(t.Context(), []promquery.Selector{all}, nil)
+	_, err := promtest.Select(t.Context(), db, []promquery.Request{all}, nil)
 	if err == nil || !strings.Contains(err.Error(), "does not exist") {
 		t.Errorf("directory gone: got %v", err)
 	}
@@ -294,7 +294,7 @@ func TestReadAfterClose(t *testing.T) {
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := db.Select(t.Context(), []promquery.Selector{all}, nil); err == nil || !strings.Contains(err.Error(), "already closed") {
+	if _, err := promtest.Select(t.Context(), db, []promquery.Request{all}, nil); err == nil || !strings.Contains(err.Error(), "already closed") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -356,11 +356,11 @@ func BenchmarkSelect(b *testing.B) {
 	}()
 	for _, metric := range []string{"requests", "cpu", "memory"} {
 		b.Run("metric="+metric, func(b *testing.B) {
-			sel := promquery.Selector{Metric: metric, Keep: []string{"namespace", "pod", "container", "node"}, Start: begin, End: begin + 24*hour}
+			sel := promquery.Request{Metric: metric, Keep: promquery.Labels("namespace", "pod", "container", "node"), Start: begin, End: begin + 24*hour}
 			samples := int64(0)
 			b.ReportAllocs()
 			for b.Loop() {
-				stats, err := db.Select(b.Context(), []promquery.Selector{sel}, func(int, []promquery.Symbol, *timeline.Points) error { return nil })
+				stats, err := promtest.Select(b.Context(), db, []promquery.Request{sel}, func(int, []promquery.Symbol, *timeline.Points) error { return nil })
 				if err != nil {
 					b.Fatal(err)
 				}

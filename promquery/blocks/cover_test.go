@@ -93,7 +93,7 @@ func TestCoverGaps(t *testing.T) {
 			tt.do(t, promtest.WriteBlocks(t, dir, 2*time.Hour, promtest.Series{Labels: []string{"__name__", "m"}, Samples: samples}))
 			db := open(t, dir)
 			for range 2 { // the second time, all is known
-				_, stats := count(t, db, promquery.Selector{Metric: "m", Keep: []string{"pod"}, Start: 100 * hours, End: 106 * hours})
+				_, stats := count(t, db, promquery.Request{Metric: "m", Keep: promquery.Labels("pod"), Start: 100 * hours, End: 106 * hours})
 				damaged := len(tt.want) > 0 && tt.want[0].Damaged
 				if tt.name != "without meta.json" && stats.Damaged != damaged {
 					t.Errorf("damaged: %t, want %t", stats.Damaged, damaged)

@@ -8,7 +8,7 @@ import (
 	"github.com/promcost/promcost/promquery"
 )
 
-// cursor walks the series of selectors that are alike in one block, in the order of their labels.
+// cursor walks the series of requests that are alike in one block, in the order of their labels.
 type cursor struct {
 	*view
 	at      int32   // the block's place among those of the read
@@ -20,16 +20,15 @@ type cursor struct {
 	labels  []pair  // of the series at hand, a part of pairs
 	seen    []seen  // the label that was read last at each place
 	chunks  uint64  // where the list of its chunks begins in the index file
-	clipped bool    // the block may have series without samples at the times of the selectors
+	clipped bool    // the block may have series without samples at the times of the requests
 	failed  error   // why what follows entries cannot be read
 	err     error   // why the series that follow cannot be read
 }
 
 // entry is a series in a block.
 type entry struct {
-	chunks   uint64 // where the list of its chunks begins in the index file
-	labels   int    // where its labels end in the pairs of the cursor
-	unwanted bool   // it is of a pod that is left out
+	chunks uint64 // where the list of its chunks begins in the index file
+	labels int    // where its labels end in the pairs of the cursor
 }
 
 // Some entries are read at once, until they are many or their labels are.
@@ -38,12 +37,12 @@ const (
 	pairsAtOnce   = 1 << 10
 )
 
-// begin begins selectors that are alike.
+// begin begins requests that are alike.
 func (c *cursor) begin(q *query) {
 	c.refs, c.entries, c.pairs, c.passed, c.failed, c.err = nil, c.entries[:0], c.pairs[:0], 0, nil, nil
 	defer recovered(&c.err)
-	c.clipped = len(q.sels) > 1 || c.block.meta.MinTime < q.Start || c.block.meta.MaxTime > q.End
-	overlaps := slices.ContainsFunc(q.sels, func(s promquery.Selector) bool { return c.block.overlaps(s.Start, s.End) })
+	c.clipped = len(q.requests) > 1 || c.block.meta.MinTime < q.Start || c.block.meta.MaxTime > q.End
+	overlaps := slices.ContainsFunc(q.requests, func(r promquery.Request) bool { return c.block.overlaps(r.Start, r.End) })
 	if !q.never() && overlaps {
 		if c.refs, c.err = c.index.postings(q.Metric); c.err == nil {
 			c.narrow(q)
@@ -69,10 +68,7 @@ func (c *cursor) next(q *query) (ok bool) {
 		c.passed++
 		c.labels, c.chunks = c.pairs[from:e.labels], e.chunks
 		if q.matches(c.labels) {
-			if !e.unwanted {
-				return true
-			}
-			q.left = true
+			return true
 		}
 	}
 	return false
@@ -92,29 +88,21 @@ func (c *cursor) readSome(q *query) bool {
 	return true
 }
 
-// readEntries reads entries. The pairs of their labels are of symbols of the block. An entry that cannot be read ends the reading, unless its
-// series is unwanted: that is left out anyway.
+// readEntries reads entries. The pairs of their labels are of symbols of the block. An entry that cannot be read ends the reading.
 func (c *cursor) readEntries(q *query) (err error) {
 	defer recovered(&err)
 	for len(c.refs) >= 4 && len(c.entries) < entriesAtOnce && len(c.pairs) < pairsAtOnce {
 		ref := binary.BigEndian.Uint32(c.refs)
 		c.refs = c.refs[4:]
-		unwanted := q.unwanted != nil && q.unwanted[c.at].has(ref) != q.inverted
-		if unwanted && q.left {
-			continue
-		}
-		switch err := c.readEntry(q, ref, unwanted); {
-		case err != nil && unwanted:
-			q.left = true
-		case err != nil:
+		if err := c.readEntry(q, ref); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// readEntry reads the entry of a series, unless the series has no samples at the times of the selectors.
-func (c *cursor) readEntry(q *query, ref uint32, unwanted bool) error {
+// readEntry reads the entry of a series, unless the series has no samples at the times of the requests.
+func (c *cursor) readEntry(q *query, ref uint32) error {
 	content, at, err := c.index.entry(ref)
 	if err != nil || c.clipped && !q.hasChunk(content) {
 		return err
@@ -125,7 +113,7 @@ func (c *cursor) readEntry(q *query, ref uint32, unwanted bool) error {
 		c.pairs = c.pairs[:n]
 		return err
 	}
-	c.entries = append(c.entries, entry{at + uint64(next), len(c.pairs), unwanted})
+	c.entries = append(c.entries, entry{at + uint64(next), len(c.pairs)})
 	return nil
 }
 

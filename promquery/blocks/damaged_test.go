@@ -2,13 +2,11 @@ package blocks_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,7 +16,6 @@ import (
 
 	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/promquery"
-	"github.com/promcost/promcost/promquery/chunks"
 	"github.com/promcost/promcost/promquery/promtest"
 )
 
@@ -165,36 +162,6 @@ func TestSeriesBeforeDamagedEntry(t *testing.T) {
 	}
 }
 
-// TestDamagedEntryOfUnwantedPod sees to it that nothing is lost with the entry of a pod that is left out.
-func TestDamagedEntryOfUnwantedPod(t *testing.T) {
-	for name, unwanted := range map[string][]int{"the first one that is unwanted": {4}, "another one": {0, 4}, "the last series": {4, 9}} {
-		t.Run(name, func(t *testing.T) {
-			var list []promtest.Series
-			for n := range 10 {
-				uid := "wanted"
-				if slices.Contains(unwanted, n) {
-					uid = "unwanted"
-				}
-				samples := promtest.Regular(begin, begin+hour-1, minute, func(int64) float64 { return 1 })
-				list = append(list, promtest.Series{Labels: []string{"__name__", "m", "pod", fmt.Sprint("pod-", n), "uid", uid}, Samples: samples})
-			}
-			dir := t.TempDir()
-			damageEntry(t, promtest.WriteBlocks(t, dir, 2*time.Hour, list...)[0], unwanted[len(unwanted)-1])
-			sel := all
-			sel.UIDs = []string{"uid"}
-			n, left := 0, false
-			stats, err := open(t, dir).SelectParallel(t.Context(), []promquery.Selector{sel}, promquery.Workers{
-				N: 1, Left: func(int) { left = true },
-				SkipUIDs: &promquery.UIDs{Wanted: func(uid string) promquery.Wanted { return wantsBut(uid, "unwanted") }},
-				Yield:    func(int, int, []promquery.Symbol, *timeline.Points) error { n++; return nil },
-			})
-			if want := len(list) - len(unwanted); err != nil || n != want || !left || len(stats.Told()) > 0 {
-				t.Errorf("%d series, left out %t, warnings %q, %v; want %d without a warning", n, left, stats.Told(), err, want)
-			}
-		})
-	}
-}
-
 // laterChunk moves all samples of a file's first chunk to a later time, which its index does not know of.
 func laterChunk(t *testing.T, by time.Duration) func([]byte) []byte {
 	return func(d []byte) []byte {
@@ -217,10 +184,10 @@ func TestChunkOfAnotherTime(t *testing.T) {
 	dirs := promtest.WriteBlocks(t, dir, 2*time.Hour, pods(4, 0, 2)...)
 	damage(t, filepath.Join(dirs[0], "chunks/000001"), laterChunk(t, time.Minute))
 	db := open(t, dir)
-	for name, read := range map[string]func(context.Context, []promquery.Selector, chunks.Yield) (promquery.Stats, error){"own": db.Select, "Prometheus'": db.SelectPlain} {
+	for name, src := range map[string]promquery.Source{"own": db, "Prometheus'": db.Slow()} {
 		t.Run(name, func(t *testing.T) {
 			seen := 0
-			stats, err := read(t.Context(), []promquery.Selector{all}, func(int, []promquery.Symbol, *timeline.Points) error {
+			stats, err := promtest.Select(t.Context(), src, []promquery.Request{all}, func(int, []promquery.Symbol, *timeline.Points) error {
 				seen++
 				return nil
 			})

@@ -55,9 +55,9 @@ func (d *drawn) to(bytes int64) error {
 }
 
 // draw draws the memory of the finder, and of the series that it has found so far.
-func (f *finder) draw(found *found) error {
+func (f *finder) draw(out *page) error {
 	s := f.symbols
-	bytes := s.bytes + f.unwanted.bytes() + int64(cap(s.places))*numberBytes + s.texts.memory() + s.uids.memory() + s.series.memory()
+	bytes := s.bytes + int64(cap(s.places))*numberBytes + s.texts.memory() + s.uids.memory() + s.series.memory()
 	for i, v := range s.views {
 		c := &f.cursors[i]
 		bytes += int64(len(v.numbers))*numberBytes + int64(cap(c.some)) + int64(cap(c.entries))*entryBytes + int64(cap(c.pairs))*pairBytes
@@ -65,10 +65,10 @@ func (f *finder) draw(found *found) error {
 	if err := f.drawn.to(bytes); err != nil {
 		return err
 	}
-	return found.draw()
+	return out.draw()
 }
 
 // draw draws the memory of the series.
-func (f *found) draw() error {
-	return f.drawn.to(int64(cap(f.parts))*partBytes + int64(cap(f.heads))*seriesBytes + int64(cap(f.keys))*textBytes + int64(cap(f.numbers))*numberBytes)
+func (p *page) draw() error {
+	return p.drawn.to(int64(cap(p.parts))*partBytes + int64(cap(p.series))*seriesBytes + int64(cap(p.keys))*textBytes + int64(cap(p.numbers))*numberBytes)
 }

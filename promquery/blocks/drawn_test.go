@@ -29,42 +29,40 @@ func TestLookupDrawsMemory(t *testing.T) {
 	dir := t.TempDir()
 	promtest.WriteBlocks(t, dir, 2*time.Hour, series...)
 	db := open(t, dir)
-	few, many := promquery.Selector{Metric: "few", Keep: []string{"pod", "uid"}, End: 1}, promquery.Selector{Metric: "many", Keep: []string{"pod", "uid"}, End: 1}
+	few, many := promquery.Request{Metric: "few", Keep: promquery.Labels("pod", "uid"), End: 1}, promquery.Request{Metric: "many", Keep: promquery.Labels("pod", "uid"), End: 1}
 	for _, tt := range []struct {
 		name   string
-		sels   []promquery.Selector
+		sels   []promquery.Request
 		budget int64
 		least  int64 // that is drawn for each series before it is yielded
 		err    error
 	}{
-		{name: "few", sels: []promquery.Selector{few}, budget: 4 << 20, least: 190},
-		{name: "many", sels: []promquery.Selector{many}, budget: 4 << 20, least: 190},
-		{name: "both", sels: []promquery.Selector{few, many}, budget: 4 << 20, least: 190},
-		{name: "too many", sels: []promquery.Selector{many}, budget: 512 << 10, err: allocation.ErrTooMuch},
-		{name: "too many after few", sels: []promquery.Selector{few, many}, budget: 512 << 10, least: 190, err: allocation.ErrTooMuch},
-		{name: "no bound", sels: []promquery.Selector{many}},
+		{name: "few", sels: []promquery.Request{few}, budget: 4 << 20, least: 190},
+		{name: "many", sels: []promquery.Request{many}, budget: 4 << 20, least: 190},
+		{name: "both", sels: []promquery.Request{few, many}, budget: 4 << 20, least: 190},
+		{name: "too many", sels: []promquery.Request{many}, budget: 512 << 10, err: allocation.ErrTooMuch},
+		{name: "too many after few", sels: []promquery.Request{few, many}, budget: 512 << 10, least: 190, err: allocation.ErrTooMuch},
+		{name: "no bound", sels: []promquery.Request{many}},
 	} {
-		for _, workers := range []int{1, 3} {
-			t.Run(fmt.Sprintf("%s, %d workers", tt.name, workers), func(t *testing.T) {
-				budget := memory.New(tt.budget)
-				account := budget.Open("ask for less")
-				ctx := memory.With(context.Background(), account)
-				yielded := int64(0)
-				_, err := db.SelectParallel(ctx, tt.sels, promquery.Workers{N: workers, Yield: func(int, int, []promquery.Symbol, *timeline.Points) error {
-					yielded++
-					if held := account.Held(); held < tt.least*yielded {
-						t.Errorf("%d bytes are drawn for %d series, want %d for each", held, yielded, tt.least)
-					}
-					return nil
-				}})
-				if !errors.Is(err, tt.err) {
-					t.Errorf("error %v, want %v", err, tt.err)
+		t.Run(tt.name, func(t *testing.T) {
+			budget := memory.New(tt.budget)
+			account := budget.Open("ask for less")
+			ctx := memory.With(context.Background(), account)
+			series := int64(0)
+			_, err := promtest.Select(ctx, db, tt.sels, func(int, []promquery.Symbol, *timeline.Points) error {
+				series++
+				if held := account.Held(); held < tt.least*series {
+					t.Errorf("%d bytes are drawn for %d series, want %d for each", held, series, tt.least)
 				}
-				if held := account.Held(); held != 0 {
-					t.Errorf("%d bytes are not given back", held)
-				}
+				return nil
 			})
-		}
+			if !errors.Is(err, tt.err) {
+				t.Errorf("error %v, want %v", err, tt.err)
+			}
+			if held := account.Held(); held != 0 {
+				t.Errorf("%d bytes are not given back", held)
+			}
+		})
 	}
 }
 
@@ -83,7 +81,7 @@ func TestKeysOfManyLabelsAreBounded(t *testing.T) {
 	promtest.WriteBlocks(t, dir, 2*time.Hour, series...)
 	account := memory.New(64 << 20).Open("ask for less")
 	n, most := 0, int64(0)
-	_, err := open(t, dir).Select(memory.With(t.Context(), account), []promquery.Selector{{Metric: "m", End: 1}}, func(_ int, key []promquery.Symbol, p *timeline.Points) error {
+	_, err := promtest.Select(memory.With(t.Context(), account), open(t, dir), []promquery.Request{{Metric: "m", End: 1}}, func(_ int, key []promquery.Symbol, p *timeline.Points) error {
 		if want := fmt.Sprintf("pod-%04d", n); len(key) != 202 || key[201].Value() != want || p.Len() != 1 {
 			t.Errorf("series %d has a key of %d, the last %q, and %d samples; want 202, %q and 1", n, len(key), key[201].Value(), p.Len(), want)
 		}

@@ -11,10 +11,8 @@ import (
 	"github.com/promcost/promcost/promquery/chunks"
 )
 
-// SelectPlain is Select through Prometheus' own readers.
-func (db *DB) SelectPlain(ctx context.Context, sels []promquery.Selector, yield chunks.Yield) (promquery.Stats, error) {
-	return chunks.New(db, chunks.Options{}).Select(ctx, sels, yield)
-}
+// Slow returns a source over the same blocks that reads them by Prometheus' own readers.
+func (db *DB) Slow() promquery.Source { return chunks.New(db, chunks.Options{}) }
 
 // ReadEntry walks what an index entry holds, as a read does, and returns how much it found.
 func ReadEntry(content []byte) (labels, chunks int, err error) {

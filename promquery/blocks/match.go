@@ -19,30 +19,22 @@ func (p pair) value() uint32 { return uint32(p) }
 // unknown is the number of a string that no block has.
 const unknown = 1<<32 - 1
 
-// query is selectors that are alike, in the numbers of symbols.
+// query is requests that are alike, in the numbers of symbols.
 type query struct {
-	*promquery.Selector // from the start of the first one to the end of the last one
-	sels                []promquery.Selector
-	symbols             *symbols
-	metric              uint32 // the number of __name__
-	matchers            []match
-	keys                []role                                       // the elements of keys that any series has, ascending by name
-	told                uint32                                       // the name of the label that tells series apart
-	unwanted            []refSet                                     // by block, the series of unwanted pods; nil for none
-	inverted            bool                                         // only these are wanted
-	left                bool                                         // matching series of unwanted pods were left out
-	grade               func(key []string) (id uint64, nothing bool) // nil wants all of every series
-	texts               []string                                     // scratch
-	wanted              func(of *found, s *series) bool              // nil wants all samples
-	uid                 [36]byte                                     // scratch
+	*promquery.Request // from the start of the first one to the end of the last one
+	requests           []promquery.Request
+	symbols            *symbols
+	metric             uint32 // the number of __name__
+	matchers           []match
+	keys               []role // the elements of keys that any series has, ascending by name
+	distinct           uint32 // the name of the label that only distinguishes series of one key
 }
 
 // role is a label that is an element of keys.
 type role struct {
-	name   uint32
-	at     int // in the key
-	cgroup bool
-	common bool // of Selector.Common, which graded series keep
+	name uint32
+	at   int  // in the key
+	uid  bool // the pod's UID in a cgroup path
 }
 
 // match is a matcher. Those of a query ascend by name.
@@ -56,21 +48,20 @@ type match struct {
 	absent bool                     // whether a series without the label matches
 }
 
-// newQuery translates selectors that are alike. A regular expression that is none is an error.
-func newQuery(sels []promquery.Selector, symbols *symbols) (*query, error) {
-	all := sels[0]
-	for i := range sels {
-		all.Start, all.End = min(all.Start, sels[i].Start), max(all.End, sels[i].End)
+// newQuery translates requests that are alike. A regular expression that is none is an error.
+func newQuery(rs []promquery.Request, symbols *symbols) (*query, error) {
+	all := rs[0]
+	for i := range rs {
+		all.Start, all.End = min(all.Start, rs[i].Start), max(all.End, rs[i].End)
 	}
-	sel := &all
 	number := func(text string) uint32 {
 		if n, ok := symbols.find(text); ok && text != "" {
 			return n
 		}
 		return unknown
 	}
-	q := &query{Selector: sel, sels: sels, symbols: symbols, metric: number(metric), told: unknown}
-	for _, m := range sel.Matchers {
+	q := &query{Request: &all, requests: rs, symbols: symbols, metric: number(metric), distinct: unknown}
+	for _, m := range all.Matchers {
 		x := match{Matcher: m, name: number(m.Name), seen: map[uint32]bool{}}
 		switch m.Type {
 		case promquery.MatchEqual:
@@ -81,34 +72,35 @@ func newQuery(sels []promquery.Selector, symbols *symbols) (*query, error) {
 			var err error
 			if x.listed = listed(m.Value); x.listed == nil {
 				if x.re, err = labels.NewFastRegexMatcher(m.Value); err != nil {
-					return nil, fmt.Errorf("match label %s of metric %s: %w", m.Name, sel.Metric, err)
+					return nil, fmt.Errorf("match label %s of metric %s: %w", m.Name, all.Metric, err)
 				}
 				x.listed = slices.Sorted(slices.Values(x.re.SetMatches()))
 			}
 			x.absent = x.matchesText("") == (m.Type == promquery.MatchRegexp)
 		default:
-			return nil, fmt.Errorf("match label %s of metric %s: unknown match type %d", m.Name, sel.Metric, m.Type)
+			return nil, fmt.Errorf("match label %s of metric %s: unknown match type %d", m.Name, all.Metric, m.Type)
 		}
 		q.matchers = append(q.matchers, x)
 	}
 	slices.SortStableFunc(q.matchers, func(a, b match) int { return cmp.Compare(a.name, b.name) })
-	for i, name := range sel.Keep {
-		if n := number(name); n != unknown && (name != sel.Series || name == sel.Cgroup) {
-			q.keys = append(q.keys, role{n, i, sel.Cgroup != "" && slices.Index(sel.Keep, sel.Cgroup) == i, slices.Contains(sel.Common, name)})
+	for i, l := range all.Keep {
+		n := number(l.Name)
+		if n != unknown && (l.PodUID || !l.Series) {
+			q.keys = append(q.keys, role{n, i, l.PodUID})
+		}
+		if l.Series {
+			q.distinct = n
 		}
 	}
 	slices.SortStableFunc(q.keys, func(a, b role) int { return cmp.Compare(a.name, b.name) })
-	if sel.Keep != nil && sel.Series != "" {
-		q.told = number(sel.Series)
-	}
 	return q, nil
 }
 
-// hasChunk reports whether a series' entry has chunks of any of the selectors' times. One that cannot be read may have some.
+// hasChunk reports whether a series' entry has chunks of any of the requests' times. One that cannot be read may have some.
 func (q *query) hasChunk(content []byte) bool {
 	chunks, ok := afterLabels(content)
-	for i := range q.sels {
-		if !ok || hasChunk(chunks, q.sels[i].Start, q.sels[i].End) {
+	for i := range q.requests {
+		if !ok || hasChunk(chunks, q.requests[i].Start, q.requests[i].End) {
 			return true
 		}
 	}
@@ -194,54 +186,6 @@ func listed(re string) (texts []string) {
 	return texts
 }
 
-// gradeAll grades found series by the texts of their keys, and drops those of which nothing is wanted. It looks up texts as lookUp looks up
-// symbols.
-func (q *query) gradeAll(f *found) {
-	q.texts = append(q.texts[:0], make([]string, len(f.numbers))...)
-	for _, r := range q.keys {
-		for k := r.at; k < len(f.numbers); k += len(q.Keep) {
-			q.texts[k] = q.symbols.text(f.numbers[k])
-		}
-	}
-	kept := f.heads[:0]
-	for _, s := range f.heads {
-		key := q.texts[s.keyAt:][:s.keys]
-		for _, r := range q.keys {
-			if r.cgroup {
-				key[r.at] = q.uidIn(key[r.at])
-			}
-		}
-		id, nothing := q.grade(key)
-		if nothing {
-			clear(f.numbers[s.keyAt:][:s.keys]) // they need no symbols
-			q.left = true
-			continue
-		}
-		if id != 0 {
-			s.told = id
-			for _, r := range q.keys {
-				if !r.common {
-					f.numbers[int(s.keyAt)+r.at] = 0
-				}
-			}
-		} else {
-			s.told = q.symbols.seriesID(uint32(s.told))
-		}
-		kept = append(kept, s)
-	}
-	f.heads = kept
-}
-
-// uidIn is the pod's UID in a cgroup path, "" where there is none, until the next call.
-func (q *query) uidIn(path string) string {
-	uid, ok := promquery.PodUID(path)
-	if !ok {
-		return ""
-	}
-	q.uid = uid
-	return viewOf(q.uid[:])
-}
-
 // allLabels appends to dst the key of a series that has all labels.
 func (q *query) allLabels(dst []promquery.Symbol, labels []pair) []promquery.Symbol {
 	for _, l := range labels {
@@ -271,35 +215,35 @@ func (q *query) key(dst []uint32, labels []pair) []uint32 {
 	return dst
 }
 
-// lookUp makes the keys of found series from the numbers of their elements, and what tells the series of one key apart. It looks up the first
+// lookUp makes the keys of series from the numbers of their elements, and the ids that distinguish series of one key. It looks up the first
 // element of all keys, then the second one, and so on, for the reason that readSome has.
-func (q *query) lookUp(f *found) {
-	f.keys = append(f.keys, make([]promquery.Symbol, len(f.numbers))...)
+func (q *query) lookUp(p *page) {
+	p.keys = append(p.keys, make([]promquery.Symbol, len(p.numbers))...)
 	for _, r := range q.keys {
-		for k := r.at; k < len(f.numbers); k += len(q.Keep) {
-			if r.cgroup {
-				f.keys[k] = q.symbols.uid(f.numbers[k])
+		for k := r.at; k < len(p.numbers); k += len(q.Keep) {
+			if r.uid {
+				p.keys[k] = q.symbols.uid(p.numbers[k])
 			} else {
-				f.keys[k] = q.symbols.symbol(f.numbers[k])
+				p.keys[k] = q.symbols.symbol(p.numbers[k])
 			}
 		}
 	}
-	if q.told == unknown || q.grade != nil {
+	if q.distinct == unknown {
 		return
 	}
-	for i := range f.heads {
-		s := &f.heads[i]
-		s.told = q.symbols.seriesID(uint32(s.told))
+	for i := range p.series {
+		s := &p.series[i]
+		s.id = q.symbols.seriesID(uint32(s.id))
 	}
 }
 
-// series is the number of the value that tells the series apart from others of its key, that of "" if it has none.
+// series is the number of the value that distinguishes the series from others of its key, that of "" if it has none.
 func (q *query) series(labels []pair) uint32 {
-	if q.told == unknown {
+	if q.distinct == unknown {
 		return 0
 	}
 	for _, l := range labels {
-		if l.name() == q.told {
+		if l.name() == q.distinct {
 			return l.value()
 		}
 	}

@@ -66,9 +66,9 @@ func TestNames(t *testing.T) {
 		{"many that are not there", quoted(every(4, 8*pods)), every(4, pods), false},
 		{"half of them", quoted(every(2, pods)), nil, true},
 	} {
-		sel := promquery.Selector{Metric: "m", Matchers: []promquery.Matcher{{Name: "pod", Type: promquery.MatchRegexp, Value: tc.re}}, Keep: []string{"pod"}, End: 3_600_000}
+		sel := promquery.Request{Metric: "m", Matchers: []promquery.Matcher{{Name: "pod", Type: promquery.MatchRegexp, Value: tc.re}}, Keep: promquery.Labels("pod"), End: 3_600_000}
 		var got []string
-		stats, err := open(t, dir).Select(t.Context(), []promquery.Selector{sel}, func(_ int, key []promquery.Symbol, _ *timeline.Points) error {
+		stats, err := promtest.Select(t.Context(), open(t, dir), []promquery.Request{sel}, func(_ int, key []promquery.Symbol, _ *timeline.Points) error {
 			got = append(got, key[0].Value())
 			return nil
 		})

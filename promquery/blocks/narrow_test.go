@@ -48,9 +48,9 @@ func TestSeriesOfAValue(t *testing.T) {
 			if damaged.Name != "" {
 				damagePostings(t, filepath.Join(block, "index"), damaged)
 			}
-			sel := promquery.Selector{Metric: "m", Matchers: tc.matchers, Keep: []string{"resource", "pod"}, End: 3_600_000}
+			sel := promquery.Request{Metric: "m", Matchers: tc.matchers, Keep: promquery.Labels("resource", "pod"), End: 3_600_000}
 			var got []string
-			stats, err := open(t, dir).Select(t.Context(), []promquery.Selector{sel}, func(_ int, key []promquery.Symbol, _ *timeline.Points) error {
+			stats, err := promtest.Select(t.Context(), open(t, dir), []promquery.Request{sel}, func(_ int, key []promquery.Symbol, _ *timeline.Points) error {
 				got = append(got, key[0].Value()+" "+key[1].Value())
 				return nil
 			})
@@ -97,9 +97,9 @@ func TestSeriesWithALabel(t *testing.T) {
 			if damaged {
 				damagePostings(t, filepath.Join(block, "index"), labels.Label{Name: "container", Value: "side"})
 			}
-			sel := promquery.Selector{Metric: "m", Matchers: tc.matchers, Keep: []string{"pod"}, End: 3_600_000}
+			sel := promquery.Request{Metric: "m", Matchers: tc.matchers, Keep: promquery.Labels("pod"), End: 3_600_000}
 			var got []string
-			stats, err := open(t, dir).Select(t.Context(), []promquery.Selector{sel}, func(_ int, key []promquery.Symbol, _ *timeline.Points) error {
+			stats, err := promtest.Select(t.Context(), open(t, dir), []promquery.Request{sel}, func(_ int, key []promquery.Symbol, _ *timeline.Points) error {
 				got = append(got, key[0].Value())
 				return nil
 			})

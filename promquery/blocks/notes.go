@@ -7,45 +7,24 @@ import (
 	"github.com/promcost/promcost/promquery/chunks"
 )
 
-// outcome is what became of selectors that are alike.
-type outcome struct {
-	i, n   int // the index of the first, and how many there are
-	metric string
-	errs   []error   // why the rest of a block's series cannot be read, by block
-	left   bool      // series of unwanted pods were left out
-	notes  [][]notes // by worker and selector
-}
-
-// newOutcome is the outcome of the selectors that f is the last of, without notes.
-func (r *reader) newOutcome(f *found) *outcome {
-	return &outcome{i: f.i, n: len(f.sels), metric: f.sels[0].Metric, errs: f.errs, left: f.left, notes: make([][]notes, len(r.each))}
-}
-
-// note records what became of each of the selectors.
-func (r *reader) note(o *outcome) {
-	for k := range o.n {
-		all := newNotes(r.blocks)
-		for _, of := range o.notes {
-			bytes := int64(0)
-			if k < len(of) {
-				bytes = of[k].stats.Bytes
-				all.join(&of[k])
-			}
-			r.stats.Sent = append(r.stats.Sent, promquery.Request{Of: []promquery.Portion{{Selector: o.i + k, Bytes: bytes}}})
+// note records what became of each of the requests of their last page, by the notes about all of their pages.
+func (r *reader) note(last *page, all []notes) {
+	for k := range last.requests {
+		if k == len(all) {
+			all = append(all, newNotes(r.blocks))
 		}
-		r.stats.Add(all.stats)
-		for at, b := range r.blocks {
-			all.damage[at].err = o.errs[at]
-			r.snap.note(b, &all.damage[at], o.metric)
+		n, metric := &all[k], last.requests[k].Metric
+		r.stats.Sent = append(r.stats.Sent, promquery.Sent{Of: []promquery.Portion{{Request: last.first + k, Bytes: n.stats.Bytes}}})
+		r.stats.Add(n.stats)
+		for i, b := range r.blocks {
+			n.damage[i].err = last.errs[i]
+			r.snap.note(b, &n.damage[i], metric)
 		}
-		r.stats.Warnings = append(r.stats.Warnings, all.skipped.Warnings(o.metric)...)
-		if o.left && r.workers.Left != nil {
-			r.workers.Left(o.i + k)
-		}
+		r.stats.Warnings = append(r.stats.Warnings, n.skipped.Warnings(metric)...)
 	}
 }
 
-// notes are what reading series for a selector took, and what of them could not be read.
+// notes are what reading series for a request took, and what of them could not be read.
 type notes struct {
 	stats   promquery.Stats
 	skipped chunks.Skipped
@@ -63,7 +42,7 @@ func (n *notes) join(o *notes) {
 	}
 }
 
-// joined are notes by selector, with those of others.
+// joined are notes by request, with those of others.
 func joined(all, others []notes) []notes {
 	for k := range others {
 		if k == len(all) {
@@ -75,19 +54,12 @@ func joined(all, others []notes) []notes {
 	return all
 }
 
-// of are the notes of a worker for the selector with the index k among those that are alike.
-func (l *worker) of(k int) *notes {
-	for len(l.notes) <= k {
-		l.notes = append(l.notes, newNotes(l.blocks))
+// notesFor are the notes for the request with the index k among those that are alike.
+func (d *decoder) notesFor(k int) *notes {
+	for len(d.notes) <= k {
+		d.notes = append(d.notes, newNotes(d.blocks))
 	}
-	return &l.notes[k]
-}
-
-// noted are the notes of a worker by selector, which begins new ones.
-func (l *worker) noted() []notes {
-	out := l.notes
-	l.notes = nil
-	return out
+	return &d.notes[k]
 }
 
 // damage is what of a block could not be read for one metric. The zero value is none.
@@ -123,7 +95,7 @@ func (d *damage) add(err error) {
 	}
 }
 
-// join adds what another worker could not read.
+// join adds what could not be read of another page.
 func (d *damage) join(o damage) {
 	if d.failed == 0 {
 		d.chunkErr = o.chunkErr

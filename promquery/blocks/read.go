@@ -6,11 +6,9 @@ import (
 	"errors"
 	"reflect"
 	"slices"
-	"sync/atomic"
 
 	"github.com/prometheus/prometheus/tsdb/tombstones"
 
-	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/promquery"
 )
 
@@ -58,61 +56,46 @@ func hasTombstones(dir string) bool {
 
 // finder looks up series in the files of blocks that do not overlap.
 type finder struct {
-	symbols  *symbols
-	cursors  []cursor // by block
-	same     []int    // scratch
-	drawn    drawn
-	founds   [ahead]found
-	unwanted unwanted
-	grade    func(i int, key []string) (id uint64, nothing bool)
-	wants    func(i int, p *timeline.Points) bool // nil for all
-	probe    worker                               // looks whether series have samples that are wanted
-}
-
-// found is series of a selector that follow each other, at most mostHeads. Their entries in blocks are parts. Selectors that want the same
-// series at other times share it.
-type found struct {
-	i       int                  // the index of the first selector
-	sels    []promquery.Selector // those that share it
-	heads   []series
-	parts   []part
-	keys    []promquery.Symbol // made of numbers before it is handed over, unless Selector.Keep is nil
-	numbers []uint32           // of the elements of keys
-	last    bool               // the selector has no more series
-	errs    []error            // of the last: why the rest of a block's series cannot be read, by block
-	left    bool               // series of unwanted pods were left out; known of the last
+	symbols *symbols
+	cursors []cursor // by block
+	same    []int    // scratch
 	drawn   drawn
-
-	outcome *outcome     // of the last, if workers read it
-	shares  [][]int32    // which heads each worker reads
-	readers atomic.Int32 // how many have not left it yet, if workers read it
+	pages   [mostPages]page
 }
 
-// mostHeads is how many series are found at once: so few that they are still in the cache when they are decoded.
-const mostHeads = 1 << 9
+// page is series of a request that follow each other, at most mostSeries. Their entries in blocks are parts. Requests for the same
+// series at other times share it.
+type page struct {
+	first    int                 // the index of the first request
+	requests []promquery.Request // those that share it
+	series   []series
+	parts    []part
+	keys     []promquery.Symbol // made of numbers before it is handed over, unless Request.Keep is nil
+	numbers  []uint32           // of the elements of keys
+	last     bool               // the request has no more series
+	errs     []error            // of the last: why the rest of a block's series cannot be read, by block
+	drawn    drawn
+}
+
+// mostSeries is how many series are found at once: so few that they are still in the cache when they are decoded.
+const mostSeries = 1 << 9
 
 // mostKeys is about how many symbols of keys are found at once: series of pods' labels have many.
 const mostKeys = 1 << 15
 
-// begin begins the next series of selectors.
-func (f *found) begin(i int, sels []promquery.Selector) {
-	*f = found{i: i, sels: sels, heads: f.heads[:0], parts: f.parts[:0], keys: f.keys[:0], numbers: f.numbers[:0], drawn: f.drawn, shares: f.shares}
+// begin begins the next series of requests.
+func (p *page) begin(first int, rs []promquery.Request) {
+	*p = page{first: first, requests: rs, series: p.series[:0], parts: p.parts[:0], keys: p.keys[:0], numbers: p.numbers[:0], drawn: p.drawn}
 }
 
-// take adds a copy of a series of another found.
-func (f *found) take(of *found, s *series) {
-	keep := *s
-	keep.partAt, keep.keyAt = int32(len(f.parts)), int32(len(f.keys))
-	f.heads = append(f.heads, keep)
-	f.parts = append(f.parts, of.parts[s.partAt:][:s.parts]...)
-	f.keys = append(f.keys, of.keys[s.keyAt:][:s.keys]...)
-}
+// key is the key of a series.
+func (p *page) key(s *series) []promquery.Symbol { return p.keys[s.keyAt:][:s.keys:s.keys] }
 
-// series is a series of the selector: where its parts and its key begin.
+// series is a series of a request: where its parts and its key begin.
 type series struct {
 	partAt, keyAt int32
 	parts, keys   int32
-	told          uint64 // what Points.SetSeries is to say, or the number of its text until it is looked up
+	id            uint64 // what Points.SetSeries is to say, or the number of its text until it is looked up
 }
 
 // part is a series' entry in one block, from the list of chunks on.
@@ -124,7 +107,6 @@ type part struct {
 // newFinder returns a finder for a read of blocks, oldest first. Keys are of table.
 func newFinder(blocks []*block, table *promquery.Symbols) *finder {
 	f := &finder{symbols: newSymbols(blocks, table), cursors: make([]cursor, len(blocks)), same: make([]int, 0, len(blocks))}
-	f.probe = worker{blocks: blocks}
 	for i := range f.cursors {
 		f.cursors[i].at, f.cursors[i].view = int32(i), f.symbols.views[i]
 	}
@@ -139,32 +121,32 @@ func (f *finder) reads(blocks []*block, table *promquery.Symbols) bool {
 // account makes the finder and what it finds draw from the memory of a read.
 func (f *finder) account(of *readMemory) {
 	f.drawn = drawn{of: of}
-	for i := range f.founds {
-		f.founds[i].drawn = drawn{of: of}
+	for i := range f.pages {
+		f.pages[i].drawn = drawn{of: of}
 	}
 }
 
-// pipe is the way of what is found to its reader, and of what was read back.
-type pipe struct{ free, ready chan *found }
+// pipe is the way of pages to the decoders, and back once they were read.
+type pipe struct{ free, ready chan *page }
 
-// next begins the next series of selectors.
-func (p *pipe) next(ctx context.Context, i int, sels []promquery.Selector) (*found, error) {
+// next begins the next page of requests.
+func (p *pipe) next(ctx context.Context, first int, rs []promquery.Request) (*page, error) {
 	select {
 	case out := <-p.free:
-		out.begin(i, sels)
+		out.begin(first, rs)
 		return out, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
 }
 
-// alike is how many of the selectors, from the first one on, want the same series, though at other times.
-func alike(sels []promquery.Selector) int {
+// alike is how many of the requests, from the first one on, are for the same series, though at other times.
+func alike(rs []promquery.Request) int {
 	n := 1
-	for n < len(sels) {
-		next := sels[n]
-		next.Start, next.End, next.Last = sels[0].Start, sels[0].End, sels[0].Last
-		if !reflect.DeepEqual(&next, &sels[0]) {
+	for n < len(rs) {
+		next := rs[n]
+		next.Start, next.End, next.Grid.Last = rs[0].Start, rs[0].End, rs[0].Grid.Last
+		if !reflect.DeepEqual(&next, &rs[0]) {
 			break
 		}
 		n++
@@ -172,22 +154,16 @@ func alike(sels []promquery.Selector) int {
 	return n
 }
 
-// find hands over the series of selectors that are alike, in all blocks, in the order of their labels. The first selector has the index i.
-func (f *finder) find(ctx context.Context, i int, sels []promquery.Selector, to *pipe) error {
-	out, err := to.next(ctx, i, sels)
+// find hands over the series of requests that are alike, in all blocks, in the order of their labels. The first request has the index
+// first.
+func (f *finder) find(ctx context.Context, first int, rs []promquery.Request, to *pipe) error {
+	out, err := to.next(ctx, first, rs)
 	if err != nil {
 		return err
 	}
-	q, err := newQuery(sels, f.symbols)
+	q, err := newQuery(rs, f.symbols)
 	if err != nil {
 		return err
-	}
-	q.unwanted, q.inverted = f.unwanted.of(q.Selector, f.symbols), f.unwanted.only
-	if f.grade != nil && q.Common != nil && q.Keep != nil {
-		q.grade = func(key []string) (uint64, bool) { return f.grade(i, key) }
-	}
-	if f.wants != nil {
-		q.wanted = func(of *found, s *series) bool { return f.probe.has(of, s, f.wants) }
 	}
 	var open []*cursor // those that have a series
 	for k := range f.cursors {
@@ -202,11 +178,11 @@ func (f *finder) find(ctx context.Context, i int, sels []promquery.Selector, to 
 				return err
 			}
 		}
-		if len(out.heads) == mostHeads || max(len(out.keys), len(out.numbers)) >= mostKeys {
+		if len(out.series) == mostSeries || max(len(out.keys), len(out.numbers)) >= mostKeys {
 			if err := f.hand(q, out, to); err != nil {
 				return err
 			}
-			if out, err = to.next(ctx, i, sels); err != nil {
+			if out, err = to.next(ctx, first, rs); err != nil {
 				return err
 			}
 		}
@@ -219,15 +195,11 @@ func (f *finder) find(ctx context.Context, i int, sels []promquery.Selector, to 
 	return f.hand(q, out, to)
 }
 
-// hand hands over found series, once their keys are made and their memory is drawn.
-func (f *finder) hand(q *query, out *found, to *pipe) error {
-	if q.grade != nil {
-		q.gradeAll(out)
-	}
+// hand hands over a page, once the keys are made and their memory is drawn.
+func (f *finder) hand(q *query, out *page, to *pipe) error {
 	if q.Keep != nil {
 		q.lookUp(out)
 	}
-	out.left = q.left
 	if err := f.draw(out); err != nil {
 		return err
 	}
@@ -237,19 +209,14 @@ func (f *finder) hand(q *query, out *found, to *pipe) error {
 
 // add adds the first of the series that cursors are at, with its parts in all blocks that have it, and returns the cursors that have
 // more.
-func (f *found) add(q *query, open []*cursor, scratch []int) []*cursor {
+func (p *page) add(q *query, open []*cursor, scratch []int) []*cursor {
 	same := least(scratch, len(open), func(i, k int) int { return slices.Compare(open[i].labels, open[k].labels) })
 	labels := open[same[0]].labels
-	f.heads = append(f.heads, series{partAt: int32(len(f.parts)), parts: int32(len(same)), keyAt: int32(len(f.keys))})
-	s := &f.heads[len(f.heads)-1]
+	p.series = append(p.series, series{partAt: int32(len(p.parts)), parts: int32(len(same)), keyAt: int32(len(p.keys))})
 	for _, i := range same {
-		f.parts = append(f.parts, part{open[i].chunks, open[i].at})
+		p.parts = append(p.parts, part{open[i].chunks, open[i].at})
 	}
-	if q.wanted == nil || q.wanted(f, s) {
-		f.describe(q, labels, s)
-	} else {
-		f.heads, f.parts = f.heads[:len(f.heads)-1], f.parts[:s.partAt]
-	}
+	p.describe(q, labels, &p.series[len(p.series)-1])
 	for _, i := range slices.Backward(same) {
 		if !open[i].next(q) {
 			open = slices.Delete(open, i, i+1)
@@ -258,16 +225,16 @@ func (f *found) add(q *query, open []*cursor, scratch []int) []*cursor {
 	return open
 }
 
-// describe adds the key of a series whose parts are there, or the numbers of its elements.
-func (f *found) describe(q *query, labels []pair, s *series) {
+// describe adds the key of a series, or the numbers of its elements.
+func (p *page) describe(q *query, labels []pair, s *series) {
 	if q.Keep == nil {
-		f.keys = q.allLabels(f.keys, labels)
-		s.keys = int32(len(f.keys)) - s.keyAt
+		p.keys = q.allLabels(p.keys, labels)
+		s.keys = int32(len(p.keys)) - s.keyAt
 		return
 	}
-	s.keyAt, s.keys = int32(len(f.numbers)), int32(len(q.Keep))
-	f.numbers = q.key(f.numbers, labels)
-	s.told = uint64(q.series(labels))
+	s.keyAt, s.keys = int32(len(p.numbers)), int32(len(q.Keep))
+	p.numbers = q.key(p.numbers, labels)
+	s.id = uint64(q.series(labels))
 }
 
 // least appends to dst, which it empties, the indexes below n, at least one, of what comes first and is equal.

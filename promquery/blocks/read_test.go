@@ -68,14 +68,14 @@ func randomBlocks(t testing.TB, rng *rand.Rand, start int64) string {
 }
 
 // randomSelector asks for anything.
-func randomSelector(rng *rand.Rand, start int64) promquery.Selector {
-	sel := promquery.Selector{Metric: fmt.Sprintf("m%d", rng.IntN(5)), Start: start + rng.Int64N(6*3600_000)}
+func randomSelector(rng *rand.Rand, start int64) promquery.Request {
+	sel := promquery.Request{Metric: fmt.Sprintf("m%d", rng.IntN(5)), Start: start + rng.Int64N(6*3600_000)}
 	sel.End = sel.Start + rng.Int64N(6*3600_000)
 	names := []string{"Upper", "a", "node", "pod", "zone", "absent"}
 	if rng.IntN(3) > 0 {
-		sel.Keep = []string{}
+		sel.Keep = []promquery.Label{}
 		for range rng.IntN(4) {
-			sel.Keep = append(sel.Keep, names[rng.IntN(len(names))])
+			sel.Keep = append(sel.Keep, promquery.Label{Name: names[rng.IntN(len(names))]})
 		}
 	}
 	for range rng.IntN(4) {
@@ -92,10 +92,10 @@ func randomSelector(rng *rand.Rand, start int64) promquery.Selector {
 }
 
 // answers are the series of a selection with all their samples, sorted.
-func answers(t *testing.T, do func(yield chunks.Yield) (promquery.Stats, error)) []string {
+func answers(t *testing.T, src promquery.Source, rs []promquery.Request) []string {
 	t.Helper()
 	var out []string
-	stats, err := do(func(i int, key []promquery.Symbol, p *timeline.Points) error {
+	stats, err := promtest.Select(t.Context(), src, rs, func(i int, key []promquery.Symbol, p *timeline.Points) error {
 		var b strings.Builder
 		fmt.Fprint(&b, i)
 		for _, s := range key {
@@ -117,8 +117,8 @@ func answers(t *testing.T, do func(yield chunks.Yield) (promquery.Stats, error))
 	return append(out, fmt.Sprint(stats.Series, stats.Samples))
 }
 
-// TestReadAgainstPlain compares the reader of our own with Prometheus' readers on random blocks and selections.
-func TestReadAgainstPlain(t *testing.T) {
+// TestReadAgainstSlow compares the reader of our own with Prometheus' readers on random blocks and selections.
+func TestReadAgainstSlow(t *testing.T) {
 	const seed = 3
 	rng := rand.New(rand.NewPCG(seed, 0))
 	start := time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC).UnixMilli()
@@ -126,11 +126,10 @@ func TestReadAgainstPlain(t *testing.T) {
 	for i := range soak.Of(3, 8) {
 		db := open(t, randomBlocks(t, rng, start))
 		for k := range 60 {
-			sels := []promquery.Selector{randomSelector(rng, start), randomSelector(rng, start)}
-			want := answers(t, func(yield chunks.Yield) (promquery.Stats, error) { return db.SelectPlain(t.Context(), sels, yield) })
-			got := answers(t, func(yield chunks.Yield) (promquery.Stats, error) { return db.Select(t.Context(), sels, yield) })
+			sels := []promquery.Request{randomSelector(rng, start), randomSelector(rng, start)}
+			want, got := answers(t, db.Slow(), sels), answers(t, db, sels)
 			if diff := cmp.Diff(want, got); diff != "" {
-				t.Fatalf("blocks %d, selection %d, %+v (-plain +own):\n%.2000s", i, k, sels, diff)
+				t.Fatalf("blocks %d, selection %d, %+v (-slow +own):\n%.2000s", i, k, sels, diff)
 			}
 			found += len(want) - 1
 		}
@@ -227,7 +226,11 @@ func TestKeysOf(t *testing.T) {
 		{"a label that is missing", "no", "no"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			sel := promquery.Selector{Metric: "m", Keep: []string{"pod", "id", "name"}, Series: tc.series, Cgroup: tc.cgroup, Start: begin, End: begin + 4*hour}
+			sel := promquery.Request{Metric: "m", Keep: promquery.Labels("pod", "id", "name"), Start: begin, End: begin + 4*hour}
+			for i := range sel.Keep {
+				l := &sel.Keep[i]
+				l.Series, l.PodUID = l.Name == tc.series, l.Name == tc.cgroup
+			}
 			want, got := map[series]int{}, map[series]int{}
 			keys := chunks.NewKeys(nil, chunks.NewSymbols(signals.NewSymbols()))
 			for _, s := range list {
@@ -240,7 +243,7 @@ func TestKeysOf(t *testing.T) {
 				key := keys.Key()
 				want[series{[3]string{key[0].Value(), key[1].Value(), key[2].Value()}, keys.Series(), len(s.Samples)}]++
 			}
-			_, err := db.Select(t.Context(), []promquery.Selector{sel}, func(_ int, key []promquery.Symbol, p *timeline.Points) error {
+			_, err := promtest.Select(t.Context(), db, []promquery.Request{sel}, func(_ int, key []promquery.Symbol, p *timeline.Points) error {
 				got[series{[3]string{key[0].Value(), key[1].Value(), key[2].Value()}, p.Series(), p.Len()}]++
 				return nil
 			})

@@ -2,8 +2,10 @@ package blocks
 
 import (
 	"context"
+	"iter"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/chunks"
@@ -22,15 +24,53 @@ type Session struct {
 // Begin implements promquery.Beginner.
 func (db *DB) Begin(context.Context) (promquery.Source, error) { return &Session{db: db}, nil }
 
-// Select implements promquery.Source.
-func (s *Session) Select(ctx context.Context, sels []promquery.Selector, yield chunks.Yield) (promquery.Stats, error) {
-	return s.SelectParallel(ctx, sels, promquery.OneWorker(yield))
+// Select implements promquery.Source: while series of a request are decoded, those of the next are looked up.
+func (s *Session) Select(ctx context.Context, rs []promquery.Request, stats *promquery.Stats) iter.Seq2[promquery.Series, error] {
+	return promquery.Pushed(stats, func(yield promquery.Yield) (promquery.Stats, error) { return s.read(ctx, rs, yield) })
 }
 
-// SelectParallel implements promquery.Parallel: while workers decode the series of a selector, each on its goroutine, those of the
-// next are looked up.
-func (s *Session) SelectParallel(ctx context.Context, sels []promquery.Selector, workers promquery.Workers) (promquery.Stats, error) {
-	return s.db.selectParallel(ctx, sels, workers, s)
+// read hands the series that answer the requests to yield.
+func (s *Session) read(ctx context.Context, rs []promquery.Request, yield promquery.Yield) (stats promquery.Stats, err error) {
+	if len(rs) == 0 {
+		return stats, nil
+	}
+	began := time.Now()
+	mint, maxt := rs[0].Start, rs[0].End
+	for i := range rs {
+		mint, maxt = min(mint, rs[i].Start), max(maxt, rs[i].End)
+	}
+	snap, err := s.db.acquire(mint, maxt, (*block).openFiles)
+	if err != nil {
+		return stats, err
+	}
+	defer func() {
+		if cerr := snap.release(); err == nil { // an error of yield is returned as it is
+			err = cerr
+		}
+	}()
+	if snap.plain() {
+		snap.open()
+		snap.notes = true
+		for series, failed := range chunks.New(snap, chunks.Options{}).Select(ctx, rs, &stats) {
+			if err = failed; err == nil {
+				err = yield(series.Request, series.Key, series.Points)
+			}
+			if err != nil {
+				break
+			}
+		}
+	} else {
+		stats, err = snap.read(ctx, rs, s, yield)
+	}
+	stats.Spread(len(snap.blocks), time.Since(began))
+	if !s.quiet {
+		stats.Warnings = append(snap.nameless, stats.Warnings...)
+	}
+	for _, l := range snap.losses {
+		stats.Lose(l)
+	}
+	stats.Damaged = snap.damaged
+	return stats, err
 }
 
 // End implements promquery.Ender.

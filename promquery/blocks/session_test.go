@@ -19,7 +19,7 @@ func TestSessionAnswersAfterItsEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		stats, err := session.Select(t.Context(), []promquery.Selector{all}, func(int, []promquery.Symbol, *timeline.Points) error { return nil })
+		stats, err := promtest.Select(t.Context(), session, []promquery.Request{all}, func(int, []promquery.Symbol, *timeline.Points) error { return nil })
 		if err != nil || stats.Samples != 960 {
 			t.Errorf("%d samples, error %v", stats.Samples, err)
 		}

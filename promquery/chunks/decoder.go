@@ -101,9 +101,9 @@ func (d *Decoder) Each(p *timeline.Points, list []Encoded, mint, maxt int64, ski
 	return nil
 }
 
-// Hand decodes the chunks of a series as Each does, and passes its samples in [mint, maxt] to yield, with the selector i, the key and
+// Hand decodes the chunks of a series as Each does, and passes its samples in [mint, maxt] to yield, with the request's index i, the key and
 // the id of the series (see Points.SetSeries). It returns how many samples there were.
-func (d *Decoder) Hand(i int, key []promquery.Symbol, series uint64, list []Encoded, mint, maxt int64, skip func(error), yield Yield) (samples int64, err error) {
+func (d *Decoder) Hand(i int, key []promquery.Symbol, series uint64, list []Encoded, mint, maxt int64, skip func(error), yield promquery.Yield) (samples int64, err error) {
 	err = d.Each(&d.p, list, mint, maxt, skip, func() error {
 		d.p.SetSeries(series)
 		samples += int64(d.p.Len())

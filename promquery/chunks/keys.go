@@ -56,9 +56,7 @@ func (s *Symbols) followers(number int) *followers {
 type Keys struct {
 	symbols *Symbols
 	drop    []label
-	keep    []string
-	told    string // the label that tells series apart, "" where all do
-	cgroup  string // the label of cgroup paths of which only the UID is needed
+	keep    []promquery.Label
 	key     []promquery.Symbol
 	series  uint64
 	uid     [36]byte           // of its cgroup path
@@ -83,10 +81,9 @@ func NewKeys(external map[string]string, symbols *Symbols) *Keys {
 	return k
 }
 
-// Begin starts the key of a series of a selector. The label that tells series apart is left out.
-func (k *Keys) Begin(sel *promquery.Selector) {
-	k.keep, k.key, k.open = sel.Keep, k.key[:0], k.open[:0]
-	k.told, k.cgroup, k.series = sel.Series, sel.Cgroup, 0
+// Begin starts the key of a series that answers a request.
+func (k *Keys) Begin(r *promquery.Request) {
+	k.keep, k.key, k.open, k.series = r.Keep, k.key[:0], k.open[:0], 0
 	for range k.keep {
 		k.key = append(k.key, promquery.Symbol{})
 	}
@@ -105,19 +102,6 @@ func (k *Keys) Label(name, value string) {
 			return
 		}
 	}
-	if k.told != "" && name == k.told {
-		if k.series = timeline.SeriesID(value); name != k.cgroup {
-			return
-		}
-	}
-	if k.cgroup != "" && name == k.cgroup {
-		uid, ok := promquery.PodUID(value)
-		if !ok {
-			return
-		}
-		k.uid = uid
-		value = unsafe.String(&k.uid[0], len(k.uid))
-	}
 	if k.keep == nil {
 		if name != "__name__" && value != "" {
 			n := len(k.key)
@@ -126,15 +110,33 @@ func (k *Keys) Label(name, value string) {
 		}
 		return
 	}
-	for i, n := range k.keep {
-		if n != name {
-			continue
+	for i := range k.keep {
+		if k.keep[i].Name == name {
+			k.element(i, value)
 		}
-		if k.last[i].Value() == value {
-			k.key[i] = k.last[i]
-		} else {
-			k.open = append(k.open, element{i, value})
+	}
+}
+
+// element adds the value of a label that is kept.
+func (k *Keys) element(i int, value string) {
+	if k.keep[i].Series {
+		k.series = timeline.SeriesID(value)
+	}
+	switch {
+	case k.keep[i].PodUID:
+		uid, ok := promquery.PodUID(value)
+		if !ok {
+			return
 		}
+		k.uid = uid
+		value = unsafe.String(&k.uid[0], len(k.uid))
+	case k.keep[i].Series:
+		return
+	}
+	if k.last[i].Value() == value {
+		k.key[i] = k.last[i]
+	} else {
+		k.open = append(k.open, element{i, value})
 	}
 }
 

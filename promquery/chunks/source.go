@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"time"
 
@@ -18,15 +19,11 @@ import (
 	"github.com/prometheus/prometheus/tsdb/chunks"
 	"github.com/prometheus/prometheus/util/annotations"
 
-	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/promquery"
 )
 
 // ctxEvery is how many series pass between looks at the context.
 const ctxEvery = 64
-
-// Yield takes a series, or a stretch of one, as promquery.Source says.
-type Yield = func(i int, key []promquery.Symbol, p *timeline.Points) error
 
 // Options configure a Source. The zero value is useful.
 type Options struct {
@@ -45,61 +42,63 @@ func New(q storage.ChunkQueryable, opts Options) *Source { return &Source{q: q, 
 
 // Select implements promquery.Source. Requests counts queriers opened. Chunks that cannot be decoded, and histograms, are
 // skipped with a warning.
-func (s *Source) Select(ctx context.Context, sels []promquery.Selector, yield Yield) (promquery.Stats, error) {
-	r := reader{yield: yield, keys: NewKeys(s.opts.External, NewSymbols(promquery.SymbolsOf(ctx)))}
-	for i, sel := range sels {
-		r.i, r.sel, r.bytes = i, sel, 0
-		began := time.Now()
-		err := r.readSelector(ctx, s.q)
-		if r.opened {
-			r.stats.Ask(promquery.Request{Took: time.Since(began), Bytes: r.bytes, Of: []promquery.Portion{{Selector: i, Bytes: r.bytes}}})
+func (s *Source) Select(ctx context.Context, rs []promquery.Request, stats *promquery.Stats) iter.Seq2[promquery.Series, error] {
+	return promquery.Pushed(stats, func(yield promquery.Yield) (promquery.Stats, error) {
+		r := reader{yield: yield, keys: NewKeys(s.opts.External, NewSymbols(promquery.SymbolsOf(ctx)))}
+		for i := range rs {
+			r.i, r.request, r.bytes = i, &rs[i], 0
+			began := time.Now()
+			err := r.readRequest(ctx, s.q)
+			if r.opened {
+				r.stats.Ask(promquery.Sent{Took: time.Since(began), Bytes: r.bytes, Of: []promquery.Portion{{Request: i, Bytes: r.bytes}}})
+			}
+			r.warnSkipped()
+			if err != nil {
+				return r.stats, err
+			}
 		}
-		r.warnSkipped()
-		if err != nil {
-			return r.stats, err
-		}
-	}
-	return r.stats, nil
+		return r.stats, nil
+	})
 }
 
 // reader is the state of one Select.
 type reader struct {
-	yield Yield
+	yield promquery.Yield
 	stats promquery.Stats
 	keys  *Keys
 	dec   Decoder
 	list  []Encoded
 
-	i      int // the selector's index
-	sel    promquery.Selector
-	opened bool  // a querier, for this selector
-	bytes  int64 // of this selector
+	i       int // the request's index
+	request *promquery.Request
+	opened  bool  // a querier, for this request
+	bytes   int64 // of this request
 
-	skipped Skipped // chunks of this selector
+	skipped Skipped // chunks of this request
 }
 
-// readSelector reads all series of the selector.
-func (r *reader) readSelector(ctx context.Context, q storage.ChunkQueryable) (err error) {
+// readRequest reads all series that a request asks for.
+func (r *reader) readRequest(ctx context.Context, q storage.ChunkQueryable) (err error) {
 	r.opened = false
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	ms, err := Matchers(r.sel)
+	ms, err := Matchers(r.request)
 	if err != nil {
 		return err
 	}
-	cq, err := q.ChunkQuerier(r.sel.Start, r.sel.End)
+	cq, err := q.ChunkQuerier(r.request.Start, r.request.End)
 	if err != nil {
-		return fmt.Errorf("open querier for metric %s: %w", r.sel.Metric, err)
+		return fmt.Errorf("open querier for metric %s: %w", r.request.Metric, err)
 	}
 	r.opened = true
 	defer func() {
 		if cerr := cq.Close(); err == nil && cerr != nil {
-			err = fmt.Errorf("close querier for metric %s: %w", r.sel.Metric, cerr)
+			err = fmt.Errorf("close querier for metric %s: %w", r.request.Metric, cerr)
 		}
 	}()
 	// Chunks are clipped here, while they are decoded; trimming there would encode them anew.
-	hints := &storage.SelectHints{Start: r.sel.Start, End: r.sel.End, DisableTrimming: true}
+	hints := &storage.SelectHints{Start: r.request.Start, End: r.request.End, DisableTrimming: true}
 	set := cq.Select(ctx, false, hints, ms...)
 	var it chunks.Iterator
 	for n := 0; set.Next(); n++ {
@@ -114,7 +113,7 @@ func (r *reader) readSelector(ctx context.Context, q storage.ChunkQueryable) (er
 			r.list = append(r.list, Encoded{Encoding: m.Chunk.Encoding(), Data: m.Chunk.Bytes(), MinTime: m.MinTime, MaxTime: m.MaxTime})
 		}
 		if err := it.Err(); err != nil {
-			return fmt.Errorf("read chunks of metric %s: %w", r.sel.Metric, err)
+			return fmt.Errorf("read chunks of metric %s: %w", r.request.Metric, err)
 		}
 		if err := r.readSeries(series.Labels()); err != nil {
 			return err
@@ -122,27 +121,27 @@ func (r *reader) readSelector(ctx context.Context, q storage.ChunkQueryable) (er
 	}
 	r.warn(set.Warnings())
 	if err := set.Err(); err != nil {
-		return fmt.Errorf("read metric %s: %w", r.sel.Metric, err)
+		return fmt.Errorf("read metric %s: %w", r.request.Metric, err)
 	}
 	return ctx.Err()
 }
 
 // readSeries decodes the collected chunks and hands them over.
 func (r *reader) readSeries(lset labels.Labels) error {
-	r.keys.Begin(&r.sel)
+	r.keys.Begin(r.request)
 	lset.Range(func(l labels.Label) { r.keys.Label(l.Name, l.Value) })
 	key := r.keys.Key()
 	for _, c := range r.list {
 		r.bytes += int64(len(c.Data))
 	}
-	samples, err := r.dec.Hand(r.i, key, r.keys.Series(), r.list, r.sel.Start, r.sel.End, r.skipped.Add, r.yield)
+	samples, err := r.dec.Hand(r.i, key, r.keys.Series(), r.list, r.request.Start, r.request.End, r.skipped.Add, r.yield)
 	r.stats.Count(samples)
 	return err
 }
 
-// warnSkipped turns what was left out of a selector into warnings.
+// warnSkipped turns what was left out of a request's answer into warnings.
 func (r *reader) warnSkipped() {
-	r.stats.Warnings = append(r.stats.Warnings, r.skipped.Warnings(r.sel.Metric)...)
+	r.stats.Warnings = append(r.stats.Warnings, r.skipped.Warnings(r.request.Metric)...)
 	r.skipped = Skipped{}
 }
 
@@ -191,17 +190,17 @@ func (s *Skipped) Warnings(metric string) []string {
 	return promquery.SkippedChunks(metric, s.histograms, s.malformed, s.first)
 }
 
-// Matchers returns a selector as matchers of Prometheus, the metric's name first.
-func Matchers(sel promquery.Selector) ([]*labels.Matcher, error) {
+// Matchers returns the matchers of a request as those of Prometheus, the metric's name first.
+func Matchers(r *promquery.Request) ([]*labels.Matcher, error) {
 	types := [...]labels.MatchType{labels.MatchEqual, labels.MatchNotEqual, labels.MatchRegexp, labels.MatchNotRegexp}
-	ms := []*labels.Matcher{labels.MustNewMatcher(labels.MatchEqual, "__name__", sel.Metric)}
-	for _, m := range sel.Matchers {
+	ms := []*labels.Matcher{labels.MustNewMatcher(labels.MatchEqual, "__name__", r.Metric)}
+	for _, m := range r.Matchers {
 		if int(m.Type) >= len(types) {
-			return nil, fmt.Errorf("match label %s of metric %s: unknown match type %d", m.Name, sel.Metric, m.Type)
+			return nil, fmt.Errorf("match label %s of metric %s: unknown match type %d", m.Name, r.Metric, m.Type)
 		}
 		lm, err := labels.NewMatcher(types[m.Type], m.Name, m.Value)
 		if err != nil {
-			return nil, fmt.Errorf("match label %s of metric %s: %w", m.Name, sel.Metric, err)
+			return nil, fmt.Errorf("match label %s of metric %s: %w", m.Name, r.Metric, err)
 		}
 		ms = append(ms, lm)
 	}

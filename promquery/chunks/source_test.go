@@ -21,6 +21,7 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/chunks"
+	"github.com/promcost/promcost/promquery/promtest"
 )
 
 // store is a storage.ChunkQueryable that answers every selector with the same series. It can be made to fail.
@@ -88,10 +89,10 @@ func rawMeta(t testing.TB, enc chunkenc.Encoding, data []byte) tsdbchunks.Meta {
 	return tsdbchunks.Meta{Chunk: c, MinTime: 500, MaxTime: 600}
 }
 
-func read(t *testing.T, src promquery.Source, sel promquery.Selector) ([]string, promquery.Stats, error) {
+func read(t *testing.T, src promquery.Source, sel promquery.Request) ([]string, promquery.Stats, error) {
 	t.Helper()
 	var got []string
-	stats, err := src.Select(t.Context(), []promquery.Selector{sel}, func(_ int, key []promquery.Symbol, p *timeline.Points) error {
+	stats, err := promtest.Select(t.Context(), src, []promquery.Request{sel}, func(_ int, key []promquery.Symbol, p *timeline.Points) error {
 		var b strings.Builder
 		for _, k := range key {
 			b.WriteString(k.Value() + " ")
@@ -128,7 +129,7 @@ func TestSourceChunks(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			var s store
 			s.add([]string{"__name__", "m", "pod", "a"}, tc.metas...)
-			sel := promquery.Selector{Metric: "m", Keep: []string{"pod"}, Start: 5, End: 100}
+			sel := promquery.Request{Metric: "m", Keep: promquery.Labels("pod"), Start: 5, End: 100}
 			got, stats, err := read(t, chunks.New(&s, chunks.Options{}), sel)
 			if diff := cmp.Diff(tc.want, got); diff != "" || err != nil {
 				t.Errorf("series (-want +got):\n%s%v", diff, err)
@@ -161,7 +162,7 @@ func TestSourceErrors(t *testing.T) {
 			var s store
 			s.add([]string{"__name__", "m"}, meta(t, chunkenc.EncXOR, 0, 1))
 			tc.fail(&s)
-			_, _, err := read(t, chunks.New(&s, chunks.Options{}), promquery.Selector{Metric: "m", End: 10})
+			_, _, err := read(t, chunks.New(&s, chunks.Options{}), promquery.Request{Metric: "m", End: 10})
 			if !errors.Is(err, boom) || err.Error() != tc.want {
 				t.Errorf("got %v, want %s", err, tc.want)
 			}
@@ -174,14 +175,14 @@ func TestSourceWarningsAreSorted(t *testing.T) {
 	for _, w := range []string{"c", "a", "b"} {
 		s.warnings.Add(errors.New(w))
 	}
-	_, stats, err := read(t, chunks.New(&s, chunks.Options{}), promquery.Selector{Metric: "m", End: 10})
+	_, stats, err := read(t, chunks.New(&s, chunks.Options{}), promquery.Request{Metric: "m", End: 10})
 	if diff := cmp.Diff([]string{"a", "b", "c"}, stats.Warnings); diff != "" || err != nil {
 		t.Errorf("warnings (-want +got):\n%s%v", diff, err)
 	}
 }
 
 func TestUnknownMatchType(t *testing.T) {
-	sel := promquery.Selector{Metric: "m", Matchers: []promquery.Matcher{{Name: "a", Type: 9}}}
+	sel := promquery.Request{Metric: "m", Matchers: []promquery.Matcher{{Name: "a", Type: 9}}}
 	if _, _, err := read(t, chunks.New(&store{}, chunks.Options{}), sel); err == nil || !strings.Contains(err.Error(), "unknown match type 9") {
 		t.Errorf("got %v", err)
 	}
@@ -201,7 +202,7 @@ func TestStretches(t *testing.T) {
 	}
 	s.add([]string{"__name__", "m"}, metas...)
 	calls, next := 0, int64(0)
-	stats, err := chunks.New(&s, chunks.Options{}).Select(t.Context(), []promquery.Selector{{Metric: "m", End: 1 << 40}}, func(_ int, _ []promquery.Symbol, p *timeline.Points) error {
+	stats, err := promtest.Select(t.Context(), chunks.New(&s, chunks.Options{}), []promquery.Request{{Metric: "m", End: 1 << 40}}, func(_ int, _ []promquery.Symbol, p *timeline.Points) error {
 		calls++
 		for ts := range p.All() {
 			if ts != next {
@@ -240,7 +241,11 @@ func TestKeys(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			keys := chunks.NewKeys(tc.external, chunks.NewSymbols(signals.NewSymbols()))
 			for range 2 { // a key does not depend on the one before
-				keys.Begin(&promquery.Selector{Keep: tc.keep})
+				var keep []promquery.Label
+				if tc.keep != nil {
+					keep = promquery.Labels(tc.keep...)
+				}
+				keys.Begin(&promquery.Request{Keep: keep})
 				for _, l := range tc.labels {
 					keys.Label(l[0], l[1])
 				}
@@ -260,24 +265,25 @@ func TestKeys(t *testing.T) {
 func TestKeysOf(t *testing.T) {
 	const uid, dashed = "0f2d3c1a_b111_4c22_8d33_000000000001", "0f2d3c1a-b111-4c22-8d33-000000000001"
 	series := [][2]string{{"id", "/kubepods-pod" + uid + ".slice/a"}, {"name", "k8s_a"}, {"pod", "a"}}
-	keep := []string{"pod", "id", "name"}
+	type label = promquery.Label
+	pod := label{Name: "pod"}
 	for _, tc := range []struct {
 		name string
-		sel  promquery.Selector
+		keep []label
 		want []string
-		told string
+		id   string
 	}{
-		{"nothing", promquery.Selector{Keep: keep}, []string{"a", series[0][1], "k8s_a"}, ""},
-		{"what tells series apart", promquery.Selector{Keep: keep, Series: "name"}, []string{"a", series[0][1], ""}, "k8s_a"},
-		{"cgroup", promquery.Selector{Keep: keep, Cgroup: "id"}, []string{"a", dashed, "k8s_a"}, ""},
-		{"both", promquery.Selector{Keep: keep, Cgroup: "id", Series: "id"}, []string{"a", dashed, "k8s_a"}, series[0][1]},
-		{"a cgroup of no pod", promquery.Selector{Keep: keep, Cgroup: "pod"}, []string{"", series[0][1], "k8s_a"}, ""},
-		{"a label that is missing", promquery.Selector{Keep: keep, Cgroup: "no", Series: "no"}, []string{"a", series[0][1], "k8s_a"}, ""},
+		{"nothing", promquery.Labels("pod", "id", "name"), []string{"a", series[0][1], "k8s_a"}, ""},
+		{"what distinguishes series", []label{pod, {Name: "id"}, {Name: "name", Series: true}}, []string{"a", series[0][1], ""}, "k8s_a"},
+		{"cgroup", []label{pod, {Name: "id", PodUID: true}, {Name: "name"}}, []string{"a", dashed, "k8s_a"}, ""},
+		{"both", []label{pod, {Name: "id", PodUID: true, Series: true}, {Name: "name"}}, []string{"a", dashed, "k8s_a"}, series[0][1]},
+		{"a cgroup of no pod", []label{{Name: "pod", PodUID: true}, {Name: "id"}, {Name: "name"}}, []string{"", series[0][1], "k8s_a"}, ""},
+		{"a label that is missing", []label{pod, {Name: "id"}, {Name: "no", PodUID: true, Series: true}}, []string{"a", series[0][1], ""}, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			keys := chunks.NewKeys(nil, chunks.NewSymbols(signals.NewSymbols()))
 			for range 2 {
-				keys.Begin(&tc.sel)
+				keys.Begin(&promquery.Request{Keep: tc.keep})
 				for _, l := range series {
 					keys.Label(l[0], l[1])
 				}
@@ -285,7 +291,7 @@ func TestKeysOf(t *testing.T) {
 				for _, s := range keys.Key() {
 					got = append(got, s.Value())
 				}
-				if diff := cmp.Diff(tc.want, got); diff != "" || keys.Series() != timeline.SeriesID(tc.told) {
+				if diff := cmp.Diff(tc.want, got); diff != "" || keys.Series() != timeline.SeriesID(tc.id) {
 					t.Errorf("series %d, key (-want +got):\n%s", keys.Series(), diff)
 				}
 			}
@@ -303,7 +309,7 @@ func TestKeysFollow(t *testing.T) {
 		for n, i := range orders[round%len(orders)] {
 			pod, node := fmt.Sprint("pod-", i), fmt.Sprint("node-", i%7)
 			keys := readers[(n/5)%2]
-			keys.Begin(&promquery.Selector{Keep: []string{"node", "pod"}})
+			keys.Begin(&promquery.Request{Keep: promquery.Labels("node", "pod")})
 			keys.Label("node", node)
 			keys.Label("pod", pod)
 			if got := keys.Key(); got[0] != table.Of(node) || got[1] != table.Of(pod) {
@@ -317,7 +323,7 @@ func TestKeysFollow(t *testing.T) {
 func TestKeysDoNotRetain(t *testing.T) {
 	table := signals.NewSymbols()
 	keys := chunks.NewKeys(nil, chunks.NewSymbols(table))
-	value, keep := []byte("value"), &promquery.Selector{Keep: []string{"l"}}
+	value, keep := []byte("value"), &promquery.Request{Keep: promquery.Labels("l")}
 	keys.Begin(keep)
 	keys.Label("l", unsafe.String(&value[0], len(value)))
 	sym := slices.Clone(keys.Key())
@@ -340,7 +346,7 @@ func BenchmarkKeys(b *testing.B) {
 		sets = append(sets, labels.FromStrings("__name__", "m", "container", "main", "endpoint", "https", "id", fmt.Sprint("/kubepods/", i), "image", "registry/x", "instance", "10.0.0.1:10250",
 			"job", "kubelet", "namespace", fmt.Sprint("ns-", r.IntN(10)), "node", fmt.Sprint("n", r.IntN(50)), "pod", fmt.Sprint("pod-", i)))
 	}
-	keys, keep := chunks.NewKeys(nil, chunks.NewSymbols(signals.NewSymbols())), &promquery.Selector{Keep: []string{"namespace", "pod", "container", "node"}}
+	keys, keep := chunks.NewKeys(nil, chunks.NewSymbols(signals.NewSymbols())), &promquery.Request{Keep: promquery.Labels("namespace", "pod", "container", "node")}
 	b.ReportAllocs()
 	for b.Loop() {
 		for _, set := range sets {

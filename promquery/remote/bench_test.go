@@ -10,6 +10,7 @@ import (
 
 	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/promquery"
+	"github.com/promcost/promcost/promquery/promtest"
 	"github.com/promcost/promcost/promquery/remote"
 )
 
@@ -27,7 +28,7 @@ func BenchmarkFrames(b *testing.B) {
 	}
 	fk := newFake()
 	fk.handle("/api/v1/read", probed(frames(body...)))
-	run(b, fk.source(b, remote.Config{}), promquery.Selector{Metric: "m", Keep: []string{"namespace", "pod", "container", "node"}, End: 1 << 40})
+	run(b, fk.source(b, remote.Config{}), promquery.Request{Metric: "m", Keep: promquery.Labels("namespace", "pod", "container", "node"), End: 1 << 40})
 }
 
 // BenchmarkAnswer reads 500 series of 1440 points, as the query API gives them, from memory.
@@ -53,19 +54,19 @@ func BenchmarkAnswer(b *testing.B) {
 			body.WriteString("]}}")
 			fk := newFake()
 			fk.handle(rangePath, text("application/json", body.String()))
-			sel := promquery.Selector{Metric: "m", Keep: []string{"namespace", "pod"}, Start: 1_767_571_200_000, End: 1_767_571_200_000 + 1439*60_000, Step: 60_000}
+			sel := promquery.Request{Metric: "m", Keep: promquery.Labels("namespace", "pod"), Start: 1_767_571_200_000, End: 1_767_571_200_000 + 1439*60_000, Grid: promquery.Grid{Step: 60_000}}
 			run(b, fk.source(b, remote.Config{Mode: remote.ModeQuery}), sel)
 		})
 	}
 }
 
 // run measures Select.
-func run(b *testing.B, src promquery.Source, sel promquery.Selector) {
+func run(b *testing.B, src promquery.Source, sel promquery.Request) {
 	b.Helper()
 	samples, bytes := int64(0), int64(0)
 	b.ReportAllocs()
 	for b.Loop() {
-		stats, err := src.Select(b.Context(), []promquery.Selector{sel}, func(int, []promquery.Symbol, *timeline.Points) error { return nil })
+		stats, err := promtest.Select(b.Context(), src, []promquery.Request{sel}, func(int, []promquery.Symbol, *timeline.Points) error { return nil })
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -58,20 +58,20 @@ func (s *Source) giveUp(srv *server, err error) *breakage {
 // reports false if something of a selector was passed on already, so that it cannot take over.
 func (rd *streamReader) instead(ctx context.Context, todo []*share, cause error) (ok bool, err error) {
 	var index []int
-	var sels []promquery.Selector
+	var requests []promquery.Request
 	for _, s := range append([]*share{rd.share}, todo...) {
 		done := max(0, int(s.at.last))
 		if len(s.at.done) > 0 || s.at.started || s.at.mixed || s.later {
 			return false, nil
 		}
-		index, sels = append(index, s.index[done:]...), append(sels, s.sels[done:]...)
+		index, requests = append(index, s.index[done:]...), append(requests, s.requests[done:]...)
 	}
 	for k, i := range index {
-		if sels[k].End != rd.run.sels[i].End {
+		if requests[k].End != rd.run.requests[i].End {
 			return false, nil // the rest of its time is another share's
 		}
 	}
-	tasks, err := rd.run.queries(ctx, index, sels)
+	tasks, err := rd.run.queries(ctx, index, requests)
 	for _, task := range tasks {
 		if err != nil {
 			break

@@ -23,7 +23,7 @@ func TestBrokenRemoteRead(t *testing.T) {
 	const answer = `{"status":"success","data":{"result":[{"metric":{"__name__":"m","pod":"a"},"values":[[0.01,"1"],[0.02,"2"]]}]}}`
 	streams := frames(frame(t, 0, "__name__=m,pod=a", chunk(t, chunkenc.EncXOR, 10, 2)), frame(t, 1, "__name__=m,pod=a", chunk(t, chunkenc.EncXOR, 10, 2)))
 	want := map[string][]string{"0:a": {"10=1", "20=2"}, "1:a": {"10=1", "20=2"}}
-	sel := promquery.Selector{Metric: "m", Keep: []string{"pod"}, Start: 1, End: 1000, Step: 10}
+	sel := promquery.Request{Metric: "m", Keep: promquery.Labels("pod"), Start: 1, End: 1000, Grid: promquery.Grid{Step: 10}}
 	for _, code := range []int{500, 501, 502, 503, 504} {
 		broken := status(code, "text/plain", "boom")
 		for _, probe := range []bool{false, true} {
@@ -91,7 +91,7 @@ func TestBrokenIsAnError(t *testing.T) {
 			f.handle("/api/v1/read", tc.read)
 			f.handle(rangePath, tc.query)
 			src := f.source(t, remote.Config{Mode: tc.mode})
-			_, _, err := collect(t, src, promquery.Selector{Metric: "m", Keep: []string{"pod"}, Start: 1, End: 1000, Step: 10})
+			_, _, err := collect(t, src, promquery.Request{Metric: "m", Keep: promquery.Labels("pod"), Start: 1, End: 1000, Grid: promquery.Grid{Step: 10}})
 			if err == nil || !strings.Contains(err.Error(), tc.want) || f.count(rangePath) != tc.queries {
 				t.Errorf("got %v after %d queries, want %q after %d", err, f.count(rangePath), tc.want, tc.queries)
 			}

@@ -17,7 +17,7 @@ func TestCompression(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := collect(t, src, promquery.Selector{Metric: "m", End: hourMs, Step: minuteMs}); err != nil {
+		if _, _, err := collect(t, src, promquery.Request{Metric: "m", End: hourMs, Grid: promquery.Grid{Step: minuteMs}}); err != nil {
 			t.Fatal(err)
 		}
 		for _, r := range f.asked {

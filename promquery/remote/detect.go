@@ -96,13 +96,13 @@ type envelope struct {
 }
 
 // ask sends a small request and returns the data of its answer.
-func (s *Source) ask(ctx context.Context, req request, sent func(promquery.Request)) (json.RawMessage, error) {
+func (s *Source) ask(ctx context.Context, req request, sent func(promquery.Sent)) (json.RawMessage, error) {
 	answer, err := s.askWhole(ctx, req, sent)
 	return answer.Data, err
 }
 
 // askWhole is ask with what surrounds the data.
-func (s *Source) askWhole(ctx context.Context, req request, sent func(promquery.Request)) (answer envelope, err error) {
+func (s *Source) askWhole(ctx context.Context, req request, sent func(promquery.Sent)) (answer envelope, err error) {
 	err = s.send(ctx, req, func(resp *http.Response, body io.Reader) (bool, error) {
 		text, err := io.ReadAll(io.LimitReader(body, maxProbe))
 		if err != nil {
@@ -121,7 +121,7 @@ func (s *Source) askWhole(ctx context.Context, req request, sent func(promquery.
 }
 
 // uncounted is for requests that are part of no Select.
-func uncounted(promquery.Request) {}
+func uncounted(promquery.Sent) {}
 
 // notAPI is the error of a good status around something that is not an answer of the API.
 func notAPI(resp *http.Response) error {
@@ -154,7 +154,7 @@ func (s *Source) probeAPI(ctx context.Context) error {
 }
 
 // answers reports whether the server answers a trivial question.
-func (s *Source) answers(ctx context.Context, sent func(promquery.Request)) bool {
+func (s *Source) answers(ctx context.Context, sent func(promquery.Sent)) bool {
 	req := get("/api/v1/query", url.Values{"query": {"1"}})
 	req.tries = 1
 	_, err := s.ask(ctx, req, sent)

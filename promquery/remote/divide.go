@@ -76,9 +76,9 @@ func (g *group) split() []piece {
 	if g.most > 0 {
 		n = int64(math.Ceil(g.samples() / float64(g.most)))
 	}
-	if sel.Step > 0 {
-		start := sel.End - (sel.End-sel.Start)/sel.Step*sel.Step
-		whole := piece{start: start, end: sel.End, step: sel.Step}
+	if sel.Grid.Step > 0 {
+		start := sel.End - (sel.End-sel.Start)/sel.Grid.Step*sel.Grid.Step
+		whole := piece{start: start, end: sel.End, step: sel.Grid.Step}
 		return whole.every(min(maxPoints, (whole.units()+max(n, 1)-1)/max(n, 1)))
 	}
 	whole := piece{start: sel.Start, end: sel.End, step: 1}

@@ -190,7 +190,7 @@ func TestDivide(t *testing.T) {
 		} {
 			t.Run(fmt.Sprintf("%s/step %d", tc.name, step/minuteMs), func(t *testing.T) {
 				l := &limited{t: t, series: tc.series, limit: tc.limit, refuse: tooMany}
-				sel := promquery.Selector{Metric: "m", Keep: []string{"namespace", "exported_namespace", "pod"}, Start: 1, End: 3 * hourMs, Step: step}
+				sel := promquery.Request{Metric: "m", Keep: promquery.Labels("namespace", "exported_namespace", "pod"), Start: 1, End: 3 * hourMs, Grid: promquery.Grid{Step: step}}
 				got, stats, err := collect(t, l.serve(t, remote.Config{}), sel)
 				if err != nil {
 					t.Fatal(err)
@@ -205,9 +205,9 @@ func TestDivide(t *testing.T) {
 }
 
 // checkWhole checks that each series has each of its samples, once and in order.
-func checkWhole(t *testing.T, got map[string][]string, series []labels.Labels, sel promquery.Selector) {
+func checkWhole(t *testing.T, got map[string][]string, series []labels.Labels, sel promquery.Request) {
 	t.Helper()
-	step := sel.Step
+	step := sel.Grid.Step
 	if step == 0 {
 		step = minuteMs
 	}
@@ -237,7 +237,7 @@ func TestDivideRandom(t *testing.T) {
 		l := &limited{t: t, series: inNamespaces("namespace", 1+r.IntN(3), names...), refuse: tooMany}
 		l.limit = 3*61 + r.IntN(10_000)
 		cfg := remote.Config{MaxSamples: int64(3*61 + r.IntN(10_000)), MaxConcurrency: 1}
-		sel := promquery.Selector{Metric: "m", Keep: []string{"namespace", "exported_namespace", "pod"}, Start: 1, End: int64(1+r.IntN(7)) * hourMs, Step: int64(r.IntN(3)) * minuteMs}
+		sel := promquery.Request{Metric: "m", Keep: promquery.Labels("namespace", "exported_namespace", "pod"), Start: 1, End: int64(1+r.IntN(7)) * hourMs, Grid: promquery.Grid{Step: int64(r.IntN(3)) * minuteMs}}
 		got, _, err := collect(t, l.serve(t, cfg), sel)
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
@@ -279,8 +279,8 @@ func TestRefused(t *testing.T) {
 			if tc.refuse == nil {
 				l.limit = math.MaxInt
 			}
-			sel := promquery.Selector{Metric: "m", Start: 1000, End: 5 * hourMs, Step: 1000}
-			sel.End -= sel.End % sel.Step
+			sel := promquery.Request{Metric: "m", Start: 1000, End: 5 * hourMs, Grid: promquery.Grid{Step: 1000}}
+			sel.End -= sel.End % sel.Grid.Step
 			_, _, err := collect(t, l.serve(t, tc.cfg), sel)
 			if err == nil {
 				t.Fatal("got no error")
@@ -311,7 +311,7 @@ func TestNotDivided(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			l := &limited{t: t, series: inNamespaces("namespace", 1, "a", "b"), refuse: tc.refuse}
-			_, stats, err := collect(t, l.serve(t, remote.Config{}), promquery.Selector{Metric: "m", End: 24 * hourMs, Step: minuteMs})
+			_, stats, err := collect(t, l.serve(t, remote.Config{}), promquery.Request{Metric: "m", End: 24 * hourMs, Grid: promquery.Grid{Step: minuteMs}})
 			if err == nil || !strings.Contains(err.Error(), tc.want) || stats.Requests != tc.requests {
 				t.Errorf("got %d requests and %v, want %d and %q", stats.Requests, err, tc.requests, tc.want)
 			}
@@ -326,7 +326,7 @@ func TestDivideLearns(t *testing.T) {
 		names[i] = fmt.Sprintf("team-%02d", i)
 	}
 	l := &limited{t: t, series: inNamespaces("namespace", 1, names...), limit: 600, refuse: tooMany}
-	_, stats, err := collect(t, l.serve(t, remote.Config{}), promquery.Selector{Metric: "m", Keep: []string{"namespace"}, Start: 1, End: 6 * hourMs, Step: minuteMs})
+	_, stats, err := collect(t, l.serve(t, remote.Config{}), promquery.Request{Metric: "m", Keep: promquery.Labels("namespace"), Start: 1, End: 6 * hourMs, Grid: promquery.Grid{Step: minuteMs}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ func ends(singles []*group) []*group {
 			continue
 		}
 		for _, g := range same {
-			out = append(out, joinEnds([]*group{g}, g.span.Step))
+			out = append(out, joinEnds([]*group{g}, g.span.Grid.Step))
 		}
 	}
 	return out
@@ -26,7 +26,7 @@ func ends(singles []*group) []*group {
 // differsInTime reports whether two groups of one selector each differ only in their times.
 func (g *group) differsInTime(o *group) bool {
 	a, b := &g.span, &o.span
-	return a.Metric == b.Metric && a.Step == b.Step && a.Lookback == b.Lookback && slices.Equal(a.Matchers, b.Matchers) && slices.Equal(a.Keep, b.Keep)
+	return a.Metric == b.Metric && a.Grid.Step == b.Grid.Step && a.Grid.Lookback == b.Grid.Lookback && slices.Equal(a.Matchers, b.Matchers) && slices.Equal(a.Keep, b.Keep)
 }
 
 // distance is the step of a grid on which all groups end, 0 if most of its points would be useless.
@@ -51,7 +51,7 @@ func distance(groups []*group) int64 {
 // joinEnds is one group of groups that differ in time, which asks for the ends of all.
 func joinEnds(groups []*group, step int64) *group {
 	g := groups[0]
-	g.span.Start, g.span.Step = g.span.End, step
+	g.span.Start, g.span.Grid.Step = g.span.End, step
 	members := g.members
 	g.members = nil
 	members[0].at = g.span.End

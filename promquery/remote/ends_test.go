@@ -25,18 +25,18 @@ func TestEnds(t *testing.T) {
 		http.Redirect(w, r, upstream+r.URL.RequestURI(), http.StatusTemporaryRedirect)
 	}))
 	t.Cleanup(counting.Close)
-	at := func(minutes ...int) (sels []promquery.Selector) {
+	at := func(minutes ...int) (sels []promquery.Request) {
 		for _, m := range minutes {
 			end := fixed.Add(time.Duration(m-300) * time.Minute).UnixMilli()
-			sels = append(sels, promquery.Selector{
-				Metric: "node_cpu_seconds_total", Keep: []string{"instance", "cpu", "mode"}, Start: end - 5*minuteMs + 1, End: end, Step: minuteMs,
+			sels = append(sels, promquery.Request{
+				Metric: "node_cpu_seconds_total", Keep: promquery.Labels("instance", "cpu", "mode"), Start: end - 5*minuteMs + 1, End: end, Grid: promquery.Grid{Step: minuteMs},
 			})
 		}
 		return sels
 	}
 	for _, tc := range []struct {
 		name string
-		sels []promquery.Selector
+		sels []promquery.Request
 		want int64 // requests
 	}{
 		{"one", at(0), 1},
@@ -56,7 +56,7 @@ func TestEnds(t *testing.T) {
 			}
 			last := slices.Clone(tc.sels)
 			for i := range last {
-				last[i].Last = true
+				last[i].Grid.Last = true
 			}
 			requests.Store(0)
 			got, _, err := collect(t, src, last...)

@@ -43,7 +43,7 @@ func (r *run) estimate(ctx context.Context, metrics []*group) (int64, error) {
 	terms, places := make([]string, len(metrics)), make([]int, len(metrics))
 	for i, g := range metrics {
 		count := "count(" + g.text(spaces{}) + ")"
-		if g.span.Step == 0 {
+		if g.span.Grid.Step == 0 {
 			count = fmt.Sprintf("sum(count_over_time(%s[%dms]))", g.text(spaces{}), rateOver)
 		}
 		terms[i] = fmt.Sprintf("label_replace(%s,%q,%q,%q,%q)", count, groupLabel, strconv.Itoa(i), groupLabel, "")
@@ -53,10 +53,10 @@ func (r *run) estimate(ctx context.Context, metrics []*group) (int64, error) {
 	maps.Copy(params, r.src.cfg.Params)
 	params.Set("query", strings.Join(terms, " or "))
 	params.Set("time", seconds(metrics[0].span.End))
-	r.src.setLookback(params, cmp.Or(metrics[0].span.Step, hour))
+	r.src.setLookback(params, cmp.Or(metrics[0].span.Grid.Step, hour))
 	req := get("/api/v1/query", params)
 	req.tries = 1 // a missing estimate does no harm
-	data, err := r.src.ask(ctx, req, func(req promquery.Request) { r.sent(req, places, make([]int64, len(places))) })
+	data, err := r.src.ask(ctx, req, func(req promquery.Sent) { r.sent(req, places, make([]int64, len(places))) })
 	if ctx.Err() != nil {
 		return 0, ctx.Err()
 	}
@@ -89,7 +89,7 @@ func setRates(metrics []*group, data json.RawMessage) bool {
 			continue
 		}
 		g := metrics[i]
-		g.rate, known = n/float64(cmp.Or(g.span.Step, rateOver)), true
+		g.rate, known = n/float64(cmp.Or(g.span.Grid.Step, rateOver)), true
 	}
 	return known
 }
@@ -99,7 +99,7 @@ func (r *run) size(metrics []*group) int64 {
 	largest, share := 0.0, 0.0
 	for _, g := range metrics {
 		n := g.samples()
-		if g.span.Step == 0 {
+		if g.span.Grid.Step == 0 {
 			n /= 2 // they take more memory than points of a grid
 		}
 		largest, share = max(largest, n), max(share, g.rate*float64(rawPiece))

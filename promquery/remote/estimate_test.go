@@ -46,9 +46,9 @@ func counting(t *testing.T, counts map[string]int) http.HandlerFunc {
 
 // TestEstimates looks at what is asked of a server that says how many samples it has: answers are to be of one size.
 func TestEstimates(t *testing.T) {
-	day := func(step int64, atOnce map[string]int) (sels []promquery.Selector) {
+	day := func(step int64, atOnce map[string]int) (sels []promquery.Request) {
 		for _, name := range []string{"big", "half", "few", "none", "rest"} {
-			sels = append(sels, promquery.Selector{Metric: name, AtOnce: max(12, atOnce[name]), Start: 1, End: 24 * hourMs, Step: step})
+			sels = append(sels, promquery.Request{Metric: name, AtOnce: max(12, atOnce[name]), Start: 1, End: 24 * hourMs, Grid: promquery.Grid{Step: step}})
 		}
 		return sels
 	}
@@ -128,9 +128,9 @@ func TestNoEstimates(t *testing.T) {
 				probe(w, r)
 			})
 			f.handle(rangePath, matrix(""))
-			var sels []promquery.Selector
+			var sels []promquery.Request
 			for _, name := range []string{"a", "b", "c"} {
-				sels = append(sels, promquery.Selector{Metric: name, AtOnce: 12, Start: 1, End: 24 * hourMs, Step: minuteMs})
+				sels = append(sels, promquery.Request{Metric: name, AtOnce: 12, Start: 1, End: 24 * hourMs, Grid: promquery.Grid{Step: minuteMs}})
 			}
 			_, _, err := collect(t, f.source(t, remote.Config{Mode: remote.ModeQuery}), sels...)
 			var asked []string

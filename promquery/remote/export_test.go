@@ -16,7 +16,7 @@ var (
 // ParseSeries reads a series of a streamed remote read: all labels, its chunks, and where in the message labels end.
 func ParseSeries(msg []byte) (key []promquery.Symbol, list []chunks.Encoded, labelsEnd int, err error) {
 	rd := &streamReader{run: &run{src: &Source{}}, keys: chunks.NewKeys(nil, chunks.NewSymbols(promquery.SymbolsOf(context.Background())))}
-	labelsEnd, err = rd.parseSeries(&promquery.Selector{}, msg)
+	labelsEnd, err = rd.parseSeries(&promquery.Request{}, msg)
 	return rd.keys.Key(), rd.list, labelsEnd, err
 }
 

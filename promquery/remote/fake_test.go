@@ -20,6 +20,7 @@ import (
 
 	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/promquery"
+	"github.com/promcost/promcost/promquery/promtest"
 	"github.com/promcost/promcost/promquery/remote"
 )
 
@@ -166,13 +167,13 @@ func chunkAt(t testing.TB, enc chunkenc.Encoding, times ...int64) prompb.Chunk {
 }
 
 // selector asks for everything of metric m.
-var selector = promquery.Selector{Metric: "m", Keep: []string{"pod"}, Start: 0, End: math.MaxInt32}
+var selector = promquery.Request{Metric: "m", Keep: promquery.Labels("pod"), Start: 0, End: math.MaxInt32}
 
 // collect selects and returns the samples of each key.
-func collect(t *testing.T, src promquery.Source, sels ...promquery.Selector) (map[string][]string, promquery.Stats, error) {
+func collect(t *testing.T, src promquery.Source, sels ...promquery.Request) (map[string][]string, promquery.Stats, error) {
 	t.Helper()
 	got := map[string][]string{}
-	stats, err := src.Select(t.Context(), sels, func(i int, key []promquery.Symbol, p *timeline.Points) error {
+	stats, err := promtest.Select(t.Context(), src, sels, func(i int, key []promquery.Symbol, p *timeline.Points) error {
 		var parts []string
 		for _, s := range key {
 			parts = append(parts, s.Value())

@@ -20,6 +20,7 @@ import (
 
 	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/promquery"
+	"github.com/promcost/promcost/promquery/promtest"
 	"github.com/promcost/promcost/promquery/promtest/soak"
 	"github.com/promcost/promcost/promquery/remote"
 )
@@ -199,7 +200,7 @@ func TestRestart(t *testing.T) {
 			whole := text(tc.contentType, string(tc.body))
 			sel := selector
 			if tc.mode == remote.ModeQuery {
-				sel.End, sel.Step = 100_000, 10
+				sel.End, sel.Grid.Step = 100_000, 10
 			}
 			f := newFake()
 			f.handle(tc.path, sequence(frames(), whole))
@@ -270,7 +271,7 @@ func TestSlowLoris(t *testing.T) {
 				}
 				sel := selector
 				if tc.mode == remote.ModeQuery {
-					sel.End, sel.Step = 100_000, 10
+					sel.End, sel.Grid.Step = 100_000, 10
 				}
 				got, stats, err := collect(t, src, sel, sel)
 				switch {
@@ -320,8 +321,8 @@ func TestCancelReachesServer(t *testing.T) {
 					cancel()
 				}()
 				sel := selector
-				sel.End, sel.Step = 100_000, 10
-				_, err := src.Select(ctx, []promquery.Selector{sel}, func(int, []promquery.Symbol, *timeline.Points) error { return nil })
+				sel.End, sel.Grid.Step = 100_000, 10
+				_, err := promtest.Select(ctx, src, []promquery.Request{sel}, func(int, []promquery.Symbol, *timeline.Points) error { return nil })
 				if !errors.Is(err, context.Canceled) {
 					t.Errorf("got %v", err)
 				}
@@ -342,7 +343,7 @@ func TestCancelReachesServer(t *testing.T) {
 			time.AfterFunc(time.Millisecond, cancel)
 		}))
 		src := f.source(t, remote.Config{})
-		if _, err := src.Select(ctx, []promquery.Selector{selector}, nil); !errors.Is(err, context.Canceled) {
+		if _, err := promtest.Select(ctx, src, []promquery.Request{selector}, nil); !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v", err)
 		}
 		if n := f.count("/api/v1/read"); n != 2 {
@@ -369,7 +370,7 @@ func TestTimeoutDivides(t *testing.T) {
 		}
 		answer(w, r)
 	})
-	got, _, err := collect(t, src, promquery.Selector{Metric: "m", Keep: []string{"pod"}, Start: 1, End: 24 * hourMs, Step: minuteMs})
+	got, _, err := collect(t, src, promquery.Request{Metric: "m", Keep: promquery.Labels("pod"), Start: 1, End: 24 * hourMs, Grid: promquery.Grid{Step: minuteMs}})
 	if len(got["0:a"]) != 24*60 || err != nil {
 		t.Errorf("got %d samples, %v", len(got["0:a"]), err)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/promquery"
+	"github.com/promcost/promcost/promquery/promtest"
 	"github.com/promcost/promcost/promquery/remote"
 )
 
@@ -37,8 +38,8 @@ func FuzzFrames(f *testing.F) {
 		}
 		fk := newFake()
 		fk.handle("/api/v1/read", probed(raw("application/x-streamed-protobuf", body)))
-		sel := promquery.Selector{Metric: "m", Start: math.MinInt64, End: math.MaxInt64}
-		if _, err := fk.source(t, remote.Config{}).Select(t.Context(), []promquery.Selector{sel}, ascending(t)); err != nil && !strings.Contains(err.Error(), "http://prometheus.test") {
+		sel := promquery.Request{Metric: "m", Start: math.MinInt64, End: math.MaxInt64}
+		if _, err := promtest.Select(t.Context(), fk.source(t, remote.Config{}), []promquery.Request{sel}, ascending(t)); err != nil && !strings.Contains(err.Error(), "http://prometheus.test") {
 			t.Errorf("error does not name the server: %v", err)
 		}
 	})
@@ -85,8 +86,8 @@ func FuzzAnswer(f *testing.F) {
 		fk.handle(rangePath, raw("application/json", data))
 		samples := 0
 		check := ascending(t)
-		sel := promquery.Selector{Metric: "m", Start: 0, End: 10_000_000, Step: 1000}
-		_, err := fk.source(t, remote.Config{Mode: remote.ModeQuery}).Select(t.Context(), []promquery.Selector{sel}, func(i int, key []promquery.Symbol, p *timeline.Points) error {
+		sel := promquery.Request{Metric: "m", Start: 0, End: 10_000_000, Grid: promquery.Grid{Step: 1000}}
+		_, err := promtest.Select(t.Context(), fk.source(t, remote.Config{Mode: remote.ModeQuery}), []promquery.Request{sel}, func(i int, key []promquery.Symbol, p *timeline.Points) error {
 			samples += p.Len()
 			return check(i, key, p)
 		})
@@ -128,8 +129,8 @@ func FuzzNumber(f *testing.F) {
 		want, werr := strconv.ParseFloat(s, 64)
 		fk := newFake()
 		fk.handle(rangePath, raw("application/json", []byte(`{"status":"success","data":{"result":[{"metric":{},"values":[[1,`+string(quoted)+`]]}]}}`)))
-		sel := promquery.Selector{Metric: "m", Start: 1000, End: 1000, Step: 1000}
-		_, err = fk.source(t, remote.Config{Mode: remote.ModeQuery}).Select(t.Context(), []promquery.Selector{sel}, func(_ int, _ []promquery.Symbol, p *timeline.Points) error {
+		sel := promquery.Request{Metric: "m", Start: 1000, End: 1000, Grid: promquery.Grid{Step: 1000}}
+		_, err = promtest.Select(t.Context(), fk.source(t, remote.Config{Mode: remote.ModeQuery}), []promquery.Request{sel}, func(_ int, _ []promquery.Symbol, p *timeline.Points) error {
 			for _, got := range p.All() {
 				if math.Float64bits(got) != math.Float64bits(want) {
 					t.Errorf("%q: got %v, want %v", s, got, want)

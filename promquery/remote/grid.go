@@ -9,8 +9,8 @@ import (
 // betterRaw reports whether to ask for raw samples of a selector with a grid: servers give them at less cost than they evaluate a
 // function at each point. They have to be as good, which they are of series that get no staleness markers, as they do not show any, and
 // no more than the points: the lookback of such series is two scrape intervals.
-func betterRaw(sel *promquery.Selector) bool {
-	return sel.Step > 0 && 2*sel.Step <= sel.Lookback
+func betterRaw(sel *promquery.Request) bool {
+	return sel.Grid.Step > 0 && 2*sel.Grid.Step <= sel.Grid.Lookback
 }
 
 // onGrid appends to dst what last_over_time shows of raw samples on the grid of a piece: the last one within the lookback, whose start is

@@ -21,9 +21,9 @@ import (
 )
 
 // unmarked asks for the minutes of series that get no staleness markers and are scraped once a minute.
-var unmarked = promquery.Selector{
-	Metric: "container_memory_working_set_bytes", Keep: []string{"pod"}, Start: fixed.Add(-5 * time.Hour).UnixMilli(), End: fixed.UnixMilli(),
-	Step: 60_000, Lookback: 120_000,
+var unmarked = promquery.Request{
+	Metric: "container_memory_working_set_bytes", Keep: promquery.Labels("pod"), Start: fixed.Add(-5 * time.Hour).UnixMilli(), End: fixed.UnixMilli(),
+	Grid: promquery.Grid{Step: 60_000, Lookback: 120_000},
 }
 
 // scraped are the samples of pods that come and go. Some of their scrapes are on the grid, some fail, and some series have markers. If
@@ -61,11 +61,11 @@ func scraped(edges bool) (list []promtest.Series) {
 }
 
 // lastOverTime is what the server itself makes of the selector's grid, in the form of collect.
-func lastOverTime(t *testing.T, server string, sel promquery.Selector) map[string][]string {
+func lastOverTime(t *testing.T, server string, sel promquery.Request) map[string][]string {
 	t.Helper()
 	params := url.Values{
-		"query": {fmt.Sprintf("last_over_time(%s[%dms])", sel.Metric, sel.Lookback)}, "nocache": {"1"},
-		"start": {strconv.FormatInt(sel.Start/1000, 10)}, "end": {strconv.FormatInt(sel.End/1000, 10)}, "step": {strconv.FormatInt(sel.Step/1000, 10)},
+		"query": {fmt.Sprintf("last_over_time(%s[%dms])", sel.Metric, sel.Grid.Lookback)}, "nocache": {"1"},
+		"start": {strconv.FormatInt(sel.Start/1000, 10)}, "end": {strconv.FormatInt(sel.End/1000, 10)}, "step": {strconv.FormatInt(sel.Grid.Step/1000, 10)},
 	}
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server+"/api/v1/query_range?"+params.Encode(), nil)
 	if err != nil {
@@ -125,13 +125,13 @@ func sameOnGrid(t *testing.T, server string) {
 	for _, tc := range []struct {
 		name       string
 		maxSamples int64
-		sel        func(*promquery.Selector)
+		sel        func(*promquery.Request)
 		raw        bool
 	}{
-		{"minutes", 0, func(*promquery.Selector) {}, true},
-		{"in parts", 700, func(*promquery.Selector) {}, true},
-		{"half minutes", 0, func(s *promquery.Selector) { s.Step = 30_000 }, true},
-		{"two minutes", 0, func(s *promquery.Selector) { s.Step = 120_000 }, false},
+		{"minutes", 0, func(*promquery.Request) {}, true},
+		{"in parts", 700, func(*promquery.Request) {}, true},
+		{"half minutes", 0, func(s *promquery.Request) { s.Grid.Step = 30_000 }, true},
+		{"two minutes", 0, func(s *promquery.Request) { s.Grid.Step = 120_000 }, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			sel := unmarked

@@ -23,7 +23,7 @@ const metricName = "__name__"
 
 // group is selectors of one range, grid and lookback that are asked for together.
 type group struct {
-	span    promquery.Selector  // the range, grid and lookback
+	span    promquery.Request   // the range, grid and lookback
 	raw     bool                // raw samples are asked for, and become points of the grid here
 	atOnce  int                 // how many metrics there may be
 	names   []string            // the metrics
@@ -38,7 +38,7 @@ type group struct {
 // member is a selector of a group.
 type member struct {
 	i     int // its place in the caller's list
-	sel   *promquery.Selector
+	sel   *promquery.Request
 	name  string
 	value promquery.Matcher // of the group's label
 	match []*labels.Matcher // without the name
@@ -46,8 +46,8 @@ type member struct {
 }
 
 // newGroup is the group of one selector.
-func newGroup(i int, sel promquery.Selector) (*group, error) {
-	match, err := chunks.Matchers(sel)
+func newGroup(i int, sel promquery.Request) (*group, error) {
+	match, err := chunks.Matchers(&sel)
 	if err != nil {
 		return nil, err
 	}
@@ -100,19 +100,19 @@ func picks(m promquery.Matcher) bool {
 
 // alike reports whether two groups ask for the same times in the same way, and one request can ask for both.
 func (g *group) alike(o *group) bool {
-	return g.span.Start == o.span.Start && g.span.End == o.span.End && g.span.Step == o.span.Step && g.span.Lookback == o.span.Lookback &&
+	return g.span.Start == o.span.Start && g.span.End == o.span.End && g.span.Grid.Step == o.span.Grid.Step && g.span.Grid.Lookback == o.span.Grid.Lookback &&
 		g.label == o.label && slices.Equal(g.shared, o.shared)
 }
 
 // byMetric divides selectors, whose indexes in the caller's list are in index, into groups of one metric each. A selector that
 // wants only the last value is a group of its own.
-func byMetric(index []int, sels []promquery.Selector) (metrics, lasts []*group, err error) {
-	for k, sel := range sels {
+func byMetric(index []int, requests []promquery.Request) (metrics, lasts []*group, err error) {
+	for k, sel := range requests {
 		g, err := newGroup(index[k], sel)
 		if err != nil {
 			return nil, nil, err
 		}
-		if sel.Last && sel.Step > 0 {
+		if sel.Grid.Last && sel.Grid.Step > 0 {
 			lasts = append(lasts, g)
 			continue
 		}

@@ -33,47 +33,47 @@ func regex(name, re string) promquery.Matcher {
 
 // TestGroups looks at which selectors are asked for together.
 func TestGroups(t *testing.T) {
-	sel := func(metric string, atOnce int, matchers ...promquery.Matcher) promquery.Selector {
-		return promquery.Selector{Metric: metric, AtOnce: atOnce, Matchers: matchers, Start: 1, End: hourMs, Step: minuteMs}
+	sel := func(metric string, atOnce int, matchers ...promquery.Matcher) promquery.Request {
+		return promquery.Request{Metric: metric, AtOnce: atOnce, Matchers: matchers, Start: 1, End: hourMs, Grid: promquery.Grid{Step: minuteMs}}
 	}
-	with := func(s promquery.Selector, change func(*promquery.Selector)) promquery.Selector {
+	with := func(s promquery.Request, change func(*promquery.Request)) promquery.Request {
 		change(&s)
 		return s
 	}
 	for _, tc := range []struct {
 		name string
-		sels []promquery.Selector
+		sels []promquery.Request
 		want []string
 	}{
-		{"many series", []promquery.Selector{sel("a", 1), sel("b", 1), sel("c", 9)}, []string{`{__name__="a"}`, `{__name__="b"}`, `{__name__="c"}`}},
-		{"few series", []promquery.Selector{sel("a", 9), sel("b", 1), sel("c.d", 9)}, []string{`{__name__=~"a|c\\.d"}`, `{__name__="b"}`}},
-		{"two at once", []promquery.Selector{sel("a", 2), sel("b", 2), sel("c", 9), sel("d", 2)}, []string{`{__name__=~"a|b"}`, `{__name__="c"}`, `{__name__="d"}`}},
-		{"the same twice", []promquery.Selector{sel("a", 1, excludes("x", "")), sel("a", 1, excludes("x", ""))}, []string{`{__name__="a",x!=""}`}},
+		{"many series", []promquery.Request{sel("a", 1), sel("b", 1), sel("c", 9)}, []string{`{__name__="a"}`, `{__name__="b"}`, `{__name__="c"}`}},
+		{"few series", []promquery.Request{sel("a", 9), sel("b", 1), sel("c.d", 9)}, []string{`{__name__=~"a|c\\.d"}`, `{__name__="b"}`}},
+		{"two at once", []promquery.Request{sel("a", 2), sel("b", 2), sel("c", 9), sel("d", 2)}, []string{`{__name__=~"a|b"}`, `{__name__="c"}`, `{__name__="d"}`}},
+		{"the same twice", []promquery.Request{sel("a", 1, excludes("x", "")), sel("a", 1, excludes("x", ""))}, []string{`{__name__="a",x!=""}`}},
 		{
 			"values of a label",
-			[]promquery.Selector{sel("a", 1, equals("r", "cpu")), sel("a", 1, equals("r", "m.m")), sel("a", 9, regex("r", "gpu|x"))},
+			[]promquery.Request{sel("a", 1, equals("r", "cpu")), sel("a", 1, equals("r", "m.m")), sel("a", 9, regex("r", "gpu|x"))},
 			[]string{`{__name__="a",r=~"cpu|m\\.m|(?:gpu|x)"}`},
 		},
 		{
 			"values of several metrics",
-			[]promquery.Selector{sel("a", 9, equals("r", "cpu")), sel("b", 9, equals("r", "mem")), sel("c", 9, equals("s", "mem"))},
+			[]promquery.Request{sel("a", 9, equals("r", "cpu")), sel("b", 9, equals("r", "mem")), sel("c", 9, equals("s", "mem"))},
 			[]string{`{__name__=~"a|b",r=~"cpu|mem"}`, `{__name__="c",s="mem"}`},
 		},
 		{
 			"what is excluded",
-			[]promquery.Selector{sel("a", 9, excludes("x", "")), sel("a", 9, excludes("x", "y")), sel("b", 9, excludes("x", "y")), sel("b", 9)},
+			[]promquery.Request{sel("a", 9, excludes("x", "")), sel("a", 9, excludes("x", "y")), sel("b", 9, excludes("x", "y")), sel("b", 9)},
 			[]string{`{__name__="a",x!=""}`, `{__name__=~"a|b",x!="y"}`, `{__name__="b"}`},
 		},
 		{
 			"two labels that select",
-			[]promquery.Selector{sel("a", 9, equals("x", "1"), equals("y", "1")), sel("a", 9, equals("x", "1"), equals("y", "2")), sel("b", 9, equals("x", "1"), equals("y", "1"))},
+			[]promquery.Request{sel("a", 9, equals("x", "1"), equals("y", "1")), sel("a", 9, equals("x", "1"), equals("y", "2")), sel("b", 9, equals("x", "1"), equals("y", "1"))},
 			[]string{`{__name__=~"a|b",x="1",y="1"}`, `{__name__="a",x="1",y="2"}`},
 		},
 		{
 			"other times and grids",
-			[]promquery.Selector{
-				sel("a", 9), with(sel("b", 9), func(s *promquery.Selector) { s.Start++ }), with(sel("c", 9), func(s *promquery.Selector) { s.End -= minuteMs }),
-				with(sel("d", 9), func(s *promquery.Selector) { s.Step = hourMs }), with(sel("e", 9), func(s *promquery.Selector) { s.Lookback = 7 }),
+			[]promquery.Request{
+				sel("a", 9), with(sel("b", 9), func(s *promquery.Request) { s.Start++ }), with(sel("c", 9), func(s *promquery.Request) { s.End -= minuteMs }),
+				with(sel("d", 9), func(s *promquery.Request) { s.Grid.Step = hourMs }), with(sel("e", 9), func(s *promquery.Request) { s.Grid.Lookback = 7 }),
 			},
 			[]string{`last_over_time({__name__="e"}[7ms])`, `{__name__="a"}`, `{__name__="b"}`, `{__name__="c"}`, `{__name__="d"}`},
 		},
@@ -100,13 +100,13 @@ func TestGroups(t *testing.T) {
 }
 
 // fewOf are selectors of metrics, with and without values of a label, and series of them.
-func fewOf(r *rand.Rand, metrics int) (sels []promquery.Selector, series []labels.Labels) {
+func fewOf(r *rand.Rand, metrics int) (sels []promquery.Request, series []labels.Labels) {
 	resources := []string{"cpu", "memory", "gpu/0"}
 	for i := range metrics {
 		name := fmt.Sprintf("m%d", i)
-		sels = append(sels, promquery.Selector{Metric: name, Keep: []string{"namespace", "resource", "pod"}, AtOnce: []int{0, 1, 2, 12}[r.IntN(4)]})
+		sels = append(sels, promquery.Request{Metric: name, Keep: promquery.Labels("namespace", "resource", "pod"), AtOnce: []int{0, 1, 2, 12}[r.IntN(4)]})
 		for _, resource := range resources[:r.IntN(3)] {
-			sels = append(sels, promquery.Selector{Metric: name, Keep: []string{"pod"}, AtOnce: 12, Matchers: []promquery.Matcher{equals("resource", resource)}})
+			sels = append(sels, promquery.Request{Metric: name, Keep: promquery.Labels("pod"), AtOnce: 12, Matchers: []promquery.Matcher{equals("resource", resource)}})
 		}
 		for k := range r.IntN(20) {
 			series = append(series, labels.FromStrings("__name__", name, "resource", resources[r.IntN(3)], "namespace", fmt.Sprintf("n%d", r.IntN(5)), "pod", fmt.Sprintf("p%d", k)))
@@ -124,7 +124,7 @@ func TestGroupsInParts(t *testing.T) {
 		sels, series := fewOf(r, 1+r.IntN(30))
 		hours, step := int64(1+r.IntN(30)), int64(r.IntN(2))*minuteMs
 		for i := range sels {
-			sels[i].Start, sels[i].End, sels[i].Step = 1, hours*hourMs, step
+			sels[i].Start, sels[i].End, sels[i].Grid.Step = 1, hours*hourMs, step
 		}
 		l := &limited{t: t, series: series, limit: 20*61 + r.IntN(50_000), refuse: tooMany}
 		got, stats, err := collect(t, l.serve(t, remote.Config{MaxSamples: int64(20*61 + r.IntN(50_000)), MaxConcurrency: 1}), sels...)
@@ -151,7 +151,7 @@ func TestGroupsInParts(t *testing.T) {
 
 // TestGroupsNamed sees to it that warnings name what was asked for, and that errors name what could not be answered.
 func TestGroupsNamed(t *testing.T) {
-	sels := []promquery.Selector{{Metric: "a", AtOnce: 12, End: hourMs, Step: minuteMs}, {Metric: "b", AtOnce: 12, End: hourMs, Step: minuteMs}}
+	sels := []promquery.Request{{Metric: "a", AtOnce: 12, End: hourMs, Grid: promquery.Grid{Step: minuteMs}}, {Metric: "b", AtOnce: 12, End: hourMs, Grid: promquery.Grid{Step: minuteMs}}}
 	f := newFake()
 	f.handle(rangePath, text("application/json", `{"status":"success","data":{"result":[]},"warnings":["store down"]}`))
 	_, stats, err := collect(t, f.source(t, remote.Config{Mode: remote.ModeQuery}), sels...)

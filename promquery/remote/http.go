@@ -94,7 +94,7 @@ func get(path string, query url.Values) request {
 
 // send sends the request and repeats it if that may help. It passes the body of each good answer to handle, which reports whether
 // it has passed on data that a repetition would pass on again: from then on nothing is repeated. sent is called for each try.
-func (s *Source) send(ctx context.Context, req request, handle func(resp *http.Response, body io.Reader) (handed bool, err error), sent func(promquery.Request)) error {
+func (s *Source) send(ctx context.Context, req request, handle func(resp *http.Response, body io.Reader) (handed bool, err error), sent func(promquery.Sent)) error {
 	leave, err := s.enter(ctx)
 	if err != nil {
 		return err
@@ -103,16 +103,15 @@ func (s *Source) send(ctx context.Context, req request, handle func(resp *http.R
 	for try := 1; ; try++ {
 		began := time.Now()
 		n, handed, err := s.once(ctx, req, handle)
-		var yerr yieldError
-		refused := errors.As(err, &yerr)
-		sent(promquery.Request{
+		stopped := errors.Is(err, errStopped)
+		sent(promquery.Sent{
 			Took: time.Since(began), Bytes: n, Again: try > 1,
-			Failed: err != nil && !refused && ctx.Err() == nil,
+			Failed: err != nil && !stopped && ctx.Err() == nil,
 		})
 		switch {
 		case err == nil:
 			return nil
-		case refused:
+		case stopped:
 			return err
 		case ctx.Err() != nil:
 			return ctx.Err()

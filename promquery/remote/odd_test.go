@@ -40,7 +40,7 @@ func TestGarbage(t *testing.T) {
 			f.handle("/api/v1/read", probed(tc.handler))
 			f.handle(rangePath, tc.handler)
 			sel := selector
-			sel.End, sel.Step = 100_000, 1000
+			sel.End, sel.Grid.Step = 100_000, 1000
 			_, _, err := collect(t, f.source(t, remote.Config{Mode: tc.mode, MaxConcurrency: 1}), sel, sel)
 			if err == nil || !strings.Contains(err.Error(), "http://prometheus.test") {
 				t.Errorf("got %v, want an error that names the server", err)
@@ -53,7 +53,7 @@ func TestGarbage(t *testing.T) {
 func TestSuccessWithoutData(t *testing.T) {
 	null, vector := text(jsonType, `{"status":"success","data":null}`), text(jsonType, `{"status":"success","data":{"resultType":"vector","result":[]}}`)
 	sel := selector
-	sel.End, sel.Step = 100_000, 1000
+	sel.End, sel.Grid.Step = 100_000, 1000
 	for _, tc := range []struct {
 		name   string
 		answer http.HandlerFunc
@@ -124,7 +124,7 @@ func TestOddSeries(t *testing.T) {
 			f.handle("/api/v1/read", probed(tc.answer))
 			f.handle(rangePath, tc.answer)
 			sel := selector
-			sel.End, sel.Step = 100_000, 10
+			sel.End, sel.Grid.Step = 100_000, 10
 			got, stats, err := collect(t, f.source(t, remote.Config{Mode: tc.mode}), sel)
 			if diff := cmp.Diff(tc.want, got); diff != "" || err != nil {
 				t.Errorf("series (-want +got):\n%s%v", diff, err)
@@ -143,9 +143,9 @@ func TestReplicaLabels(t *testing.T) {
 	f.handle("/api/v1/read", probed(frames(frame(t, 0, "pod=a,replica=0", one), frame(t, 0, "pod=a,replica=1", one))))
 	f.handle(rangePath, matrix(`{"metric":{"pod":"a","replica":"0"},"values":[[0.01,"1"]]},{"metric":{"pod":"a","replica":"1"},"values":[[0.01,"1"]]}`))
 	for _, mode := range []remote.Mode{remote.ModeRemoteRead, remote.ModeQuery} {
-		for _, keep := range [][]string{nil, {"pod", "replica"}} {
+		for _, keep := range [][]promquery.Label{nil, promquery.Labels("pod", "replica")} {
 			sel := selector
-			sel.Keep, sel.End, sel.Step = keep, 10, 10
+			sel.Keep, sel.End, sel.Grid.Step = keep, 10, 10
 			want := map[string][]string{"0:pod|a": {"10=1", "10=1"}}
 			if keep != nil {
 				want = map[string][]string{"0:a|": {"10=1", "10=1"}}
@@ -153,7 +153,7 @@ func TestReplicaLabels(t *testing.T) {
 			f.handle("/api/v1/read", probed(frames(frame(t, 0, "pod=a,replica=0", one), frame(t, 0, "pod=a,replica=1", one))))
 			got, stats, err := collect(t, f.source(t, remote.Config{Mode: mode, ReplicaLabels: []string{"x", "replica"}}), sel)
 			if diff := cmp.Diff(want, got); diff != "" || err != nil || stats.Series != 2 {
-				t.Errorf("%s, keep %q: %d series (-want +got):\n%s%v", mode, keep, stats.Series, diff, err)
+				t.Errorf("%s, keep %v: %d series (-want +got):\n%s%v", mode, keep, stats.Series, diff, err)
 			}
 		}
 	}
@@ -177,9 +177,9 @@ func TestParams(t *testing.T) {
 	f.handle("/api/v1/label/namespace/values", note(l.values("namespace")))
 	f.handle("/api/v1/label/exported_namespace/values", note(l.values("exported_namespace")))
 	src := f.source(t, remote.Config{Mode: remote.ModeQuery, MaxConcurrency: 1, Params: map[string][]string{"dedup": {"false"}, "partial_response": {"true"}}})
-	sel := promquery.Selector{Metric: "m", Start: minuteMs, End: hourMs, Step: minuteMs}
+	sel := promquery.Request{Metric: "m", Start: minuteMs, End: hourMs, Grid: promquery.Grid{Step: minuteMs}}
 	raw := sel
-	raw.Step = 0
+	raw.Grid.Step = 0
 	if _, _, err := collect(t, src, sel, raw); err != nil {
 		t.Fatal(err)
 	}
@@ -213,7 +213,7 @@ func TestBounded(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			f := newFake()
 			f.handle(rangePath, matrix(tc.body))
-			_, _, err := collect(t, f.source(t, remote.Config{Mode: remote.ModeQuery}), promquery.Selector{Metric: "m", Start: 1000, End: 100_000, Step: 1000})
+			_, _, err := collect(t, f.source(t, remote.Config{Mode: remote.ModeQuery}), promquery.Request{Metric: "m", Start: 1000, End: 100_000, Grid: promquery.Grid{Step: 1000}})
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("got %v, want an error with %q", err, tc.want)
 			}
@@ -221,7 +221,7 @@ func TestBounded(t *testing.T) {
 	}
 	f := newFake()
 	f.handle(rangePath, text(jsonType, `{"status":"success","data":{"result":[]},"warnings":[`+strings.Repeat(`"w",`, 1000)+`"w"]}`))
-	if _, stats, err := collect(t, f.source(t, remote.Config{Mode: remote.ModeQuery}), promquery.Selector{Metric: "m", End: 1, Step: 1}); err != nil || len(stats.Warnings) != 1 {
+	if _, stats, err := collect(t, f.source(t, remote.Config{Mode: remote.ModeQuery}), promquery.Request{Metric: "m", End: 1, Grid: promquery.Grid{Step: 1}}); err != nil || len(stats.Warnings) != 1 {
 		t.Errorf("got %d warnings and %v", len(stats.Warnings), err)
 	}
 }

@@ -100,7 +100,7 @@ func cpuSeconds(b *testing.B) float64 {
 }
 
 // needed selects the series that cost needs.
-func needed(b *testing.B, start, end time.Time) (sels []promquery.Selector) {
+func needed(b *testing.B, start, end time.Time) (sels []promquery.Request) {
 	b.Helper()
 	p := parser.NewParser(parser.Options{})
 	for _, text := range promtest.NeededSeries() {
@@ -108,7 +108,7 @@ func needed(b *testing.B, start, end time.Time) (sels []promquery.Selector) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		sel := promquery.Selector{Start: start.UnixMilli(), End: end.UnixMilli()}
+		sel := promquery.Request{Start: start.UnixMilli(), End: end.UnixMilli()}
 		for _, m := range matchers {
 			if m.Name == model.MetricNameLabel {
 				sel.Metric = m.Value
@@ -123,7 +123,7 @@ func needed(b *testing.B, start, end time.Time) (sels []promquery.Selector) {
 
 // readPlain reads all samples of the selectors by one streamed request, by Prometheus' own means, and returns their
 // number.
-func readPlain(b *testing.B, url string, sels []promquery.Selector) int64 {
+func readPlain(b *testing.B, url string, sels []promquery.Request) int64 {
 	types := [...]prompb.LabelMatcher_Type{prompb.LabelMatcher_EQ, prompb.LabelMatcher_NEQ, prompb.LabelMatcher_RE, prompb.LabelMatcher_NRE}
 	msg := prompb.ReadRequest{AcceptedResponseTypes: []prompb.ReadRequest_ResponseType{prompb.ReadRequest_STREAMED_XOR_CHUNKS}}
 	for _, sel := range sels {

@@ -20,8 +20,8 @@ import (
 )
 
 // queries returns a task for each group of selectors, whose indexes in the caller's list are in index.
-func (r *run) queries(ctx context.Context, index []int, sels []promquery.Selector) ([]func(context.Context) error, error) {
-	metrics, lasts, err := byMetric(index, sels)
+func (r *run) queries(ctx context.Context, index []int, requests []promquery.Request) ([]func(context.Context) error, error) {
+	metrics, lasts, err := byMetric(index, requests)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func (q *querier) pieces(ctx context.Context, todo []piece) error {
 		samples, err := q.readPiece(ctx, todo[0])
 		if err == nil {
 			done := todo[0]
-			if todo = todo[1:]; q.group.span.Step == 0 {
+			if todo = todo[1:]; q.group.span.Grid.Step == 0 {
 				todo = q.cuts.widen(done, todo, samples, min(cmp.Or(q.group.most, goodAnswer), q.run.src.cfg.MaxSamples))
 			}
 			continue
@@ -139,7 +139,7 @@ func (q *querier) readPiece(ctx context.Context, p piece) (samples int64, err er
 }
 
 // sent counts a request, for each selector as many bytes as it had points.
-func (q *querier) sent(req promquery.Request) {
+func (q *querier) sent(req promquery.Sent) {
 	places := make([]int, len(q.group.members))
 	for k := range q.group.members {
 		places[k] = q.group.members[k].i
@@ -150,7 +150,7 @@ func (q *querier) sent(req promquery.Request) {
 
 // most is how many points a series of a piece can have.
 func (q *querier) most(p piece) int {
-	if step := q.group.span.Step; step > 0 && !q.group.raw {
+	if step := q.group.span.Grid.Step; step > 0 && !q.group.raw {
 		return int((p.end-p.start)/step) + 1
 	}
 	return maxRaw
@@ -172,7 +172,7 @@ func (q *querier) series(p piece, labels []label, points []point) error {
 		slices.SortStableFunc(points, byTime) // of two at one time the first one counts
 	}
 	if q.group.raw {
-		q.onGrid = onGrid(q.onGrid[:0], points, p, q.group.span.Lookback)
+		q.onGrid = onGrid(q.onGrid[:0], points, p, q.group.span.Grid.Lookback)
 		points = q.onGrid
 	}
 	points = slices.DeleteFunc(points, func(s point) bool { return s.t < start || p.end < s.t })
@@ -203,7 +203,7 @@ func (q *querier) hand(m *member, labels []label, points []point, first bool) er
 	for _, s := range points {
 		q.p.Append(s.t, s.v)
 	}
-	if q.group.span.Step > 0 {
+	if q.group.span.Grid.Step > 0 {
 		q.p.MarkSampled()
 	}
 	q.keys.Begin(m.sel)
@@ -225,13 +225,13 @@ func (q *querier) request(p piece) request {
 	maps.Copy(params, q.run.src.cfg.Params)
 	expr := q.group.text(p.spaces)
 	path := "/api/v1/query"
-	switch step := q.group.span.Step; {
+	switch step := q.group.span.Grid.Step; {
 	case q.group.raw:
-		params.Set("query", fmt.Sprintf("%s[%dms]", expr, p.end-p.start+q.group.span.Lookback))
+		params.Set("query", fmt.Sprintf("%s[%dms]", expr, p.end-p.start+q.group.span.Grid.Lookback))
 		params.Set("time", seconds(p.end))
 	case step > 0:
 		path += "_range"
-		if lookback := q.group.span.Lookback; lookback > 0 && q.run.src.cfg.Lookback == 0 {
+		if lookback := q.group.span.Grid.Lookback; lookback > 0 && q.run.src.cfg.Lookback == 0 {
 			// Servers older than Prometheus 2.43 or so have no lookback that a request could set.
 			expr = fmt.Sprintf("last_over_time(%s[%dms])", expr, lookback)
 		}

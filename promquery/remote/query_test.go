@@ -13,6 +13,7 @@ import (
 
 	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/promquery"
+	"github.com/promcost/promcost/promquery/promtest"
 	"github.com/promcost/promcost/promquery/remote"
 )
 
@@ -66,9 +67,9 @@ func TestGrid(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			f := newFake()
 			f.handle(rangePath, grid(t, tc.limit))
-			sel := promquery.Selector{Metric: "m", Start: tc.start, End: tc.end, Step: tc.step}
+			sel := promquery.Request{Metric: "m", Start: tc.start, End: tc.end, Grid: promquery.Grid{Step: tc.step}}
 			want, got := tc.end-int64(tc.points-1)*tc.step, 0
-			stats, err := f.source(t, remote.Config{Mode: remote.ModeQuery}).Select(t.Context(), []promquery.Selector{sel}, func(_ int, _ []promquery.Symbol, p *timeline.Points) error {
+			stats, err := promtest.Select(t.Context(), f.source(t, remote.Config{Mode: remote.ModeQuery}), []promquery.Request{sel}, func(_ int, _ []promquery.Symbol, p *timeline.Points) error {
 				if !p.Sampled() {
 					t.Error("points are not marked as sampled")
 				}
@@ -103,7 +104,7 @@ func TestRawRequests(t *testing.T) {
 		matrix("")(w, r)
 	})
 	const hour = int64(3_600_000)
-	sel := promquery.Selector{Metric: "m", Matchers: []promquery.Matcher{{Name: "a", Type: promquery.MatchRegexp, Value: `x\.y"`}}, Start: 1000, End: 13 * hour}
+	sel := promquery.Request{Metric: "m", Matchers: []promquery.Matcher{{Name: "a", Type: promquery.MatchRegexp, Value: `x\.y"`}}, Start: 1000, End: 13 * hour}
 	if _, _, err := collect(t, src, sel); err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +131,7 @@ func TestSelectorText(t *testing.T) {
 	})
 	values := []string{"", "plain", `quote"back\slash`, "line\nfeed\ttab", "ü→\u2028", "\x00\x7f", "{}[]()'`", strings.Repeat("long", 1000)}
 	for _, v := range values {
-		sel := promquery.Selector{Metric: "m:" + v, Start: 0, End: 1, Step: 1, Matchers: []promquery.Matcher{
+		sel := promquery.Request{Metric: "m:" + v, Start: 0, End: 1, Grid: promquery.Grid{Step: 1}, Matchers: []promquery.Matcher{
 			{Name: "eq", Type: promquery.MatchEqual, Value: v},
 			{Name: "ne", Type: promquery.MatchNotEqual, Value: v},
 			{Name: "re", Type: promquery.MatchRegexp, Value: "a|b.*"},
@@ -213,7 +214,7 @@ func TestAnswers(t *testing.T) {
 			}
 			f.handle(rangePath, text(contentType, tc.body))
 			sel := selector
-			sel.Step = 10
+			sel.Grid.Step = 10
 			sel.End = 100_000
 			got, stats, err := collect(t, f.source(t, remote.Config{Mode: remote.ModeQuery}), sel)
 			if tc.err != "" {

@@ -22,10 +22,10 @@ const (
 )
 
 // readRequest is the remote-read request of the selectors.
-func readRequest(sels []promquery.Selector) request {
+func readRequest(requests []promquery.Request) request {
 	types := [...]prompb.LabelMatcher_Type{prompb.LabelMatcher_EQ, prompb.LabelMatcher_NEQ, prompb.LabelMatcher_RE, prompb.LabelMatcher_NRE}
 	msg := prompb.ReadRequest{AcceptedResponseTypes: []prompb.ReadRequest_ResponseType{prompb.ReadRequest_STREAMED_XOR_CHUNKS}}
-	for _, sel := range sels {
+	for _, sel := range requests {
 		q := &prompb.Query{StartTimestampMs: sel.Start, EndTimestampMs: sel.End}
 		q.Matchers = append(q.Matchers, &prompb.LabelMatcher{Type: prompb.LabelMatcher_EQ, Name: "__name__", Value: sel.Metric})
 		for _, m := range sel.Matchers {
@@ -62,28 +62,28 @@ const (
 // isSmall reports whether the answer to all selectors comes soon.
 func (r *run) isSmall() bool {
 	span := int64(0)
-	for i := range r.sels {
-		span += r.sels[i].End - r.sels[i].Start
+	for i := range r.requests {
+		span += r.requests[i].End - r.requests[i].Start
 	}
-	return len(r.sels) <= fewSelectors || span < longRead
+	return len(r.requests) <= fewSelectors || span < longRead
 }
 
 // readers divides the selectors among as many requests as may run at a time.
 func (r *run) readers(srv *server, symbols *chunks.Symbols) []func(context.Context) error {
-	n := min(r.src.cfg.MaxConcurrency, len(r.sels))
+	n := min(r.src.cfg.MaxConcurrency, len(r.requests))
 	if r.isSmall() {
 		n = 1
 	}
 	tasks := make([]func(context.Context) error, 0, n)
 	for k := range n {
 		whole := &share{at: newPosition()}
-		for i := k; i < len(r.sels); i += n {
+		for i := k; i < len(r.requests); i += n {
 			whole.index = append(whole.index, i)
-			whole.sels = append(whole.sels, r.sels[i])
+			whole.requests = append(whole.requests, r.requests[i])
 		}
 		rd := &streamReader{
 			run: r, srv: srv, share: whole, keys: chunks.NewKeys(srv.external, symbols),
-			skipped: make([]chunks.Skipped, len(r.sels)), got: make([]int64, len(whole.sels)),
+			skipped: make([]chunks.Skipped, len(r.requests)), got: make([]int64, len(whole.requests)),
 		}
 		tasks = append(tasks, rd.read)
 	}
@@ -110,7 +110,7 @@ func (rd *streamReader) read(ctx context.Context) error {
 	var err error
 	for err == nil && len(todo) > 0 {
 		rd.share, todo = todo[0], todo[1:]
-		failed := rd.run.src.send(ctx, readRequest(rd.sels), rd.readBody, rd.sent)
+		failed := rd.run.src.send(ctx, readRequest(rd.requests), rd.readBody, rd.sent)
 		if failed == nil {
 			continue
 		}
@@ -129,13 +129,13 @@ func (rd *streamReader) read(ctx context.Context) error {
 		}
 	}
 	for i, s := range rd.skipped {
-		rd.run.warn(i, s.Warnings(rd.run.sels[i].Metric)...)
+		rd.run.warn(i, s.Warnings(rd.run.requests[i].Metric)...)
 	}
 	return err
 }
 
 // sent counts a request, for each selector what its frames had.
-func (rd *streamReader) sent(req promquery.Request) {
+func (rd *streamReader) sent(req promquery.Sent) {
 	rd.run.sent(req, rd.index, rd.got[:len(rd.index)])
 	clear(rd.got)
 }
@@ -167,7 +167,7 @@ func (rd *streamReader) frame(data []byte) error {
 	if err != nil {
 		return streamError{err}
 	}
-	if query < 0 || query >= int64(len(rd.sels)) {
+	if query < 0 || query >= int64(len(rd.requests)) {
 		return streamError{errQuery}
 	}
 	rd.got[query] += int64(len(data))
@@ -191,7 +191,7 @@ func (rd *streamReader) frame(data []byte) error {
 
 // series yields a series, or the part of one that a frame has room for.
 func (rd *streamReader) series(query int64, msg []byte) error {
-	sel := &rd.sels[query]
+	sel := &rd.requests[query]
 	labelsEnd, err := rd.parseSeries(sel, msg)
 	if err != nil {
 		return streamError{err}
@@ -209,7 +209,7 @@ func (rd *streamReader) series(query int64, msg []byte) error {
 	}
 	return rd.dec.Each(&rd.p, rd.list, mint, sel.End, rd.skipped[i].Add, func() error {
 		first := !rd.at.started && !rd.later
-		if end := rd.run.sels[i].End; sel.End < end && rd.p.Last() > sel.End-timeline.Lookback {
+		if end := rd.run.requests[i].End; sel.End < end && rd.p.Last() > sel.End-timeline.Lookback {
 			rd.p.MarkContinued() // by a later share
 		}
 		rd.at.started, rd.at.time = true, rd.p.Last()
@@ -220,7 +220,7 @@ func (rd *streamReader) series(query int64, msg []byte) error {
 
 // parseSeries reads the labels of a series into keys and its chunks into list. Labels come first: the bytes of the message up to
 // labelsEnd identify the series.
-func (rd *streamReader) parseSeries(sel *promquery.Selector, msg []byte) (labelsEnd int, err error) {
+func (rd *streamReader) parseSeries(sel *promquery.Request, msg []byte) (labelsEnd int, err error) {
 	rd.keys.Begin(sel)
 	rd.list = rd.list[:0]
 	f := fields{msg: msg}

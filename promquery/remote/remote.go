@@ -29,6 +29,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"net/http"
 	"net/url"
@@ -169,85 +170,126 @@ func (s *Source) Raw(ctx context.Context, _, _ int64) bool {
 	return err == nil && mode == ModeRemoteRead
 }
 
-// Select implements promquery.Source.
-func (s *Source) Select(ctx context.Context, sels []promquery.Selector, yield chunks.Yield) (promquery.Stats, error) {
-	if err := ctx.Err(); err != nil || len(sels) == 0 {
-		return promquery.Stats{}, err
+// Select implements promquery.Source. As many requests run at a time as may; the series of all come one after the other.
+func (s *Source) Select(ctx context.Context, rs []promquery.Request, stats *promquery.Stats) iter.Seq2[promquery.Series, error] {
+	return func(yield func(promquery.Series, error) bool) {
+		if err := s.read(ctx, rs, stats, yield); err != nil {
+			yield(promquery.Series{}, err)
+		}
 	}
-	for _, sel := range sels {
-		if _, err := chunks.Matchers(sel); err != nil {
-			return promquery.Stats{}, err
+}
+
+// read yields the series that answer the requests. It returns no error once yield wants no more.
+func (s *Source) read(ctx context.Context, rs []promquery.Request, stats *promquery.Stats, yield func(promquery.Series, error) bool) error {
+	if err := ctx.Err(); err != nil || len(rs) == 0 {
+		return err
+	}
+	for i := range rs {
+		if _, err := chunks.Matchers(&rs[i]); err != nil {
+			return err
 		}
 	}
 	srv, err := s.detect(ctx)
 	if err != nil {
-		return promquery.Stats{}, err
+		return err
 	}
-	r := &run{src: s, sels: sels, yield: yield}
+	r := &run{src: s, requests: rs, series: make(chan promquery.Series), taken: make(chan bool)}
+	go func() {
+		defer close(r.series)
+		err = r.ask(ctx, srv)
+	}()
+	more := r.handOver(yield)
+	if stats.Add(r.result()); !more {
+		return nil
+	}
+	return err
+}
+
+// handOver hands the series to yield, and reports whether that wants more after the last one. What runs has ended when it returns, also
+// if yield panics.
+func (r *run) handOver(yield func(promquery.Series, error) bool) (more bool) {
+	more = true
+	waits := false
+	defer func() {
+		if waits {
+			r.taken <- false
+		}
+		for range r.series {
+			r.taken <- false
+		}
+	}()
+	for s := range r.series {
+		waits = true
+		more = more && yield(s, nil)
+		waits = false
+		r.taken <- more
+	}
+	return more
+}
+
+// ask asks for all requests.
+func (r *run) ask(ctx context.Context, srv *server) error {
 	if srv.mode == ModeRemoteRead {
-		err = r.read(ctx, srv)
-	} else {
-		if srv.broken != nil {
-			r.warn(0, srv.broken.warning)
-		}
-		index := make([]int, len(sels))
-		for i := range index {
-			index[i] = i
-		}
-		var tasks []func(context.Context) error
-		if tasks, err = r.queries(ctx, index, sels); err == nil {
-			err = r.parallel(ctx, tasks)
-		}
+		return r.read(ctx, srv)
 	}
-	return r.result(), err
+	if srv.broken != nil {
+		r.warn(0, srv.broken.warning)
+	}
+	index := make([]int, len(r.requests))
+	for i := range index {
+		index[i] = i
+	}
+	tasks, err := r.queries(ctx, index, r.requests)
+	if err != nil {
+		return err
+	}
+	return r.parallel(ctx, tasks)
 }
 
-// run is one Select: several requests that share a yield.
+// run is one Select: several goroutines that hand series over, one at a time.
 type run struct {
-	src  *Source
-	sels []promquery.Selector
+	src      *Source
+	requests []promquery.Request
+	series   chan promquery.Series // to the caller, which has it until taken says whether it wants more
+	taken    chan bool
 
-	mu       sync.Mutex // guards what follows, and calls of yield
-	yield    chunks.Yield
-	yieldErr error // what yield returned; it is not called again
+	mu       sync.Mutex // guards what follows, and handing over
+	stopped  bool       // the caller wants no more
 	stats    promquery.Stats
-	warnings map[int][]string // by selector, so that their order does not depend on the requests'
+	warnings map[int][]string // by request, so that their order does not depend on what is answered first
 }
 
-// yieldError marks an error of the caller's yield, which is returned unwrapped.
-type yieldError struct{ error }
-
-// Unwrap returns the caller's error.
-func (e yieldError) Unwrap() error { return e.error }
+// errStopped ends a reading whose caller wants no more series.
+var errStopped = errors.New("stopped by the caller")
 
 // emit hands a stretch of the series that keys were given the labels of to the caller, first telling whether it is the series'
 // first.
 func (r *run) emit(i int, keys *chunks.Keys, p *timeline.Points, first bool) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.yieldErr != nil {
-		return yieldError{r.yieldErr}
+	if r.stopped {
+		return errStopped
 	}
 	r.stats.Samples += int64(p.Len())
 	if first {
 		r.stats.Series++
 	}
-	if err := r.yield(i, keys.Key(), p); err != nil {
-		r.yieldErr = err
-		return yieldError{err}
+	r.series <- promquery.Series{Request: i, Key: keys.Key(), Points: p}
+	if r.stopped = !<-r.taken; r.stopped {
+		return errStopped
 	}
 	return nil
 }
 
-// sent counts a request for the selectors at these places, each of which got a part of the answer like its weight.
-func (r *run) sent(req promquery.Request, places []int, weights []int64) {
+// sent counts what was sent for the requests at these places, each of which got a part of the answer like its weight.
+func (r *run) sent(req promquery.Sent, places []int, weights []int64) {
 	req.Of = promquery.NewPortions(req.Bytes, places, weights)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.stats.Ask(req)
 }
 
-// warn notes warnings about selector i.
+// warn notes warnings about request i.
 func (r *run) warn(i int, warnings ...string) {
 	if len(warnings) == 0 {
 		return
@@ -263,7 +305,7 @@ func (r *run) warn(i int, warnings ...string) {
 // result returns the stats; no request runs any more.
 func (r *run) result() promquery.Stats {
 	seen := map[string]bool{}
-	for i := range r.sels {
+	for i := range r.requests {
 		for _, w := range r.warnings[i] {
 			if !seen[w] {
 				r.stats.Warnings = append(r.stats.Warnings, w)
@@ -304,8 +346,8 @@ func (r *run) parallel(ctx context.Context, tasks []func(context.Context) error)
 	close(next)
 	wg.Wait()
 	switch {
-	case r.yieldErr != nil:
-		return r.yieldErr
+	case r.stopped:
+		return errStopped
 	case ctx.Err() != nil:
 		return ctx.Err()
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/promquery"
+	"github.com/promcost/promcost/promquery/promtest"
 	"github.com/promcost/promcost/promquery/remote"
 )
 
@@ -203,7 +204,7 @@ func TestExternalLabels(t *testing.T) {
 				t.Errorf("labels (-want +got):\n%s%v", diff, err)
 			}
 			sel := selector
-			sel.Keep = []string{"cluster", "pod"}
+			sel.Keep = promquery.Labels("cluster", "pod")
 			samples, _, err := collect(t, src, sel)
 			if diff := cmp.Diff(map[string][]string{tc.keyOfAB: {"0=1"}}, samples); diff != "" || err != nil {
 				t.Errorf("series (-want +got):\n%s%v", diff, err)
@@ -302,12 +303,12 @@ func TestParallel(t *testing.T) {
 		frame(t, 0, "pod=a", chunk(t, chunkenc.EncXOR, 0, 100)), frame(t, 0, "pod=b", chunk(t, chunkenc.EncXOR, 0, 100)),
 		frame(t, 1, "pod=a", chunk(t, chunkenc.EncXOR, 0, 100)),
 	)))
-	sels := make([]promquery.Selector, 6)
+	sels := make([]promquery.Request, 6)
 	for i := range sels {
 		sels[i] = selector
 	}
 	perSelector := make([]int, len(sels)) // written without a lock: the race detector watches
-	stats, err := f.source(t, remote.Config{MaxConcurrency: 3}).Select(t.Context(), sels, func(i int, _ []promquery.Symbol, _ *timeline.Points) error {
+	stats, err := promtest.Select(t.Context(), f.source(t, remote.Config{MaxConcurrency: 3}), sels, func(i int, _ []promquery.Symbol, _ *timeline.Points) error {
 		perSelector[i]++
 		return nil
 	})
@@ -354,7 +355,7 @@ func TestCancelMidway(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	_, err = src.Select(ctx, []promquery.Selector{selector}, func(int, []promquery.Symbol, *timeline.Points) error {
+	_, err = promtest.Select(ctx, src, []promquery.Request{selector}, func(int, []promquery.Symbol, *timeline.Points) error {
 		cancel()
 		return nil
 	})

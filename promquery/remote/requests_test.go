@@ -26,8 +26,8 @@ func TestRemoteReadRequests(t *testing.T) {
 			f := newFake()
 			f.handle("/api/v1/read", probed(frames()))
 			src := f.source(t, remote.Config{Mode: remote.ModeRemoteRead, MaxConcurrency: 2})
-			sel := promquery.Selector{Metric: "m", Start: 0, End: tt.hours * hourMs}
-			_, stats, err := collect(t, src, slices.Repeat([]promquery.Selector{sel}, tt.n)...)
+			sel := promquery.Request{Metric: "m", Start: 0, End: tt.hours * hourMs}
+			_, stats, err := collect(t, src, slices.Repeat([]promquery.Request{sel}, tt.n)...)
 			if err != nil || stats.Requests != int64(tt.want) {
 				t.Errorf("%d requests, %v, want %d", stats.Requests, err, tt.want)
 			}

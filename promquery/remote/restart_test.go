@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/promcost/promcost/promquery"
+	"github.com/promcost/promcost/promquery/promtest"
 	"github.com/promcost/promcost/promquery/remote"
 )
 
@@ -38,7 +39,7 @@ func TestRestartWhileDividing(t *testing.T) {
 		panic(http.ErrAbortHandler)
 	}, starting, starting, l.values("namespace")))
 	src := n.source(t, remote.Config{Mode: remote.ModeQuery, MaxConcurrency: 1})
-	sel := promquery.Selector{Metric: "m", Keep: []string{"namespace", "pod"}, Start: minuteMs, End: 2 * hourMs, Step: minuteMs}
+	sel := promquery.Request{Metric: "m", Keep: promquery.Labels("namespace", "pod"), Start: minuteMs, End: 2 * hourMs, Grid: promquery.Grid{Step: minuteMs}}
 	got, _, err := collect(t, src, sel)
 	if err != nil {
 		t.Fatal(err)
@@ -58,7 +59,7 @@ func TestDownWhileDividing(t *testing.T) {
 		l := &limited{t: t, series: inNamespaces("namespace", 1, "a", "b", "c"), limit: 60, refuse: tooMany}
 		l.handle(f)
 		f.handle(valuesPath, status(code, "text/plain", ""))
-		_, _, err := collect(t, f.source(t, remote.Config{Mode: remote.ModeQuery}), promquery.Selector{Metric: "m", Start: minuteMs, End: 2 * hourMs, Step: minuteMs})
+		_, _, err := collect(t, f.source(t, remote.Config{Mode: remote.ModeQuery}), promquery.Request{Metric: "m", Start: minuteMs, End: 2 * hourMs, Grid: promquery.Grid{Step: minuteMs}})
 		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("metric m: read from http://prometheus.test: %s (6 tries): %d", valuesPath, code)) || strings.Contains(err.Error(), "divided") {
 			t.Errorf("got %v", err)
 		}
@@ -75,7 +76,7 @@ func TestNotReady(t *testing.T) {
 	starting := status(503, "text/plain", "Service Unavailable")
 	f.handle("/api/v1/query", starting)
 	f.handle(rangePath, starting)
-	_, stats, err := collect(t, src, promquery.Selector{Metric: "m", End: 24 * hourMs, Step: minuteMs})
+	_, stats, err := collect(t, src, promquery.Request{Metric: "m", End: 24 * hourMs, Grid: promquery.Grid{Step: minuteMs}})
 	if err == nil || !strings.Contains(err.Error(), "the server is not ready") || strings.Contains(err.Error(), "too much") {
 		t.Errorf("got %v", err)
 	}
@@ -147,7 +148,7 @@ func TestRetryAfterTooLong(t *testing.T) {
 	}))
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	_, err := f.source(t, remote.Config{}).Select(ctx, []promquery.Selector{selector}, nil)
+	_, err := promtest.Select(ctx, f.source(t, remote.Config{}), []promquery.Request{selector}, nil)
 	if err == nil || !strings.Contains(err.Error(), "slow down (it asks to be left alone for 10m0s") {
 		t.Errorf("got %v", err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/promquery"
+	"github.com/promcost/promcost/promquery/promtest"
 	"github.com/promcost/promcost/promquery/remote"
 )
 
@@ -24,13 +25,13 @@ func TestSeriesTold(t *testing.T) {
 	}
 	f := newFake()
 	f.handle("/api/v1/read", probed(frames(body...)))
-	sel := promquery.Selector{Metric: "m", Keep: []string{"pod", "id"}, Series: "id", Cgroup: "id", End: 1 << 40}
+	sel := promquery.Request{Metric: "m", Keep: []promquery.Label{{Name: "pod"}, {Name: "id", PodUID: true, Series: true}}, End: 1 << 40}
 	type told struct {
 		UID, Series string
 		Continued   bool
 	}
 	var got []told
-	_, err := f.source(t, remote.Config{}).Select(t.Context(), []promquery.Selector{sel}, func(_ int, key []promquery.Symbol, p *timeline.Points) error {
+	_, err := promtest.Select(t.Context(), f.source(t, remote.Config{}), []promquery.Request{sel}, func(_ int, key []promquery.Symbol, p *timeline.Points) error {
 		for _, id := range ids {
 			if p.Series() == timeline.SeriesID(id) {
 				got = append(got, told{key[1].Value(), id, p.Continued()})

@@ -81,7 +81,7 @@ func TestReadInShares(t *testing.T) {
 func TestReadRefused(t *testing.T) {
 	f := newFake()
 	f.handle("/api/v1/read", probed(status(http.StatusRequestEntityTooLarge, "text/plain", "too large")))
-	sel := promquery.Selector{Metric: "m", Keep: []string{"pod"}, Start: 0, End: int64(9 * time.Hour / time.Millisecond)}
+	sel := promquery.Request{Metric: "m", Keep: promquery.Labels("pod"), Start: 0, End: int64(9 * time.Hour / time.Millisecond)}
 	_, stats, err := collect(t, f.source(t, remote.Config{Mode: remote.ModeRemoteRead}), sel, sel)
 	if err == nil || !strings.Contains(err.Error(), "413") || stats.Requests > 12 {
 		t.Errorf("got %v after %d requests, want the server's refusal", err, stats.Requests)

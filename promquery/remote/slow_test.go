@@ -10,6 +10,7 @@ import (
 
 	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/promquery"
+	"github.com/promcost/promcost/promquery/promtest"
 	"github.com/promcost/promcost/promquery/remote"
 )
 
@@ -25,7 +26,7 @@ func TestSlowReader(t *testing.T) {
 	f.handle("/api/v1/read", probed(text(streamed, string(body))))
 	src := listen(t, f).source(t, remote.Config{Timeout: 2 * time.Second})
 	seen := 0
-	stats, err := src.Select(t.Context(), []promquery.Selector{selector}, func(int, []promquery.Symbol, *timeline.Points) error {
+	stats, err := promtest.Select(t.Context(), src, []promquery.Request{selector}, func(int, []promquery.Symbol, *timeline.Points) error {
 		if seen++; seen == 1 {
 			time.Sleep(3 * time.Second)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/promcost/promcost/allocation/places"
 	"github.com/promcost/promcost/promquery"
+	"github.com/promcost/promcost/promquery/promtest"
 	"github.com/promcost/promcost/promquery/remote"
 )
 
@@ -41,7 +42,7 @@ func TestTurns(t *testing.T) {
 			src := f.source(t, remote.Config{MaxConcurrency: 2})
 			done := make(chan error)
 			go func() {
-				_, err := src.Select(tt.first(t.Context()), slices.Repeat([]promquery.Selector{selector}, 5), nil)
+				_, err := promtest.Select(tt.first(t.Context()), src, slices.Repeat([]promquery.Request{selector}, 5), nil)
 				done <- err
 			}()
 			for range tt.most {
@@ -51,7 +52,7 @@ func TestTurns(t *testing.T) {
 			if n := held.Load(); n != tt.most {
 				t.Errorf("%d requests were sent at a time, want %d", n, tt.most)
 			}
-			if _, err := src.Select(tt.second(t.Context()), []promquery.Selector{selector, selector}, nil); err != nil {
+			if _, err := promtest.Select(tt.second(t.Context()), src, []promquery.Request{selector, selector}, nil); err != nil {
 				t.Error(err)
 			}
 			close(release)

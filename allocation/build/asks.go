@@ -1,0 +1,304 @@
+package build
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/signals"
+)
+
+// Span is a stretch of time, Unix milliseconds.
+type Span struct{ Start, End int64 }
+
+// Ask is something that a Builder needs to know: the series of some signals.
+type Ask struct {
+	Signals []signals.Signal
+	Spans   []Span // of their samples
+	Last    bool   // only the last value of each span is needed
+	// Pods and Containers are names, ascending. Only series of these are needed, and series of others do no harm. Nil asks for all.
+	// Series that belong to no pod or container are always needed.
+	Pods, Containers []string
+}
+
+// Step is what a Builder asks for at a time: what it asks for next depends on the answer.
+type Step struct {
+	Number int    // its place in the order that the steps of all builders have
+	Name   string // for people
+	Asks   []Ask
+}
+
+// ErrNothing says that no series was added in the window, by which the builder could tell what ran.
+var ErrNothing = errors.New("nothing is known of the window")
+
+// step looks at what was added, and returns what must be added next; no asks if it needs nothing.
+type step struct {
+	name string // of what it asks for
+	run  func(b *Builder) []Ask
+}
+
+// steps are what a builder does, one after the other.
+var steps = []step{
+	{"inputs", (*Builder).askInputs},
+	{"inputs beyond the window", (*Builder).askBeyond},
+	{"prices beyond the window", (*Builder).askPricesBeyond},
+	{"inputs that stand in for the running signal", (*Builder).askSilent},
+	{"inputs that stand in for the running signal of pods", (*Builder).askPodsWithoutStatus},
+	{"inputs that stand in for the running signal of init containers", (*Builder).askInitsWithoutStatus},
+	{"phases of pods", (*Builder).askPhases},
+	{"starts of init containers", (*Builder).askInitStarts},
+	{"pods that no scrape saw running", (*Builder).askFinal},
+	{"restarts of containers", (*Builder).askRestarts},
+	{"owners of pods", (*Builder).askOwners},
+	{"counters of nodes", (*Builder).askNodeTime},
+	{"labels and annotations of pods before usage", (*Builder).askMetadataFirst},
+	{"", (*Builder).resolve},
+	{"levels of usage", (*Builder).askLevels},
+	{"levels of usage before the window", (*Builder).askLevelsBefore},
+	{"levels of usage after the window", (*Builder).askLevelsAfter},
+	{"counters of usage before the window", (*Builder).askCountersBefore},
+	{"counters of usage", (*Builder).askCounters},
+	{"counters of usage after the window", (*Builder).askCountersAfter},
+	{"", (*Builder).finalize},
+	{"usage of overcommitted time", (*Builder).askOvercommitted},
+	{"", (*Builder).finalizeAgain},
+	{"labels and annotations of pods", (*Builder).askMetadataLast},
+}
+
+// progress is how far a Builder is.
+type progress struct {
+	step                    int      // the next one
+	added                   int64    // series that show that something is known of the window
+	counts                  bool     // series that are added show that
+	excesses                []Excess // of which usage is added again
+	usageBefore, usageAfter Unseen   // the usage that is needed beyond the window
+}
+
+// Next returns what must be added next; nil if nothing is left, or if the builder had to stop: Sets returns why. Call it again once the
+// series that answer all asks were added.
+func (b *Builder) Next() *Step {
+	for b.step < len(steps) && !b.stop() {
+		number := b.step
+		b.step++ // a step that is not done sets it back
+		if asks := steps[number].run(b); len(asks) > 0 && b.stopped == nil {
+			return &Step{number, steps[number].name, asks}
+		}
+	}
+	return nil
+}
+
+// loaded is the time that is read of most signals.
+func (b *Builder) loaded() Span { return Span{b.sampling.LoadStart(), b.sampling.End} }
+
+// within returns an ask for signals in some spans; none if there are none.
+func within(spans []Span, list []signals.Signal) []Ask {
+	if len(spans) == 0 {
+		return nil
+	}
+	return []Ask{{Signals: list, Spans: spans}}
+}
+
+// ofPods returns an ask for signals of pods; none if there are no names.
+func (b *Builder) ofPods(names []string, list ...signals.Signal) []Ask {
+	if len(names) == 0 {
+		return nil
+	}
+	return []Ask{{Signals: list, Spans: []Span{b.loaded()}, Pods: names}}
+}
+
+// ofContainers returns an ask for signals of containers; none if there are no names.
+func (b *Builder) ofContainers(names []string, list ...signals.Signal) []Ask {
+	if len(names) == 0 {
+		return nil
+	}
+	return []Ask{{Signals: list, Spans: []Span{b.loaded()}, Containers: names}}
+}
+
+// Signals that are asked for together.
+var (
+	metadataSignals = []signals.Signal{signals.PodLabels, signals.PodAnnotations}
+	waitingSignals  = []signals.Signal{signals.PodScheduled, signals.PodPending}
+	diskLevels      = []signals.Signal{signals.NodeDiskUsed, signals.ClaimUsed}
+	counterSignals  = []signals.Signal{signals.ContainerUse, signals.PodTransmitted, signals.PodReceived, signals.PodEgress}
+	// onDemand are signals that are asked for only where what was added before shows a need for them.
+	onDemand = slices.Concat(counterSignals, diskLevels, []signals.Signal{
+		signals.Nothing, signals.RunningByUsage, signals.RunningByInfo, signals.PodPhaseRunning, signals.ContainerCreated, signals.InitStarted,
+		signals.PodFinal, signals.ContainerRestarts, signals.PodOwner, signals.NodeTime, signals.ContainerLevel,
+	})
+	priceSignals = []signals.Signal{
+		signals.NodePrice, signals.NodeSpot, signals.ZoneEgressPrice, signals.RegionEgressPrice, signals.InternetEgressPrice, signals.VolumePrice,
+		signals.BalancerPrice, signals.ManagementPrice,
+	}
+)
+
+// PriceSignals returns the signals that say what things cost, and which nodes are spot.
+func PriceSignals() []signals.Signal { return slices.Clone(priceSignals) }
+
+// inputs are the signals that are asked for first: what there was, when it ran and what it costs.
+func (b *Builder) inputs() (list []signals.Signal) {
+	later := onDemand
+	if b.pods.metadata.last {
+		later = slices.Concat(later, metadataSignals)
+	}
+	if b.chargeFrom != allocation.FromScheduled {
+		later = slices.Concat(later, waitingSignals)
+	}
+	for s := range signals.NumSignals {
+		if !slices.Contains(later, s) {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+func (b *Builder) askInputs() []Ask {
+	b.pods.metadata.last, b.counts = b.MetadataLast(), true
+	return within([]Span{b.loaded()}, b.inputs())
+}
+
+func (b *Builder) askBeyond() []Ask {
+	b.counts = false
+	return within(b.Beyond(), b.inputs())
+}
+
+func (b *Builder) askPricesBeyond() []Ask { return within(b.Unpriced(), priceSignals) }
+
+// askSilent asks for what stands in for the running signal where that is missing.
+func (b *Builder) askSilent() []Ask {
+	b.counts = true
+	silent := b.Blind()
+	list := []signals.Signal{signals.RunningByUsage, signals.ContainerCreated}
+	if !b.withoutInfos(silent) {
+		list = append(list, signals.RunningByInfo, signals.PodPhaseRunning)
+	}
+	return within(silent, list)
+}
+
+// askPodsWithoutStatus is the first step after all that a window has in any case was added.
+func (b *Builder) askPodsWithoutStatus() []Ask {
+	if b.added == 0 {
+		b.stopped = ErrNothing
+		return nil
+	}
+	return b.ofPods(b.BlindPods(), signals.RunningByUsage, signals.RunningByInfo, signals.PodPhaseRunning, signals.ContainerCreated)
+}
+
+func (b *Builder) askInitsWithoutStatus() []Ask {
+	return b.ofContainers(b.BlindInits(), signals.RunningByUsage, signals.RunningByInfo, signals.ContainerCreated)
+}
+
+func (b *Builder) askPhases() []Ask { return b.ofPods(b.InfoInits(), signals.PodPhaseRunning) }
+func (b *Builder) askInitStarts() []Ask {
+	return b.ofContainers(b.InitContainers(), signals.InitStarted)
+}
+func (b *Builder) askFinal() []Ask    { return b.ofPods(b.UnseenPods(), signals.PodFinal) }
+func (b *Builder) askRestarts() []Ask { return b.ofPods(b.UnknownStarts(), signals.ContainerRestarts) }
+func (b *Builder) askOwners() []Ask   { return b.ofPods(b.Ownerless(), signals.PodOwner) }
+
+// askNodeTime asks for counters of nodes, which matter only at the borders of sets.
+func (b *Builder) askNodeTime() []Ask {
+	if b.fewOfAssets {
+		return nil
+	}
+	last, whole := b.Borders()
+	asks := within(last, []signals.Signal{signals.NodeTime})
+	for i := range asks {
+		asks[i].Last = true
+	}
+	return append(asks, within(whole, []signals.Signal{signals.NodeTime})...)
+}
+
+// askMetadataFirst asks for labels and annotations if what was added shows that they are needed now.
+func (b *Builder) askMetadataFirst() []Ask {
+	if !b.pods.metadata.last || b.MetadataLast() {
+		return nil
+	}
+	return within([]Span{b.loaded()}, metadataSignals)
+}
+
+func (b *Builder) resolve() []Ask {
+	b.hold(b.memory())
+	b.fail(b.Resolve())
+	return nil
+}
+
+func (b *Builder) askLevels() []Ask {
+	list := []signals.Signal{signals.ContainerLevel}
+	if !b.fewOfAssets {
+		list = append(list, diskLevels...)
+	}
+	return within([]Span{b.loaded()}, list)
+}
+
+func (b *Builder) askLevelsBefore() []Ask {
+	b.usageBefore = b.UnseenBefore()
+	return b.usageBefore.ask(signals.ContainerLevel)
+}
+
+func (b *Builder) askLevelsAfter() []Ask {
+	b.usageAfter = b.UnseenAfter()
+	return b.usageAfter.ask(signals.ContainerLevel)
+}
+
+func (b *Builder) askCountersBefore() []Ask { return b.usageBefore.ask(counterSignals...) }
+func (b *Builder) askCountersAfter() []Ask  { return b.usageAfter.ask(counterSignals...) }
+func (b *Builder) askCounters() []Ask       { return within([]Span{b.loaded()}, counterSignals) }
+
+// ask asks for usage of the pods; not at all if no more is needed.
+func (x *Unseen) ask(list ...signals.Signal) []Ask {
+	if x.Start >= x.End {
+		return nil
+	}
+	return []Ask{{Signals: list, Spans: []Span{x.Span}, Pods: x.Pods}}
+}
+
+func (b *Builder) finalize() []Ask {
+	var err error
+	b.excesses, err = b.Finalize()
+	b.fail(err)
+	return nil
+}
+
+// askOvercommitted asks a second time for usage that exceeded the capacity of its node, one stretch of time after the other.
+func (b *Builder) askOvercommitted() []Ask {
+	if len(b.excesses) == 0 {
+		return nil
+	}
+	x, s := b.excesses[0], b.sampling
+	b.excesses = b.excesses[1:]
+	b.step-- // for those that are left
+	var list []signals.Signal
+	if x.Resources[allocation.RAM] {
+		list = append(list, signals.ContainerLevel)
+	}
+	if x.Resources[allocation.CPU] {
+		list = append(list, signals.ContainerUse)
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	b.Revisit(x.Span)
+	end := x.End
+	if s.Exact() {
+		end = min(s.End, end+s.Lookback)
+	}
+	return []Ask{{Signals: list, Spans: []Span{{x.Start - s.Start + s.LoadStart(), end}}, Pods: x.Pods}}
+}
+
+func (b *Builder) finalizeAgain() []Ask {
+	if b.phase == correcting {
+		_, err := b.Finalize()
+		b.fail(err)
+	}
+	return nil
+}
+
+// askMetadataLast asks for the labels and annotations of the pods whose rows are shown.
+func (b *Builder) askMetadataLast() []Ask {
+	names, err := b.Labeled()
+	b.fail(err)
+	if !b.MetadataLast() {
+		return nil
+	}
+	return b.ofPods(names, metadataSignals...)
+}

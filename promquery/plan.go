@@ -1,0 +1,375 @@
+package promquery
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/promcost/promcost/allocation/build"
+	"github.com/promcost/promcost/allocation/signals"
+	"github.com/promcost/promcost/allocation/timeline"
+)
+
+// Clusters says which cluster a series belongs to: the value of the first of Labels that it has, else Default.
+type Clusters struct {
+	Labels  []string
+	Default string
+}
+
+// reader turns the series of one request into what the builder takes.
+type reader struct {
+	series    signals.Series
+	elements  [][]int                // for each key element, its possible indexes in the source's key
+	price     bool                   // of metrics that are prices
+	own       bool                   // of metrics that promcost exposes, too
+	target    [len(targetLabels)]int // the indexes of these labels in the source's key, for such metrics
+	pod       int                    // key element that is the pod's name, -1 if none
+	tail      string
+	tailNames []Label // for label maps: the elements' labels
+	key       []Symbol
+	found     *tally
+}
+
+// plan is a list of requests and who reads their answers.
+type plan struct {
+	rs      []Request
+	readers []reader
+	symbols *Symbols
+	cluster Symbol
+	times   *frame
+	// exported is set once a series named its pod by exported_pod.
+	exported bool
+	own      *ownTargets
+	dropped  int64    // series of a promcost
+	unsure   bool     // the series that was read last is a price that may be promcost's
+	doubted  bool     // there was such a series
+	picked   []Symbol // scratch of read
+}
+
+var none Symbol // of ""
+
+// objects are the key elements that a scrape without honor_labels renames to exported_….
+var objects = []string{"namespace", "pod", "container", "node", "uid", "service"}
+
+// How many metrics are asked for at once: pods have half as many series as containers, or fewer. If an input that should have few
+// series has many after all, an answer is that many times as large.
+const (
+	manyAtOnce = 12
+	podsAtOnce = 2
+)
+
+// standInSignals stand in for a metric that is mostly there, or go with such signals. They have many series where they are asked for.
+var standInSignals = []signals.Signal{signals.RunningByUsage, signals.RunningByInfo, signals.PodPhaseRunning, signals.ContainerCreated}
+
+// atOnce is how many metrics like an alternative of an input may be asked for at once. Inputs that are not about pods mostly have
+// few series, and so have rare ones and alternatives of a metric that is mostly there. But an input that is asked for because that
+// one is missing will have many.
+func (in *Input) atOnce(rank int) int {
+	key := in.Signal.Key()
+	pods, containers := slices.Contains(key, "pod"), slices.Contains(key, "container")
+	switch rare := rank > 0 || in.Need == Occasional; {
+	case !pods && !containers, rare && !slices.Contains(standInSignals, in.signal(rank)):
+		return manyAtOnce
+	case !containers:
+		return podsAtOnce
+	}
+	return 1
+}
+
+// allSignals are the signals of all inputs.
+func allSignals() (all []signals.Signal) {
+	for s := range signals.NumSignals {
+		all = append(all, s)
+	}
+	return all
+}
+
+// signal is the signal that an alternative carries.
+func (in *Input) signal(rank int) signals.Signal {
+	return cmp.Or(in.Alternatives[rank].Signal, in.Signal)
+}
+
+// layout is what the request for an alternative has whatever the times it is asked for.
+type layout struct {
+	input, rank int
+	request     Request // without times
+	reader      reader  // without a key of its own
+}
+
+// newLayouts are those of all alternatives of all inputs.
+func newLayouts(clusterLabels []string) (all []layout) {
+	for i := range Inputs {
+		in := &Inputs[i]
+		for rank := range in.Alternatives {
+			l := layout{input: i, rank: rank}
+			l.request, l.reader = in.ask(rank, clusterLabels)
+			all = append(all, l)
+		}
+	}
+	return all
+}
+
+// ask is an alternative's request and reader.
+func (in *Input) ask(rank int, clusterLabels []string) (Request, reader) {
+	alt, elements := &in.Alternatives[rank], in.Signal.Key()
+	request := Request{Metric: alt.Metric, Matchers: alt.Matchers, AtOnce: in.atOnce(rank), Input: in.Name}
+	r := reader{
+		series: signals.Series{Signal: in.signal(rank), Resource: in.Resource, Rank: in.Rank + rank, Init: in.Init, Unmarked: alt.CgroupUID, Scale: alt.Scale},
+		pod:    slices.Index(elements, "pod"), tail: in.Signal.Tail(),
+	}
+	var keep []Label
+	place := func(name string) int {
+		k := slices.IndexFunc(keep, func(l Label) bool { return l.Name == name })
+		if k < 0 {
+			k, keep = len(keep), append(keep, Label{Name: name})
+		}
+		return k
+	}
+	for _, element := range elements {
+		labels, uid, series := alt.Labels[element], element == "uid" && alt.CgroupUID, element == "series" && alt.Labels[element] != nil
+		switch {
+		case element == "cluster":
+			labels = clusterLabels
+		case uid:
+			labels = []string{"id"}
+		case labels == nil:
+			labels = []string{element}
+		}
+		if slices.Contains(objects, element) && !uid {
+			labels = append([]string{"exported_" + labels[0]}, labels...)
+		}
+		var at []int
+		for _, label := range labels {
+			k := place(label)
+			keep[k].PodUID, keep[k].Series = keep[k].PodUID || uid, keep[k].Series || series
+			at = append(at, k)
+		}
+		r.elements = append(r.elements, at)
+	}
+	if alt.Own {
+		r.own, r.price = true, alt.Price
+		for i, label := range targetLabels {
+			r.target[i] = place(label)
+		}
+	}
+	if r.tail == "" {
+		request.Keep = slices.Clip(keep)
+	} else {
+		r.tailNames = slices.Clip(keep)
+	}
+	return request, r
+}
+
+// question says how a plan asks.
+type question struct {
+	grid     Grid  // of all requests
+	unmarked int64 // the lookback of series that get no staleness markers; 0 is that of the others
+	raw      bool  // the source gives raw samples
+	exported bool  // some series name their pods by exported_pod
+}
+
+// newPlan makes the requests for the signals of asks. It records in found what is read.
+func (c *Config) newPlan(symbols *Symbols, found *findings, q question, asks ...build.Ask) *plan {
+	p := &plan{symbols: symbols, cluster: symbols.Of(c.Clusters.Default), times: found.frame}
+	for i := range c.layouts {
+		l := &c.layouts[i]
+		for k := range asks {
+			if slices.Contains(asks[k].Signals, l.reader.series.Signal) {
+				p.add(l, &asks[k], &q, found)
+			}
+		}
+	}
+	return p
+}
+
+// add adds the requests for the samples of an alternative that an ask is for.
+func (p *plan) add(l *layout, a *build.Ask, q *question, found *findings) {
+	r, tally := l.request, found.tally(l.input, l.rank)
+	if r.Grid = q.grid; l.reader.series.Unmarked {
+		r.Grid.Lookback = q.unmarked
+	}
+	r.Grid.Last = a.Last
+	for _, matchers := range l.named(a, q) {
+		for _, span := range a.Spans {
+			r.Start, r.End, r.Matchers = span.Start, span.End, slices.Concat(l.request.Matchers, matchers)
+			rd := l.reader
+			rd.key, rd.found = make([]Symbol, len(rd.elements)), tally
+			p.rs, p.readers = append(p.rs, r), append(p.readers, rd)
+		}
+	}
+}
+
+// named are the matchers of requests for only the pods or containers that an ask names: of one request without matchers if it names none,
+// or if the alternative does not say of which it is. Where series may have the names in the label exported_…, there are further requests
+// for these.
+func (l *layout) named(a *build.Ask, q *question) (out [][]Matcher) {
+	element, list := "pod", a.Pods
+	if a.Containers != nil {
+		element, list = "container", a.Containers
+	}
+	r := &l.reader
+	k := slices.Index(r.series.Signal.Key(), element)
+	if list == nil || k < 0 {
+		return [][]Matcher{nil}
+	}
+	labels := l.request.Keep
+	if r.tail != "" {
+		labels = r.tailNames
+	}
+	own, exported := labels[r.elements[k][1]].Name, labels[r.elements[k][0]].Name
+	for _, re := range namesOf(list, q.raw) {
+		switch {
+		case re == "":
+			out = append(out, nil)
+		case q.exported || r.series.Signal.IsMetadata(): // labels may be the only series that name their pods by exported_pod
+			out = append(out, []Matcher{matching(own, re), equal(exported, "")}, []Matcher{matching(exported, re)})
+		default:
+			out = append(out, []Matcher{matching(own, re)})
+		}
+	}
+	return out
+}
+
+// The most bytes of names that a source is asked for. VictoriaMetrics refuses queries of more than 16 KiB. Prometheus keeps names in
+// a table if none has a dot, which has to be quoted. Else it compiles an expression, which takes 0.1 s for 256 KiB.
+const (
+	mostNames       = 12 << 10
+	mostRawNames    = 256 << 10 // by remote read and of blocks
+	mostDottedNames = 32 << 10  // the same, if a name has a dot
+)
+
+// mostLists is into how many lists names are divided at most.
+const mostLists = 4
+
+// namesOf are regular expressions of the names of a list, each as long as a source may be asked for; "" for all names if there are too
+// many.
+func namesOf(list []string, raw bool) (out []string) {
+	most, lists := mostNames, mostLists
+	if raw {
+		if most, lists = mostRawNames, 1; slices.ContainsFunc(list, func(name string) bool { return strings.Contains(name, ".") }) {
+			most = mostDottedNames
+		}
+	}
+	var re strings.Builder
+	for _, name := range list {
+		name = regexp.QuoteMeta(name)
+		if re.Len() > 0 && re.Len()+len("|")+len(name) > most {
+			out = append(out, re.String())
+			re.Reset()
+		}
+		if len(out) == lists || len(name) > most {
+			return []string{""}
+		}
+		if re.Len() > 0 {
+			re.WriteByte('|')
+		}
+		re.WriteString(name)
+	}
+	if re.Len() > 0 {
+		out = append(out, re.String())
+	}
+	return out
+}
+
+// read makes the builder's key of a source's key. A series of a promcost says Nothing.
+func (p *plan) read(i int, key []Symbol) (signals.Series, []Symbol) {
+	r := &p.readers[i]
+	labels := key
+	if r.tail != "" {
+		p.picked = pick(p.picked[:0], key, r.tailNames)
+		labels = p.picked
+	}
+	out := r.key[:len(r.elements)]
+	for e, at := range r.elements {
+		out[e] = none
+		for j, k := range at {
+			if labels[k] != none {
+				out[e] = labels[k]
+				p.exported = p.exported || e == r.pod && j == 0
+				break
+			}
+		}
+	}
+	series := r.series
+	p.unsure = false
+	if r.own {
+		var at [len(targetLabels)]Symbol
+		for k := range at {
+			at[k] = labels[r.target[k]]
+		}
+		switch p.own.origin(out[0], targetOf(at), r.price) {
+		case fromPromcost:
+			series.Signal = signals.Nothing
+		case fromEither:
+			p.unsure = true
+		case fromOthers:
+		}
+	}
+	if out[0] == none {
+		out[0] = p.cluster
+	}
+	if r.tail != "" {
+		for k := 0; k+1 < len(key); k += 2 {
+			if name, ok := strings.CutPrefix(key[k].Value(), r.tail); ok {
+				out = append(out, p.symbols.Of(name), key[k+1])
+			}
+		}
+		r.key = out[:len(r.elements)]
+	}
+	return series, out
+}
+
+// readPoints is read of a series whose samples are known: a price that may be promcost's is one if it is what promcost exposed.
+func (p *plan) readPoints(i int, labels []Symbol, points *timeline.Points) (signals.Series, []Symbol, error) {
+	series, key := p.read(i, labels)
+	if !p.unsure {
+		return series, key, nil
+	}
+	p.doubted = true
+	v, ok := p.own.judged[exposedKey(p.rs[i].Metric, labels)]
+	if !ok || v == perStretch {
+		exposed, err := p.own.exposed()
+		if err != nil {
+			return series, key, err
+		}
+		v = exposed.verdict(p.rs[i].Metric, key, points)
+	}
+	switch v {
+	case repeating:
+		series.Repeats = true
+	case ofPromcost:
+		series.Signal = signals.Nothing
+	case ofOthers, perStretch:
+	}
+	return series, key, nil
+}
+
+// note counts a series for what its request is for.
+func (p *plan) note(s Series) error {
+	series, key, err := p.readPoints(s.Request, s.Key, s.Points)
+	if err == nil && series.Signal != signals.Nothing {
+		p.readers[s.Request].found.add(key[0], s.Points)
+	}
+	return err
+}
+
+// bare reports whether a series says nothing except that its object exists: kube-state-metrics has an empty list of labels for
+// objects whose labels it must not export.
+func (r *reader) bare(key []Symbol) bool {
+	return r.tail != "" && len(key) == len(r.elements)
+}
+
+// pick appends to dst the values of names among alternating names and values.
+func pick(dst, key []Symbol, labels []Label) []Symbol {
+	for _, l := range labels {
+		found := none
+		for k := 0; k+1 < len(key); k += 2 {
+			if key[k].Value() == l.Name {
+				found = key[k+1]
+			}
+		}
+		dst = append(dst, found)
+	}
+	return dst
+}
