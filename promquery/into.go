@@ -27,17 +27,6 @@ func grades(b *build.Builder, p *plan) func(i int, key []string) (id uint64, not
 	}
 }
 
-// tells is what tells workers of the pods whose series they get next.
-func tells(workers []*build.Worker, p *plan) func(worker, i int, keys [][]Symbol) {
-	uids := make([]Symbol, 0, len(workers)*SoonAtOnce)
-	return func(worker, i int, keys [][]Symbol) {
-		r, of := &p.readers[i], worker*SoonAtOnce
-		if list := r.uids(uids[of:of:of+SoonAtOnce], keys); len(list) > 0 {
-			workers[worker].Soon(r.series.Signal, list)
-		}
-	}
-}
-
 // into are workers that read keys by the plans, one for each worker and one more, and add the series to the builder: usage by all
 // workers, other series by the first. A single plan is for a source that is read by one goroutine.
 func into(b *build.Builder, plans []*plan, usage bool) Workers {
@@ -67,9 +56,8 @@ func into(b *build.Builder, plans []*plan, usage bool) Workers {
 		return series, key, err
 	}
 	workers := b.Workers(n + 1)
-	soon := tells(workers, plans[0])
 	if !usage {
-		return Workers{N: n, Soon: soon, Skip: skip, Grade: grades(b, plans[last]), Yield: func(worker, i int, key []Symbol, p *timeline.Points) error {
+		return Workers{N: n, Skip: skip, Grade: grades(b, plans[last]), Yield: func(worker, i int, key []Symbol, p *timeline.Points) error {
 			series, key, err := take(worker, i, key, p)
 			if err != nil {
 				return err
@@ -86,7 +74,6 @@ func into(b *build.Builder, plans []*plan, usage bool) Workers {
 	}
 	return Workers{
 		N:     n,
-		Soon:  soon,
 		Skip:  skip,
 		Grade: grades(b, plans[last]),
 		Of:    of,

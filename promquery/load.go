@@ -384,23 +384,6 @@ func (p *plan) read(i int, key []Symbol) (signals.Series, []Symbol) {
 	return series, out
 }
 
-// uids appends to dst the UIDs of pods in a source's keys. It appends none where series are not about pods, or are label maps.
-func (r *reader) uids(dst []Symbol, keys [][]Symbol) []Symbol {
-	if r.pod < 0 || r.tail != "" {
-		return dst
-	}
-	at := r.elements[signals.PodKey-1]
-	for _, key := range keys {
-		for _, k := range at {
-			if key[k] != none {
-				dst = append(dst, key[k])
-				break
-			}
-		}
-	}
-	return dst
-}
-
 // texts are the texts of the builder's key of a source's key, as read would have them, written over dst.
 func (p *plan) texts(i int, key []string, dst []string) []string {
 	r := &p.readers[i]

@@ -31,16 +31,9 @@ type Workers struct {
 	// is called from one goroutine, the same that calls Skip, while workers take other series. Nil gives all series to worker 0; Skip is
 	// not called then while that takes one.
 	Of func(i int, key []Symbol) int
-	// Soon is told the keys of series that a worker gets next, up to SoonAtOnce of them, from the goroutine that will yield these, or as
-	// worker N from that which calls Of with these keys next. nil need not know. A source need not tell.
-	Soon func(worker, i int, keys [][]Symbol)
 	// Yield receives a series or a stretch of one: see Source. The series of a worker come in the same order each time.
 	Yield func(worker, i int, key []Symbol, p *timeline.Points) error
 }
-
-// SoonAtOnce is how many keys Workers.Soon gets at most: so many that it can look at all of their objects at once, and so few that these
-// are still in the processor's cache when the series come.
-const SoonAtOnce = 64
 
 // UIDs say by its UID what is wanted of a pod.
 type UIDs struct {
@@ -78,13 +71,6 @@ func (l *Workers) skips(i int, key []Symbol) bool { return l.Skip != nil && l.Sk
 func (l *Workers) left(i int) {
 	if l.Left != nil {
 		l.Left(i)
-	}
-}
-
-// Tell calls Soon.
-func (l *Workers) Tell(worker, i int, keys [][]Symbol) {
-	if l.Soon != nil {
-		l.Soon(worker, i, keys)
 	}
 }
 
@@ -149,7 +135,6 @@ func (l *Workers) renumbered(of []int) Workers {
 		N: l.N, Grade: grade, Skip: skip, Of: worker,
 		SkipUIDs: l.SkipUIDs, OnlySkipped: l.OnlySkipped, Wants: wants,
 		Left:  func(i int) { l.left(of[i]) },
-		Soon:  func(worker, i int, keys [][]Symbol) { l.Tell(worker, of[i], keys) },
 		Yield: func(worker, i int, key []Symbol, p *timeline.Points) error { return l.Yield(worker, of[i], key, p) },
 	}
 }

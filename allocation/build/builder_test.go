@@ -64,9 +64,6 @@ func (f feed) add(s signals.Series, key string, p *timeline.Points) {
 			return
 		}
 	}
-	if len(syms) >= signals.PodKey {
-		f.b.Workers(1)[0].Soon(s.Signal, syms[signals.PodKey-1:]) // nothing depends on it, whatever the UIDs
-	}
 	if err := f.b.Add(s, syms, p); err != nil {
 		f.t.Fatalf("add %v %s: %v", s, key, err)
 	}

@@ -81,11 +81,7 @@ func (b *Builder) sortContainers() {
 
 // resolveContainers finds when containers ran, and drops the signals that say so.
 func (b *Builder) resolveContainers() {
-	const atOnce = 64
 	for i, c := range each(b, slices.All(b.pods.order)) {
-		if i%atOnce == 0 {
-			b.worker().ahead.resolve(b.pods.order[i:min(i+atOnce, len(b.pods.order))])
-		}
 		b.resolveContainer(c)
 		b.noteUnseenInit(c)
 		untold := len(c.runs) == 0 && len(c.running.Best()) == 0

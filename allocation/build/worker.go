@@ -20,7 +20,6 @@ type Worker struct {
 	free      timeline.Intervals // scratch of cover
 	moving    moving
 	flows     []flow // the flows made last
-	ahead     ahead
 	prices    map[pricedTraffic]*prices.Item
 	unmatched int    // usage series of containers that never ran
 	leaps     []leap // impossible increases of counters

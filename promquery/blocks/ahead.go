@@ -72,10 +72,9 @@ func (r *reader) readAhead(ctx context.Context, cancel func(), from *pipe) error
 		}
 	}()
 	yield, all := r.workers.Into(0), []notes(nil)
-	tell := func(i int, keys [][]promquery.Symbol) { r.workers.Tell(0, i, keys) }
 	for f := range d.next {
 		for b := range f.ready {
-			if err := b.hand(yield, tell); err != nil {
+			if err := b.hand(yield); err != nil {
 				return err
 			}
 			b.home <- b
@@ -168,12 +167,9 @@ func (d *decoder) add(i int, key []promquery.Symbol, p *timeline.Points) error {
 	return nil
 }
 
-// hand gives the series to yield. It tells keys before, some at a time.
-func (b *batch) hand(yield promquery.Yield, tell func(i int, keys [][]promquery.Symbol)) error {
+// hand gives the series to yield.
+func (b *batch) hand(yield promquery.Yield) error {
 	for k, key := range b.keys {
-		if k%promquery.SoonAtOnce == 0 {
-			tell(b.i, b.keys[k:min(k+promquery.SoonAtOnce, len(b.keys))])
-		}
 		if err := yield(b.i, key, b.points.At(k)); err != nil {
 			return err
 		}

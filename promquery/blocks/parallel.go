@@ -14,7 +14,7 @@ import (
 )
 
 // ctxEvery is how many series pass between looks at the context.
-const ctxEvery = promquery.SoonAtOnce
+const ctxEvery = 64
 
 // ahead is how many founds there are. Some selectors have few series, and of some it takes longer to look series up than to decode them:
 // with several founds, neither waits for the other.
@@ -70,16 +70,14 @@ type reader struct {
 	blocks  []*block
 	workers promquery.Workers
 	stats   promquery.Stats
-	each    []*worker            // and one more, for series that come last
-	keys    [][]promquery.Symbol // scratch of deal
-	rest    found                // those series
+	each    []*worker // and one more, for series that come last
+	rest    found     // those series
 }
 
 func newReader(s *snapshot, workers promquery.Workers) *reader {
 	r := &reader{snap: s, blocks: s.blocks, workers: workers}
 	for n := range workers.N + 1 {
-		tell := func(i int, keys [][]promquery.Symbol) { workers.Tell(n, i, keys) }
-		r.each = append(r.each, &worker{blocks: s.blocks, yield: workers.Into(n), tell: tell})
+		r.each = append(r.each, &worker{blocks: s.blocks, yield: workers.Into(n)})
 	}
 	return r
 }
@@ -122,13 +120,6 @@ func (r *reader) deal(f *found) error {
 		f.shares[i] = f.shares[i][:0]
 	}
 	for k := range f.heads {
-		if k%promquery.SoonAtOnce == 0 && r.workers.Of != nil {
-			r.keys = r.keys[:0]
-			for next := k; next < min(k+promquery.SoonAtOnce, len(f.heads)); next++ {
-				r.keys = append(r.keys, f.key(&f.heads[next]))
-			}
-			r.workers.Tell(n, f.i, r.keys)
-		}
 		worker, key := 0, f.key(&f.heads[k])
 		if r.workers.Skip != nil && r.skips(f, key) {
 			continue
@@ -268,8 +259,6 @@ func firstCause(errs []error) error {
 type worker struct {
 	blocks []*block
 	yield  chunks.Yield
-	tell   func(i int, keys [][]promquery.Symbol) // that yield gets series with these keys next
-	keys   [][]promquery.Symbol                   // scratch of it
 	dec    chunks.Decoder
 	points timeline.Points // scratch of has
 	list   []chunks.Encoded
@@ -289,15 +278,8 @@ func (l *worker) readShare(ctx context.Context, f *found, share int) error {
 // readHeads hands over some of the found series, for the selector with the index k among those of f.
 func (l *worker) readHeads(ctx context.Context, f *found, k int, heads []int32) error {
 	for n, head := range heads {
-		if n%ctxEvery == 0 {
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
-			l.keys = l.keys[:0]
-			for _, next := range heads[n:min(n+ctxEvery, len(heads))] {
-				l.keys = append(l.keys, f.key(&f.heads[next]))
-			}
-			l.tell(f.i+k, l.keys)
+		if n%ctxEvery == 0 && ctx.Err() != nil {
+			return ctx.Err()
 		}
 		if err := l.readSeries(f, k, &f.heads[head]); err != nil {
 			return err
