@@ -147,7 +147,7 @@ func (b *batch) answerStep(waiting []*question) (rest []*question) {
 	m := merge(now)
 	answered = waiting // if the source panics, nobody else answers the rest
 	stats, err := b.lead.ask(b.ctx, now[0].name, m.sels, Workers{
-		N: 1, Skip: m.skip, SkipUIDs: skipUIDs(now), Left: m.left,
+		N: 1, Skip: m.skip,
 		Yield: func(_, i int, key []Symbol, p *timeline.Points) error { return m.yield(i, key, p) },
 	})
 	answered = now
@@ -224,40 +224,19 @@ func (m *merged) add(a asker) {
 // s or follow them.
 func (s *Selector) joins(o *Selector) bool {
 	switch {
-	case s.Metric != o.Metric, s.Series != o.Series, s.Cgroup != o.Cgroup, s.Step != o.Step, s.Lookback != o.Lookback, s.Input != o.Input, s.AtOnce != o.AtOnce, s.Timeless != o.Timeless, s.Last != o.Last:
+	case s.Metric != o.Metric, s.Series != o.Series, s.Cgroup != o.Cgroup, s.Step != o.Step, s.Lookback != o.Lookback, s.Input != o.Input, s.AtOnce != o.AtOnce, s.Last != o.Last:
 		return false
 	case s.Last && (s.Start != o.Start || s.End != o.End), s.Step > 0 && (s.End-o.End)%s.Step != 0:
 		return false
 	case o.Start > s.End+1 || o.End < s.Start-1:
 		return false
 	}
-	return slices.Equal(s.UIDs, o.UIDs) && slices.Equal(s.Keep, o.Keep) && (s.Keep == nil) == (o.Keep == nil) && slices.Equal(s.Matchers, o.Matchers)
+	return slices.Equal(s.Keep, o.Keep) && (s.Keep == nil) == (o.Keep == nil) && slices.Equal(s.Matchers, o.Matchers)
 }
 
 // skip reports whether nobody who asked for a series wants it.
 func (m *merged) skip(i int, key []Symbol) bool {
 	return !slices.ContainsFunc(m.askers[i], func(a asker) bool { return !a.workers.skips(a.i, key) })
-}
-
-// skipUIDs are the pods by the most that one of the questions wants of them.
-func skipUIDs(list []*question) *UIDs {
-	if slices.ContainsFunc(list, func(q *question) bool { return q.workers.SkipUIDs == nil || q.workers.OnlySkipped }) {
-		return nil
-	}
-	return &UIDs{Wanted: func(uid string) Wanted {
-		most := WantsNothing
-		for _, q := range list {
-			most = min(most, q.workers.SkipUIDs.Wanted(uid))
-		}
-		return most
-	}}
-}
-
-// left tells all who asked for a selector that series of it were left out.
-func (m *merged) left(i int) {
-	for _, a := range m.askers[i] {
-		a.workers.left(a.i)
-	}
 }
 
 // yield passes a series to all who asked for it, each with the samples of the times that it asked for. The series is recorded
@@ -274,7 +253,7 @@ func (m *merged) yield(i int, key []Symbol, p *timeline.Points) error {
 		}
 		p.Between(&m.points, a.sel.Start, a.sel.End)
 		n := m.points.Len()
-		if n == 0 || a.workers.grade(a.i, key, &m.points) {
+		if n == 0 {
 			continue
 		}
 		a.stats.Samples += int64(n)
@@ -306,7 +285,7 @@ const (
 // stepOf is the place of a question in the order of all questions.
 func stepOf(name string) int {
 	return slices.Index([]string{
-		askInterval, inputOwn, askJobs, askDoubted, stageNames[always], stageNames[places], stageNames[running], stageNames[details], askBeyond, askPrices, stageNames[standIn], stageNames[phases], stageNames[starts], stageNames[unseen], stageNames[restarts], stageNames[owners], stageNames[borders], stageNames[levels], askLevelsBefore, askLevelsAfter,
+		askInterval, inputOwn, askJobs, askDoubted, stageNames[always], askBeyond, askPrices, stageNames[standIn], stageNames[phases], stageNames[starts], stageNames[unseen], stageNames[restarts], stageNames[owners], stageNames[borders], stageNames[levels], askLevelsBefore, askLevelsAfter,
 		askCountersBefore, stageNames[counters], askCountersAfter, askAgain, stageNames[metadata],
 	}, name)
 }

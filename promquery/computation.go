@@ -76,9 +76,7 @@ func (e *Engine) begin(ctx context.Context) (*computation, error) {
 
 // selection says what is read.
 type selection struct {
-	names          // those and containers with some names; empty for all
-	leftOut  *UIDs // not these, which only other shards need; nil where none are known
-	inverted bool  // only those
+	names // those and containers with some names; empty for all
 	// fewOfAssets leaves out how full disks are and what nodes' cores do.
 	fewOfAssets bool
 }
@@ -368,21 +366,11 @@ func (c *computation) read(ctx context.Context, b *build.Builder, name string, s
 		}
 		defer func() { c.window.plan = nil }()
 	}
-	workers := into(b, plans, stages[0] == levels || stages[0] == counters)
-	workers.SkipUIDs, workers.OnlySkipped = c.only.leftOut, c.only.inverted
-	if stages[0] == standIn && !c.only.inverted {
-		workers.Grade = nil // few series would be of others
+	usage := stages[0] == levels || stages[0] == counters
+	workers := into(b, plans, usage)
+	if usage || stages[0] == borders {
+		workers.Skip = skip(b, plans[c.workers])
 	}
-	if give := workers.Yield; c.only.inverted {
-		workers.Wants = func(i int, p *timeline.Points) bool { return b.FillsBlind(plans[c.workers].readers[i].series, p) }
-		workers.Yield = func(worker, i int, key []Symbol, p *timeline.Points) error {
-			if !workers.Wants(i, p) {
-				return nil
-			}
-			return give(worker, i, key, p)
-		}
-	}
-	workers.Left = func(i int) { plans[c.workers].readers[i].found.elsewhere = true }
 	got, err := c.ask(ctx, name, plans[0].sels, c.watched(b, workers))
 	dropped := int64(0)
 	for i, n := range notes {

@@ -270,8 +270,8 @@ func (f *findings) clusters() []Symbol {
 func (f *findings) lacksAll(i int, cluster Symbol) string {
 	in := &Inputs[i]
 	seen, _ := f.ofInput(in, cluster)
-	if seen == nil && slices.ContainsFunc(f.inputs[i], func(t tally) bool { return t.elsewhere }) {
-		return "" // other shards have it
+	if seen == nil && slices.ContainsFunc(f.inputs[i], func(t tally) bool { return t.skipped }) {
+		return ""
 	}
 	if seen != nil {
 		best, _ := f.seen(cluster, func(other *Input, rank int) bool { return other.Name == in.Name && rank == 0 })

@@ -2,7 +2,6 @@ package promquery
 
 import (
 	"context"
-	"slices"
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/build"
@@ -24,15 +23,15 @@ func (c *computation) gather(ctx context.Context, b *build.Builder) error {
 
 // gatherInputs is gather without the labels and annotations that turn out to be needed before usage.
 func (c *computation) gatherInputs(ctx context.Context, b *build.Builder) error {
-	about := []stage{details, metadata}
-	if b.MetadataLast() {
-		about = about[:1]
+	first := []stage{always, priced}
+	if !b.MetadataLast() {
+		first = append(first, metadata)
 	}
 	if b.ChargeFrom() == allocation.FromScheduled {
-		about = append(about, waiting)
+		first = append(first, waiting)
 	}
-	first := append([]stage{always, priced, places, running}, about...)
-	if err := c.gatherFirst(ctx, b, first, about); err != nil {
+	s := b.Sampling() // the rest of the inputs changes it
+	if err := c.stage(ctx, b, stageNames[always], s.LoadStart(), s.End, first...); err != nil {
 		return err
 	}
 	inWindow := c.series
@@ -81,58 +80,6 @@ func (c *computation) gatherInputs(ctx context.Context, b *build.Builder) error 
 	return c.read(ctx, b, stageNames[borders], sels, borders)
 }
 
-// gatherFirst reads the stages that every computation needs, the last of which are about pods. A shard reads first where pods are, then
-// when containers ran, and then what is about its own pods only.
-func (c *computation) gatherFirst(ctx context.Context, b *build.Builder, all, about []stage) error {
-	s := b.Sampling() // the rest of the inputs changes it
-	ask := func(stages ...stage) error {
-		return c.stage(ctx, b, stageNames[stages[0]], s.LoadStart(), s.End, stages...)
-	}
-	if !b.Sharded() {
-		return ask(all...)
-	}
-	if err := ask(always, priced); err != nil {
-		return err
-	}
-	b.PlaceOthers()
-	if err := ask(places); err != nil {
-		return err
-	}
-	if b.PlaceTwins() {
-		if err := ask(places); err != nil {
-			return err
-		}
-	}
-	b.LeaveOthers()
-	if err := ask(running); err != nil {
-		return err
-	}
-	names, every := b.Recall()
-	if every {
-		if err := ask(places, running); err != nil {
-			return err
-		}
-	} else if len(names) > 0 {
-		if err := ask(places); err != nil {
-			return err
-		}
-		if err := c.named(ctx, b, "pod", names, running); err != nil {
-			return err
-		}
-	}
-	b.Placed()
-	c.only.leftOut = &UIDs{Wanted: func(uid string) Wanted {
-		switch all, butRuns := b.LeavesOut(uid); {
-		case all:
-			return WantsNothing
-		case butRuns:
-			return WantsRuns
-		}
-		return WantsAll
-	}}
-	return ask(about...)
-}
-
 // gatherBlind reads what stands in for the running signal where that is missing.
 func (c *computation) gatherBlind(ctx context.Context, b *build.Builder) error {
 	blind := b.Blind()
@@ -143,16 +90,7 @@ func (c *computation) gatherBlind(ctx context.Context, b *build.Builder) error {
 	if !c.found.withoutInfos(blind) {
 		stages = append(stages, infos, phases)
 	}
-	if err := c.spans(ctx, b, stageNames[standIn], blind, stages...); err != nil {
-		return err
-	}
-	others := b.BlindElsewhere(blind)
-	if len(others) == 0 {
-		return nil
-	}
-	c.only.inverted = true
-	defer func() { c.only.inverted = false }()
-	return c.spans(ctx, b, stageNames[standIn], others, slices.DeleteFunc(stages, func(s stage) bool { return s == lazily || s == phases })...)
+	return c.spans(ctx, b, stageNames[standIn], blind, stages...)
 }
 
 // label reads the labels and annotations that are read last.

@@ -1,29 +1,22 @@
 package promquery
 
 import (
-	"slices"
-	"sync"
-
 	"github.com/promcost/promcost/allocation/build"
 	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// grades is the grade of series about pods, nil if there are none in the plan or all are wanted. Sources may grade at the same time.
-func grades(b *build.Builder, p *plan) func(i int, key []string) (id uint64, nothing bool) {
-	if !b.Sharded() || !slices.ContainsFunc(p.sels, func(s Selector) bool { return s.Common != nil }) {
+// skip reports which series the builder skips, by their keys in a plan. It is nil if the builder skips none.
+func skip(b *build.Builder, p *plan) func(i int, key []Symbol) bool {
+	skips := b.Skips()
+	if skips == nil {
 		return nil
 	}
-	var mu sync.Mutex
-	var texts []string
-	return func(i int, key []string) (uint64, bool) {
-		if p.sels[i].Common == nil {
-			return 0, false
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		texts = p.texts(i, key, texts)
-		return b.Grade(p.readers[i].series, texts)
+	return func(i int, key []Symbol) bool {
+		skip := skips(p.read(i, key))
+		found := p.readers[i].found
+		found.skipped = found.skipped || skip
+		return skip
 	}
 }
 
@@ -32,16 +25,6 @@ func grades(b *build.Builder, p *plan) func(i int, key []string) (id uint64, not
 func into(b *build.Builder, plans []*plan, usage bool) Workers {
 	last := len(plans) - 1
 	n := max(last, 1)
-	skip := func(i int, key []Symbol) bool {
-		series, key := plans[last].read(i, key)
-		skips := b.Foreign(series, key)
-		found := plans[last].readers[i].found
-		found.elsewhere = found.elsewhere || skips
-		return skips
-	}
-	if !b.Sharded() {
-		skip = nil
-	}
 	take := func(worker, i int, key []Symbol, p *timeline.Points) (signals.Series, []Symbol, error) {
 		plan := plans[worker]
 		series, key, err := plan.readPoints(i, key, p)
@@ -57,7 +40,7 @@ func into(b *build.Builder, plans []*plan, usage bool) Workers {
 	}
 	workers := b.Workers(n + 1)
 	if !usage {
-		return Workers{N: n, Skip: skip, Grade: grades(b, plans[last]), Yield: func(worker, i int, key []Symbol, p *timeline.Points) error {
+		return Workers{N: n, Yield: func(worker, i int, key []Symbol, p *timeline.Points) error {
 			series, key, err := take(worker, i, key, p)
 			if err != nil {
 				return err
@@ -73,10 +56,8 @@ func into(b *build.Builder, plans []*plan, usage bool) Workers {
 		of = nil
 	}
 	return Workers{
-		N:     n,
-		Skip:  skip,
-		Grade: grades(b, plans[last]),
-		Of:    of,
+		N:  n,
+		Of: of,
 		Yield: func(worker, i int, key []Symbol, p *timeline.Points) error {
 			series, key, _ := take(worker, i, key, p) // usage is never a price
 			return workers[worker%n].Add(series, key, p)

@@ -1,7 +1,6 @@
 package promquery
 
 import (
-	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -21,7 +20,6 @@ type stage uint8
 
 const (
 	always   stage = iota // all but what follows
-	details               // what says of one pod what only its rows depend on
 	standIn               // usage that stands in for a missing running signal
 	infos                 // infos of containers, which stand in for it, too
 	phases                // phases of pods, which infos need
@@ -36,15 +34,13 @@ const (
 	disks                 // how full volumes and nodes' own disks are
 	unseen                // what became of pods that no scrape saw running
 	restarts              // how often containers of pods with unknown starts were restarted
-	running               // when containers ran
-	places                // where pods are
 	owners                // who owns pods
 	metadata              // labels and annotations of pods
 	numStages
 )
 
 // stageNames name the stages in readings and errors.
-var stageNames = [numStages]string{always: "inputs", places: "places of pods", running: "running containers", details: "inputs of pods", standIn: "inputs that stand in for the running signal", infos: "infos that stand in for the running signal", phases: "phases of pods", lazily: "inputs that go with those", levels: "levels of usage", counters: "counters of usage", moving: "counters of bytes", disks: "levels of disks", borders: "counters of nodes", waiting: "pods that wait", priced: "prices", starts: "starts of init containers", unseen: "pods that no scrape saw running", restarts: "restarts of containers", owners: "owners of pods", metadata: "labels and annotations of pods"}
+var stageNames = [numStages]string{always: "inputs", standIn: "inputs that stand in for the running signal", infos: "infos that stand in for the running signal", phases: "phases of pods", lazily: "inputs that go with those", levels: "levels of usage", counters: "counters of usage", moving: "counters of bytes", disks: "levels of disks", borders: "counters of nodes", waiting: "pods that wait", priced: "prices", starts: "starts of init containers", unseen: "pods that no scrape saw running", restarts: "restarts of containers", owners: "owners of pods", metadata: "labels and annotations of pods"}
 
 // allStages are all stages, for questions about everything.
 func allStages() (all []stage) {
@@ -124,16 +120,8 @@ func (in *Input) stageOf(rank int) stage {
 			return standIn
 		}
 		return infos
-	case in.Signal == signals.ContainerRunning:
-		return running
-	case in.Signal == signals.PodInfo:
-		return places
-	}
-	switch {
 	case in.Signal.IsMetadata():
 		return metadata
-	case in.Signal.IsDetail():
-		return details
 	}
 	return always
 }
@@ -205,9 +193,6 @@ func (in *Input) ask(rank int, clusterLabels []string) (Selector, reader) {
 		if slices.Contains(objects, element) && (element != "uid" || !alt.CgroupUID) {
 			labels = append([]string{"exported_" + labels[0]}, labels...)
 		}
-		if element == "uid" && (in.Signal.IsDetail() || in.Signal.FollowsResolve() || in.stageOf(rank) == standIn || in.stageOf(rank) == infos) {
-			sel.UIDs, sel.Timeless = labels, !in.Signal.MayShowRuns()
-		}
 		var at []int
 		for _, label := range labels {
 			k := slices.Index(keep, label)
@@ -217,9 +202,6 @@ func (in *Input) ask(rank int, clusterLabels []string) (Selector, reader) {
 			at = append(at, k)
 		}
 		r.elements = append(r.elements, at)
-	}
-	if in.Signal == signals.PodInfo || in.Signal == signals.ContainerRunning || in.Signal == signals.PodEgress {
-		sel.Common = clusterLabels
 	}
 	if alt.Own {
 		r.own, r.price = true, alt.Price
@@ -382,23 +364,6 @@ func (p *plan) read(i int, key []Symbol) (signals.Series, []Symbol) {
 		r.key = out[:len(r.elements)]
 	}
 	return series, out
-}
-
-// texts are the texts of the builder's key of a source's key, as read would have them, written over dst.
-func (p *plan) texts(i int, key []string, dst []string) []string {
-	r := &p.readers[i]
-	dst = dst[:0]
-	for _, at := range r.elements {
-		text := ""
-		for _, k := range at {
-			if text = key[k]; text != "" {
-				break
-			}
-		}
-		dst = append(dst, text)
-	}
-	dst[0] = cmp.Or(dst[0], p.cluster.Value())
-	return dst
 }
 
 // readPoints is read of a series whose samples are known: a price that may be promcost's is one if it is what promcost exposed.

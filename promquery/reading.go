@@ -15,9 +15,9 @@ const intervalSeries = 100
 // tally counts the series and samples of a metric, by cluster.
 type tally struct {
 	asked bool
-	// elsewhere says that only other shards need some of its series, which were left out.
-	elsewhere bool
-	clusters  []clusterTally
+	// skipped says that some of its series were left out, which other shards read.
+	skipped  bool
+	clusters []clusterTally
 }
 
 // clusterTally counts the series and samples of a metric in one cluster.
@@ -107,7 +107,7 @@ func (f *findings) add(o *findings) {
 	for i, tallies := range o.inputs {
 		for rank := range tallies {
 			t := &f.inputs[i][rank]
-			t.asked, t.elsewhere = t.asked || tallies[rank].asked, t.elsewhere || tallies[rank].elsewhere
+			t.asked, t.skipped = t.asked || tallies[rank].asked, t.skipped || tallies[rank].skipped
 			for _, c := range tallies[rank].clusters {
 				sum := t.ofCluster(c.cluster)
 				sum.series += c.series

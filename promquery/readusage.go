@@ -26,9 +26,6 @@ func (c *computation) usage(ctx context.Context, b *build.Builder) error {
 	if err := c.unseen(ctx, b, askLevelsAfter, &after, levels); err != nil {
 		return err
 	}
-	if b.Sharded() {
-		b.Placed() // levels and what stands in for running signals may have found more pods of this shard
-	}
 	if err := c.unseen(ctx, b, askCountersBefore, &before, counters, moving); err != nil {
 		return err
 	}

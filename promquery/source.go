@@ -37,14 +37,6 @@ type Selector struct {
 	// Cgroup names a label of cgroup paths. Keys have the UID of the pod in place of a path: see PodUID, "" where it finds none.
 	// It may be the same label as Series.
 	Cgroup string
-	// UIDs name the labels that have the UID of the pod that a series is about: the first one that the series has counts. That of Cgroup
-	// has it within a path. Nil if series must not be left out by Workers.SkipUIDs.
-	UIDs []string
-	// Timeless says that the series do not show when a pod ran.
-	Timeless bool
-	// Common are labels with few values, which a key must have even where Workers.Grade says that only times matter. Nil if series must
-	// not be graded.
-	Common []string
 	// Start and End bound the samples' times, both inclusive, Unix milliseconds.
 	Start, End int64
 	// Step is the grid, in milliseconds, on which a source answers that cannot give raw samples: values at End, End-Step, … down

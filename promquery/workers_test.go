@@ -213,61 +213,6 @@ func TestSelectParallel(t *testing.T) {
 	}
 }
 
-// TestSkipUIDs leaves out the series of some pods, where selectors allow it and series name the pod.
-func TestSkipUIDs(t *testing.T) {
-	c, db := demoBlocks(t)
-	times := promquery.Selector{Start: c.Start().UnixMilli(), End: c.End().UnixMilli()}
-	with := func(metric, label string, uids ...string) promquery.Selector {
-		sel := times
-		sel.Metric, sel.Keep, sel.UIDs = metric, []string{label}, uids
-		return sel
-	}
-	paths := with("container_memory_working_set_bytes", "id", "id")
-	paths.Cgroup = "id"
-	sels := []promquery.Selector{
-		with("kube_pod_info", "uid", "exported_uid", "uid"),
-		paths,
-		with("kube_pod_owner", "uid"),
-		with("kube_node_info", "node", "uid"),
-	}
-	skips := func(uid string) bool { return crc32.ChecksumIEEE([]byte(uid))%2 == 0 }
-	read := func(skip *promquery.UIDs) (got []string, left []int) {
-		_, err := db.SelectParallel(t.Context(), sels, promquery.Workers{
-			N: 1, SkipUIDs: skip, Left: func(i int) { left = append(left, i) },
-			Yield: func(_, i int, key []promquery.Symbol, p *timeline.Points) error {
-				got = append(got, fmt.Sprint(i, " ", key[0].Value(), " ", p.Len()))
-				return nil
-			},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return got, left
-	}
-	all, left := read(nil)
-	if len(left) > 0 {
-		t.Errorf("series of selectors %v were left out without SkipUIDs", left)
-	}
-	var want []string
-	for _, text := range all {
-		if i, key, _ := strings.Cut(text, " "); i > "1" || !skips(strings.Fields(key)[0]) {
-			want = append(want, text)
-		}
-	}
-	got, left := read(&promquery.UIDs{Wanted: func(uid string) promquery.Wanted {
-		if skips(uid) {
-			return promquery.WantsNothing
-		}
-		return promquery.WantsRuns
-	}})
-	if diff := cmp.Diff(want, got); diff != "" || len(got) == len(all) {
-		t.Errorf("%d of %d series are left (-want +got):\n%s", len(got), len(all), diff)
-	}
-	if diff := cmp.Diff([]int{0, 1}, left); diff != "" {
-		t.Errorf("selectors with series left out (-want +got):\n%s", diff)
-	}
-}
-
 // TestWorkerErrors ends a Select by an error of one worker while the others are at work.
 func TestWorkerErrors(t *testing.T) {
 	c, db := demoBlocks(t)

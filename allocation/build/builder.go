@@ -216,11 +216,7 @@ func (b *Builder) addRunning(s *seen) error {
 	if b.skipsAlternative(s) {
 		return nil
 	}
-	steps := b.shared.Sights(b.samplingOf(s), s.p)
-	if b.seeOthers(s, steps) {
-		return nil
-	}
-	c := b.container(s)
+	c, steps := b.container(s), b.shared.Sights(b.samplingOf(s), s.p)
 	if s.key[5] != none {
 		c.pod.hint = s.key[5]
 	}

@@ -1,7 +1,6 @@
 package build
 
 import (
-	"iter"
 	"slices"
 	"time"
 
@@ -280,17 +279,6 @@ func (x Unseen) sorted() Unseen {
 	slices.Sort(x.Pods)
 	x.Pods = slices.Compact(x.Pods)
 	return x
-}
-
-// measuredContainers yields the containers whose usage this shard adds.
-func (b *Builder) measuredContainers() iter.Seq[*container] {
-	return func(yield func(*container) bool) {
-		for _, c := range each(b, slices.All(b.pods.order)) {
-			if (c.node == nil || !b.foreign(c.node)) && !yield(c) {
-				return
-			}
-		}
-	}
 }
 
 // seenFor is how long usage of a container was seen, and not only held, within (from, to].

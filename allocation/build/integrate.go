@@ -323,7 +323,7 @@ func (c *container) startBefore(t int64) (at int64, known bool) {
 func (b *Builder) holdUsage() {
 	l := b.worker()
 	var holes timeline.Intervals // scratch
-	for _, c := range each(b, slices.All(b.pods.order)) {
+	for c := range b.measuredContainers() {
 		holes = holes[:0]
 		for r := range allocation.NumResources {
 			for i := range c.segments {

@@ -15,7 +15,6 @@ const (
 	containerMemory = 2 << 10
 	podMemory       = 2 << 10
 	objectMemory    = 1 << 10
-	otherMemory     = 256 // of a pod that was left out
 )
 
 // rowMemory is the memory for a container in one set, in bytes: its row in the columns, which grow up to a quarter beyond
@@ -43,7 +42,6 @@ func (b *Builder) Memory() int64 {
 	for node := range b.everyNode() {
 		n += b.diskMemory(node)
 	}
-	n += int64(b.pods.others.Len()) * otherMemory
 	others := len(b.nodes.byName) + len(b.pods.namespaces) + len(b.pods.owners) + len(b.services.balancers) + len(b.services.labels) + len(b.nodes.machines) + len(b.nodes.addresses)
 	return withGarbage(n + int64(others)*objectMemory)
 }
@@ -88,7 +86,7 @@ func (b *Builder) dropUsage() {
 	}
 }
 
-// setsOf are the sets [first, last) that were asked for and that a container is seen in.
+// setsOf are the sets [first, last) that were asked for and that a container is seen in. There are none if its rows are of another shard.
 func (b *Builder) setsOf(c *container) (first, last int) {
 	begun := func(t int64) int { // how many sets have begun by t
 		return sort.Search(len(b.borders), func(i int) bool { return b.borders[i] >= t })
@@ -102,7 +100,7 @@ func (b *Builder) setsOf(c *container) (first, last int) {
 			to = max(to, steps[n-1].To)
 		}
 	}
-	if from < 0 {
+	if from < 0 || !b.hasRows(c.pod) {
 		return 0, 0
 	}
 	first = min(max(1, begun(from+1)), len(b.windows)) - 1

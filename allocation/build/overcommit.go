@@ -29,9 +29,9 @@ func (b *Builder) layLoads() {
 	}
 }
 
-// layLoad makes the loads of a node if there is memory for them. If the node's life has become longer, it makes longer ones.
+// layLoad makes the loads of a node of this shard if there is memory for them. If the node's life has become longer, it makes longer ones.
 func (b *Builder) layLoad(n *node) {
-	if len(n.life) == 0 {
+	if len(n.life) == 0 || !b.owns(n) {
 		return
 	}
 	from, to := n.life.Bounds()

@@ -388,20 +388,24 @@ func (n *node) has(r allocation.Resource, t int64) bool {
 	return alive && known
 }
 
-// row returns the row of c in the set that (from, to] lies in, and counts that time as running. It makes the row if it is new.
+// row returns the row of c in the set that (from, to] lies in, and counts that time as running. It makes the row if it is new and of this
+// shard.
 func (b *Builder) row(c *container, from, to int64) rowRef {
 	i, _ := slices.BinarySearch(b.borders, to)
 	set := int32(i - 1)
-	asked := i > b.first && i <= b.last && !c.pod.shares
 	if n := len(c.rows); n == 0 || c.rows[n-1].set != set {
 		ref := rowRef{set, noRow}
-		if asked {
+		switch {
+		case i <= b.first || i > b.last:
+		case b.hasRows(c.pod):
 			ref.row = int32(b.rows[set].Add(allocation.Workload, from, to))
+		default:
+			b.sets[set].OtherShards = true
 		}
 		c.rows = append(c.rows, ref)
 	}
 	ref := c.rows[len(c.rows)-1]
-	if asked {
+	if ref.row != noRow {
 		b.rows[set].Ends()[ref.row] = to
 	}
 	b.add(ref, allocation.RunningSeconds, float64(to-from)/1000)

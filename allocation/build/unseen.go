@@ -103,7 +103,7 @@ func (c *container) lacksStart(s timeline.Step) bool {
 // Ownerless returns the names of pods whose creator is not known. The signal PodOwner may tell who owns them.
 func (b *Builder) Ownerless() []string {
 	return b.namesWhere(func(c *container) (signals.Symbol, bool) {
-		return c.pod.name, !c.pod.shares && c.pod.createdBy.Value == (owner{})
+		return c.pod.name, c.pod.createdBy.Value == (owner{})
 	})
 }
 

@@ -29,7 +29,7 @@ func TestAlikeSelectors(t *testing.T) {
 	promtest.WriteBlocks(t, dir, 2*time.Hour, list...)
 	db := open(t, dir)
 	sel := func(pod string, from, to int64) promquery.Selector {
-		s := promquery.Selector{Metric: "m", Keep: []string{"pod"}, UIDs: []string{"uid"}, Start: from, End: to}
+		s := promquery.Selector{Metric: "m", Keep: []string{"pod"}, Start: from, End: to}
 		if pod != "" {
 			s.Matchers = []promquery.Matcher{{Name: "pod", Value: pod}}
 		}
@@ -41,24 +41,18 @@ func TestAlikeSelectors(t *testing.T) {
 	}
 	for name, with := range map[string]func(w *promquery.Workers){
 		"all": func(*promquery.Workers) {},
-		"some": func(w *promquery.Workers) {
-			w.SkipUIDs = &promquery.UIDs{Wanted: func(uid string) promquery.Wanted { return wantsBut(uid, "uid-3") }}
-		},
 		"skipped": func(w *promquery.Workers) {
 			w.Skip = func(_ int, key []promquery.Symbol) bool { return key[0].Value() == "pod-9" }
 		},
 		"shared": func(w *promquery.Workers) {
 			w.Of = func(_ int, key []promquery.Symbol) int { return len(key[0].Value()) % (w.N + 1) }
 		},
-		"wanted": func(w *promquery.Workers) {
-			w.Wants = func(_ int, p *timeline.Points) bool { return p.Last() >= hour/2 }
-		},
 	} {
 		for _, workers := range []int{1, 4} {
 			t.Run(fmt.Sprint(name, workers), func(t *testing.T) {
-				read := func(sels []promquery.Selector) (got []string, left []int) {
+				read := func(sels []promquery.Selector) (got []string) {
 					var mu sync.Mutex
-					w := promquery.Workers{N: workers, Left: func(i int) { left = append(left, i) }}
+					w := promquery.Workers{N: workers}
 					w.Yield = func(_, i int, key []promquery.Symbol, p *timeline.Points) error {
 						mu.Lock()
 						defer mu.Unlock()
@@ -71,20 +65,14 @@ func TestAlikeSelectors(t *testing.T) {
 						t.Fatalf("%d series, %v, warnings %q", stats.Series, err, stats.Warnings)
 					}
 					slices.Sort(got)
-					return got, left
+					return got
 				}
 				var want []string
-				var wantLeft []int
 				for i := range sels {
-					got, left := read(slices.Insert(slices.Repeat([]promquery.Selector{{Metric: "none"}}, i), i, sels[i]))
-					want, wantLeft = append(want, got...), append(wantLeft, left...)
+					want = append(want, read(slices.Insert(slices.Repeat([]promquery.Selector{{Metric: "none"}}, i), i, sels[i]))...)
 				}
 				slices.Sort(want)
-				got, left := read(sels)
-				if name == "wanted" { // a selector may get more where another one wants the series
-					got = slices.DeleteFunc(got, func(s string) bool { _, found := slices.BinarySearch(want, s); return !found })
-				}
-				if diff := cmp.Diff(want, got) + cmp.Diff(wantLeft, left); diff != "" {
+				if diff := cmp.Diff(want, read(sels)); diff != "" {
 					t.Errorf("apart, and together (-want +got):\n%s", diff)
 				}
 			})

@@ -27,9 +27,8 @@ type cursor struct {
 
 // entry is a series in a block.
 type entry struct {
-	chunks   uint64 // where the list of its chunks begins in the index file
-	labels   int    // where its labels end in the pairs of the cursor
-	unwanted bool   // it is of a pod that is left out
+	chunks uint64 // where the list of its chunks begins in the index file
+	labels int    // where its labels end in the pairs of the cursor
 }
 
 // Some entries are read at once, until they are many or their labels are.
@@ -69,10 +68,7 @@ func (c *cursor) next(q *query) (ok bool) {
 		c.passed++
 		c.labels, c.chunks = c.pairs[from:e.labels], e.chunks
 		if q.matches(c.labels) {
-			if !e.unwanted {
-				return true
-			}
-			q.left = true
+			return true
 		}
 	}
 	return false
@@ -92,21 +88,13 @@ func (c *cursor) readSome(q *query) bool {
 	return true
 }
 
-// readEntries reads entries. The pairs of their labels are of symbols of the block. An entry that cannot be read ends the reading, unless its
-// series is unwanted: that is left out anyway.
+// readEntries reads entries. The pairs of their labels are of symbols of the block. An entry that cannot be read ends the reading.
 func (c *cursor) readEntries(q *query) (err error) {
 	defer recovered(&err)
 	for len(c.refs) >= 4 && len(c.entries) < entriesAtOnce && len(c.pairs) < pairsAtOnce {
 		ref := binary.BigEndian.Uint32(c.refs)
 		c.refs = c.refs[4:]
-		unwanted := q.unwanted != nil && q.unwanted[c.at].has(ref) != q.inverted
-		if unwanted && q.left {
-			continue
-		}
-		switch err := c.readEntry(q, ref, unwanted); {
-		case err != nil && unwanted:
-			q.left = true
-		case err != nil:
+		if err := c.readEntry(q, ref); err != nil {
 			return err
 		}
 	}
@@ -114,7 +102,7 @@ func (c *cursor) readEntries(q *query) (err error) {
 }
 
 // readEntry reads the entry of a series, unless the series has no samples at the times of the selectors.
-func (c *cursor) readEntry(q *query, ref uint32, unwanted bool) error {
+func (c *cursor) readEntry(q *query, ref uint32) error {
 	content, at, err := c.index.entry(ref)
 	if err != nil || c.clipped && !q.hasChunk(content) {
 		return err
@@ -125,7 +113,7 @@ func (c *cursor) readEntry(q *query, ref uint32, unwanted bool) error {
 		c.pairs = c.pairs[:n]
 		return err
 	}
-	c.entries = append(c.entries, entry{at + uint64(next), len(c.pairs), unwanted})
+	c.entries = append(c.entries, entry{at + uint64(next), len(c.pairs)})
 	return nil
 }
 

@@ -8,7 +8,6 @@ import (
 	"hash/crc32"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -162,36 +161,6 @@ func TestSeriesBeforeDamagedEntry(t *testing.T) {
 		if _, last := got[fmt.Sprintf("pod-%02d", at-1)]; len(got) != at || at > 0 && !last || len(stats.Told()) != 1 {
 			t.Errorf("entry %d is damaged: %d series, warnings %q, want the %d before it and one warning", at, len(got), stats.Told(), at)
 		}
-	}
-}
-
-// TestDamagedEntryOfUnwantedPod sees to it that nothing is lost with the entry of a pod that is left out.
-func TestDamagedEntryOfUnwantedPod(t *testing.T) {
-	for name, unwanted := range map[string][]int{"the first one that is unwanted": {4}, "another one": {0, 4}, "the last series": {4, 9}} {
-		t.Run(name, func(t *testing.T) {
-			var list []promtest.Series
-			for n := range 10 {
-				uid := "wanted"
-				if slices.Contains(unwanted, n) {
-					uid = "unwanted"
-				}
-				samples := promtest.Regular(begin, begin+hour-1, minute, func(int64) float64 { return 1 })
-				list = append(list, promtest.Series{Labels: []string{"__name__", "m", "pod", fmt.Sprint("pod-", n), "uid", uid}, Samples: samples})
-			}
-			dir := t.TempDir()
-			damageEntry(t, promtest.WriteBlocks(t, dir, 2*time.Hour, list...)[0], unwanted[len(unwanted)-1])
-			sel := all
-			sel.UIDs = []string{"uid"}
-			n, left := 0, false
-			stats, err := open(t, dir).SelectParallel(t.Context(), []promquery.Selector{sel}, promquery.Workers{
-				N: 1, Left: func(int) { left = true },
-				SkipUIDs: &promquery.UIDs{Wanted: func(uid string) promquery.Wanted { return wantsBut(uid, "unwanted") }},
-				Yield:    func(int, int, []promquery.Symbol, *timeline.Points) error { n++; return nil },
-			})
-			if want := len(list) - len(unwanted); err != nil || n != want || !left || len(stats.Told()) > 0 {
-				t.Errorf("%d series, left out %t, warnings %q, %v; want %d without a warning", n, left, stats.Told(), err, want)
-			}
-		})
 	}
 }
 

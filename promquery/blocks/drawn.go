@@ -57,7 +57,7 @@ func (d *drawn) to(bytes int64) error {
 // draw draws the memory of the finder, and of the series that it has found so far.
 func (f *finder) draw(found *found) error {
 	s := f.symbols
-	bytes := s.bytes + f.unwanted.bytes() + int64(cap(s.places))*numberBytes + s.texts.memory() + s.uids.memory() + s.series.memory()
+	bytes := s.bytes + int64(cap(s.places))*numberBytes + s.texts.memory() + s.uids.memory() + s.series.memory()
 	for i, v := range s.views {
 		c := &f.cursors[i]
 		bytes += int64(len(v.numbers))*numberBytes + int64(cap(c.some)) + int64(cap(c.entries))*entryBytes + int64(cap(c.pairs))*pairBytes

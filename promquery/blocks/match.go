@@ -26,15 +26,8 @@ type query struct {
 	symbols             *symbols
 	metric              uint32 // the number of __name__
 	matchers            []match
-	keys                []role                                       // the elements of keys that any series has, ascending by name
-	told                uint32                                       // the name of the label that tells series apart
-	unwanted            []refSet                                     // by block, the series of unwanted pods; nil for none
-	inverted            bool                                         // only these are wanted
-	left                bool                                         // matching series of unwanted pods were left out
-	grade               func(key []string) (id uint64, nothing bool) // nil wants all of every series
-	texts               []string                                     // scratch
-	wanted              func(of *found, s *series) bool              // nil wants all samples
-	uid                 [36]byte                                     // scratch
+	keys                []role // the elements of keys that any series has, ascending by name
+	told                uint32 // the name of the label that tells series apart
 }
 
 // role is a label that is an element of keys.
@@ -42,7 +35,6 @@ type role struct {
 	name   uint32
 	at     int // in the key
 	cgroup bool
-	common bool // of Selector.Common, which graded series keep
 }
 
 // match is a matcher. Those of a query ascend by name.
@@ -94,7 +86,7 @@ func newQuery(sels []promquery.Selector, symbols *symbols) (*query, error) {
 	slices.SortStableFunc(q.matchers, func(a, b match) int { return cmp.Compare(a.name, b.name) })
 	for i, name := range sel.Keep {
 		if n := number(name); n != unknown && (name != sel.Series || name == sel.Cgroup) {
-			q.keys = append(q.keys, role{n, i, sel.Cgroup != "" && slices.Index(sel.Keep, sel.Cgroup) == i, slices.Contains(sel.Common, name)})
+			q.keys = append(q.keys, role{n, i, sel.Cgroup != "" && slices.Index(sel.Keep, sel.Cgroup) == i})
 		}
 	}
 	slices.SortStableFunc(q.keys, func(a, b role) int { return cmp.Compare(a.name, b.name) })
@@ -194,54 +186,6 @@ func listed(re string) (texts []string) {
 	return texts
 }
 
-// gradeAll grades found series by the texts of their keys, and drops those of which nothing is wanted. It looks up texts as lookUp looks up
-// symbols.
-func (q *query) gradeAll(f *found) {
-	q.texts = append(q.texts[:0], make([]string, len(f.numbers))...)
-	for _, r := range q.keys {
-		for k := r.at; k < len(f.numbers); k += len(q.Keep) {
-			q.texts[k] = q.symbols.text(f.numbers[k])
-		}
-	}
-	kept := f.heads[:0]
-	for _, s := range f.heads {
-		key := q.texts[s.keyAt:][:s.keys]
-		for _, r := range q.keys {
-			if r.cgroup {
-				key[r.at] = q.uidIn(key[r.at])
-			}
-		}
-		id, nothing := q.grade(key)
-		if nothing {
-			clear(f.numbers[s.keyAt:][:s.keys]) // they need no symbols
-			q.left = true
-			continue
-		}
-		if id != 0 {
-			s.told = id
-			for _, r := range q.keys {
-				if !r.common {
-					f.numbers[int(s.keyAt)+r.at] = 0
-				}
-			}
-		} else {
-			s.told = q.symbols.seriesID(uint32(s.told))
-		}
-		kept = append(kept, s)
-	}
-	f.heads = kept
-}
-
-// uidIn is the pod's UID in a cgroup path, "" where there is none, until the next call.
-func (q *query) uidIn(path string) string {
-	uid, ok := promquery.PodUID(path)
-	if !ok {
-		return ""
-	}
-	q.uid = uid
-	return viewOf(q.uid[:])
-}
-
 // allLabels appends to dst the key of a series that has all labels.
 func (q *query) allLabels(dst []promquery.Symbol, labels []pair) []promquery.Symbol {
 	for _, l := range labels {
@@ -284,7 +228,7 @@ func (q *query) lookUp(f *found) {
 			}
 		}
 	}
-	if q.told == unknown || q.grade != nil {
+	if q.told == unknown {
 		return
 	}
 	for i := range f.heads {

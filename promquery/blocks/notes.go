@@ -12,13 +12,12 @@ type outcome struct {
 	i, n   int // the index of the first, and how many there are
 	metric string
 	errs   []error   // why the rest of a block's series cannot be read, by block
-	left   bool      // series of unwanted pods were left out
 	notes  [][]notes // by worker and selector
 }
 
 // newOutcome is the outcome of the selectors that f is the last of, without notes.
 func (r *reader) newOutcome(f *found) *outcome {
-	return &outcome{i: f.i, n: len(f.sels), metric: f.sels[0].Metric, errs: f.errs, left: f.left, notes: make([][]notes, len(r.each))}
+	return &outcome{i: f.i, n: len(f.sels), metric: f.sels[0].Metric, errs: f.errs, notes: make([][]notes, len(r.each))}
 }
 
 // note records what became of each of the selectors.
@@ -39,9 +38,6 @@ func (r *reader) note(o *outcome) {
 			r.snap.note(b, &all.damage[at], o.metric)
 		}
 		r.stats.Warnings = append(r.stats.Warnings, all.skipped.Warnings(o.metric)...)
-		if o.left && r.workers.Left != nil {
-			r.workers.Left(o.i + k)
-		}
 	}
 }
 

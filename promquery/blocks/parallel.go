@@ -8,7 +8,6 @@ import (
 	"runtime/debug"
 	"sync"
 
-	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/chunks"
 )
@@ -26,8 +25,6 @@ func (s *snapshot) read(ctx context.Context, sels []promquery.Selector, workers 
 	to := pipe{free: make(chan *found, ahead), ready: make(chan *found, ahead)}
 	held := newReadMemory(ctx)
 	f := of.take(s.blocks, promquery.SymbolsOf(ctx), held)
-	f.unwanted.begin(&workers)
-	f.grade, f.wants = workers.Grade, workers.Wants
 	for i := range f.founds {
 		to.free <- &f.founds[i]
 	}
@@ -260,7 +257,6 @@ type worker struct {
 	blocks []*block
 	yield  chunks.Yield
 	dec    chunks.Decoder
-	points timeline.Points // scratch of has
 	list   []chunks.Encoded
 	notes  []notes // by selector of those that are alike
 }
@@ -341,24 +337,6 @@ func (l *worker) collect(f *found, k int, s *series) {
 			d.add(err)
 		}
 	}
-}
-
-// has reports whether a series of a found has samples that may be wanted, or some that cannot be read.
-func (l *worker) has(of *found, s *series, wants func(i int, p *timeline.Points) bool) (some bool) {
-	for k := range of.sels {
-		l.collect(of, k, s)
-		d, sel := l.of(k).damage, &of.sels[k]
-		for i := range d {
-			some = some || d[i].failed > 0
-			d[i] = damage{}
-		}
-		err := l.dec.Each(&l.points, l.list, sel.Start, sel.End, func(error) { some = true }, func() error {
-			some = some || wants(of.i+k, &l.points)
-			return nil
-		})
-		some = some || err != nil
-	}
-	return some
 }
 
 // key is the key of a series.

@@ -10,7 +10,6 @@ import (
 
 	"github.com/prometheus/prometheus/tsdb/tombstones"
 
-	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/promquery"
 )
 
@@ -58,15 +57,11 @@ func hasTombstones(dir string) bool {
 
 // finder looks up series in the files of blocks that do not overlap.
 type finder struct {
-	symbols  *symbols
-	cursors  []cursor // by block
-	same     []int    // scratch
-	drawn    drawn
-	founds   [ahead]found
-	unwanted unwanted
-	grade    func(i int, key []string) (id uint64, nothing bool)
-	wants    func(i int, p *timeline.Points) bool // nil for all
-	probe    worker                               // looks whether series have samples that are wanted
+	symbols *symbols
+	cursors []cursor // by block
+	same    []int    // scratch
+	drawn   drawn
+	founds  [ahead]found
 }
 
 // found is series of a selector that follow each other, at most mostHeads. Their entries in blocks are parts. Selectors that want the same
@@ -80,7 +75,6 @@ type found struct {
 	numbers []uint32           // of the elements of keys
 	last    bool               // the selector has no more series
 	errs    []error            // of the last: why the rest of a block's series cannot be read, by block
-	left    bool               // series of unwanted pods were left out; known of the last
 	drawn   drawn
 
 	outcome *outcome     // of the last, if workers read it
@@ -124,7 +118,6 @@ type part struct {
 // newFinder returns a finder for a read of blocks, oldest first. Keys are of table.
 func newFinder(blocks []*block, table *promquery.Symbols) *finder {
 	f := &finder{symbols: newSymbols(blocks, table), cursors: make([]cursor, len(blocks)), same: make([]int, 0, len(blocks))}
-	f.probe = worker{blocks: blocks}
 	for i := range f.cursors {
 		f.cursors[i].at, f.cursors[i].view = int32(i), f.symbols.views[i]
 	}
@@ -182,13 +175,6 @@ func (f *finder) find(ctx context.Context, i int, sels []promquery.Selector, to 
 	if err != nil {
 		return err
 	}
-	q.unwanted, q.inverted = f.unwanted.of(q.Selector, f.symbols), f.unwanted.only
-	if f.grade != nil && q.Common != nil && q.Keep != nil {
-		q.grade = func(key []string) (uint64, bool) { return f.grade(i, key) }
-	}
-	if f.wants != nil {
-		q.wanted = func(of *found, s *series) bool { return f.probe.has(of, s, f.wants) }
-	}
 	var open []*cursor // those that have a series
 	for k := range f.cursors {
 		c := &f.cursors[k]
@@ -221,13 +207,9 @@ func (f *finder) find(ctx context.Context, i int, sels []promquery.Selector, to 
 
 // hand hands over found series, once their keys are made and their memory is drawn.
 func (f *finder) hand(q *query, out *found, to *pipe) error {
-	if q.grade != nil {
-		q.gradeAll(out)
-	}
 	if q.Keep != nil {
 		q.lookUp(out)
 	}
-	out.left = q.left
 	if err := f.draw(out); err != nil {
 		return err
 	}
@@ -245,11 +227,7 @@ func (f *found) add(q *query, open []*cursor, scratch []int) []*cursor {
 	for _, i := range same {
 		f.parts = append(f.parts, part{open[i].chunks, open[i].at})
 	}
-	if q.wanted == nil || q.wanted(f, s) {
-		f.describe(q, labels, s)
-	} else {
-		f.heads, f.parts = f.heads[:len(f.heads)-1], f.parts[:s.partAt]
-	}
+	f.describe(q, labels, s)
 	for _, i := range slices.Backward(same) {
 		if !open[i].next(q) {
 			open = slices.Delete(open, i, i+1)
