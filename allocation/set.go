@@ -123,8 +123,8 @@ type Set struct {
 	// Sound are functions that return an error if the files behind Deferred properties have changed since they were read.
 	// Whoever caches a set calls them before using it again.
 	Sound []func() error
-	// Elsewhere means that the window has data that belongs to another shard. An empty set is then not missing data.
-	Elsewhere bool
+	// OtherShards means that the window has data that may belong to other shards. An empty set is then not missing data.
+	OtherShards bool
 
 	dict      *Dict
 	names     []string // of aggregated rows; nil before aggregation

@@ -49,7 +49,7 @@ func (s *Set) OfShard(h Shard) (*Set, error) {
 			dst.Networks = append(dst.Networks, n)
 		}
 	}
-	dst.Elsewhere = !s.Empty()
+	dst.OtherShards = s.OtherShards || !s.Empty()
 	return dst, nil
 }
 

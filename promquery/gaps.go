@@ -252,6 +252,9 @@ var ofSome = []signals.Signal{signals.RunningByInfo, signals.InitStarted, signal
 func (f *findings) lacksAll(i int, cluster Symbol) string {
 	in := &Inputs[i]
 	seen, _ := f.ofInput(in, cluster)
+	if seen == nil && slices.ContainsFunc(f.inputs[i], func(t tally) bool { return t.skipped }) {
+		return ""
+	}
 	if seen != nil {
 		best, _ := f.seen(cluster, func(other *Input, rank int) bool { return other.Name == in.Name && rank == 0 })
 		standIns := slices.ContainsFunc(in.Alternatives, func(a Alternative) bool { return a.Signal != signals.Nothing })

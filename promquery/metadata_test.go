@@ -245,16 +245,3 @@ func TestMixedLabels(t *testing.T) {
 		})
 	}
 }
-// seriesRead is how many series of a metric were read.
-func seriesRead(s *allocation.Set, metric string) (n int64) {
-	for _, in := range s.Reading.Inputs {
-		for _, alternative := range in.Alternatives {
-			for _, c := range alternative.Clusters {
-				if alternative.Metric == metric {
-					n += c.Series
-				}
-			}
-		}
-	}
-	return n
-}

@@ -14,7 +14,9 @@ const intervalSeries = 100
 
 // tally counts the series and samples of a metric, by cluster.
 type tally struct {
-	asked    bool
+	asked bool
+	// skipped says that some of its series were left out, which other shards use.
+	skipped  bool
 	clusters []clusterTally
 }
 

@@ -104,6 +104,10 @@ func (w *window) take(p *plan, s Series) error {
 		return nil
 	}
 	r := &p.readers[s.Request]
+	if w.Skips(series, key) {
+		r.found.skipped = true
+		return nil
+	}
 	if found := r.found.add(key[0], s.Points); !r.bare(key) {
 		p.times.note(found, s.Points)
 	}

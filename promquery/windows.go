@@ -57,7 +57,7 @@ func (e *Engine) computeAlone(ctx context.Context, q allocation.Query, windows [
 		e.noteRows(sets[len(sets)-n:], q.Shard)
 		windows = windows[n:]
 	}
-	if noData != nil && !slices.ContainsFunc(sets, func(s *allocation.Set) bool { return !s.Empty() || s.Elsewhere }) {
+	if noData != nil && !slices.ContainsFunc(sets, func(s *allocation.Set) bool { return !s.Empty() || s.OtherShards }) {
 		return nil, noData
 	}
 	return sets, nil

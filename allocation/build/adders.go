@@ -5,7 +5,7 @@ import (
 	"github.com/promcost/promcost/allocation/signals"
 )
 
-// adders has the method that takes the series of each signal but those of workerAdders.
+// adders has the method that takes the series of each signal but those of usageAdders.
 var adders = [signals.NumSignals]func(b *Builder, s *seen) error{
 	signals.Nothing:                  func(*Builder, *seen) error { return nil },
 	signals.ContainerRunning:         (*Builder).addRunning,
@@ -71,15 +71,15 @@ var adders = [signals.NumSignals]func(b *Builder, s *seen) error{
 	signals.ContainerRestarts:        (*Builder).addRestarts,
 }
 
-// workerAdders has the method that takes the series of each signal of usage and traffic.
-var workerAdders = [signals.NumSignals]func(l *Worker, s *seen) error{
-	signals.ContainerUse:   (*Worker).addUsage,
-	signals.ContainerLevel: (*Worker).addUsage,
-	signals.PodTransmitted: (*Worker).addTransmitted,
-	signals.PodReceived:    (*Worker).addReceived,
-	signals.PodEgress:      (*Worker).addEgress,
-	signals.ClaimUsed:      (*Worker).addClaimUsed,
-	signals.NodeDiskUsed:   (*Worker).addNodeDiskUsed,
+// usageAdders has the method that takes the series of each signal of usage and traffic.
+var usageAdders = [signals.NumSignals]func(l *integrator, s *seen) error{
+	signals.ContainerUse:   (*integrator).addUsage,
+	signals.ContainerLevel: (*integrator).addUsage,
+	signals.PodTransmitted: (*integrator).addTransmitted,
+	signals.PodReceived:    (*integrator).addReceived,
+	signals.PodEgress:      (*integrator).addEgress,
+	signals.ClaimUsed:      (*integrator).addClaimUsed,
+	signals.NodeDiskUsed:   (*integrator).addNodeDiskUsed,
 }
 
 // interned has the texts of a Builder.

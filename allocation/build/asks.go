@@ -67,11 +67,11 @@ var steps = []step{
 
 // progress is how far a Builder is.
 type progress struct {
-	step                    int      // the next one
-	added                   int64    // series that show that something is known of the window
-	counts                  bool     // series that are added show that
-	excesses                []Excess // of which usage is added again
-	usageBefore, usageAfter Unseen   // the usage that is needed beyond the window
+	step                    int         // the next one
+	added                   int64       // series that show that something is known of the window
+	counts                  bool        // series that are added show that
+	excesses                []excess    // of which usage is added again
+	usageBefore, usageAfter unseenUsage // the usage that is needed beyond the window
 }
 
 // Next returns what must be added next; nil if nothing is left, or if the builder had to stop: Sets returns why. Call it again once the
@@ -152,21 +152,21 @@ func (b *Builder) inputs() (list []signals.Signal) {
 }
 
 func (b *Builder) askInputs() []Ask {
-	b.pods.metadata.last, b.counts = b.MetadataLast(), true
+	b.pods.metadata.last, b.counts = b.metadataLast(), true
 	return within([]Span{b.loaded()}, b.inputs())
 }
 
 func (b *Builder) askBeyond() []Ask {
 	b.counts = false
-	return within(b.Beyond(), b.inputs())
+	return within(b.beyond(), b.inputs())
 }
 
-func (b *Builder) askPricesBeyond() []Ask { return within(b.Unpriced(), priceSignals) }
+func (b *Builder) askPricesBeyond() []Ask { return within(b.unpriced(), priceSignals) }
 
 // askSilent asks for what stands in for the running signal where that is missing.
 func (b *Builder) askSilent() []Ask {
 	b.counts = true
-	silent := b.Blind()
+	silent := b.silentSpans()
 	list := []signals.Signal{signals.RunningByUsage, signals.ContainerCreated}
 	if !b.withoutInfos(silent) {
 		list = append(list, signals.RunningByInfo, signals.PodPhaseRunning)
@@ -180,27 +180,27 @@ func (b *Builder) askPodsWithoutStatus() []Ask {
 		b.stopped = ErrNothing
 		return nil
 	}
-	return b.ofPods(b.BlindPods(), signals.RunningByUsage, signals.RunningByInfo, signals.PodPhaseRunning, signals.ContainerCreated)
+	return b.ofPods(b.podsWithoutStatus(), signals.RunningByUsage, signals.RunningByInfo, signals.PodPhaseRunning, signals.ContainerCreated)
 }
 
 func (b *Builder) askInitsWithoutStatus() []Ask {
-	return b.ofContainers(b.BlindInits(), signals.RunningByUsage, signals.RunningByInfo, signals.ContainerCreated)
+	return b.ofContainers(b.initsWithoutStatus(), signals.RunningByUsage, signals.RunningByInfo, signals.ContainerCreated)
 }
 
-func (b *Builder) askPhases() []Ask { return b.ofPods(b.InfoInits(), signals.PodPhaseRunning) }
+func (b *Builder) askPhases() []Ask { return b.ofPods(b.podsOfInfos(), signals.PodPhaseRunning) }
 func (b *Builder) askInitStarts() []Ask {
-	return b.ofContainers(b.InitContainers(), signals.InitStarted)
+	return b.ofContainers(b.initContainers(), signals.InitStarted)
 }
-func (b *Builder) askFinal() []Ask    { return b.ofPods(b.UnseenPods(), signals.PodFinal) }
-func (b *Builder) askRestarts() []Ask { return b.ofPods(b.UnknownStarts(), signals.ContainerRestarts) }
-func (b *Builder) askOwners() []Ask   { return b.ofPods(b.Ownerless(), signals.PodOwner) }
+func (b *Builder) askFinal() []Ask    { return b.ofPods(b.unseenPods(), signals.PodFinal) }
+func (b *Builder) askRestarts() []Ask { return b.ofPods(b.unknownStarts(), signals.ContainerRestarts) }
+func (b *Builder) askOwners() []Ask   { return b.ofPods(b.ownerless(), signals.PodOwner) }
 
 // askNodeTime asks for counters of nodes, which matter only at the borders of sets.
 func (b *Builder) askNodeTime() []Ask {
 	if b.fewOfAssets {
 		return nil
 	}
-	last, whole := b.Borders()
+	last, whole := b.borderSpans()
 	asks := within(last, []signals.Signal{signals.NodeTime})
 	for i := range asks {
 		asks[i].Last = true
@@ -210,7 +210,7 @@ func (b *Builder) askNodeTime() []Ask {
 
 // askMetadataFirst asks for labels and annotations if what was added shows that they are needed now.
 func (b *Builder) askMetadataFirst() []Ask {
-	if !b.pods.metadata.last || b.MetadataLast() {
+	if !b.pods.metadata.last || b.metadataLast() {
 		return nil
 	}
 	return within([]Span{b.loaded()}, metadataSignals)
@@ -218,7 +218,7 @@ func (b *Builder) askMetadataFirst() []Ask {
 
 func (b *Builder) resolve() []Ask {
 	b.hold(b.memory())
-	b.fail(b.Resolve())
+	b.fail(b.resolveAll())
 	return nil
 }
 
@@ -231,12 +231,12 @@ func (b *Builder) askLevels() []Ask {
 }
 
 func (b *Builder) askLevelsBefore() []Ask {
-	b.usageBefore = b.UnseenBefore()
+	b.usageBefore = b.unseenPodsBefore()
 	return b.usageBefore.ask(signals.ContainerLevel)
 }
 
 func (b *Builder) askLevelsAfter() []Ask {
-	b.usageAfter = b.UnseenAfter()
+	b.usageAfter = b.unseenPodsAfter()
 	return b.usageAfter.ask(signals.ContainerLevel)
 }
 
@@ -245,7 +245,7 @@ func (b *Builder) askCountersAfter() []Ask  { return b.usageAfter.ask(counterSig
 func (b *Builder) askCounters() []Ask       { return within([]Span{b.loaded()}, counterSignals) }
 
 // ask asks for usage of the pods; not at all if no more is needed.
-func (x *Unseen) ask(list ...signals.Signal) []Ask {
+func (x *unseenUsage) ask(list ...signals.Signal) []Ask {
 	if x.Start >= x.End {
 		return nil
 	}
@@ -254,7 +254,7 @@ func (x *Unseen) ask(list ...signals.Signal) []Ask {
 
 func (b *Builder) finalize() []Ask {
 	var err error
-	b.excesses, err = b.Finalize()
+	b.excesses, err = b.finalizeUsage()
 	b.fail(err)
 	return nil
 }
@@ -277,7 +277,7 @@ func (b *Builder) askOvercommitted() []Ask {
 	if len(list) == 0 {
 		return nil
 	}
-	b.Revisit(x.Span)
+	b.revisit(x.Span)
 	end := x.End
 	if s.Exact() {
 		end = min(s.End, end+s.Lookback)
@@ -287,7 +287,7 @@ func (b *Builder) askOvercommitted() []Ask {
 
 func (b *Builder) finalizeAgain() []Ask {
 	if b.phase == correcting {
-		_, err := b.Finalize()
+		_, err := b.finalizeUsage()
 		b.fail(err)
 	}
 	return nil
@@ -295,9 +295,9 @@ func (b *Builder) finalizeAgain() []Ask {
 
 // askMetadataLast asks for the labels and annotations of the pods whose rows are shown.
 func (b *Builder) askMetadataLast() []Ask {
-	names, err := b.Labeled()
+	names, err := b.labeled()
 	b.fail(err)
-	if !b.MetadataLast() {
+	if !b.metadataLast() {
 		return nil
 	}
 	return b.ofPods(names, metadataSignals...)

@@ -55,7 +55,7 @@ func (b *Builder) reconcileNodes() {
 			return &residuals[cluster][r]
 		}
 		for _, n := range each(b, slices.All(b.sortedNodes())) {
-			if b.foreign(n) {
+			if !b.owns(n) {
 				continue
 			}
 			asset, alive := b.nodeAsset(n, i)

@@ -48,7 +48,7 @@ func buildGiven(t *testing.T, q allocation.Query, list []given) []*allocation.Se
 func buildRated(t *testing.T, q allocation.Query, rates rates.Rates, list []given) []*allocation.Set {
 	t.Helper()
 	q.Window = allocation.Window{Start: plainStart, End: plainStart.Add(2 * time.Hour)}
-	b, err := build.NewBuilder(q, time.Minute, rates, symbols)
+	b, err := build.NewBuilder(t.Context(), q, time.Minute, rates, symbols, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func buildRated(t *testing.T, q allocation.Query, rates rates.Rates, list []give
 	}
 	give(false)
 	b.Beyond()
-	b.Blind()
+	b.Silent()
 	if err := b.Resolve(); err != nil {
 		t.Fatal(err)
 	}

@@ -73,10 +73,10 @@ func (b *Builder) reads(border int) bool {
 	return border == b.first || border == b.last || b.last-b.first < mostBorders && border > b.first && border < b.last
 }
 
-// Borders returns when counters of nodes are needed: in the lookback before each border of a set (or before the first and the
+// borderSpans returns when counters of nodes are needed: in the lookback before each border of a set (or before the first and the
 // last one if there are many), and between borders where nodes join or leave. Of the spans in last only the last value is needed, of
 // those in whole all values.
-func (b *Builder) Borders() (last, whole []Span) {
+func (b *Builder) borderSpans() (last, whole []Span) {
 	var before timeline.Intervals
 	for border := b.first; border <= b.last; border++ {
 		if !b.reads(border) {

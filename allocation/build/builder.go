@@ -15,15 +15,17 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// Builder integrates the signals of clusters into sets, one for each window of a query, in three phases:
+// Builder integrates the signals of clusters into sets, one for each window of a query. It says by Next what it needs to know, and takes the
+// series by Add, in any order, until it needs no more; then Sets returns the sets:
 //
-//  1. Add everything but usage, then Resolve: what ran when, with which request, at which price.
-//  2. Add usage, series by series in any order. Each series is integrated as it comes and is not kept. Several goroutines may add
-//     series, each through its own Worker. Then Finalize.
-//  3. If Finalize returns spans in which nodes were allocated beyond their capacity, add the usage of those spans again and
-//     Finalize again. Then add the labels and annotations of the pods of Labeled, if MetadataLast says so, and call Sets.
+//	for step := b.Next(); step != nil; step = b.Next() {
+//		// add the series that step.Asks asks for
+//	}
+//	sets, err := b.Sets()
 //
-// Memory grows with containers and changes, not with samples. Only one goroutine at a time may use a Builder itself.
+// First it asks for everything but usage: what ran when, with which request, at which price. Then it asks for usage. Each series of usage is
+// integrated as it comes and is not kept, so memory grows with containers and changes, not with samples. Only one goroutine at a time may
+// use a Builder.
 type Builder struct {
 	frame
 	chargeFrom allocation.ChargeFrom
@@ -45,12 +47,12 @@ type Builder struct {
 	report   report
 	left     map[leftKey]*left
 
-	at      seen            // the series at hand
-	cells   []timeline.Cell // scratch of its integration
-	cuts    cuts
-	shared  timeline.Shared // of signals of pods and containers that many have alike
-	phase   phase
-	workers []*Worker
+	at     seen            // the series at hand
+	cells  []timeline.Cell // scratch of its integration
+	cuts   cuts
+	shared timeline.Shared // of signals of pods and containers that many have alike
+	phase  phase
+	usage  integrator
 	// takesAlternative reports whether an alternative of the running signal, or of starts, counts. nil accepts all.
 	takesAlternative func(*seen) bool
 	again            Span // the span whose usage is being added again
@@ -112,6 +114,7 @@ func NewBuilder(ctx context.Context, q allocation.Query, scrape time.Duration, r
 		return nil, fmt.Errorf("window %s, scrape interval %s, resolution %s: must all be positive", q.Window.Duration(), scrape, q.Resolution)
 	}
 	b := newParts(rates, symbols)
+	b.usage.prepare(b)
 	b.windows, b.chargeFrom, b.shard, b.pods.metadata.by, b.limits = windows, q.ChargeFrom, q.Shard, q.MergedBy, limits
 	b.fewOfAssets = q.Only != nil && q.Only.FewOfAssets
 	if q.Resolution > 0 && q.Resolution < scrape {
@@ -167,14 +170,11 @@ type seen struct {
 func (s *seen) object() objectKey { return objectKey{s.key[0], s.key[1], s.key[2]} }
 func (s *seen) pod() podKey       { return podKey{s.object(), s.key[3], 0} }
 
-// Add takes the points of a series. Signal.Key describes the key. Add keeps neither key nor p. It refuses usage and traffic
-// before Resolve, and everything else after it.
+// Add takes the points of a series that the last step asked for. Signal.Key describes the key. Add keeps neither key nor p. It refuses
+// series of a signal that was not asked for by now.
 func (b *Builder) Add(series signals.Series, key []signals.Symbol, p *timeline.Points) error {
-	if series.Signal.FollowsResolve() {
-		if b.Foreign(series, key) {
-			return nil
-		}
-		return b.worker().Add(series, key, p)
+	if series.Signal.IsIntegrated() {
+		return b.usage.add(series, key, p)
 	}
 	s, err := b.look(series, key, p)
 	if err != nil {
@@ -212,9 +212,9 @@ func (b *Builder) look(series signals.Series, key []signals.Symbol, p *timeline.
 func (b *Builder) takes(s signals.Signal) bool {
 	switch b.phase {
 	case gathering:
-		return !s.FollowsResolve()
+		return !s.IsIntegrated()
 	case measuring:
-		return s.FollowsResolve()
+		return s.IsIntegrated()
 	case correcting:
 		return s.IsUsage()
 	default:
@@ -236,11 +236,7 @@ func (b *Builder) addRunning(s *seen) error {
 	if b.skipsAlternative(s) {
 		return nil
 	}
-	steps := b.shared.Sights(b.samplingOf(s), s.p)
-	if b.seeOthers(s, steps) {
-		return nil
-	}
-	c := b.container(s)
+	c, steps := b.container(s), b.shared.Sights(b.samplingOf(s), s.p)
 	if s.key[5] != none {
 		c.pod.hint = s.key[5]
 	}
@@ -277,10 +273,10 @@ func (b *Builder) addLimit(s *seen) error {
 	return nil
 }
 
-// Finalize ends a phase of usage. In time that no usage series covers, the last known usage is held, or only the request is
-// charged. again has the stretches in which nodes were allocated beyond their capacity. For each, call Revisit and add its usage
-// again, so that the containers above their requests at that instant give up the excess. Then call Finalize again.
-func (b *Builder) Finalize() (again []Excess, err error) {
+// finalizeUsage ends a phase of usage. In time that no usage series covers, the last known usage is held, or only the request is
+// charged. again has the stretches in which nodes were allocated beyond their capacity. The usage of each is added
+// again, so that the containers above their requests at that instant give up the excess.
+func (b *Builder) finalizeUsage() (again []excess, err error) {
 	if b.phase != measuring && b.phase != correcting {
 		return nil, errors.New("finalize usage: out of order")
 	}
@@ -295,13 +291,14 @@ func (b *Builder) Finalize() (again []Excess, err error) {
 	return again, b.stopped
 }
 
-// Revisit begins a span whose usage is added again.
-func (b *Builder) Revisit(s Span) {
+// revisit begins a span whose usage is added again.
+func (b *Builder) revisit(s Span) {
 	b.measureRestarted()
 	b.again = s
 }
 
-// Sets returns the finished sets, oldest first.
+// Sets returns the finished sets, oldest first. It fails with ErrNothing, with the error of the context or of the budget, or if Next has not
+// returned nil yet.
 func (b *Builder) Sets() ([]*allocation.Set, error) {
 	if b.stopped == nil && b.phase != finalized {
 		b.stopped = errors.New("make sets: usage is not finalized")
@@ -310,12 +307,8 @@ func (b *Builder) Sets() ([]*allocation.Set, error) {
 		return nil, b.stopped
 	}
 	b.count(notices.KnownByUsage, b.report.discovered)
-	unmatched := 0
-	for _, l := range b.workers {
-		unmatched += l.unmatched
-	}
-	if unmatched > 0 {
-		b.Warn(notices.UnmatchedUsage.Text(unmatched, nil))
+	if n := b.usage.unmatched; n > 0 {
+		b.Warn(notices.UnmatchedUsage.Text(n, nil))
 	}
 	if err := b.run(b.describeShown, b.warnLeaps, b.warnIncomplete, b.reconcileNodes, b.chargeAssets, b.warnSuspiciousPrices); err != nil {
 		return nil, err

@@ -264,7 +264,7 @@ func buildCase(t *testing.T, exact bool, rates rates.Rates, inputs, usage map[st
 	if rates == nil {
 		rates = flat{cpu: 1}
 	}
-	b, err := build.NewBuilder(q, time.Minute, rates, symbols)
+	b, err := build.NewBuilder(t.Context(), q, time.Minute, rates, symbols, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -278,7 +278,7 @@ func buildCase(t *testing.T, exact bool, rates rates.Rates, inputs, usage map[st
 		f.add(signals.Series{Signal: x.signal}, x.key, x.points)
 	}
 	b.Beyond()
-	b.Blind()
+	b.Silent()
 	if err := b.Resolve(); err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package build_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -64,10 +65,7 @@ func (f feed) add(s signals.Series, key string, p *timeline.Points) {
 			return
 		}
 	}
-	if len(syms) >= signals.PodKey {
-		f.b.Workers(1)[0].Soon(s.Signal, syms[signals.PodKey-1:]) // nothing depends on it, whatever the UIDs
-	}
-	if err := f.b.Add(s, syms, p); err != nil {
+	if err := f.b.Add(s, syms, p); err != nil && !errors.Is(err, allocation.ErrTooMuch) && !errors.Is(err, errStopped) { // then the builder stops
 		f.t.Fatalf("add %v %s: %v", s, key, err)
 	}
 }
@@ -194,21 +192,20 @@ func randomPlain(rng *rand.Rand) *plainCluster {
 // build computes the cluster's sets with the builder, from samples on the minute.
 func (c *plainCluster) build(t *testing.T, step time.Duration) []*allocation.Set {
 	t.Helper()
-	sets, err := c.compute(t, allocation.Query{Window: c.window(), Step: step, Resolution: time.Minute}, build.Limits{})
+	sets, err := c.compute(t, allocation.Query{Window: c.window(), Step: step, Resolution: time.Minute}, t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return sets
 }
 
-// compute computes the sets of a query of the cluster, within limits.
-func (c *plainCluster) compute(t *testing.T, q allocation.Query, limits build.Limits) ([]*allocation.Set, error) {
+// compute computes the sets of a query of the cluster, until ctx ends, within a budget.
+func (c *plainCluster) compute(t *testing.T, q allocation.Query, ctx context.Context, budget build.Budget) ([]*allocation.Set, error) {
 	t.Helper()
-	b, err := build.NewBuilder(q, time.Minute, flat{}, symbols)
+	b, err := build.NewBuilder(ctx, q, time.Minute, flat{}, symbols, budget)
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	b.SetLimits(limits)
 	f := feed{t: t, b: b}
 	at := func(cell int) time.Time { return plainStart.Add(time.Duration(cell+1) * time.Minute) }
 	for i := range c.nodes {

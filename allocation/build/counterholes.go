@@ -76,7 +76,7 @@ func (c *container) hasRestarted() bool {
 
 // measureInOrder measures a series at once, or keeps it for measureRestarted if the container restarted. The charge for the time before
 // the first sample of a series depends on the series before it, and sources do not return series in the order of time.
-func (l *Worker) measureInOrder(c *container, s *seen) {
+func (l *integrator) measureInOrder(c *container, s *seen) {
 	if !c.restarted {
 		l.measure(c, s)
 		return
@@ -88,7 +88,7 @@ func (l *Worker) measureInOrder(c *container, s *seen) {
 
 // measureRestarted measures the series that measureInOrder kept, in the order of time.
 func (b *Builder) measureRestarted() {
-	l := b.worker()
+	l := &b.usage
 	for _, c := range each(b, slices.All(b.pods.order)) {
 		slices.SortStableFunc(c.unmeasured, func(x, y seen) int {
 			return cmp.Or(cmp.Compare(x.Signal, y.Signal), cmp.Compare(x.p.First(), y.p.First()), cmp.Compare(x.p.Last(), y.p.Last()))

@@ -146,7 +146,7 @@ func (b *Builder) measureDevices() {
 			continue
 		}
 		s := &seen{Series: signals.Series{Signal: signals.ContainerLevel, Resource: allocation.GPU}}
-		l := b.worker()
+		l := &b.usage
 		l.cells = l.beginLevels(c, append(l.cells[:0], c.devices.use...))
 		l.coverAll(c, b.coverage(c, allocation.GPU), s, l.cells, len(l.cells))
 	}

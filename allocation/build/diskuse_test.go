@@ -95,7 +95,7 @@ func TestMemoryOfDisks(t *testing.T) {
 	const nodes, setUse = 1000, 24
 	estimate := func(step time.Duration, samples int) (estimated, held int64) {
 		q := allocation.Query{Window: allocation.Window{Start: plainStart, End: plainStart.Add(24 * time.Hour)}, Step: step}
-		b, err := build.NewBuilder(q, 30*time.Second, flat{cpu: 1}, symbols)
+		b, err := build.NewBuilder(t.Context(), q, 30*time.Second, flat{cpu: 1}, symbols, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,7 +1,6 @@
 package build
 
 import (
-	"iter"
 	"slices"
 	"time"
 
@@ -65,10 +64,10 @@ func (b *Builder) end() int64 { return b.borders[b.last] }
 // asked is the part of s within the window.
 func (b *Builder) asked(s timeline.Intervals) timeline.Intervals { return s.Clip(b.start(), b.end()) }
 
-// Beyond returns what else must be read of everything but usage. If nothing of a cluster is seen at the beginning of what was read, or
+// beyond returns what else must be read of everything but usage. If nothing of a cluster is seen at the beginning of what was read, or
 // between the end of the window and the end of what was read, the margin there grows to its longest. Call it once, after everything
 // but usage was added.
-func (b *Builder) Beyond() []Span {
+func (b *Builder) beyond() []Span {
 	b.findAbsence()
 	var out []Span
 	if b.unseenBefore() {
@@ -105,9 +104,9 @@ func (b *Builder) unseenAfter() bool {
 	return b.silentAt(b.end()+1, func(gap timeline.Interval) bool { return gap.To >= b.sampling.End }) || b.devicesUnseen(b.end(), b.sampling.End)
 }
 
-// Unpriced returns what else must be read of prices, after the spans of Beyond were added. If no metric prices the nodes of a cluster at
+// unpriced returns what else must be read of prices, after the spans of beyond were added. If no metric prices the nodes of a cluster at
 // one end of the window, prices are read as far beyond it as they are held.
-func (b *Builder) Unpriced() []Span {
+func (b *Builder) unpriced() []Span {
 	priced, some := map[signals.Symbol]prices.ByMetric{}, false
 	for n := range b.everyNode() {
 		of := priced[n.cluster]
@@ -220,15 +219,15 @@ func (b *Builder) dropUnknown(cells []timeline.Cell) []timeline.Cell {
 	return cells[:n]
 }
 
-// Unseen says of which pods usage must be read beyond what Sampling says. They ran through one end of the window, and no usage of them
+// unseenUsage says of which pods usage must be read beyond what Sampling says. They ran through one end of the window, and no usage of them
 // was seen in its margin.
-type Unseen struct {
+type unseenUsage struct {
 	Span          // empty if no more is needed
 	Pods []string // by name, ascending
 }
 
-// UnseenBefore returns the pods unseen before the window. Call it after levels of usage were added: counters come from the same targets.
-func (b *Builder) UnseenBefore() (x Unseen) {
+// unseenPodsBefore returns the pods unseen before the window. Call it after levels of usage were added: counters come from the same targets.
+func (b *Builder) unseenPodsBefore() (x unseenUsage) {
 	b.measureRestarted()
 	most := b.start() - b.evidence.most
 	if b.sampling.Start <= most {
@@ -248,8 +247,8 @@ func (b *Builder) UnseenBefore() (x Unseen) {
 	return x.sorted()
 }
 
-// UnseenAfter returns the pods unseen after the window. Call it after the levels of UnseenBefore were added.
-func (b *Builder) UnseenAfter() (x Unseen) {
+// unseenPodsAfter returns the pods unseen after the window. Call it after the levels of unseenPodsBefore were added.
+func (b *Builder) unseenPodsAfter() (x unseenUsage) {
 	b.measureRestarted()
 	if b.last == len(b.windows) {
 		return x
@@ -276,21 +275,10 @@ func (b *Builder) UnseenAfter() (x Unseen) {
 	return x.sorted()
 }
 
-func (x Unseen) sorted() Unseen {
+func (x unseenUsage) sorted() unseenUsage {
 	slices.Sort(x.Pods)
 	x.Pods = slices.Compact(x.Pods)
 	return x
-}
-
-// measuredContainers yields the containers whose usage this shard adds.
-func (b *Builder) measuredContainers() iter.Seq[*container] {
-	return func(yield func(*container) bool) {
-		for _, c := range each(b, slices.All(b.pods.order)) {
-			if (c.node == nil || !b.foreign(c.node)) && !yield(c) {
-				return
-			}
-		}
-	}
 }
 
 // seenFor is how long usage of a container was seen, and not only held, within (from, to].

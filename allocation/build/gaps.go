@@ -30,39 +30,18 @@ func sightedIn(m map[signals.Symbol]*sighted, cluster signals.Symbol) *sighted {
 
 // add adds sights of a container by a signal.
 func (x *sighted) add(rank int, steps timeline.Steps, s timeline.Sampling) {
-	x.hasContainers = true
 	if all := &x.containers[min(rank, 1)]; all.Lacks(steps) {
 		all.Join(s.Holding(nil, steps))
 		x.newest = max(x.newest, steps[len(steps)-1].To)
 	}
 }
 
-// addPod adds when a pod was seen.
-func (x *sighted) addPod(seen timeline.Steps) {
-	if x.pods.Lacks(seen) {
-		x.pods.Join(seen)
-	}
-}
-
-// clone returns a copy that can be added to.
-func (x *sighted) clone() *sighted {
-	out := &sighted{hasContainers: x.hasContainers, newest: x.newest}
-	for i := range x.containers {
-		out.containers[i].Intervals = slices.Clone(x.containers[i].Intervals)
-	}
-	out.pods.Intervals = slices.Clone(x.pods.Intervals)
-	return out
-}
-
 // findAbsence finds out, for each cluster, when no container and when no node was seen.
 func (b *Builder) findAbsence() {
 	clear(b.outages.absent)
 	seen := map[signals.Symbol]*sighted{}
-	for cluster, s := range b.outages.others {
-		seen[cluster] = s.clone()
-	}
 	for c := range b.every() {
-		if c.isBlindInit() {
+		if c.isInitWithoutStatus() {
 			continue // alternatives of the signal may not have been read for other containers
 		}
 		s := sightedIn(seen, c.pod.cluster)
@@ -72,8 +51,8 @@ func (b *Builder) findAbsence() {
 		}
 	}
 	for p := range b.everyPod() {
-		if s := seen[p.cluster]; s != nil {
-			s.addPod(p.seen)
+		if s := seen[p.cluster]; s != nil && s.pods.Lacks(p.seen) {
+			s.pods.Join(p.seen)
 		}
 	}
 	for n := range b.everyNode() {
@@ -129,18 +108,18 @@ func (b *Builder) silences(cluster signals.Symbol) timeline.Intervals {
 	return out
 }
 
-// Blind returns the stretches for which the alternatives of the running signal should be read, too: those in which no container of
+// silentSpans returns the stretches for which the alternatives of the running signal should be read, too: those in which no container of
 // a cluster was seen running. From then on, alternatives count for containers that have a status at another time, and for all containers
 // if none has a status. Other containers in the alternatives are known only by their usage.
-func (b *Builder) Blind() []Span {
-	if !slices.ContainsFunc(b.pods.all, func(p *pod) bool { return !p.replaced && len(p.containers) > 0 }) && !b.othersReported() {
+func (b *Builder) silentSpans() []Span {
+	if !slices.ContainsFunc(b.pods.all, func(p *pod) bool { return !p.replaced && len(p.containers) > 0 }) {
 		return []Span{{b.sampling.LoadStart(), b.sampling.End}}
 	}
-	b.takesAlternative = func(s *seen) bool { return b.mayBeOf(s, (*container).hasStatus) || b.mayBeOfOthers(s) }
-	b.outages.blind = map[objectKey]bool{}
+	b.takesAlternative = func(s *seen) bool { return b.mayBeOf(s, (*container).hasStatus) }
+	b.outages.withoutStatus = map[objectKey]bool{}
 	for p := range b.everyPod() {
 		if p.node.Known() && !slices.ContainsFunc(b.pods.byName[p.objectKey], (*pod).reported) {
-			b.outages.blind[p.objectKey] = true
+			b.outages.withoutStatus[p.objectKey] = true
 		}
 	}
 	b.findAbsence()
@@ -161,12 +140,12 @@ func (p *pod) reported() bool {
 	return slices.ContainsFunc(p.containers, func(c *container) bool { return len(c.running) > 0 })
 }
 
-// BlindPods returns the names of the pods on a node none of whose containers has a status. The alternatives of the running signal
+// podsWithoutStatus returns the names of the pods on a node none of whose containers has a status. The alternatives of the running signal
 // should be read for them, and count only for them from now on.
-func (b *Builder) BlindPods() []string {
-	b.takesAlternative = func(s *seen) bool { return b.outages.blind[s.object()] }
+func (b *Builder) podsWithoutStatus() []string {
+	b.takesAlternative = func(s *seen) bool { return b.outages.withoutStatus[s.object()] }
 	names := map[string]bool{}
-	for p := range b.outages.blind {
+	for p := range b.outages.withoutStatus {
 		names[p.name.Value()] = true
 	}
 	return slices.Sorted(maps.Keys(names))

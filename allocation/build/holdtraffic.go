@@ -44,7 +44,7 @@ func (b *Builder) holdFlow(p *pod, f *flowEnd) {
 		if to <= f.to || f.rate <= 0 || !b.sampling.Exact() && to <= f.to+lookback {
 			continue
 		}
-		t := b.worker().trafficPrice(q.cluster, f.kind)
+		t := b.usage.trafficPrice(q.cluster, f.kind)
 		b.moveCell([]*pod{q}, f.kind, t, timeline.Cell{From: f.to, To: to, Amount: f.rate * float64(to-f.to)})
 		break
 	}

@@ -11,7 +11,7 @@ import (
 
 // addUsage integrates a usage series for the container with the UID in its key, else for the containers with its name, each for
 // the time it ran.
-func (l *Worker) addUsage(s *seen) error {
+func (l *integrator) addUsage(s *seen) error {
 	of := s.pod()
 	if c := l.b.pods.find(&of).container(s.key[4]); c != nil {
 		l.measureInOrder(c, s)
@@ -90,7 +90,7 @@ func (b *Builder) discover(s *seen) *container {
 
 // measure integrates a usage series for one container. Time that another series covers is not counted again (replicas may
 // scrape the same target), unless that series was not seen there and its value was only held or spread.
-func (l *Worker) measure(c *container, s *seen) {
+func (l *integrator) measure(c *container, s *seen) {
 	if len(c.segments) == 0 {
 		return
 	}
@@ -115,7 +115,7 @@ func (l *Worker) measure(c *container, s *seen) {
 }
 
 // used are the cells of a usage series of a container. They are joined, with their parts, but for those that HeldTail looks at.
-func (l *Worker) used(c *container, s *seen) []timeline.Cell {
+func (l *integrator) used(c *container, s *seen) []timeline.Cell {
 	j, sampling := &l.joiner, l.b.samplingOf(s)
 	j.Keep, j.Limit, j.Until = true, c.possible()/2, nil // half, to be sure
 	if s.p.Sampled() {
@@ -128,7 +128,7 @@ func (l *Worker) used(c *container, s *seen) []timeline.Cell {
 }
 
 // coverAll charges the parts of cells that are not covered yet. Cells from tail on are soft.
-func (l *Worker) coverAll(c *container, covered *timeline.Coverage, s *seen, cells []timeline.Cell, tail int) {
+func (l *integrator) coverAll(c *container, covered *timeline.Coverage, s *seen, cells []timeline.Cell, tail int) {
 	stretch := func(i int) (n int, soft bool) { // of cells that are covered together
 		n, soft = 1, i >= tail || cells[i].Held
 		for !soft && i+n < tail && cells[i+n].From == cells[i+n-1].To && !cells[i+n].Held {
@@ -161,7 +161,7 @@ func (b *Builder) coverage(c *container, r allocation.Resource) *timeline.Covera
 }
 
 // cover charges the parts of consecutive cells that are not covered yet.
-func (l *Worker) cover(c *container, covered *timeline.Coverage, s *seen, cells []timeline.Cell, soft bool) {
+func (l *integrator) cover(c *container, covered *timeline.Coverage, s *seen, cells []timeline.Cell, soft bool) {
 	first, last := cells[0], cells[len(cells)-1]
 	f := timeline.Fragment{From: first.From, To: last.To, Series: s.series, Soft: soft}
 	if f.From >= f.To {
@@ -205,7 +205,7 @@ func (b *Builder) markEnd(covered *timeline.Coverage, s *seen, end int64) {
 
 // begin gives the first cell its beginning, or removes the cell. A counter continues an earlier stretch of its series. Else it began
 // at 0 when the container started, if that is known and the series did not exist before.
-func (l *Worker) begin(c *container, covered timeline.Coverage, s *seen, cells []timeline.Cell) []timeline.Cell {
+func (l *integrator) begin(c *container, covered timeline.Coverage, s *seen, cells []timeline.Cell) []timeline.Cell {
 	l.since = 0
 	if len(cells) == 0 {
 		return cells
@@ -263,7 +263,7 @@ func (l *Worker) begin(c *container, covered timeline.Coverage, s *seen, cells [
 
 // beginLevels extends cells of a gauge back to the start of the container's run, if that is less than a lookback away. It does so for the
 // first cell, and for cells after a gap that is too long to bridge.
-func (l *Worker) beginLevels(c *container, cells []timeline.Cell) []timeline.Cell {
+func (l *integrator) beginLevels(c *container, cells []timeline.Cell) []timeline.Cell {
 	for i := 0; i < len(cells); i++ {
 		first := cells[i]
 		if i > 0 && first.From-cells[i-1].To <= l.b.evidence.most {
@@ -321,9 +321,9 @@ func (c *container) startBefore(t int64) (at int64, known bool) {
 // holdUsage charges the time that no usage series covers. The last known usage is held to the end of its run; before the first
 // usage, only the request is charged.
 func (b *Builder) holdUsage() {
-	l := b.worker()
+	l := &b.usage
 	var holes timeline.Intervals // scratch
-	for _, c := range each(b, slices.All(b.pods.order)) {
+	for c := range b.measuredContainers() {
 		holes = holes[:0]
 		for r := range allocation.NumResources {
 			for i := range c.segments {
@@ -346,7 +346,7 @@ func (b *Builder) holdUsage() {
 }
 
 // hold charges a part of a segment that no usage series covers, and reports whether usage was held in some of it.
-func (l *Worker) hold(c *container, seg *segment, r allocation.Resource, free timeline.Interval) bool {
+func (l *integrator) hold(c *container, seg *segment, r allocation.Resource, free timeline.Interval) bool {
 	rate, until := l.b.heldRate(c, r, free.From)
 	until = min(max(until, free.From), free.To)
 	l.charged = l.charged[:0]

@@ -16,7 +16,7 @@ const maxLeap = 10
 
 // withoutLeaps removes, in place, the cells of a CPU counter that increase by more than the node can provide. There the counter is
 // wrong and usage is not known.
-func (l *Worker) withoutLeaps(c *container, s *seen, cells []timeline.Cell) []timeline.Cell {
+func (l *integrator) withoutLeaps(c *container, s *seen, cells []timeline.Cell) []timeline.Cell {
 	most := c.possible()
 	if s.Signal != signals.ContainerUse || most == 0 {
 		return cells
@@ -51,10 +51,8 @@ type leap struct {
 // warnLeaps names the containers whose counters rose by more than is possible, and when.
 func (b *Builder) warnLeaps() {
 	var names []string
-	for _, l := range b.workers {
-		for _, x := range l.leaps {
-			names = append(names, b.placed(x.of.pod.cluster, x.of.pod.namespace.Value()+"/"+x.of.pod.name.Value()+"/"+x.of.container.Value())+" at "+notices.Instant(x.at))
-		}
+	for _, x := range b.usage.leaps {
+		names = append(names, b.placed(x.of.pod.cluster, x.of.pod.namespace.Value()+"/"+x.of.pod.name.Value()+"/"+x.of.container.Value())+" at "+notices.Instant(x.at))
 	}
 	b.count(notices.LeapingUsage, names, strconv.Itoa(maxLeap))
 }

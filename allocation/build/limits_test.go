@@ -1,6 +1,7 @@
 package build_test
 
 import (
+	"context"
 	"errors"
 	"math/rand/v2"
 	"runtime"
@@ -10,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/promcost/promcost/allocation"
-	"github.com/promcost/promcost/allocation/build"
 )
 
 // errStopped ends computations of tests.
@@ -38,17 +38,30 @@ func busyCluster(nodes, pods int) *plainCluster {
 	return c
 }
 
-// TestStop stops a computation at each of its calls of Stopped. The computation must not call Stopped again, so it begins no further
-// pod, node or set.
+// lookedAt is a context that counts how often it is asked whether it ended.
+type lookedAt struct {
+	context.Context
+	look func() error
+}
+
+func (c lookedAt) Err() error { return c.look() }
+
+// holding is a budget that is told how many bytes are held.
+type holding func(bytes int64) error
+
+func (h holding) Hold(bytes int64) error { return h(bytes) }
+
+// TestStop stops a computation at each of its looks at the context. The computation must not look again, so it begins no further pod, node
+// or set.
 func TestStop(t *testing.T) {
 	looks := func(nodes, pods int, step time.Duration, last int) (n int, err error) {
 		c := busyCluster(nodes, pods)
-		_, err = c.compute(t, allocation.Query{Window: c.window(), Step: step, Resolution: time.Minute}, build.Limits{Stopped: func() error {
+		_, err = c.compute(t, allocation.Query{Window: c.window(), Step: step, Resolution: time.Minute}, lookedAt{t.Context(), func() error {
 			if n++; n > last {
 				return errStopped
 			}
 			return nil
-		}})
+		}}, nil)
 		return n, err
 	}
 	const all = 1 << 30
@@ -85,10 +98,10 @@ func TestLongWindow(t *testing.T) {
 	compute := func(q allocation.Query) (set *allocation.Set, drawn, allocated int64) {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		sets, err := c.compute(t, q, build.Limits{Draw: func(n int64) error {
-			drawn += n
+		sets, err := c.compute(t, q, t.Context(), holding(func(n int64) error {
+			drawn = n
 			return nil
-		}})
+		}))
 		runtime.ReadMemStats(&after)
 		if err != nil {
 			t.Fatal(err)
@@ -119,12 +132,12 @@ func TestDraw(t *testing.T) {
 	c := busyCluster(3, 10)
 	q := allocation.Query{Window: c.window(), Step: time.Hour, Resolution: time.Minute}
 	draws := func(last int) (n int, err error) {
-		_, err = c.compute(t, q, build.Limits{Draw: func(int64) error {
+		_, err = c.compute(t, q, t.Context(), holding(func(int64) error {
 			if n++; n > last {
 				return allocation.ErrTooMuch
 			}
 			return nil
-		}})
+		}))
 		return n, err
 	}
 	total, err := draws(1 << 30)

@@ -15,7 +15,6 @@ const (
 	containerMemory = 2 << 10
 	podMemory       = 2 << 10
 	objectMemory    = 1 << 10
-	otherMemory     = 256 // of a pod that was left out
 )
 
 // rowMemory is the memory for a container in one set, in bytes: its row in the columns, which grow up to a quarter beyond
@@ -42,7 +41,6 @@ func (b *Builder) memory() int64 {
 	for node := range b.everyNode() {
 		n += b.diskMemory(node)
 	}
-	n += int64(b.pods.others.Len()) * otherMemory
 	others := len(b.nodes.byName) + len(b.pods.namespaces) + len(b.pods.owners) + len(b.services.balancers) + len(b.services.labels) + len(b.nodes.machines) + len(b.nodes.addresses)
 	return withGarbage(n + int64(others)*objectMemory)
 }
@@ -69,7 +67,7 @@ func (b *Builder) reserveRows() {
 	for i, rows := range each(b, slices.All(b.rows)) {
 		n += more[i]
 		rows.Reserve(n)
-		for _, r := range [...]allocation.Resource{allocation.CPU, allocation.RAM} { // workers write to these
+		for _, r := range [...]allocation.Resource{allocation.CPU, allocation.RAM} { // usage is added to these
 			for _, measure := range [...]allocation.Measure{allocation.Hours, allocation.UsageHours, allocation.UsageMax, allocation.Cost} {
 				rows.Column(measure.Of(r))
 			}
@@ -87,7 +85,7 @@ func (b *Builder) dropUsage() {
 	}
 }
 
-// setsOf are the sets [first, last) that were asked for and that a container is seen in.
+// setsOf are the sets [first, last) that were asked for and that a container is seen in. There are none if its rows are of another shard.
 func (b *Builder) setsOf(c *container) (first, last int) {
 	begun := func(t int64) int { // how many sets have begun by t
 		return sort.Search(len(b.borders), func(i int) bool { return b.borders[i] >= t })
@@ -101,7 +99,7 @@ func (b *Builder) setsOf(c *container) (first, last int) {
 			to = max(to, steps[n-1].To)
 		}
 	}
-	if from < 0 {
+	if from < 0 || !b.hasRows(c.pod) {
 		return 0, 0
 	}
 	first = min(max(1, begun(from+1)), len(b.windows)) - 1

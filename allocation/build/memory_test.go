@@ -18,7 +18,7 @@ func TestMemory(t *testing.T) {
 	estimate := func(step time.Duration, containers int, from, to time.Duration) int64 {
 		t.Helper()
 		q.Step = step
-		b, err := build.NewBuilder(q, 30*time.Second, pricing.Default(), symbols)
+		b, err := build.NewBuilder(t.Context(), q, 30*time.Second, pricing.Default(), symbols, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

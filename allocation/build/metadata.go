@@ -11,16 +11,16 @@ import (
 
 // lateMetadata has the labels and annotations of pods that are added last.
 type lateMetadata struct {
-	by    []allocation.Key // by which rows are merged; none if all labels and annotations are added before Resolve
+	by    []allocation.Key // by which rows are merged; none if all labels and annotations are added before usage
 	last  bool             // they were left out of the first step, for they may be added last
 	shown []*container     // the containers whose pods' labels and annotations are added
 	// nameless has labels and annotations that no pod's UID matches, by the pod's name. A pod takes them if it has none of its own.
 	nameless map[objectKey]*pod
 }
 
-// MetadataLast reports whether labels and annotations are added after Finalize, and only those of the pods that Labeled returns. It may
-// turn false before Resolve: if services select pods by labels, or pods have no UID, all must be added before Resolve.
-func (b *Builder) MetadataLast() bool {
+// metadataLast reports whether labels and annotations are added last, and only those of the pods that labeled returns. It may turn
+// false before usage is added: if services select pods by labels, or pods have no UID, all must be added before.
+func (b *Builder) metadataLast() bool {
 	if len(b.pods.metadata.by) == 0 || b.phase != gathering {
 		return len(b.pods.metadata.by) > 0
 	}
@@ -32,9 +32,9 @@ func (b *Builder) MetadataLast() bool {
 	return !b.services.behind.HasSelectors()
 }
 
-// Labeled returns the names of the pods whose labels and annotations are shown after rows are merged. Call it once, after Finalize, and
+// labeled returns the names of the pods whose labels and annotations are shown after rows are merged. Call it once, after usage, and
 // add these labels and annotations next.
-func (b *Builder) Labeled() (names []string, err error) {
+func (b *Builder) labeled() (names []string, err error) {
 	if len(b.pods.metadata.by) == 0 {
 		return nil, nil
 	}
@@ -53,7 +53,7 @@ func (b *Builder) Labeled() (names []string, err error) {
 	return slices.Compact(names), b.stopped
 }
 
-// describeShown fills in labels and annotations in all rows of the containers whose pods Labeled returned.
+// describeShown fills in labels and annotations in all rows of the containers whose pods labeled returned.
 func (b *Builder) describeShown() {
 	for _, c := range b.pods.metadata.shown {
 		if from := b.pods.metadata.nameless[c.pod.objectKey]; from != nil {
@@ -80,7 +80,7 @@ func (b *Builder) describeMetadata(c *container, rows *allocation.Rows, row int3
 func (b *Builder) addPodLabels(s *seen) error      { return b.addMetadata(s, (*pod).addLabels) }
 func (b *Builder) addPodAnnotations(s *seen) error { return b.addMetadata(s, (*pod).addAnnotations) }
 
-// addMetadata adds labels or annotations to their pod. After Resolve it makes no new pods.
+// addMetadata adds labels or annotations to their pod. Once usage was added, it makes no new pods.
 func (b *Builder) addMetadata(s *seen, add func(*pod, allocation.ID, timeline.Steps)) error {
 	key := s.pod()
 	p, kept := b.pods.find(&key), b.pods.metadata.nameless

@@ -48,11 +48,11 @@ func (k flowKey) kind() trafficKind { return trafficKind(k & (1<<kindBits - 1)) 
 // seed is for the hashes of labels.
 var seed = maphash.MakeSeed()
 
-func (l *Worker) addTransmitted(s *seen) error { return l.addTraffic(s, transmitted) }
-func (l *Worker) addReceived(s *seen) error    { return l.addTraffic(s, received) }
+func (l *integrator) addTransmitted(s *seen) error { return l.addTraffic(s, transmitted) }
+func (l *integrator) addReceived(s *seen) error    { return l.addTraffic(s, received) }
 
 // addEgress takes bytes that a pod sent. Traffic within the zone is free.
-func (l *Worker) addEgress(s *seen) error {
+func (l *integrator) addEgress(s *seen) error {
 	internet, zone, region := s.key[4].Value(), s.key[5].Value(), s.key[6].Value()
 	switch {
 	case internet == "true":
@@ -67,7 +67,7 @@ func (l *Worker) addEgress(s *seen) error {
 
 // addTraffic integrates a counter of bytes for the pod with the UID in its key, else for the pods with its name, each for the
 // time it ran.
-func (l *Worker) addTraffic(s *seen, kind trafficKind) error {
+func (l *integrator) addTraffic(s *seen, kind trafficKind) error {
 	var labels maphash.Hash
 	labels.SetSeed(seed)
 	rest := s.key[signals.PodKey:]
@@ -90,7 +90,7 @@ func (l *Worker) addTraffic(s *seen, kind trafficKind) error {
 }
 
 // move adds the increases of a counter to pods of one name, which run one after the other.
-func (l *Worker) move(pods []*pod, key flowKey, s *seen) {
+func (l *integrator) move(pods []*pod, key flowKey, s *seen) {
 	ran := false
 	for _, p := range pods {
 		ran = len(p.running()) > 0 || ran
@@ -137,7 +137,7 @@ func (l *Worker) move(pods []*pod, key flowKey, s *seen) {
 
 // increases are the cells of a counter of bytes. Those within one shift of the only pod that have one price are joined: their sum does
 // not depend on how they are cut. Cells of time that is counted already are left alone.
-func (l *Worker) increases(pods []*pod, key flowKey, s *seen, t *prices.Item) []timeline.Cell {
+func (l *integrator) increases(pods []*pod, key flowKey, s *seen, t *prices.Item) []timeline.Cell {
 	if len(pods) != 1 {
 		return l.b.samplingOf(s).Counter(l.cells[:0], s.p)
 	}
@@ -157,12 +157,12 @@ type moving struct {
 	pod     *pod
 	price   *prices.Item
 	counted int64                      // the end of what was counted of it before
-	until   func(from, to int64) int64 // Worker.sameUntil, made once
+	until   func(from, to int64) int64 // integrator.sameUntil, made once
 }
 
 // sameUntil is until when bytes count for the same shift at the same price as those of (from, to]. It is before to if that is not
 // within one shift, or was counted before.
-func (l *Worker) sameUntil(from, to int64) int64 {
+func (l *integrator) sameUntil(from, to int64) int64 {
 	at := l.moving.pod.shiftOver(from, to)
 	if at == nil || from < l.moving.counted {
 		return math.MinInt64
@@ -172,7 +172,7 @@ func (l *Worker) sameUntil(from, to int64) int64 {
 
 // flowOf returns the flow of a counter, and its cells with a beginning for the first one: the end of an earlier stretch, else the
 // start of the pod if the counter is new. Without a beginning, the first cell is dropped. The first of several pods keeps the flow.
-func (l *Worker) flowOf(pods []*pod, key flowKey, s *seen, cells []timeline.Cell) (*flow, []timeline.Cell) {
+func (l *integrator) flowOf(pods []*pod, key flowKey, s *seen, cells []timeline.Cell) (*flow, []timeline.Cell) {
 	b, first, p := l.b, &cells[0], pods[0]
 	at := &p.flows
 	for ; *at != nil; at = &(*at).next {
@@ -207,7 +207,7 @@ func (l *Worker) flowOf(pods []*pod, key flowKey, s *seen, cells []timeline.Cell
 }
 
 // newFlow makes one of many flows.
-func (l *Worker) newFlow(key flowKey) *flow {
+func (l *integrator) newFlow(key flowKey) *flow {
 	const atOnce = 64
 	if len(l.flows) == cap(l.flows) {
 		l.flows = make([]flow, 0, atOnce)

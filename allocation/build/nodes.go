@@ -15,7 +15,7 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// node is one node; until Resolve, all nodes of one name.
+// node is one node; until nodes are resolved, all nodes of one name.
 type node struct {
 	nodeKey
 	index    int // among the builder's nodes, sorted

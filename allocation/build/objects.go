@@ -32,7 +32,6 @@ type pod struct {
 	controlled    bool                  // owner is the managing controller
 	restarted     bool                  // one of its containers ran before its first known start
 	replaced      bool                  // by others of its name: it counts no more
-	shares        bool                  // other shards have its rows, and the costs of this one depend on when it ran
 
 	on        *node // of its containers, nil if it is not known; set once resolved
 	shifts    []shift
@@ -114,7 +113,7 @@ func (p *pod) newContainer(name signals.Symbol) *container {
 	return c
 }
 
-// rowRef is a row of a set. In the sets of the margins, which are dropped, row is noRow.
+// rowRef is a row of a set. In the sets of the margins, which are dropped, and where another shard has it, row is noRow.
 type rowRef struct{ set, row int32 }
 
 const noRow = -1
@@ -211,7 +210,7 @@ func (t *podTable) ofUID(uid signals.Symbol) *pod {
 	return nil
 }
 
-// find returns the pod of a key, nil if there is none. Workers may call it at once.
+// find returns the pod of a key, nil if there is none.
 func (t *podTable) find(key *podKey) *pod {
 	// Comparing the fields takes less time than comparing the structs, and each series looks for its pod here.
 	if p := t.ofUID(key.uid); p != nil && p.uid == key.uid && p.name == key.name && p.namespace == key.namespace && p.cluster == key.cluster && p.nth == key.nth {
@@ -246,10 +245,6 @@ func (b *Builder) replace(p *pod) {
 
 func (b *Builder) addPod(s *seen) error {
 	seen := b.shared.Holding(b.sampling, b.shared.Sights(b.sampling, s.p))
-	if s.p.Series() != 0 && b.Sharded() { // Grade left it out
-		sightedIn(b.outages.others, s.key[0]).addPod(seen)
-		return nil
-	}
 	p, at := b.podOf(s.pod()), s.p.Last()
 	p.seen = b.shared.Max(p.seen, seen)
 	p.addPlacement(s.key[4], s.key[5], seen)

@@ -22,7 +22,7 @@ func TestOrderOfPods(t *testing.T) {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	end := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 	q := allocation.Query{Window: allocation.Window{Start: end.Add(-time.Hour), End: end}}
-	b, err := build.NewBuilder(q, time.Minute, pricing.Default(), symbols)
+	b, err := build.NewBuilder(t.Context(), q, time.Minute, pricing.Default(), symbols, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -89,7 +89,7 @@ func TestBreakdownOfNodesThatEnd(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for _, resolution := range []time.Duration{0, time.Minute} {
 				q := allocation.Query{Window: allocation.Window{Start: plainStart, End: plainStart.Add(2 * time.Hour)}, Step: tt.step, Resolution: resolution}
-				b, err := build.NewBuilder(q, time.Minute, flat{cpu: 1}, symbols)
+				b, err := build.NewBuilder(t.Context(), q, time.Minute, flat{cpu: 1}, symbols, nil)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -142,7 +142,7 @@ func TestBreakdownOfManyNodesThatEnd(t *testing.T) {
 	for _, step := range []time.Duration{0, time.Hour} {
 		t.Run(step.String(), func(t *testing.T) {
 			q := allocation.Query{Window: allocation.Window{Start: plainStart, End: plainStart.Add(7 * time.Hour)}, Step: step}
-			b, err := build.NewBuilder(q, time.Minute, flat{cpu: 1}, symbols)
+			b, err := build.NewBuilder(t.Context(), q, time.Minute, flat{cpu: 1}, symbols, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

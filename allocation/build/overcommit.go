@@ -29,9 +29,9 @@ func (b *Builder) layLoads() {
 	}
 }
 
-// layLoad makes the loads of a node if there is memory for them. If the node's life has become longer, it makes longer ones.
+// layLoad makes the loads of a node of this shard if there is memory for them. If the node's life has become longer, it makes longer ones.
 func (b *Builder) layLoad(n *node) {
-	if len(n.life) == 0 {
+	if len(n.life) == 0 || !b.owns(n) {
 		return
 	}
 	from, to := n.life.Bounds()
@@ -64,7 +64,7 @@ func (l *load) addRequests(c *container, r allocation.Resource, requests []float
 
 // findOvercommit turns loads into factors. If the allocations on a node exceed its capacity in a cell, usage above requests is
 // scaled down first, then everything (SEMANTICS §5). It returns which usage must be added again to do so.
-func (b *Builder) findOvercommit() []Excess {
+func (b *Builder) findOvercommit() []excess {
 	var cells timeline.Intervals
 	nodes := b.sortedNodes()
 	on := make([][]*container, len(nodes))
@@ -87,9 +87,9 @@ func (b *Builder) findOvercommit() []Excess {
 			}
 		}
 	}
-	var out []Excess
+	var out []excess
 	for _, x := range each(b, slices.All(cells.Gathered(gatherWithin, mostSpans))) {
-		out = append(out, b.excess(Span{x.From, x.To}))
+		out = append(out, b.excessIn(Span{x.From, x.To}))
 	}
 	return out
 }
@@ -125,16 +125,16 @@ func (l *load) scale(capacity, requests []float64) {
 	}
 }
 
-// Excess is a stretch of time in which nodes were allocated beyond their capacity, with the resources and the names of the pods,
+// excess is a stretch of time in which nodes were allocated beyond their capacity, with the resources and the names of the pods,
 // ascending, whose usage makes that up.
-type Excess struct {
+type excess struct {
 	Span
 	Resources [allocation.NumResources]bool
 	Pods      []string
 }
 
-func (b *Builder) excess(span Span) Excess {
-	x := Excess{Span: span}
+func (b *Builder) excessIn(span Span) excess {
+	x := excess{Span: span}
 	over := map[*node]bool{}
 	for n := range b.everyNode() {
 		for r, l := range n.load {

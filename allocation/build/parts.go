@@ -2,7 +2,6 @@ package build
 
 import (
 	"github.com/promcost/promcost/allocation"
-	"github.com/promcost/promcost/allocation/elsewhere"
 	"github.com/promcost/promcost/allocation/prices"
 	"github.com/promcost/promcost/allocation/rates"
 	"github.com/promcost/promcost/allocation/services"
@@ -27,8 +26,6 @@ type podTable struct {
 	byKey      map[podKey]*pod // those without a UID, or with that of another
 	all        []*pod          // as they came, those replaced by others of their name included
 	byName     map[objectKey][]*pod
-	recalled   map[objectKey]bool // names of pods that were left out though this shard may need them
-	others     *elsewhere.Pods    // that only other shards need, and that were left out
 	namespaces map[objectKey]*namespace
 	owners     map[ownerKey]owner
 	order      []*container // in the order of rows: sorted once resolved
@@ -41,7 +38,7 @@ type podTable struct {
 
 // nodeTable has the nodes, the exporters on them, and cost without a node.
 type nodeTable struct {
-	byName    map[nodeKey][]*node // in the order of time; one node a name until Resolve
+	byName    map[nodeKey][]*node // in the order of time; one node a name until they are resolved
 	machines  map[nodeKey]*machine
 	addresses map[nodeKey]signals.Symbol // nodes by IP address
 	orphans   map[nodelessKey][allocation.NumResources]float64
@@ -68,14 +65,12 @@ type priceTable struct {
 
 // outages has the times in which something was not seen.
 type outages struct {
-	absent  map[signals.Symbol]*absence           // by cluster
-	silent  map[signals.Symbol]timeline.Intervals // when no container of a cluster gave the best running signal for longer than a lookback
-	lost    timeline.Intervals                    // when the source could not return its samples of running containers
-	bridged gaps                                  // of containers
-	holes   gaps                                  // in usage
-	blind   map[objectKey]bool                    // pods on a node none of whose containers has a status
-	unseen  timeline.Intervals                    // when no container of this shard was seen, as far as that of others may matter
-	others  map[signals.Symbol]*sighted           // when pods that LeaveOthers left out, and their containers, were seen, by cluster
+	absent        map[signals.Symbol]*absence           // by cluster
+	silent        map[signals.Symbol]timeline.Intervals // when no container of a cluster gave the best running signal for longer than a lookback
+	lost          timeline.Intervals                    // when the source could not return its samples of running containers
+	bridged       gaps                                  // of containers
+	holes         gaps                                  // in usage
+	withoutStatus map[objectKey]bool                    // pods on a node none of whose containers has a status
 }
 
 // report collects what the sets' warnings are made of.
@@ -95,7 +90,7 @@ func newParts(rates rates.Rates, symbols *signals.Symbols) *Builder {
 	dict := allocation.NewDict()
 	return &Builder{
 		pods: podTable{
-			byKey: map[podKey]*pod{}, byName: map[objectKey][]*pod{}, recalled: map[objectKey]bool{}, others: elsewhere.NewPods(),
+			byKey: map[podKey]*pod{}, byName: map[objectKey][]*pod{},
 			namespaces: map[objectKey]*namespace{}, owners: map[ownerKey]owner{}, noPodSignals: podSignals{hint: none},
 			metadata: lateMetadata{nameless: map[objectKey]*pod{}},
 		},
@@ -109,7 +104,7 @@ func newParts(rates rates.Rates, symbols *signals.Symbols) *Builder {
 		prices: priceTable{
 			rates: rates, egress: map[signals.Symbol]*egressPrice{}, management: map[signals.Symbol]*management{},
 		},
-		outages: outages{absent: map[signals.Symbol]*absence{}, silent: map[signals.Symbol]timeline.Intervals{}, others: map[signals.Symbol]*sighted{}},
+		outages: outages{absent: map[signals.Symbol]*absence{}, silent: map[signals.Symbol]timeline.Intervals{}},
 		report:  report{unrequested: map[signals.Symbol]unrequested{}},
 		storage: newStorage(), interned: interned{dict: dict}, symbols: symbols, left: map[leftKey]*left{}, cuts: cuts{terms: map[terms]*terms{}},
 	}

@@ -22,7 +22,7 @@ type nodeInterval struct {
 	left int64 // when it was last seen on the previous node
 }
 
-// addPlacement records where a pod without a UID was seen. All pods of one name are one pod until Resolve, which splits it by node: a pod
+// addPlacement records where a pod without a UID was seen. All pods of one name are one pod until containers are resolved, which splits it by node: a pod
 // that is created again on another node is another pod.
 func (p *pod) addPlacement(node, address signals.Symbol, seen timeline.Steps) {
 	if p.uid != none || node == none {

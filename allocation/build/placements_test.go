@@ -39,7 +39,7 @@ func TestPodsWithoutUID(t *testing.T) {
 		for _, resolution := range []time.Duration{time.Minute, 0} {
 			t.Run(tt.name+"/"+allocation.ResolutionText(resolution), func(t *testing.T) {
 				q := allocation.Query{Window: allocation.Window{Start: plainStart, End: plainStart.Add(2 * time.Hour)}, Resolution: resolution}
-				b, err := build.NewBuilder(q, time.Minute, flat{}, symbols)
+				b, err := build.NewBuilder(t.Context(), q, time.Minute, flat{}, symbols, nil)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -90,7 +90,7 @@ func TestPodsWithoutUID(t *testing.T) {
 // TestPodsWithTheSameUID checks that pods of several names that have one UID, such as static pods of several clusters, are several pods.
 func TestPodsWithTheSameUID(t *testing.T) {
 	q := allocation.Query{Window: allocation.Window{Start: plainStart, End: plainStart.Add(time.Hour)}, Resolution: time.Minute}
-	b, err := build.NewBuilder(q, time.Minute, flat{}, symbols)
+	b, err := build.NewBuilder(t.Context(), q, time.Minute, flat{}, symbols, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

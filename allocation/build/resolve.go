@@ -37,13 +37,13 @@ type cuts struct {
 	services []string // scratch of servicesAt
 }
 
-// Resolve ends the phase in which everything but usage is added. It finds when nodes and containers ran, lays out the rows of
+// resolveAll ends the phase in which everything but usage is added. It finds when nodes and containers ran, lays out the rows of
 // the sets and cuts running time into segments.
-func (b *Builder) Resolve() error {
+func (b *Builder) resolveAll() error {
 	if b.phase != gathering {
 		return errors.New("resolve: out of order")
 	}
-	if !b.MetadataLast() {
+	if !b.metadataLast() {
 		b.pods.metadata.by = nil
 	}
 	if err := b.run(
@@ -81,11 +81,7 @@ func (b *Builder) sortContainers() {
 
 // resolveContainers finds when containers ran, and drops the signals that say so.
 func (b *Builder) resolveContainers() {
-	const atOnce = 64
 	for i, c := range each(b, slices.All(b.pods.order)) {
-		if i%atOnce == 0 {
-			b.worker().ahead.resolve(b.pods.order[i:min(i+atOnce, len(b.pods.order))])
-		}
 		b.resolveContainer(c)
 		b.noteUnseenInit(c)
 		untold := len(c.runs) == 0 && len(c.running.Best()) == 0
@@ -392,20 +388,24 @@ func (n *node) has(r allocation.Resource, t int64) bool {
 	return alive && known
 }
 
-// row returns the row of c in the set that (from, to] lies in, and counts that time as running. It makes the row if it is new.
+// row returns the row of c in the set that (from, to] lies in, and counts that time as running. It makes the row if it is new and of this
+// shard.
 func (b *Builder) row(c *container, from, to int64) rowRef {
 	i, _ := slices.BinarySearch(b.borders, to)
 	set := int32(i - 1)
-	asked := i > b.first && i <= b.last && !c.pod.shares
 	if n := len(c.rows); n == 0 || c.rows[n-1].set != set {
 		ref := rowRef{set, noRow}
-		if asked {
+		switch {
+		case i <= b.first || i > b.last:
+		case b.hasRows(c.pod):
 			ref.row = int32(b.rows[set].Add(allocation.Workload, from, to))
+		default:
+			b.sets[set].OtherShards = true
 		}
 		c.rows = append(c.rows, ref)
 	}
 	ref := c.rows[len(c.rows)-1]
-	if asked {
+	if ref.row != noRow {
 		b.rows[set].Ends()[ref.row] = to
 	}
 	b.add(ref, allocation.RunningSeconds, float64(to-from)/1000)

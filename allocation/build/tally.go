@@ -8,7 +8,7 @@ import (
 )
 
 // integrate charges consecutive cells over (lo, hi] to the container's segments. With a sign of -1 it takes the charge back.
-func (l *Worker) integrate(c *container, r allocation.Resource, cells []timeline.Cell, lo, hi int64, sign float64) {
+func (l *integrator) integrate(c *container, r allocation.Resource, cells []timeline.Cell, lo, hi int64, sign float64) {
 	segs := c.segments
 	i := sort.Search(len(segs), func(i int) bool { return segs[i].to > lo })
 	j := sort.Search(len(cells), func(j int) bool { return cells[j].To > lo })
@@ -42,7 +42,7 @@ type tally struct {
 	allocated, used, most float64 // most is the highest usage in a millisecond
 }
 
-func (l *Worker) tally(c *container, seg *segment, r allocation.Resource, sign float64) tally {
+func (l *integrator) tally(c *container, seg *segment, r allocation.Resource, sign float64) tally {
 	t := tally{b: l.b, of: c, seg: seg, r: r, sign: sign, request: seg.request[r] / 1000}
 	if c.node != nil && seg.inside[r] {
 		t.load = c.node.load[r]

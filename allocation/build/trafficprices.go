@@ -45,7 +45,7 @@ type pricedTraffic struct {
 }
 
 // trafficPrice is the price of a GiB of a kind of traffic in a cluster. It may be called once all prices are known.
-func (l *Worker) trafficPrice(cluster signals.Symbol, kind trafficKind) *prices.Item {
+func (l *integrator) trafficPrice(cluster signals.Symbol, kind trafficKind) *prices.Item {
 	key := pricedTraffic{cluster, kind}
 	t, ok := l.prices[key]
 	if !ok {

@@ -29,30 +29,30 @@ func (c *container) ran() bool {
 // hasStatus reports whether the best running signal has a container.
 func (c *container) hasStatus() bool { return len(c.running) > 0 && len(c.running[0]) > 0 }
 
-// InitContainers returns the names of the init containers that ran. Only cAdvisor reports their starts, which should be read, and count
+// initContainers returns the names of the init containers that ran. Only cAdvisor reports their starts, which should be read, and count
 // only for init containers from now on. There are none on a grid, where starts of init containers do not matter.
-func (b *Builder) InitContainers() []string {
+func (b *Builder) initContainers() []string {
 	isInit := func(c *container) bool { return c.init }
 	b.takesAlternative = func(s *seen) bool { return b.mayBeOf(s, isInit) }
 	return b.namesWhere(func(c *container) (signals.Symbol, bool) { return c.container, b.sampling.Exact() && c.init && c.ran() })
 }
 
-// BlindInits returns the names of the init containers, native sidecars included, that the best running signal never has. Its
+// initsWithoutStatus returns the names of the init containers, native sidecars included, that the best running signal never has. Its
 // alternatives should be read, and count only for them from now on.
-func (b *Builder) BlindInits() []string {
-	b.takesAlternative = func(s *seen) bool { return b.mayBeOf(s, (*container).isBlindInit) }
-	return b.namesWhere(func(c *container) (signals.Symbol, bool) { return c.container, c.isBlindInit() })
+func (b *Builder) initsWithoutStatus() []string {
+	b.takesAlternative = func(s *seen) bool { return b.mayBeOf(s, (*container).isInitWithoutStatus) }
+	return b.namesWhere(func(c *container) (signals.Symbol, bool) { return c.container, c.isInitWithoutStatus() })
 }
 
-// InfoInits returns the names of the pods of BlindInits that an info stands in for. Their phases should be read.
-func (b *Builder) InfoInits() []string {
+// podsOfInfos returns the names of the pods of initsWithoutStatus that an info stands in for. Their phases should be read.
+func (b *Builder) podsOfInfos() []string {
 	return b.namesWhere(func(c *container) (signals.Symbol, bool) {
-		return c.pod.name, c.isBlindInit() && len(c.running) > runningByInfo
+		return c.pod.name, c.isInitWithoutStatus() && len(c.running) > runningByInfo
 	})
 }
 
-// isBlindInit reports whether c is an init container that the best running signal never has.
-func (c *container) isBlindInit() bool { return c.init && !c.hasStatus() }
+// isInitWithoutStatus reports whether c is an init container that the best running signal never has.
+func (c *container) isInitWithoutStatus() bool { return c.init && !c.hasStatus() }
 
 // skipsAlternative reports whether s is an alternative for a container that needs none.
 func (b *Builder) skipsAlternative(s *seen) bool {
@@ -71,9 +71,9 @@ func (b *Builder) mayBeOf(s *seen, kind func(*container) bool) bool {
 	})
 }
 
-// UnseenPods returns the names of completed pods with containers that no scrape saw running and that have no known start. The signals
+// unseenPods returns the names of completed pods with containers that no scrape saw running and that have no known start. The signals
 // PodFinal and ContainerRestarts decide whether these ran. There are none on a grid, where this does not matter.
-func (b *Builder) UnseenPods() []string {
+func (b *Builder) unseenPods() []string {
 	return b.namesWhere(func(c *container) (signals.Symbol, bool) { return c.pod.name, b.completedUnseen(c) })
 }
 
@@ -82,9 +82,9 @@ func (b *Builder) completedUnseen(c *container) bool {
 	return b.sampling.Exact() && !c.init && completed && !c.hasStart() && !c.ran()
 }
 
-// UnknownStarts returns the names of pods with containers whose start is not known all the time that they ran, or that are among
-// UnseenPods. The signal ContainerRestarts says whether they ran on through gaps.
-func (b *Builder) UnknownStarts() []string {
+// unknownStarts returns the names of pods with containers whose start is not known all the time that they ran, or that are among
+// unseenPods. The signal ContainerRestarts says whether they ran on through gaps.
+func (b *Builder) unknownStarts() []string {
 	return b.namesWhere(func(c *container) (signals.Symbol, bool) {
 		if !c.ran() {
 			return c.pod.name, b.completedUnseen(c)
@@ -100,10 +100,10 @@ func (c *container) lacksStart(s timeline.Step) bool {
 	return s.V != 0 && s.To-s.From-c.started.LengthWithin(s.From, s.To) > timeline.Lookback
 }
 
-// Ownerless returns the names of pods whose creator is not known. The signal PodOwner may tell who owns them.
-func (b *Builder) Ownerless() []string {
+// ownerless returns the names of pods whose creator is not known. The signal PodOwner may tell who owns them.
+func (b *Builder) ownerless() []string {
 	return b.namesWhere(func(c *container) (signals.Symbol, bool) {
-		return c.pod.name, !c.pod.shares && c.pod.createdBy.Value == (owner{})
+		return c.pod.name, c.pod.createdBy.Value == (owner{})
 	})
 }
 

@@ -112,7 +112,7 @@ func TestUsageEdges(t *testing.T) {
 func usageOf(t *testing.T, series map[string]*timeline.Points, running, started *timeline.Points, bySource bool) float64 {
 	t.Helper()
 	q := allocation.Query{Window: allocation.Window{Start: plainStart, End: plainStart.Add(2 * time.Hour)}, Resolution: time.Minute}
-	b, err := build.NewBuilder(q, 30*time.Second, flat{cpu: 1}, symbols)
+	b, err := build.NewBuilder(t.Context(), q, 30*time.Second, flat{cpu: 1}, symbols, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

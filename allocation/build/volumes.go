@@ -122,7 +122,7 @@ func (b *Builder) addClaimCapacity(s *seen) error {
 }
 
 // addClaimUsed integrates how much of a volume is used while it exists. Kubelets of several nodes may report one claim.
-func (l *Worker) addClaimUsed(s *seen) error {
+func (l *integrator) addClaimUsed(s *seen) error {
 	if c := l.b.storage.claims[s.object()]; c != nil {
 		l.addUse(&c.used, s, c.life)
 	}

@@ -7,9 +7,6 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// ChargeFrom is what the query asks for. Signals about waiting pods are needed only for FromScheduled.
-func (b *Builder) ChargeFrom() allocation.ChargeFrom { return b.chargeFrom }
-
 func (b *Builder) addPodScheduled(s *seen) error {
 	if v, ok := s.p.LastUsable(); ok {
 		b.podOf(s.pod()).scheduled.Set(v, s.p.Last())

@@ -170,7 +170,7 @@ func (f *filler) compute(ctx context.Context, run hourRun) {
 
 // resultOf is the result of an hour that was computed. An empty hour is an error.
 func resultOf(set *allocation.Set) HourResult {
-	if set.Empty() && !set.Elsewhere {
+	if set.Empty() && !set.OtherShards {
 		return HourResult{Err: nothingOf(set)}
 	}
 	return HourResult{Set: set}

@@ -87,7 +87,7 @@ func (a *answer) computeInstead(ctx context.Context, q allocation.Query, cause e
 func (l *Ledger) replaced(sets []*allocation.Set, stored bool, cause error) []*allocation.Set {
 	sets = allWarned(sets, fmt.Sprintf("the history fails, so this was computed without it: %v", cause))
 	for i, set := range sets {
-		if stored && set.Empty() && !set.Elsewhere {
+		if stored && set.Empty() && !set.OtherShards {
 			sets[i] = warned(set, l.describeHole(&hole{set.Window, errNothing}))
 			sets[i].Incomplete = true // warned has made it a copy
 		}

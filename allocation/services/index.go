@@ -138,37 +138,6 @@ func (x *Index) sights(p *Pod, within timeline.Interval) (sights timeline.Dated[
 	return x.selectedBy(p), x.observedSelectors[p.Cluster]
 }
 
-// MayBeBehind reports whether a pod may ever be behind one of some services: by EndpointSlices or by addresses.
-func (x *Index) MayBeBehind(p *Pod, some func(service Object) bool) bool {
-	for _, at := range x.endpoints[p.Object] {
-		if service, ok := x.ofSlice(Object{p.Cluster, p.Namespace, at.Value}); ok && some(Object{p.Cluster, p.Namespace, service}) {
-			return true
-		}
-	}
-	return p.Address.Known() && slices.ContainsFunc(x.addresses[Object{p.Cluster, p.Namespace, p.Address.Value}], func(at timeline.DatedValue[signals.Symbol]) bool {
-		return some(Object{p.Cluster, p.Namespace, at.Value})
-	})
-}
-
-// EachMember calls f for the names and for the addresses of pods that MayBeBehind may report. It may repeat some.
-func (x *Index) EachMember(some func(service Object) bool, f func(pod Object)) {
-	for pod := range x.endpoints {
-		if x.MayBeBehind(&Pod{Object: pod}, some) {
-			f(pod)
-		}
-	}
-	for address, list := range x.addresses {
-		if slices.ContainsFunc(list, func(at timeline.DatedValue[signals.Symbol]) bool {
-			return some(Object{address.Cluster, address.Namespace, at.Value})
-		}) {
-			f(address)
-		}
-	}
-}
-
-// Selects reports whether a service selects pods by labels.
-func (x *Index) Selects(service Object) bool { return len(x.selectors[service]) > 0 }
-
 // HasSelectors reports whether any service selects pods by labels.
 func (x *Index) HasSelectors() bool { return len(x.selectors) > 0 }
 

@@ -152,40 +152,19 @@ const (
 	NumSignals
 )
 
-// IsUsage reports whether the signal is usage of containers. It comes after Resolve and may come twice.
+// IsUsage reports whether the signal is usage of containers. It comes once it is known what ran, and may come twice.
 func (s Signal) IsUsage() bool { return s == ContainerUse || s == ContainerLevel }
 
-// IsTraffic reports whether the signal counts bytes of pods. It comes after Resolve.
+// IsTraffic reports whether the signal counts bytes of pods. It comes once it is known what ran.
 func (s Signal) IsTraffic() bool { return s == PodTransmitted || s == PodReceived || s == PodEgress }
 
-// FollowsResolve reports whether series of the signal come after Resolve: they are integrated as they come and are not kept.
-func (s Signal) FollowsResolve() bool {
+// IsIntegrated reports whether series of the signal come once it is known what ran: they are integrated as they come and are not kept.
+func (s Signal) IsIntegrated() bool {
 	return s.IsUsage() || s.IsTraffic() || s == NodeDiskUsed || s == ClaimUsed
-}
-
-// IsDetail reports whether the signal says of one pod what nothing but the rows of that pod depends on.
-func (s Signal) IsDetail() bool {
-	switch s {
-	case ContainerStarted, ContainerTerminated, ContainerRestarts, ContainerRequest, ContainerLimit, DeviceRequest,
-		PodPhaseRunning, PodStarted, PodCompleted, PodDeleted, PodFinal, PodScheduled, PodPending, PodOwner, PodLabels, PodAnnotations:
-		return true
-	default:
-		return false
-	}
 }
 
 // IsMetadata reports whether the signal is labels or annotations of one pod.
 func (s Signal) IsMetadata() bool { return s == PodLabels || s == PodAnnotations }
-
-// MayShowRuns reports whether a signal about one pod may show when its containers ran.
-func (s Signal) MayShowRuns() bool {
-	switch s {
-	case ContainerRequest, DeviceRequest, ContainerLimit, PodOwner, PodLabels, PodAnnotations, ContainerUse, PodTransmitted, PodReceived, PodEgress:
-		return false
-	default:
-		return true
-	}
-}
 
 // HasSeriesKey reports whether the last element of the signal's key only distinguishes series of one key.
 func (s Signal) HasSeriesKey() bool { return s.IsUsage() || s == PodTransmitted || s == PodReceived }

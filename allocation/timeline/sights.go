@@ -1,7 +1,5 @@
 package timeline
 
-import "slices"
-
 // Sights is when the samples of a series show that an object runs. The value is how long a sample lasts, in milliseconds: the
 // scrape interval of the series, on the grid up to two where the series has no staleness markers; 0 where samples are 0. In
 // exact mode a step reaches from just before its first sample to its last, and scrapes that are missing end it; on the grid it
@@ -64,17 +62,6 @@ func (s Sampling) shown(out Steps, p *Points, value func(float64) float64) Steps
 		joined = !x.marked && x.next-x.last <= apart
 	}
 	return out
-}
-
-// SeenIn reports whether sights of a series, each until the next scrape, lie within some intervals.
-func (s Sampling) SeenIn(p *Points, some Intervals) bool {
-	var sights, held [4]Step
-	for _, x := range s.Holding(held[:0], s.appendSights(sights[:0], p)) {
-		if slices.ContainsFunc(some, func(i Interval) bool { return x.From < i.To && x.To > i.From }) {
-			return true
-		}
-	}
-	return false
 }
 
 // SightsOf returns the sights that the steps of Steps were made of, as far as the steps show them. Steps of any value count.

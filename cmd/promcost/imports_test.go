@@ -52,8 +52,7 @@ var packages = map[string][]string{
 	"promquery/promtest":               {}, // starts a real Prometheus for tests
 	"promquery/promtest/soak":          {}, // the flag -soak of tests
 	"allocation":                       {"allocation/caret", "allocation/grouping", "allocation/intern", "allocation/labelnames", "allocation/timeline"},
-	"allocation/build":                 {"allocation", "allocation/elsewhere", "allocation/labelnames", "allocation/metadata", "allocation/notices", "allocation/prices", "allocation/rates", "allocation/services", "allocation/signals", "allocation/timeline"},
-	"allocation/elsewhere":             {},
+	"allocation/build":                 {"allocation", "allocation/labelnames", "allocation/metadata", "allocation/notices", "allocation/prices", "allocation/rates", "allocation/services", "allocation/signals", "allocation/timeline"},
 	"allocation/metadata":              {"allocation"},
 	"allocation/prices":                {"allocation/labelnames", "allocation/notices", "allocation/rates", "allocation/signals", "allocation/timeline"},
 	"allocation/services":              {"allocation", "allocation/labelnames", "allocation/signals", "allocation/timeline"},

@@ -40,7 +40,7 @@ func addStorageFlags(clause *kingpin.CmdClause) *storageFlags {
 
 // addShardFlag adds the flag that says which share is computed.
 func addShardFlag(clause *kingpin.CmdClause, f *storageFlags) {
-	addFlag(clause, "shard", "Compute only the i-th share of n, such as 2/3: usage of the nodes that are given to it by a hash. Others compute the others into the same history; a promcost with --source=none, or without --shard, reads all of them.", func(text string) error {
+	addFlag(clause, "shard", "Compute only the i-th share of n, such as 2/3: the costs of the nodes that are given to it by a hash. Each share reads pods, services and volumes of the whole cluster, and usage of its own nodes only: it takes less memory, and little less time. Others compute the others into the same history; a promcost with --source=none, or without --shard, reads all of them.", func(text string) error {
 		index, of, ok := strings.Cut(text, "/")
 		i, err := strconv.Atoi(index)
 		n, errOf := strconv.Atoi(of)

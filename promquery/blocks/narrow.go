@@ -99,6 +99,24 @@ func (c *cursor) ofValues(values valueTable, most int, wants func(value []byte) 
 	return some, ok
 }
 
+// refSet is a set of series of a block, a bit for each.
+type refSet []uint64
+
+// newRefSet returns an empty set of the series below n.
+func newRefSet(n int) refSet { return make(refSet, n/64+1) }
+
+// add adds a series. It does not add one beyond the set.
+func (s refSet) add(ref uint32) {
+	if i := int(ref / 64); i < len(s) {
+		s[i] |= 1 << (ref % 64)
+	}
+}
+
+func (s refSet) has(ref uint32) bool {
+	i := int(ref / 64)
+	return i < len(s) && s[i]&(1<<(ref%64)) != 0
+}
+
 // fewValues is how many values of a label a regular expression is compared with.
 const fewValues = 64
 
@@ -171,22 +189,4 @@ func among(dst, refs []byte, lists [][]byte) []byte {
 		}
 	}
 	return dst
-}
-
-// refSet is a set of series of a block, a bit for each.
-type refSet []uint64
-
-// newRefSet returns an empty set of the series below n.
-func newRefSet(n int) refSet { return make(refSet, n/64+1) }
-
-// add adds a series. It does not add one beyond the set.
-func (s refSet) add(ref uint32) {
-	if i := int(ref / 64); i < len(s) {
-		s[i] |= 1 << (ref % 64)
-	}
-}
-
-func (s refSet) has(ref uint32) bool {
-	i := int(ref / 64)
-	return i < len(s) && s[i]&(1<<(ref%64)) != 0
 }
