@@ -170,7 +170,9 @@ func (r *renaming) Select(ctx context.Context, rs []promquery.Request, stats *pr
 }
 
 func (r *renaming) read(ctx context.Context, sels []promquery.Request, yield promquery.Yield) (stats promquery.Stats, err error) {
-	place := func(r *promquery.Request, label string) int { return slices.Index(r.Keep, promquery.Label{Name: label}) }
+	place := func(r *promquery.Request, label string) int {
+		return slices.Index(r.Keep, promquery.Label{Name: label})
+	}
 	for i := range sels {
 		sel, give := sels[i], func(_ int, key []promquery.Symbol, p *timeline.Points) error { return yield(i, key, p) }
 		switch sel.Metric {

@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-
 	"github.com/promcost/promcost/allocation"
 
 	"github.com/promcost/promcost/allocation/assets"

@@ -205,7 +205,9 @@ func compareShards(t *testing.T, whole *allocation.Set, parts []*allocation.Set)
 		}
 	}
 	// Each shard counts the usage of its own nodes that belongs to no container. The count names nothing, so counts are not joined.
-	counts := func(warning string) bool { return strings.Contains(warning, "usage series belong to containers that were not seen running") }
+	counts := func(warning string) bool {
+		return strings.Contains(warning, "usage series belong to containers that were not seen running")
+	}
 	if diff := cmp.Diff(slices.DeleteFunc(slices.Clone(whole.Warnings), counts), slices.DeleteFunc(slices.Clone(sum.Warnings), counts)); diff != "" {
 		t.Errorf("warnings (-whole +shards):\n%s", diff)
 	}

@@ -67,7 +67,9 @@ var steps = []step{
 
 // progress is how far a Builder is.
 type progress struct {
-	step                    int         // the next one
+	step                    int // the next one
+	phase                   phase
+	again                   Span        // whose usage is being added again
 	added                   int64       // series that show that something is known of the window
 	counts                  bool        // series that are added show that
 	excesses                []excess    // of which usage is added again

@@ -51,11 +51,9 @@ type Builder struct {
 	cells  []timeline.Cell // scratch of its integration
 	cuts   cuts
 	shared timeline.Shared // of signals of pods and containers that many have alike
-	phase  phase
 	usage  integrator
 	// takesAlternative reports whether an alternative of the running signal, or of starts, counts. nil accepts all.
 	takesAlternative func(*seen) bool
-	again            Span // the span whose usage is being added again
 }
 
 type phase uint8

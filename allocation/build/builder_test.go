@@ -192,7 +192,7 @@ func randomPlain(rng *rand.Rand) *plainCluster {
 // build computes the cluster's sets with the builder, from samples on the minute.
 func (c *plainCluster) build(t *testing.T, step time.Duration) []*allocation.Set {
 	t.Helper()
-	sets, err := c.compute(t, allocation.Query{Window: c.window(), Step: step, Resolution: time.Minute}, t.Context(), nil)
+	sets, err := c.compute(t.Context(), t, allocation.Query{Window: c.window(), Step: step, Resolution: time.Minute}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +200,7 @@ func (c *plainCluster) build(t *testing.T, step time.Duration) []*allocation.Set
 }
 
 // compute computes the sets of a query of the cluster, until ctx ends, within a budget.
-func (c *plainCluster) compute(t *testing.T, q allocation.Query, ctx context.Context, budget build.Budget) ([]*allocation.Set, error) {
+func (c *plainCluster) compute(ctx context.Context, t *testing.T, q allocation.Query, budget build.Budget) ([]*allocation.Set, error) {
 	t.Helper()
 	b, err := build.NewBuilder(ctx, q, time.Minute, flat{}, symbols, budget)
 	if err != nil {

@@ -56,12 +56,13 @@ func (h holding) Hold(bytes int64) error { return h(bytes) }
 func TestStop(t *testing.T) {
 	looks := func(nodes, pods int, step time.Duration, last int) (n int, err error) {
 		c := busyCluster(nodes, pods)
-		_, err = c.compute(t, allocation.Query{Window: c.window(), Step: step, Resolution: time.Minute}, lookedAt{t.Context(), func() error {
+		ctx := lookedAt{t.Context(), func() error {
 			if n++; n > last {
 				return errStopped
 			}
 			return nil
-		}}, nil)
+		}}
+		_, err = c.compute(ctx, t, allocation.Query{Window: c.window(), Step: step, Resolution: time.Minute}, nil)
 		return n, err
 	}
 	const all = 1 << 30
@@ -98,7 +99,7 @@ func TestLongWindow(t *testing.T) {
 	compute := func(q allocation.Query) (set *allocation.Set, drawn, allocated int64) {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		sets, err := c.compute(t, q, t.Context(), holding(func(n int64) error {
+		sets, err := c.compute(t.Context(), t, q, holding(func(n int64) error {
 			drawn = n
 			return nil
 		}))
@@ -132,7 +133,7 @@ func TestDraw(t *testing.T) {
 	c := busyCluster(3, 10)
 	q := allocation.Query{Window: c.window(), Step: time.Hour, Resolution: time.Minute}
 	draws := func(last int) (n int, err error) {
-		_, err = c.compute(t, q, t.Context(), holding(func(int64) error {
+		_, err = c.compute(t.Context(), t, q, holding(func(int64) error {
 			if n++; n > last {
 				return allocation.ErrTooMuch
 			}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"math"
 	"math/rand/v2"
 	"net/http"
@@ -81,7 +82,11 @@ var steadyRates = []map[string]float64{
 func (s steady) Raw(context.Context, int64, int64) bool { return s.raw }
 
 // Select implements promquery.Source.
-func (s steady) Select(ctx context.Context, sels []promquery.Request, yield promquery.Yield) (stats promquery.Stats, err error) {
+func (s steady) Select(ctx context.Context, rs []promquery.Request, stats *promquery.Stats) iter.Seq2[promquery.Series, error] {
+	return promquery.Pushed(stats, func(yield promquery.Yield) (promquery.Stats, error) { return s.read(ctx, rs, yield) })
+}
+
+func (s steady) read(ctx context.Context, sels []promquery.Request, yield promquery.Yield) (stats promquery.Stats, err error) {
 	keys := chunks.NewKeys(nil, chunks.NewSymbols(promquery.SymbolsOf(ctx)))
 	var p timeline.Points
 	for i, sel := range sels {
@@ -126,14 +131,14 @@ func (s steady) Select(ctx context.Context, sels []promquery.Request, yield prom
 func (s steady) fill(p *timeline.Points, sel *promquery.Request, value, rate float64) {
 	at := func(t int64) float64 { return value + rate*float64(t)/1000 }
 	scraped := func(t int64) int64 { return t - t%steadyScrape }
-	if s.raw || sel.Step == 0 {
+	if s.raw || sel.Grid.Step == 0 {
 		for t := scraped(sel.Start + steadyScrape - 1); t <= min(sel.End, s.now); t += steadyScrape {
 			p.Append(t, at(t))
 		}
 		return
 	}
-	first := sel.End - (sel.End-sel.Start)/sel.Step*sel.Step
-	for t := first; t <= sel.End; t += sel.Step {
+	first := sel.End - (sel.End-sel.Start)/sel.Grid.Step*sel.Grid.Step
+	for t := first; t <= sel.End; t += sel.Grid.Step {
 		if seen := scraped(min(t, s.now)); t-seen < timeline.Lookback {
 			p.Append(t, at(seen))
 		}

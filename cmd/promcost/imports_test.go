@@ -49,7 +49,7 @@ var packages = map[string][]string{
 	"promquery/upstream":               {"allocation", "allocation/memory", "allocation/places", "promquery/internal/anyselect"},
 	"promquery/selfseries":             {},
 	"promquery/democluster":            {"promquery", "promquery/chunks", "allocation", "allocation/build", "allocation/signals", "allocation/timeline"},
-	"promquery/promtest":               {}, // starts a real Prometheus for tests
+	"promquery/promtest":               {"promquery"}, // starts a real Prometheus for tests
 	"promquery/promtest/soak":          {}, // the flag -soak of tests
 	"allocation":                       {"allocation/caret", "allocation/grouping", "allocation/intern", "allocation/labelnames", "allocation/timeline"},
 	"allocation/build":                 {"allocation", "allocation/labelnames", "allocation/metadata", "allocation/notices", "allocation/prices", "allocation/rates", "allocation/services", "allocation/signals", "allocation/timeline"},
