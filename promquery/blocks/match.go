@@ -106,9 +106,9 @@ func newQuery(sels []promquery.Selector, symbols *symbols) (*query, error) {
 
 // hasChunk reports whether a series' entry has chunks of any of the selectors' times. One that cannot be read may have some.
 func (q *query) hasChunk(content []byte) bool {
-	chunks, ok := afterLabels(content)
+	chunks, err := eachLabel(content, func(_, _ uint64) bool { return true })
 	for i := range q.sels {
-		if !ok || hasChunk(chunks, q.sels[i].Start, q.sels[i].End) {
+		if err != nil || hasChunk(chunks, q.sels[i].Start, q.sels[i].End) {
 			return true
 		}
 	}
