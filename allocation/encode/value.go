@@ -56,14 +56,7 @@ func appendNumber(b []byte, v float64) []byte {
 	if v-v != 0 {
 		return append(b, "null"...)
 	}
-	abs := math.Abs(v)
-	if whole := int64(v); abs < 1<<53 && float64(whole) == v {
-		return strconv.AppendInt(b, whole, 10)
-	}
-	if isFraction(v) {
-		return appendFraction(b, v)
-	}
-	if abs >= 1e-6 && abs < 1e21 {
+	if abs := math.Abs(v); abs >= 1e-6 && abs < 1e21 {
 		return strconv.AppendFloat(b, v, 'f', -1, 64)
 	}
 	b = strconv.AppendFloat(b, v, 'e', -1, 64)

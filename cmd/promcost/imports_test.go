@@ -30,8 +30,6 @@ var packages = map[string][]string{
 	"cmd/promcost/internal/document":   {},
 	"cmd/promcost/internal/httpclient": {"promquery/remote"},
 	"cmd/promcost/internal/export":     {"allocation", "allocation/billing", "allocation/history", "allocation/reconcile", "cmd/promcost/internal/config"},
-	"cmd/promcost/internal/garbage":    {},
-	"cmd/promcost/internal/hugepages":  {},
 	"cmd/promcost/internal/kubectl":    {},
 	"cmd/promcost/internal/manifests":  {"allocation"},
 	"cmd/promcost/internal/usage":      {"allocation/caret"},

@@ -4,15 +4,12 @@ import (
 	"fmt"
 	"math"
 	"runtime/debug"
-	"sync"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/go-kit/log"
 	"github.com/go-kit/log/level"
 
 	"github.com/promcost/promcost/allocation/memory"
-	"github.com/promcost/promcost/cmd/promcost/internal/garbage"
-	"github.com/promcost/promcost/cmd/promcost/internal/hugepages"
 )
 
 const (
@@ -38,31 +35,10 @@ func (f *costFlags) budget(logger log.Logger) (b *memory.Budget, restore func() 
 	if most > 0 && was == math.MaxInt64 { // GOMEMLIMIT is not set
 		debug.SetMemoryLimit(most*6/5 + processMemory/2)
 	}
-	garbageCollector() // which follows each collection from here on
 	if most > 0 && most < littleMemory {
 		level.Warn(logger).Log("msg", fmt.Sprintf("Little memory: questions about large clusters or long windows will be refused. Give the container more than %s, or raise --query.max-memory", memory.Text(littleMemory*3/2+processMemory)), "query.max-memory", memory.Text(most))
 	}
 	return memory.New(most), func() error { debug.SetMemoryLimit(was); return nil }
-}
-
-// mostHuge is the most of the heap that asks for huge pages: what an answer about some 30,000 pods takes.
-const mostHuge = 512 << 20
-
-// hugeHeap is the part of the heap that asks for huge pages while something is computed. The heap is one for the process, and so is this.
-var hugeHeap = sync.OnceValue(func() *hugepages.Heap {
-	return hugepages.Reserve(min(mostHuge, machineMemory()/16, debug.SetMemoryLimit(-1)/16))
-})
-
-// garbageCollector sets GOGC by how much memory is live. GOGC is one for the process, and so is this.
-var garbageCollector = sync.OnceValue(func() *garbage.Collector { return garbage.New(debug.SetMemoryLimit(-1) / 8) })
-
-// computing fits the heap to a computation until done is called.
-func computing() (done func()) {
-	pages, collector := hugeHeap().Use(), garbageCollector().Use()
-	return func() {
-		collector()
-		pages()
-	}
 }
 
 // machineMemory is the memory limit of the container, or the machine's memory if that is less or there is no limit; 0 if neither

@@ -257,7 +257,6 @@ func (c *computer) Compute(ctx context.Context, q allocation.Query) ([]*allocati
 		q.ChargeFrom = allocation.FromScheduled
 	}
 	q.Shard = c.shard
-	defer computing()()
 	sets, err := engine.Compute(ctx, q)
 	if err == nil {
 		c.seen.learn(sets, c.now())

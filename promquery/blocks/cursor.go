@@ -2,7 +2,6 @@ package blocks
 
 import (
 	"encoding/binary"
-	"fmt"
 	"slices"
 
 	"github.com/promcost/promcost/promquery"
@@ -18,7 +17,6 @@ type cursor struct {
 	passed  int     // how many of them come before what follows
 	pairs   []pair  // their labels
 	labels  []pair  // of the series at hand, a part of pairs
-	seen    []seen  // the label that was read last at each place
 	chunks  uint64  // where the list of its chunks begins in the index file
 	clipped bool    // the block may have series without samples at the times of the requests
 	failed  error   // why what follows entries cannot be read
@@ -117,37 +115,11 @@ func (c *cursor) readEntry(q *query, ref uint32) error {
 	return nil
 }
 
-// seen is a label as it stands in entries. The zero value is none.
-type seen struct {
-	bytes, mask uint64 // what it begins with, and which bits of that are the label's; 0 where it takes more
-	label       pair   // of symbols of the block
-	size        int
-}
-
-// readLabels appends the labels of a series' entry to pairs, as symbols of the block, and returns where they end. Most are the same as those of
-// the series before.
+// readLabels appends the labels of a series' entry to pairs, as symbols of the block, and returns where they end.
 func (c *cursor) readLabels(content []byte) (next int, err error) {
-	count, next, err := labelCount(content)
-	if err != nil {
-		return 0, err
-	}
-	if more := int(count) - len(c.seen); more > 0 {
-		c.seen = append(c.seen, make([]seen, more)...)
-	}
-	for i := range c.seen[:count] {
-		s, rest := &c.seen[i], content[next:]
-		if len(rest) < 8 || s.bytes == 0 || binary.LittleEndian.Uint64(rest)&s.mask != s.bytes {
-			name, value, size := labelAt(rest)
-			if size == 0 || uint(max(name, value)) >= uint(len(c.numbers)) {
-				return 0, fmt.Errorf("%w: label %d of a series", errMalformed, i+1)
-			}
-			*s = seen{label: pair(name)<<32 | pair(value), size: size}
-			if size <= 8 && len(rest) >= 8 {
-				s.mask = 1<<(8*size) - 1
-				s.bytes = binary.LittleEndian.Uint64(rest) & s.mask
-			}
-		}
-		c.pairs, next = append(c.pairs, s.label), next+s.size
-	}
-	return next, nil
+	rest, err := eachLabel(content, func(name, value uint64) bool {
+		c.pairs = append(c.pairs, pair(name)<<32|pair(value))
+		return max(name, value) < uint64(len(c.numbers))
+	})
+	return len(content) - len(rest), err
 }

@@ -16,18 +16,11 @@ func (db *DB) Slow() promquery.Source { return chunks.New(db, chunks.Options{}) 
 
 // ReadEntry walks what an index entry holds, as a read does, and returns how much it found.
 func ReadEntry(content []byte) (labels, chunks int, err error) {
-	count, next, err := labelCount(content)
+	rest, err := eachLabel(content, func(_, _ uint64) bool { labels++; return true })
 	if err != nil {
-		return 0, 0, err
+		return labels, 0, err
 	}
-	for range count {
-		_, _, size := labelAt(content[next:])
-		if size == 0 {
-			return labels, 0, errMalformed
-		}
-		labels, next = labels+1, next+size
-	}
-	err = eachChunk(content[next:], func(chunkMeta) bool { chunks++; return true })
+	err = eachChunk(rest, func(chunkMeta) bool { chunks++; return true })
 	return labels, chunks, err
 }
 
@@ -47,19 +40,12 @@ func ReadFiles(dir, metric string) error {
 		if err != nil {
 			return err
 		}
-		count, next, err := labelCount(content)
+		rest, err := eachLabel(content, func(_, _ uint64) bool { return true })
 		if err != nil {
 			return err
 		}
-		for range count {
-			_, _, size := labelAt(content[next:])
-			if size == 0 {
-				return errMalformed
-			}
-			next += size
-		}
 		var first error
-		err = eachChunk(content[next:], func(m chunkMeta) bool {
+		err = eachChunk(rest, func(m chunkMeta) bool {
 			if _, _, err := f.segments.chunk(m.ref); err != nil && first == nil {
 				first = err
 			}
@@ -71,12 +57,6 @@ func ReadFiles(dir, metric string) error {
 	}
 	return nil
 }
-
-// LabelAt is labelAt.
-func LabelAt(content []byte) (name, value uint32, size int) { return labelAt(content) }
-
-// AfterLabels is afterLabels.
-func AfterLabels(content []byte) (rest []byte, ok bool) { return afterLabels(content) }
 
 // Numbers are the strings of the blocks below dir by number, and the numbers that each block's symbols have.
 func (db *DB) Numbers() (texts []string, of []map[string]uint32, err error) {

@@ -110,7 +110,7 @@ func (x *index) readSymbols(offset uint64) error {
 	at := 4
 	for i := range x.symbols {
 		x.symbols[i] = uint32(offset) + 4 + uint32(at)
-		size, n := uvarint(section[at:])
+		size, n := binary.Uvarint(section[at:])
 		if n <= 0 || size > uint64(len(section)-at-n) {
 			return fmt.Errorf("%w: symbol %d", errMalformed, i)
 		}
@@ -165,7 +165,7 @@ func tableLabel(table []byte) (label, head []byte) {
 	if len(table) == 0 || table[0] != 2 {
 		return nil, nil
 	}
-	length, n := uvarint(table[1:])
+	length, n := binary.Uvarint(table[1:])
 	if n <= 0 || length > uint64(len(table)-1-n) {
 		return nil, nil
 	}
@@ -176,12 +176,12 @@ func tableLabel(table []byte) (label, head []byte) {
 // tableValue returns what follows the label in an entry of the postings table: the value and the offset of its postings. size is how many
 // bytes both take, 0 if they are malformed.
 func tableValue(table []byte) (value []byte, offset uint64, size int) {
-	length, n := uvarint(table)
+	length, n := binary.Uvarint(table)
 	if n <= 0 || length > uint64(len(table)-n) {
 		return nil, 0, 0
 	}
 	at := n + int(length)
-	offset, k := uvarint(table[at:])
+	offset, k := binary.Uvarint(table[at:])
 	if k <= 0 {
 		return nil, 0, 0
 	}
@@ -206,7 +206,7 @@ func (x *index) text(id uint32) ([]byte, error) {
 		return nil, fmt.Errorf("%w: symbol %d of %d", errMalformed, id, len(x.symbols))
 	}
 	b := x.data[x.symbols[id]:]
-	size, n := uvarint(b) // checked by readSymbols
+	size, n := binary.Uvarint(b) // checked by readSymbols
 	return b[n:][:size:size], nil
 }
 
@@ -238,27 +238,9 @@ func (x *index) entry(ref uint32) (content []byte, at uint64, err error) {
 		return nil, 0, fmt.Errorf("%w: series at %d is beyond the file", errMalformed, offset)
 	}
 	b := x.data[offset:]
-	size, n := uvarint(b)
+	size, n := binary.Uvarint(b)
 	if n <= 0 || size > uint64(len(b)-n) || !sealed(b[n:n+int(size)], b[n+int(size):]) {
 		return nil, 0, fmt.Errorf("%w: series at %d", errMalformed, offset)
 	}
 	return b[n:][:size:size], offset + uint64(n), nil
-}
-
-// uvarint is binary.Uvarint. Most numbers take one byte.
-func uvarint(b []byte) (uint64, int) {
-	if len(b) > 0 && b[0] < 0x80 {
-		return uint64(b[0]), 1
-	}
-	return longUvarint(b)
-}
-
-// longUvarint is binary.Uvarint.
-func longUvarint(b []byte) (uint64, int) {
-	if len(b) >= 4 {
-		if v, n := short(binary.LittleEndian.Uint32(b)); n > 0 {
-			return uint64(v), int(n)
-		}
-	}
-	return binary.Uvarint(b)
 }

@@ -98,9 +98,9 @@ func newQuery(rs []promquery.Request, symbols *symbols) (*query, error) {
 
 // hasChunk reports whether a series' entry has chunks of any of the requests' times. One that cannot be read may have some.
 func (q *query) hasChunk(content []byte) bool {
-	chunks, ok := afterLabels(content)
+	chunks, err := eachLabel(content, func(_, _ uint64) bool { return true })
 	for i := range q.requests {
-		if !ok || hasChunk(chunks, q.requests[i].Start, q.requests[i].End) {
+		if err != nil || hasChunk(chunks, q.requests[i].Start, q.requests[i].End) {
 			return true
 		}
 	}

@@ -61,7 +61,7 @@ func (s *segments) chunk(ref uint64) (enc chunkenc.Encoding, data []byte, err er
 		return 0, nil, fmt.Errorf("%w: chunk at %d is beyond its file", errMalformed, offset)
 	}
 	b = b[offset:]
-	size, n := uvarint(b)
+	size, n := binary.Uvarint(b)
 	if n <= 0 || size >= uint64(len(b)-n) {
 		return 0, nil, fmt.Errorf("%w: chunk at %d is longer than its file", errMalformed, offset)
 	}

@@ -1,16 +1,12 @@
 package blocks_test
 
 import (
-	"bytes"
-	"encoding/binary"
 	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/prometheus/prometheus/tsdb"
-
-	"github.com/promcost/promcost/promquery/blocks"
 )
 
 // TestSymbolsOfSeveralBlocks compares the table of all blocks' symbols with the symbols that Prometheus reads of each.
@@ -52,61 +48,5 @@ func TestSymbolsOfSeveralBlocks(t *testing.T) {
 		if err := theirs.Close(); err != nil {
 			t.Error(err)
 		}
-	}
-}
-
-// TestLabelAt compares it with two calls of binary.Uvarint, for symbols of all lengths and data that ends anywhere.
-func TestLabelAt(t *testing.T) {
-	const seed = 6
-	rng := rand.New(rand.NewPCG(seed, 0))
-	for range 20_000 {
-		var content []byte
-		for range 1 + rng.IntN(3) {
-			content = binary.AppendUvarint(content, rng.Uint64()>>rng.IntN(64))
-		}
-		content = content[:rng.IntN(len(content)+1)]
-		var wantName, wantValue uint32
-		want := 0
-		a, n := binary.Uvarint(content)
-		if n > 0 && a < 1<<32 {
-			if b, k := binary.Uvarint(content[n:]); k > 0 && b < 1<<32 {
-				wantName, wantValue, want = uint32(a), uint32(b), n+k
-			}
-		}
-		if name, value, size := blocks.LabelAt(content); name != wantName || value != wantValue || size != want {
-			t.Fatalf("%x: symbols %d and %d in %d bytes, want %d and %d in %d", content, name, value, size, wantName, wantValue, want)
-		}
-	}
-}
-
-// TestAfterLabels compares it with reading one label after the other, in entries of any size that end anywhere.
-func TestAfterLabels(t *testing.T) {
-	const seed = 7
-	rng := rand.New(rand.NewPCG(seed, 0))
-	whole := 0
-	for range 20_000 {
-		count := rng.IntN(20)
-		content := binary.AppendUvarint(nil, uint64(count))
-		for range 2*count + rng.IntN(9) {
-			content = binary.AppendUvarint(content, rng.Uint64N(1<<32)>>rng.IntN(32))
-		}
-		content = content[:1+rng.IntN(len(content))]
-		want, ok := content[1:], true
-		for range count {
-			_, _, size := blocks.LabelAt(want)
-			if ok = ok && size > 0; ok {
-				want = want[size:]
-			}
-		}
-		got, gotOK := blocks.AfterLabels(content)
-		if gotOK != ok || ok && !bytes.Equal(got, want) {
-			t.Fatalf("%x: %x, %v, want %x, %v", content, got, gotOK, want, ok)
-		}
-		if ok {
-			whole++
-		}
-	}
-	if whole < 2_000 {
-		t.Errorf("only %d entries were whole", whole)
 	}
 }

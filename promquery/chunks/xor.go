@@ -46,7 +46,7 @@ func CheckStart(enc chunkenc.Encoding, data []byte, said int64) error {
 	if enc != chunkenc.EncXOR || len(data) <= headerSize {
 		return nil
 	}
-	at, n := varint(data[headerSize:])
+	at, n := binary.Varint(data[headerSize:])
 	if n > 0 && at != said {
 		return fmt.Errorf("a chunk begins at %s, the index says at %s", timeText(at), timeText(said))
 	}
@@ -56,27 +56,10 @@ func CheckStart(enc chunkenc.Encoding, data []byte, said int64) error {
 // timeText is a time in Unix milliseconds as text.
 func timeText(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.RFC3339Nano) }
 
-// varint is binary.Varint, faster where eight bytes are there and at most as many are needed.
-func varint(data []byte) (int64, int) {
-	if len(data) < 8 {
-		return binary.Varint(data)
-	}
-	w := binary.LittleEndian.Uint64(data)
-	end := bits.TrailingZeros64(^w&0x8080808080808080) + 1 // in bits; the highest bit of the last byte is not set
-	if end > 64 {
-		return binary.Varint(data)
-	}
-	w &= 1<<end - 1
-	w = w&0x007f007f007f007f | w>>1&0x3f803f803f803f80 // digits of 7 bits are joined to some of 14, 28 and 56
-	w = w&0x00003fff00003fff | w>>2&0x0fffc0000fffc000
-	w = w&0x000000000fffffff | w>>4&0x00fffffff0000000
-	return int64(w>>1) ^ -int64(w&1), end / 8
-}
-
 // read parses the start of a chunk of at least one sample.
 func (h *xorHead) read(data []byte) error {
 	h.n = int(binary.BigEndian.Uint16(data))
-	t, k := varint(data[headerSize:])
+	t, k := binary.Varint(data[headerSize:])
 	if k <= 0 || len(data) < headerSize+k+8 {
 		return errTruncated
 	}
