@@ -133,7 +133,7 @@ func referPromQL(b *strings.Builder) {
 }
 
 func referFamilies(b *strings.Builder) {
-	b.WriteString("\n## Metrics out\n\nWhat `/metrics` says of costs. promcost's own health is there too, as `promcost_computation_…`, `promcost_source_…`, `promcost_http_…`, `promcost_config_…` and `promcost_price_…`.\n")
+	b.WriteString("\n## Metrics out\n\nCosts on `/metrics`. Metrics of promcost itself are there too: `promcost_computation_…`, `promcost_source_…`, `promcost_http_…`, `promcost_config_…` and `promcost_price_…`.\n")
 	table(b, "metric", "labels", "collector", "what")
 	for _, s := range metering.Subjects() {
 		for _, f := range s.Families() {
@@ -150,8 +150,8 @@ func referFamilies(b *strings.Builder) {
 }
 
 func referInputs(b *strings.Builder) {
-	b.WriteString("\n## Metrics in\n\nWhat is read, the best alternative first, and what it costs not to have it.\n")
-	table(b, "input", "metrics", "without it", "remedy")
+	b.WriteString("\n## Metrics in\n\nThe metrics that promcost reads, the best alternative first, what is lost without them, and how to add them.\n")
+	table(b, "input", "metrics", "without it", "how to add it")
 	for _, in := range promquery.Inputs {
 		var metrics []string
 		for _, a := range in.Alternatives {
