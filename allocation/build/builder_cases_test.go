@@ -141,7 +141,7 @@ func TestBuilderCases(t *testing.T) {
 		},
 		{
 			name: "a container of which only usage is known", running: map[string]float64{"main": 120, "debug": 30}, cost: 2, node: 8,
-			usage: map[string]*timeline.Points{"c/ns/p/uid/debug/n/x": minutes(5, 11, 41)}, warning: "known by its usage alone",
+			usage: map[string]*timeline.Points{"c/ns/p/uid/debug/n/x": minutes(5, 11, 41)}, warning: "appears only in cAdvisor",
 		},
 		{
 			name: "a completed pod", exact: true, running: map[string]float64{"main": 59.5}, cost: 59.5 / 60, node: 8,

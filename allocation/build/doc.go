@@ -3,5 +3,5 @@
 //
 // A Builder takes series, each with the signal that it carries (package signals), and returns a Set for each window. Its state is divided
 // into parts (parts.go): pods and containers (objects.go, resolve.go, integrate.go), nodes (nodes.go), volumes (volumes.go), load
-// balancers (balancers.go), traffic (network.go) and prices (itemrates.go). SEMANTICS.md defines the result.
+// balancers (balancers.go), traffic (network.go) and prices (prices.go). SEMANTICS.md defines the result.
 package build

@@ -109,7 +109,7 @@ func TestEvidence(t *testing.T) {
 				initOf(0, 31, 41), of(signals.ContainerRequest, "prepare", 1, 31, 41), pod(signals.PodStarted, unix(30.1), 31, 41),
 				of(signals.ContainerRunning, "main", 1, 31, 41), of(signals.ContainerStarted, "main", unix(30.5), 31, 41),
 			}),
-			want: map[string]float64{"main": 10}, cost: 10, warning: "1 init container was not seen running by any scrape (ns/q/prepare)",
+			want: map[string]float64{"main": 10}, cost: 10, warning: "1 init container finished between two scrapes (ns/q/prepare)",
 		},
 		{
 			name: "completion is that of the containers that are terminated then",
@@ -155,7 +155,7 @@ func TestEvidence(t *testing.T) {
 				{signal: signals.ContainerLevel, resource: allocation.RAM, key: "c/ns/debug/uid-d/sh/n/x", points: sampled(plainStart.Add(33*time.Minute), time.Minute, gib)},
 				{signal: signals.ContainerUse, key: "c/ns/debug/uid-d/sh/n/x", points: sampled(plainStart.Add(33*time.Minute), time.Minute, 30)},
 			},
-			want: map[string]float64{"sh": 1}, cost: 0.5 + 0.5, warning: "1 container is known by its usage alone",
+			want: map[string]float64{"sh": 1}, cost: 0.5 + 0.5, warning: "1 container appears only in cAdvisor",
 		},
 		{
 			name: "usage alone, long after the window",

@@ -1,8 +1,6 @@
 package costapi
 
 import (
-	"slices"
-
 	"github.com/promcost/promcost/allocation/filter"
 )
 
@@ -15,6 +13,7 @@ type Parameter struct {
 	Help    string
 	// Ignored parameters have no effect. They are accepted because clients of Kubecost and OpenCost send them.
 	Ignored bool
+	Group   string // heading in the documentation
 }
 
 // Parameters are the parameters that a path takes, in the order of the documentation; none for other paths.
@@ -24,9 +23,11 @@ func Parameters(path string) []Parameter {
 		if rt.path != path {
 			continue
 		}
-		for _, p := range params() {
-			if p.on&rt.endpoint != 0 {
-				list = append(list, Parameter{p.name, p.aliases, p.kind, p.def[rt.family], p.help, p.parse == nil})
+		for _, g := range paramGroups() {
+			for _, p := range g.params {
+				if p.on&rt.endpoint != 0 {
+					list = append(list, Parameter{p.name, p.aliases, p.kind, p.def[rt.family], p.help, p.parse == nil, g.title})
+				}
 			}
 		}
 	}
@@ -50,9 +51,35 @@ type defaults [numFamilies]string
 // all is the same default for all families.
 func all(value string) defaults { return defaults{value, value, value} }
 
-// params is the table of all parameters of the API. A parameter that is not supported yet has the values that have no effect.
+// paramGroup is the parameters below a heading of the documentation.
+type paramGroup struct {
+	title  string
+	params []param
+}
+
+// paramGroups is the table of all parameters of the API, by headings.
+func paramGroups() []paramGroup {
+	return []paramGroup{
+		{"Window and resolution", timeParams()},
+		{"Rows and idle", rowParams()},
+		{"Sharing", shareParams()},
+		{"Allocation filters", filterParams()},
+		{"Form of the answer", answerParams()},
+		{"Asset parameters", assetParams()},
+		{"Selectors", selectorParams()},
+		{"Bill parameters", cloudParams()},
+		{"Others", otherParams()},
+		{"Ignored", ignoredParams()},
+	}
+}
+
+// params are the parameters of all groups.
 func params() []param {
-	return slices.Concat(timeParams(), rowParams(), shareParams(), filterParams(), answerParams(), assetParams(), selectorParams(), cloudParams(), otherParams(), ignoredParams())
+	var list []param
+	for _, g := range paramGroups() {
+		list = append(list, g.params...)
+	}
+	return list
 }
 
 // Groups of endpoints that share parameters.
@@ -95,7 +122,7 @@ func filterParams() []param {
 		{"filter", nil, "filter", defaults{}, selected | ackAllocations, `Which workloads, in the v2 language: namespace:"web"+label[app]!:"redis". It selects before anything is merged, and never changes what one workload pays.`, parseFilter},
 	}
 	for _, f := range filter.V1Filters() {
-		list = append(list, param{f.Name, nil, "list", defaults{}, selected, "Comma list of " + f.What + ", of which one has to match; a * at the end of one stands for any rest. Without effect beside filter.", addV1(f.Name)})
+		list = append(list, param{f.Name, nil, "list", defaults{}, selected, "Comma list of " + f.What + ". One of them must match; a trailing * matches any rest. Ignored if filter is given.", addV1(f.Name)})
 	}
 	return list
 }

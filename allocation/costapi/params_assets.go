@@ -17,7 +17,7 @@ func assetParams() []param {
 		{"format", nil, "json|csv|parquet|arrow", all("json"), served, "csv implies accumulate. Parquet and Arrow (an IPC stream) have a row an asset of each set, with its window.", setWord(func(q *request) *string { return &q.output.format }, "json", "csv", "parquet", "arrow")},
 	}
 	for _, f := range filter.V1AssetFilters() {
-		list = append(list, param{f.Name, nil, "list", defaults{}, listed, "Comma list of " + f.What + ", of which one has to match; a * at the end of one stands for any rest. Without effect beside filter.", addV1(f.Name)})
+		list = append(list, param{f.Name, nil, "list", defaults{}, listed, "Comma list of " + f.What + ". One of them must match; a trailing * matches any rest. Ignored if filter is given.", addV1(f.Name)})
 	}
 	return list
 }

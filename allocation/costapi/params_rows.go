@@ -62,7 +62,7 @@ func answerParams() []param {
 		{"limit", nil, "number", all("0"), changes, "Most rows, those that changed most first; 0 for all. The total is of all.", parseCount(func(q *request) *int { return &q.output.page.Limit })},
 		{"costChangeRatio", nil, "number", all("0.05"), assetDiffs, "How much of its earlier cost an asset has to change to be listed as changed.", parseCostChangeRatio},
 		{"sortBy", nil, "field", defaults{}, paged, "The number, or name, that rows are ordered by; totalCost where offset or limit is given, else they are in the order of names.", parseSortBy},
-		{"sortByOrder", nil, "desc|asc", defaults{}, paged, "The largest first or last; without it the largest numbers, and names from a to z.", parseSortOrder},
+		{"sortByOrder", nil, "desc|asc", defaults{}, paged, "desc or asc. Default: desc for numbers, asc for names.", parseSortOrder},
 		{"fields", nil, "list", defaults{}, allocations | summaries | toplines | served | ackAllocations, "Comma list of the members of each row that are kept, such as name,totalCost; all without it.", parseFields},
 		{"jmespath", nil, "expression", defaults{}, computed | billed | diagnoses | facts, "An expression of JMESPath, in Kyverno's dialect, over data, whose result takes its place: [0].*.[name,totalCost] or length(@[0]). fields applies before it, and CSV has no data to evaluate over.", parseJMESPath},
 		{"costMetric", []string{"costUnit"}, "cumulative|hourly|daily|weekly|monthly|yearly", all("cumulative"), allocations | summaries | toplines, "Costs of the window, or of an hour, 24, 168, 730 or 8760 hours at the window's mean rate up to now.", parseCostMetric},

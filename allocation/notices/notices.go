@@ -34,8 +34,8 @@ const (
 	givePrices               = " ({names}){}. Give prices with --pricing.file"
 
 	UnplacedPods     Notice = "{n} {pod|pods} " + noKnownNode + " ({names}): priced by {}; are kube_node_info and kube_node_status_capacity there for all nodes, and has kube_pod_info the {pod's node|pods' nodes}?"
-	UnseenInits      Notice = "{n} init {container was|containers were} not seen running by any scrape ({names}): nothing tells when {it|they} started and ended, and {it costs|they cost} nothing"
-	KnownByUsage     Notice = "{n} {container is|containers are} known by {its|their} usage alone, and taken to run where that was seen ({names})"
+	UnseenInits      Notice = "{n} init {container|containers} finished between two scrapes ({names}): {its run time is|their run times are} unknown and {its cost counts|their costs count} as 0. A shorter scrape interval would catch {it|them}"
+	KnownByUsage     Notice = "{n} {container appears|containers appear} only in cAdvisor, not in kube-state-metrics ({names}): {its run time was|their run times were} taken from {its|their} usage samples"
 	UnmatchedUsage   Notice = "{n} usage series {belongs|belong} to containers that were not seen running: is kube_pod_container_status_running of kube-state-metrics there for them?"
 	LeapingUsage     Notice = "{n} {increase|increases} of containers' CPU counters ({names}) {is|are} left out, being more than {} times what the node can give: look at what exports or relabels container_cpu_usage_seconds_total"
 	LackingRequests  Notice = "{n} {container|containers} ({names}) that ran {} {has|have} limits and no requests, where Kubernetes makes the one the other: {it costs what it uses|they cost what they use}. Is kube_pod_container_resource_requests there for all pods?"
@@ -43,7 +43,7 @@ const (
 	InStepCronJobs   Notice = "CronJobs start their pods in step with the grid of {}: {n} of them ({names}). What is counted too much or too little of one pod is so of all, and short ones may never be seen: ask for resolution=exact"
 	UnseenNodes      Notice = "{n} {node|nodes} ({names}) {was|were}" + takenToRun
 	UnseenContainers Notice = "{n} {container|containers} ({names}) {was|were}" + takenToRun
-	UnseenUsage      Notice = "usage of {n} {container|containers} ({names}) was not seen for more than 5 minutes {}: it is spread from {its|their} counters, or held"
+	UnseenUsage      Notice = "usage of {n} {container|containers} ({names}) is missing for more than 5 minutes {}: CPU was interpolated from {its counter|their counters}, memory was held at {its last value|their last values}"
 	takenToRun              = " not seen for more than 5 minutes {}: what was not seen is taken to have run on, for its start is the same before and after, or nothing else of its kind was seen either"
 
 	LostClaims    Notice = "{n} {claim is|claims are} mounted, but {its volume is|their volumes are} not known ({names}): {it costs|they cost} nothing; is kube_persistentvolumeclaim_info of kube-state-metrics there, and {is it|are they} bound?"

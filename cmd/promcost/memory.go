@@ -22,7 +22,7 @@ const (
 
 // addMemoryFlag adds --query.max-memory.
 func addMemoryFlag(g flagGroup, f *costFlags) {
-	sizeOf(g, "query.max-memory", "Most memory that all questions take together: computing, history, PromQL, answers and what is kept of them. A question over it is refused with what to do; 0 for any. With auto it is (limit - 100MB) / 1.5, where limit is the memory of the container, else of the machine. GOMEMLIMIT is set to fit, unless the environment has it.", &f.maxMemory).Default(auto)
+	sizeOf(g, "query.max-memory", "Memory limit for all queries together, including caches. A query that would exceed it is rejected with advice. 0 means no limit. auto is (limit - 100MB) / 1.5, where limit is the memory of the container, else of the machine. GOMEMLIMIT is set to fit, unless the environment has it.", &f.maxMemory).Default(auto)
 }
 
 // budget is the memory that all requests share. It sets GOMEMLIMIT until restore is called, and warns if there is little memory.

@@ -29,12 +29,20 @@ var othersFlags = map[string]string{
 	"cache.max-memory":             "promcost-apiserver",
 }
 
+// othersFiles are files of other projects that comments name, with whose they are.
+var othersFiles = map[string]string{
+	"tsdb/docs/format/index.md":  "Prometheus",
+	"tsdb/docs/format/chunks.md": "Prometheus",
+	"pkg/prometheus/promcfg.go":  "the Prometheus Operator",
+}
+
 var (
 	flagName    = regexp.MustCompile(`--(?:no-)?([a-z][a-z0-9.-]*[a-z0-9])`)
 	commandName = regexp.MustCompile("[\"`]promcost ([a-z]+(?: [a-z]+)?)")
 	flagRow     = regexp.MustCompile("(?m)^\\| `--(?:\\[no-\\])?([a-z0-9.-]+)`")
 	fileName    = regexp.MustCompile("[`( ]((?:allocation|cmd|collector|dashboards|promquery)(?:/[A-Za-z0-9_.-]*[A-Za-z0-9_])+)")
-	commandRow  = regexp.MustCompile("(?m)^\\| `promcost ([a-z ]+)`")
+	sourceName  = regexp.MustCompile(`(?:^|[^A-Za-z0-9_./*-])((?:[A-Za-z0-9_-]+/)*[A-Za-z0-9][A-Za-z0-9_-]*\.(?:go|js|md))\b`)
+	commandRow  = regexp.MustCompile("(?m)^### promcost ([a-z ]+)$")
 )
 
 // TestNamedCommandsAndFlags: every command and flag that a text of the program names is there. What there is stands in
@@ -105,6 +113,41 @@ func TestNamedFiles(t *testing.T) {
 			named++
 			if _, err := os.Stat(filepath.Join(root, filepath.FromSlash(name))); err != nil {
 				t.Errorf("%s names %s, which is not there", filepath.Base(page), name)
+			}
+		}
+	}
+	if named < 30 {
+		t.Errorf("only %d names were found", named)
+	}
+}
+
+// TestFilesNamedInComments: every file that a comment names is there, beside the comment's file or by its path in the tree, and so is
+// every package.
+func TestFilesNamedInComments(t *testing.T) {
+	root := filepath.Join("..", "..")
+	there := func(names ...string) bool {
+		return slices.ContainsFunc(names, func(name string) bool {
+			_, err := os.Stat(filepath.Join(root, filepath.FromSlash(name)))
+			return err == nil
+		})
+	}
+	named := 0
+	for _, f := range parseModule(t) {
+		for _, group := range f.ast.Comments {
+			for _, c := range group.List {
+				if strings.Contains(c.Text, "://") {
+					continue
+				}
+				for _, name := range firsts(sourceName, c.Text) {
+					if named++; !there(name, f.dir+"/"+name) && othersFiles[name] == "" {
+						t.Errorf("%s: the comment names %s, which is not there", f.at(c), name)
+					}
+				}
+				for _, name := range firsts(fileName, c.Text) {
+					if named++; !there(name) {
+						t.Errorf("%s: the comment names %s, which is not there", f.at(c), name)
+					}
+				}
 			}
 		}
 	}

@@ -38,7 +38,7 @@ func defineKubectlChange(clause *kingpin.CmdClause, io streams, _ *logFlags) exe
 func addChangeFlags(clause *kingpin.CmdClause, io streams, open opener) executor {
 	f := &changeFlags{}
 	clause.Flag("window", "What time: yesterday, lastweek, month, 7d, or two times separated by a comma.").Default("lastweek").StringVar(&f.window)
-	clause.Flag("baseline", "What to compare with; the unit of the calendar before, or as much time before the window.").PlaceHolder("WINDOW").StringVar(&f.baseline)
+	clause.Flag("baseline", "What to compare with. Default: the previous day, week or month, or the period of equal length before the window.").PlaceHolder("WINDOW").StringVar(&f.baseline)
 	clause.Flag("aggregate", "What to sum by: namespace, controller, node, label:app, … or several separated by commas.").Default("namespace").StringVar(&f.aggregate)
 	clause.Flag("drill", "A field as of --aggregate, whose values that changed most stand below each row.").PlaceHolder("FIELD").StringVar(&f.drill)
 	clause.Flag("filter", `Which workloads: namespace:"shop"+label[app]:"web" and the like.`).PlaceHolder("EXPR").StringVar(&f.filter)

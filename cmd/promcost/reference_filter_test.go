@@ -39,12 +39,3 @@ func referFilters(b *strings.Builder) {
 		line(b, r.String(), codes(filter.Declarable(r)))
 	}
 }
-
-// codes is a list of code.
-func codes(names []string) string {
-	list := make([]string, len(names))
-	for i, name := range names {
-		list[i] = code(name)
-	}
-	return strings.Join(list, ", ")
-}

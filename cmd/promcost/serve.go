@@ -53,7 +53,7 @@ func addServeFlags(clause *kingpin.CmdClause, preset servePreset) *serveFlags {
 	f := &serveFlags{web: addWebFlags(clause, preset.address), promql: addPromQLFlags(clause), enabled: map[string]*bool{}}
 	durationOf(clause, "history.grace", "How long after its end an hour is computed, for samples that come late.", &f.grace, 0).
 		Default(ledger.DefaultGrace.String())
-	countOf(clause, "collector.max-series", "Most series that a collector exports; the cheapest of more are summed into __other__, so that sums by cluster, label and resource stay. PromQL over costs has all of them.", &f.maxSeries, metering.MinMaxSeries).
+	countOf(clause, "collector.max-series", "Maximum series per collector. Above it, the cheapest are combined into __other__, so totals by cluster, label and resource stay right. PromQL over costs has all of them.", &f.maxSeries, metering.MinMaxSeries).
 		Default(strconv.Itoa(metering.DefaultMaxSeries))
 	names := addFlag(clause, "collector.label.names", "Labels whose values --collector.label exports the cost of, separated by commas: names as Kubernetes or as Prometheus has them, aliases such as team, and properties of the config file. Names switch it on.", func(text string) error {
 		f.labels = strings.Split(text, ",")

@@ -60,12 +60,12 @@ func addCostFlags(g flagGroup) *costFlags {
 	g.Flag("cluster.id", "Id of the cluster, where series do not carry one; else the source's external label, else "+defaultCluster+".").
 		PlaceHolder("ID").StringVar(&f.clusterID)
 	g.Flag("cluster.label", "Label of the series that names their cluster.").Default("cluster").StringVar(&f.clusterLabel)
-	durationOf(g, "compute.timeout", "Longest that one computation may take.", &f.timeout, time.Millisecond).Default("5m")
-	countOf(g, "compute.max-concurrency", "Most computations at a time; others wait. One more is for windows of up to an hour.", &f.concurrency, 1).
+	durationOf(g, "compute.timeout", "Maximum time of one computation.", &f.timeout, time.Millisecond).Default("5m")
+	countOf(g, "compute.max-concurrency", "Maximum concurrent computations; further ones queue. One extra slot is reserved for windows of up to an hour.", &f.concurrency, 1).
 		Default(strconv.Itoa(ledger.DefaultMaxConcurrency))
-	countOf(g, "compute.max-samples", "Most samples that one computation may read; 0 for any number.", &f.maxSamples, 0).Default("0")
+	countOf(g, "compute.max-samples", "Maximum samples that one computation may read. 0 means no limit.", &f.maxSamples, 0).Default("0")
 	addMemoryFlag(g, f)
-	oneOf(g, "charge-from", "From when on a container's request is charged: running, or scheduled for what a pod was placed for and waits.",
+	oneOf(g, "charge-from", "When charging a container's request begins: running (when it runs) or scheduled (when its pod is placed on a node).",
 		&f.chargeFrom, chargeRunning, chargeScheduled)
 	g.Flag("debug.check", "Check before and after every step of an answer that nothing was lost or made; what does not add up is an error.").BoolVar(&f.check)
 	return f

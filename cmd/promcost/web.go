@@ -47,7 +47,7 @@ func addWebFlags(clause *kingpin.CmdClause, address string) *webFlags {
 	clause.Flag("web.route-prefix", "Path under which every page answers too, for a proxy that passes it on.").
 		PlaceHolder("/PATH").StringVar(&f.prefix)
 	addCORSFlag(clause, &f.origin)
-	countOf(clause, "web.max-connections", "Most connections that are open at a time; of more, that one is closed which has waited longest for its client. Half as many requests are answered at a time, health checks and /metrics besides.", &f.most, 8).
+	countOf(clause, "web.max-connections", "Maximum open connections. Above it, the connection idle longest is closed. Half as many requests are served concurrently, not counting health checks and /metrics.", &f.most, 8).
 		Default(strconv.Itoa(webserver.DefaultConnections))
 	clause.Flag("web.enable-pprof", "Serve profiles of the process under /debug/pprof/.").BoolVar(&f.pprof)
 	clause.Flag("web.enable-mcp", "Answer assistants at /mcp, by the Model Context Protocol. They can read what the API serves.").Default("true").BoolVar(&f.mcp)

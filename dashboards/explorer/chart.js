@@ -186,13 +186,13 @@ function text(box, name, size, strong) {
   return svg("text", { x: box.x + 4, y: box.y + size, "font-size": size, class: strong ? "strong" : undefined }, short.length > room ? short.slice(0, room - 1).join("") + "…" : name);
 }
 
-// waterfall leads from one total to another by effects: [[name, value]]. go(name) is called for an effect that is clicked.
+// waterfall leads from one total to another by effects: [{name, value, title}]. go(name) is called for an effect that is clicked.
 export function waterfall(before, after, effects, format, chosen, go) {
   let at = before.value;
   const bars = [{ ...before, from: 0, to: before.value, total: true }];
-  for (const [name, value] of effects) {
-    bars.push({ name, value, from: at, to: at + value });
-    at += value;
+  for (const effect of effects) {
+    bars.push({ ...effect, from: at, to: at + effect.value });
+    at += effect.value;
   }
   bars.push({ ...after, from: 0, to: after.value, total: true });
   const ends = bars.flatMap((b) => (b.total ? [b.to] : [b.from, b.to]));
@@ -206,8 +206,8 @@ export function waterfall(before, after, effects, format, chosen, go) {
     const text = b.total ? format.money(b.value) : format.signed(b.value);
     const picture = svg("svg", { viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" }, svg("rect", { class: kind, x: from, width: Math.max(0.3, to - from), y: 1, height: 8 }));
     const title = b.total ? el("span", { class: "what" }, b.name)
-      : el("button", { type: "button", class: "what", "aria-pressed": String(b.name === chosen), title: b.help, onclick: () => go(b.name === chosen ? "" : b.name) }, b.name);
-    return el("li", { class: kind }, title, picture, el("span", { class: "value" }, text));
+      : el("button", { type: "button", class: "what", "aria-pressed": String(b.name === chosen), onclick: () => go(b.name === chosen ? "" : b.name) }, b.title);
+    return el("li", { class: kind, "data-name": b.name }, title, picture, el("span", { class: "value" }, text));
   }));
   return el("figure", {}, list, low > 0 && el("figcaption", { class: "muted" }, `Bars begin at ${format.money(low)}, not at zero.`));
 }

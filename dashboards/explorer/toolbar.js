@@ -17,7 +17,7 @@ const FIELDS = [
   "cluster,namespace", "namespace,controller", "namespace,pod",
 ];
 
-const IDLE = [["row", "as a row"], ["node", "a row a node"], ["share", "shared by cost"], ["even", "shared evenly"], ["hide", "left out"]];
+const IDLE = [["row", "as a row"], ["node", "one row per node"], ["share", "shared by cost"], ["even", "shared evenly"], ["hide", "left out"]];
 
 // Toolbar is the form with all controls. Each view shows those that it heeds.
 export class Toolbar {
@@ -74,7 +74,7 @@ export class Toolbar {
 
   share() {
     const { share, tenancy } = this.state;
-    const text = [share, tenancy === "true" && "tenancy"].filter(Boolean).join(", ") || "nothing";
+    const text = [share, tenancy === "true" && "control plane"].filter(Boolean).join(", ") || "nothing";
     return el("label", {}, el("span", {}, "shared"), el("button", { type: "button", class: "choice", name: "share", "aria-haspopup": "dialog", onclick: () => this.askShared() }, text));
   }
 
@@ -82,15 +82,15 @@ export class Toolbar {
     const names = el("input", { name: "names", value: this.state.share, placeholder: "kube-system,monitoring", size: 40 });
     const tenancy = el("input", { name: "tenancy", type: "checkbox", checked: this.state.tenancy === "true" });
     dialog("Shared costs", [
-      el("label", {}, "Namespaces whose cost the others bear, with commas between", names),
-      el("label", { class: "check" }, tenancy, "share what clusters cost besides nodes"),
+      el("label", {}, "Shared namespaces (comma-separated): their cost is split among all others", names),
+      el("label", { class: "check" }, tenancy, "also share control-plane and node-disk costs"),
     ], () => this.go({ share: names.value.replaceAll(/\s/g, ""), tenancy: String(tenancy.checked) }));
   }
 
   askFields() {
     const input = el("input", { name: "fields", value: this.state.aggregate, size: 40, list: "fields" });
     dialog("Rows by several fields", [
-      el("label", {}, "Fields, with commas between: such as namespace,label:app or team,controller", input),
+      el("label", {}, "Fields, comma-separated, such as namespace,label:app or team,controller", input),
       el("datalist", { id: "fields" }, FIELDS.map((value) => el("option", { value }))),
     ], () => this.go({ aggregate: input.value.replaceAll(/\s/g, "") || "namespace" }));
   }
@@ -121,7 +121,7 @@ export class Toolbar {
     this.form.hidden = false; // views without controls have these
     const button = (text, title, onclick) => el("button", { type: "button", title, onclick }, text);
     this.actions.replaceChildren(
-      button("link", "An address of this view whose window stays where it is", () => this.showLink()),
+      button("link", "Copy a permanent link with fixed dates", () => this.showLink()),
       what.csv ? el("a", { class: "button", title: "The table as CSV", download: "", href: address(what.path, { ...what.params, ...what.csv }).href }, "CSV")
         : button("CSV", "The tables of this view as CSV", () => saveTables()),
       button("curl", "The command that asks the same", () => showText("The same by curl", curl(what.path, this.absolute(what.params)))),

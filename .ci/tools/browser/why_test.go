@@ -36,7 +36,7 @@ func TestWhyE2E(t *testing.T) {
 	if x := number(t, p.text(".tiles dd")); !sameMoney(x, want.Total.Change) {
 		t.Errorf("the change is %v, the API has %v", x, want.Total.Change)
 	}
-	steps := eval[map[string]string](p, `Object.fromEntries([...document.querySelectorAll(".waterfall li")].map((li) => [li.querySelector(".what").textContent, li.querySelector(".value").textContent]))`)
+	steps := eval[map[string]string](p, `Object.fromEntries([...document.querySelectorAll(".waterfall li")].map((li) => [li.dataset.name, li.querySelector(".value").textContent]))`)
 	for name, size := range want.Total.Effects {
 		if text, ok := steps[name]; ok && !sameMoney(number(t, text), size) || !ok && math.Abs(size) > 0.01 {
 			t.Errorf("effect %s is %q, the API has %v", name, text, size)
@@ -58,7 +58,7 @@ func TestWhyE2E(t *testing.T) {
 			largest = name
 		}
 	}
-	p.clickText(".waterfall button", largest)
+	p.click(`.waterfall li[data-name="` + largest + `"] button`)
 	p.wait(`new URLSearchParams(location.search).get("effect") === ` + quote(largest))
 	p.wait(`document.querySelector('.waterfall button[aria-pressed="true"]') && document.querySelectorAll("table.costs").length > 1`)
 	p.settle()

@@ -30,9 +30,9 @@ export async function show(root, ctx) {
   const offered = { path: "model/allocation", params, window, csv: { format: "csv" }, promql: window ? promql(state, rows, window, Boolean(answer.billedUntil)) : undefined };
   ctx.offer(offered);
   if (rows.length === 0) {
-    root.append(el("p", { class: "empty" }, state.filter || state.path
-      ? "Nothing that the filter selects ran in this window. Change the filter, go back up, or choose another window."
-      : "Nothing ran in this window. Choose another window, or look under health whether promcost finds its metrics."));
+    root.append(state.filter || state.path
+      ? el("p", { class: "empty" }, "Nothing that the filter selects ran in this window. Change the filter, go back up, or choose another window.")
+      : el("p", { class: "empty" }, "No data for this period. If that is unexpected, check ", el("button", { type: "button", class: "link", onclick: () => ctx.go({ view: "health" }) }, "Health"), "."));
     return;
   }
   const hours = (new Date(window.end) - new Date(window.start)) / 3600e3;

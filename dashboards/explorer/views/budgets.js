@@ -34,5 +34,5 @@ export async function show(root, ctx) {
     { name: "until", title: "Counted", text: true, wide: true, value: (b) => b.window?.end ?? "", cell: (b) => (b.window ? format.span(b.window) : "not yet") },
   ], data, { caption: `Budgets in ${format.currency}`, sort: "forecast" });
   const over = data.filter((b) => part(b, b.forecast) > 1).map((b) => b.name);
-  root.append(el("p", { class: over.length > 0 ? "lead over" : "lead" }, over.length === 0 ? "All budgets will do." : `Over budget by the end of its period: ${over.join(", ")}.`), table.element);
+  root.append(el("p", { class: over.length > 0 ? "lead over" : "lead" }, over.length === 0 ? "All budgets are on track." : `Over budget by the end of its period: ${over.join(", ")}.`), table.element);
 }

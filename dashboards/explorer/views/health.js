@@ -10,18 +10,21 @@ export const controls = [];
 const WINDOW = "1h";
 
 // STATES are what an input can be, the worst first, as text.
-const STATES = { missing: "missing", fallback: "second best", none: "none there", sheet: "from the price sheet", found: "found" };
+const STATES = { missing: "missing", fallback: "second best", none: "not present (optional)", sheet: "from the price sheet", found: "found" };
 
 export async function show(root, ctx) {
   const { format } = ctx;
   const [ready, answer] = await Promise.all([readiness(ctx.signal), ctx.ask("model/diagnose", { window: WINDOW })]);
   const { data } = answer;
   ctx.offer({ path: "model/diagnose", params: { window: WINDOW }, promql: { reason: "Health is not of costs: no PromQL expression yields it. Metrics that begin with promcost_ tell of promcost itself." } });
-  const lost = data.clusters.flatMap((c) => c.inputs.filter((i) => i.state === "missing"));
+  const inputs = data.clusters.flatMap((c) => c.inputs);
+  const count = (required, of) => of.filter((i) => Boolean(i.required) === required).length;
+  const lost = inputs.filter((i) => i.state === "missing");
+  const missing = `${count(true, lost)} of ${count(true, inputs)} required, ${count(false, lost)} of ${count(false, inputs)} optional`;
   const read = (name) => data.sources.reduce((sum, s) => sum + (s[name] ?? 0), 0);
   root.append(el("p", { class: ready.ok && data.complete ? "lead" : "lead over" }, ready.text),
     tiles([
-      ["Metrics", data.complete ? "all that must be there" : "some that must be there are missing"], ["Missing", String(lost.length)],
+      ["Metrics", data.complete ? "all required metrics are there" : "required metrics are missing"], ["Missing", missing],
       ["Read for the last hour", `${read("samples").toLocaleString("en")} samples of ${read("series").toLocaleString("en")} series`],
       ["In", `${format.duration(1000 * read("seconds"))}, ${format.bytes(read("bytes"))}, ${read("requests").toLocaleString("en")} requests`],
     ]));
@@ -44,7 +47,7 @@ function clusterOf(cluster, format) {
   const gaps = (cluster.uncovered ?? []).map((w) => el("li", {}, `no samples from ${format.span(w)}`));
   const table = new Table([
     { name: "name", title: "Input", text: true, value: (i) => i.name, cell: (i) => named(i.name) },
-    { name: "state", title: "State", text: true, value: (i) => rank(i), csv: (i) => i.state, cell: (i) => el("span", { class: `state ${i.state}` }, STATES[i.state] ?? i.state, i.required && i.state === "missing" ? ", must be there" : "") },
+    { name: "state", title: "State", text: true, value: (i) => rank(i), csv: (i) => i.state, cell: (i) => el("span", { class: `state ${i.state}` }, STATES[i.state] ?? i.state, i.required && i.state === "missing" ? ", required" : "") },
     { name: "metric", title: "Metric", text: true, wide: true, value: (i) => i.alternatives[0]?.metric ?? "", cell: (i) => named(i.alternatives[0]?.metric ?? "") },
     { name: "series", title: "Series", wide: true, value: (i) => i.alternatives[0]?.series, cell: (i) => (i.alternatives[0]?.series ?? 0).toLocaleString("en") },
     { name: "interval", title: "Scraped", text: true, wide: true, value: (i) => i.scrapeInterval ?? "", cell: (i) => (i.scrapeInterval ? `every ${i.scrapeInterval}` : "") },

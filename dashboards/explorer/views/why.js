@@ -8,13 +8,13 @@ import { Table } from "../table.js";
 
 export const controls = ["window", "compare", "aggregate", "filter", "idle", "share", "prices"];
 
-// EFFECTS are the effects in words.
+// EFFECTS are the effects of the API by the names that are shown.
 const EFFECTS = {
-  window: "the windows differ in length", replicas: "more or fewer containers", placement: "other types of nodes, or spot", sizeRequest: "bigger or smaller requests",
-  sizeBurst: "usage above requests", price: "other prices of nodes", new: "workloads that ran in the later window only", gone: "workloads that ran in the earlier window only",
-  volumes: "persistent volumes", network: "network traffic", loadBalancer: "load balancers", shared: "shared costs", external: "costs outside of clusters",
-  idle: "capacity that nobody was allocated", adjustment: "what bills say against list prices",
+  window: "Length of the windows", replicas: "More or fewer containers", placement: "Moved to other node types", sizeRequest: "Changed requests",
+  sizeBurst: "Usage above requests", price: "Node prices", new: "New workloads", gone: "Gone workloads", volumes: "Persistent volumes", network: "Network traffic",
+  loadBalancer: "Load balancers", shared: "Shared costs", external: "Costs outside of clusters", idle: "Idle capacity", adjustment: "Discounts and bill corrections",
 };
+const shown = (effect) => EFFECTS[effect] ?? effect;
 
 export async function show(root, ctx) {
   const { state, format, go } = ctx;
@@ -36,9 +36,9 @@ export async function show(root, ctx) {
     ["After", el("small", {}, format.span(window))],
   ]));
   const effects = Object.entries(total.effects).filter(([, v]) => Math.abs(v) >= 0.005 || Math.abs(v) > 1e-3 * Math.abs(total.change)).sort((a, b) => b[1] - a[1]);
-  const picture = waterfall({ name: "before", value: total.baseline }, { name: "after", value: total.cost }, effects, format, state.effect, (effect) => go({ effect }));
-  root.append(section("What led from one to the other", el("p", { class: "muted" }, "Choose an effect to see who had it."), picture));
-  for (const drawn of picture.querySelectorAll("li.more svg, li.less svg")) drawn.parentNode.title = EFFECTS[drawn.parentNode.querySelector(".what").textContent] ?? "";
+  const bars = effects.map(([name, value]) => ({ name, value, title: shown(name) }));
+  const picture = waterfall({ name: "before", value: total.baseline }, { name: "after", value: total.cost }, bars, format, state.effect, (effect) => go({ effect }));
+  root.append(section("Why the cost changed", el("p", { class: "muted" }, "Select a cause to see which workloads it affected."), picture));
   if (state.effect in total.effects) root.append(await contributors(params, ctx));
   root.append(changes(rows, ctx));
 }
@@ -63,7 +63,7 @@ function changes(rows, { state, format, go }) {
 function words(row, format) {
   const sorted = Object.entries(row.effects).sort((a, b) => Math.abs(b[1]) - Math.abs(a[1]));
   const matters = sorted.filter(([, v]) => Math.abs(v) >= 0.005 && Math.abs(v) >= 0.02 * Math.abs(sorted[0][1]));
-  return matters.slice(0, 4).map(([name, v]) => `${name} ${format.signed(v)}`).join(", ");
+  return matters.slice(0, 4).map(([name, v]) => `${shown(name)} ${format.signed(v)}`).join(", ");
 }
 
 // contributors is the table of those that had an effect, one level down.
@@ -73,11 +73,11 @@ async function contributors(params, { state, format, ask }) {
   const aggregate = next === "" ? state.aggregate : `${state.aggregate},${next}`;
   const { data } = await ask("model/allocation/change", { ...params, aggregate, limit: 0 });
   const rows = data.rows.filter((r) => Math.abs(r.effects[effect]) >= 0.005).sort((a, b) => Math.abs(b.effects[effect]) - Math.abs(a.effects[effect])).slice(0, 100);
-  const title = `Who had the effect ${effect}: ${EFFECTS[effect] ?? effect}`;
-  if (rows.length === 0) return section(title, el("p", { class: "empty" }, "Nobody for as much as a cent."));
+  const title = `${shown(effect)}: workloads affected`;
+  if (rows.length === 0) return section(title, el("p", { class: "empty" }, "No workload changed by more than 0.01."));
   return section(title, new Table([
     { name: "name", title: aggregate.replaceAll(",", ", "), text: true, value: (r) => r.name, cell: (r) => named(r.name) },
-    { name: "effect", title: effect, value: (r) => Math.abs(r.effects[effect]), cell: (r) => el("span", { class: r.effects[effect] > 0 ? "more" : "less" }, format.signed(r.effects[effect])) },
+    { name: "effect", title: shown(effect), value: (r) => Math.abs(r.effects[effect]), cell: (r) => el("span", { class: r.effects[effect] > 0 ? "more" : "less" }, format.signed(r.effects[effect])) },
     { name: "change", title: "Whole change", wide: true, value: (r) => Math.abs(r.change), cell: (r) => format.signed(r.change) },
     { name: "cost", title: "After", value: (r) => r.cost, cell: (r) => format.money(r.cost) },
   ], rows, { caption: title, sort: "effect" }).element);

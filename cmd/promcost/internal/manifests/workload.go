@@ -254,7 +254,7 @@ type size struct {
 
 // sizes follow from the figures of BENCHMARKS.md, the memory of a question about a day ("Memory", first table) and of filling a
 // history (below it), which the first start does: 35 MB and as much for 200 pods, 116 and 209 MB for 3,000, 347 and 423 MB for
-// 10,000. For 30,000 pods it is 717 MB and three times the history of 10,000; for more, the 1.6 GB of 100,000 ("100,000 pods") for both.
+// 10,000. For 30,000 pods it is 717 MB and three times the history of 10,000; for more, the 1.6 GB of 100,000 for both.
 // What is requested is the larger one and the 49 MB of a server at rest. The ceiling is such that questions, which may take
 // (ceiling - 100 MB) / 1.5, get twice the sum. Closing an hour takes 1.3 s of processor time for 3,000 pods and 50 to 71 s for
 // 100,000, and filling a day 15 s for 3,000: a request of some hundredths of a core would do, but the first answers would be slow.

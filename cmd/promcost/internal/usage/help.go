@@ -16,9 +16,9 @@ var flagGroups = [...]struct {
 	title    string
 	prefixes []string
 }{
-	{"Flags", nil},
+	{OwnFlags, nil},
 	{"Demo flags", []string{"demo."}},
-	{"Prometheus flags", []string{"prometheus.", "query.", "source", "tsdb."}},
+	{"Source flags", []string{"prometheus.", "query.", "source", "tsdb."}},
 	{"Price and cluster flags", []string{"charge-from", "cluster.", "config.file", "pricing.", "timezone"}},
 	{"Computation flags", []string{"compute.", "debug.", "query.max-memory"}},
 	{"History flags", []string{"history.", "shard", "storage."}},
@@ -29,14 +29,17 @@ var flagGroups = [...]struct {
 	{"General flags", []string{"help", "version"}},
 }
 
-// shownFlags are flags below a heading.
-type shownFlags struct {
+// Group is flags below a heading.
+type Group struct {
 	Title string
 	Flags []*kingpin.FlagModel
 }
 
-// groupFlags puts the flags that help shows below their headings.
-func groupFlags(flags []*kingpin.FlagModel) []shownFlags {
+// OwnFlags is the heading of flags that are in no other group.
+const OwnFlags = "Flags"
+
+// Groups puts the flags that help shows below their headings, in order.
+func Groups(flags []*kingpin.FlagModel) []Group {
 	var byGroup [len(flagGroups)][]*kingpin.FlagModel
 	for _, f := range flags {
 		if f.Hidden {
@@ -52,10 +55,10 @@ func groupFlags(flags []*kingpin.FlagModel) []shownFlags {
 		}
 		byGroup[group] = append(byGroup[group], f)
 	}
-	var shown []shownFlags
+	var shown []Group
 	for i, list := range byGroup {
 		if len(list) > 0 {
-			shown = append(shown, shownFlags{flagGroups[i].title, list})
+			shown = append(shown, Group{flagGroups[i].title, list})
 		}
 	}
 	return shown
@@ -145,5 +148,5 @@ func roff(text string) string {
 
 // Funcs are what the templates call. date is that of the program's source.
 func Funcs(version string, date func() string) template.FuncMap {
-	return template.FuncMap{"GroupFlags": groupFlags, "Roff": roff, "Date": date, "Version": func() string { return version }}
+	return template.FuncMap{"GroupFlags": Groups, "Roff": roff, "Date": date, "Version": func() string { return version }}
 }

@@ -1,0 +1,253 @@
+package main
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/promcost/promcost/allocation/costapi"
+	"github.com/promcost/promcost/allocation/encode"
+	"github.com/promcost/promcost/allocation/fields"
+)
+
+// endpoint is what REFERENCE.md tells of paths that take the same parameters. Paths with other defaults follow the first ones.
+type endpoint struct {
+	title, paths, what string
+	example            string // a path with parameters
+	answer             string // of the example, shortened
+}
+
+// endpoints are all endpoints of the API, in the order of the page.
+var endpoints = []endpoint{
+	{
+		"Allocations", "/model/allocation /model/allocation/compute /allocation /allocation/compute",
+		"What workloads cost. `data` has an object for each set of the window, with its rows by name. `/model/allocation` answers with stored days and hours, the others for any window; they use stored hours where these fit.",
+		"/model/allocation?window=7d&aggregate=namespace&accumulate=true",
+		`{"code": 200, "status": "success", "data": [{"search": {"name": "search", "properties": {"namespace": "search", …}, "cpuCost": 3.1, …, "totalCost": 5.2,
+  "errorBounds": {"lower": 0.998, "upper": 1.002}}, "__idle__": {…}}], "resolution": "exact", "warnings": ["…"]}`,
+	},
+	{
+		"Summaries", "/model/allocation/summary /allocation/summary /allocation/compute/summary",
+		"The same with name, start, end, averages and costs only.", "/model/allocation/summary?window=lastweek&aggregate=controller&limit=10",
+		`"data": {"step": 604800000000000, "window": {…}, "sets": [{"window": {…}, "allocations": {"deployment:api": {"name": …, "totalCost": …}, …}}]}`,
+	},
+	{
+		"Topline", "/model/allocation/summary/topline", "One sum of all rows, and how many they are.", "/model/allocation/summary/topline?window=month&filter=namespace:%22search%22",
+		`"data": {"numResults": 7, "combined": {"allocations": {"total": {"totalCost": 48.8, …}}, "window": {…}}}`,
+	},
+	{
+		"Trends", "/model/allocation/trends", "How the costs of named rows changed against the window before.", "/model/allocation/trends?window=7d&aggregate=namespace&names=search,web",
+		`"data": {"step": …, "sets": [{"allocationTrends": {"search": {"trends": {"costs": {"totalCost": {"relativeChange": {"isInfinite": false, "isNaN": false, "value": 0.12}}}}}, …}, "window": {…}}]}`,
+	},
+	{
+		"Changes", "/model/allocation/change", "Why costs differ between two windows: effects that add up to the change ([SEMANTICS.md](SEMANTICS.md) defines them). `missing` lists the parts of both windows that have no costs.",
+		"/model/allocation/change?window=lastweek&aggregate=namespace&drill=controller",
+		`"data": {"window": {…}, "baselineWindow": {…}, "total": {"baseline": 24.4, "cost": 48.8, "change": 24.4, "effects": {"replicas": 3.2, "price": 1.1, …}, "withinBounds": false},
+  "rows": [{"name": "search", "baseline": …, "cost": …, "change": …, "effects": {…}, "parts": […]}, …]}`,
+	},
+	{
+		"Values of allocations", "/model/allocation/autocomplete /allocation/autocomplete", "Which values a field has, for completion.", "/model/allocation/autocomplete?window=7d&field=namespace&search=sea",
+		`"data": {"data": ["search", "search-dev"]}`,
+	},
+	{
+		"ACK", "/v2/allocation", "ACK's allocations, in its shape.", "/v2/allocation?window=3d&step=1d&aggregate=namespace",
+		`"data": [{"one/search": {"name": "one/search", "properties": {…}, "start": …, "end": …, "cpuCoreRequestAverage": 1, …, "cost": 2.25, "costRatio": 0.1, "customCost": 48}, …}, …]`,
+	},
+	{
+		"Assets", "/model/assets", "What costs money: nodes, disks, load balancers, network, cluster management. `data` has an object for each set, with its assets by key.", "/model/assets?window=7d&aggregate=type&accumulate=true",
+		`"data": [{"Node": {"type": "Node", "properties": {…}, "cpuCost": …, "ramCost": …, "adjustment": 0, "totalCost": 33}, …}]`,
+	},
+	{"OpenCost's assets", "/assets", "The same as one map of the whole window; each asset is a row.", "/assets?window=1d", `"data": {"AWS/…/n1": {"type": "Node", …, "totalCost": 4.5}, …}`},
+	{
+		"Topline of assets", "/model/assets/topline", "One sum of all assets, and how many they are.", "/model/assets/topline?window=month&filter=assetType:%22node%22",
+		`"data": {"totalCost": 48.8, "adjustment": 0, "numResults": 10}`,
+	},
+	{
+		"Changes of assets", "/model/assets/diff", "Assets that were added, removed or changed between two windows: `Kind` says which.", "/model/assets/diff?window=lastweek&filter=assetType:%22node%22",
+		`"data": {"AWS/…/n1": {"Entity": {"type": "Node", …}, "Kind": "added"}, …}`,
+	},
+	{"Values of assets", "/model/assets/autocomplete /assets/autocomplete", "Which values a field of assets has.", "/model/assets/autocomplete?window=7d&field=provider", `"data": {"data": ["AWS"]}`},
+	{
+		"Cloud costs", "/cloudCost /model/cloudCost", "What bills say, a set for each step: the five costs of FOCUS, and which part of each is of clusters.", "/cloudCost?window=lastmonth&aggregate=service",
+		`"data": {"sets": [{"aggregationProperties": ["service"], "cloudCosts": {"AmazonEC2": {"properties": {…}, "window": {…}, "listCost": {"cost": 28, "kubernetesPercent": 0.8}, "netCost": {…}, …}}}, …]}`,
+	},
+	{"Views of cloud costs", "/cloudCost/view/graph /cloudCost/view/totals", "The dearest rows of each set, for a chart; the sum of all rows.", "/cloudCost/view/graph?window=lastmonth&aggregate=provider&costMetric=listCost", ""},
+	{"Table of cloud costs", "/cloudCost/view/table", "A page of rows, with their cost and the part of it that is of clusters.", "/cloudCost/view/table?window=lastmonth&aggregate=service&limit=20", ""},
+	{"Custom costs", "/customCost/timeseries /customCost/total", "What bills of vendors that are no cloud providers say, by step and in total.", "/customCost/total?window=lastmonth&aggregate=domain", ""},
+	{
+		"Reconciliation", "/model/reconciliation", "How bills and clusters fit together: what matches, what does not and how to fix that. `promcost check bills -o json` prints the same.", "/model/reconciliation?window=7d",
+		`"data": {"start": …, "end": …, "bills": [{"name": "aws", "totalCost": …, "matchedCost": …, "accounts": […]}], "kinds": […], "unbilled": […], "unmatched": [{"service": …, "cost": …, "why": …, "remedy": …}], "nodes": […]}`,
+	},
+	{
+		"Diagnosis", "/model/diagnose", "Which inputs the source has, cluster by cluster. `promcost check source -o json` prints the same. A state is `found` (the best alternative is there), `fallback` (a later one is), " +
+			"`none` (there is nothing of the kind, which may be right) or `missing`. `complete` says that no required input is missing, in no part of the window. `uncovered` are the parts of 15 minutes in which one is, and at the end of the window those of 5 minutes " +
+			"and two scrapes. `oldest` is that of all samples where the source knows it, else of those in the window. Unknown members are left out.",
+		"/model/diagnose?window=1h",
+		`"data": {"window": {"start": …, "end": …}, "complete": true, "oldest": …, "sources": [as explain has them],
+  "clusters": [{"cluster": "prod", "scrapeInterval": "30s", "oldest": …, "newest": …, "uncovered": [{"start": …, "end": …}], "inputs": [
+    {"name": "running", "state": "found", "required": true, "scrapeInterval": "30s", "oldest": …, "newest": …,
+     "alternatives": [{"metric": "kube_pod_container_status_running", "series": 180}]},
+    {"name": "pod labels", "state": "missing", "required": false, "alternatives": [],
+     "missing": "no cost by label", "remedy": "run kube-state-metrics with …"}, …]}]}`,
+	},
+	{
+		"Facts", "/model/budgets /model/questions /model/clusterInfo /model/getConfigs /clusterInfo /clusterInfoMap /cloudCost/status",
+		"What promcost knows without computing: budgets with what is spent and forecast (what is unknown is null); the saved questions; the cluster, and `closedUntil`, the end of the newest closed hour; currency and time zone; all clusters; " +
+			"when bills were and will be looked for, and what of them does not count.",
+		"/model/budgets",
+		`"data": [{"name": "team-a", "period": "month", "amount": 100, "cost": "list", "spent": 60, "forecast": 90, "window": {"start": …, "end": …}, "billedUntil": null, "spentAtList": null}]`,
+	},
+	{"Health and description", "/healthz /openapi.json", "That the process lives; the API in OpenAPI 3.0, with all fields that selectors may name.", "/openapi.json", ""},
+}
+
+// settingsOfPath are the parameters of a path, with its defaults; ignored are those without effect.
+func settingsOfPath(path string) (settings []setting, ignored []string) {
+	for _, p := range costapi.Parameters(path) {
+		if p.Ignored {
+			ignored = append(ignored, p.Name)
+			continue
+		}
+		settings = append(settings, setting{p.Group, strings.Join(append([]string{p.Name}, p.Aliases...), "`, `"), p.Type, p.Default, p.Help})
+	}
+	return settings, ignored
+}
+
+// referEndpoints tells the endpoints, each with its parameters and an example, then the parameters of several and what answers have in common.
+func referEndpoints(t *testing.T, b *strings.Builder) {
+	t.Helper()
+	var places []section
+	var told []string
+	for _, e := range endpoints {
+		paths := strings.Fields(e.paths)
+		settings, _ := settingsOfPath(paths[0])
+		places, told = append(places, section{e.title, settings}), append(told, paths...)
+		e.checkExample(t)
+	}
+	if want := costapi.Paths(); !slices.Equal(slices.Sorted(slices.Values(told)), want) {
+		t.Errorf("endpoints have the paths %q, the API has %q", slices.Sorted(slices.Values(told)), want)
+	}
+	everywhere := ignoredEverywhere()
+	b.WriteString("\n## Endpoints\n\nPaths below `/model` are Kubecost's, `/v2/allocation` is ACK's, the others are OpenCost's. GET, and POST with a form. An empty value means not given. " +
+		"Clients send " + codes(everywhere) + "; these are accepted and ignored (for compatibility) wherever there are parameters but at `/model/diagnose`. " +
+		"Other pages: `/metrics`, `/ui/`, `/ui/links`, `/mcp`, `/-/healthy`, `/-/ready`, `/-/reload`, and PromQL's below.\n")
+	page := newSettingsPage(places, "Others", "parameter", "values", "default", "what")
+	for i, e := range endpoints {
+		paths := strings.Fields(e.paths)
+		fmt.Fprintf(b, "\n### %s\n\n%s: %s\n\n    curl -s 'http://127.0.0.1:9003%s'\n", e.title, codes(paths), e.what, e.example)
+		if e.answer != "" {
+			b.WriteString("\n    " + strings.ReplaceAll(e.answer, "\n", "\n    ") + "\n")
+		}
+		page.section(b, places[i], "Parameters")
+		e.others(t, b, places[i].settings, everywhere)
+	}
+	b.WriteString("\n## Parameters of several endpoints\n")
+	page.sharedTables(b)
+	referAnswers(b)
+}
+
+// checkExample checks that an example's parameters are those of its path.
+func (e *endpoint) checkExample(t *testing.T) {
+	t.Helper()
+	asked, err := url.Parse(e.example)
+	if err != nil || !slices.Contains(strings.Fields(e.paths), asked.Path) {
+		t.Fatalf("%s: %v: the example asks %s", e.title, err, asked.Path)
+	}
+	settings, _ := settingsOfPath(asked.Path)
+	for name := range asked.Query() {
+		if !slices.ContainsFunc(settings, func(s setting) bool { return slices.Contains(strings.Split(s.name, "`, `"), name) }) {
+			t.Errorf("%s: the example has the parameter %s, which %s does not take", e.title, name, asked.Path)
+		}
+	}
+}
+
+// others tells in which defaults the other paths differ from the first, and which further parameters are ignored.
+func (e *endpoint) others(t *testing.T, b *strings.Builder, first []setting, everywhere []string) {
+	t.Helper()
+	paths := strings.Fields(e.paths)
+	var order []string
+	same := map[string][]string{}
+	for _, path := range paths {
+		settings, _ := settingsOfPath(path)
+		usual := map[setting]string{}
+		for _, s := range first {
+			usual[s.withoutDefault()] = s.def
+		}
+		if len(settings) != len(first) {
+			t.Errorf("%s: %s and %s take different parameters", e.title, paths[0], path)
+		}
+		differ := otherDefaults(settings, func(s setting) (string, bool) { def, ok := usual[s.withoutDefault()]; return def, ok })
+		if differ == "" {
+			continue
+		}
+		if same[differ] == nil {
+			order = append(order, differ)
+		}
+		same[differ] = append(same[differ], path)
+	}
+	for _, differ := range order {
+		fmt.Fprintf(b, "\n%s:%s\n", codes(same[differ]), differ)
+	}
+	_, ignored := settingsOfPath(paths[0])
+	if ignored = without(ignored, everywhere); len(ignored) > 0 {
+		fmt.Fprintf(b, "\nAlso accepted and ignored: %s.\n", codes(ignored))
+	}
+}
+
+// ignoredEverywhere are the parameters that all paths accept and ignore which ignore any.
+func ignoredEverywhere() (names []string) {
+	for _, path := range costapi.Paths() {
+		_, ignored := settingsOfPath(path)
+		switch {
+		case len(ignored) == 0:
+		case names == nil:
+			names = ignored
+		default:
+			names = without(names, without(names, ignored))
+		}
+	}
+	return names
+}
+
+// without returns the names that are not in some.
+func without(names, some []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(some, name) })
+}
+
+// referAnswers tells what answers have in common, and the numbers of rows.
+func referAnswers(b *strings.Builder) {
+	b.WriteString(answers)
+	table(b, "field of an allocation", "unit", "what")
+	for _, f := range fields.All() {
+		help := f.Help
+		if f.Nullable && !strings.Contains(help, "null") {
+			help += " null where it is not known."
+		}
+		line(b, code(f.Name), f.Unit, help)
+	}
+	b.WriteString("\nMembers of an asset, as far as its type has them: " + codes(encode.AssetMembers()) + ".\n")
+}
+
+// answers describes the parts of answers that all endpoints share.
+const answers = `
+## Answers
+
+JSON, in gzip or zstd if the client takes it. ` + "`data`" + ` is what was asked for, ` + "`warnings`" + ` what is missing or doubtful, ` + "`resolution`" + ` the one that was used
+(` + "`1m`, `exact`" + `), ` + "`billedUntil`" + ` until when costs are by bill. An error has its HTTP status and says what is wrong and what would be right; it is also a Status of Kubernetes:
+
+    {"code": 400, "data": null, "message": "…", "kind": "Status", "apiVersion": "v1", "status": "Failure"}
+
+400 is a wrong parameter, 422 a question that the source or a limit does not allow, 502 a source that fails, 503 a limit that is reached for now (` + "`Retry-After`" + ` says when to ask again). With
+` + "`explain=true`, an answer has one element of `computations`" + ` for each computation behind it. ` + "`read` and `integrate`" + ` are estimates from some of the series; seconds of
+sources and stages contain the integration of the samples that they gave.
+
+    "explain": {"computations": [{
+      "window": {"start": …, "end": …}, "resolution": "1m", "scrapeInterval": "30s",
+      "seconds": {"total": 0.31, "read": 0.2, "integrate": 0.1},
+      "sources": [{"name": "blocks", "until": …, "seconds": …, "requests": …, "samples": …, "bytes": …, "series": …},
+                  {"name": "remote-read", "from": …, …}],
+      "stages": [{"name": "inputs", "seconds": …, "requests": …, "samples": …, "bytes": …}, …],
+      "inputs": [{"name": "running", "alternatives": [{"metric": "kube_pod_container_status_running", "series": …, "samples": …,
+                  "clusters": [{"cluster": "prod", "series": …, "samples": …}]}]}, …]}]}
+`
