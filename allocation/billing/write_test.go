@@ -59,7 +59,7 @@ func TestDaysReadBack(t *testing.T) {
 // TestOldDaysAreRead reads a day of the sample that the last version wrote whose pages promcost encoded itself. The file is never written
 // again.
 func TestOldDaysAreRead(t *testing.T) {
-	file, err := os.ReadFile("testdata/day.v1own.parquet")
+	file, err := os.ReadFile("testdata/day.v1own")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -157,10 +157,10 @@ func assetOptionals() []field[float64] {
 }
 
 // assetColumns are the columns of assets.
-func assetColumns(w allocation.Window, list []assetRow) []column {
-	cols := []column{
-		timeColumn(windowStart, func(int) int64 { return w.Start.UnixMilli() }),
-		timeColumn(windowEnd, func(int) int64 { return w.End.UnixMilli() }),
+func assetColumns(w allocation.Window, list []assetRow) []Column {
+	cols := []Column{
+		TimeColumn(windowStart, func(int) int64 { return w.Start.UnixMilli() }),
+		TimeColumn(windowEnd, func(int) int64 { return w.End.UnixMilli() }),
 	}
 	for _, f := range assetTexts() {
 		cols = append(cols, textColumn(f.name, func(i int) string { return *f.of(&list[i]) }))
@@ -172,8 +172,8 @@ func assetColumns(w allocation.Window, list []assetRow) []column {
 	cols = append(
 		cols,
 		mapColumn("labels", func(i int) int { return len(keys[i]) }, func(i, k int) (string, string) { return keys[i][k], list[i].labels[keys[i][k]] }),
-		timeColumn(startField, func(i int) int64 { return list[i].start.UnixMilli() }),
-		timeColumn(endField, func(i int) int64 { return list[i].end.UnixMilli() }),
+		TimeColumn(startField, func(i int) int64 { return list[i].start.UnixMilli() }),
+		TimeColumn(endField, func(i int) int64 { return list[i].end.UnixMilli() }),
 	)
 	for _, f := range assetBools() {
 		cols = append(cols, boolColumn(f.name, func(i int) bool { return *f.of(&list[i]) }))
@@ -182,7 +182,7 @@ func assetColumns(w allocation.Window, list []assetRow) []column {
 		cols = append(cols, numberColumn(f.name, func(i int) float64 { return *f.of(&list[i]) }))
 	}
 	for _, f := range assetOptionals() {
-		cols = append(cols, optionalColumn(f.name, func(i int) float64 { return *f.of(&list[i]) }))
+		cols = append(cols, OptionalNumberColumn(f.name, func(i int) float64 { return *f.of(&list[i]) }))
 	}
 	return cols
 }

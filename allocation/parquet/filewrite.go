@@ -22,7 +22,7 @@ const (
 )
 
 // newFileWriter begins a file whose first row group has these columns. footer is of promcost, "" for none.
-func newFileWriter(w io.Writer, name, footer string, columns []column, rows int) *fileWriter {
+func newFileWriter(w io.Writer, name, footer string, columns []Column, rows int) *fileWriter {
 	f := &fileWriter{}
 	options := []parquet.WriterOption{
 		parquet.CreatedBy("promcost", "1", "parquet"), parquet.DataPageVersion(1), parquet.PageBufferSize(min(max(8*rows, minPageBuffer), maxPageBuffer)),
@@ -47,16 +47,13 @@ func newFileWriter(w io.Writer, name, footer string, columns []column, rows int)
 }
 
 // group writes a row group, whose columns are those of the file.
-func (f *fileWriter) group(columns []column, rows int) error {
+func (f *fileWriter) group(columns []Column, rows int) error {
 	writers := f.to.ColumnWriters()
 	for i := range columns {
 		for k := range columns[i].leaves {
 			leaf := &columns[i].leaves[k]
 			for from := 0; from < rows; from += writtenRows {
-				f.scratch = f.scratch[:0]
-				for row := from; row < min(from+writtenRows, rows); row++ {
-					f.scratch = leaf.values(f.scratch, row)
-				}
+				f.scratch = leaf.values(f.scratch[:0], from, min(from+writtenRows, rows))
 				if _, err := writers[0].WriteRowValues(f.scratch); err != nil {
 					return fmt.Errorf("column %v: %w", leaf.path, err)
 				}
@@ -100,14 +97,17 @@ func (f *fileWriter) encoded(leaf *leafSource, rows int) parquet.Node {
 	return parquet.Compressed(node, &parquet.Uncompressed)
 }
 
-// distinct reports whether a leaf has few distinct values, and how many it has, if they are few. Null is a value.
+// distinct reports whether a leaf has few distinct values, and about how many it has, if they are few. Null is a value.
 func (f *fileWriter) distinct(leaf *leafSource, rows int) (few bool, n int) {
 	most := max(leastValues, int(fewValues*float64(rows)))
+	if n = leaf.distinct; n > 1 && n <= most {
+		return true, n
+	}
 	words, texts := map[uint64]struct{}{}, map[string]struct{}{}
 	null := 0
 	var last parquet.Value
-	for row := range rows {
-		f.scratch = leaf.values(f.scratch[:0], row)
+	for from := 0; from < rows; from += leastValues {
+		f.scratch = leaf.values(f.scratch[:0], from, min(from+leastValues, rows))
 		for _, v := range f.scratch {
 			switch {
 			case v.IsNull():

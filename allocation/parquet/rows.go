@@ -23,21 +23,21 @@ const (
 )
 
 // allocationColumns are the columns of a set's rows.
-func allocationColumns(s *allocation.Set) []column {
-	var cols []column
+func allocationColumns(s *allocation.Set) []Column {
+	var cols []Column
 	if !s.Built() {
 		cols = append(cols, textColumn(nameField, s.Name))
 	}
 	cols = append(cols,
-		timeColumn(windowStart, func(int) int64 { return s.Window.Start.UnixMilli() }),
-		timeColumn(windowEnd, func(int) int64 { return s.Window.End.UnixMilli() }),
+		TimeColumn(windowStart, func(int) int64 { return s.Window.Start.UnixMilli() }),
+		TimeColumn(windowEnd, func(int) int64 { return s.Window.End.UnixMilli() }),
 		textColumn(kindField, func(row int) string { return s.Special(row).Field() }))
 	for p := range allocation.NumProperties {
 		cols = append(cols, propertyColumns(s, p)...)
 	}
 	cols = append(cols,
-		timeColumn(startField, func(row int) int64 { return s.Start(row).UnixMilli() }),
-		timeColumn(endField, func(row int) int64 { return s.End(row).UnixMilli() }))
+		TimeColumn(startField, func(row int) int64 { return s.Start(row).UnixMilli() }),
+		TimeColumn(endField, func(row int) int64 { return s.End(row).UnixMilli() }))
 	for c := range allocation.NumColumns {
 		cols = append(cols, numberColumn(c.Field(), func(row int) float64 { return s.Value(c, row) }))
 	}
@@ -47,20 +47,20 @@ func allocationColumns(s *allocation.Set) []column {
 }
 
 // propertyColumns are the columns of a property.
-func propertyColumns(s *allocation.Set, p allocation.Property) []column {
+func propertyColumns(s *allocation.Set, p allocation.Property) []Column {
 	d := s.Dict()
 	switch {
 	case p.IsMap():
-		return []column{mapColumn(p.Field(), func(row int) int { return len(s.Pairs(p, row)) }, func(row, i int) (string, string) {
+		return []Column{mapColumn(p.Field(), func(row int) int { return len(s.Pairs(p, row)) }, func(row, i int) (string, string) {
 			pair := s.Pairs(p, row)[i]
 			return d.Text(pair.Key), d.Text(pair.Value)
 		})}
 	case p.IsList():
-		return []column{listColumn(p.Field(), func(row int) int { return len(s.List(p, row)) }, func(row, i int) string { return d.Text(s.List(p, row)[i]) })}
+		return []Column{listColumn(p.Field(), func(row int) int { return len(s.List(p, row)) }, func(row, i int) string { return d.Text(s.List(p, row)[i]) })}
 	case p == allocation.PodUID:
 		return uuidColumns(p.Field(), otherUIDs, func(row int) string { return s.Text(p, row) })
 	}
-	return []column{textColumn(p.Field(), func(row int) string { return s.Text(p, row) })}
+	return []Column{textColumn(p.Field(), func(row int) string { return s.Text(p, row) })}
 }
 
 func volumeMembers(s *allocation.Set) []member {

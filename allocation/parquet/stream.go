@@ -29,7 +29,7 @@ func (p *Stream) Rows(s *allocation.Set) error {
 }
 
 // group writes a row group. The first one decides the columns of the file.
-func (p *Stream) group(name string, columns []column, rows int) error {
+func (p *Stream) group(name string, columns []Column, rows int) error {
 	if p.file == nil {
 		p.file = newFileWriter(p.w, name, "", columns, rows)
 	}
@@ -55,16 +55,16 @@ func (p *Stream) Close() error {
 // Assets writes assets of a set, one row each, with the columns of Arrow streams.
 func (p *Stream) Assets(set *assets.Set, list []*allocation.Asset) error {
 	n := len(list)
-	text := func(name string, of func(*allocation.Asset) string) column {
+	text := func(name string, of func(*allocation.Asset) string) Column {
 		return textColumn(name, func(row int) string { return of(list[row]) })
 	}
-	at := func(name string, of func(*allocation.Asset) time.Time) column {
-		return timeColumn(name, func(row int) int64 { return of(list[row]).UnixMilli() })
+	at := func(name string, of func(*allocation.Asset) time.Time) Column {
+		return TimeColumn(name, func(row int) int64 { return of(list[row]).UnixMilli() })
 	}
-	number := func(name string, of func(*allocation.Asset) float64) column {
+	number := func(name string, of func(*allocation.Asset) float64) Column {
 		return numberColumn(name, func(row int) float64 { return of(list[row]) })
 	}
-	return p.group(string(Assets), []column{
+	return p.group(string(Assets), []Column{
 		text(nameField, func(a *allocation.Asset) string { return cmp.Or(a.Title, a.Name) }),
 		at(windowStart, func(*allocation.Asset) time.Time { return set.Window.Start }),
 		at(windowEnd, func(*allocation.Asset) time.Time { return set.Window.End }),

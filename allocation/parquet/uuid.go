@@ -54,21 +54,17 @@ func appendUUID(dst, id []byte) []byte {
 }
 
 // uuidColumns returns two columns of ids: one for UUIDs, and one for other texts. Both are null if an id is empty.
-func uuidColumns(name, other string, text func(row int) string) []column {
-	return []column{
-		optional(single(name, parquet.UUID(), func(row int) parquet.Value {
-			if id, ok := uuidOf(text(row)); ok {
-				return parquet.FixedLenByteArrayValue(id[:])
-			}
-			return parquet.NullValue()
-		})),
-		optional(single(other, parquet.String(), func(row int) parquet.Value {
+func uuidColumns(name, other string, text func(row int) string) []Column {
+	return []Column{
+		optional(name, parquet.UUID(), func(row int) parquet.Value {
+			id, ok := uuidOf(text(row))
+			return orNull(parquet.FixedLenByteArrayValue(id[:]), ok)
+		}),
+		optional(other, parquet.String(), func(row int) parquet.Value {
 			t := text(row)
-			if _, ok := uuidOf(t); ok || t == "" {
-				return parquet.NullValue()
-			}
-			return textValue(t)
-		})),
+			_, ok := uuidOf(t)
+			return orNull(textValue(t), !ok && t != "")
+		}),
 	}
 }
 

@@ -104,7 +104,7 @@ func Write(w io.Writer, s *allocation.Set, f Footer) (rows int, err error) {
 	if f.Window == (allocation.Window{}) {
 		f.Window, f.Resolution, f.Warnings = s.Window, s.Resolution, s.Warnings
 	}
-	var columns []column
+	var columns []Column
 	switch f.Kind {
 	case Allocations:
 		if err := s.Require(allocation.Everything()); err != nil {
@@ -121,12 +121,22 @@ func Write(w io.Writer, s *allocation.Set, f Footer) (rows int, err error) {
 	if err != nil {
 		return 0, fmt.Errorf("write Parquet: %w", err)
 	}
-	file := newFileWriter(w, string(f.Kind), text, columns, rows)
-	if err = file.group(columns, rows); err == nil {
+	return rows, writeTable(w, string(f.Kind), text, columns, rows)
+}
+
+// WriteTable writes a table of another kind, without a Footer. The same values give the same bytes.
+func WriteTable(w io.Writer, name string, columns []Column, rows int) error {
+	return writeTable(w, name, "", columns, rows)
+}
+
+func writeTable(w io.Writer, name, footer string, columns []Column, rows int) error {
+	file := newFileWriter(w, name, footer, columns, rows)
+	err := file.group(columns, rows)
+	if err == nil {
 		err = file.to.Close()
 	}
 	if err != nil {
-		return 0, fmt.Errorf("write Parquet %s: %w", f.Kind, err)
+		return fmt.Errorf("write Parquet %s: %w", name, err)
 	}
-	return rows, nil
+	return nil
 }

@@ -76,7 +76,7 @@ var packages = map[string][]string{
 	"allocation/filter":                {"allocation", "allocation/caret", "allocation/fields", "allocation/labelnames"},
 	"allocation/jmespath":              {"allocation/caret"},
 	"allocation/pricing":               {"allocation", "allocation/caret", "allocation/labelnames", "allocation/rates"},
-	"allocation/billing":               {"allocation"},
+	"allocation/billing":               {"allocation", "allocation/parquet"},
 	"allocation/reconcile":             {"allocation", "allocation/billing", "allocation/memory"},
 	"allocation/billcheck":             {"allocation", "allocation/billing", "allocation/reconcile"},
 	"allocation/cloudcost":             {"allocation", "allocation/billing", "allocation/caret", "allocation/labelnames"},
