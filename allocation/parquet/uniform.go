@@ -68,7 +68,7 @@ func (c *leafColumn) same(body []byte, n int) (none, ok bool) {
 	if c.at.repetition > 0 || len(body) == 0 {
 		return false, false
 	}
-	v, ok := constantHybrid(body[1:], int(body[0]), n)
+	v, ok := constantRun(body[1:], int(body[0]), n)
 	return false, ok && v == 0
 }
 
