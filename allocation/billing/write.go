@@ -4,34 +4,28 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+
+	"github.com/promcost/promcost/allocation/parquet"
 )
 
 // WriteDay returns a day as a Parquet file with the columns of FOCUS, so that this package and others read it as a bill. The same
 // day gives the same bytes.
 func WriteDay(d *Day) ([]byte, error) {
-	f := newColumnFile(d.lines)
+	var columns []parquet.Column
 	for _, of := range d.texts.columns(d.items) {
-		if err := f.texts(of.name, of.list, of.items); err != nil {
-			return nil, fmt.Errorf("write column %s: %w", of.name, err)
-		}
+		columns = append(columns, parquet.OptionalTextColumn(of.name, of.list, func(row int) uint32 { return of.items[d.lines[row].item] }))
 	}
-	err := f.times(startColumn, func(row int) int64 { return d.lines[row].start })
-	if err == nil {
-		err = f.times(endColumn, func(row int) int64 { return d.lines[row].end })
-	}
-	if err != nil {
-		return nil, fmt.Errorf("write charge periods: %w", err)
-	}
+	columns = append(columns,
+		parquet.TimeColumn(startColumn, func(row int) int64 { return d.lines[row].start }),
+		parquet.TimeColumn(endColumn, func(row int) int64 { return d.lines[row].end }))
 	for k, name := range amounts() {
-		if err := f.numbers(name, func(row int) float64 { return d.lines[row].numbers[k] }); err != nil {
-			return nil, fmt.Errorf("write column %s: %w", name, err)
-		}
+		columns = append(columns, parquet.OptionalNumberColumn(name, func(row int) float64 { return d.lines[row].numbers[k] }))
 	}
-	file, err := f.close(len(d.lines))
-	if err != nil {
+	var file bytes.Buffer
+	if err := parquet.WriteTable(&file, "bills", columns, len(d.lines)); err != nil {
 		return nil, fmt.Errorf("write lines of bills: %w", err)
 	}
-	return file, nil
+	return file.Bytes(), nil
 }
 
 // itemTexts are the texts of items, made once for all days that share the items. The zero value is ready. It is not safe for

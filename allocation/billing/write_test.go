@@ -55,3 +55,29 @@ func TestDaysReadBack(t *testing.T) {
 		t.Errorf("%d days: %v", days, err)
 	}
 }
+
+// TestOldDaysAreRead reads a day of the sample that the last version wrote whose pages promcost encoded itself. The file is never written
+// again.
+func TestOldDaysAreRead(t *testing.T) {
+	file, err := os.ReadFile("testdata/day.v1own")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want, got []billing.Line
+	n := 0
+	err = billing.Days(bytes.NewReader(sampleFile(t)), time.UTC, func(d *billing.Day) error {
+		if n++; n == 3 {
+			return d.Each(keepLines(&want))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := billing.ReadDay(t.Context(), file, "bill", keepLines(&got)); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got, cmpopts.EquateNaNs()); diff != "" || len(got) == 0 {
+		t.Errorf("%d lines: -want +got\n%s", len(got), diff)
+	}
+}

@@ -135,7 +135,6 @@ func encodeSet(set *allocation.Set, v version, o WriteOptions) ([]blob, error) {
 		return nil, err
 	}
 	var blobs []blob
-	var files parquet.Writer
 	clusters := set.Clusters()
 	for _, cluster := range clusters {
 		of := set
@@ -146,7 +145,7 @@ func encodeSet(set *allocation.Set, v version, o WriteOptions) ([]blob, error) {
 		}
 		for _, kind := range [...]parquet.Kind{parquet.Allocations, parquet.Assets} {
 			var b bytes.Buffer
-			rows, err := files.Write(&b, of, parquet.Footer{
+			rows, err := parquet.Write(&b, of, parquet.Footer{
 				Kind: kind, Window: set.Window, Resolution: set.Resolution, Warnings: set.Warnings, Zone: o.Zone.String(), Complete: o.Complete,
 				Part: v.Index, Parts: v.Of,
 			})

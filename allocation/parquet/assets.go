@@ -157,33 +157,32 @@ func assetOptionals() []field[float64] {
 }
 
 // assetColumns are the columns of assets.
-func assetColumns(w allocation.Window, list []assetRow) []column {
-	n := len(list)
-	cols := []column{
-		timeColumn(windowStart, n, func(int) int64 { return w.Start.UnixMilli() }),
-		timeColumn(windowEnd, n, func(int) int64 { return w.End.UnixMilli() }),
+func assetColumns(w allocation.Window, list []assetRow) []Column {
+	cols := []Column{
+		TimeColumn(windowStart, func(int) int64 { return w.Start.UnixMilli() }),
+		TimeColumn(windowEnd, func(int) int64 { return w.End.UnixMilli() }),
 	}
 	for _, f := range assetTexts() {
-		cols = append(cols, textColumn(f.name, n, func(i int) string { return *f.of(&list[i]) }))
+		cols = append(cols, textColumn(f.name, func(i int) string { return *f.of(&list[i]) }))
 	}
-	keys := make([][]string, n)
+	keys := make([][]string, len(list))
 	for i := range list {
 		keys[i] = slices.Sorted(maps.Keys(list[i].labels))
 	}
 	cols = append(
 		cols,
-		mapColumn("labels", n, func(i int) int { return len(keys[i]) }, func(i, k int) (string, string) { return keys[i][k], list[i].labels[keys[i][k]] }),
-		timeColumn(startField, n, func(i int) int64 { return list[i].start.UnixMilli() }),
-		timeColumn(endField, n, func(i int) int64 { return list[i].end.UnixMilli() }),
+		mapColumn("labels", func(i int) int { return len(keys[i]) }, func(i, k int) (string, string) { return keys[i][k], list[i].labels[keys[i][k]] }),
+		TimeColumn(startField, func(i int) int64 { return list[i].start.UnixMilli() }),
+		TimeColumn(endField, func(i int) int64 { return list[i].end.UnixMilli() }),
 	)
 	for _, f := range assetBools() {
-		cols = append(cols, boolColumn(f.name, n, func(i int) bool { return *f.of(&list[i]) }))
+		cols = append(cols, boolColumn(f.name, func(i int) bool { return *f.of(&list[i]) }))
 	}
 	for _, f := range assetNumbers() {
-		cols = append(cols, numberColumn(f.name, n, func(i int) float64 { return *f.of(&list[i]) }))
+		cols = append(cols, numberColumn(f.name, func(i int) float64 { return *f.of(&list[i]) }))
 	}
 	for _, f := range assetOptionals() {
-		cols = append(cols, optionalColumn(f.name, n, func(i int) float64 { return *f.of(&list[i]) }))
+		cols = append(cols, OptionalNumberColumn(f.name, func(i int) float64 { return *f.of(&list[i]) }))
 	}
 	return cols
 }

@@ -30,14 +30,14 @@ type columnsOfName struct {
 
 // cachedColumn is a column of a file that was read.
 type cachedColumn struct {
-	from  encoding
+	from  pageForm
 	sum   uint32 // of the pages
 	pages []byte
 	leaf  *leaf // the decoded pages, which nobody may change; nil if they were seen only once and are not cached yet
 }
 
-// encoding says how to read the pages of a column.
-type encoding struct {
+// pageForm says how to read the pages of a column.
+type pageForm struct {
 	kind                   parquet.Kind
 	repetition, definition int
 	rows                   int         // of the file
@@ -51,12 +51,12 @@ const (
 )
 
 // cacheable returns the pages of a column that may be cached: a column of strings that is not too large. For others it returns nil.
-func (c *leafColumn) cacheable() (from encoding, pages []byte) {
+func (c *leafColumn) cacheable() (from pageForm, pages []byte) {
 	pages = c.pages()
 	if len(pages) == 0 || len(pages) > maxCachedBytes || c.at.kind != parquet.ByteArray && c.at.kind != parquet.FixedLenByteArray {
 		return from, nil
 	}
-	from = encoding{c.at.kind, c.at.repetition, c.at.definition, c.rows, c.at.chunks[0]}
+	from = pageForm{c.at.kind, c.at.repetition, c.at.definition, c.rows, c.at.chunks[0]}
 	from.chunk.data, from.chunk.dictionary = 0, 0
 	return from, pages
 }
@@ -145,7 +145,7 @@ func (k *columnCache) named(name string) *columnsOfName {
 	return of
 }
 
-// find returns the index of the column with the same encoding and sum, below 0 if there is none.
+// find returns the index of the column with the same form and sum, below 0 if there is none.
 func (k *columnsOfName) find(c *cachedColumn) int {
 	return slices.IndexFunc(k.columns[:], func(was cachedColumn) bool { return was.from == c.from && was.sum == c.sum })
 }

@@ -10,7 +10,7 @@ func TestColumnCacheIsBounded(t *testing.T) {
 		return k.get("c", func(c *cachedColumn) bool { return c.leaf != nil && c.sum == sum })
 	}
 	for i := range uint32(100) {
-		column := cachedColumn{from: encoding{rows: 1 + int(i%3)}, sum: i}
+		column := cachedColumn{from: pageForm{rows: 1 + int(i%3)}, sum: i}
 		for _, name := range [...]string{"a", "b", "c", "d"} {
 			if k.seen(name, column) {
 				t.Errorf("%s of file %d was seen before it was read", name, i)

@@ -1,192 +1,177 @@
 package parquet
 
 import (
-	"math"
-	"slices"
+	"reflect"
 
-	"github.com/parquet-go/parquet-go/deprecated"
-	"github.com/parquet-go/parquet-go/encoding/thrift"
-	"github.com/parquet-go/parquet-go/format"
+	"github.com/parquet-go/parquet-go"
 )
 
-// column is a column of a file that is written: its schema, and its leaves in the order of the schema.
-type column struct {
-	schema []format.SchemaElement // depth first; the first one has the column's name
+// Column is a column of a file that is written: what its node in the schema is made of, and its leaves in the order of the schema.
+type Column struct {
+	name   string
+	node   func(leaves []parquet.Node) parquet.Node
 	leaves []leafSource
 }
 
-// leafSource is a leaf of a column, and what fills a leafWriter with it.
+// leafSource is a leaf of a column: its type, and what appends the values of the rows [from, to) with their levels.
 type leafSource struct {
-	path []string
-	kind format.Type
-	fill func(*leafWriter)
+	path     []string
+	node     parquet.Node
+	values   func(dst []parquet.Value, from, to int) []parquet.Value
+	bounds   bool // readers leave row groups out by the smallest and the largest value
+	distinct int  // how many distinct values there are at most; 0 if that is not known
 }
 
-// member is a column of the elements of a list.
+// member is a field of the elements of a list or map: its value in element i of a row.
 type member struct {
-	schema format.SchemaElement
-	fill   func(*leafWriter)
+	name  string
+	node  parquet.Node
+	value func(row, i int) parquet.Value
 }
 
-// The schemas of leaves, which are required unless something else is said.
-func leafElement(name string, kind format.Type) format.SchemaElement {
-	return format.SchemaElement{Name: name, Type: thrift.New(kind), RepetitionType: thrift.New(format.Required)}
+// The types of leaves.
+func numberNode() parquet.Node { return parquet.Leaf(parquet.DoubleType) }
+
+func boolNode() parquet.Node { return parquet.Leaf(parquet.BooleanType) }
+
+func timeNode() parquet.Node { return parquet.Timestamp(parquet.Millisecond) }
+
+func textValue(text string) parquet.Value { return parquet.ByteArrayValue([]byte(text)) }
+
+// single is a column of one leaf with a value in each row.
+func single(name string, node parquet.Node, value func(row int) parquet.Value) Column {
+	source := leafSource{path: []string{name}, node: node, bounds: node.Type().Kind() != parquet.Double}
+	source.values = func(dst []parquet.Value, from, to int) []parquet.Value {
+		for row := from; row < to; row++ {
+			dst = append(dst, value(row))
+		}
+		return dst
+	}
+	return Column{name, func(leaves []parquet.Node) parquet.Node { return leaves[0] }, []leafSource{source}}
 }
 
-func textElement(name string) format.SchemaElement {
-	e := leafElement(name, format.ByteArray)
-	e.ConvertedType, e.LogicalType.Value = thrift.New(deprecated.UTF8), &format.StringType{}
-	return e
+// optional is a single column whose values are those that orNull returns.
+func optional(name string, node parquet.Node, value func(row int) parquet.Value) Column {
+	c := single(name, node, value)
+	c.node = func(leaves []parquet.Node) parquet.Node { return parquet.Optional(leaves[0]) }
+	return c
 }
 
-// sizedElement is of values that take so many bits.
-func sizedElement(name string, kind format.Type, bits int32) format.SchemaElement {
-	e := leafElement(name, kind)
-	e.TypeLength = thrift.New(bits)
-	return e
+// orNull is a value of an optional column: null unless it is there.
+func orNull(v parquet.Value, there bool) parquet.Value {
+	if there {
+		return v.Level(0, 1, 0)
+	}
+	return parquet.NullValue()
 }
 
-func numberElement(name string) format.SchemaElement { return sizedElement(name, format.Double, 64) }
-
-func boolElement(name string) format.SchemaElement { return sizedElement(name, format.Boolean, 1) }
-
-func timeElement(name string) format.SchemaElement {
-	e := sizedElement(name, format.Int64, 64)
-	e.ConvertedType = thrift.New(deprecated.TimestampMillis)
-	e.LogicalType.Value = &format.TimestampType{IsAdjustedToUTC: true, Unit: format.TimeUnit{Value: &format.MilliSeconds{}}}
-	return e
-}
-
-func uuidElement(name string) format.SchemaElement {
-	e := leafElement(name, format.FixedLenByteArray)
-	e.TypeLength, e.LogicalType.Value = thrift.New[int32](uuidBytes), &format.UUIDType{}
-	return e
-}
-
-// groupElement is of a group of columns.
-func groupElement(name string, repetition format.FieldRepetitionType, children int) format.SchemaElement {
-	return format.SchemaElement{Name: name, RepetitionType: thrift.New(repetition), NumChildren: thrift.New(int32(children))}
-}
-
-// optional makes a leaf optional.
-func optional(e format.SchemaElement) format.SchemaElement {
-	e.RepetitionType = thrift.New(format.Optional)
-	return e
-}
-
-// plain is a column of one leaf.
-func plain(e format.SchemaElement, fill func(*leafWriter)) column {
-	return column{[]format.SchemaElement{e}, []leafSource{{[]string{e.Name}, e.Type.V, fill}}}
-}
-
-// textColumn is a column of strings. If most are different, each is stored as its difference from the one before, which is small in
-// sorted rows.
-func textColumn(name string, n int, text func(row int) string) column {
-	return plain(textElement(name), func(w *leafWriter) { w.fillTexts(n, text) })
+// textColumn is a column of strings.
+func textColumn(name string, text func(row int) string) Column {
+	return single(name, parquet.String(), func(row int) parquet.Value { return textValue(text(row)) })
 }
 
 // numberColumn is a column of amounts.
-func numberColumn(name string, n int, value func(row int) float64) column {
-	return plain(numberElement(name), func(w *leafWriter) { w.fillNumbers(n, value, false) })
+func numberColumn(name string, value func(row int) float64) Column {
+	return single(name, numberNode(), func(row int) parquet.Value { return parquet.DoubleValue(value(row)) })
 }
 
-// optionalColumn is a column of amounts in which NaN, an unknown amount, is null.
-func optionalColumn(name string, n int, value func(row int) float64) column {
-	return plain(optional(numberElement(name)), func(w *leafWriter) { w.fillNumbers(n, value, true) })
+// OptionalTextColumn is a column of strings from a list, of which each row has one by its index. The empty string is null.
+func OptionalTextColumn(name string, list []string, index func(row int) uint32) Column {
+	values := make([]parquet.Value, len(list))
+	for i, text := range list {
+		values[i] = orNull(textValue(text), text != "")
+	}
+	c := optional(name, parquet.String(), func(row int) parquet.Value { return values[index(row)] })
+	c.leaves[0].distinct = len(list)
+	return c
 }
 
-// timeColumn is a column of instants, in Unix milliseconds.
-func timeColumn(name string, n int, millis func(row int) int64) column {
-	return plain(timeElement(name), func(w *leafWriter) { w.fillTimes(n, millis) })
-}
-
-func boolColumn(name string, n int, value func(row int) bool) column {
-	return plain(boolElement(name), func(w *leafWriter) {
-		for row := range n {
-			w.bools = append(w.bools, value(row))
-		}
+// OptionalNumberColumn is a column of amounts in which NaN, an unknown amount, is null.
+func OptionalNumberColumn(name string, value func(row int) float64) Column {
+	return optional(name, numberNode(), func(row int) parquet.Value {
+		v := value(row)
+		return orNull(parquet.DoubleValue(v), v == v)
 	})
+}
+
+// TimeColumn is a column of instants, in Unix milliseconds.
+func TimeColumn(name string, millis func(row int) int64) Column {
+	return single(name, timeNode(), func(row int) parquet.Value { return parquet.Int64Value(millis(row)) })
+}
+
+func boolColumn(name string, value func(row int) bool) Column {
+	return single(name, boolNode(), func(row int) parquet.Value { return parquet.BooleanValue(value(row)) })
 }
 
 // mapColumn is a map of strings.
-func mapColumn(name string, n int, count func(row int) int, pair func(row, i int) (key, value string)) column {
-	outer := groupElement(name, format.Required, 1)
-	outer.ConvertedType, outer.LogicalType.Value = thrift.New(deprecated.Map), &format.MapType{}
-	return repeatedColumn(outer, "key_value", nil, []member{
-		{textElement("key"), repeated(n, count, func(w *leafWriter, row, i int) {
-			key, _ := pair(row, i)
-			w.addText(key)
-		})},
-		{textElement("value"), repeated(n, count, func(w *leafWriter, row, i int) {
-			_, value := pair(row, i)
-			w.addText(value)
-		})},
-	})
-}
-
-// listElement is of a list.
-func listElement(name string) format.SchemaElement {
-	e := groupElement(name, format.Required, 1)
-	e.ConvertedType, e.LogicalType.Value = thrift.New(deprecated.List), &format.ListType{}
-	return e
+func mapColumn(name string, count func(row int) int, pair func(row, i int) (key, value string)) Column {
+	key := func(row, i int) parquet.Value {
+		key, _ := pair(row, i)
+		return textValue(key)
+	}
+	value := func(row, i int) parquet.Value {
+		_, value := pair(row, i)
+		return textValue(value)
+	}
+	return repeated([]string{name, "key_value"}, count, []member{{"key", parquet.String(), key}, {"value", parquet.String(), value}},
+		func(leaves []parquet.Node) parquet.Node { return parquet.Map(leaves[0], leaves[1]) })
 }
 
 // listColumn is a list of strings.
-func listColumn(name string, n int, count func(row int) int, text func(row, i int) string) column {
-	return repeatedColumn(listElement(name), "list", nil, []member{
-		{textElement("element"), repeated(n, count, func(w *leafWriter, row, i int) { w.addText(text(row, i)) })},
+func listColumn(name string, count func(row int) int, text func(row, i int) string) Column {
+	element := member{"element", parquet.String(), func(row, i int) parquet.Value { return textValue(text(row, i)) }}
+	return repeated([]string{name, "list"}, count, []member{element}, func(leaves []parquet.Node) parquet.Node { return parquet.List(leaves[0]) })
+}
+
+// structsColumn is a list of structs.
+func structsColumn(name string, count func(row int) int, members []member) Column {
+	return repeated([]string{name, "list", "element"}, count, members, func(leaves []parquet.Node) parquet.Node {
+		fields := make([]parquet.Field, len(leaves))
+		for i, leaf := range leaves {
+			fields[i] = named{leaf, members[i].name}
+		}
+		return parquet.List(group{parquet.Group{}, fields})
 	})
 }
 
-// repeatedColumn has columns below repeated groups: outer, a group of a name that Parquet demands, and inner unless it is nil.
-func repeatedColumn(outer format.SchemaElement, name string, inner *format.SchemaElement, members []member) column {
-	children := len(members)
-	path := []string{outer.Name, name}
-	if inner != nil {
-		children, path = 1, append(path, inner.Name)
-	}
-	c := column{schema: []format.SchemaElement{outer, groupElement(name, format.Repeated, children)}}
-	if inner != nil {
-		c.schema = append(c.schema, *inner)
-	}
+// repeated is a list or map at a path; count says how many elements a row has.
+func repeated(path []string, count func(row int) int, members []member, node func([]parquet.Node) parquet.Node) Column {
+	c := Column{name: path[0], node: node}
 	for _, m := range members {
-		c.schema = append(c.schema, m.schema)
-		c.leaves = append(c.leaves, leafSource{append(slices.Clip(path), m.schema.Name), m.schema.Type.V, m.fill})
+		at := append(path[:len(path):len(path)], m.name)
+		c.leaves = append(c.leaves, leafSource{path: at, node: m.node, values: func(dst []parquet.Value, from, to int) []parquet.Value {
+			for row := from; row < to; row++ {
+				n := count(row)
+				if n == 0 {
+					dst = append(dst, parquet.NullValue())
+				}
+				for i := range n {
+					dst = append(dst, m.value(row, i).Level(min(i, 1), 1, 0))
+				}
+			}
+			return dst
+		}})
 	}
 	return c
 }
 
-// repeated fills a leaf of a list or map; count says how many values a row has.
-func repeated(n int, count func(row int) int, add func(w *leafWriter, row, i int)) func(*leafWriter) {
-	return func(w *leafWriter) {
-		for row := range n {
-			k := count(row)
-			if k == 0 {
-				w.level(0, 0)
-			}
-			for i := range k {
-				w.level(byte(min(i, 1)), 1)
-				add(w, row, i)
-			}
-		}
-	}
+// group is a node whose fields stay in their order: the library sorts those of its own groups.
+type group struct {
+	parquet.Group
+	fields []parquet.Field
 }
 
-// structMember is a field of the structs in a list.
-type structMember[T any] struct {
-	schema format.SchemaElement
-	add    func(w *leafWriter, x *T)
+// Fields implements parquet.Node.
+func (g group) Fields() []parquet.Field { return g.fields }
+
+// named is a node of a group with its name.
+type named struct {
+	parquet.Node
+	name string
 }
 
-// structsColumn is a list of structs.
-func structsColumn[T any](name string, n int, of func(row int) []T, fields []structMember[T]) column {
-	var members []member
-	for _, f := range fields {
-		members = append(members, member{f.schema, repeated(n, func(row int) int { return len(of(row)) }, func(w *leafWriter, row, i int) { f.add(w, &of(row)[i]) })})
-	}
-	inner := groupElement("element", format.Required, len(members))
-	return repeatedColumn(listElement(name), "list", &inner, members)
-}
+// Name implements parquet.Field.
+func (n named) Name() string { return n.name }
 
-// addNumber adds a number to a leaf without a dictionary.
-func (w *leafWriter) addNumber(v float64) { w.words = append(w.words, int64(math.Float64bits(v))) }
+// Value implements parquet.Field. It is for Go values, of which none are written.
+func (n named) Value(reflect.Value) reflect.Value { panic("BUG: a column is written by its values") }

@@ -95,20 +95,13 @@ func (f *File) numbers(name string, maybe bool) ([]float64, error) {
 	if err := column.read(f.reader, &f.budget, l, everyRow); err != nil {
 		return nil, err
 	}
-	values, n := l.amounts()
-	if values == nil && n == f.Rows {
-		return nil, nil
-	}
+	values := l.numbers
 	if maybe {
 		if values, err = l.optionals(); err != nil {
 			return nil, fmt.Errorf("column %s: %w", name, err)
 		}
-		n = len(values)
 	}
-	if n != f.Rows {
-		return nil, fmt.Errorf("column %s: it has %d values of %d rows", name, n, f.Rows)
-	}
-	return values, nil
+	return values, column.expect(len(values))
 }
 
 // times reads a column of instants, which every file has.
@@ -285,7 +278,7 @@ func (f *File) structs(name string, texts, numbers, bools []string) (*structLeaf
 		n     func(*leaf) int
 	}{
 		{parquet.ByteArray, texts, &out.texts, func(l *leaf) int { return len(l.idx) }},
-		{parquet.Double, numbers, &out.numbers, func(l *leaf) int { return len(l.all()) }},
+		{parquet.Double, numbers, &out.numbers, func(l *leaf) int { return len(l.numbers) }},
 		{parquet.Boolean, bools, &out.bools, func(l *leaf) int { return len(l.bools) }},
 	} {
 		for _, member := range of.names {

@@ -90,8 +90,8 @@ func (t *deferredTexts) leaf(r *reader, to int) (*leaf, error) {
 		return cached, t.column.expect(len(cached.idx))
 	}
 	l, b := &r.leaves[0], newBudget(len(t.column.data))
-	err := t.column.read(r, &b, l.reset(), rowSpan{0, to})
-	if err == nil && len(l.idx) != min(to, t.column.rows) {
+	err := t.column.read(r, &b, l.reset(), to)
+	if err == nil && len(l.idx) < min(to, t.column.rows) {
 		err = t.column.expect(len(l.idx))
 	}
 	return l, err

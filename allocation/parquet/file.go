@@ -49,8 +49,9 @@ type Readers struct {
 type reader struct {
 	zstd    *zstd.Decoder
 	indices []int32
-	bytes   []byte // indices below 256
-	deltas  [2][]int64
+	levels  []byte
+	text    []byte // strings, one after another
+	offsets []uint32
 	numbers []float64 // a dictionary
 	pages   [2][]byte // of a dictionary and of values, uncompressed
 	leaves  [2]leaf   // for deferred columns

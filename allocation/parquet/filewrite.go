@@ -1,96 +1,136 @@
 package parquet
 
 import (
-	"encoding/binary"
+	"bytes"
 	"fmt"
-	"slices"
+	"io"
 
-	"github.com/klauspost/compress/zstd"
-	"github.com/parquet-go/parquet-go/encoding/thrift"
-	"github.com/parquet-go/parquet-go/format"
+	"github.com/parquet-go/parquet-go"
 )
 
-// fileWriter writes a file into its packer's out, which may be emptied between row groups.
+// fileWriter writes a file in row groups. The first row group decides how columns are encoded.
 type fileWriter struct {
-	*packer
-	name   string // of the schema
-	footer string // of promcost, "" for none
-	meta   format.FileMetaData
-	offset int64 // how much of the file is not in out any more
-	// kept says that promcost keeps the file and reads it itself: what compression does not make smaller stays as it is, and a large file
-	// is compressed as well as possible. Some readers want a column to be compressed in all row groups or in none.
-	kept bool
+	to      *parquet.Writer
+	scratch []parquet.Value
 }
 
-// rowBytes is about how many bytes a row takes before it is compressed.
-const rowBytes = 1 << 8
+const (
+	// writtenRows is how many rows of a column are handed to the library together.
+	writtenRows = 1 << 12
+	// A page has about so many bytes at most and at least. Each column takes as much memory while it is written.
+	maxPageBuffer, minPageBuffer = 1 << 18, 1 << 14
+)
 
-// createdBy says which program writes files.
-const createdBy = "promcost version 1(build parquet)"
-
-// begin writes what is before the first row group, whose columns are those of the file.
-func (f *fileWriter) begin(columns []column) {
-	f.out.WriteString(magic)
-	root := format.SchemaElement{Name: f.name, NumChildren: thrift.New(int32(len(columns)))}
-	f.meta = format.FileMetaData{Version: 2, CreatedBy: createdBy, Schema: []format.SchemaElement{root}}
+// newFileWriter begins a file whose first row group has these columns. footer is of promcost, "" for none.
+func newFileWriter(w io.Writer, name, footer string, columns []Column, rows int) *fileWriter {
+	f := &fileWriter{}
+	options := []parquet.WriterOption{
+		parquet.CreatedBy("promcost", "1", "parquet"), parquet.DataPageVersion(1), parquet.PageBufferSize(min(max(8*rows, minPageBuffer), maxPageBuffer)),
+	}
+	if footer != "" {
+		options = append(options, parquet.KeyValueMetadata(footerKey, footer))
+	}
+	root := group{parquet.Group{}, nil}
 	for i := range columns {
-		f.meta.Schema = append(f.meta.Schema, columns[i].schema...)
-		for range columns[i].leaves {
-			f.meta.ColumnOrders = append(f.meta.ColumnOrders, format.ColumnOrder{Value: &format.TypeDefinedOrder{}})
+		c := &columns[i]
+		leaves := make([]parquet.Node, len(c.leaves))
+		for k := range leaves {
+			leaves[k] = f.encoded(&c.leaves[k], rows)
+			if !c.leaves[k].bounds {
+				options = append(options, parquet.SkipPageBounds(c.leaves[k].path...))
+			}
 		}
+		root.fields = append(root.fields, named{c.node(leaves), c.name})
 	}
-	if f.footer != "" {
-		f.meta.KeyValueMetadata = []format.KeyValue{{Key: footerKey, Value: f.footer}}
-	}
+	f.to = parquet.NewWriter(w, append(options, parquet.NewSchema(name, root))...)
+	return f
 }
 
-// group writes a row group.
-func (f *fileWriter) group(columns []column, rows int) error {
-	if len(f.meta.Schema) == 0 {
-		f.begin(columns)
-	}
-	if rows == 0 {
-		return nil
-	}
-	f.body, f.ends = slices.Grow(f.body[:0], rows*rowBytes), f.ends[:0]
-	var packed []packedColumn
+// group writes a row group, whose columns are those of the file.
+func (f *fileWriter) group(columns []Column, rows int) error {
+	writers := f.to.ColumnWriters()
 	for i := range columns {
 		for k := range columns[i].leaves {
-			c, err := f.column(&columns[i].leaves[k])
-			if err != nil {
-				return err
+			leaf := &columns[i].leaves[k]
+			for from := 0; from < rows; from += writtenRows {
+				f.scratch = leaf.values(f.scratch[:0], from, min(from+writtenRows, rows))
+				if _, err := writers[0].WriteRowValues(f.scratch); err != nil {
+					return fmt.Errorf("column %v: %w", leaf.path, err)
+				}
 			}
-			packed = append(packed, c)
+			writers = writers[1:]
 		}
 	}
-	level := zstd.SpeedDefault
-	if f.kept && len(f.body) >= largeFile {
-		level = zstd.SpeedBestCompression
-	}
-	if err := f.use(level); err != nil {
-		return fmt.Errorf("compress: %w", err)
-	}
-	g := format.RowGroup{NumRows: int64(rows), FileOffset: f.offset + int64(f.out.Len()), Ordinal: int16(len(f.meta.RowGroups))}
-	for i := range packed {
-		if err := f.write(&packed[i], f.offset, f.kept); err != nil {
-			return err
-		}
-		m := &packed[i].meta
-		g.TotalCompressedSize, g.TotalByteSize = g.TotalCompressedSize+m.TotalCompressedSize, g.TotalByteSize+m.TotalUncompressedSize
-		g.Columns = append(g.Columns, format.ColumnChunk{MetaData: *m})
-	}
-	f.meta.RowGroups, f.meta.NumRows = append(f.meta.RowGroups, g), f.meta.NumRows+int64(rows)
-	return nil
+	return f.to.Flush()
 }
 
-// end writes what is after the last row group.
-func (f *fileWriter) end() error {
-	footer, err := thrift.Marshal(&thrift.CompactProtocol{}, &f.meta)
-	if err != nil {
-		return fmt.Errorf("footer: %w", err)
+// fewValues is the share of distinct values among the rows up to which a dictionary is worthwhile, and leastValues the least number of
+// them.
+const (
+	fewValues   = 0.25
+	leastValues = 16
+)
+
+// encoded returns the node of a leaf with the encoding that suits its values: a dictionary if there are few distinct ones. Of other
+// values, strings are stored as their difference from the one before, which is small in sorted rows, and the bytes of numbers in planes,
+// because the high bytes of similar numbers compress well. A column with a single value is not compressed, so that it can be seen
+// without decoding.
+func (f *fileWriter) encoded(leaf *leafSource, rows int) parquet.Node {
+	few, distinct := f.distinct(leaf, rows)
+	kind := leaf.node.Type().Kind()
+	node := leaf.node
+	switch {
+	case kind == parquet.Boolean, !few && kind == parquet.FixedLenByteArray:
+		node = parquet.Encoded(node, &parquet.Plain)
+	case few:
+		node = parquet.Encoded(node, &parquet.RLEDictionary)
+	case kind == parquet.ByteArray:
+		node = parquet.Encoded(node, &parquet.DeltaByteArray)
+	case kind == parquet.Double:
+		node = parquet.Encoded(node, &parquet.ByteStreamSplit)
+	default:
+		node = parquet.Encoded(node, &parquet.DeltaBinaryPacked)
 	}
-	f.out.Write(footer)
-	f.out.Write(binary.LittleEndian.AppendUint32(nil, uint32(len(footer))))
-	f.out.WriteString(magic)
-	return nil
+	if distinct > 1 {
+		return parquet.Compressed(node, &parquet.Zstd)
+	}
+	return parquet.Compressed(node, &parquet.Uncompressed)
+}
+
+// distinct reports whether a leaf has few distinct values, and about how many it has, if they are few. Null is a value.
+func (f *fileWriter) distinct(leaf *leafSource, rows int) (few bool, n int) {
+	most := max(leastValues, int(fewValues*float64(rows)))
+	if n = leaf.distinct; n > 1 && n <= most {
+		return true, n
+	}
+	words, texts := map[uint64]struct{}{}, map[string]struct{}{}
+	null := 0
+	var last parquet.Value
+	for from := 0; from < rows; from += leastValues {
+		f.scratch = leaf.values(f.scratch[:0], from, min(from+leastValues, rows))
+		for _, v := range f.scratch {
+			switch {
+			case v.IsNull():
+				null = 1
+			case v.Kind() == last.Kind() && same(v, last): // as in sorted rows
+			case v.Kind() == parquet.ByteArray, v.Kind() == parquet.FixedLenByteArray:
+				texts[string(v.ByteArray())] = struct{}{}
+			default:
+				words[v.Uint64()] = struct{}{}
+			}
+			last = v
+		}
+		if n = null + len(words) + len(texts); n > most {
+			return false, n
+		}
+	}
+	return true, n
+}
+
+// same reports whether two values of a kind have the same bits.
+func same(a, b parquet.Value) bool {
+	if a.Kind() == parquet.ByteArray || a.Kind() == parquet.FixedLenByteArray {
+		return bytes.Equal(a.ByteArray(), b.ByteArray())
+	}
+	return a.Uint64() == b.Uint64()
 }

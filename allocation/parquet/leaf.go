@@ -21,7 +21,6 @@ type leaf struct {
 	idx                    []int32
 	table                  texts
 	numbers                []float64
-	zeros                  int // number of zeros before the numbers
 	ints                   []int64
 	bools                  []bool
 	fixed                  []byte                        // UUIDs, one after another
@@ -169,22 +168,14 @@ func (c *leafColumn) whole(f *File) (*leaf, error) {
 	return l, c.read(f.reader, &f.budget, l, everyRow)
 }
 
-// rowSpan is the rows [from, to).
-type rowSpan struct{ from, to int }
+// everyRow says that all rows are needed.
+const everyRow = math.MaxInt
 
-var everyRow = rowSpan{0, math.MaxInt}
-
-// within returns which of n values, with others before them, lie in the rows.
-func (s rowSpan) within(before int64, n int) (from, to int) {
-	return min(max(s.from-int(before), 0), n), min(max(s.to-int(before), 0), n)
-}
-
-// read reads the column into a leaf. Of required amounts it reads only the given rows; of required strings, all before rows.to, because
-// a string may be stored as its difference from the one before; of other columns, everything.
-func (c *leafColumn) read(r *reader, b *budget, l *leaf, rows rowSpan) error {
+// read reads the column into a leaf. Of a column with one value a row, it may leave out pages of rows from need on.
+func (c *leafColumn) read(r *reader, b *budget, l *leaf, need int) error {
 	before := int64(0)
 	for k := range c.at.chunks {
-		part := chunk{to: l, reader: r, budget: b, at: &c.at.chunks[k], kind: c.at.kind, repeated: c.at.repetition > 0, optional: c.at.definition > 0, rows: rows, before: before}
+		part := chunk{to: l, reader: r, budget: b, at: &c.at.chunks[k], kind: c.at.kind, repeated: c.at.repetition > 0, optional: c.at.definition > 0, need: int64(need) - before}
 		before += part.at.values
 		if n := part.at.values; n < 0 || n > maxLeafValues || !part.repeated && n != part.at.rows {
 			return fmt.Errorf("column %s: it says to have %d values of %d rows", c.name, n, part.at.rows)
@@ -204,45 +195,9 @@ func (c *leafColumn) expect(values int) error {
 	return nil
 }
 
-// addZeros adds n zeros.
-func (l *leaf) addZeros(n int) {
-	if len(l.numbers) == 0 {
-		l.zeros += n
-	} else {
-		l.numbers = append(l.numbers, make([]float64, n)...)
-	}
-}
-
-// begin makes room for n numbers, and writes out the zeros before them.
-func (l *leaf) begin(n int) {
-	if l.zeros > 0 {
-		l.numbers = slices.Grow(l.numbers, l.zeros+n)[:l.zeros]
-		clear(l.numbers)
-		l.zeros = 0
-	}
-	l.numbers = slices.Grow(l.numbers, n)
-}
-
-// more appends n numbers and returns them. The caller sets them.
-func (l *leaf) more(n int) []float64 {
-	l.begin(n)
-	at := len(l.numbers)
-	l.numbers = l.numbers[:at+n]
-	return l.numbers[at:]
-}
-
-// amounts returns the numbers, nil if all are 0, and how many there are.
-func (l *leaf) amounts() ([]float64, int) { return l.numbers, len(l.numbers) + l.zeros }
-
-// all returns the numbers, including zeros.
-func (l *leaf) all() []float64 {
-	l.begin(0)
-	return l.numbers
-}
-
 // optionals returns the numbers of an optional leaf, NaN for null.
 func (l *leaf) optionals() ([]float64, error) {
-	have, n := len(l.all()), len(l.definition)
+	have, n := len(l.numbers), len(l.definition)
 	if nulls := bytes.Count(l.definition, []byte{0}); have != n-nulls {
 		return nil, errors.New("it has not as many values as its levels say")
 	}

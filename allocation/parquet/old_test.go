@@ -15,26 +15,31 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestParquetOldFiles reads files that an early promcost wrote with version 1 of the schema. They are never written again. The expected
-// values stand beside them as text: a column or a field that is added later does not change these.
+// TestParquetOldFiles reads files that earlier versions of promcost wrote: v1 is of an early one, and v1own of the last one whose pages
+// promcost encoded itself. They are never written again. The expected values stand beside them as text: a column or a field that is added
+// later does not change these.
 func TestParquetOldFiles(t *testing.T) {
-	var data [2][]byte
-	for i, name := range [...]string{"allocations.v1.parquet", "assets.v1.parquet"} {
-		var err error
-		if data[i], err = os.ReadFile(filepath.Join("testdata", name)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := readBack(nil, data[:]...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, err := os.ReadFile(filepath.Join("testdata", "v1.txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), strings.Join(nonZero("", reflect.ValueOf(plain(got))), "\n")+"\n"); diff != "" {
-		t.Errorf("v1.txt (-want +got):\n%s", diff)
+	for _, version := range [...]string{"v1", "v1own"} {
+		t.Run(version, func(t *testing.T) {
+			var data [2][]byte
+			for i, kind := range [...]string{"allocations", "assets"} {
+				var err error
+				if data[i], err = os.ReadFile(filepath.Join("testdata", kind+"."+version+".parquet")); err != nil {
+					t.Fatal(err)
+				}
+			}
+			got, err := readBack(nil, data[:]...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, err := os.ReadFile(filepath.Join("testdata", version+".txt"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), strings.Join(nonZero("", reflect.ValueOf(plain(got))), "\n")+"\n"); diff != "" {
+				t.Errorf("%s.txt (-want +got):\n%s", version, diff)
+			}
+		})
 	}
 }
 

@@ -6,10 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"math"
 	"slices"
 
 	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/encoding"
+	"github.com/parquet-go/parquet-go/encoding/rle"
 	"github.com/parquet-go/parquet-go/format"
 )
 
@@ -22,8 +23,8 @@ const maxLeafValues = 1 << 24
 // errShort says that data ends too early.
 var errShort = errors.New("it has too few values")
 
-// chunk reads the pages of one column of one row group. We do not use the library here, because a file may contain anything, and
-// reading must not take more memory than the limits allow.
+// chunk reads the pages of one column of one row group. The library decodes their values. Before, what they say to have is checked,
+// because a file may contain anything, and reading must not take more memory than the limits allow.
 type chunk struct {
 	to       *leaf
 	reader   *reader
@@ -33,8 +34,7 @@ type chunk struct {
 	optional bool
 	values   int64 // read, missing ones included
 	budget   *budget
-	rows     rowSpan // the rows that are needed; only for a column with one value a row
-	before   int64   // number of values in the chunks before
+	need     int64 // how many values are needed; only for a column with one value a row
 
 	numbers []float64 // the dictionary, in the field for the kind of the column
 	fixed   []byte
@@ -59,6 +59,9 @@ func (c *chunk) read(data []byte) error {
 	}
 	data = data[at:end]
 	for len(data) > 0 {
+		if c.values >= c.need && !c.repeated && !c.optional && (c.hasDict || c.values > 0) {
+			return nil
+		}
 		page, rest, err := readPageLayout(data)
 		if err != nil {
 			return fmt.Errorf("header of page: %w", err)
@@ -135,17 +138,18 @@ func (c *chunk) dictionary(data []byte, values int64) (err error) {
 	switch c.kind {
 	case parquet.ByteArray:
 		c.base = len(c.to.table.ends)
-		err = c.to.table.add(data, n)
+		err = c.texts(&parquet.Plain, data, n)
 	case parquet.FixedLenByteArray:
 		if len(data) != n*uuidBytes {
 			return errShort
 		}
 		c.fixed = data
 	case parquet.Double:
-		c.numbers, err = appendFloats(c.reader.numbers[:0], data, n)
-		c.reader.numbers = c.numbers
+		c.numbers, err = parquet.Plain.DecodeDouble(c.reader.numbers[:0], data)
+		c.reader.numbers, err = c.numbers, enough(len(c.numbers), n, err)
 	case parquet.Int64:
-		c.ints, err = appendInts(nil, data, n)
+		c.ints, err = parquet.Plain.DecodeInt64(nil, data)
+		err = enough(len(c.ints), n, err)
 	default:
 		err = fmt.Errorf("a dictionary of %s is not known", c.kind)
 	}
@@ -173,7 +177,6 @@ func (c *chunk) data(page *pageLayout, body []byte) (err error) {
 	if err := c.budget.take(0, n); err != nil {
 		return err
 	}
-	before := c.before + c.values
 	c.values += page.values
 	present := n
 	var bits []byte
@@ -181,7 +184,7 @@ func (c *chunk) data(page *pageLayout, body []byte) (err error) {
 		if bits, body, err = levels(body); err != nil {
 			return err
 		}
-		if c.to.repetition, err = appendLevels(c.to.repetition, bits, n); err != nil {
+		if c.to.repetition, err = c.reader.appendLevels(c.to.repetition, bits, n); err != nil {
 			return err
 		}
 	}
@@ -190,251 +193,172 @@ func (c *chunk) data(page *pageLayout, body []byte) (err error) {
 			return err
 		}
 		from := len(c.to.definition)
-		if c.to.definition, err = appendLevels(c.to.definition, bits, n); err != nil {
+		if c.to.definition, err = c.reader.appendLevels(c.to.definition, bits, n); err != nil {
 			return err
 		}
 		present -= bytes.Count(c.to.definition[from:], []byte{0})
 	}
-	from, to := 0, present
-	if !c.repeated && !c.optional {
-		from, to = c.rows.within(before, n)
-	}
 	if encoding := format.Encoding(page.encoding); encoding != format.RLEDictionary {
-		return c.plain(encoding, body, present, from, to)
+		return c.plain(encoding, body, present)
 	}
-	return c.indexed(body, present, from, to)
+	return c.indexed(body, present)
 }
 
-// indexed reads n indices into the dictionary, of which [from, to) are needed.
-func (c *chunk) indexed(data []byte, n, from, to int) (err error) {
+// indexed reads n indices into the dictionary.
+func (c *chunk) indexed(data []byte, n int) error {
 	if n == 0 {
 		return nil
 	}
 	if len(data) == 0 {
 		return errShort
 	}
-	width, data := int(data[0]), data[1:]
-	if c.kind == parquet.Double {
-		return c.amounts(data, width, n, from, to)
-	}
-	if c.kind == parquet.ByteArray {
-		at := len(c.to.idx)
-		if c.to.idx, err = appendHybrid(slices.Grow(c.to.idx, to), data, width, to); err != nil {
-			return err
-		}
-		return c.based(c.to.idx[at:])
-	}
-	if v, ok := constantHybrid(data, width, n); ok && c.kind == parquet.Int64 && int64(v) < int64(c.entries) {
-		at := len(c.to.ints)
-		c.to.ints = slices.Grow(c.to.ints, n)[:at+n]
-		fill(c.to.ints[at:], c.ints[v])
-		return nil
-	}
-	indices, err := c.indices(data, width, n)
+	indices, err := c.indices(data[1:], int(data[0]), n)
 	if err != nil {
 		return err
 	}
-	if c.kind == parquet.FixedLenByteArray {
-		c.to.fixed = slices.Grow(c.to.fixed, uuidBytes*n)
+	switch l := c.to; c.kind {
+	case parquet.ByteArray:
+		l.idx = slices.Grow(l.idx, n)
 		for _, i := range indices {
-			c.to.fixed = append(c.to.fixed, c.fixed[uuidBytes*int(i):uuidBytes*(int(i)+1)]...)
+			l.idx = append(l.idx, int32(c.base)+i)
 		}
-		return nil
-	}
-	c.to.ints = slices.Grow(c.to.ints, n) // dictionary has refused all other kinds
-	for _, i := range indices {
-		c.to.ints = append(c.to.ints, c.ints[i])
+	case parquet.FixedLenByteArray:
+		l.fixed = slices.Grow(l.fixed, uuidBytes*n)
+		for _, i := range indices {
+			l.fixed = append(l.fixed, c.fixed[uuidBytes*int(i):uuidBytes*(int(i)+1)]...)
+		}
+	case parquet.Double:
+		l.numbers = appendIndexed(l.numbers, c.numbers, indices)
+	default: // dictionary has refused all other kinds
+		l.ints = appendIndexed(l.ints, c.ints, indices)
 	}
 	return nil
+}
+
+// appendIndexed appends the values of a table at valid indices.
+func appendIndexed[T any](dst, table []T, indices []int32) []T {
+	at := len(dst)
+	dst = slices.Grow(dst, len(indices))[:at+len(indices)]
+	for k, i := range indices {
+		dst[at+k] = table[i]
+	}
+	return dst
 }
 
 // indices returns n valid indices into the dictionary.
 func (c *chunk) indices(data []byte, width, n int) ([]int32, error) {
-	indices, err := appendHybrid(slices.Grow(c.reader.indices[:0], n), data, width, n)
-	if err != nil {
-		return nil, err
+	if width == 0 {
+		c.reader.indices = slices.Grow(c.reader.indices[:0], n)[:n]
+		clear(c.reader.indices)
+	} else {
+		data, err := cutRuns(data, width, n)
+		if err != nil {
+			return nil, err
+		}
+		if c.reader.indices, err = (&rle.Encoding{BitWidth: width}).DecodeInt32(c.reader.indices[:0], data); err != nil {
+			return nil, err
+		}
 	}
-	c.reader.indices = indices
-	return indices, c.within(indices)
-}
-
-// within checks that indices lie within the dictionary.
-func (c *chunk) within(indices []int32) error {
-	some := [4]uint32{} // bits that any index has; a negative index has the highest bit
-	rest := indices
-	for ; len(rest) >= len(some); rest = rest[len(some):] {
-		some[0] |= uint32(rest[0])
-		some[1] |= uint32(rest[1])
-		some[2] |= uint32(rest[2])
-		some[3] |= uint32(rest[3])
+	if len(c.reader.indices) < n {
+		return nil, errShort
 	}
-	for _, i := range rest {
-		some[0] |= uint32(i)
-	}
-	highest := some[0] | some[1] | some[2] | some[3]
-	if int64(highest) < int64(c.entries) {
-		return nil
-	}
-	highest = 0
+	indices, highest := c.reader.indices[:n], uint32(0)
 	for _, i := range indices {
-		highest = max(highest, uint32(i))
+		highest = max(highest, uint32(i)) // that of a negative index is higher than any
 	}
 	if int64(highest) >= int64(c.entries) {
-		return fmt.Errorf("value %d of a dictionary of %d", highest, c.entries)
+		return nil, fmt.Errorf("value %d of a dictionary of %d", highest, c.entries)
 	}
-	return nil
+	return indices, nil
 }
 
-// based turns indices into the dictionary into indices into the table that it was appended to.
-func (c *chunk) based(indices []int32) error {
-	if err := c.within(indices); err != nil || c.base == 0 {
+// texts appends n strings to the table.
+func (c *chunk) texts(by encoding.Encoding, data []byte, n int) (err error) {
+	r, table := c.reader, &c.to.table
+	if r.text, r.offsets, err = by.DecodeByteArray(r.text[:0], data, r.offsets[:0]); err != nil {
 		return err
 	}
-	for k := range indices {
-		indices[k] += int32(c.base)
-	}
-	return nil
-}
-
-// amounts reads n indices of amounts, of which [from, to) are needed. Most columns have a single value, or indices of whole bytes.
-func (c *chunk) amounts(data []byte, width, n, from, to int) error {
-	wanted := to - from
-	if v, ok := constantHybrid(data, width, n); ok && int64(v) < int64(c.entries) {
-		number := c.numbers[v]
-		if math.Float64bits(number) == 0 {
-			c.to.addZeros(wanted)
-			return nil
-		}
-		fill(c.to.more(wanted), number)
-		return nil
-	}
-	packed, ok := packedRun(data, width, n)
-	switch {
-	case width <= 8 && !ok:
-		var err error
-		if packed, err = appendHybrid(c.reader.bytes[:0], data, width, to); err != nil {
-			return err
-		}
-		c.reader.bytes = packed
-		fallthrough
-	case width <= 8:
-		return c.narrow(packed[from:to])
-	case ok:
-		return c.wide(packed[2*from : 2*to])
-	}
-	indices, err := c.indices(data, width, n)
-	if err != nil {
+	if err := enough(len(r.offsets)-1, n, nil); err != nil {
 		return err
 	}
-	out := c.to.more(wanted)
-	for k, i := range indices[from:to] {
-		out[k] = c.numbers[i]
+	base := len(table.data)
+	table.data, table.ends = append(table.data, r.text[:r.offsets[n]]...), slices.Grow(table.ends, n)
+	for _, end := range r.offsets[1 : n+1] {
+		table.ends = append(table.ends, int32(base)+int32(end))
 	}
-	return nil
+	return table.limit()
 }
 
-// narrow adds amounts of the dictionary by indices of one byte.
-func (c *chunk) narrow(indices []byte) error {
-	var table [1 << 8]float64
-	if copy(table[:], c.numbers) < len(table) && int(anyBits(indices)) >= c.entries && len(indices) > 0 {
-		if highest := slices.Max(indices); int(highest) >= c.entries {
-			return fmt.Errorf("value %d of a dictionary of %d", highest, c.entries)
-		}
-	}
-	out := c.to.more(len(indices))
-	for ; len(indices) >= 8 && len(out) >= 8; indices, out = indices[8:], out[8:] {
-		word := binary.LittleEndian.Uint64(indices)
-		out[0], out[1], out[2], out[3] = table[uint8(word)], table[uint8(word>>8)], table[uint8(word>>16)], table[uint8(word>>24)]
-		out[4], out[5], out[6], out[7] = table[uint8(word>>32)], table[uint8(word>>40)], table[uint8(word>>48)], table[word>>56]
-	}
-	for k, i := range indices {
-		out[k] = table[i]
-	}
-	return nil
-}
-
-// anyBits returns the bits that any byte of b has.
-func anyBits(b []byte) (bits byte) {
-	var words uint64
-	for ; len(b) >= 8; b = b[8:] {
-		words |= binary.LittleEndian.Uint64(b)
-	}
-	for ; words > 0; words >>= 8 {
-		bits |= byte(words)
-	}
-	for _, v := range b {
-		bits |= v
-	}
-	return bits
-}
-
-// wide adds amounts of the dictionary by indices of two bytes.
-func (c *chunk) wide(indices []byte) error {
-	out, table := c.to.more(len(indices)/2), c.numbers
-	for k := range out {
-		i := int(indices[2*k]) | int(indices[2*k+1])<<8
-		if i >= len(table) {
-			return fmt.Errorf("value %d of a dictionary of %d", i, c.entries)
-		}
-		out[k] = table[i]
-	}
-	return nil
-}
-
-// plain reads n values without a dictionary, of which [from, to) are needed.
-func (c *chunk) plain(e format.Encoding, data []byte, n, from, to int) (err error) {
+// plain reads n values without a dictionary.
+func (c *chunk) plain(e format.Encoding, data []byte, n int) (err error) {
 	type way struct {
 		kind     parquet.Kind
 		encoding format.Encoding
 	}
+	l, by := c.to, parquet.LookupEncoding(e)
 	switch (way{c.kind, e}) {
-	case way{parquet.ByteArray, format.Plain}, way{parquet.ByteArray, format.DeltaByteArray}:
-		base := len(c.to.table.ends)
-		if e == format.Plain {
-			err = c.to.table.add(data, to)
-		} else {
-			err = c.to.table.addPrefixed(data, n, to, c.budget, &c.reader.deltas)
+	case way{parquet.ByteArray, format.DeltaByteArray}:
+		size, err := prefixedSize(data, n)
+		if err == nil {
+			err = c.budget.take(size, 0)
 		}
-		c.to.idx = slices.Grow(c.to.idx, to)
-		for i := base; i < len(c.to.table.ends); i++ {
-			c.to.idx = append(c.to.idx, int32(i))
+		if err != nil {
+			return err
 		}
-	case way{parquet.Double, format.Plain}:
-		if len(data)/8 < n {
-			return errShort
+		fallthrough
+	case way{parquet.ByteArray, format.Plain}:
+		base := len(l.table.ends)
+		if err := c.texts(by, data, n); err != nil {
+			return err
 		}
-		c.to.begin(to - from)
-		c.to.numbers, err = appendFloats(c.to.numbers, data[8*from:], to-from)
-	case way{parquet.Double, format.ByteStreamSplit}:
-		c.to.begin(to - from)
-		c.to.numbers, err = appendSplit(c.to.numbers, data, n, from, to)
-	case way{parquet.FixedLenByteArray, format.Plain}, way{parquet.FixedLenByteArray, format.ByteStreamSplit}:
-		if len(data) != n*uuidBytes {
-			return errShort
+		l.idx = slices.Grow(l.idx, n)
+		for i := base; i < len(l.table.ends); i++ {
+			l.idx = append(l.idx, int32(i))
 		}
-		c.to.fixed = slices.Grow(c.to.fixed, len(data))
-		if e == format.Plain {
-			c.to.fixed = append(c.to.fixed, data...)
-			break
+	case way{parquet.Double, format.Plain}, way{parquet.Double, format.ByteStreamSplit}:
+		at := len(l.numbers)
+		l.numbers = slices.Grow(l.numbers, n)
+		values, err := by.DecodeDouble(l.numbers[at:at:at+n], data)
+		if err := enough(len(values), n, err); err != nil {
+			return err
 		}
-		for i := range n {
-			for k := range uuidBytes {
-				c.to.fixed = append(c.to.fixed, data[k*n+i])
-			}
-		}
-	case way{parquet.Int64, format.Plain}:
-		c.to.ints, err = appendInts(c.to.ints, data, n)
+		l.numbers = append(l.numbers, values[:n]...)
 	case way{parquet.Int64, format.DeltaBinaryPacked}:
-		c.to.ints, _, err = appendDeltas(c.to.ints, data, n)
+		if _, err := deltaSize(data, n); err != nil {
+			return err
+		}
+		fallthrough
+	case way{parquet.Int64, format.Plain}:
+		at := len(l.ints)
+		l.ints = slices.Grow(l.ints, n)
+		values, err := by.DecodeInt64(l.ints[at:at:at+n], data)
+		if err := enough(len(values), n, err); err != nil {
+			return err
+		}
+		l.ints = append(l.ints, values[:n]...)
+	case way{parquet.FixedLenByteArray, format.Plain}, way{parquet.FixedLenByteArray, format.ByteStreamSplit}:
+		values, err := by.DecodeFixedLenByteArray(nil, data, uuidBytes)
+		if err := enough(len(values)/uuidBytes, n, err); err != nil {
+			return err
+		}
+		l.fixed = append(l.fixed, values[:uuidBytes*n]...)
 	case way{parquet.Boolean, format.Plain}:
 		if len(data) < (n+7)/8 {
 			return errShort
 		}
 		for i := range n {
-			c.to.bools = append(c.to.bools, data[i/8]>>(i%8)&1 != 0)
+			l.bools = append(l.bools, data[i/8]>>(i%8)&1 != 0)
 		}
 	default:
 		err = fmt.Errorf("%s encoded as %s is not known", c.kind, e)
+	}
+	return err
+}
+
+// enough is an error if the library decoded fewer values than a page says to have.
+func enough(have, want int, err error) error {
+	if err == nil && have < want {
+		return errShort
 	}
 	return err
 }

@@ -1,6 +1,10 @@
 package parquet
 
-import "github.com/promcost/promcost/allocation"
+import (
+	"github.com/parquet-go/parquet-go"
+
+	"github.com/promcost/promcost/allocation"
+)
 
 // unnamedField is the name of the column of GPU devices in early files.
 const unnamedField = ""
@@ -19,67 +23,76 @@ const (
 )
 
 // allocationColumns are the columns of a set's rows.
-func allocationColumns(s *allocation.Set) []column {
-	n := s.Len()
-	var cols []column
+func allocationColumns(s *allocation.Set) []Column {
+	var cols []Column
 	if !s.Built() {
-		cols = append(cols, textColumn(nameField, n, s.Name))
+		cols = append(cols, textColumn(nameField, s.Name))
 	}
 	cols = append(cols,
-		timeColumn(windowStart, n, func(int) int64 { return s.Window.Start.UnixMilli() }),
-		timeColumn(windowEnd, n, func(int) int64 { return s.Window.End.UnixMilli() }),
-		textColumn(kindField, n, func(row int) string { return s.Special(row).Field() }))
+		TimeColumn(windowStart, func(int) int64 { return s.Window.Start.UnixMilli() }),
+		TimeColumn(windowEnd, func(int) int64 { return s.Window.End.UnixMilli() }),
+		textColumn(kindField, func(row int) string { return s.Special(row).Field() }))
 	for p := range allocation.NumProperties {
 		cols = append(cols, propertyColumns(s, p)...)
 	}
 	cols = append(cols,
-		timeColumn(startField, n, func(row int) int64 { return s.Start(row).UnixMilli() }),
-		timeColumn(endField, n, func(row int) int64 { return s.End(row).UnixMilli() }))
+		TimeColumn(startField, func(row int) int64 { return s.Start(row).UnixMilli() }),
+		TimeColumn(endField, func(row int) int64 { return s.End(row).UnixMilli() }))
 	for c := range allocation.NumColumns {
-		cols = append(cols, numberColumn(c.Field(), n, func(row int) float64 { return s.Value(c, row) }))
+		cols = append(cols, numberColumn(c.Field(), func(row int) float64 { return s.Value(c, row) }))
 	}
 	return append(cols,
-		structsColumn(volumesField, n, s.Volumes, volumeMembers(s.Dict())),
-		structsColumn(balancersField, n, s.LoadBalancerShares, balancerMembers(s.Dict())))
+		structsColumn(volumesField, func(row int) int { return len(s.Volumes(row)) }, volumeMembers(s)),
+		structsColumn(balancersField, func(row int) int { return len(s.LoadBalancerShares(row)) }, balancerMembers(s)))
 }
 
 // propertyColumns are the columns of a property.
-func propertyColumns(s *allocation.Set, p allocation.Property) []column {
+func propertyColumns(s *allocation.Set, p allocation.Property) []Column {
 	d := s.Dict()
 	switch {
 	case p.IsMap():
-		return []column{mapColumn(p.Field(), s.Len(), func(row int) int { return len(s.Pairs(p, row)) }, func(row, i int) (string, string) {
+		return []Column{mapColumn(p.Field(), func(row int) int { return len(s.Pairs(p, row)) }, func(row, i int) (string, string) {
 			pair := s.Pairs(p, row)[i]
 			return d.Text(pair.Key), d.Text(pair.Value)
 		})}
 	case p.IsList():
-		return []column{listColumn(p.Field(), s.Len(), func(row int) int { return len(s.List(p, row)) }, func(row, i int) string { return d.Text(s.List(p, row)[i]) })}
+		return []Column{listColumn(p.Field(), func(row int) int { return len(s.List(p, row)) }, func(row, i int) string { return d.Text(s.List(p, row)[i]) })}
 	case p == allocation.PodUID:
-		return uuidColumns(p.Field(), otherUIDs, s.Len(), func(row int) string { return s.Text(p, row) })
+		return uuidColumns(p.Field(), otherUIDs, func(row int) string { return s.Text(p, row) })
 	}
-	return []column{textColumn(p.Field(), s.Len(), func(row int) string { return s.Text(p, row) })}
+	return []Column{textColumn(p.Field(), func(row int) string { return s.Text(p, row) })}
 }
 
-func volumeMembers(d *allocation.Dict) []structMember[allocation.VolumeShare] {
-	type share = allocation.VolumeShare
-	return []structMember[share]{
-		{textElement("key"), func(w *leafWriter, v *share) { w.addText(d.Text(v.Key)) }},
-		{textElement("provider_id"), func(w *leafWriter, v *share) { w.addText(d.Text(v.ProviderID)) }},
-		{numberElement("byte_hours"), func(w *leafWriter, v *share) { w.addNumber(v.ByteHours) }},
-		{numberElement("cost"), func(w *leafWriter, v *share) { w.addNumber(v.Cost) }},
-		{numberElement("cost_adjustment"), func(w *leafWriter, v *share) { w.addNumber(v.Adjustment) }},
+func volumeMembers(s *allocation.Set) []member {
+	text := func(name string, of func(*allocation.VolumeShare) allocation.ID) member {
+		return member{name, parquet.String(), func(row, i int) parquet.Value { return textValue(s.Dict().Text(of(&s.Volumes(row)[i]))) }}
+	}
+	number := func(name string, of func(*allocation.VolumeShare) float64) member {
+		return member{name, numberNode(), func(row, i int) parquet.Value { return parquet.DoubleValue(of(&s.Volumes(row)[i])) }}
+	}
+	return []member{
+		text("key", func(v *allocation.VolumeShare) allocation.ID { return v.Key }),
+		text("provider_id", func(v *allocation.VolumeShare) allocation.ID { return v.ProviderID }),
+		number("byte_hours", func(v *allocation.VolumeShare) float64 { return v.ByteHours }),
+		number("cost", func(v *allocation.VolumeShare) float64 { return v.Cost }),
+		number("cost_adjustment", func(v *allocation.VolumeShare) float64 { return v.Adjustment }),
 	}
 }
 
-func balancerMembers(d *allocation.Dict) []structMember[allocation.LoadBalancerShare] {
-	type share = allocation.LoadBalancerShare
-	return []structMember[share]{
-		{textElement("key"), func(w *leafWriter, l *share) { w.addText(d.Text(l.Key)) }},
-		{textElement("service"), func(w *leafWriter, l *share) { w.addText(d.Text(l.Service)) }},
-		{textElement("ip"), func(w *leafWriter, l *share) { w.addText(d.Text(l.IP)) }},
-		{boolElement("private"), func(w *leafWriter, l *share) { w.bools = append(w.bools, l.Private) }},
-		{numberElement("hours"), func(w *leafWriter, l *share) { w.addNumber(l.Hours) }},
-		{numberElement("cost"), func(w *leafWriter, l *share) { w.addNumber(l.Cost) }},
-		{numberElement("cost_adjustment"), func(w *leafWriter, l *share) { w.addNumber(l.Adjustment) }},
+func balancerMembers(s *allocation.Set) []member {
+	text := func(name string, of func(*allocation.LoadBalancerShare) allocation.ID) member {
+		return member{name, parquet.String(), func(row, i int) parquet.Value { return textValue(s.Dict().Text(of(&s.LoadBalancerShares(row)[i]))) }}
+	}
+	number := func(name string, of func(*allocation.LoadBalancerShare) float64) member {
+		return member{name, numberNode(), func(row, i int) parquet.Value { return parquet.DoubleValue(of(&s.LoadBalancerShares(row)[i])) }}
+	}
+	return []member{
+		text("key", func(l *allocation.LoadBalancerShare) allocation.ID { return l.Key }),
+		text("service", func(l *allocation.LoadBalancerShare) allocation.ID { return l.Service }),
+		text("ip", func(l *allocation.LoadBalancerShare) allocation.ID { return l.IP }),
+		{"private", boolNode(), func(row, i int) parquet.Value { return parquet.BooleanValue(s.LoadBalancerShares(row)[i].Private) }},
+		number("hours", func(l *allocation.LoadBalancerShare) float64 { return l.Hours }),
+		number("cost", func(l *allocation.LoadBalancerShare) float64 { return l.Cost }),
+		number("cost_adjustment", func(l *allocation.LoadBalancerShare) float64 { return l.Adjustment }),
 	}
 }

@@ -29,25 +29,14 @@ func (p *Stream) Rows(s *allocation.Set) error {
 }
 
 // group writes a row group. The first one decides the columns of the file.
-func (p *Stream) group(name string, columns []column, rows int) error {
+func (p *Stream) group(name string, columns []Column, rows int) error {
 	if p.file == nil {
-		p.file = &fileWriter{packer: &packer{}, name: name}
+		p.file = newFileWriter(p.w, name, "", columns, rows)
 	}
-	err := p.file.group(columns, rows)
-	if err == nil {
-		err = p.flush()
-	}
-	if err != nil {
+	if err := p.file.group(columns, rows); err != nil {
 		return fmt.Errorf("write Parquet %s: %w", name, err)
 	}
 	return nil
-}
-
-// flush hands on what is written.
-func (p *Stream) flush() error {
-	n, err := p.file.out.WriteTo(p.w)
-	p.file.offset += n
-	return err
 }
 
 // Close ends the file. An empty file has the columns of rows.
@@ -57,11 +46,7 @@ func (p *Stream) Close() error {
 			return err
 		}
 	}
-	err := p.file.end()
-	if err == nil {
-		err = p.flush()
-	}
-	if err != nil {
+	if err := p.file.to.Close(); err != nil {
 		return fmt.Errorf("write Parquet: %w", err)
 	}
 	return nil
@@ -70,16 +55,16 @@ func (p *Stream) Close() error {
 // Assets writes assets of a set, one row each, with the columns of Arrow streams.
 func (p *Stream) Assets(set *assets.Set, list []*allocation.Asset) error {
 	n := len(list)
-	text := func(name string, of func(*allocation.Asset) string) column {
-		return textColumn(name, n, func(row int) string { return of(list[row]) })
+	text := func(name string, of func(*allocation.Asset) string) Column {
+		return textColumn(name, func(row int) string { return of(list[row]) })
 	}
-	at := func(name string, of func(*allocation.Asset) time.Time) column {
-		return timeColumn(name, n, func(row int) int64 { return of(list[row]).UnixMilli() })
+	at := func(name string, of func(*allocation.Asset) time.Time) Column {
+		return TimeColumn(name, func(row int) int64 { return of(list[row]).UnixMilli() })
 	}
-	number := func(name string, of func(*allocation.Asset) float64) column {
-		return numberColumn(name, n, func(row int) float64 { return of(list[row]) })
+	number := func(name string, of func(*allocation.Asset) float64) Column {
+		return numberColumn(name, func(row int) float64 { return of(list[row]) })
 	}
-	return p.group(string(Assets), []column{
+	return p.group(string(Assets), []Column{
 		text(nameField, func(a *allocation.Asset) string { return cmp.Or(a.Title, a.Name) }),
 		at(windowStart, func(*allocation.Asset) time.Time { return set.Window.Start }),
 		at(windowEnd, func(*allocation.Asset) time.Time { return set.Window.End }),

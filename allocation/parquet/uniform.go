@@ -2,6 +2,7 @@ package parquet
 
 import (
 	"encoding/binary"
+	"hash/crc32"
 	"math"
 
 	"github.com/parquet-go/parquet-go"
@@ -67,16 +68,16 @@ func (c *leafColumn) same(body []byte, n int) (none, ok bool) {
 	if c.at.repetition > 0 || len(body) == 0 {
 		return false, false
 	}
-	v, ok := constantHybrid(body[1:], int(body[0]), n)
+	v, ok := constantRun(body[1:], int(body[0]), n)
 	return false, ok && v == 0
 }
 
 // plainPage returns the first of uncompressed pages, its content, and the pages after it. It returns zero values if there is none, or if
-// it has a checksum.
+// its checksum does not match.
 func plainPage(pages []byte) (page pageLayout, body, rest []byte) {
 	page, rest, err := readPageLayout(pages)
 	size := page.compressed
-	if err != nil || size < 0 || size > int64(len(rest)) || size != page.uncompressed || page.crc != 0 {
+	if err != nil || size < 0 || size > int64(len(rest)) || size != page.uncompressed || page.crc != 0 && crc32.ChecksumIEEE(rest[:size]) != uint32(page.crc) {
 		return pageLayout{}, nil, nil
 	}
 	return page, rest[:size:size], rest[size:]

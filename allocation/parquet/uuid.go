@@ -54,18 +54,16 @@ func appendUUID(dst, id []byte) []byte {
 }
 
 // uuidColumns returns two columns of ids: one for UUIDs, and one for other texts. Both are null if an id is empty.
-func uuidColumns(name, other string, n int, text func(row int) string) []column {
-	return []column{
-		plain(optional(uuidElement(name)), func(w *leafWriter) { w.fillUUIDs(n, text) }),
-		plain(optional(textElement(other)), func(w *leafWriter) {
-			for row := range n {
-				t := text(row)
-				_, is := uuidOf(t)
-				known := t != "" && !is
-				if w.definition = append(w.definition, levelOf(known)); known {
-					w.addText(t)
-				}
-			}
+func uuidColumns(name, other string, text func(row int) string) []Column {
+	return []Column{
+		optional(name, parquet.UUID(), func(row int) parquet.Value {
+			id, ok := uuidOf(text(row))
+			return orNull(parquet.FixedLenByteArrayValue(id[:]), ok)
+		}),
+		optional(other, parquet.String(), func(row int) parquet.Value {
+			t := text(row)
+			_, ok := uuidOf(t)
+			return orNull(textValue(t), !ok && t != "")
 		}),
 	}
 }

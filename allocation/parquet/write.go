@@ -16,6 +16,9 @@ const version = 1
 // footerKey is the key of a Footer in the metadata of a file.
 const footerKey = "promcost"
 
+// magic is at the beginning and the end of files.
+const magic = "PAR1"
+
 // Footer is promcost's metadata of a Parquet file. It depends only on the set and its window, so that a set gives the same bytes
 // wherever and whenever it is written.
 type Footer struct {
@@ -97,21 +100,11 @@ func decodeFooter(text string) (*Footer, error) {
 // footer give the same bytes. A set that passes made has an additional first column, name, and cannot be read back. rows is how many rows
 // were written.
 func Write(w io.Writer, s *allocation.Set, f Footer) (rows int, err error) {
-	return (&Writer{}).Write(w, s, f)
-}
-
-// Writer writes files one after another, and reuses memory between them. The zero value is ready for use. It is not safe for concurrent
-// use.
-type Writer struct{ packer packer }
-
-// Write writes a file, see the function of this name.
-func (x *Writer) Write(w io.Writer, s *allocation.Set, f Footer) (rows int, err error) {
-	p := &x.packer
 	f.Rules = s.Rules
 	if f.Window == (allocation.Window{}) {
 		f.Window, f.Resolution, f.Warnings = s.Window, s.Resolution, s.Warnings
 	}
-	var columns []column
+	var columns []Column
 	switch f.Kind {
 	case Allocations:
 		if err := s.Require(allocation.Everything()); err != nil {
@@ -128,17 +121,22 @@ func (x *Writer) Write(w io.Writer, s *allocation.Set, f Footer) (rows int, err 
 	if err != nil {
 		return 0, fmt.Errorf("write Parquet: %w", err)
 	}
-	file := &fileWriter{packer: p, name: string(f.Kind), footer: text, kept: true}
-	p.out.Reset()
-	err = file.group(columns, rows)
+	return rows, writeTable(w, string(f.Kind), text, columns, rows)
+}
+
+// WriteTable writes a table of another kind, without a Footer. The same values give the same bytes.
+func WriteTable(w io.Writer, name string, columns []Column, rows int) error {
+	return writeTable(w, name, "", columns, rows)
+}
+
+func writeTable(w io.Writer, name, footer string, columns []Column, rows int) error {
+	file := newFileWriter(w, name, footer, columns, rows)
+	err := file.group(columns, rows)
 	if err == nil {
-		err = file.end()
-	}
-	if err == nil {
-		_, err = w.Write(p.out.Bytes())
+		err = file.to.Close()
 	}
 	if err != nil {
-		return 0, fmt.Errorf("write Parquet %s: %w", f.Kind, err)
+		return fmt.Errorf("write Parquet %s: %w", name, err)
 	}
-	return rows, nil
+	return nil
 }

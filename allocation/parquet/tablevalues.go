@@ -1,4 +1,4 @@
-package billing
+package parquet
 
 import (
 	"encoding/binary"
@@ -13,6 +13,15 @@ import (
 	"github.com/parquet-go/parquet-go/encoding"
 	"github.com/parquet-go/parquet-go/format"
 )
+
+// Forms say what texts stand for, where a column has texts in place of numbers or times, and which times can be.
+type Forms struct {
+	Null   func(text string) bool
+	Number func(text string) (float64, error)
+	Time   func(text string) (millis int64, err error) // Unix milliseconds
+	Check  func(millis int64) error                    // of a time
+	Pairs  func(pairs [][2]string) string              // the text of a map or list of names and values
+}
 
 // eachBytes calls f for each text of a page, which shares its memory, until f fails.
 func eachBytes(values encoding.Values, f func([]byte) error) error {
@@ -34,8 +43,8 @@ func eachBytes(values encoding.Values, f func([]byte) error) error {
 	return nil
 }
 
-// decodeTexts reads the values of a page as texts. Times are in the form of RFC 3339.
-func decodeTexts(values encoding.Values, column *parquet.Column) ([]string, error) {
+// texts reads the values of a page as texts. Times are in the form of RFC 3339.
+func (f *Forms) texts(values encoding.Values, column *parquet.Column) ([]string, error) {
 	var out []string
 	switch kind := values.Kind(); {
 	case kind == encoding.ByteArray || kind == encoding.FixedLenByteArray:
@@ -45,7 +54,7 @@ func decodeTexts(values encoding.Values, column *parquet.Column) ([]string, erro
 		})
 		return out, err
 	case isTime(column) || kind == encoding.Int96:
-		millis, err := decodeTimes(values, column, nil)
+		millis, err := f.times(values, column, nil)
 		for _, v := range millis {
 			out = append(out, time.UnixMilli(int64(v)).UTC().Format(time.RFC3339))
 		}
@@ -55,7 +64,7 @@ func decodeTexts(values encoding.Values, column *parquet.Column) ([]string, erro
 	case kind == encoding.Boolean:
 		return nil, fmt.Errorf("its type is %s, want a text", kind)
 	}
-	numbers, err := decodeNumbers(values, column, nil)
+	numbers, err := f.numbers(values, column, nil)
 	for _, v := range numbers {
 		out = append(out, strconv.FormatFloat(v, 'f', -1, 64))
 	}
@@ -87,8 +96,8 @@ func isTime(column *parquet.Column) bool {
 	return false
 }
 
-// decodeNumbers appends the values of a page to dst. It ends before the first that is no number.
-func decodeNumbers(values encoding.Values, column *parquet.Column, dst []float64) ([]float64, error) {
+// numbers appends the values of a page to dst. It ends before the first that is no number.
+func (f *Forms) numbers(values encoding.Values, column *parquet.Column, dst []float64) ([]float64, error) {
 	divisor := scale(column)
 	var err error
 	switch values.Kind() {
@@ -116,7 +125,7 @@ func decodeNumbers(values encoding.Values, column *parquet.Column, dst []float64
 			return dst, err
 		}
 		err = eachBytes(values, func(b []byte) error {
-			v, err := parseNumber(string(b))
+			v, err := f.Number(string(b))
 			if err == nil {
 				dst = append(dst, v)
 			}
@@ -150,10 +159,10 @@ func decimalOf(b []byte, divisor float64) float64 {
 	return v / divisor
 }
 
-// decodeTimes appends the values of a page, as Unix milliseconds, to dst. It ends before the first that is no time.
-func decodeTimes(values encoding.Values, column *parquet.Column, dst []float64) ([]float64, error) {
+// times appends the values of a page, as Unix milliseconds, to dst. It ends before the first that is no time.
+func (f *Forms) times(values encoding.Values, column *parquet.Column, dst []float64) ([]float64, error) {
 	add := func(millis int64) error {
-		millis, err := checkTime(millis)
+		err := f.Check(millis)
 		if err == nil {
 			dst = append(dst, float64(millis))
 		}
@@ -185,10 +194,7 @@ func decodeTimes(values encoding.Values, column *parquet.Column, dst []float64) 
 		}
 	case encoding.ByteArray:
 		err = eachBytes(values, func(b []byte) error {
-			if isNull(string(b)) {
-				return errNull
-			}
-			millis, err := parseTime(string(b))
+			millis, err := f.Time(string(b))
 			if err == nil {
 				dst = append(dst, float64(millis))
 			}

@@ -1,4 +1,4 @@
-package billing
+package parquet
 
 import (
 	"encoding/binary"
@@ -8,11 +8,12 @@ import (
 	"github.com/parquet-go/parquet-go"
 )
 
-// tagReader reads tags that are a map or a list of pairs: their names and their values are two columns.
-type tagReader struct {
+// pairReader reads a map or a list of pairs: their names and their values are two columns.
+type pairReader struct {
 	leaves [2]leafReader
+	forms  *Forms
 	raw    []byte            // of one row
-	known  map[string]string // the text of raw tags
+	known  map[string]string // the text of raw pairs
 }
 
 // leafReader reads the values of one of the columns.
@@ -24,19 +25,22 @@ type leafReader struct {
 
 // Many values and rows are read at a time.
 const (
-	tagValues = 4096
-	tagRows   = 2048
+	pairValues = 4096
+	pairRows   = 2048
 )
 
-func newTagReader(group parquet.RowGroup, leaves []*parquet.Column) *tagReader {
-	t := &tagReader{known: map[string]string{}}
+// maxTexts bounds the rows whose texts are remembered.
+const maxTexts = 1 << 16
+
+func newPairReader(group parquet.RowGroup, leaves []*parquet.Column, forms *Forms) *pairReader {
+	t := &pairReader{forms: forms, known: map[string]string{}}
 	for i, leaf := range leaves {
-		t.leaves[i] = leafReader{in: parquet.NewColumnChunkValueReader(group.ColumnChunks()[leaf.Index()]), all: make([]parquet.Value, tagValues)}
+		t.leaves[i] = leafReader{in: parquet.NewColumnChunkValueReader(group.ColumnChunks()[leaf.Index()]), all: make([]parquet.Value, pairValues)}
 	}
 	return t
 }
 
-func (t *tagReader) end() {
+func (t *pairReader) end() {
 	for i := range t.leaves {
 		_ = t.leaves[i].in.Close()
 	}
@@ -53,9 +57,9 @@ func (l *leafReader) peek() (*parquet.Value, error) {
 	return &l.left[0], nil
 }
 
-// read calls add with the tags of some rows, as JSON. It is io.EOF where there are none.
-func (t *tagReader) read(add func(string)) error {
-	for n := range tagRows {
+// read calls add with the texts of some rows. It is io.EOF where there are none.
+func (t *pairReader) read(add func(string)) error {
+	for n := range pairRows {
 		switch err := t.row(); {
 		case errors.Is(err, io.EOF) && n > 0:
 			return nil
@@ -64,8 +68,8 @@ func (t *tagReader) read(add func(string)) error {
 		}
 		text, ok := t.known[string(t.raw)]
 		if !ok {
-			text = rawTags(t.raw).text()
-			if len(t.known) >= maxShortcuts {
+			text = t.forms.Pairs(rawPairs(t.raw))
+			if len(t.known) >= maxTexts {
 				clear(t.known)
 			}
 			t.known[string(t.raw)] = text
@@ -75,8 +79,8 @@ func (t *tagReader) read(add func(string)) error {
 	return nil
 }
 
-// row reads the tags of one row into raw.
-func (t *tagReader) row() error {
+// row reads the pairs of one row into raw.
+func (t *pairReader) row() error {
 	t.raw = t.raw[:0]
 	for first := true; ; first = false {
 		name, err := t.leaves[0].peek()
@@ -90,7 +94,7 @@ func (t *tagReader) row() error {
 		}
 		value, err := t.leaves[1].peek()
 		if errors.Is(err, io.EOF) {
-			return errors.New("tags have more names than values")
+			return errors.New("it has more names than values")
 		}
 		if err != nil {
 			return err
@@ -111,9 +115,8 @@ func (t *tagReader) row() error {
 	}
 }
 
-// rawTags are the tags of a row; of two with one name the later counts.
-func rawTags(raw []byte) Tags {
-	var tags Tags
+// rawPairs are the pairs of a row.
+func rawPairs(raw []byte) (pairs [][2]string) {
 	next := func() string {
 		n, k := binary.Uvarint(raw)
 		text := string(raw[k : k+int(n)])
@@ -122,7 +125,7 @@ func rawTags(raw []byte) Tags {
 	}
 	for len(raw) > 0 {
 		name := next()
-		tags = append(tags, Tag{name, next()})
+		pairs = append(pairs, [2]string{name, next()})
 	}
-	return tags
+	return pairs
 }

@@ -1,4 +1,4 @@
-package billing
+package parquet
 
 import (
 	"errors"
@@ -10,14 +10,23 @@ import (
 	"github.com/parquet-go/parquet-go/encoding"
 )
 
-// valueError is the error for a value of a page.
-type valueError struct {
-	row int // of those that are available
-	err error
+// ValueError is the error for a value of a Table.
+type ValueError struct {
+	Row    int64 // of the file, from 1
+	Column string
+	Err    error
 }
 
-// Error is the cause's: the column and the row are put in front of it.
-func (e *valueError) Error() string { return e.err.Error() }
+// Error names the row and the column.
+func (e *ValueError) Error() string {
+	return fmt.Sprintf("row %d, column %s: %v", e.Row, e.Column, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *ValueError) Unwrap() error { return e.Err }
+
+// valueError is the error for the value of the i-th row of a page.
+func valueError(i int, err error) error { return &ValueError{Row: int64(i), Err: err} }
 
 // pageReader reads the pages of a column that has at most one value a row.
 type pageReader struct {
@@ -100,12 +109,12 @@ func gather[T any](v *pageValues, known []T, null T, dst []T) ([]T, error) {
 		at := next
 		if v.dictionary != nil {
 			if next >= len(v.indexes) {
-				return dst, &valueError{i, errors.New("its page has fewer values than rows")}
+				return dst, valueError(i, errors.New("its page has fewer values than rows"))
 			}
 			at = int(v.indexes[next])
 		}
 		if at < 0 || at >= len(known) {
-			return dst, &valueError{i, fmt.Errorf("value %d is none of %d", at, len(known))}
+			return dst, valueError(i, fmt.Errorf("value %d is none of %d", at, len(known)))
 		}
 		dst = append(dst, known[at])
 		next++
@@ -113,11 +122,12 @@ func gather[T any](v *pageValues, known []T, null T, dst []T) ([]T, error) {
 	return dst, nil
 }
 
-// textCursor reads a column of texts, or of tags.
-type textCursor struct {
+// Texts are a column of texts, or of pairs that become texts, of the rows of a Table that are available.
+type Texts struct {
 	pageReader
-	leaves []*parquet.Column // of tags; nil for others
-	tags   *tagReader
+	forms  *Forms
+	leaves []*parquet.Column // of pairs; nil for others
+	pairs  *pairReader
 
 	texts []string // by id; 0 is null
 	of    []uint32 // ids of the dictionary's values
@@ -126,44 +136,45 @@ type textCursor struct {
 	known map[string]uint32
 }
 
-func (c *textCursor) text(i int) string { return c.texts[c.id(i)] }
+// Text returns the text of the i-th row, empty for null.
+func (c *Texts) Text(i int) string { return c.texts[c.ID(i)] }
 
-// constant reports whether all rows of the page have the same text.
-func (c *textCursor) constant() bool { return len(c.ids) == 1 }
+// Constant reports whether all rows have the same text.
+func (c *Texts) Constant() bool { return len(c.ids) == 1 }
 
-// id returns the id of the text of the i-th row that is available.
-func (c *textCursor) id(i int) uint32 {
-	if c.constant() {
+// ID returns the id of the text of the i-th row. Equal texts have equal ids, as long as Table.Read does not say otherwise.
+func (c *Texts) ID(i int) uint32 {
+	if c.Constant() {
 		return c.ids[0]
 	}
 	return c.ids[c.at+i]
 }
 
-func (c *textCursor) begin(group parquet.RowGroup) {
+func (c *Texts) begin(group parquet.RowGroup) {
 	c.ids, c.rows, c.at = c.ids[:0], 0, 0
 	if c.leaves != nil {
-		c.tags = newTagReader(group, c.leaves)
+		c.pairs = newPairReader(group, c.leaves, c.forms)
 		return
 	}
 	c.pageReader.begin(group)
 }
 
-func (c *textCursor) end() {
+func (c *Texts) end() {
 	c.pageReader.end()
-	if c.tags != nil {
-		c.tags.end()
+	if c.pairs != nil {
+		c.pairs.end()
 	}
 }
 
 // fill implements cursor.
-func (c *textCursor) fill() (rows int, changed bool, err error) {
+func (c *Texts) fill() (rows int, changed bool, err error) {
 	if left := c.rows - c.at; left > 0 {
 		return left, false, nil
 	}
 	c.at, c.rows, c.ids = 0, 0, c.ids[:0]
-	if c.tags != nil {
+	if c.pairs != nil {
 		c.forget()
-		err = c.tags.read(func(text string) { c.ids = append(c.ids, c.intern(text)) })
+		err = c.pairs.read(func(text string) { c.ids = append(c.ids, c.intern(text)) })
 		c.rows = len(c.ids)
 		return c.rows, true, err
 	}
@@ -185,13 +196,13 @@ func (c *textCursor) fill() (rows int, changed bool, err error) {
 }
 
 // forget empties the texts.
-func (c *textCursor) forget() {
+func (c *Texts) forget() {
 	c.texts, c.known = append(c.texts[:0], ""), map[string]uint32{}
 }
 
 // intern returns the id of a text.
-func (c *textCursor) intern(text string) uint32 {
-	if isNull(text) {
+func (c *Texts) intern(text string) uint32 {
+	if c.forms.Null(text) {
 		return 0
 	}
 	id, ok := c.known[text]
@@ -204,32 +215,38 @@ func (c *textCursor) intern(text string) uint32 {
 }
 
 // learn takes the values of a dictionary, or of a page that has none.
-func (c *textCursor) learn(values encoding.Values) error {
+func (c *Texts) learn(values encoding.Values) error {
 	c.forget()
 	c.of = c.of[:0]
-	texts, err := decodeTexts(values, c.column)
+	texts, err := c.forms.texts(values, c.column)
 	for _, text := range texts {
 		c.of = append(c.of, c.intern(text))
 	}
 	return err
 }
 
-// numberCursor reads a column of numbers or times. Unknown ones are NaN.
-type numberCursor struct {
+// converter appends the values of a page to others.
+type converter func(encoding.Values, *parquet.Column, []float64) ([]float64, error)
+
+// Numbers are a column of numbers or times of the rows of a Table that are available. Unknown ones are NaN.
+type Numbers struct {
 	pageReader
-	convert func(encoding.Values, *parquet.Column, []float64) ([]float64, error)
+	convert converter
 
 	known  []float64 // of the dictionary
 	values []float64 // of the rows of the page
 }
 
-func (c *numberCursor) begin(group parquet.RowGroup) {
+// Value returns the value of the i-th row. A time is in Unix milliseconds.
+func (c *Numbers) Value(i int) float64 { return c.values[c.at+i] }
+
+func (c *Numbers) begin(group parquet.RowGroup) {
 	c.values, c.at = c.values[:0], 0
 	c.pageReader.begin(group)
 }
 
 // fill implements cursor.
-func (c *numberCursor) fill() (rows int, changed bool, err error) {
+func (c *Numbers) fill() (rows int, changed bool, err error) {
 	if left := len(c.values) - c.at; left > 0 {
 		return left, false, nil
 	}
@@ -241,7 +258,7 @@ func (c *numberCursor) fill() (rows int, changed bool, err error) {
 				err = errors.New("its page has fewer values than rows")
 			}
 			if err != nil {
-				err = &valueError{len(c.values), err}
+				err = valueError(len(c.values), err)
 			}
 			return err
 		}
@@ -253,8 +270,8 @@ func (c *numberCursor) fill() (rows int, changed bool, err error) {
 			return failed
 		}
 		c.values, err = gather(v, c.known, math.NaN(), c.values)
-		if value, ok := errors.AsType[*valueError](err); ok && failed != nil {
-			value.err = failed
+		if value, ok := errors.AsType[*ValueError](err); ok && failed != nil {
+			value.Err = failed
 		}
 		return err
 	})
