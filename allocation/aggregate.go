@@ -2,7 +2,6 @@ package allocation
 
 import (
 	"cmp"
-	"slices"
 )
 
 // aggregate merges the rows to which the keys give the same name, and replaces the set by the result.
@@ -12,17 +11,14 @@ func aggregate(w *work, o *Options) {
 	mask := w.mask(all)
 	w.identifyKeys(o, mask)
 	groups := &w.workspace.groups
-	keys, err := w.bindKeys(o)
+	keys, err := BindKeys(w.set, o.keys(), o.LabelValue)
 	if err != nil {
 		w.err = err
 		return
 	}
-	var cols [][]ID
-	for i := range keys {
-		cols = append(cols, keys[i].cols...)
-		if keys[i].kind == keyDerived { // its ids belong to this set only
-			groups.Reset()
-		}
+	cols := keys.Columns()
+	if keys.OfSet() {
+		groups.Reset()
 	}
 	fill, separator := len(o.Aggregate) > 0, cmp.Or(o.Separator, '/')
 	outside := w.outside(keys, o)
@@ -33,7 +29,7 @@ func aggregate(w *work, o *Options) {
 		if outside != nil && outside[row] != 0 {
 			return append(dst, ExternalName...)
 		}
-		return appendNames(dst, keys, row, separator, fill)
+		return keys.AppendName(dst, row, separator, fill)
 	})
 	if len(w.pools) > 0 {
 		w.bears, w.forgone = bearing(w.results(groups.Of(w.set.Len()), groups.Len()), takers(groups.Names(), o.EvenKeys, separator), o.ShareSplit)
@@ -62,30 +58,17 @@ func aggregate(w *work, o *Options) {
 }
 
 // outside marks the external rows that lack all keys: their name is __external__. It is nil if there are no external rows to name.
-func (w *work) outside(keys []boundKey, o *Options) []ID {
-	if !o.External || len(o.Aggregate) == 0 || slices.ContainsFunc(keys, func(k boundKey) bool { return k.kind == keyAll }) {
+func (w *work) outside(keys BoundKeys, o *Options) []ID {
+	if !o.External || len(o.Aggregate) == 0 {
 		return nil
 	}
 	marks := make([]ID, w.set.Len())
 	for row, special := range w.set.special {
-		if special == External && !slices.ContainsFunc(keys, func(k boundKey) bool { return k.cols[len(k.cols)-1][row] != 0 }) {
+		if special == External && !keys.Any(row) {
 			marks[row] = 1
 		}
 	}
 	return marks
-}
-
-// bindKeys binds the keys by which rows are merged.
-func (w *work) bindKeys(o *Options) ([]boundKey, error) {
-	keys := o.keys()
-	bound := make([]boundKey, len(keys))
-	for i, k := range keys {
-		var err error
-		if bound[i], err = k.bind(w.set, o.LabelValue); err != nil {
-			return nil, err
-		}
-	}
-	return bound, nil
 }
 
 // mask returns the rows to be merged, nil for all: the rows that stay, or with all set every row that is not shared.

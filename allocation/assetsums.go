@@ -2,7 +2,6 @@ package allocation
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"time"
 )
@@ -105,79 +104,6 @@ func sumAlike[T any](sets []*Set, of func(*Set) []T, id func(*T) identity, add f
 		return slices.Compare(x[:], y[:])
 	})
 	return sum
-}
-
-// extend extends a life span to include another one.
-func extend(start, end *time.Time, fromStart, fromEnd time.Time) {
-	if fromStart.Before(*start) {
-		*start = fromStart
-	}
-	if fromEnd.After(*end) {
-		*end = fromEnd
-	}
-}
-
-// Add adds the hours and costs of another node, or of the same node in an older set. What is not an amount stays that of n.
-func (n *Node) Add(was *Node) {
-	n.addDiscount(was)
-	n.CPUBreakdown = n.CPUBreakdown.mean(n.Hours[CPU], was.CPUBreakdown, was.Hours[CPU])
-	n.RAMBreakdown = n.RAMBreakdown.mean(n.Hours[RAM], was.RAMBreakdown, was.Hours[RAM])
-	for r := range NumResources {
-		n.Overhead[r] = mean(n.Overhead[r], n.Hours[r], was.Overhead[r], was.Hours[r])
-		n.Hours[r] += was.Hours[r]
-		n.Cost[r] += was.Cost[r]
-		n.Idle[r] += was.Idle[r]
-		n.Adjustment[r] += was.Adjustment[r]
-		n.IdleAdjustment[r] += was.IdleAdjustment[r]
-	}
-	n.RunningSeconds += was.RunningSeconds
-	extend(&n.Start, &n.End, was.Start, was.End)
-}
-
-// mean returns the weighted mean of a and b.
-func mean(a, weightA, b, weightB float64) float64 {
-	if weightA+weightB == 0 {
-		return a
-	}
-	return (a*weightA + b*weightB) / (weightA + weightB)
-}
-
-// mean returns the weighted mean of two breakdowns. An unknown one does not count.
-func (b Breakdown) mean(weight float64, was Breakdown, weightWas float64) Breakdown {
-	switch {
-	case was == (Breakdown{}):
-		return b
-	case b == (Breakdown{}):
-		return was
-	}
-	return Breakdown{
-		Idle: mean(b.Idle, weight, was.Idle, weightWas), Other: mean(b.Other, weight, was.Other, weightWas),
-		System: mean(b.System, weight, was.System, weightWas), User: mean(b.User, weight, was.User, weightWas),
-	}
-}
-
-// Add adds the same disk of an older set. Sets that do not know the usage do not count for it, so hours add up to their
-// window.
-func (d *Disk) Add(was *Disk) {
-	d.ByteHours += was.ByteHours
-	switch {
-	case math.IsNaN(d.UsedByteHours):
-		d.UsedByteHours, d.UsedMax = was.UsedByteHours, was.UsedMax
-	case !math.IsNaN(was.UsedByteHours):
-		d.UsedByteHours += was.UsedByteHours
-		d.UsedMax = max(d.UsedMax, was.UsedMax)
-	}
-	d.Cost += was.Cost
-	d.Adjustment += was.Adjustment
-	extend(&d.Start, &d.End, was.Start, was.End)
-}
-
-// Add adds the hours and costs of another load balancer, or of the same one in an older set.
-func (l *LoadBalancer) Add(was *LoadBalancer) {
-	l.Hours += was.Hours
-	l.Cost += was.Cost
-	l.Adjustment += was.Adjustment
-	extend(&l.Start, &l.End, was.Start, was.End)
 }
 
 func addNetworks(n, was *Network) {

@@ -202,3 +202,56 @@ func clustersOf(a, b map[string]*money) (clusters []string) {
 	slices.Sort(clusters)
 	return clusters
 }
+
+// moneyOf returns the money of the rows that want accepts, and the sum of its absolute values, which bounds rounding errors.
+func (s *Set) moneyOf(want func(row int) bool) (sum, size money) {
+	for kind, cols := range sharedKinds {
+		for _, col := range cols {
+			for row, v := range s.values[col] {
+				if want == nil || want(row) {
+					sum[kind] += v
+					size[kind] += math.Abs(v)
+				}
+			}
+		}
+	}
+	return sum, size
+}
+
+// owed returns what rows must cost by the assets and the books, and the sum of its absolute values.
+func (s *Set) owed(b *books) (sum, size money) {
+	put := func(kind SharedKind, cost, adjustment float64) {
+		sum[kind] += cost + adjustment
+		size[kind] += math.Abs(cost) + math.Abs(adjustment)
+	}
+	for i := range s.Nodes {
+		for r, kind := range nodeKinds {
+			put(kind, s.Nodes[i].Cost[r], s.Nodes[i].Adjustment[r])
+		}
+	}
+	for i := range s.Residuals {
+		put(nodeKinds[s.Residuals[i].Resource], s.Residuals[i].Cost, 0)
+	}
+	for i := range s.Disks {
+		switch d := &s.Disks[i]; {
+		case !d.Local:
+			put(SharedPV, d.Cost, d.Adjustment)
+		case b.tenancy:
+			put(SharedOverhead, d.Cost, d.Adjustment)
+		}
+	}
+	for i := range s.Balancers {
+		put(SharedLoadBalancer, s.Balancers[i].Cost, s.Balancers[i].Adjustment)
+	}
+	for i := range s.Networks {
+		put(SharedNetwork, s.Networks[i].TotalCost(), s.Networks[i].Adjustment)
+	}
+	if b.tenancy {
+		for i := range s.Management {
+			put(SharedOverhead, s.Management[i].Cost, s.Management[i].Adjustment)
+		}
+	}
+	put(SharedExternal, b.external, 0)
+	put(SharedOverhead, b.flat, 0)
+	return sum, size
+}

@@ -7,6 +7,52 @@ import (
 	"github.com/promcost/promcost/allocation/labelnames"
 )
 
+// BoundKeys are keys bound to the rows of a set.
+type BoundKeys struct{ keys []boundKey }
+
+// BindKeys binds keys to the rows of s. labelValue names values of labels and annotations `redis` instead of `app=redis`. It
+// fails with ErrUnread if an input was not read.
+func BindKeys(s *Set, keys []Key, labelValue bool) (BoundKeys, error) {
+	bound := BoundKeys{make([]boundKey, len(keys))}
+	for i, k := range keys {
+		var err error
+		if bound.keys[i], err = k.bind(s, labelValue); err != nil {
+			return BoundKeys{}, err
+		}
+	}
+	return bound, nil
+}
+
+// Columns returns the ids that decide the values of the keys: rows with the same ids have the same values.
+func (b BoundKeys) Columns() (cols [][]ID) {
+	for i := range b.keys {
+		cols = append(cols, b.keys[i].cols...)
+	}
+	return cols
+}
+
+// OfSet reports whether ids of Columns belong to the set only, not to its Dict.
+func (b BoundKeys) OfSet() bool {
+	return slices.ContainsFunc(b.keys, func(k boundKey) bool { return k.kind == keyDerived })
+}
+
+// Any reports whether a row has a value of any of the keys. All rows have one of the key `all`.
+func (b BoundKeys) Any(row int) bool {
+	return slices.ContainsFunc(b.keys, func(k boundKey) bool { return k.kind == keyAll || k.cols[len(k.cols)-1][row] != 0 })
+}
+
+// AppendName appends the values of the keys for a row to dst, with a separator between them. fill writes UnallocatedName for a
+// missing value.
+func (b BoundKeys) AppendName(dst []byte, row int, separator byte, fill bool) []byte {
+	for i := range b.keys {
+		if i > 0 {
+			dst = append(dst, separator)
+		}
+		dst = b.keys[i].appendName(dst, row, fill)
+	}
+	return dst
+}
+
 // boundKey is a Key bound to a set: the columns of ids that decide its value, and how the value is written.
 type boundKey struct {
 	dict   *Dict
@@ -83,17 +129,6 @@ func (b *boundKey) appendName(dst []byte, row int, fill bool) []byte {
 	return append(append(dst, b.prefix...), b.dict.Text(id)...)
 }
 
-// appendNames appends the values of the keys for a row to dst, with a separator between them.
-func appendNames(dst []byte, bound []boundKey, row int, separator byte, fill bool) []byte {
-	for i := range bound {
-		if i > 0 {
-			dst = append(dst, separator)
-		}
-		dst = bound[i].appendName(dst, row, fill)
-	}
-	return dst
-}
-
 // ClusterInName returns a cluster's id as it stands in names. Clients count the parts between slashes, so an id such as an
 // ARN must not contain slashes or colons.
 func ClusterInName(id string) string { return string(appendCluster(nil, id)) }
@@ -127,6 +162,15 @@ func (n *Node) class() string {
 		return n.InstanceType + " spot"
 	}
 	return n.InstanceType
+}
+
+// EachText calls f with the texts that must be in the dictionary of s before the key is bound to s.
+func (k Key) EachText(s *Set, f func(text string)) {
+	if k.kind == keyNodeClass {
+		for i := range s.Nodes {
+			f(s.Nodes[i].class())
+		}
+	}
 }
 
 // nodeClasses returns the class of each row's node, 0 where it is not known. The classes must be in the dictionary.

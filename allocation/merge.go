@@ -1,8 +1,6 @@
 package allocation
 
-import (
-	"slices"
-)
+import "slices"
 
 // merged says what a row was merged from.
 type merged uint8
@@ -363,21 +361,10 @@ func commonPairs(dict *Dict, operands []operand, p Property, n int, counts func(
 	return ids[:n:n], seen[:n:n]
 }
 
-// intersect returns the map of the pairs that both a and b have.
-func (d *Dict) intersect(a, b ID) ID {
-	var both []Pair
-	for _, p := range d.Map(a) {
-		if v, ok := d.lookup(b, p.Key); ok && v == p.Value {
-			both = append(both, p)
-		}
+// unreadOf returns what was not read of at least one operand.
+func unreadOf(operands []operand) (u unread) {
+	for i := range operands {
+		u.add(&operands[i].set.unread)
 	}
-	return ID(d.pairs.Intern(both))
-}
-
-// clone returns a copy of d with the same ids. Adding to the copy does not change d.
-func (d *Dict) clone() *Dict {
-	out := NewDict()
-	out.strs, out.index = slices.Clip(d.strs), d.index.Clone()
-	out.lists, out.pairs = d.lists.Clone(), d.pairs.Clone()
-	return out
+	return u
 }

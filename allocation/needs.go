@@ -94,56 +94,6 @@ func (p *Projection) Now() *Projection {
 	return &of
 }
 
-// OnlyMerges reports whether the passes of o do little with rows but merge them. Most properties are then needed only of
-// results.
-func (o *Options) OnlyMerges() bool {
-	return o.ShareIdle == NoSplit && len(o.Share) == 0 && o.SharedCost == 0 && !o.ShareLoadBalancers && !o.External && !o.Proportions && !o.Check
-}
-
-// keys returns the keys by which rows are merged.
-func (o *Options) keys() []Key {
-	if len(o.Aggregate) == 0 {
-		return unaggregated()
-	}
-	return o.Aggregate
-}
-
-// Needs returns what the passes of o look at. Where they only merge rows and a filter drops some, the properties in the rows'
-// names are deferred, and so are clusters and nodes.
-func (o *Options) Needs() *Projection {
-	p := &Projection{
-		Columns: append(MoneyColumns(), RunningSeconds), // usage hours divide shared cost
-		Volumes: o.Proportions, Balancers: o.Proportions || o.ShareLoadBalancers,
-		WithoutAssets: !o.Idle && o.ShareIdle == NoSplit && !o.ShareTenancy && !o.External && !o.Proportions,
-		FewOfAssets:   !o.Proportions,
-	}
-	if o.ShareIdle != NoSplit || o.Proportions {
-		p.Columns = append(p.Columns, CostIdle.Of(CPU), CostIdle.Of(RAM), CostIdle.Of(GPU))
-	}
-	selecting, names := []*Projection{p}, []*Projection{OfRows([]Property{Cluster, NodeName})}
-	if o.Filter != nil {
-		selecting = append(selecting, o.Filter.Needs())
-	}
-	for _, share := range o.Share {
-		selecting = append(selecting, share.Filter.Needs())
-	}
-	for _, k := range o.keys() {
-		if o.Filter == nil {
-			selecting = append(selecting, k.Needs())
-		} else {
-			names = append(names, k.Needs())
-		}
-	}
-	if o.AggregatedMetadata {
-		names = append(names, OfRows([]Property{Cluster, Namespace, Labels, Annotations}))
-	}
-	all := Union(append(selecting, Union(names...).OfResults())...)
-	if !o.OnlyMerges() || o.AggregatedMetadata || len(o.Aggregate) == 0 {
-		return all.Now()
-	}
-	return all
-}
-
 // MoneyColumns returns the columns that count towards the total cost.
 func MoneyColumns() (money []Column) {
 	for c := range NumColumns {
@@ -192,14 +142,6 @@ func (u *unread) add(o *unread) {
 	u.volumes, u.balancers = u.volumes || o.volumes, u.balancers || o.balancers
 }
 
-// unreadOf returns what was not read of at least one operand.
-func unreadOf(operands []operand) (u unread) {
-	for i := range operands {
-		u.add(&operands[i].set.unread)
-	}
-	return u
-}
-
 // Require returns ErrUnread if something that p needs of rows was not read of s or is deferred. Code that looks at single
 // rows calls it once before.
 func (s *Set) Require(p *Projection) error {
@@ -230,3 +172,12 @@ func (s *Set) notRead(what any) error {
 // MinutesNeeds returns what Minutes reads: rows of several containers count differently, so it needs the properties that
 // identify containers.
 func MinutesNeeds() *Projection { return OfRows(InstanceProperties[:], RunningSeconds) }
+
+// Filter selects rows. Package filter implements it.
+type Filter interface {
+	// Bind prepares the filter for the rows of s and returns a function that reports whether it selects a row. Apply returns
+	// its error.
+	Bind(s *Set) (func(row int) bool, error)
+	// Needs returns what Bind looks at.
+	Needs() *Projection
+}

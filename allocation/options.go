@@ -80,17 +80,52 @@ type Share struct {
 	Filter Filter
 }
 
-// Names in Set.SharedParts of shared costs without a Share.
-const (
-	OverheadName      = "overhead"      // SharedCost of Options
-	TenancyName       = "tenancy"       // ShareTenancy: management fees and attached disks
-	LoadBalancersName = "loadBalancers" // ShareLoadBalancers
-)
+// OnlyMerges reports whether the passes of o do little with rows but merge them. Most properties are then needed only of
+// results.
+func (o *Options) OnlyMerges() bool {
+	return o.ShareIdle == NoSplit && len(o.Share) == 0 && o.SharedCost == 0 && !o.ShareLoadBalancers && !o.External && !o.Proportions && !o.Check
+}
 
-// CustomPrices price allocations a second time, at prices of the user's choice: customCost of ACK.
-type CustomPrices struct {
-	Node         [NumResources]float64 // per core-hour, GiB-hour and device-hour
-	Storage      float64               // per GiB-hour
-	LoadBalancer float64               // per hour
-	Egress       float64               // per GiB to other zones, other regions or the internet
+// keys returns the keys by which rows are merged.
+func (o *Options) keys() []Key {
+	if len(o.Aggregate) == 0 {
+		return unaggregated()
+	}
+	return o.Aggregate
+}
+
+// Needs returns what the passes of o look at. Where they only merge rows and a filter drops some, the properties in the rows'
+// names are deferred, and so are clusters and nodes.
+func (o *Options) Needs() *Projection {
+	p := &Projection{
+		Columns: append(MoneyColumns(), RunningSeconds), // usage hours divide shared cost
+		Volumes: o.Proportions, Balancers: o.Proportions || o.ShareLoadBalancers,
+		WithoutAssets: !o.Idle && o.ShareIdle == NoSplit && !o.ShareTenancy && !o.External && !o.Proportions,
+		FewOfAssets:   !o.Proportions,
+	}
+	if o.ShareIdle != NoSplit || o.Proportions {
+		p.Columns = append(p.Columns, CostIdle.Of(CPU), CostIdle.Of(RAM), CostIdle.Of(GPU))
+	}
+	selecting, names := []*Projection{p}, []*Projection{OfRows([]Property{Cluster, NodeName})}
+	if o.Filter != nil {
+		selecting = append(selecting, o.Filter.Needs())
+	}
+	for _, share := range o.Share {
+		selecting = append(selecting, share.Filter.Needs())
+	}
+	for _, k := range o.keys() {
+		if o.Filter == nil {
+			selecting = append(selecting, k.Needs())
+		} else {
+			names = append(names, k.Needs())
+		}
+	}
+	if o.AggregatedMetadata {
+		names = append(names, OfRows([]Property{Cluster, Namespace, Labels, Annotations}))
+	}
+	all := Union(append(selecting, Union(names...).OfResults())...)
+	if !o.OnlyMerges() || o.AggregatedMetadata || len(o.Aggregate) == 0 {
+		return all.Now()
+	}
+	return all
 }

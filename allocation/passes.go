@@ -5,15 +5,6 @@ import (
 	"slices"
 )
 
-// Filter selects rows. Package filter implements it.
-type Filter interface {
-	// Bind prepares the filter for the rows of s and returns a function that reports whether it selects a row. Apply returns
-	// its error.
-	Bind(s *Set) (func(row int) bool, error)
-	// Needs returns what Bind looks at.
-	Needs() *Projection
-}
-
 // Apply runs the passes that o asks for, in the order of SEMANTICS §6: idle, take out shared rows, filter, share
 // idle, aggregate, share, accumulate. It returns new sets, oldest first as given, and does not change the given ones. Those
 // must be as a Builder makes them, over one Dict. It fails for sets that Apply made and for sets of several dictionaries.
@@ -220,7 +211,7 @@ func passDict(sets []*Set, o *Options) (*Dict, error) {
 			return nil, fmt.Errorf("apply passes: set of %s has a dictionary of its own: build all sets over one", s.span())
 		}
 		if o.AggregatedMetadata && s.hasDeferred() { // options that need labels in common have nothing deferred
-			return nil, s.notRead(Labels)
+			return nil, fmt.Errorf("%w: %v of set of %s", ErrUnread, Labels, s.span())
 		}
 		s.eachAssetName(o, need)
 		clone = clone || o.External && len(s.External) > 0
@@ -228,11 +219,9 @@ func passDict(sets []*Set, o *Options) (*Dict, error) {
 	for _, share := range o.Share {
 		need(share.Name)
 	}
-	if slices.ContainsFunc(o.Aggregate, func(k Key) bool { return k.kind == keyNodeClass }) {
+	for _, k := range o.Aggregate {
 		for _, s := range sets {
-			for i := range s.Nodes {
-				need(s.Nodes[i].class())
-			}
+			k.EachText(s, need)
 		}
 	}
 	if clone || len(missing) > 0 {

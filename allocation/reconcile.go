@@ -8,14 +8,6 @@ import (
 	"time"
 )
 
-// AssetKey identifies a node, a disk or a load balancer of a set.
-type AssetKey struct {
-	Cluster string
-	Name    string // of the node or volume, of a local disk's node, or `<namespace>/<service>`
-	// ProviderID tells apart nodes and disks of one name that follow each other. Empty stands for any.
-	ProviderID string
-}
-
 // Adjustments are the differences between bills and list prices for the window of one set. They are added to the cost of
 // assets, in currency, and are negative where the bill is lower.
 type Adjustments struct {
@@ -27,27 +19,6 @@ type Adjustments struct {
 	Management    map[string]float64 // by cluster; made in the same way
 	External      []ExternalAllocation
 	Cloud         []CloudCost
-}
-
-// ExternalAllocation is a cost outside of clusters that carries properties of an allocation, such as a bucket that is tagged
-// with a namespace.
-type ExternalAllocation struct {
-	Text       [Services]string // by Property; empty where it carries none
-	Labels     map[string]string
-	Start, End time.Time // inside the window of the set
-	Cost       float64   // in currency
-}
-
-// CloudCost is an asset that runs in no cluster and occurs only in bills.
-type CloudCost struct {
-	Name, Provider, Account, Project string
-	Category, Service, ProviderID    string
-	Cluster                          string // that a tag names; empty if none does
-	Labels                           map[string]string
-	Start, End                       time.Time
-	Cost                             float64
-	Adjustment                       float64
-	Credit                           float64 // negative
 }
 
 // Reconcile returns a copy of s with the external allocations and cloud costs, and with the adjustments added to those of its

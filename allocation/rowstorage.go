@@ -53,7 +53,7 @@ func (s *Set) AppendFrame(f *Frame) error {
 			continue
 		}
 		if had > 0 && f.Deferred[p] != nil {
-			ids, err := (&workspace{}).identify(f.Deferred[p], s.dict, n, nil)
+			ids, err := identifyRows(f.Deferred[p], s.dict, n)
 			if err != nil {
 				return fmt.Errorf("append rows to set of %s: %w", s.span(), err)
 			}

@@ -29,7 +29,7 @@ func fnv32a(sum uint32, text string) uint32 {
 }
 
 // OfShard returns the part of a set that belongs to a shard. The set must be as a Builder or Merge makes it. Warnings are
-// those of the whole set. It may share memory with s. It fails if something cannot be decoded.
+// those of the whole set. It may share memory with s. It fails with ErrUnread if a property is deferred.
 func (s *Set) OfShard(h Shard) (*Set, error) {
 	if h.Whole() {
 		return s, nil

@@ -87,6 +87,16 @@ func (s *shares[T]) add(row int, share T) {
 	s.end[row]++
 }
 
+// pick returns the lists of some rows, which are in order.
+func (s *shares[T]) pick(rows []int) (out shares[T]) {
+	for i, row := range rows {
+		for _, share := range s.ofRow(row) {
+			out.add(i, share)
+		}
+	}
+	return out
+}
+
 // clip lets appending reallocate, so that shared slices do not change.
 func (s *shares[T]) clip() { s.end, s.list = slices.Clip(s.end), slices.Clip(s.list) }
 
@@ -118,36 +128,6 @@ func mergeRowShares[T any](list []rowShare[T], compare func(a, b *T) int, add fu
 	return out
 }
 
-// mergeShares merges the shares of merged rows. from returns the shares of a set.
-func mergeShares[T any](operands []operand, n int, from func(*Set) *shares[T], compare func(a, b *T) int, add func(to, from *T)) shares[T] {
-	var list []rowShare[T]
-	for _, p := range operands {
-		of := from(p.set)
-		if len(of.list) == 0 {
-			continue
-		}
-		list = slices.Grow(list, len(of.list))
-		for row, g := range p.group {
-			if int(g) == n {
-				continue
-			}
-			for _, share := range of.ofRow(row) {
-				list = append(list, rowShare[T]{g, share})
-			}
-		}
-	}
-	return mergeRowShares(list, compare, add)
-}
-
-// mergeAllShares merges the shares of volumes, load balancers, shared costs and assets.
-func (s *Set) mergeAllShares(operands []operand, n int) {
-	d := s.dict
-	s.volumes = mergeShares(operands, n, func(s *Set) *shares[VolumeShare] { return &s.volumes }, d.orderVolumes, (*VolumeShare).Add)
-	s.balancers = mergeShares(operands, n, func(s *Set) *shares[LoadBalancerShare] { return &s.balancers }, d.orderBalancers, (*LoadBalancerShare).Add)
-	s.parts = mergeShares(operands, n, func(s *Set) *shares[SharedPart] { return &s.parts }, d.orderParts, addPart)
-	s.portions = mergeShares(operands, n, func(s *Set) *shares[portion] { return &s.portions }, d.orderPortions, addPortion)
-}
-
 // order compares the strings of two ids.
 func (d *Dict) order(a, b ID) int {
 	if a == b {
@@ -155,8 +135,6 @@ func (d *Dict) order(a, b ID) int {
 	}
 	return strings.Compare(d.Text(a), d.Text(b))
 }
-
-func (d *Dict) orderVolumes(a, b *VolumeShare) int { return d.order(a.Key, b.Key) }
 
 // Add adds another share of the same volume.
 func (s *VolumeShare) Add(o *VolumeShare) {
@@ -168,8 +146,6 @@ func (s *VolumeShare) Add(o *VolumeShare) {
 	}
 }
 
-func (d *Dict) orderBalancers(a, b *LoadBalancerShare) int { return d.order(a.Key, b.Key) }
-
 // Add adds another share of the same load balancer. The later address wins.
 func (s *LoadBalancerShare) Add(o *LoadBalancerShare) {
 	s.Hours += o.Hours
@@ -180,10 +156,6 @@ func (s *LoadBalancerShare) Add(o *LoadBalancerShare) {
 		s.IP = o.IP
 	}
 }
-
-func (d *Dict) orderParts(a, b *SharedPart) int { return d.order(a.Name, b.Name) }
-
-func addPart(to, from *SharedPart) { (*money)(&to.Cost).add((*money)(&from.Cost)) }
 
 // Volumes returns a row's shares of persistent volumes, by key. PVByteHours and PVCost are their sums. The slice must not be
 // changed.
@@ -206,3 +178,10 @@ func (s *Set) LoadBalancerShares(row int) []LoadBalancerShare {
 // SharedParts returns the components of a row's SharedCost, by name, if Options.SharedBreakdown is set. The slice must not be
 // changed.
 func (s *Set) SharedParts(row int) []SharedPart { return s.parts.ofRow(row) }
+
+// Names in Set.SharedParts of shared costs without a Share.
+const (
+	OverheadName      = "overhead"      // SharedCost of Options
+	TenancyName       = "tenancy"       // ShareTenancy: management fees and attached disks
+	LoadBalancersName = "loadBalancers" // ShareLoadBalancers
+)
