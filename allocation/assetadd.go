@@ -102,3 +102,27 @@ func (l *LoadBalancer) Add(was *LoadBalancer) {
 	l.Adjustment += was.Adjustment
 	extend(&l.Start, &l.End, was.Start, was.End)
 }
+
+// Add adds the costs of the same network in an older set.
+func (n *Network) Add(was *Network) {
+	n.CrossZone += was.CrossZone
+	n.CrossRegion += was.CrossRegion
+	n.Internet += was.Internet
+	n.Adjustment += was.Adjustment
+	extend(&n.Start, &n.End, was.Start, was.End)
+}
+
+// Add adds the costs of the same cluster in an older set.
+func (m *Management) Add(was *Management) {
+	m.Cost += was.Cost
+	m.Adjustment += was.Adjustment
+	extend(&m.Start, &m.End, was.Start, was.End)
+}
+
+// Add adds the costs of the same asset in an older set.
+func (c *CloudCost) Add(was *CloudCost) {
+	c.Cost += was.Cost
+	c.Adjustment += was.Adjustment
+	c.Credit += was.Credit
+	extend(&c.Start, &c.End, was.Start, was.End)
+}

@@ -19,8 +19,8 @@ const (
 // Round returns the shortest run of whole periods that contains w, or w itself for NoPeriod and All. zone is where days
 // begin; nil is UTC.
 func (p Period) Round(w Window, zone *time.Location) Window {
-	start := p.floor(w.Start, zone)
-	end := p.floor(w.End, zone)
+	start := p.Floor(w.Start, zone)
+	end := p.Floor(w.End, zone)
 	if end.Before(w.End) {
 		end = p.next(end)
 	}
@@ -28,7 +28,7 @@ func (p Period) Round(w Window, zone *time.Location) Window {
 }
 
 // floor returns the last start of a period at or before t.
-func (p Period) floor(t time.Time, zone *time.Location) time.Time {
+func (p Period) Floor(t time.Time, zone *time.Location) time.Time {
 	if p == NoPeriod || p == All {
 		return t
 	}

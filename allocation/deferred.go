@@ -15,8 +15,8 @@ type Deferred interface {
 
 // Defer puts a deferred property in place of a property's ids.
 func (s *Set) Defer(p Property, d Deferred) {
-	s.noID, _ = s.dict.blank(s.Len())
-	s.ids[p], s.deferred[p] = s.noID, d
+	s.table.NoID, _ = s.table.Dict.blank(s.Len())
+	s.table.IDs[p], s.table.Deferred[p] = s.table.NoID, d
 }
 
 // identifyRows returns the ids of a deferred property of n rows.

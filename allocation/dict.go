@@ -213,7 +213,7 @@ func (d *Dict) Memory() int64 {
 }
 
 // intersect returns the map of the pairs that both a and b have.
-func (d *Dict) intersect(a, b ID) ID {
+func (d *Dict) Intersect(a, b ID) ID {
 	var both []Pair
 	for _, p := range d.Map(a) {
 		if v, ok := d.lookup(b, p.Key); ok && v == p.Value {
@@ -224,7 +224,7 @@ func (d *Dict) intersect(a, b ID) ID {
 }
 
 // clone returns a copy of d with the same ids. Adding to the copy does not change d.
-func (d *Dict) clone() *Dict {
+func (d *Dict) Clone() *Dict {
 	out := NewDict()
 	out.strs, out.index = slices.Clip(d.strs), d.index.Clone()
 	out.lists, out.pairs = d.lists.Clone(), d.pairs.Clone()

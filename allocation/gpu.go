@@ -21,9 +21,9 @@ const (
 // GPU returns what is known of a row's GPUs; for merged rows, what all rows with GPUs have in common.
 func (s *Set) GPU(row int) GPUDevice {
 	var g GPUDevice
-	for _, p := range s.dict.Map(s.ids[GPUDevices][row]) {
-		value := s.dict.Text(p.Value)
-		switch s.dict.Text(p.Key) {
+	for _, p := range s.table.Dict.Map(s.table.IDs[GPUDevices][row]) {
+		value := s.table.Dict.Text(p.Value)
+		switch s.table.Dict.Text(p.Key) {
 		case gpuDeviceKey:
 			g.Device = value
 		case gpuModelKey:

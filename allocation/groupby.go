@@ -27,7 +27,7 @@ func GroupBy(s *Set, keep func(Special) bool, by []Property, keys []Key) (*Group
 	}
 	cols = append(cols, bound.Columns()...)
 	kinds, kept := make([]ID, s.Len()), make([]bool, s.Len())
-	for row, kind := range s.special {
+	for row, kind := range s.table.Special {
 		kinds[row], kept[row] = ID(kind), keep(kind)
 	}
 	g := &Groups{keys: bound}

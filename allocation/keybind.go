@@ -68,12 +68,12 @@ func (k Key) bind(s *Set, labelValue bool) (boundKey, error) {
 	if err := s.Require(k.Needs()); err != nil {
 		return boundKey{}, err
 	}
-	b := boundKey{dict: s.dict, kind: k.kind, raw: k.property != Cluster}
+	b := boundKey{dict: s.table.Dict, kind: k.kind, raw: k.property != Cluster}
 	switch k.kind {
 	case keyProperty:
-		b.cols = [][]ID{s.ids[k.property]}
+		b.cols = [][]ID{s.table.IDs[k.property]}
 	case keyController:
-		b.cols = [][]ID{s.ids[ControllerKind], s.ids[Controller]}
+		b.cols = [][]ID{s.table.IDs[ControllerKind], s.table.IDs[Controller]}
 	case keyWorkload:
 		b.cols = [][]ID{s.controllersOf(k.kindName)}
 	case keyService:
@@ -148,9 +148,9 @@ func appendCluster(dst []byte, id string) []byte {
 // barePods returns the pods without a controller, 0 for rows with one.
 func (s *Set) barePods() []ID {
 	ids := make([]ID, s.Len())
-	for i, controller := range s.ids[Controller] {
+	for i, controller := range s.table.IDs[Controller] {
 		if controller == 0 {
-			ids[i] = s.ids[Pod][i]
+			ids[i] = s.table.IDs[Pod][i]
 		}
 	}
 	return ids
@@ -179,15 +179,15 @@ func (s *Set) nodeClasses() []ID {
 	classes := make(map[place]ID, len(s.Nodes))
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
-		cluster, _ := s.dict.Find(n.Cluster)
-		node, ok := s.dict.Find(n.Name)
-		if class, known := s.dict.Find(n.class()); ok && known {
+		cluster, _ := s.table.Dict.Find(n.Cluster)
+		node, ok := s.table.Dict.Find(n.Name)
+		if class, known := s.table.Dict.Find(n.class()); ok && known {
 			classes[place{cluster, node}] = class
 		}
 	}
 	ids := make([]ID, s.Len())
-	for i, node := range s.ids[NodeName] {
-		ids[i] = classes[place{s.ids[Cluster][i], node}]
+	for i, node := range s.table.IDs[NodeName] {
+		ids[i] = classes[place{s.table.IDs[Cluster][i], node}]
 	}
 	return ids
 }
@@ -195,13 +195,13 @@ func (s *Set) nodeClasses() []ID {
 // controllersOf returns the controllers of one kind, 0 for rows with another kind or none.
 func (s *Set) controllersOf(kind string) []ID {
 	ids := make([]ID, s.Len())
-	want, ok := s.dict.Find(kind)
+	want, ok := s.table.Dict.Find(kind)
 	if !ok {
 		return ids
 	}
-	for i, k := range s.ids[ControllerKind] {
+	for i, k := range s.table.IDs[ControllerKind] {
 		if k == want {
-			ids[i] = s.ids[Controller][i]
+			ids[i] = s.table.IDs[Controller][i]
 		}
 	}
 	return ids
@@ -209,21 +209,21 @@ func (s *Set) controllersOf(kind string) []ID {
 
 // firstServices returns the first service of each row in sorted order, so that a row behind several services counts once.
 func (s *Set) firstServices() []ID {
-	_, lists, _ := s.dict.Sizes()
-	return mapIDs(s.ids[Services], lists, func(list ID) ID {
-		ids := s.dict.List(list)
+	_, lists, _ := s.table.Dict.Sizes()
+	return mapIDs(s.table.IDs[Services], lists, func(list ID) ID {
+		ids := s.table.Dict.List(list)
 		if len(ids) == 0 {
 			return 0
 		}
-		return slices.MinFunc(ids, func(a, b ID) int { return strings.Compare(s.dict.Text(a), s.dict.Text(b)) })
+		return slices.MinFunc(ids, func(a, b ID) int { return strings.Compare(s.table.Dict.Text(a), s.table.Dict.Text(b)) })
 	})
 }
 
 // lookup returns the value of a label or annotation in each row, 0 where it is missing or empty.
 func (s *Set) lookup(p Property, name labelnames.Name) []ID {
-	_, _, maps := s.dict.Sizes()
+	_, _, maps := s.table.Dict.Sizes()
 	finder := s.labelKeys(p).Finder(name)
-	return mapIDs(s.ids[p], maps, func(m ID) ID {
+	return mapIDs(s.table.IDs[p], maps, func(m ID) ID {
 		value, _ := finder.Find(m)
 		return value
 	})

@@ -1,16 +1,16 @@
 package allocation
 
 // money is a cost by kind.
-type money [NumSharedKinds]float64
+type Money [NumSharedKinds]float64
 
-func (m *money) add(o *money) {
+func (m *Money) Add(o *Money) {
 	for k, v := range o {
 		m[k] += v
 	}
 }
 
 // total returns the sum of all kinds.
-func (m *money) total() (sum float64) {
+func (m *Money) Total() (sum float64) {
 	for _, v := range m {
 		sum += v
 	}
@@ -39,34 +39,37 @@ func (k SharedKind) Columns() []Column { return sharedKinds[k] }
 // ListColumns returns the Columns at list prices, without what reconciliation adds.
 func (k SharedKind) ListColumns() []Column { return listKinds[k] }
 
+// Kind returns the kind of cost that nodes have for the resource.
+func (r Resource) Kind() SharedKind { return nodeKinds[r] }
+
 // nodeKinds are the kinds of cost of each resource of nodes.
 var nodeKinds = [NumResources]SharedKind{CPU: SharedCPU, RAM: SharedRAM, GPU: SharedGPU}
 
 // books records what the passes did with the money of assets that rows do not show. With them, Check can compare rows and
 // assets after any pass.
-type books struct {
-	flat     float64 // Options.SharedCost for the window
-	external float64 // external allocations that became rows
-	tenancy  bool    // management fees and local disks are in rows
+type Books struct {
+	Flat     float64 // Options.SharedCost for the window
+	External float64 // external allocations that became rows
+	Tenancy  bool    // management fees and local disks are in rows
 	// out is what no row shows any more: idle that was not asked for, and rows that a filter removed.
-	out money
+	Out Money
 	// passed is what became SharedCost, by its kind.
-	passed money
+	Passed Money
 	// idle is the idle at list price that neither an idle row nor CostIdle shows: idle that was not asked for, was filtered
 	// or became SharedCost.
-	idle [NumResources]float64
+	Idle [NumResources]float64
 	// merged means that idle rows were merged with others.
-	merged bool
+	Merged bool
 }
 
 // add adds the books of another set.
-func (b *books) add(o *books) {
-	b.flat += o.flat
-	b.external += o.external
-	b.out.add(&o.out)
-	b.passed.add(&o.passed)
-	for r, v := range o.idle {
-		b.idle[r] += v
+func (b *Books) Add(o *Books) {
+	b.Flat += o.Flat
+	b.External += o.External
+	b.Out.Add(&o.Out)
+	b.Passed.Add(&o.Passed)
+	for r, v := range o.Idle {
+		b.Idle[r] += v
 	}
 }
 

@@ -110,36 +110,36 @@ func (p *Projection) WithInstance() *Projection {
 }
 
 // unread says what was not read of a set's rows. The zero value means that everything was read.
-type unread struct {
-	properties         [NumProperties]bool
-	columns            [NumColumns]bool
-	volumes, balancers bool
+type Unread struct {
+	Properties         [NumProperties]bool
+	Columns            [NumColumns]bool
+	Volumes, Balancers bool
 }
 
 // unread returns what a projection does not read.
-func (p *Projection) unread() (u unread) {
+func (p *Projection) unread() (u Unread) {
 	if p == nil {
 		return u
 	}
 	for x := range NumProperties {
-		u.properties[x] = !slices.Contains(p.Properties, x) && !slices.Contains(p.Deferred, x)
+		u.Properties[x] = !slices.Contains(p.Properties, x) && !slices.Contains(p.Deferred, x)
 	}
 	for c := range NumColumns {
-		u.columns[c] = !slices.Contains(p.Columns, c)
+		u.Columns[c] = !slices.Contains(p.Columns, c)
 	}
-	u.volumes, u.balancers = !p.Volumes, !p.Balancers
+	u.Volumes, u.Balancers = !p.Volumes, !p.Balancers
 	return u
 }
 
 // add adds what else was not read.
-func (u *unread) add(o *unread) {
-	for x, is := range o.properties {
-		u.properties[x] = u.properties[x] || is
+func (u *Unread) Add(o *Unread) {
+	for x, is := range o.Properties {
+		u.Properties[x] = u.Properties[x] || is
 	}
-	for c, is := range o.columns {
-		u.columns[c] = u.columns[c] || is
+	for c, is := range o.Columns {
+		u.Columns[c] = u.Columns[c] || is
 	}
-	u.volumes, u.balancers = u.volumes || o.volumes, u.balancers || o.balancers
+	u.Volumes, u.Balancers = u.Volumes || o.Volumes, u.Balancers || o.Balancers
 }
 
 // Require returns ErrUnread if something that p needs of rows was not read of s or is deferred. Code that looks at single
@@ -158,7 +158,7 @@ func (s *Set) Require(p *Projection) error {
 			return err
 		}
 	}
-	if p.Volumes && s.unread.volumes || p.Balancers && s.unread.balancers {
+	if p.Volumes && s.table.Unread.Volumes || p.Balancers && s.table.Unread.Balancers {
 		return s.notRead("volumes and load balancers")
 	}
 	return nil
@@ -166,7 +166,7 @@ func (s *Set) Require(p *Projection) error {
 
 // notRead returns the error for data of the set's rows.
 func (s *Set) notRead(what any) error {
-	return fmt.Errorf("%w: %v of set of %s", ErrUnread, what, s.span())
+	return fmt.Errorf("%w: %v of set of %s", ErrUnread, what, s.Window.Text())
 }
 
 // MinutesNeeds returns what Minutes reads: rows of several containers count differently, so it needs the properties that

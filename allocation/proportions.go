@@ -31,51 +31,51 @@ func (p *Proportion) Key() string {
 }
 
 // portion is a row's cost of an asset.
-type portion struct {
-	key  portionKey
-	cost [NumResources]float64 // volumes and load balancers only use the first
+type Portion struct {
+	Key  PortionKey
+	Cost [NumResources]float64 // volumes and load balancers only use the first
 }
 
 // portionKey identifies the asset of a portion.
-type portionKey struct {
-	cluster ID
-	kind    portionKind
-	name    ID // of a node, 0 for all nodes of a cluster; otherwise the key of the shares
+type PortionKey struct {
+	Cluster ID
+	Kind    PortionKind
+	Name    ID // of a node, 0 for all nodes of a cluster; otherwise the key of the shares
 }
 
 // portionKind is a kind of asset.
-type portionKind uint8
+type PortionKind uint8
 
 const (
-	nodePortion portionKind = iota
-	diskPortion
-	balancerPortion
+	NodePortion PortionKind = iota
+	DiskPortion
+	BalancerPortion
 )
 
 // asset is what Proportions returns about an asset.
-type asset struct {
-	name, typ, providerID string
-	cost                  [NumResources]float64
+type PortionAsset struct {
+	Name, Type, ProviderID string
+	Cost                   [NumResources]float64
 }
 
 // Proportions returns the row's parts of assets' costs, by cluster and name, if Options.Proportions is set: of each node with
 // IdleByNode, otherwise of all nodes of each cluster; of disks; and of load balancers. Parts without cost are left out.
 func (s *Set) Proportions(row int) []Proportion {
 	var list []Proportion
-	for _, p := range s.portions.ofRow(row) {
-		a := s.assets[p.key]
-		if a == nil || p.cost == ([NumResources]float64{}) {
+	for _, p := range s.table.Portions.Row(row) {
+		a := s.table.Assets[p.Key]
+		if a == nil || p.Cost == ([NumResources]float64{}) {
 			continue
 		}
-		of := Proportion{Cluster: s.dict.Text(p.key.cluster), Name: a.name, Type: a.typ, ProviderID: a.providerID}
-		switch p.key.kind {
-		case nodePortion:
-			of.CPU, of.RAM, of.GPU = ratio(p.cost[CPU], a.cost[CPU]), ratio(p.cost[RAM], a.cost[RAM]), ratio(p.cost[GPU], a.cost[GPU])
-			of.Node = ratio(p.cost[CPU]+p.cost[RAM]+p.cost[GPU], a.cost[CPU]+a.cost[RAM]+a.cost[GPU])
-		case diskPortion:
-			of.PV = ratio(p.cost[0], a.cost[0])
-		case balancerPortion:
-			of.LoadBalancer = ratio(p.cost[0], a.cost[0])
+		of := Proportion{Cluster: s.table.Dict.Text(p.Key.Cluster), Name: a.Name, Type: a.Type, ProviderID: a.ProviderID}
+		switch p.Key.Kind {
+		case NodePortion:
+			of.CPU, of.RAM, of.GPU = ratio(p.Cost[CPU], a.Cost[CPU]), ratio(p.Cost[RAM], a.Cost[RAM]), ratio(p.Cost[GPU], a.Cost[GPU])
+			of.Node = ratio(p.Cost[CPU]+p.Cost[RAM]+p.Cost[GPU], a.Cost[CPU]+a.Cost[RAM]+a.Cost[GPU])
+		case DiskPortion:
+			of.PV = ratio(p.Cost[0], a.Cost[0])
+		case BalancerPortion:
+			of.LoadBalancer = ratio(p.Cost[0], a.Cost[0])
 		}
 		list = append(list, of)
 	}

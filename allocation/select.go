@@ -6,10 +6,10 @@ import "slices"
 func (s *Set) Clusters() []string {
 	seen := map[ID]bool{}
 	var names []string
-	for _, id := range s.ids[Cluster] {
+	for _, id := range s.table.IDs[Cluster] {
 		if !seen[id] {
 			seen[id] = true
-			names = append(names, s.dict.Text(id))
+			names = append(names, s.table.Dict.Text(id))
 		}
 	}
 	for i := range s.Nodes {
@@ -37,8 +37,8 @@ func (s *Set) Clusters() []string {
 // OfCluster returns the part of a set as built that belongs to one cluster: its rows and assets, without costs that only
 // bills have. Warnings are those of the whole set. It may share memory with s. It fails with ErrUnread if a property is deferred.
 func (s *Set) OfCluster(cluster string) (*Set, error) {
-	id, known := s.dict.Find(cluster)
-	dst, err := s.pick(func(row int) bool { return known && s.ids[Cluster][row] == id })
+	id, known := s.table.Dict.Find(cluster)
+	dst, err := s.pick(func(row int) bool { return known && s.table.IDs[Cluster][row] == id })
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +54,7 @@ func (s *Set) OfCluster(cluster string) (*Set, error) {
 
 // pick returns a set with only the wanted rows, in order, and all assets. It fails with ErrUnread if a property is deferred.
 func (s *Set) pick(want func(row int) bool) (*Set, error) {
-	for p, deferred := range s.deferred {
+	for p, deferred := range s.table.Deferred {
 		if deferred != nil {
 			return nil, s.notRead(Property(p))
 		}
@@ -65,25 +65,25 @@ func (s *Set) pick(want func(row int) bool) (*Set, error) {
 			rows = append(rows, row)
 		}
 	}
-	dst := s.like()
-	dst.unread, dst.zero = s.unread, make([]float64, len(rows))
-	dst.special, dst.merged = pickFrom(s.special, rows), pickFrom(s.merged, rows)
-	dst.start, dst.end = pickFrom(s.start, rows), pickFrom(s.end, rows)
-	for p := range s.ids {
-		if !s.unread.properties[p] {
-			dst.ids[p] = pickFrom(s.ids[p], rows)
+	dst := s.Like()
+	dst.table.Unread, dst.table.Zero = s.table.Unread, make([]float64, len(rows))
+	dst.table.Special, dst.table.Merged = pickFrom(s.table.Special, rows), pickFrom(s.table.Merged, rows)
+	dst.table.Start, dst.table.End = pickFrom(s.table.Start, rows), pickFrom(s.table.End, rows)
+	for p := range s.table.IDs {
+		if !s.table.Unread.Properties[p] {
+			dst.table.IDs[p] = pickFrom(s.table.IDs[p], rows)
 		}
 	}
-	for c := range s.values {
+	for c := range s.table.Values {
 		switch {
-		case s.unread.columns[c]:
-		case s.isZero(Column(c)):
-			dst.values[c] = dst.zero
+		case s.table.Unread.Columns[c]:
+		case s.IsZero(Column(c)):
+			dst.table.Values[c] = dst.table.Zero
 		default:
-			dst.values[c] = pickFrom(s.values[c], rows)
+			dst.table.Values[c] = pickFrom(s.table.Values[c], rows)
 		}
 	}
-	dst.volumes, dst.balancers = s.volumes.pick(rows), s.balancers.pick(rows)
+	dst.table.Volumes, dst.table.Balancers = s.table.Volumes.pick(rows), s.table.Balancers.pick(rows)
 	return dst, nil
 }
 
