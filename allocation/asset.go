@@ -143,3 +143,32 @@ func ParseProviderID(full string) (provider, id string) {
 func OwnID(cluster string, t AssetType, name string) string {
 	return cluster + "/" + t.String() + "/" + name
 }
+
+// AssetKey identifies a node, a disk or a load balancer of a set.
+type AssetKey struct {
+	Cluster string
+	Name    string // of the node or volume, of a local disk's node, or `<namespace>/<service>`
+	// ProviderID tells apart nodes and disks of one name that follow each other. Empty stands for any.
+	ProviderID string
+}
+
+// ExternalAllocation is a cost outside of clusters that carries properties of an allocation, such as a bucket that is tagged
+// with a namespace.
+type ExternalAllocation struct {
+	Text       [Services]string // by Property; empty where it carries none
+	Labels     map[string]string
+	Start, End time.Time // inside the window of the set
+	Cost       float64   // in currency
+}
+
+// CloudCost is an asset that runs in no cluster and occurs only in bills.
+type CloudCost struct {
+	Name, Provider, Account, Project string
+	Category, Service, ProviderID    string
+	Cluster                          string // that a tag names; empty if none does
+	Labels                           map[string]string
+	Start, End                       time.Time
+	Cost                             float64
+	Adjustment                       float64
+	Credit                           float64 // negative
+}

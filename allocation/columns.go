@@ -101,7 +101,7 @@ func makeColumns() (c [NumColumns]columnTraits) {
 	for r := range NumResources {
 		for m, traits := range measures {
 			traits.name = r.String() + traits.name
-			traits.kind = nodeKinds[r]
+			traits.kind = r.Kind()
 			traits.field = r.String() + strings.Replace(traits.field, "*", resources[r].unit, 1)
 			c[Measure(m).Of(r)] = traits
 		}
@@ -141,6 +141,9 @@ func (r Resource) Unit() string { return resources[r].unit }
 
 // Money reports whether the column is a cost that counts towards totalCost.
 func (c Column) Money() bool { return columns[c].money }
+
+// Adjusts reports whether the column is added to list prices by reconciliation.
+func (c Column) Adjusts() bool { return columns[c].adjusts }
 
 // Maximum reports whether rows merge by maximum instead of by sum.
 func (c Column) Maximum() bool { return columns[c].max }

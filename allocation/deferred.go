@@ -1,10 +1,5 @@
 package allocation
 
-import (
-	"fmt"
-	"slices"
-)
-
 // Deferred is a property whose values have no ids yet. Giving ids to the values of all rows takes longer than the rest of a
 // sum over many hours, and most are never shown: a result shows only what all its rows have in common, and the rows of a
 // namespace have no pod in common. A Deferred compares rows as they are stored, and gives ids only to values that are shown.
@@ -20,129 +15,15 @@ type Deferred interface {
 
 // Defer puts a deferred property in place of a property's ids.
 func (s *Set) Defer(p Property, d Deferred) {
-	s.noID, _ = s.dict.blank(s.Len())
-	s.ids[p], s.deferred[p] = s.noID, d
+	s.table.NoID, _ = s.table.Dict.blank(s.Len())
+	s.table.IDs[p], s.table.Deferred[p] = s.table.NoID, d
 }
 
-// hasDeferred reports whether any property is deferred.
-func (s *Set) hasDeferred() bool {
-	return slices.ContainsFunc(s.deferred[:], func(d Deferred) bool { return d != nil })
-}
-
-// commonDeferred is mergeIDs for the rows with deferred values. It returns the other rows, which passes added.
-func (p operand) commonDeferred(m *workspace, dict *Dict, of Property, ids []ID, differ, seen []bool) (rest operand) {
-	rows := len(p.set.noID)
-	m.own = slices.Grow(m.own[:0], len(ids))[:len(ids)]
-	clear(m.own)
-	if p.asks(differ) {
-		if err := p.set.deferred[of].Common(dict, p.group[:rows], p.first, differ, m.own); err != nil {
-			m.note(p.set.undecoded(of, err))
-		}
+// identifyRows returns the ids of a deferred property of n rows.
+func identifyRows(of Deferred, d *Dict, n int) ([]ID, error) {
+	rows, ids := make([]int32, n), make([]ID, n)
+	for row := range rows {
+		rows[row] = int32(row)
 	}
-	for g, row := range p.first {
-		switch {
-		case row < 0 || differ[g]:
-		case !seen[g]:
-			ids[g], seen[g] = m.own[g], true
-		default:
-			differ[g] = ids[g] != m.own[g]
-		}
-	}
-	return p.after(rows)
-}
-
-// latestDeferred is anyIDs for the rows with deferred values.
-func (p operand) latestDeferred(m *workspace, dict *Dict, of Property, ids []ID) {
-	if err := p.set.deferred[of].Latest(dict, p.group[:len(p.set.noID)], ids); err != nil {
-		m.note(p.set.undecoded(of, err))
-	}
-}
-
-// undecoded returns the error for a property that cannot be decoded.
-func (s *Set) undecoded(p Property, err error) error {
-	return fmt.Errorf("decode %s of set of %s: %w", p, s.span(), err)
-}
-
-// asks reports whether some group has deferred rows that are not known to differ.
-func (p operand) asks(differ []bool) bool {
-	for g, row := range p.first {
-		if row >= 0 && !differ[g] {
-			return true
-		}
-	}
-	return false
-}
-
-// firsts returns the first row of each of n groups among the rows as built, -1 for a group without any.
-func (p *operand) firsts(n int) []int32 {
-	const none = -1
-	first, from, rows := slices.Repeat([]int32{none}, n), int32(0), int32(len(p.set.noID))
-	for _, to := range p.runs {
-		if g := p.group[from]; from < rows && first[g] == none {
-			first[g] = from
-		}
-		from = to
-	}
-	return first
-}
-
-// identifyKeys gives ids to the properties that the keys of o read, in the rows of mask; nil is all rows.
-func (w *work) identifyKeys(o *Options, mask []bool) {
-	for _, k := range o.Aggregate {
-		for _, p := range k.Needs().Properties {
-			w.identify(p, mask)
-		}
-	}
-}
-
-// locate gives ids to the clusters and nodes of all rows, for passes that look up assets.
-func (w *work) locate() {
-	w.identify(Cluster, nil)
-	w.identify(NodeName, nil)
-}
-
-// identify gives ids to a property in the rows of mask; nil is all rows.
-func (w *work) identify(p Property, mask []bool) {
-	deferred, rows := w.set.deferred[p], len(w.set.noID)
-	if deferred == nil {
-		return
-	}
-	if mask != nil {
-		mask = mask[:rows]
-	}
-	ids, err := w.workspace.identify(deferred, w.dict, rows, mask)
-	if err != nil {
-		w.workspace.note(w.set.undecoded(p, err))
-		return
-	}
-	w.set.ids[p], w.set.deferred[p] = append(ids, w.set.ids[p][rows:]...), nil // passes may have added rows
-}
-
-// identify returns the ids of n rows. Each row of keep is a group of its own; all other rows form one group that is not
-// looked at. nil keeps all rows.
-func (m *workspace) identify(deferred Deferred, d *Dict, n int, keep []bool) ([]ID, error) {
-	group, first := slices.Grow(m.group[:0], n)[:n], m.first[:0]
-	for row := range group {
-		if keep == nil || keep[row] {
-			group[row], first = int32(len(first)), append(first, int32(row))
-		}
-	}
-	rest := int32(len(first))
-	first = append(first, -1)
-	for row := range group {
-		if keep != nil && !keep[row] {
-			group[row], first[rest] = rest, int32(row)
-		}
-	}
-	m.group, m.first = group, first
-	differ, of := make([]bool, len(first)), make([]ID, len(first))
-	differ[rest] = true
-	if err := deferred.Common(d, group, first, differ, of); err != nil {
-		return nil, err
-	}
-	ids := make([]ID, n)
-	for row, g := range group {
-		ids[row] = of[g]
-	}
-	return ids, nil
+	return ids, of.Common(d, rows, rows, make([]bool, n), ids)
 }

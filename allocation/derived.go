@@ -135,7 +135,7 @@ func (d *Derived) at(s *Set, row int) derivation {
 	)
 	var key []byte
 	for _, p := range d.needs {
-		key = s.appendContent(key, p, s.ids[p][row])
+		key = s.appendContent(key, p, s.table.IDs[p][row])
 	}
 	d.mu.Lock()
 	got, ok := d.known[string(key)]
@@ -223,7 +223,7 @@ func (p *DerivedProblems) String() string {
 // workloads reports of each row whether it is a workload.
 func (s *Set) workloads() []bool {
 	is := make([]bool, s.Len())
-	for row, kind := range s.special {
+	for row, kind := range s.table.Special {
 		is[row] = kind == Workload
 	}
 	return is
@@ -233,7 +233,7 @@ func (s *Set) workloads() []bool {
 func (d *Derived) columns(s *Set) [][]ID {
 	cols := make([][]ID, len(d.needs))
 	for i, p := range d.needs {
-		cols[i] = s.ids[p]
+		cols[i] = s.table.IDs[p]
 	}
 	return cols
 }
@@ -273,19 +273,19 @@ func (d *Derived) column(s *Set) (ids []ID, texts []string) {
 // appendContent appends the content behind id. Different contents give different bytes.
 func (s *Set) appendContent(b []byte, p Property, id ID) []byte {
 	text := func(id ID) {
-		t := s.dict.Text(id)
+		t := s.table.Dict.Text(id)
 		b = append(binary.AppendUvarint(b, uint64(len(t))), t...)
 	}
 	switch {
 	case p.IsMap():
-		pairs := s.dict.Map(id)
+		pairs := s.table.Dict.Map(id)
 		b = binary.AppendUvarint(b, uint64(len(pairs)))
 		for _, pair := range pairs {
 			text(pair.Key)
 			text(pair.Value)
 		}
 	case p.IsList():
-		list := s.dict.List(id)
+		list := s.table.Dict.List(id)
 		b = binary.AppendUvarint(b, uint64(len(list)))
 		for _, id := range list {
 			text(id)
@@ -300,27 +300,27 @@ func (s *Set) appendContent(b []byte, p Property, id ID) []byte {
 func (s *Set) describe(of []Property, row int) map[string]any {
 	object := make(map[string]any, len(of))
 	for _, p := range of {
-		id := s.ids[p][row]
+		id := s.table.IDs[p][row]
 		if id == 0 || p == PodUID { // the API does not serve it
 			continue
 		}
 		switch {
 		case p.IsMap():
-			labels := make(map[string]any, len(s.dict.Map(id)))
-			for _, pair := range s.dict.Map(id) {
-				labels[s.dict.Text(pair.Key)] = s.dict.Text(pair.Value)
+			labels := make(map[string]any, len(s.table.Dict.Map(id)))
+			for _, pair := range s.table.Dict.Map(id) {
+				labels[s.table.Dict.Text(pair.Key)] = s.table.Dict.Text(pair.Value)
 			}
 			object[p.String()] = labels
 		case p.IsList():
-			list := make([]any, 0, len(s.dict.List(id)))
-			for _, id := range s.dict.List(id) {
-				list = append(list, s.dict.Text(id))
+			list := make([]any, 0, len(s.table.Dict.List(id)))
+			for _, id := range s.table.Dict.List(id) {
+				list = append(list, s.table.Dict.Text(id))
 			}
 			object[p.String()] = list
 		case p == ProviderID:
-			_, object[p.String()] = ParseProviderID(s.dict.Text(id))
+			_, object[p.String()] = ParseProviderID(s.table.Dict.Text(id))
 		default:
-			object[p.String()] = s.dict.Text(id)
+			object[p.String()] = s.table.Dict.Text(id)
 		}
 	}
 	return object

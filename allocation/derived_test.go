@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/passes"
 )
 
 // labeledSet is a set with a row for each map of labels, in the namespaces a and b by turns.
@@ -60,7 +61,10 @@ func TestDerived(t *testing.T) {
 			t.Fatal(err)
 		}
 		var names []string
-		out := apply(t, []*allocation.Set{set}, allocation.Options{Aggregate: keys})
+		out, err := passes.Apply([]*allocation.Set{set}, passes.Options{Aggregate: keys})
+		if err != nil {
+			t.Fatal(err)
+		}
 		for row := range out[0].Len() {
 			names = append(names, out[0].Name(row))
 		}

@@ -86,3 +86,22 @@ func TestRowsMakeColumns(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 }
+
+// TestDictMemory checks that the estimate is not below what a dictionary takes.
+func TestDictMemory(t *testing.T) {
+	d := allocation.NewDict()
+	const text = "a text of some length that nothing else has"
+	for what, add := range map[string]func(){
+		"a text": func() { d.Add(text) }, "a list": func() { d.AddList([]string{text + "1"}) }, "a map": func() { d.AddMap(map[string]string{text + "2": "v"}) },
+	} {
+		before := d.Memory()
+		add()
+		once := d.Memory()
+		if once < before+int64(len(text)) {
+			t.Errorf("%s makes %d bytes of %d", what, once, before)
+		}
+		if add(); d.Memory() != once {
+			t.Errorf("%s that is there already takes %d bytes", what, d.Memory()-once)
+		}
+	}
+}

@@ -1,6 +1,6 @@
-// Package allocation defines the data model of Kubernetes cost, and the passes that turn it into answers.
+// Package allocation defines the words of Kubernetes cost: windows, properties, columns, sets and their dictionaries, queries, and
+// the errors that callers distinguish.
 //
 // A Set holds the allocations of one window in columns, and the assets they ran on. Package build makes sets from the signals
-// of clusters. Passes over sets (idle, share, filter, aggregate, accumulate, reconcile) make the answers. SEMANTICS.md
-// defines the numbers; Set.Check verifies the laws of its section 5.
+// of clusters, and package passes turns sets into answers. SEMANTICS.md defines the numbers.
 package allocation

@@ -1,7 +1,5 @@
 package allocation
 
-import "slices"
-
 // GPUDevice describes the GPUs of a container; "" is unknown. For several GPUs, values that differ are comma-separated in the
 // order of the devices.
 type GPUDevice struct {
@@ -23,9 +21,9 @@ const (
 // GPU returns what is known of a row's GPUs; for merged rows, what all rows with GPUs have in common.
 func (s *Set) GPU(row int) GPUDevice {
 	var g GPUDevice
-	for _, p := range s.dict.Map(s.ids[GPUDevices][row]) {
-		value := s.dict.Text(p.Value)
-		switch s.dict.Text(p.Key) {
+	for _, p := range s.table.Dict.Map(s.table.IDs[GPUDevices][row]) {
+		value := s.table.Dict.Text(p.Value)
+		switch s.table.Dict.Text(p.Key) {
 		case gpuDeviceKey:
 			g.Device = value
 		case gpuModelKey:
@@ -37,35 +35,6 @@ func (s *Set) GPU(row int) GPUDevice {
 		}
 	}
 	return g
-}
-
-// mergeGPUs returns what the rows with GPUs of each group have in common.
-func mergeGPUs(dict *Dict, operands []operand, n int) (ids []ID, some []bool) {
-	has := func(set *Set, row int) bool {
-		return set.ids[GPUDevices][row] != 0 || row < len(set.lost.gpus) && set.lost.gpus[row]
-	}
-	for _, p := range operands {
-		if slices.Contains(p.set.lost.gpus, true) || slices.ContainsFunc(p.set.ids[GPUDevices], func(id ID) bool { return id != 0 }) {
-			return commonPairs(dict, operands, GPUDevices, n, has)
-		}
-	}
-	return make([]ID, n), nil
-}
-
-// haveDifferentGPUs reports whether rows have different GPUs: merging them adds their common part to the dictionary.
-func haveDifferentGPUs(sets []*Set) bool {
-	var first ID
-	for _, s := range sets {
-		for _, id := range s.ids[GPUDevices] {
-			if first == 0 {
-				first = id
-			}
-			if id != 0 && id != first {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // Map returns g as a GPUDevices map, without unknown values.

@@ -7,6 +7,52 @@ import (
 	"github.com/promcost/promcost/allocation/labelnames"
 )
 
+// BoundKeys are keys bound to the rows of a set.
+type BoundKeys struct{ keys []boundKey }
+
+// BindKeys binds keys to the rows of s. labelValue names values of labels and annotations `redis` instead of `app=redis`. It
+// fails with ErrUnread if an input was not read.
+func BindKeys(s *Set, keys []Key, labelValue bool) (BoundKeys, error) {
+	bound := BoundKeys{make([]boundKey, len(keys))}
+	for i, k := range keys {
+		var err error
+		if bound.keys[i], err = k.bind(s, labelValue); err != nil {
+			return BoundKeys{}, err
+		}
+	}
+	return bound, nil
+}
+
+// Columns returns the ids that decide the values of the keys: rows with the same ids have the same values.
+func (b BoundKeys) Columns() (cols [][]ID) {
+	for i := range b.keys {
+		cols = append(cols, b.keys[i].cols...)
+	}
+	return cols
+}
+
+// OfSet reports whether ids of Columns belong to the set only, not to its Dict.
+func (b BoundKeys) OfSet() bool {
+	return slices.ContainsFunc(b.keys, func(k boundKey) bool { return k.kind == keyDerived })
+}
+
+// Any reports whether a row has a value of any of the keys. All rows have one of the key `all`.
+func (b BoundKeys) Any(row int) bool {
+	return slices.ContainsFunc(b.keys, func(k boundKey) bool { return k.kind == keyAll || k.cols[len(k.cols)-1][row] != 0 })
+}
+
+// AppendName appends the values of the keys for a row to dst, with a separator between them. fill writes UnallocatedName for a
+// missing value.
+func (b BoundKeys) AppendName(dst []byte, row int, separator byte, fill bool) []byte {
+	for i := range b.keys {
+		if i > 0 {
+			dst = append(dst, separator)
+		}
+		dst = b.keys[i].appendName(dst, row, fill)
+	}
+	return dst
+}
+
 // boundKey is a Key bound to a set: the columns of ids that decide its value, and how the value is written.
 type boundKey struct {
 	dict   *Dict
@@ -22,12 +68,12 @@ func (k Key) bind(s *Set, labelValue bool) (boundKey, error) {
 	if err := s.Require(k.Needs()); err != nil {
 		return boundKey{}, err
 	}
-	b := boundKey{dict: s.dict, kind: k.kind, raw: k.property != Cluster}
+	b := boundKey{dict: s.table.Dict, kind: k.kind, raw: k.property != Cluster}
 	switch k.kind {
 	case keyProperty:
-		b.cols = [][]ID{s.ids[k.property]}
+		b.cols = [][]ID{s.table.IDs[k.property]}
 	case keyController:
-		b.cols = [][]ID{s.ids[ControllerKind], s.ids[Controller]}
+		b.cols = [][]ID{s.table.IDs[ControllerKind], s.table.IDs[Controller]}
 	case keyWorkload:
 		b.cols = [][]ID{s.controllersOf(k.kindName)}
 	case keyService:
@@ -83,17 +129,6 @@ func (b *boundKey) appendName(dst []byte, row int, fill bool) []byte {
 	return append(append(dst, b.prefix...), b.dict.Text(id)...)
 }
 
-// appendNames appends the values of the keys for a row to dst, with a separator between them.
-func appendNames(dst []byte, bound []boundKey, row int, separator byte, fill bool) []byte {
-	for i := range bound {
-		if i > 0 {
-			dst = append(dst, separator)
-		}
-		dst = bound[i].appendName(dst, row, fill)
-	}
-	return dst
-}
-
 // ClusterInName returns a cluster's id as it stands in names. Clients count the parts between slashes, so an id such as an
 // ARN must not contain slashes or colons.
 func ClusterInName(id string) string { return string(appendCluster(nil, id)) }
@@ -113,9 +148,9 @@ func appendCluster(dst []byte, id string) []byte {
 // barePods returns the pods without a controller, 0 for rows with one.
 func (s *Set) barePods() []ID {
 	ids := make([]ID, s.Len())
-	for i, controller := range s.ids[Controller] {
+	for i, controller := range s.table.IDs[Controller] {
 		if controller == 0 {
-			ids[i] = s.ids[Pod][i]
+			ids[i] = s.table.IDs[Pod][i]
 		}
 	}
 	return ids
@@ -129,21 +164,30 @@ func (n *Node) class() string {
 	return n.InstanceType
 }
 
+// EachText calls f with the texts that must be in the dictionary of s before the key is bound to s.
+func (k Key) EachText(s *Set, f func(text string)) {
+	if k.kind == keyNodeClass {
+		for i := range s.Nodes {
+			f(s.Nodes[i].class())
+		}
+	}
+}
+
 // nodeClasses returns the class of each row's node, 0 where it is not known. The classes must be in the dictionary.
 func (s *Set) nodeClasses() []ID {
 	type place struct{ cluster, node ID }
 	classes := make(map[place]ID, len(s.Nodes))
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
-		cluster, _ := s.dict.Find(n.Cluster)
-		node, ok := s.dict.Find(n.Name)
-		if class, known := s.dict.Find(n.class()); ok && known {
+		cluster, _ := s.table.Dict.Find(n.Cluster)
+		node, ok := s.table.Dict.Find(n.Name)
+		if class, known := s.table.Dict.Find(n.class()); ok && known {
 			classes[place{cluster, node}] = class
 		}
 	}
 	ids := make([]ID, s.Len())
-	for i, node := range s.ids[NodeName] {
-		ids[i] = classes[place{s.ids[Cluster][i], node}]
+	for i, node := range s.table.IDs[NodeName] {
+		ids[i] = classes[place{s.table.IDs[Cluster][i], node}]
 	}
 	return ids
 }
@@ -151,13 +195,13 @@ func (s *Set) nodeClasses() []ID {
 // controllersOf returns the controllers of one kind, 0 for rows with another kind or none.
 func (s *Set) controllersOf(kind string) []ID {
 	ids := make([]ID, s.Len())
-	want, ok := s.dict.Find(kind)
+	want, ok := s.table.Dict.Find(kind)
 	if !ok {
 		return ids
 	}
-	for i, k := range s.ids[ControllerKind] {
+	for i, k := range s.table.IDs[ControllerKind] {
 		if k == want {
-			ids[i] = s.ids[Controller][i]
+			ids[i] = s.table.IDs[Controller][i]
 		}
 	}
 	return ids
@@ -165,21 +209,21 @@ func (s *Set) controllersOf(kind string) []ID {
 
 // firstServices returns the first service of each row in sorted order, so that a row behind several services counts once.
 func (s *Set) firstServices() []ID {
-	_, lists, _ := s.dict.Sizes()
-	return mapIDs(s.ids[Services], lists, func(list ID) ID {
-		ids := s.dict.List(list)
+	_, lists, _ := s.table.Dict.Sizes()
+	return mapIDs(s.table.IDs[Services], lists, func(list ID) ID {
+		ids := s.table.Dict.List(list)
 		if len(ids) == 0 {
 			return 0
 		}
-		return slices.MinFunc(ids, func(a, b ID) int { return strings.Compare(s.dict.Text(a), s.dict.Text(b)) })
+		return slices.MinFunc(ids, func(a, b ID) int { return strings.Compare(s.table.Dict.Text(a), s.table.Dict.Text(b)) })
 	})
 }
 
 // lookup returns the value of a label or annotation in each row, 0 where it is missing or empty.
 func (s *Set) lookup(p Property, name labelnames.Name) []ID {
-	_, _, maps := s.dict.Sizes()
+	_, _, maps := s.table.Dict.Sizes()
 	finder := s.labelKeys(p).Finder(name)
-	return mapIDs(s.ids[p], maps, func(m ID) ID {
+	return mapIDs(s.table.IDs[p], maps, func(m ID) ID {
 		value, _ := finder.Find(m)
 		return value
 	})

@@ -135,10 +135,7 @@ func UnitKeys() []Key {
 }
 
 // InstanceKeys returns the keys of a set that is not aggregated: cluster, node, namespace, pod and container.
-func InstanceKeys() []Key { return unaggregated() }
-
-// unaggregated returns the keys of a set that is not aggregated: cluster/node/namespace/pod/container.
-func unaggregated() []Key {
+func InstanceKeys() []Key {
 	keys := make([]Key, 0, 5)
 	for _, p := range [...]Property{Cluster, NodeName, Namespace, Pod, Container} {
 		keys = append(keys, Key{kind: keyProperty, property: p, field: p.String()})

@@ -40,16 +40,16 @@ func (k *LabelKeys) add(key ID) {
 
 // labelKeys returns the keys of the labels or annotations of the rows.
 func (s *Set) labelKeys(p Property) *LabelKeys {
-	_, _, n := s.dict.Sizes()
+	_, _, n := s.table.Dict.Sizes()
 	seen := make([]bool, n)
 	var maps []ID
-	for _, id := range s.ids[p] {
+	for _, id := range s.table.IDs[p] {
 		if !seen[id] {
 			seen[id] = true
 			maps = append(maps, id)
 		}
 	}
-	return NewLabelKeys(s.dict, maps)
+	return NewLabelKeys(s.table.Dict, maps)
 }
 
 // All returns the keys, each once. The slice must not be changed.

@@ -71,7 +71,7 @@ func (k Key) Search() *LabelSearch {
 
 // Add looks at the workloads of a set. It panics if the use's Needs were not read.
 func (l *LabelSearch) Add(s *Set) {
-	if l.found && !s.dict.collides {
+	if l.found && !s.table.Dict.collides {
 		return
 	}
 	for _, of := range [...]struct {
@@ -90,10 +90,10 @@ func (l *LabelSearch) look(s *Set, p Property) {
 	if err != nil {
 		panic(err)
 	}
-	_, _, maps := s.dict.Sizes()
+	_, _, maps := s.table.Dict.Sizes()
 	finder, rows := s.labelKeys(p).Finder(l.name), make([]int, maps)
 	for row, id := range ids {
-		if s.special[row] == Workload {
+		if s.table.Special[row] == Workload {
 			l.workloads = true
 			rows[id]++
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/labelnames"
+	"github.com/promcost/promcost/allocation/passes"
 )
 
 // TestAggregateBySpellings aggregates by labels as kube-state-metrics exports them.
@@ -35,7 +36,7 @@ func TestAggregateBySpellings(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			sums, err := allocation.Apply([]*allocation.Set{set}, allocation.Options{Aggregate: keys})
+			sums, err := passes.Apply([]*allocation.Set{set}, passes.Options{Aggregate: keys})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -94,56 +94,6 @@ func (p *Projection) Now() *Projection {
 	return &of
 }
 
-// OnlyMerges reports whether the passes of o do little with rows but merge them. Most properties are then needed only of
-// results.
-func (o *Options) OnlyMerges() bool {
-	return o.ShareIdle == NoSplit && len(o.Share) == 0 && o.SharedCost == 0 && !o.ShareLoadBalancers && !o.External && !o.Proportions && !o.Check
-}
-
-// keys returns the keys by which rows are merged.
-func (o *Options) keys() []Key {
-	if len(o.Aggregate) == 0 {
-		return unaggregated()
-	}
-	return o.Aggregate
-}
-
-// Needs returns what the passes of o look at. Where they only merge rows and a filter drops some, the properties in the rows'
-// names are deferred, and so are clusters and nodes.
-func (o *Options) Needs() *Projection {
-	p := &Projection{
-		Columns: append(MoneyColumns(), RunningSeconds), // usage hours divide shared cost
-		Volumes: o.Proportions, Balancers: o.Proportions || o.ShareLoadBalancers,
-		WithoutAssets: !o.Idle && o.ShareIdle == NoSplit && !o.ShareTenancy && !o.External && !o.Proportions,
-		FewOfAssets:   !o.Proportions,
-	}
-	if o.ShareIdle != NoSplit || o.Proportions {
-		p.Columns = append(p.Columns, CostIdle.Of(CPU), CostIdle.Of(RAM), CostIdle.Of(GPU))
-	}
-	selecting, names := []*Projection{p}, []*Projection{OfRows([]Property{Cluster, NodeName})}
-	if o.Filter != nil {
-		selecting = append(selecting, o.Filter.Needs())
-	}
-	for _, share := range o.Share {
-		selecting = append(selecting, share.Filter.Needs())
-	}
-	for _, k := range o.keys() {
-		if o.Filter == nil {
-			selecting = append(selecting, k.Needs())
-		} else {
-			names = append(names, k.Needs())
-		}
-	}
-	if o.AggregatedMetadata {
-		names = append(names, OfRows([]Property{Cluster, Namespace, Labels, Annotations}))
-	}
-	all := Union(append(selecting, Union(names...).OfResults())...)
-	if !o.OnlyMerges() || o.AggregatedMetadata || len(o.Aggregate) == 0 {
-		return all.Now()
-	}
-	return all
-}
-
 // MoneyColumns returns the columns that count towards the total cost.
 func MoneyColumns() (money []Column) {
 	for c := range NumColumns {
@@ -160,44 +110,36 @@ func (p *Projection) WithInstance() *Projection {
 }
 
 // unread says what was not read of a set's rows. The zero value means that everything was read.
-type unread struct {
-	properties         [NumProperties]bool
-	columns            [NumColumns]bool
-	volumes, balancers bool
+type Unread struct {
+	Properties         [NumProperties]bool
+	Columns            [NumColumns]bool
+	Volumes, Balancers bool
 }
 
 // unread returns what a projection does not read.
-func (p *Projection) unread() (u unread) {
+func (p *Projection) unread() (u Unread) {
 	if p == nil {
 		return u
 	}
 	for x := range NumProperties {
-		u.properties[x] = !slices.Contains(p.Properties, x) && !slices.Contains(p.Deferred, x)
+		u.Properties[x] = !slices.Contains(p.Properties, x) && !slices.Contains(p.Deferred, x)
 	}
 	for c := range NumColumns {
-		u.columns[c] = !slices.Contains(p.Columns, c)
+		u.Columns[c] = !slices.Contains(p.Columns, c)
 	}
-	u.volumes, u.balancers = !p.Volumes, !p.Balancers
+	u.Volumes, u.Balancers = !p.Volumes, !p.Balancers
 	return u
 }
 
 // add adds what else was not read.
-func (u *unread) add(o *unread) {
-	for x, is := range o.properties {
-		u.properties[x] = u.properties[x] || is
+func (u *Unread) Add(o *Unread) {
+	for x, is := range o.Properties {
+		u.Properties[x] = u.Properties[x] || is
 	}
-	for c, is := range o.columns {
-		u.columns[c] = u.columns[c] || is
+	for c, is := range o.Columns {
+		u.Columns[c] = u.Columns[c] || is
 	}
-	u.volumes, u.balancers = u.volumes || o.volumes, u.balancers || o.balancers
-}
-
-// unreadOf returns what was not read of at least one operand.
-func unreadOf(operands []operand) (u unread) {
-	for i := range operands {
-		u.add(&operands[i].set.unread)
-	}
-	return u
+	u.Volumes, u.Balancers = u.Volumes || o.Volumes, u.Balancers || o.Balancers
 }
 
 // Require returns ErrUnread if something that p needs of rows was not read of s or is deferred. Code that looks at single
@@ -216,7 +158,7 @@ func (s *Set) Require(p *Projection) error {
 			return err
 		}
 	}
-	if p.Volumes && s.unread.volumes || p.Balancers && s.unread.balancers {
+	if p.Volumes && s.table.Unread.Volumes || p.Balancers && s.table.Unread.Balancers {
 		return s.notRead("volumes and load balancers")
 	}
 	return nil
@@ -224,9 +166,18 @@ func (s *Set) Require(p *Projection) error {
 
 // notRead returns the error for data of the set's rows.
 func (s *Set) notRead(what any) error {
-	return fmt.Errorf("%w: %v of set of %s", ErrUnread, what, s.span())
+	return fmt.Errorf("%w: %v of set of %s", ErrUnread, what, s.Window.Text())
 }
 
 // MinutesNeeds returns what Minutes reads: rows of several containers count differently, so it needs the properties that
 // identify containers.
 func MinutesNeeds() *Projection { return OfRows(InstanceProperties[:], RunningSeconds) }
+
+// Filter selects rows. Package filter implements it.
+type Filter interface {
+	// Bind prepares the filter for the rows of s and returns a function that reports whether it selects a row. Apply returns
+	// its error.
+	Bind(s *Set) (func(row int) bool, error)
+	// Needs returns what Bind looks at.
+	Needs() *Projection
+}

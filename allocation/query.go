@@ -91,9 +91,9 @@ func SetsBytes(sets []*Set) (bytes int64) {
 	dicts := map[*Dict]bool{}
 	for _, s := range sets {
 		bytes += (*Projection)(nil).SetBytes(s.Len(), s.assetCount(), 0)
-		if !dicts[s.dict] {
-			dicts[s.dict] = true
-			bytes += s.dict.Memory()
+		if !dicts[s.table.Dict] {
+			dicts[s.table.Dict] = true
+			bytes += s.table.Dict.Memory()
 		}
 	}
 	return bytes

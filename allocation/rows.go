@@ -4,15 +4,15 @@ package allocation
 // the slices that Column and IDs return. Set ends writing.
 type Rows struct {
 	set       *Set
-	volumes   []rowShare[VolumeShare]
-	balancers []rowShare[LoadBalancerShare]
+	volumes   []RowShare[VolumeShare]
+	balancers []RowShare[LoadBalancerShare]
 }
 
 // NewRows writes rows into an empty set. The caller fills in the assets and warnings. Columns to which nothing is written take no
 // memory.
 func NewRows(set *Set) *Rows {
 	for c := range columns {
-		set.unread.columns[c] = true // until Column, or Set
+		set.table.Unread.Columns[c] = true // until Column, or Set
 	}
 	return &Rows{set: set}
 }
@@ -25,53 +25,53 @@ func (r *Rows) Len() int { return r.set.Len() }
 
 // Add adds a row that runs from start to end in Unix milliseconds, and returns its index. It invalidates the slices that
 // Column, IDs and Ends returned.
-func (r *Rows) Add(kind Special, start, end int64) int { return r.set.grow(kind, start, end) }
+func (r *Rows) Add(kind Special, start, end int64) int { return r.set.AddRow(kind, start, end) }
 
 // Column returns the values of a column, one for each row. They can be changed in place until the next row is added. Several goroutines
 // may call it of a column for which it was called before.
 func (r *Rows) Column(c Column) []float64 {
-	if s := r.set; s.unread.columns[c] {
-		s.values[c], s.unread.columns[c] = make([]float64, s.Len(), cap(s.special)), false
+	if s := r.set; s.table.Unread.Columns[c] {
+		s.table.Values[c], s.table.Unread.Columns[c] = make([]float64, s.Len(), cap(s.table.Special)), false
 	}
-	return r.set.values[c]
+	return r.set.table.Values[c]
 }
 
 // Value returns the value of a column in a row.
 func (r *Rows) Value(c Column, row int) float64 {
-	if r.set.unread.columns[c] {
+	if r.set.table.Unread.Columns[c] {
 		return 0
 	}
-	return r.set.values[c][row]
+	return r.set.table.Values[c][row]
 }
 
 // IDs returns the ids of a property in the set's Dict, one for each row. They can be changed in place until the next row is
 // added.
-func (r *Rows) IDs(p Property) []ID { return r.set.ids[p] }
+func (r *Rows) IDs(p Property) []ID { return r.set.table.IDs[p] }
 
 // Ends returns the ends of the rows in Unix milliseconds. They can be changed in place until the next row is added.
-func (r *Rows) Ends() []int64 { return r.set.end }
+func (r *Rows) Ends() []int64 { return r.set.table.End }
 
 // Window returns when a row started and ended.
 func (r *Rows) Window(row int) Window { return Window{r.set.Start(row), r.set.End(row)} }
 
 // AddVolume gives a row a share of a volume. Several shares of one volume are added in the order given.
 func (r *Rows) AddVolume(row int32, share VolumeShare) {
-	r.volumes = append(r.volumes, rowShare[VolumeShare]{row, share})
+	r.volumes = append(r.volumes, RowShare[VolumeShare]{row, share})
 }
 
 // AddBalancer gives a row a share of a load balancer. Several shares of one are added in the order given.
 func (r *Rows) AddBalancer(row int32, share LoadBalancerShare) {
-	r.balancers = append(r.balancers, rowShare[LoadBalancerShare]{row, share})
+	r.balancers = append(r.balancers, RowShare[LoadBalancerShare]{row, share})
 }
 
 // Set returns the set after all rows and shares were added. It sums the shares of volumes and load balancers into their
 // columns.
 func (r *Rows) Set() *Set {
 	s := r.set
-	s.noID, s.zero = s.dict.blank(s.Len())
-	s.volumes = mergeRowShares(r.volumes, s.dict.orderVolumes, (*VolumeShare).Add)
-	s.balancers = mergeRowShares(r.balancers, s.dict.orderBalancers, (*LoadBalancerShare).Add)
-	for row := range s.special {
+	s.table.NoID, s.table.Zero = s.table.Dict.blank(s.Len())
+	s.table.Volumes = MergeShares(r.volumes, s.table.Dict.CompareVolumes, (*VolumeShare).Add)
+	s.table.Balancers = MergeShares(r.balancers, s.table.Dict.CompareBalancers, (*LoadBalancerShare).Add)
+	for row := range s.table.Special {
 		for _, v := range s.Volumes(row) {
 			r.Column(PVByteHours)[row] += v.ByteHours
 			r.Column(PVCost)[row] += v.Cost
@@ -82,8 +82,8 @@ func (r *Rows) Set() *Set {
 	}
 	r.volumes, r.balancers = nil, nil
 	for c := range columns {
-		if s.unread.columns[c] || s.isZero(Column(c)) {
-			s.values[c], s.unread.columns[c] = s.zero, false // shared: it takes no memory of its own, and nobody has to sum it
+		if s.table.Unread.Columns[c] || s.IsZero(Column(c)) {
+			s.table.Values[c], s.table.Unread.Columns[c] = s.table.Zero, false // shared: it takes no memory of its own, and nobody has to sum it
 		}
 	}
 	return s

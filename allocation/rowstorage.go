@@ -26,71 +26,71 @@ type Frame struct {
 }
 
 // Built reports whether the set is as a Builder makes it, before passes.
-func (s *Set) Built() bool { return s.names == nil }
+func (s *Set) Built() bool { return s.table.Names == nil }
 
 // AppendFrame adds the rows of f, whose ids are those of the set's Dict, to a set as built. The set takes the slices over. It
 // fails for slices of different lengths and for shares that are not in order.
 func (s *Set) AppendFrame(f *Frame) error {
 	n := len(f.Special)
-	if s.names != nil {
-		return fmt.Errorf("append rows to set of %s: passes have made it", s.span())
+	if s.table.Names != nil {
+		return fmt.Errorf("append rows to set of %s: passes have made it", s.Window.Text())
 	}
 	if err := f.check(n); err != nil {
-		return fmt.Errorf("append rows to set of %s: %w", s.span(), err)
+		return fmt.Errorf("append rows to set of %s: %w", s.Window.Text(), err)
 	}
-	had := len(s.special)
+	had := len(s.table.Special)
 	u := f.Read.unread()
-	s.unread.add(&u)
-	s.special = append(s.special, f.Special...)
-	s.merged = append(s.merged, make([]merged, n)...) // oneRow
-	s.start, s.end = join(s.start, f.Start), join(s.end, f.End)
+	s.table.Unread.Add(&u)
+	s.table.Special = append(s.table.Special, f.Special...)
+	s.table.Merged = append(s.table.Merged, make([]Merged, n)...) // oneRow
+	s.table.Start, s.table.End = join(s.table.Start, f.Start), join(s.table.End, f.End)
 	if had == 0 { // shared: whoever appends or writes must copy them
-		s.noID, s.zero = s.dict.blank(n)
+		s.table.NoID, s.table.Zero = s.table.Dict.blank(n)
 	}
-	for p := range s.ids {
-		if s.unread.properties[p] {
-			s.ids[p] = nil
+	for p := range s.table.IDs {
+		if s.table.Unread.Properties[p] {
+			s.table.IDs[p] = nil
 			continue
 		}
 		if had > 0 && f.Deferred[p] != nil {
-			ids, err := (&workspace{}).identify(f.Deferred[p], s.dict, n, nil)
+			ids, err := identifyRows(f.Deferred[p], s.table.Dict, n)
 			if err != nil {
-				return fmt.Errorf("append rows to set of %s: %w", s.span(), err)
+				return fmt.Errorf("append rows to set of %s: %w", s.Window.Text(), err)
 			}
 			f.IDs[p] = ids
 		}
 		if had == 0 && f.IDs[p] == nil {
-			s.ids[p], s.deferred[p] = s.noID[:n:n], f.Deferred[p]
+			s.table.IDs[p], s.table.Deferred[p] = s.table.NoID[:n:n], f.Deferred[p]
 			continue
 		}
-		s.ids[p] = joinOrZero(s.ids[p], f.IDs[p], n)
+		s.table.IDs[p] = joinOrZero(s.table.IDs[p], f.IDs[p], n)
 	}
-	for c := range s.values {
-		if s.unread.columns[c] {
-			s.values[c] = nil
+	for c := range s.table.Values {
+		if s.table.Unread.Columns[c] {
+			s.table.Values[c] = nil
 			continue
 		}
 		if had == 0 && f.Values[c] == nil {
-			s.values[c] = s.zero[:n:n]
+			s.table.Values[c] = s.table.Zero[:n:n]
 			continue
 		}
-		s.values[c] = joinOrZero(s.values[c], f.Values[c], n)
+		s.table.Values[c] = joinOrZero(s.table.Values[c], f.Values[c], n)
 	}
-	s.volumes.appendAll(had, f.VolumeEnds, f.Volumes)
-	s.balancers.appendAll(had, f.BalancerEnds, f.Balancers)
+	s.table.Volumes.appendAll(had, f.VolumeEnds, f.Volumes)
+	s.table.Balancers.appendAll(had, f.BalancerEnds, f.Balancers)
 	return nil
 }
 
 // AllZero reports whether a column is known to be all zeros, without looking at the values. Nothing has to be summed then.
-func (s *Set) AllZero(c Column) bool { return same(s.values[c], s.zero) }
+func (s *Set) AllZero(c Column) bool { return same(s.table.Values[c], s.table.Zero) }
 
 // isZero reports whether a column is all zeros. It looks at the values if need be.
-func (s *Set) isZero(c Column) bool {
-	return s.AllZero(c) || !slices.ContainsFunc(s.values[c], notZero)
+func (s *Set) IsZero(c Column) bool {
+	return s.AllZero(c) || !slices.ContainsFunc(s.table.Values[c], func(v float64) bool { return v != 0 })
 }
 
 // noIDs reports whether a property is known to be missing in all rows. Nothing has to be compared then.
-func (s *Set) noIDs(p Property) bool { return same(s.ids[p], s.noID) }
+func (s *Set) Missing(p Property) bool { return same(s.table.IDs[p], s.table.NoID) }
 
 // same reports whether two slices share their memory.
 func same[T any](a, b []T) bool { return len(a) > 0 && len(a) == len(b) && &a[0] == &b[0] }
@@ -112,17 +112,17 @@ func joinOrZero[T any](a, b []T, n int) []T {
 }
 
 // appendAll appends the shares of further rows after had rows.
-func (s *shares[T]) appendAll(had int, ends []int32, list []T) {
+func (s *Shares[T]) appendAll(had int, ends []int32, list []T) {
 	if len(list) == 0 {
 		return
 	}
 	for len(s.end) < had {
-		s.end = append(s.end, int32(len(s.list)))
+		s.end = append(s.end, int32(len(s.List)))
 	}
 	for _, end := range ends {
-		s.end = append(s.end, int32(len(s.list))+end)
+		s.end = append(s.end, int32(len(s.List))+end)
 	}
-	s.list = append(s.list, list...)
+	s.List = append(s.List, list...)
 }
 
 // check verifies that all columns have n rows and that shares are in order.

@@ -53,6 +53,9 @@ func (p Property) IsList() bool { return p == Services }
 // IsMap reports whether the property's ids are maps.
 func (p Property) IsMap() bool { return p >= Labels }
 
+// InstanceProperties are the properties that identify a container.
+var InstanceProperties = [...]Property{Cluster, Namespace, Pod, PodUID, Container}
+
 // Special is the kind of an allocation; all kinds but Workload are special.
 type Special uint8
 
@@ -86,6 +89,11 @@ const (
 
 // Window is the half-open interval [Start, End).
 type Window struct{ Start, End time.Time }
+
+// Text returns the window as errors and requests have it, `<start>,<end>`.
+func (w Window) Text() string {
+	return w.Start.UTC().Format(time.RFC3339) + "," + w.End.UTC().Format(time.RFC3339)
+}
 
 // Duration returns End − Start.
 func (w Window) Duration() time.Duration { return w.End.Sub(w.Start) }
@@ -126,30 +134,12 @@ type Set struct {
 	// OtherShards means that the window has data that may belong to other shards. An empty set is then not missing data.
 	OtherShards bool
 
-	dict      *Dict
-	names     []string // of aggregated rows; nil before aggregation
-	special   []Special
-	merged    []merged
-	ids       [NumProperties][]ID
-	start     []int64 // Unix milliseconds
-	end       []int64
-	values    [NumColumns][]float64
-	zero      []float64 // shared column of zeros; nil if there is none
-	noID      []ID      // shared property that is missing or deferred in all rows; as long as the Frame
-	deferred  [NumProperties]Deferred
-	unread    unread // ids and values are nil for these
-	volumes   shares[VolumeShare]
-	balancers shares[LoadBalancerShare]
-	parts     shares[SharedPart]
-	portions  shares[portion]       // costs that Proportions are computed from
-	assets    map[portionKey]*asset // the assets of portions
-	books     *books                // what passes did with money; nil before passes
-	lost      lost                  // what ids do not say of merged rows
+	table Table
 }
 
 // NewSet returns an empty set over dict.
 func NewSet(w Window, dict *Dict) *Set {
-	return &Set{Header: Header{Window: w, Rules: RulesVersion}, dict: dict}
+	return &Set{Header: Header{Window: w, Rules: RulesVersion}, table: Table{Dict: dict}}
 }
 
 // Row is an allocation to be appended to a set. Zero fields are missing properties and zero amounts.
@@ -170,134 +160,134 @@ type Row struct {
 
 // Append adds r, which is one instance, and returns its index. It leaves out what was not read of the other rows.
 func (s *Set) Append(r *Row) int {
-	i := s.grow(r.Special, r.Start.UnixMilli(), r.End.UnixMilli())
+	i := s.AddRow(r.Special, r.Start.UnixMilli(), r.End.UnixMilli())
 	for p, text := range r.Text {
-		if !s.unread.properties[p] {
-			s.ids[p][i] = s.dict.Add(text)
+		if !s.table.Unread.Properties[p] {
+			s.table.IDs[p][i] = s.table.Dict.Add(text)
 		}
 	}
-	if !s.unread.properties[Services] {
-		s.ids[Services][i] = s.dict.AddList(r.Services)
+	if !s.table.Unread.Properties[Services] {
+		s.table.IDs[Services][i] = s.table.Dict.AddList(r.Services)
 	}
 	for p, m := range map[Property]map[string]string{
 		Labels: r.Labels, Annotations: r.Annotations, NamespaceLabels: r.NSLabels, NamespaceAnnotations: r.NSAnnotations, GPUDevices: r.GPU.Map(),
 	} {
-		if !s.unread.properties[p] {
-			s.ids[p][i] = s.dict.AddMap(m)
+		if !s.table.Unread.Properties[p] {
+			s.table.IDs[p][i] = s.table.Dict.AddMap(m)
 		}
 	}
-	for c := range s.values {
-		if !s.unread.columns[c] {
-			s.values[c][i] = r.Values[c]
+	for c := range s.table.Values {
+		if !s.table.Unread.Columns[c] {
+			s.table.Values[c][i] = r.Values[c]
 		}
 	}
-	byText := func(a, b ID) int { return cmp.Compare(s.dict.Text(a), s.dict.Text(b)) }
+	byText := func(a, b ID) int { return cmp.Compare(s.table.Dict.Text(a), s.table.Dict.Text(b)) }
 	for _, share := range slices.SortedFunc(slices.Values(r.Volumes), func(a, b VolumeShare) int { return byText(a.Key, b.Key) }) {
-		s.volumes.add(i, share)
+		s.table.Volumes.Add(i, share)
 	}
 	for _, share := range slices.SortedFunc(slices.Values(r.LoadBalancers), func(a, b LoadBalancerShare) int { return byText(a.Key, b.Key) }) {
-		s.balancers.add(i, share)
+		s.table.Balancers.Add(i, share)
 	}
 	return i
 }
 
 // grow adds a row of zeros and missing properties and returns its index.
-func (s *Set) grow(kind Special, start, end int64) int {
-	s.special, s.merged = append(s.special, kind), append(s.merged, oneRow)
-	s.start, s.end = append(s.start, start), append(s.end, end)
-	for p := range s.ids {
-		if !s.unread.properties[p] {
-			s.ids[p] = append(s.ids[p], 0)
+func (s *Set) AddRow(kind Special, start, end int64) int {
+	s.table.Special, s.table.Merged = append(s.table.Special, kind), append(s.table.Merged, OneRow)
+	s.table.Start, s.table.End = append(s.table.Start, start), append(s.table.End, end)
+	for p := range s.table.IDs {
+		if !s.table.Unread.Properties[p] {
+			s.table.IDs[p] = append(s.table.IDs[p], 0)
 		}
 	}
-	for c := range s.values {
-		if !s.unread.columns[c] {
-			s.values[c] = append(s.values[c], 0)
+	for c := range s.table.Values {
+		if !s.table.Unread.Columns[c] {
+			s.table.Values[c] = append(s.table.Values[c], 0)
 		}
 	}
-	return len(s.special) - 1
+	return len(s.table.Special) - 1
 }
 
 // reserve makes room for n rows.
 func (s *Set) reserve(n int) {
-	s.special, s.merged = slices.Grow(s.special, n), slices.Grow(s.merged, n)
-	s.start, s.end = slices.Grow(s.start, n), slices.Grow(s.end, n)
-	for p := range s.ids {
-		s.ids[p] = slices.Grow(s.ids[p], n)
+	s.table.Special, s.table.Merged = slices.Grow(s.table.Special, n), slices.Grow(s.table.Merged, n)
+	s.table.Start, s.table.End = slices.Grow(s.table.Start, n), slices.Grow(s.table.End, n)
+	for p := range s.table.IDs {
+		s.table.IDs[p] = slices.Grow(s.table.IDs[p], n)
 	}
-	for c := range s.values {
-		if !s.unread.columns[c] {
-			s.values[c] = slices.Grow(s.values[c], n)
+	for c := range s.table.Values {
+		if !s.table.Unread.Columns[c] {
+			s.table.Values[c] = slices.Grow(s.table.Values[c], n)
 		}
 	}
 }
 
 // like returns an empty set with s's header and dictionary.
-func (s *Set) like() *Set { return &Set{Header: s.Header, dict: s.dict} }
+func (s *Set) Like() *Set { return &Set{Header: s.Header, table: Table{Dict: s.table.Dict}} }
 
 // Dict returns the dictionary of the set's ids.
-func (s *Set) Dict() *Dict { return s.dict }
+func (s *Set) Dict() *Dict { return s.table.Dict }
 
 // Len returns the number of rows.
-func (s *Set) Len() int { return len(s.special) }
+func (s *Set) Len() int { return len(s.table.Special) }
 
 // IDs returns the ids of a property, one for each row, or ErrUnread if it was not read. The slice must not be changed.
 func (s *Set) IDs(p Property) ([]ID, error) {
-	if s.unread.properties[p] || s.deferred[p] != nil {
+	if s.table.Unread.Properties[p] || s.table.Deferred[p] != nil {
 		return nil, s.notRead(p)
 	}
-	return s.ids[p], nil
+	return s.table.IDs[p], nil
 }
 
 // Text returns a string property of a row, "" if it is missing. It panics if the property was not read.
-func (s *Set) Text(p Property, row int) string { return s.dict.Text(s.ids[p][row]) }
+func (s *Set) Text(p Property, row int) string { return s.table.Dict.Text(s.table.IDs[p][row]) }
 
 // List returns the ids of a list property of a row, none if it is missing. It panics if the property was not read.
-func (s *Set) List(p Property, row int) []ID { return s.dict.List(s.ids[p][row]) }
+func (s *Set) List(p Property, row int) []ID { return s.table.Dict.List(s.table.IDs[p][row]) }
 
 // Pairs returns a map property of a row, none if it is missing. It panics if the property was not read.
-func (s *Set) Pairs(p Property, row int) []Pair { return s.dict.Map(s.ids[p][row]) }
+func (s *Set) Pairs(p Property, row int) []Pair { return s.table.Dict.Map(s.table.IDs[p][row]) }
 
 // Column returns the values of a column, one for each row, or ErrUnread if it was not read. The slice must not be changed.
 func (s *Set) Column(c Column) ([]float64, error) {
-	if s.unread.columns[c] {
+	if s.table.Unread.Columns[c] {
 		return nil, s.notRead(c)
 	}
-	return s.values[c], nil
+	return s.table.Values[c], nil
 }
 
 // Value returns the value of a column in a row. It panics if the column was not read.
-func (s *Set) Value(c Column, row int) float64 { return s.values[c][row] }
+func (s *Set) Value(c Column, row int) float64 { return s.table.Values[c][row] }
 
 // Special returns the kind of a row.
-func (s *Set) Special(row int) Special { return s.special[row] }
+func (s *Set) Special(row int) Special { return s.table.Special[row] }
 
 // Single reports whether a row is one container in one set. Only then are maxima meaningful.
-func (s *Set) Single(row int) bool { return s.merged[row] == oneRow }
+func (s *Set) Single(row int) bool { return s.table.Merged[row] == OneRow }
 
 // Several reports whether a row was merged from several containers. It may then have run for longer than its window.
-func (s *Set) Several(row int) bool { return s.merged[row] == several }
+func (s *Set) Several(row int) bool { return s.table.Merged[row] == SeveralInstances }
 
 // Start returns when the row's first instance began to run inside the window.
-func (s *Set) Start(row int) time.Time { return time.UnixMilli(s.start[row]).UTC() }
+func (s *Set) Start(row int) time.Time { return time.UnixMilli(s.table.Start[row]).UTC() }
 
 // End returns when the row's last instance ended inside the window.
-func (s *Set) End(row int) time.Time { return time.UnixMilli(s.end[row]).UTC() }
+func (s *Set) End(row int) time.Time { return time.UnixMilli(s.table.End[row]).UTC() }
 
 // Minutes returns the running minutes of a single instance, which add over sets, or end − start of a row that was merged from
 // several (SEMANTICS §3).
 func (s *Set) Minutes(row int) float64 {
-	if s.special[row] == Workload && !s.Several(row) {
+	if s.table.Special[row] == Workload && !s.Several(row) {
 		return s.Value(RunningSeconds, row) / 60
 	}
-	return float64(s.end[row]-s.start[row]) / 60e3
+	return float64(s.table.End[row]-s.table.Start[row]) / 60e3
 }
 
 // TotalCost returns the sum of all costs and adjustments of a row.
 func (s *Set) TotalCost(row int) float64 {
 	sum := 0.0
-	for c := range s.values {
-		if columns[c].money {
+	for c := range s.table.Values {
+		if Column(c).Money() {
 			sum += s.Value(Column(c), row)
 		}
 	}
@@ -307,10 +297,10 @@ func (s *Set) TotalCost(row int) float64 {
 // Name returns the row's key in an answer: the values of its aggregation keys, or cluster/node/namespace/pod/container. Idle
 // rows of an unaggregated set are __idle__.
 func (s *Set) Name(row int) string {
-	if s.names != nil {
-		return s.names[row]
+	if s.table.Names != nil {
+		return s.table.Names[row]
 	}
-	if s.special[row] == Idle {
+	if s.table.Special[row] == Idle {
 		return IdleName
 	}
 	name := appendCluster(make([]byte, 0, 96), s.Text(Cluster, row))

@@ -29,7 +29,7 @@ func fnv32a(sum uint32, text string) uint32 {
 }
 
 // OfShard returns the part of a set that belongs to a shard. The set must be as a Builder or Merge makes it. Warnings are
-// those of the whole set. It may share memory with s. It fails if something cannot be decoded.
+// those of the whole set. It may share memory with s. It fails with ErrUnread if a property is deferred.
 func (s *Set) OfShard(h Shard) (*Set, error) {
 	if h.Whole() {
 		return s, nil
@@ -57,9 +57,9 @@ func (s *Set) OfShard(h Shard) (*Set, error) {
 func (s *Set) RowsOf(h Shard) func(row int) bool {
 	own := map[[2]ID]bool{}
 	return func(row int) bool {
-		at := [2]ID{s.ids[Cluster][row], s.ids[NodeName][row]}
+		at := [2]ID{s.table.IDs[Cluster][row], s.table.IDs[NodeName][row]}
 		if _, known := own[at]; !known {
-			own[at] = h.Has(s.dict.Text(at[0]), s.dict.Text(at[1]))
+			own[at] = h.Has(s.table.Dict.Text(at[0]), s.table.Dict.Text(at[1]))
 		}
 		return own[at]
 	}
@@ -72,13 +72,13 @@ func (s *Set) Empty() bool {
 
 // share sets the cost of traffic to that of the cluster's rows in s.
 func (n *Network) share(s *Set) {
-	id, known := s.dict.Find(n.Cluster)
+	id, known := s.table.Dict.Find(n.Cluster)
 	n.CrossZone, n.CrossRegion, n.Internet = 0, 0, 0
-	for row, of := range s.ids[Cluster] {
+	for row, of := range s.table.IDs[Cluster] {
 		if known && of == id {
-			n.CrossZone += s.values[NetworkCrossZoneCost][row]
-			n.CrossRegion += s.values[NetworkCrossRegionCost][row]
-			n.Internet += s.values[NetworkInternetCost][row]
+			n.CrossZone += s.table.Values[NetworkCrossZoneCost][row]
+			n.CrossRegion += s.table.Values[NetworkCrossRegionCost][row]
+			n.Internet += s.table.Values[NetworkInternetCost][row]
 		}
 	}
 }

@@ -41,7 +41,7 @@ func LoadBalancerKey(cluster, namespace, service string) string {
 // SharedPart is a row's part of one shared cost, such as a namespace. Its costs are included in the row's SharedCost.
 type SharedPart struct {
 	Name ID // name of the shared cost, a string of the set's Dict
-	Cost [NumSharedKinds]float64
+	Cost Money
 }
 
 // SharedKind is a kind of cost, by what it pays for.
@@ -61,13 +61,13 @@ const (
 )
 
 // shares are a list for each row of a set, all in one slice. In the zero value all lists are empty.
-type shares[T any] struct {
+type Shares[T any] struct {
 	end  []int32 // end of each row's part of list; rows beyond have none
-	list []T
+	List []T
 }
 
 // ofRow returns the list of a row, which must not be changed.
-func (s *shares[T]) ofRow(row int) []T {
+func (s *Shares[T]) Row(row int) []T {
 	if row >= len(s.end) {
 		return nil
 	}
@@ -75,88 +75,69 @@ func (s *shares[T]) ofRow(row int) []T {
 	if row > 0 {
 		from = s.end[row-1]
 	}
-	return s.list[from:s.end[row]:s.end[row]]
+	return s.List[from:s.end[row]:s.end[row]]
 }
 
 // add appends to the list of a row. Rows must be given in order.
-func (s *shares[T]) add(row int, share T) {
+func (s *Shares[T]) Add(row int, share T) {
 	for len(s.end) <= row {
-		s.end = append(s.end, int32(len(s.list)))
+		s.end = append(s.end, int32(len(s.List)))
 	}
-	s.list = append(s.list, share)
+	s.List = append(s.List, share)
 	s.end[row]++
 }
 
+// pick returns the lists of some rows, which are in order.
+func (s *Shares[T]) pick(rows []int) (out Shares[T]) {
+	for i, row := range rows {
+		for _, share := range s.Row(row) {
+			out.Add(i, share)
+		}
+	}
+	return out
+}
+
 // clip lets appending reallocate, so that shared slices do not change.
-func (s *shares[T]) clip() { s.end, s.list = slices.Clip(s.end), slices.Clip(s.list) }
+func (s *Shares[T]) Clip() { s.end, s.List = slices.Clip(s.end), slices.Clip(s.List) }
 
 // rowShare is a share and its row.
-type rowShare[T any] struct {
-	row   int32
-	share T
+type RowShare[T any] struct {
+	Row   int32
+	Share T
 }
 
 // mergeRowShares groups shares by row and sorts those of a row by compare. Shares of a row that compare as equal are added,
 // in the order given.
-func mergeRowShares[T any](list []rowShare[T], compare func(a, b *T) int, add func(to, from *T)) shares[T] {
+func MergeShares[T any](list []RowShare[T], compare func(a, b *T) int, add func(to, from *T)) Shares[T] {
 	order := make([]int32, len(list))
 	for i := range order {
 		order[i] = int32(i)
 	}
 	less := func(i, j int32) int {
-		return cmp.Or(cmp.Compare(list[i].row, list[j].row), compare(&list[i].share, &list[j].share))
+		return cmp.Or(cmp.Compare(list[i].Row, list[j].Row), compare(&list[i].Share, &list[j].Share))
 	}
 	slices.SortStableFunc(order, less)
-	out := shares[T]{list: slices.Grow([]T(nil), len(list))}
+	out := Shares[T]{List: slices.Grow([]T(nil), len(list))}
 	for k, i := range order {
 		if k > 0 && less(order[k-1], i) == 0 {
-			add(&out.list[len(out.list)-1], &list[i].share)
+			add(&out.List[len(out.List)-1], &list[i].Share)
 			continue
 		}
-		out.add(int(list[i].row), list[i].share)
+		out.Add(int(list[i].Row), list[i].Share)
 	}
 	return out
 }
 
-// mergeShares merges the shares of merged rows. from returns the shares of a set.
-func mergeShares[T any](operands []operand, n int, from func(*Set) *shares[T], compare func(a, b *T) int, add func(to, from *T)) shares[T] {
-	var list []rowShare[T]
-	for _, p := range operands {
-		of := from(p.set)
-		if len(of.list) == 0 {
-			continue
-		}
-		list = slices.Grow(list, len(of.list))
-		for row, g := range p.group {
-			if int(g) == n {
-				continue
-			}
-			for _, share := range of.ofRow(row) {
-				list = append(list, rowShare[T]{g, share})
-			}
-		}
-	}
-	return mergeRowShares(list, compare, add)
-}
-
-// mergeAllShares merges the shares of volumes, load balancers, shared costs and assets.
-func (s *Set) mergeAllShares(operands []operand, n int) {
-	d := s.dict
-	s.volumes = mergeShares(operands, n, func(s *Set) *shares[VolumeShare] { return &s.volumes }, d.orderVolumes, (*VolumeShare).Add)
-	s.balancers = mergeShares(operands, n, func(s *Set) *shares[LoadBalancerShare] { return &s.balancers }, d.orderBalancers, (*LoadBalancerShare).Add)
-	s.parts = mergeShares(operands, n, func(s *Set) *shares[SharedPart] { return &s.parts }, d.orderParts, addPart)
-	s.portions = mergeShares(operands, n, func(s *Set) *shares[portion] { return &s.portions }, d.orderPortions, addPortion)
-}
-
 // order compares the strings of two ids.
-func (d *Dict) order(a, b ID) int {
+func (d *Dict) Compare(a, b ID) int {
 	if a == b {
 		return 0
 	}
 	return strings.Compare(d.Text(a), d.Text(b))
 }
 
-func (d *Dict) orderVolumes(a, b *VolumeShare) int { return d.order(a.Key, b.Key) }
+// CompareVolumes orders shares by the texts of their keys.
+func (d *Dict) CompareVolumes(a, b *VolumeShare) int { return d.Compare(a.Key, b.Key) }
 
 // Add adds another share of the same volume.
 func (s *VolumeShare) Add(o *VolumeShare) {
@@ -168,7 +149,8 @@ func (s *VolumeShare) Add(o *VolumeShare) {
 	}
 }
 
-func (d *Dict) orderBalancers(a, b *LoadBalancerShare) int { return d.order(a.Key, b.Key) }
+// CompareBalancers orders shares by the texts of their keys.
+func (d *Dict) CompareBalancers(a, b *LoadBalancerShare) int { return d.Compare(a.Key, b.Key) }
 
 // Add adds another share of the same load balancer. The later address wins.
 func (s *LoadBalancerShare) Add(o *LoadBalancerShare) {
@@ -181,28 +163,31 @@ func (s *LoadBalancerShare) Add(o *LoadBalancerShare) {
 	}
 }
 
-func (d *Dict) orderParts(a, b *SharedPart) int { return d.order(a.Name, b.Name) }
-
-func addPart(to, from *SharedPart) { (*money)(&to.Cost).add((*money)(&from.Cost)) }
-
 // Volumes returns a row's shares of persistent volumes, by key. PVByteHours and PVCost are their sums. The slice must not be
 // changed.
 func (s *Set) Volumes(row int) []VolumeShare {
-	if s.unread.volumes {
+	if s.table.Unread.Volumes {
 		panic(s.notRead("volumes"))
 	}
-	return s.volumes.ofRow(row)
+	return s.table.Volumes.Row(row)
 }
 
 // LoadBalancerShares returns a row's shares of load balancers, by key. LoadBalancerCost is their sum. The slice must not be
 // changed.
 func (s *Set) LoadBalancerShares(row int) []LoadBalancerShare {
-	if s.unread.balancers {
+	if s.table.Unread.Balancers {
 		panic(s.notRead("load balancers"))
 	}
-	return s.balancers.ofRow(row)
+	return s.table.Balancers.Row(row)
 }
 
 // SharedParts returns the components of a row's SharedCost, by name, if Options.SharedBreakdown is set. The slice must not be
 // changed.
-func (s *Set) SharedParts(row int) []SharedPart { return s.parts.ofRow(row) }
+func (s *Set) SharedParts(row int) []SharedPart { return s.table.Parts.Row(row) }
+
+// Names in Set.SharedParts of shared costs without a Share.
+const (
+	OverheadName      = "overhead"      // SharedCost of Options
+	TenancyName       = "tenancy"       // ShareTenancy: management fees and attached disks
+	LoadBalancersName = "loadBalancers" // ShareLoadBalancers
+)

@@ -11,6 +11,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/ledger"
 	"github.com/promcost/promcost/allocation/ledger/ledgertest"
+	"github.com/promcost/promcost/allocation/passes"
 	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/blocks"
 	"github.com/promcost/promcost/promquery/democluster"
@@ -201,7 +202,7 @@ func aggregated(t *testing.T, sets []*allocation.Set, key string) []*allocation.
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := allocation.Apply(allocation.Join(sets), allocation.Options{Aggregate: keys, Accumulate: allocation.All})
+	out, err := passes.Apply(passes.Join(sets), passes.Options{Aggregate: keys, Accumulate: allocation.All})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/passes"
 
 	"github.com/promcost/promcost/allocation/pricing"
 	"github.com/promcost/promcost/promquery"
@@ -143,7 +144,7 @@ func compute(t *testing.T, src promquery.Source, q allocation.Query) []*allocati
 		t.Fatal(err)
 	}
 	for _, s := range sets {
-		if err := s.Check(); err != nil {
+		if err := passes.Check(s); err != nil {
 			t.Error(err)
 		}
 	}

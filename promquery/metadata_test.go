@@ -11,6 +11,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/notices"
+	"github.com/promcost/promcost/allocation/passes"
 	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/promtest"
 )
@@ -108,19 +109,19 @@ func TestMetadataLast(t *testing.T) {
 				whole := compute(q)
 				q.MergedBy = keys
 				last := compute(q)
-				for _, o := range []allocation.Options{{Aggregate: keys}, {Aggregate: keys, Idle: true, Accumulate: allocation.All}} {
-					want, err := allocation.Apply(whole, o)
+				for _, o := range []passes.Options{{Aggregate: keys}, {Aggregate: keys, Idle: true, Accumulate: allocation.All}} {
+					want, err := passes.Apply(whole, o)
 					if err != nil {
 						t.Fatal(err)
 					}
-					got, err := allocation.Apply(last, o)
+					got, err := passes.Apply(last, o)
 					if err != nil {
 						t.Fatal(err)
 					}
 					compareResults(t, got, want)
 				}
 				read, all = read+seriesRead(last[0], "kube_pod_labels"), all+seriesRead(whole[0], "kube_pod_labels")
-				if _, err := allocation.Apply(last, allocation.Options{AggregatedMetadata: true, Aggregate: keys}); (err == nil) != (tt.read == "all") || err != nil && !errors.Is(err, allocation.ErrUnread) {
+				if _, err := passes.Apply(last, passes.Options{AggregatedMetadata: true, Aggregate: keys}); (err == nil) != (tt.read == "all") || err != nil && !errors.Is(err, allocation.ErrUnread) {
 					t.Errorf("common labels of rows: error %v", err)
 				}
 			}
@@ -194,11 +195,11 @@ func TestFewOfAssets(t *testing.T) {
 			t.Errorf("%d series of %s were read, %d for all of assets, want none and some", seriesRead(few[0], metric), metric, seriesRead(whole[0], metric))
 		}
 	}
-	for _, o := range []allocation.Options{{}, {Idle: true, IdleByNode: true, ShareTenancy: true}, {ShareIdle: allocation.Weighted, IdleByNode: true}} {
+	for _, o := range []passes.Options{{}, {Idle: true, IdleByNode: true, ShareTenancy: true}, {ShareIdle: passes.Weighted, IdleByNode: true}} {
 		var results [2][]*allocation.Set
 		for i, sets := range [][]*allocation.Set{few, whole} {
 			var err error
-			if results[i], err = allocation.Apply(sets, o); err != nil {
+			if results[i], err = passes.Apply(sets, o); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -237,7 +238,7 @@ func TestMixedLabels(t *testing.T) {
 			var results [2][]*allocation.Set
 			for i, by := range [][]allocation.Key{keys, nil} {
 				q.MergedBy = by
-				if results[i], err = allocation.Apply(compute(t, openBlocks(t, dir), q), allocation.Options{Aggregate: keys}); err != nil {
+				if results[i], err = passes.Apply(compute(t, openBlocks(t, dir), q), passes.Options{Aggregate: keys}); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/passes"
 	"github.com/promcost/promcost/promquery/promtest"
 )
 
@@ -53,7 +54,7 @@ func TestLabelsOfKubeStateMetrics(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			sums, err := allocation.Apply([]*allocation.Set{set}, allocation.Options{Aggregate: keys, Filter: workloads{}})
+			sums, err := passes.Apply([]*allocation.Set{set}, passes.Options{Aggregate: keys, Filter: workloads{}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/passes"
 	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/promtest"
@@ -91,7 +92,7 @@ func costsOf(t *testing.T, src promquery.Source, w allocation.Window, resolution
 		t.Fatal(err)
 	}
 	s := sets[0]
-	if err := s.Check(); err != nil {
+	if err := passes.Check(s); err != nil {
 		t.Error(err)
 	}
 	sums := map[string]float64{}

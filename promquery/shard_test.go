@@ -16,6 +16,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/parquet"
+	"github.com/promcost/promcost/allocation/passes"
 	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/blocks"
 	"github.com/promcost/promcost/promquery/promtest"
@@ -188,14 +189,14 @@ func stored(t *testing.T, s *allocation.Set) []byte {
 // compareShards compares a set with the sum of its shards.
 func compareShards(t *testing.T, whole *allocation.Set, parts []*allocation.Set) {
 	t.Helper()
-	sum, err := allocation.Merge(whole.Window, parts)
+	sum, err := passes.Merge(whole.Window, parts)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := sum.Check(); err != nil {
+	if err := passes.Check(sum); err != nil {
 		t.Error(err)
 	}
-	if whole, err = allocation.Merge(whole.Window, []*allocation.Set{whole}); err != nil {
+	if whole, err = passes.Merge(whole.Window, []*allocation.Set{whole}); err != nil {
 		t.Fatal(err)
 	}
 	var rows [2]bytes.Buffer

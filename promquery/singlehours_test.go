@@ -15,6 +15,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/memory"
+	"github.com/promcost/promcost/allocation/passes"
 	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/democluster"
@@ -136,7 +137,7 @@ func TestAloneReadsOnce(t *testing.T) {
 	}
 	checkCounts(t, sets[0].Reading)
 	for _, s := range sets {
-		if err := s.Check(); err != nil || s.Reading == nil || s.Incomplete {
+		if err := passes.Check(s); err != nil || s.Reading == nil || s.Incomplete {
 			t.Errorf("%s: %v, reading %v, incomplete %v", s.Window.Start, err, s.Reading, s.Incomplete)
 		}
 	}

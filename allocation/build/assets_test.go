@@ -11,6 +11,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/build"
+	"github.com/promcost/promcost/allocation/passes"
 	"github.com/promcost/promcost/allocation/rates"
 	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
@@ -84,7 +85,7 @@ func buildRated(t *testing.T, q allocation.Query, rates rates.Rates, list []give
 		t.Fatal(err)
 	}
 	for _, s := range sets {
-		if err := s.Check(); err != nil {
+		if err := passes.Check(s); err != nil {
 			t.Error(err)
 		}
 		if err := conserved(s); err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/build"
+	"github.com/promcost/promcost/allocation/passes"
 	"github.com/promcost/promcost/allocation/rates"
 	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
@@ -292,7 +293,7 @@ func buildCase(t *testing.T, exact bool, rates rates.Rates, inputs, usage map[st
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := sets[0].Check(); err != nil {
+	if err := passes.Check(sets[0]); err != nil {
 		t.Error(err)
 	}
 	return sets[0]

@@ -13,6 +13,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/build"
+	"github.com/promcost/promcost/allocation/passes"
 	"github.com/promcost/promcost/allocation/rates"
 	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
@@ -384,7 +385,7 @@ func TestBuilderAgainstModel(t *testing.T) {
 			gotHours, gotCost := map[string][2]float64{}, map[string][2]float64{}
 			sets := c.build(t, step)
 			for _, s := range sets {
-				if err := errors.Join(s.Check(), conserved(s)); err != nil {
+				if err := errors.Join(passes.Check(s), conserved(s)); err != nil {
 					t.Fatalf("%s: %v", where, err)
 				}
 				for _, x := range s.Residuals {

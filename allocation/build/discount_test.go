@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/passes"
 	"github.com/promcost/promcost/allocation/pricing"
 	"github.com/promcost/promcost/allocation/timeline"
 )
@@ -57,7 +58,7 @@ func TestSummedDiscount(t *testing.T) {
 		}}
 		sets = append(sets, s)
 	}
-	got, err := allocation.Apply(sets, allocation.Options{Accumulate: allocation.All})
+	got, err := passes.Apply(sets, passes.Options{Accumulate: allocation.All})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/passes"
 )
 
 // errStopped ends computations of tests.
@@ -158,7 +159,7 @@ func TestApplyStops(t *testing.T) {
 	sets := c.build(t, 20*time.Minute)
 	for last := range len(sets) {
 		looks := 0
-		_, err := allocation.Apply(sets, allocation.Options{Accumulate: allocation.All, Stopped: func() error {
+		_, err := passes.Apply(sets, passes.Options{Accumulate: allocation.All, Stopped: func() error {
 			if looks++; looks > last {
 				return errStopped
 			}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/passes"
 
 	"github.com/promcost/promcost/allocation/signals"
 )
@@ -15,11 +16,11 @@ func TestNetworkWithoutPrices(t *testing.T) {
 	if len(s.Networks) != 1 || s.Networks[0].TotalCost() != 0 {
 		t.Fatalf("networks %+v, want one that costs nothing", s.Networks)
 	}
-	billed, err := s.Reconcile(allocation.Adjustments{Networks: map[string]float64{"c": 3}})
+	billed, err := passes.Reconcile(s, passes.Adjustments{Networks: map[string]float64{"c": 3}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := allocation.Apply([]*allocation.Set{billed}, allocation.Options{})
+	got, err := passes.Apply([]*allocation.Set{billed}, passes.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 
 	"github.com/promcost/promcost/allocation/assets"
+	"github.com/promcost/promcost/allocation/passes"
 	"github.com/promcost/promcost/allocation/signals"
 )
 
@@ -114,11 +115,11 @@ func TestNodeMadeAgainOverHours(t *testing.T) {
 		t.Run(x.name, func(t *testing.T) {
 			whole := buildGiven(t, allocation.Query{}, x.series())[0]
 			hours := buildGiven(t, allocation.Query{Step: time.Hour}, x.series())
-			sum, err := allocation.Merge(whole.Window, hours)
+			sum, err := passes.Merge(whole.Window, hours)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := sum.Check(); err != nil {
+			if err := passes.Check(sum); err != nil {
 				t.Error(err)
 			}
 			if diff := cmp.Diff(nodesNamed(whole, "m"), nodesNamed(sum, "m"), cmpopts.EquateApprox(1e-9, 1e-9)); diff != "" {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/build"
+	"github.com/promcost/promcost/allocation/passes"
 	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
@@ -129,7 +130,7 @@ func finish(t *testing.T, f feed, key string) *allocation.Set {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := sets[0].Check(); err != nil {
+	if err := passes.Check(sets[0]); err != nil {
 		t.Error(err)
 	}
 	return sets[0]

@@ -9,6 +9,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/fields"
+	"github.com/promcost/promcost/allocation/passes"
 )
 
 // separator is between the values of keys in names: no value contains it.
@@ -21,7 +22,7 @@ type Levels struct {
 }
 
 // Options returns the options of the passes whose sets Explain takes: one set for each window.
-func (l Levels) Options(o allocation.Options) allocation.Options {
+func (l Levels) Options(o passes.Options) passes.Options {
 	o.Aggregate = slices.Concat(l.Keys, l.Parts, allocation.UnitKeys())
 	o.Separator, o.EvenKeys = separator, len(l.Keys)
 	o.Accumulate = allocation.All

@@ -13,6 +13,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/change"
+	"github.com/promcost/promcost/allocation/passes"
 )
 
 // start is when the current window of the tests begins.
@@ -75,11 +76,11 @@ func keys(t *testing.T, text string) []allocation.Key {
 }
 
 // explain runs the passes and explains the change.
-func explain(t *testing.T, o allocation.Options, l change.Levels, sides [2]*allocation.Set) (rows []change.Row, total change.Row) {
+func explain(t *testing.T, o passes.Options, l change.Levels, sides [2]*allocation.Set) (rows []change.Row, total change.Row) {
 	t.Helper()
 	var passed [2]change.Side
 	for i, s := range sides {
-		out, err := allocation.Apply([]*allocation.Set{s}, l.Options(o))
+		out, err := passes.Apply([]*allocation.Set{s}, l.Options(o))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -154,7 +155,7 @@ func TestPureChanges(t *testing.T) {
 			}
 			dict := allocation.NewDict()
 			sides := [2]*allocation.Set{set(dict, start.Add(-24*time.Hour), 24*time.Hour, tt.before), set(dict, start, length, tt.after)}
-			rows, total := explain(t, allocation.Options{}, change.Levels{Keys: keys(t, "namespace")}, sides)
+			rows, total := explain(t, passes.Options{}, change.Levels{Keys: keys(t, "namespace")}, sides)
 			if diff := cmp.Diff(tt.want, effectsOf(&total.Effects)); diff != "" {
 				t.Errorf("effects: -want +got\n%s", diff)
 			}
@@ -194,7 +195,7 @@ func randomRuns(rng *rand.Rand) (runs []run) {
 // randomSide is a window of a random cluster, with its bill.
 func randomSide(rng *rand.Rand, dict *allocation.Dict, from time.Time, length time.Duration) (*allocation.Set, error) {
 	s := set(dict, from, length, randomRuns(rng))
-	bill := allocation.Adjustments{Nodes: map[allocation.AssetKey]float64{}}
+	bill := passes.Adjustments{Nodes: map[allocation.AssetKey]float64{}}
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
 		for r := range allocation.NumResources {
@@ -204,7 +205,7 @@ func randomSide(rng *rand.Rand, dict *allocation.Dict, from time.Time, length ti
 		bill.Nodes[allocation.AssetKey{Cluster: n.Cluster, Name: n.Name}] = rng.Float64() - 0.5
 	}
 	bill.External = []allocation.ExternalAllocation{{Labels: map[string]string{"team": "a"}, Start: from, End: from.Add(length), Cost: rng.Float64()}}
-	return s.Reconcile(bill)
+	return passes.Reconcile(s, bill)
 }
 
 // near reports whether two amounts are equal but for rounding.
@@ -233,14 +234,14 @@ func TestLawsOfChange(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		o := allocation.Options{
-			Idle: rng.IntN(2) == 0, ShareIdle: []allocation.Split{allocation.NoSplit, allocation.Weighted, allocation.Even}[rng.IntN(3)], IdleByNode: rng.IntN(2) == 0,
+		o := passes.Options{
+			Idle: rng.IntN(2) == 0, ShareIdle: []passes.Split{passes.NoSplit, passes.Weighted, passes.Even}[rng.IntN(3)], IdleByNode: rng.IntN(2) == 0,
 			SharedCost: float64(rng.IntN(2)) * 100, External: rng.IntN(2) == 0,
 		}
 		if rng.IntN(2) == 0 {
-			o.ShareSplit = allocation.Even
+			o.ShareSplit = passes.Even
 		}
-		o.SplitIdle = o.ShareIdle == allocation.NoSplit && rng.IntN(2) == 0
+		o.SplitIdle = o.ShareIdle == passes.NoSplit && rng.IntN(2) == 0
 		l := change.Levels{Keys: keys(t, []string{"namespace", "label:team", "node", "controller,container"}[rng.IntN(4)])}
 		if rng.IntN(2) == 0 {
 			l.Parts = keys(t, "pod")
@@ -303,7 +304,7 @@ func checkEqual(t *testing.T, name string, got, want *change.Row) {
 }
 
 // checkCosts compares names and costs with what the passes say for the same keys.
-func checkCosts(t *testing.T, name string, o allocation.Options, l change.Levels, sides [2]*allocation.Set, rows []change.Row) {
+func checkCosts(t *testing.T, name string, o passes.Options, l change.Levels, sides [2]*allocation.Set, rows []change.Row) {
 	t.Helper()
 	o.Aggregate, o.Accumulate = l.Keys, allocation.All
 	got, want := map[string][2]float64{}, map[string][2]float64{}
@@ -311,7 +312,7 @@ func checkCosts(t *testing.T, name string, o allocation.Options, l change.Levels
 		got[r.Name] = [2]float64{r.Baseline, r.Cost}
 	}
 	for i, s := range sides {
-		out, err := allocation.Apply([]*allocation.Set{s}, o)
+		out, err := passes.Apply([]*allocation.Set{s}, o)
 		if err != nil {
 			t.Fatal(err)
 		}

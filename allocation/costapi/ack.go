@@ -5,6 +5,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/encode"
+	"github.com/promcost/promcost/allocation/passes"
 )
 
 // serveACK answers as ACK's cost API does: the cost of a row is its part of the cluster's whole bill, with idle and with what
@@ -14,7 +15,7 @@ func (a *api) serveACK(w http.ResponseWriter, q *request) error {
 	if err != nil {
 		return err
 	}
-	q.options.Idle, q.options.ShareIdle = true, allocation.Weighted
+	q.options.Idle, q.options.ShareIdle = true, passes.Weighted
 	q.options.ShareTenancy = true
 	rows, err := q.apply(sets, q.options)
 	q.warnEmpty(sets, rows)
@@ -66,7 +67,7 @@ func (b *bill) amounts(s *allocation.Set) func(row int) float64 {
 }
 
 // bills are the bills of sets: the costs of all rows, whatever the filter.
-func (a *api) bills(q *request, sets []*allocation.Set, o allocation.Options) ([]bill, error) {
+func (a *api) bills(q *request, sets []*allocation.Set, o passes.Options) ([]bill, error) {
 	keys, err := allocation.ParseKeys("cluster", a.cfg.Labels)
 	if err != nil {
 		return nil, err

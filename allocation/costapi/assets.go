@@ -7,6 +7,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/assets"
 	"github.com/promcost/promcost/allocation/encode"
+	"github.com/promcost/promcost/allocation/passes"
 )
 
 // serveAssets answers with assets: for Kubecost a map for each set, for OpenCost one map of the whole window.
@@ -52,8 +53,8 @@ func (a *api) assetSets(q *request) ([]*assets.Set, error) {
 		return nil, err
 	}
 	if q.options.Accumulate != allocation.NoPeriod {
-		o := allocation.Options{Accumulate: q.options.Accumulate, Zone: a.cfg.Zone}
-		if sets, err = q.apply(allocation.WithoutRows(sets), o); err != nil {
+		o := passes.Options{Accumulate: q.options.Accumulate, Zone: a.cfg.Zone}
+		if sets, err = q.apply(passes.WithoutRows(sets), o); err != nil {
 			return nil, err
 		}
 	}

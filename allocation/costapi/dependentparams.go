@@ -7,6 +7,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/filter"
+	"github.com/promcost/promcost/allocation/passes"
 	"github.com/promcost/promcost/allocation/places"
 )
 
@@ -75,7 +76,7 @@ func (q *request) finishIdle() error {
 		return badRequest("parameter includeProportionalAssetResourceCosts: it needs idle, for assets cost that, too: give includeIdle=true")
 	}
 	if q.route.family == openCost && !q.options.Idle {
-		q.options.ShareIdle = allocation.NoSplit
+		q.options.ShareIdle = passes.NoSplit
 	}
 	return nil
 }

@@ -4,32 +4,33 @@ import (
 	"strings"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/passes"
 )
 
 // rowParams choose the rows of the answer and what happens to idle.
 func rowParams() []param {
-	option := func(field func(*allocation.Options) *bool) func(*request, string) error {
+	option := func(field func(*passes.Options) *bool) func(*request, string) error {
 		return setBool(func(q *request) *bool { return field(&q.options) })
 	}
 	return []param{
 		{"aggregate", nil, "fields", defaults{}, results, "What rows are merged by: a comma list of " + strings.Join(allocation.KeyNames(), ", ") + "; empty is one row a container.", parseAggregate},
 		{"drill", nil, "field", defaults{}, changes, "A field as of aggregate: each row has, as parts, the ten of its values that changed most.", parseDrill},
-		{"idle", []string{"includeIdle"}, "boolean", defaults{kubecost: "true", openCost: "false"}, results, "Include what nodes cost and nobody was allocated as __idle__.", option(func(o *allocation.Options) *bool { return &o.Idle })},
-		{"idleByNode", nil, "boolean", all("false"), results, "Keep idle per node, else per cluster.", option(func(o *allocation.Options) *bool { return &o.IdleByNode })},
-		{"splitIdle", nil, "boolean", all("false"), results, "Name idle <cluster>/__idle__, or <cluster>/<node>/__idle__ with idleByNode. Beside shareIdle there is nothing left to split.", option(func(o *allocation.Options) *bool { return &o.SplitIdle })},
+		{"idle", []string{"includeIdle"}, "boolean", defaults{kubecost: "true", openCost: "false"}, results, "Include what nodes cost and nobody was allocated as __idle__.", option(func(o *passes.Options) *bool { return &o.Idle })},
+		{"idleByNode", nil, "boolean", all("false"), results, "Keep idle per node, else per cluster.", option(func(o *passes.Options) *bool { return &o.IdleByNode })},
+		{"splitIdle", nil, "boolean", all("false"), results, "Name idle <cluster>/__idle__, or <cluster>/<node>/__idle__ with idleByNode. Beside shareIdle there is nothing left to split.", option(func(o *passes.Options) *bool { return &o.SplitIdle })},
 		{"shareIdle", nil, "boolean|weighted|even", all("false"), results, "Give idle to the rows of its cluster (of its node with idleByNode), by resource: true or weighted by what they cost of it, even equally. What nobody can take stays __idle__, also with idle=false. OpenCost's paths share idle only where it is included.", parseShareIdle},
 		{"labelNames", nil, "pair|value", defaults{kubecost: "pair", openCost: "value"}, results, "Name results of labels app=redis or redis.", parseLabelNames},
 		{"propertyNames", nil, "plural|singular", all("plural"), allocations, "Call the properties labels, annotations and services, or label, annotation and service.", parsePropertyNames},
-		{"includeAggregatedMetadata", nil, "boolean", all("false"), results, "Keep the labels and annotations that all merged rows of a namespace have in common.", option(func(o *allocation.Options) *bool { return &o.AggregatedMetadata })},
-		{"includeProportionalAssetResourceCosts", nil, "boolean", all("false"), allocations, "Say what part of each asset's cost a row is. Needs idle.", option(func(o *allocation.Options) *bool { return &o.Proportions })},
+		{"includeAggregatedMetadata", nil, "boolean", all("false"), results, "Keep the labels and annotations that all merged rows of a namespace have in common.", option(func(o *passes.Options) *bool { return &o.AggregatedMetadata })},
+		{"includeProportionalAssetResourceCosts", nil, "boolean", all("false"), allocations, "Say what part of each asset's cost a row is. Needs idle.", option(func(o *passes.Options) *bool { return &o.Proportions })},
 		{"reconcile", nil, "boolean", all("true"), results, "Correct costs by what bills say, as adjustments. Without bills this changes nothing.", setBool(func(q *request) *bool { return &q.reconcile })},
-		{"external", nil, "boolean", all("false"), results, "Add the costs outside of clusters that bills have. Without bills this adds nothing.", option(func(o *allocation.Options) *bool { return &o.External })},
+		{"external", nil, "boolean", all("false"), results, "Add the costs outside of clusters that bills have. Without bills this adds nothing.", option(func(o *passes.Options) *bool { return &o.External })},
 	}
 }
 
 // shareParams choose the costs that are shared.
 func shareParams() []param {
-	option := func(field func(*allocation.Options) *bool) func(*request, string) error {
+	option := func(field func(*passes.Options) *bool) func(*request, string) error {
 		return setBool(func(q *request) *bool { return field(&q.options) })
 	}
 	return []param{
@@ -38,9 +39,9 @@ func shareParams() []param {
 		{"share", nil, "filter", defaults{}, results, "What is shared, as a filter in the v2 language.", parseShare},
 		{"shareCost", nil, "number", all("0"), results, "A further cost to share, in currency a month of 730 hours.", parseShareCost},
 		{"shareSplit", nil, "weighted|even", all("weighted"), results, "Share by what results cost before idle, or equally.", parseShareSplit},
-		{"shareTenancyCosts", nil, "boolean", defaults{kubecost: "true", openCost: "false"}, results, "Share what clusters cost besides nodes: management fees over the cluster, disks attached to a node over the node, by usage hours. Where they are not shared, they are in no allocation.", option(func(o *allocation.Options) *bool { return &o.ShareTenancy })},
-		{"sharelb", nil, "boolean", all("false"), results, "Share what load balancers cost, too, instead of leaving it with their pods.", option(func(o *allocation.Options) *bool { return &o.ShareLoadBalancers })},
-		{"includeSharedCostBreakdown", nil, "boolean", all("true"), results, "Say what shared costs are made of.", option(func(o *allocation.Options) *bool { return &o.SharedBreakdown })},
+		{"shareTenancyCosts", nil, "boolean", defaults{kubecost: "true", openCost: "false"}, results, "Share what clusters cost besides nodes: management fees over the cluster, disks attached to a node over the node, by usage hours. Where they are not shared, they are in no allocation.", option(func(o *passes.Options) *bool { return &o.ShareTenancy })},
+		{"sharelb", nil, "boolean", all("false"), results, "Share what load balancers cost, too, instead of leaving it with their pods.", option(func(o *passes.Options) *bool { return &o.ShareLoadBalancers })},
+		{"includeSharedCostBreakdown", nil, "boolean", all("true"), results, "Say what shared costs are made of.", option(func(o *passes.Options) *bool { return &o.SharedBreakdown })},
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/promcost/promcost/allocation/labelnames"
 	"github.com/promcost/promcost/allocation/memory"
 	"github.com/promcost/promcost/allocation/notices"
+	"github.com/promcost/promcost/allocation/passes"
 	"github.com/promcost/promcost/allocation/windows"
 )
 
@@ -33,8 +34,8 @@ type request struct {
 	memory     *memory.Account // the account that the request draws from
 	timing     timing
 	selection  selection
-	options    allocation.Options // options of the passes
-	reconcile  bool               // costs are those of bills
+	options    passes.Options // options of the passes
+	reconcile  bool           // costs are those of bills
 	assets     assets.Options
 	cloud      cloudQuestion
 	drill      []allocation.Key // of the parts of a row

@@ -8,6 +8,7 @@ import (
 	"github.com/go-kit/log/level"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/passes"
 )
 
 // results are the sets of a request after the passes, at least one, oldest first. Stored sets go through the passes as they are
@@ -17,7 +18,7 @@ func (a *api) results(q *request) ([]*allocation.Set, error) {
 		return a.wholeResults(q)
 	}
 	q.timing.query.Stream = true
-	l := &line{api: a, request: q, seen: q.sightings(), problems: a.problems(q), sum: allocation.NewAccumulation(q.options, a.hold(q))}
+	l := &line{api: a, request: q, seen: q.sightings(), problems: a.problems(q), sum: passes.NewAccumulation(q.options, a.hold(q))}
 	err := a.eachSet(q, q.timing.windows, l.add)
 	if err == nil {
 		err = l.end()
@@ -86,7 +87,7 @@ type line struct {
 	batch    []*allocation.Set
 	waiting  int64         // bytes of batch
 	pending  []chan passed // oldest first
-	sum      *allocation.Accumulation
+	sum      *passes.Accumulation
 	held     int64 // bytes drawn for the rows that it holds
 }
 

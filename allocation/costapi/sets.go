@@ -12,6 +12,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/filter"
 	"github.com/promcost/promcost/allocation/notices"
+	"github.com/promcost/promcost/allocation/passes"
 )
 
 // part is adjacent windows whose sets one query of the ledger computes.
@@ -88,7 +89,7 @@ func (a *api) sets(q *request, windows []allocation.Window) ([]*allocation.Set, 
 	if err != nil {
 		return nil, err
 	}
-	all = allocation.Join(all)
+	all = passes.Join(all)
 	for _, p := range problems {
 		for _, s := range all {
 			p.Add(s)
@@ -220,11 +221,11 @@ func (q *request) derives(d *allocation.Derived) bool {
 }
 
 // apply runs the passes. It first draws the memory for their results.
-func (q *request) apply(sets []*allocation.Set, o allocation.Options) ([]*allocation.Set, error) {
+func (q *request) apply(sets []*allocation.Set, o passes.Options) ([]*allocation.Set, error) {
 	if err := q.memory.Draw(allocation.SetsBytes(sets)); err != nil {
 		return nil, err
 	}
-	out, err := allocation.Apply(sets, o)
+	out, err := passes.Apply(sets, o)
 	return out, unapplied(err)
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/promcost/promcost/allocation/caret"
 	"github.com/promcost/promcost/allocation/encode"
 	"github.com/promcost/promcost/allocation/filter"
+	"github.com/promcost/promcost/allocation/passes"
 )
 
 // periods are the words of accumulate. OpenCost's web page sends weeknow for a week of the calendar.
@@ -145,7 +146,7 @@ func addShares(parameter string) func(*request, string) error {
 		}
 		for _, s := range list {
 			f := filter.New(s.Expr)
-			q.options.Share = append(q.options.Share, allocation.Share{Name: s.Name, Filter: f})
+			q.options.Share = append(q.options.Share, passes.Share{Name: s.Name, Filter: f})
 			q.selection.entries = append(q.selection.entries, newEntry(parameter, s.Text, f))
 		}
 		return nil
@@ -157,7 +158,7 @@ func parseShare(q *request, value string) error {
 	if err != nil {
 		return err
 	}
-	q.options.Share = append(q.options.Share, allocation.Share{Name: "share", Filter: f})
+	q.options.Share = append(q.options.Share, passes.Share{Name: "share", Filter: f})
 	q.selection.entries = append(q.selection.entries, newEntry("share", value, f))
 	return nil
 }
@@ -172,9 +173,9 @@ func parseShareCost(q *request, value string) error {
 }
 
 func parseShareSplit(q *request, value string) error {
-	q.options.ShareSplit = allocation.Weighted
+	q.options.ShareSplit = passes.Weighted
 	if value == "even" {
-		q.options.ShareSplit = allocation.Even
+		q.options.ShareSplit = passes.Even
 	}
 	return oneOf(value, "weighted", "even")
 }
@@ -182,10 +183,10 @@ func parseShareSplit(q *request, value string) error {
 func parseShareIdle(q *request, value string) error {
 	switch value {
 	case "weighted":
-		q.options.ShareIdle = allocation.Weighted
+		q.options.ShareIdle = passes.Weighted
 		return nil
 	case "even":
-		q.options.ShareIdle = allocation.Even
+		q.options.ShareIdle = passes.Even
 		return nil
 	}
 	v, err := parseBool(value)
@@ -193,7 +194,7 @@ func parseShareIdle(q *request, value string) error {
 		return errors.New("unknown value: use true, false, weighted or even")
 	}
 	if v {
-		q.options.ShareIdle = allocation.Weighted
+		q.options.ShareIdle = passes.Weighted
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/encode"
+	"github.com/promcost/promcost/allocation/passes"
 )
 
 // counter counts the bytes written to it.
@@ -37,7 +38,7 @@ func benchSet(b *testing.B, n int) *allocation.Set {
 		r.Values[allocation.RunningSeconds], r.Values[allocation.LeastSeconds], r.Values[allocation.MostSeconds] = 3600, 3600*60.0/61, 3600*60.0/59
 		s.Append(&r)
 	}
-	out, err := allocation.Apply([]*allocation.Set{s}, allocation.Options{})
+	out, err := passes.Apply([]*allocation.Set{s}, passes.Options{})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/promcost/promcost/allocation/assets"
 	"github.com/promcost/promcost/allocation/encode"
 	"github.com/promcost/promcost/allocation/fields"
+	"github.com/promcost/promcost/allocation/passes"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -70,13 +71,13 @@ func fill(r *allocation.Row, res allocation.Resource, hours, request, usage, cos
 	r.Values[allocation.Cost.Of(res)] = cost
 }
 
-func passes(t testing.TB, aggregate string, o allocation.Options, hours int) []*allocation.Set {
+func applied(t testing.TB, aggregate string, o passes.Options, hours int) []*allocation.Set {
 	t.Helper()
 	dict := allocation.NewDict()
 	var sets []*allocation.Set
 	for n := range hours {
 		s := hour(n, dict)
-		if err := s.Check(); err != nil {
+		if err := passes.Check(s); err != nil {
 			t.Fatal(err)
 		}
 		sets = append(sets, s)
@@ -85,7 +86,7 @@ func passes(t testing.TB, aggregate string, o allocation.Options, hours int) []*
 	if o.Aggregate, err = allocation.ParseKeys(aggregate, nil); err != nil {
 		t.Fatal(err)
 	}
-	out, err := allocation.Apply(sets, o)
+	out, err := passes.Apply(sets, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,33 +128,35 @@ func golden(t *testing.T, name string, got []byte) {
 
 func TestGolden(t *testing.T) {
 	berlin := time.FixedZone("", 3600)
-	all := allocation.Options{Idle: true}
+	all := passes.Options{Idle: true}
 	for name, write := range map[string]func(w *bytes.Buffer) error{
 		"containers.json": func(w *bytes.Buffer) error {
-			return encode.Allocations(w, passes(t, "", all, 1), encode.Options{Location: berlin, Warnings: []string{"a first one"}})
+			return encode.Allocations(w, applied(t, "", all, 1), encode.Options{Location: berlin, Warnings: []string{"a first one"}})
 		},
 		"singular.json": func(w *bytes.Buffer) error {
-			return encode.Allocations(w, passes(t, "", allocation.Options{}, 1), encode.Options{SingularProperties: true})
+			return encode.Allocations(w, applied(t, "", passes.Options{}, 1), encode.Options{SingularProperties: true})
 		},
 		"accumulated.json": func(w *bytes.Buffer) error {
-			return encode.Allocations(w, passes(t, "namespace,label:app", allocation.Options{Idle: true, Accumulate: allocation.All, SplitIdle: true}, 2), encode.Options{})
+			return encode.Allocations(w, applied(t, "namespace,label:app", passes.Options{Idle: true, Accumulate: allocation.All, SplitIdle: true}, 2), encode.Options{})
 		},
 		"assets.json": func(w *bytes.Buffer) error {
-			return encode.Assets(w, assetSets(passes(t, "", all, 2)...), encode.Options{Location: berlin})
+			return encode.Assets(w, assetSets(applied(t, "", all, 2)...), encode.Options{Location: berlin})
 		},
 		"assetmap.json": func(w *bytes.Buffer) error {
-			return encode.AssetMap(w, assetSets(passes(t, "", all, 1)...)[0], encode.Options{})
+			return encode.AssetMap(w, assetSets(applied(t, "", all, 1)...)[0], encode.Options{})
 		},
-		"namespaces.csv": func(w *bytes.Buffer) error { return encode.CSV(w, passes(t, "namespace", all, 1)[0], encode.Options{}) },
-		"containers.csv": func(w *bytes.Buffer) error { return encode.CSV(w, passes(t, "", all, 1)[0], encode.Options{}) },
+		"namespaces.csv": func(w *bytes.Buffer) error {
+			return encode.CSV(w, applied(t, "namespace", all, 1)[0], encode.Options{})
+		},
+		"containers.csv": func(w *bytes.Buffer) error { return encode.CSV(w, applied(t, "", all, 1)[0], encode.Options{}) },
 		"namespaces.txt": func(w *bytes.Buffer) error {
-			return encode.Table(w, passes(t, "namespace", all, 1)[0], encode.TableOptions{Currency: "USD"})
+			return encode.Table(w, applied(t, "namespace", all, 1)[0], encode.TableOptions{Currency: "USD"})
 		},
 		"limited.txt": func(w *bytes.Buffer) error {
-			return encode.Table(w, passes(t, "pod", all, 1)[0], encode.TableOptions{Limit: 1})
+			return encode.Table(w, applied(t, "pod", all, 1)[0], encode.TableOptions{Limit: 1})
 		},
 		"all.txt": func(w *bytes.Buffer) error {
-			return encode.Table(w, passes(t, "all", allocation.Options{}, 1)[0], encode.TableOptions{})
+			return encode.Table(w, applied(t, "all", passes.Options{}, 1)[0], encode.TableOptions{})
 		},
 		"error.json": func(w *bytes.Buffer) error { return encode.Error(w, 400, "parse window \"x\": not one") },
 	} {
@@ -198,7 +201,7 @@ func TestSameBytes(t *testing.T) {
 	var first []byte
 	for range 10 {
 		var b bytes.Buffer
-		sets := passes(t, "namespace,label:app", allocation.Options{Idle: true, SplitIdle: true}, 3)
+		sets := applied(t, "namespace,label:app", passes.Options{Idle: true, SplitIdle: true}, 3)
 		for _, err := range []error{
 			encode.Allocations(&b, sets, encode.Options{}), encode.Assets(&b, assetSets(sets...), encode.Options{}),
 			encode.CSV(&b, sets[0], encode.Options{}), encode.Table(&b, sets[0], encode.TableOptions{}),
@@ -219,7 +222,7 @@ func TestSameBytes(t *testing.T) {
 // TestKeys verifies that every documented member is in every allocation.
 func TestKeys(t *testing.T) {
 	var b bytes.Buffer
-	if err := encode.Allocations(&b, passes(t, "namespace", allocation.Options{Idle: true}, 1), encode.Options{}); err != nil {
+	if err := encode.Allocations(&b, applied(t, "namespace", passes.Options{Idle: true}, 1), encode.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	var body struct{ Data []map[string]map[string]any }
@@ -249,7 +252,7 @@ func TestKeys(t *testing.T) {
 // TestCSVReadsBack verifies that awkward names survive, and the order.
 func TestCSVReadsBack(t *testing.T) {
 	var b bytes.Buffer
-	if err := encode.CSV(&b, passes(t, "", allocation.Options{Idle: true}, 1)[0], encode.Options{}); err != nil {
+	if err := encode.CSV(&b, applied(t, "", passes.Options{Idle: true}, 1)[0], encode.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	records, err := csv.NewReader(&b).ReadAll()
@@ -280,7 +283,7 @@ func (f *full) Write(p []byte) (int, error) {
 
 // TestWriteErrors verifies that the error of the writer comes back, also in the middle of a long answer.
 func TestWriteErrors(t *testing.T) {
-	sets := passes(t, "", allocation.Options{Idle: true}, 40)
+	sets := applied(t, "", passes.Options{Idle: true}, 40)
 	for name, err := range map[string]error{
 		"allocations at once": encode.Allocations(&full{}, sets, encode.Options{}),
 		"allocations later":   encode.Allocations(&full{left: 40_000}, sets, encode.Options{}),

@@ -13,11 +13,12 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/encode"
+	"github.com/promcost/promcost/allocation/passes"
 )
 
 // TestMembers compares the documented names of members with those in answers.
 func TestMembers(t *testing.T) {
-	sets := passes(t, "namespace", allocation.Options{Idle: true}, 1)
+	sets := applied(t, "namespace", passes.Options{Idle: true}, 1)
 	cost := func(int) float64 { return 10 }
 	for name, tc := range map[string]struct {
 		write func(w io.Writer) error

@@ -16,12 +16,13 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/encode"
+	"github.com/promcost/promcost/allocation/passes"
 	"github.com/promcost/promcost/promquery/promtest/soak"
 )
 
 // TestPages checks which rows are on a page, and their order.
 func TestPages(t *testing.T) {
-	set := passes(t, "pod", allocation.Options{Idle: true}, 1)[0] // idle 0.623, web-0 0.517, job-x1 0.2000001
+	set := applied(t, "pod", passes.Options{Idle: true}, 1)[0] // idle 0.623, web-0 0.517, job-x1 0.2000001
 	for _, tc := range []struct {
 		page encode.Page
 		want string
@@ -78,8 +79,8 @@ func TestPages(t *testing.T) {
 // TestPagesOfSets checks that the answer about several sets of equal size is that about each of them.
 func TestPagesOfSets(t *testing.T) {
 	sets := []*allocation.Set{
-		passes(t, "pod", allocation.Options{Idle: true}, 1)[0], passes(t, "cluster", allocation.Options{}, 1)[0],
-		passes(t, "pod", allocation.Options{Idle: true}, 1)[0], passes(t, "cluster", allocation.Options{Idle: true}, 1)[0],
+		applied(t, "pod", passes.Options{Idle: true}, 1)[0], applied(t, "cluster", passes.Options{}, 1)[0],
+		applied(t, "pod", passes.Options{Idle: true}, 1)[0], applied(t, "cluster", passes.Options{Idle: true}, 1)[0],
 	}
 	data := func(page encode.Page, sets ...*allocation.Set) (list []string) {
 		var b bytes.Buffer
@@ -136,7 +137,7 @@ func keys(t *testing.T, body []byte) []string {
 
 // TestFields checks that each row has the members that were asked for, unchanged, and no others.
 func TestFields(t *testing.T) {
-	sets := passes(t, "", allocation.Options{Idle: true}, 1)
+	sets := applied(t, "", passes.Options{Idle: true}, 1)
 	whole := rowsOf(t, sets, encode.Options{})
 	for _, fields := range [][]string{{}, {"name"}, {"errorBounds", "name", "properties"}, {"window", "totalCost"}, {"nothing"}, encode.Members()} {
 		got := rowsOf(t, sets, encode.Options{Fields: fields})
@@ -210,7 +211,7 @@ func FuzzFields(f *testing.F) {
 
 // TestRates checks that costs are multiplied, those inside lists too, and nothing else.
 func TestRates(t *testing.T) {
-	sets := passes(t, "pod", allocation.Options{}, 1)
+	sets := applied(t, "pod", passes.Options{}, 1)
 	whole, daily := rowsOf(t, sets, encode.Options{}), rowsOf(t, sets, encode.Options{RateHours: 24})
 	half := rowsOf(t, sets, encode.Options{RateHours: 24, Now: start.Add(30 * time.Minute)})
 	for name, row := range whole {
@@ -254,7 +255,7 @@ func TestMemoryIsFlat(t *testing.T) {
 		r.Values[allocation.SharedCost] = float64(i)
 		s.Append(&r)
 	}
-	sets, err := allocation.Apply([]*allocation.Set{s}, allocation.Options{})
+	sets, err := passes.Apply([]*allocation.Set{s}, passes.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

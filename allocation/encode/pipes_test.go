@@ -12,6 +12,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/assets"
 	"github.com/promcost/promcost/allocation/encode"
+	"github.com/promcost/promcost/allocation/passes"
 )
 
 // TestSideBySide checks that sets written together have the same bytes as each set by itself, whichever rows share a goroutine.
@@ -29,7 +30,7 @@ func TestSideBySide(t *testing.T) {
 		}
 		built = append(built, s)
 	}
-	sets, err := allocation.Apply(built, allocation.Options{})
+	sets, err := passes.Apply(built, passes.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/assets"
 	"github.com/promcost/promcost/allocation/fields"
+	"github.com/promcost/promcost/allocation/passes"
 )
 
 // summaryFields are the numbers of a summary, in the order they are sent, and the adjustments that they contain.
@@ -133,7 +134,7 @@ func Topline(w io.Writer, set *allocation.Set, o Options) error {
 	s := newStream(w)
 	s.b = strconv.AppendInt(append(s.b, `{"code":200,"status":"success","data":{"numResults":`...), int64(set.Len()), 10)
 	s.b = append(s.b, `,"combined":{"allocations":{`...)
-	if total := set.Total(); total.Len() > 0 {
+	if total := passes.Total(set); total.Len() > 0 {
 		rows := newSummarizer(&o, summaryNumbers(&o), newBlocks(), total, []namedRow{{name: "total"}})
 		s.b = rows.append(s.b, 0, 1)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/fields"
+	"github.com/promcost/promcost/allocation/passes"
 )
 
 // TableOptions say how a table is written.
@@ -33,7 +34,7 @@ func Table(w io.Writer, set *allocation.Set, o TableOptions) error {
 	slices.SortStableFunc(rows, func(a, b namedRow) int {
 		return cmp.Compare(set.TotalCost(b.row), set.TotalCost(a.row))
 	})
-	total := set.Total()
+	total := passes.Total(set)
 	decimals := 4
 	if total.Len() > 0 && total.TotalCost(0) >= 100 {
 		decimals = 2

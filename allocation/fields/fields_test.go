@@ -13,6 +13,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/fields"
+	"github.com/promcost/promcost/allocation/passes"
 )
 
 var testStart = time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
@@ -101,7 +102,7 @@ func TestFieldsOfManyRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	merged, err := allocation.Apply([]*allocation.Set{built}, allocation.Options{Aggregate: keys})
+	merged, err := passes.Apply([]*allocation.Set{built}, passes.Options{Aggregate: keys})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/assets"
 	"github.com/promcost/promcost/allocation/filter"
+	"github.com/promcost/promcost/allocation/passes"
 )
 
 // selectedBy are the names of the rows that a field selector selects, separated by spaces.
@@ -94,7 +95,7 @@ func TestFieldSelectorErrors(t *testing.T) {
 // TestNamesAsAnswered selects a row by its name in answers, in which the id of the cluster may be written differently.
 func TestNamesAsAnswered(t *testing.T) {
 	s := makeSet([]row{{cluster: "arn:aws:eks:eu-1:1:cluster/prod", node: "n", namespace: "web", pod: "p", container: "c"}})
-	sets, err := allocation.Apply([]*allocation.Set{s}, allocation.Options{})
+	sets, err := passes.Apply([]*allocation.Set{s}, passes.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

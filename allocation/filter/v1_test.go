@@ -11,6 +11,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/assets"
 	"github.com/promcost/promcost/allocation/filter"
+	"github.com/promcost/promcost/allocation/passes"
 )
 
 // TestV1 checks which v2 filter each v1 filter stands for.
@@ -136,7 +137,7 @@ func TestUnallocatedAliases(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := allocation.Apply([]*allocation.Set{s}, allocation.Options{Aggregate: keys})
+	out, err := passes.Apply([]*allocation.Set{s}, passes.Options{Aggregate: keys})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,6 +25,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/history"
+	"github.com/promcost/promcost/allocation/passes"
 	"github.com/promcost/promcost/promquery/promtest/soak"
 )
 
@@ -79,7 +80,7 @@ func fill(dir string) error {
 		}
 	}
 	fmt.Println(phases[1])
-	day, err := allocation.Merge(days(2)[1], hours)
+	day, err := passes.Merge(days(2)[1], hours)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/encode"
 	"github.com/promcost/promcost/allocation/history"
+	"github.com/promcost/promcost/allocation/passes"
 )
 
 // TestDeferred compares answers of sets whose properties get ids where they are needed with those of sets that have them all.
@@ -28,16 +29,16 @@ func TestDeferred(t *testing.T) {
 	for _, tc := range []struct {
 		aggregate string
 		eager     []allocation.Property
-		options   allocation.Options
+		options   passes.Options
 	}{
-		{"namespace", []allocation.Property{allocation.Namespace}, allocation.Options{Idle: true}},
-		{"controller", []allocation.Property{allocation.Controller, allocation.ControllerKind}, allocation.Options{ShareIdle: allocation.Weighted, ShareTenancy: true}},
-		{"label:team", []allocation.Property{allocation.Labels}, allocation.Options{Accumulate: allocation.All}},
-		{"pod", []allocation.Property{allocation.Pod}, allocation.Options{Idle: true, IdleByNode: true, Accumulate: allocation.All}},
-		{"node", []allocation.Property{allocation.Namespace}, allocation.Options{Filter: inNamespace("ns-1"), Idle: true}},
-		{"pod", []allocation.Property{allocation.Namespace}, allocation.Options{Filter: inNamespace("ns-1"), Idle: true, Accumulate: allocation.All}},
-		{"controller,label:team", []allocation.Property{allocation.Namespace}, allocation.Options{Filter: inNamespace("ns-1")}},
-		{"cluster", nil, allocation.Options{SharedCost: 3}},
+		{"namespace", []allocation.Property{allocation.Namespace}, passes.Options{Idle: true}},
+		{"controller", []allocation.Property{allocation.Controller, allocation.ControllerKind}, passes.Options{ShareIdle: passes.Weighted, ShareTenancy: true}},
+		{"label:team", []allocation.Property{allocation.Labels}, passes.Options{Accumulate: allocation.All}},
+		{"pod", []allocation.Property{allocation.Pod}, passes.Options{Idle: true, IdleByNode: true, Accumulate: allocation.All}},
+		{"node", []allocation.Property{allocation.Namespace}, passes.Options{Filter: inNamespace("ns-1"), Idle: true}},
+		{"pod", []allocation.Property{allocation.Namespace}, passes.Options{Filter: inNamespace("ns-1"), Idle: true, Accumulate: allocation.All}},
+		{"controller,label:team", []allocation.Property{allocation.Namespace}, passes.Options{Filter: inNamespace("ns-1")}},
+		{"cluster", nil, passes.Options{SharedCost: 3}},
 	} {
 		t.Run(tc.aggregate, func(t *testing.T) {
 			keys, err := allocation.ParseKeys(tc.aggregate, nil)
@@ -57,7 +58,7 @@ func TestDeferred(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				out, err := allocation.Apply(sets, tc.options)
+				out, err := passes.Apply(sets, tc.options)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/history"
+	"github.com/promcost/promcost/allocation/passes"
 	"github.com/promcost/promcost/allocation/pricing"
 	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/blocks"
@@ -52,10 +53,10 @@ func TestDemoCluster(t *testing.T) {
 	w := allocation.Window{Start: end.Add(-4 * time.Hour), End: end}
 	var days [2]*allocation.Set
 	for i, hours := range [...][]*allocation.Set{computed, stored} {
-		if days[i], err = allocation.Merge(w, hours); err != nil {
+		if days[i], err = passes.Merge(w, hours); err != nil {
 			t.Fatal(err)
 		}
-		if err := days[i].Check(); err != nil {
+		if err := passes.Check(days[i]); err != nil {
 			t.Error(err)
 		}
 	}

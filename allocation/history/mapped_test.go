@@ -11,6 +11,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/history"
+	"github.com/promcost/promcost/allocation/passes"
 )
 
 // deferred is a projection of what is decoded when it is needed.
@@ -38,7 +39,7 @@ func TestMappedWhileNeeded(t *testing.T) {
 			t.Fatal(err)
 		}
 		between()
-		out, err := allocation.Apply(sets, allocation.Options{Aggregate: keys, Accumulate: allocation.All})
+		out, err := passes.Apply(sets, passes.Options{Aggregate: keys, Accumulate: allocation.All})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -89,7 +90,7 @@ func TestMappedFileIsCut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if out, err := allocation.Apply(sets, allocation.Options{Aggregate: keys}); err == nil {
+	if out, err := passes.Apply(sets, passes.Options{Aggregate: keys}); err == nil {
 		t.Errorf("%d results of a file that is gone", out[0].Len())
 	}
 	if sound(sets[0]) == nil {

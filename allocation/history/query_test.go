@@ -8,6 +8,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/history"
+	"github.com/promcost/promcost/allocation/passes"
 )
 
 var (
@@ -52,7 +53,7 @@ func ask(b *testing.B, s *history.Store, p history.Period, q query) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	o := allocation.Options{Aggregate: keys, Accumulate: q.accumulate}
+	o := passes.Options{Aggregate: keys, Accumulate: q.accumulate}
 	if q.only != "" {
 		o.Filter = inNamespace(q.only)
 	}
@@ -64,7 +65,7 @@ func ask(b *testing.B, s *history.Store, p history.Period, q query) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		out, err := allocation.Apply(sets, o)
+		out, err := passes.Apply(sets, o)
 		if err != nil || len(out) == 0 || out[0].Len() == 0 {
 			b.Fatal(err, len(out))
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/parquet"
+	"github.com/promcost/promcost/allocation/passes"
 )
 
 // manifest is the manifest of a version, read once.
@@ -263,5 +264,5 @@ func (d decodedSet) set(dict *allocation.Dict) (*allocation.Set, error) {
 		sets[0].Sound = d.sound
 		return sets[0], nil
 	}
-	return allocation.Merge(d.stored.Window, sets)
+	return passes.Merge(d.stored.Window, sets)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/history"
 	"github.com/promcost/promcost/allocation/parquet"
+	"github.com/promcost/promcost/allocation/passes"
 )
 
 // TestRules checks that sets keep the version of the rules that they were computed by, in manifests and in the footers of files. What
@@ -37,7 +38,7 @@ func TestRules(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			sum, err := allocation.Merge(allocation.Window{Start: hour(0).Start, End: hour(1).End}, []*allocation.Set{back[0], soundSet(1, hour(1), 3, "c1")})
+			sum, err := passes.Merge(allocation.Window{Start: hour(0).Start, End: hour(1).End}, []*allocation.Set{back[0], soundSet(1, hour(1), 3, "c1")})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -20,6 +20,7 @@ import (
 	"github.com/promcost/promcost/allocation/assets"
 	"github.com/promcost/promcost/allocation/encode"
 	"github.com/promcost/promcost/allocation/history"
+	"github.com/promcost/promcost/allocation/passes"
 )
 
 // directory is a store in a directory of the test.
@@ -96,12 +97,12 @@ func answers(t testing.TB, sets ...*allocation.Set) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, o := range []allocation.Options{
+		for _, o := range []passes.Options{
 			{Aggregate: dims},
 			{Aggregate: dims, Idle: true, IdleByNode: true, Proportions: true},
-			{Aggregate: dims, ShareIdle: allocation.Weighted, ShareTenancy: true, Accumulate: allocation.All, SharedBreakdown: true, Check: true},
+			{Aggregate: dims, ShareIdle: passes.Weighted, ShareTenancy: true, Accumulate: allocation.All, SharedBreakdown: true, Check: true},
 		} {
-			out, err := allocation.Apply(allocation.Join(sets), o)
+			out, err := passes.Apply(passes.Join(sets), o)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -121,7 +122,7 @@ func answers(t testing.TB, sets ...*allocation.Set) string {
 // canonical is a set with its rows in their one order, as they are stored.
 func canonical(t testing.TB, s *allocation.Set) *allocation.Set {
 	t.Helper()
-	out, err := allocation.Merge(s.Window, []*allocation.Set{s})
+	out, err := passes.Merge(s.Window, []*allocation.Set{s})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -390,7 +391,7 @@ func TestSameBytes(t *testing.T) {
 func TestRefused(t *testing.T) {
 	s, _ := directory(t, history.Options{})
 	set := soundSet(1, hour(0), 3, "c1")
-	made, err := allocation.Apply([]*allocation.Set{set}, allocation.Options{})
+	made, err := passes.Apply([]*allocation.Set{set}, passes.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+
+	"github.com/promcost/promcost/allocation/passes"
 )
 
 // CheckSizes compares the lengths of the files of sets with their manifests, which is cheaper than reading them. It finds
@@ -69,7 +71,7 @@ func (s *Store) Verify(ctx context.Context, set *Stored) (files int, err error) 
 		return 0, err
 	}
 	if len(set.Missing) == 0 {
-		if err := sets[0].Check(); err != nil {
+		if err := passes.Check(sets[0]); err != nil {
 			return 0, &CorruptError{Name: set.parts[0].version.manifest(), Period: set.Period, Window: set.Window, Err: err}
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/parquet"
+	"github.com/promcost/promcost/allocation/passes"
 )
 
 // WriteOptions say how a set is stored.
@@ -34,8 +35,8 @@ type blob struct {
 	data []byte
 }
 
-// Write stores a set as a Builder or allocation.Merge yields it, before bills are applied. It returns the set once it is durable.
-// Reading gives allocation.Merge of the set by itself: the same rows in their one order. If the set is stored already, Write
+// Write stores a set as a Builder or passes.Merge yields it, before bills are applied. It returns the set once it is durable.
+// Reading gives passes.Merge of the set by itself: the same rows in their one order. If the set is stored already, Write
 // returns the stored one, unless o.Replace asks for another generation. A part of a set is returned as if it were the
 // whole. After an error the set is as it was before: files that were written are not visible, and Clean removes them.
 func (s *Store) Write(ctx context.Context, set *allocation.Set, o WriteOptions) (Stored, error) {
@@ -130,7 +131,7 @@ func (s *Store) generation(ctx context.Context, v version, w allocation.Window) 
 
 // encodeSet makes the files of a set.
 func encodeSet(set *allocation.Set, v version, o WriteOptions) ([]blob, error) {
-	set, err := allocation.Merge(set.Window, []*allocation.Set{set})
+	set, err := passes.Merge(set.Window, []*allocation.Set{set})
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/memory"
 	"github.com/promcost/promcost/allocation/notices"
+	"github.com/promcost/promcost/allocation/passes"
 )
 
 // assembly makes the sets of a plan.
@@ -206,7 +207,7 @@ func addSets(w allocation.Window, sum *allocation.Set, sets []*allocation.Set) (
 	if len(sets) == 1 && sum == nil && sets[0].Window == w {
 		return sets[0], nil
 	}
-	return allocation.Merge(w, sets)
+	return passes.Merge(w, sets)
 }
 
 // pieces reads or computes pieces. Pieces that fail become holes. release returns the memory of those that were read.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/metadata"
+	"github.com/promcost/promcost/allocation/passes"
 )
 
 // newSet is a set of containers, given as namespace, pod and name, with labels that name the pod.
@@ -126,7 +127,7 @@ func TestDefer(t *testing.T) {
 			if _, err := set.IDs(allocation.Labels); (err != nil) != (len(tt.unread) > 0) {
 				t.Errorf("labels of rows: error %v", err)
 			}
-			out, err := allocation.Apply([]*allocation.Set{set}, allocation.Options{Aggregate: keys})
+			out, err := passes.Apply([]*allocation.Set{set}, passes.Options{Aggregate: keys})
 			if !errors.Is(err, tt.err) {
 				t.Fatalf("error %v, want %v", err, tt.err)
 			}

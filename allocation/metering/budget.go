@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/passes"
 )
 
 // Budget is how much something may cost in a period.
@@ -15,7 +16,7 @@ type Budget struct {
 	// Billed says that costs are by bill, as far as bills reach, and at list price after that. Otherwise they are at list price.
 	Billed bool
 	// Options select what counts, and say how it takes part in idle and shared costs.
-	Options allocation.Options
+	Options passes.Options
 }
 
 // BudgetPeriod is the period of a budget.
@@ -53,7 +54,7 @@ func (p BudgetPeriod) At(t time.Time, zone *time.Location) allocation.Window {
 func (b *Budget) Costs(sets []*allocation.Set) ([]float64, error) {
 	o := b.Options
 	o.Accumulate = allocation.NoPeriod
-	sets, err := allocation.Apply(sets, o)
+	sets, err := passes.Apply(sets, o)
 	if err != nil {
 		return nil, fmt.Errorf("cost of budget %q: %w", b.Name, err)
 	}
@@ -73,7 +74,7 @@ func (b *Budget) Projection() *allocation.Projection {
 	}
 	p := b.Options.Needs().Now()
 	if b.Billed {
-		p = p.Union(allocation.ReconcileNeeds())
+		p = p.Union(passes.ReconcileNeeds())
 	}
 	return p
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/metering"
+	"github.com/promcost/promcost/allocation/passes"
 )
 
 func TestBudgetPeriods(t *testing.T) {
@@ -53,11 +54,11 @@ func TestBudgetCosts(t *testing.T) {
 		}
 		sets = append(sets, s)
 	}
-	all := metering.Budget{Name: "all", Options: allocation.Options{Accumulate: allocation.All}}
+	all := metering.Budget{Name: "all", Options: passes.Options{Accumulate: allocation.All}}
 	if got, err := all.Costs(sets); err != nil || !cmp.Equal(got, []float64{6, 8}) {
 		t.Errorf("it costs %v, want 6 and 8 (%v)", got, err)
 	}
-	billed := metering.Budget{Name: "billed", Options: allocation.Options{External: true}}
+	billed := metering.Budget{Name: "billed", Options: passes.Options{External: true}}
 	for _, tt := range []struct {
 		name    string
 		budgets []metering.Budget

@@ -7,6 +7,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/fields"
+	"github.com/promcost/promcost/allocation/passes"
 )
 
 // OtherName is the label value for all subjects that a limit of series sums into one.
@@ -259,7 +260,7 @@ func (s *Subject) Projection(families ...Family) *allocation.Projection {
 	p.Properties = slices.Compact(p.Properties)
 	switch {
 	case s.ofRows:
-		return p.Union(allocation.ReconcileNeeds())
+		return p.Union(passes.ReconcileNeeds())
 	case len(s.by) == 0:
 		return p
 	}

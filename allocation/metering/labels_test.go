@@ -10,6 +10,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/metering"
+	"github.com/promcost/promcost/allocation/passes"
 )
 
 // TestLabelsAreResolvedAsInAggregations compares the subject label with what aggregations give, on random labels.
@@ -41,7 +42,7 @@ func TestLabelsAreResolvedAsInAggregations(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			sums, err := allocation.Apply([]*allocation.Set{set}, allocation.Options{Aggregate: keys, LabelValue: true})
+			sums, err := passes.Apply([]*allocation.Set{set}, passes.Options{Aggregate: keys, LabelValue: true})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/parquet"
+	"github.com/promcost/promcost/allocation/passes"
 )
 
 // onAssets places random rows on the assets of a random set, so that passes have costs to divide.
@@ -68,9 +69,9 @@ func TestFewOfAssets(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o := allocation.Options{
+		o := passes.Options{
 			Aggregate: keys, Idle: flip(), IdleByNode: flip(), SplitIdle: flip(), ShareTenancy: flip(), External: flip(),
-			ShareIdle: allocation.Split(rng.IntN(3)), ShareLoadBalancers: flip(), SharedBreakdown: flip(),
+			ShareIdle: passes.Split(rng.IntN(3)), ShareLoadBalancers: flip(), SharedBreakdown: flip(),
 		}
 		whole, few := allocation.NewDict(), allocation.NewDict()
 		var sets [2][]*allocation.Set
@@ -81,11 +82,11 @@ func TestFewOfAssets(t *testing.T) {
 		}
 		var got [2]plainSet
 		for i, list := range sets {
-			merged, err := allocation.Merge(parquetWindow, list)
+			merged, err := passes.Merge(parquetWindow, list)
 			if err != nil {
 				t.Fatal(err)
 			}
-			out, err := allocation.Apply([]*allocation.Set{merged}, o)
+			out, err := passes.Apply([]*allocation.Set{merged}, o)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/parquet"
+	"github.com/promcost/promcost/allocation/passes"
 )
 
 // TestColumnCache reads files one after another with the same readers. Columns that are stored as in the file before, and columns that
@@ -31,7 +32,7 @@ func TestColumnCache(t *testing.T) {
 	}
 	pods := func(s *allocation.Set) any {
 		t.Helper()
-		out, err := allocation.Apply([]*allocation.Set{s}, allocation.Options{Aggregate: keys})
+		out, err := passes.Apply([]*allocation.Set{s}, passes.Options{Aggregate: keys})
 		if err != nil {
 			t.Fatal(err)
 		}

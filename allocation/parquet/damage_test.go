@@ -16,6 +16,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/encode"
 	"github.com/promcost/promcost/allocation/parquet"
+	"github.com/promcost/promcost/allocation/passes"
 	"github.com/promcost/promcost/promquery/promtest/soak"
 )
 
@@ -103,7 +104,7 @@ func byNamespace(t *testing.T, s *allocation.Set, err error) (string, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := allocation.Apply([]*allocation.Set{s}, allocation.Options{Aggregate: keys})
+	out, err := passes.Apply([]*allocation.Set{s}, passes.Options{Aggregate: keys})
 	if err != nil {
 		return "", err
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/promcost/promcost/allocation/encode"
 	"github.com/promcost/promcost/allocation/fields"
 	"github.com/promcost/promcost/allocation/parquet"
+	"github.com/promcost/promcost/allocation/passes"
 	"github.com/promcost/promcost/promquery/promtest/soak"
 )
 
@@ -294,7 +295,7 @@ func TestParquetProjection(t *testing.T) {
 		"volumes":        func() error { return got.Require(&allocation.Projection{Volumes: true}) },
 		"load balancers": func() error { return got.Require(&allocation.Projection{Balancers: true}) },
 		"everything":     func() error { return got.Require(nil) },
-		"check":          got.Check,
+		"check":          func() error { return passes.Check(got) },
 		"a format":       func() error { return encode.CSV(io.Discard, got, encode.Options{}) },
 		"a file":         func() error { return parquet.NewStream(io.Discard).Rows(got) },
 	} {
@@ -360,7 +361,7 @@ func TestParquetZeros(t *testing.T) {
 func TestParquetRefuses(t *testing.T) {
 	s := randomSet(rand.New(rand.NewPCG(3, 1)), 5)
 	rows, _ := files(t, s)
-	aggregated, err := allocation.Apply([]*allocation.Set{s}, allocation.Options{})
+	aggregated, err := passes.Apply([]*allocation.Set{s}, passes.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/passes"
 )
 
 // amounts has values of columns by how they are stored: as a single value, as indices of few bits and of bytes, plain, and split into
@@ -76,7 +77,7 @@ func TestParquetAmounts(t *testing.T) {
 		for _, span := range []spanFilter{{0, 3}, {1, 2}, {3, 4090}, {13, 29}, {8, 4096}, {4091, rows}, {rows, rows}} {
 			var out [2][]*allocation.Set
 			for i, of := range []*allocation.Set{s, got} {
-				if out[i], err = allocation.Apply([]*allocation.Set{of}, allocation.Options{Filter: span, Aggregate: keys}); err != nil {
+				if out[i], err = passes.Apply([]*allocation.Set{of}, passes.Options{Filter: span, Aggregate: keys}); err != nil {
 					t.Fatal(err)
 				}
 			}

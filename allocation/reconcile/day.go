@@ -5,6 +5,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/billing"
+	"github.com/promcost/promcost/allocation/passes"
 )
 
 // Day is what bills charge for the assets of one day. It does not change, and is safe for concurrent use.
@@ -107,9 +108,9 @@ func (d *Day) parts(s *allocation.Set) *parts {
 }
 
 // Adjustments returns the adjustments of a set that is the day or a part of it, as Set.Reconcile takes them.
-func (d *Day) Adjustments(s *allocation.Set) allocation.Adjustments {
+func (d *Day) Adjustments(s *allocation.Set) passes.Adjustments {
 	of := d.parts(s)
-	var out allocation.Adjustments
+	var out passes.Adjustments
 	byKey := [...]*map[allocation.AssetKey]float64{Node: &out.Nodes, Volume: &out.Volumes, LocalDisk: &out.LocalDisks, Balancer: &out.LoadBalancers}
 	byCluster := [...]*map[string]float64{Network: &out.Networks, Management: &out.Management}
 	for at, a := range d.assets {

@@ -11,6 +11,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/billing"
 	"github.com/promcost/promcost/allocation/filter"
+	"github.com/promcost/promcost/allocation/passes"
 	"github.com/promcost/promcost/allocation/reconcile"
 	"github.com/promcost/promcost/promquery/promtest/soak"
 )
@@ -54,7 +55,7 @@ func (w *world) sets(t *testing.T, q allocation.Query) (list []*allocation.Set) 
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := set.Check(); err != nil {
+		if err := passes.Check(set); err != nil {
 			t.Fatal(err)
 		}
 		list = append(list, set)
@@ -65,7 +66,7 @@ func (w *world) sets(t *testing.T, q allocation.Query) (list []*allocation.Set) 
 // merged is a window, reconciled in sets of one step.
 func (w *world) merged(t *testing.T, window allocation.Window, step time.Duration) *allocation.Set {
 	t.Helper()
-	set, err := allocation.Merge(window, w.sets(t, allocation.Query{Window: window, Step: step, Bills: everything}))
+	set, err := passes.Merge(window, w.sets(t, allocation.Query{Window: window, Step: step, Bills: everything}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +147,7 @@ func TestPiecesAddUp(t *testing.T) {
 		for i := range len(edges) - 1 {
 			odd = append(odd, w.sets(t, allocation.Query{Window: allocation.Window{Start: edges[i], End: edges[i+1]}, Bills: everything})...)
 		}
-		sum, err := allocation.Merge(w.window, odd)
+		sum, err := passes.Merge(w.window, odd)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -247,20 +248,20 @@ func TestRowsCostWhatWasBilled(t *testing.T) {
 }
 
 // sharings are ways to share what is not a row's own.
-func sharings(t *testing.T, zone *time.Location) []allocation.Options {
+func sharings(t *testing.T, zone *time.Location) []passes.Options {
 	t.Helper()
 	some, err := filter.Parse(`namespace:"shop","kube-system"`)
 	if err != nil {
 		t.Fatal(err)
 	}
-	shared := []allocation.Share{{Name: "some", Filter: some}}
-	return []allocation.Options{
+	shared := []passes.Share{{Name: "some", Filter: some}}
+	return []passes.Options{
 		{Idle: true},
 		{Idle: true, IdleByNode: true, SplitIdle: true, ShareLoadBalancers: true, Accumulate: allocation.All, Zone: zone},
-		{ShareIdle: allocation.Weighted, SharedBreakdown: true},
-		{ShareIdle: allocation.Even, IdleByNode: true, Accumulate: allocation.Day, Zone: zone},
-		{Idle: true, Share: shared, ShareSplit: allocation.Weighted},
-		{ShareIdle: allocation.Weighted, Share: shared, ShareSplit: allocation.Even, ShareLoadBalancers: true},
+		{ShareIdle: passes.Weighted, SharedBreakdown: true},
+		{ShareIdle: passes.Even, IdleByNode: true, Accumulate: allocation.Day, Zone: zone},
+		{Idle: true, Share: shared, ShareSplit: passes.Weighted},
+		{ShareIdle: passes.Weighted, Share: shared, ShareSplit: passes.Even, ShareLoadBalancers: true},
 	}
 }
 
@@ -282,7 +283,7 @@ func (w *world) checkRows(t *testing.T, what string, q allocation.Query) {
 		}
 		for _, o := range sharings(t, w.zone) {
 			o.Aggregate, o.Check, o.ShareTenancy = keys, true, true
-			rows, err := allocation.Apply(allocation.Join(sets), o)
+			rows, err := passes.Apply(passes.Join(sets), o)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/memory"
+	"github.com/promcost/promcost/allocation/passes"
 )
 
 // mergeAtOnce is how many pieces of a window are merged at a time: so many of them are in memory.
@@ -26,7 +27,7 @@ func (m *merging) add(w allocation.Window, piece *allocation.Set, last bool) (*a
 		return nil, err
 	}
 	if len(m.parts) > 1 && (last || len(m.parts) == mergeAtOnce) {
-		set, err := allocation.Merge(w, m.parts)
+		set, err := passes.Merge(w, m.parts)
 		if err != nil {
 			return nil, fmt.Errorf("reconcile: %w", err)
 		}

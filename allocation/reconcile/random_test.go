@@ -10,6 +10,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/billing"
+	"github.com/promcost/promcost/allocation/passes"
 )
 
 // slot is the shortest time that the random clusters know: all edges of windows are at slots.
@@ -31,7 +32,7 @@ func (l *ledger) set(w allocation.Window) (*allocation.Set, error) {
 	if len(slots) == 0 {
 		return allocation.NewSet(w, l.slots[0].Dict()), nil
 	}
-	return allocation.Merge(w, slots)
+	return passes.Merge(w, slots)
 }
 
 func (l *ledger) Sets(_ context.Context, q allocation.Query) iter.Seq2[*allocation.Set, error] {

@@ -11,6 +11,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/billing"
 	"github.com/promcost/promcost/allocation/memory"
+	"github.com/promcost/promcost/allocation/passes"
 )
 
 // Ledger computes the sets of a query, oldest first, at list prices.
@@ -154,7 +155,7 @@ func (a *answer) sets(ctx context.Context, yield func(*allocation.Set, error) bo
 // needs returns what is read of sets besides what is asked for: without columns, only assets are asked for.
 func needs(asked *allocation.Projection) *allocation.Projection {
 	if len(asked.Columns) > 0 {
-		return allocation.ReconcileNeeds()
+		return passes.ReconcileNeeds()
 	}
 	return allocation.Union(&allocation.Projection{FewOfAssets: true}, allocation.OfRows([]allocation.Property{allocation.Cluster}, allocation.RunningSeconds))
 }
@@ -192,7 +193,7 @@ func (a *answer) reconcile(ctx context.Context, set *allocation.Set) (*allocatio
 	if err != nil {
 		return nil, err
 	}
-	var of allocation.Adjustments
+	var of passes.Adjustments
 	if a.wanted.Adjustments {
 		of = day.Adjustments(set)
 	}
@@ -203,7 +204,7 @@ func (a *answer) reconcile(ctx context.Context, set *allocation.Set) (*allocatio
 		}
 		of.External, of.Cloud = o.external, o.cloud
 	}
-	return set.Reconcile(of)
+	return passes.Reconcile(set, of)
 }
 
 // dayOf returns the day that a set is, or is a part of.

@@ -13,6 +13,7 @@ import (
 	"github.com/promcost/promcost/allocation/billing"
 	"github.com/promcost/promcost/allocation/encode"
 	"github.com/promcost/promcost/allocation/memory"
+	"github.com/promcost/promcost/allocation/passes"
 	"github.com/promcost/promcost/allocation/reconcile"
 	"github.com/promcost/promcost/promquery/promtest/soak"
 )
@@ -26,7 +27,7 @@ func export(t *testing.T, sets []*allocation.Set, version string) []byte {
 		t.Fatal(err)
 	}
 	for _, s := range sets {
-		whole, err := allocation.Apply([]*allocation.Set{s}, allocation.Options{Idle: true, IdleByNode: true, SplitIdle: true})
+		whole, err := passes.Apply([]*allocation.Set{s}, passes.Options{Idle: true, IdleByNode: true, SplitIdle: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/ledger"
 	"github.com/promcost/promcost/allocation/metering"
+	"github.com/promcost/promcost/allocation/passes"
 )
 
 // costsAtOnce is how many sets are read at once.
@@ -145,5 +146,5 @@ func (s *spender) reconcile(ctx context.Context, sets []*allocation.Set) ([]*all
 			return nil, err
 		}
 	}
-	return allocation.Join(out), nil
+	return passes.Join(out), nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/promcost/promcost/allocation/ledger"
 	"github.com/promcost/promcost/allocation/ledger/ledgertest"
 	"github.com/promcost/promcost/allocation/metering"
+	"github.com/promcost/promcost/allocation/passes"
 	"github.com/promcost/promcost/allocation/recorder"
 )
 
@@ -30,9 +31,9 @@ func budgeting(t *testing.T) *metering.Metering {
 	if err != nil {
 		t.Fatal(err)
 	}
-	budgets := []metering.Budget{{Name: "all", Amount: 1000, Period: metering.BudgetMonth, Options: allocation.Options{Aggregate: everything, Idle: true}}}
+	budgets := []metering.Budget{{Name: "all", Amount: 1000, Period: metering.BudgetMonth, Options: passes.Options{Aggregate: everything, Idle: true}}}
 	for _, p := range []metering.BudgetPeriod{metering.BudgetWeek, metering.BudgetDay, metering.BudgetYear} {
-		budgets = append(budgets, metering.Budget{Name: string(p), Amount: 10, Period: p, Options: allocation.Options{Aggregate: everything, Filter: one}})
+		budgets = append(budgets, metering.Budget{Name: string(p), Amount: 10, Period: p, Options: passes.Options{Aggregate: everything, Filter: one}})
 	}
 	m, err := metering.New(metering.Options{Budgets: budgets})
 	if err != nil {
@@ -155,12 +156,12 @@ func (h *halved) Reconcile(_ context.Context, s *allocation.Set) (*allocation.Se
 	if s.Window.End.After(h.until) {
 		return s, nil
 	}
-	off := allocation.Adjustments{Nodes: map[allocation.AssetKey]float64{}}
+	off := passes.Adjustments{Nodes: map[allocation.AssetKey]float64{}}
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
 		off.Nodes[allocation.AssetKey{Cluster: n.Cluster, Name: n.Name, ProviderID: n.ProviderID}] = -h.off * n.TotalCost()
 	}
-	return s.Reconcile(off)
+	return passes.Reconcile(s, off)
 }
 
 // A budget by bill has spent what bills charge as far as they reach, and list prices after that. Revised bills count at once.
@@ -171,7 +172,7 @@ func TestSpendingByBill(t *testing.T) {
 	}
 	var budgets []metering.Budget
 	for _, billed := range [...]bool{false, true} {
-		budgets = append(budgets, metering.Budget{Name: fmt.Sprint("billed ", billed), Amount: 10, Period: metering.BudgetMonth, Billed: billed, Options: allocation.Options{Aggregate: everything, Idle: true, ShareTenancy: true}})
+		budgets = append(budgets, metering.Budget{Name: fmt.Sprint("billed ", billed), Amount: 10, Period: metering.BudgetMonth, Billed: billed, Options: passes.Options{Aggregate: everything, Idle: true, ShareTenancy: true}})
 	}
 	m, err := metering.New(metering.Options{Budgets: budgets})
 	if err != nil {
@@ -360,15 +361,15 @@ func TestSpendingOfWhatIsShared(t *testing.T) {
 		}
 		return list
 	}
-	ns := []allocation.Share{{Name: "ns-2", Filter: parse(`namespace:"ns-2"`)}}
+	ns := []passes.Share{{Name: "ns-2", Filter: parse(`namespace:"ns-2"`)}}
 	var budgets []metering.Budget
-	for i, o := range []allocation.Options{
+	for i, o := range []passes.Options{
 		{Filter: parse(`controllerName:"app-1"+controllerKind:"deployment"`)},
-		{Filter: parse(`label[app]:"app-1" | pod:"pod-3"`), ShareIdle: allocation.Weighted},
-		{Filter: parse(`department:"x" | node:"node-1"`), ShareIdle: allocation.Even, ShareTenancy: true},
-		{Aggregate: keys("namespace"), ShareSplit: allocation.Even, Share: ns, Filter: parse(`label[app]:"app-1"`)},
-		{Aggregate: keys("label:app"), ShareSplit: allocation.Even, Share: ns, SharedCost: 730, Idle: true, IdleByNode: true},
-		{ShareSplit: allocation.Weighted, Share: []allocation.Share{{Name: "share", Filter: parse(`label[app]:"app-2"`)}}, ShareTenancy: true, ShareLoadBalancers: true},
+		{Filter: parse(`label[app]:"app-1" | pod:"pod-3"`), ShareIdle: passes.Weighted},
+		{Filter: parse(`department:"x" | node:"node-1"`), ShareIdle: passes.Even, ShareTenancy: true},
+		{Aggregate: keys("namespace"), ShareSplit: passes.Even, Share: ns, Filter: parse(`label[app]:"app-1"`)},
+		{Aggregate: keys("label:app"), ShareSplit: passes.Even, Share: ns, SharedCost: 730, Idle: true, IdleByNode: true},
+		{ShareSplit: passes.Weighted, Share: []passes.Share{{Name: "share", Filter: parse(`label[app]:"app-2"`)}}, ShareTenancy: true, ShareLoadBalancers: true},
 	} {
 		budgets = append(budgets, metering.Budget{Name: fmt.Sprint("budget ", i), Amount: 1, Period: metering.BudgetDay, Options: o})
 	}

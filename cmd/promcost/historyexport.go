@@ -18,6 +18,7 @@ import (
 	"github.com/promcost/promcost/allocation/history"
 	"github.com/promcost/promcost/allocation/notices"
 	"github.com/promcost/promcost/allocation/parquet"
+	"github.com/promcost/promcost/allocation/passes"
 	"github.com/promcost/promcost/allocation/rates"
 	"github.com/promcost/promcost/cmd/promcost/internal/config"
 	"github.com/promcost/promcost/cmd/promcost/internal/export"
@@ -174,7 +175,7 @@ func (f *exportFlags) encoder(w io.Writer) (put func(*allocation.Set) error, end
 		}
 		return func(s *allocation.Set) error {
 			// What nobody was allocated is on the bill, too.
-			whole, err := allocation.Apply([]*allocation.Set{s}, allocation.Options{Idle: true, IdleByNode: true, SplitIdle: true, ShareTenancy: f.tenancy})
+			whole, err := passes.Apply([]*allocation.Set{s}, passes.Options{Idle: true, IdleByNode: true, SplitIdle: true, ShareTenancy: f.tenancy})
 			if err != nil {
 				return err
 			}

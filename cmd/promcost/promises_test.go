@@ -49,7 +49,7 @@ var promises = map[string]struct {
 		},
 		path:  "/model/allocation?aggregate=cluster&idle=false&accumulate=true&format=json",
 		shows: []string{`"promisedSeconds":`},
-		lists: []string{"./allocation", "./allocation/fields", "./allocation/encode", "./allocation/parquet", "./allocation/costapi"},
+		lists: []string{"./allocation", "./allocation/passes", "./allocation/fields", "./allocation/encode", "./allocation/parquet", "./allocation/costapi"},
 		gold:  []string{"./allocation/encode", "./allocation/costapi"},
 		tests: []addedRow{{"allocation/fields/fields_test.go", "		sharedCost externalCost", "		promisedSeconds"}},
 	},
@@ -70,7 +70,7 @@ var promises = map[string]struct {
 	"parameter": {
 		rows: []addedRow{{
 			"allocation/costapi/params_rows.go", `		{"shareIdle", nil,`,
-			`		{"promised", nil, "boolean", defaults{}, results, "Name idle <cluster>/__idle__.", option(func(o *allocation.Options) *bool { return &o.SplitIdle })},`,
+			`		{"promised", nil, "boolean", defaults{}, results, "Name idle <cluster>/__idle__.", option(func(o *passes.Options) *bool { return &o.SplitIdle })},`,
 		}},
 		path:  "/model/allocation?aggregate=namespace&accumulate=true&promised=true",
 		shows: []string{`/__idle__"`},

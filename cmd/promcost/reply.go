@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/passes"
 )
 
 // maxReply bounds the answers that are read into memory.
@@ -103,7 +104,7 @@ func (a *reply) sets() ([]*allocation.Set, error) {
 		}
 		sets = append(sets, set)
 	}
-	return allocation.Apply(sets, allocation.Options{Aggregate: byName})
+	return passes.Apply(sets, passes.Options{Aggregate: byName})
 }
 
 // span is the time of the rows of a set up to now, from the first start to the last end.

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/passes"
 	"github.com/promcost/promcost/promquery/costseries"
 	"github.com/promcost/promcost/promquery/promapi"
 )
@@ -32,7 +33,7 @@ func billedHours(n int, until time.Time) (*hours, costseries.Hours) {
 				}
 				out := allocation.NewSet(s.Window, allocation.NewDict())
 				if s.Window.Start.Before(until) {
-					if out, err = s.Reconcile(allocation.Adjustments{Nodes: map[allocation.AssetKey]float64{{Cluster: "c", Name: "n1"}: -1.5}}); err != nil {
+					if out, err = passes.Reconcile(s, passes.Adjustments{Nodes: map[allocation.AssetKey]float64{{Cluster: "c", Name: "n1"}: -1.5}}); err != nil {
 						yield(nil, err)
 						return
 					}

@@ -23,6 +23,7 @@ import (
 	"github.com/promcost/promcost/allocation/ledger"
 	"github.com/promcost/promcost/allocation/ledger/ledgertest"
 	"github.com/promcost/promcost/allocation/metering"
+	"github.com/promcost/promcost/allocation/passes"
 	"github.com/promcost/promcost/allocation/recorder"
 	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/collector"
@@ -123,8 +124,8 @@ func budgets(t *testing.T) []metering.Budget {
 		t.Fatal(err)
 	}
 	return []metering.Budget{
-		{Name: "all", Amount: 1000, Period: metering.BudgetMonth, Options: allocation.Options{Idle: true}},
-		{Name: "some", Amount: 10, Period: metering.BudgetDay, Options: allocation.Options{Filter: some, ShareIdle: allocation.Weighted}},
+		{Name: "all", Amount: 1000, Period: metering.BudgetMonth, Options: passes.Options{Idle: true}},
+		{Name: "some", Amount: 10, Period: metering.BudgetDay, Options: passes.Options{Filter: some, ShareIdle: passes.Weighted}},
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/passes"
 	"github.com/promcost/promcost/allocation/pricing"
 	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/promquery"
@@ -78,7 +79,7 @@ func (d *demo) compute(t testing.TB, src promquery.Source, resolution time.Durat
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := sets[0].Check(); err != nil {
+	if err := passes.Check(sets[0]); err != nil {
 		t.Error(err)
 	}
 	d.inBounds(t, sets[0])

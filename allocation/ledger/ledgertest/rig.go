@@ -18,6 +18,7 @@ import (
 	"github.com/promcost/promcost/allocation/history"
 	"github.com/promcost/promcost/allocation/ledger"
 	"github.com/promcost/promcost/allocation/metering"
+	"github.com/promcost/promcost/allocation/passes"
 	"github.com/promcost/promcost/allocation/recorder"
 )
 
@@ -170,7 +171,7 @@ func (r *Rig) Ask(t *testing.T, q allocation.Query) []*allocation.Set {
 		if !s.Window.Start.Equal(windows[i].Start) || !s.Window.End.Equal(windows[i].End) {
 			t.Errorf("set %d is of %v, want %v", i, s.Window, windows[i])
 		}
-		if err := s.Check(); err != nil && q.Only == nil {
+		if err := passes.Check(s); err != nil && q.Only == nil {
 			t.Error(err)
 		}
 	}
@@ -184,7 +185,7 @@ func Sums(t testing.TB, sets ...*allocation.Set) map[string]float64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := allocation.Apply(allocation.Join(sets), allocation.Options{Aggregate: keys, Idle: true, Accumulate: allocation.All})
+	out, err := passes.Apply(passes.Join(sets), passes.Options{Aggregate: keys, Idle: true, Accumulate: allocation.All})
 	if err != nil {
 		t.Fatal(err)
 	}

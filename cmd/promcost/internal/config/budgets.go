@@ -10,6 +10,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/filter"
 	"github.com/promcost/promcost/allocation/metering"
+	"github.com/promcost/promcost/allocation/passes"
 )
 
 // Budget is what something may cost in a period.
@@ -123,14 +124,14 @@ func (s *Sharing) Parameters() [][2]string {
 }
 
 // options are the passes that share costs as the file says, with the API's defaults for what it does not say.
-func (s *Sharing) options() (o allocation.Options, err error) {
+func (s *Sharing) options() (o passes.Options, err error) {
 	for _, list := range [...]struct{ parameter, entries string }{{"shareNamespaces", s.Namespaces}, {"shareLabels", s.Labels}} {
 		shared, err := filter.Sharing(list.parameter, list.entries)
 		if err != nil {
 			return o, fmt.Errorf("sharing.%s: %w", list.parameter, err)
 		}
 		for _, e := range shared {
-			o.Share = append(o.Share, allocation.Share{Name: e.Name, Filter: filter.New(e.Expr)})
+			o.Share = append(o.Share, passes.Share{Name: e.Name, Filter: filter.New(e.Expr)})
 		}
 	}
 	if s.Cost != "" {
@@ -138,15 +139,15 @@ func (s *Sharing) options() (o allocation.Options, err error) {
 			return o, fmt.Errorf("sharing.shareCost: %w", err)
 		}
 	}
-	o.ShareTenancy, o.ShareSplit = s.TenancyCosts != "false", allocation.Weighted
+	o.ShareTenancy, o.ShareSplit = s.TenancyCosts != "false", passes.Weighted
 	if s.Split == "even" {
-		o.ShareSplit = allocation.Even
+		o.ShareSplit = passes.Even
 	}
 	switch s.Idle {
 	case "true", "weighted":
-		o.ShareIdle = allocation.Weighted
+		o.ShareIdle = passes.Weighted
 	case "even":
-		o.ShareIdle = allocation.Even
+		o.ShareIdle = passes.Even
 	}
 	return o, nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/billing"
 	"github.com/promcost/promcost/allocation/history"
+	"github.com/promcost/promcost/allocation/passes"
 	"github.com/promcost/promcost/allocation/reconcile"
 	"github.com/promcost/promcost/cmd/promcost/internal/config"
 )
@@ -110,5 +111,5 @@ func (l *ledger) read(ctx context.Context, list []*history.Stored, w allocation.
 	if err != nil || len(read) == 1 {
 		return slices.Concat(read, []*allocation.Set{nil})[0], err
 	}
-	return allocation.Merge(w, read)
+	return passes.Merge(w, read)
 }

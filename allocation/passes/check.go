@@ -1,0 +1,289 @@
+package passes
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/promcost/promcost/allocation"
+)
+
+const (
+	// tolerance is how far sums may differ, relative to the larger one.
+	tolerance = 1e-9
+	// maxViolations bounds what Check reports: the first violations tell what is wrong.
+	maxViolations = 10
+)
+
+// Check verifies the laws of SEMANTICS §5 and returns all violations joined, or nil. Numbers are finite and not negative.
+// Rows lie inside the window and have different names. Shares of volumes, load balancers and shared costs add up to their
+// columns. Rows cost what the assets cost: with idle and without Residuals, they add up to the nodes, and so for volumes,
+// load balancers and networks.
+//
+// Before passes this holds per cluster and per node, and management fees and local disks are in no row. After passes it holds
+// in total, counting what was shared, adjusted, filtered and not asked for. Errors name the law, the place and both sums.
+func Check(s *allocation.Set) error {
+	if err := checkShape(s); err != nil {
+		return err // the rest cannot be read
+	}
+	c := &checker{}
+	checkRows(s, c)
+	checkNames(s, c)
+	checkNodes(s, c)
+	checkShares(s, c)
+	switch {
+	case s.Table().Names == nil:
+		checkBase(s, c)
+		checkAssets(s, c)
+	case s.Table().Books != nil:
+		checkTotals(s, c)
+	}
+	if len(c.errs) == 0 {
+		return nil
+	}
+	return fmt.Errorf("check set of %s: %w", s.Window.Text(), errors.Join(c.errs...))
+}
+
+// checker collects violations.
+type checker struct{ errs []error }
+
+func (c *checker) add(format string, args ...any) {
+	if len(c.errs) < maxViolations {
+		c.errs = append(c.errs, fmt.Errorf(format, args...))
+	}
+}
+
+// full reports whether further violations would be left out.
+func (c *checker) full() bool { return len(c.errs) >= maxViolations }
+
+// checkShape verifies that all columns have a value for each row, and that the dictionary has all ids.
+func checkShape(s *allocation.Set) error {
+	if s.Table().Unread != (allocation.Unread{}) {
+		return fmt.Errorf("%w: some of set of %s", allocation.ErrUnread, s.Window.Text())
+	}
+	n := s.Len()
+	lengths := []int{len(s.Table().Merged), len(s.Table().Start), len(s.Table().End)}
+	for _, col := range s.Table().Values {
+		lengths = append(lengths, len(col))
+	}
+	for _, ids := range s.Table().IDs {
+		lengths = append(lengths, len(ids))
+	}
+	if s.Table().Names != nil {
+		lengths = append(lengths, len(s.Table().Names))
+	}
+	if i := slices.IndexFunc(lengths, func(l int) bool { return l != n }); i >= 0 {
+		return fmt.Errorf("check set of %s: a column has %d rows, the set %d", s.Window.Text(), lengths[i], n)
+	}
+	strs, lists, maps := s.Table().Dict.Sizes()
+	for p := range allocation.NumProperties {
+		limit := strs
+		switch {
+		case p.IsList():
+			limit = lists
+		case p.IsMap():
+			limit = maps
+		}
+		if row := slices.IndexFunc(s.Table().IDs[p], func(id allocation.ID) bool { return int(id) >= limit }); row >= 0 {
+			return fmt.Errorf("check set of %s: row %d: %s has id %d of %d", s.Window.Text(), row, p, s.Table().IDs[p][row], limit)
+		}
+	}
+	return nil
+}
+
+// checkRows verifies each row on its own.
+func checkRows(s *allocation.Set, c *checker) {
+	for col := range allocation.NumColumns {
+		// Shared cost contains adjustments, and a bill may give money back.
+		billed := s.Table().Books != nil && (col == allocation.SharedCost || col == allocation.ExternalCost)
+		signed := billed || col.Adjusts() // bills may be lower than list prices
+		for row, v := range s.Table().Values[col] {
+			if finite := v-v == 0; finite && (signed || v >= 0) {
+				continue
+			}
+			c.add("row %d (%s): %s is %v, not a finite amount of at least 0", row, s.Name(row), col, v)
+			if c.full() {
+				return
+			}
+		}
+	}
+	from, to := s.Window.Start.UnixMilli(), s.Window.End.UnixMilli()
+	for row := range s.Table().Special {
+		if start, end := s.Table().Start[row], s.Table().End[row]; start > end || start < from || end > to {
+			c.add("row %d (%s): runs from %s to %s, not within the window", row, s.Name(row), s.Start(row).Format(time.RFC3339Nano), s.End(row).Format(time.RFC3339Nano))
+		}
+		checkBounds(s, c, row)
+		checkUnknown(s, c, row)
+		for r := range allocation.NumResources {
+			if idle, cost := s.Table().Values[allocation.CostIdle.Of(r)][row], s.Table().Values[allocation.Cost.Of(r)][row]; exceeds(idle, cost) {
+				c.add("row %d (%s): %s is %v, more than the cost of %v it is part of", row, s.Name(row), allocation.CostIdle.Of(r), idle, cost)
+			}
+		}
+		if c.full() {
+			return
+		}
+	}
+}
+
+// checkBounds verifies the running time of a row: one container runs no longer than the window, and the lower bound is not
+// above the upper one.
+func checkBounds(s *allocation.Set, c *checker, row int) {
+	running, least, most := s.Table().Values[allocation.RunningSeconds][row], s.Table().Values[allocation.LeastSeconds][row], s.Table().Values[allocation.MostSeconds][row]
+	if !s.Several(row) && exceeds(running, s.Window.Duration().Seconds()) {
+		c.add("row %d (%s): one container runs for %v s in a window of %s", row, s.Name(row), running, s.Window.Duration())
+	}
+	if exceeds(least, most) {
+		c.add("row %d (%s): %s is %v, more than the %v of %s", row, s.Name(row), allocation.LeastSeconds, least, most, allocation.MostSeconds)
+	}
+}
+
+// checkUnknown verifies that usage is unknown for no more than the running time and the requests.
+func checkUnknown(s *allocation.Set, c *checker, row int) {
+	for r := range allocation.NumResources {
+		for _, part := range [...]struct{ of, whole allocation.Column }{
+			{allocation.UnknownSeconds.Of(r), allocation.RunningSeconds}, {allocation.UnknownRequestHours.Of(r), allocation.RequestHours.Of(r)},
+		} {
+			if unknown, whole := s.Table().Values[part.of][row], s.Table().Values[part.whole][row]; exceeds(unknown, whole) {
+				c.add("row %d (%s): %s is %v, more than the %s of %v it is part of", row, s.Name(row), part.of, unknown, part.whole, whole)
+			}
+		}
+	}
+}
+
+// checkNames verifies that the rows of an aggregated set have different names.
+func checkNames(s *allocation.Set, c *checker) {
+	seen := make(map[string]int, len(s.Table().Names))
+	for row, name := range s.Table().Names {
+		if was, ok := seen[name]; ok {
+			c.add("rows %d and %d: both are named %q", was, row, name)
+		}
+		seen[name] = row
+	}
+}
+
+// checkNodes verifies each node on its own.
+func checkNodes(s *allocation.Set, c *checker) {
+	for i := range s.Nodes {
+		n := &s.Nodes[i]
+		for r := range allocation.NumResources {
+			for what, v := range [...]float64{n.Hours[r], n.Cost[r], n.Idle[r]} {
+				if v-v != 0 || v < 0 {
+					c.add("cluster %q node %q: %s %s is %v, not a finite amount of at least 0", n.Cluster, n.Name, r, [...]string{"hours", "cost", "idle"}[what], v)
+				}
+			}
+			if exceeds(n.Idle[r], n.Cost[r]) {
+				c.add("cluster %q node %q: %s idle is %v of a cost of %v", n.Cluster, n.Name, r, n.Idle[r], n.Cost[r])
+			}
+		}
+		if n.End.Before(n.Start) || n.Start.Before(s.Window.Start) || n.End.After(s.Window.End) {
+			c.add("cluster %q node %q: lives from %s to %s, not within the window", n.Cluster, n.Name, n.Start.UTC().Format(time.RFC3339Nano), n.End.UTC().Format(time.RFC3339Nano))
+		}
+	}
+}
+
+// balance compares what was allocated and what was idle with what nodes cost.
+type balance struct {
+	allocated, idle, cost [allocation.NumResources]float64
+}
+
+// excess returns what was charged beyond the nodes' cost.
+func (b *balance) excess(r allocation.Resource) float64 {
+	return b.allocated[r] + b.idle[r] - b.cost[r]
+}
+
+// place is a node, or a cluster where node is empty.
+type place struct{ cluster, node string }
+
+// checkBase verifies that the cost of every node is either allocated or idle, and that what a cluster is charged beyond its
+// nodes is its residual.
+func checkBase(s *allocation.Set, c *checker) {
+	nodes := balances(s)
+	places := make([]place, 0, len(nodes))
+	for at := range nodes {
+		places = append(places, at)
+	}
+	slices.SortFunc(places, func(a, b place) int {
+		return cmp.Or(cmp.Compare(a.cluster, b.cluster), cmp.Compare(a.node, b.node))
+	})
+	residual := map[string][allocation.NumResources]float64{}
+	for _, r := range s.Residuals {
+		of := residual[r.Cluster]
+		of[r.Resource] += r.Cost
+		residual[r.Cluster] = of
+	}
+	clusters := map[string]*balance{}
+	for _, at := range places {
+		b, sum := nodes[at], clusters[at.cluster]
+		if sum == nil {
+			sum = &balance{}
+			clusters[at.cluster] = sum
+		}
+		for r := range allocation.NumResources {
+			charged, allowed := b.allocated[r]+b.idle[r], b.cost[r]+residual[at.cluster][r]
+			if exceeds(b.cost[r], charged) || exceeds(charged, allowed) {
+				c.add("cluster %q node %q: %s allocations of %v and idle of %v are not the node's cost of %v (residual of the cluster %v)", at.cluster, at.node, r, b.allocated[r], b.idle[r], b.cost[r], residual[at.cluster][r])
+			}
+			sum.allocated[r] += b.allocated[r]
+			sum.idle[r] += b.idle[r]
+			sum.cost[r] += b.cost[r]
+		}
+	}
+	for i, at := range places {
+		if i > 0 && places[i-1].cluster == at.cluster {
+			continue
+		}
+		c.compare(fmt.Sprintf("cluster %q", at.cluster), clusters[at.cluster], residual[at.cluster])
+	}
+}
+
+// balances sums rows and nodes by node.
+func balances(s *allocation.Set) map[place]*balance {
+	of := map[place]*balance{}
+	at := func(p place) *balance {
+		b := of[p]
+		if b == nil {
+			b = &balance{}
+			of[p] = b
+		}
+		return b
+	}
+	for i := range s.Nodes {
+		n := &s.Nodes[i]
+		b := at(place{n.Cluster, n.Name})
+		for r := range allocation.NumResources {
+			b.cost[r] += n.Cost[r]
+			b.idle[r] += n.Idle[r]
+		}
+	}
+	byID := map[idleKey]*balance{}
+	for row := range s.Table().Special {
+		key := idleKey{s.Table().IDs[allocation.Cluster][row], s.Table().IDs[allocation.NodeName][row]}
+		b := byID[key]
+		if b == nil {
+			b = at(place{s.Table().Dict.Text(key.cluster), s.Table().Dict.Text(key.node)})
+			byID[key] = b
+		}
+		for r := range allocation.NumResources {
+			b.allocated[r] += s.Table().Values[allocation.Cost.Of(r)][row] - s.Table().Values[allocation.CostIdle.Of(r)][row]
+		}
+	}
+	return of
+}
+
+// compare verifies that the charge beyond the nodes' cost is the residual.
+func (c *checker) compare(where string, b *balance, residual [allocation.NumResources]float64) {
+	for r := range allocation.NumResources {
+		if differ(b.allocated[r]+b.idle[r], b.cost[r]+residual[r]) {
+			c.add("%s: %s allocations of %v and idle of %v exceed the nodes' cost of %v by %v, the residual is %v", where, r, b.allocated[r], b.idle[r], b.cost[r], b.excess(r), residual[r])
+		}
+	}
+}
+
+// exceeds reports whether a is above b by more than the tolerance. NaN means unknown and exceeds nothing.
+func exceeds(a, b float64) bool { return a-b > tolerance*max(math.Abs(a), math.Abs(b), tolerance) }
+
+// differ reports whether a and b differ by more than the tolerance.
+func differ(a, b float64) bool { return exceeds(a, b) || exceeds(b, a) }
