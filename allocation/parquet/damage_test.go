@@ -15,7 +15,6 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/encode"
-	"github.com/promcost/promcost/allocation/parquet"
 	"github.com/promcost/promcost/allocation/passes"
 	"github.com/promcost/promcost/promquery/promtest/soak"
 )
@@ -129,39 +128,6 @@ func TestParquetDamaged(t *testing.T) {
 				data[rng.IntN(len(data))] = byte(rng.IntN(256))
 			}
 			readDamaged(t, data)
-		}
-	}
-}
-
-// TestParquetKnownSchemas reads files with damaged footers by readers that know the schemas of sound files. The result is that of new
-// readers.
-func TestParquetKnownSchemas(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 6))
-	rows, assets := files(t, randomSet(rng, 8))
-	readers := &parquet.Readers{}
-	said := func(readers *parquet.Readers, data []byte) string {
-		f, err := readers.Open(data, nil)
-		if err != nil {
-			return err.Error()
-		}
-		d, err := f.Decode(nil)
-		if err != nil {
-			return err.Error()
-		}
-		s := allocation.NewSet(f.Footer.Window, allocation.NewDict())
-		if err := d.AppendTo(s); err != nil {
-			return err.Error()
-		}
-		return fmt.Sprint(plain(s))
-	}
-	for i := range 600 {
-		data := bytes.Clone([...][]byte{rows, assets}[i%2])
-		footer := int(binary.LittleEndian.Uint32(data[len(data)-8:]))
-		if i > 1 {
-			data[len(data)-8-footer+rng.IntN(footer)] ^= 1 << rng.IntN(8)
-		}
-		if got, want := said(readers, data), said(&parquet.Readers{}, data); got != want {
-			t.Fatalf("file %d:\n%.300s\nwant\n%.300s", i, got, want)
 		}
 	}
 }

@@ -26,8 +26,9 @@ func (c *leafColumn) few() bool {
 	for i := range c.at.chunks {
 		bytes += c.at.chunks[i].compressed
 	}
-	page, _, _ := readPageLayout(c.pages())
-	return bytes < fewBytes && (!page.dictionary || page.values <= 1 && c.at.repetition == 0 || page.values == 0)
+	page, _, _ := readPageHeader(c.pages())
+	d := page.Dictionary
+	return bytes < fewBytes && (d == nil || d.Values <= 1 && c.at.repetition == 0 || d.Values == 0)
 }
 
 // readDeferred returns the column from the cache, or reads it into a leaf of the reader, with a budget of its own.

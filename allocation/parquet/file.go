@@ -40,9 +40,8 @@ func wantsProperty(p *allocation.Projection, x allocation.Property) wanted {
 
 // Readers open files, and reuse memory between them. The zero value is ready for use. They are safe for concurrent use.
 type Readers struct {
-	idle    sync.Pool // of *reader
-	cache   columnCache
-	schemas knownSchemas
+	idle  sync.Pool // of *reader
+	cache columnCache
 }
 
 // reader has the scratch memory for reading. Only one goroutine at a time uses it.
@@ -101,7 +100,7 @@ func (rs *Readers) Open(data []byte, owner any) (f *File, err error) {
 	defer runtime.KeepAlive(owner)
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(owner != nil))
 	defer func() { err = guard(recover(), err) }()
-	layout, err := readLayout(data, &rs.schemas)
+	layout, err := readLayout(data)
 	if err != nil {
 		return nil, fmt.Errorf("open Parquet file: %w", err)
 	}

@@ -6,19 +6,22 @@ import (
 	"fmt"
 
 	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/encoding/thrift"
+
+	"github.com/promcost/promcost/allocation"
 )
 
-// layout says which columns a file has and where they are. We read the footer ourselves, because the library makes a schema of it,
-// which takes longer than to read the columns that are needed.
+// layout says which columns a file has and where they are.
 type layout struct {
 	rows   int64
 	footer string // of promcost
 	marked bool   // it has a footer of promcost
 	groups [][]chunkLayout
-	*schema
+	leaves []leafLayout
+	byPath map[string]int
 }
 
-// leafLayout is a leaf column. In a schema it has no chunks.
+// leafLayout is a leaf column. In a layout it has no chunks.
 type leafLayout struct {
 	kind                   parquet.Kind
 	repetition, definition int           // the highest levels
@@ -27,14 +30,51 @@ type leafLayout struct {
 
 // chunkLayout says where a leaf column of one row group is.
 type chunkLayout struct {
-	codec                    int64
+	codec                    int32
 	rows, values             int64 // of the group, and of the leaf
 	uncompressed, compressed int64 // bytes
 	data, dictionary         int64 // offsets of their first pages
 }
 
+// fileMeta is what is read of a footer. The library's own structs have all of it, and take twice as long.
+type fileMeta struct {
+	Schema []schemaElement `thrift:"2"`
+	Rows   int64           `thrift:"3"`
+	Groups []struct {
+		Columns []struct {
+			Meta struct {
+				Codec        int32 `thrift:"4"`
+				Values       int64 `thrift:"5"`
+				Uncompressed int64 `thrift:"6"`
+				Compressed   int64 `thrift:"7"`
+				Data         int64 `thrift:"9"`
+				Dictionary   int64 `thrift:"11"`
+			} `thrift:"3"`
+		} `thrift:"1"`
+		Rows int64 `thrift:"3"`
+	} `thrift:"4"`
+	Notes []struct {
+		Key   string `thrift:"1"`
+		Value string `thrift:"2"`
+	} `thrift:"5"`
+}
+
+// schemaElement is a node of a schema. Nodes are stored depth first.
+type schemaElement struct {
+	Kind       int32  `thrift:"1"`
+	Repetition int32  `thrift:"3"`
+	Name       string `thrift:"4"`
+	Children   int32  `thrift:"5"`
+}
+
+// Values of the repetition of an element.
+const (
+	optionalElement = 1
+	repeatedElement = 2
+)
+
 // readLayout reads the footer of a file. It is an error if the footer, or a list in it, does not lie within the file.
-func readLayout(data []byte, known *knownSchemas) (*layout, error) {
+func readLayout(data []byte) (*layout, error) {
 	tail := len(data) - len(magic) - 4
 	if tail < len(magic) || string(data[:len(magic)]) != magic || string(data[tail+4:]) != magic {
 		return nil, fmt.Errorf("it does not begin and end with %s: it is cut, or no such file", magic)
@@ -43,114 +83,80 @@ func readLayout(data []byte, known *knownSchemas) (*layout, error) {
 	if size > int64(tail-len(magic)) {
 		return nil, fmt.Errorf("its footer says to have %d bytes of %d", size, len(data))
 	}
-	w := walker{data: data[tail-int(size) : tail]}
 	l := &layout{}
-	err := w.fields(0, func(w *walker, id int64, kind byte) (bool, error) { return l.field(w, id, kind, known) })
-	if err == nil {
-		err = l.check()
-	}
-	if err != nil {
+	if err := l.read(data[tail-int(size) : tail]); err != nil {
 		return nil, fmt.Errorf("footer: %w", err)
 	}
 	return l, nil
 }
 
-// field reads a field of the footer.
-func (l *layout) field(w *walker, id int64, kind byte, known *knownSchemas) (_ bool, err error) {
-	switch {
-	case id == 2 && kind == thriftList:
-		l.schema, err = w.schema(known)
-		return true, err
-	case id == 3 && isInteger(kind):
-		return true, w.number(&l.rows)
-	case id == 4 && kind == thriftList:
-		return true, w.structs(1, nil, l.group)
-	case id == 5 && kind == thriftList:
-		return true, w.structs(1, nil, l.note)
+func (l *layout) read(footer []byte) error {
+	if err := checkThrift(footer); err != nil {
+		return err
 	}
-	return false, nil
-}
-
-// note reads an entry of the file's metadata.
-func (l *layout) note(w *walker) error {
-	var key, value []byte
-	err := w.fields(2, func(w *walker, id int64, kind byte) (bool, error) {
-		switch {
-		case id == 1 && kind == thriftBinary:
-			return true, w.bytes(&key)
-		case id == 2 && kind == thriftBinary:
-			return true, w.bytes(&value)
+	var meta fileMeta
+	if err := thrift.Unmarshal(&thrift.CompactProtocol{}, footer, &meta); err != nil {
+		return fmt.Errorf("%w: %w", errFooter, err)
+	}
+	l.rows = meta.Rows
+	for _, note := range meta.Notes {
+		if note.Key == footerKey {
+			l.footer, l.marked = note.Value, true
 		}
-		return false, nil
-	})
-	if string(key) == footerKey {
-		l.footer, l.marked = string(value), true
 	}
-	return err
-}
-
-// group reads where the columns of a row group are.
-func (l *layout) group(w *walker) error {
-	var chunks []chunkLayout
-	rows := int64(0)
-	where := func(w *walker, id int64, kind byte) (bool, error) { return chunks[len(chunks)-1].field(w, id, kind) }
-	column := func(w *walker, id int64, kind byte) (bool, error) {
-		if id != 3 || kind != thriftStruct {
-			return false, nil
-		}
-		return true, w.fields(5, where)
-	}
-	err := w.fields(2, func(w *walker, id int64, kind byte) (bool, error) {
-		switch {
-		case id == 1 && kind == thriftList:
-			return true, w.structs(3, func(n int) { chunks = make([]chunkLayout, 0, n) }, func(w *walker) error {
-				chunks = append(chunks, chunkLayout{})
-				return w.fields(4, column)
-			})
-		case id == 3 && isInteger(kind):
-			return true, w.number(&rows)
-		}
-		return false, nil
-	})
-	for i := range chunks {
-		chunks[i].rows = rows
-	}
-	l.groups = append(l.groups, chunks)
-	return err
-}
-
-func (c *chunkLayout) field(w *walker, id int64, kind byte) (known bool, err error) {
-	if !isInteger(kind) {
-		return false, nil
-	}
-	switch id {
-	case 4:
-		return true, w.number(&c.codec)
-	case 5:
-		return true, w.number(&c.values)
-	case 6:
-		return true, w.number(&c.uncompressed)
-	case 7:
-		return true, w.number(&c.compressed)
-	case 9:
-		return true, w.number(&c.data)
-	case 11:
-		return true, w.number(&c.dictionary)
-	}
-	return false, nil
-}
-
-// check verifies that each row group has all columns.
-func (l *layout) check() error {
-	if l.schema == nil {
+	if len(meta.Schema) == 0 {
 		return errors.New("it has no schema")
 	}
-	for _, chunks := range l.groups {
-		if len(chunks) != len(l.leaves) {
-			return fmt.Errorf("it has %d columns of %d in a group of rows", len(chunks), len(l.leaves))
+	l.leaves, l.byPath = make([]leafLayout, 0, len(meta.Schema)), make(map[string]int, len(meta.Schema))
+	if rest, err := l.children(meta.Schema, leafLayout{}, ""); err != nil || len(rest) > 0 {
+		return errors.Join(errFooter, err)
+	}
+	for _, group := range meta.Groups {
+		if len(group.Columns) != len(l.leaves) {
+			return fmt.Errorf("it has %d columns of %d in a group of rows", len(group.Columns), len(l.leaves))
 		}
+		chunks := make([]chunkLayout, len(group.Columns))
+		for i := range chunks {
+			m := &group.Columns[i].Meta
+			chunks[i] = chunkLayout{m.Codec, group.Rows, m.Values, m.Uncompressed, m.Compressed, m.Data, m.Dictionary}
+		}
+		l.groups = append(l.groups, chunks)
 	}
 	return nil
+}
+
+// children adds the leaves below the first element of a schema, and returns the elements after them.
+func (l *layout) children(elements []schemaElement, levels leafLayout, prefix string) (rest []schemaElement, err error) {
+	n := int(elements[0].Children)
+	elements = elements[1:]
+	if n < 0 || n > len(elements) || levels.definition > maxDepth {
+		return nil, errFooter
+	}
+	for range n {
+		if len(elements) == 0 {
+			return nil, errFooter
+		}
+		e, of := &elements[0], levels
+		if prefix == "" && e.Name == unnamedField {
+			e.Name = allocation.GPUDevices.Field()
+		}
+		switch e.Repetition {
+		case optionalElement:
+			of.definition++
+		case repeatedElement:
+			of.definition, of.repetition = of.definition+1, of.repetition+1
+		}
+		if e.Children != 0 {
+			if elements, err = l.children(elements, of, prefix+e.Name+"."); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		of.kind = parquet.Kind(e.Kind)
+		l.byPath[prefix+e.Name] = len(l.leaves)
+		l.leaves, elements = append(l.leaves, of), elements[1:]
+	}
+	return elements, nil
 }
 
 // leaf returns a leaf column with its chunks.
@@ -166,39 +172,28 @@ func (l *layout) leaf(i int) leafLayout {
 	return at
 }
 
-// pageLayout is the header of a page.
-type pageLayout struct {
-	kind                     int64
-	uncompressed, compressed int64 // bytes
-	crc                      int64 // 0 for none
-	values, encoding         int64
-	data, dictionary         bool // it has the header of a data page, or of a dictionary page
+// pageHeader is what is read of the header of a page.
+type pageHeader struct {
+	Kind         int32        `thrift:"1"`
+	Uncompressed int32        `thrift:"2"` // bytes
+	Compressed   int32        `thrift:"3"` // bytes
+	CRC          int32        `thrift:"4"` // 0 for none
+	Data         *pageContent `thrift:"5"` // nil unless it is a data page
+	Dictionary   *pageContent `thrift:"7"` // nil unless it is a dictionary
 }
 
-// readPageLayout reads the header of a page, and returns the data after it.
-func readPageLayout(data []byte) (p pageLayout, rest []byte, err error) {
-	w := walker{data: data}
-	err = w.fields(0, func(w *walker, id int64, kind byte) (bool, error) {
-		const dataHeader, dictionaryHeader = 5, 7
-		switch {
-		case isInteger(kind) && id >= 1 && id <= 4:
-			return true, w.number([...]*int64{&p.kind, &p.uncompressed, &p.compressed, &p.crc}[id-1])
-		case kind == thriftStruct && (id == dataHeader || id == dictionaryHeader):
-			p.data, p.dictionary = p.data || id == dataHeader, p.dictionary || id == dictionaryHeader
-			return true, w.fields(1, p.content)
-		}
-		return false, nil
-	})
-	return p, w.rest(), err
+// pageContent says what a page has.
+type pageContent struct {
+	Values   int32 `thrift:"1"`
+	Encoding int32 `thrift:"2"`
 }
 
-func (p *pageLayout) content(w *walker, id int64, kind byte) (known bool, err error) {
-	switch {
-	case !isInteger(kind):
-	case id == 1:
-		return true, w.number(&p.values)
-	case id == 2:
-		return true, w.number(&p.encoding)
-	}
-	return false, nil
+// maxHeader is the largest size of the header of a page, which may have the smallest and the largest value.
+const maxHeader = 64 << 10
+
+// readPageHeader reads the header of a page, and returns the data after it.
+func readPageHeader(data []byte) (h pageHeader, rest []byte, err error) {
+	r := (&thrift.CompactProtocol{}).NewReaderFromBytes(data[:min(len(data), maxHeader)])
+	err = thrift.NewDecoder(r).Decode(&h)
+	return h, data[r.BytesRead():], err
 }

@@ -1,9 +1,10 @@
 package parquet
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
+
+	"github.com/parquet-go/parquet-go/encoding/thrift"
 )
 
 // budget is the memory that reading a file may still take. A small file that claims much data is damaged: what is written needs
@@ -25,196 +26,83 @@ func (b *budget) take(bytes, values int) error {
 	return nil
 }
 
-// walker reads data in Thrift's compact protocol.
-type walker struct {
-	data []byte
-	at   int // which is all that changes: no pointer is written
-}
-
-// rest is the data that has not been read yet.
-func (w *walker) rest() []byte { return w.data[w.at:] }
-
-// The types of Thrift's compact protocol.
-const (
-	thriftTrue   = 1
-	thriftFalse  = 2
-	thriftByte   = 3
-	thriftI16    = 4
-	thriftI64    = 6 // and the one between
-	thriftDouble = 7
-	thriftBinary = 8
-	thriftList   = 9
-	thriftSet    = 10
-	thriftStruct = 12
-)
-
 // maxDepth is the deepest nesting of a footer.
 const maxDepth = 32
 
 var errFooter = errors.New("it is damaged")
 
-// skip skips n bytes.
-func (w *walker) skip(n uint64) error {
-	if n > uint64(len(w.data)-w.at) {
-		return errFooter
-	}
-	w.at += int(n)
-	return nil
+// checkThrift refuses a struct in Thrift's compact protocol that has a list with more elements than bytes are left, or is nested deeply. The
+// library takes memory for what lists say.
+func checkThrift(data []byte) error {
+	w := walker{(&thrift.CompactProtocol{}).NewReaderFromBytes(data), len(data)}
+	return w.value(thrift.STRUCT, 0)
 }
 
-func (w *walker) next() (byte, error) {
-	if w.at == len(w.data) {
-		return 0, errFooter
-	}
-	w.at++
-	return w.data[w.at-1], nil
+// walker walks through data of a size.
+type walker struct {
+	thrift.Reader
+	size int
 }
 
-func (w *walker) varint() (uint64, error) {
-	if w.at < len(w.data) && w.data[w.at] < 0x80 { // as most are
-		w.at++
-		return uint64(w.data[w.at-1]), nil
-	}
-	v, n := binary.Uvarint(w.rest())
-	if n <= 0 {
-		return 0, errFooter
-	}
-	w.at += n
-	return v, nil
-}
-
-// structure skips a struct.
-func (w *walker) structure(depth int) error {
-	return w.fields(depth, func(*walker, int64, byte) (bool, error) { return false, nil })
-}
-
-// fields reads the fields of a struct. It calls known for each, with its id and type. known reads the field, or returns false to skip
-// it.
-func (w *walker) fields(depth int, known func(w *walker, id int64, kind byte) (bool, error)) error {
+// value walks through a value.
+func (w *walker) value(kind thrift.Type, depth int) (err error) {
 	if depth > maxDepth {
 		return errFooter
 	}
-	for id := int64(0); ; {
-		head, err := w.next()
-		if err != nil || head == 0 {
-			return err
-		}
-		if id += int64(head >> 4); head>>4 == 0 {
-			if err := w.number(&id); err != nil {
-				return err
-			}
-		}
-		kind := head & 15
-		if kind == thriftTrue || kind == thriftFalse {
-			continue // the head says it
-		}
-		read, err := known(w, id, kind)
-		if err == nil && !read {
-			err = w.value(kind, depth)
-		}
-		if err != nil {
-			return err
-		}
-	}
-}
-
-// isInteger reports whether a value is a whole number.
-func isInteger(kind byte) bool { return kind >= thriftI16 && kind <= thriftI64 }
-
-// number reads a whole number.
-func (w *walker) number(to *int64) error {
-	v, err := w.varint()
-	*to = int64(v>>1) ^ -int64(v&1)
-	return err
-}
-
-// bytes reads a string, which shares the memory of the data.
-func (w *walker) bytes(to *[]byte) error {
-	n, err := w.varint()
-	if err != nil {
-		return err
-	}
-	from := w.at
-	if err := w.skip(n); err != nil {
-		return err
-	}
-	*to = w.data[from:w.at]
-	return nil
-}
-
-// mostElements bounds the memory that is allocated ahead for a list. A file has some hundred columns.
-const mostElements = 1 << 10
-
-// structs reads a list of structs: it calls read for each. Before, it calls many, unless that is nil, with their probable number.
-func (w *walker) structs(depth int, many func(n int), read func(w *walker) error) error {
-	n, kind, err := w.length(depth)
-	if err != nil {
-		return err
-	}
-	if kind != thriftStruct {
+	switch kind {
+	case thrift.TRUE, thrift.FALSE, thrift.I8:
+		_, err = w.ReadInt8()
+	case thrift.I16, thrift.I32, thrift.I64:
+		_, err = w.ReadInt64()
+	case thrift.DOUBLE:
+		_, err = w.ReadFloat64()
+	case thrift.BINARY:
+		_, err = w.ReadBytes()
+	case thrift.LIST, thrift.SET:
+		return w.list(depth)
+	case thrift.STRUCT:
+		return w.fields(depth)
+	default: // of maps there are none
 		return errFooter
 	}
-	if many != nil {
-		many(int(min(n, mostElements)))
-	}
-	for range n {
-		if err := read(w); err != nil {
-			return err
-		}
+	if err != nil {
+		return fmt.Errorf("%w: %w", errFooter, err)
 	}
 	return nil
 }
 
-// length reads how many elements a list has and their type.
-func (w *walker) length(depth int) (n uint64, kind byte, err error) {
-	head, err := w.next()
-	if err != nil {
-		return 0, 0, err
-	}
-	if n = uint64(head >> 4); n == 15 {
-		if n, err = w.varint(); err != nil {
-			return 0, 0, err
-		}
-	}
-	if n > uint64(len(w.data)-w.at) || depth > maxDepth { // an element has one byte at least
-		return 0, 0, fmt.Errorf("a list says to have %d elements: %w", n, errFooter)
-	}
-	return n, head & 15, nil
-}
-
-// value skips a value of a list or of a field.
-func (w *walker) value(kind byte, depth int) error {
-	switch {
-	case kind == thriftTrue, kind == thriftFalse, kind == thriftByte:
-		return w.skip(1)
-	case isInteger(kind):
-		_, err := w.varint()
-		return err
-	case kind == thriftDouble:
-		return w.skip(8)
-	case kind == thriftBinary:
-		n, err := w.varint()
-		if err != nil {
-			return err
-		}
-		return w.skip(n)
-	case kind == thriftList, kind == thriftSet:
-		return w.list(depth + 1)
-	case kind == thriftStruct:
-		return w.structure(depth + 1)
-	}
-	return errFooter // of maps there are none
-}
-
+// list walks through the elements of a list.
 func (w *walker) list(depth int) error {
-	n, kind, err := w.length(depth)
+	l, err := w.ReadList()
 	if err != nil {
-		return err
+		return fmt.Errorf("%w: %w", errFooter, err)
 	}
-	for range n {
-		if err := w.value(kind, depth); err != nil {
+	if int(l.Size) > w.size-w.BytesRead() { // an element has one byte at least
+		return fmt.Errorf("a list says to have %d elements: %w", l.Size, errFooter)
+	}
+	for range l.Size {
+		if err := w.value(l.Type, depth+1); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// fields walks through the fields of a struct.
+func (w *walker) fields(depth int) error {
+	for {
+		f, err := w.ReadField()
+		if err != nil {
+			return fmt.Errorf("%w: %w", errFooter, err)
+		}
+		switch f.Type {
+		case thrift.STOP:
+			return nil
+		case thrift.TRUE, thrift.FALSE: // which the field itself says
+			continue
+		}
+		if err := w.value(f.Type, depth+1); err != nil {
+			return err
+		}
+	}
 }

@@ -62,16 +62,16 @@ func (c *chunk) read(data []byte) error {
 		if c.values >= c.need && !c.repeated && !c.optional && (c.hasDict || c.values > 0) {
 			return nil
 		}
-		page, rest, err := readPageLayout(data)
+		page, rest, err := readPageHeader(data)
 		if err != nil {
 			return fmt.Errorf("header of page: %w", err)
 		}
 		data = rest
-		size := page.compressed
-		if size < 0 || size > int64(len(data)) || page.uncompressed < 0 || page.uncompressed > maxPageBytes {
-			return fmt.Errorf("a page says to have %d and %d bytes", size, page.uncompressed)
+		size := int64(page.Compressed)
+		if size < 0 || size > int64(len(data)) || page.Uncompressed < 0 || page.Uncompressed > maxPageBytes {
+			return fmt.Errorf("a page says to have %d and %d bytes", size, page.Uncompressed)
 		}
-		if page.crc != 0 && crc32.ChecksumIEEE(data[:size]) != uint32(page.crc) {
+		if page.CRC != 0 && crc32.ChecksumIEEE(data[:size]) != uint32(page.CRC) {
 			return errors.New("the checksum of a page does not match")
 		}
 		if err := c.page(&page, data[:size]); err != nil {
@@ -85,23 +85,23 @@ func (c *chunk) read(data []byte) error {
 	return nil
 }
 
-func (c *chunk) page(page *pageLayout, body []byte) (err error) {
-	dictionary := page.kind == int64(format.DictionaryPage) && page.dictionary && !c.hasDict
-	if !dictionary && (page.kind != int64(format.DataPage) || !page.data) {
-		return fmt.Errorf("a page of type %s is not known", format.PageType(page.kind))
+func (c *chunk) page(page *pageHeader, body []byte) (err error) {
+	dictionary := page.Kind == int32(format.DictionaryPage) && page.Dictionary != nil && !c.hasDict
+	if !dictionary && (page.Kind != int32(format.DataPage) || page.Data == nil) {
+		return fmt.Errorf("a page of type %s is not known", format.PageType(page.Kind))
 	}
 	// A dictionary has memory of its own: it is used while values are read.
 	memory := &c.reader.pages[1]
 	if dictionary {
 		memory = &c.reader.pages[0]
 	}
-	if body, err = c.unpack(memory, body, int(page.uncompressed)); err != nil {
+	if body, err = c.unpack(memory, body, int(page.Uncompressed)); err != nil {
 		return err
 	}
 	if dictionary {
-		return c.dictionary(body, page.values)
+		return c.dictionary(body, int(page.Dictionary.Values))
 	}
-	return c.data(page, body)
+	return c.data(page.Data, body)
 }
 
 // unpack returns the content of a page, which has size bytes. It may use memory, and grow it.
@@ -129,11 +129,10 @@ func (c *chunk) unpack(memory *[]byte, body []byte, size int) ([]byte, error) {
 }
 
 // dictionary reads a page of distinct values.
-func (c *chunk) dictionary(data []byte, values int64) (err error) {
-	if values < 0 || values > int64(len(data)) {
+func (c *chunk) dictionary(data []byte, n int) (err error) {
+	if n < 0 || n > len(data) {
 		return errShort
 	}
-	n := int(values)
 	c.hasDict, c.entries = true, n
 	switch c.kind {
 	case parquet.ByteArray:
@@ -169,15 +168,15 @@ func levels(body []byte) (levels, rest []byte, err error) {
 }
 
 // data reads a page of values.
-func (c *chunk) data(page *pageLayout, body []byte) (err error) {
-	if page.values < 0 || page.values > c.at.values-c.values {
+func (c *chunk) data(page *pageContent, body []byte) (err error) {
+	if page.Values < 0 || int64(page.Values) > c.at.values-c.values {
 		return fmt.Errorf("its pages have more values than %d", c.at.values)
 	}
-	n := int(page.values)
+	n := int(page.Values)
 	if err := c.budget.take(0, n); err != nil {
 		return err
 	}
-	c.values += page.values
+	c.values += int64(n)
 	present := n
 	var bits []byte
 	if c.repeated {
@@ -198,7 +197,7 @@ func (c *chunk) data(page *pageLayout, body []byte) (err error) {
 		}
 		present -= bytes.Count(c.to.definition[from:], []byte{0})
 	}
-	if encoding := format.Encoding(page.encoding); encoding != format.RLEDictionary {
+	if encoding := format.Encoding(page.Encoding); encoding != format.RLEDictionary {
 		return c.plain(encoding, body, present)
 	}
 	return c.indexed(body, present)

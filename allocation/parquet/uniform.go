@@ -23,30 +23,30 @@ func (u uniform) bits() uint64 { return binary.LittleEndian.Uint64(u.value) }
 // hundredth of the time. ok is false for pages that differ from what promcost writes: decoding then says what is wrong.
 func (c *leafColumn) uniform() (u uniform, ok bool) {
 	dictionary, table, pages := plainPage(c.plainPages())
-	if dictionary.kind != int64(format.DictionaryPage) || !dictionary.dictionary || dictionary.values > 1 {
+	if dictionary.Kind != int32(format.DictionaryPage) || dictionary.Dictionary == nil || dictionary.Dictionary.Values > 1 {
 		return u, false
 	}
-	values, some := int64(0), false
+	values, some := 0, false
 	for len(pages) > 0 {
-		var page pageLayout
+		var page pageHeader
 		var body []byte
 		page, body, pages = plainPage(pages)
-		if page.kind != int64(format.DataPage) || !page.data || page.values <= 0 || page.values > int64(c.rows)-values || page.encoding != int64(format.RLEDictionary) {
+		if page.Kind != int32(format.DataPage) || page.Data == nil || page.Data.Values <= 0 || int(page.Data.Values) > c.rows-values || page.Data.Encoding != int32(format.RLEDictionary) {
 			return u, false
 		}
-		none, same := c.same(body, int(page.values))
+		none, same := c.same(body, int(page.Data.Values))
 		if !same || values > 0 && none == some {
 			return u, false
 		}
-		values, some = values+page.values, !none
+		values, some = values+int(page.Data.Values), !none
 	}
-	if values == 0 || values != int64(c.rows) {
+	if values == 0 || values != c.rows {
 		return u, false
 	}
 	if !some {
 		return uniform{none: true}, true
 	}
-	if dictionary.values == 1 {
+	if dictionary.Dictionary.Values == 1 {
 		u.value, ok = onlyValue(table, c.at.kind)
 	}
 	return u, ok
@@ -74,11 +74,11 @@ func (c *leafColumn) same(body []byte, n int) (none, ok bool) {
 
 // plainPage returns the first of uncompressed pages, its content, and the pages after it. It returns zero values if there is none, or if
 // its checksum does not match.
-func plainPage(pages []byte) (page pageLayout, body, rest []byte) {
-	page, rest, err := readPageLayout(pages)
-	size := page.compressed
-	if err != nil || size < 0 || size > int64(len(rest)) || size != page.uncompressed || page.crc != 0 && crc32.ChecksumIEEE(rest[:size]) != uint32(page.crc) {
-		return pageLayout{}, nil, nil
+func plainPage(pages []byte) (page pageHeader, body, rest []byte) {
+	page, rest, err := readPageHeader(pages)
+	size := int(page.Compressed)
+	if err != nil || size < 0 || size > len(rest) || page.Compressed != page.Uncompressed || page.CRC != 0 && crc32.ChecksumIEEE(rest[:size]) != uint32(page.CRC) {
+		return pageHeader{}, nil, nil
 	}
 	return page, rest[:size:size], rest[size:]
 }
