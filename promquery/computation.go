@@ -125,8 +125,8 @@ func (c *computation) ask(ctx context.Context, stage string, rs []Request, use f
 	c.selects += took
 	c.stages = append(c.stages, allocation.StageReading{Name: stage, Took: took, Requests: got.Requests, Samples: got.Samples, Bytes: got.Bytes})
 	for _, p := range c.parts {
-		if p.asked && p.reading.Name == "" {
-			p.reading.Name = c.cfg.Name(ctx, p.src) // the name is known once the source was asked
+		if src, ok := p.src.(Named); ok && p.asked && p.reading.Name == "" {
+			p.reading.Name = src.Name(ctx) // it is known once the source was asked
 		}
 	}
 	got.Sent = nil // the parts record these

@@ -101,8 +101,7 @@ func checkInput(t *testing.T, in *diagnosis.Input, states map[string]diagnosis.S
 // TestDiagnoseSources diagnoses the same blocks through every source.
 func TestDiagnoseSources(t *testing.T) {
 	c, dir := demoDir(t)
-	cfg := config
-	cfg.Name = func(context.Context, promquery.Source) string { return "some source" }
+	cfg, named := config, map[string]string{"chunks over a TSDB": "tsdb", "blocks": "blocks", "remote read": "remote-read", "query API": "query"}
 	var first []diagnosis.Cluster
 	for _, source := range sources {
 		t.Run(source.name, func(t *testing.T) {
@@ -114,7 +113,7 @@ func TestDiagnoseSources(t *testing.T) {
 			if start := c.End().Add(-time.Hour); source.name == "blocks" != d.Oldest.Before(start) || d.Oldest.Sub(start) > time.Minute {
 				t.Errorf("oldest sample %s", d.Oldest)
 			}
-			if len(d.Sources) != 1 || d.Sources[0].Samples == 0 || d.Sources[0].Requests == 0 || d.Sources[0].Name != "some source" {
+			if len(d.Sources) != 1 || d.Sources[0].Samples == 0 || d.Sources[0].Requests == 0 || d.Sources[0].Name != named[source.name] {
 				t.Errorf("read %+v", d.Sources)
 			}
 			for i := range d.Clusters {
@@ -243,7 +242,6 @@ func TestReading(t *testing.T) {
 	c, db := demoBlocks(t)
 	cfg, progress := config, int64(0)
 	var seen promquery.Observation
-	cfg.Name = func(context.Context, promquery.Source) string { return "some source" }
 	cfg.Progress = func(n int64) { progress += n }
 	cfg.Observe = func(o promquery.Observation) { seen = o }
 	w := allocation.Window{Start: c.End().Add(-4 * time.Hour), End: c.End()}

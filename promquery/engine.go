@@ -37,8 +37,6 @@ type Config struct {
 	Memory *memory.Budget
 	// Warnings are added to every set.
 	Warnings []string
-	// Name says how a source is read, in readings: remote-read, query, blocks. Nil names none.
-	Name func(ctx context.Context, src Source) string
 	// Progress, if not nil, is called with the number of samples of each stretch of a series that was read.
 	Progress func(samples int64)
 	// Observe, if not nil, is called with what each computation took.
@@ -48,9 +46,6 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	if c.Name == nil {
-		c.Name = func(context.Context, Source) string { return "" }
-	}
 	if c.Progress == nil {
 		c.Progress = func(int64) {}
 	}

@@ -93,6 +93,11 @@ type Source interface {
 	Select(ctx context.Context, rs []Request, stats *Stats) iter.Seq2[Series, error]
 }
 
+// Named is implemented by a Source that says in readings how it is read: remote-read, query, blocks.
+type Named interface {
+	Name(ctx context.Context) string
+}
+
 // Yield receives a series, or a stretch of one, inside a source. An error of it ends the reading.
 type Yield = func(i int, key []Symbol, p *timeline.Points) error
 

@@ -50,7 +50,7 @@ func reach(t *testing.T, url, config string) error {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mode, err := o.remote.Mode(t.Context())
+	mode, err := o.server.(*remote.Source).Mode(t.Context())
 	if err == nil && mode != remote.ModeQuery {
 		t.Errorf("mode %q", mode)
 	}

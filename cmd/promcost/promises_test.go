@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"flag"
 	"maps"
 	"net/http"
@@ -15,9 +16,9 @@ import (
 	"time"
 )
 
-var keepPromises = flag.Bool("promises", false, "add an input, a column, a family and a parameter to a copy of the tree, and say which files that touches")
+var keepPromises = flag.Bool("promises", false, "add an input, a column, a family, a parameter and a store to a copy of the tree, and say which files that touches")
 
-// row is a line that is added to a file of the tree, before another one.
+// row is a line that is added to a file of the tree, before another one; before nothing, it is the whole of a new file.
 type addedRow struct{ file, before, row string }
 
 // promises are what CONTRIBUTING says of each kind of row: how it is added, what of an answer shows it, and which packages have
@@ -27,6 +28,7 @@ var promises = map[string]struct {
 	rows  []addedRow
 	path  string // an answer that shows it
 	shows []string
+	serve []string // flags of the server that answers; those of blocks if there are none, BLOCKS stands for their directory
 	lists []string // packages
 	gold  []string // those with golden files
 	tests []addedRow
@@ -77,7 +79,75 @@ var promises = map[string]struct {
 		lists: []string{"./allocation/costapi"},
 		gold:  []string{"./allocation/costapi"},
 	},
+	"store": {
+		rows: []addedRow{
+			{file: "promquery/promised/promised.go", row: promisedStore},
+			{"cmd/promcost/stores.go", "	{sourceQuery,", `	{"promised", func(f *sourceFlags) (serverSource, error) { return promised.Open(f.prometheus.url) }},`},
+			{"cmd/promcost/stores.go", `	"github.com/promcost/promcost/promquery/remote"`, `	"github.com/promcost/promcost/promquery/promised"`},
+		},
+		path:  "/model/diagnose?",
+		shows: []string{`"name":"promised"`},
+		serve: []string{"--source=promised", "--prometheus.url=http://localhostBLOCKS"},
+		lists: []string{"./promquery", "-run", "^TestSource$|^TestDiagnoseSources$"},
+		tests: []addedRow{
+			{"cmd/promcost/imports_test.go", `	"promquery/upstream": `, `	"promquery/promised": {"promquery", "promquery/blocks"},`},
+			{"promquery/source_test.go", `	{"remote read", func(`, `	{"promised", func(t *testing.T, dir string) opened {
+		src, err := promised.Open("http://localhost" + dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return opened{src, false, true}
+	}},`},
+			{"promquery/source_test.go", `	"github.com/promcost/promcost/promquery/promtest"`, `	"github.com/promcost/promcost/promquery/promised"`},
+			{"promquery/diagnose_test.go", `"query API": "query"}`, `"promised": "promised",`},
+		},
+	},
 }
+
+// promisedStore is a store that has the blocks in a directory, which the path of a URL names.
+const promisedStore = `// Package promised is a store of a test.
+package promised
+
+import (
+	"context"
+	"iter"
+	"net/url"
+	"time"
+
+	"github.com/promcost/promcost/promquery"
+	"github.com/promcost/promcost/promquery/blocks"
+)
+
+// Source reads the store.
+type Source struct{ db *blocks.DB }
+
+// Open opens the store at a URL.
+func Open(text string) (*Source, error) {
+	u, err := url.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	db, err := blocks.Open(u.Path)
+	if err != nil {
+		return nil, err
+	}
+	return &Source{db}, nil
+}
+
+// Select implements promquery.Source.
+func (s *Source) Select(ctx context.Context, rs []promquery.Request, stats *promquery.Stats) iter.Seq2[promquery.Series, error] {
+	return s.db.Select(ctx, rs, stats)
+}
+
+// Name implements promquery.Named.
+func (*Source) Name(context.Context) string { return "promised" }
+
+// Begin returns from.
+func (*Source) Begin(_ context.Context, _ []string, from, _ time.Time) (time.Time, error) { return from, nil }
+
+// ExternalLabels returns none.
+func (*Source) ExternalLabels(context.Context) (map[string]string, error) { return nil, nil }
+`
 
 // goldenTests are the tests that rewrite golden files; slowLaws are tests that do not depend on what is there.
 const (
@@ -125,6 +195,12 @@ func TestPromises(t *testing.T) {
 			history, from := filepath.Join(t.TempDir(), "history"), end.Add(-7*time.Hour).Truncate(time.Hour)
 			source := []string{"--source=blocks", "--tsdb.path=" + blocks, "--storage.path=" + history}
 			inTree(t, tree, program, append([]string{"backfill", "--from=" + from.Format(time.RFC3339)}, source...)...)
+			if promise.serve != nil {
+				source = nil
+				for _, flag := range promise.serve {
+					source = append(source, strings.ReplaceAll(flag, "BLOCKS", blocks))
+				}
+			}
 			server := startDaemon(t, program, append([]string{"serve"}, source...)...)
 			window := url.Values{"window": {from.Format(time.RFC3339) + "," + end.Truncate(time.Hour).Format(time.RFC3339)}, "time": {end.Format(time.RFC3339)}}
 			code, body := get(t, server.url+promise.path+"&"+window.Encode())
@@ -143,6 +219,12 @@ func TestPromises(t *testing.T) {
 func (r *addedRow) add(t *testing.T, tree string) {
 	t.Helper()
 	name := filepath.Join(tree, r.file)
+	if r.before == "" {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), os.WriteFile(name, []byte(r.row), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
 	data, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)

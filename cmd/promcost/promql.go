@@ -62,18 +62,22 @@ func (f *promqlFlags) validate(source *sourceFlags) error {
 }
 
 // upstream is the server whose series PromQL may name in addition to cost series; nil if there is none.
-func (f *promqlFlags) upstream(source *sourceFlags, src *remote.Source, owned []string) (*upstream.Server, error) {
+func (f *promqlFlags) upstream(source *sourceFlags, src serverSource, owned []string) (*upstream.Server, error) {
 	if !f.passthrough {
 		return nil, nil
 	}
-	base, client, err := source.server()
+	base, client, err := source.reach()
 	if err != nil {
 		return nil, err
 	}
 	return upstream.New(upstream.Config{
 		URL: base, Client: client, Params: source.queryParams(), Owned: owned, External: src.ExternalLabels,
 		Streams: func(ctx context.Context) (bool, error) {
-			mode, err := src.Mode(ctx)
+			prometheus, ok := src.(*remote.Source)
+			if !ok {
+				return false, nil
+			}
+			mode, err := prometheus.Mode(ctx)
 			return mode == remote.ModeRemoteRead, err
 		},
 		Lookback: source.lookback, Timeout: source.timeout, MaxConcurrency: source.maxConcurrency,
@@ -176,7 +180,7 @@ func (a *promqlAPI) handlerUnder(current *config.Settings) (http.Handler, error)
 		}
 		metadata = append(metadata, upstream.Metadata{Name: family.Name, Type: kind, Help: family.Help})
 	}
-	others, err := f.upstream(a.source, a.computer.source.remote, owned)
+	others, err := f.upstream(a.source, a.computer.source.server, owned)
 	if err != nil {
 		return nil, err
 	}

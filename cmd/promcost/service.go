@@ -290,7 +290,7 @@ func (c *computer) newEngine(id string, warnings ...string) *promquery.Engine {
 	return promquery.NewEngine(c.source.Source, promquery.Config{
 		Clusters: promquery.Clusters{Labels: c.flags.clusterLabels(), Default: id}, Warnings: warnings, Exclude: c.source.exclude, Priced: c.priced, Exposed: c.exposed,
 		Rates: c.rates, Sheet: c.sheet, MaxSamples: c.flags.maxSamples, Memory: c.memory,
-		Name: sourceName, Progress: c.progress, Observe: c.observe,
+		Progress: c.progress, Observe: c.observe,
 	})
 }
 
@@ -322,10 +322,10 @@ func (c *computer) clusterID(ctx context.Context) (string, error) {
 	if c.flags.clusterID != "" {
 		return c.flags.clusterID, nil
 	}
-	if c.source.remote == nil {
+	if c.source.server == nil {
 		return defaultCluster, nil
 	}
-	external, err := c.source.remote.ExternalLabels(ctx)
+	external, err := c.source.server.ExternalLabels(ctx)
 	if err != nil {
 		return defaultCluster, err
 	}

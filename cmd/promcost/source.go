@@ -91,7 +91,7 @@ func addSourceFlags(g flagGroup) *sourceFlags {
 	durationOf(g, "prometheus.lookback", "How long an instant sees a sample, by the query API, where the data has no staleness markers: two scrape intervals, say. 0 leaves it to the server.", &f.lookback, 0).
 		Default("0s")
 	oneOf(g, "source", "What to read: auto, remote-read, query (the query API only) or blocks (TSDB blocks on disk), or none to serve a history that others fill. auto takes blocks and, for what is not in them, the Prometheus, where both are given.", &f.kind,
-		sourceAuto, sourceRemoteRead, sourceQuery, sourceBlocks, sourceNone)
+		append(storeNames(), sourceBlocks, sourceNone)...)
 	g.Flag("tsdb.path", "Directory of TSDB blocks: what a Prometheus has as --storage.tsdb.path. With --prometheus.url, that Prometheus'.").PlaceHolder("DIR").StringVar(&f.tsdbPath)
 	countOf(g, "query.max-concurrency", "Most requests that Prometheus is sent at a time. One more is for questions about up to an hour.", &f.maxConcurrency, 1).Default("2").
 		IsSetByUser(&f.concurrencyGiven)
@@ -224,11 +224,11 @@ func parseLabels(text string) (map[string]string, error) {
 // opened is a source, and the parts of it that know more than samples.
 type opened struct {
 	promquery.Source
-	blocks  *blocks.DB     // nil if no blocks are read
-	remote  *remote.Source // nil if no server is asked
+	blocks  *blocks.DB   // nil if no blocks are read
+	server  serverSource // nil if none is asked
 	exclude []promquery.Matcher
 	kind    string    // --source
-	since   time.Time // when the data begin, for other sources than blocks and remote read; zero if unknown
+	since   time.Time // when the data begin, for other sources than blocks and servers; zero if unknown
 }
 
 // Close closes what was opened.
@@ -257,26 +257,19 @@ func (f *sourceFlags) open() (*opened, error) {
 	if alone {
 		return o, nil
 	}
-	base, client, err := f.server()
-	if err == nil {
-		o.remote, err = remote.New(remote.Config{
-			URL: base.String(), Client: client, Mode: remote.Mode(f.kind), MaxConcurrency: f.maxConcurrency, MaxSamples: f.maxSamples,
-			Timeout: f.timeout, ExternalLabels: f.external, ReplicaLabels: f.replicas,
-			Params: f.queryParams(), Lookback: f.lookback,
-		})
-	}
-	if err != nil {
+	var err error
+	if o.server, err = storeOf(f.kind).open(f); err != nil {
 		return nil, errors.Join(err, o.Close())
 	}
-	o.Source = o.remote
+	o.Source = o.server
 	if o.blocks != nil {
-		o.Source = promquery.Join(o.blocks, o.remote, o.blocks.Cover)
+		o.Source = promquery.Join(o.blocks, o.server, o.blocks.Cover)
 	}
 	return o, nil
 }
 
-// server is the Prometheus' URL, without credentials, and the client that has those.
-func (f *sourceFlags) server() (*url.URL, *http.Client, error) {
+// reach is the server's URL, without credentials, and the client that has those.
+func (f *sourceFlags) reach() (*url.URL, *http.Client, error) {
 	base, user, err := f.prometheus.split()
 	if err != nil {
 		return nil, nil, err
@@ -291,7 +284,7 @@ func (f *sourceFlags) server() (*url.URL, *http.Client, error) {
 
 // announce logs where the source differs from the flags.
 func (f *sourceFlags) announce(o *opened, logger log.Logger) {
-	if o.blocks != nil && o.remote != nil {
+	if o.blocks != nil && o.server != nil {
 		level.Info(logger).Log("msg", "Reading TSDB blocks, and from the Prometheus what is not in them", "tsdb.path", f.tsdbPath, "prometheus.url", redacted(f.prometheus.url))
 		if found, err := o.blocks.Blocks(); err == nil && len(found) == 0 {
 			level.Warn(logger).Log("msg", "There are no TSDB blocks yet: everything is read from the Prometheus", "tsdb.path", f.tsdbPath)
@@ -302,7 +295,7 @@ func (f *sourceFlags) announce(o *opened, logger log.Logger) {
 // clock is the clock that decides which hours are closed, given that hours are computed a grace period after their end. Blocks end
 // some hours ago, because the newest samples are not in them. If nothing else is read, now is the newest block's end.
 func (o *opened) clock(grace time.Duration) func() time.Time {
-	if o.blocks == nil || o.remote != nil {
+	if o.blocks == nil || o.server != nil {
 		return time.Now
 	}
 	return func() time.Time {
@@ -316,31 +309,17 @@ func (o *opened) clock(grace time.Duration) func() time.Time {
 	}
 }
 
-// sourceName says how a source is read.
-func sourceName(ctx context.Context, src promquery.Source) string {
-	switch src := src.(type) {
-	case *blocks.DB, *blocks.Session:
-		return sourceBlocks
-	case *remote.Source:
-		if mode, err := src.Mode(ctx); err == nil {
-			return string(mode)
-		}
-		return "remote"
-	}
-	return "tsdb"
-}
-
 // begin is when the data begin within w, as far as the source can tell: there are none before it. If blocks are damaged, it
 // cannot. A server may have more than the blocks beside it.
 func (o *opened) begin(ctx context.Context, w allocation.Window) (begin time.Time, err error) {
 	begin = w.End
-	if o.remote != nil {
-		if begin, err = o.remote.Begin(ctx, promquery.Evident(), w.Start, w.End); err != nil {
+	if o.server != nil {
+		if begin, err = o.server.Begin(ctx, promquery.Evident(), w.Start, w.End); err != nil {
 			return time.Time{}, err
 		}
 	}
 	if o.blocks == nil {
-		if o.remote == nil {
+		if o.server == nil {
 			begin = o.since
 		}
 		return begin, nil

@@ -163,6 +163,9 @@ func (db *DB) Select(ctx context.Context, rs []promquery.Request, stats *promque
 	return (&Session{db: db}).Select(ctx, rs, stats)
 }
 
+// Name implements promquery.Named.
+func (*DB) Name(context.Context) string { return "blocks" }
+
 // ChunkQuerier implements storage.ChunkQueryable over the blocks present now.
 func (db *DB) ChunkQuerier(mint, maxt int64) (storage.ChunkQuerier, error) {
 	snap, err := db.acquire(mint, maxt, (*block).open)

@@ -73,6 +73,9 @@ func (s *Session) read(ctx context.Context, rs []promquery.Request, yield promqu
 	return stats, err
 }
 
+// Name implements promquery.Named.
+func (*Session) Name(context.Context) string { return "blocks" }
+
 // End implements promquery.Ender.
 func (s *Session) End() {
 	s.mu.Lock()

@@ -61,6 +61,9 @@ func (s *Source) Select(ctx context.Context, rs []promquery.Request, stats *prom
 	})
 }
 
+// Name implements promquery.Named.
+func (*Source) Name(context.Context) string { return "tsdb" }
+
 // reader is the state of one Select.
 type reader struct {
 	yield promquery.Yield

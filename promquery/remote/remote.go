@@ -164,6 +164,15 @@ func (s *Source) Mode(ctx context.Context) (Mode, error) {
 	return srv.mode, nil
 }
 
+// Name implements promquery.Named by the mode, "remote" where that is not known.
+func (s *Source) Name(ctx context.Context) string {
+	mode, err := s.Mode(ctx)
+	if err != nil {
+		return "remote"
+	}
+	return string(mode)
+}
+
 // Raw implements promquery.Sampler: remote read gives raw samples, the query API values on a grid.
 func (s *Source) Raw(ctx context.Context, _, _ int64) bool {
 	mode, err := s.Mode(ctx)

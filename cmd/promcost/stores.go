@@ -1,0 +1,63 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/promcost/promcost/promquery"
+	"github.com/promcost/promcost/promquery/remote"
+)
+
+// serverSource is an opened store: a Source that knows more than samples.
+type serverSource interface {
+	promquery.Source
+	// Begin returns when the data of metrics begin within [from, to), to if there are none.
+	Begin(ctx context.Context, metrics []string, from, to time.Time) (time.Time, error)
+	// ExternalLabels returns the labels that all series have outside of the store, such as the cluster's name.
+	ExternalLabels(ctx context.Context) (map[string]string, error)
+}
+
+// store is a kind of server that has series of clusters.
+type store struct {
+	name string                                     // the value of --source
+	open func(f *sourceFlags) (serverSource, error) // sends nothing yet
+}
+
+// stores are the kinds of servers at --prometheus.url. The first one is the default.
+var stores = []store{
+	{sourceAuto, openPrometheus},
+	{sourceRemoteRead, openPrometheus},
+	{sourceQuery, openPrometheus},
+}
+
+// storeNames are the values of --source that name a store.
+func storeNames() []string {
+	names := make([]string, len(stores))
+	for i := range stores {
+		names[i] = stores[i].name
+	}
+	return names
+}
+
+// storeOf is the store with a name, which the flag has checked.
+func storeOf(name string) *store {
+	return &stores[slices.IndexFunc(stores, func(s store) bool { return s.name == name })]
+}
+
+// openPrometheus opens a server with Prometheus' HTTP API.
+func openPrometheus(f *sourceFlags) (serverSource, error) {
+	base, client, err := f.reach()
+	if err != nil {
+		return nil, err
+	}
+	src, err := remote.New(remote.Config{
+		URL: base.String(), Client: client, Mode: remote.Mode(f.kind), MaxConcurrency: f.maxConcurrency, MaxSamples: f.maxSamples,
+		Timeout: f.timeout, ExternalLabels: f.external, ReplicaLabels: f.replicas,
+		Params: f.queryParams(), Lookback: f.lookback,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return src, nil
+}
