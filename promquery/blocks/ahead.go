@@ -59,7 +59,7 @@ func (r *reader) readAhead(ctx context.Context, cancel func(), from *pipe) error
 	d := decoders{from: from, next: make(chan *decoding, ahead)} // as many as are found at a time
 	var ended sync.WaitGroup
 	for range min(mostDecoders, r.workers.N-1) {
-		ended.Go(func() { newDecoder(ctx, r.blocks).run(&d) })
+		ended.Go(func() { newDecoder(ctx, r.snap).run(&d) })
 	}
 	go func() {
 		ended.Wait()
@@ -102,8 +102,8 @@ type decoder struct {
 	worker
 }
 
-func newDecoder(ctx context.Context, blocks []*block) *decoder {
-	d := &decoder{ctx: ctx, free: make(chan *batch, batches), worker: worker{blocks: blocks}}
+func newDecoder(ctx context.Context, of *snapshot) *decoder {
+	d := &decoder{ctx: ctx, free: make(chan *batch, batches), worker: worker{blocks: of.blocks, overlap: of.overlap}}
 	d.yield = d.add
 	for range batches {
 		d.free <- &batch{home: d.free}

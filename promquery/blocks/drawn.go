@@ -9,13 +9,14 @@ import (
 
 // Bytes that a look-up takes: each of a slice or a map, with the room that it grows into.
 const (
-	numberBytes = 4 // of a symbol, and where one stands
-	textBytes   = 8 // its place in a sparse, or in a key
-	partBytes   = 16
-	seriesBytes = 24
-	entryBytes  = 24
-	pairBytes   = 8
-	symbolBytes = 64 // of that symbol, beside its text
+	numberBytes  = 4 // of a symbol, and where one stands
+	encodedBytes = 64
+	textBytes    = 8 // its place in a sparse, or in a key
+	partBytes    = 16
+	seriesBytes  = 24
+	entryBytes   = 24
+	pairBytes    = 8
+	symbolBytes  = 64 // of that symbol, beside its text
 )
 
 // drawEvery is how many series are looked up between two draws of memory.
@@ -70,5 +71,9 @@ func (f *finder) draw(found *found) error {
 
 // draw draws the memory of the series.
 func (f *found) draw() error {
-	return f.drawn.to(int64(cap(f.parts))*partBytes + int64(cap(f.heads))*seriesBytes + int64(cap(f.keys))*textBytes + int64(cap(f.numbers))*numberBytes)
+	listed := 0
+	for _, list := range f.lists {
+		listed += len(list)
+	}
+	return f.drawn.to(int64(listed)*encodedBytes + int64(cap(f.parts))*partBytes + int64(cap(f.heads))*seriesBytes + int64(cap(f.keys))*textBytes + int64(cap(f.numbers))*numberBytes)
 }

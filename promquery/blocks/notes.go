@@ -11,14 +11,14 @@ import (
 type outcome struct {
 	i, n   int // the index of the first, and how many there are
 	metric string
-	errs   []error   // why the rest of a block's series cannot be read, by block
+	lost   []damage  // what was not found of each block
 	left   bool      // series of unwanted pods were left out
 	notes  [][]notes // by worker and selector
 }
 
 // newOutcome is the outcome of the selectors that f is the last of, without notes.
 func (r *reader) newOutcome(f *found) *outcome {
-	return &outcome{i: f.i, n: len(f.sels), metric: f.sels[0].Metric, errs: f.errs, left: f.left, notes: make([][]notes, len(r.each))}
+	return &outcome{i: f.i, n: len(f.sels), metric: f.sels[0].Metric, lost: f.lost, left: f.left, notes: make([][]notes, len(r.each))}
 }
 
 // note records what became of each of the selectors.
@@ -35,7 +35,7 @@ func (r *reader) note(o *outcome) {
 		}
 		r.stats.Add(all.stats)
 		for at, b := range r.blocks {
-			all.damage[at].err = o.errs[at]
+			all.damage[at].join(o.lost[at])
 			r.snap.note(b, &all.damage[at], o.metric)
 		}
 		r.stats.Warnings = append(r.stats.Warnings, all.skipped.Warnings(o.metric)...)
@@ -123,8 +123,11 @@ func (d *damage) add(err error) {
 	}
 }
 
-// join adds what another worker could not read.
+// join adds what else could not be read.
 func (d *damage) join(o damage) {
+	if d.err == nil {
+		d.err = o.err
+	}
 	if d.failed == 0 {
 		d.chunkErr = o.chunkErr
 	}

@@ -25,7 +25,7 @@ func (s *snapshot) read(ctx context.Context, sels []promquery.Selector, workers 
 	ctx, cancel := context.WithCancel(ctx)
 	to := pipe{free: make(chan *found, ahead), ready: make(chan *found, ahead)}
 	held := newReadMemory(ctx)
-	f := of.take(s.blocks, promquery.SymbolsOf(ctx), held)
+	f := of.take(s, promquery.SymbolsOf(ctx), held)
 	f.unwanted.begin(&workers)
 	f.grade, f.wants = workers.Grade, workers.Wants
 	for i := range f.founds {
@@ -79,7 +79,7 @@ func newReader(s *snapshot, workers promquery.Workers) *reader {
 	r := &reader{snap: s, blocks: s.blocks, workers: workers}
 	for n := range workers.N + 1 {
 		tell := func(i int, keys [][]promquery.Symbol) { workers.Tell(n, i, keys) }
-		r.each = append(r.each, &worker{blocks: s.blocks, yield: workers.Into(n), tell: tell})
+		r.each = append(r.each, &worker{blocks: s.blocks, overlap: s.overlap, yield: workers.Into(n), tell: tell})
 	}
 	return r
 }
@@ -266,14 +266,16 @@ func firstCause(errs []error) error {
 
 // worker reads its part of the series, one after the other.
 type worker struct {
-	blocks []*block
-	yield  chunks.Yield
-	tell   func(i int, keys [][]promquery.Symbol) // that yield gets series with these keys next
-	keys   [][]promquery.Symbol                   // scratch of it
-	dec    chunks.Decoder
-	points timeline.Points // scratch of has
-	list   []chunks.Encoded
-	notes  []notes // by selector of those that are alike
+	blocks  []*block
+	overlap bool // of blocks, in time
+	yield   chunks.Yield
+	tell    func(i int, keys [][]promquery.Symbol) // that yield gets series with these keys next
+	keys    [][]promquery.Symbol                   // scratch of it
+	dec     chunks.Decoder
+	points  timeline.Points // scratch of has
+	list    []chunks.Encoded
+	ends    []int   // where those of each block end in list
+	notes   []notes // by selector of those that are alike
 }
 
 // readShare hands over a share of found series, for one selector after the other.
@@ -330,34 +332,57 @@ func (l *worker) readSeries(f *found, k int, s *series) error {
 
 // collect collects the chunks of a series in all blocks, at the times of the selector with the index k among those of f.
 func (l *worker) collect(f *found, k int, s *series) {
-	n, sel := l.of(k), &f.sels[k]
-	l.list = l.list[:0]
+	l.list, l.ends = l.list[:0], l.ends[:0]
 	for _, p := range f.parts[s.partAt:][:s.parts] {
-		files, d := l.blocks[p.block].files, &n.damage[p.block]
-		bad := false // its other chunks are not
-		err := eachChunk(files.index.data[p.at:], func(m chunkMeta) bool {
-			if m.mint > sel.End || m.maxt < sel.Start {
-				return true
-			}
-			enc, data, err := files.segments.chunk(m.ref)
-			if err == nil {
-				err = chunks.CheckStart(enc, data, m.mint)
-			}
-			if err != nil {
-				if d.reach(m.mint, m.maxt); !bad {
-					d.add(err)
-				}
-				bad = true
-				return true
-			}
-			l.list = append(l.list, chunks.Encoded{Encoding: enc, Data: data, MinTime: m.mint, MaxTime: m.maxt, Padded: true})
-			n.stats.Bytes += int64(len(data))
-			return true
-		})
-		if err != nil {
-			d.reach(math.MinInt64, math.MaxInt64)
-			d.add(err)
+		if p.library {
+			l.collectListed(&f.sels[k], f.lists[p.at])
+		} else {
+			l.collectPart(&f.sels[k], p, &l.of(k).damage[p.block])
 		}
+		l.ends = append(l.ends, len(l.list))
+	}
+	for _, c := range l.list {
+		l.of(k).stats.Bytes += int64(len(c.Data))
+	}
+	if l.overlap && s.parts > 1 {
+		l.list = chunks.Merge(l.list, l.ends)
+	}
+}
+
+// collectListed collects chunks that Prometheus' reader has read.
+func (l *worker) collectListed(sel *promquery.Selector, list []chunks.Encoded) {
+	for _, c := range list {
+		if c.MinTime <= sel.End && c.MaxTime >= sel.Start {
+			l.list = append(l.list, c)
+		}
+	}
+}
+
+// collectPart collects chunks from the files of a block.
+func (l *worker) collectPart(sel *promquery.Selector, p part, d *damage) {
+	files := l.blocks[p.block].files
+	bad := false // its other chunks are not
+	err := eachChunk(files.index.data[p.at:], func(m chunkMeta) bool {
+		if m.mint > sel.End || m.maxt < sel.Start {
+			return true
+		}
+		enc, data, err := files.segments.chunk(m.ref)
+		if err == nil {
+			err = chunks.CheckStart(enc, data, m.mint)
+		}
+		if err != nil {
+			if d.reach(m.mint, m.maxt); !bad {
+				d.add(err)
+			}
+			bad = true
+			return true
+		}
+		l.list = append(l.list, chunks.Encoded{Encoding: enc, Data: data, MinTime: m.mint, MaxTime: m.maxt, Padded: true})
+		return true
+	})
+	if err != nil {
+		d.reach(math.MinInt64, math.MaxInt64)
+		d.add(err)
 	}
 }
 

@@ -8,10 +8,9 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"github.com/prometheus/prometheus/tsdb/tombstones"
-
 	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/promquery"
+	"github.com/promcost/promcost/promquery/chunks"
 )
 
 // files are the mapped files of a block.
@@ -35,28 +34,7 @@ func mapFiles(dir string) (*files, error) {
 
 func (f *files) close() error { return errors.Join(f.index.close(), f.segments.close()) }
 
-// plain reports whether the blocks hold what Prometheus' own readers have to sort out: overlapping blocks, deleted
-// samples, or an index of another version.
-func (s *snapshot) plain() bool {
-	for i, b := range s.blocks {
-		if i > 0 && b.meta.MinTime < s.blocks[i-1].meta.MaxTime || b.foreign {
-			return true
-		}
-	}
-	return false
-}
-
-// hasTombstones reports whether samples of the block in dir were deleted, or may have been.
-func hasTombstones(dir string) bool {
-	r, _, err := tombstones.ReadTombstones(dir)
-	if err != nil {
-		return true
-	}
-	defer r.Close()
-	return r.Total() > 0
-}
-
-// finder looks up series in the files of blocks that do not overlap.
+// finder looks up series in blocks.
 type finder struct {
 	symbols  *symbols
 	cursors  []cursor // by block
@@ -79,7 +57,8 @@ type found struct {
 	keys    []promquery.Symbol // made of numbers before it is handed over, unless Selector.Keep is nil
 	numbers []uint32           // of the elements of keys
 	last    bool               // the selector has no more series
-	errs    []error            // of the last: why the rest of a block's series cannot be read, by block
+	lists   [][]chunks.Encoded // of the parts that Prometheus' reader has read
+	lost    []damage           // of the last: what could not be read of each block
 	left    bool               // series of unwanted pods were left out; known of the last
 	drawn   drawn
 
@@ -96,7 +75,7 @@ const mostKeys = 1 << 15
 
 // begin begins the next series of selectors.
 func (f *found) begin(i int, sels []promquery.Selector) {
-	*f = found{i: i, sels: sels, heads: f.heads[:0], parts: f.parts[:0], keys: f.keys[:0], numbers: f.numbers[:0], drawn: f.drawn, shares: f.shares}
+	*f = found{i: i, sels: sels, heads: f.heads[:0], parts: f.parts[:0], keys: f.keys[:0], numbers: f.numbers[:0], lists: f.lists[:0], drawn: f.drawn, shares: f.shares}
 }
 
 // take adds a copy of a series of another found.
@@ -104,7 +83,13 @@ func (f *found) take(of *found, s *series) {
 	keep := *s
 	keep.partAt, keep.keyAt = int32(len(f.parts)), int32(len(f.keys))
 	f.heads = append(f.heads, keep)
-	f.parts = append(f.parts, of.parts[s.partAt:][:s.parts]...)
+	for _, p := range of.parts[s.partAt:][:s.parts] {
+		if p.library {
+			f.lists = append(f.lists, of.lists[p.at])
+			p.at = uint64(len(f.lists) - 1)
+		}
+		f.parts = append(f.parts, p)
+	}
 	f.keys = append(f.keys, of.keys[s.keyAt:][:s.keys]...)
 }
 
@@ -115,25 +100,28 @@ type series struct {
 	told          uint64 // what Points.SetSeries is to say, or the number of its text until it is looked up
 }
 
-// part is a series' entry in one block, from the list of chunks on.
+// part is a series' chunks in one block.
 type part struct {
-	at    uint64 // in the index file
-	block int32
+	at      uint64 // where their list begins in the index file, or its place among found.lists
+	block   int32
+	library bool // Prometheus' reader has read them
 }
 
-// newFinder returns a finder for a read of blocks, oldest first. Keys are of table.
-func newFinder(blocks []*block, table *promquery.Symbols) *finder {
-	f := &finder{symbols: newSymbols(blocks, table), cursors: make([]cursor, len(blocks)), same: make([]int, 0, len(blocks))}
-	f.probe = worker{blocks: blocks}
+// newFinder returns a finder for a read of the blocks of a snapshot. Keys are of table.
+func newFinder(s *snapshot, table *promquery.Symbols) *finder {
+	f := &finder{symbols: newSymbols(s, table), cursors: make([]cursor, len(s.blocks)), same: make([]int, 0, len(s.blocks))}
+	f.probe = worker{blocks: s.blocks, overlap: s.overlap}
 	for i := range f.cursors {
-		f.cursors[i].at, f.cursors[i].view = int32(i), f.symbols.views[i]
+		f.cursors[i].view = f.symbols.views[i]
 	}
 	return f
 }
 
-// reads reports whether the finder is one for these blocks, and keys of table.
-func (f *finder) reads(blocks []*block, table *promquery.Symbols) bool {
-	return f.symbols.table == table && slices.EqualFunc(f.symbols.views, blocks, func(v *view, b *block) bool { return v.block == b })
+// reads reports whether the finder is one for the blocks of a snapshot, and keys of table.
+func (f *finder) reads(s *snapshot, table *promquery.Symbols) bool {
+	views := f.symbols.views
+	same := func(v *view, b *block) bool { return v.block == b && v.files == s.files[v.at] }
+	return f.symbols.table == table && slices.EqualFunc(views, s.blocks, same)
 }
 
 // account makes the finder and what it finds draw from the memory of a read.
@@ -189,10 +177,11 @@ func (f *finder) find(ctx context.Context, i int, sels []promquery.Selector, to 
 	if f.wants != nil {
 		q.wanted = func(of *found, s *series) bool { return f.probe.has(of, s, f.wants) }
 	}
+	defer f.end()
 	var open []*cursor // those that have a series
 	for k := range f.cursors {
 		c := &f.cursors[k]
-		if c.begin(q); c.next(q) {
+		if c.begin(ctx, q); c.next(q) {
 			open = append(open, c)
 		}
 	}
@@ -212,11 +201,22 @@ func (f *finder) find(ctx context.Context, i int, sels []promquery.Selector, to 
 		}
 		open = out.add(q, open, f.same)
 	}
-	out.last, out.errs = true, make([]error, len(f.cursors))
+	if ctx.Err() != nil { // so that Prometheus' reader may have ended early
+		return ctx.Err()
+	}
+	out.last, out.lost = true, make([]damage, len(f.cursors))
 	for k := range f.cursors {
-		out.errs[k] = f.cursors[k].err
+		out.lost[k] = f.cursors[k].lost
+		out.lost[k].err = f.cursors[k].err
 	}
 	return f.hand(q, out, to)
+}
+
+// end ends what Prometheus' reader has begun: until then, blocks cannot be closed.
+func (f *finder) end() {
+	for k := range f.cursors {
+		f.cursors[k].endLibrary()
+	}
 }
 
 // hand hands over found series, once their keys are made and their memory is drawn.
@@ -243,7 +243,7 @@ func (f *found) add(q *query, open []*cursor, scratch []int) []*cursor {
 	f.heads = append(f.heads, series{partAt: int32(len(f.parts)), parts: int32(len(same)), keyAt: int32(len(f.keys))})
 	s := &f.heads[len(f.heads)-1]
 	for _, i := range same {
-		f.parts = append(f.parts, part{open[i].chunks, open[i].at})
+		f.addPart(open[i])
 	}
 	if q.wanted == nil || q.wanted(f, s) {
 		f.describe(q, labels, s)
@@ -256,6 +256,15 @@ func (f *found) add(q *query, open []*cursor, scratch []int) []*cursor {
 		}
 	}
 	return open
+}
+
+// addPart adds the chunks of the series that a cursor is at.
+func (f *found) addPart(c *cursor) {
+	p := part{at: c.chunks, block: int32(c.at), library: c.files == nil}
+	if p.library {
+		p.at, f.lists = uint64(len(f.lists)), append(f.lists, c.list)
+	}
+	f.parts = append(f.parts, p)
 }
 
 // describe adds the key of a series whose parts are there, or the numbers of its elements.

@@ -43,16 +43,16 @@ func (s *Session) End() {
 // mostIdle is how many finders are kept: the blocks of a window, and those of stretches of it that are read again.
 const mostIdle = 3
 
-// take returns a finder for a read of blocks. Keys are of table.
-func (s *Session) take(blocks []*block, table *promquery.Symbols, of *readMemory) (f *finder) {
+// take returns a finder for a read of the blocks of a snapshot. Keys are of table.
+func (s *Session) take(snap *snapshot, table *promquery.Symbols, of *readMemory) (f *finder) {
 	s.mu.Lock()
-	if i := slices.IndexFunc(s.idle, func(f *finder) bool { return f.reads(blocks, table) }); i >= 0 {
+	if i := slices.IndexFunc(s.idle, func(f *finder) bool { return f.reads(snap, table) }); i >= 0 {
 		f = s.idle[i]
 		s.idle = slices.Delete(s.idle, i, i+1)
 	}
 	s.mu.Unlock()
 	if f == nil {
-		f = newFinder(blocks, table)
+		f = newFinder(snap, table)
 	}
 	f.account(of)
 	return f

@@ -67,7 +67,10 @@ func (u *unwanted) of(sel *promquery.Selector, symbols *symbols) []refSet {
 	}
 	by := unwantedBy{name: name, cgroup: cgroup}
 	for _, v := range symbols.views {
-		all, timeless := u.find(v.index, name, cgroup)
+		var all, timeless refSet // Prometheus' reader leaves out none
+		if v.files != nil {
+			all, timeless = u.find(v.index, name, cgroup)
+		}
 		by.blocks[0], by.blocks[1] = append(by.blocks[0], all), append(by.blocks[1], timeless)
 	}
 	u.labels = append(u.labels, by)

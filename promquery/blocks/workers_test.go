@@ -124,6 +124,7 @@ func TestManySeries(t *testing.T) {
 	dir := t.TempDir()
 	promtest.WriteBlocks(t, dir, 2*time.Hour, series...)
 	db := open(t, dir)
+	db.UseLibrary(2)
 	number := func(key []promquery.Symbol) int {
 		var i int
 		if _, err := fmt.Sscanf(key[0].Value(), "pod-%05d", &i); err != nil {
