@@ -25,7 +25,7 @@ func TestAlikeRequests(t *testing.T) {
 		list = append(list, s)
 	}
 	promtest.WriteBlocks(t, dir, 2*time.Hour, list...)
-	db := open(t, dir)
+	dbs := readers(t, dir)
 	sel := func(pod string, from, to int64) promquery.Request {
 		s := promquery.Request{Metric: "m", Keep: promquery.Labels("pod"), Start: from, End: to}
 		if pod != "" {
@@ -37,24 +37,26 @@ func TestAlikeRequests(t *testing.T) {
 		sel("", 0, hour/2), sel("", hour, 2*hour), sel("", 5*hour, 6*hour), // no samples of the second block
 		sel("pod-1", 0, 6*hour), sel("pod-1", hour, hour), sel("", hour/2, hour),
 	}
-	read := func(rs []promquery.Request) (got []string) {
-		stats, err := promtest.Select(t.Context(), db, rs, func(i int, key []promquery.Symbol, p *timeline.Points) error {
-			got = append(got, fmt.Sprint(i, " ", key[0].Value(), " ", p.First(), " ", p.Last(), " ", p.Len()))
-			return nil
-		})
-		if err != nil || !stats.Whole() || stats.Series == 0 {
-			t.Fatalf("%d series, %v, warnings %q", stats.Series, err, stats.Warnings)
+	for reader, db := range dbs {
+		read := func(rs []promquery.Request) (got []string) {
+			stats, err := promtest.Select(t.Context(), db, rs, func(i int, key []promquery.Symbol, p *timeline.Points) error {
+				got = append(got, fmt.Sprint(i, " ", key[0].Value(), " ", p.First(), " ", p.Last(), " ", p.Len()))
+				return nil
+			})
+			if err != nil || !stats.Whole() || stats.Series == 0 {
+				t.Fatalf("%s: %d series, %v, warnings %q", reader, stats.Series, err, stats.Warnings)
+			}
+			slices.Sort(got)
+			return got
 		}
-		slices.Sort(got)
-		return got
-	}
-	var want []string
-	for i := range sels {
-		want = append(want, read(slices.Insert(slices.Repeat([]promquery.Request{{Metric: "none"}}, i), i, sels[i]))...)
-	}
-	slices.Sort(want)
-	if diff := cmp.Diff(want, read(sels)); diff != "" {
-		t.Errorf("apart, and together (-want +got):\n%s", diff)
+		var want []string
+		for i := range sels {
+			want = append(want, read(slices.Insert(slices.Repeat([]promquery.Request{{Metric: "none"}}, i), i, sels[i]))...)
+		}
+		slices.Sort(want)
+		if diff := cmp.Diff(want, read(sels)); diff != "" {
+			t.Errorf("%s: apart, and together (-want +got):\n%s", reader, diff)
+		}
 	}
 }
 

@@ -1,5 +1,5 @@
-// Package blocks reads the TSDB blocks of a Prometheus from its directory, as a storage.ChunkQueryable and as a
-// promquery.Source. It never writes: the directory may belong to a running Prometheus that compacts and deletes blocks
+// Package blocks reads the TSDB blocks of a Prometheus from its directory, as a promquery.Source. It never writes: the
+// directory may belong to a running Prometheus that compacts and deletes blocks
 // meanwhile. Only blocks are read, not the write-ahead log: the newest two to three hours of a running server are not in
 // them. A block that cannot be read is left out with a warning and the others answer.
 package blocks
@@ -19,8 +19,8 @@ import (
 	"time"
 
 	"github.com/oklog/ulid/v2"
-	"github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/tsdb"
+	"github.com/prometheus/prometheus/tsdb/tombstones"
 
 	"github.com/promcost/promcost/promquery"
 )
@@ -51,13 +51,15 @@ type block struct {
 	id      ulid.ULID
 	dir     string
 	meta    tsdb.BlockMeta
-	b       *tsdb.Block     // nil until first needed
-	files   *files          // nil until first needed, and if own reading does not suit the block
-	foreign bool            // for Prometheus' own readers: samples of it were deleted, or its files are not as ours read them
-	refs    int             // reads going on
-	gone    bool            // no longer in the directory: closed with the last read
-	lost    bool            // it could not be opened
-	damaged []promquery.Gap // when samples of it could not be read
+	files   *files              // nil until first needed, and if our own reader cannot read the block
+	deleted tombstones.Interval // of all samples that were deleted: it begins after it ends if none were
+	library bool                // our own reader cannot read the block
+	b       *tsdb.Block         // by Prometheus' reader, nil until first needed
+	texts   []string            // the symbols of b, ascending; they are views that last as long as b
+	refs    int                 // reads going on
+	gone    bool                // no longer in the directory: closed with the last read
+	lost    bool                // it could not be opened
+	damaged []promquery.Gap     // when samples of it could not be read
 
 	tombstones fileState     // the one file of a block that changes
 	found      []fs.FileInfo // all others, as they were when the block was found
@@ -165,19 +167,6 @@ func (db *DB) Select(ctx context.Context, rs []promquery.Request, stats *promque
 
 // Name implements promquery.Named.
 func (*DB) Name(context.Context) string { return "blocks" }
-
-// ChunkQuerier implements storage.ChunkQueryable over the blocks present now.
-func (db *DB) ChunkQuerier(mint, maxt int64) (storage.ChunkQuerier, error) {
-	snap, err := db.acquire(mint, maxt, (*block).open)
-	if err != nil {
-		return nil, err
-	}
-	q, err := snap.ChunkQuerier(mint, maxt)
-	if err != nil {
-		return nil, errors.Join(err, snap.release())
-	}
-	return &releasing{ChunkQuerier: q, snap: snap}, nil
-}
 
 // scan brings db.known up to date with the directory and returns warnings about blocks that are none. db.mu is held.
 func (db *DB) scan() ([]string, error) {

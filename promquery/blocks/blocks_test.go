@@ -169,9 +169,11 @@ func TestOverlappingBlocks(t *testing.T) {
 	dir := t.TempDir()
 	promtest.WriteBlocks(t, dir, 2*time.Hour, pods(2, 0, 4)...)
 	promtest.WriteBlocks(t, dir, 8*time.Hour, pods(3, 1, 5)...)
-	got, _ := count(t, open(t, dir), all)
-	if diff := cmp.Diff(map[string]int{"pa": 300, "pb": 300, "pc": 240}, got); diff != "" {
-		t.Errorf("samples (-want +got):\n%s", diff)
+	for name, db := range readers(t, dir) {
+		got, _ := count(t, db, all)
+		if diff := cmp.Diff(map[string]int{"pa": 300, "pb": 300, "pc": 240}, got); diff != "" {
+			t.Errorf("%s: samples (-want +got):\n%s", name, diff)
+		}
 	}
 }
 

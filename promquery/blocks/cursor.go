@@ -1,6 +1,7 @@
 package blocks
 
 import (
+	"context"
 	"encoding/binary"
 	"slices"
 
@@ -10,7 +11,7 @@ import (
 // cursor walks the series of requests that are alike in one block, in the order of their labels.
 type cursor struct {
 	*view
-	at      int32   // the block's place among those of the read
+	library         // in place of what follows labels, unless our own reader has the block's files
 	refs    []byte  // of the series that follow those of entries, as in the file
 	some    []byte  // memory for refs
 	entries []entry // the series that were read at once
@@ -36,12 +37,16 @@ const (
 )
 
 // begin begins requests that are alike.
-func (c *cursor) begin(q *query) {
-	c.refs, c.entries, c.pairs, c.passed, c.failed, c.err = nil, c.entries[:0], c.pairs[:0], 0, nil, nil
+func (c *cursor) begin(ctx context.Context, q *query) {
+	c.refs, c.entries, c.pairs, c.passed, c.failed, c.lost, c.err = nil, c.entries[:0], c.pairs[:0], 0, nil, damage{}, nil
 	defer recovered(&c.err)
 	c.clipped = len(q.requests) > 1 || c.block.meta.MinTime < q.Start || c.block.meta.MaxTime > q.End
 	overlaps := slices.ContainsFunc(q.requests, func(r promquery.Request) bool { return c.block.overlaps(r.Start, r.End) })
-	if !q.never() && overlaps {
+	switch {
+	case q.never() || !overlaps:
+	case c.files == nil:
+		c.err = c.beginLibrary(ctx, q)
+	default:
 		if c.refs, c.err = c.index.postings(q.Metric); c.err == nil {
 			c.narrow(q)
 		}
@@ -51,6 +56,9 @@ func (c *cursor) begin(q *query) {
 // next goes on to the next series that matches. It is false if there is none, or if it cannot be read.
 func (c *cursor) next(q *query) (ok bool) {
 	defer recovered(&c.err)
+	if c.files == nil {
+		return c.nextOfLibrary()
+	}
 	for c.err == nil {
 		if c.passed == len(c.entries) {
 			if c.err = c.failed; c.err != nil || !c.readSome(q) {

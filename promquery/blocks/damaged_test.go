@@ -113,12 +113,14 @@ func TestOneDamagedChunk(t *testing.T) {
 		d[20] ^= 1 // in the first series' only chunk
 		return d
 	})
-	got, stats := count(t, open(t, dir), all)
-	if diff := cmp.Diff(map[string]int{"pb": 120, "pc": 120, "pd": 120}, got); diff != "" {
-		t.Errorf("samples (-want +got):\n%s", diff)
-	}
-	if len(stats.Told()) != 1 || !strings.Contains(stats.Told()[0], "missing of these metrics: m; ") {
-		t.Errorf("got warnings %q", stats.Told())
+	for name, db := range readers(t, dir) {
+		got, stats := count(t, db, all)
+		if diff := cmp.Diff(map[string]int{"pb": 120, "pc": 120, "pd": 120}, got); diff != "" {
+			t.Errorf("%s: samples (-want +got):\n%s", name, diff)
+		}
+		if len(stats.Told()) != 1 || !strings.Contains(stats.Told()[0], "missing of these metrics: m; ") {
+			t.Errorf("%s: got warnings %q", name, stats.Told())
+		}
 	}
 }
 
@@ -155,9 +157,11 @@ func TestSeriesBeforeDamagedEntry(t *testing.T) {
 	for _, at := range []int{0, 1, 31, 32, 40, 99} {
 		dir := t.TempDir()
 		damageEntry(t, promtest.WriteBlocks(t, dir, 2*time.Hour, list...)[0], at)
-		got, stats := count(t, open(t, dir), all)
-		if _, last := got[fmt.Sprintf("pod-%02d", at-1)]; len(got) != at || at > 0 && !last || len(stats.Told()) != 1 {
-			t.Errorf("entry %d is damaged: %d series, warnings %q, want the %d before it and one warning", at, len(got), stats.Told(), at)
+		for name, db := range readers(t, dir) {
+			got, stats := count(t, db, all)
+			if _, last := got[fmt.Sprintf("pod-%02d", at-1)]; len(got) != at || at > 0 && !last || len(stats.Told()) != 1 {
+				t.Errorf("%s, entry %d is damaged: %d series, warnings %q, want the %d before it and one warning", name, at, len(got), stats.Told(), at)
+			}
 		}
 	}
 }
@@ -183,11 +187,10 @@ func TestChunkOfAnotherTime(t *testing.T) {
 	dir := t.TempDir()
 	dirs := promtest.WriteBlocks(t, dir, 2*time.Hour, pods(4, 0, 2)...)
 	damage(t, filepath.Join(dirs[0], "chunks/000001"), laterChunk(t, time.Minute))
-	db := open(t, dir)
-	for name, src := range map[string]promquery.Source{"own": db, "Prometheus'": db.Slow()} {
+	for name, db := range readers(t, dir) {
 		t.Run(name, func(t *testing.T) {
 			seen := 0
-			stats, err := promtest.Select(t.Context(), src, []promquery.Request{all}, func(int, []promquery.Symbol, *timeline.Points) error {
+			stats, err := promtest.Select(t.Context(), db, []promquery.Request{all}, func(int, []promquery.Symbol, *timeline.Points) error {
 				seen++
 				return nil
 			})

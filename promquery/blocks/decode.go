@@ -41,7 +41,7 @@ func (s *snapshot) read(ctx context.Context, rs []promquery.Request, of *Session
 	ctx, cancel := context.WithCancel(ctx)
 	p := pipe{free: make(chan *page, mostPages), ready: make(chan *page, mostPages)}
 	held := newReadMemory(ctx)
-	f := of.take(s.blocks, promquery.SymbolsOf(ctx), held)
+	f := of.take(s, promquery.SymbolsOf(ctx), held)
 	for i := range f.pages {
 		p.free <- &f.pages[i]
 	}
@@ -61,7 +61,7 @@ func (s *snapshot) read(ctx context.Context, rs []promquery.Request, of *Session
 		}
 		held.release()
 	}()
-	r := reader{snap: s, blocks: s.blocks}
+	r := reader{snap: s}
 	if err := r.read(ctx, cancel, &p, yield); err != nil {
 		return r.stats, err
 	}
@@ -81,9 +81,8 @@ func (f *finder) findAll(ctx context.Context, rs []promquery.Request, to *pipe) 
 
 // reader hands over the series that were found.
 type reader struct {
-	snap   *snapshot
-	blocks []*block
-	stats  promquery.Stats
+	snap  *snapshot
+	stats promquery.Stats
 }
 
 // decoding is a page that is being decoded.
@@ -119,7 +118,7 @@ func (r *reader) read(ctx context.Context, cancel func(), from *pipe, yield prom
 	d := decoders{from: from, next: make(chan *decoding, mostPages)}
 	var ended sync.WaitGroup
 	for range max(1, min(mostDecoders, runtime.GOMAXPROCS(0)-1)) {
-		ended.Go(func() { newDecoder(ctx, r.blocks).run(&d) })
+		ended.Go(func() { newDecoder(ctx, r.snap).run(&d) })
 	}
 	go func() {
 		ended.Wait()
@@ -166,17 +165,18 @@ func (b *batch) hand(yield promquery.Yield) error {
 // decoder decodes pages into batches, which come back to it.
 type decoder struct {
 	ctx    context.Context //nolint:containedctx // the context of one read
-	blocks []*block
+	snap   *snapshot
 	free   chan *batch
 	page   *decoding
 	batch  *batch // the one that is being filled, nil if there is none
 	chunks chunks.Decoder
 	list   []chunks.Encoded
+	ends   []int   // where those of each block end in list
 	notes  []notes // by request of those that are alike
 }
 
-func newDecoder(ctx context.Context, blocks []*block) *decoder {
-	d := &decoder{ctx: ctx, blocks: blocks, free: make(chan *batch, batches)}
+func newDecoder(ctx context.Context, snap *snapshot) *decoder {
+	d := &decoder{ctx: ctx, snap: snap, free: make(chan *batch, batches)}
 	for range batches {
 		d.free <- &batch{home: d.free}
 	}
@@ -224,33 +224,57 @@ func (d *decoder) decodeSeries(k int, s *series) error {
 // collect collects the chunks of a series in all blocks, at the times of the request with the index k among those of the page.
 func (d *decoder) collect(k int, s *series) {
 	n, r := d.notesFor(k), &d.page.requests[k]
-	d.list = d.list[:0]
-	for _, part := range d.page.parts[s.partAt:][:s.parts] {
-		files, damage := d.blocks[part.block].files, &n.damage[part.block]
-		bad := false // its other chunks are not
-		err := eachChunk(files.index.data[part.at:], func(m chunkMeta) bool {
-			if m.mint > r.End || m.maxt < r.Start {
-				return true
-			}
-			enc, data, err := files.segments.chunk(m.ref)
-			if err == nil {
-				err = chunks.CheckStart(enc, data, m.mint)
-			}
-			if err != nil {
-				if damage.reach(m.mint, m.maxt); !bad {
-					damage.add(err)
-				}
-				bad = true
-				return true
-			}
-			d.list = append(d.list, chunks.Encoded{Encoding: enc, Data: data, MinTime: m.mint, MaxTime: m.maxt, Padded: true})
-			n.stats.Bytes += int64(len(data))
-			return true
-		})
-		if err != nil {
-			damage.reach(math.MinInt64, math.MaxInt64)
-			damage.add(err)
+	d.list, d.ends = d.list[:0], d.ends[:0]
+	for _, p := range d.page.parts[s.partAt:][:s.parts] {
+		if p.library {
+			d.collectListed(r, d.page.lists[p.at])
+		} else {
+			d.collectPart(r, p, &n.damage[p.block])
 		}
+		d.ends = append(d.ends, len(d.list))
+	}
+	for i := range d.list {
+		n.stats.Bytes += int64(len(d.list[i].Data))
+	}
+	if d.snap.overlap && s.parts > 1 {
+		d.list = chunks.Merge(d.list, d.ends)
+	}
+}
+
+// collectListed collects chunks that Prometheus' reader has read.
+func (d *decoder) collectListed(r *promquery.Request, list []chunks.Encoded) {
+	for _, c := range list {
+		if c.MinTime <= r.End && c.MaxTime >= r.Start {
+			d.list = append(d.list, c)
+		}
+	}
+}
+
+// collectPart collects chunks from the files of a block.
+func (d *decoder) collectPart(r *promquery.Request, p part, lost *damage) {
+	files := d.snap.blocks[p.block].files
+	bad := false // its other chunks are not
+	err := eachChunk(files.index.data[p.at:], func(m chunkMeta) bool {
+		if m.mint > r.End || m.maxt < r.Start {
+			return true
+		}
+		enc, data, err := files.segments.chunk(m.ref)
+		if err == nil {
+			err = chunks.CheckStart(enc, data, m.mint)
+		}
+		if err != nil {
+			if lost.reach(m.mint, m.maxt); !bad {
+				lost.add(err)
+			}
+			bad = true
+			return true
+		}
+		d.list = append(d.list, chunks.Encoded{Encoding: enc, Data: data, MinTime: m.mint, MaxTime: m.maxt, Padded: true})
+		return true
+	})
+	if err != nil {
+		lost.reach(math.MinInt64, math.MaxInt64)
+		lost.add(err)
 	}
 }
 

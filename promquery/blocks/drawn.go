@@ -9,13 +9,14 @@ import (
 
 // Bytes that a look-up takes: each of a slice or a map, with the room that it grows into.
 const (
-	numberBytes = 4 // of a symbol, and where one stands
-	textBytes   = 8 // its place in a sparse, or in a key
-	partBytes   = 16
-	seriesBytes = 24
-	entryBytes  = 24
-	pairBytes   = 8
-	symbolBytes = 64 // of that symbol, beside its text
+	numberBytes  = 4 // of a symbol, and where one stands
+	encodedBytes = 64
+	textBytes    = 8 // its place in a sparse, or in a key
+	partBytes    = 16
+	seriesBytes  = 24
+	entryBytes   = 24
+	pairBytes    = 8
+	symbolBytes  = 64 // of that symbol, beside its text
 )
 
 // drawEvery is how many series are looked up between two draws of memory.
@@ -70,5 +71,9 @@ func (f *finder) draw(out *page) error {
 
 // draw draws the memory of the series.
 func (p *page) draw() error {
-	return p.drawn.to(int64(cap(p.parts))*partBytes + int64(cap(p.series))*seriesBytes + int64(cap(p.keys))*textBytes + int64(cap(p.numbers))*numberBytes)
+	listed := 0
+	for _, list := range p.lists {
+		listed += len(list)
+	}
+	return p.drawn.to(int64(listed)*encodedBytes + int64(cap(p.parts))*partBytes + int64(cap(p.series))*seriesBytes + int64(cap(p.keys))*textBytes + int64(cap(p.numbers))*numberBytes)
 }

@@ -8,11 +8,28 @@ import (
 	"strings"
 
 	"github.com/promcost/promcost/promquery"
-	"github.com/promcost/promcost/promquery/chunks"
 )
 
-// Slow returns a source over the same blocks that reads them by Prometheus' own readers.
-func (db *DB) Slow() promquery.Source { return chunks.New(db, chunks.Options{}) }
+// UseLibrary has Prometheus' reader read each n-th block of those that are there; none if n is 0.
+func (db *DB) UseLibrary(n int) {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	for i, b := range db.sorted() {
+		b.library = n > 0 && i%n == 0
+	}
+}
+
+// ByLibrary are the blocks that Prometheus' reader has read, oldest first.
+func (db *DB) ByLibrary() (ids []string) {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	for _, b := range db.sorted() {
+		if b.b != nil {
+			ids = append(ids, b.id.String())
+		}
+	}
+	return ids
+}
 
 // ReadEntry walks what an index entry holds, as a read does, and returns how much it found.
 func ReadEntry(content []byte) (labels, chunks int, err error) {
@@ -60,22 +77,18 @@ func ReadFiles(dir, metric string) error {
 
 // Numbers are the strings of the blocks below dir by number, and the numbers that each block's symbols have.
 func (db *DB) Numbers() (texts []string, of []map[string]uint32, err error) {
-	snap, err := db.acquire(math.MinInt64, math.MaxInt64, (*block).openFiles)
+	snap, err := db.acquire(math.MinInt64, math.MaxInt64)
 	if err != nil {
 		return nil, nil, err
 	}
-	s := newSymbols(snap.blocks, promquery.SymbolsOf(context.Background()))
+	s := newSymbols(snap, promquery.SymbolsOf(context.Background()))
 	for n := range s.places {
 		texts = append(texts, strings.Clone(s.text(uint32(n))))
 	}
 	for _, v := range s.views {
 		numbers := map[string]uint32{}
 		for id, n := range v.numbers {
-			text, err := v.index.text(uint32(id))
-			if err != nil {
-				return nil, nil, err
-			}
-			numbers[string(text)] = n
+			numbers[strings.Clone(v.text(uint32(id)))] = n
 		}
 		of = append(of, numbers)
 	}

@@ -11,13 +11,13 @@ import (
 func (r *reader) note(last *page, all []notes) {
 	for k := range last.requests {
 		if k == len(all) {
-			all = append(all, newNotes(r.blocks))
+			all = append(all, newNotes(r.snap.blocks))
 		}
 		n, metric := &all[k], last.requests[k].Metric
 		r.stats.Sent = append(r.stats.Sent, promquery.Sent{Of: []promquery.Portion{{Request: last.first + k, Bytes: n.stats.Bytes}}})
 		r.stats.Add(n.stats)
-		for i, b := range r.blocks {
-			n.damage[i].err = last.errs[i]
+		for i, b := range r.snap.blocks {
+			n.damage[i].join(last.lost[i])
 			r.snap.note(b, &n.damage[i], metric)
 		}
 		r.stats.Warnings = append(r.stats.Warnings, n.skipped.Warnings(metric)...)
@@ -57,7 +57,7 @@ func joined(all, others []notes) []notes {
 // notesFor are the notes for the request with the index k among those that are alike.
 func (d *decoder) notesFor(k int) *notes {
 	for len(d.notes) <= k {
-		d.notes = append(d.notes, newNotes(d.blocks))
+		d.notes = append(d.notes, newNotes(d.snap.blocks))
 	}
 	return &d.notes[k]
 }
@@ -95,8 +95,11 @@ func (d *damage) add(err error) {
 	}
 }
 
-// join adds what could not be read of another page.
+// join adds what else could not be read.
 func (d *damage) join(o damage) {
+	if d.err == nil {
+		d.err = o.err
+	}
 	if d.failed == 0 {
 		d.chunkErr = o.chunkErr
 	}

@@ -7,9 +7,8 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/prometheus/prometheus/tsdb/tombstones"
-
 	"github.com/promcost/promcost/promquery"
+	"github.com/promcost/promcost/promquery/chunks"
 )
 
 // files are the mapped files of a block.
@@ -33,28 +32,7 @@ func mapFiles(dir string) (*files, error) {
 
 func (f *files) close() error { return errors.Join(f.index.close(), f.segments.close()) }
 
-// plain reports whether the blocks hold what Prometheus' own readers have to sort out: overlapping blocks, deleted
-// samples, or an index of another version.
-func (s *snapshot) plain() bool {
-	for i, b := range s.blocks {
-		if i > 0 && b.meta.MinTime < s.blocks[i-1].meta.MaxTime || b.foreign {
-			return true
-		}
-	}
-	return false
-}
-
-// hasTombstones reports whether samples of the block in dir were deleted, or may have been.
-func hasTombstones(dir string) bool {
-	r, _, err := tombstones.ReadTombstones(dir)
-	if err != nil {
-		return true
-	}
-	defer r.Close()
-	return r.Total() > 0
-}
-
-// finder looks up series in the files of blocks that do not overlap.
+// finder looks up series in blocks.
 type finder struct {
 	symbols *symbols
 	cursors []cursor // by block
@@ -73,7 +51,8 @@ type page struct {
 	keys     []promquery.Symbol // made of numbers before it is handed over, unless Request.Keep is nil
 	numbers  []uint32           // of the elements of keys
 	last     bool               // the request has no more series
-	errs     []error            // of the last: why the rest of a block's series cannot be read, by block
+	lists    [][]chunks.Encoded // of the parts that Prometheus' reader has read
+	lost     []damage           // of the last: what could not be read of each block
 	drawn    drawn
 }
 
@@ -85,7 +64,7 @@ const mostKeys = 1 << 15
 
 // begin begins the next series of requests.
 func (p *page) begin(first int, rs []promquery.Request) {
-	*p = page{first: first, requests: rs, series: p.series[:0], parts: p.parts[:0], keys: p.keys[:0], numbers: p.numbers[:0], drawn: p.drawn}
+	*p = page{first: first, requests: rs, series: p.series[:0], parts: p.parts[:0], keys: p.keys[:0], numbers: p.numbers[:0], lists: p.lists[:0], drawn: p.drawn}
 }
 
 // key is the key of a series.
@@ -98,24 +77,26 @@ type series struct {
 	id            uint64 // what Points.SetSeries is to say, or the number of its text until it is looked up
 }
 
-// part is a series' entry in one block, from the list of chunks on.
+// part is a series' chunks in one block.
 type part struct {
-	at    uint64 // in the index file
-	block int32
+	at      uint64 // where their list begins in the index file, or its place among page.lists
+	block   int32
+	library bool // Prometheus' reader has read them
 }
 
-// newFinder returns a finder for a read of blocks, oldest first. Keys are of table.
-func newFinder(blocks []*block, table *promquery.Symbols) *finder {
-	f := &finder{symbols: newSymbols(blocks, table), cursors: make([]cursor, len(blocks)), same: make([]int, 0, len(blocks))}
+// newFinder returns a finder for a read of the blocks of a snapshot. Keys are of table.
+func newFinder(s *snapshot, table *promquery.Symbols) *finder {
+	f := &finder{symbols: newSymbols(s, table), cursors: make([]cursor, len(s.blocks)), same: make([]int, 0, len(s.blocks))}
 	for i := range f.cursors {
-		f.cursors[i].at, f.cursors[i].view = int32(i), f.symbols.views[i]
+		f.cursors[i].view = f.symbols.views[i]
 	}
 	return f
 }
 
-// reads reports whether the finder is one for these blocks, and keys of table.
-func (f *finder) reads(blocks []*block, table *promquery.Symbols) bool {
-	return f.symbols.table == table && slices.EqualFunc(f.symbols.views, blocks, func(v *view, b *block) bool { return v.block == b })
+// reads reports whether the finder is one for the blocks of a snapshot, and keys of table.
+func (f *finder) reads(s *snapshot, table *promquery.Symbols) bool {
+	same := func(v *view, b *block) bool { return v.block == b && v.files == s.files[v.at] }
+	return f.symbols.table == table && slices.EqualFunc(f.symbols.views, s.blocks, same)
 }
 
 // account makes the finder and what it finds draw from the memory of a read.
@@ -165,10 +146,11 @@ func (f *finder) find(ctx context.Context, first int, rs []promquery.Request, to
 	if err != nil {
 		return err
 	}
+	defer f.end()
 	var open []*cursor // those that have a series
 	for k := range f.cursors {
 		c := &f.cursors[k]
-		if c.begin(q); c.next(q) {
+		if c.begin(ctx, q); c.next(q) {
 			open = append(open, c)
 		}
 	}
@@ -188,11 +170,22 @@ func (f *finder) find(ctx context.Context, first int, rs []promquery.Request, to
 		}
 		open = out.add(q, open, f.same)
 	}
-	out.last, out.errs = true, make([]error, len(f.cursors))
+	if ctx.Err() != nil { // so that Prometheus' reader may have ended early
+		return ctx.Err()
+	}
+	out.last, out.lost = true, make([]damage, len(f.cursors))
 	for k := range f.cursors {
-		out.errs[k] = f.cursors[k].err
+		out.lost[k] = f.cursors[k].lost
+		out.lost[k].err = f.cursors[k].err
 	}
 	return f.hand(q, out, to)
+}
+
+// end ends what Prometheus' reader has begun: until then, blocks cannot be closed.
+func (f *finder) end() {
+	for k := range f.cursors {
+		f.cursors[k].endLibrary()
+	}
 }
 
 // hand hands over a page, once the keys are made and their memory is drawn.
@@ -214,7 +207,7 @@ func (p *page) add(q *query, open []*cursor, scratch []int) []*cursor {
 	labels := open[same[0]].labels
 	p.series = append(p.series, series{partAt: int32(len(p.parts)), parts: int32(len(same)), keyAt: int32(len(p.keys))})
 	for _, i := range same {
-		p.parts = append(p.parts, part{open[i].chunks, open[i].at})
+		p.addPart(open[i])
 	}
 	p.describe(q, labels, &p.series[len(p.series)-1])
 	for _, i := range slices.Backward(same) {
@@ -223,6 +216,15 @@ func (p *page) add(q *query, open []*cursor, scratch []int) []*cursor {
 		}
 	}
 	return open
+}
+
+// addPart adds the chunks of the series that a cursor is at.
+func (p *page) addPart(c *cursor) {
+	x := part{at: c.chunks, block: int32(c.at), library: c.files == nil}
+	if x.library {
+		x.at, p.lists = uint64(len(p.lists)), append(p.lists, c.list)
+	}
+	p.parts = append(p.parts, x)
 }
 
 // describe adds the key of a series, or the numbers of its elements.

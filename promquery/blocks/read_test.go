@@ -23,10 +23,8 @@ import (
 	"github.com/promcost/promcost/promquery/promtest/soak"
 )
 
-// randomBlocks writes blocks of random series: labels that come and go, values that stay and move, gaps, markers.
-func randomBlocks(t testing.TB, rng *rand.Rand, start int64) string {
-	t.Helper()
-	var series []promtest.Series
+// randomSeries are series with labels that come and go, values that stay and move, gaps, markers.
+func randomSeries(rng *rand.Rand, start int64) (series []promtest.Series) {
 	seen := map[string]bool{}
 	for range 60 {
 		labels := []string{"__name__", fmt.Sprintf("m%d", rng.IntN(4))}
@@ -61,14 +59,11 @@ func randomBlocks(t testing.TB, rng *rand.Rand, start int64) string {
 	for i := range 70 {
 		long = append(long, fmt.Sprintf("b%d", i+10), fmt.Sprintf("c%d", i))
 	}
-	series = append(series, promtest.Series{Labels: long, Samples: promtest.Regular(start, start+10*3600_000, 600_000, func(int64) float64 { return 1 })})
-	dir := t.TempDir()
-	promtest.WriteBlocks(t, dir, 2*time.Hour, series...)
-	return dir
+	return append(series, promtest.Series{Labels: long, Samples: promtest.Regular(start, start+10*3600_000, 600_000, func(int64) float64 { return 1 })})
 }
 
-// randomSelector asks for anything.
-func randomSelector(rng *rand.Rand, start int64) promquery.Request {
+// randomRequest asks for anything.
+func randomRequest(rng *rand.Rand, start int64) promquery.Request {
 	sel := promquery.Request{Metric: fmt.Sprintf("m%d", rng.IntN(5)), Start: start + rng.Int64N(6*3600_000)}
 	sel.End = sel.Start + rng.Int64N(6*3600_000)
 	names := []string{"Upper", "a", "node", "pod", "zone", "absent"}
@@ -117,26 +112,59 @@ func answers(t *testing.T, src promquery.Source, rs []promquery.Request) []strin
 	return append(out, fmt.Sprint(stats.Series, stats.Samples))
 }
 
-// TestReadAgainstSlow compares the reader of our own with Prometheus' readers on random blocks and selections.
-func TestReadAgainstSlow(t *testing.T) {
-	const seed = 3
-	rng := rand.New(rand.NewPCG(seed, 0))
+// TestReadAgainstPrometheus compares both readers with Prometheus' querier on random blocks and selections.
+func TestReadAgainstPrometheus(t *testing.T) {
 	start := time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC).UnixMilli()
-	found := 0
-	for i := range soak.Of(3, 8) {
-		db := open(t, randomBlocks(t, rng, start))
-		for k := range 60 {
-			sels := []promquery.Request{randomSelector(rng, start), randomSelector(rng, start)}
-			want, got := answers(t, db.Slow(), sels), answers(t, db, sels)
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Fatalf("blocks %d, selection %d, %+v (-slow +own):\n%.2000s", i, k, sels, diff)
+	for name, write := range map[string]func(t *testing.T, dir string, rng *rand.Rand, series []promtest.Series){
+		"blocks that follow each other": func(t *testing.T, dir string, _ *rand.Rand, series []promtest.Series) {
+			promtest.WriteBlocks(t, dir, 2*time.Hour, series...)
+		},
+		"overlapping blocks": func(t *testing.T, dir string, rng *rand.Rand, series []promtest.Series) {
+			promtest.WriteBlocks(t, dir, 2*time.Hour, series...)
+			promtest.WriteBlocks(t, dir, 3*time.Hour, contradicted(rng, series)...)
+		},
+		"overlapping blocks, and deleted samples": func(t *testing.T, dir string, rng *rand.Rand, series []promtest.Series) {
+			promtest.WriteBlocks(t, dir, 2*time.Hour, series...)
+			for i, block := range promtest.WriteBlocks(t, dir, 3*time.Hour, contradicted(rng, series)...) {
+				if i%2 == 0 {
+					deleteSamples(t, block, start, start+rng.Int64N(10*hour))
+				}
 			}
-			found += len(want) - 1
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			const seed = 3
+			rng := rand.New(rand.NewPCG(seed, 0))
+			found := 0
+			for range soak.Of(2, 8) {
+				dir := t.TempDir()
+				write(t, dir, rng, randomSeries(rng, start))
+				dbs, want := readers(t, dir), openMerged(t, dir)
+				for range 60 {
+					found += sameAsPrometheus(t, dbs, want, randomRequest(rng, start), randomRequest(rng, start))
+				}
+			}
+			if found < 300 {
+				t.Errorf("only %d series were compared", found)
+			}
+		})
+	}
+}
+
+// contradicted are most of the series with each third sample, whose values are others. Each is followed by a sample of its own, so that no two
+// chunks begin and end at the same times: of such chunks, Prometheus' choice depends on which other series are read.
+func contradicted(rng *rand.Rand, series []promtest.Series) (list []promtest.Series) {
+	for _, s := range series {
+		var some []promtest.Sample
+		for i := 1; i < len(s.Samples); i += 3 {
+			v := s.Samples[i].V + rng.Float64()
+			some = append(some, promtest.Sample{T: s.Samples[i].T, V: v}, promtest.Sample{T: s.Samples[i].T + 1, V: v})
+		}
+		if len(some) > 0 && rng.IntN(5) > 0 {
+			list = append(list, promtest.Series{Labels: s.Labels, Samples: some})
 		}
 	}
-	if found < 300 {
-		t.Errorf("only %d series were compared", found)
-	}
+	return list
 }
 
 // TestDamagedFiles flips bytes of index and chunk files: reading them is an error or what it was, never a panic.
@@ -210,7 +238,6 @@ func TestKeysOf(t *testing.T) {
 	}
 	dir := t.TempDir()
 	promtest.WriteBlocks(t, dir, 2*time.Hour, list...)
-	db := open(t, dir)
 	type series struct {
 		key     [3]string
 		told    uint64
@@ -231,7 +258,7 @@ func TestKeysOf(t *testing.T) {
 				l := &sel.Keep[i]
 				l.Series, l.PodUID = l.Name == tc.series, l.Name == tc.cgroup
 			}
-			want, got := map[series]int{}, map[series]int{}
+			want := map[series]int{}
 			keys := chunks.NewKeys(nil, chunks.NewSymbols(signals.NewSymbols()))
 			for _, s := range list {
 				keys.Begin(&sel)
@@ -243,12 +270,15 @@ func TestKeysOf(t *testing.T) {
 				key := keys.Key()
 				want[series{[3]string{key[0].Value(), key[1].Value(), key[2].Value()}, keys.Series(), len(s.Samples)}]++
 			}
-			_, err := promtest.Select(t.Context(), db, []promquery.Request{sel}, func(_ int, key []promquery.Symbol, p *timeline.Points) error {
-				got[series{[3]string{key[0].Value(), key[1].Value(), key[2].Value()}, p.Series(), p.Len()}]++
-				return nil
-			})
-			if diff := cmp.Diff(want, got, cmp.AllowUnexported(series{})); err != nil || diff != "" {
-				t.Errorf("%v, series (-want +got):\n%s", err, diff)
+			for name, db := range readers(t, dir) {
+				got := map[series]int{}
+				_, err := promtest.Select(t.Context(), db, []promquery.Request{sel}, func(_ int, key []promquery.Symbol, p *timeline.Points) error {
+					got[series{[3]string{key[0].Value(), key[1].Value(), key[2].Value()}, p.Series(), p.Len()}]++
+					return nil
+				})
+				if diff := cmp.Diff(want, got, cmp.AllowUnexported(series{})); err != nil || diff != "" {
+					t.Errorf("%s: %v, series (-want +got):\n%s", name, err, diff)
+				}
 			}
 		})
 	}

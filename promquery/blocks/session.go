@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/promcost/promcost/promquery"
-	"github.com/promcost/promcost/promquery/chunks"
 )
 
 // Session is a DB as one computation reads it: what one Select has learned about the symbols of blocks, the next ones know.
@@ -39,7 +38,7 @@ func (s *Session) read(ctx context.Context, rs []promquery.Request, yield promqu
 	for i := range rs {
 		mint, maxt = min(mint, rs[i].Start), max(maxt, rs[i].End)
 	}
-	snap, err := s.db.acquire(mint, maxt, (*block).openFiles)
+	snap, err := s.db.acquire(mint, maxt)
 	if err != nil {
 		return stats, err
 	}
@@ -48,20 +47,7 @@ func (s *Session) read(ctx context.Context, rs []promquery.Request, yield promqu
 			err = cerr
 		}
 	}()
-	if snap.plain() {
-		snap.open()
-		snap.notes = true
-		for series, failed := range chunks.New(snap, chunks.Options{}).Select(ctx, rs, &stats) {
-			if err = failed; err == nil {
-				err = yield(series.Request, series.Key, series.Points)
-			}
-			if err != nil {
-				break
-			}
-		}
-	} else {
-		stats, err = snap.read(ctx, rs, s, yield)
-	}
+	stats, err = snap.read(ctx, rs, s, yield)
 	stats.Spread(len(snap.blocks), time.Since(began))
 	if !s.quiet {
 		stats.Warnings = append(snap.nameless, stats.Warnings...)
@@ -86,16 +72,16 @@ func (s *Session) End() {
 // mostIdle is how many finders are kept: the blocks of a window, and those of stretches of it that are read again.
 const mostIdle = 3
 
-// take returns a finder for a read of blocks. Keys are of table.
-func (s *Session) take(blocks []*block, table *promquery.Symbols, of *readMemory) (f *finder) {
+// take returns a finder for a read of the blocks of a snapshot. Keys are of table.
+func (s *Session) take(snap *snapshot, table *promquery.Symbols, of *readMemory) (f *finder) {
 	s.mu.Lock()
-	if i := slices.IndexFunc(s.idle, func(f *finder) bool { return f.reads(blocks, table) }); i >= 0 {
+	if i := slices.IndexFunc(s.idle, func(f *finder) bool { return f.reads(snap, table) }); i >= 0 {
 		f = s.idle[i]
 		s.idle = slices.Delete(s.idle, i, i+1)
 	}
 	s.mu.Unlock()
 	if f == nil {
-		f = newFinder(blocks, table)
+		f = newFinder(snap, table)
 	}
 	f.account(of)
 	return f

@@ -3,12 +3,13 @@ package blocks
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 
 	"github.com/oklog/ulid/v2"
 	"github.com/prometheus/prometheus/storage"
-	"github.com/prometheus/prometheus/tsdb"
+	"github.com/prometheus/prometheus/tsdb/tombstones"
 
 	"github.com/promcost/promcost/promquery"
 )
@@ -18,14 +19,15 @@ type snapshot struct {
 	db       *DB
 	blocks   []*block
 	nameless []string // warnings about directories that are no blocks
+	files    []*files // by block; nil where Prometheus' reader reads the block
+	overlap  bool     // of blocks, in time
 	damaged  bool     // something could not be read
 	losses   []promquery.Loss
-	notes    bool // losses are reported, instead of warnings of Prometheus' own readers
 }
 
-// acquire opens, by the given method, the blocks that can have samples in [mint, maxt] and holds them. Blocks that vanish between listing
-// and opening were compacted into others: the directory is listed once more then.
-func (db *DB) acquire(mint, maxt int64, open func(*block) error) (*snapshot, error) {
+// acquire opens the blocks that can have samples in [mint, maxt] and holds them. Blocks that vanish between listing and opening were
+// compacted into others: the directory is listed once more then.
+func (db *DB) acquire(mint, maxt int64) (*snapshot, error) {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	for attempt := 0; ; attempt++ {
@@ -41,7 +43,7 @@ func (db *DB) acquire(mint, maxt int64, open func(*block) error) (*snapshot, err
 		for i, b := range blocks {
 			opened.Go(func() {
 				defer recovered(&errs[i])
-				errs[i] = open(b)
+				errs[i] = b.openFiles(mint, maxt)
 			})
 		}
 		opened.Wait()
@@ -59,38 +61,52 @@ func (db *DB) acquire(mint, maxt int64, open func(*block) error) (*snapshot, err
 			continue
 		}
 		snap.dropParents()
+		end := int64(math.MinInt64)
 		for _, b := range snap.blocks {
 			b.refs++
+			snap.files = append(snap.files, b.ownFiles(mint, maxt))
+			snap.overlap, end = snap.overlap || b.meta.MinTime < end, max(end, b.meta.MaxTime)
 		}
 		return snap, nil
 	}
 }
 
-// openFiles maps the files of the block for our own reading. If that does not suit the block, it opens it for Prometheus' own
-// readers.
-func (b *block) openFiles() (err error) {
-	if b.files != nil {
-		return nil
-	}
-	if !b.foreign {
-		if !hasTombstones(b.dir) {
-			if b.files, err = mapFiles(b.dir); err == nil {
-				return nil
-			}
+// openFiles maps the files of the block for our own reader. Where that cannot read [mint, maxt], it opens the block for Prometheus' reader.
+func (b *block) openFiles(mint, maxt int64) (err error) {
+	if b.files == nil && !b.library {
+		if b.deleted, err = deletedOf(b.dir); err == nil {
+			b.files, err = mapFiles(b.dir)
 		}
-		b.foreign = true // once: reads going on look at it
+		b.library = err != nil
+	}
+	if b.ownFiles(mint, maxt) != nil {
+		return nil
 	}
 	return b.open()
 }
 
-// open opens the block for Prometheus' own readers if it is not open yet.
-func (b *block) open() (err error) {
-	if b.b != nil {
+// ownFiles are the files of an opened block, nil if our own reader cannot read [mint, maxt] of it.
+func (b *block) ownFiles(mint, maxt int64) *files {
+	if d := b.deleted; b.library || d.Mint <= d.Maxt && d.Mint <= maxt && mint <= d.Maxt {
 		return nil
 	}
-	defer recovered(&err)
-	b.b, err = tsdb.OpenBlock(nil, b.dir, nil, nil)
-	return err
+	return b.files
+}
+
+// deletedOf is the time of the samples of the block in dir that were deleted.
+func deletedOf(dir string) (tombstones.Interval, error) {
+	of := tombstones.Interval{Mint: math.MaxInt64, Maxt: math.MinInt64}
+	r, _, err := tombstones.ReadTombstones(dir)
+	if err != nil {
+		return of, fmt.Errorf("read tombstones: %w", err)
+	}
+	err = r.Iter(func(_ storage.SeriesRef, list tombstones.Intervals) error {
+		for _, i := range list {
+			of.Mint, of.Maxt = min(of.Mint, i.Mint), max(of.Maxt, i.Maxt)
+		}
+		return nil
+	})
+	return of, errors.Join(err, r.Close())
 }
 
 // close closes the files of the block.
@@ -102,22 +118,8 @@ func (b *block) close() error {
 	if b.b != nil {
 		errs = append(errs, b.b.Close())
 	}
-	b.files, b.b = nil, nil
+	b.files, b.b, b.texts = nil, nil, nil
 	return errors.Join(errs...)
-}
-
-// open opens all blocks for Prometheus' own readers. It leaves out blocks that cannot be opened, with a warning.
-func (s *snapshot) open() {
-	s.db.mu.Lock()
-	defer s.db.mu.Unlock()
-	s.blocks = slices.DeleteFunc(s.blocks, func(b *block) bool {
-		err := b.open()
-		if err != nil {
-			s.lose(b, err)
-			b.refs--
-		}
-		return err != nil
-	})
 }
 
 // lose leaves out a block that cannot be opened. DB.mu is held.
@@ -162,35 +164,6 @@ func (s *snapshot) release() error {
 	s.blocks = nil
 	return errors.Join(errs...)
 }
-
-// ChunkQuerier implements storage.ChunkQueryable. Series of several blocks are merged by Prometheus' own code, which
-// also applies tombstones and joins overlapping chunks.
-func (s *snapshot) ChunkQuerier(mint, maxt int64) (storage.ChunkQuerier, error) {
-	var qs []storage.ChunkQuerier
-	for _, b := range s.blocks {
-		if !b.overlaps(mint, maxt) {
-			continue
-		}
-		q, err := tsdb.NewBlockChunkQuerier(b.b, mint, maxt)
-		if err != nil {
-			for _, q := range qs {
-				err = errors.Join(err, q.Close())
-			}
-			return nil, fmt.Errorf("read block %s: %w", b.id, err)
-		}
-		qs = append(qs, &tolerant{ChunkQuerier: q, snap: s, block: b})
-	}
-	return storage.NewMergeChunkQuerier(qs, nil, storage.NewCompactingChunkSeriesMerger(storage.ChainedSeriesMerge)), nil
-}
-
-// releasing is a querier that owns its snapshot.
-type releasing struct {
-	storage.ChunkQuerier
-	snap *snapshot
-}
-
-// Close implements storage.ChunkQuerier.
-func (r *releasing) Close() error { return errors.Join(r.ChunkQuerier.Close(), r.snap.release()) }
 
 // recovered turns a panic into *err: Prometheus' readers trust parts of damaged files.
 func recovered(err *error) {

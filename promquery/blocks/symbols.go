@@ -1,9 +1,9 @@
 package blocks
 
 import (
-	"bytes"
 	"slices"
 	"sort"
+	"strings"
 	"unsafe"
 
 	"github.com/promcost/promcost/allocation/timeline"
@@ -54,33 +54,51 @@ func (s *sparse[T]) memory() int64 {
 
 // view is one block during a read: its files, and its symbols as numbers that all blocks share.
 type view struct {
-	block *block
-	*files
+	block   *block
+	at      int      // the block's place among those of the read
+	*files           // nil where Prometheus' reader reads the block
 	first   uint32   // the place of its first symbol
 	numbers []uint32 // of each symbol
 }
 
-// newSymbols numbers the symbols of blocks. texts will be of table.
-func newSymbols(blocks []*block, table *promquery.Symbols) *symbols {
+// count is how many symbols the block has.
+func (v *view) count() int {
+	if v.files == nil {
+		return len(v.block.texts)
+	}
+	return len(v.index.symbols)
+}
+
+// text is one of its symbols, a view that must not be kept.
+func (v *view) text(id uint32) string {
+	if v.files == nil {
+		return v.block.texts[id]
+	}
+	text, _ := v.index.text(id)
+	return viewOf(text)
+}
+
+// newSymbols numbers the symbols of the blocks of a snapshot. texts will be of table.
+func newSymbols(of *snapshot, table *promquery.Symbols) *symbols {
+	s := &symbols{table: table, names: map[string]uint32{}}
 	most, all := 0, 0
-	for _, b := range blocks {
-		n := len(b.files.index.symbols)
-		most, all = max(most, n), all+n
+	for i, b := range of.blocks {
+		v := &view{block: b, at: i, files: of.files[i], first: uint32(all)}
+		v.numbers = make([]uint32, v.count())
+		s.views = append(s.views, v)
+		most, all = max(most, v.count()), all+v.count()
 	}
 	room := 1 + min(all, most+most/2) // blocks that follow each other have most symbols in common
-	s := &symbols{table: table, places: make([]uint32, 1, room), names: map[string]uint32{}}
-	first := uint32(0)
-	heads := make([]symbolHead, 0, len(blocks))
-	for i, b := range blocks {
-		v := &view{block: b, files: b.files, first: first, numbers: make([]uint32, len(b.files.index.symbols))}
-		s.views, first = append(s.views, v), first+uint32(len(v.numbers))
+	s.places = make([]uint32, 1, room)
+	heads := make([]symbolHead, 0, len(s.views))
+	for i, v := range s.views {
 		if h := (symbolHead{view: i}); h.read(v) {
 			heads = append(heads, h)
 		}
 	}
-	same := make([]int, 0, len(blocks))
+	same := make([]int, 0, len(s.views))
 	for len(heads) > 1 {
-		same = least(same, len(heads), func(i, k int) int { return bytes.Compare(heads[i].text, heads[k].text) })
+		same = least(same, len(heads), func(i, k int) int { return strings.Compare(heads[i].text, heads[k].text) })
 		n := s.number(&heads[same[0]])
 		for _, i := range slices.Backward(same) {
 			h := &heads[i]
@@ -95,7 +113,7 @@ func newSymbols(blocks []*block, table *promquery.Symbols) *symbols {
 		v := s.views[h.view]
 		for int(h.id) < len(v.numbers) {
 			v.numbers[h.id] = s.number(&h)
-			h.id, h.text = h.id+1, v.index.data // not empty
+			h.id, h.text = h.id+1, "?" // not empty
 		}
 	}
 	s.texts, s.uids, s.series = newSparse[promquery.Symbol](len(s.places)), newSparse[promquery.Symbol](len(s.places)), newSparse[uint64](len(s.places))
@@ -115,7 +133,7 @@ func (s *symbols) number(h *symbolHead) uint32 {
 type symbolHead struct {
 	view int
 	id   uint32
-	text []byte
+	text string
 }
 
 // read reads the text of the symbol. It is false if the block has no more.
@@ -123,7 +141,7 @@ func (h *symbolHead) read(v *view) bool {
 	if int(h.id) >= len(v.numbers) {
 		return false
 	}
-	h.text, _ = v.index.text(h.id) // it is one of the symbols
+	h.text = v.text(h.id)
 	return true
 }
 
@@ -138,8 +156,7 @@ func (s *symbols) text(n uint32) string {
 		last--
 	}
 	v := s.views[last]
-	text, _ := v.index.text(place - v.first) // places are of symbols
-	return viewOf(text)
+	return v.text(place - v.first)
 }
 
 // viewOf is text as a string that must not be kept.

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/prometheus/prometheus/tsdb"
+
+	"github.com/promcost/promcost/promquery/promtest"
 )
 
 // TestSymbolsOfSeveralBlocks compares the table of all blocks' symbols with the symbols that Prometheus reads of each.
@@ -14,9 +16,12 @@ func TestSymbolsOfSeveralBlocks(t *testing.T) {
 	const seed = 5
 	rng := rand.New(rand.NewPCG(seed, 0))
 	start := time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC).UnixMilli()
-	for range 5 {
-		dir := randomBlocks(t, rng, start)
-		texts, numbers, err := open(t, dir).Numbers()
+	for n := range 5 {
+		dir := t.TempDir()
+		promtest.WriteBlocks(t, dir, 2*time.Hour, randomSeries(rng, start)...)
+		db := open(t, dir)
+		db.UseLibrary(n)
+		texts, numbers, err := db.Numbers()
 		if err != nil {
 			t.Fatal(err)
 		}

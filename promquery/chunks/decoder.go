@@ -49,7 +49,7 @@ func (d *Decoder) append(p *timeline.Points, c *Encoded, mint, maxt int64) error
 		}
 		return nil
 	case chunkenc.EncXOR2:
-		return d.appendPlain(p, enc, data, mint, maxt)
+		return d.appendIterated(p, enc, data, mint, maxt)
 	case chunkenc.EncHistogram, chunkenc.EncFloatHistogram, chunkenc.EncHistogramST, chunkenc.EncFloatHistogramST:
 		return ErrHistogram
 	default:
@@ -146,8 +146,8 @@ func (d *Decoder) merge(p *timeline.Points, list []Encoded, mint, maxt int64, sk
 	}
 }
 
-// appendPlain decodes through Prometheus' own iterator.
-func (d *Decoder) appendPlain(p *timeline.Points, enc chunkenc.Encoding, data []byte, mint, maxt int64) (err error) {
+// appendIterated decodes through Prometheus' own iterator.
+func (d *Decoder) appendIterated(p *timeline.Points, enc chunkenc.Encoding, data []byte, mint, maxt int64) (err error) {
 	if len(data) < headerSize {
 		return wrap(errTruncated, enc)
 	}

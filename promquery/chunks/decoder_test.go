@@ -156,7 +156,12 @@ func generate(r *rand.Rand, shape, n int) []sample {
 	return samples
 }
 
-func TestDecoderEqualsPrometheus(t *testing.T) {
+// decoders decode a chunk: the one of our own, and Prometheus' iterator.
+var decoders = map[string]func(d *chunks.Decoder, p *timeline.Points, enc chunkenc.Encoding, data []byte, mint, maxt int64) error{
+	"own": (*chunks.Decoder).Append, "iterator": (*chunks.Decoder).AppendIterated,
+}
+
+func TestDecodersGiveWhatWasEncoded(t *testing.T) {
 	for i, shape := range shapes {
 		t.Run(shape.name, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(1, uint64(i)))
@@ -170,12 +175,15 @@ func TestDecoderEqualsPrometheus(t *testing.T) {
 					mint, maxt = first+r.Int64N(last-first+1)-1, last-r.Int64N(last-first+1)+1
 				}
 				for _, enc := range []chunkenc.Encoding{chunkenc.EncXOR, chunkenc.EncXOR2} {
-					p.Reset()
-					if err := dec.Append(&p, enc, encode(t, enc, samples), mint, maxt); err != nil {
-						t.Fatalf("round %d, %s: %v", round, enc, err)
-					}
-					if got, want := collect(&p), clip(samples, mint, maxt); !equal(got, want) || p.Len() != len(want) {
-						t.Fatalf("round %d, %s, [%d, %d]: got %v, want %v", round, enc, mint, maxt, got, want)
+					data, want := encode(t, enc, samples), clip(samples, mint, maxt)
+					for name, decode := range decoders {
+						p.Reset()
+						if err := decode(&dec, &p, enc, data, mint, maxt); err != nil {
+							t.Fatalf("%s, round %d, %s: %v", name, round, enc, err)
+						}
+						if got := collect(&p); !equal(got, want) || p.Len() != len(want) {
+							t.Fatalf("%s, round %d, %s, [%d, %d]: got %v, want %v", name, round, enc, mint, maxt, got, want)
+						}
 					}
 				}
 			}
@@ -201,15 +209,17 @@ func TestDecoderConstantIsRun(t *testing.T) {
 
 func TestDecoderAppendsOnlyLater(t *testing.T) {
 	samples := generate(rand.New(rand.NewPCG(1, 1)), 3, 100)
-	var dec chunks.Decoder
-	var p timeline.Points
-	for _, part := range [][]sample{samples[:60], samples[40:], samples[:100]} {
-		if err := dec.Append(&p, chunkenc.EncXOR, encode(t, chunkenc.EncXOR, part), minInt, maxInt); err != nil {
-			t.Fatal(err)
+	for name, decode := range decoders {
+		var dec chunks.Decoder
+		var p timeline.Points
+		for _, part := range [][]sample{samples[:60], samples[40:], samples[:100]} {
+			if err := decode(&dec, &p, chunkenc.EncXOR, encode(t, chunkenc.EncXOR, part), minInt, maxInt); err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
-	if got := collect(&p); !equal(got, samples) {
-		t.Errorf("got %v, want %v", got, samples)
+		if got := collect(&p); !equal(got, samples) {
+			t.Errorf("%s: got %v, want %v", name, got, samples)
+		}
 	}
 }
 
