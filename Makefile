@@ -137,7 +137,7 @@ generate: ## rewrite REFERENCE.md, which is made from the tables, and the JSON o
 cover: $(TEST_TOOLS) ## print which part of each package's statements the tests run; fail below 80 %
 	GO='$(GO)' .ci/cover
 
-promises: $(TEST_TOOLS) ## add an input, a column, a family and a parameter to copies of the tree; list the files that each touches
+promises: $(TEST_TOOLS) ## add an input, a column, a family, a parameter and a store to copies of the tree; list the files that each touches
 	$(GO) test ./cmd/promcost -run '^TestPromises$$' -v -count 1 -timeout 30m -promises
 
 pictures: build ## draw README's picture of the demo again

@@ -21,7 +21,7 @@ const timed = 17
 type computation struct {
 	cfg        *Config
 	src        Source
-	parts      []*part // the sources that src asks
+	parts      []*metered // the sources that src asks
 	symbols    *Symbols
 	account    *memory.Account // the account that windows draw from
 	windows    []*window
@@ -47,10 +47,10 @@ func (e *Engine) begin(ctx context.Context) (*computation, error) {
 		}
 	}
 	if j, ok := c.src.(*joined); ok {
-		c.parts = []*part{&j.old, &j.recent}
+		c.parts = []*metered{&j.old, &j.recent}
 	} else {
-		whole := &part{src: c.src}
-		c.src, c.parts = whole, []*part{whole}
+		whole := &metered{src: c.src}
+		c.src, c.parts = whole, []*metered{whole}
 	}
 	return c, nil
 }
@@ -240,10 +240,10 @@ func (c *computation) nothing() error {
 	if c.stats.Whole() {
 		return errNothing
 	}
-	told := c.stats.Told()
-	slices.Sort(told)
+	missing := c.stats.Missing()
+	slices.Sort(missing)
 	return fmt.Errorf("%w: %w: the source's answers are not whole, and have none of the metrics that promcost reads: %s",
-		allocation.ErrNoData, allocation.ErrUpstream, strings.Join(slices.Compact(told), "; "))
+		allocation.ErrNoData, allocation.ErrUpstream, strings.Join(slices.Compact(missing), "; "))
 }
 
 // release returns the memory of all windows.

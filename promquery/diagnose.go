@@ -73,7 +73,7 @@ func (c *computation) diagnose(ctx context.Context, w allocation.Window) (*diagn
 	if err != nil {
 		return nil, err
 	}
-	d := &diagnosis.Diagnosis{Window: w, Sources: c.sources(), Clusters: c.found.diagnose(c.cfg.Sheet), Warnings: got.Told()}
+	d := &diagnosis.Diagnosis{Window: w, Sources: c.sources(), Clusters: c.found.diagnose(c.cfg.Sheet), Warnings: got.Missing()}
 	if len(d.Clusters) == 0 {
 		return nil, c.nothing()
 	}

@@ -17,11 +17,11 @@ import (
 )
 
 // exposedPrice is a value that promcost exposed between two times. From next on, the value of the next hour may have taken its
-// place. told says that promcost had the price from a metric, so that the series repeats another one.
+// place. repeats says that promcost had the price from a metric, so that the series repeats another one.
 type exposedPrice struct {
 	from, next, to int64
 	value          float64
-	told           bool
+	repeats        bool
 }
 
 // exposedPrices are the prices that promcost exposed, by metric and key.
@@ -69,10 +69,10 @@ func (e exposedPrices) add(c *Config, x *metering.Exposure) {
 			if i < 0 || !p.readers[i].price {
 				continue
 			}
-			told := map[string]bool{}
-			e.each(p, i, &subject, &f, pricedBy(x.Set, &p.readers[i], f.Name), func(key string, _ float64) { told[key] = true })
+			repeats := map[string]bool{}
+			e.each(p, i, &subject, &f, pricedBy(x.Set, &p.readers[i], f.Name), func(key string, _ float64) { repeats[key] = true })
 			e.each(p, i, &subject, &f, x.Set, func(key string, v float64) {
-				e[key] = append(e[key], exposedPrice{x.From.UnixMilli(), x.Next.UnixMilli(), x.To.UnixMilli(), v, told[key]})
+				e[key] = append(e[key], exposedPrice{x.From.UnixMilli(), x.Next.UnixMilli(), x.To.UnixMilli(), v, repeats[key]})
 			})
 		}
 	}
@@ -93,7 +93,7 @@ func (exposedPrices) each(p *plan, i int, subject *metering.Subject, f *metering
 	})
 }
 
-// pricedBy is a set with only what a metric priced. Nothing says which metric told that a node is spot: that is attributed to
+// pricedBy is a set with only what a metric priced. Nothing says which metric repeats that a node is spot: that is attributed to
 // others.
 func pricedBy(s *allocation.Set, r *reader, metric string) *allocation.Set {
 	own := *s
@@ -144,7 +144,7 @@ func (e exposedPrices) verdict(metric string, key []Symbol, points *timeline.Poi
 					if v != repeating {
 						v = ofPromcost
 					}
-					if x.told {
+					if x.repeats {
 						v = repeating
 					}
 				}

@@ -53,8 +53,8 @@ func (j *join) Begin(context.Context) (Source, error) {
 	at := time.UnixMilli(cover.Until).UTC()
 	out := &joined{
 		join: j, cut: cover.Until,
-		old:    part{src: j.old, reading: allocation.SourceReading{Until: at}},
-		recent: part{src: j.recent, reading: allocation.SourceReading{From: at}},
+		old:    metered{src: j.old, reading: allocation.SourceReading{Until: at}},
+		recent: metered{src: j.recent, reading: allocation.SourceReading{From: at}},
 	}
 	out.divide(cover)
 	return out, nil
@@ -64,7 +64,7 @@ func (j *join) Begin(context.Context) (Source, error) {
 type joined struct {
 	join        *join
 	cut         int64 // from here on recent is asked
-	old, recent part
+	old, recent metered
 	rest        Source     // reads old outside of the gaps
 	gaps        []*fillGap // before cut, ascending
 
@@ -106,12 +106,12 @@ func (j *joined) allowOldOnly(ctx context.Context, w allocation.Window) {
 // other. Integration counts samples of both sources once.
 func overlap(step int64) int64 { return 2*timeline.Lookback + step }
 
-// Select implements Source. A series of both sources comes in segments, in the order of time. Segments that may go on are marked as
+// Select implements Source. A series of both sources comes in periods, in the order of time. Periods that may go on are marked as
 // continued.
 func (j *joined) Select(ctx context.Context, rs []Request, stats *Stats) iter.Seq2[Series, error] {
 	return func(yield func(Series, error) bool) {
-		for _, x := range j.segments() {
-			more, err := j.selectSegment(ctx, x, rs, stats, yield)
+		for _, x := range j.periods() {
+			more, err := j.selectPeriod(ctx, x, rs, stats, yield)
 			if err != nil {
 				yield(Series{}, err)
 			}
@@ -127,7 +127,7 @@ func (j *joined) Select(ctx context.Context, rs []Request, stats *Stats) iter.Se
 
 // selectRecent asks the recent source for the time after the cut.
 func (j *joined) selectRecent(ctx context.Context, rs []Request, stats *Stats, yield func(Series, error) bool) error {
-	present, of := (segment{from: j.cut, to: math.MaxInt64}).requests(rs, true)
+	present, of := (period{from: j.cut, to: math.MaxInt64}).requests(rs, true)
 	switch {
 	case len(present) == 0:
 		return nil

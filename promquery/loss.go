@@ -62,8 +62,8 @@ func (s *Stats) Lose(l Loss) {
 // Whole reports whether nothing is known to be missing.
 func (s *Stats) Whole() bool { return len(s.Warnings) == 0 && len(s.Losses) == 0 }
 
-// Told says in words what is known to be missing.
-func (s *Stats) Told() []string {
+// Missing says in words what is known to be missing.
+func (s *Stats) Missing() []string {
 	out := slices.Clone(s.Warnings)
 	for i := range s.Losses {
 		out = append(out, s.Losses[i].String())

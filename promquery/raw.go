@@ -39,7 +39,7 @@ func (w *window) chooseResolution() (time.Duration, error) {
 }
 
 // Raw implements Sampler.
-func (p *part) Raw(ctx context.Context, start, end int64) bool {
+func (p *metered) Raw(ctx context.Context, start, end int64) bool {
 	return givesRaw(ctx, p.src, start, end)
 }
 

@@ -10,20 +10,20 @@ import (
 	"github.com/promcost/promcost/allocation"
 )
 
-// part is one of a computation's sources. It records what is read from it, and for which input.
-type part struct {
+// metered is one of a computation's sources. It records what is read from it, and for which input.
+type metered struct {
 	src     Source
 	asked   bool
 	reading allocation.SourceReading
 }
 
 // Select implements Source.
-func (p *part) Select(ctx context.Context, rs []Request, stats *Stats) iter.Seq2[Series, error] {
+func (p *metered) Select(ctx context.Context, rs []Request, stats *Stats) iter.Seq2[Series, error] {
 	return p.selectFrom(ctx, p.src, rs, stats)
 }
 
-// selectFrom is Select on src instead of the part's source.
-func (p *part) selectFrom(ctx context.Context, src Source, rs []Request, stats *Stats) iter.Seq2[Series, error] {
+// selectFrom is Select on src instead of its source.
+func (p *metered) selectFrom(ctx context.Context, src Source, rs []Request, stats *Stats) iter.Seq2[Series, error] {
 	return func(yield func(Series, error) bool) {
 		began, samples, failed := time.Now(), make([]int64, len(rs)), false
 		var got Stats
@@ -44,7 +44,7 @@ func (p *part) selectFrom(ctx context.Context, src Source, rs []Request, stats *
 }
 
 // note adds up what a Select took. If the source failed without a failed request, the failure counts for the first request.
-func (p *part) note(rs []Request, samples []int64, stats *Stats, failed bool) {
+func (p *metered) note(rs []Request, samples []int64, stats *Stats, failed bool) {
 	r := &p.reading
 	r.Requests += stats.Requests
 	r.Series += stats.Series

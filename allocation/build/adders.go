@@ -6,8 +6,8 @@ import (
 )
 
 // adders has the method that takes the series of each signal but those of usageAdders.
-var adders = [signals.NumSignals]func(b *Builder, s *seen) error{
-	signals.Nothing:                  func(*Builder, *seen) error { return nil },
+var adders = [signals.NumSignals]func(b *Builder, s *incoming) error{
+	signals.Nothing:                  func(*Builder, *incoming) error { return nil },
 	signals.ContainerRunning:         (*Builder).addRunning,
 	signals.RunningByUsage:           (*Builder).addRunning,
 	signals.RunningByInfo:            (*Builder).addRunning,
@@ -72,7 +72,7 @@ var adders = [signals.NumSignals]func(b *Builder, s *seen) error{
 }
 
 // usageAdders has the method that takes the series of each signal of usage and traffic.
-var usageAdders = [signals.NumSignals]func(l *integrator, s *seen) error{
+var usageAdders = [signals.NumSignals]func(l *integrator, s *incoming) error{
 	signals.ContainerUse:   (*integrator).addUsage,
 	signals.ContainerLevel: (*integrator).addUsage,
 	signals.PodTransmitted: (*integrator).addTransmitted,

@@ -21,7 +21,7 @@ type balancer struct {
 	address timeline.Latest[signals.Symbol] // of the ingress: IP address, else host name
 }
 
-func (b *Builder) balancerOf(s *seen) *balancer {
+func (b *Builder) balancerOf(s *incoming) *balancer {
 	key := s.object()
 	x, ok := b.services.balancers[key]
 	if !ok {
@@ -31,13 +31,13 @@ func (b *Builder) balancerOf(s *seen) *balancer {
 	return x
 }
 
-func (b *Builder) addBalancer(s *seen) error {
+func (b *Builder) addBalancer(s *incoming) error {
 	x := b.balancerOf(s)
 	x.seen = timeline.Max(x.seen, timeline.Ones(b.sampling.Steps(s.p)))
 	return nil
 }
 
-func (b *Builder) addBalancerIngress(s *seen) error {
+func (b *Builder) addBalancerIngress(s *incoming) error {
 	x := b.balancerOf(s)
 	x.ingress = timeline.Max(x.ingress, timeline.Ones(b.sampling.Steps(s.p)))
 	x.locate(s.p.Last(), s.key[3:5])
@@ -57,7 +57,7 @@ func (x *balancer) locate(at int64, addresses []signals.Symbol) {
 	}
 }
 
-func (b *Builder) addBalancerPrice(s *seen) error {
+func (b *Builder) addBalancerPrice(s *incoming) error {
 	x := b.balancerOf(s)
 	b.addPrices(&x.price, s, prices.Thing{Cluster: s.key[0], Things: notices.BalancersPriced, Name: s.key[1].Value() + "/" + s.key[2].Value()})
 	if !x.address.Known() {
@@ -66,7 +66,7 @@ func (b *Builder) addBalancerPrice(s *seen) error {
 	return nil
 }
 
-func (b *Builder) addServiceLabels(s *seen) error {
+func (b *Builder) addServiceLabels(s *incoming) error {
 	labels := b.services.labels[s.object()]
 	labels.Set(s.tailMap(), s.p.Last())
 	b.services.labels[s.object()] = labels

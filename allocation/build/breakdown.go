@@ -55,7 +55,7 @@ func (a levelSum) inSet(set int) (float64, bool) {
 	return a[set].sum / a[set].seconds, true
 }
 
-func (b *Builder) machineOf(s *seen) *machine {
+func (b *Builder) machineOf(s *incoming) *machine {
 	key := nodeKey{s.key[0], s.key[1]}
 	m, ok := b.nodes.machines[key]
 	if !ok {
@@ -174,7 +174,7 @@ func (n *node) joined(seen, start int64) bool {
 
 // addNodeTime takes the CPU time of one mode and core: its value at the border after the samples if that is read, else at the first and
 // the last sample.
-func (b *Builder) addNodeTime(s *seen) error {
+func (b *Builder) addNodeTime(s *incoming) error {
 	v, ok := s.p.LastUsable()
 	border := int(b.setAt(s.p.Last()) + 1)
 	if !ok || border < b.first || border > b.last {
@@ -198,12 +198,12 @@ func (b *Builder) addNodeTime(s *seen) error {
 	return nil
 }
 
-func (b *Builder) addMemoryTotal(s *seen) error     { return b.addNodeMemory(s, memoryTotal) }
-func (b *Builder) addMemoryAvailable(s *seen) error { return b.addNodeMemory(s, memoryAvailable) }
-func (b *Builder) addMemoryBuffers(s *seen) error   { return b.addNodeMemory(s, memoryBuffers) }
-func (b *Builder) addMemoryCached(s *seen) error    { return b.addNodeMemory(s, memoryCached) }
+func (b *Builder) addMemoryTotal(s *incoming) error     { return b.addNodeMemory(s, memoryTotal) }
+func (b *Builder) addMemoryAvailable(s *incoming) error { return b.addNodeMemory(s, memoryAvailable) }
+func (b *Builder) addMemoryBuffers(s *incoming) error   { return b.addNodeMemory(s, memoryBuffers) }
+func (b *Builder) addMemoryCached(s *incoming) error    { return b.addNodeMemory(s, memoryCached) }
 
-func (b *Builder) addNodeMemory(s *seen, kind memoryKind) error {
+func (b *Builder) addNodeMemory(s *incoming, kind memoryKind) error {
 	m := b.machineOf(s)
 	if m.memory[kind] == nil {
 		m.memory[kind] = make(levelSum, len(b.sets))
@@ -219,7 +219,7 @@ func (b *Builder) addNodeMemory(s *seen, kind memoryKind) error {
 	return nil
 }
 
-func (b *Builder) addNodeAddress(s *seen) error {
+func (b *Builder) addNodeAddress(s *incoming) error {
 	if s.key[2] != none {
 		b.nodes.addresses[nodeKey{s.key[0], s.key[2]}] = s.key[1]
 	}

@@ -47,13 +47,13 @@ type Builder struct {
 	report   report
 	left     map[leftKey]*left
 
-	at     seen            // the series at hand
+	at     incoming        // the series at hand
 	cells  []timeline.Cell // scratch of its integration
 	cuts   cuts
 	shared timeline.Shared // of signals of pods and containers that many have alike
 	usage  integrator
 	// takesAlternative reports whether an alternative of the running signal, or of starts, counts. nil accepts all.
-	takesAlternative func(*seen) bool
+	takesAlternative func(*incoming) bool
 }
 
 type phase uint8
@@ -154,8 +154,8 @@ func (b *Builder) count(kind notices.Notice, names []string, more ...string) {
 // Warn adds a warning, such as a source's, to every set's.
 func (b *Builder) Warn(text string) { b.report.warnings = append(b.report.warnings, text) }
 
-// seen is one series on its way into the builder.
-type seen struct {
+// incoming is one series on its way into the builder.
+type incoming struct {
 	signals.Series
 	key  []signals.Symbol
 	tail []signals.Symbol // names and values after the signal's own key elements
@@ -165,8 +165,8 @@ type seen struct {
 	series uint64
 }
 
-func (s *seen) object() objectKey { return objectKey{s.key[0], s.key[1], s.key[2]} }
-func (s *seen) pod() podKey       { return podKey{s.object(), s.key[3], 0} }
+func (s *incoming) object() objectKey { return objectKey{s.key[0], s.key[1], s.key[2]} }
+func (s *incoming) pod() podKey       { return podKey{s.object(), s.key[3], 0} }
 
 // Add takes the points of a series that the last step asked for. Signal.Key describes the key. Add keeps neither key nor p. It refuses
 // series of a signal that was not asked for by now.
@@ -189,15 +189,15 @@ func (b *Builder) Add(series signals.Series, key []signals.Symbol, p *timeline.P
 }
 
 // look checks a series before it is added.
-func (b *Builder) look(series signals.Series, key []signals.Symbol, p *timeline.Points) (seen, error) {
+func (b *Builder) look(series signals.Series, key []signals.Symbol, p *timeline.Points) (incoming, error) {
 	n := len(series.Signal.Key())
 	if len(key) < n {
-		return seen{}, fmt.Errorf("add %s: key of %d elements, want %d", series.Signal, len(key), n)
+		return incoming{}, fmt.Errorf("add %s: key of %d elements, want %d", series.Signal, len(key), n)
 	}
 	if !b.takes(series.Signal) {
-		return seen{}, fmt.Errorf("add %s: out of order", series.Signal)
+		return incoming{}, fmt.Errorf("add %s: out of order", series.Signal)
 	}
-	out := seen{Series: series, key: key[:n], tail: key[n:], p: p}
+	out := incoming{Series: series, key: key[:n], tail: key[n:], p: p}
 	if series.Signal.HasSeriesKey() {
 		if out.series = p.Series(); out.series == 0 {
 			out.series = timeline.SeriesID(key[n-1].Value())
@@ -221,7 +221,7 @@ func (b *Builder) takes(s signals.Signal) bool {
 }
 
 // samplingOf returns how to sample the points of a series.
-func (b *Builder) samplingOf(s *seen) timeline.Sampling {
+func (b *Builder) samplingOf(s *incoming) timeline.Sampling {
 	sampling := b.sampling
 	sampling.End = max(sampling.End, b.evidence.usageUntil)
 	if s.Unmarked {
@@ -230,7 +230,7 @@ func (b *Builder) samplingOf(s *seen) timeline.Sampling {
 	return sampling
 }
 
-func (b *Builder) addRunning(s *seen) error {
+func (b *Builder) addRunning(s *incoming) error {
 	if b.skipsAlternative(s) {
 		return nil
 	}
@@ -242,7 +242,7 @@ func (b *Builder) addRunning(s *seen) error {
 	return nil
 }
 
-func (b *Builder) addStarted(s *seen) error {
+func (b *Builder) addStarted(s *incoming) error {
 	if b.skipsAlternative(s) {
 		return nil
 	}
@@ -255,18 +255,18 @@ func (b *Builder) addStarted(s *seen) error {
 	return nil
 }
 
-func (b *Builder) addTerminated(s *seen) error {
+func (b *Builder) addTerminated(s *incoming) error {
 	c := b.container(s)
 	c.ended = timeline.Max(c.ended, b.sampling.Reports(s.p))
 	return nil
 }
 
-func (b *Builder) addRequest(s *seen) error {
+func (b *Builder) addRequest(s *incoming) error {
 	b.shared.Add(&b.container(s).request[s.Resource], s.Rank, b.requestsOf(s))
 	return nil
 }
 
-func (b *Builder) addLimit(s *seen) error {
+func (b *Builder) addLimit(s *incoming) error {
 	b.shared.Add(&b.container(s).limit[s.Resource], s.Rank, b.shared.Steps(b.sampling, s.p))
 	return nil
 }

@@ -13,7 +13,7 @@ import (
 // attributeHoles corrects the increases of a counter over holes if its series has no id that distinguishes containers of
 // one name (SEMANTICS §2: a gap is bridged if UID and start are the same on both sides). If c started within the hole, its
 // increase begins with that start; if c does not run after the hole, it has none. cells is changed in place.
-func (b *Builder) attributeHoles(c *container, s *seen, cells []timeline.Cell) []timeline.Cell {
+func (b *Builder) attributeHoles(c *container, s *incoming, cells []timeline.Cell) []timeline.Cell {
 	if s.series != 0 || s.Signal != signals.ContainerUse {
 		return cells
 	}
@@ -35,7 +35,7 @@ func (b *Builder) attributeHoles(c *container, s *seen, cells []timeline.Cell) [
 
 // isSameCounter reports whether a counter that was seen until from and again at to is the same one. Its id decides, else the
 // container's starts.
-func (b *Builder) isSameCounter(c *container, s *seen, from, to int64) bool {
+func (b *Builder) isSameCounter(c *container, s *incoming, from, to int64) bool {
 	if s.series != 0 {
 		return true
 	}
@@ -76,7 +76,7 @@ func (c *container) hasRestarted() bool {
 
 // measureInOrder measures a series at once, or keeps it for measureRestarted if the container restarted. The charge for the time before
 // the first sample of a series depends on the series before it, and sources do not return series in the order of time.
-func (l *integrator) measureInOrder(c *container, s *seen) {
+func (l *integrator) measureInOrder(c *container, s *incoming) {
 	if !c.restarted {
 		l.measure(c, s)
 		return
@@ -90,7 +90,7 @@ func (l *integrator) measureInOrder(c *container, s *seen) {
 func (b *Builder) measureRestarted() {
 	l := &b.usage
 	for _, c := range each(b, slices.All(b.pods.order)) {
-		slices.SortStableFunc(c.unmeasured, func(x, y seen) int {
+		slices.SortStableFunc(c.unmeasured, func(x, y incoming) int {
 			return cmp.Or(cmp.Compare(x.Signal, y.Signal), cmp.Compare(x.p.First(), y.p.First()), cmp.Compare(x.p.Last(), y.p.Last()))
 		})
 		for i := range c.unmeasured {

@@ -67,18 +67,18 @@ func (c *container) devicesOf() *devices {
 	return c.devices
 }
 
-func (b *Builder) addDeviceRequest(s *seen) error {
+func (b *Builder) addDeviceRequest(s *incoming) error {
 	b.container(s).devicesOf().requests.Add(s.key[5], s.Rank, b.requestsOf(s))
 	return nil
 }
 
-func (b *Builder) addDeviceCapacity(s *seen) error {
+func (b *Builder) addDeviceCapacity(s *incoming) error {
 	b.nodeOf(s).reported.devices.Add(s.key[2], s.Rank, b.sampling.Steps(s.p))
 	return nil
 }
 
 // addDeviceUse takes how much of one device a container uses. Exporters of one device count once, devices add up.
-func (b *Builder) addDeviceUse(s *seen) error {
+func (b *Builder) addDeviceUse(s *incoming) error {
 	if s.key[4] == none || strings.Contains(s.key[4].Value(), "dcgm-exporter") {
 		return nil // no container has the device: the labels are those of the exporter
 	}
@@ -145,7 +145,7 @@ func (b *Builder) measureDevices() {
 		if len(c.segments) == 0 || c.devices == nil || len(c.devices.use) == 0 {
 			continue
 		}
-		s := &seen{Series: signals.Series{Signal: signals.ContainerLevel, Resource: allocation.GPU}}
+		s := &incoming{Series: signals.Series{Signal: signals.ContainerLevel, Resource: allocation.GPU}}
 		l := &b.usage
 		l.cells = l.beginLevels(c, append(l.cells[:0], c.devices.use...))
 		l.coverAll(c, b.coverage(c, allocation.GPU), s, l.cells, len(l.cells))

@@ -15,7 +15,7 @@ type filled struct {
 }
 
 // addUse integrates a gauge within a life. Several targets may report the same thing: time counts once.
-func (l *integrator) addUse(used *filled, s *seen, life timeline.Intervals) {
+func (l *integrator) addUse(used *filled, s *incoming, life timeline.Intervals) {
 	l.joiner.Keep, l.joiner.Until = true, nil
 	l.cells = l.joiner.Gauge(l.b.sampling, l.cells[:0], s.p)
 	timeline.EachFresh(&used.counted, l.cells, func(x timeline.Cell) {
@@ -46,7 +46,7 @@ func usedIn(set int, parts []*filled) (byteHours, most float64) {
 
 // addNodeDiskUsed integrates how full a file system on a node's own disk is, while the node lives. Nodes that had the same name one after
 // the other are kept separate.
-func (l *integrator) addNodeDiskUsed(s *seen) error {
+func (l *integrator) addNodeDiskUsed(s *incoming) error {
 	for _, n := range l.b.nodesAt(s) {
 		if n.disksUsed == nil {
 			n.disksUsed = map[signals.Symbol]*filled{}
@@ -62,7 +62,7 @@ func (l *integrator) addNodeDiskUsed(s *seen) error {
 }
 
 // nodesAt returns the nodes with the name in the key of a series about a node's disk.
-func (b *Builder) nodesAt(s *seen) []*node {
+func (b *Builder) nodesAt(s *incoming) []*node {
 	return b.nodes.byName[nodeKey{s.key[0], b.nodeAt(s.key[0], s.key[1])}]
 }
 

@@ -115,7 +115,7 @@ func (b *Builder) silentSpans() []Span {
 	if !slices.ContainsFunc(b.pods.all, func(p *pod) bool { return !p.replaced && len(p.containers) > 0 }) {
 		return []Span{{b.sampling.LoadStart(), b.sampling.End}}
 	}
-	b.takesAlternative = func(s *seen) bool { return b.mayBeOf(s, (*container).hasStatus) }
+	b.takesAlternative = func(s *incoming) bool { return b.mayBeOf(s, (*container).hasStatus) }
 	b.outages.withoutStatus = map[objectKey]bool{}
 	for p := range b.everyPod() {
 		if p.node.Known() && !slices.ContainsFunc(b.pods.byName[p.objectKey], (*pod).reported) {
@@ -143,7 +143,7 @@ func (p *pod) reported() bool {
 // podsWithoutStatus returns the names of the pods on a node none of whose containers has a status. The alternatives of the running signal
 // should be read for them, and count only for them from now on.
 func (b *Builder) podsWithoutStatus() []string {
-	b.takesAlternative = func(s *seen) bool { return b.outages.withoutStatus[s.object()] }
+	b.takesAlternative = func(s *incoming) bool { return b.outages.withoutStatus[s.object()] }
 	names := map[string]bool{}
 	for p := range b.outages.withoutStatus {
 		names[p.name.Value()] = true

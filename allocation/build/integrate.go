@@ -11,7 +11,7 @@ import (
 
 // addUsage integrates a usage series for the container with the UID in its key, else for the containers with its name, each for
 // the time it ran.
-func (l *integrator) addUsage(s *seen) error {
+func (l *integrator) addUsage(s *incoming) error {
 	of := s.pod()
 	if c := l.b.pods.find(&of).container(s.key[4]); c != nil {
 		l.measureInOrder(c, s)
@@ -37,7 +37,7 @@ func (l *integrator) addUsage(s *seen) error {
 
 // instances yields the containers to which usage without a UID may belong: those with its names that run on the node it was scraped
 // from. If there are none, it yields all with its names.
-func (b *Builder) instances(s *seen) iter.Seq[*container] {
+func (b *Builder) instances(s *incoming) iter.Seq[*container] {
 	all := b.named(s.object(), s.key[4])
 	at := b.nodeAt(s.key[0], s.key[5])
 	here := func(c *container) bool { return c.node != nil && c.node.name == at }
@@ -59,7 +59,7 @@ func (b *Builder) instances(s *seen) iter.Seq[*container] {
 const runningByLevel = 1
 
 // discover makes a container of which only usage is known, such as an ephemeral one. It runs while usage is seen.
-func (b *Builder) discover(s *seen) *container {
+func (b *Builder) discover(s *incoming) *container {
 	key := s.pod()
 	if pods := b.pods.byName[key.objectKey]; key.uid == none && len(pods) > 0 {
 		key = pods[len(pods)-1].podKey
@@ -90,7 +90,7 @@ func (b *Builder) discover(s *seen) *container {
 
 // measure integrates a usage series for one container. Time that another series covers is not counted again (replicas may
 // scrape the same target), unless that series was not seen there and its value was only held or spread.
-func (l *integrator) measure(c *container, s *seen) {
+func (l *integrator) measure(c *container, s *incoming) {
 	if len(c.segments) == 0 {
 		return
 	}
@@ -115,7 +115,7 @@ func (l *integrator) measure(c *container, s *seen) {
 }
 
 // used are the cells of a usage series of a container. They are joined, with their parts, but for those that HeldTail looks at.
-func (l *integrator) used(c *container, s *seen) []timeline.Cell {
+func (l *integrator) used(c *container, s *incoming) []timeline.Cell {
 	j, sampling := &l.joiner, l.b.samplingOf(s)
 	j.Keep, j.Limit, j.Until = true, c.possible()/2, nil // half, to be sure
 	if s.p.Sampled() {
@@ -128,7 +128,7 @@ func (l *integrator) used(c *container, s *seen) []timeline.Cell {
 }
 
 // coverAll charges the parts of cells that are not covered yet. Cells from tail on are soft.
-func (l *integrator) coverAll(c *container, covered *timeline.Coverage, s *seen, cells []timeline.Cell, tail int) {
+func (l *integrator) coverAll(c *container, covered *timeline.Coverage, s *incoming, cells []timeline.Cell, tail int) {
 	stretch := func(i int) (n int, soft bool) { // of cells that are covered together
 		n, soft = 1, i >= tail || cells[i].Held
 		for !soft && i+n < tail && cells[i+n].From == cells[i+n-1].To && !cells[i+n].Held {
@@ -161,7 +161,7 @@ func (b *Builder) coverage(c *container, r allocation.Resource) *timeline.Covera
 }
 
 // cover charges the parts of consecutive cells that are not covered yet.
-func (l *integrator) cover(c *container, covered *timeline.Coverage, s *seen, cells []timeline.Cell, soft bool) {
+func (l *integrator) cover(c *container, covered *timeline.Coverage, s *incoming, cells []timeline.Cell, soft bool) {
 	first, last := cells[0], cells[len(cells)-1]
 	f := timeline.Fragment{From: first.From, To: last.To, Series: s.series, Soft: soft}
 	if f.From >= f.To {
@@ -184,7 +184,7 @@ func (l *integrator) cover(c *container, covered *timeline.Coverage, s *seen, ce
 // markEnd records a counter's value at the end of its cells, where a later stretch of it goes on. If no fragment of the series ends
 // there, it adds one of length 0. An end of 0 says that there are no cells: the points are a staleness marker, which ends an earlier
 // stretch.
-func (b *Builder) markEnd(covered *timeline.Coverage, s *seen, end int64) {
+func (b *Builder) markEnd(covered *timeline.Coverage, s *incoming, end int64) {
 	if end == 0 {
 		for i := range *covered {
 			if f := &(*covered)[i]; f.Series == s.series {
@@ -205,7 +205,7 @@ func (b *Builder) markEnd(covered *timeline.Coverage, s *seen, end int64) {
 
 // begin gives the first cell its beginning, or removes the cell. A counter continues an earlier stretch of its series. Else it began
 // at 0 when the container started, if that is known and the series did not exist before.
-func (l *integrator) begin(c *container, covered timeline.Coverage, s *seen, cells []timeline.Cell) []timeline.Cell {
+func (l *integrator) begin(c *container, covered timeline.Coverage, s *incoming, cells []timeline.Cell) []timeline.Cell {
 	l.since = 0
 	if len(cells) == 0 {
 		return cells
@@ -290,7 +290,7 @@ func (c *container) canUse(coreSeconds float64, from, to int64) bool {
 
 // makeRoom makes room for the first cell of a container that restarted. If the container before it was still seen at the same
 // point of the grid, the cell's time is covered, and its usage counts in the next cell.
-func (b *Builder) makeRoom(covered timeline.Coverage, s *seen, cells []timeline.Cell) []timeline.Cell {
+func (b *Builder) makeRoom(covered timeline.Coverage, s *incoming, cells []timeline.Cell) []timeline.Cell {
 	first := &cells[0]
 	f := covered.CoveringAt(first.To)
 	if f == nil || f.Soft || f.Series == s.series || f.From >= first.From || f.To-first.To > b.sampling.Cell() {

@@ -9,7 +9,7 @@ import (
 // integrator integrates the usage and traffic that a Builder is given, one series after the other.
 type integrator struct {
 	b         *Builder
-	at        seen               // the series at hand
+	at        incoming           // the series at hand
 	cells     []timeline.Cell    // of it
 	joiner    timeline.Joiner    // of them
 	since     int64              // when its container started, if its first cell begins near that but not then; else 0

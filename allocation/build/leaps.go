@@ -16,7 +16,7 @@ const maxLeap = 10
 
 // withoutLeaps removes, in place, the cells of a CPU counter that increase by more than the node can provide. There the counter is
 // wrong and usage is not known.
-func (l *integrator) withoutLeaps(c *container, s *seen, cells []timeline.Cell) []timeline.Cell {
+func (l *integrator) withoutLeaps(c *container, s *incoming, cells []timeline.Cell) []timeline.Cell {
 	most := c.possible()
 	if s.Signal != signals.ContainerUse || most == 0 {
 		return cells

@@ -18,7 +18,7 @@ type management struct {
 	provisioner timeline.Latest[signals.Symbol]
 }
 
-func (b *Builder) addManagementPrice(s *seen) error {
+func (b *Builder) addManagementPrice(s *incoming) error {
 	m, ok := b.prices.management[s.key[0]]
 	if !ok {
 		m = &management{}
@@ -93,7 +93,7 @@ func (b *Builder) chargeManagement() {
 }
 
 // addNodeDisk takes the size of one file system on a node's own disk. A node's file systems are summed.
-func (b *Builder) addNodeDisk(s *seen) error {
+func (b *Builder) addNodeDisk(s *incoming) error {
 	b.nodeOf(s).reported.disks.Add(s.key[2], s.Rank, b.sampling.Steps(s.p))
 	return nil
 }

@@ -77,11 +77,13 @@ func (b *Builder) describeMetadata(c *container, rows *allocation.Rows, row int3
 	rows.IDs(allocation.Annotations)[row] = b.dict.Overlay(annotations, p.annotations.At(end))
 }
 
-func (b *Builder) addPodLabels(s *seen) error      { return b.addMetadata(s, (*pod).addLabels) }
-func (b *Builder) addPodAnnotations(s *seen) error { return b.addMetadata(s, (*pod).addAnnotations) }
+func (b *Builder) addPodLabels(s *incoming) error { return b.addMetadata(s, (*pod).addLabels) }
+func (b *Builder) addPodAnnotations(s *incoming) error {
+	return b.addMetadata(s, (*pod).addAnnotations)
+}
 
 // addMetadata adds labels or annotations to their pod. Once usage was added, it makes no new pods.
-func (b *Builder) addMetadata(s *seen, add func(*pod, allocation.ID, timeline.Steps)) error {
+func (b *Builder) addMetadata(s *incoming, add func(*pod, allocation.ID, timeline.Steps)) error {
 	key := s.pod()
 	p, kept := b.pods.find(&key), b.pods.metadata.nameless
 	switch {

@@ -48,11 +48,11 @@ func (k flowKey) kind() trafficKind { return trafficKind(k & (1<<kindBits - 1)) 
 // seed is for the hashes of labels.
 var seed = maphash.MakeSeed()
 
-func (l *integrator) addTransmitted(s *seen) error { return l.addTraffic(s, transmitted) }
-func (l *integrator) addReceived(s *seen) error    { return l.addTraffic(s, received) }
+func (l *integrator) addTransmitted(s *incoming) error { return l.addTraffic(s, transmitted) }
+func (l *integrator) addReceived(s *incoming) error    { return l.addTraffic(s, received) }
 
 // addEgress takes bytes that a pod sent. Traffic within the zone is free.
-func (l *integrator) addEgress(s *seen) error {
+func (l *integrator) addEgress(s *incoming) error {
 	internet, zone, region := s.key[4].Value(), s.key[5].Value(), s.key[6].Value()
 	switch {
 	case internet == "true":
@@ -67,7 +67,7 @@ func (l *integrator) addEgress(s *seen) error {
 
 // addTraffic integrates a counter of bytes for the pod with the UID in its key, else for the pods with its name, each for the
 // time it ran.
-func (l *integrator) addTraffic(s *seen, kind trafficKind) error {
+func (l *integrator) addTraffic(s *incoming, kind trafficKind) error {
 	var labels maphash.Hash
 	labels.SetSeed(seed)
 	rest := s.key[signals.PodKey:]
@@ -90,7 +90,7 @@ func (l *integrator) addTraffic(s *seen, kind trafficKind) error {
 }
 
 // move adds the increases of a counter to pods of one name, which run one after the other.
-func (l *integrator) move(pods []*pod, key flowKey, s *seen) {
+func (l *integrator) move(pods []*pod, key flowKey, s *incoming) {
 	ran := false
 	for _, p := range pods {
 		ran = len(p.running()) > 0 || ran
@@ -137,7 +137,7 @@ func (l *integrator) move(pods []*pod, key flowKey, s *seen) {
 
 // increases are the cells of a counter of bytes. Those within one shift of the only pod that have one price are joined: their sum does
 // not depend on how they are cut. Cells of time that is counted already are left alone.
-func (l *integrator) increases(pods []*pod, key flowKey, s *seen, t *prices.Item) []timeline.Cell {
+func (l *integrator) increases(pods []*pod, key flowKey, s *incoming, t *prices.Item) []timeline.Cell {
 	if len(pods) != 1 {
 		return l.b.samplingOf(s).Counter(l.cells[:0], s.p)
 	}
@@ -172,7 +172,7 @@ func (l *integrator) sameUntil(from, to int64) int64 {
 
 // flowOf returns the flow of a counter, and its cells with a beginning for the first one: the end of an earlier stretch, else the
 // start of the pod if the counter is new. Without a beginning, the first cell is dropped. The first of several pods keeps the flow.
-func (l *integrator) flowOf(pods []*pod, key flowKey, s *seen, cells []timeline.Cell) (*flow, []timeline.Cell) {
+func (l *integrator) flowOf(pods []*pod, key flowKey, s *incoming, cells []timeline.Cell) (*flow, []timeline.Cell) {
 	b, first, p := l.b, &cells[0], pods[0]
 	at := &p.flows
 	for ; *at != nil; at = &(*at).next {

@@ -61,7 +61,7 @@ type resourceCosts [allocation.NumResources]float64
 // nodePriceLabels are the labels of a node in OpenCost's price metrics.
 type nodePriceLabels struct{ instanceType, region, arch, providerID string }
 
-func (b *Builder) nodeOf(s *seen) *node {
+func (b *Builder) nodeOf(s *incoming) *node {
 	key := nodeKey{s.key[0], s.key[1]}
 	if b.nodes.byName[key] == nil {
 		b.nodes.byName[key] = []*node{{nodeKey: key, reported: nodeReports{devices: timeline.RankedBy[signals.Symbol]{}, disks: timeline.RankedBy[signals.Symbol]{}}}}
@@ -69,7 +69,7 @@ func (b *Builder) nodeOf(s *seen) *node {
 	return b.nodes.byName[key][0]
 }
 
-func (b *Builder) addNode(s *seen) error {
+func (b *Builder) addNode(s *incoming) error {
 	n := b.nodeOf(s)
 	sights := b.sampling.Sights(s.p)
 	seen := b.sampling.Holding(nil, sights)
@@ -80,18 +80,18 @@ func (b *Builder) addNode(s *seen) error {
 	return nil
 }
 
-func (b *Builder) addNodeLabels(s *seen) error {
+func (b *Builder) addNodeLabels(s *incoming) error {
 	b.nodeOf(s).reported.labels.Add(b.addTail(s.tail), b.sampling.Steps(s.p))
 	return nil
 }
 
-func (b *Builder) addNodeCreated(s *seen) error {
+func (b *Builder) addNodeCreated(s *incoming) error {
 	n := b.nodeOf(s)
 	n.reported.created = timeline.Max(n.reported.created, b.sampling.Reports(s.p))
 	return nil
 }
 
-func (b *Builder) addNodeCapacity(s *seen) error {
+func (b *Builder) addNodeCapacity(s *incoming) error {
 	n := b.nodeOf(s)
 	n.reported.capacity[s.Resource].Add(s.Rank, b.sampling.Steps(s.p))
 	if s.Resource == allocation.CPU {
@@ -100,14 +100,14 @@ func (b *Builder) addNodeCapacity(s *seen) error {
 	return nil
 }
 
-func (b *Builder) addNodePrice(s *seen) error {
+func (b *Builder) addNodePrice(s *incoming) error {
 	n := b.nodeOf(s)
 	prices := b.addPrices(&n.reported.priced[s.Resource], s, n.pricedThing(s.Resource))
 	n.reported.priceLabels.Add(nodePriceLabels{s.key[2].Value(), s.key[3].Value(), s.key[4].Value(), s.key[5].Value()}, prices)
 	return nil
 }
 
-func (b *Builder) addNodeSpot(s *seen) error {
+func (b *Builder) addNodeSpot(s *incoming) error {
 	n := b.nodeOf(s)
 	n.reported.spot = timeline.Max(n.reported.spot, b.pricesSampling().Steps(s.p))
 	return nil

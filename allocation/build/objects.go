@@ -92,7 +92,7 @@ type container struct {
 	devices *devices                                    // nil without
 	rows    []rowRef                                    // of the sets it runs in
 	// unmeasured is the usage of a container that restarted, until measureRestarted.
-	unmeasured []seen
+	unmeasured []incoming
 }
 
 // containerSignals has the signals of a container. They are dropped once its segments are made.
@@ -134,7 +134,7 @@ func (n *namespace) at(t int64) (labels, annotations allocation.ID) {
 const runningByInfo = 2
 
 // container returns the container that s is about. It makes the container and its pod if they are new.
-func (b *Builder) container(s *seen) *container {
+func (b *Builder) container(s *incoming) *container {
 	p := b.podOf(s.pod())
 	c := p.container(s.key[4])
 	if c == nil {
@@ -243,7 +243,7 @@ func (b *Builder) replace(p *pod) {
 	p.replaced = true
 }
 
-func (b *Builder) addPod(s *seen) error {
+func (b *Builder) addPod(s *incoming) error {
 	seen := b.shared.Holding(b.sampling, b.shared.Sights(b.sampling, s.p))
 	p, at := b.podOf(s.pod()), s.p.Last()
 	p.seen = b.shared.Max(p.seen, seen)
@@ -267,13 +267,13 @@ func (b *Builder) ownerOf(kind, name signals.Symbol) owner {
 	return owner{b.symbols.Of(k), name}
 }
 
-func (b *Builder) addPodPhase(s *seen) error {
+func (b *Builder) addPodPhase(s *incoming) error {
 	p := b.podOf(s.pod())
 	p.active = b.shared.Max(p.active, b.shared.Sights(b.sampling, s.p))
 	return nil
 }
 
-func (b *Builder) addPodStarted(s *seen) error {
+func (b *Builder) addPodStarted(s *incoming) error {
 	p := b.podOf(s.pod())
 	if v, ok := s.p.LastUsable(); ok {
 		p.started.Set(v, s.p.Last())
@@ -282,19 +282,19 @@ func (b *Builder) addPodStarted(s *seen) error {
 	return nil
 }
 
-func (b *Builder) addPodCompleted(s *seen) error {
+func (b *Builder) addPodCompleted(s *incoming) error {
 	p := b.podOf(s.pod())
 	p.completed = timeline.Max(p.completed, b.sampling.Reports(s.p))
 	return nil
 }
 
-func (b *Builder) addPodDeleted(s *seen) error {
+func (b *Builder) addPodDeleted(s *incoming) error {
 	p := b.podOf(s.pod())
 	p.deleted = timeline.Max(p.deleted, b.sampling.Reports(s.p))
 	return nil
 }
 
-func (b *Builder) addPodOwner(s *seen) error {
+func (b *Builder) addPodOwner(s *incoming) error {
 	p := b.podOf(s.pod())
 	controls := s.key[6].Value() == "true"
 	if p.controlled && !controls {
@@ -306,7 +306,7 @@ func (b *Builder) addPodOwner(s *seen) error {
 }
 
 // tailMap returns the tail of the key as a map.
-func (s *seen) tailMap() map[string]string {
+func (s *incoming) tailMap() map[string]string {
 	m := make(map[string]string, len(s.tail)/2)
 	for i := 0; i+1 < len(s.tail); i += 2 {
 		m[s.tail[i].Value()] = s.tail[i+1].Value()
@@ -314,7 +314,7 @@ func (s *seen) tailMap() map[string]string {
 	return m
 }
 
-func (b *Builder) namespaceOf(s *seen) *namespace {
+func (b *Builder) namespaceOf(s *incoming) *namespace {
 	key := objectKey{s.key[0], s.key[1], none}
 	n, ok := b.pods.namespaces[key]
 	if !ok {
@@ -324,20 +324,20 @@ func (b *Builder) namespaceOf(s *seen) *namespace {
 	return n
 }
 
-func (b *Builder) addNamespaceLabels(s *seen) error {
+func (b *Builder) addNamespaceLabels(s *incoming) error {
 	b.namespaceOf(s).labels.Add(b.addTail(s.tail), b.shared.Steps(b.sampling, s.p))
 	return nil
 }
 
-func (b *Builder) addNamespaceAnnotations(s *seen) error {
+func (b *Builder) addNamespaceAnnotations(s *incoming) error {
 	b.namespaceOf(s).annotations.Add(b.addTail(s.tail), b.shared.Steps(b.sampling, s.p))
 	return nil
 }
 
-func (b *Builder) addReplicaSetOwner(s *seen) error { return b.addOwner("replicaset", s) }
-func (b *Builder) addJobOwner(s *seen) error        { return b.addOwner("job", s) }
+func (b *Builder) addReplicaSetOwner(s *incoming) error { return b.addOwner("replicaset", s) }
+func (b *Builder) addJobOwner(s *incoming) error        { return b.addOwner("job", s) }
 
-func (b *Builder) addOwner(kind string, s *seen) error {
+func (b *Builder) addOwner(kind string, s *incoming) error {
 	if o := b.ownerOf(s.key[3], s.key[4]); o != (owner{}) {
 		b.pods.owners[ownerKey{b.symbols.Of(kind), s.object()}] = o
 	}

@@ -187,7 +187,7 @@ func (b *Builder) correct(n *node, seg *segment, r allocation.Resource, charges 
 }
 
 // isFirst reports whether the first sample that was read of a pod's counter, which began at began, is its first sample at all.
-func (b *Builder) isFirst(p *pod, s *seen, began int64) bool {
+func (b *Builder) isFirst(p *pod, s *incoming, began int64) bool {
 	from := b.usageFrom(p)
 	return began >= from || s.p.First() > from+b.sampling.Lookback
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // addPrices takes and returns the prices in a series.
-func (b *Builder) addPrices(p *prices.ByMetric, s *seen, t prices.Thing) timeline.Steps {
+func (b *Builder) addPrices(p *prices.ByMetric, s *incoming, t prices.Thing) timeline.Steps {
 	return p.Add(b.pricesSampling().Steps(s.p), s.p.AnyNotFinite(), s.Repeats, t, &b.prices.suspicious)
 }
 

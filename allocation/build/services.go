@@ -10,17 +10,17 @@ func (k objectKey) named() services.Object {
 	return services.Object{Cluster: k.cluster, Namespace: k.namespace, Name: k.name}
 }
 
-func (b *Builder) addService(s *seen) error {
+func (b *Builder) addService(s *incoming) error {
 	b.services.behind.AddService(s.object().named(), b.serviceSteps(s))
 	return nil
 }
 
-func (b *Builder) addSliceService(s *seen) error {
+func (b *Builder) addSliceService(s *incoming) error {
 	b.services.behind.AddSlice(s.object().named(), s.key[3], b.serviceSteps(s))
 	return nil
 }
 
-func (b *Builder) addSliceEndpoint(s *seen) error {
+func (b *Builder) addSliceEndpoint(s *incoming) error {
 	pod := services.Object{Cluster: s.key[0], Namespace: s.key[3], Name: s.key[4]}
 	if pod.Namespace == none {
 		pod.Namespace = s.key[1]
@@ -29,18 +29,18 @@ func (b *Builder) addSliceEndpoint(s *seen) error {
 	return nil
 }
 
-func (b *Builder) addServiceAddress(s *seen) error {
+func (b *Builder) addServiceAddress(s *incoming) error {
 	b.services.behind.AddAddress(s.object().named(), s.key[3], b.serviceSteps(s))
 	return nil
 }
 
-func (b *Builder) addServiceSelector(s *seen) error {
+func (b *Builder) addServiceSelector(s *incoming) error {
 	b.services.behind.AddSelector(s.object().named(), b.addTail(s.tail), b.serviceSteps(s))
 	return nil
 }
 
 // serviceSteps is when a signal of a service was seen. Like a service, it begins and ends halfway between two scrapes.
-func (b *Builder) serviceSteps(s *seen) timeline.Steps {
+func (b *Builder) serviceSteps(s *incoming) timeline.Steps {
 	steps := b.sampling.Steps(s.p)
 	if b.sampling.Exact() {
 		for i := range steps {

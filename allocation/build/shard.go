@@ -33,7 +33,7 @@ func (b *Builder) Skips(series signals.Series, key []signals.Symbol) bool {
 	if b.shard.Whole() || len(key) < len(series.Signal.Key()) {
 		return false // Add refuses keys that are too short
 	}
-	s := seen{key: key}
+	s := incoming{key: key}
 	switch series.Signal {
 	case signals.NodeTime, signals.NodeDiskUsed:
 		nodes := b.nodesAt(&s)
@@ -48,7 +48,7 @@ func (b *Builder) Skips(series signals.Series, key []signals.Symbol) bool {
 }
 
 // skipsContainer reports whether all containers that a series of usage may be of are on nodes of other shards.
-func (b *Builder) skipsContainer(s *seen) bool {
+func (b *Builder) skipsContainer(s *incoming) bool {
 	of := s.pod()
 	if c := b.pods.find(&of).container(s.key[4]); c != nil {
 		return !b.measures(c) // mostly
@@ -63,7 +63,7 @@ func (b *Builder) skipsContainer(s *seen) bool {
 }
 
 // skipsPod reports whether all pods that a series of traffic may be of ran on nodes of other shards only.
-func (b *Builder) skipsPod(s *seen) bool {
+func (b *Builder) skipsPod(s *incoming) bool {
 	of := s.pod()
 	pods := b.pods.byName[s.object()]
 	if p := b.pods.find(&of); p != nil {

@@ -14,11 +14,11 @@ import (
 // egressPrice has the prices of a GiB by metrics, by kind of traffic.
 type egressPrice [numTraffic]prices.ByMetric
 
-func (b *Builder) addZonePrice(s *seen) error     { return b.addEgressPrice(s, egressZone) }
-func (b *Builder) addRegionPrice(s *seen) error   { return b.addEgressPrice(s, egressRegion) }
-func (b *Builder) addInternetPrice(s *seen) error { return b.addEgressPrice(s, egressInternet) }
+func (b *Builder) addZonePrice(s *incoming) error     { return b.addEgressPrice(s, egressZone) }
+func (b *Builder) addRegionPrice(s *incoming) error   { return b.addEgressPrice(s, egressRegion) }
+func (b *Builder) addInternetPrice(s *incoming) error { return b.addEgressPrice(s, egressInternet) }
 
-func (b *Builder) addEgressPrice(s *seen, kind trafficKind) error {
+func (b *Builder) addEgressPrice(s *incoming, kind trafficKind) error {
 	all, ok := b.prices.egress[s.key[0]]
 	if !ok {
 		all = &egressPrice{}

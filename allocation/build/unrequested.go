@@ -46,7 +46,7 @@ func (b *Builder) warnUnrequested() {
 }
 
 // requestsOf returns the usable requests in s. It notes the container if some are left out, for a warning.
-func (b *Builder) requestsOf(s *seen) timeline.Steps {
+func (b *Builder) requestsOf(s *incoming) timeline.Steps {
 	steps := b.shared.Steps(b.sampling, s.p)
 	kept := steps.NotNegative()
 	if len(kept) < len(steps) || s.p.AnyNotFinite() {

@@ -9,13 +9,13 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-func (b *Builder) addPodFinal(s *seen) error {
+func (b *Builder) addPodFinal(s *incoming) error {
 	p := b.podOf(s.pod())
 	p.final = timeline.Max(p.final, b.sampling.Sights(s.p))
 	return nil
 }
 
-func (b *Builder) addRestarts(s *seen) error {
+func (b *Builder) addRestarts(s *incoming) error {
 	c := b.container(s)
 	c.restarts = b.shared.Max(c.restarts, b.shared.Reports(b.sampling, s.p))
 	return nil
@@ -33,14 +33,14 @@ func (c *container) hasStatus() bool { return len(c.running) > 0 && len(c.runnin
 // only for init containers from now on. There are none on a grid, where starts of init containers do not matter.
 func (b *Builder) initContainers() []string {
 	isInit := func(c *container) bool { return c.init }
-	b.takesAlternative = func(s *seen) bool { return b.mayBeOf(s, isInit) }
+	b.takesAlternative = func(s *incoming) bool { return b.mayBeOf(s, isInit) }
 	return b.namesWhere(func(c *container) (signals.Symbol, bool) { return c.container, b.sampling.Exact() && c.init && c.ran() })
 }
 
 // initsWithoutStatus returns the names of the init containers, native sidecars included, that the best running signal never has. Its
 // alternatives should be read, and count only for them from now on.
 func (b *Builder) initsWithoutStatus() []string {
-	b.takesAlternative = func(s *seen) bool { return b.mayBeOf(s, (*container).isInitWithoutStatus) }
+	b.takesAlternative = func(s *incoming) bool { return b.mayBeOf(s, (*container).isInitWithoutStatus) }
 	return b.namesWhere(func(c *container) (signals.Symbol, bool) { return c.container, c.isInitWithoutStatus() })
 }
 
@@ -55,12 +55,12 @@ func (b *Builder) podsOfInfos() []string {
 func (c *container) isInitWithoutStatus() bool { return c.init && !c.hasStatus() }
 
 // skipsAlternative reports whether s is an alternative for a container that needs none.
-func (b *Builder) skipsAlternative(s *seen) bool {
+func (b *Builder) skipsAlternative(s *incoming) bool {
 	return s.Rank > 0 && b.takesAlternative != nil && !b.takesAlternative(s)
 }
 
 // mayBeOf reports whether s may belong to a container of some kind: by name and pod UID, or only by name if either UID is not known.
-func (b *Builder) mayBeOf(s *seen, kind func(*container) bool) bool {
+func (b *Builder) mayBeOf(s *incoming, kind func(*container) bool) bool {
 	of, name := s.pod(), s.key[4]
 	if c := b.pods.find(&of).container(name); c != nil && kind(c) {
 		return true // mostly

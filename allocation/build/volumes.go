@@ -62,7 +62,7 @@ func (v *storage) claim(key objectKey) *claim {
 	return x
 }
 
-func (b *Builder) addVolume(s *seen) error {
+func (b *Builder) addVolume(s *incoming) error {
 	v, at := b.storage.volume(s.key[0], s.key[1]), s.p.Last()
 	v.seen = timeline.Max(v.seen, timeline.Ones(b.sampling.Steps(s.p)))
 	if s.key[2] != none {
@@ -86,24 +86,24 @@ func (b *Builder) addVolume(s *seen) error {
 // inTreePlugins are the plugins that volumes used before CSI drivers, in the order of the key of VolumeInfo.
 var inTreePlugins = [...]string{"kubernetes.io/aws-ebs", "kubernetes.io/gce-pd", "kubernetes.io/azure-disk"}
 
-func (b *Builder) addVolumeLabels(s *seen) error {
+func (b *Builder) addVolumeLabels(s *incoming) error {
 	b.storage.volume(s.key[0], s.key[1]).labels.Set(s.tailMap(), s.p.Last())
 	return nil
 }
 
-func (b *Builder) addVolumeCapacity(s *seen) error {
+func (b *Builder) addVolumeCapacity(s *incoming) error {
 	v := b.storage.volume(s.key[0], s.key[1])
 	v.capacity = timeline.Max(v.capacity, b.sampling.Steps(s.p))
 	return nil
 }
 
-func (b *Builder) addVolumePrice(s *seen) error {
+func (b *Builder) addVolumePrice(s *incoming) error {
 	v := b.storage.volume(s.key[0], s.key[1])
 	b.addPrices(&v.price, s, prices.Thing{Cluster: s.key[0], Things: notices.VolumesPriced, Name: s.key[1].Value()})
 	return nil
 }
 
-func (b *Builder) addVolumeClaim(s *seen) error {
+func (b *Builder) addVolumeClaim(s *incoming) error {
 	if s.key[2] != none && s.key[3] != none {
 		b.storage.claim(s.object()).bind(s.key[3], timeline.Ones(b.sampling.Steps(s.p)))
 	}
@@ -115,14 +115,14 @@ func (c *claim) bind(volume signals.Symbol, when timeline.Steps) {
 	c.bound[volume] = timeline.Max(c.bound[volume], when)
 }
 
-func (b *Builder) addClaimCapacity(s *seen) error {
+func (b *Builder) addClaimCapacity(s *incoming) error {
 	c := b.storage.claim(s.object())
 	c.capacity = timeline.Max(c.capacity, b.sampling.Steps(s.p))
 	return nil
 }
 
 // addClaimUsed integrates how much of a volume is used while it exists. Kubelets of several nodes may report one claim.
-func (l *integrator) addClaimUsed(s *seen) error {
+func (l *integrator) addClaimUsed(s *incoming) error {
 	if c := l.b.storage.claims[s.object()]; c != nil {
 		l.addUse(&c.used, s, c.life)
 	}
@@ -140,7 +140,7 @@ func (b *Builder) eachPart(from, to int64, f func(set int32, from, to int64)) {
 	}
 }
 
-func (b *Builder) addPodMount(s *seen) error {
+func (b *Builder) addPodMount(s *incoming) error {
 	p := b.podOf(s.pod())
 	if s.key[4] == none {
 		return nil

@@ -7,14 +7,14 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-func (b *Builder) addPodScheduled(s *seen) error {
+func (b *Builder) addPodScheduled(s *incoming) error {
 	if v, ok := s.p.LastUsable(); ok {
 		b.podOf(s.pod()).scheduled.Set(v, s.p.Last())
 	}
 	return nil
 }
 
-func (b *Builder) addPodPending(s *seen) error {
+func (b *Builder) addPodPending(s *incoming) error {
 	p := b.podOf(s.pod())
 	p.pending = timeline.Max(p.pending, b.sampling.Steps(s.p))
 	return nil

@@ -112,7 +112,7 @@ func (r *Runs) Most(k int) Interval {
 func (x *Step) millis() (int64, bool) { return int64(x.V * 1000), x.V > 0 }
 
 // startBetween is the first start reported from one time on and before another that lies in [least, most], and from when on it was reported.
-func (p *Presence) startBetween(from, until, least, most int64) (at, told int64, ok bool) {
+func (p *Presence) startBetween(from, until, least, most int64) (at, reported int64, ok bool) {
 	for i := p.Started.index(from); i < len(p.Started) && p.Started[i].From < until; i++ {
 		if at, ok := p.Started[i].millis(); ok && at >= least && at <= most {
 			return at, p.Started[i].From, true
@@ -123,7 +123,7 @@ func (p *Presence) startBetween(from, until, least, most int64) (at, told int64,
 
 // startBefore is the start from least on that was reported last before one time and after another, and from when on it was reported: 0
 // where there is none. Another target may report the start of what it never shows again.
-func (p *Presence) startBefore(until, after, least int64) (at, told int64) {
+func (p *Presence) startBefore(until, after, least int64) (at, reported int64) {
 	for i := p.Started.index(until+1) - 1; i >= 0 && p.Started[i].To > after; i-- {
 		if at, ok := p.Started[i].millis(); ok && at >= least {
 			return at, p.Started[i].From
@@ -141,11 +141,11 @@ func (p *Presence) endBetween(last, least, most int64) (at int64, shared, ok boo
 		for i := range steps {
 			x := &steps[i]
 			v, known := x.millis()
-			told := v
+			reported := v
 			if last != Unborn {
-				told = min(v, last)
+				reported = min(v, last)
 			}
-			if known && x.From >= since && x.From-told <= maxLead && v >= least && v <= most && (!ok || v < at) {
+			if known && x.From >= since && x.From-reported <= maxLead && v >= least && v <= most && (!ok || v < at) {
 				at, shared, ok = v, of, true
 			}
 		}
@@ -157,7 +157,7 @@ func (p *Presence) endBetween(last, least, most int64) (at int64, shared, ok boo
 
 // around are the values that are reported last before a gap and first after it, and from when on that is, no further from the gap's other
 // end than an outage lasts: a window around that could not tell.
-func (s Steps) around(gap Interval) (before, after float64, told int64, ok bool) {
+func (s Steps) around(gap Interval) (before, after float64, reported int64, ok bool) {
 	i := s.index(gap.From + 1) // the first that ends after the gap begins
 	if i < len(s) && s[i].From < gap.From {
 		before = s[i].V
@@ -165,7 +165,7 @@ func (s Steps) around(gap Interval) (before, after float64, told int64, ok bool)
 		before = s[i-1].V
 	}
 	if j := s.index(gap.To + 1); j < len(s) && s[j].From-gap.From <= maxLead {
-		after, told = s[j].V, s[j].From
+		after, reported = s[j].V, s[j].From
 	}
-	return before, after, told, before > 0 && after > 0
+	return before, after, reported, before > 0 && after > 0
 }

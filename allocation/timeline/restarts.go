@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// restart is a start that is reported from told on; with born set, of another object with the same name. The start before it
+// restart is a start at the time at, which was reported from the time reported on; with born set, of another object with the same name. The start before it
 // was reported until shown.
 type restart struct {
-	at, shown, told int64
-	born            bool
+	at, shown, reported int64
+	born                bool
 }
 
 // changes appends the starts that are reported to dst.
@@ -26,20 +26,20 @@ func (s Steps) changes(dst []restart, born bool) []restart {
 
 // divides reports whether an object was started within a span, and was reported to be so soon that a window around it could know.
 func (c *restart) divides(x *sighting) bool {
-	return c.at > x.From+1+second && c.at <= x.To && c.told-c.at <= maxLead
+	return c.at > x.From+1+second && c.at <= x.To && c.reported-c.at <= maxLead
 }
 
 // restarts divides spans in which another start is reported, of the object or of another one with its name.
 func (s Sampling) restarts(p *Presence, spans []sighting) []sighting {
 	var few [4]restart
 	starts := p.Started.changes(few[:0], false)
-	told := int64(Unborn) // until when starts of its own were reported
+	reported := int64(Unborn) // until when starts of its own were reported
 	if n := len(p.Started); n > 0 {
-		told = p.Started[n-1].To
+		reported = p.Started[n-1].To
 	}
 	var fewBorn [4]restart
 	for i, c := range p.Born.changes(fewBorn[:0], true) {
-		if i > 0 && told < c.shown { // the first start was known before
+		if i > 0 && reported < c.shown { // the first start was known before
 			starts = append(starts, c)
 		}
 	}
@@ -72,8 +72,8 @@ func (s Sampling) restarts(p *Presence, spans []sighting) []sighting {
 	return out
 }
 
-// away are the stretches between an end and the next start of which both were told only after that start, and in which the object was shown
-// as it was before: its node could not tell. An end that was told later than 5 minutes after it does not count, because a window
+// away are the stretches between an end and the next start of which both were reported only after that start, and in which the object was shown
+// as it was before: its node could not tell. An end that was reported later than 5 minutes after it does not count, because a window
 // that ends there could not know it.
 func (p *Presence) away() (out Intervals) {
 	if len(p.Ended) == 0 {
@@ -81,9 +81,9 @@ func (p *Presence) away() (out Intervals) {
 	}
 	starts := p.Started.changes(nil, false)
 	for i, c := range starts {
-		v, ok := p.Ended.At(c.told + 1)
+		v, ok := p.Ended.At(c.reported + 1)
 		ended := int64(v * 1000)
-		if i > 0 && ok && starts[i-1].at < ended && ended < min(c.shown, c.at) && c.told-ended <= maxGap {
+		if i > 0 && ok && starts[i-1].at < ended && ended < min(c.shown, c.at) && c.reported-ended <= maxGap {
 			out = append(out, Interval{ended, c.at})
 		}
 	}

@@ -17,7 +17,7 @@ type sighting struct {
 	first, last  int64 // how long the first and the last sight last
 	since, until int64 // the latest time it was known not to run before, and the first after; Unborn and Forever where unknown
 	started      int64 // when it was reported to have started, 0 where it was not
-	told         int64 // from when on that was reported
+	reported     int64 // from when on that was reported
 	born         bool  // begins with another object of its name
 }
 
@@ -137,12 +137,12 @@ func (s Sampling) bridges(p *Presence, gap Interval, until int64, absent Interva
 	if gap.To-gap.From > max(maxLead, s.Step) {
 		return false, false
 	}
-	if before, after, told, ok := p.Started.around(gap); ok {
-		if same := before == after; same || s.Exact() && told <= until {
+	if before, after, reported, ok := p.Started.around(gap); ok {
+		if same := before == after; same || s.Exact() && reported <= until {
 			return same, true
 		}
 	}
-	if before, after, told, ok := p.Born.around(gap); ok && before != after && told <= until {
+	if before, after, reported, ok := p.Born.around(gap); ok && before != after && reported <= until {
 		return false, true
 	}
 	if gap.To-gap.From <= maxGap {
@@ -174,8 +174,8 @@ func (s Sampling) findStart(p *Presence, spans []sighting, k int, w *Watch) {
 	}
 	var ok bool
 	sight := s.firstOf(x.From)
-	if x.started, x.told, ok = p.startBetween(x.From+1, until, least, sight+second); !ok {
-		x.started, x.told = p.startBefore(x.From, sight-x.first, least)
+	if x.started, x.reported, ok = p.startBetween(x.From+1, until, least, sight+second); !ok {
+		x.started, x.reported = p.startBefore(x.From, sight-x.first, least)
 	}
 }
 
@@ -239,7 +239,7 @@ func (s Sampling) endOf(p *Presence, spans []sighting, k int, start int64, w *Wa
 	if k+1 < len(spans) {
 		next := &spans[k+1]
 		limit = min(limit, s.firstOf(next.From))
-		if next.started > x.To && next.started < limit && next.told-x.To <= maxLead { // a window around x.To could not tell of a later report
+		if next.started > x.To && next.started < limit && next.reported-x.To <= maxLead { // a window around x.To could not tell of a later report
 			limit = next.started
 		}
 	}

@@ -63,20 +63,20 @@ func TestDamagedBlockIsSkipped(t *testing.T) {
 					t.Errorf("pod %s: got %d samples, want those of the sound blocks, 240, and at most all, 360", pod, n)
 				}
 			}
-			if len(stats.Told()) != 1 {
-				t.Fatalf("got warnings %q, want one", stats.Told())
+			if len(stats.Missing()) != 1 {
+				t.Fatalf("got warnings %q, want one", stats.Missing())
 			}
 			for _, want := range []string{"block " + filepath.Base(dirs[1]), tc.want, "remove its directory"} {
-				if !strings.Contains(stats.Told()[0], want) {
-					t.Errorf("warning %q lacks %q", stats.Told()[0], want)
+				if !strings.Contains(stats.Missing()[0], want) {
+					t.Errorf("warning %q lacks %q", stats.Missing()[0], want)
 				}
 			}
 			if err := os.Rename(filepath.Join(sound, tc.file), filepath.Join(dirs[1], tc.file)); err != nil {
 				t.Fatal(err)
 			}
 			got, stats = count(t, db, all)
-			if diff := cmp.Diff(map[string]int{"pa": 360, "pb": 360, "pc": 360, "pd": 360}, got); diff != "" || len(stats.Told()) > 0 {
-				t.Errorf("once the file was restored: warnings %q, samples (-want +got):\n%s", stats.Told(), diff)
+			if diff := cmp.Diff(map[string]int{"pa": 360, "pb": 360, "pc": 360, "pd": 360}, got); diff != "" || len(stats.Missing()) > 0 {
+				t.Errorf("once the file was restored: warnings %q, samples (-want +got):\n%s", stats.Missing(), diff)
 			}
 		})
 	}
@@ -94,7 +94,7 @@ func TestSeveralDamagedBlocks(t *testing.T) {
 	if diff := cmp.Diff(map[string]int{"pa": 480, "pb": 480}, got); diff != "" {
 		t.Errorf("samples of the sound blocks (-want +got):\n%s", diff)
 	}
-	told := stats.Told()
+	told := stats.Missing()
 	if len(told) != len(bad) {
 		t.Fatalf("got warnings %q, want one of each damaged block", told)
 	}
@@ -118,8 +118,8 @@ func TestOneDamagedChunk(t *testing.T) {
 		if diff := cmp.Diff(map[string]int{"pb": 120, "pc": 120, "pd": 120}, got); diff != "" {
 			t.Errorf("%s: samples (-want +got):\n%s", name, diff)
 		}
-		if len(stats.Told()) != 1 || !strings.Contains(stats.Told()[0], "missing of these metrics: m; ") {
-			t.Errorf("%s: got warnings %q", name, stats.Told())
+		if len(stats.Missing()) != 1 || !strings.Contains(stats.Missing()[0], "missing of these metrics: m; ") {
+			t.Errorf("%s: got warnings %q", name, stats.Missing())
 		}
 	}
 }
@@ -159,8 +159,8 @@ func TestSeriesBeforeDamagedEntry(t *testing.T) {
 		damageEntry(t, promtest.WriteBlocks(t, dir, 2*time.Hour, list...)[0], at)
 		for name, db := range readers(t, dir) {
 			got, stats := count(t, db, all)
-			if _, last := got[fmt.Sprintf("pod-%02d", at-1)]; len(got) != at || at > 0 && !last || len(stats.Told()) != 1 {
-				t.Errorf("%s, entry %d is damaged: %d series, warnings %q, want the %d before it and one warning", name, at, len(got), stats.Told(), at)
+			if _, last := got[fmt.Sprintf("pod-%02d", at-1)]; len(got) != at || at > 0 && !last || len(stats.Missing()) != 1 {
+				t.Errorf("%s, entry %d is damaged: %d series, warnings %q, want the %d before it and one warning", name, at, len(got), stats.Missing(), at)
 			}
 		}
 	}
@@ -194,7 +194,7 @@ func TestChunkOfAnotherTime(t *testing.T) {
 				seen++
 				return nil
 			})
-			if told := strings.Join(stats.Told(), "\n"); err != nil || seen != 3 || !strings.Contains(told, "block "+filepath.Base(dirs[0])) || !strings.Contains(told, "the index says") {
+			if told := strings.Join(stats.Missing(), "\n"); err != nil || seen != 3 || !strings.Contains(told, "block "+filepath.Base(dirs[0])) || !strings.Contains(told, "the index says") {
 				t.Errorf("%d series, %v, %q; want those of 3 whole chunks, and a warning that names the block", seen, err, told)
 			}
 		})

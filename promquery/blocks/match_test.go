@@ -75,7 +75,7 @@ func TestNames(t *testing.T) {
 		slices.Sort(got)
 		slices.Sort(tc.want)
 		if err != nil || stats.Whole() == tc.looks || !tc.looks && !slices.Equal(got, tc.want) {
-			t.Errorf("%s: %d of %d names, error %v, warnings %q", tc.name, len(got), len(tc.want), err, stats.Told())
+			t.Errorf("%s: %d of %d names, error %v, warnings %q", tc.name, len(got), len(tc.want), err, stats.Missing())
 		}
 	}
 }

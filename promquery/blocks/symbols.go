@@ -90,26 +90,26 @@ func newSymbols(of *snapshot, table *promquery.Symbols) *symbols {
 	}
 	room := 1 + min(all, most+most/2) // blocks that follow each other have most symbols in common
 	s.places = make([]uint32, 1, room)
-	heads := make([]symbolHead, 0, len(s.views))
+	next := make([]nextSymbol, 0, len(s.views))
 	for i, v := range s.views {
-		if h := (symbolHead{view: i}); h.read(v) {
-			heads = append(heads, h)
+		if h := (nextSymbol{view: i}); h.read(v) {
+			next = append(next, h)
 		}
 	}
 	same := make([]int, 0, len(s.views))
-	for len(heads) > 1 {
-		same = least(same, len(heads), func(i, k int) int { return strings.Compare(heads[i].text, heads[k].text) })
-		n := s.number(&heads[same[0]])
+	for len(next) > 1 {
+		same = least(same, len(next), func(i, k int) int { return strings.Compare(next[i].text, next[k].text) })
+		n := s.number(&next[same[0]])
 		for _, i := range slices.Backward(same) {
-			h := &heads[i]
+			h := &next[i]
 			v := s.views[h.view]
 			v.numbers[h.id] = n
 			if h.id++; !h.read(v) {
-				heads = slices.Delete(heads, i, i+1)
+				next = slices.Delete(next, i, i+1)
 			}
 		}
 	}
-	for _, h := range heads { // what only one block has left need not be read
+	for _, h := range next { // what only one block has left need not be read
 		v := s.views[h.view]
 		for int(h.id) < len(v.numbers) {
 			v.numbers[h.id] = s.number(&h)
@@ -121,7 +121,7 @@ func newSymbols(of *snapshot, table *promquery.Symbols) *symbols {
 }
 
 // number is the number of the symbol that comes first of those without one.
-func (s *symbols) number(h *symbolHead) uint32 {
+func (s *symbols) number(h *nextSymbol) uint32 {
 	if len(h.text) == 0 {
 		return 0
 	}
@@ -129,15 +129,15 @@ func (s *symbols) number(h *symbolHead) uint32 {
 	return uint32(len(s.places) - 1)
 }
 
-// symbolHead is the next symbol of a block.
-type symbolHead struct {
+// nextSymbol is the next symbol of a block.
+type nextSymbol struct {
 	view int
 	id   uint32
 	text string
 }
 
 // read reads the text of the symbol. It is false if the block has no more.
-func (h *symbolHead) read(v *view) bool {
+func (h *nextSymbol) read(v *view) bool {
 	if int(h.id) >= len(v.numbers) {
 		return false
 	}

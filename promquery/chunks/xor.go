@@ -194,7 +194,7 @@ func load(buf []byte, pos uint) uint64 {
 // The first level samples have the first one's value and no two of them are further apart than widest; where level is not
 // 0, vs is not filled for them.
 func decodeXOR(buf []byte, h *xorHead, ts []int64, vs []float64) (level int, widest int64, err error) {
-	c := cursor{buf: buf, end: uint(len(buf)-Padding) * 8, pos: uint(h.rest) * 8, i: 1, t: h.t, delta: h.delta}
+	c := bitStream{buf: buf, end: uint(len(buf)-Padding) * 8, pos: uint(h.rest) * 8, i: 1, t: h.t, delta: h.delta}
 	c.win.bits = 64 // as Prometheus' iterator starts
 	ts[0] = h.t
 	v := h.v
@@ -229,8 +229,8 @@ func decodeXOR(buf []byte, h *xorHead, ts []int64, vs []float64) (level int, wid
 // minLevel is how many samples of one value are worth a level of their own.
 const minLevel = 8
 
-// cursor is the place in a chunk's bit stream before sample i.
-type cursor struct {
+// bitStream is a chunk's stream of bits, read up to sample i.
+type bitStream struct {
 	buf      []byte
 	end, pos uint // in bits
 	i        int
@@ -256,7 +256,7 @@ func signed14(w uint64) int64 { return int64((w+8191)&16383) - 8191 }
 
 // level fills ts with the times of samples from c.i on, at least 2, as long as they have the value of the one before, and
 // returns the largest distance of any two.
-func (c *cursor) level(ts []int64) (widest int64, err error) {
+func (c *bitStream) level(ts []int64) (widest int64, err error) {
 	buf, pos, i, t, delta := c.buf, c.pos, c.i, c.t, c.delta
 	widest, narrowest := delta, delta
 	for i < len(ts) && pos <= c.end {
@@ -313,7 +313,7 @@ func (c *cursor) level(ts []int64) (widest int64, err error) {
 }
 
 // second fills in the second sample and returns its value; v is that of the first.
-func (c *cursor) second(v uint64, ts []int64, vs []float64) uint64 {
+func (c *bitStream) second(v uint64, ts []int64, vs []float64) uint64 {
 	v, c.pos = c.win.value(c.buf, c.pos, load(c.buf, c.pos), v)
 	c.t, c.i = c.t+c.delta, 2
 	ts[1], vs[1] = c.t, math.Float64frombits(v)
@@ -321,7 +321,7 @@ func (c *cursor) second(v uint64, ts []int64, vs []float64) uint64 {
 }
 
 // rest fills ts and vs from sample c.i on, which is not the second; v is the value of the one before.
-func (c *cursor) rest(v uint64, ts []int64, vs []float64) error {
+func (c *bitStream) rest(v uint64, ts []int64, vs []float64) error {
 	buf, pos, i, t, delta, win := c.buf, c.pos, c.i, c.t, c.delta, &c.win
 	vs = vs[:len(ts)]
 	for i < len(ts) && pos <= c.end {

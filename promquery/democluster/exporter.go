@@ -32,7 +32,7 @@ func (b *collector) nodeExporter(n *node, cpu, mem curve) {
 	total := n.kind.capacity.mem
 	available := make(curve, len(mem))
 	for i, s := range mem {
-		available[i] = segment{s.at, total - s.base, -s.rate}
+		available[i] = ramp{s.at, total - s.base, -s.rate}
 	}
 	for _, row := range []struct {
 		name  string
@@ -47,7 +47,7 @@ func (b *collector) nodeExporter(n *node, cpu, mem curve) {
 func (cv curve) under(rate, from int64) curve {
 	out := make(curve, len(cv))
 	for i, s := range cv {
-		out[i] = segment{s.at, rate*(s.at-from) - s.base, rate - s.rate}
+		out[i] = ramp{s.at, rate*(s.at-from) - s.base, rate - s.rate}
 	}
 	return out
 }

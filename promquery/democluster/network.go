@@ -57,10 +57,10 @@ func (p *pod) traffic() (receive, transmit curve, rates [2]int64) {
 	count := func(rate int64) (cv curve) {
 		sum := int64(0)
 		for i, s := range spans {
-			cv = append(cv, segment{s.from, sum, rate})
+			cv = append(cv, ramp{s.from, sum, rate})
 			if i+1 < len(spans) {
 				sum += rate * (s.to - s.from)
-				cv = append(cv, segment{s.to, sum, 0})
+				cv = append(cv, ramp{s.to, sum, 0})
 			}
 		}
 		return cv

@@ -43,20 +43,20 @@ func (s *slots) next() {
 	s.mem = s.rng.between(lo.mem, hi.mem) &^ 4095
 }
 
-// segment is a piece of a curve: base + rate·(t-at) from at on.
-type segment struct{ at, base, rate int64 }
+// ramp is a piece of a curve: base + rate·(t-at) from at on.
+type ramp struct{ at, base, rate int64 }
 
 // integral returns ∫ over w, a span after at, in units × ms.
-func (s segment) integral(w span) float64 {
+func (s ramp) integral(w span) float64 {
 	middle := float64(s.base) + float64(s.rate)*(float64(w.from-s.at)+float64(w.to-s.at))/2
 	return middle * float64(w.to-w.from)
 }
 
 // value is the one at t, which is not before at.
-func (s segment) value(t int64) float64 { return float64(s.base + s.rate*(t-s.at)) }
+func (s ramp) value(t int64) float64 { return float64(s.base + s.rate*(t-s.at)) }
 
-// curve is piecewise linear, its segments ordered by time; before the first it is 0.
-type curve []segment
+// curve is piecewise linear, its ramps ordered by time; before the first it is 0.
+type curve []ramp
 
 // curves returns what a run of a container has used: CPU in ns since the run's start, a counter, and memory in bytes,
 // a gauge. Only the part that w needs is complete; after the run the counter stays and the gauge is 0.
@@ -69,14 +69,14 @@ func (ct *container) curves(run int, w span) (cpu, mem curve) {
 			continue
 		}
 		if part.to > w.from {
-			cpu = append(cpu, segment{part.from, sum, s.cpu})
-			mem = append(mem, segment{part.from, s.mem, 0})
+			cpu = append(cpu, ramp{part.from, sum, s.cpu})
+			mem = append(mem, ramp{part.from, s.mem, 0})
 		}
 		sum += s.cpu * (part.to - part.from)
 	}
 	if r.to < w.to {
-		cpu = append(cpu, segment{r.to, sum, 0})
-		mem = append(mem, segment{r.to, 0, 0})
+		cpu = append(cpu, ramp{r.to, sum, 0})
+		mem = append(mem, ramp{r.to, 0, 0})
 	}
 	return cpu, mem
 }
@@ -94,7 +94,7 @@ func addCurves(list []curve) curve {
 	}
 	changes := make([]change, 0, n)
 	for _, cv := range list {
-		var last segment
+		var last ramp
 		for _, s := range cv {
 			was := last.base + last.rate*(s.at-last.at)
 			changes = append(changes, change{s.at, s.base - was, s.rate - last.rate})
@@ -110,9 +110,9 @@ func addCurves(list []curve) curve {
 		}
 		value, rate = value+ch.value, rate+ch.rate
 		if k := len(sum) - 1; k >= 0 && sum[k].at == ch.at {
-			sum[k] = segment{ch.at, value, rate}
+			sum[k] = ramp{ch.at, value, rate}
 		} else {
-			sum = append(sum, segment{ch.at, value, rate})
+			sum = append(sum, ramp{ch.at, value, rate})
 		}
 	}
 	return sum

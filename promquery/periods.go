@@ -22,33 +22,33 @@ type fillGap struct {
 // errRestart ends a computation that has to start again, because a source has to be asked for something else.
 var errRestart = errors.New("a gap in the samples was not filled")
 
-// segment is a half-open range of time that one source is asked for.
-type segment struct {
+// period is a half-open range of time that one source is asked for.
+type period struct {
 	from, to int64
 	fill     *fillGap   // the gap that the recent source fills; nil if the old source is asked
 	givenUp  []*fillGap // gaps within it that the recent source does not fill
 }
 
-// segments divides the time before the cut.
-func (j *joined) segments() []segment {
-	x := segment{from: Ever}
-	var out []segment
+// periods divides the time before the cut.
+func (j *joined) periods() []period {
+	x := period{from: Ever}
+	var out []period
 	for _, l := range j.gaps {
 		if l.givenUp {
 			x.givenUp = append(x.givenUp, l)
 			continue
 		}
 		x.to = l.From
-		out = append(out, x, segment{from: l.From, to: l.To, fill: l})
-		x = segment{from: l.To}
+		out = append(out, x, period{from: l.From, to: l.To, fill: l})
+		x = period{from: l.To}
 	}
 	x.to = j.cut
 	return append(out, x)
 }
 
-// requests cuts requests to the segment, and returns the index of each. Over says that they reach beyond both ends of it by an
+// requests cuts requests to the period, and returns the index of each. Over says that they reach beyond both ends of it by an
 // overlap. The later end is on their grid.
-func (x segment) requests(rs []Request, over bool) (cut []Request, of []int) {
+func (x period) requests(rs []Request, over bool) (cut []Request, of []int) {
 	for i, r := range rs {
 		if r.Start >= x.to || r.End < x.from {
 			continue
@@ -71,14 +71,14 @@ func (x segment) requests(rs []Request, over bool) (cut []Request, of []int) {
 	return cut, of
 }
 
-// selectSegment asks for a segment before the cut. It reports whether the caller wants more.
-func (j *joined) selectSegment(ctx context.Context, x segment, rs []Request, stats *Stats, yield func(Series, error) bool) (more bool, err error) {
+// selectPeriod asks for a period before the cut. It reports whether the caller wants more.
+func (j *joined) selectPeriod(ctx context.Context, x period, rs []Request, stats *Stats, yield func(Series, error) bool) (more bool, err error) {
 	cut, of := x.requests(rs, x.fill != nil)
 	if len(cut) == 0 {
 		return true, nil
 	}
 	look := func(s Series) {
-		// An instant after the end still sees a sample from before. The next segment says how the series goes on.
+		// An instant after the end still sees a sample from before. The next period says how the series goes on.
 		if end := cut[s.Request].End; rs[of[s.Request]].End > end && s.Points.Last() > end-timeline.Lookback {
 			s.Points.MarkContinued()
 		}
