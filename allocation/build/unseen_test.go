@@ -182,7 +182,7 @@ func TestEvidence(t *testing.T) {
 			if math.Abs(cost-tt.cost) > 1e-3 {
 				t.Errorf("cost %v core-minutes, want %v", cost, tt.cost)
 			}
-			if alone := "by its usage alone"; !strings.Contains(tt.warning, alone) && strings.Contains(strings.Join(set.Warnings, "\n"), alone) {
+			if alone := "only in cAdvisor"; !strings.Contains(tt.warning, alone) && strings.Contains(strings.Join(set.Warnings, "\n"), alone) {
 				t.Errorf("a warning of usage alone: %q", set.Warnings)
 			}
 			if tt.warning != "" && !slices.ContainsFunc(set.Warnings, func(w string) bool { return strings.Contains(w, tt.warning) }) {

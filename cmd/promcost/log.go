@@ -26,7 +26,7 @@ func addLogFlags(app *kingpin.Application) *logFlags {
 	f := &logFlags{program: func() []*kingpin.FlagModel { return app.Model().Flags }}
 	oneOf(app, "log.level", "Least severity to log: debug, info, warn or error.", &f.level, "info", "debug", "warn", "error").IsSetByUser(&f.levelGiven)
 	oneOf(app, "log.format", "Format of log lines: logfmt or json.", &f.format, "logfmt", "json")
-	durationOf(app, "log.slow-query", "Log computations that take longer, with what they read; 0 logs none.", &f.slow, 0).Default("10s")
+	durationOf(app, "log.slow-query", "Log computations that take longer, and what they read. 0 logs none.", &f.slow, 0).Default("10s")
 	return f
 }
 

@@ -38,11 +38,11 @@ type promqlFlags struct {
 
 func addPromQLFlags(g flagGroup) *promqlFlags {
 	f := &promqlFlags{}
-	durationOf(g, "promql.timeout", "Longest that a PromQL query, or a remote read, may take.", &f.timeout, time.Millisecond).
+	durationOf(g, "promql.timeout", "Maximum time of a PromQL query or a remote read.", &f.timeout, time.Millisecond).
 		Default(promapi.DefaultTimeout.String())
-	countOf(g, "promql.max-samples", "Most samples that one PromQL query may hold in memory, most steps that its subqueries may take, and most samples that one answer of remote read may have where it is not streamed.", &f.maxSamples, 1).
+	countOf(g, "promql.max-samples", "Maximum samples that one PromQL query holds in memory, steps of its subqueries, and samples of one remote read that is not streamed.", &f.maxSamples, 1).
 		Default(strconv.Itoa(promapi.DefaultMaxSamples))
-	countOf(g, "promql.max-concurrency", "Most PromQL queries, remote reads and federations at a time; others wait. One more is for a query about up to an hour.", &f.maxConcurrency, 1).
+	countOf(g, "promql.max-concurrency", "Maximum concurrent PromQL queries, remote reads and federations; further ones queue. One extra slot is reserved for queries about up to an hour.", &f.maxConcurrency, 1).
 		Default(strconv.Itoa(promapi.DefaultMaxConcurrency))
 	return f
 }

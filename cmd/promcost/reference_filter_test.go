@@ -9,11 +9,11 @@ import (
 // referFilters tells the languages that select.
 func referFilters(b *strings.Builder) {
 	b.WriteString("\n## Filters and selectors\n\n`filter` selects before anything is merged: `namespace:\"web\",\"api\"+(label[app]!:\"redis\"|controllerKind:\"job\")`. " +
-		"`,` separates values of which one has to match, `+` is AND, `|` is OR; both on one level want parentheses. White space is AND where a comparison or a " +
-		"parenthesis follows a comparison, for it is what decoding a URL makes of a `+`. Names and values are in their case, but those of controllerKind and assetType; values have no escapes. " +
-		"The values `\"\"` and `\"__unallocated__\"` equal what is missing. Keys of labels and annotations are found as they are written in Kubernetes and as " +
-		"Prometheus writes them (`label[app.kubernetes.io/name]`, `label[app_kubernetes_io_name]`); the spelling that is given wins. At most 64 KiB, parentheses at most 1,000 deep. " +
-		"`promcost filter` applies the same to a saved answer.\n")
+		"`,` separates values, one of which must match; `+` is AND, `|` is OR; both on one level need parentheses. A space before a comparison or a parenthesis is AND, too, " +
+		"because URLs decode `+` to a space. Names and values are case-sensitive, except those of controllerKind and assetType; values have no escapes. " +
+		"The values `\"\"` and `\"__unallocated__\"` match what is missing. Keys of labels and annotations may be written as in Kubernetes or as in " +
+		"Prometheus (`label[app.kubernetes.io/name]`, `label[app_kubernetes_io_name]`); the given spelling wins. A filter has at most 64 KiB and 1,000 levels of parentheses. " +
+		"`promcost filter` applies one to a saved answer.\n")
 	table(b, "operator", "text: the value …", "list, keys of a map: one of them …", "inverse")
 	for _, op := range []struct {
 		op, inverse  filter.Op
@@ -31,9 +31,10 @@ func referFilters(b *strings.Builder) {
 	for _, r := range []filter.Resource{filter.Allocations, filter.Assets} {
 		line(b, r.String(), codes(filter.FieldNames(r)), codes(s.Fields(r)))
 	}
-	b.WriteString("\n`label` and `annotation` are maps, and with a key, `label[app]`, texts; `services` is a list. department, environment, owner, product and team are the text of " +
-		"the labels that the configuration maps them to, else of the annotations. What the configuration names under `properties` is a text of allocations, too, and takes the place of an alias of that name; it is missing in what it cannot be computed of. `fieldSelector` and `labelSelector` are Kubernetes' own; they hold beside `filter`, and `__unallocated__` is what is missing in them, too. " +
-		"`spec.service` is the first in order; an asset's `metadata.name` is its name, and it has no namespace. `selectableFields` of the configuration adds fields:\n")
+	b.WriteString("\n`label` and `annotation` are maps; with a key, as in `label[app]`, they are texts. `services` is a list. department, environment, owner, product and team are the text of " +
+		"the labels that the configuration maps them to, else of the annotations. The `properties` of the configuration are texts of allocations, too; one wins over an alias of its name, and is missing where it cannot be computed. " +
+		"`fieldSelector` and `labelSelector` are those of Kubernetes. They hold in addition to `filter`, and `__unallocated__` matches what is missing there, too. " +
+		"`spec.service` is the first service in order. An asset's `metadata.name` is its name; it has no namespace. `selectableFields` of the configuration adds fields:\n")
 	table(b, "of", "paths")
 	for _, r := range []filter.Resource{filter.Allocations, filter.Assets} {
 		line(b, r.String(), codes(filter.Declarable(r)))

@@ -67,16 +67,16 @@ type sourceFlags struct {
 func addSourceFlags(g flagGroup) *sourceFlags {
 	f := &sourceFlags{}
 	f.prometheus.add(g, prometheusURL, "PROMCOST_PROMETHEUS_URL", "URL of the Prometheus to read from, such as http://localhost:9090. Credentials belong in the file of --prometheus.http-config.")
-	g.Flag("prometheus.http-config", "File that says how to reach it: authentication, TLS, proxy, headers. See: https://prometheus.io/docs/prometheus/latest/configuration/configuration/#http_config").
+	g.Flag("prometheus.http-config", "File that says how to reach the Prometheus: authentication, TLS, proxy, headers. See: https://prometheus.io/docs/prometheus/latest/configuration/configuration/#http_config").
 		PlaceHolder("FILE").StringVar(&f.httpConfig)
-	addFlag(g, "prometheus.external-labels", "Its external labels, as NAME=VALUE,…, for a server that does not show its configuration.", func(text string) error {
+	addFlag(g, "prometheus.external-labels", "External labels of the Prometheus, as NAME=VALUE,…, for a server that does not show its configuration.", func(text string) error {
 		var err error
 		f.external, err = parseLabels(text)
 		return err
 	}).PlaceHolder("LABELS")
-	g.Flag("prometheus.replica-label", "Label that tells replicas of one Prometheus apart, whose series are then counted once. Repeatable.").
+	g.Flag("prometheus.replica-label", "Label that distinguishes replicas of one Prometheus. Their series are counted once. Repeatable.").
 		PlaceHolder("NAME").StringsVar(&f.replicas)
-	eachOf(g, "prometheus.exclude", "Label matcher, such as job=\"promcost\" or job=~\"pc-.*\", of series that are never read. Series of a promcost never are.", func(text string) error {
+	eachOf(g, "prometheus.exclude", "Label matcher, such as job=\"promcost\" or job=~\"pc-.*\", of series to leave out. Series of a promcost are always left out.", func(text string) error {
 		m, err := promquery.ParseMatcher(text)
 		if err == nil && m.MatchesAbsent() {
 			return fmt.Errorf("it also matches series without the label %s, so nothing would be read: write %s=~\".+\" for those that have it", m.Name, m.Name)
@@ -86,18 +86,18 @@ func addSourceFlags(g flagGroup) *sourceFlags {
 	}).PlaceHolder("MATCHER")
 	g.Flag("prometheus.query-param", "Parameter to send with every query, such as max_source_resolution=5m for Thanos. Every user of the machine can read it: credentials belong in the file of --prometheus.http-config, as http_headers, else in the environment variable, a parameter a line. Repeatable.").
 		PlaceHolder("NAME=VALUE").Envar(queryParams).IsSetByUser(&f.paramsGiven).StringsVar(&f.params)
-	oneOf(g, "prometheus.dedup", "Whether Thanos merges the series of replicas: true, false, or as it is set up itself.", &f.dedup, asServer, "true", "false")
-	oneOf(g, "prometheus.partial-response", "Whether Thanos answers without the stores that fail, and says so, or fails: true, false, or as it is set up itself.", &f.partial, asServer, "true", "false")
-	durationOf(g, "prometheus.lookback", "How long an instant sees a sample, by the query API, where the data has no staleness markers: two scrape intervals, say. 0 leaves it to the server.", &f.lookback, 0).
+	oneOf(g, "prometheus.dedup", "Whether Thanos merges the series of replicas: true, false, or server for its own setting.", &f.dedup, asServer, "true", "false")
+	oneOf(g, "prometheus.partial-response", "Whether Thanos answers, with a warning, when some stores fail: true, false, or server for its own setting.", &f.partial, asServer, "true", "false")
+	durationOf(g, "prometheus.lookback", "How long a sample counts, by the query API, where the data has no staleness markers: two scrape intervals, say. 0 means the server's setting.", &f.lookback, 0).
 		Default("0s")
-	oneOf(g, "source", "What to read: auto, remote-read, query (the query API only) or blocks (TSDB blocks on disk), or none to serve a history that others fill. auto takes blocks and, for what is not in them, the Prometheus, where both are given.", &f.kind,
+	oneOf(g, "source", "What to read: auto, remote-read, query (the query API only), blocks (TSDB blocks on disk), or none to serve a history that others fill. auto reads blocks and, for data that is not in them, the Prometheus, where both are given.", &f.kind,
 		append(storeNames(), sourceBlocks, sourceNone)...)
 	g.Flag("tsdb.path", "Directory of TSDB blocks: what a Prometheus has as --storage.tsdb.path. With --prometheus.url, that Prometheus'.").PlaceHolder("DIR").StringVar(&f.tsdbPath)
-	countOf(g, "query.max-concurrency", "Most requests that Prometheus is sent at a time. One more is for questions about up to an hour.", &f.maxConcurrency, 1).Default("2").
+	countOf(g, "query.max-concurrency", "Maximum concurrent requests to Prometheus. One extra slot is reserved for windows of up to an hour.", &f.maxConcurrency, 1).Default("2").
 		IsSetByUser(&f.concurrencyGiven)
-	countOf(g, "query.max-samples", "Most samples of one answer of the query API, which Prometheus holds in memory; what exceeds them is asked for in parts.", &f.maxSamples, 1).
+	countOf(g, "query.max-samples", "Maximum samples of one answer of the query API, which Prometheus holds in memory. Larger questions are split.", &f.maxSamples, 1).
 		Default(strconv.Itoa(remote.DefaultMaxSamples)).IsSetByUser(&f.samplesGiven)
-	durationOf(g, "query.timeout", "Longest to wait for Prometheus to begin an answer, and for more of it to come. How long an answer may take that keeps coming is for --compute.timeout to say.", &f.timeout, time.Millisecond).Default("2m").
+	durationOf(g, "query.timeout", "Maximum time to wait for Prometheus to begin an answer, and for its next part. --compute.timeout limits the whole.", &f.timeout, time.Millisecond).Default("2m").
 		IsSetByUser(&f.timeoutGiven)
 	return f
 }
