@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math/rand/v2"
 	"os"
+	"path"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -40,8 +42,8 @@ var valid = map[string][]string{
 	"prometheus.url": {"http://p:9090", "https://p.example/$x?"}, "serviceMonitor.interval": {"1m", "90s"}, "dashboards.unit": {"currencyEUR", "currency:XYZ "},
 }
 
-// randomValues are values in which every field has been set at random, of which some are not.
-func randomValues(r *rand.Rand, name string) *manifests.Values {
+// randomValues are values in which every field has been set at random to some of the texts, of which some are not.
+func randomValues(r *rand.Rand, name string, texts []string) *manifests.Values {
 	v := manifests.Default("latest")
 	v.Name, v.Namespace = name, "costs"
 	pick := func(from []string) string { return from[r.IntN(len(from))] }
@@ -130,7 +132,7 @@ func compareRendered(t *testing.T, render func(t *testing.T, name string, values
 	program := newManifestsProgram()
 	for seed := range uint64(30) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
-			v := randomValues(rand.New(rand.NewPCG(seed, 0)), fmt.Sprint("release-", seed))
+			v := randomValues(rand.New(rand.NewPCG(seed, 0)), fmt.Sprint("release-", seed), texts)
 			want, err := program.YAML(v)
 			if err != nil {
 				t.Fatal(err)
@@ -143,7 +145,104 @@ func compareRendered(t *testing.T, render func(t *testing.T, name string, values
 	}
 }
 
-// TestManifestsChart renders the chart's templates by Go's own engine with the functions that they use, as Helm does.
+// TestManifestsHostileTexts holds manifests with texts that mean something in YAML to those with words in their place: a text is never
+// more than what it says.
+func TestManifestsHostileTexts(t *testing.T) {
+	program := newManifestsProgram()
+	texts := append(slices.Clone(texts), "  q\nr", "\ns", "t \nu", "---\nkind: Pod\n", "\"\nv: w", "x\ty\n\tz", "<&>")
+	words, asText, asArg := make([]string, len(texts)), []string{}, []string{}
+	for i, text := range texts {
+		if text != "" { // which is as good as none
+			words[i] = fmt.Sprintf("word%dword", i)
+			asText = append(asText, words[i], text)
+			asArg = append(asArg, words[i], strings.ReplaceAll(text, "$", "$$"))
+		}
+	}
+	inText, inArg := strings.NewReplacer(asText...), strings.NewReplacer(asArg...)
+	for seed := range uint64(60) {
+		objects := func(texts []string) map[string]any {
+			v := randomValues(rand.New(rand.NewPCG(seed, 1)), "costs", texts)
+			if seed%4 == 0 {
+				v.Sidecar.Prometheus = texts[1+int(seed/4)%(len(texts)-1)]
+			}
+			text, err := program.YAML(v)
+			if err != nil {
+				t.Fatalf("seed %d: %v", seed, err)
+			}
+			return objectsIn(t, text)
+		}
+		want := withTexts(objects(words), func(text string) string {
+			if strings.HasPrefix(text, "--") {
+				return inArg.Replace(text)
+			}
+			return inText.Replace(text)
+		})
+		if diff := cmp.Diff(want, withTexts(objects(texts), func(text string) string { return text })); diff != "" {
+			t.Errorf("seed %d: a text is not what it says (-want +got):\n%s", seed, diff)
+		}
+	}
+}
+
+// withTexts is a value decoded from YAML with other texts, and without the hashes of texts.
+func withTexts(value any, by func(string) string) any {
+	switch value := value.(type) {
+	case string:
+		return by(value)
+	case []any:
+		out := make([]any, len(value))
+		for i, element := range value {
+			out[i] = withTexts(element, by)
+		}
+		return out
+	case map[string]any:
+		out := map[string]any{}
+		for key, element := range value {
+			if key != "promcost.io/config-hash" {
+				out[by(key)] = withTexts(element, by)
+			}
+		}
+		return out
+	}
+	return value
+}
+
+// addHelm adds the functions of Helm that the templates use. They are not the program's own, so that the test checks those, too.
+func addHelm(t *template.Template) *template.Template {
+	toInt := func(x any) int { return int(reflect.ValueOf(x).Convert(reflect.TypeFor[int]()).Int()) }
+	return t.Funcs(template.FuncMap{
+		"include": func(name string, data any) (string, error) {
+			var b strings.Builder
+			err := t.ExecuteTemplate(&b, name, data)
+			return b.String(), err
+		},
+		"toJson": func(x any) (string, error) {
+			text, err := json.Marshal(x)
+			return string(text), err
+		},
+		"replace":   func(old, by, text string) string { return strings.ReplaceAll(text, old, by) },
+		"sha256sum": func(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text))) },
+		"list":      func(x ...any) []any { return x },
+		"has": func(x, in any) bool {
+			list := reflect.ValueOf(in)
+			for i := range list.Len() {
+				if list.Index(i).Interface() == x {
+					return true
+				}
+			}
+			return false
+		},
+		"kindIs": func(kind string, x any) bool { return reflect.TypeOf(x).Kind().String() == kind },
+		"int":    toInt, "base": path.Base,
+		"trimPrefix": func(prefix, text string) string { return strings.TrimPrefix(text, prefix) },
+		"trimSuffix": func(suffix, text string) string { return strings.TrimSuffix(text, suffix) },
+		"nindent": func(n int, text string) string {
+			return "\n" + strings.Repeat(" ", n) + strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", n))
+		},
+		"fail": func(text string) (string, error) { return "", errors.New(text) },
+	})
+}
+
+// TestManifestsChart renders the files of the chart by Go's own engine with the functions that they use, as Helm does.
 func TestManifestsChart(t *testing.T) {
 	dir := chartOf(t)
 	var defaults map[string]any
@@ -154,36 +253,10 @@ func TestManifestsChart(t *testing.T) {
 	if err := yaml.Unmarshal(text, &defaults); err != nil {
 		t.Fatal(err)
 	}
-	toInt := func(x any) int { return int(reflect.ValueOf(x).Convert(reflect.TypeFor[int]()).Int()) }
-	templates := template.Must(template.New("").Option("missingkey=error").Funcs(template.FuncMap{
-		"toJson": func(x any) (string, error) {
-			text, err := json.Marshal(x)
-			return string(text), err
-		},
-		"replace": func(old, by, text string) string { return strings.ReplaceAll(text, old, by) },
-		"join": func(by string, texts []any) string {
-			var joined []string
-			for _, x := range texts {
-				joined = append(joined, fmt.Sprint(x))
-			}
-			return strings.Join(joined, by)
-		},
-		"sha256sum": func(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text))) },
-		"list":      func(x ...any) []any { return x },
-		"has":       func(x any, in []any) bool { return slices.Contains(in, x) },
-		"kindIs":    func(kind string, x any) bool { return reflect.TypeOf(x).Kind().String() == kind },
-		"ternary": func(yes, no string, is bool) string {
-			if is {
-				return yes
-			}
-			return no
-		},
-		"int": toInt, "int64": toInt, "toString": func(x any) string { return fmt.Sprint(x) },
-		"nindent": func(n int, text string) string {
-			return "\n" + strings.Repeat(" ", n) + strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", n))
-		},
-		"fail": func(text string) (string, error) { return "", errors.New(text) },
-	}).ParseGlob(filepath.Join(dir, "templates", "*.yaml")))
+	templates := addHelm(template.New("").Option("missingkey=error"))
+	for _, pattern := range []string{"*.tpl", "*.yaml"} {
+		template.Must(templates.ParseGlob(filepath.Join(dir, "templates", pattern)))
+	}
 	compareRendered(t, func(t *testing.T, name string, values []byte) []byte {
 		var given map[string]any
 		if err := yaml.Unmarshal(values, &given); err != nil {
@@ -192,10 +265,14 @@ func TestManifestsChart(t *testing.T) {
 		if diff := cmp.Diff(keysOf(defaults), keysOf(given)); diff != "" {
 			t.Errorf("values.yaml has other keys (-values.yaml +values):\n%s", diff)
 		}
+		asJSON, err := json.Marshal(given) // in which a number is a float, as Helm has it
+		if err := errors.Join(err, json.Unmarshal(asJSON, &given)); err != nil {
+			t.Fatal(err)
+		}
 		var b bytes.Buffer
 		for _, of := range templates.Templates() {
-			if of.Name() == "" {
-				continue
+			if filepath.Ext(of.Name()) != ".yaml" {
+				continue // it is a part of others
 			}
 			if err := of.Execute(&b, map[string]any{"Values": given, "Release": map[string]any{"Name": name, "Namespace": "costs"}, "Files": chartFiles(dir)}); err != nil {
 				t.Fatal(err)
@@ -213,6 +290,24 @@ type chartFiles string
 func (dir chartFiles) Get(name string) (string, error) {
 	text, err := os.ReadFile(filepath.Join(string(dir), name))
 	return string(text), err
+}
+
+// Lines are the lines of a file.
+func (dir chartFiles) Lines(name string) ([]string, error) {
+	text, err := dir.Get(name)
+	return strings.Split(strings.TrimSuffix(text, "\n"), "\n"), err
+}
+
+// Glob are the files whose names match.
+func (dir chartFiles) Glob(pattern string) (map[string][]byte, error) {
+	files := map[string][]byte{}
+	err := fs.WalkDir(os.DirFS(string(dir)), ".", func(name string, entry fs.DirEntry, err error) error {
+		if matches, _ := path.Match(pattern, name); err == nil && matches {
+			files[name], err = os.ReadFile(filepath.Join(string(dir), name))
+		}
+		return err
+	})
+	return files, err
 }
 
 // keysOf are the keys of a mapping, and those of mappings in it that are sections.

@@ -1,6 +1,7 @@
 package manifests
 
 import (
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"regexp"
@@ -19,8 +20,7 @@ type Field struct {
 	name        string // the last part of the path
 	section     string // what comes before it, "" for nothing
 	sectionHelp string
-	expression  string // of the chart's templates; "" where it is not in the chart
-	release     bool   // it is the release's, not one of the chart's values
+	release     bool // Helm knows it of the release; it is not one of the chart's values
 	tag         reflect.StructTag
 }
 
@@ -39,10 +39,7 @@ func fieldsOf(v reflect.Value, section, help string) (out []Field) {
 		path := strings.TrimPrefix(section+"."+name, ".")
 		x := Field{
 			Path: path, Flag: kebab(strings.TrimSuffix(path, ".enabled")), Help: f.Tag.Get("help"), Value: v.Field(i).Addr().Interface(), tag: f.Tag,
-			name: name, section: section, sectionHelp: help, expression: ".Values." + path,
-		}
-		if section != "" { // which is not there if helm upgrade --reuse-values takes the values of an older chart
-			x.expression = "(.Values." + section + ")." + name
+			name: name, section: section, sectionHelp: help, release: name == "-",
 		}
 		if own := f.Tag.Get("flag"); own != "" {
 			x.Flag = strings.Trim(own, "-")
@@ -50,16 +47,32 @@ func fieldsOf(v reflect.Value, section, help string) (out []Field) {
 		if kind := f.Type.Kind(); kind == reflect.Map || kind == reflect.Slice {
 			x.Flag = ""
 		}
-		if own := f.Tag.Get("helm"); own != "" {
-			x.Path, x.expression, x.release = strings.ToLower(f.Name), own, true
+		if x.release {
+			x.Path = strings.ToLower(f.Name)
 			x.Flag = x.Path
-		}
-		if section == sidecarSection {
-			x.expression = ""
 		}
 		out = append(out, x)
 	}
 	return out
+}
+
+// byName are the values by name and by section, as templates read them.
+func (v *Values) byName() map[string]any {
+	all := map[string]any{}
+	for _, f := range v.Fields() {
+		if f.release {
+			continue
+		}
+		in := all
+		if f.section != "" {
+			if all[f.section] == nil {
+				all[f.section] = map[string]any{}
+			}
+			in = all[f.section].(map[string]any)
+		}
+		in[f.name] = reflect.ValueOf(f.Value).Elem().Interface()
+	}
+	return all
 }
 
 // sidecarSection is what a chart has not: it cannot change the objects of others.
@@ -91,6 +104,18 @@ func (f *Field) bounds() (least, most int) {
 		panic("BUG: " + f.Path + " is a number without a range")
 	}
 	return least, most
+}
+
+// json is the field's value as JSON, in which mappings and lists that are not given are empty.
+func (f *Field) json() (string, error) {
+	switch v := reflect.ValueOf(f.Value).Elem(); {
+	case v.Kind() == reflect.Map && v.Len() == 0:
+		return "{}", nil
+	case v.Kind() == reflect.Slice && v.Len() == 0:
+		return "[]", nil
+	}
+	text, err := json.Marshal(f.Value)
+	return string(text), err
 }
 
 // check says what is wrong with the field's value.

@@ -43,6 +43,12 @@ var owned = map[string]string{
 	"web.config.file":        "web.secret",
 }
 
+// container is the name of promcost's containers.
+const container = "promcost"
+
+// dashboardLabel is what Grafana's sidecar looks for.
+const dashboardLabel = "grafana_dashboard"
+
 // isOwned reports whether the objects set a flag by themselves.
 func isOwned(flag string) bool { return owned[flag] != "" }
 
@@ -58,38 +64,17 @@ func (p *Program) sourceFlags() []string {
 	return names
 }
 
-// documents are all objects, in the order in which they are made.
-func (v *Values) documents(p *Program) []document {
-	return slices.Concat(v.protection(), []document{v.config()}, v.services(v.selector(server)), v.workloads(p), v.monitors(p), v.apiServer())
-}
-
-// refusals are the values that make no sense together.
-func (v *Values) refusals() []refusal {
-	return []refusal{
-		{[]condition{not(is(&v.Prometheus.URL))}, "prometheus.url is missing: give the URL of a Prometheus, such as http://prometheus-operated.monitoring:9090"},
-		{[]condition{is(&v.Shards), not(is(&v.Storage.Secret))}, "shards fill one history: name the Secret of an object store as storage.secret, or leave shards out"},
-		{[]condition{is(&v.Service.Headlamp), is(&v.Web.Secret)}, "service.headlamp asks by HTTP, and web.secret lets promcost answer by HTTPS only: leave out one of them"},
-		{[]condition{is(&v.Web.Secret), not(is(&v.Namespace))}, "namespace is missing: the certificate of web.secret is for a name in it"},
-		{[]condition{is(&v.APIServer.Enabled), not(is(&v.Namespace))}, "namespace is missing: the API and the rights of promcost-apiserver name it"},
-		{[]condition{above(&v.APIServer.Replicas, 1), not(is(&v.APIServer.Secret))}, "apiserver.replicas need one certificate: name its Secret as apiserver.secret, or leave out apiserver.replicas"},
-		{[]condition{is(&v.HTTPRoute.Enabled), not(is(&v.HTTPRoute.Gateways))}, "httpRoute.parentRefs is missing: name the Gateway that the HTTPRoute belongs to"},
-	}
-}
-
 // YAML are the objects as one stream of documents, the dependent ones after those that they need.
 func (p *Program) YAML(v *Values) ([]byte, error) {
-	docs := v.documents(p)
+	templates := []string{"refusals.yaml", "protection.yaml", "config.yaml", "services.yaml", "workloads.yaml", "monitors.yaml", "apiserver.yaml"}
 	if v.Sidecar.Prometheus != "" {
-		docs = v.sidecar(p)
+		templates = []string{"refusals.yaml", "config.yaml", "sidecar.yaml", "services.yaml", "monitors.yaml", "apiserver.yaml"}
 		v.Prometheus.URL = cmp.Or(v.Prometheus.URL, "http://localhost:9090")
 	}
 	if err := p.check(v); err != nil {
 		return nil, err
 	}
-	if err := refuse(v.refusals()); err != nil {
-		return nil, err
-	}
-	return (&writer{program: p}).yaml(docs), nil
+	return p.render(v, templates)
 }
 
 // check checks values one by one.

@@ -3,11 +3,11 @@ package manifests
 import "regexp"
 
 // Values are what a deployment can be set to. The tags describe a field for the command line, for values.yaml and for its
-// schema: flag names it on the command line (- for not at all), help says what it is, range, enum and pattern bound it, and
-// helm is the chart's expression for what is no value of the chart but known of the release.
+// schema: flag names it on the command line (- for not at all), help says what it is, and range, enum and pattern bound it.
+// What has no name in YAML is no value of the chart: Helm knows it of the release.
 type Values struct {
-	Name      string `yaml:"-" helm:".Release.Name" pattern:"^[a-z]([-a-z0-9]*[a-z0-9])?$" help:"Name of all objects."`
-	Namespace string `yaml:"-" helm:".Release.Namespace" pattern:"^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$" help:"Namespace of all objects. Empty leaves it to kubectl."`
+	Name      string `yaml:"-" pattern:"^[a-z]([-a-z0-9]*[a-z0-9])?$" help:"Name of all objects."`
+	Namespace string `yaml:"-" pattern:"^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$" help:"Namespace of all objects. Empty leaves it to kubectl."`
 
 	Image            Image             `yaml:"image" help:"The container image."`
 	Prometheus       Prometheus        `yaml:"prometheus" help:"The Prometheus to read from."`
@@ -162,7 +162,7 @@ func Default(version string) *Values {
 	}
 	return &Values{
 		Name: "promcost", Image: Image{Repository: "ghcr.io/promcost/promcost", Tag: version, PullPolicy: "IfNotPresent"}, PricesFile: "prices.yaml",
-		Pods: 1000, Replicas: 1, Storage: Storage{Size: "10Gi"}, Service: Service{Port: port},
+		Pods: 1000, Replicas: 1, Storage: Storage{Size: "10Gi"}, Service: Service{Port: 9003},
 		NetworkPolicy: NetworkPolicy{Enabled: true}, DisruptionBudget: Switch{Enabled: true},
 		APIServer:      APIServer{Repository: "ghcr.io/promcost/promcost-apiserver", Replicas: 1},
 		ServiceMonitor: Monitor{Interval: "1m"}, Dashboards: Dashboards{Unit: "currencyUSD"}, Sidecar: Sidecar{UID: 1000, GID: 2000},
