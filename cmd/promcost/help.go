@@ -1,6 +1,4 @@
-// Package usage writes the help of a command line: flags in groups, a man page, completions, and what a mistyped command or flag
-// may have meant.
-package usage
+package main
 
 import (
 	"fmt"
@@ -61,8 +59,8 @@ func groupFlags(flags []*kingpin.FlagModel) []shownFlags {
 	return shown
 }
 
-// Template is kingpin's with the flags in groups, and without a mark on the command that another one is short for.
-func Template() string {
+// usageTemplate is kingpin's with the flags in groups, and without a mark on the command that another one is short for.
+func usageTemplate() string {
 	return strings.NewReplacer(`{{if .Context.Flags -}}
 Flags:
 {{.Context.Flags|FlagsToTwoColumns|FormatTwoColumns}}
@@ -72,8 +70,8 @@ Flags:
 {{end -}}`, `{{if .Default}}*{{end}}`, "").Replace(kingpin.DefaultUsageTemplate)
 }
 
-// Man is the template of the man page.
-const Man = `{{define "Flags" -}}
+// manPage is the template of the man page.
+const manPage = `{{define "Flags" -}}
 {{range .Flags|GroupFlags -}}
 .PP
 {{.Title}}:
@@ -105,8 +103,8 @@ promcost \- what Kubernetes workloads cost
 {{end -}}
 `
 
-// Bash is the template of the completions for bash: kingpin's, but offers a word once, and values of flags after an = as well: bash takes that for a word of its own.
-const Bash = `
+// bashCompletion is the template of the completions for bash: kingpin's, but offers a word once, and values of flags after an = as well: bash takes that for a word of its own.
+const bashCompletion = `
 _{{.App.Name}}_bash_autocomplete() {
     local cur word words=()
     COMPREPLY=()
@@ -143,7 +141,7 @@ func roff(text string) string {
 	return b.String()
 }
 
-// Funcs are what the templates call. date is that of the program's source.
-func Funcs(version string, date func() string) template.FuncMap {
+// usageFuncs are what the templates call. date is that of the program's source.
+func usageFuncs(version string, date func() string) template.FuncMap {
 	return template.FuncMap{"GroupFlags": groupFlags, "Roff": roff, "Date": date, "Version": func() string { return version }}
 }
