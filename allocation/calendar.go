@@ -27,7 +27,7 @@ func (p Period) Round(w Window, zone *time.Location) Window {
 	return Window{Start: start, End: end}
 }
 
-// floor returns the last start of a period at or before t.
+// Floor returns the last start of a period at or before t.
 func (p Period) Floor(t time.Time, zone *time.Location) time.Time {
 	if p == NoPeriod || p == All {
 		return t

@@ -212,7 +212,7 @@ func (d *Dict) Memory() int64 {
 	return int64(len(d.strs)+d.lists.Len()+d.pairs.Len())*internedMemory + d.bytes + int64(d.lists.Cap())*idBytes + int64(d.pairs.Cap())*pairBytes
 }
 
-// intersect returns the map of the pairs that both a and b have.
+// Intersect returns the map of the pairs that both a and b have.
 func (d *Dict) Intersect(a, b ID) ID {
 	var both []Pair
 	for _, p := range d.Map(a) {
@@ -223,7 +223,7 @@ func (d *Dict) Intersect(a, b ID) ID {
 	return ID(d.pairs.Intern(both))
 }
 
-// clone returns a copy of d with the same ids. Adding to the copy does not change d.
+// Clone returns a copy of d with the same ids. Adding to the copy does not change d.
 func (d *Dict) Clone() *Dict {
 	out := NewDict()
 	out.strs, out.index = slices.Clip(d.strs), d.index.Clone()

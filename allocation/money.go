@@ -1,15 +1,16 @@
 package allocation
 
-// money is a cost by kind.
+// Money is a cost by kind.
 type Money [NumSharedKinds]float64
 
+// Add adds another cost, kind by kind.
 func (m *Money) Add(o *Money) {
 	for k, v := range o {
 		m[k] += v
 	}
 }
 
-// total returns the sum of all kinds.
+// Total returns the sum of all kinds.
 func (m *Money) Total() (sum float64) {
 	for _, v := range m {
 		sum += v
@@ -45,24 +46,24 @@ func (r Resource) Kind() SharedKind { return nodeKinds[r] }
 // nodeKinds are the kinds of cost of each resource of nodes.
 var nodeKinds = [NumResources]SharedKind{CPU: SharedCPU, RAM: SharedRAM, GPU: SharedGPU}
 
-// books records what the passes did with the money of assets that rows do not show. With them, Check can compare rows and
+// Books records what the passes did with the money of assets that rows do not show. With them, Check can compare rows and
 // assets after any pass.
 type Books struct {
 	Flat     float64 // Options.SharedCost for the window
 	External float64 // external allocations that became rows
 	Tenancy  bool    // management fees and local disks are in rows
-	// out is what no row shows any more: idle that was not asked for, and rows that a filter removed.
+	// Out is what no row shows any more: idle that was not asked for, and rows that a filter removed.
 	Out Money
-	// passed is what became SharedCost, by its kind.
+	// Passed is what became SharedCost, by its kind.
 	Passed Money
-	// idle is the idle at list price that neither an idle row nor CostIdle shows: idle that was not asked for, was filtered
+	// Idle is the idle at list price that neither an idle row nor CostIdle shows: idle that was not asked for, was filtered
 	// or became SharedCost.
 	Idle [NumResources]float64
-	// merged means that idle rows were merged with others.
+	// Merged means that idle rows were merged with others.
 	Merged bool
 }
 
-// add adds the books of another set.
+// Add adds the books of another set.
 func (b *Books) Add(o *Books) {
 	b.Flat += o.Flat
 	b.External += o.External

@@ -109,7 +109,7 @@ func (p *Projection) WithInstance() *Projection {
 	return Union(p.Now(), OfRows(append(InstanceProperties[:len(InstanceProperties):len(InstanceProperties)], NodeName)))
 }
 
-// unread says what was not read of a set's rows. The zero value means that everything was read.
+// Unread says what was not read of a set's rows. The zero value means that everything was read.
 type Unread struct {
 	Properties         [NumProperties]bool
 	Columns            [NumColumns]bool
@@ -131,7 +131,7 @@ func (p *Projection) unread() (u Unread) {
 	return u
 }
 
-// add adds what else was not read.
+// Add adds what else was not read.
 func (u *Unread) Add(o *Unread) {
 	for x, is := range o.Properties {
 		u.Properties[x] = u.Properties[x] || is

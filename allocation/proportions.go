@@ -30,29 +30,30 @@ func (p *Proportion) Key() string {
 	return string(key)
 }
 
-// portion is a row's cost of an asset.
+// Portion is a row's cost of an asset.
 type Portion struct {
 	Key  PortionKey
 	Cost [NumResources]float64 // volumes and load balancers only use the first
 }
 
-// portionKey identifies the asset of a portion.
+// PortionKey identifies the asset of a portion.
 type PortionKey struct {
 	Cluster ID
 	Kind    PortionKind
 	Name    ID // of a node, 0 for all nodes of a cluster; otherwise the key of the shares
 }
 
-// portionKind is a kind of asset.
+// PortionKind is a kind of asset.
 type PortionKind uint8
 
+// The kinds of assets that rows have portions of.
 const (
 	NodePortion PortionKind = iota
 	DiskPortion
 	BalancerPortion
 )
 
-// asset is what Proportions returns about an asset.
+// PortionAsset is what Proportions returns about an asset.
 type PortionAsset struct {
 	Name, Type, ProviderID string
 	Cost                   [NumResources]float64

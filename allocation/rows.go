@@ -82,7 +82,7 @@ func (r *Rows) Set() *Set {
 	}
 	r.volumes, r.balancers = nil, nil
 	for c := range columns {
-		if s.table.Unread.Columns[c] || s.IsZero(Column(c)) {
+		if s.table.Unread.Columns[c] || s.table.IsZero(Column(c)) {
 			s.table.Values[c], s.table.Unread.Columns[c] = s.table.Zero, false // shared: it takes no memory of its own, and nobody has to sum it
 		}
 	}

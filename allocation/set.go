@@ -191,7 +191,7 @@ func (s *Set) Append(r *Row) int {
 	return i
 }
 
-// grow adds a row of zeros and missing properties and returns its index.
+// AddRow adds a row of zeros and missing properties and returns its index.
 func (s *Set) AddRow(kind Special, start, end int64) int {
 	s.table.Special, s.table.Merged = append(s.table.Special, kind), append(s.table.Merged, OneRow)
 	s.table.Start, s.table.End = append(s.table.Start, start), append(s.table.End, end)
@@ -222,7 +222,7 @@ func (s *Set) reserve(n int) {
 	}
 }
 
-// like returns an empty set with s's header and dictionary.
+// Like returns an empty set with s's header and dictionary.
 func (s *Set) Like() *Set { return &Set{Header: s.Header, table: Table{Dict: s.table.Dict}} }
 
 // Dict returns the dictionary of the set's ids.

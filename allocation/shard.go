@@ -34,7 +34,7 @@ func (s *Set) OfShard(h Shard) (*Set, error) {
 	if h.Whole() {
 		return s, nil
 	}
-	dst, err := s.pick(s.RowsOf(h))
+	dst, err := s.Pick(s.RowsOf(h))
 	if err != nil {
 		return nil, err
 	}

@@ -60,13 +60,13 @@ const (
 	NumSharedKinds
 )
 
-// shares are a list for each row of a set, all in one slice. In the zero value all lists are empty.
+// Shares are a list for each row of a set, all in one slice. In the zero value all lists are empty.
 type Shares[T any] struct {
 	end  []int32 // end of each row's part of list; rows beyond have none
 	List []T
 }
 
-// ofRow returns the list of a row, which must not be changed.
+// Row returns the list of a row, which must not be changed.
 func (s *Shares[T]) Row(row int) []T {
 	if row >= len(s.end) {
 		return nil
@@ -78,7 +78,7 @@ func (s *Shares[T]) Row(row int) []T {
 	return s.List[from:s.end[row]:s.end[row]]
 }
 
-// add appends to the list of a row. Rows must be given in order.
+// Add appends to the list of a row. Rows must be given in order.
 func (s *Shares[T]) Add(row int, share T) {
 	for len(s.end) <= row {
 		s.end = append(s.end, int32(len(s.List)))
@@ -97,16 +97,16 @@ func (s *Shares[T]) pick(rows []int) (out Shares[T]) {
 	return out
 }
 
-// clip lets appending reallocate, so that shared slices do not change.
+// Clip lets appending reallocate, so that shared slices do not change.
 func (s *Shares[T]) Clip() { s.end, s.List = slices.Clip(s.end), slices.Clip(s.List) }
 
-// rowShare is a share and its row.
+// RowShare is a share and its row.
 type RowShare[T any] struct {
 	Row   int32
 	Share T
 }
 
-// mergeRowShares groups shares by row and sorts those of a row by compare. Shares of a row that compare as equal are added,
+// MergeShares groups shares by row and sorts those of a row by compare. Shares of a row that compare as equal are added,
 // in the order given.
 func MergeShares[T any](list []RowShare[T], compare func(a, b *T) int, add func(to, from *T)) Shares[T] {
 	order := make([]int32, len(list))
@@ -128,7 +128,7 @@ func MergeShares[T any](list []RowShare[T], compare func(a, b *T) int, add func(
 	return out
 }
 
-// order compares the strings of two ids.
+// Compare orders the strings of two ids.
 func (d *Dict) Compare(a, b ID) int {
 	if a == b {
 		return 0

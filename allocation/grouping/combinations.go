@@ -5,10 +5,10 @@ import "slices"
 // none marks dropped rows, and names without a group.
 const none = -1
 
-// combinations numbers the combinations of ids that rows have in some columns, in order of appearance, for one set or for
+// Combinations numbers the combinations of ids that rows have in some columns, in order of appearance, for one set or for
 // several sets of one dictionary. Rows are sorted, so adjacent rows often have one combination, which is looked up once for
 // the whole run. The zero value is ready for use.
-type combinations[ID ~uint32] struct {
+type Combinations[ID ~uint32] struct {
 	steps []idPairs[ID] // one for each column
 	// Of the rows added last: the ends of runs, and the combination of each run, none for dropped rows.
 	ends, of []int32
@@ -63,16 +63,16 @@ func (p *idPairs[ID]) number(with int32, id ID) int32 {
 	return number
 }
 
-// n returns how many combinations there are.
-func (c *combinations[ID]) n() int {
+// Len returns how many combinations there are.
+func (c *Combinations[ID]) Len() int {
 	if len(c.steps) == 0 {
 		return 1 // the empty combination
 	}
 	return int(c.steps[len(c.steps)-1].n)
 }
 
-// add numbers the rows of a set by the ids that cols hold for them. Only rows marked in keep count; nil keeps all rows.
-func (c *combinations[ID]) add(keep []bool, rows int, cols [][]ID) {
+// Add numbers the rows of a set by the ids that cols hold for them. Only rows marked in keep count; nil keeps all rows.
+func (c *Combinations[ID]) Add(keep []bool, rows int, cols [][]ID) {
 	c.findRuns(keep, rows, cols)
 	c.of = slices.Grow(c.of[:0], len(c.ends))
 	from := int32(0)
@@ -109,14 +109,14 @@ func (c *combinations[ID]) add(keep []bool, rows int, cols [][]ID) {
 }
 
 // reset forgets all combinations.
-func (c *combinations[ID]) reset() {
+func (c *Combinations[ID]) reset() {
 	for k := range c.steps {
 		c.steps[k].reset()
 	}
 }
 
 // findRuns finds the ends of runs of rows that have the same ids in all of cols, or that are dropped.
-func (c *combinations[ID]) findRuns(keep []bool, rows int, cols [][]ID) {
+func (c *Combinations[ID]) findRuns(keep []bool, rows int, cols [][]ID) {
 	c.ends = c.ends[:0]
 	for row := 1; keep != nil && row < rows; row++ {
 		if keep[row] != keep[row-1] {
@@ -146,8 +146,8 @@ func (c *combinations[ID]) findRuns(keep []bool, rows int, cols [][]ID) {
 // Rows numbers the rows by the combinations of ids that cols hold for them, in order of appearance. first is the first
 // row of each group. Rows that are not in keep get the number len(first).
 func Rows[ID ~uint32](keep []bool, rows int, cols [][]ID) (group, first []int32) {
-	var c combinations[ID]
-	c.add(keep, rows, cols)
+	var c Combinations[ID]
+	c.Add(keep, rows, cols)
 	from := int32(0)
 	for i, g := range c.of {
 		if g == int32(len(first)) {
@@ -155,11 +155,11 @@ func Rows[ID ~uint32](keep []bool, rows int, cols [][]ID) (group, first []int32)
 		}
 		from = c.ends[i]
 	}
-	return c.rows(make([]int32, rows), int32(len(first))), first
+	return c.Rows(make([]int32, rows), int32(len(first))), first
 }
 
-// rows fills group with the number of each row. Dropped rows get the number dropped.
-func (c *combinations[ID]) rows(group []int32, dropped int32) []int32 {
+// Rows fills group with the number of each row. Dropped rows get the number dropped.
+func (c *Combinations[ID]) Rows(group []int32, dropped int32) []int32 {
 	from := int32(0)
 	for i, g := range c.of {
 		if g == none {

@@ -5,7 +5,7 @@ import "slices"
 // Groups groups the rows of one set after another by name. The name of a combination of ids is computed once
 // for all sets of a dictionary. The zero value is ready for use.
 type Groups[ID ~uint32] struct {
-	keys  combinations[ID]
+	keys  Combinations[ID]
 	named []int32 // name of each combination, none where it is not known yet
 	names Names   // all names so far
 	group []int32 // group of each name in the current set, none if it has none
@@ -34,8 +34,8 @@ func (g *Groups[ID]) Begin(keep []bool, rows int, cols [][]ID, name func(dst []b
 		g.group[name] = none
 	}
 	g.list = g.list[:0]
-	g.keys.add(keep, rows, cols)
-	if n := g.keys.n() - len(g.named); n > 0 {
+	g.keys.Add(keep, rows, cols)
+	if n := g.keys.Len() - len(g.named); n > 0 {
 		g.named = append(g.named, slices.Repeat([]int32{none}, n)...)
 		g.names.grow(n)
 		g.list, g.group = slices.Grow(g.list, n), slices.Grow(g.group, n)
@@ -78,7 +78,7 @@ func (g *Groups[ID]) Ends() []int32 { return g.keys.ends }
 // Of returns the group of each row; dropped rows get the number of groups. The slice is valid until the next call of Begin.
 func (g *Groups[ID]) Of(rows int) []int32 {
 	g.rows = slices.Grow(g.rows[:0], rows)[:rows]
-	return g.keys.rows(g.rows, int32(len(g.list)))
+	return g.keys.Rows(g.rows, int32(len(g.list)))
 }
 
 // Only keeps the groups that have rows that stay, and drops the other rows. It returns the elements of bears for the groups kept.

@@ -40,13 +40,13 @@ func isAdjusted(s *allocation.Set) bool {
 // adjustRows returns the set with the adjustments of its assets divided among its rows, and among the idle of its nodes. Those
 // of management and local disks reach rows with Options.ShareTenancy. It writes to the set's adjusted nodes, which must be a copy.
 func adjustRows(s *allocation.Set) (*allocation.Set, error) {
-	if s.Table().Unread.Columns[allocation.Cost.Of(allocation.CPU)] || !isAdjusted(s) {
+	if t := s.Table(); t.Unread.Columns[allocation.Cost.Of(allocation.CPU)] || !isAdjusted(s) {
 		return s, nil
 	}
 	located := [...]allocation.Property{allocation.Cluster, allocation.NodeName, allocation.ProviderID}
 	w := newWork(s, &workspace{}, s.Table().Dict)
 	for _, p := range located {
-		if s.Table().Deferred[p] != nil && w.dict == s.Table().Dict {
+		if s.Table().Deferred[p] != nil && w.Dict == s.Table().Dict {
 			w.ownDict()
 		}
 		w.identify(p, nil)
@@ -63,20 +63,19 @@ func adjustRows(s *allocation.Set) (*allocation.Set, error) {
 
 // textID returns the id of a text, which it adds to a dictionary of the set's own if need be.
 func (w *work) textID(text string) allocation.ID {
-	id, ok := w.dict.Find(text)
+	id, ok := w.Dict.Find(text)
 	if !ok {
-		if w.dict == w.given {
+		if w.Dict == w.given {
 			w.ownDict()
 		}
-		id = w.dict.Add(text)
+		id = w.Dict.Add(text)
 	}
 	return id
 }
 
 // ownDict gives the set a dictionary of its own.
 func (w *work) ownDict() {
-	w.dict = w.dict.Clone()
-	w.set.Table().Dict = w.dict
+	w.Dict = w.Dict.Clone()
 }
 
 // nodeKey identifies the nodes whose adjustments are divided together: those of one name, or of one name and provider id
@@ -95,8 +94,8 @@ func (w *work) nodeKeys() (keys []nodeKey, ofRow func(row int) nodeKey) {
 		n := &w.set.Nodes[i]
 		key := &keys[i].idleKey
 		var hasCluster, hasNode bool
-		key.cluster, hasCluster = w.dict.Find(n.Cluster)
-		key.node, hasNode = w.dict.Find(n.Name)
+		key.cluster, hasCluster = w.Dict.Find(n.Cluster)
+		key.node, hasNode = w.Dict.Find(n.Name)
 		if !hasCluster || !hasNode { // no row has it
 			keys[i].alone = i + 1
 			continue
@@ -112,18 +111,18 @@ func (w *work) nodeKeys() (keys []nodeKey, ofRow func(row int) nodeKey) {
 		if keys[i].alone == 0 && several[keys[i].idleKey] {
 			id := w.set.Nodes[i].ProviderID
 			var found bool
-			if keys[i].provider, found = w.dict.Find(id); !found && id != first[keys[i].idleKey] {
+			if keys[i].provider, found = w.Dict.Find(id); !found && id != first[keys[i].idleKey] {
 				keys[i].alone = i + 1
 			}
 			known[keys[i]] = true
 		}
 	}
-	ids := w.set.Table().IDs
+	ids := w.IDs
 	return keys, func(row int) nodeKey {
 		key := nodeKey{idleKey: idleKey{ids[allocation.Cluster][row], ids[allocation.NodeName][row]}}
 		if len(several) > 0 && several[key.idleKey] {
 			if key.provider = ids[allocation.ProviderID][row]; !known[key] { // it is charged with the first node of the name
-				key.provider, _ = w.dict.Find(first[key.idleKey])
+				key.provider, _ = w.Dict.Find(first[key.idleKey])
 			}
 		}
 		return key
@@ -193,7 +192,7 @@ func (w *work) adjustNodes() {
 		if !slices.ContainsFunc(nodes, func(l *nodeLoad) bool { return l.adjustment[r] != 0 }) {
 			continue
 		}
-		cost, adjustment := w.set.Table().Values[allocation.Cost.Of(r)], w.own(allocation.Adjustment.Of(r))
+		cost, adjustment := w.Values[allocation.Cost.Of(r)], w.own(allocation.Adjustment.Of(r))
 		for row, l := range rows {
 			if l != nil {
 				l.cost[r] += cost[row]
@@ -246,7 +245,7 @@ func adjustShares[T any](w *work, assets map[string]*adjusting, of *allocation.S
 	}
 	byID := make(map[allocation.ID]*adjusting, len(assets))
 	for text, a := range assets {
-		if id, ok := w.dict.Find(text); ok {
+		if id, ok := w.Dict.Find(text); ok {
 			byID[id] = a
 		}
 	}
@@ -306,7 +305,7 @@ func (w *work) adjustVolumes() {
 			addAdjusting(assets, allocation.VolumeKey(d.Cluster, d.Name), adjusting{cluster: d.Cluster, id: d.ProviderID, start: d.Start.UnixMilli(), end: d.End.UnixMilli(), amount: d.Adjustment})
 		}
 	}
-	adjustShares(w, assets, &w.set.Table().Volumes, allocation.PVCostAdjustment, func(v *allocation.VolumeShare) allocation.ID { return v.Key },
+	adjustShares(w, assets, &w.Volumes, allocation.PVCostAdjustment, func(v *allocation.VolumeShare) allocation.ID { return v.Key },
 		func(v *allocation.VolumeShare) weights { return weights{v.Cost, v.ByteHours, 1} },
 		func(v *allocation.VolumeShare, part float64) { v.Adjustment += part },
 		func(key, id allocation.ID) allocation.VolumeShare {
@@ -322,7 +321,7 @@ func (w *work) adjustBalancers() {
 			addAdjusting(assets, allocation.LoadBalancerKey(l.Cluster, l.Namespace, l.Service), adjusting{cluster: l.Cluster, id: l.Namespace + "/" + l.Service, start: l.Start.UnixMilli(), end: l.End.UnixMilli(), amount: l.Adjustment})
 		}
 	}
-	adjustShares(w, assets, &w.set.Table().Balancers, allocation.LoadBalancerCostAdjustment, func(l *allocation.LoadBalancerShare) allocation.ID { return l.Key },
+	adjustShares(w, assets, &w.Balancers, allocation.LoadBalancerCostAdjustment, func(l *allocation.LoadBalancerShare) allocation.ID { return l.Key },
 		func(l *allocation.LoadBalancerShare) weights { return weights{l.Cost, l.Hours, 1} },
 		func(l *allocation.LoadBalancerShare, part float64) { l.Adjustment += part },
 		func(key, id allocation.ID) allocation.LoadBalancerShare {
@@ -347,9 +346,9 @@ func (w *work) adjustNetworks() {
 		return
 	}
 	each := func(f func(row int, a *adjusting, has weights)) {
-		for row, id := range w.set.Table().IDs[allocation.Cluster][:w.built] {
+		for row, id := range w.IDs[allocation.Cluster][:w.built] {
 			if a := of[id]; a != nil {
-				f(row, a, weights{networkCost(w.set, row), w.runningSeconds(row)})
+				f(row, a, weights{networkCost(w.Table, row), w.runningSeconds(row)})
 			}
 		}
 	}
@@ -367,16 +366,16 @@ func (w *work) adjustNetworks() {
 
 // runningSeconds returns how long a container ran, 0 for rows that are not workloads.
 func (w *work) runningSeconds(row int) float64 {
-	if w.set.Table().Special[row] != allocation.Workload {
+	if w.Special[row] != allocation.Workload {
 		return 0
 	}
-	return w.set.Table().Values[allocation.RunningSeconds][row]
+	return w.Values[allocation.RunningSeconds][row]
 }
 
 // networkCost returns the cost of a row's traffic at list price.
-func networkCost(s *allocation.Set, row int) (sum float64) {
+func networkCost(t *allocation.Table, row int) (sum float64) {
 	for _, c := range allocation.SharedNetwork.ListColumns() {
-		sum += s.Table().Values[c][row]
+		sum += t.Values[c][row]
 	}
 	return sum
 }

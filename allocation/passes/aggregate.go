@@ -48,15 +48,16 @@ func aggregate(w *work, o *Options) {
 		}
 	}
 	group := groups.Of(w.set.Len())
-	operands := []operand{{set: w.set, group: group, runs: groups.Ends()}}
+	from := []operand{rowsOf(w.set, group)}
+	from[0].runs = groups.Ends()
 	if w.idle != nil {
-		operands = append(operands, operand{set: w.idle, group: idle})
+		from = append(from, rowsOf(w.idle, idle))
 	}
 	dst := w.set.Like()
-	mergeSetWith(dst, w.workspace, operands, groups.Names(), o.AggregatedMetadata)
+	newMerger(dst, groups.Len(), w.workspace, from...).byName(groups.Names(), o.AggregatedMetadata)
 	w.err = w.workspace.err
-	w.rows, w.group = w.set, group
-	w.set, w.idle = dst, nil
+	w.rows, w.group = w.Table, group
+	w.set, w.Table, w.idle = dst, dst.Table(), nil
 }
 
 // outside marks the external rows that lack all keys: their name is __external__. It is nil if there are no external rows to name.
@@ -65,7 +66,7 @@ func (w *work) outside(keys allocation.BoundKeys, o *Options) []allocation.ID {
 		return nil
 	}
 	marks := make([]allocation.ID, w.set.Len())
-	for row, special := range w.set.Table().Special {
+	for row, special := range w.Special {
 		if special == allocation.External && !keys.Any(row) {
 			marks[row] = 1
 		}
@@ -106,7 +107,7 @@ func (w *work) results(group []int32, n int) []result {
 // noteDropped records the money of the rows that the filter removed, for Check. Check only works on sets that were read
 // completely.
 func (w *work) noteDropped() {
-	if w.keep == nil || w.set.Table().Unread != (allocation.Unread{}) {
+	if w.keep == nil || w.Unread != (allocation.Unread{}) {
 		return
 	}
 	var rows []int32
@@ -118,7 +119,7 @@ func (w *work) noteDropped() {
 	for kind := range allocation.NumSharedKinds {
 		for _, col := range kind.Columns() {
 			for _, row := range rows {
-				w.books.Out[kind] += w.set.Table().Values[col][row]
+				w.books.Out[kind] += w.Values[col][row]
 			}
 		}
 	}

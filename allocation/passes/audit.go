@@ -28,13 +28,13 @@ func (w *work) audit(pass string) error {
 	if w.filled && w.group == nil && w.taken != nil { // rows that were taken are in the pools
 		live = func(row int) bool { return !w.isTaken(row) }
 	}
-	sum, size := moneyOf(w.set, live)
+	sum, size := moneyOf(w.Table, live)
 	if !w.idled {
 		idle := w.nodeIdle()
 		sum.Add(&idle)
 	}
 	if w.idle != nil {
-		idle, idleSize := moneyOf(w.idle, nil)
+		idle, idleSize := moneyOf(w.idle.Table(), nil)
 		sum.Add(&idle)
 		size.Add(&idleSize)
 	}
@@ -44,8 +44,8 @@ func (w *work) audit(pass string) error {
 			size[kind] += math.Abs(v)
 		}
 	}
-	c := &checker{}
-	c.balance(w.set, &w.books, sum, size)
+	c := &checker{set: w.set, rows: w.Table}
+	c.balance(&w.books, sum, size)
 	if len(c.errs) == 0 {
 		return nil
 	}
@@ -53,33 +53,33 @@ func (w *work) audit(pass string) error {
 }
 
 // checkTotals verifies, for a set that passes made, that all rows cost what the assets cost, and that no idle is missing.
-func checkTotals(s *allocation.Set, c *checker) {
-	sum, size := moneyOf(s, nil)
-	c.balance(s, s.Table().Books, sum, size)
-	if s.Table().Books.Merged {
+func (c *checker) checkTotals() {
+	sum, size := moneyOf(c.rows, nil)
+	c.balance(c.rows.Books, sum, size)
+	if c.rows.Books.Merged {
 		return
 	}
 	for r := range allocation.NumResources {
-		want, got := -s.Table().Books.Idle[r], 0.0
-		for i := range s.Nodes {
-			want += s.Nodes[i].Idle[r]
+		want, got := -c.rows.Books.Idle[r], 0.0
+		for i := range c.set.Nodes {
+			want += c.set.Nodes[i].Idle[r]
 		}
-		cost, costIdle := s.Table().Values[allocation.Cost.Of(r)], s.Table().Values[allocation.CostIdle.Of(r)]
-		for row, kind := range s.Table().Special {
+		cost, costIdle := c.rows.Values[allocation.Cost.Of(r)], c.rows.Values[allocation.CostIdle.Of(r)]
+		for row, kind := range c.rows.Special {
 			got += costIdle[row]
 			if kind == allocation.Idle {
 				got += cost[row]
 			}
 		}
-		if c.far(got, want, math.Abs(want)+s.Table().Books.Idle[r]) {
+		if c.far(got, want, math.Abs(want)+c.rows.Books.Idle[r]) {
 			c.add("all nodes: %s idle in rows is %v, of the nodes %v", r, got, want)
 		}
 	}
 }
 
 // balance verifies that the sum of rows, with what the books say of the rest, is the cost of the assets.
-func (c *checker) balance(s *allocation.Set, b *allocation.Books, sum, size allocation.Money) {
-	owed, owedSize := owed(s, b)
+func (c *checker) balance(b *allocation.Books, sum, size allocation.Money) {
+	owed, owedSize := owed(c.set, b)
 	for kind, v := range sum {
 		got, want := v+b.Out[kind], owed[kind]
 		if allocation.SharedKind(kind) == allocation.SharedOverhead {
@@ -100,17 +100,17 @@ func (c *checker) far(got, want, size float64) bool {
 }
 
 // checkShares verifies that a row's shares of volumes, load balancers and shared costs add up to its columns.
-func checkShares(s *allocation.Set, c *checker) {
+func (c *checker) checkShares() {
 	compare := func(row int, of string, col allocation.Column, got, size float64) {
-		if want := s.Table().Values[col][row]; c.far(got, want, size) {
-			c.add("row %d (%s): %s is %v, of its %s %v", row, s.Name(row), col, want, of, got)
+		if want := c.rows.Values[col][row]; c.far(got, want, size) {
+			c.add("row %d (%s): %s is %v, of its %s %v", row, c.set.Name(row), col, want, of, got)
 		}
 	}
-	for row := range s.Table().Special {
+	for row := range c.rows.Special {
 		if c.full() {
 			return
 		}
-		if list := s.Volumes(row); len(list) > 0 {
+		if list := c.set.Volumes(row); len(list) > 0 {
 			var sum, size [3]float64
 			for _, v := range list {
 				addSizes(&sum, &size, [3]float64{v.ByteHours, v.Cost, v.Adjustment})
@@ -119,7 +119,7 @@ func checkShares(s *allocation.Set, c *checker) {
 				compare(row, "volumes", col, sum[i], size[i])
 			}
 		}
-		if list := s.LoadBalancerShares(row); len(list) > 0 {
+		if list := c.set.LoadBalancerShares(row); len(list) > 0 {
 			var sum, size [3]float64
 			for _, l := range list {
 				addSizes(&sum, &size, [3]float64{l.Cost, l.Adjustment})
@@ -128,7 +128,7 @@ func checkShares(s *allocation.Set, c *checker) {
 				compare(row, "load balancers", col, sum[i], size[i])
 			}
 		}
-		if list := s.SharedParts(row); len(list) > 0 {
+		if list := c.set.SharedParts(row); len(list) > 0 {
 			var sum, size [3]float64
 			for _, p := range list {
 				addSizes(&sum, &size, [3]float64{p.Cost.Total()})
@@ -151,7 +151,7 @@ var clusterAssets = [...]allocation.SharedKind{allocation.SharedPV, allocation.S
 
 // checkAssets verifies, for a set before passes, that the rows of each cluster have the cost of its volumes, networks and
 // load balancers, and no cost that only passes give.
-func checkAssets(s *allocation.Set, c *checker) {
+func (c *checker) checkAssets() {
 	rows, assets := map[string]*allocation.Money{}, map[string]*allocation.Money{}
 	at := func(of map[string]*allocation.Money, cluster string) *allocation.Money {
 		if of[cluster] == nil {
@@ -159,24 +159,24 @@ func checkAssets(s *allocation.Set, c *checker) {
 		}
 		return of[cluster]
 	}
-	for row := range s.Table().Special {
-		m := at(rows, s.Text(allocation.Cluster, row))
-		m[allocation.SharedPV] += s.Table().Values[allocation.PVCost][row]
-		m[allocation.SharedNetwork] += networkCost(s, row)
-		m[allocation.SharedLoadBalancer] += s.Table().Values[allocation.LoadBalancerCost][row]
-		m[allocation.SharedOverhead] += s.Table().Values[allocation.SharedCost][row]
-		m[allocation.SharedExternal] += s.Table().Values[allocation.ExternalCost][row]
+	for row := range c.rows.Special {
+		m := at(rows, c.set.Text(allocation.Cluster, row))
+		m[allocation.SharedPV] += c.rows.Values[allocation.PVCost][row]
+		m[allocation.SharedNetwork] += networkCost(c.rows, row)
+		m[allocation.SharedLoadBalancer] += c.rows.Values[allocation.LoadBalancerCost][row]
+		m[allocation.SharedOverhead] += c.rows.Values[allocation.SharedCost][row]
+		m[allocation.SharedExternal] += c.rows.Values[allocation.ExternalCost][row]
 	}
-	for i := range s.Disks {
-		if d := &s.Disks[i]; !d.Local {
+	for i := range c.set.Disks {
+		if d := &c.set.Disks[i]; !d.Local {
 			at(assets, d.Cluster)[allocation.SharedPV] += d.Cost
 		}
 	}
-	for i := range s.Networks {
-		at(assets, s.Networks[i].Cluster)[allocation.SharedNetwork] += s.Networks[i].TotalCost()
+	for i := range c.set.Networks {
+		at(assets, c.set.Networks[i].Cluster)[allocation.SharedNetwork] += c.set.Networks[i].TotalCost()
 	}
-	for i := range s.Balancers {
-		at(assets, s.Balancers[i].Cluster)[allocation.SharedLoadBalancer] += s.Balancers[i].Cost
+	for i := range c.set.Balancers {
+		at(assets, c.set.Balancers[i].Cluster)[allocation.SharedLoadBalancer] += c.set.Balancers[i].Cost
 	}
 	for _, cluster := range clustersOf(rows, assets) {
 		got, want := at(rows, cluster), at(assets, cluster)
@@ -206,10 +206,10 @@ func clustersOf(a, b map[string]*allocation.Money) (clusters []string) {
 }
 
 // moneyOf returns the money of the rows that want accepts, and the sum of its absolute values, which bounds rounding errors.
-func moneyOf(s *allocation.Set, want func(row int) bool) (sum, size allocation.Money) {
+func moneyOf(t *allocation.Table, want func(row int) bool) (sum, size allocation.Money) {
 	for kind := range allocation.NumSharedKinds {
 		for _, col := range kind.Columns() {
-			for row, v := range s.Table().Values[col] {
+			for row, v := range t.Values[col] {
 				if want == nil || want(row) {
 					sum[kind] += v
 					size[kind] += math.Abs(v)

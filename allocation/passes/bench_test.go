@@ -200,3 +200,33 @@ func (benchFilter) Bind(s *allocation.Set) (func(int) bool, error) {
 	ids := idsOf(s, allocation.Controller)
 	return func(row int) bool { return ids[row] == want }, nil
 }
+
+// BenchmarkMerge merges the hours of a day of 10,000 containers, as the recorder does when it rolls up a day.
+func BenchmarkMerge(b *testing.B) {
+	rng, dict := rand.New(rand.NewPCG(1, 1)), allocation.NewDict()
+	day := allocation.Window{Start: testStart, End: testStart.Add(24 * time.Hour)}
+	var sets []*allocation.Set
+	for hour := range 24 {
+		at := testStart.Add(time.Duration(hour) * time.Hour)
+		f := benchFrame(rng, dict, at)
+		for p, deferred := range f.Deferred {
+			if deferred != nil {
+				f.IDs[p], f.Deferred[p] = deferred.(deferredIDs).ids, nil
+			}
+		}
+		s := allocation.NewSet(allocation.Window{Start: at, End: at.Add(time.Hour)}, dict)
+		if err := s.AppendFrame(f); err != nil {
+			b.Fatal(err)
+		}
+		s, err := passes.Merge(s.Window, []*allocation.Set{s}) // in the order in which sets are stored
+		if err != nil {
+			b.Fatal(err)
+		}
+		sets = append(sets, s)
+	}
+	for b.Loop() {
+		if _, err := passes.Merge(day, sets); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

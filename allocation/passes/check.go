@@ -26,20 +26,20 @@ const (
 // Before passes this holds per cluster and per node, and management fees and local disks are in no row. After passes it holds
 // in total, counting what was shared, adjusted, filtered and not asked for. Errors name the law, the place and both sums.
 func Check(s *allocation.Set) error {
-	if err := checkShape(s); err != nil {
+	c := &checker{set: s, rows: s.Table()}
+	if err := c.checkShape(); err != nil {
 		return err // the rest cannot be read
 	}
-	c := &checker{}
-	checkRows(s, c)
-	checkNames(s, c)
-	checkNodes(s, c)
-	checkShares(s, c)
+	c.checkRows()
+	c.checkNames()
+	c.checkNodes()
+	c.checkShares()
 	switch {
-	case s.Table().Names == nil:
-		checkBase(s, c)
-		checkAssets(s, c)
-	case s.Table().Books != nil:
-		checkTotals(s, c)
+	case c.rows.Names == nil:
+		c.checkBase()
+		c.checkAssets()
+	case c.rows.Books != nil:
+		c.checkTotals()
 	}
 	if len(c.errs) == 0 {
 		return nil
@@ -47,8 +47,12 @@ func Check(s *allocation.Set) error {
 	return fmt.Errorf("check set of %s: %w", s.Window.Text(), errors.Join(c.errs...))
 }
 
-// checker collects violations.
-type checker struct{ errs []error }
+// checker checks a set, and collects violations.
+type checker struct {
+	set  *allocation.Set
+	rows *allocation.Table
+	errs []error
+}
 
 func (c *checker) add(format string, args ...any) {
 	if len(c.errs) < maxViolations {
@@ -60,25 +64,25 @@ func (c *checker) add(format string, args ...any) {
 func (c *checker) full() bool { return len(c.errs) >= maxViolations }
 
 // checkShape verifies that all columns have a value for each row, and that the dictionary has all ids.
-func checkShape(s *allocation.Set) error {
-	if s.Table().Unread != (allocation.Unread{}) {
-		return fmt.Errorf("%w: some of set of %s", allocation.ErrUnread, s.Window.Text())
+func (c *checker) checkShape() error {
+	if c.rows.Unread != (allocation.Unread{}) {
+		return fmt.Errorf("%w: some of set of %s", allocation.ErrUnread, c.set.Window.Text())
 	}
-	n := s.Len()
-	lengths := []int{len(s.Table().Merged), len(s.Table().Start), len(s.Table().End)}
-	for _, col := range s.Table().Values {
+	n := c.set.Len()
+	lengths := []int{len(c.rows.Merged), len(c.rows.Start), len(c.rows.End)}
+	for _, col := range c.rows.Values {
 		lengths = append(lengths, len(col))
 	}
-	for _, ids := range s.Table().IDs {
+	for _, ids := range c.rows.IDs {
 		lengths = append(lengths, len(ids))
 	}
-	if s.Table().Names != nil {
-		lengths = append(lengths, len(s.Table().Names))
+	if c.rows.Names != nil {
+		lengths = append(lengths, len(c.rows.Names))
 	}
 	if i := slices.IndexFunc(lengths, func(l int) bool { return l != n }); i >= 0 {
-		return fmt.Errorf("check set of %s: a column has %d rows, the set %d", s.Window.Text(), lengths[i], n)
+		return fmt.Errorf("check set of %s: a column has %d rows, the set %d", c.set.Window.Text(), lengths[i], n)
 	}
-	strs, lists, maps := s.Table().Dict.Sizes()
+	strs, lists, maps := c.rows.Dict.Sizes()
 	for p := range allocation.NumProperties {
 		limit := strs
 		switch {
@@ -87,39 +91,39 @@ func checkShape(s *allocation.Set) error {
 		case p.IsMap():
 			limit = maps
 		}
-		if row := slices.IndexFunc(s.Table().IDs[p], func(id allocation.ID) bool { return int(id) >= limit }); row >= 0 {
-			return fmt.Errorf("check set of %s: row %d: %s has id %d of %d", s.Window.Text(), row, p, s.Table().IDs[p][row], limit)
+		if row := slices.IndexFunc(c.rows.IDs[p], func(id allocation.ID) bool { return int(id) >= limit }); row >= 0 {
+			return fmt.Errorf("check set of %s: row %d: %s has id %d of %d", c.set.Window.Text(), row, p, c.rows.IDs[p][row], limit)
 		}
 	}
 	return nil
 }
 
 // checkRows verifies each row on its own.
-func checkRows(s *allocation.Set, c *checker) {
+func (c *checker) checkRows() {
 	for col := range allocation.NumColumns {
 		// Shared cost contains adjustments, and a bill may give money back.
-		billed := s.Table().Books != nil && (col == allocation.SharedCost || col == allocation.ExternalCost)
+		billed := c.rows.Books != nil && (col == allocation.SharedCost || col == allocation.ExternalCost)
 		signed := billed || col.Adjusts() // bills may be lower than list prices
-		for row, v := range s.Table().Values[col] {
+		for row, v := range c.rows.Values[col] {
 			if finite := v-v == 0; finite && (signed || v >= 0) {
 				continue
 			}
-			c.add("row %d (%s): %s is %v, not a finite amount of at least 0", row, s.Name(row), col, v)
+			c.add("row %d (%s): %s is %v, not a finite amount of at least 0", row, c.set.Name(row), col, v)
 			if c.full() {
 				return
 			}
 		}
 	}
-	from, to := s.Window.Start.UnixMilli(), s.Window.End.UnixMilli()
-	for row := range s.Table().Special {
-		if start, end := s.Table().Start[row], s.Table().End[row]; start > end || start < from || end > to {
-			c.add("row %d (%s): runs from %s to %s, not within the window", row, s.Name(row), s.Start(row).Format(time.RFC3339Nano), s.End(row).Format(time.RFC3339Nano))
+	from, to := c.set.Window.Start.UnixMilli(), c.set.Window.End.UnixMilli()
+	for row := range c.rows.Special {
+		if start, end := c.rows.Start[row], c.rows.End[row]; start > end || start < from || end > to {
+			c.add("row %d (%s): runs from %s to %s, not within the window", row, c.set.Name(row), c.set.Start(row).Format(time.RFC3339Nano), c.set.End(row).Format(time.RFC3339Nano))
 		}
-		checkBounds(s, c, row)
-		checkUnknown(s, c, row)
+		c.checkBounds(row)
+		c.checkUnknown(row)
 		for r := range allocation.NumResources {
-			if idle, cost := s.Table().Values[allocation.CostIdle.Of(r)][row], s.Table().Values[allocation.Cost.Of(r)][row]; exceeds(idle, cost) {
-				c.add("row %d (%s): %s is %v, more than the cost of %v it is part of", row, s.Name(row), allocation.CostIdle.Of(r), idle, cost)
+			if idle, cost := c.rows.Values[allocation.CostIdle.Of(r)][row], c.rows.Values[allocation.Cost.Of(r)][row]; exceeds(idle, cost) {
+				c.add("row %d (%s): %s is %v, more than the cost of %v it is part of", row, c.set.Name(row), allocation.CostIdle.Of(r), idle, cost)
 			}
 		}
 		if c.full() {
@@ -130,33 +134,33 @@ func checkRows(s *allocation.Set, c *checker) {
 
 // checkBounds verifies the running time of a row: one container runs no longer than the window, and the lower bound is not
 // above the upper one.
-func checkBounds(s *allocation.Set, c *checker, row int) {
-	running, least, most := s.Table().Values[allocation.RunningSeconds][row], s.Table().Values[allocation.LeastSeconds][row], s.Table().Values[allocation.MostSeconds][row]
-	if !s.Several(row) && exceeds(running, s.Window.Duration().Seconds()) {
-		c.add("row %d (%s): one container runs for %v s in a window of %s", row, s.Name(row), running, s.Window.Duration())
+func (c *checker) checkBounds(row int) {
+	running, least, most := c.rows.Values[allocation.RunningSeconds][row], c.rows.Values[allocation.LeastSeconds][row], c.rows.Values[allocation.MostSeconds][row]
+	if !c.set.Several(row) && exceeds(running, c.set.Window.Duration().Seconds()) {
+		c.add("row %d (%s): one container runs for %v s in a window of %s", row, c.set.Name(row), running, c.set.Window.Duration())
 	}
 	if exceeds(least, most) {
-		c.add("row %d (%s): %s is %v, more than the %v of %s", row, s.Name(row), allocation.LeastSeconds, least, most, allocation.MostSeconds)
+		c.add("row %d (%s): %s is %v, more than the %v of %s", row, c.set.Name(row), allocation.LeastSeconds, least, most, allocation.MostSeconds)
 	}
 }
 
 // checkUnknown verifies that usage is unknown for no more than the running time and the requests.
-func checkUnknown(s *allocation.Set, c *checker, row int) {
+func (c *checker) checkUnknown(row int) {
 	for r := range allocation.NumResources {
 		for _, part := range [...]struct{ of, whole allocation.Column }{
 			{allocation.UnknownSeconds.Of(r), allocation.RunningSeconds}, {allocation.UnknownRequestHours.Of(r), allocation.RequestHours.Of(r)},
 		} {
-			if unknown, whole := s.Table().Values[part.of][row], s.Table().Values[part.whole][row]; exceeds(unknown, whole) {
-				c.add("row %d (%s): %s is %v, more than the %s of %v it is part of", row, s.Name(row), part.of, unknown, part.whole, whole)
+			if unknown, whole := c.rows.Values[part.of][row], c.rows.Values[part.whole][row]; exceeds(unknown, whole) {
+				c.add("row %d (%s): %s is %v, more than the %s of %v it is part of", row, c.set.Name(row), part.of, unknown, part.whole, whole)
 			}
 		}
 	}
 }
 
 // checkNames verifies that the rows of an aggregated set have different names.
-func checkNames(s *allocation.Set, c *checker) {
-	seen := make(map[string]int, len(s.Table().Names))
-	for row, name := range s.Table().Names {
+func (c *checker) checkNames() {
+	seen := make(map[string]int, len(c.rows.Names))
+	for row, name := range c.rows.Names {
 		if was, ok := seen[name]; ok {
 			c.add("rows %d and %d: both are named %q", was, row, name)
 		}
@@ -165,9 +169,9 @@ func checkNames(s *allocation.Set, c *checker) {
 }
 
 // checkNodes verifies each node on its own.
-func checkNodes(s *allocation.Set, c *checker) {
-	for i := range s.Nodes {
-		n := &s.Nodes[i]
+func (c *checker) checkNodes() {
+	for i := range c.set.Nodes {
+		n := &c.set.Nodes[i]
 		for r := range allocation.NumResources {
 			for what, v := range [...]float64{n.Hours[r], n.Cost[r], n.Idle[r]} {
 				if v-v != 0 || v < 0 {
@@ -178,7 +182,7 @@ func checkNodes(s *allocation.Set, c *checker) {
 				c.add("cluster %q node %q: %s idle is %v of a cost of %v", n.Cluster, n.Name, r, n.Idle[r], n.Cost[r])
 			}
 		}
-		if n.End.Before(n.Start) || n.Start.Before(s.Window.Start) || n.End.After(s.Window.End) {
+		if n.End.Before(n.Start) || n.Start.Before(c.set.Window.Start) || n.End.After(c.set.Window.End) {
 			c.add("cluster %q node %q: lives from %s to %s, not within the window", n.Cluster, n.Name, n.Start.UTC().Format(time.RFC3339Nano), n.End.UTC().Format(time.RFC3339Nano))
 		}
 	}
@@ -199,8 +203,8 @@ type place struct{ cluster, node string }
 
 // checkBase verifies that the cost of every node is either allocated or idle, and that what a cluster is charged beyond its
 // nodes is its residual.
-func checkBase(s *allocation.Set, c *checker) {
-	nodes := balances(s)
+func (c *checker) checkBase() {
+	nodes := c.balances()
 	places := make([]place, 0, len(nodes))
 	for at := range nodes {
 		places = append(places, at)
@@ -209,7 +213,7 @@ func checkBase(s *allocation.Set, c *checker) {
 		return cmp.Or(cmp.Compare(a.cluster, b.cluster), cmp.Compare(a.node, b.node))
 	})
 	residual := map[string][allocation.NumResources]float64{}
-	for _, r := range s.Residuals {
+	for _, r := range c.set.Residuals {
 		of := residual[r.Cluster]
 		of[r.Resource] += r.Cost
 		residual[r.Cluster] = of
@@ -240,7 +244,7 @@ func checkBase(s *allocation.Set, c *checker) {
 }
 
 // balances sums rows and nodes by node.
-func balances(s *allocation.Set) map[place]*balance {
+func (c *checker) balances() map[place]*balance {
 	of := map[place]*balance{}
 	at := func(p place) *balance {
 		b := of[p]
@@ -250,8 +254,8 @@ func balances(s *allocation.Set) map[place]*balance {
 		}
 		return b
 	}
-	for i := range s.Nodes {
-		n := &s.Nodes[i]
+	for i := range c.set.Nodes {
+		n := &c.set.Nodes[i]
 		b := at(place{n.Cluster, n.Name})
 		for r := range allocation.NumResources {
 			b.cost[r] += n.Cost[r]
@@ -259,15 +263,15 @@ func balances(s *allocation.Set) map[place]*balance {
 		}
 	}
 	byID := map[idleKey]*balance{}
-	for row := range s.Table().Special {
-		key := idleKey{s.Table().IDs[allocation.Cluster][row], s.Table().IDs[allocation.NodeName][row]}
+	for row := range c.rows.Special {
+		key := idleKey{c.rows.IDs[allocation.Cluster][row], c.rows.IDs[allocation.NodeName][row]}
 		b := byID[key]
 		if b == nil {
-			b = at(place{s.Table().Dict.Text(key.cluster), s.Table().Dict.Text(key.node)})
+			b = at(place{c.rows.Dict.Text(key.cluster), c.rows.Dict.Text(key.node)})
 			byID[key] = b
 		}
 		for r := range allocation.NumResources {
-			b.allocated[r] += s.Table().Values[allocation.Cost.Of(r)][row] - s.Table().Values[allocation.CostIdle.Of(r)][row]
+			b.allocated[r] += c.rows.Values[allocation.Cost.Of(r)][row] - c.rows.Values[allocation.CostIdle.Of(r)][row]
 		}
 	}
 	return of

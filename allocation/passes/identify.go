@@ -1,7 +1,6 @@
 package passes
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/promcost/promcost/allocation"
@@ -10,63 +9,6 @@ import (
 // hasDeferred reports whether any property is deferred.
 func hasDeferred(s *allocation.Set) bool {
 	return slices.ContainsFunc(s.Table().Deferred[:], func(d allocation.Deferred) bool { return d != nil })
-}
-
-// commonDeferred is mergeIDs for the rows with deferred values. It returns the other rows, which passes added.
-func (p operand) commonDeferred(m *workspace, dict *allocation.Dict, of allocation.Property, ids []allocation.ID, differ, seen []bool) (rest operand) {
-	rows := len(p.set.Table().NoID)
-	m.own = slices.Grow(m.own[:0], len(ids))[:len(ids)]
-	clear(m.own)
-	if p.asks(differ) {
-		if err := p.set.Table().Deferred[of].Common(dict, p.group[:rows], p.first, differ, m.own); err != nil {
-			m.note(undecoded(p.set, of, err))
-		}
-	}
-	for g, row := range p.first {
-		switch {
-		case row < 0 || differ[g]:
-		case !seen[g]:
-			ids[g], seen[g] = m.own[g], true
-		default:
-			differ[g] = ids[g] != m.own[g]
-		}
-	}
-	return p.after(rows)
-}
-
-// latestDeferred is anyIDs for the rows with deferred values.
-func (p operand) latestDeferred(m *workspace, dict *allocation.Dict, of allocation.Property, ids []allocation.ID) {
-	if err := p.set.Table().Deferred[of].Latest(dict, p.group[:len(p.set.Table().NoID)], ids); err != nil {
-		m.note(undecoded(p.set, of, err))
-	}
-}
-
-// undecoded returns the error for a property that cannot be decoded.
-func undecoded(s *allocation.Set, p allocation.Property, err error) error {
-	return fmt.Errorf("decode %s of set of %s: %w", p, s.Window.Text(), err)
-}
-
-// asks reports whether some group has deferred rows that are not known to differ.
-func (p operand) asks(differ []bool) bool {
-	for g, row := range p.first {
-		if row >= 0 && !differ[g] {
-			return true
-		}
-	}
-	return false
-}
-
-// firsts returns the first row of each of n groups among the rows as built, -1 for a group without any.
-func (p *operand) firsts(n int) []int32 {
-	const none = -1
-	first, from, rows := slices.Repeat([]int32{none}, n), int32(0), int32(len(p.set.Table().NoID))
-	for _, to := range p.runs {
-		if g := p.group[from]; from < rows && first[g] == none {
-			first[g] = from
-		}
-		from = to
-	}
-	return first
 }
 
 // identifyKeys gives ids to the properties that the keys of o read, in the rows of mask; nil is all rows.
@@ -86,19 +28,19 @@ func (w *work) locate() {
 
 // identify gives ids to a property in the rows of mask; nil is all rows.
 func (w *work) identify(p allocation.Property, mask []bool) {
-	deferred, rows := w.set.Table().Deferred[p], len(w.set.Table().NoID)
+	deferred, rows := w.Deferred[p], len(w.NoID)
 	if deferred == nil {
 		return
 	}
 	if mask != nil {
 		mask = mask[:rows]
 	}
-	ids, err := w.workspace.identify(deferred, w.dict, rows, mask)
+	ids, err := w.workspace.identify(deferred, w.Dict, rows, mask)
 	if err != nil {
-		w.workspace.note(undecoded(w.set, p, err))
+		w.workspace.note(undecoded(p, w.set.Window, err))
 		return
 	}
-	w.set.Table().IDs[p], w.set.Table().Deferred[p] = append(ids, w.set.Table().IDs[p][rows:]...), nil // passes may have added rows
+	w.IDs[p], w.Deferred[p] = append(ids, w.IDs[p][rows:]...), nil // passes may have added rows
 }
 
 // identify returns the ids of n rows. Each row of keep is a group of its own; all other rows form one group that is not

@@ -14,16 +14,17 @@ func addIdle(w *work, o *Options) {
 		return
 	}
 	idle := w.set.Like()
+	to := idle.Table()
 	rows := map[idleKey]int{}
 	key, last := idleKey{}, ""
 	for i := range w.set.Nodes {
 		n := &w.set.Nodes[i]
 		if i == 0 || n.Cluster != last {
-			key.cluster, _ = w.dict.Find(n.Cluster)
+			key.cluster, _ = w.Dict.Find(n.Cluster)
 			last = n.Cluster
 		}
 		if o.IdleByNode {
-			key.node, _ = w.dict.Find(n.Name)
+			key.node, _ = w.Dict.Find(n.Name)
 		}
 		start, end := n.Start.UnixMilli(), n.End.UnixMilli()
 		row, ok := rows[key]
@@ -31,12 +32,12 @@ func addIdle(w *work, o *Options) {
 			row = idle.AddRow(allocation.Idle, start, end)
 			rows[key] = row
 			// An idle row has no instance: its provider id is the node's name, as in OpenCost and Kubecost.
-			idle.Table().IDs[allocation.Cluster][row], idle.Table().IDs[allocation.NodeName][row], idle.Table().IDs[allocation.ProviderID][row] = key.cluster, key.node, key.node
+			to.IDs[allocation.Cluster][row], to.IDs[allocation.NodeName][row], to.IDs[allocation.ProviderID][row] = key.cluster, key.node, key.node
 		}
-		idle.Table().Start[row], idle.Table().End[row] = min(idle.Table().Start[row], start), max(idle.Table().End[row], end)
+		to.Start[row], to.End[row] = min(to.Start[row], start), max(to.End[row], end)
 		for r, cost := range n.Idle {
-			idle.Table().Values[allocation.Cost.Of(allocation.Resource(r))][row] += cost
-			idle.Table().Values[allocation.Adjustment.Of(allocation.Resource(r))][row] += n.IdleAdjustment[r]
+			to.Values[allocation.Cost.Of(allocation.Resource(r))][row] += cost
+			to.Values[allocation.Adjustment.Of(allocation.Resource(r))][row] += n.IdleAdjustment[r]
 		}
 	}
 	w.idle = idle
@@ -68,7 +69,8 @@ func (w *work) nodeIdle() (idle allocation.Money) {
 
 // dropIdle removes a part of a resource from an idle row, and notes it.
 func (w *work) dropIdle(row int, r allocation.Resource, part float64) {
-	cost, adjustment := &w.idle.Table().Values[allocation.Cost.Of(r)][row], &w.idle.Table().Values[allocation.Adjustment.Of(r)][row]
+	of := w.idle.Table()
+	cost, adjustment := &of.Values[allocation.Cost.Of(r)][row], &of.Values[allocation.Adjustment.Of(r)][row]
 	w.books.Idle[r] += *cost * part
 	w.books.Out[r.Kind()] += (*cost + *adjustment) * part
 	*cost -= *cost * part
@@ -87,9 +89,9 @@ func (w *work) findPlaces(rows map[idleKey]int, o *Options) {
 	w.place = make([]int32, w.set.Len())
 	last, at := idleKey{^allocation.ID(0), 0}, int32(nowhere)
 	for i := range w.place {
-		key := idleKey{cluster: w.set.Table().IDs[allocation.Cluster][i]}
+		key := idleKey{cluster: w.IDs[allocation.Cluster][i]}
 		if o.IdleByNode {
-			key.node = w.set.Table().IDs[allocation.NodeName][i]
+			key.node = w.IDs[allocation.NodeName][i]
 		}
 		if key != last {
 			last, at = key, nowhere
@@ -150,7 +152,7 @@ func (w *work) idleWeights(split Split, r allocation.Resource) []float64 {
 	m := w.workspace
 	m.weights = slices.Grow(m.weights[:0], w.built)[:w.built]
 	weights := m.weights
-	cost, adjustment := w.set.Table().Values[allocation.Cost.Of(r)], w.set.Table().Values[allocation.Adjustment.Of(r)]
+	cost, adjustment := w.Values[allocation.Cost.Of(r)], w.Values[allocation.Adjustment.Of(r)]
 	for i := range weights {
 		if weights[i] = 1; split != Even {
 			weights[i] = max(0, cost[i]+adjustment[i])
@@ -178,7 +180,7 @@ func giveIdle(w *work, o *Options) {
 				w.dropIdle(row, r, removed)
 			}
 		}
-		w.idle = only(w.idle, left)
+		w.idle, w.err = w.idle.Pick(func(row int) bool { return left[row] })
 	}
 }
 
@@ -187,8 +189,9 @@ func giveIdle(w *work, o *Options) {
 func (w *work) shareIdle(o *Options) {
 	parts := w.idleParts(o.ShareIdle)
 	var given [allocation.NumResources][2][]float64
+	idle := w.idle.Table()
 	for r := range allocation.NumResources {
-		given[r] = [2][]float64{w.idle.Table().Values[allocation.Cost.Of(r)], w.idle.Table().Values[allocation.Adjustment.Of(r)]}
+		given[r] = [2][]float64{idle.Values[allocation.Cost.Of(r)], idle.Values[allocation.Adjustment.Of(r)]}
 		w.shareIdleOf(r, parts, o.ShareIdle)
 	}
 	left := make([]bool, w.idle.Len())
@@ -204,18 +207,19 @@ func (w *work) shareIdle(o *Options) {
 			left[row] = left[row] || given[r][0][row] != 0 || given[r][1][row] != 0
 		}
 	}
-	w.idle = only(w.idle, left)
+	w.idle, w.err = w.idle.Pick(func(row int) bool { return left[row] })
 }
 
 // shareIdleOf gives idle of one resource to the rows.
 func (w *work) shareIdleOf(r allocation.Resource, parts []idlePart, split Split) {
-	idle, adjustment := w.idle.Table().Values[allocation.Cost.Of(r)], w.idle.Table().Values[allocation.Adjustment.Of(r)]
+	of := w.idle.Table()
+	idle, adjustment := of.Values[allocation.Cost.Of(r)], of.Values[allocation.Adjustment.Of(r)]
 	if !slices.ContainsFunc(idle, notZero) && !slices.ContainsFunc(adjustment, notZero) {
 		return
 	}
 	weights := w.idleWeights(split, r)
 	cost, costIdle := w.own(allocation.Cost.Of(r)), w.own(allocation.CostIdle.Of(r))
-	adjusted := w.set.Table().Values[allocation.Adjustment.Of(r)]
+	adjusted := w.Values[allocation.Adjustment.Of(r)]
 	if slices.ContainsFunc(adjustment, notZero) {
 		adjusted = w.own(allocation.Adjustment.Of(r))
 	}
@@ -233,24 +237,6 @@ func (w *work) shareIdleOf(r allocation.Resource, parts []idlePart, split Split)
 }
 
 func notZero(v float64) bool { return v != 0 }
-
-// only returns an idle set with the wanted rows.
-func only(s *allocation.Set, want []bool) *allocation.Set {
-	dst := s.Like()
-	for row, wanted := range want {
-		if !wanted {
-			continue
-		}
-		at := dst.AddRow(s.Table().Special[row], s.Table().Start[row], s.Table().End[row])
-		for p := range s.Table().IDs {
-			dst.Table().IDs[p][at] = s.Table().IDs[p][row]
-		}
-		for c := range s.Table().Values {
-			dst.Table().Values[c][at] = s.Table().Values[c][row]
-		}
-	}
-	return dst
-}
 
 // idleName returns the name of an idle row.
 func (w *work) idleName(row int, o *Options) string {

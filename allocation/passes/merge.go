@@ -1,158 +1,123 @@
 package passes
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/grouping"
 )
 
-// operand is rows of a set that are merged. group is the new row of each row, or the number of groups for a dropped row.
+// operand is the rows of a set that are merged. group is the row of the result that each row goes to, or the number of rows of
+// the result for a row that is dropped.
 type operand struct {
-	set   *allocation.Set
-	group []int32
-	runs  []int32 // ends of runs of rows of one group
-	first []int32 // first row of each group, -1 if it has none; only set where properties are deferred or missing in all rows
+	*allocation.Table
+	window allocation.Window
+	group  []int32
+	runs   []int32 // ends of runs of rows of one group
+	first  []int32 // first row of each group, -1 if it has none; only set where properties are deferred or missing in all rows
 }
 
-// merge fills the empty set s with one row for each name, merged from the rows of the operands in order. metadata keeps the
-// labels and annotations that all rows have in common.
-func mergeSet(s *allocation.Set, operands []operand, names []string, metadata bool) {
-	mergeSetWith(s, &workspace{}, operands, names, metadata)
+// rowsOf returns the rows of a set as an operand.
+func rowsOf(s *allocation.Set, group []int32) operand {
+	return operand{Table: s.Table(), window: s.Window, group: group}
 }
 
-// mergeWith is merge for sets with deferred properties. If one cannot be decoded, the error is in m.
-func mergeSetWith(s *allocation.Set, m *workspace, operands []operand, names []string, metadata bool) {
-	n := len(names)
-	s.Table().Names = names
-	if n == 0 {
-		s.Table().Names = []string{} // not nil: the set is not as built
+// merger makes a table of rows that are merged from the rows of other tables. Whatever merges or sums rows does it by a merger:
+// who makes the merger says which rows become one, and the merger how. Amounts are added by sum, always in the order of the
+// operands and of their rows; a property becomes what all rows have (common), or the newest known value (newest).
+type merger struct {
+	*allocation.Table // the result
+	from              []operand
+	n                 int // rows of the result
+	space             *workspace
+}
+
+// newMerger returns a merger that fills the empty set s with n rows. Errors of decoding are kept in the workspace.
+func newMerger(s *allocation.Set, n int, space *workspace, from ...operand) *merger {
+	m := &merger{Table: s.Table(), from: from, n: n, space: space}
+	for i := range from {
+		m.Unread.Add(&from[i].Unread)
 	}
-	s.Table().Unread = unreadOf(operands)
-	m.find(operands, n)
-	mergeValues(s, operands, n)
-	mergeTimes(s, operands, n)
-	differ := m.flags(n)
-	ids := make([]allocation.ID, int(allocation.GPUDevices)*(n+1))
-	merge := func(p allocation.Property) {
-		if !s.Table().Unread.Properties[p] {
-			mergeIDs(m, s.Table().Dict, operands, p, ids[:n+1], differ[p])
-			s.Table().IDs[p], ids = ids[:n:n], ids[n+1:]
+	m.findRuns()
+	return m
+}
+
+// findRuns finds the runs of rows of one group, and the first row of each group.
+func (m *merger) findRuns() {
+	runs := m.space.runs[:0]
+	for i := range m.from {
+		p := &m.from[i]
+		if p.runs == nil {
+			from := len(runs)
+			for row := 1; row < len(p.group); row++ {
+				if p.group[row] != p.group[row-1] {
+					runs = append(runs, int32(row))
+				}
+			}
+			if len(p.group) > 0 {
+				runs = append(runs, int32(len(p.group)))
+			}
+			p.runs = runs[from:len(runs):len(runs)]
+		}
+		if len(p.NoID) > 0 {
+			p.first = p.firsts(m.n + 1)
 		}
 	}
-	for p := range allocation.Services {
-		merge(p)
+	m.space.runs = runs
+}
+
+// firsts returns the first row of each of n groups among the rows as built, -1 for a group without any.
+func (p *operand) firsts(n int) []int32 {
+	const none = -1
+	first, from, rows := slices.Repeat([]int32{none}, n), int32(0), int32(len(p.NoID))
+	for _, to := range p.runs {
+		if g := p.group[from]; from < rows && first[g] == none {
+			first[g] = from
+		}
+		from = to
 	}
-	mergeKinds(s, operands, n, differ)
-	for p := allocation.Services; p < allocation.GPUDevices; p++ { // mergeMetadata merges these for rows of several containers
-		for g, made := range s.Table().Merged {
+	return first
+}
+
+// byName merges the rows of operands into one for each name. metadata keeps the labels and annotations that all rows have in
+// common.
+func (m *merger) byName(names []string, metadata bool) {
+	if m.Names = names; len(names) == 0 {
+		m.Names = []string{} // not nil: the set is not as built
+	}
+	m.sum()
+	differ := m.space.flags(m.n)
+	for p := range allocation.Services {
+		m.common(p, differ[p])
+	}
+	m.kinds(differ)
+	for p := allocation.Services; p < allocation.GPUDevices; p++ { // metadata merges these for rows of several containers
+		for g, made := range m.Merged {
 			differ[p][g] = made == allocation.SeveralInstances
 		}
-		merge(p)
+		m.common(p, differ[p])
 	}
-	if !s.Table().Unread.Properties[allocation.GPUDevices] {
-		s.Table().IDs[allocation.GPUDevices], s.Table().Lost.GPUs = mergeGPUs(s.Table().Dict, operands, n)
-	}
-	mergeMetadata(s, m, operands, n, differ, metadata)
-	mergeAllShares(s, operands, n)
+	m.gpus()
+	m.metadata(differ, metadata)
 }
 
-// columnsAtOnce is how many columns are summed in one loop, so that their sums do not wait for each other.
-const columnsAtOnce = 4
-
-// mergeValues sums the columns, a few at a time, and takes the maxima. Columns that are 0 in all rows are skipped and share
-// one slice.
-func mergeValues(s *allocation.Set, operands []operand, n int) {
-	used := usedColumns(s, operands)
-	slab := make([]float64, (len(used)+1)*(n+1))
-	s.Table().Zero = slab[:n:n]
-	touch(slab[n:])
-	for c := range s.Table().Values {
-		if !s.Table().Unread.Columns[c] {
-			s.Table().Values[c] = s.Table().Zero
-		}
+// common gives each row the value of a property that all rows of its group have, none where they differ, and marks groups that
+// differ. It skips groups that are marked already.
+func (m *merger) common(p allocation.Property, differ []bool) {
+	if m.Unread.Properties[p] {
+		return
 	}
-	for _, c := range used {
-		// One more element for dropped rows saves a branch for each value.
-		slab = slab[n+1:]
-		s.Table().Values[c] = slab[:n+1]
-	}
-	var sums []allocation.Column
-	for _, p := range operands {
-		skip := p.trim(int32(n))
-		sums = sums[:0]
-		for _, c := range used {
-			switch {
-			case p.set.AllZero(c):
-			case c.Maximum():
-				maxInto(s.Table().Values[c], p.set.Table().Values[c][skip:], &p)
-			default:
-				sums = append(sums, c)
-			}
-		}
-		rest := sums
-		for ; len(rest) >= columnsAtOnce; rest = rest[columnsAtOnce:] {
-			var to, from [columnsAtOnce][]float64
-			for k, c := range rest[:columnsAtOnce] {
-				to[k], from[k] = s.Table().Values[c], p.set.Table().Values[c][skip:]
-			}
-			addColumns(&to, &from, &p)
-		}
-		for _, c := range rest {
-			addInto(s.Table().Values[c], p.set.Table().Values[c][skip:], &p)
-		}
-	}
-	for _, c := range used {
-		s.Table().Values[c] = s.Table().Values[c][:n:n]
-	}
-}
-
-// usedColumns returns the columns that were read and are not 0 in all rows of the operands.
-func usedColumns(s *allocation.Set, operands []operand) (used []allocation.Column) {
-	for c := range allocation.NumColumns {
-		if !s.Table().Unread.Columns[c] && slices.ContainsFunc(operands, func(p operand) bool { return !p.set.IsZero(c) }) {
-			used = append(used, c)
-		}
-	}
-	return used
-}
-
-// mergeTimes gives each row the first start and the last end of the rows merged into it.
-func mergeTimes(s *allocation.Set, operands []operand, n int) {
-	s.Table().Start, s.Table().End = make([]int64, n+1), make([]int64, n+1)
-	seen := make([]bool, n+1)
-	for _, p := range operands {
-		from := int32(0)
-		for _, to := range p.runs {
-			g, starts := p.group[from], p.set.Table().Start[from:to]
-			ends := p.set.Table().End[from:to][:len(starts)]
-			start, end := starts[0], ends[0]
-			for i, t := range starts {
-				start, end = min(start, t), max(end, ends[i])
-			}
-			if seen[g] {
-				start, end = min(start, s.Table().Start[g]), max(end, s.Table().End[g])
-			}
-			s.Table().Start[g], s.Table().End[g], seen[g], from = start, end, true, to
-		}
-	}
-	s.Table().Start, s.Table().End = s.Table().Start[:n:n], s.Table().End[:n:n]
-}
-
-// mergeIDs fills ids with the value that all rows of a group have, 0 where they differ, and marks groups that differ. It
-// skips groups that are marked already.
-func mergeIDs(m *workspace, dict *allocation.Dict, operands []operand, p allocation.Property, ids []allocation.ID, differ []bool) {
-	m.seen = slices.Grow(m.seen[:0], len(ids))[:len(ids)]
-	seen := m.seen
-	clear(seen)
-	differ[len(differ)-1] = true // dropped rows need no ids
-	for _, operand := range operands {
+	ids, seen := make([]allocation.ID, m.n+1), m.space.noneSeen(m.n)
+	differ[m.n] = true // dropped rows need no ids
+	for _, from := range m.from {
 		switch {
 		case !slices.Contains(differ, false):
 			continue
-		case operand.set.Table().Deferred[p] != nil:
-			operand = operand.commonDeferred(m, dict, p, ids, differ, seen)
-		case operand.set.Missing(p):
-			for g, row := range operand.first {
+		case from.Deferred[p] != nil:
+			from = m.commonDeferred(from, p, ids, differ, seen)
+		case from.Missing(p):
+			for g, row := range from.first {
 				if row >= 0 {
 					differ[g] = differ[g] || ids[g] != 0
 					seen[g] = true
@@ -160,11 +125,11 @@ func mergeIDs(m *workspace, dict *allocation.Dict, operands []operand, p allocat
 			}
 			continue
 		}
-		src, from := operand.set.Table().IDs[p], int32(0)
-		src = src[len(src)-len(operand.group):]
-		for _, to := range operand.runs {
-			g, run := operand.group[from], src[from:to]
-			if from = to; differ[g] {
+		src, start := from.IDs[p], int32(0)
+		src = src[len(src)-len(from.group):]
+		for _, end := range from.runs {
+			g, run := from.group[start], src[start:end]
+			if start = end; differ[g] {
 				continue
 			}
 			id := run[0]
@@ -179,169 +144,258 @@ func mergeIDs(m *workspace, dict *allocation.Dict, operands []operand, p allocat
 			ids[g] = 0
 		}
 	}
+	m.IDs[p] = ids[:m.n:m.n]
 }
 
-// mergeKinds finds what each row was merged from, and its kind. Idle only merges with idle; other special rows may merge with
-// workloads.
-func mergeKinds(s *allocation.Set, operands []operand, n int, differ *[allocation.NumProperties][]bool) {
-	s.Table().Special, s.Table().Merged = make([]allocation.Special, n+1), make([]allocation.Merged, n+1)
-	members := make([]int32, n+1)
-	for _, p := range operands {
-		alike := !slices.ContainsFunc(p.set.Table().Special, func(k allocation.Special) bool { return k != allocation.Workload }) && !slices.ContainsFunc(p.set.Table().Merged, func(m allocation.Merged) bool { return m != allocation.OneRow })
-		from := int32(0)
-		for _, to := range p.runs {
-			g, kind, made := p.group[from], p.set.Table().Special[from], allocation.OneRow
-			for row := from; row < to && !alike; row++ {
-				kind, made = mergedKind(kind, p.set.Table().Special[row]), max(made, p.set.Table().Merged[row])
-			}
-			if members[g] > 0 {
-				kind = mergedKind(kind, s.Table().Special[g])
-			}
-			s.Table().Special[g], s.Table().Merged[g] = kind, max(s.Table().Merged[g], made)
-			members[g] += to - from
-			from = to
+// commonDeferred is common for the rows of an operand with deferred values. It returns the other rows, which passes added.
+func (m *merger) commonDeferred(from operand, p allocation.Property, ids []allocation.ID, differ, seen []bool) (rest operand) {
+	rows := len(from.NoID)
+	own := m.space.noIDs(m.n)
+	if from.asks(differ) {
+		if err := from.Deferred[p].Common(m.Dict, from.group[:rows], from.first, differ, own); err != nil {
+			m.space.note(undecoded(p, from.window, err))
 		}
 	}
-	s.Table().Special, s.Table().Merged = s.Table().Special[:n:n], s.Table().Merged[:n:n]
-	for g := range n {
-		if members[g] > 1 {
-			s.Table().Merged[g] = max(s.Table().Merged[g], allocation.OneInstance)
-			if s.Table().Special[g] != allocation.Workload || slices.ContainsFunc(allocation.InstanceProperties[:], func(p allocation.Property) bool { return differ[p][g] }) {
-				s.Table().Merged[g] = allocation.SeveralInstances
-			}
+	for g, row := range from.first {
+		switch {
+		case row < 0 || differ[g]:
+		case !seen[g]:
+			ids[g], seen[g] = own[g], true
+		default:
+			differ[g] = ids[g] != own[g]
 		}
 	}
+	return from.after(rows)
 }
 
-// with returns the kind of a row merged from two kinds.
-func mergedKind(s allocation.Special, other allocation.Special) allocation.Special {
-	if s == allocation.Workload || other == allocation.Workload {
-		return allocation.Workload
-	}
-	return max(s, other) // any will do: it is not a workload
+// undecoded returns the error for a property that cannot be decoded.
+func undecoded(p allocation.Property, w allocation.Window, err error) error {
+	return fmt.Errorf("decode %s of set of %s: %w", p, w.Text(), err)
 }
 
-// mergeMetadata merges the properties that have rules of their own for rows of several containers.
-func mergeMetadata(s *allocation.Set, m *workspace, operands []operand, n int, differ *[allocation.NumProperties][]bool, keep bool) {
-	var common [len(allocation.CommonProperties)][]allocation.ID
-	if keep {
-		workload := func(set *allocation.Set, row int) bool { return set.Table().Special[row] < allocation.Unmounted }
-		for k, p := range allocation.CommonProperties {
-			if !s.Table().Unread.Properties[p] {
-				common[k], _ = commonPairs(s.Table().Dict, operands, p, n, workload)
-			}
+// asks reports whether some group has deferred rows that are not known to differ.
+func (p *operand) asks(differ []bool) bool {
+	for g, row := range p.first {
+		if row >= 0 && !differ[g] {
+			return true
 		}
 	}
-	mixed := differ[allocation.Namespace] // or the cluster differs
-	for g, d := range differ[allocation.Cluster] {
-		mixed[g] = mixed[g] || d
-	}
-	var newest [len(allocation.NewestProperties)][]allocation.ID
-	for k, p := range allocation.NewestProperties {
-		if !s.Table().Unread.Properties[p] {
-			newest[k] = anyIDs(m, s.Table().Dict, operands, p, n, mixed)
-		}
-	}
-	s.Table().Lost.Common, s.Table().Lost.Newest = common, newest
-	for g := range n {
-		if s.Table().Merged[g] != allocation.SeveralInstances {
-			continue
-		}
-		if !s.Table().Unread.Properties[allocation.Services] {
-			s.Table().IDs[allocation.Services][g] = 0
-		}
-		for k, p := range allocation.CommonProperties {
-			if s.Table().Unread.Properties[p] {
-				continue
-			}
-			s.Table().IDs[p][g] = 0
-			if keep {
-				if mixed[g] {
-					common[k][g] = 0
-				}
-				s.Table().IDs[p][g] = common[k][g]
-			}
-		}
-		for k, p := range allocation.NewestProperties {
-			if s.Table().Unread.Properties[p] {
-				continue
-			}
-			if mixed[g] {
-				newest[k][g] = 0
-			}
-			s.Table().IDs[p][g] = newest[k][g]
-		}
-	}
+	return false
 }
 
-// known returns the ids of a property for merging: for rows that were merged before, their ids in lost.
-func knownIDs(s *allocation.Set, p allocation.Property) []allocation.ID {
-	var was []allocation.ID
-	if k := slices.Index(allocation.CommonProperties[:], p); k >= 0 {
-		was = s.Table().Lost.Common[k]
-	} else if k := slices.Index(allocation.NewestProperties[:], p); k >= 0 {
-		was = s.Table().Lost.Newest[k]
-	}
-	if was == nil {
-		return s.Table().IDs[p]
-	}
-	return append(slices.Clip(was), s.Table().IDs[p][len(was):]...) // passes may have added rows
-}
-
-// anyIDs returns the last id of a property that a row of each group has: the labels of a namespace may change, and the later
-// set is right. Groups in skip need no ids.
-func anyIDs(m *workspace, dict *allocation.Dict, operands []operand, p allocation.Property, n int, skip []bool) []allocation.ID {
-	ids := make([]allocation.ID, n+1)
-	for _, operand := range operands {
+// newest returns the last value of a property that a row of each group has, 0 if none has one. Groups in skip need no value.
+func (m *merger) newest(p allocation.Property, skip []bool) []allocation.ID {
+	ids := make([]allocation.ID, m.n+1)
+	for _, from := range m.from {
 		rows := 0
-		if operand.set.Table().Deferred[p] != nil {
-			if rows = len(operand.set.Table().NoID); operand.asks(skip) {
-				operand.latestDeferred(m, dict, p, ids)
+		if from.Deferred[p] != nil {
+			if rows = len(from.NoID); from.asks(skip) {
+				if err := from.Deferred[p].Latest(m.Dict, from.group[:rows], ids); err != nil {
+					m.space.note(undecoded(p, from.window, err))
+				}
 			}
-		} else if operand.set.Missing(p) {
+		} else if from.Missing(p) {
 			continue
 		}
-		known := knownIDs(operand.set, p)[rows:]
-		for i, g := range operand.group[rows:] {
+		known := from.known(p)[rows:]
+		for i, g := range from.group[rows:] {
 			if id := known[i]; id != 0 {
 				ids[g] = id
 			}
 		}
 	}
-	return ids[:n]
+	return ids[:m.n:m.n]
 }
 
-// commonPairs returns the entries that all maps of a group have in common, among the rows that count. New maps are added to
-// dict. seen says which groups have rows that count.
-func commonPairs(dict *allocation.Dict, operands []operand, p allocation.Property, n int, counts func(set *allocation.Set, row int) bool) (ids []allocation.ID, seen []bool) {
-	ids, seen = make([]allocation.ID, n+1), make([]bool, n+1)
+// known returns the ids of a property for merging: for rows that were merged before, what they do not show.
+func (p *operand) known(x allocation.Property) []allocation.ID {
+	var was []allocation.ID
+	if k := slices.Index(allocation.CommonProperties[:], x); k >= 0 {
+		was = p.Lost.Common[k]
+	} else if k := slices.Index(allocation.NewestProperties[:], x); k >= 0 {
+		was = p.Lost.Newest[k]
+	}
+	if was == nil {
+		return p.IDs[x]
+	}
+	return append(slices.Clip(was), p.IDs[x][len(was):]...) // passes may have added rows
+}
+
+// kinds finds what each row was merged from, and its kind. Idle only merges with idle; other special rows may merge with
+// workloads.
+func (m *merger) kinds(differ *[allocation.NumProperties][]bool) {
+	m.Special, m.Merged = make([]allocation.Special, m.n+1), make([]allocation.Merged, m.n+1)
+	members := make([]int32, m.n+1)
+	for _, p := range m.from {
+		alike := !slices.ContainsFunc(p.Special, func(k allocation.Special) bool { return k != allocation.Workload }) &&
+			!slices.ContainsFunc(p.Merged, func(was allocation.Merged) bool { return was != allocation.OneRow })
+		from := int32(0)
+		for _, to := range p.runs {
+			g, kind, made := p.group[from], p.Special[from], allocation.OneRow
+			for row := from; row < to && !alike; row++ {
+				kind, made = mergedKind(kind, p.Special[row]), max(made, p.Merged[row])
+			}
+			if members[g] > 0 {
+				kind = mergedKind(kind, m.Special[g])
+			}
+			m.Special[g], m.Merged[g] = kind, max(m.Merged[g], made)
+			members[g] += to - from
+			from = to
+		}
+	}
+	m.Special, m.Merged = m.Special[:m.n:m.n], m.Merged[:m.n:m.n]
+	for g := range m.n {
+		if members[g] > 1 {
+			m.Merged[g] = max(m.Merged[g], allocation.OneInstance)
+			if m.Special[g] != allocation.Workload || slices.ContainsFunc(allocation.InstanceProperties[:], func(p allocation.Property) bool { return differ[p][g] }) {
+				m.Merged[g] = allocation.SeveralInstances
+			}
+		}
+	}
+}
+
+// mergedKind returns the kind of a row merged from rows of two kinds.
+func mergedKind(a, b allocation.Special) allocation.Special {
+	if a == allocation.Workload || b == allocation.Workload {
+		return allocation.Workload
+	}
+	return max(a, b) // any will do: it is not a workload
+}
+
+// metadata merges the properties that have rules of their own for rows of several containers.
+func (m *merger) metadata(differ *[allocation.NumProperties][]bool, keep bool) {
+	mixed := differ[allocation.Namespace] // or the cluster differs
+	for g, d := range differ[allocation.Cluster] {
+		mixed[g] = mixed[g] || d
+	}
+	if keep {
+		workload := func(of *operand, row int) bool { return of.Special[row] < allocation.Unmounted }
+		for k, p := range allocation.CommonProperties {
+			if !m.Unread.Properties[p] {
+				m.Lost.Common[k], _ = m.commonPairs(p, workload)
+			}
+		}
+	}
+	for k, p := range allocation.NewestProperties {
+		if !m.Unread.Properties[p] {
+			m.Lost.Newest[k] = m.newest(p, mixed)
+		}
+	}
+	m.show(allocation.Services, nil, nil)
+	for k, p := range allocation.CommonProperties {
+		m.show(p, m.Lost.Common[k], mixed)
+	}
+	for k, p := range allocation.NewestProperties {
+		m.show(p, m.Lost.Newest[k], mixed)
+	}
+}
+
+// show gives rows of several containers their value of a property, none in groups that are mixed; nil is none for all.
+func (m *merger) show(p allocation.Property, values []allocation.ID, mixed []bool) {
+	if m.Unread.Properties[p] {
+		return
+	}
+	for g, made := range m.Merged {
+		if made != allocation.SeveralInstances {
+			continue
+		}
+		if m.IDs[p][g] = 0; values != nil {
+			if mixed[g] {
+				values[g] = 0
+			}
+			m.IDs[p][g] = values[g]
+		}
+	}
+}
+
+// gpus gives each row what the rows with GPUs of its group have in common.
+func (m *merger) gpus() {
+	if m.Unread.Properties[allocation.GPUDevices] {
+		return
+	}
+	m.IDs[allocation.GPUDevices] = make([]allocation.ID, m.n)
+	has := func(of *operand, row int) bool {
+		return of.IDs[allocation.GPUDevices][row] != 0 || row < len(of.Lost.GPUs) && of.Lost.GPUs[row]
+	}
+	if slices.ContainsFunc(m.from, func(p operand) bool {
+		return slices.Contains(p.Lost.GPUs, true) || slices.ContainsFunc(p.IDs[allocation.GPUDevices], func(id allocation.ID) bool { return id != 0 })
+	}) {
+		m.IDs[allocation.GPUDevices], m.Lost.GPUs = m.commonPairs(allocation.GPUDevices, has)
+	}
+}
+
+// commonPairs returns the entries that all maps of a group have in common, among the rows that count. New maps are added to the
+// dictionary. seen says which groups have rows that count.
+func (m *merger) commonPairs(p allocation.Property, counts func(of *operand, row int) bool) (ids []allocation.ID, seen []bool) {
+	ids, seen = make([]allocation.ID, m.n+1), make([]bool, m.n+1)
 	known := map[[2]allocation.ID]allocation.ID{}
-	for _, operand := range operands {
-		from := knownIDs(operand.set, p)
-		for i, g := range operand.group {
-			id := from[i]
+	for i := range m.from {
+		of := &m.from[i]
+		from := of.known(p)
+		for row, g := range of.group {
+			id := from[row]
 			switch {
-			case seen[g] && ids[g] == id || !counts(operand.set, i):
+			case seen[g] && ids[g] == id || !counts(of, row):
 			case !seen[g]:
 				ids[g], seen[g] = id, true
 			default:
 				pair := [2]allocation.ID{ids[g], id}
 				both, ok := known[pair]
 				if !ok {
-					both = dict.Intersect(ids[g], id)
+					both = m.Dict.Intersect(ids[g], id)
 					known[pair] = both
 				}
 				ids[g] = both
 			}
 		}
 	}
-	return ids[:n:n], seen[:n:n]
+	return ids[:m.n:m.n], seen[:m.n:m.n]
 }
 
-// unreadOf returns what was not read of at least one operand.
-func unreadOf(operands []operand) (u allocation.Unread) {
-	for i := range operands {
-		u.Add(&operands[i].set.Table().Unread)
+// workspace is reusable memory for merging rows, and its first error. One goroutine at a time uses it, for one set after
+// another.
+type workspace struct {
+	groups  grouping.Groups[allocation.ID]
+	differ  [allocation.NumProperties][]bool // groups whose rows differ, by property
+	seen    []bool
+	own     []allocation.ID
+	runs    []int32
+	group   []int32 // group and first are scratch space of identify
+	first   []int32
+	weights []float64
+	err     error
+}
+
+// note keeps the first error.
+func (s *workspace) note(err error) {
+	if s.err == nil {
+		s.err = err
 	}
-	return u
+}
+
+// flags returns cleared flags for each property and each of n groups, and one more for dropped rows.
+func (s *workspace) flags(n int) *[allocation.NumProperties][]bool {
+	for p := range s.differ {
+		s.differ[p] = cleared(s.differ[p], n+1)
+	}
+	return &s.differ
+}
+
+// noneSeen returns cleared flags for n groups, and one more for dropped rows. They are valid until the next call.
+func (s *workspace) noneSeen(n int) []bool {
+	s.seen = cleared(s.seen, n+1)
+	return s.seen
+}
+
+// noIDs returns cleared ids for n groups, and one more for dropped rows. They are valid until the next call.
+func (s *workspace) noIDs(n int) []allocation.ID {
+	s.own = cleared(s.own, n+1)
+	return s.own
+}
+
+// cleared returns n zeros in the memory of a slice, if it is large enough.
+func cleared[T any](have []T, n int) []T {
+	have = slices.Grow(have[:0], n)[:n]
+	clear(have)
+	return have
 }

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/grouping"
 )
 
 // Merge merges sets as built into one over w: the hours of a day, or the clusters or shards of an installation. Rows are
@@ -19,7 +19,7 @@ func Merge(w allocation.Window, sets []*allocation.Set) (*allocation.Set, error)
 		return nil, errors.New("merge sets: there are none")
 	}
 	for _, s := range sets {
-		if s.Table().Names != nil {
+		if !s.Built() {
 			return nil, fmt.Errorf("merge sets: passes have made that of %s", s.Window.Text())
 		}
 		if s.Window.Start.Before(w.Start) || s.Window.End.After(w.End) {
@@ -27,10 +27,39 @@ func Merge(w allocation.Window, sets []*allocation.Set) (*allocation.Set, error)
 		}
 	}
 	sets = Join(sets)
-	dst := sets[0].Like()
+	dst := sumHeaders(sets)
 	dst.Window = w
+	groups, rows := instances(sets)
+	from := make([]operand, len(sets))
+	for i, s := range sets {
+		from[i] = rowsOf(s, groups[i])
+	}
+	m := newMerger(dst, len(rows), &workspace{}, from...)
+	m.sum()
+	for p := range allocation.NumProperties {
+		if !m.Unread.Properties[p] {
+			m.IDs[p] = m.newest(p, nil)
+		}
+	}
+	m.Merged = make([]allocation.Merged, len(rows)) // OneRow
+	for _, r := range rows {
+		m.Special = append(m.Special, r.Special[r.row])
+	}
+	return dst, m.space.err
+}
+
+// sumHeaders returns an empty set with what the sets say as wholes, and their assets. Its window reaches from the first start to
+// the last end.
+func sumHeaders(sets []*allocation.Set) *allocation.Set {
+	dst := sets[0].Like()
 	for _, s := range sets[1:] {
 		dst.Reading = nil
+		if s.Window.Start.Before(dst.Window.Start) {
+			dst.Window.Start = s.Window.Start
+		}
+		if s.Window.End.After(dst.Window.End) {
+			dst.Window.End = s.Window.End
+		}
 		dst.Resolution, dst.ScrapeInterval = max(dst.Resolution, s.Resolution), max(dst.ScrapeInterval, s.ScrapeInterval)
 		dst.Rules = min(dst.Rules, s.Rules)
 		dst.Incomplete = dst.Incomplete || s.Incomplete
@@ -38,133 +67,86 @@ func Merge(w allocation.Window, sets []*allocation.Set) (*allocation.Set, error)
 	}
 	dst.Warnings = allocation.SortWarnings(slices.Clone(dst.Warnings))
 	sumAssets(dst, sets)
-	return dst, mergeRows(dst, sets, orderRows(sets))
+	return dst
 }
 
-// sourceRow is a row of one of several sets.
-type sourceRow struct {
-	set, row int32
-	nth      int32 // position among the rows of its set with the same key, from 0
-	special  allocation.Special
-	key      [len(allocation.InstanceProperties) + 1]allocation.ID // the instance and the node
+// instance is the first row of a container.
+type instance struct {
+	*allocation.Table
+	row int
+	nth int32 // position among the rows of its set with the same key, from 0
 }
 
-// compareRows orders rows by the texts of their keys.
-func compareRows(d *allocation.Dict, a, b *sourceRow) int {
-	for i, id := range a.key {
-		if id != b.key[i] {
-			return strings.Compare(d.Text(id), d.Text(b.key[i]))
-		}
-	}
-	return cmp.Compare(a.special, b.special)
-}
-
-// orderRows returns the rows of the sets, which share a Dict, in sorted order. Rows that become one are adjacent, oldest
-// first.
-func orderRows(sets []*allocation.Set) []sourceRow {
-	d := sets[0].Table().Dict
-	runs := make([][]sourceRow, len(sets))
+// instances numbers the rows of sets, which share a Dict, by container and node: rows of one get one number. It returns the number of
+// each row of each set, and the first row of each number, sorted by cluster, namespace, pod, UID, container, node and kind. A
+// set may have several rows of one container: the first ones of all sets become one row, then the second ones.
+func instances(sets []*allocation.Set) (groups [][]int32, rows []instance) {
+	var byKey grouping.Combinations[allocation.ID]
+	groups = make([][]int32, len(sets))
 	for i, s := range sets {
-		runs[i] = orderedRows(d, s, int32(i))
-	}
-	for n := len(runs); n > 1; n = len(runs) {
-		for i := range n / 2 {
-			runs[i] = mergeRuns(d, runs[2*i], runs[2*i+1])
+		t, kinds := s.Table(), make([]allocation.ID, s.Len())
+		for row, kind := range t.Special {
+			kinds[row] = allocation.ID(kind)
 		}
-		if n%2 == 1 {
-			runs[n/2] = runs[n-1]
+		cols := [][]allocation.ID{t.IDs[allocation.NodeName], kinds}
+		for _, p := range allocation.InstanceProperties {
+			cols = append(cols, t.IDs[p])
 		}
-		runs = runs[:(n+1)/2]
-	}
-	rows := runs[0]
-	repeated := false
-	for i := 1; i < len(rows); i++ {
-		if was, r := &rows[i-1], &rows[i]; r.set == was.set && compareRows(d, r, was) == 0 {
-			r.nth, repeated = was.nth+1, true
-		}
-	}
-	if repeated {
-		// One set may have several rows with one key. The first ones of all sets become one row, then the second ones.
-		slices.SortStableFunc(rows, func(a, b sourceRow) int { return cmp.Or(compareRows(d, &a, &b), cmp.Compare(a.nth, b.nth)) })
-	}
-	return rows
-}
-
-// orderedRows returns the rows of the i-th set in sorted order. Stored sets are sorted already.
-func orderedRows(d *allocation.Dict, s *allocation.Set, i int32) []sourceRow {
-	rows := make([]sourceRow, s.Len())
-	sorted := true
-	for row, special := range s.Table().Special {
-		r := &rows[row]
-		*r = sourceRow{set: i, row: int32(row), special: special}
-		for k, p := range allocation.InstanceProperties {
-			r.key[k] = s.Table().IDs[p][row]
-		}
-		r.key[len(allocation.InstanceProperties)] = s.Table().IDs[allocation.NodeName][row]
-		sorted = sorted && (row == 0 || compareRows(d, &rows[row-1], r) <= 0)
-	}
-	if !sorted {
-		slices.SortStableFunc(rows, func(a, b sourceRow) int { return compareRows(d, &a, &b) })
-	}
-	return rows
-}
-
-// mergeRuns merges two sorted lists of rows. Of equal rows, those of a come first.
-func mergeRuns(d *allocation.Dict, a, b []sourceRow) []sourceRow {
-	out := make([]sourceRow, 0, len(a)+len(b))
-	for len(a) > 0 && len(b) > 0 {
-		if compareRows(d, &a[0], &b[0]) <= 0 {
-			out, a = append(out, a[0]), a[1:]
-		} else {
-			out, b = append(out, b[0]), b[1:]
-		}
-	}
-	return append(append(out, a...), b...)
-}
-
-// mergeRows fills the empty set s with the rows; adjacent rows of the same container are summed. It fails if something cannot
-// be decoded.
-func mergeRows(s *allocation.Set, sets []*allocation.Set, rows []sourceRow) error {
-	groups := make([][]int32, len(sets)) // new row of each row
-	for i, of := range sets {
-		groups[i] = make([]int32, of.Len())
-	}
-	n := 0
-	for i := range rows {
-		r := &rows[i]
-		if i == 0 || r.nth != rows[i-1].nth || compareRows(s.Table().Dict, r, &rows[i-1]) != 0 {
-			s.Table().Special, s.Table().Merged = append(s.Table().Special, r.special), append(s.Table().Merged, allocation.OneRow)
-			n++
-		}
-		groups[r.set][r.row] = int32(n - 1)
-	}
-	operands := make([]operand, len(sets))
-	for i, of := range sets {
-		operands[i] = operand{set: of, group: groups[i]}
-	}
-	s.Table().Unread = unreadOf(operands)
-	m := workspace{}
-	m.find(operands, n)
-	mergeValues(s, operands, n)
-	mergeTimes(s, operands, n)
-	for p := range s.Table().IDs {
-		if !s.Table().Unread.Properties[p] {
-			s.Table().IDs[p] = newestIDs(operands, allocation.Property(p), n)
-		}
-	}
-	mergeAllShares(s, operands, n)
-	return m.err
-}
-
-// newestIDs returns the newest id of a property for each row, 0 if no operand has one.
-func newestIDs(operands []operand, p allocation.Property, n int) []allocation.ID {
-	ids := make([]allocation.ID, n)
-	for _, operand := range operands {
-		for row, g := range operand.group {
-			if id := operand.set.Table().IDs[p][row]; id != 0 {
-				ids[g] = id
+		byKey.Add(nil, s.Len(), cols)
+		groups[i] = byKey.Rows(make([]int32, s.Len()), 0)
+		for row, g := range groups[i] {
+			if int(g) == len(rows) {
+				rows = append(rows, instance{Table: t, row: row})
 			}
 		}
 	}
-	return ids
+	rows = separate(sets, groups, rows)
+	order := make([]int32, len(rows))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortFunc(order, func(a, b int32) int { return compareInstances(&rows[a], &rows[b]) })
+	place, sorted := make([]int32, len(rows)), make([]instance, len(rows))
+	for to, from := range order {
+		place[from], sorted[to] = int32(to), rows[from]
+	}
+	for _, group := range groups {
+		for row, g := range group {
+			group[row] = place[g]
+		}
+	}
+	return groups, sorted
+}
+
+// separate gives numbers of their own to the second and further rows of a set that have one number.
+func separate(sets []*allocation.Set, groups [][]int32, rows []instance) []instance {
+	type repeat struct{ number, nth int32 }
+	further := map[repeat]int32{}
+	for i, group := range groups {
+		times := make([]int32, len(rows))
+		for row, g := range group {
+			if times[g]++; times[g] == 1 {
+				continue
+			}
+			of := repeat{g, times[g] - 1}
+			number, ok := further[of]
+			if !ok {
+				number = int32(len(rows))
+				further[of] = number
+				rows = append(rows, instance{Table: sets[i].Table(), row: row, nth: of.nth})
+			}
+			group[row] = number
+		}
+	}
+	return rows
+}
+
+// compareInstances orders rows by the texts of their keys.
+func compareInstances(a, b *instance) int {
+	for _, p := range [...]allocation.Property{allocation.Cluster, allocation.Namespace, allocation.Pod, allocation.PodUID, allocation.Container, allocation.NodeName} {
+		if c := a.Dict.Compare(a.IDs[p][a.row], b.IDs[p][b.row]); c != 0 {
+			return c
+		}
+	}
+	return cmp.Or(cmp.Compare(a.Special[a.row], b.Special[b.row]), cmp.Compare(a.nth, b.nth))
 }

@@ -81,7 +81,7 @@ func applyTo(s *allocation.Set, m *workspace, dict *allocation.Dict, o *Options)
 		}
 	}
 	books := w.books // a copy: w refers to the original set, which must be freed
-	w.set.Table().Books = &books
+	w.Books = &books
 	if o.SplitIdle && o.ShareIdle != NoSplit {
 		w.set.Warnings = allocation.SortWarnings(append(slices.Clone(w.set.Warnings), "splitIdle has nothing to split where shareIdle shares idle: leave out one of them"))
 	}
@@ -103,12 +103,12 @@ func check(s *allocation.Set, pass string, o *Options) error {
 // before they change. Rows are marked as dropped, idle rows are in a set of their own, and aggregate replaces set by a new
 // one.
 type work struct {
-	set   *allocation.Set
-	given *allocation.Dict // of the set as it was given
-	dict  *allocation.Dict // has every id of set, and the strings that passes add
-	built int              // rows before passes; passes append rows
-	owned [allocation.NumColumns]bool
-	grown bool
+	*allocation.Table // of set
+	set               *allocation.Set
+	given             *allocation.Dict // of the set as it was given
+	built             int              // rows before passes; passes append rows
+	owned             [allocation.NumColumns]bool
+	grown             bool
 
 	keep  []bool          // rows that the filter kept; nil for all
 	taken []int32         // pool of each shared row, notTaken for other rows; nil if no row is shared
@@ -122,8 +122,8 @@ type work struct {
 	bears   []float64 // part of the pools for each result
 	forgone float64   // part of the pools for the rows that the filter removed
 
-	rows  *allocation.Set // before aggregation
-	group []int32         // result of each of rows
+	rows  *allocation.Table // before aggregation
+	group []int32           // result of each of rows
 
 	workspace *workspace
 	books     allocation.Books
@@ -139,16 +139,16 @@ const (
 func newWork(s *allocation.Set, m *workspace, dict *allocation.Dict) *work {
 	own := *s
 	own.Table().Dict = dict
-	return &work{set: &own, given: s.Table().Dict, dict: dict, built: s.Len(), workspace: m}
+	return &work{Table: own.Table(), set: &own, given: s.Table().Dict, built: s.Len(), workspace: m}
 }
 
 // own returns a column of the set for writing.
 func (w *work) own(c allocation.Column) []float64 {
 	if !w.owned[c] {
-		w.set.Table().Values[c] = slices.Clone(w.set.Table().Values[c])
+		w.Values[c] = slices.Clone(w.Values[c])
 		w.owned[c] = true
 	}
-	return w.set.Table().Values[c]
+	return w.Values[c]
 }
 
 // grow prepares the set for further rows: appending to it does not write to the given set.
@@ -157,30 +157,29 @@ func (w *work) grow() {
 		return
 	}
 	w.grown = true
-	s := w.set
-	s.Table().Special, s.Table().Merged = slices.Clip(s.Table().Special), slices.Clip(s.Table().Merged)
-	s.Table().Start, s.Table().End = slices.Clip(s.Table().Start), slices.Clip(s.Table().End)
-	for p := range s.Table().IDs {
-		s.Table().IDs[p] = slices.Clip(s.Table().IDs[p])
+	w.Special, w.Merged = slices.Clip(w.Special), slices.Clip(w.Merged)
+	w.Start, w.End = slices.Clip(w.Start), slices.Clip(w.End)
+	for p := range w.IDs {
+		w.IDs[p] = slices.Clip(w.IDs[p])
 	}
-	for c := range s.Table().Values {
-		s.Table().Values[c], w.owned[c] = slices.Clip(s.Table().Values[c]), true
+	for c := range w.Values {
+		w.Values[c], w.owned[c] = slices.Clip(w.Values[c]), true
 	}
-	s.Table().Volumes.Clip()
-	s.Table().Balancers.Clip()
+	w.Volumes.Clip()
+	w.Balancers.Clip()
 }
 
 // addUnallocated adds a row for a cost of a cluster that no row could take. All properties but the cluster are missing.
 func (w *work) addUnallocated(cluster allocation.ID, start, end int64, c allocation.Column, cost float64) {
 	w.grow()
 	row := w.set.AddRow(allocation.Unallocated, start, end)
-	unallocated, _ := w.dict.Find(allocation.UnallocatedName)
+	unallocated, _ := w.Dict.Find(allocation.UnallocatedName)
 	for p, id := range map[allocation.Property]allocation.ID{allocation.Cluster: cluster, allocation.Namespace: unallocated, allocation.Pod: unallocated, allocation.Container: unallocated} {
-		if !w.set.Table().Unread.Properties[p] {
-			w.set.Table().IDs[p][row] = id
+		if !w.Unread.Properties[p] {
+			w.IDs[p][row] = id
 		}
 	}
-	w.set.Table().Values[c][row] = cost
+	w.Values[c][row] = cost
 	if w.taken != nil {
 		w.taken = append(w.taken, notTaken)
 	}
@@ -206,7 +205,7 @@ func passDict(sets []*allocation.Set, o *Options) (*allocation.Dict, error) {
 	}
 	clone := o.AggregatedMetadata || slices.ContainsFunc(sets, hasDeferred) || haveDifferentGPUs(sets)
 	for _, s := range sets {
-		if s.Table().Names != nil {
+		if !s.Built() {
 			return nil, fmt.Errorf("apply passes: set of %s has been through them: give sets as they were built", s.Window.Text())
 		}
 		if s.Table().Dict != dict {
@@ -233,6 +232,22 @@ func passDict(sets []*allocation.Set, o *Options) (*allocation.Dict, error) {
 		dict.Add(text)
 	}
 	return dict, nil
+}
+
+// haveDifferentGPUs reports whether rows have different GPUs: merging them adds their common part to the dictionary.
+func haveDifferentGPUs(sets []*allocation.Set) bool {
+	var first allocation.ID
+	for _, s := range sets {
+		for _, id := range s.Table().IDs[allocation.GPUDevices] {
+			if first == 0 {
+				first = id
+			}
+			if id != 0 && id != first {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // eachAssetName calls f with the names of assets whose ids the passes need, because rows may be added for them.
@@ -277,16 +292,15 @@ func applyFilter(w *work, o *Options) {
 
 // Total returns s merged into one row named "", idle included. If s has no rows, the result has none.
 func Total(s *allocation.Set) *allocation.Set {
-	dst := s.Like()
-	if s.Table().Books != nil {
-		books := *s.Table().Books
+	dst, names := s.Like(), []string{""}
+	if was := s.Table().Books; was != nil {
+		books := *was
 		books.Merged = true // idle is no longer separate
 		dst.Table().Books = &books
 	}
 	if s.Len() == 0 {
-		dst.Table().Names = []string{}
-		return dst
+		names = nil
 	}
-	mergeSet(dst, []operand{{set: s, group: make([]int32, s.Len())}}, []string{""}, false)
+	newMerger(dst, len(names), &workspace{}, rowsOf(s, make([]int32, s.Len()))).byName(names, false)
 	return dst
 }

@@ -31,9 +31,9 @@ func measurePortions(w *work, o *Options) {
 		if g == n || row >= w.built {
 			continue
 		}
-		key := allocation.RowShare[allocation.PortionKey]{Row: g, Share: allocation.PortionKey{Cluster: w.rows.Table().IDs[allocation.Cluster][row]}}
+		key := allocation.RowShare[allocation.PortionKey]{Row: g, Share: allocation.PortionKey{Cluster: w.rows.IDs[allocation.Cluster][row]}}
 		if o.IdleByNode {
-			key.Share.Name = w.rows.Table().IDs[allocation.NodeName][row]
+			key.Share.Name = w.rows.IDs[allocation.NodeName][row]
 		}
 		i, ok := at[key]
 		if !ok {
@@ -42,32 +42,33 @@ func measurePortions(w *work, o *Options) {
 			list = append(list, allocation.RowShare[allocation.Portion]{Row: g, Share: allocation.Portion{Key: key.Share}})
 		}
 		for r := range allocation.NumResources {
-			list[i].Share.Cost[r] += w.rows.Table().Values[allocation.Cost.Of(r)][row] - w.rows.Table().Values[allocation.CostIdle.Of(r)][row]
+			list[i].Share.Cost[r] += w.rows.Values[allocation.Cost.Of(r)][row] - w.rows.Values[allocation.CostIdle.Of(r)][row]
 		}
-		for _, v := range w.rows.Volumes(row) {
+		for _, v := range w.rows.Volumes.Row(row) {
 			key := allocation.PortionKey{Cluster: key.Share.Cluster, Kind: allocation.DiskPortion, Name: v.Key}
 			list = append(list, allocation.RowShare[allocation.Portion]{Row: g, Share: allocation.Portion{Key: key, Cost: [allocation.NumResources]float64{v.Cost}}})
 		}
-		for _, l := range w.rows.LoadBalancerShares(row) {
+		for _, l := range w.rows.Balancers.Row(row) {
 			key := allocation.PortionKey{Cluster: key.Share.Cluster, Kind: allocation.BalancerPortion, Name: l.Key}
 			list = append(list, allocation.RowShare[allocation.Portion]{Row: g, Share: allocation.Portion{Key: key, Cost: [allocation.NumResources]float64{l.Cost}}})
 		}
 	}
-	w.set.Table().Portions = allocation.MergeShares(list, comparePortions(w.dict), addPortion)
+	w.Portions = allocation.MergeShares(list, comparePortions(w.Dict), addPortion)
 	indexAssets(w.set, o)
 }
 
 // indexAssets records the assets of portions.
 func indexAssets(s *allocation.Set, o *Options) {
-	s.Table().Assets = map[allocation.PortionKey]*allocation.PortionAsset{}
+	t := s.Table()
+	t.Assets = map[allocation.PortionKey]*allocation.PortionAsset{}
 	add := func(cluster, name string, kind allocation.PortionKind, a allocation.PortionAsset) {
 		var key allocation.PortionKey
 		key.Kind = kind
-		key.Cluster, _ = s.Table().Dict.Find(cluster)
-		key.Name, _ = s.Table().Dict.Find(name)
-		have := s.Table().Assets[key]
+		key.Cluster, _ = t.Dict.Find(cluster)
+		key.Name, _ = t.Dict.Find(name)
+		have := t.Assets[key]
 		if have == nil {
-			s.Table().Assets[key] = &a
+			t.Assets[key] = &a
 			return
 		}
 		for r, v := range a.Cost {

@@ -35,7 +35,7 @@ func Reconcile(s *allocation.Set, a Adjustments) (*allocation.Set, error) {
 		return nil, fmt.Errorf("reconcile set of %s: %w", s.Window.Text(), err)
 	}
 	switch {
-	case s.Table().Names != nil:
+	case !s.Built():
 		return fail(errors.New("passes have made it: reconcile sets as they were built"))
 	case isAdjusted(s):
 		return fail(errors.New("it has adjustments: reconcile a set once"))
@@ -196,7 +196,7 @@ func adjustAssets[T any](assets *[]T, of map[allocation.AssetKey]float64, what s
 	return fmt.Errorf("cluster %q %s %q: there is none to adjust: make it a cloud cost", k.Cluster, what, k.Name)
 }
 
-// adjust divides an adjustment among the node's resources in proportion to their cost. If the node is free, CPU takes all.
+// adjustNode divides an adjustment among the node's resources in proportion to their cost. If the node is free, CPU takes all.
 func adjustNode(n *allocation.Node, v float64) {
 	total := n.TotalCost()
 	if total == 0 {
@@ -208,7 +208,7 @@ func adjustNode(n *allocation.Node, v float64) {
 	}
 }
 
-// key returns the disk's key if it is local or not as asked, otherwise the zero key, which matches nothing.
+// diskKey returns the disk's key if it is local or not as asked, otherwise the zero key, which matches nothing.
 func diskKey(d *allocation.Disk, local bool) allocation.AssetKey {
 	if d.Local != local {
 		return allocation.AssetKey{}

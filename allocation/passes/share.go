@@ -61,25 +61,25 @@ func (w *work) takeLoadBalancers() {
 	for _, col := range allocation.SharedLoadBalancer.Columns() {
 		values := w.own(col)
 		for row, v := range values {
-			if v != 0 && w.set.Table().Special[row] == allocation.Unallocated {
+			if v != 0 && w.Special[row] == allocation.Unallocated {
 				w.take(row, len(w.pools))
 			}
 			of.money[allocation.SharedLoadBalancer] += v
 			values[row] = 0
 		}
 	}
-	w.set.Table().Balancers = allocation.Shares[allocation.LoadBalancerShare]{}
+	w.Balancers = allocation.Shares[allocation.LoadBalancerShare]{}
 	w.pools = append(w.pools, of)
 }
 
 // weigh records the cost of rows before idle and shared cost, which is their weight when shared cost is divided.
 func (w *work) weigh() {
 	w.weights = make([]float64, w.built)
-	for c := range w.set.Table().Values {
+	for c := range w.Values {
 		if !allocation.Column(c).Money() {
 			continue
 		}
-		for row, v := range w.set.Table().Values[c][:w.built] {
+		for row, v := range w.Values[c][:w.built] {
 			w.weights[row] += v
 		}
 	}
@@ -103,7 +103,7 @@ func fillPools(w *work, _ *Options) {
 	for kind := range allocation.NumSharedKinds {
 		for _, col := range kind.Columns() {
 			for _, row := range rows {
-				w.pools[w.taken[row]].money[kind] += w.set.Table().Values[col][row]
+				w.pools[w.taken[row]].money[kind] += w.Values[col][row]
 			}
 		}
 	}
@@ -112,12 +112,12 @@ func fillPools(w *work, _ *Options) {
 
 // noteIdle records the idle in rows that are removed, for Check. Check only works on sets that were read completely.
 func (w *work) noteIdle(rows []int32) {
-	if w.set.Table().Unread != (allocation.Unread{}) {
+	if w.Unread != (allocation.Unread{}) {
 		return
 	}
 	for r := range allocation.NumResources {
 		for _, row := range rows {
-			w.books.Idle[r] += w.set.Table().Values[allocation.CostIdle.Of(r)][row]
+			w.books.Idle[r] += w.Values[allocation.CostIdle.Of(r)][row]
 		}
 	}
 }
@@ -213,11 +213,11 @@ func spreadPools(w *work, o *Options) {
 		w.addParts()
 	}
 	if total != 0 {
-		shared := slices.Clone(w.set.Table().Values[allocation.SharedCost]) // zeros may be shared with other columns
+		shared := slices.Clone(w.Values[allocation.SharedCost]) // zeros may be shared with other columns
 		for i, part := range w.bears {
 			shared[i] += total * part
 		}
-		w.set.Table().Values[allocation.SharedCost] = shared
+		w.Values[allocation.SharedCost] = shared
 	}
 	for kind, v := range all {
 		if allocation.SharedKind(kind) != allocation.SharedOverhead {
@@ -230,13 +230,12 @@ func spreadPools(w *work, o *Options) {
 
 // addLeft adds the row __shared__, which bears everything.
 func (w *work) addLeft() {
-	s := w.set
-	start, end := s.Window.Start.UnixMilli(), s.Window.End.UnixMilli()
-	if s.Len() > 0 {
-		start, end = slices.Min(s.Table().Start), slices.Max(s.Table().End)
+	start, end := w.set.Window.Start.UnixMilli(), w.set.Window.End.UnixMilli()
+	if w.set.Len() > 0 {
+		start, end = slices.Min(w.Start), slices.Max(w.End)
 	}
-	s.AddRow(allocation.Shared, start, end)
-	s.Table().Names = append(s.Table().Names, allocation.SharedName)
+	w.set.AddRow(allocation.Shared, start, end)
+	w.Names = append(w.Names, allocation.SharedName)
 	w.bears = append(w.bears, 1)
 }
 
@@ -245,14 +244,14 @@ func (w *work) addLeft() {
 func (w *work) addParts() {
 	var pools []allocation.SharedPart
 	for _, p := range w.pools {
-		id, _ := w.dict.Find(p.name)
+		id, _ := w.Dict.Find(p.name)
 		if i := slices.IndexFunc(pools, func(have allocation.SharedPart) bool { return have.Name == id }); i >= 0 {
 			pools[i].Cost.Add(&p.money)
 		} else {
 			pools = append(pools, allocation.SharedPart{Name: id, Cost: p.money})
 		}
 	}
-	tenancy, _ := w.dict.Find(allocation.TenancyName)
+	tenancy, _ := w.Dict.Find(allocation.TenancyName)
 	var list []allocation.RowShare[allocation.SharedPart]
 	for row, bears := range w.bears {
 		list = slices.Grow(list, len(pools)*(len(w.bears)-row))
@@ -266,10 +265,10 @@ func (w *work) addParts() {
 			list = append(list, allocation.RowShare[allocation.SharedPart]{Row: int32(row), Share: part})
 		}
 	}
-	for row, cost := range w.set.Table().Values[allocation.SharedCost] {
+	for row, cost := range w.Values[allocation.SharedCost] {
 		if cost != 0 {
 			list = append(slices.Grow(list, w.set.Len()-row), allocation.RowShare[allocation.SharedPart]{Row: int32(row), Share: allocation.SharedPart{Name: tenancy, Cost: allocation.Money{allocation.SharedOverhead: cost}}})
 		}
 	}
-	w.set.Table().Parts = allocation.MergeShares(list, compareParts(w.dict), addPart)
+	w.Parts = allocation.MergeShares(list, compareParts(w.Dict), addPart)
 }

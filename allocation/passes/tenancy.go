@@ -55,7 +55,7 @@ func (w *work) tenancies() (all []tenancy) {
 	for i := range w.set.Management {
 		m := &w.set.Management[i]
 		t := tenancy{start: m.Start.UnixMilli(), end: m.End.UnixMilli(), cost: m.Cost + m.Adjustment}
-		t.place.cluster, _ = w.dict.Find(m.Cluster)
+		t.place.cluster, _ = w.Dict.Find(m.Cluster)
 		all = append(all, t)
 	}
 	for i := range w.set.Disks {
@@ -64,8 +64,8 @@ func (w *work) tenancies() (all []tenancy) {
 			continue
 		}
 		t := tenancy{start: d.Start.UnixMilli(), end: d.End.UnixMilli(), cost: d.Cost + d.Adjustment, local: true}
-		t.place.cluster, _ = w.dict.Find(d.Cluster)
-		t.place.node, _ = w.dict.Find(d.Name)
+		t.place.cluster, _ = w.Dict.Find(d.Cluster)
+		t.place.node, _ = w.Dict.Find(d.Name)
 		all = append(all, t)
 	}
 	return all
@@ -76,7 +76,7 @@ func (w *work) eachTenant(clusters map[allocation.ID][]*tenancy, nodes map[idleK
 	var ofCluster, ofNode []*tenancy
 	last := idleKey{^allocation.ID(0), 0}
 	for row := range w.built {
-		place := idleKey{w.set.Table().IDs[allocation.Cluster][row], w.set.Table().IDs[allocation.NodeName][row]}
+		place := idleKey{w.IDs[allocation.Cluster][row], w.IDs[allocation.NodeName][row]}
 		if place != last {
 			ofCluster, ofNode, last = clusters[place.cluster], nodes[place], place
 		}
@@ -92,13 +92,12 @@ func (w *work) eachTenant(clusters map[allocation.ID][]*tenancy, nodes map[idleK
 // usageHours returns how many hours a container ran while an asset existed, from start to end in Unix milliseconds: its
 // running time, in proportion to the overlap. Rows that are not workloads have none.
 func (w *work) usageHours(row int, start, end int64) float64 {
-	s := w.set
-	if s.Table().Special[row] != allocation.Workload {
+	if w.Special[row] != allocation.Workload {
 		return 0
 	}
-	from, to := max(start, s.Table().Start[row]), min(end, s.Table().End[row])
-	running := s.Table().Values[allocation.RunningSeconds][row] / 3600
-	switch span := s.Table().End[row] - s.Table().Start[row]; {
+	from, to := max(start, w.Start[row]), min(end, w.End[row])
+	running := w.Values[allocation.RunningSeconds][row] / 3600
+	switch span := w.End[row] - w.Start[row]; {
 	case from > to:
 		return 0
 	case span == 0:

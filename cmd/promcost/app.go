@@ -14,8 +14,6 @@ import (
 	"github.com/prometheus/common/version"
 
 	"github.com/promcost/promcost/allocation/notices"
-
-	"github.com/promcost/promcost/cmd/promcost/internal/usage"
 )
 
 // executor carries out a subcommand whose flags have been parsed.
@@ -62,7 +60,7 @@ var subcommands = []struct {
 // setKingpin sets options of the library that are global to a process.
 func setKingpin() {
 	kingpin.EnableFileExpansion = false // an argument may begin with @, as expressions of JMESPath do
-	kingpin.ManPageTemplate, kingpin.BashCompletionTemplate = usage.Man, usage.Bash
+	kingpin.ManPageTemplate, kingpin.BashCompletionTemplate = manPage, bashCompletion
 }
 
 // newApp is the command line and what carries out its subcommands, by their full names.
@@ -71,7 +69,7 @@ func newApp(io streams) (*kingpin.Application, map[string]executor) {
 	app.HelpFlag.Short('h').Help("Show what the command does and its flags.")
 	app.Version(versionText())
 	app.VersionFlag.Help("Print the version.")
-	app.UsageTemplate(usage.Template()).UsageFuncs(usage.Funcs(version.Version, sourceDate))
+	app.UsageTemplate(usageTemplate()).UsageFuncs(usageFuncs(version.Version, sourceDate))
 	logs := addLogFlags(app)
 	if s, ok := io.err.(*screen); ok {
 		s.logs = logs
@@ -116,7 +114,7 @@ func parse(args []string, stdout, stderr io.Writer) (executor, error) {
 		return nil, err
 	}
 	if err != nil {
-		return nil, usage.Explain(app, args, err)
+		return nil, explainMistake(app, args, err)
 	}
 	return executors[name], nil
 }

@@ -32,7 +32,6 @@ var packages = map[string][]string{
 	"cmd/promcost/internal/export":     {"allocation", "allocation/billing", "allocation/history", "allocation/passes", "allocation/reconcile", "cmd/promcost/internal/config"},
 	"cmd/promcost/internal/kubectl":    {},
 	"cmd/promcost/internal/manifests":  {"allocation"},
-	"cmd/promcost/internal/usage":      {"allocation/caret"},
 	"cmd/promcost/internal/webserver":  {"allocation/memory"},
 	"cmd/promcost-apiserver":           {"allocation/kubeapi"},
 	"collector":                        {"allocation", "allocation/memory", "allocation/metering"},

@@ -6,8 +6,6 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kingpin/v2"
-
-	"github.com/promcost/promcost/cmd/promcost/internal/usage"
 )
 
 // referCommands tells the commands, each with its flags, and then the flags of several.
@@ -30,7 +28,7 @@ func referCommands(b *strings.Builder) {
 		places = append(places, section{title, flagsOf(c.Flags)})
 		about[title] = c.Help + argsOf(c)
 	}
-	page := newSettingsPage(places, usage.OwnFlags, "flag", "default", "what")
+	page := newSettingsPage(places, ownFlags, "flag", "default", "what")
 	for _, p := range places {
 		fmt.Fprintf(b, "\n### %s\n\n%s\n", p.title, about[p.title])
 		page.section(b, p, "Flags")
@@ -50,7 +48,7 @@ func argsOf(c *kingpin.CmdModel) string {
 
 // flagsOf are flags by their groups. Where an environment variable sets one, its help says so.
 func flagsOf(flags []*kingpin.FlagModel) (out []setting) {
-	for _, group := range usage.Groups(flags) {
+	for _, group := range groupFlags(flags) {
 		for _, f := range group.Flags {
 			name := "--" + f.Name
 			if f.IsBoolFlag() && f.Name != "help" && f.Name != "version" {

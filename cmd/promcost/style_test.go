@@ -14,12 +14,27 @@ const (
 	maxFunctionLines   = 60
 	maxFileLines       = 500
 	maxInterfaceMethod = 3
-	maxPackageLines    = 7500
 	maxStructFields    = 25
+	maxPackageNames    = 40 // exported at the top level; the constants of a group count as one
+	maxPackageImports  = 12 // from this module
 )
 
-// longPackages are the packages that may have more lines than the limit, tests not counted, with the reason.
-var longPackages = map[string]string{}
+// wideAPIs are the packages that may export more names than the limit, with the reason.
+var wideAPIs = map[string]string{
+	"allocation":          "the vocabulary of everything",
+	"allocation/billing":  "the vocabulary of bills",
+	"allocation/encode":   "doors: a function for each format and answer",
+	"allocation/filter":   "four languages, and the parts of expressions that they have in common",
+	"allocation/timeline": "a library: step functions and intervals, and what is done with them",
+	"promquery":           "the table of inputs, and the border to all sources",
+	"promquery/promtest":  "tests' own: servers, blocks and exporters that they start",
+}
+
+// wideImports are the packages that may import more packages of this module than the limit, with the reason.
+var wideImports = map[string]string{
+	"cmd/promcost":       "wiring",
+	"allocation/costapi": "a door: it serves what the others compute",
+}
 
 // wideStructs are the structs that may have more fields than the limit, with the reason. Flags and options, rows of
 // tables and shapes on the wire are listed here too: they do no work.
@@ -162,21 +177,76 @@ func TestFilesAreShort(t *testing.T) {
 	}
 }
 
-func TestPackagesAreShort(t *testing.T) {
-	lines := map[string]int{}
+func TestPackagesAreNarrow(t *testing.T) {
+	names, imports := map[string]map[string]bool{}, map[string]map[string]bool{}
 	for _, f := range parseModule(t) {
-		if !f.test {
-			lines[f.dir] += f.fset.Position(f.ast.FileEnd).Line
+		if f.test {
+			continue
+		}
+		if names[f.dir] == nil {
+			names[f.dir], imports[f.dir] = map[string]bool{}, map[string]bool{}
+		}
+		for _, decl := range f.ast.Decls {
+			for _, name := range exportedNames(decl) {
+				names[f.dir][name] = true
+			}
+		}
+		for _, p := range f.imports() {
+			if strings.HasPrefix(p, module+"/") {
+				imports[f.dir][p] = true
+			}
 		}
 	}
-	for _, dir := range slices.Sorted(maps.Keys(lines)) {
-		switch {
-		case lines[dir] > maxPackageLines && longPackages[dir] == "":
-			t.Errorf("package %s has %d lines, at most %d are allowed", dir, lines[dir], maxPackageLines)
-		case lines[dir] <= maxPackageLines && longPackages[dir] != "":
-			t.Errorf("package %s is not long any more: take it off the list", dir)
+	for _, law := range []struct {
+		of      map[string]map[string]bool
+		most    int
+		what    string
+		allowed map[string]string
+	}{{names, maxPackageNames, "exports %d names", wideAPIs}, {imports, maxPackageImports, "imports %d packages of this module", wideImports}} {
+		for _, dir := range slices.Sorted(maps.Keys(law.of)) {
+			n := len(law.of[dir])
+			switch {
+			case n > law.most && law.allowed[dir] == "":
+				t.Errorf("package %s "+law.what+", at most %d are allowed", dir, n, law.most)
+			case n <= law.most && law.allowed[dir] != "":
+				t.Errorf("package %s "+law.what+", which is within the limit: take it off the list", dir, n)
+			}
+		}
+		for dir := range law.allowed {
+			if law.of[dir] == nil {
+				t.Errorf("there is no package %s: take it off the list", dir)
+			}
 		}
 	}
+}
+
+// exportedNames returns what a declaration exports at the top level, for a group of constants its first exported name.
+func exportedNames(decl ast.Decl) (names []string) {
+	switch d := decl.(type) {
+	case *ast.FuncDecl:
+		if d.Recv == nil && d.Name.IsExported() {
+			names = append(names, d.Name.Name)
+		}
+	case *ast.GenDecl:
+		for _, spec := range d.Specs {
+			switch s := spec.(type) {
+			case *ast.TypeSpec:
+				if s.Name.IsExported() {
+					names = append(names, s.Name.Name)
+				}
+			case *ast.ValueSpec:
+				for _, name := range s.Names {
+					if name.IsExported() {
+						names = append(names, name.Name)
+					}
+				}
+			}
+		}
+		if d.Tok == token.CONST && len(names) > 1 {
+			names = names[:1]
+		}
+	}
+	return names
 }
 
 // eachType calls f with every type that the module declares outside of tests, and its name after the package's.

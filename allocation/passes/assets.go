@@ -50,7 +50,9 @@ func datedNodes(sets []*allocation.Set) func(*allocation.Set) []allocation.Node 
 			if n := &s.Nodes[i]; n.Created.IsZero() {
 				unknown = true
 			} else {
-				known[undated(n)] = later(known[undated(n)], n.Created)
+				if n.Created.After(known[undated(n)]) {
+					known[undated(n)] = n.Created
+				}
 			}
 		}
 	}
@@ -126,11 +128,4 @@ func sumResiduals(sets []*allocation.Set) []allocation.Residual {
 		return cmp.Or(cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.Resource, b.Resource))
 	})
 	return sum
-}
-
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
 }

@@ -38,7 +38,7 @@ func (s *Set) Clusters() []string {
 // bills have. Warnings are those of the whole set. It may share memory with s. It fails with ErrUnread if a property is deferred.
 func (s *Set) OfCluster(cluster string) (*Set, error) {
 	id, known := s.table.Dict.Find(cluster)
-	dst, err := s.pick(func(row int) bool { return known && s.table.IDs[Cluster][row] == id })
+	dst, err := s.Pick(func(row int) bool { return known && s.table.IDs[Cluster][row] == id })
 	if err != nil {
 		return nil, err
 	}
@@ -52,8 +52,8 @@ func (s *Set) OfCluster(cluster string) (*Set, error) {
 	return dst, nil
 }
 
-// pick returns a set with only the wanted rows, in order, and all assets. It fails with ErrUnread if a property is deferred.
-func (s *Set) pick(want func(row int) bool) (*Set, error) {
+// Pick returns a set with only the wanted rows, in order, and all assets. It fails with ErrUnread if a property is deferred.
+func (s *Set) Pick(want func(row int) bool) (*Set, error) {
 	for p, deferred := range s.table.Deferred {
 		if deferred != nil {
 			return nil, s.notRead(Property(p))
@@ -77,7 +77,7 @@ func (s *Set) pick(want func(row int) bool) (*Set, error) {
 	for c := range s.table.Values {
 		switch {
 		case s.table.Unread.Columns[c]:
-		case s.IsZero(Column(c)):
+		case s.table.IsZero(Column(c)):
 			dst.table.Values[c] = dst.table.Zero
 		default:
 			dst.table.Values[c] = pickFrom(s.table.Values[c], rows)

@@ -82,15 +82,18 @@ func (s *Set) AppendFrame(f *Frame) error {
 }
 
 // AllZero reports whether a column is known to be all zeros, without looking at the values. Nothing has to be summed then.
-func (s *Set) AllZero(c Column) bool { return same(s.table.Values[c], s.table.Zero) }
+func (s *Set) AllZero(c Column) bool { return s.table.AllZero(c) }
 
-// isZero reports whether a column is all zeros. It looks at the values if need be.
-func (s *Set) IsZero(c Column) bool {
-	return s.AllZero(c) || !slices.ContainsFunc(s.table.Values[c], func(v float64) bool { return v != 0 })
+// AllZero reports whether a column is known to be all zeros, without looking at the values.
+func (t *Table) AllZero(c Column) bool { return same(t.Values[c], t.Zero) }
+
+// IsZero reports whether a column is all zeros. It looks at the values if need be.
+func (t *Table) IsZero(c Column) bool {
+	return t.AllZero(c) || !slices.ContainsFunc(t.Values[c], func(v float64) bool { return v != 0 })
 }
 
-// noIDs reports whether a property is known to be missing in all rows. Nothing has to be compared then.
-func (s *Set) Missing(p Property) bool { return same(s.table.IDs[p], s.table.NoID) }
+// Missing reports whether a property is known to be missing or deferred in all rows. Nothing has to be compared then.
+func (t *Table) Missing(p Property) bool { return same(t.IDs[p], t.NoID) }
 
 // same reports whether two slices share their memory.
 func same[T any](a, b []T) bool { return len(a) > 0 && len(a) == len(b) && &a[0] == &b[0] }

@@ -1,6 +1,4 @@
-// Package usage writes the help of a command line: flags in groups, a man page, completions, and what a mistyped command or flag
-// may have meant.
-package usage
+package main
 
 import (
 	"fmt"
@@ -16,7 +14,7 @@ var flagGroups = [...]struct {
 	title    string
 	prefixes []string
 }{
-	{OwnFlags, nil},
+	{ownFlags, nil},
 	{"Demo flags", []string{"demo."}},
 	{"Source flags", []string{"prometheus.", "query.", "source", "tsdb."}},
 	{"Price and cluster flags", []string{"charge-from", "cluster.", "config.file", "pricing.", "timezone"}},
@@ -29,17 +27,17 @@ var flagGroups = [...]struct {
 	{"General flags", []string{"help", "version"}},
 }
 
-// Group is flags below a heading.
-type Group struct {
+// shownFlags are flags below a heading.
+type shownFlags struct {
 	Title string
 	Flags []*kingpin.FlagModel
 }
 
-// OwnFlags is the heading of flags that are in no other group.
-const OwnFlags = "Flags"
+// ownFlags is the heading of flags that are in no other group.
+const ownFlags = "Flags"
 
-// Groups puts the flags that help shows below their headings, in order.
-func Groups(flags []*kingpin.FlagModel) []Group {
+// groupFlags puts the flags that help shows below their headings, in order.
+func groupFlags(flags []*kingpin.FlagModel) []shownFlags {
 	var byGroup [len(flagGroups)][]*kingpin.FlagModel
 	for _, f := range flags {
 		if f.Hidden {
@@ -55,17 +53,17 @@ func Groups(flags []*kingpin.FlagModel) []Group {
 		}
 		byGroup[group] = append(byGroup[group], f)
 	}
-	var shown []Group
+	var shown []shownFlags
 	for i, list := range byGroup {
 		if len(list) > 0 {
-			shown = append(shown, Group{flagGroups[i].title, list})
+			shown = append(shown, shownFlags{flagGroups[i].title, list})
 		}
 	}
 	return shown
 }
 
-// Template is kingpin's with the flags in groups, and without a mark on the command that another one is short for.
-func Template() string {
+// usageTemplate is kingpin's with the flags in groups, and without a mark on the command that another one is short for.
+func usageTemplate() string {
 	return strings.NewReplacer(`{{if .Context.Flags -}}
 Flags:
 {{.Context.Flags|FlagsToTwoColumns|FormatTwoColumns}}
@@ -75,8 +73,8 @@ Flags:
 {{end -}}`, `{{if .Default}}*{{end}}`, "").Replace(kingpin.DefaultUsageTemplate)
 }
 
-// Man is the template of the man page.
-const Man = `{{define "Flags" -}}
+// manPage is the template of the man page.
+const manPage = `{{define "Flags" -}}
 {{range .Flags|GroupFlags -}}
 .PP
 {{.Title}}:
@@ -108,8 +106,8 @@ promcost \- what Kubernetes workloads cost
 {{end -}}
 `
 
-// Bash is the template of the completions for bash: kingpin's, but offers a word once, and values of flags after an = as well: bash takes that for a word of its own.
-const Bash = `
+// bashCompletion is the template of the completions for bash: kingpin's, but offers a word once, and values of flags after an = as well: bash takes that for a word of its own.
+const bashCompletion = `
 _{{.App.Name}}_bash_autocomplete() {
     local cur word words=()
     COMPREPLY=()
@@ -146,7 +144,7 @@ func roff(text string) string {
 	return b.String()
 }
 
-// Funcs are what the templates call. date is that of the program's source.
-func Funcs(version string, date func() string) template.FuncMap {
-	return template.FuncMap{"GroupFlags": Groups, "Roff": roff, "Date": date, "Version": func() string { return version }}
+// usageFuncs are what the templates call. date is that of the program's source.
+func usageFuncs(version string, date func() string) template.FuncMap {
+	return template.FuncMap{"GroupFlags": groupFlags, "Roff": roff, "Date": date, "Version": func() string { return version }}
 }

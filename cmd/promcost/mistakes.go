@@ -1,4 +1,4 @@
-package usage
+package main
 
 import (
 	"fmt"
@@ -10,8 +10,8 @@ import (
 	"github.com/promcost/promcost/allocation/caret"
 )
 
-// Explain is the error of a command line. For an unknown command or flag, it suggests a known one.
-func Explain(app *kingpin.Application, args []string, err error) error {
+// explainMistake is the error of a command line. For an unknown command or flag, it suggests a known one.
+func explainMistake(app *kingpin.Application, args []string, err error) error {
 	context, failed := app.ParseContext(args)
 	command := commandLine(context)
 	try := "\nTry: " + command + " --help"
