@@ -36,8 +36,8 @@ func programOf(metric string) *program {
 	return &programs[i]
 }
 
-// standIns say what is lost if a metric stands in for the best one of an input. With metrics that are not listed, nothing is lost.
-var standIns = []struct{ input, metric, cost string }{
+// fallbacks say what is lost if a metric takes the place of the best one of an input. With metrics that are not listed, nothing is lost.
+var fallbacks = []struct{ input, metric, cost string }{
 	{"running", "container_memory_working_set_bytes", "containers run while they have usage: starts and ends are told by samples of cAdvisor, and what lives between two of them is not seen"},
 	{"running", "kube_pod_container_info", "containers run while their pod's phase is Running: the back-off between restarts is charged"},
 	{"started", "container_start_time_seconds", "starts are as cAdvisor tells them: what no scrape of it saw starts half a scrape interval before its first sample"},
@@ -64,7 +64,7 @@ func (f *findings) explain(d *diagnosis.Input, i int, cluster Symbol, sheet stri
 	case missing:
 		d.Missing, d.Remedy = cost, f.remedy(in, cluster)
 	case d.State == diagnosis.Fallback:
-		for _, s := range standIns {
+		for _, s := range fallbacks {
 			if s.input == in.Name && s.metric == d.Alternatives[0].Metric {
 				d.Missing, d.Remedy = s.cost, f.remedy(in, cluster)
 			}

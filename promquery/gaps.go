@@ -257,8 +257,8 @@ func (f *findings) lacksAll(i int, cluster Symbol) string {
 	}
 	if seen != nil {
 		best, _ := f.seen(cluster, func(other *Input, rank int) bool { return other.Name == in.Name && rank == 0 })
-		standIns := slices.ContainsFunc(in.Alternatives, func(a Alternative) bool { return a.Signal != signals.Nothing })
-		if best == nil && standIns {
+		fallback := slices.ContainsFunc(in.Alternatives, func(a Alternative) bool { return a.Signal != signals.Nothing })
+		if best == nil && fallback {
 			return in.withoutIt("what stands in for it is less exact")
 		}
 		return ""

@@ -59,8 +59,8 @@ const (
 	podsAtOnce = 2
 )
 
-// standInSignals stand in for a metric that is mostly there, or go with such signals. They have many series where they are asked for.
-var standInSignals = []signals.Signal{signals.RunningByUsage, signals.RunningByInfo, signals.PodPhaseRunning, signals.ContainerCreated}
+// fallbackSignals take the place of a metric that is mostly there, or go with such signals. They have many series where they are asked for.
+var fallbackSignals = []signals.Signal{signals.RunningByUsage, signals.RunningByInfo, signals.PodPhaseRunning, signals.ContainerCreated}
 
 // atOnce is how many metrics like an alternative of an input may be asked for at once. Inputs that are not about pods mostly have
 // few series, and so have rare ones and alternatives of a metric that is mostly there. But an input that is asked for because that
@@ -69,7 +69,7 @@ func (in *Input) atOnce(rank int) int {
 	key := in.Signal.Key()
 	pods, containers := slices.Contains(key, "pod"), slices.Contains(key, "container")
 	switch rare := rank > 0 || in.Need == Occasional; {
-	case !pods && !containers, rare && !slices.Contains(standInSignals, in.signal(rank)):
+	case !pods && !containers, rare && !slices.Contains(fallbackSignals, in.signal(rank)):
 		return manyAtOnce
 	case !containers:
 		return podsAtOnce

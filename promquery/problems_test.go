@@ -106,13 +106,13 @@ func TestRemedies(t *testing.T) {
 	}
 }
 
-// TestStandIns checks that texts about stand-ins are about metrics that are stand-ins.
-func TestStandIns(t *testing.T) {
+// TestFallbacks checks that texts about fallbacks are about metrics that are fallbacks.
+func TestFallbacks(t *testing.T) {
 	c, db := demoBlocks(t)
-	for _, s := range promquery.StandIns() {
+	for _, s := range promquery.Fallbacks() {
 		i := slices.IndexFunc(promquery.Inputs, func(in promquery.Input) bool { return in.Name == s[0] })
 		if i < 0 || !slices.ContainsFunc(promquery.Inputs[i].Alternatives[1:], func(a promquery.Alternative) bool { return a.Metric == s[1] }) {
-			t.Errorf("%s does not stand in for the best metric of %s", s[1], s[0])
+			t.Errorf("%s is no fallback of the best metric of %s", s[1], s[0])
 		}
 	}
 	if in := inputOf(t, diagnosed(t, db, c.End(), ""), "running"); in.Missing != "" || in.Remedy != "" {

@@ -29,15 +29,13 @@ type window struct {
 	// dropped is how many series of promcost itself a step left out, the largest number of any step.
 	dropped int64
 	doubted bool  // prices may come from promcost
-	series  int64 // of all inputs
 	held    int64 // bytes drawn from the account
 }
 
 // addWindow adds a window.
-func (c *computation) addWindow(ctx context.Context, q allocation.Query) *window {
+func (c *computation) addWindow(ctx context.Context, q allocation.Query) {
 	w := &window{of: c, query: q, found: newFindings(nil), raw: givesRaw(ctx, c.src, q.Window.Start.UnixMilli(), q.Window.End.UnixMilli())}
 	c.windows = append(c.windows, w)
-	return w
 }
 
 // begin makes the builder.
@@ -93,9 +91,6 @@ func (w *window) take(p *plan, s Series) error {
 	series, key, err := p.readPoints(s.Request, s.Key, s.Points)
 	if err != nil {
 		return err
-	}
-	if !s.Points.Continued() {
-		w.series++
 	}
 	if series.Signal == signals.Nothing {
 		if !s.Points.Continued() {

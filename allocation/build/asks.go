@@ -42,9 +42,9 @@ var steps = []step{
 	{"inputs", (*Builder).askInputs},
 	{"inputs beyond the window", (*Builder).askBeyond},
 	{"prices beyond the window", (*Builder).askPricesBeyond},
-	{"inputs that stand in for the running signal", (*Builder).askSilent},
-	{"inputs that stand in for the running signal of pods", (*Builder).askPodsWithoutStatus},
-	{"inputs that stand in for the running signal of init containers", (*Builder).askInitsWithoutStatus},
+	{"fallbacks of the running signal", (*Builder).askSilent},
+	{"fallbacks of the running signal of pods", (*Builder).askPodsWithoutStatus},
+	{"fallbacks of the running signal of init containers", (*Builder).askInitsWithoutStatus},
 	{"phases of pods", (*Builder).askPhases},
 	{"starts of init containers", (*Builder).askInitStarts},
 	{"pods that no scrape saw running", (*Builder).askFinal},
@@ -165,7 +165,7 @@ func (b *Builder) askBeyond() []Ask {
 
 func (b *Builder) askPricesBeyond() []Ask { return within(b.unpriced(), priceSignals) }
 
-// askSilent asks for what stands in for the running signal where that is missing.
+// askSilent asks for the fallbacks of the running signal where that is missing.
 func (b *Builder) askSilent() []Ask {
 	b.counts = true
 	silent := b.silentSpans()

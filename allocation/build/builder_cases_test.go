@@ -61,7 +61,7 @@ var caseSeries = []struct {
 	{"spot", "c/n", signals.Series{Signal: signals.NodeSpot}},
 	{"pod", "c/ns/p/uid/n/ip/Job/j", signals.Series{Signal: signals.PodInfo}},
 	{"running", "c/ns/p/uid/main/", signals.Series{Signal: signals.ContainerRunning}},
-	{"stand-in", "c/ns/p/uid/main/n", signals.Series{Signal: signals.ContainerRunning, Rank: 1}},
+	{"fallback", "c/ns/p/uid/main/n", signals.Series{Signal: signals.ContainerRunning, Rank: 1}},
 	{"init", "c/ns/p/uid/prepare/", signals.Series{Signal: signals.ContainerRunning, Init: true}},
 	{"nameless init", "c/ns/p//prepare/", signals.Series{Signal: signals.ContainerRunning, Init: true}},
 	{"started", "c/ns/p/uid/main", signals.Series{Signal: signals.ContainerStarted}},
@@ -99,10 +99,10 @@ func TestBuilderCases(t *testing.T) {
 			warning: "no sample of kube_pod_container_status_running from 2026-03-02T10:30:00Z to 2026-03-02T11:00:00Z",
 		},
 		{
-			name: "the window ends in an outage that only the stand-in sees through", running: map[string]float64{"main": 120}, cost: 2, node: 8,
+			name: "the window ends in an outage that only the fallback sees through", running: map[string]float64{"main": 120}, cost: 2, node: 8,
 			change: map[string]*timeline.Points{
 				"node": minutes(1, 1, 61), "capacity": minutes(4, 1, 61), "running": minutes(1, 1, 61), "started": minutes(at(0), 1, 61),
-				"stand-in": minutes(1, 61, 121),
+				"fallback": minutes(1, 61, 121),
 			},
 		},
 		{
@@ -237,7 +237,7 @@ func TestBuilderCases(t *testing.T) {
 			if tt.warning != "" && !slices.ContainsFunc(set.Warnings, func(w string) bool { return strings.Contains(w, tt.warning) }) {
 				t.Errorf("no warning of %q: %q", tt.warning, set.Warnings)
 			}
-			if tt.warning == "" && len(set.Warnings) > 0 && tt.change["stand-in"] == nil {
+			if tt.warning == "" && len(set.Warnings) > 0 && tt.change["fallback"] == nil {
 				t.Errorf("warnings: %q", set.Warnings)
 			}
 		})

@@ -9,9 +9,9 @@ import (
 	"github.com/promcost/promcost/promquery/promtest"
 )
 
-// TestStandInsInOutages checks what stands in for a running signal that is missing for a while: infos of containers only where kube-state-metrics is not
+// TestFallbacksInOutages checks the fallbacks of a running signal that is missing for a while: infos of containers only where kube-state-metrics is not
 // down, for kube_pod_info would else be there, and usage by cAdvisor in any case.
-func TestStandInsInOutages(t *testing.T) {
+func TestFallbacksInOutages(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 	window := allocation.Window{Start: start, End: start.Add(2 * time.Hour)}
