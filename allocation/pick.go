@@ -66,24 +66,25 @@ func (s *Set) Pick(want func(row int) bool) (*Set, error) {
 		}
 	}
 	dst := s.Like()
-	dst.table.Unread, dst.table.Zero = s.table.Unread, make([]float64, len(rows))
-	dst.table.Special, dst.table.Merged = pickFrom(s.table.Special, rows), pickFrom(s.table.Merged, rows)
-	dst.table.Start, dst.table.End = pickFrom(s.table.Start, rows), pickFrom(s.table.End, rows)
-	for p := range s.table.IDs {
-		if !s.table.Unread.Properties[p] {
-			dst.table.IDs[p] = pickFrom(s.table.IDs[p], rows)
+	from, to := &s.table, &dst.table
+	to.Unread, to.Zero = from.Unread, make([]float64, len(rows))
+	to.Special, to.Merged = pickFrom(from.Special, rows), pickFrom(from.Merged, rows)
+	to.Start, to.End = pickFrom(from.Start, rows), pickFrom(from.End, rows)
+	for p := range from.IDs {
+		if !from.Unread.Properties[p] {
+			to.IDs[p] = pickFrom(from.IDs[p], rows)
 		}
 	}
-	for c := range s.table.Values {
+	for c := range from.Values {
 		switch {
-		case s.table.Unread.Columns[c]:
-		case s.table.IsZero(Column(c)):
-			dst.table.Values[c] = dst.table.Zero
+		case from.Unread.Columns[c]:
+		case from.IsZero(Column(c)):
+			to.Values[c] = to.Zero
 		default:
-			dst.table.Values[c] = pickFrom(s.table.Values[c], rows)
+			to.Values[c] = pickFrom(from.Values[c], rows)
 		}
 	}
-	dst.table.Volumes, dst.table.Balancers = s.table.Volumes.pick(rows), s.table.Balancers.pick(rows)
+	to.Volumes, to.Balancers = from.Volumes.pick(rows), from.Balancers.pick(rows)
 	return dst, nil
 }
 
