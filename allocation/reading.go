@@ -50,7 +50,7 @@ type InputUse struct {
 	Durations  []time.Duration // of each of Requests, undivided
 }
 
-// StageReading is what one stage of a computation read. Stages run one after the other.
+// StageReading is what one step of a computation read; answers call it a stage. Steps run one after the other.
 type StageReading struct {
 	Name     string
 	Took     time.Duration // including the integration done meanwhile

@@ -36,7 +36,7 @@ func (a *asker) note(s Series) error {
 	if a.shared == nil {
 		return nil
 	}
-	return a.shared.note(s)
+	return a.shared.note(s, a.window.Skips)
 }
 
 // want is a request of an asker.

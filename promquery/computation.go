@@ -178,10 +178,8 @@ func (c *computation) compute(ctx context.Context, queries []allocation.Query) (
 	if err := c.load(ctx); err != nil {
 		return err
 	}
-	for _, p := range c.parts {
-		if s, ok := p.src.(Ender); ok {
-			s.End() // sets take memory, too
-		}
+	if s, ok := c.src.(Ender); ok {
+		s.End() // sets take memory, too
 	}
 	for _, w := range c.windows {
 		if err := w.finish(); err != nil && (len(c.windows) == 1 || !errors.Is(err, allocation.ErrNoData)) {

@@ -169,6 +169,16 @@ func pass(list iter.Seq2[Series, error], of []int, yield func(Series, error) boo
 	return true, some, nil
 }
 
+// End implements Ender.
+func (j *joined) End() { endSource(j.rest) }
+
+// endSource lets a source let go of what it learned, if it keeps that.
+func endSource(src Source) {
+	if s, ok := src.(Ender); ok {
+		s.End()
+	}
+}
+
 // lose records the part of the window that is missing because the recent source is down: nothing if the window ends before the
 // cut.
 func (j *joined) lose(stats *Stats) {

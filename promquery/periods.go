@@ -88,11 +88,11 @@ func (j *joined) selectPeriod(ctx context.Context, x period, rs []Request, stats
 	}
 	var got Stats
 	switch {
+	case x.fill != nil && unreachable(j.down):
+		x.fill.asked, more, err = true, true, j.down
 	case x.fill != nil:
 		x.fill.asked = true
-		if more, err = true, j.down; !unreachable(j.down) {
-			more, _, err = pass(j.recent.Select(ctx, cut, &got), of, yield, look)
-		}
+		more, _, err = pass(j.recent.Select(ctx, cut, &got), of, yield, look)
 	case len(x.givenUp) > 0:
 		more, _, err = pass(j.old.Select(ctx, cut, &got), of, yield, look)
 		for _, l := range x.givenUp {

@@ -345,13 +345,18 @@ func (p *plan) readPoints(i int, labels []Symbol, points *timeline.Points) (sign
 	return series, key, nil
 }
 
-// note counts a series for what its request is for.
-func (p *plan) note(s Series) error {
+// note counts a series for what its request is for, unless skips says that other shards use it.
+func (p *plan) note(s Series, skips func(signals.Series, []Symbol) bool) error {
 	series, key, err := p.readPoints(s.Request, s.Key, s.Points)
-	if err == nil && series.Signal != signals.Nothing {
-		p.readers[s.Request].found.add(key[0], s.Points)
+	if err != nil || series.Signal == signals.Nothing {
+		return err
 	}
-	return err
+	if found := p.readers[s.Request].found; skips(series, key) {
+		found.skipped = true
+	} else {
+		found.add(key[0], s.Points)
+	}
+	return nil
 }
 
 // bare reports whether a series says nothing except that its object exists: kube-state-metrics has an empty list of labels for

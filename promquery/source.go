@@ -108,14 +108,15 @@ var errStopped = errors.New("stopped by the caller")
 // goroutine that called it.
 func Pushed(stats *Stats, read func(yield Yield) (Stats, error)) iter.Seq2[Series, error] {
 	return func(yield func(Series, error) bool) {
+		stopped := false
 		got, err := read(func(i int, key []Symbol, p *timeline.Points) error {
-			if !yield(Series{i, key, p}, nil) {
+			if stopped = stopped || !yield(Series{i, key, p}, nil); stopped {
 				return errStopped
 			}
 			return nil
 		})
 		stats.Add(got)
-		if err != nil && !errors.Is(err, errStopped) {
+		if err != nil && !stopped {
 			yield(Series{}, err)
 		}
 	}

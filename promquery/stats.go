@@ -42,7 +42,7 @@ func (s *Stats) Add(o Stats) {
 
 // Sent is one request that a source sent to its server, or one block that it read.
 type Sent struct {
-	Took   time.Duration // until the answer was read, with the time of yield
+	Took   time.Duration // until the answer was read, including what the caller did with its series meanwhile
 	Again  bool          // repeats a failed request
 	Failed bool          // a request that the caller gave up has not failed
 	Bytes  int64         // bytes of the answer, as far as it came

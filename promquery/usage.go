@@ -22,6 +22,9 @@ func (p *metered) Select(ctx context.Context, rs []Request, stats *Stats) iter.S
 	return p.selectFrom(ctx, p.src, rs, stats)
 }
 
+// End implements Ender.
+func (p *metered) End() { endSource(p.src) }
+
 // selectFrom is Select on src instead of its source.
 func (p *metered) selectFrom(ctx context.Context, src Source, rs []Request, stats *Stats) iter.Seq2[Series, error] {
 	return func(yield func(Series, error) bool) {

@@ -54,7 +54,7 @@ func (w *window) begin(ctx context.Context) (err error) {
 
 // advance finds out what the builder asks for next.
 func (w *window) advance() {
-	if w.step == nil && w.err == nil {
+	if w.step == nil {
 		w.step = w.Next()
 	}
 }
@@ -114,9 +114,6 @@ func (w *window) note(p *plan, got *Stats) {
 	w.dropped = max(w.dropped, p.dropped)
 	w.doubted = w.doubted || p.doubted
 	w.exported = w.exported || p.exported
-	for _, text := range got.Warnings {
-		w.Warn(text)
-	}
 	for i := range got.Losses {
 		if l := &got.Losses[i]; l.has(Inputs[0].Alternatives[0].Metric, l.From, l.To, 0) {
 			w.Lose(build.Span{Start: l.From, End: l.To})
@@ -131,8 +128,8 @@ func (w *window) finish() error {
 		w.Warn(text)
 	}
 	w.warnOwn()
-	for i := range c.stats.Losses {
-		w.Warn(c.stats.Losses[i].String())
+	for _, text := range c.stats.Missing() {
+		w.Warn(text)
 	}
 	for _, text := range w.found.missing(c.stats.Losses) {
 		w.Warn(text)
@@ -142,6 +139,8 @@ func (w *window) finish() error {
 		w.err = c.nothing()
 	}
 	if w.err != nil {
+		w.Builder = nil
+		_ = w.Hold(0) // to give back never fails
 		return w.err
 	}
 	for _, s := range w.sets {

@@ -79,7 +79,7 @@ const maxPeriod = 11 * 366 * 24 * time.Hour
 var (
 	errBackwards = errors.New("the charge period ends before it starts")
 	errTooLong   = fmt.Errorf("the charge period is longer than %d years", int(maxPeriod/(366*24*time.Hour)))
-	errNoCost    = errors.New("no cost is told: give at least one of them")
+	errNoCost    = errors.New("the charge has no cost: give at least one of them")
 )
 
 // add implements sink. A charge at an instant takes a second.

@@ -21,14 +21,14 @@ type Ask struct {
 	Pods, Containers []string
 }
 
-// Step is what a Builder asks for at a time: what it asks for next depends on the answer.
+// Step is a group of asks that can be answered together. The next step depends on the answers.
 type Step struct {
 	Number int    // its place in the order that the steps of all builders have
 	Name   string // for people
 	Asks   []Ask
 }
 
-// ErrNothing says that no series was added in the window, by which the builder could tell what ran.
+// ErrNothing says that no series of the window says what ran.
 var ErrNothing = errors.New("nothing is known of the window")
 
 // step looks at what was added, and returns what must be added next; no asks if it needs nothing.
@@ -70,8 +70,8 @@ type progress struct {
 	step                    int // the next one
 	phase                   phase
 	again                   Span        // whose usage is being added again
-	added                   int64       // series that show that something is known of the window
-	counts                  bool        // series that are added show that
+	added                   int64       // series that show that the window has data
+	counts                  bool        // series that are added count in added
 	excesses                []excess    // of which usage is added again
 	usageBefore, usageAfter unseenUsage // the usage that is needed beyond the window
 }
@@ -81,7 +81,7 @@ type progress struct {
 func (b *Builder) Next() *Step {
 	for b.step < len(steps) && !b.stop() {
 		number := b.step
-		b.step++ // a step that is not done sets it back
+		b.step++ // a step that has more to ask sets it back
 		if asks := steps[number].run(b); len(asks) > 0 && b.stopped == nil {
 			return &Step{number, steps[number].name, asks}
 		}
@@ -176,7 +176,8 @@ func (b *Builder) askSilent() []Ask {
 	return within(silent, list)
 }
 
-// askPodsWithoutStatus is the first step after all that a window has in any case was added.
+// askPodsWithoutStatus asks for fallbacks for pods without a status. Any window has series by now: one without any ends here with
+// ErrNothing.
 func (b *Builder) askPodsWithoutStatus() []Ask {
 	if b.added == 0 {
 		b.stopped = ErrNothing

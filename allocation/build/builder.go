@@ -169,7 +169,7 @@ func (s *incoming) object() objectKey { return objectKey{s.key[0], s.key[1], s.k
 func (s *incoming) pod() podKey       { return podKey{s.object(), s.key[3], 0} }
 
 // Add takes the points of a series that the last step asked for. Signal.Key describes the key. Add keeps neither key nor p. It refuses
-// series of a signal that was not asked for by now.
+// series of signals that are not added in this phase: usage before everything else was added, or the other way round.
 func (b *Builder) Add(series signals.Series, key []signals.Symbol, p *timeline.Points) error {
 	if series.Signal.IsIntegrated() {
 		return b.usage.add(series, key, p)

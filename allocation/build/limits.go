@@ -60,7 +60,11 @@ func (b *Builder) watch() error {
 		return nil
 	}
 	b.next = b.series + max(leastSeries, b.series/2)
-	b.hold(b.memory())
+	bytes := b.memory()
+	if b.phase != gathering {
+		bytes = max(bytes, b.held) // rows and loads are not in it any more
+	}
+	b.hold(bytes)
 	return b.stopped
 }
 

@@ -233,8 +233,11 @@ func (f *File) mapOf(name string) (*mapLeaf, error) {
 		return nil, err
 	}
 	ends, err := keys.ends(nil, f.Rows, len(keys.idx))
-	if err != nil || !ok || len(values.idx) != len(keys.idx) {
-		return nil, fmt.Errorf("column %s: its keys and values do not match: %w", name, errors.Join(err))
+	if err == nil && (!ok || len(values.idx) != len(keys.idx)) {
+		err = errors.New("its keys and values do not match")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("column %s: %w", name, err)
 	}
 	return &mapLeaf{keys, values, ends}, nil
 }

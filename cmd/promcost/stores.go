@@ -9,7 +9,7 @@ import (
 	"github.com/promcost/promcost/promquery/remote"
 )
 
-// serverSource is an opened store: a Source that knows more than samples.
+// serverSource is an opened store: a Source that also says when its data begin and which labels all of its series have.
 type serverSource interface {
 	promquery.Source
 	// Begin returns when the data of metrics begin within [from, to), to if there are none.
@@ -18,13 +18,14 @@ type serverSource interface {
 	ExternalLabels(ctx context.Context) (map[string]string, error)
 }
 
-// store is a kind of server that has series of clusters.
+// store is a way of reading a server that has series of clusters.
 type store struct {
 	name string                                     // the value of --source
 	open func(f *sourceFlags) (serverSource, error) // sends nothing yet
 }
 
-// stores are the kinds of servers at --prometheus.url. The first one is the default.
+// stores are the ways of reading the server at --prometheus.url, one for each value of --source that names a server. The first one is the
+// default.
 var stores = []store{
 	{sourceAuto, openPrometheus},
 	{sourceRemoteRead, openPrometheus},

@@ -46,7 +46,8 @@ type DB struct {
 	closed bool
 }
 
-// block is a block directory. Its fields are guarded by DB.mu.
+// block is a block directory. DB.mu guards its fields. A snapshot that holds the block reads its id, dir and meta, and what acquire has
+// opened, without the lock: these do not change until the block is released.
 type block struct {
 	id      ulid.ULID
 	dir     string

@@ -18,7 +18,7 @@ const ctxEvery = 64
 // mostDecoders decode them into batches, and the caller's takes the batches in the order in which series were found.
 const (
 	mostPages    = 6 // between finding and the caller: finding may take longer than decoding, or the other way round
-	mostDecoders = 2 // what they decode is used by one goroutine, which has less to do than two of them
+	mostDecoders = 2 // the caller alone uses what they decode, and takes less time for a series than two decoders
 )
 
 // Decoded series wait in batches. With small ones, goroutines would often wake each other.
@@ -252,7 +252,7 @@ func (d *decoder) collectListed(r *promquery.Request, list []chunks.Encoded) {
 
 // collectPart collects chunks from the files of a block.
 func (d *decoder) collectPart(r *promquery.Request, p part, lost *damage) {
-	files := d.snap.blocks[p.block].files
+	files := d.snap.files[p.block]
 	bad := false // its other chunks are not
 	err := eachChunk(files.index.data[p.at:], func(m chunkMeta) bool {
 		if m.mint > r.End || m.maxt < r.Start {
