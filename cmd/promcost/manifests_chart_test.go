@@ -235,8 +235,8 @@ func addHelm(t *template.Template) *template.Template {
 		"int":    toInt, "base": path.Base,
 		"trimPrefix": func(prefix, text string) string { return strings.TrimPrefix(text, prefix) },
 		"trimSuffix": func(suffix, text string) string { return strings.TrimSuffix(text, suffix) },
-		"nindent": func(n int, text string) string {
-			return "\n" + strings.Repeat(" ", n) + strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", n))
+		"indent": func(n int, text string) string {
+			return strings.Repeat(" ", n) + strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", n))
 		},
 		"fail": func(text string) (string, error) { return "", errors.New(text) },
 	})

@@ -47,9 +47,9 @@ var functions = template.FuncMap{
 	"base":      path.Base,
 	"replace":   func(old, by, text string) string { return strings.ReplaceAll(text, old, by) },
 	"sha256sum": func(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text))) },
-	"nindent": func(n int, text string) string {
-		line := "\n" + strings.Repeat(" ", n)
-		return line + strings.ReplaceAll(text, "\n", line)
+	"indent": func(n int, text string) string {
+		spaces := strings.Repeat(" ", n)
+		return spaces + strings.ReplaceAll(text, "\n", "\n"+spaces)
 	},
 	"trimPrefix": func(prefix, text string) string { return strings.TrimPrefix(text, prefix) },
 	"trimSuffix": func(suffix, text string) string { return strings.TrimSuffix(text, suffix) },

@@ -1,6 +1,6 @@
 {{- /* Parts of objects. Most take the root and the role of pods, which is the label app.kubernetes.io/component. Values become
 JSON, which is YAML of one line: no text can end it. Sections are read as (.Values.section).name, for helm upgrade --reuse-values
-takes the values of an older chart, which may lack the section. */}}
+takes the values of an older chart, which may lack the section. Each part begins a new line by itself, so it is included with {{- and indent. */}}
 
 {{- /* The labels by which pods of a role are selected. They never change. */}}
 {{- define "promcost.selector" }}
@@ -36,7 +36,7 @@ namespace: {{ toJson . }}
 name: {{ toJson (index . 2) }}
 {{- include "promcost.namespace" (index . 0) }}
 labels:
-  {{- include "promcost.labels" . | nindent 2 }}
+  {{- include "promcost.labels" . | indent 2 }}
 {{- end }}
 
 {{- /* The labels of the pods that answer. */}}
@@ -240,19 +240,19 @@ that those of the role shard fill, where there are some. */}}
 {{- end }}
 selector:
   matchLabels:
-    {{- include "promcost.selector" . | nindent 4 }}
+    {{- include "promcost.selector" . | indent 4 }}
 template:
   metadata:
     labels:
-      {{- include "promcost.podLabels" . | nindent 6 }}
+      {{- include "promcost.podLabels" . | indent 6 }}
     annotations:
       {{- /* A changed ConfigMap makes new pods. */}}
       promcost.io/config-hash: {{ print $root.Values.config "\n" $root.Values.prices "\n" $root.Values.pricesFile | sha256sum | toJson }}
-      {{- include "promcost.elements" ($root.Values.pod).annotations | nindent 6 }}
+      {{- include "promcost.elements" ($root.Values.pod).annotations | indent 6 }}
   spec:
     serviceAccountName: {{ toJson $root.Release.Name }}
     automountServiceAccountToken: false
-    {{- include "promcost.running" $root | nindent 4 }}
+    {{- include "promcost.running" $root | indent 4 }}
     containers:
       - name: promcost
         image: {{ print ($root.Values.image).repository ":" ($root.Values.image).tag | toJson }}
@@ -262,10 +262,10 @@ template:
           {{- if $reads }}
           - "--source=none"
           {{- else }}
-          {{- include "promcost.source" $root | nindent 10 }}
+          {{- include "promcost.source" $root | indent 10 }}
           {{- end }}
-          {{- include "promcost.files" $root | nindent 10 }}
-          {{- include "promcost.flags" (list $root $left) | nindent 10 }}
+          {{- include "promcost.files" $root | indent 10 }}
+          {{- include "promcost.flags" (list $root $left) | indent 10 }}
           {{- if eq $role "shard" }}
           - {{ print "--shard=$(SHARD)/" $root.Values.shards | toJson }}
           {{- end }}
@@ -277,16 +277,16 @@ template:
         {{- end }}
         ports:
           - {name: http, containerPort: 9003}
-        {{- include "promcost.probes" (list "http" "/-/healthy" "/-/ready" ($root.Values.web).secret) | nindent 8 }}
-        {{- include "promcost.resources" $root | nindent 8 }}
+        {{- include "promcost.probes" (list "http" "/-/healthy" "/-/ready" ($root.Values.web).secret) | indent 8 }}
+        {{- include "promcost.resources" $root | indent 8 }}
         securityContext:
-          {{- include "promcost.restricted" $root | nindent 10 }}
+          {{- include "promcost.restricted" $root | indent 10 }}
         volumeMounts:
           - {name: promcost-tmp, mountPath: /tmp, readOnly: false}
           {{- if not ($root.Values.storage).secret }}
           - {name: history, mountPath: /data, readOnly: false}
           {{- end }}
-          {{- include "promcost.mounts" $root | nindent 10 }}
+          {{- include "promcost.mounts" $root | indent 10 }}
     volumes:
-      {{- include "promcost.volumes" $root | nindent 6 }}
+      {{- include "promcost.volumes" $root | indent 6 }}
 {{- end }}
