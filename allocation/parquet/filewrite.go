@@ -21,11 +21,16 @@ const (
 	maxPageBuffer, minPageBuffer = 1 << 18, 1 << 14
 )
 
-// newFileWriter begins a file whose first row group has these columns. footer is of promcost, "" for none.
-func newFileWriter(w io.Writer, name, footer string, columns []Column, rows int) *fileWriter {
+// newFileWriter begins a file whose first row group has these columns. footer is of promcost, "" for none. more says that other row groups
+// follow, in which columns may have more values.
+func newFileWriter(w io.Writer, name, footer string, columns []Column, rows int, more bool) *fileWriter {
 	f := &fileWriter{}
+	page := min(max(8*rows, minPageBuffer), maxPageBuffer)
+	if more {
+		page = maxPageBuffer
+	}
 	options := []parquet.WriterOption{
-		parquet.CreatedBy("promcost", "1", "parquet"), parquet.DataPageVersion(1), parquet.PageBufferSize(min(max(8*rows, minPageBuffer), maxPageBuffer)),
+		parquet.CreatedBy("promcost", "1", "parquet"), parquet.DataPageVersion(1), parquet.PageBufferSize(page),
 	}
 	if footer != "" {
 		options = append(options, parquet.KeyValueMetadata(footerKey, footer))
@@ -35,7 +40,7 @@ func newFileWriter(w io.Writer, name, footer string, columns []Column, rows int)
 		c := &columns[i]
 		leaves := make([]parquet.Node, len(c.leaves))
 		for k := range leaves {
-			leaves[k] = f.encoded(&c.leaves[k], rows)
+			leaves[k] = f.encoded(&c.leaves[k], rows, more)
 			if !c.leaves[k].bounds {
 				options = append(options, parquet.SkipPageBounds(c.leaves[k].path...))
 			}
@@ -74,8 +79,8 @@ const (
 // encoded returns the node of a leaf with the encoding that suits its values: a dictionary if there are few distinct ones. Of other
 // values, strings are stored as their difference from the one before, which is small in sorted rows, and the bytes of numbers in planes,
 // because the high bytes of similar numbers compress well. A column with a single value is not compressed, so that it can be seen
-// without decoding.
-func (f *fileWriter) encoded(leaf *leafSource, rows int) parquet.Node {
+// without decoding, unless more values follow.
+func (f *fileWriter) encoded(leaf *leafSource, rows int, more bool) parquet.Node {
 	few, distinct := f.distinct(leaf, rows)
 	kind := leaf.node.Type().Kind()
 	node := leaf.node
@@ -91,7 +96,7 @@ func (f *fileWriter) encoded(leaf *leafSource, rows int) parquet.Node {
 	default:
 		node = parquet.Encoded(node, &parquet.DeltaBinaryPacked)
 	}
-	if distinct > 1 {
+	if distinct > 1 || more {
 		return parquet.Compressed(node, &parquet.Zstd)
 	}
 	return parquet.Compressed(node, &parquet.Uncompressed)

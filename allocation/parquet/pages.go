@@ -315,26 +315,14 @@ func (c *chunk) plain(e format.Encoding, data []byte, n int) (err error) {
 			l.idx = append(l.idx, int32(i))
 		}
 	case way{parquet.Double, format.Plain}, way{parquet.Double, format.ByteStreamSplit}:
-		at := len(l.numbers)
-		l.numbers = slices.Grow(l.numbers, n)
-		values, err := by.DecodeDouble(l.numbers[at:at:at+n], data)
-		if err := enough(len(values), n, err); err != nil {
-			return err
-		}
-		l.numbers = append(l.numbers, values[:n]...)
+		l.numbers, err = appendDecoded(l.numbers, data, n, by.DecodeDouble)
 	case way{parquet.Int64, format.DeltaBinaryPacked}:
 		if _, err := deltaSize(data, n); err != nil {
 			return err
 		}
 		fallthrough
 	case way{parquet.Int64, format.Plain}:
-		at := len(l.ints)
-		l.ints = slices.Grow(l.ints, n)
-		values, err := by.DecodeInt64(l.ints[at:at:at+n], data)
-		if err := enough(len(values), n, err); err != nil {
-			return err
-		}
-		l.ints = append(l.ints, values[:n]...)
+		l.ints, err = appendDecoded(l.ints, data, n, by.DecodeInt64)
 	case way{parquet.FixedLenByteArray, format.Plain}, way{parquet.FixedLenByteArray, format.ByteStreamSplit}:
 		values, err := by.DecodeFixedLenByteArray(nil, data, uuidBytes)
 		if err := enough(len(values)/uuidBytes, n, err); err != nil {
@@ -352,6 +340,17 @@ func (c *chunk) plain(e format.Encoding, data []byte, n int) (err error) {
 		err = fmt.Errorf("%s encoded as %s is not known", c.kind, e)
 	}
 	return err
+}
+
+// appendDecoded appends n values that the library decodes.
+func appendDecoded[T any](dst []T, data []byte, n int, decode func(dst []T, data []byte) ([]T, error)) ([]T, error) {
+	at := len(dst)
+	dst = slices.Grow(dst, n)
+	values, err := decode(dst[at:at:at+n], data)
+	if err := enough(len(values), n, err); err != nil {
+		return nil, err
+	}
+	return append(dst, values[:n]...), nil // they are there already if the room was enough
 }
 
 // enough is an error if the library decoded fewer values than a page says to have.

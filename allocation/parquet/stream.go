@@ -31,7 +31,7 @@ func (p *Stream) Rows(s *allocation.Set) error {
 // group writes a row group. The first one decides the columns of the file.
 func (p *Stream) group(name string, columns []Column, rows int) error {
 	if p.file == nil {
-		p.file = newFileWriter(p.w, name, "", columns, rows)
+		p.file = newFileWriter(p.w, name, "", columns, rows, true)
 	}
 	if err := p.file.group(columns, rows); err != nil {
 		return fmt.Errorf("write Parquet %s: %w", name, err)

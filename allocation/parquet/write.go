@@ -130,7 +130,7 @@ func WriteTable(w io.Writer, name string, columns []Column, rows int) error {
 }
 
 func writeTable(w io.Writer, name, footer string, columns []Column, rows int) error {
-	file := newFileWriter(w, name, footer, columns, rows)
+	file := newFileWriter(w, name, footer, columns, rows, false)
 	err := file.group(columns, rows)
 	if err == nil {
 		err = file.to.Close()
