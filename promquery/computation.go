@@ -13,8 +13,8 @@ import (
 	"github.com/promcost/promcost/allocation/signals"
 )
 
-// timed is how many series there are for each one whose use is timed. Reading the clock twice for every series would cost too much.
-const timed = 17
+// useSample is how many series there are for each one whose use is timed. Reading the clock twice for every series would cost too much.
+const useSample = 17
 
 // computation is one reading of a source while it runs: of one window, or of several that share what they ask for. It asks the source and
 // records what that takes.
@@ -93,7 +93,7 @@ func (e *Engine) run(ctx context.Context, f func(c *computation) error) (*comput
 
 // ask asks the source, and calls use with each series. It records what that takes, and fails if the computation exceeds the bound on
 // samples.
-func (c *computation) ask(ctx context.Context, stage string, rs []Request, use func(s Series) error) (got Stats, err error) {
+func (c *computation) ask(ctx context.Context, step string, rs []Request, use func(s Series) error) (got Stats, err error) {
 	began, read, using := time.Now(), c.stats.Samples, time.Duration(0)
 	n := 0
 	for s, failure := range c.src.Select(withSymbols(ctx, c.symbols), c.cfg.screen(rs), &got) {
@@ -110,20 +110,20 @@ func (c *computation) ask(ctx context.Context, stage string, rs []Request, use f
 			break
 		}
 		var at time.Time
-		if n++; n%timed == 0 {
+		if n++; n%useSample == 0 {
 			at = time.Now()
 		}
 		if err = use(s); err != nil {
 			break
 		}
-		if n%timed == 0 {
-			using += timed * time.Since(at)
+		if n%useSample == 0 {
+			using += useSample * time.Since(at)
 		}
 	}
 	took := time.Since(began)
 	c.using += min(using, took)
 	c.selects += took
-	c.stages = append(c.stages, allocation.StageReading{Name: stage, Took: took, Requests: got.Requests, Samples: got.Samples, Bytes: got.Bytes})
+	c.stages = append(c.stages, allocation.StageReading{Name: step, Took: took, Requests: got.Requests, Samples: got.Samples, Bytes: got.Bytes})
 	for _, p := range c.parts {
 		if src, ok := p.src.(Named); ok && p.asked && p.reading.Name == "" {
 			p.reading.Name = src.Name(ctx) // it is known once the source was asked

@@ -279,7 +279,6 @@ func (l *integrator) beginLevels(c *container, cells []timeline.Cell) []timeline
 			i++
 		}
 	}
-	l.cells = cells
 	return cells
 }
 

@@ -2,6 +2,7 @@ package parquet
 
 import (
 	"reflect"
+	"slices"
 
 	"github.com/parquet-go/parquet-go"
 )
@@ -138,7 +139,7 @@ func structsColumn(name string, count func(row int) int, members []member) Colum
 func repeated(path []string, count func(row int) int, members []member, node func([]parquet.Node) parquet.Node) Column {
 	c := Column{name: path[0], node: node}
 	for _, m := range members {
-		at := append(path[:len(path):len(path)], m.name)
+		at := append(slices.Clip(path), m.name)
 		c.leaves = append(c.leaves, leafSource{path: at, node: m.node, values: func(dst []parquet.Value, from, to int) []parquet.Value {
 			for row := from; row < to; row++ {
 				n := count(row)

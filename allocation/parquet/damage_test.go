@@ -143,9 +143,9 @@ func TestParquetHostile(t *testing.T) {
 		data []byte
 		want string
 	}{
-		"footer":   {append(binary.LittleEndian.AppendUint32(bytes.Clone(rows[:len(rows)-8]), 0xf0000000), "PAR1"...), "its footer says to have 4026531840 bytes"},
-		"schema":   {footer(0x15, 0x02, 0x19, 0xfc, 0xff, 0xff, 0xff, 0xff, 0x07, 0x00), "a list says to have 2147483647 elements"},
-		"names":    {footer(0x15, 0x02, 0x19, 0xf8, 0x20, 0x01), "a list says to have 32 elements"},
+		"footer":   {append(binary.LittleEndian.AppendUint32(bytes.Clone(rows[:len(rows)-8]), 0xf0000000), "PAR1"...), "its footer claims 4026531840 bytes"},
+		"schema":   {footer(0x15, 0x02, 0x19, 0xfc, 0xff, 0xff, 0xff, 0xff, 0x07, 0x00), "a list claims 2147483647 elements"},
+		"names":    {footer(0x15, 0x02, 0x19, 0xf8, 0x20, 0x01), "a list claims 32 elements"},
 		"text":     {footer(0x18, 0xff, 0xff, 0xff, 0xff, 0x07), "footer: it is damaged"},
 		"nested":   {footer(bytes.Repeat([]byte{0x1c}, 1000)...), "footer: it is damaged"},
 		"no magic": {rows[1:], "it does not begin and end with PAR1"},

@@ -121,14 +121,14 @@ func (rs *Readers) Open(data []byte, owner any) (f *File, err error) {
 // limit refuses a file whose footer claims too much.
 func (f *File) limit() error {
 	if n := f.layout.rows; n < 0 || n > maxFileRows {
-		return fmt.Errorf("it says to have %d rows, at most %d are read", n, maxFileRows)
+		return fmt.Errorf("it claims %d rows, at most %d are read", n, maxFileRows)
 	}
 	rows, size := int64(0), int64(0)
 	for _, group := range f.layout.groups {
 		for i := range group {
 			n := group[i].uncompressed
 			if n < 0 || size+n > maxFileBytes {
-				return fmt.Errorf("its columns say to have more than %d bytes", int64(maxFileBytes))
+				return fmt.Errorf("its columns claim more than %d bytes", int64(maxFileBytes))
 			}
 			size += n
 		}
@@ -137,7 +137,7 @@ func (f *File) limit() error {
 		}
 	}
 	if rows != f.layout.rows {
-		return fmt.Errorf("it says to have %d rows, its groups %d", f.layout.rows, rows)
+		return fmt.Errorf("it claims %d rows, its groups %d", f.layout.rows, rows)
 	}
 	return nil
 }

@@ -10,7 +10,7 @@ import (
 
 // fileWriter writes a file in row groups. The first row group decides how columns are encoded.
 type fileWriter struct {
-	to      *parquet.Writer
+	to      *parquet.GenericWriter[any]
 	scratch []parquet.Value
 }
 
@@ -47,7 +47,7 @@ func newFileWriter(w io.Writer, name, footer string, columns []Column, rows int,
 		}
 		root.fields = append(root.fields, named{c.node(leaves), c.name})
 	}
-	f.to = parquet.NewWriter(w, append(options, parquet.NewSchema(name, root))...)
+	f.to = parquet.NewGenericWriter[any](w, append(options, parquet.NewSchema(name, root))...)
 	return f
 }
 

@@ -81,7 +81,7 @@ func readLayout(data []byte) (*layout, error) {
 	}
 	size := int64(binary.LittleEndian.Uint32(data[tail:]))
 	if size > int64(tail-len(magic)) {
-		return nil, fmt.Errorf("its footer says to have %d bytes of %d", size, len(data))
+		return nil, fmt.Errorf("its footer claims %d bytes of %d", size, len(data))
 	}
 	l := &layout{}
 	if err := l.read(data[tail-int(size) : tail]); err != nil {

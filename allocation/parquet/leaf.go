@@ -124,8 +124,8 @@ func (c *leafColumn) pages() []byte {
 	return c.data[from : from+at.compressed]
 }
 
-// plainPages returns the pages of a column that is not compressed and has one value a row, nil for others.
-func (c *leafColumn) plainPages() []byte {
+// uncompressedPages returns the pages of a column that is not compressed and has one value a row, nil for others.
+func (c *leafColumn) uncompressedPages() []byte {
 	if len(c.at.chunks) != 1 || format.CompressionCodec(c.at.chunks[0].codec) != format.Uncompressed || c.at.chunks[0].values != int64(c.rows) {
 		return nil
 	}
@@ -135,7 +135,7 @@ func (c *leafColumn) plainPages() []byte {
 // isZero reports whether the pages of a column of amounts show that all are 0, without decoding. Most columns are, and are stored
 // alike.
 func (f *File) isZero(c *leafColumn) bool {
-	pages, every := c.plainPages(), c.at.repetition+c.at.definition == 0
+	pages, every := c.uncompressedPages(), c.at.repetition+c.at.definition == 0
 	if every && len(f.zeroPages) > 0 && bytes.Equal(pages, f.zeroPages) {
 		return true
 	}
@@ -178,7 +178,7 @@ func (c *leafColumn) read(r *reader, b *budget, l *leaf, need int) error {
 		part := chunk{to: l, reader: r, budget: b, at: &c.at.chunks[k], kind: c.at.kind, repeated: c.at.repetition > 0, optional: c.at.definition > 0, need: int64(need) - before}
 		before += part.at.values
 		if n := part.at.values; n < 0 || n > maxLeafValues || !part.repeated && n != part.at.rows {
-			return fmt.Errorf("column %s: it says to have %d values of %d rows", c.name, n, part.at.rows)
+			return fmt.Errorf("column %s: it claims %d values of %d rows", c.name, n, part.at.rows)
 		}
 		if err := part.read(c.data); err != nil {
 			return fmt.Errorf("column %s: %w", c.name, err)

@@ -20,7 +20,7 @@ func newBudget(size int) budget { return budget{bytes: 8<<20 + 256*size, values:
 // take takes bytes and values from the budget. It is an error if there are not enough.
 func (b *budget) take(bytes, values int) error {
 	if bytes < 0 || values < 0 || bytes > b.bytes || values > b.values {
-		return fmt.Errorf("it says to have %d bytes and %d values more than a file of its size holds", bytes, values)
+		return fmt.Errorf("it claims %d bytes and %d values more than a file of its size holds", bytes, values)
 	}
 	b.bytes, b.values = b.bytes-bytes, b.values-values
 	return nil
@@ -78,7 +78,7 @@ func (w *walker) list(depth int) error {
 		return fmt.Errorf("%w: %w", errFooter, err)
 	}
 	if int(l.Size) > w.size-w.BytesRead() { // an element has one byte at least
-		return fmt.Errorf("a list says to have %d elements: %w", l.Size, errFooter)
+		return fmt.Errorf("a list claims %d elements: %w", l.Size, errFooter)
 	}
 	for range l.Size {
 		if err := w.value(l.Type, depth+1); err != nil {
@@ -99,10 +99,10 @@ func (w *walker) fields(depth int) error {
 		case thrift.STOP:
 			return nil
 		case thrift.TRUE, thrift.FALSE: // which the field itself says
-			continue
-		}
-		if err := w.value(f.Type, depth+1); err != nil {
-			return err
+		default:
+			if err := w.value(f.Type, depth+1); err != nil {
+				return err
+			}
 		}
 	}
 }

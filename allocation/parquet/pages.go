@@ -23,7 +23,7 @@ const maxLeafValues = 1 << 24
 // errShort says that data ends too early.
 var errShort = errors.New("it has too few values")
 
-// chunk reads the pages of one column of one row group. The library decodes their values. Before, what they say to have is checked,
+// chunk reads the pages of one column of one row group. The library decodes their values. Before, what they claim is checked,
 // because a file may contain anything, and reading must not take more memory than the limits allow.
 type chunk struct {
 	to       *leaf
@@ -69,7 +69,7 @@ func (c *chunk) read(data []byte) error {
 		data = rest
 		size := int64(page.Compressed)
 		if size < 0 || size > int64(len(data)) || page.Uncompressed < 0 || page.Uncompressed > maxPageBytes {
-			return fmt.Errorf("a page says to have %d and %d bytes", size, page.Uncompressed)
+			return fmt.Errorf("a page claims %d and %d bytes", size, page.Uncompressed)
 		}
 		if page.CRC != 0 && crc32.ChecksumIEEE(data[:size]) != uint32(page.CRC) {
 			return errors.New("the checksum of a page does not match")
@@ -198,7 +198,7 @@ func (c *chunk) data(page *pageContent, body []byte) (err error) {
 		present -= bytes.Count(c.to.definition[from:], []byte{0})
 	}
 	if encoding := format.Encoding(page.Encoding); encoding != format.RLEDictionary {
-		return c.plain(encoding, body, present)
+		return c.direct(encoding, body, present)
 	}
 	return c.indexed(body, present)
 }
@@ -288,8 +288,8 @@ func (c *chunk) texts(by encoding.Encoding, data []byte, n int) (err error) {
 	return table.limit()
 }
 
-// plain reads n values without a dictionary.
-func (c *chunk) plain(e format.Encoding, data []byte, n int) (err error) {
+// direct reads n values without a dictionary.
+func (c *chunk) direct(e format.Encoding, data []byte, n int) (err error) {
 	type way struct {
 		kind     parquet.Kind
 		encoding format.Encoding
@@ -353,7 +353,7 @@ func appendDecoded[T any](dst []T, data []byte, n int, decode func(dst []T, data
 	return append(dst, values[:n]...), nil // they are there already if the room was enough
 }
 
-// enough is an error if the library decoded fewer values than a page says to have.
+// enough is an error if the library decoded fewer values than a page claims.
 func enough(have, want int, err error) error {
 	if err == nil && have < want {
 		return errShort

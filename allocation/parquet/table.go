@@ -57,7 +57,7 @@ func OpenTable(in io.ReaderAt, size int64, forms *Forms) (t *Table, err error) {
 				return nil, errors.New("it is compressed with LZ4, which is not read: write it with Snappy, gzip or zstd")
 			}
 			if meta.TotalCompressedSize < 0 || meta.TotalCompressedSize > size || meta.TotalUncompressedSize > maxShrunk*meta.TotalCompressedSize+1<<20 {
-				return nil, fmt.Errorf("it is damaged: column %s of row group %d says to have %d bytes in %d", strings.Join(meta.PathInSchema, "."), i, meta.TotalUncompressedSize, meta.TotalCompressedSize)
+				return nil, fmt.Errorf("it is damaged: column %s of row group %d claims %d bytes in %d", strings.Join(meta.PathInSchema, "."), i, meta.TotalUncompressedSize, meta.TotalCompressedSize)
 			}
 		}
 	}

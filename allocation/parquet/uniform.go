@@ -22,7 +22,7 @@ func (u uniform) bits() uint64 { return binary.LittleEndian.Uint64(u.value) }
 // uniform returns the single value of all rows, if the pages show it without decoding. Most columns are like that, and it takes a
 // hundredth of the time. ok is false for pages that differ from what promcost writes: decoding then says what is wrong.
 func (c *leafColumn) uniform() (u uniform, ok bool) {
-	dictionary, table, pages := plainPage(c.plainPages())
+	dictionary, table, pages := plainPage(c.uncompressedPages())
 	if dictionary.Kind != int32(format.DictionaryPage) || dictionary.Dictionary == nil || dictionary.Dictionary.Values > 1 {
 		return u, false
 	}

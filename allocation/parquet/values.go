@@ -10,7 +10,7 @@ import (
 	"github.com/parquet-go/parquet-go/encoding/rle"
 )
 
-// The library takes memory for as many values as encoded data says to have. The functions here check that before.
+// The library takes memory for as many values as encoded data claims. The functions here check that before.
 
 // cutRuns returns the runs at the beginning of data that have n values of width bits, which are more than 0. They are stored as runs of one
 // value and packed runs. The last packed run may have more values.

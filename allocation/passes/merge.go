@@ -23,8 +23,8 @@ func rowsOf(s *allocation.Set, group []int32) operand {
 	return operand{Table: s.Table(), window: s.Window, group: group}
 }
 
-// merger makes a table of rows that are merged from the rows of other tables. Whatever merges or sums rows does it by a merger:
-// who makes the merger says which rows become one, and the merger how. Amounts are added by sum, always in the order of the
+// merger makes a table of rows that are merged from the rows of other tables. All merging and summing of rows goes through
+// a merger: its caller says which rows become one, the merger says how. Amounts are added by sum, always in the order of the
 // operands and of their rows; a property becomes what all rows have (common), or the newest known value (newest).
 type merger struct {
 	*allocation.Table // the result

@@ -7,8 +7,8 @@ import (
 	"github.com/promcost/promcost/allocation"
 )
 
-// Apply runs the passes that o asks for, in the order of SEMANTICS §6: idle, take out shared rows, filter, share
-// idle, aggregate, share, accumulate. It returns new sets, oldest first as given, and does not change the given ones. Those
+// Apply runs the passes that o asks for, in the order of SEMANTICS §6: idle, take out shared rows, filter, share idle, aggregate,
+// share, accumulate. It returns new sets, oldest first as given, and does not change the given ones. Those
 // must be as a Builder makes them, over one Dict. It fails for sets that Apply made and for sets of several dictionaries.
 //
 // Merging follows SEMANTICS §3. A property stays where all merged rows agree. Services are dropped, and labels

@@ -142,8 +142,8 @@ func (s *Source) Select(ctx context.Context, rs []promquery.Request, stats *prom
 // Name implements promquery.Named.
 func (*Source) Name(context.Context) string { return "promised" }
 
-// Begin returns from.
-func (*Source) Begin(_ context.Context, _ []string, from, _ time.Time) (time.Time, error) { return from, nil }
+// DataBegin returns from.
+func (*Source) DataBegin(_ context.Context, _ []string, from, _ time.Time) (time.Time, error) { return from, nil }
 
 // ExternalLabels returns none.
 func (*Source) ExternalLabels(context.Context) (map[string]string, error) { return nil, nil }

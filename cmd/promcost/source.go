@@ -314,7 +314,7 @@ func (o *opened) clock(grace time.Duration) func() time.Time {
 func (o *opened) begin(ctx context.Context, w allocation.Window) (begin time.Time, err error) {
 	begin = w.End
 	if o.server != nil {
-		if begin, err = o.server.Begin(ctx, promquery.Evident(), w.Start, w.End); err != nil {
+		if begin, err = o.server.DataBegin(ctx, promquery.Evident(), w.Start, w.End); err != nil {
 			return time.Time{}, err
 		}
 	}

@@ -12,8 +12,8 @@ import (
 // serverSource is an opened store: a Source that also says when its data begin and which labels all of its series have.
 type serverSource interface {
 	promquery.Source
-	// Begin returns when the data of metrics begin within [from, to), to if there are none.
-	Begin(ctx context.Context, metrics []string, from, to time.Time) (time.Time, error)
+	// DataBegin returns when the data of metrics begin within [from, to), to if there are none.
+	DataBegin(ctx context.Context, metrics []string, from, to time.Time) (time.Time, error)
 	// ExternalLabels returns the labels that all series have outside of the store, such as the cluster's name.
 	ExternalLabels(ctx context.Context) (map[string]string, error)
 }

@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// Begin returns when the data of metrics begin within [from, to), rounded down to whole hours after from: there are none before.
+// DataBegin returns when the data of metrics begin within [from, to), rounded down to whole hours after from: there are none before.
 // It is to if there are none at all. It asks the server for one series, a few times at most, without samples. Servers that know
 // the times of series only roughly may answer an earlier time, never a later one; a partial answer is an error.
-func (s *Source) Begin(ctx context.Context, metrics []string, from, to time.Time) (time.Time, error) {
+func (s *Source) DataBegin(ctx context.Context, metrics []string, from, to time.Time) (time.Time, error) {
 	// Nothing is there before empty, something before full. Most servers have had data for long: the first hour is asked for first.
 	empty, full := from, to
 	for next := from.Add(time.Hour); empty.Before(full); next = empty.Add((full.Sub(empty) / 2).Truncate(time.Hour)) {

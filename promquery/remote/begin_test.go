@@ -36,7 +36,7 @@ func TestBegin(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := src.Begin(t.Context(), tc.metrics, tc.from, tc.to)
+			got, err := src.DataBegin(t.Context(), tc.metrics, tc.from, tc.to)
 			if err != nil || !got.Equal(tc.want) {
 				t.Errorf("data begin at %v, %v, want %v", got, err, tc.want)
 			}
@@ -65,7 +65,7 @@ func TestBeginOfAServerThatCannotTell(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if at, err := src.Begin(t.Context(), []string{"kube_node_info"}, fixed.Add(-time.Hour), fixed); err == nil {
+			if at, err := src.DataBegin(t.Context(), []string{"kube_node_info"}, fixed.Add(-time.Hour), fixed); err == nil {
 				t.Errorf("it begins at %v", at)
 			}
 		})

@@ -2,7 +2,7 @@
 // VictoriaMetrics. Where the server has streamed remote read, one request carries many selectors and chunks are decoded
 // as they arrive; elsewhere the query API is asked on the grid of the computation, or for raw samples piece by piece,
 // for several selectors at once where they allow that. What
-// the server can do is found out at the first use.
+// the server can do is found out at the first use. In this package, a selector is a promquery.Request, and a request is one of HTTP.
 //
 // # Faults
 //
@@ -268,7 +268,7 @@ type run struct {
 	warnings map[int][]string // by request, so that their order does not depend on what is answered first
 }
 
-// errStopped ends a reading whose caller wants no more series.
+// errStopped ends the requests of a Select whose caller wants no more series. It does not leave the package.
 var errStopped = errors.New("stopped by the caller")
 
 // emit hands a stretch of the series that keys were given the labels of to the caller, first telling whether it is the series'
