@@ -155,8 +155,8 @@ const (
 	slowLaws    = "^TestPartsAddUp"
 )
 
-// promised reports whether a promise may touch a file besides the rows and their tests, because it is generated from the tables.
-func promised(file string) bool {
+// mayChange reports whether a promise may touch a file besides the rows and their tests, because it is generated from the tables.
+func mayChange(file string) bool {
 	return file == "REFERENCE.md" || strings.Contains(file, "/testdata/")
 }
 
@@ -188,7 +188,7 @@ func TestPromises(t *testing.T) {
 			inTree(t, tree, "go", append([]string{"test", "-skip", slowLaws}, promise.lists...)...)
 			touched := strings.Fields(string(inTree(t, tree, "git", "diff", "--name-only")))
 			for _, file := range touched {
-				if !byHand[file] && !promised(file) {
+				if !byHand[file] && !mayChange(file) {
 					t.Errorf("%s is touched, too", file)
 				}
 			}
