@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"syscall"
 	"time"
@@ -52,6 +53,9 @@ func arguments(line []string) []string {
 
 // run is the program: it carries out the command line args until it is done or ctx is, and returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	if percent := debug.SetGCPercent(garbagePercent); percent != 100 { // the environment has another GOGC
+		debug.SetGCPercent(percent)
+	}
 	exec, err := parse(args, stdout, stderr)
 	if err != nil {
 		fmt.Fprintf(stderr, "%s %v\n", paint(stderr, red, "promcost:"), err)

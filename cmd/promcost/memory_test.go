@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"io"
 	"math"
 	"runtime/debug"
 	"strings"
@@ -57,6 +58,17 @@ func TestMemoryBudget(t *testing.T) {
 	for limit, want := range map[int64]int64{0: 2 << 30, 64 << 20: 32 << 20, 1 << 30: (1<<30 - 100<<20) * 2 / 3} {
 		if got := memoryOf(limit); got != want {
 			t.Errorf("of %d bytes the budget has %d, want %d", limit, got, want)
+		}
+	}
+}
+
+// TestGarbage sees to it that the program has less garbage than usual, unless GOGC says how much.
+func TestGarbage(t *testing.T) {
+	for given, want := range map[int]int{100: garbagePercent, 200: 200, -1: -1} {
+		before := debug.SetGCPercent(given)
+		run(t.Context(), []string{"--version"}, io.Discard, io.Discard)
+		if got := debug.SetGCPercent(before); got != want {
+			t.Errorf("GOGC=%d becomes %d, want %d", given, got, want)
 		}
 	}
 }
