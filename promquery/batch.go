@@ -81,8 +81,8 @@ func (m *merged) add(w want) {
 	m.requests, m.wants = append(m.requests, *r), append(m.wants, []want{w})
 }
 
-// joins reports whether another request asks for samples of the same series on the same grid, at times that overlap with those of
-// r or follow them.
+// joins reports whether o asks for samples of the same series on the same grid as r, at times that overlap with those of r or touch
+// them.
 func (r *Request) joins(o *Request) bool {
 	switch {
 	case r.Metric != o.Metric, r.Grid != o.Grid, r.Input != o.Input, r.AtOnce != o.AtOnce:

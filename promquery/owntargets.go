@@ -173,9 +173,9 @@ func (c *computation) askJobs(o *ownTargets) *asker {
 	}}
 }
 
-// askDoubted asks for prices, to decide who exposed the doubtful ones, in a window and an hour on either side, for prices are held that
-// long. Later reads bring stretches of a series, and a stretch may mislead: a price of others may equal what promcost exposed then, or
-// what promcost exposed may be unknown. It is nil if nothing is doubtful, or if it is not known what promcost exposed.
+// askDoubted asks for prices, to decide which of the doubtful ones promcost exposed. It asks for the window and an hour on either side,
+// because prices are held that long. Whole series are needed: in a stretch of one, a price of another exporter may equal what promcost
+// exposed, or what promcost exposed may be unknown. It returns nil if no price is doubtful, or if it is not known what promcost exposed.
 func (c *computation) askDoubted(o *ownTargets) *asker {
 	if !o.doubt || c.cfg.Exposed == nil {
 		return nil

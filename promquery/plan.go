@@ -90,7 +90,7 @@ func (in *Input) signal(rank int) signals.Signal {
 	return cmp.Or(in.Alternatives[rank].Signal, in.Signal)
 }
 
-// layout is what the request for an alternative has whatever the times it is asked for.
+// layout is what all requests for an alternative have in common, whatever their times.
 type layout struct {
 	input, rank int
 	request     Request // without times
@@ -200,9 +200,9 @@ func (p *plan) add(l *layout, a *build.Ask, q *question, found *findings) {
 	}
 }
 
-// named are the matchers of requests for only the pods or containers that an ask names: of one request without matchers if it names none,
-// or if the alternative does not say of which it is. Where series may have the names in the label exported_…, there are further requests
-// for these.
+// named returns matchers for the pods or containers that an ask names, one list for each request. It is one request without matchers if
+// the ask names none, or if series of the alternative have no label of a pod or container. Where series may have the name in the label
+// exported_…, further requests ask for these.
 func (l *layout) named(a *build.Ask, q *question) (out [][]Matcher) {
 	element, list := "pod", a.Pods
 	if a.Containers != nil {
@@ -242,8 +242,8 @@ const (
 // mostLists is into how many lists names are divided at most.
 const mostLists = 4
 
-// namesOf are regular expressions of the names of a list, each as long as a source may be asked for; "" for all names if there are too
-// many.
+// namesOf returns regular expressions that match the names of a list, none longer than a source takes. If the names are too many, it
+// returns a single "", which stands for all names.
 func namesOf(list []string, raw bool) (out []string) {
 	most, lists := mostNames, mostLists
 	if raw {

@@ -79,9 +79,9 @@ func namesakes(t *testing.T, dir string) mixed {
 			list = append(list, s)
 		}
 	}
-	twins := t.TempDir()
-	promtest.WriteBlocks(t, twins, 2*time.Hour, list...)
-	return mixed{openBlocks(t, twins)}
+	merged := t.TempDir()
+	promtest.WriteBlocks(t, merged, 2*time.Hour, list...)
+	return mixed{openBlocks(t, merged)}
 }
 
 // TestProcessors compares results to the last bit with any number of processors, also if series belong to no single container, or

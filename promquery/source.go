@@ -87,8 +87,8 @@ type Series struct {
 // the one before; points of all but the last are then marked as continued. A series without samples in the range does not come. Key and
 // Points of a series are valid until the next one comes. Keys are made of the symbols that SymbolsOf returns for ctx.
 //
-// An error ends the iteration, and so does a caller that stops. Partial data is an answer with a warning, not an error. What the reading
-// took is added to stats when the iteration ends.
+// The iteration ends with an error, or when the caller stops. If data is missing, the answer is what there is, with a warning in stats,
+// and no error. What the reading took is added to stats when the iteration ends.
 type Source interface {
 	Select(ctx context.Context, rs []Request, stats *Stats) iter.Seq2[Series, error]
 }
@@ -104,8 +104,7 @@ type Yield = func(i int, key []Symbol, p *timeline.Points) error
 // errStopped ends a reading whose caller wants no more series.
 var errStopped = errors.New("stopped by the caller")
 
-// Pushed returns the answer to a Select of a source that pushes series: read calls yield from one goroutine at a time, and from the
-// goroutine that called it.
+// Pushed returns the answer to a Select of a source that calls yield with each series. read must call yield only from its own goroutine.
 func Pushed(stats *Stats, read func(yield Yield) (Stats, error)) iter.Seq2[Series, error] {
 	return func(yield func(Series, error) bool) {
 		stopped := false

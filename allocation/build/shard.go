@@ -10,7 +10,7 @@ import (
 // owns reports whether a node is one of this shard.
 func (b *Builder) owns(n *node) bool { return b.shard.Has(n.cluster.Value(), n.name.Value()) }
 
-// hasRows reports whether the rows of a pod are of this shard, as far as its node is known by now.
+// hasRows reports whether this shard has the rows of a pod. The answer may change once the pod's node is known.
 func (b *Builder) hasRows(p *pod) bool { return b.shard.Has(p.cluster.Value(), p.node.Value.Value()) }
 
 // measures reports whether this shard adds the usage of a container: it does if the container is on one of its nodes, or on no known node.

@@ -44,7 +44,7 @@ func (b *Builder) initsWithoutStatus() []string {
 	return b.namesWhere(func(c *container) (signals.Symbol, bool) { return c.container, c.isInitWithoutStatus() })
 }
 
-// podsOfInfos returns the names of the pods of initsWithoutStatus that an info stands in for. Their phases should be read.
+// podsOfInfos returns the names of pods with init containers that have no status but an info. Their phases say when these ran.
 func (b *Builder) podsOfInfos() []string {
 	return b.namesWhere(func(c *container) (signals.Symbol, bool) {
 		return c.pod.name, c.isInitWithoutStatus() && len(c.running) > runningByInfo

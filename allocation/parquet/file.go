@@ -137,7 +137,7 @@ func (f *File) limit() error {
 		}
 	}
 	if rows != f.layout.rows {
-		return fmt.Errorf("it claims %d rows, its groups %d", f.layout.rows, rows)
+		return fmt.Errorf("it claims %d rows, but its row groups claim %d", f.layout.rows, rows)
 	}
 	return nil
 }

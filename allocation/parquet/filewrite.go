@@ -105,7 +105,7 @@ func (f *fileWriter) encoded(leaf *leafSource, rows int, more bool) parquet.Node
 // distinct reports whether a leaf has few distinct values, and about how many it has, if they are few. Null is a value.
 func (f *fileWriter) distinct(leaf *leafSource, rows int) (few bool, n int) {
 	most := max(leastValues, int(fewValues*float64(rows)))
-	if n = leaf.distinct; n > 1 && n <= most {
+	if n = leaf.distinct; n > 0 && n <= most {
 		return true, n
 	}
 	words, texts := map[uint64]struct{}{}, map[string]struct{}{}

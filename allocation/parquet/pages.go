@@ -266,7 +266,7 @@ func (c *chunk) indices(data []byte, width, n int) ([]int32, error) {
 		highest = max(highest, uint32(i)) // that of a negative index is higher than any
 	}
 	if int64(highest) >= int64(c.entries) {
-		return nil, fmt.Errorf("value %d of a dictionary of %d", highest, c.entries)
+		return nil, fmt.Errorf("index %d into a dictionary of %d values", highest, c.entries)
 	}
 	return indices, nil
 }

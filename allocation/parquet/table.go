@@ -17,21 +17,21 @@ type Table struct {
 	file    *parquet.File
 	forms   *Forms
 	columns []*parquet.Column
-	cursors []openColumn
+	reading []openColumn
 	row     int64 // number of rows before those that are available
 }
 
-// cursor is a column of a row group that is read page by page.
-type cursor interface {
+// columnReader reads a column of a row group page by page.
+type columnReader interface {
 	begin(parquet.RowGroup)
-	// fill makes at least one row available, and reports how many are. changed says that ids of texts mean others now.
+	// fill makes at least one row available, and reports how many are. changed says that ids now stand for other texts than before.
 	fill() (rows int, changed bool, err error)
 	end()
 }
 
 // openColumn is a column that is being read, and where its reader stands.
 type openColumn struct {
-	cursor
+	columnReader
 	page *pageReader
 }
 
@@ -103,7 +103,7 @@ func (t *Table) HasPairs(column int) bool { return pairLeaves(t.columns[column])
 // Texts returns the texts of a column, which Read then reads.
 func (t *Table) Texts(column int) *Texts {
 	c := &Texts{pageReader: pageReader{column: t.columns[column]}, forms: t.forms, leaves: pairLeaves(t.columns[column])}
-	t.cursors = append(t.cursors, openColumn{c, &c.pageReader})
+	t.reading = append(t.reading, openColumn{c, &c.pageReader})
 	return c
 }
 
@@ -115,7 +115,7 @@ func (t *Table) Times(column int) *Numbers { return t.numbers(column, t.forms.ti
 
 func (t *Table) numbers(column int, convert converter) *Numbers {
 	c := &Numbers{pageReader: pageReader{column: t.columns[column]}, convert: convert}
-	t.cursors = append(t.cursors, openColumn{c, &c.pageReader})
+	t.reading = append(t.reading, openColumn{c, &c.pageReader})
 	return c
 }
 
@@ -139,7 +139,7 @@ func pairLeaves(c *parquet.Column) []*parquet.Column {
 }
 
 // Read makes rows available, and calls use, until there are no more. first is the number of the first of the rows, from 1. fresh says that
-// ids of texts mean others than before. An error of a value is a *ValueError.
+// ids now stand for other texts than before. An error of a value is a *ValueError.
 func (t *Table) Read(use func(first int64, rows int, fresh bool) error) (err error) {
 	using := false
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
@@ -167,14 +167,14 @@ func (t *Table) Read(use func(first int64, rows int, fresh bool) error) (err err
 
 // group reads the rows of a row group.
 func (t *Table) group(group parquet.RowGroup, use func(rows int, fresh bool) error) error {
-	for _, c := range t.cursors {
+	for _, c := range t.reading {
 		c.begin(group)
 		defer c.end()
 	}
 	fresh := true
 	for left := group.NumRows(); left > 0; {
 		n := left
-		for _, c := range t.cursors {
+		for _, c := range t.reading {
 			rows, changed, err := c.fill()
 			if err != nil {
 				return t.fillError(c.page.column.Name(), err)
@@ -186,7 +186,7 @@ func (t *Table) group(group parquet.RowGroup, use func(rows int, fresh bool) err
 			return err
 		}
 		fresh = false
-		for _, c := range t.cursors {
+		for _, c := range t.reading {
 			c.page.at += int(n)
 		}
 		t.row, left = t.row+n, left-n

@@ -114,7 +114,7 @@ func gather[T any](v *pageValues, known []T, null T, dst []T) ([]T, error) {
 			at = int(v.indexes[next])
 		}
 		if at < 0 || at >= len(known) {
-			return dst, valueError(i, fmt.Errorf("value %d is none of %d", at, len(known)))
+			return dst, valueError(i, fmt.Errorf("index %d into a dictionary of %d values", at, len(known)))
 		}
 		dst = append(dst, known[at])
 		next++
@@ -166,7 +166,7 @@ func (c *Texts) end() {
 	}
 }
 
-// fill implements cursor.
+// fill implements columnReader.
 func (c *Texts) fill() (rows int, changed bool, err error) {
 	if left := c.rows - c.at; left > 0 {
 		return left, false, nil
@@ -245,7 +245,7 @@ func (c *Numbers) begin(group parquet.RowGroup) {
 	c.pageReader.begin(group)
 }
 
-// fill implements cursor.
+// fill implements columnReader.
 func (c *Numbers) fill() (rows int, changed bool, err error) {
 	if left := len(c.values) - c.at; left > 0 {
 		return left, false, nil

@@ -81,7 +81,7 @@ func deltaSize(data []byte, n int) (size int, err error) {
 		head[i], size = v, size+k
 	}
 	if head[0] > 1<<16 || head[1] == 0 || head[1] > head[0] || head[0]%head[1] != 0 || head[0]/head[1]%8 != 0 || head[2] != uint64(n) {
-		return 0, errors.New("the head of its differences is not one")
+		return 0, errors.New("the header of its differences is malformed")
 	}
 	per, blocks := int(head[0]/head[1]), int(head[1])
 	for left := n - 1; left > 0; {

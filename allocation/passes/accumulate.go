@@ -101,7 +101,7 @@ func (a *Accumulation) Add(s *allocation.Set) {
 	own := *s
 	dropAssets(&own)
 	own.Table().Dict = a.dict
-	a.last.apply(&own)
+	a.last.apply(own.Table())
 	if a.options.Accumulate == allocation.NoPeriod {
 		a.finish(&own)
 		return

@@ -22,13 +22,14 @@ func Join(sets []*allocation.Set) []*allocation.Set {
 			known[s.Table().Dict] = t
 		}
 		joined := *s
-		joined.Table().Dict = to
+		x := joined.Table()
+		x.Dict = to
 		if t != nil {
-			for p, ids := range joined.Table().IDs {
-				joined.Table().IDs[p] = slices.Clone(ids)
+			for p, ids := range x.IDs {
+				x.IDs[p] = slices.Clone(ids)
 			}
-			joined.Table().Volumes.List, joined.Table().Balancers.List = slices.Clone(joined.Table().Volumes.List), slices.Clone(joined.Table().Balancers.List)
-			t.apply(&joined)
+			x.Volumes.List, x.Balancers.List = slices.Clone(x.Volumes.List), slices.Clone(x.Balancers.List)
+			t.apply(x)
 		}
 		out[i] = &joined
 	}
@@ -93,8 +94,8 @@ func (t *translation) grow() {
 	}
 }
 
-// apply replaces the ids of s in place.
-func (t *translation) apply(s *allocation.Set) {
+// apply replaces the ids of a table in place.
+func (t *translation) apply(x *allocation.Table) {
 	t.grow()
 	all := func(ids, table []allocation.ID, translate func(allocation.ID) allocation.ID) {
 		for i, id := range ids {
@@ -106,7 +107,7 @@ func (t *translation) apply(s *allocation.Set) {
 			}
 		}
 	}
-	for p, ids := range s.Table().IDs {
+	for p, ids := range x.IDs {
 		switch p := allocation.Property(p); {
 		case p.IsMap():
 			all(ids, t.maps, t.pairs)
@@ -116,19 +117,20 @@ func (t *translation) apply(s *allocation.Set) {
 			all(ids, t.strs, t.str)
 		}
 	}
-	for k := range s.Table().Lost.Newest {
-		all(s.Table().Lost.Newest[k], t.maps, t.pairs)
-		all(s.Table().Lost.Common[k], t.maps, t.pairs)
+	for k := range x.Lost.Newest {
+		all(x.Lost.Newest[k], t.maps, t.pairs)
+		all(x.Lost.Common[k], t.maps, t.pairs)
 	}
-	for i := range s.Table().Volumes.List {
-		v := &s.Table().Volumes.List[i]
+	for i := range x.Volumes.List {
+		v := &x.Volumes.List[i]
 		v.Key, v.ProviderID = t.str(v.Key), t.str(v.ProviderID)
 	}
-	for i := range s.Table().Balancers.List {
-		b := &s.Table().Balancers.List[i]
+	for i := range x.Balancers.List {
+		b := &x.Balancers.List[i]
 		b.Key, b.Service, b.IP = t.str(b.Key), t.str(b.Service), t.str(b.IP)
 	}
-	for i := range s.Table().Parts.List {
-		s.Table().Parts.List[i].Name = t.str(s.Table().Parts.List[i].Name)
+	for i := range x.Parts.List {
+		part := &x.Parts.List[i]
+		part.Name = t.str(part.Name)
 	}
 }

@@ -25,7 +25,7 @@ var errMalformed = errors.New("malformed data")
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // index reads the parts of a block's index file (version 2) that a selection by metric needs, from a mapping of it.
-// Nothing that it returns may outlive it, and strings are never views. See Prometheus' tsdb/docs/format/index.md.
+// The byte slices that it returns are views of the mapping and must not outlive it; strings are copies. See Prometheus' tsdb/docs/format/index.md.
 type index struct {
 	file    *fileutil.MmapFile
 	data    []byte

@@ -216,7 +216,8 @@ func (q *query) key(dst []uint32, labels []pair) []uint32 {
 }
 
 // lookUp makes the keys of series from the numbers of their elements, and the ids that distinguish series of one key. It looks up the first
-// element of all keys, then the second one, and so on, for the reason that readSome has.
+// element of all keys, then the second one, and so on: a look-up mostly waits for memory, and a loop of nothing else waits for many at
+// once.
 func (q *query) lookUp(p *page) {
 	p.keys = append(p.keys, make([]promquery.Symbol, len(p.numbers))...)
 	for _, r := range q.keys {

@@ -131,7 +131,7 @@ func tidy(text []byte) ([]byte, error) {
 		if err := d.Decode(&doc); errors.Is(err, io.EOF) {
 			return encode(docs...)
 		} else if err != nil {
-			return nil, fmt.Errorf("the values make no YAML: %w", err)
+			return nil, fmt.Errorf("write the values as YAML: %w", err)
 		}
 		if doc.Content[0].Tag != "!!null" {
 			docs = append(docs, &doc)
