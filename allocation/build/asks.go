@@ -68,8 +68,6 @@ var steps = []step{
 // progress is how far a Builder is.
 type progress struct {
 	step                    int // the next one
-	phase                   phase
-	again                   Span        // whose usage is being added again
 	added                   int64       // series that show that the window has data
 	counts                  bool        // series that are added count in added
 	excesses                []excess    // of which usage is added again

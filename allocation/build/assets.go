@@ -18,7 +18,7 @@ type nodelessKey struct {
 // addNodeless counts cost that was allocated while no known node lived.
 func (b *Builder) addNodeless(n *node, cluster signals.Symbol, set int32, r allocation.Resource, cost float64) {
 	if n != nil {
-		n.nodeless.At(int(set))[r] += cost
+		b.nodeUse(n).nodeless.At(int(set))[r] += cost
 		return
 	}
 	key := nodelessKey{cluster, set}
@@ -54,8 +54,8 @@ func (b *Builder) reconcileNodes() {
 			}
 			return &residuals[cluster][r]
 		}
-		for _, n := range each(b, slices.All(b.sortedNodes())) {
-			if !b.owns(n) {
+		for _, n := range each(&b.limits, slices.All(b.uses.nodes)) {
+			if !b.owns(n.node) {
 				continue
 			}
 			asset, alive := b.nodeAsset(n, i)
@@ -91,7 +91,7 @@ func (b *Builder) reconcileNodes() {
 }
 
 // warnOvercommit warns if more than 1 % of a node's cost was allocated beyond its capacity.
-func (b *Builder) warnOvercommit(n *node, set int, cost float64) {
+func (b *Builder) warnOvercommit(n *nodeUse, set int, cost float64) {
 	costs := n.over.Get(set)
 	if over := costs[allocation.CPU] + costs[allocation.RAM] + costs[allocation.GPU]; over > cost/100 {
 		b.warn("node %s was allocated beyond its capacity: %.6g of cost was not charged (promcost_overcommit_cost)", b.placed(n.cluster, n.name.Value()), over)
@@ -126,8 +126,8 @@ func (b *Builder) reportResiduals(s *allocation.Set, residuals map[signals.Symbo
 
 // allocatedByNode sums the cost of each node's containers, by the node's index and by set.
 func (b *Builder) allocatedByNode() []timeline.Numbered[resourceCosts] {
-	sums := make([]timeline.Numbered[resourceCosts], len(b.sortedNodes()))
-	for _, c := range each(b, slices.All(b.pods.order)) {
+	sums := make([]timeline.Numbered[resourceCosts], len(b.uses.nodes))
+	for _, c := range each(&b.limits, slices.All(b.pods.order)) {
 		n := c.node
 		if n == nil {
 			continue
@@ -150,7 +150,7 @@ func (b *Builder) allocatedByNode() []timeline.Numbered[resourceCosts] {
 }
 
 // nodeAsset returns the node's asset in a set, and whether the node lived in that set.
-func (b *Builder) nodeAsset(n *node, set int) (allocation.Node, bool) {
+func (b *Builder) nodeAsset(n *nodeUse, set int) (allocation.Node, bool) {
 	from, to := b.borders[set], b.borders[set+1]
 	life := n.life.Clip(from, to)
 	if len(life) == 0 {

@@ -75,26 +75,26 @@ func (b *Builder) addServiceLabels(s *incoming) error {
 
 // member is a pod behind a service, and when it is.
 type member struct {
-	*pod
+	*podUse
 	when timeline.Intervals
 }
 
 // chargeBalancers makes the assets of load balancers, and divides their cost among the pods behind their services. While there
 // are no such pods, the cost goes to rows of its own.
-func (b *Builder) chargeBalancers(pods []*pod) {
+func (b *Builder) chargeBalancers(pods []*podUse) {
 	if len(b.services.balancers) == 0 {
 		return
 	}
 	behind := map[objectKey][]member{}
-	for _, p := range each(b, slices.All(pods)) {
-		for _, x := range b.memberships(p) {
+	for _, p := range each(&b.limits, slices.All(pods)) {
+		for _, x := range b.memberships(p.pod) {
 			if key := (objectKey{p.cluster, p.namespace, x.Service}); b.services.balancers[key] != nil {
 				behind[key] = append(behind[key], member{p, x.When})
 			}
 		}
 	}
 	var unpriced []string
-	for _, key := range each(b, slices.All(sortedObjects(b.services.balancers))) {
+	for _, key := range each(&b.limits, slices.All(sortedObjects(b.services.balancers))) {
 		x := b.services.balancers[key]
 		seen, priced := timeline.Overlay(x.seen, x.ingress), timeline.Ones(x.price.Original)
 		if len(seen) > 0 { // the series of its price show less exactly when it was there
@@ -135,22 +135,22 @@ func (x *balancer) asset(life timeline.Intervals, price *prices.Item) allocation
 // chargeBalancer divides the cost of a load balancer. At each instant of its life, the pods that run behind its service share the cost
 // evenly; the containers of a pod share the pod's part.
 func (b *Builder) chargeBalancer(x *balancer, life timeline.Intervals, price *prices.Item, members []member) {
-	eachShift := func(f func(p *pod, s *shift, part timeline.Interval)) {
-		for _, m := range each(b, slices.All(members)) {
+	eachShift := func(f func(p *podUse, s *shift, part timeline.Interval)) {
+		for _, m := range each(&b.limits, slices.All(members)) {
 			for i := range m.running() {
 				s := &m.shifts[i]
 				for _, alive := range life.Clip(s.from, s.to) {
 					for _, part := range m.when.Clip(alive.From, alive.To) {
-						f(m.pod, s, part)
+						f(m.podUse, s, part)
 					}
 				}
 			}
 		}
 	}
 	edges := append(price.Edges(life.Edges(nil)), b.borders...)
-	eachShift(func(_ *pod, _ *shift, part timeline.Interval) { edges = append(edges, part.From, part.To) })
+	eachShift(func(_ *podUse, _ *shift, part timeline.Interval) { edges = append(edges, part.From, part.To) })
 	d := timeline.NewDivided(edges)
-	eachShift(func(_ *pod, _ *shift, part timeline.Interval) { d.Use(part.From, part.To) })
+	eachShift(func(_ *podUse, _ *shift, part timeline.Interval) { d.Use(part.From, part.To) })
 	d.Integrate(func(from, to int64) (cost, amount float64) {
 		if _, alive := life.Find(to); !alive {
 			return 0, 0
@@ -161,7 +161,7 @@ func (b *Builder) chargeBalancer(x *balancer, life timeline.Intervals, price *pr
 		Key:     b.dict.Add(allocation.LoadBalancerKey(x.cluster.Value(), x.namespace.Value(), x.name.Value())),
 		Service: b.dict.Add(x.namespace.Value() + "/" + x.name.Value()), IP: b.dict.Add(x.address.Value.Value()), Private: prices.IsPrivate(x.address.Value.Value()),
 	}
-	eachShift(func(p *pod, s *shift, part timeline.Interval) {
+	eachShift(func(p *podUse, s *shift, part timeline.Interval) {
 		share.Hours = hours(part.From, part.To)
 		share.Cost = (d.CostEach[d.Edge(part.To)] - d.CostEach[d.Edge(part.From)]) / float64(s.n)
 		for _, row := range p.rowsOf(s) {

@@ -230,10 +230,10 @@ func (b *Builder) addNodeAddress(s *incoming) error {
 func (b *Builder) findMachines() {
 	for key, m := range b.nodes.machines {
 		for _, n := range b.nodes.byName[key] {
-			n.machine = m
+			b.nodeUse(n).machine = m
 		}
 	}
-	for _, key := range each(b, slices.All(sortedNodeKeys(b.nodes.machines))) {
+	for _, key := range each(&b.limits, slices.All(sortedNodeKeys(b.nodes.machines))) {
 		m := b.nodes.machines[key]
 		if b.nodes.byName[key] != nil {
 			continue
@@ -247,8 +247,8 @@ func (b *Builder) findMachines() {
 			name = at
 		}
 		for _, n := range b.nodes.byName[nodeKey{key.cluster, name}] {
-			if n.machine == nil {
-				n.machine = m
+			if use := b.nodeUse(n); use.machine == nil {
+				use.machine = m
 			}
 		}
 	}
@@ -333,7 +333,7 @@ func (m *machine) ram(set int) allocation.Breakdown {
 }
 
 // breakDown fills in what a node's capacity was used for, and the share of it that is not allocatable at t.
-func (b *Builder) breakDown(n *node, asset *allocation.Node, set int, t int64) {
+func (b *Builder) breakDown(n *nodeUse, asset *allocation.Node, set int, t int64) {
 	if n.machine != nil {
 		joined := n.joined(n.firstSeen(), b.start())
 		asset.CPUBreakdown, asset.RAMBreakdown = b.cpuOf(n.machine, set, joined), n.machine.ram(set)

@@ -31,6 +31,8 @@ type Builder struct {
 	chargeFrom allocation.ChargeFrom
 	shard      allocation.Shard
 	limits
+	phase phase
+	again Span // whose usage is being added again
 	progress
 	fewOfAssets bool // what nodes' cores do and how full disks are is not needed
 
@@ -52,6 +54,7 @@ type Builder struct {
 	cuts   cuts
 	shared timeline.Shared // of signals of pods and containers that many have alike
 	usage  integrator
+	uses   uses
 	// takesAlternative reports whether an alternative of the running signal, or of starts, counts. nil accepts all.
 	takesAlternative func(*incoming) bool
 }

@@ -83,18 +83,22 @@ func (l *integrator) measureInOrder(c *container, s *incoming) {
 	}
 	held := *s
 	held.key, held.p = slices.Clone(s.key), s.p.Clone()
-	c.unmeasured = append(c.unmeasured, held)
+	use := l.b.containerUse(c)
+	use.unmeasured = append(use.unmeasured, held)
 }
 
 // measureRestarted measures the series that measureInOrder kept, in the order of time.
 func (b *Builder) measureRestarted() {
 	l := &b.usage
-	for _, c := range each(b, slices.All(b.pods.order)) {
+	for _, c := range each(&b.limits, slices.All(b.uses.containers)) {
+		if c == nil {
+			continue
+		}
 		slices.SortStableFunc(c.unmeasured, func(x, y incoming) int {
 			return cmp.Or(cmp.Compare(x.Signal, y.Signal), cmp.Compare(x.p.First(), y.p.First()), cmp.Compare(x.p.Last(), y.p.Last()))
 		})
 		for i := range c.unmeasured {
-			l.measure(c, &c.unmeasured[i])
+			l.measure(c.container, &c.unmeasured[i])
 		}
 		c.unmeasured = nil
 	}

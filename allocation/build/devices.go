@@ -141,7 +141,7 @@ func (c *container) resolveDevices(n *node, dict *allocation.Dict) {
 
 // measureDevices integrates the use of devices, in both phases of usage.
 func (b *Builder) measureDevices() {
-	for _, c := range each(b, slices.All(b.pods.order)) {
+	for _, c := range each(&b.limits, slices.All(b.pods.order)) {
 		if len(c.segments) == 0 || c.devices == nil || len(c.devices.use) == 0 {
 			continue
 		}

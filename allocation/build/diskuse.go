@@ -47,7 +47,8 @@ func usedIn(set int, parts []*filled) (byteHours, most float64) {
 // addNodeDiskUsed integrates how full a file system on a node's own disk is, while the node lives. Nodes that had the same name one after
 // the other are kept separate.
 func (l *integrator) addNodeDiskUsed(s *incoming) error {
-	for _, n := range l.b.nodesAt(s) {
+	for _, node := range l.b.nodesAt(s) {
+		n := l.b.nodeUse(node)
 		if n.disksUsed == nil {
 			n.disksUsed = map[signals.Symbol]*filled{}
 		}
@@ -67,7 +68,7 @@ func (b *Builder) nodesAt(s *incoming) []*node {
 }
 
 // diskUsed returns how much all file systems of the node's disk used in a set, and the highest use of any one of them.
-func (n *node) diskUsed(set int) (byteHours, most float64) {
+func (n *nodeUse) diskUsed(set int) (byteHours, most float64) {
 	var parts []*filled
 	for _, device := range sortedSymbols(n.disksUsed) {
 		parts = append(parts, n.disksUsed[device])

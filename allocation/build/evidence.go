@@ -237,11 +237,12 @@ func (b *Builder) unseenPodsBefore() (x unseenUsage) {
 	span := Span{from - (b.sampling.Start - most), b.sampling.Align(from - 1)}
 	for c := range b.measuredContainers() {
 		// One sample before the window does not show how fast a counter rises.
-		seen := c.seenFor(b.sampling.Start, b.start()) > 0 && c.seenFor(b.sampling.LoadStart(), b.start()) > b.sampling.Cell()
+		use := b.containerUse(c)
+		seen := use.seenFor(b.sampling.Start, b.start()) > 0 && use.seenFor(b.sampling.LoadStart(), b.start()) > b.sampling.Cell()
 		older := c.pod.started.Known() && int64(c.pod.started.Value*1000) < b.sampling.Start // its traffic goes on where a container restarts
 		if !seen && (b.runsOver(c, b.start(), b.sampling.Start, b.start()) || older && b.runsOver(c, b.start(), b.start()-2*b.sampling.Interval, b.start())) {
 			x.Pods = append(x.Pods, c.pod.name.Value())
-			x.Span, c.pod.usageFrom = span, span.Start
+			x.Span, b.podUse(c.pod).from = span, span.Start
 		}
 	}
 	return x.sorted()
@@ -255,15 +256,16 @@ func (b *Builder) unseenPodsAfter() (x unseenUsage) {
 	}
 	measured := map[signals.Symbol]bool{} // clusters with usage at some time
 	for c := range b.measuredContainers() {
-		measured[c.pod.cluster] = measured[c.pod.cluster] || len(c.covered[allocation.RAM]) > 0
+		measured[c.pod.cluster] = measured[c.pod.cluster] || len(b.containerUse(c).covered[allocation.RAM]) > 0
 	}
 	short := b.sampling.End-b.sampling.Start <= b.evidence.most
 	for c := range b.measuredContainers() {
 		// Usage after the window says nothing about it if none was seen for longer than a gap may last, or if nobody measures usage.
 		run, _ := c.runs.Find(b.end())
-		tells := len(c.covered[allocation.RAM]) > 0 || short || measured[c.pod.cluster] && b.sampling.End-run.From < b.evidence.most
+		use := b.containerUse(c)
+		tells := len(use.covered[allocation.RAM]) > 0 || short || measured[c.pod.cluster] && b.sampling.End-run.From < b.evidence.most
 		goesOn := b.runsOver(c, b.end(), b.end(), b.sampling.End) || c.restarted && b.runsOver(c, b.sampling.End, b.sampling.End-2*b.sampling.Interval, b.sampling.End)
-		if tells && goesOn && c.seenFor(b.end(), b.sampling.End) == 0 {
+		if tells && goesOn && use.seenFor(b.end(), b.sampling.End) == 0 {
 			x.Pods = append(x.Pods, c.pod.name.Value())
 		}
 	}
@@ -282,7 +284,7 @@ func (x unseenUsage) sorted() unseenUsage {
 }
 
 // seenFor is how long usage of a container was seen, and not only held, within (from, to].
-func (c *container) seenFor(from, to int64) (length int64) {
+func (c *containerUse) seenFor(from, to int64) (length int64) {
 	for _, f := range c.covered[allocation.RAM] {
 		if !f.Soft {
 			length += max(0, min(f.To, to)-max(f.From, from))

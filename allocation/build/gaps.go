@@ -205,7 +205,7 @@ func (b *Builder) warnGaps() {
 	}
 	outages = timeline.Union(outages)
 	var nodes gaps
-	for _, n := range each(b, slices.All(b.sortedNodes())) {
+	for _, n := range each(&b.limits, slices.All(b.sortedNodes())) {
 		nodes.add(b.placed(n.cluster, n.name.Value()), timeline.Outside(b.asked(n.bridged), outages))
 	}
 	b.count(notices.UnseenNodes, nodes.names, notices.Clocks(nodes.when))
@@ -263,7 +263,7 @@ func (b *Builder) lastSeen(cluster signals.Symbol) string {
 }
 
 // appendSpread appends when a container ran and its usage was counted, but not seen, for more than a lookback.
-func (c *container) appendSpread(dst timeline.Intervals, s timeline.Sampling) timeline.Intervals {
+func (c *containerUse) appendSpread(dst timeline.Intervals, s timeline.Sampling) timeline.Intervals {
 	for r := range allocation.NumResources {
 		for _, f := range c.covered[r] {
 			if f.Soft && f.To-f.From > timeline.Lookback {

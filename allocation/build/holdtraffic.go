@@ -18,7 +18,7 @@ type flowEnd struct {
 // holdTraffic counts the bytes moved since the last sample, at the rate before it, until the pod or the window ends. In exact mode
 // it does so for no longer than one sample is seen. If no usage of the pod was seen from then on either, because its kubelet was down,
 // it does so for as long as usage is held, or until usage is seen again.
-func (b *Builder) holdTraffic(p *pod) {
+func (b *Builder) holdTraffic(p *podUse) {
 	for f := p.flows; f != nil; f = f.next {
 		b.holdFlow(p, &flowEnd{f.key.kind(), f.to, f.rate})
 	}
@@ -27,9 +27,10 @@ func (b *Builder) holdTraffic(p *pod) {
 	}
 }
 
-func (b *Builder) holdFlow(p *pod, f *flowEnd) {
+func (b *Builder) holdFlow(p *podUse, f *flowEnd) {
 	lookback, at := b.sampling.Unmarked().Lookback, max(f.to, b.sampling.Start)
-	for _, q := range b.pods.byName[p.objectKey] {
+	for _, other := range b.pods.byName[p.objectKey] {
+		q := b.podUse(other)
 		to := q.runsUntil(at, f.to+allocation.Evidence.Milliseconds())
 		if to <= at {
 			continue // another pod with the same name
@@ -37,24 +38,24 @@ func (b *Builder) holdFlow(p *pod, f *flowEnd) {
 		for _, c := range q.containers {
 			to = min(to, c.nextStart(f.to))
 		}
-		if q.usedSince(math.MinInt64) >= f.to {
+		if b.usedSince(q, math.MinInt64) >= f.to {
 			to = min(to, f.to+lookback)
 		}
-		to = min(to, q.usedSince(f.to+lookback))
+		to = min(to, b.usedSince(q, f.to+lookback))
 		if to <= f.to || f.rate <= 0 || !b.sampling.Exact() && to <= f.to+lookback {
 			continue
 		}
 		t := b.usage.trafficPrice(q.cluster, f.kind)
-		b.moveCell([]*pod{q}, f.kind, t, timeline.Cell{From: f.to, To: to, Amount: f.rate * float64(to-f.to)})
+		b.moveCell([]*podUse{q}, f.kind, t, timeline.Cell{From: f.to, To: to, Amount: f.rate * float64(to-f.to)})
 		break
 	}
 }
 
 // usedSince is the first time from t on at which usage of a container of p is seen, and not only held.
-func (p *pod) usedSince(t int64) int64 {
+func (b *Builder) usedSince(p *podUse, t int64) int64 {
 	from := int64(timeline.Forever)
 	for _, c := range p.containers {
-		for _, covered := range c.covered {
+		for _, covered := range b.containerUse(c).covered {
 			for _, f := range covered {
 				if !f.Soft && f.From < f.To && f.To > t {
 					from = min(from, max(f.From, t))
@@ -66,7 +67,7 @@ func (p *pod) usedSince(t int64) int64 {
 }
 
 // runsUntil is until when p runs on from t without a pause, at most until most. It is t if p does not run at t.
-func (p *pod) runsUntil(t, most int64) int64 {
+func (p *podUse) runsUntil(t, most int64) int64 {
 	all := p.running()
 	k := sort.Search(len(all), func(k int) bool { return all[k].to > t })
 	for ; k < len(all) && all[k].from <= t && t < most; k++ {

@@ -80,9 +80,10 @@ func (b *Builder) discover(s *incoming) *container {
 	b.resolveContainer(c)
 	c.pod.findNode()
 	if c.node != nil {
-		b.layLoad(c.node) // its life may have become longer
+		b.layLoad(b.nodeUse(c.node)) // its life may have become longer
 	}
 	b.dropSignals(c)
+	c.index = len(b.pods.order)
 	b.pods.order = append(b.pods.order, c)
 	b.report.discovered = append(b.report.discovered, c.pod.name.Value()+"/"+c.container.Value())
 	return c
@@ -152,12 +153,13 @@ func (l *integrator) coverAll(c *container, covered *timeline.Coverage, s *incom
 // coverage is the part of a container's time that usage series cover in this phase.
 func (b *Builder) coverage(c *container, r allocation.Resource) *timeline.Coverage {
 	if b.phase != correcting {
-		return &c.covered[r]
+		return &b.containerUse(c).covered[r]
 	}
-	if c.again == nil {
-		c.again = &[allocation.NumResources]timeline.Coverage{}
+	use := b.containerUse(c)
+	if use.again == nil {
+		use.again = &[allocation.NumResources]timeline.Coverage{}
 	}
-	return &c.again[r]
+	return &use.again[r]
 }
 
 // cover charges the parts of consecutive cells that are not covered yet.
@@ -324,13 +326,14 @@ func (b *Builder) holdUsage() {
 	var holes timeline.Intervals // scratch
 	for c := range b.measuredContainers() {
 		holes = holes[:0]
+		covered := &b.containerUse(c).covered
 		for r := range allocation.NumResources {
 			for i := range c.segments {
 				seg := &c.segments[i]
-				if r == allocation.GPU && seg.request[r] == 0 && len(c.covered[r]) == 0 {
+				if r == allocation.GPU && seg.request[r] == 0 && len(covered[r]) == 0 {
 					continue // the container neither requests nor uses one
 				}
-				l.free = c.covered[r].Uncovered(l.free[:0], seg.from, seg.to)
+				l.free = covered[r].Uncovered(l.free[:0], seg.from, seg.to)
 				for _, free := range l.free {
 					if l.hold(c, seg, r, free) && free.To-free.From > timeline.Lookback {
 						holes = append(holes, free)
@@ -339,7 +342,7 @@ func (b *Builder) holdUsage() {
 			}
 		}
 		if b.phase == measuring {
-			b.outages.holes.add(c.pod.name.Value(), timeline.Outside(c.appendSpread(holes, b.sampling), b.outages.silent[c.pod.cluster]))
+			b.outages.holes.add(c.pod.name.Value(), timeline.Outside(b.containerUse(c).appendSpread(holes, b.sampling), b.outages.silent[c.pod.cluster]))
 		}
 	}
 }
@@ -369,7 +372,7 @@ func (b *Builder) noteUnknown(c *container, seg *segment, r allocation.Resource,
 		return
 	}
 	spans := c.runs.Clip(free.From, free.To)
-	if len(c.covered[r]) == 0 {
+	if len(b.containerUse(c).covered[r]) == 0 {
 		spans = timeline.Intervals{free}
 	}
 	for _, x := range spans {
@@ -390,7 +393,7 @@ func (b *Builder) heldRate(c *container, r allocation.Resource, t int64) (rate f
 	if b.beginsWithSignals(&run) {
 		run.From = timeline.Unborn
 	}
-	f := c.covered[r].Before(t)
+	f := b.containerUse(c).covered[r].Before(t)
 	if !ok || f == nil || f.To <= run.From {
 		return 0, t
 	}

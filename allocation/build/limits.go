@@ -69,21 +69,21 @@ func (b *Builder) watch() error {
 }
 
 // run runs parts until the builder must stop, and returns why.
-func (b *Builder) run(parts ...func()) error {
+func (l *limits) run(parts ...func()) error {
 	for _, part := range parts {
-		if b.stop() {
+		if l.stop() {
 			break
 		}
 		part()
 	}
-	return b.stopped
+	return l.stopped
 }
 
 // each yields what seq yields until the builder must stop.
-func each[K, V any](b *Builder, seq iter.Seq2[K, V]) iter.Seq2[K, V] {
+func each[K, V any](l *limits, seq iter.Seq2[K, V]) iter.Seq2[K, V] {
 	return func(yield func(K, V) bool) {
 		for k, v := range seq {
-			if b.stop() || !yield(k, v) {
+			if l.stop() || !yield(k, v) {
 				return
 			}
 		}

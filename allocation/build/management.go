@@ -34,10 +34,10 @@ func (b *Builder) addManagementPrice(s *incoming) error {
 // clusterLives are when each cluster existed: while any of its nodes did, or a container ran.
 func (b *Builder) clusterLives() map[signals.Symbol]timeline.Intervals {
 	all := map[signals.Symbol]timeline.Intervals{}
-	for _, n := range each(b, slices.All(b.sortedNodes())) {
+	for _, n := range each(&b.limits, slices.All(b.sortedNodes())) {
 		all[n.cluster] = append(all[n.cluster], n.life...)
 	}
-	for _, c := range each(b, slices.All(b.pods.order)) {
+	for _, c := range each(&b.limits, slices.All(b.pods.order)) {
 		life := all[c.pod.cluster]
 		for i := range c.segments {
 			x := timeline.Interval{From: c.segments[i].from, To: c.segments[i].to}
@@ -101,7 +101,7 @@ func (b *Builder) addNodeDisk(s *incoming) error {
 // chargeLocalDisks makes the disk assets of nodes. No allocation has a share of them.
 func (b *Builder) chargeLocalDisks() {
 	var unpriced []string
-	for _, n := range each(b, slices.All(b.sortedNodes())) {
+	for _, n := range each(&b.limits, slices.All(b.uses.nodes)) {
 		capacity := b.fillGaps(n.reported.disks.Sum(signals.Compare, func(signals.Symbol) float64 { return 1 }))
 		if len(capacity) == 0 {
 			continue

@@ -58,13 +58,13 @@ func (b *Builder) rowsOf(c *container) int64 {
 // reserveRows makes room for the rows of all containers in the sets that they are seen in.
 func (b *Builder) reserveRows() {
 	more := make([]int, len(b.sets)+1) // rows more than in the set before
-	for _, c := range each(b, slices.All(b.pods.order)) {
+	for _, c := range each(&b.limits, slices.All(b.pods.order)) {
 		first, last := b.setsOf(c)
 		more[first]++
 		more[last]--
 	}
 	n := 0
-	for i, rows := range each(b, slices.All(b.rows)) {
+	for i, rows := range each(&b.limits, slices.All(b.rows)) {
 		n += more[i]
 		rows.Reserve(n)
 		for _, r := range [...]allocation.Resource{allocation.CPU, allocation.RAM} { // usage is added to these
@@ -77,11 +77,14 @@ func (b *Builder) reserveRows() {
 
 // dropUsage drops what usage and traffic were integrated with, to free memory before sets are finished.
 func (b *Builder) dropUsage() {
-	for p := range b.everyPod() {
-		p.flows, p.ended = nil, nil
-		for _, c := range p.containers {
-			c.covered, c.again, c.devices = [allocation.NumResources]timeline.Coverage{}, nil, nil
+	b.uses.containers = nil
+	for _, p := range b.uses.pods {
+		if p != nil {
+			p.flows, p.ended = nil, nil
 		}
+	}
+	for c := range b.every() {
+		c.devices = nil
 	}
 }
 

@@ -82,15 +82,15 @@ func (l *integrator) addTraffic(s *incoming, kind trafficKind) error {
 	key := flowKey(labels.Sum64()<<kindBits) | flowKey(kind)
 	of := s.pod()
 	if p := l.b.pods.find(&of); p != nil {
-		l.move([]*pod{p}, key, s)
+		l.move([]*podUse{l.b.podUse(p)}, key, s)
 	} else {
-		l.move(l.b.pods.byName[s.object()], key, s)
+		l.move(l.b.podUses(l.b.pods.byName[s.object()]), key, s)
 	}
 	return nil
 }
 
 // move adds the increases of a counter to pods of one name, which run one after the other.
-func (l *integrator) move(pods []*pod, key flowKey, s *incoming) {
+func (l *integrator) move(pods []*podUse, key flowKey, s *incoming) {
 	ran := false
 	for _, p := range pods {
 		ran = len(p.running()) > 0 || ran
@@ -137,7 +137,7 @@ func (l *integrator) move(pods []*pod, key flowKey, s *incoming) {
 
 // increases are the cells of a counter of bytes. Those within one shift of the only pod that have one price are joined: their sum does
 // not depend on how they are cut. Cells of time that is counted already are left alone.
-func (l *integrator) increases(pods []*pod, key flowKey, s *incoming, t *prices.Item) []timeline.Cell {
+func (l *integrator) increases(pods []*podUse, key flowKey, s *incoming, t *prices.Item) []timeline.Cell {
 	if len(pods) != 1 {
 		return l.b.samplingOf(s).Counter(l.cells[:0], s.p)
 	}
@@ -154,7 +154,7 @@ func (l *integrator) increases(pods []*pod, key flowKey, s *incoming, t *prices.
 
 // moving is the traffic at hand of a pod.
 type moving struct {
-	pod     *pod
+	pod     *podUse
 	price   *prices.Item
 	counted int64                      // the end of what was counted of it before
 	until   func(from, to int64) int64 // integrator.sameUntil, made once
@@ -172,7 +172,7 @@ func (l *integrator) sameUntil(from, to int64) int64 {
 
 // flowOf returns the flow of a counter, and its cells with a beginning for the first one: the end of an earlier stretch, else the
 // start of the pod if the counter is new. Without a beginning, the first cell is dropped. The first of several pods keeps the flow.
-func (l *integrator) flowOf(pods []*pod, key flowKey, s *incoming, cells []timeline.Cell) (*flow, []timeline.Cell) {
+func (l *integrator) flowOf(pods []*podUse, key flowKey, s *incoming, cells []timeline.Cell) (*flow, []timeline.Cell) {
 	b, first, p := l.b, &cells[0], pods[0]
 	at := &p.flows
 	for ; *at != nil; at = &(*at).next {
@@ -188,7 +188,7 @@ func (l *integrator) flowOf(pods []*pod, key flowKey, s *incoming, cells []timel
 	f := l.newFlow(key)
 	*at = f
 	start, known := b.lastStart(pods, first.To)
-	if !known || !b.isFirst(p, s, start.at) {
+	if !known || !b.isFirst(p.pod, s, start.at) {
 		if first.To-s.p.First() > b.evidence.most { // the first sample lies before a gap and not on the grid
 			first.From, first.Held = s.p.First(), true
 			return f, cells
@@ -229,7 +229,7 @@ func (b *Builder) movedSince(start podStart, t int64, value float64) (x timeline
 
 // beginAgain is the cell of a counter after a gap that is too long to bridge. If the gap is an outage, the cell has what was moved since
 // the pod was seen again, like the first cell of a counter. Else it is x.
-func (b *Builder) beginAgain(pods []*pod, x timeline.Cell, value float64) timeline.Cell {
+func (b *Builder) beginAgain(pods []*podUse, x timeline.Cell, value float64) timeline.Cell {
 	start, known := b.lastStart(pods, x.To)
 	if known && start.seen > max(x.From, b.sampling.Start) && b.afterOutage(pods[0].cluster, start.seen) {
 		if again, ok := b.movedSince(start, x.To, value); ok {
@@ -250,7 +250,7 @@ func (b *Builder) afterOutage(cluster signals.Symbol, t int64) bool {
 type podStart struct{ at, seen int64 }
 
 // lastStart returns the last start of any of the pods before t, and whether one is known.
-func (b *Builder) lastStart(pods []*pod, t int64) (start podStart, known bool) {
+func (b *Builder) lastStart(pods []*podUse, t int64) (start podStart, known bool) {
 	for _, p := range pods {
 		if len(p.shifts) == 0 {
 			continue
@@ -263,7 +263,7 @@ func (b *Builder) lastStart(pods []*pod, t int64) (start podStart, known bool) {
 }
 
 // seenSince is since when a pod that runs at t was seen to run, or when it was first seen after t. Gaps that can be bridged do not count.
-func (p *pod) seenSince(t int64) int64 {
+func (p *podUse) seenSince(t int64) int64 {
 	from := p.shifts[0].from
 	for i := 1; i < len(p.shifts) && p.shifts[i].from < t; i++ {
 		if p.shifts[i].from-p.shifts[i-1].to > allocation.Evidence.Milliseconds() {
@@ -276,7 +276,7 @@ func (p *pod) seenSince(t int64) int64 {
 // startBefore is when a pod started before t. It is the first start of a container, as reported or, for an init container, as seen just
 // before t, unless a container has restarted. Else it is the reported start of the pod, else when the pod was first seen to run. It does
 // not depend on when the window begins.
-func (b *Builder) startBefore(p *pod, t int64) (at int64, known bool) {
+func (b *Builder) startBefore(p *podUse, t int64) (at int64, known bool) {
 	at, again, begins := math.MaxInt64, p.restarted, true
 	for _, c := range p.containers {
 		for i, x := range c.reportedStarts(t) {
@@ -307,7 +307,7 @@ func (b *Builder) startBefore(p *pod, t int64) (at int64, known bool) {
 
 // moveCell spreads the bytes of a cell evenly over its time, and adds them to the pods that ran then. Bytes moved while none of their
 // containers was seen belong to the nearest time at which one was, if that is close.
-func (b *Builder) moveCell(pods []*pod, kind trafficKind, t *prices.Item, x timeline.Cell) {
+func (b *Builder) moveCell(pods []*podUse, kind trafficKind, t *prices.Item, x timeline.Cell) {
 	from, to := max(x.From, b.sampling.Start), min(x.To, b.sampling.End)
 	if from >= to || x.Amount <= 0 {
 		return
@@ -324,11 +324,11 @@ func (b *Builder) moveCell(pods []*pod, kind trafficKind, t *prices.Item, x time
 }
 
 // shiftOver is the shift that holds all of (from, to], nil if there is none. It first tries the shift that it found last.
-func (p *pod) shiftOver(from, to int64) *shift {
-	at := int(p.shifting.last)
+func (p *podUse) shiftOver(from, to int64) *shift {
+	at := p.last
 	if at >= len(p.shifts) || p.shifts[at].to <= from || p.shifts[at].from > from {
 		at = sort.Search(len(p.shifts), func(i int) bool { return p.shifts[i].to > from })
-		p.shifting.last = int32(at)
+		p.last = at
 	}
 	if at == len(p.shifts) {
 		return nil
@@ -340,7 +340,7 @@ func (p *pod) shiftOver(from, to int64) *shift {
 }
 
 // nearestShifts appends to near the shifts of pods that are nearest to any time in (from, to], ascending.
-func nearestShifts(near []*shift, pods []*pod, from, to int64) []*shift {
+func nearestShifts(near []*shift, pods []*podUse, from, to int64) []*shift {
 	for _, p := range pods {
 		i := sort.Search(len(p.shifts), func(i int) bool { return p.shifts[i].to > from })
 		for k := max(0, i-1); k < len(p.shifts) && (k <= i || p.shifts[k-1].from < to); k++ {
@@ -384,11 +384,11 @@ var trafficColumns = [numTraffic]struct{ bytes, cost allocation.Column }{
 }
 
 // chargeTraffic divides what each pod moved among its containers, and makes the network assets.
-func (b *Builder) chargeTraffic(pods []*pod) {
-	for _, p := range each(b, slices.All(pods)) {
+func (b *Builder) chargeTraffic(pods []*podUse) {
+	for _, p := range each(&b.limits, slices.All(pods)) {
 		b.holdTraffic(p) // for all pods before any is charged: it may add to another pod of the name
 	}
-	for _, p := range each(b, slices.All(pods)) {
+	for _, p := range each(&b.limits, slices.All(pods)) {
 		for i := range p.shifts {
 			x := &p.shifts[i]
 			for _, row := range p.rowsOf(x) {
@@ -402,7 +402,7 @@ func (b *Builder) chargeTraffic(pods []*pod) {
 			}
 		}
 	}
-	for i := range each(b, slices.All(b.sets[b.first:b.last])) {
+	for i := range each(&b.limits, slices.All(b.sets[b.first:b.last])) {
 		s := b.sets[b.first+i]
 		s.Networks = b.networks(b.rows[b.first+i])
 		b.priceNetworks(s)

@@ -26,7 +26,7 @@ type nodeIdentity struct {
 // splitNodes splits the nodes of one name by provider ids and creation times that follow each other: a node that is created again is
 // another node.
 func (b *Builder) splitNodes() {
-	for key, nodes := range each(b, maps.All(b.nodes.byName)) {
+	for key, nodes := range each(&b.limits, maps.All(b.nodes.byName)) {
 		if spans := nodes[0].lifespans(); len(spans) > 1 {
 			b.nodes.byName[key] = nodes[0].split(spans)
 		}
@@ -145,7 +145,7 @@ func (n *node) bornAt() int64 { return cmp.Or(n.createdAt(), n.earliest) }
 
 // endLives ends the life of each node where that of the next node with its name begins, and notes when the last of a cluster ends.
 func (b *Builder) endLives() {
-	for _, nodes := range each(b, maps.All(b.nodes.byName)) {
+	for _, nodes := range each(&b.limits, maps.All(b.nodes.byName)) {
 		for i := 1; i < len(nodes); i++ {
 			was, n := nodes[i-1], nodes[i]
 			if len(n.life) > 0 {
@@ -191,7 +191,7 @@ func (b *Builder) nodeRunning(c *container, runs *timeline.Runs) *node {
 // everyNode yields all nodes, in no order.
 func (b *Builder) everyNode() iter.Seq[*node] {
 	return func(yield func(*node) bool) {
-		for _, nodes := range each(b, maps.All(b.nodes.byName)) {
+		for _, nodes := range each(&b.limits, maps.All(b.nodes.byName)) {
 			for _, n := range nodes {
 				if !yield(n) {
 					return

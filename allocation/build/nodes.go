@@ -32,12 +32,7 @@ type node struct {
 	amount      [allocation.NumResources]timeline.Steps // capacity, alternatives resolved
 	price       [allocation.NumResources]timeline.Steps // by metrics, per price unit and hour, alternatives resolved
 	rates       prices.Node                             // for times without a price by a metric
-	load        [allocation.NumResources]*load          // nil if the node has nothing of the resource
 	allocatable [allocation.NumResources]timeline.Steps // the part of amount for pods, if both are known
-	machine     *machine                                // nil without an exporter of its own
-	disksUsed   map[signals.Symbol]*filled              // how full reported disks are while the node lives
-	nodeless    timeline.Numbered[resourceCosts]        // cost allocated outside of life
-	over        timeline.Numbered[resourceCosts]        // cost taken off because the node was overcommitted
 }
 
 // nodeReports has what series report about a node.
@@ -54,9 +49,6 @@ type nodeReports struct {
 	devices     timeline.RankedBy[signals.Symbol] // capacity by the resource names of devices
 	disks       timeline.RankedBy[signals.Symbol] // size of the file systems on the node's own disk, by device
 }
-
-// resourceCosts are costs by resource.
-type resourceCosts [allocation.NumResources]float64
 
 // nodePriceLabels are the labels of a node in OpenCost's price metrics.
 type nodePriceLabels struct{ instanceType, region, arch, providerID string }
@@ -160,7 +152,7 @@ func (n *node) providerID() string {
 // resolveNodes finds when each node lived, its capacity and its prices.
 func (b *Builder) resolveNodes() {
 	sights := b.nodeSights()
-	for i, n := range each(b, slices.All(b.sortedNodes())) {
+	for i, n := range each(&b.limits, slices.All(b.sortedNodes())) {
 		n.index = i
 		b.dict.Add(n.cluster.Value()) // idle rows name nodes that no container ran on
 		b.dict.Add(n.name.Value())

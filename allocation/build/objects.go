@@ -34,19 +34,7 @@ type pod struct {
 	replaced      bool                  // by others of its name: it counts no more
 
 	on        *node // of its containers, nil if it is not known; set once resolved
-	shifts    []shift
-	shifting  shifting
-	flows     *flow // the first one
-	ended     []flowEnd
-	usageFrom int64 // time of its oldest usage that is read, if that is earlier than of other pods; else 0
-}
-
-// shifting is about the shifts of a pod.
-type shifting struct {
-	rows     []int32 // of the containers of each shift, see shift.first
-	segments int32   // of its containers
-	laid     int32   // how many segments shifts were made of
-	last     int32   // the shift found last by shiftOver
+	index     int   // among all pods
 }
 
 // joinedLabels are the labels of a pod, its namespace and its node that were joined last: the containers of a pod follow each other.
@@ -87,12 +75,9 @@ type container struct {
 
 	runs    timeline.Intervals
 	started timeline.Steps
-	covered [allocation.NumResources]timeline.Coverage
-	again   *[allocation.NumResources]timeline.Coverage // covered of the phase correcting
-	devices *devices                                    // nil without
-	rows    []rowRef                                    // of the sets it runs in
-	// unmeasured is the usage of a container that restarted, until measureRestarted.
-	unmeasured []incoming
+	devices *devices // nil without
+	rows    []rowRef // of the sets it runs in
+	index   int      // among the containers in the order of rows
 }
 
 // containerSignals has the signals of a container. They are dropped once its segments are made.
@@ -160,7 +145,7 @@ func (p *pod) container(name signals.Symbol) *container {
 // everyPod yields all pods, in no particular order.
 func (b *Builder) everyPod() iter.Seq[*pod] {
 	return func(yield func(*pod) bool) {
-		for _, p := range each(b, slices.All(b.pods.all)) {
+		for _, p := range each(&b.limits, slices.All(b.pods.all)) {
 			if !p.replaced && !yield(p) {
 				return
 			}
@@ -230,6 +215,7 @@ func (b *Builder) addNew(p *pod) {
 	} else {
 		t.byKey[p.podKey] = p
 	}
+	p.index = len(t.all)
 	t.all = append(t.all, p)
 }
 

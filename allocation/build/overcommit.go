@@ -24,14 +24,14 @@ type load struct {
 const loadBytes = 3 * 8
 
 func (b *Builder) layLoads() {
-	for _, n := range each(b, slices.All(b.sortedNodes())) {
+	for _, n := range each(&b.limits, slices.All(b.uses.nodes)) {
 		b.layLoad(n)
 	}
 }
 
 // layLoad makes the loads of a node of this shard if there is memory for them. If the node's life has become longer, it makes longer ones.
-func (b *Builder) layLoad(n *node) {
-	if len(n.life) == 0 || !b.owns(n) {
+func (b *Builder) layLoad(n *nodeUse) {
+	if len(n.life) == 0 || !b.owns(n.node) {
 		return
 	}
 	from, to := n.life.Bounds()
@@ -66,15 +66,15 @@ func (l *load) addRequests(c *container, r allocation.Resource, requests []float
 // scaled down first, then everything (SEMANTICS §5). It returns which usage must be added again to do so.
 func (b *Builder) findOvercommit() []excess {
 	var cells timeline.Intervals
-	nodes := b.sortedNodes()
+	nodes := b.uses.nodes
 	on := make([][]*container, len(nodes))
-	for _, c := range each(b, slices.All(b.pods.order)) {
+	for _, c := range each(&b.limits, slices.All(b.pods.order)) {
 		if c.node != nil {
 			on[c.node.index] = append(on[c.node.index], c)
 		}
 	}
 	var capacity, requests []float64
-	for i, n := range each(b, slices.All(nodes)) {
+	for i, n := range each(&b.limits, slices.All(nodes)) {
 		for r, l := range n.load {
 			if l != nil {
 				capacity = n.capacityCells(capacity, allocation.Resource(r), l)
@@ -88,7 +88,7 @@ func (b *Builder) findOvercommit() []excess {
 		}
 	}
 	var out []excess
-	for _, x := range each(b, slices.All(cells.Gathered(gatherWithin, mostSpans))) {
+	for _, x := range each(&b.limits, slices.All(cells.Gathered(gatherWithin, mostSpans))) {
 		out = append(out, b.excessIn(Span{x.From, x.To}))
 	}
 	return out
@@ -136,14 +136,14 @@ type excess struct {
 func (b *Builder) excessIn(span Span) excess {
 	x := excess{Span: span}
 	over := map[*node]bool{}
-	for n := range b.everyNode() {
+	for _, n := range each(&b.limits, slices.All(b.uses.nodes)) {
 		for r, l := range n.load {
 			if l != nil && len(l.scaled.Clip(span.Start, span.End)) > 0 {
-				over[n], x.Resources[r] = true, true
+				over[n.node], x.Resources[r] = true, true
 			}
 		}
 	}
-	for _, c := range each(b, slices.All(b.pods.order)) {
+	for _, c := range each(&b.limits, slices.All(b.pods.order)) {
 		if over[c.node] && len(c.runs.Clip(span.Start, span.End)) > 0 {
 			x.Pods = append(x.Pods, c.pod.name.Value())
 		}
@@ -169,11 +169,15 @@ func (n *node) capacityCells(out []float64, r allocation.Resource, l *load) []fl
 }
 
 // correct subtracts from a row's cost what its container was allocated beyond its node's capacity.
-func (b *Builder) correct(n *node, seg *segment, r allocation.Resource, charges []timeline.Part, sign float64) {
-	if n == nil || !seg.inside[r] || n.load[r] == nil || len(n.load[r].scaled) == 0 {
+func (b *Builder) correct(on *node, seg *segment, r allocation.Resource, charges []timeline.Part, sign float64) {
+	if on == nil || !seg.inside[r] {
 		return
 	}
+	n := b.nodeUse(on)
 	l, off := n.load[r], 0.0
+	if l == nil || len(l.scaled) == 0 {
+		return
+	}
 	for _, x := range charges {
 		base := seg.request[r] * float64(x.To-x.From) / 1000
 		burst := max(0, x.Amount-base)
@@ -197,8 +201,8 @@ func (b *Builder) usageFrom(p *pod) int64 {
 	switch {
 	case b.phase == correcting:
 		return b.sampling.LoadStart() + b.again.Start - b.sampling.Start
-	case p.usageFrom != 0:
-		return p.usageFrom
+	case b.podUse(p).from != 0:
+		return b.podUse(p).from
 	}
 	return b.sampling.LoadStart()
 }

@@ -70,7 +70,7 @@ func (p *pod) nodeIntervals() []nodeInterval {
 // splitPlacements makes a pod of each interval that a pod without a UID spent on one node. It then sorts the pods of a name, so
 // that nothing depends on the order in which a source returns them.
 func (b *Builder) splitPlacements() {
-	for name, pods := range each(b, maps.All(b.pods.byName)) {
+	for name, pods := range each(&b.limits, maps.All(b.pods.byName)) {
 		if len(pods) == 1 && pods[0].uid != none {
 			continue // mostly: only pods without a UID are split, and one is sorted
 		}

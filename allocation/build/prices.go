@@ -45,7 +45,7 @@ func (b *Builder) warnSuspiciousPrices() {
 // noteSuspiciousNodes records nodes with suspicious prices of their resources.
 func (b *Builder) noteSuspiciousNodes() {
 	currency := b.sheet().Currency()
-	for _, n := range each(b, slices.All(b.sortedNodes())) {
+	for _, n := range each(&b.limits, slices.All(b.sortedNodes())) {
 		if len(n.life) == 0 {
 			continue
 		}

@@ -47,8 +47,8 @@ func (b *Builder) resolveAll() error {
 		b.pods.metadata.by = nil
 	}
 	if err := b.run(
-		b.mergeWithoutUID, b.splitPlacements, b.placeByHint, b.noteSeveralClusters, b.findAbsence, b.splitNodes, b.resolveNodes, b.warnUnlabeled, b.findLocations, b.findMachines,
-		b.sortContainers, b.reserveRows, b.resolveContainers, b.layLoads, b.resolveVolumes,
+		b.mergeWithoutUID, b.splitPlacements, b.placeByHint, b.noteSeveralClusters, b.findAbsence, b.splitNodes, b.resolveNodes, b.warnUnlabeled, b.findLocations,
+		b.sortContainers, b.reserveRows, b.resolveContainers, b.resolveVolumes, b.layUses,
 	); err != nil {
 		return err
 	}
@@ -77,11 +77,14 @@ func (b *Builder) placeByHint() {
 // sortContainers puts containers in the order of rows.
 func (b *Builder) sortContainers() {
 	b.pods.order = slices.SortedFunc(b.every(), compareContainers)
+	for i, c := range b.pods.order {
+		c.index = i
+	}
 }
 
 // resolveContainers finds when containers ran, and drops the signals that say so.
 func (b *Builder) resolveContainers() {
-	for i, c := range each(b, slices.All(b.pods.order)) {
+	for i, c := range each(&b.limits, slices.All(b.pods.order)) {
 		b.resolveContainer(c)
 		b.noteUnseenInit(c)
 		untold := len(c.runs) == 0 && len(c.running.Best()) == 0
@@ -145,7 +148,7 @@ func compareContainers(x, y *container) int {
 // mergeWithoutUID gives the signals of pods without a UID (metrics of old kube-state-metrics) to the pods of that name with
 // a UID, each for the time it existed.
 func (b *Builder) mergeWithoutUID() {
-	for name, pods := range each(b, maps.All(b.pods.byName)) {
+	for name, pods := range each(&b.limits, maps.All(b.pods.byName)) {
 		i := slices.IndexFunc(pods, func(p *pod) bool { return p.uid == none })
 		if i < 0 || len(pods) == 1 {
 			continue
@@ -293,7 +296,6 @@ func (b *Builder) resolveContainer(c *container) {
 		}
 	}
 	c.segments = slices.Clone(b.cuts.segments)
-	c.pod.shifting.segments += int32(len(c.segments))
 	for _, ref := range c.rows {
 		if ref.row != noRow {
 			b.describe(c, b.rows[ref.set], ref.row)

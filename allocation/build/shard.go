@@ -19,7 +19,7 @@ func (b *Builder) measures(c *container) bool { return c.node == nil || b.owns(c
 // measuredContainers yields the containers whose usage this shard adds.
 func (b *Builder) measuredContainers() iter.Seq[*container] {
 	return func(yield func(*container) bool) {
-		for _, c := range each(b, slices.All(b.pods.order)) {
+		for _, c := range each(&b.limits, slices.All(b.pods.order)) {
 			if b.measures(c) && !yield(c) {
 				return
 			}

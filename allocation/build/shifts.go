@@ -14,7 +14,7 @@ import (
 type shift struct {
 	from, to int64
 	set      int32
-	first, n int32               // the rows of its containers, in pod.shifting.rows
+	first, n int32               // the rows of its containers, in podUse.rows
 	free     [egressZone]float64 // bytes of the kinds of traffic that cost nothing
 	paid     *[numTraffic]moved  // of the other kinds; nil for no traffic of these
 }
@@ -48,18 +48,22 @@ func (x *shift) add(kind trafficKind, m moved, share float64) {
 
 // running are the shifts of a pod's running time, ascending. The rows of a shift share evenly what the pod costs as a whole. Call it
 // after all containers are resolved. If another container is discovered, new shifts take the traffic of the old ones.
-func (p *pod) running() []shift {
-	if p.shifting.laid == p.shifting.segments {
+func (p *podUse) running() []shift {
+	segments := 0
+	for _, c := range p.containers {
+		segments += len(c.segments)
+	}
+	if p.segments == segments {
 		return p.shifts
 	}
 	before := p.shifts
-	p.shifting.laid = p.shifting.segments
-	p.shifts, p.shifting.rows = layShifts(p.containers)
+	p.segments = segments
+	p.shifts, p.rows = layShifts(p.containers)
 	for i := range before {
 		x := &before[i]
 		for kind := range numTraffic {
 			if m := x.traffic(kind); m != (moved{}) {
-				spread(nearestShifts(nil, []*pod{p}, x.from, x.to), x.from, x.to, timeline.Forever/2, kind, m)
+				spread(nearestShifts(nil, []*podUse{p}, x.from, x.to), x.from, x.to, timeline.Forever/2, kind, m)
 			}
 		}
 	}
@@ -115,18 +119,18 @@ func layShifts(containers []*container) ([]shift, []int32) {
 }
 
 // rowsOf returns the rows of the containers that run in x.
-func (p *pod) rowsOf(x *shift) []int32 { return p.shifting.rows[x.first : x.first+x.n] }
+func (p *podUse) rowsOf(x *shift) []int32 { return p.rows[x.first : x.first+x.n] }
 
 // sortedPods are the pods with containers that ran, by cluster, namespace, name and UID.
-func (b *Builder) sortedPods() []*pod {
+func (b *Builder) sortedPods() []*podUse {
 	pods := make([]*pod, 0, len(b.pods.all))
-	for _, c := range each(b, slices.All(b.pods.order)) {
+	for _, c := range each(&b.limits, slices.All(b.pods.order)) {
 		if len(c.segments) > 0 {
 			pods = append(pods, c.pod)
 		}
 	}
 	slices.SortFunc(pods, comparePods)
-	return slices.Compact(pods)
+	return b.podUses(slices.Compact(pods))
 }
 
 func comparePods(x, y *pod) int {
@@ -166,7 +170,7 @@ func (b *Builder) lifeOf(cluster signals.Symbol, seen timeline.Steps) timeline.I
 
 // eachSet calls f for every set that a life reaches into, with the life's part in it. It first draws memory for an asset.
 func (b *Builder) eachSet(life timeline.Intervals, f func(set int, part timeline.Intervals)) {
-	for i := range each(b, slices.All(b.sets)) {
+	for i := range each(&b.limits, slices.All(b.sets)) {
 		if part := life.Clip(b.borders[i], b.borders[i+1]); len(part) > 0 {
 			if b.draw(allocation.AssetBytes); b.stopped != nil {
 				return

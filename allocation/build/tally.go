@@ -45,7 +45,7 @@ type tally struct {
 func (l *integrator) tally(c *container, seg *segment, r allocation.Resource, sign float64) tally {
 	t := tally{b: l.b, of: c, seg: seg, r: r, sign: sign, request: seg.request[r] / 1000}
 	if c.node != nil && seg.inside[r] {
-		t.load = c.node.load[r]
+		t.load = l.b.nodeUse(c.node).load[r]
 	}
 	return t
 }

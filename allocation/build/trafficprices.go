@@ -72,7 +72,7 @@ var egressPrices = [numTraffic]struct {
 // warnDefaultEgress names the clusters with traffic that has only a default price.
 func (b *Builder) warnDefaultEgress() {
 	var unpriced []string
-	for _, s := range each(b, slices.All(b.sets[b.first:b.last])) {
+	for _, s := range each(&b.limits, slices.All(b.sets[b.first:b.last])) {
 		for i := range s.Networks {
 			n := &s.Networks[i]
 			for kind, cost := range [numTraffic]float64{egressZone: n.CrossZone, egressRegion: n.CrossRegion, egressInternet: n.Internet} {

@@ -104,7 +104,7 @@ func (b *Builder) chargeAssets() {
 	b.chargeBalancers(pods)
 	b.chargeManagement()
 	b.makeLeftOvers()
-	for _, rows := range each(b, slices.All(b.rows)) {
+	for _, rows := range each(&b.limits, slices.All(b.rows)) {
 		sortDisks(rows.Set().Disks)
 	}
 }

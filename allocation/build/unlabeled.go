@@ -24,7 +24,7 @@ func (b *Builder) warnUnlabeled() {
 	}
 	groups := map[[2]string]*group{}
 	var order [][2]string
-	for _, n := range each(b, slices.All(b.sortedNodes())) {
+	for _, n := range each(&b.limits, slices.All(b.sortedNodes())) {
 		if len(n.life) == 0 || !n.lacksPrice(allocation.CPU) && !n.lacksPrice(allocation.RAM) {
 			continue
 		}

@@ -24,7 +24,7 @@ func (b *Builder) resolveVolumes() {
 	for key, owners := range b.claimOwners() {
 		b.storage.volume(key.cluster, key.name).owners = owners // it may be known only by its claim
 	}
-	for _, v := range each(b, maps.All(b.storage.volumes)) {
+	for _, v := range each(&b.limits, maps.All(b.storage.volumes)) {
 		seen := timeline.Overlay(v.seen, timeline.Ones(v.capacity))
 		v.capacity = b.fillGaps(v.capacity)
 		for _, o := range v.owners {
@@ -44,7 +44,7 @@ func (b *Builder) resolveVolumes() {
 // claimOwners returns the claims that each volume was bound to, by namespace and name.
 func (b *Builder) claimOwners() map[nodeKey][]ownership {
 	out := map[nodeKey][]ownership{}
-	for _, key := range each(b, slices.All(sortedObjects(b.storage.claims))) {
+	for _, key := range each(&b.limits, slices.All(sortedObjects(b.storage.claims))) {
 		c := b.storage.claims[key]
 		names := sortedSymbols(c.bound)
 		var all timeline.Steps
@@ -70,14 +70,15 @@ func (b *Builder) claimOwners() map[nodeKey][]ownership {
 }
 
 // findMounts finds the pods that mount each claim, and warns about mounted claims without a known volume.
-func (b *Builder) findMounts(pods []*pod) {
+func (b *Builder) findMounts(pods []*podUse) {
 	var lost []string
-	for _, p := range each(b, slices.All(pods)) {
+	for _, p := range each(&b.limits, slices.All(pods)) {
 		for _, name := range p.mounts {
 			key := objectKey{p.cluster, p.namespace, name}
 			c, ok := b.storage.claims[key]
 			if ok {
-				c.pods = append(c.pods, p)
+				use := b.claimUse(c)
+				use.pods = append(use.pods, p)
 			}
 			if !ok || len(c.bound) == 0 {
 				lost = append(lost, b.placed(p.cluster, p.namespace.Value()+"/"+name.Value()))
@@ -89,10 +90,10 @@ func (b *Builder) findMounts(pods []*pod) {
 
 // chargeVolumes makes the disk assets of persistent volumes, and divides their cost among the pods that mount them
 // while these run. The cost of time without such pods goes to rows of its own.
-func (b *Builder) chargeVolumes(pods []*pod) {
+func (b *Builder) chargeVolumes(pods []*podUse) {
 	b.findMounts(pods)
 	var empty, unpriced, unseen []string
-	for _, key := range each(b, slices.All(sortedNodeKeys(b.storage.volumes))) {
+	for _, key := range each(&b.limits, slices.All(sortedNodeKeys(b.storage.volumes))) {
 		v := b.storage.volumes[key]
 		x := b.newMounted(v)
 		if len(v.life) == 0 {
@@ -132,9 +133,9 @@ func (b *Builder) newMounted(v *volume) *mounted {
 	for _, o := range v.owners {
 		edges = o.when.Edges(edges)
 	}
-	x.eachMount(func(_ *pod, _ *shift, from, to int64) { edges = append(edges, from, to) })
+	x.eachMount(func(_ *podUse, _ *shift, from, to int64) { edges = append(edges, from, to) })
 	x.Divided = timeline.NewDivided(edges)
-	x.eachMount(func(_ *pod, _ *shift, from, to int64) { x.Use(from, to) })
+	x.eachMount(func(_ *podUse, _ *shift, from, to int64) { x.Use(from, to) })
 	x.Integrate(func(from, to int64) (cost, byteHours float64) {
 		if _, alive := x.v.life.Find(to); !alive {
 			return 0, 0
@@ -146,9 +147,9 @@ func (b *Builder) newMounted(v *volume) *mounted {
 }
 
 // eachMount calls f for every part of a pod's running time in which it mounts the volume.
-func (x *mounted) eachMount(f func(p *pod, s *shift, from, to int64)) {
+func (x *mounted) eachMount(f func(p *podUse, s *shift, from, to int64)) {
 	for _, o := range x.v.owners {
-		for _, p := range o.claim.pods {
+		for _, p := range x.b.claimUse(o.claim).pods {
 			all := p.running()
 			for _, when := range o.when {
 				i := sort.Search(len(all), func(i int) bool { return all[i].to > when.From })
@@ -170,7 +171,7 @@ func (x *mounted) charge() {
 	index := map[rowRef]int{}
 	var refs []rowRef
 	var shares []allocation.VolumeShare
-	x.eachMount(func(p *pod, s *shift, from, to int64) {
+	x.eachMount(func(p *podUse, s *shift, from, to int64) {
 		i, j, n := x.Edge(from), x.Edge(to), float64(s.n)
 		for _, row := range p.rowsOf(s) {
 			if row == noRow {
@@ -248,7 +249,7 @@ func (x *mounted) used(set int) (byteHours, most float64) {
 	var parts []*filled
 	for _, o := range x.v.owners {
 		if len(o.when.Clip(x.b.borders[set], x.b.borders[set+1])) > 0 {
-			parts = append(parts, &o.claim.used)
+			parts = append(parts, &x.b.claimUse(o.claim).used)
 		}
 	}
 	return usedIn(set, parts)

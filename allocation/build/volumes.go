@@ -29,8 +29,6 @@ type claim struct {
 	bound    map[signals.Symbol]timeline.Steps // when it was bound to which volume
 	capacity timeline.Steps                    // as kubelets say
 	life     timeline.Intervals                // of the volumes that it was bound to, while it was
-	used     filled
-	pods     []*pod // that mount it
 }
 
 // storage has the volumes and claims of a builder.
@@ -124,7 +122,7 @@ func (b *Builder) addClaimCapacity(s *incoming) error {
 // addClaimUsed integrates how much of a volume is used while it exists. Kubelets of several nodes may report one claim.
 func (l *integrator) addClaimUsed(s *incoming) error {
 	if c := l.b.storage.claims[s.object()]; c != nil {
-		l.addUse(&c.used, s, c.life)
+		l.addUse(&l.b.claimUse(c).used, s, c.life)
 	}
 	return nil
 }
