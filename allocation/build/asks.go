@@ -219,7 +219,7 @@ func (b *Builder) askMetadataFirst() []Ask {
 
 func (b *Builder) resolve() []Ask {
 	b.hold(b.memory())
-	b.fail(b.resolveAll())
+	b.fail(b.resolveAndLay())
 	return nil
 }
 

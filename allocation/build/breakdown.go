@@ -206,7 +206,7 @@ func (b *Builder) addMemoryCached(s *incoming) error    { return b.addNodeMemory
 func (b *Builder) addNodeMemory(s *incoming, kind memoryKind) error {
 	m := b.machineOf(s)
 	if m.memory[kind] == nil {
-		m.memory[kind] = make(levelSum, len(b.sets))
+		m.memory[kind] = make(levelSum, len(b.windows))
 	}
 	b.cells = b.sampling.Gauge(b.cells[:0], s.p)
 	for _, x := range b.cells {

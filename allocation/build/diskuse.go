@@ -78,5 +78,5 @@ func (n *nodeUse) diskUsed(set int) (byteHours, most float64) {
 
 // diskMemory is the memory for a node's file systems: each has a timeline.Level for every set.
 func (b *Builder) diskMemory(n *node) int64 {
-	return int64(len(n.reported.disks)) * (objectMemory + int64(len(b.sets))*int64(unsafe.Sizeof(timeline.Level{})))
+	return int64(len(n.reported.disks)) * (objectMemory + int64(len(b.windows))*int64(unsafe.Sizeof(timeline.Level{})))
 }

@@ -3,7 +3,7 @@ package build
 // What follows lets tests take single steps of a builder that was given all series at once.
 
 // Resolve finds what ran when, once everything but usage was added.
-func (b *Builder) Resolve() error { return b.resolveAll() }
+func (b *Builder) Resolve() error { return b.resolveAndLay() }
 
 // Finalize ends a phase of usage. It returns the stretches whose usage is to be added again.
 func (b *Builder) Finalize() ([]excess, error) { return b.finalizeUsage() }

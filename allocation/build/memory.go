@@ -20,11 +20,14 @@ const (
 // rowMemory is the memory for a container in one set, in bytes: its row in the columns, which grow up to a quarter beyond
 // what they need, and its running time.
 const rowMemory = (int64(allocation.NumColumns)*8+int64(allocation.NumProperties)*int64(unsafe.Sizeof(allocation.ID(0)))+24)*5/4 +
-	int64(unsafe.Sizeof(segment{})+unsafe.Sizeof(rowRef{})+unsafe.Sizeof(shift{}))
+	int64(unsafe.Sizeof(segment{})+unsafe.Sizeof(rowRef{})) + shiftMemory
+
+// shiftMemory is the memory for the time in which the containers of a pod share its traffic.
+const shiftMemory = 64
 
 // memory estimates, from what was added so far, how many bytes the process needs for the sets and their sources.
 func (b *Builder) memory() int64 {
-	n := b.dict.Memory() + int64(len(b.sets))*allocation.SetBytes
+	n := b.dict.Memory() + int64(len(b.windows))*allocation.SetBytes
 	for c := range b.every() {
 		n += containerMemory + b.rowsOf(c)*rowMemory + timeline.StepBytes(c.started, c.created, c.ended, c.restarts)
 		n += c.running.Bytes()

@@ -48,7 +48,7 @@ func (b *Builder) resolveAll() error {
 	}
 	if err := b.run(
 		b.mergeWithoutUID, b.splitPlacements, b.placeByHint, b.noteSeveralClusters, b.findAbsence, b.splitNodes, b.resolveNodes, b.warnUnlabeled, b.findLocations,
-		b.sortContainers, b.reserveRows, b.resolveContainers, b.resolveVolumes, b.layUses,
+		b.sortContainers, b.reserveRows, b.resolveContainers, b.resolveVolumes,
 	); err != nil {
 		return err
 	}

@@ -96,6 +96,14 @@ func used[T any](list *[]*T, index int, newElement func() *T) *T {
 	return x
 }
 
+// resolveAndLay ends the phase in which everything but usage is added.
+func (b *Builder) resolveAndLay() error {
+	if err := b.resolveAll(); err != nil {
+		return err
+	}
+	return b.run(b.layUses)
+}
+
 // layUses makes room for what will be known of usage.
 func (b *Builder) layUses() {
 	b.uses = uses{
