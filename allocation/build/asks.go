@@ -5,17 +5,16 @@ import (
 	"slices"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/build/charge"
+	"github.com/promcost/promcost/allocation/build/observe"
 	"github.com/promcost/promcost/allocation/signals"
 )
-
-// Span is a stretch of time, Unix milliseconds.
-type Span struct{ Start, End int64 }
 
 // Ask is something that a Builder needs to know: the series of some signals.
 type Ask struct {
 	Signals []signals.Signal
-	Spans   []Span // of their samples
-	Last    bool   // only the last value of each span is needed
+	Spans   []observe.Span // of their samples
+	Last    bool           // only the last value of each span is needed
 	// Pods and Containers are names, ascending. Only series of these are needed, and series of others do no harm. Nil asks for all.
 	// Series that belong to no pod or container are always needed.
 	Pods, Containers []string
@@ -67,20 +66,20 @@ var steps = []step{
 
 // progress is how far a Builder is.
 type progress struct {
-	step                    int // the next one
-	added                   int64       // series that show that the window has data
-	counts                  bool        // series that are added count in added
-	excesses                []excess    // of which usage is added again
-	usageBefore, usageAfter unseenUsage // the usage that is needed beyond the window
+	step                    int                // the next one
+	added                   int64              // series that show that the window has data
+	counts                  bool               // series that are added count in added
+	excesses                []charge.Excess    // of which usage is added again
+	usageBefore, usageAfter charge.UnseenUsage // the usage that is needed beyond the window
 }
 
 // Next returns what must be added next; nil if nothing is left, or if the builder had to stop: Sets returns why. Call it again once the
 // series that answer all asks were added.
 func (b *Builder) Next() *Step {
-	for b.step < len(steps) && !b.stop() {
+	for b.step < len(steps) && !b.observer.Stop() {
 		number := b.step
 		b.step++ // a step that has more to ask sets it back
-		if asks := steps[number].run(b); len(asks) > 0 && b.stopped == nil {
+		if asks := steps[number].run(b); len(asks) > 0 && b.observer.Stopped == nil {
 			return &Step{number, steps[number].name, asks}
 		}
 	}
@@ -88,10 +87,12 @@ func (b *Builder) Next() *Step {
 }
 
 // loaded is the time that is read of most signals.
-func (b *Builder) loaded() Span { return Span{b.sampling.LoadStart(), b.sampling.End} }
+func (b *Builder) loaded() observe.Span {
+	return observe.Span{Start: b.observer.Sampling.LoadStart(), End: b.observer.Sampling.End}
+}
 
 // within returns an ask for signals in some spans; none if there are none.
-func within(spans []Span, list []signals.Signal) []Ask {
+func within(spans []observe.Span, list []signals.Signal) []Ask {
 	if len(spans) == 0 {
 		return nil
 	}
@@ -103,7 +104,7 @@ func (b *Builder) ofPods(names []string, list ...signals.Signal) []Ask {
 	if len(names) == 0 {
 		return nil
 	}
-	return []Ask{{Signals: list, Spans: []Span{b.loaded()}, Pods: names}}
+	return []Ask{{Signals: list, Spans: []observe.Span{b.loaded()}, Pods: names}}
 }
 
 // ofContainers returns an ask for signals of containers; none if there are no names.
@@ -111,7 +112,7 @@ func (b *Builder) ofContainers(names []string, list ...signals.Signal) []Ask {
 	if len(names) == 0 {
 		return nil
 	}
-	return []Ask{{Signals: list, Spans: []Span{b.loaded()}, Containers: names}}
+	return []Ask{{Signals: list, Spans: []observe.Span{b.loaded()}, Containers: names}}
 }
 
 // Signals that are asked for together.
@@ -137,10 +138,10 @@ func PriceSignals() []signals.Signal { return slices.Clone(priceSignals) }
 // inputs are the signals that are asked for first: what there was, when it ran and what it costs.
 func (b *Builder) inputs() (list []signals.Signal) {
 	later := onDemand
-	if b.pods.metadata.last {
+	if b.observer.Pods.Metadata.Last {
 		later = slices.Concat(later, metadataSignals)
 	}
-	if b.chargeFrom != allocation.FromScheduled {
+	if b.resolver.ChargeFrom != allocation.FromScheduled {
 		later = slices.Concat(later, waitingSignals)
 	}
 	for s := range signals.NumSignals {
@@ -152,23 +153,23 @@ func (b *Builder) inputs() (list []signals.Signal) {
 }
 
 func (b *Builder) askInputs() []Ask {
-	b.pods.metadata.last, b.counts = b.metadataLast(), true
-	return within([]Span{b.loaded()}, b.inputs())
+	b.observer.Pods.Metadata.Last, b.counts = b.resolver.MetadataLast(), true
+	return within([]observe.Span{b.loaded()}, b.inputs())
 }
 
 func (b *Builder) askBeyond() []Ask {
 	b.counts = false
-	return within(b.beyond(), b.inputs())
+	return within(b.resolver.Beyond(), b.inputs())
 }
 
-func (b *Builder) askPricesBeyond() []Ask { return within(b.unpriced(), priceSignals) }
+func (b *Builder) askPricesBeyond() []Ask { return within(b.resolver.Unpriced(), priceSignals) }
 
 // askSilent asks for the fallbacks of the running signal where that is missing.
 func (b *Builder) askSilent() []Ask {
 	b.counts = true
-	silent := b.silentSpans()
+	silent := b.resolver.SilentSpans()
 	list := []signals.Signal{signals.RunningByUsage, signals.ContainerCreated}
-	if !b.withoutInfos(silent) {
+	if !b.resolver.WithoutInfos(silent) {
 		list = append(list, signals.RunningByInfo, signals.PodPhaseRunning)
 	}
 	return within(silent, list)
@@ -178,30 +179,38 @@ func (b *Builder) askSilent() []Ask {
 // ErrNothing.
 func (b *Builder) askPodsWithoutStatus() []Ask {
 	if b.added == 0 {
-		b.stopped = ErrNothing
+		b.observer.Stopped = ErrNothing
 		return nil
 	}
-	return b.ofPods(b.podsWithoutStatus(), signals.RunningByUsage, signals.RunningByInfo, signals.PodPhaseRunning, signals.ContainerCreated)
+	return b.ofPods(b.resolver.PodsWithoutStatus(), signals.RunningByUsage, signals.RunningByInfo, signals.PodPhaseRunning, signals.ContainerCreated)
 }
 
 func (b *Builder) askInitsWithoutStatus() []Ask {
-	return b.ofContainers(b.initsWithoutStatus(), signals.RunningByUsage, signals.RunningByInfo, signals.ContainerCreated)
+	return b.ofContainers(b.resolver.InitsWithoutStatus(), signals.RunningByUsage, signals.RunningByInfo, signals.ContainerCreated)
 }
 
-func (b *Builder) askPhases() []Ask { return b.ofPods(b.podsOfInfos(), signals.PodPhaseRunning) }
-func (b *Builder) askInitStarts() []Ask {
-	return b.ofContainers(b.initContainers(), signals.InitStarted)
+func (b *Builder) askPhases() []Ask {
+	return b.ofPods(b.resolver.PodsOfInfos(), signals.PodPhaseRunning)
 }
-func (b *Builder) askFinal() []Ask    { return b.ofPods(b.unseenPods(), signals.PodFinal) }
-func (b *Builder) askRestarts() []Ask { return b.ofPods(b.unknownStarts(), signals.ContainerRestarts) }
-func (b *Builder) askOwners() []Ask   { return b.ofPods(b.ownerless(), signals.PodOwner) }
+
+func (b *Builder) askInitStarts() []Ask {
+	return b.ofContainers(b.resolver.InitContainers(), signals.InitStarted)
+}
+
+func (b *Builder) askFinal() []Ask { return b.ofPods(b.resolver.UnseenPods(), signals.PodFinal) }
+
+func (b *Builder) askRestarts() []Ask {
+	return b.ofPods(b.resolver.UnknownStarts(), signals.ContainerRestarts)
+}
+
+func (b *Builder) askOwners() []Ask { return b.ofPods(b.resolver.Ownerless(), signals.PodOwner) }
 
 // askNodeTime asks for counters of nodes, which matter only at the borders of sets.
 func (b *Builder) askNodeTime() []Ask {
 	if b.fewOfAssets {
 		return nil
 	}
-	last, whole := b.borderSpans()
+	last, whole := b.resolver.BorderSpans()
 	asks := within(last, []signals.Signal{signals.NodeTime})
 	for i := range asks {
 		asks[i].Last = true
@@ -211,15 +220,15 @@ func (b *Builder) askNodeTime() []Ask {
 
 // askMetadataFirst asks for labels and annotations if what was added shows that they are needed now.
 func (b *Builder) askMetadataFirst() []Ask {
-	if !b.pods.metadata.last || b.metadataLast() {
+	if !b.observer.Pods.Metadata.Last || b.resolver.MetadataLast() {
 		return nil
 	}
-	return within([]Span{b.loaded()}, metadataSignals)
+	return within([]observe.Span{b.loaded()}, metadataSignals)
 }
 
 func (b *Builder) resolve() []Ask {
-	b.hold(b.memory())
-	b.fail(b.resolveAndLay())
+	b.observer.Hold(b.observer.Memory())
+	b.observer.Fail(b.charger.Begin())
 	return nil
 }
 
@@ -228,35 +237,37 @@ func (b *Builder) askLevels() []Ask {
 	if !b.fewOfAssets {
 		list = append(list, diskLevels...)
 	}
-	return within([]Span{b.loaded()}, list)
+	return within([]observe.Span{b.loaded()}, list)
 }
 
 func (b *Builder) askLevelsBefore() []Ask {
-	b.usageBefore = b.unseenPodsBefore()
-	return b.usageBefore.ask(signals.ContainerLevel)
+	b.usageBefore = b.charger.UnseenPodsBefore()
+	return ask(&b.usageBefore, signals.ContainerLevel)
 }
 
 func (b *Builder) askLevelsAfter() []Ask {
-	b.usageAfter = b.unseenPodsAfter()
-	return b.usageAfter.ask(signals.ContainerLevel)
+	b.usageAfter = b.charger.UnseenPodsAfter()
+	return ask(&b.usageAfter, signals.ContainerLevel)
 }
 
-func (b *Builder) askCountersBefore() []Ask { return b.usageBefore.ask(counterSignals...) }
-func (b *Builder) askCountersAfter() []Ask  { return b.usageAfter.ask(counterSignals...) }
-func (b *Builder) askCounters() []Ask       { return within([]Span{b.loaded()}, counterSignals) }
+func (b *Builder) askCountersBefore() []Ask { return ask(&b.usageBefore, counterSignals...) }
+
+func (b *Builder) askCountersAfter() []Ask { return ask(&b.usageAfter, counterSignals...) }
+
+func (b *Builder) askCounters() []Ask { return within([]observe.Span{b.loaded()}, counterSignals) }
 
 // ask asks for usage of the pods; not at all if no more is needed.
-func (x *unseenUsage) ask(list ...signals.Signal) []Ask {
+func ask(x *charge.UnseenUsage, list ...signals.Signal) []Ask {
 	if x.Start >= x.End {
 		return nil
 	}
-	return []Ask{{Signals: list, Spans: []Span{x.Span}, Pods: x.Pods}}
+	return []Ask{{Signals: list, Spans: []observe.Span{x.Span}, Pods: x.Pods}}
 }
 
 func (b *Builder) finalize() []Ask {
 	var err error
-	b.excesses, err = b.finalizeUsage()
-	b.fail(err)
+	b.excesses, err = b.charger.Finalize()
+	b.observer.Fail(err)
 	return nil
 }
 
@@ -265,7 +276,7 @@ func (b *Builder) askOvercommitted() []Ask {
 	if len(b.excesses) == 0 {
 		return nil
 	}
-	x, s := b.excesses[0], b.sampling
+	x, s := b.excesses[0], b.observer.Sampling
 	b.excesses = b.excesses[1:]
 	b.step-- // for those that are left
 	var list []signals.Signal
@@ -278,27 +289,27 @@ func (b *Builder) askOvercommitted() []Ask {
 	if len(list) == 0 {
 		return nil
 	}
-	b.revisit(x.Span)
+	b.charger.Revisit(x.Span)
 	end := x.End
 	if s.Exact() {
 		end = min(s.End, end+s.Lookback)
 	}
-	return []Ask{{Signals: list, Spans: []Span{{x.Start - s.Start + s.LoadStart(), end}}, Pods: x.Pods}}
+	return []Ask{{Signals: list, Spans: []observe.Span{{Start: x.Start - s.Start + s.LoadStart(), End: end}}, Pods: x.Pods}}
 }
 
 func (b *Builder) finalizeAgain() []Ask {
-	if b.phase == correcting {
-		_, err := b.finalizeUsage()
-		b.fail(err)
+	if b.observer.Phase == observe.Correcting {
+		_, err := b.charger.Finalize()
+		b.observer.Fail(err)
 	}
 	return nil
 }
 
 // askMetadataLast asks for the labels and annotations of the pods whose rows are shown.
 func (b *Builder) askMetadataLast() []Ask {
-	names, err := b.labeled()
-	b.fail(err)
-	if !b.metadataLast() {
+	names, err := b.resolver.Labeled()
+	b.observer.Fail(err)
+	if !b.resolver.MetadataLast() {
 		return nil
 	}
 	return b.ofPods(names, metadataSignals...)

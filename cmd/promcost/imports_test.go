@@ -50,7 +50,10 @@ var packages = map[string][]string{
 	"promquery/promtest/soak":          {},            // the flag -soak of tests
 	"allocation":                       {"allocation/caret", "allocation/grouping", "allocation/intern", "allocation/labelnames", "allocation/timeline"},
 	"allocation/passes":                {"allocation", "allocation/grouping"},
-	"allocation/build":                 {"allocation", "allocation/labelnames", "allocation/metadata", "allocation/notices", "allocation/prices", "allocation/rates", "allocation/services", "allocation/signals", "allocation/timeline"},
+	"allocation/build":                 {"allocation", "allocation/build/charge", "allocation/build/observe", "allocation/build/resolve", "allocation/rates", "allocation/signals", "allocation/timeline"},
+	"allocation/build/observe":         {"allocation", "allocation/labelnames", "allocation/notices", "allocation/prices", "allocation/rates", "allocation/services", "allocation/signals", "allocation/timeline"},
+	"allocation/build/resolve":         {"allocation", "allocation/build/observe", "allocation/labelnames", "allocation/metadata", "allocation/notices", "allocation/prices", "allocation/rates", "allocation/services", "allocation/signals", "allocation/timeline"},
+	"allocation/build/charge":          {"allocation", "allocation/build/observe", "allocation/build/resolve", "allocation/metadata", "allocation/notices", "allocation/prices", "allocation/rates", "allocation/signals", "allocation/timeline"},
 	"allocation/metadata":              {"allocation"},
 	"allocation/prices":                {"allocation/labelnames", "allocation/notices", "allocation/rates", "allocation/signals", "allocation/timeline"},
 	"allocation/services":              {"allocation", "allocation/labelnames", "allocation/signals", "allocation/timeline"},
@@ -98,7 +101,7 @@ var testOnly = []string{"promquery/promtest", "promquery/promtest/soak", "promqu
 // quiet are the packages that return errors and warnings and leave logging to their callers.
 var quiet = []string{
 	"allocation", "allocation/timeline", "allocation/caret", "allocation/filter", "allocation/jmespath", "allocation/encode", "promquery",
-	"allocation/assets", "allocation/build", "allocation/change", "allocation/diagnosis", "allocation/fields", "allocation/grouping", "allocation/intern", "allocation/labelnames", "allocation/metadata", "allocation/metering", "allocation/notices", "allocation/parquet", "allocation/passes",
+	"allocation/assets", "allocation/build", "allocation/build/observe", "allocation/build/resolve", "allocation/build/charge", "allocation/change", "allocation/diagnosis", "allocation/fields", "allocation/grouping", "allocation/intern", "allocation/labelnames", "allocation/metadata", "allocation/metering", "allocation/notices", "allocation/parquet", "allocation/passes",
 	"allocation/prices", "allocation/rates", "allocation/reconcile", "allocation/services", "allocation/signals", "allocation/windows",
 }
 

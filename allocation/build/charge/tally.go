@@ -1,0 +1,106 @@
+package charge
+
+import (
+	"sort"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/build/observe"
+	"github.com/promcost/promcost/allocation/timeline"
+)
+
+// integrate charges consecutive cells over (lo, hi] to the container's segments. With a sign of -1 it takes the charge back.
+func (l *integrator) integrate(c *observe.Container, r allocation.Resource, cells []timeline.Cell, lo, hi int64, sign float64) {
+	segs := c.Segments
+	i := sort.Search(len(segs), func(i int) bool { return segs[i].To > lo })
+	j := sort.Search(len(cells), func(j int) bool { return cells[j].To > lo })
+	for ; i < len(segs) && segs[i].From < hi; i++ {
+		seg := &segs[i]
+		from, to := max(seg.From, lo), min(seg.To, hi)
+		for j > 0 && cells[j-1].To > from {
+			j--
+		}
+		for j < len(cells) && cells[j].To <= from {
+			j++
+		}
+		t := l.tally(c, seg, r, sign)
+		for ; j < len(cells) && cells[j].From < to; j++ {
+			l.joiner.Within(&cells[j], from, to, t.add)
+		}
+		t.charge()
+	}
+}
+
+// tally is the usage of a container within one segment.
+type tally struct {
+	ch      *Charger
+	of      *observe.Container
+	seg     *observe.Segment
+	r       allocation.Resource
+	load    *load   // of the node, nil if it does not have the resource
+	sign    float64 // -1 takes the charge back
+	request float64 // in a millisecond
+
+	allocated, used, most float64 // most is the highest usage in a millisecond
+}
+
+func (l *integrator) tally(c *observe.Container, seg *observe.Segment, r allocation.Resource, sign float64) tally {
+	t := tally{ch: l.ch, of: c, seg: seg, r: r, sign: sign, request: seg.Request[r] / 1000}
+	if c.Node != nil && seg.Inside[r] {
+		t.load = l.ch.nodeUse(c.Node).load[r]
+	}
+	return t
+}
+
+// add adds usage within the segment: max(request, usage) over each part.
+func (t *tally) add(parts []timeline.Part) {
+	if t.ch.Phase == observe.Correcting {
+		t.ch.correct(t.of.Node, t.seg, t.r, parts, t.sign)
+		return
+	}
+	request, allocated, used, most := t.request, t.allocated, t.used, t.most
+	for k := range parts {
+		x := &parts[k]
+		dt := float64(x.To - x.From)
+		base := request * dt
+		used += x.Amount
+		if x.Amount > base {
+			allocated += x.Amount
+			if t.load != nil {
+				t.load.Spread(t.load.bursts, x.From, x.To, t.sign*(x.Amount-base))
+			}
+		} else {
+			allocated += base
+		}
+		if x.Amount > most*dt {
+			most = x.Amount / dt
+		}
+	}
+	t.allocated, t.used, t.most = allocated, used, most
+}
+
+// charge adds what was tallied to the segment's row, and its cost.
+func (t *tally) charge() {
+	b, seg, r := t.ch, t.seg, t.r
+	if b.Phase == observe.Correcting {
+		return
+	}
+	cost := t.allocated / 3600 * seg.Price[r] / r.PerPriceUnit()
+	if rows, row := b.Rows[seg.Ref.Set], seg.Ref.Row; row != observe.NoRow {
+		add := func(column allocation.Column, v float64) { // a sum may fall below 0 by rounding
+			if v != 0 {
+				values := rows.Column(column)
+				values[row] = max(0, values[row]+t.sign*v)
+			}
+		}
+		add(allocation.Hours.Of(r), t.allocated/3600)
+		add(allocation.UsageHours.Of(r), t.used/3600)
+		add(allocation.Cost.Of(r), cost)
+		if t.sign > 0 && t.most > 0 {
+			usage := rows.Column(allocation.UsageMax.Of(r))
+			usage[row] = max(usage[row], t.most*1000)
+		}
+	}
+	if !seg.Inside[r] && cost != 0 {
+		b.addNodeless(t.of.Node, t.of.Pod.Cluster, seg.Ref.Set, r, t.sign*cost)
+	}
+}

@@ -1,0 +1,200 @@
+package charge
+
+import (
+	"slices"
+	"sort"
+	"time"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/build/observe"
+	"github.com/promcost/promcost/allocation/notices"
+	"github.com/promcost/promcost/allocation/prices"
+	"github.com/promcost/promcost/allocation/signals"
+	"github.com/promcost/promcost/allocation/timeline"
+)
+
+// findMounts finds the pods that mount each claim, and warns about mounted claims without a known volume.
+func (ch *Charger) findMounts(pods []*podUse) {
+	var lost []string
+	for _, p := range observe.Each(&ch.Limits, slices.All(pods)) {
+		for _, name := range p.Mounts {
+			key := observe.ObjectKey{Cluster: p.Cluster, Namespace: p.Namespace, Name: name}
+			c, ok := ch.Storage.Claims[key]
+			if ok {
+				use := ch.claimUse(c)
+				use.pods = append(use.pods, p)
+			}
+			if !ok || len(c.Bound) == 0 {
+				lost = append(lost, ch.Placed(p.Cluster, p.Namespace.Value()+"/"+name.Value()))
+			}
+		}
+	}
+	ch.Count(notices.LostClaims, lost)
+}
+
+// chargeVolumes makes the disk assets of persistent volumes, and divides their cost among the pods that mount them
+// while these run. The cost of time without such pods goes to rows of its own.
+func (ch *Charger) chargeVolumes(pods []*podUse) {
+	ch.findMounts(pods)
+	var empty, unpriced, unseen []string
+	for _, key := range observe.Each(&ch.Limits, slices.All(observe.SortedNodeKeys(ch.Storage.Volumes))) {
+		v := ch.Storage.Volumes[key]
+		x := ch.newMounted(v)
+		if len(v.Life) == 0 {
+			for _, o := range v.Owners {
+				if len(v.Capacity) == 0 && len(v.Seen) == 0 && len(o.When) > 0 {
+					unseen = append(unseen, ch.Placed(o.Claim.Cluster, o.Claim.Namespace.Value()+"/"+o.Claim.Name.Value()))
+				}
+			}
+			continue
+		}
+		switch {
+		case len(ch.Asked(v.Life)) == 0: // it lives only in a margin
+		case len(v.Capacity) == 0:
+			empty = append(empty, ch.Placed(v.Cluster, v.Name.Value()))
+		case x.price.IsDefault(ch.Asked(v.Life)) && !ch.Prices.Suspicious.IsBad(prices.Thing{Cluster: v.Cluster, Things: notices.VolumesPriced, Name: v.Name.Value()}):
+			unpriced = append(unpriced, ch.Placed(v.Cluster, v.Name.Value()))
+		}
+		x.charge()
+	}
+	ch.Count(notices.UnboundClaims, unseen)
+	ch.Count(notices.EmptyVolumes, empty)
+	ch.Count(notices.UnpricedVolumes, unpriced, ch.Sheet().InDollars())
+}
+
+// mounted divides one volume among the rows of the pods that mount it. Amounts of Divided are byte-hours.
+type mounted struct {
+	timeline.Divided
+	ch    *Charger
+	v     *observe.Volume
+	price prices.Item
+}
+
+// newMounted lays out when the volume was mounted, and integrates its cost.
+func (ch *Charger) newMounted(v *observe.Volume) *mounted {
+	x := &mounted{ch: ch, v: v, price: ch.PriceOf("pv_hourly_cost", v.Price.Best(), ch.volumeItem(v, v.Owners))}
+	edges := append(x.price.Edges(v.Capacity.Edges(v.Life.Edges(nil))), ch.Borders...)
+	for _, o := range v.Owners {
+		edges = o.When.Edges(edges)
+	}
+	x.eachMount(func(_ *podUse, _ *shift, from, to int64) { edges = append(edges, from, to) })
+	x.Divided = timeline.NewDivided(edges)
+	x.eachMount(func(_ *podUse, _ *shift, from, to int64) { x.Use(from, to) })
+	x.Integrate(func(from, to int64) (cost, byteHours float64) {
+		if _, alive := x.v.Life.Find(to); !alive {
+			return 0, 0
+		}
+		byteHours = max(0, x.v.Capacity.Value(to)) * observe.Hours(from, to)
+		return byteHours / allocation.RAM.PerPriceUnit() * x.price.At(to), byteHours
+	})
+	return x
+}
+
+// eachMount calls f for every part of a pod's running time in which it mounts the volume.
+func (x *mounted) eachMount(f func(p *podUse, s *shift, from, to int64)) {
+	for _, o := range x.v.Owners {
+		for _, p := range x.ch.claimUse(o.Claim).pods {
+			all := p.running()
+			for _, when := range o.When {
+				i := sort.Search(len(all), func(i int) bool { return all[i].to > when.From })
+				for ; i < len(all) && all[i].from < when.To; i++ {
+					f(p, &all[i], max(all[i].from, when.From), min(all[i].to, when.To))
+				}
+			}
+		}
+	}
+}
+
+// charge makes the assets and the shares.
+func (x *mounted) charge() {
+	b := x.ch
+	key := b.Dict.Add(allocation.VolumeKey(x.v.Cluster.Value(), x.v.Name.Value()))
+	_, id := allocation.ParseProviderID(x.v.Handle.Value.Value())
+	provider := b.Dict.Add(id)
+	x.assets()
+	index := map[observe.RowRef]int{}
+	var refs []observe.RowRef
+	var shares []allocation.VolumeShare
+	x.eachMount(func(p *podUse, s *shift, from, to int64) {
+		i, j, n := x.Edge(from), x.Edge(to), float64(s.n)
+		for _, row := range p.rowsOf(s) {
+			if row == observe.NoRow {
+				continue
+			}
+			ref := observe.RowRef{Set: s.set, Row: row}
+			at, ok := index[ref]
+			if !ok {
+				at = len(refs)
+				index[ref] = at
+				refs, shares = append(refs, ref), append(shares, allocation.VolumeShare{Key: key, ProviderID: provider})
+			}
+			share := &shares[at]
+			share.Cost += (x.CostEach[j] - x.CostEach[i]) / n
+			share.ByteHours += (x.AmountEach[j] - x.AmountEach[i]) / n
+		}
+	})
+	for i, ref := range refs {
+		b.Rows[ref.Set].AddVolume(ref.Row, shares[i])
+	}
+	x.leftOver(allocation.VolumeShare{Key: key, ProviderID: provider})
+}
+
+// leftOver gives the cost of time in which nobody mounts the volume to a row of the claim's namespace, or of the cluster if there is no
+// claim.
+func (x *mounted) leftOver(share allocation.VolumeShare) {
+	for i := 1; i < len(x.Edges); i++ {
+		from, to := x.Edges[i-1], x.Edges[i]
+		if _, alive := x.v.Life.Find(to); !alive || x.Users[i-1] > 0 {
+			continue
+		}
+		share.Cost, share.ByteHours = x.Cost[i]-x.Cost[i-1], x.Amount[i]-x.Amount[i-1]
+		x.ch.leftOver(leftKey{x.ch.SetAt(to), allocation.Unmounted, x.v.Cluster, x.namespaceAt(to)}, from, to).addVolume(&share)
+	}
+}
+
+// namespaceAt is the namespace of the claim that the volume is bound to at t, none without a claim.
+func (x *mounted) namespaceAt(t int64) signals.Symbol {
+	if c := x.claimAt(t); c != nil {
+		return c.Namespace
+	}
+	return observe.None
+}
+
+func (x *mounted) claimAt(t int64) *observe.Claim {
+	for _, o := range x.v.Owners {
+		if _, ok := o.When.Find(t); ok {
+			return o.Claim
+		}
+	}
+	return nil
+}
+
+// assets adds the volume to the disks of the sets that it lives in.
+func (x *mounted) assets() {
+	x.ch.eachSet(x.v.Life, func(set int, part timeline.Intervals) {
+		end := part[len(part)-1].To
+		i, j := x.Edge(x.ch.Borders[set]), x.Edge(x.ch.Borders[set+1])
+		d := allocation.Disk{
+			Cluster: x.v.Cluster.Value(), Name: x.v.Name.Value(), ProviderID: x.v.Handle.Value.Value(),
+			StorageClass: x.v.Class.Value.Value(), PriceSource: x.price.Source(end),
+			Start: time.UnixMilli(part[0].From).UTC(), End: time.UnixMilli(end).UTC(),
+			ByteHours: x.Amount[j] - x.Amount[i], Cost: x.Cost[j] - x.Cost[i],
+		}
+		if c := x.claimAt(end); c != nil {
+			d.ClaimNamespace, d.ClaimName = c.Namespace.Value(), c.Name.Value()
+		}
+		d.UsedByteHours, d.UsedMax = x.used(set)
+		x.ch.Sets[set].Disks = append(x.ch.Sets[set].Disks, d)
+	})
+}
+
+// used returns how much of the volume was used in a set, NaN if that is not known.
+func (x *mounted) used(set int) (byteHours, most float64) {
+	var parts []*filled
+	for _, o := range x.v.Owners {
+		if len(o.When.Clip(x.ch.Borders[set], x.ch.Borders[set+1])) > 0 {
+			parts = append(parts, &x.ch.claimUse(o.Claim).used)
+		}
+	}
+	return usedIn(set, parts)
+}

@@ -1,0 +1,73 @@
+package observe
+
+import (
+	"strings"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/signals"
+	"github.com/promcost/promcost/allocation/timeline"
+)
+
+// Devices has what a container requests of devices, and how much it uses of each. Nodes have prices for whole devices, so everything
+// is counted in those: deviceFraction says how much of a GPU a MIG slice or a time-sliced share is.
+type Devices struct {
+	Requests timeline.RankedBy[signals.Symbol] // by resource name
+	Used     timeline.RankedBy[DeviceKey]
+	Names    map[DeviceKey]allocation.GPUDevice
+	Cells    []timeline.Cell // of all of them; there is nothing else once they are resolved
+}
+
+// DeviceKey names a device, or a slice of one, and its profile, such as 1g.5gb.
+type DeviceKey struct{ Device, Slice, Profile signals.Symbol }
+
+// devicesOf returns the devices of c. It makes them if they are new.
+func (c *Container) devicesOf() *Devices {
+	if c.Devices == nil {
+		c.Devices = &Devices{Requests: timeline.RankedBy[signals.Symbol]{}, Used: timeline.RankedBy[DeviceKey]{}, Names: map[DeviceKey]allocation.GPUDevice{}}
+	}
+	return c.Devices
+}
+
+func (ob *Observer) addDeviceRequest(s *Incoming) error {
+	ob.container(s).devicesOf().Requests.Add(s.Key[5], s.Rank, ob.requestsOf(s))
+	return nil
+}
+
+func (ob *Observer) addDeviceCapacity(s *Incoming) error {
+	ob.nodeOf(s).Reported.Devices.Add(s.Key[2], s.Rank, ob.Sampling.Steps(s.Points))
+	return nil
+}
+
+// addDeviceUse takes how much of one device a container uses. Exporters of one device count once, devices add up.
+func (ob *Observer) addDeviceUse(s *Incoming) error {
+	if s.Key[4] == None || strings.Contains(s.Key[4].Value(), "dcgm-exporter") {
+		return nil // no container has the device: the labels are those of the exporter
+	}
+	steps := ob.Sampling.Steps(s.Points)
+	if s.Scale > 0 {
+		steps = timeline.Scaled(steps, s.Scale)
+	}
+	d, device := ob.container(s).devicesOf(), DeviceKey{s.Key[5], s.Key[6], s.Key[7]}
+	d.Used.Add(device, s.Rank, steps.NotNegative())
+	d.Names[device] = d.Names[device].Or(allocation.GPUDevice{Device: s.Key[9].Value(), Model: s.Key[10].Value(), UUID: s.Key[8].Value()})
+	return nil
+}
+
+// AddDevices adds from's devices. take selects the part of each series.
+func (c *Container) AddDevices(from *Devices, take func(timeline.Steps) timeline.Steps) {
+	if from == nil {
+		return
+	}
+	d := c.devicesOf()
+	for name, alternatives := range from.Requests {
+		for rank, s := range alternatives {
+			d.Requests.Add(name, rank, take(s))
+		}
+	}
+	for device, alternatives := range from.Used {
+		for rank, s := range alternatives {
+			d.Used.Add(device, rank, take(s))
+		}
+		d.Names[device] = d.Names[device].Or(from.Names[device])
+	}
+}

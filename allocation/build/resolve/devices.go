@@ -1,0 +1,102 @@
+package resolve
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/build/observe"
+	"github.com/promcost/promcost/allocation/labelnames"
+	"github.com/promcost/promcost/allocation/signals"
+	"github.com/promcost/promcost/allocation/timeline"
+)
+
+// deviceFraction is how much of a whole device one unit of a resource is. For nvidia_com_mig_3g_20gb it is three sevenths, by the
+// compute slices of the profile; an A30 has four. For a time-sliced GPU, the labels of the node decide.
+func deviceFraction(resource string, node *observe.Node) float64 {
+	if _, profile, ok := strings.Cut(resource, "mig_"); ok {
+		return profileFraction(profile)
+	}
+	if node != nil && sharesDevice(resource, node) {
+		if n, err := strconv.Atoi(node.Label(labelnames.GPUReplicaLabels)); err == nil && n > 1 {
+			return 1 / float64(n)
+		}
+	}
+	return 1
+}
+
+// sharesDevice reports whether GPUs of that resource are time-sliced: by its name, else by the labels of the node, which
+// may be nil. A MIG slice is not shared unless its name says so.
+func sharesDevice(resource string, node *observe.Node) bool {
+	return strings.Contains(resource, "shared") || node != nil && !strings.Contains(resource, "mig_") && strings.HasSuffix(node.Label(labelnames.GPUProductLabels), "-SHARED")
+}
+
+// profileFraction is the part of a GPU that a MIG profile such as 1g_5gb is.
+func profileFraction(profile string) float64 {
+	const slices, slicesOfA30 = 7, 4
+	slice, memory, ok := strings.Cut(strings.ReplaceAll(profile, ".", "_"), "g_")
+	n, err := strconv.Atoi(slice)
+	if !ok || err != nil || n < 1 || n > slices {
+		return 1
+	}
+	switch {
+	case n == 1 && memory == "6gb", n == 2 && memory == "12gb", n == 4 && memory == "24gb":
+		return float64(n) / slicesOfA30
+	}
+	return float64(n) / slices
+}
+
+// resolveDevices joins the requests of all devices into one request, and their use into one series of cells.
+func resolveDevices(c *observe.Container, n *observe.Node, dict *allocation.Dict) {
+	if c.Devices == nil {
+		return
+	}
+	c.Request[allocation.GPU].Add(0, c.Devices.Requests.Sum(signals.Compare, func(name signals.Symbol) float64 { return deviceFraction(name.Value(), n) }))
+	names := make([]observe.DeviceKey, 0, len(c.Devices.Used))
+	for name := range c.Devices.Used {
+		names = append(names, name)
+	}
+	slices.SortFunc(names, func(x, y observe.DeviceKey) int {
+		return cmp.Or(signals.Compare(x.Device, y.Device), signals.Compare(x.Slice, y.Slice), signals.Compare(x.Profile, y.Profile))
+	})
+	var sum timeline.Steps
+	for _, name := range names {
+		worth := 1.0
+		if name.Slice != observe.None {
+			worth = profileFraction(name.Profile.Value())
+		}
+		sum = timeline.Sum(sum, timeline.Scaled(c.Devices.Used[name].Best(), worth))
+	}
+	c.GPU = dict.AddMap(described(c.Devices, names, n).Map())
+	c.Devices = &observe.Devices{}
+	for _, x := range sum {
+		c.Devices.Cells = append(c.Devices.Cells, timeline.Cell{From: x.From, To: x.To, Amount: x.V * float64(x.To-x.From) / 1000})
+	}
+}
+
+// described returns what is known of the devices named, in that order: what their exporter says, else the model from the labels of
+// their node n, which may be nil.
+func described(d *observe.Devices, names []observe.DeviceKey, n *observe.Node) allocation.GPUDevice {
+	var device, model, uuid []string
+	add := func(to *[]string, text string) {
+		if text != "" && !slices.Contains(*to, text) {
+			*to = append(*to, text)
+		}
+	}
+	for _, name := range names {
+		g := d.Names[name]
+		add(&device, g.Device)
+		add(&model, g.Model)
+		add(&uuid, g.UUID)
+	}
+	g := allocation.GPUDevice{Device: strings.Join(device, ","), Model: strings.Join(model, ","), UUID: strings.Join(uuid, ",")}
+	if n != nil && g.Model == "" {
+		g.Model = n.Label(labelnames.GPULabels)
+	}
+	for resource := range d.Requests {
+		g.Shared = g.Shared || sharesDevice(resource.Value(), n)
+	}
+	return g
+}

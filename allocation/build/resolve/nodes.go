@@ -1,0 +1,74 @@
+package resolve
+
+import (
+	"slices"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/build/observe"
+	"github.com/promcost/promcost/allocation/labelnames"
+	"github.com/promcost/promcost/allocation/rates"
+	"github.com/promcost/promcost/allocation/signals"
+	"github.com/promcost/promcost/allocation/timeline"
+)
+
+// resolveNodes finds when each node lived, its capacity and its prices.
+func (rs *Resolver) resolveNodes() {
+	sights := rs.nodeSights()
+	for i, n := range observe.Each(&rs.Limits, slices.All(rs.SortedNodes())) {
+		n.Index = i
+		rs.Dict.Add(n.Cluster.Value()) // idle rows name nodes that no container ran on
+		rs.Dict.Add(n.Name.Value())
+		n.LabelMap = rs.Dict.TextMap(n.Reported.Labels.At(timeline.Forever))
+		n.SpotByLabel = labelnames.IsSpot(n.LabelMap)
+		n.Provider = rs.Dict.Add(n.ProviderID())
+		for r := range allocation.NumResources {
+			n.Amount[r], n.Price[r] = n.Reported.Capacity[r].Best(), rs.FillGaps(n.Reported.Priced[r].Best())
+			if len(n.Reported.Capacity[r]) > observe.CapacityByAllocatable {
+				n.Allocatable[r] = rs.FillGaps(n.Reported.Capacity[r][observe.CapacityByAllocatable])
+			}
+		}
+		if len(n.Reported.Devices) > 0 {
+			n.Amount[allocation.GPU] = n.Reported.Devices.Sum(signals.Compare, func(name signals.Symbol) float64 { return deviceFraction(name.Value(), n) })
+		}
+		seen := n.Reported.Seen
+		if len(seen) == 0 {
+			seen = timeline.Ones(n.Amount[allocation.CPU])
+		}
+		for r := range allocation.NumResources {
+			n.Amount[r] = rs.FillGaps(n.Amount[r])
+		}
+		n.Reported.Spot = rs.FillGaps(n.Reported.Spot)
+		seen = timeline.Overlay(seen, n.Steps(sights[n.NodeKey]))
+		runs := rs.nodeRuns(n, seen)
+		n.Life, n.Bridged = runs.Intervals().Clip(rs.Sampling.Start, rs.Sampling.End), runs.Bridged
+		rs.rateNode(n)
+	}
+	rs.endLives()
+}
+
+// nodeRuns finds when a node ran that was seen at times.
+func (rs *Resolver) nodeRuns(n *observe.Node, seen timeline.Steps) timeline.Runs {
+	return rs.Sampling.Runs(&timeline.Presence{Seen: rs.Sampling.SightsOf(seen), Started: n.Reported.Created}, &rs.AbsentIn(n.Cluster).Nodes)
+}
+
+// rateNode takes the sheet's prices for resources that no metric prices. It notes nodes with default prices, to warn about them,
+// except those whose own prices were left out: there is another warning about these.
+func (rs *Resolver) rateNode(n *observe.Node) {
+	a := n.Asset(rs.Sampling.End)
+	n.Rates = rs.Sheet().Node(rates.NodeAttributes{
+		Cluster: a.Cluster, Name: a.Name, Provider: rates.Provider(a.ProviderID), Region: a.Region, Zone: a.Zone,
+		InstanceType: a.InstanceType, GPUModel: n.Label(labelnames.GPULabels), Labels: a.Labels,
+	})
+	unpriced := false
+	times := append(slices.Clone(n.Rates.Changes), rs.Sampling.End)
+	for r := range allocation.NumResources {
+		byDefault := slices.ContainsFunc(times, func(t int64) bool {
+			now := n.RateAt(t)
+			return r != allocation.GPU && now.Default || r == allocation.GPU && now.Sources[allocation.GPU] == rates.BuiltInPrices
+		})
+		unpriced = unpriced || byDefault && !n.Price[r].Cover(rs.Asked(n.Life)) && len(n.Amount[r]) > 0 && !rs.Prices.Suspicious.IsBad(n.PricedThing(r))
+	}
+	if unpriced && len(rs.Asked(n.Life)) > 0 {
+		rs.Prices.Defaulted = append(rs.Prices.Defaulted, rs.Placed(n.Cluster, a.Name))
+	}
+}

@@ -1,0 +1,106 @@
+package resolve
+
+import (
+	"slices"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/build/observe"
+	"github.com/promcost/promcost/allocation/prices"
+	"github.com/promcost/promcost/allocation/rates"
+	"github.com/promcost/promcost/allocation/timeline"
+)
+
+// cuts is scratch of ResolveContainer, and what it remembers of containers before.
+type cuts struct {
+	edges    []int64
+	segments []observe.Segment
+	terms    map[observe.Terms]*observe.Terms
+	joined   joinedLabels
+	services []string // scratch of servicesAt
+}
+
+// ResolveContainer cuts the time that is charged for a container into segments.
+func (rs *Resolver) ResolveContainer(c *observe.Container) {
+	found, waits, inside := rs.findRuns(c)
+	if len(inside) == 0 {
+		return
+	}
+	if c.Node != nil {
+		for _, run := range inside {
+			c.Node.ExtendLife(run.From)
+		}
+	}
+	rs.Outages.Bridged.Add(c.Pod.Name.Value(), rs.Asked(found.Bridged))
+	n := c.Node
+	resolveDevices(c, n, rs.Dict)
+	var request, limit [allocation.NumResources]timeline.Steps
+	edges := append(rs.cuts.edges[:0], rs.Borders...)
+	for r := range allocation.NumResources {
+		request[r], limit[r] = rs.FillGaps(c.Request[r].Best()), rs.FillGaps(c.Limit[r].Best())
+		edges = limit[r].Edges(request[r].Edges(edges))
+		rs.noteRequest(c, r, request[r], limit[r], inside)
+	}
+	var unknown prices.Node // prices for an unknown node
+	if n != nil {
+		edges = n.Edges(edges)
+	} else {
+		unknown = rs.Sheet().Node(rates.NodeAttributes{Cluster: c.Pod.Cluster.Value()})
+		if len(rs.Asked(inside)) > 0 {
+			rs.noteUnplaced(c, &unknown)
+		}
+		edges = append(edges, unknown.Changes...)
+	}
+	rs.cuts.edges, rs.cuts.segments = edges, rs.cuts.segments[:0]
+	edges = timeline.SortedEdges(edges)
+	for _, run := range inside {
+		for from := run.From; from < run.To; {
+			to := timeline.NextEdge(edges, from, run.To)
+			ref := rs.row(c, from, to)
+			var of observe.Terms
+			for r := range allocation.NumResources {
+				of.Request[r] = max(0, request[r].Value(to))
+				if n != nil {
+					of.Price[r], of.Inside[r] = n.PriceAt(r, to), n.Has(r, to)
+				} else {
+					of.Price[r] = unknown.At(to, false).Price[r]
+				}
+				rs.AddTo(ref, allocation.RequestHours.Of(r), of.Request[r]*observe.Hours(from, to))
+				rs.AddTo(ref, allocation.LimitHours.Of(r), max(0, limit[r].Value(to))*observe.Hours(from, to))
+			}
+			rs.cuts.add(observe.Segment{From: from, To: to, Ref: ref, Terms: rs.cuts.shared(&of)})
+			from = to
+		}
+	}
+	c.Segments = slices.Clone(rs.cuts.segments)
+	for _, ref := range c.Rows {
+		if ref.Row != observe.NoRow {
+			rs.describe(c, rs.Rows[ref.Set], ref.Row)
+		}
+	}
+	rs.bound(c, &found, waits)
+}
+
+// add appends a segment. It joins it with the segment before if nothing changed between them.
+func (x *cuts) add(seg observe.Segment) {
+	if n := len(x.segments); n > 0 {
+		if last := &x.segments[n-1]; last.To == seg.From && last.Ref == seg.Ref && last.Terms == seg.Terms {
+			last.To = seg.To
+			return
+		}
+	}
+	x.segments = append(x.segments, seg)
+}
+
+// shared returns terms that are equal to t, the same ones each time.
+func (x *cuts) shared(t *observe.Terms) *observe.Terms {
+	if n := len(x.segments); n > 0 && *x.segments[n-1].Terms == *t {
+		return x.segments[n-1].Terms // mostly
+	}
+	of := x.terms[*t]
+	if of == nil {
+		of = &observe.Terms{}
+		*of = *t
+		x.terms[*t] = of
+	}
+	return of
+}
