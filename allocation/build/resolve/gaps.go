@@ -222,7 +222,7 @@ func (rs *Resolver) warnSilence(cluster signals.Symbol, gap timeline.Interval) {
 		}
 		rs.Warnf("cluster %s: no sample of %s %s%s: %s", cluster.Value(), metric, notices.Clock(timeline.Interval{From: rs.Start(), To: rs.End()}), newest, cause(question))
 	case gap.From <= rs.Sampling.Start:
-		rs.Warnf("cluster %s: no sample of %s before %s: %s Earlier time is charged only as far as an outage of an hour, or cAdvisor, explains it", cluster.Value(), metric, notices.Instant(gap.To), cause("do its data begin there?"))
+		rs.Warnf("cluster %s: no sample of %s before %s: %s Earlier costs are included only where samples of cAdvisor, or a gap of up to an hour, support them", cluster.Value(), metric, notices.Instant(gap.To), cause("do its data begin there?"))
 	case gap.To >= rs.Sampling.End:
 		rs.Warnf("cluster %s: no sample of %s after %s: %s", cluster.Value(), metric, notices.Instant(gap.From), cause("is kube-state-metrics down?"))
 	default:
