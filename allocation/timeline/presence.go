@@ -38,6 +38,9 @@ type Presence struct {
 	OneSeries bool
 	// Deleted are the reported times at which the object was to be deleted.
 	Deleted Steps
+	// After is when what had the object's name before had ended, 0 where unknown: no run starts before that. Next is when what has
+	// its name next started, 0 where unknown: no run whose end is not reported ends after that.
+	After, Next int64
 	// Until is when the object had ended at the latest, 0 where unknown.
 	Until int64
 	// Unseen says that a start and an end that are reported make a run, though no sample shows it (exact mode only).
@@ -64,6 +67,14 @@ const second int64 = 1000
 
 // Reported is the edge that Kubernetes reports.
 func Reported(at int64) Edge { return Edge{at, at, at + second} }
+
+// notBefore returns the edge, moved to t if it is before t.
+func (e Edge) notBefore(t int64) Edge {
+	return Edge{max(e.At, t), max(e.Earliest, t), max(e.Latest, t)}
+}
+
+// notAfter returns the edge, moved to t if it is after t.
+func (e Edge) notAfter(t int64) Edge { return Edge{min(e.At, t), min(e.Earliest, t), min(e.Latest, t)} }
 
 // Run is one run of an object.
 type Run struct{ Start, End Edge }

@@ -36,6 +36,8 @@ func (s Sampling) Runs(p *Presence, w *Watch) Runs {
 		start := s.startOf(p, spans, k, w)
 		if k > 0 {
 			start.At = max(start.At, out.All[k-1].End.At)
+		} else if s.Exact() {
+			start = start.notBefore(min(p.After, s.firstOf(spans[k].From)))
 		}
 		end := s.endOf(p, spans, k, start.Earliest, w)
 		end.At = max(end.At, start.At)
@@ -200,6 +202,9 @@ func (s Sampling) startOf(p *Presence, spans []sighting, k int, w *Watch) Edge {
 			at := max(x.started, min(gap.To, sight)-x.first)
 			out = Edge{at, at, at}
 		}
+		if s.Exact() {
+			out = out.notBefore(sight - s.evidence(sight, w))
+		}
 		if !s.Exact() {
 			out.At = x.From
 		}
@@ -268,11 +273,23 @@ func (s Sampling) endOf(p *Presence, spans []sighting, k int, start int64, w *Wa
 		return out
 	} else {
 		s.halfway(x, limit, w, &out)
+		if p.Next > x.To {
+			out = out.notAfter(p.Next)
+		}
 	}
 	if gone, ok := p.deleted(start, limit); ok && gone > start {
 		out.At, out.Earliest = min(out.At, gone), min(out.Earliest, gone)
 	}
 	return out
+}
+
+// evidence is how far back from a first sight other samples say whether the object ran: what is longer ago is not known to a window that ends
+// then.
+func (s Sampling) evidence(sight int64, w *Watch) int64 {
+	if gap, down := before(w.Absent, sight); down && !s.dataless(gap) {
+		return maxLead
+	}
+	return max(maxGap, 2*s.Interval)
 }
 
 // unseenFrom returns the next time after the last sight that could have shown the object: that is apart later, or after an

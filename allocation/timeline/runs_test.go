@@ -121,7 +121,7 @@ func TestExactRuns(t *testing.T) {
 		{name: "one with the same start on both sides is", p: presence{Seen: sights(1, 10, 1, 40, 60, 1), Started: reports(1, 10, 0.5, 40, 60, 0.5)}, want: intervals(0.5, 65), bridged: intervals(10, 40)},
 		{
 			name: "sights of two targets in turn are one run, whatever starts are told later", p: presence{Seen: sights(20.05, 20.9, 1, 20.98, 20.98, 1, 21.05, 21.5, 1, 23, 33, 1, 33.5, 60, 0), Started: reports(20.98, 20.98, 10, 23, 33, 22.3)},
-			want: intervals(10, 21.9, 22.3, 33.25),
+			want: intervals(15.05, 21.9, 22.3, 33.25),
 		},
 		{name: "not by a start that is not known", p: presence{Seen: sights(1, 10, 1, 40, 60, 1), Started: reports(1, 10, -1, 40, 60, -1)}, want: intervals(0.75, 10.25, 39.75, 65)},
 		{name: "not with another start", p: presence{Seen: sights(1, 10, 1, 40, 60, 1), Started: reports(1, 10, 0.5, 40, 60, 39)}, want: intervals(0.5, 10.25, 39, 65)},

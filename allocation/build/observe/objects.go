@@ -32,6 +32,7 @@ type Pod struct {
 	controlled    bool                  // owner is the managing controller
 	Restarted     bool                  // one of its containers ran before its first known start
 	Replaced      bool                  // by others of its name: it counts no more
+	After, Next   int64                 // when the pod of its name before it ended, and when the next one started, 0 for none; set once resolved
 
 	Index int // among all pods
 }

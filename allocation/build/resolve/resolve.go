@@ -36,7 +36,7 @@ func (rs *Resolver) Resolve() error {
 	}
 	if err := rs.Run(
 		rs.mergeWithoutUID, rs.splitPlacements, rs.placeByHint, rs.noteSeveralClusters, rs.findAbsence, rs.splitNodes, rs.resolveNodes, rs.warnUnlabeled, rs.findLocations,
-		rs.sortContainers, rs.reserveRows, rs.resolveContainers, rs.resolveVolumes,
+		rs.sortContainers, rs.reserveRows, rs.findSuccessions, rs.resolveContainers, rs.resolveVolumes,
 	); err != nil {
 		return err
 	}
@@ -186,6 +186,7 @@ func (rs *Resolver) presence(c *observe.Container) timeline.Presence {
 	case len(c.Pod.Completed) > 0:
 		p.Completed, p.Together = c.Pod.Completed, c.Together(p.Seen)
 	}
+	p.After, p.Next = c.Pod.After, c.Pod.Next
 	p.Once = !c.Init && len(c.Started) == 0 && c.RanOnce()
 	return p
 }
