@@ -2,6 +2,7 @@ package charge
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/promcost/promcost/allocation/build/observe"
@@ -42,10 +43,11 @@ func (ch *Charger) isSameCounter(c *observe.Container, s *observe.Incoming, from
 	return !again
 }
 
-// measureInOrder measures a series at once, or keeps it for measureRestarted if the container restarted. The charge for the time before
-// the first sample of a series depends on the series before it, and sources do not return series in the order of time.
-func (l *integrator) measureInOrder(c *observe.Container, s *observe.Incoming) {
-	if !c.Restarted {
+// measureInOrder measures a series at once, or keeps it for measureRestarted if several containers may follow each other: the container
+// restarted, or several pods have its name. The charge for the time before the first sample of a series depends on the series before it, and
+// sources do not return series in the order of time.
+func (l *integrator) measureInOrder(c *observe.Container, s *observe.Incoming, several bool) {
+	if !c.Restarted && !several {
 		l.measure(c, s)
 		return
 	}
@@ -66,8 +68,61 @@ func (ch *Charger) measureRestarted() {
 			return cmp.Or(cmp.Compare(x.Signal, y.Signal), cmp.Compare(x.Points.First(), y.Points.First()), cmp.Compare(x.Points.Last(), y.Points.Last()))
 		})
 		for i := range c.unmeasured {
-			l.measure(c.Container, &c.unmeasured[i])
+			s := &c.unmeasured[i]
+			if next, ok := c.nextContainer(i); ok {
+				s.Points = c.untilNext(s, next)
+			}
+			l.measure(c.Container, s)
 		}
 		c.unmeasured = nil
 	}
+}
+
+// nextContainer returns when the container started that follows the one of the i-th series, which is another one of the same signal, and
+// whether there is one.
+func (c *containerUse) nextContainer(i int) (start int64, ok bool) {
+	s := &c.unmeasured[i]
+	for k := i + 1; k < len(c.unmeasured); k++ {
+		next := &c.unmeasured[k]
+		if next.Signal != s.Signal {
+			break
+		}
+		if first := next.Points.First(); next.ID != s.ID && first > s.Points.First() {
+			if at, known := c.StartBefore(first); known && at > s.Points.First() {
+				return at, true
+			}
+			return first, true
+		}
+	}
+	return 0, false
+}
+
+// untilNext returns the points of a series until the next container started: cAdvisor may tell of an ended container for minutes. What a
+// counter counts until it no longer grows was used before the end of the run.
+func (c *containerUse) untilNext(s *observe.Incoming, next int64) *timeline.Points {
+	var out timeline.Points
+	if s.Signal != signals.ContainerUse {
+		s.Points.Between(&out, s.Points.First(), next)
+		return &out
+	}
+	grown, before, value := next, s.Points.First(), math.NaN()
+	for t, v := range s.Points.All() {
+		if v > value {
+			grown = max(grown, t)
+		}
+		value = v
+	}
+	for t, v := range s.Points.All() {
+		run, running := c.Runs.Find(before + 1)
+		switch {
+		case t > grown:
+			return &out
+		case running && run.To > before && run.To < t:
+			out.Append(run.To, v)
+			return &out
+		}
+		out.Append(t, v)
+		before = t
+	}
+	return &out
 }

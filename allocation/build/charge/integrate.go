@@ -15,7 +15,7 @@ import (
 func (l *integrator) addUsage(s *observe.Incoming) error {
 	of := s.Pod()
 	if c := l.ch.Pods.Find(&of).Container(s.Key[4]); c != nil {
-		l.measureInOrder(c, s)
+		l.measureInOrder(c, s, false)
 		return nil
 	}
 	known, ran := false, false
@@ -23,7 +23,7 @@ func (l *integrator) addUsage(s *observe.Incoming) error {
 		known = true
 		if len(c.Segments) > 0 {
 			ran = true
-			l.measureInOrder(c, s)
+			l.measureInOrder(c, s, len(l.ch.Pods.ByName[of.ObjectKey]) > 1)
 		}
 	}
 	switch {
@@ -368,15 +368,21 @@ func (ch *Charger) beginsWithSignals(run *timeline.Interval) bool {
 }
 
 // heldRate is the last known usage before t within the same run, per second, and until when it is held: at most until the next reported
-// start of the container. until is not after t if there is no such usage.
+// start of the container. A run of which no usage was seen has the last known usage of the run before it, if that ended shortly before. until is not after t if there is no such usage.
 func (ch *Charger) heldRate(c *observe.Container, r allocation.Resource, t int64) (rate float64, until int64) {
 	run, ok := c.Runs.Find(t + 1)
 	if ch.beginsWithSignals(&run) {
 		run.From = timeline.Unborn
 	}
-	f := ch.containerUse(c).covered[r].Before(t)
-	if !ok || f == nil || f.To <= run.From {
+	covered := ch.containerUse(c).covered[r]
+	f := covered.Before(t)
+	switch {
+	case !ok || f == nil:
 		return 0, t
+	case f.To > run.From:
+		return f.Rate, min(f.To+allocation.Evidence.Milliseconds(), c.NextStart(f.To))
+	case run.From-f.To <= timeline.Lookback && covered.Before(run.To) == f:
+		return f.Rate, min(f.To+allocation.Evidence.Milliseconds(), run.To) // no usage of this run was seen at all
 	}
-	return f.Rate, min(f.To+allocation.Evidence.Milliseconds(), c.NextStart(f.To))
+	return 0, t
 }
