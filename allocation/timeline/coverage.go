@@ -32,6 +32,11 @@ func (c Coverage) after(t int64) int {
 	return i
 }
 
+// Has reports whether a series covers any time.
+func (c Coverage) Has(series uint64) bool {
+	return slices.ContainsFunc(c, func(f Fragment) bool { return f.Series == series })
+}
+
 // Uncovered appends to out the parts of (from, to] that nothing covers.
 func (c Coverage) Uncovered(out Intervals, from, to int64) Intervals {
 	for i := c.after(from); i < len(c); i++ {

@@ -69,7 +69,7 @@ func (ch *Charger) measureRestarted() {
 		})
 		for i := range c.unmeasured {
 			s := &c.unmeasured[i]
-			if next, ok := c.nextContainer(i); ok {
+			if next, ok := c.nextContainer(i, *ch.coverage(c.Container, s.Resource)); ok && ch.Sampling.Exact() {
 				s.Points = c.untilNext(s, next)
 			}
 			l.measure(c.Container, s)
@@ -79,15 +79,18 @@ func (ch *Charger) measureRestarted() {
 }
 
 // nextContainer returns when the container started that follows the one of the i-th series, which is another one of the same signal, and
-// whether there is one.
-func (c *containerUse) nextContainer(i int) (start int64, ok bool) {
+// whether there is one. A series may come in pieces: one that covers something began before.
+func (c *containerUse) nextContainer(i int, covered timeline.Coverage) (start int64, ok bool) {
 	s := &c.unmeasured[i]
 	for k := i + 1; k < len(c.unmeasured); k++ {
 		next := &c.unmeasured[k]
 		if next.Signal != s.Signal {
 			break
 		}
-		if first := next.Points.First(); next.ID != s.ID && first > s.Points.First() {
+		if next.ID == s.ID || covered.Has(next.ID) {
+			continue
+		}
+		if first := next.Points.First(); first > s.Points.First() {
 			if at, known := c.StartBefore(first); known && at > s.Points.First() {
 				return at, true
 			}
@@ -117,7 +120,7 @@ func (c *containerUse) untilNext(s *observe.Incoming, next int64) *timeline.Poin
 		switch {
 		case t > grown:
 			return &out
-		case running && run.To > before && run.To < t:
+		case running && run.To > before && run.To < t && t-before <= timeline.Lookback:
 			out.Append(run.To, v)
 			return &out
 		}

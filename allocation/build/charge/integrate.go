@@ -381,7 +381,7 @@ func (ch *Charger) heldRate(c *observe.Container, r allocation.Resource, t int64
 		return 0, t
 	case f.To > run.From:
 		return f.Rate, min(f.To+allocation.Evidence.Milliseconds(), c.NextStart(f.To))
-	case run.From-f.To <= timeline.Lookback && covered.Before(run.To) == f:
+	case ch.Sampling.Exact() && run.From-f.To <= timeline.Lookback && covered.Before(run.To) == f:
 		return f.Rate, min(f.To+allocation.Evidence.Milliseconds(), run.To) // no usage of this run was seen at all
 	}
 	return 0, t
