@@ -39,7 +39,7 @@ type computation struct {
 
 // begin decides which source one computation asks.
 func (e *Engine) begin(ctx context.Context) (*computation, error) {
-	c := &computation{cfg: &e.cfg, src: e.src, symbols: signals.NewSymbols(), found: newFindings(nil), account: memory.Of(ctx)}
+	c := &computation{cfg: &e.cfg, src: e.src, symbols: signals.NewSymbols(), found: newFindings(nil), account: memory.FromContext(ctx)}
 	if s, ok := e.src.(Beginner); ok {
 		var err error
 		if c.src, err = s.Begin(ctx); err != nil {

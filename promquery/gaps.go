@@ -97,8 +97,8 @@ func (f *frame) note(c *clusterTally, p *timeline.Points) {
 	c.seen = f.add(c.seen, from, p.Last())
 }
 
-// seen is when a cluster has samples of any of the inputs that take chooses, and the holes after which a series went on.
-func (f *findings) seen(cluster Symbol, take func(in *Input, rank int) bool) (seen, resumed timeline.Intervals) {
+// samplesOf is when a cluster has samples of any of the inputs that take chooses, and the holes after which a series went on.
+func (f *findings) samplesOf(cluster Symbol, take func(in *Input, rank int) bool) (seen, resumed timeline.Intervals) {
 	for i, tallies := range f.inputs {
 		for rank := range tallies {
 			if !take(&Inputs[i], rank) {
@@ -124,17 +124,17 @@ func (f *findings) pods(cluster Symbol) timeline.Intervals {
 		func(in *Input, _ int) bool { return in.Signal == signals.ContainerRunning && !in.Init },
 		func(in *Input, _ int) bool { return in.Signal == signals.PodInfo },
 	} {
-		if seen, _ := f.seen(cluster, take); seen != nil {
+		if seen, _ := f.samplesOf(cluster, take); seen != nil {
 			return seen
 		}
 	}
 	return nil
 }
 
-// ofInput is when an input of a cluster had samples. Samples of its metric for another input count too: if no container has a CPU
+// samplesOfInput is when an input of a cluster had samples. Samples of its metric for another input count too: if no container has a CPU
 // limit, the metric of limits is not missing.
-func (f *findings) ofInput(in *Input, cluster Symbol) (seen, resumed timeline.Intervals) {
-	return f.seen(cluster, func(other *Input, rank int) bool {
+func (f *findings) samplesOfInput(in *Input, cluster Symbol) (seen, resumed timeline.Intervals) {
+	return f.samplesOf(cluster, func(other *Input, rank int) bool {
 		return other.Name == in.Name || rank == 0 && other.Alternatives[0].Metric == in.Alternatives[0].Metric
 	})
 }
@@ -154,7 +154,7 @@ func (f *findings) missing(lost []Loss) []string {
 		}
 		var never, holes gaps
 		for i := range Inputs {
-			if in := &Inputs[i]; f.asked(i) && (!f.someLabels || !in.Signal.IsMetadata()) {
+			if in := &Inputs[i]; f.wasRequested(i) && (!f.someLabels || !in.Signal.IsMetadata()) {
 				if text := f.lacksAll(i, cluster); text != "" {
 					window := []timeline.Interval{{From: f.frame.start, To: f.frame.end}}
 					never.add(gap{"in the window", f.blame(in, lost, window, "\"promcost check source\" says what mends it"), in.About}, text)
@@ -223,8 +223,8 @@ func (in *Input) withoutIt(cost string) string {
 	return fmt.Sprintf("%s (%s: %s)", in.Alternatives[0].Metric, in.Name, cost)
 }
 
-// asked reports whether an input was asked for.
-func (f *findings) asked(i int) bool {
+// wasRequested reports whether an input was asked for.
+func (f *findings) wasRequested(i int) bool {
 	return slices.ContainsFunc(f.inputs[i], func(t tally) bool { return t.asked })
 }
 
@@ -251,12 +251,12 @@ var ofSome = []signals.Signal{signals.RunningByInfo, signals.InitStarted, signal
 // out: a price sheet may take their place, and other warnings say what has no price.
 func (f *findings) lacksAll(i int, cluster Symbol) string {
 	in := &Inputs[i]
-	seen, _ := f.ofInput(in, cluster)
+	seen, _ := f.samplesOfInput(in, cluster)
 	if seen == nil && slices.ContainsFunc(f.inputs[i], func(t tally) bool { return t.skipped }) {
 		return ""
 	}
 	if seen != nil {
-		best, _ := f.seen(cluster, func(other *Input, rank int) bool { return other.Name == in.Name && rank == 0 })
+		best, _ := f.samplesOf(cluster, func(other *Input, rank int) bool { return other.Name == in.Name && rank == 0 })
 		fallback := slices.ContainsFunc(in.Alternatives, func(a Alternative) bool { return a.Signal != signals.Nothing })
 		if best == nil && fallback {
 			return in.withoutIt("what stands in for it is less exact")
@@ -273,7 +273,7 @@ func (f *findings) lacksAll(i int, cluster Symbol) string {
 
 // expected reports whether another input of the cluster shows that an occasional one should be there.
 func (f *findings) expected(in *Input, cluster Symbol) bool {
-	seen, _ := f.seen(cluster, func(other *Input, _ int) bool { return slices.Contains(in.With, other.Name) })
+	seen, _ := f.samplesOf(cluster, func(other *Input, _ int) bool { return slices.Contains(in.With, other.Name) })
 	return seen != nil
 }
 
@@ -282,7 +282,7 @@ const mostHoles = 10
 
 // lacksFor are the times at which pods ran and an input had no sample; none if it never had any.
 func (f *findings) lacksFor(in *Input, cluster Symbol, pods timeline.Intervals) (when []timeline.Interval) {
-	seen, resumed := f.ofInput(in, cluster)
+	seen, resumed := f.samplesOfInput(in, cluster)
 	if seen == nil {
 		return nil
 	}

@@ -30,8 +30,8 @@ type clusterTally struct {
 	seen, resumed timeline.Intervals
 }
 
-// ofCluster is the count of a cluster. There are few clusters, and usually the first one is the right one.
-func (t *tally) ofCluster(cluster Symbol) *clusterTally {
+// clusterTally is the count of a cluster. There are few clusters, and usually the first one is the right one.
+func (t *tally) clusterTally(cluster Symbol) *clusterTally {
 	for i := range t.clusters {
 		if t.clusters[i].cluster == cluster {
 			return &t.clusters[i]
@@ -43,7 +43,7 @@ func (t *tally) ofCluster(cluster Symbol) *clusterTally {
 
 // add counts a stretch of a series. The series itself counts with its last stretch.
 func (t *tally) add(cluster Symbol, p *timeline.Points) *clusterTally {
-	c := t.ofCluster(cluster)
+	c := t.clusterTally(cluster)
 	c.samples += int64(p.Len())
 	if !p.Continued() {
 		c.series++

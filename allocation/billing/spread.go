@@ -176,11 +176,11 @@ func (t *Tally) Add(l *Line) {
 			p.numbers[k] = math.NaN()
 		}
 	}
-	t.of(l.Item).add(&p)
+	t.total(l.Item).add(&p)
 }
 
-// of returns the total that the lines of an item are added to.
-func (t *Tally) of(item *Item) *running {
+// total returns the total that the lines of an item are added to.
+func (t *Tally) total(item *Item) *running {
 	key := tallied{item.Account.SubID, item.Account.Currency, item.Charge.Category}
 	total := t.totals[key]
 	if total == nil {

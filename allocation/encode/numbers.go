@@ -62,9 +62,9 @@ func (c *numeric) zero(set *allocation.Set) bool {
 	return true
 }
 
-// ofSet are the numbers that are not 0 in all rows of a set. The key of each begins with the text of the zeros before it, and rest
+// nonZero are the numbers that are not 0 in all rows of a set. The key of each begins with the text of the zeros before it, and rest
 // is the text of the zeros after the last one.
-func ofSet(numbers []numeric, set *allocation.Set) (asked []numeric, rest string) {
+func nonZero(numbers []numeric, set *allocation.Set) (asked []numeric, rest string) {
 	var text []byte
 	for i := range numbers {
 		c := numbers[i]

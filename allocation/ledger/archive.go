@@ -88,7 +88,7 @@ func (a *Archive) usable(ctx context.Context, k Kind, w allocation.Window, q *al
 // Check returns an error if a set that was just written is not listed: writing it again and again would not help.
 func (a *Archive) Check(ctx context.Context, k Kind, w allocation.Window) error {
 	kept, err := a.List(ctx, k, w)
-	if err == nil && kept.At(w.Start, w) == nil {
+	if err == nil && kept.Longest(w.Start, w) == nil {
 		err = fmt.Errorf("%s of %s was written, but the history does not have it", k, w.Start.UTC().Format(time.RFC3339))
 	}
 	return err
@@ -170,7 +170,7 @@ func (a *Archive) keepCounted(ctx context.Context, hour allocation.Window) error
 	if err != nil {
 		return fmt.Errorf("find the hour as it was counted: %w", err)
 	}
-	k := (&Listing{all}).Of(hour)
+	k := (&Listing{all}).Exact(hour)
 	if k == nil {
 		return nil
 	}

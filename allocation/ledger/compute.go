@@ -69,7 +69,7 @@ func (l *Ledger) compute(ctx context.Context, q allocation.Query) ([]*allocation
 	if err != nil {
 		return nil, fmt.Errorf("compute %s: %w", describe(q), err)
 	}
-	if err := memory.Of(ctx).Draw(answer.bytes); err != nil {
+	if err := memory.FromContext(ctx).Draw(answer.bytes); err != nil {
 		return nil, fmt.Errorf("answer %s: %w", describe(q), err)
 	}
 	return answer.sets, nil

@@ -159,7 +159,7 @@ func (r *hourReader) list(ctx context.Context, w allocation.Window) error {
 // find returns the kept set of an hour, nil if there is none. empty reports whether the hour lies in time of which nothing was counted.
 func (r *hourReader) find(h allocation.Window) (kept *Kept, empty bool) {
 	for i, s := range r.listings {
-		if k := s.At(h.Start, h); k != nil && k.Window.Duration() == time.Hour {
+		if k := s.Longest(h.Start, h); k != nil && k.Window.Duration() == time.Hour {
 			return k, false
 		}
 		if r.counted && i == 0 && s.Covers(h) {
@@ -327,7 +327,7 @@ func (l *Ledger) asStored(ctx context.Context, hours []allocation.Window, result
 	var kept []Kept
 	var at []int
 	for i, h := range hours {
-		if k := listing.Of(h); sets[i] != nil && k != nil {
+		if k := listing.Exact(h); sets[i] != nil && k != nil {
 			kept, at = append(kept, *k), append(at, i)
 		}
 	}

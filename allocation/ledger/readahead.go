@@ -84,7 +84,7 @@ func (a *assembly) readChunks(ctx context.Context, kept []Kept, yield func([]*al
 	}
 	key := cacheKey(&q)
 	if sets := l.cache.get(key, kept); sets != nil {
-		yield(sets, memory.Of(ctx).Draw(bytes))
+		yield(sets, memory.FromContext(ctx).Draw(bytes))
 		return
 	}
 	atOnce := len(kept)

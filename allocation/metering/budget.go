@@ -31,8 +31,8 @@ const (
 	BudgetYear    BudgetPeriod = "year"
 )
 
-// At returns the period of the instant before t, on the clock of the zone: an hour that ends with a period belongs to it.
-func (p BudgetPeriod) At(t time.Time, zone *time.Location) allocation.Window {
+// Window returns the period of the instant before t, on the clock of the zone: an hour that ends with a period belongs to it.
+func (p BudgetPeriod) Window(t time.Time, zone *time.Location) allocation.Window {
 	instant := allocation.Window{Start: t.Add(-time.Second), End: t}
 	switch p {
 	case BudgetDay:
@@ -121,7 +121,7 @@ type Spending struct {
 
 // Totals returns the totals for the families of budgets.
 func (s *Spending) Totals() *Totals {
-	t := &Totals{hours: 1, plain: true}
+	t := &Totals{hours: 1, noResource: true}
 	if s == nil {
 		return t
 	}

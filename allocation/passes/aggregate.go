@@ -34,7 +34,7 @@ func aggregate(w *work, o *Options) {
 		return keys.AppendName(dst, row, separator, fill)
 	})
 	if len(w.pools) > 0 {
-		w.bears, w.forgone = bearing(w.results(groups.Of(w.set.Len()), groups.Len()), takers(groups.Names(), o.EvenKeys, separator), o.ShareSplit)
+		w.bears, w.forgone = bearing(w.results(groups.RowGroups(w.set.Len()), groups.Len()), takers(groups.Names(), o.EvenKeys, separator), o.ShareSplit)
 		if all && w.keep != nil {
 			w.bears = groups.Only(w.stays, w.bears)
 		}
@@ -47,7 +47,7 @@ func aggregate(w *work, o *Options) {
 			idle[row] = groups.Add(w.idleName(row, o))
 		}
 	}
-	group := groups.Of(w.set.Len())
+	group := groups.RowGroups(w.set.Len())
 	from := []operand{rowsOf(w.set, group)}
 	from[0].runs = groups.Ends()
 	if w.idle != nil {

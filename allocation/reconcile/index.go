@@ -71,11 +71,11 @@ func eachAsset(s *allocation.Set, f func(a Asset, has part, of any)) {
 	}
 	for i := range s.Networks {
 		n := &s.Networks[i]
-		f(ofCluster(Network, n.Cluster), part{list: n.TotalCost()}, n)
+		f(clusterAsset(Network, n.Cluster), part{list: n.TotalCost()}, n)
 	}
 	for i := range s.Management {
 		m := &s.Management[i]
-		f(ofCluster(Management, m.Cluster), part{list: m.Cost}, m)
+		f(clusterAsset(Management, m.Cluster), part{list: m.Cost}, m)
 	}
 }
 
@@ -143,8 +143,8 @@ func NewIndex(day *allocation.Set, bills []billing.Bill, labels allocation.Label
 		}
 	})
 	for _, cluster := range x.clusters {
-		x.have(ofCluster(Network, cluster), part{})
-		x.name(Management, x.have(ofCluster(Management, cluster), part{}), cluster, lastElement(cluster))
+		x.have(clusterAsset(Network, cluster), part{})
+		x.name(Management, x.have(clusterAsset(Management, cluster), part{}), cluster, lastElement(cluster))
 	}
 	for i := range bills {
 		x.bills[bills[i].Name] = newBillRules(&bills[i], labels)
@@ -152,7 +152,7 @@ func NewIndex(day *allocation.Set, bills []billing.Bill, labels allocation.Label
 	return x
 }
 
-func ofCluster(kind Kind, cluster string) Asset {
+func clusterAsset(kind Kind, cluster string) Asset {
 	return Asset{kind, allocation.AssetKey{Cluster: cluster}}
 }
 

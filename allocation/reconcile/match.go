@@ -36,7 +36,7 @@ func (x *Index) Match(item *billing.Item) Match {
 		if len(at) == 0 {
 			continue
 		}
-		if at, several = x.ofOneCluster(at, s); len(several) > 0 {
+		if at, several = x.inOneCluster(at, s); len(several) > 0 {
 			break
 		}
 		if first := x.assets[at[0]]; !x.there[at[0]] {
@@ -49,9 +49,9 @@ func (x *Index) Match(item *billing.Item) Match {
 	return m
 }
 
-// ofOneCluster returns the assets of one cluster. If they are of several, the item's account decides, where settings tell the
+// inOneCluster returns the assets of one cluster. If they are of several, the item's account decides, where settings tell the
 // accounts of the clusters; else it returns the clusters.
-func (x *Index) ofOneCluster(at []int32, s *subject) (one []int32, several []string) {
+func (x *Index) inOneCluster(at []int32, s *subject) (one []int32, several []string) {
 	byCluster := map[string][]int32{}
 	for _, i := range at {
 		cluster := x.assets[i].Cluster

@@ -116,7 +116,7 @@ func (r *Recorder) lastHour(ctx context.Context, w allocation.Window) (*allocati
 	if err != nil {
 		return nil, err
 	}
-	if n := len(kept.Sets); n > 0 && (r.readOnly || kept.Sets[n-1].Window == w || kept.At(w.Start, w) != nil) {
+	if n := len(kept.Sets); n > 0 && (r.readOnly || kept.Sets[n-1].Window == w || kept.Longest(w.Start, w) != nil) {
 		sets, release, err := r.archive.Read(ctx, kept.Sets[n-1:], nil)
 		defer release()
 		if err == nil {

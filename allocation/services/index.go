@@ -124,7 +124,7 @@ func observe(observed map[signals.Symbol]timeline.Intervals, cluster signals.Sym
 // that have neither. observed is when signals of that kind were seen in the cluster at all.
 func (x *Index) sights(p *Pod, within timeline.Interval) (sights timeline.Dated[signals.Symbol], observed timeline.Intervals) {
 	for _, at := range x.endpoints[p.Object] {
-		if service, ok := x.ofSlice(Object{p.Cluster, p.Namespace, at.Value}); ok {
+		if service, ok := x.sliceService(Object{p.Cluster, p.Namespace, at.Value}); ok {
 			at.Value = service
 			sights = append(sights, at)
 		}
@@ -141,8 +141,8 @@ func (x *Index) sights(p *Pod, within timeline.Interval) (sights timeline.Dated[
 // HasSelectors reports whether any service selects pods by labels.
 func (x *Index) HasSelectors() bool { return len(x.selectors) > 0 }
 
-// ofSlice is the service of an EndpointSlice: by its label, else by its name, which is the service's name, a hyphen and 5 letters.
-func (x *Index) ofSlice(slice Object) (signals.Symbol, bool) {
+// sliceService is the service of an EndpointSlice: by its label, else by its name, which is the service's name, a hyphen and 5 letters.
+func (x *Index) sliceService(slice Object) (signals.Symbol, bool) {
 	if service, ok := x.slices[slice]; ok {
 		return service, true
 	}
@@ -254,7 +254,7 @@ func (x *Index) withEndpoints() map[Object]bool {
 	found := map[Object]bool{}
 	for pod, list := range x.endpoints {
 		for _, at := range list {
-			if service, ok := x.ofSlice(Object{pod.Cluster, pod.Namespace, at.Value}); ok {
+			if service, ok := x.sliceService(Object{pod.Cluster, pod.Namespace, at.Value}); ok {
 				found[Object{pod.Cluster, pod.Namespace, service}] = true
 			}
 		}

@@ -246,7 +246,7 @@ func (f *webFlags) routes(prefix string, p pages) (http.Handler, error) {
 	handle(get, "/dashboards/", p.dashboards)
 	handle(get, faviconPath, http.HandlerFunc(serveFavicon))
 	handle(get, "/-/healthy", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		webserver.Plain(w, http.StatusOK, "promcost is healthy.")
+		webserver.Text(w, http.StatusOK, "promcost is healthy.")
 	}))
 	handle(get, "/-/ready", http.HandlerFunc(p.serveReady))
 	if f.pprof {
@@ -271,7 +271,7 @@ func (p *pages) state() (code int, text string) {
 // serveReady tells the state.
 func (p *pages) serveReady(w http.ResponseWriter, _ *http.Request) {
 	code, text := p.state()
-	webserver.Plain(w, code, text)
+	webserver.Text(w, code, text)
 }
 
 // Paths that are named in several places.

@@ -28,7 +28,9 @@ type readMemory struct {
 	total   atomic.Int64
 }
 
-func newReadMemory(ctx context.Context) *readMemory { return &readMemory{account: memory.Of(ctx)} }
+func newReadMemory(ctx context.Context) *readMemory {
+	return &readMemory{account: memory.FromContext(ctx)}
+}
 
 // release returns all of it.
 func (m *readMemory) release() { m.account.Return(m.total.Swap(0)) }

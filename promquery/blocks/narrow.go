@@ -16,7 +16,7 @@ func (c *cursor) narrow(q *query) {
 		if some, ok := c.withLabel(q, &q.matchers[i]); ok {
 			c.some = some
 			c.refs = c.some
-		} else if some, ok := c.ofListed(&q.matchers[i]); ok {
+		} else if some, ok := c.withListed(&q.matchers[i]); ok {
 			c.some = some
 			c.refs = c.some
 		} else if lists, ok := c.index.matching(&q.matchers[i]); ok {
@@ -44,7 +44,7 @@ func (c *cursor) withLabel(q *query, m *match) (some []byte, ok bool) {
 	if leastOfValue*int(values.count) > len(c.refs)/4 && !slices.ContainsFunc(q.matchers, lacks) {
 		return nil, false
 	}
-	return c.ofValues(values, math.MaxInt, func([]byte) bool { return true })
+	return c.withValues(values, math.MaxInt, func([]byte) bool { return true })
 }
 
 // mostValues is how many values of a label there may be for each series of the metric: to look for some among more takes longer than to
@@ -55,15 +55,15 @@ const mostValues = 4
 // than to look at the series.
 const leastOfListed = 3
 
-// ofListed are the references of series that have one of the values that a regular expression lists. ok is false if
+// withListed are the references of series that have one of the values that a regular expression lists. ok is false if
 // the matcher lists no values, if the label has many of them or many others, and if postings cannot be read.
-func (c *cursor) ofListed(m *match) (some []byte, ok bool) {
+func (c *cursor) withListed(m *match) (some []byte, ok bool) {
 	values, texts := c.index.labels[m.Name], m.listed
 	series := len(c.refs) / 4
 	if m.Type != promquery.MatchRegexp || m.absent || len(texts) == 0 || series == 0 || int(values.count) > series*mostValues {
 		return nil, false
 	}
-	return c.ofValues(values, max(1, series/leastOfListed), func(value []byte) bool {
+	return c.withValues(values, max(1, series/leastOfListed), func(value []byte) bool {
 		for len(texts) > 0 && texts[0] < viewOf(value) { // both ascend
 			texts = texts[1:]
 		}
@@ -71,9 +71,9 @@ func (c *cursor) ofListed(m *match) (some []byte, ok bool) {
 	})
 }
 
-// ofValues are the references of series that have a value of a label that is wanted. It is false if these are more than the most values, and
+// withValues are the references of series that have a value of a label that is wanted. It is false if these are more than the most values, and
 // where postings cannot be read.
-func (c *cursor) ofValues(values valueTable, most int, wants func(value []byte) bool) (some []byte, ok bool) {
+func (c *cursor) withValues(values valueTable, most int, wants func(value []byte) bool) (some []byte, ok bool) {
 	first, last := binary.BigEndian.Uint32(c.refs), binary.BigEndian.Uint32(c.refs[len(c.refs)-4:])
 	set := newRefSet(int(last - first))
 	ok = true

@@ -36,8 +36,8 @@ func newSparse[T any](n int) sparse[T] {
 	return sparse[T]{pages: make([]*[sparsePage]T, n/sparsePage+1)}
 }
 
-// at is where the value of a number stands.
-func (s *sparse[T]) at(n uint32) *T {
+// slot returns the place of the value of a number.
+func (s *sparse[T]) slot(n uint32) *T {
 	page := s.pages[n/sparsePage]
 	if page == nil {
 		page = new([sparsePage]T)
@@ -177,7 +177,7 @@ func (s *symbols) find(text string) (uint32, bool) {
 
 // symbol is the symbol of a number.
 func (s *symbols) symbol(n uint32) promquery.Symbol {
-	at := s.texts.at(n)
+	at := s.texts.slot(n)
 	if n > 0 && *at == (promquery.Symbol{}) {
 		*at = s.make(s.text(n))
 	}
@@ -186,7 +186,7 @@ func (s *symbols) symbol(n uint32) promquery.Symbol {
 
 // uid is the pod's UID in the cgroup path with a number, that of "" where there is none.
 func (s *symbols) uid(path uint32) promquery.Symbol {
-	at := s.uids.at(path)
+	at := s.uids.slot(path)
 	if *at == (promquery.Symbol{}) {
 		if uid, ok := promquery.PodUID(s.text(path)); ok {
 			*at = s.make(viewOf(uid[:]))
@@ -200,7 +200,7 @@ func (s *symbols) seriesID(n uint32) uint64 {
 	if n == 0 {
 		return 0
 	}
-	at := s.series.at(n)
+	at := s.series.slot(n)
 	if *at == 0 {
 		*at = timeline.SeriesID(s.text(n))
 	}
