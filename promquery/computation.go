@@ -125,7 +125,7 @@ func (c *computation) ask(ctx context.Context, step string, rs []Request, use fu
 	c.selects += took
 	c.stages = append(c.stages, allocation.StageReading{Name: step, Took: took, Requests: got.Requests, Samples: got.Samples, Bytes: got.Bytes})
 	for _, p := range c.parts {
-		if src, ok := p.src.(Named); ok && p.asked && p.reading.Name == "" {
+		if src, ok := p.src.(Named); ok && p.used && p.reading.Name == "" {
 			p.reading.Name = src.Name(ctx) // it is known once the source was asked
 		}
 	}

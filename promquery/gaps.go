@@ -90,15 +90,15 @@ func (f *frame) note(c *clusterTally, p *timeline.Points) {
 	}
 	from := p.First()
 	for _, hole := range holes {
-		c.seen = f.add(c.seen, from, hole.From)
+		c.sampled = f.add(c.sampled, from, hole.From)
 		c.resumed = f.add(c.resumed, hole.From, hole.To)
 		from = hole.To
 	}
-	c.seen = f.add(c.seen, from, p.Last())
+	c.sampled = f.add(c.sampled, from, p.Last())
 }
 
 // samplesOf is when a cluster has samples of any of the inputs that take chooses, and the holes after which a series went on.
-func (f *findings) samplesOf(cluster Symbol, take func(in *Input, rank int) bool) (seen, resumed timeline.Intervals) {
+func (f *findings) samplesOf(cluster Symbol, take func(in *Input, rank int) bool) (sampled, resumed timeline.Intervals) {
 	for i, tallies := range f.inputs {
 		for rank := range tallies {
 			if !take(&Inputs[i], rank) {
@@ -106,13 +106,13 @@ func (f *findings) samplesOf(cluster Symbol, take func(in *Input, rank int) bool
 			}
 			for k := range tallies[rank].clusters {
 				if c := &tallies[rank].clusters[k]; c.cluster == cluster {
-					seen = f.frame.join(seen, c.seen)
+					sampled = f.frame.join(sampled, c.sampled)
 					resumed = f.frame.join(resumed, c.resumed)
 				}
 			}
 		}
 	}
-	return seen, resumed
+	return sampled, resumed
 }
 
 // pods is when pods of a cluster are known to have run, by the best signal that there is.
@@ -124,8 +124,8 @@ func (f *findings) pods(cluster Symbol) timeline.Intervals {
 		func(in *Input, _ int) bool { return in.Signal == signals.ContainerRunning && !in.Init },
 		func(in *Input, _ int) bool { return in.Signal == signals.PodInfo },
 	} {
-		if seen, _ := f.samplesOf(cluster, take); seen != nil {
-			return seen
+		if sampled, _ := f.samplesOf(cluster, take); sampled != nil {
+			return sampled
 		}
 	}
 	return nil
@@ -133,7 +133,7 @@ func (f *findings) pods(cluster Symbol) timeline.Intervals {
 
 // samplesOfInput is when an input of a cluster had samples. Samples of its metric for another input count too: if no container has a CPU
 // limit, the metric of limits is not missing.
-func (f *findings) samplesOfInput(in *Input, cluster Symbol) (seen, resumed timeline.Intervals) {
+func (f *findings) samplesOfInput(in *Input, cluster Symbol) (sampled, resumed timeline.Intervals) {
 	return f.samplesOf(cluster, func(other *Input, rank int) bool {
 		return other.Name == in.Name || rank == 0 && other.Alternatives[0].Metric == in.Alternatives[0].Metric
 	})
@@ -225,7 +225,7 @@ func (in *Input) withoutIt(cost string) string {
 
 // wasRequested reports whether an input was asked for.
 func (f *findings) wasRequested(i int) bool {
-	return slices.ContainsFunc(f.inputs[i], func(t tally) bool { return t.asked })
+	return slices.ContainsFunc(f.inputs[i], func(t tally) bool { return t.requested })
 }
 
 // clusters are the clusters with any data, by name.
@@ -251,11 +251,11 @@ var ofSome = []signals.Signal{signals.RunningByInfo, signals.InitStarted, signal
 // out: a price sheet may take their place, and other warnings say what has no price.
 func (f *findings) lacksAll(i int, cluster Symbol) string {
 	in := &Inputs[i]
-	seen, _ := f.samplesOfInput(in, cluster)
-	if seen == nil && slices.ContainsFunc(f.inputs[i], func(t tally) bool { return t.skipped }) {
+	sampled, _ := f.samplesOfInput(in, cluster)
+	if sampled == nil && slices.ContainsFunc(f.inputs[i], func(t tally) bool { return t.skipped }) {
 		return ""
 	}
-	if seen != nil {
+	if sampled != nil {
 		best, _ := f.samplesOf(cluster, func(other *Input, rank int) bool { return other.Name == in.Name && rank == 0 })
 		fallback := slices.ContainsFunc(in.Alternatives, func(a Alternative) bool { return a.Signal != signals.Nothing })
 		if best == nil && fallback {
@@ -273,8 +273,8 @@ func (f *findings) lacksAll(i int, cluster Symbol) string {
 
 // expected reports whether another input of the cluster shows that an occasional one should be there.
 func (f *findings) expected(in *Input, cluster Symbol) bool {
-	seen, _ := f.samplesOf(cluster, func(other *Input, _ int) bool { return slices.Contains(in.With, other.Name) })
-	return seen != nil
+	sampled, _ := f.samplesOf(cluster, func(other *Input, _ int) bool { return slices.Contains(in.With, other.Name) })
+	return sampled != nil
 }
 
 // mostHoles is how many holes of an input a warning names.
@@ -282,11 +282,11 @@ const mostHoles = 10
 
 // lacksFor are the times at which pods ran and an input had no sample; none if it never had any.
 func (f *findings) lacksFor(in *Input, cluster Symbol, pods timeline.Intervals) (when []timeline.Interval) {
-	seen, resumed := f.samplesOfInput(in, cluster)
-	if seen == nil {
+	sampled, resumed := f.samplesOfInput(in, cluster)
+	if sampled == nil {
 		return nil
 	}
-	for _, hole := range f.frame.without(pods, seen) {
+	for _, hole := range f.frame.without(pods, sampled) {
 		long := hole.To-hole.From >= in.longest()
 		if long || slices.ContainsFunc(resumed, func(x timeline.Interval) bool { return x.From < hole.To && hole.From < x.To }) {
 			when = append(when, hole)

@@ -338,9 +338,9 @@ func (p *plan) readPoints(i int, labels []Symbol, points *timeline.Points) (sign
 	switch v {
 	case repeating:
 		series.Repeats = true
-	case ofPromcost:
+	case byPromcost:
 		series.Signal = signals.Nothing
-	case ofOthers, perStretch:
+	case byOthers, perStretch:
 	}
 	return series, key, nil
 }

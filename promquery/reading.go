@@ -14,7 +14,7 @@ const intervalSeries = 100
 
 // tally counts the series and samples of a metric, by cluster.
 type tally struct {
-	asked bool
+	requested bool
 	// skipped says that some of its series were left out, which other shards use.
 	skipped  bool
 	clusters []clusterTally
@@ -26,8 +26,8 @@ type clusterTally struct {
 	series, samples int64
 	oldest, newest  int64   // times of the earliest sample and the latest
 	intervals       []int64 // scrape intervals of the first series that show one
-	// seen is when there were samples, resumed when a series had none between samples.
-	seen, resumed timeline.Intervals
+	// sampled is when there were samples. resumed is when a series had none between two of its samples.
+	sampled, resumed timeline.Intervals
 }
 
 // clusterTally is the count of a cluster. There are few clusters, and usually the first one is the right one.
@@ -98,7 +98,7 @@ func newFindings(times *frame) *findings {
 // tally is the tally of an alternative that is being asked for.
 func (f *findings) tally(input, rank int) *tally {
 	t := &f.inputs[input][rank]
-	t.asked = true
+	t.requested = true
 	return t
 }
 
@@ -108,7 +108,7 @@ func (f *findings) reading() []allocation.InputReading {
 	for i, tallies := range f.inputs {
 		in := allocation.InputReading{Name: Inputs[i].Name}
 		for rank := range tallies {
-			if !tallies[rank].asked {
+			if !tallies[rank].requested {
 				continue
 			}
 			alt := allocation.AlternativeReading{Metric: Inputs[i].Alternatives[rank].Metric}

@@ -13,7 +13,7 @@ import (
 // metered is one of a computation's sources. It records what is read from it, and for which input.
 type metered struct {
 	src     Source
-	asked   bool
+	used    bool
 	reading allocation.SourceReading
 }
 
@@ -39,7 +39,7 @@ func (p *metered) selectFrom(ctx context.Context, src Source, rs []Request, stat
 				break
 			}
 		}
-		p.asked = true
+		p.used = true
 		p.reading.Took += time.Since(began)
 		p.note(rs, samples, &got, failed)
 		stats.Add(got)
@@ -125,7 +125,7 @@ func (c *computation) reading() *allocation.Reading {
 func (c *computation) sources() []allocation.SourceReading {
 	var out []allocation.SourceReading
 	for _, p := range c.parts {
-		if p.asked {
+		if p.used {
 			out = append(out, p.reading)
 		}
 	}

@@ -74,13 +74,13 @@ func (s *Store) Read(ctx context.Context, sets []Stored, p *allocation.Projectio
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	// Some sets are decoded ahead; their strings are interned in order.
-	ahead := make(chan chan decodedSet, s.opts.Readers)
+	decoding := make(chan chan decodedSet, s.opts.Readers)
 	go func() {
-		defer close(ahead)
+		defer close(decoding)
 		for i := range sets {
 			done := make(chan decodedSet, 1)
 			select {
-			case ahead <- done:
+			case decoding <- done:
 			case <-ctx.Done():
 				return
 			}
@@ -89,7 +89,7 @@ func (s *Store) Read(ctx context.Context, sets []Stored, p *allocation.Projectio
 	}()
 	dict := allocation.NewDict()
 	out := make([]*allocation.Set, 0, len(sets))
-	for done := range ahead {
+	for done := range decoding {
 		d := <-done
 		set, err := d.set(dict)
 		if err != nil {

@@ -102,7 +102,7 @@ func (a *answer) carryOut(ctx context.Context, m *assembly) error {
 		return err
 	}
 	defer leave()
-	whole, next, stop := m.readAhead(ctx)
+	whole, next, stop := m.prefetch(ctx)
 	defer stop()
 	mixed, warning := m.plan.olderRules()
 	for i := 0; i < len(whole) && !a.stopped; {

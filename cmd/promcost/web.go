@@ -292,11 +292,11 @@ func serveFavicon(w http.ResponseWriter, _ *http.Request) {
 }
 
 // browsersTo redirects browsers to a path below the one that they ask for, by a relative address: a proxy may have taken a prefix away.
-func browsersTo(path string, others http.Handler) http.Handler {
+func browsersTo(path string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Vary", "Accept")
 		if !strings.Contains(r.Header.Get("Accept"), "text/html") {
-			others.ServeHTTP(w, r)
+			next.ServeHTTP(w, r)
 			return
 		}
 		w.Header().Set("Location", strings.TrimPrefix(path, "/"))

@@ -143,7 +143,7 @@ func (rd *streamReader) sent(req promquery.Sent) {
 // readBody reads frames until the stream ends. If it breaks off, it can be called again, and skips what was passed on.
 func (rd *streamReader) readBody(resp *http.Response, body io.Reader) (handed bool, err error) {
 	if mt := mediaType(resp); mt != streamedType {
-		return false, &foreignError{"content type " + mt + ", want " + streamedType}
+		return false, &notPrometheusError{"content type " + mt + ", want " + streamedType}
 	}
 	rd.at.rewind()
 	frames := newFrameReader(body)

@@ -80,20 +80,20 @@ func (q *querier) Select(ctx context.Context, sorted bool, hints *storage.Select
 		return q.Querier.Select(ctx, sorted, hints, matchers...)
 	}
 	others := q.Querier.Select(ctx, true, hints, matchers...)
-	return &lazySet{SeriesSet: storage.EmptySeriesSet(), merge: func() storage.SeriesSet {
+	return &mergingSet{SeriesSet: storage.EmptySeriesSet(), merge: func() storage.SeriesSet {
 		return storage.NewMergeSeriesSet([]storage.SeriesSet{others, found}, limitOf(hints), storage.ChainedSeriesMerge)
 	}}
 }
 
-// lazySet is a storage.SeriesSet that is merged when it is first looked at, for merging looks at its parts: the others read
-// together what a query selects before it looks at anything.
-type lazySet struct {
+// mergingSet is a storage.SeriesSet that is merged when the engine first looks at it. Merging looks at the sets that it merges, and the
+// other queryable must first know all that a query selects, because it reads that together.
+type mergingSet struct {
 	storage.SeriesSet
 	merge func() storage.SeriesSet // nil once it was looked at
 }
 
 // Next implements storage.SeriesSet.
-func (s *lazySet) Next() bool {
+func (s *mergingSet) Next() bool {
 	if s.merge != nil {
 		s.SeriesSet, s.merge = s.merge(), nil
 	}
