@@ -11,7 +11,7 @@ import (
 
 // narrow leaves out series that a matcher rules out by postings, which is cheaper than to look at their labels: of most metrics of
 // resources and phases, few series have the value that is asked for.
-func (c *cursor) narrow(q *query) {
+func (c *blockWalker) narrow(q *query) {
 	for i := range q.matchers {
 		if some, ok := c.withLabel(q, &q.matchers[i]); ok {
 			c.some = some
@@ -35,7 +35,7 @@ const leastOfValue = 4
 // withLabel are the references of series that have a label, whichever its value, if a matcher wants those. It is false where it does not, where
 // postings cannot be read, and where it is not worth it to walk those of all values. It is if there are few values, or if series must lack
 // another label, as only old ones do.
-func (c *cursor) withLabel(q *query, m *match) (some []byte, ok bool) {
+func (c *blockWalker) withLabel(q *query, m *match) (some []byte, ok bool) {
 	lacks := func(m match) bool { return m.Type == promquery.MatchEqual && m.Value == "" }
 	values := c.index.labels[m.Name]
 	if m.Type != promquery.MatchNotEqual || m.Value != "" || len(c.refs) < 4 {
@@ -57,7 +57,7 @@ const leastOfListed = 3
 
 // withListed are the references of series that have one of the values that a regular expression lists. ok is false if
 // the matcher lists no values, if the label has many of them or many others, and if postings cannot be read.
-func (c *cursor) withListed(m *match) (some []byte, ok bool) {
+func (c *blockWalker) withListed(m *match) (some []byte, ok bool) {
 	values, texts := c.index.labels[m.Name], m.listed
 	series := len(c.refs) / 4
 	if m.Type != promquery.MatchRegexp || m.absent || len(texts) == 0 || series == 0 || int(values.count) > series*mostValues {
@@ -73,7 +73,7 @@ func (c *cursor) withListed(m *match) (some []byte, ok bool) {
 
 // withValues are the references of series that have a value of a label that is wanted. It is false if these are more than the most values, and
 // where postings cannot be read.
-func (c *cursor) withValues(values valueTable, most int, wants func(value []byte) bool) (some []byte, ok bool) {
+func (c *blockWalker) withValues(values valueTable, most int, wants func(value []byte) bool) (some []byte, ok bool) {
 	first, last := binary.BigEndian.Uint32(c.refs), binary.BigEndian.Uint32(c.refs[len(c.refs)-4:])
 	set := newRefSet(int(last - first))
 	ok = true
