@@ -76,8 +76,8 @@ func (f *frame) without(s, o timeline.Intervals) timeline.Intervals {
 	return out
 }
 
-// note records when a series had samples. A series that is scraped less often needs longer holes.
-func (f *frame) note(c *clusterTally, p *timeline.Points) {
+// recordSamples records when a series had samples. A series that is scraped less often needs longer holes.
+func (f *frame) recordSamples(c *clusterTally, p *timeline.Points) {
 	var buf [4]timeline.Interval
 	holes := p.Holes(buf[:0], f.hole)
 	shortest := int64(math.MaxInt64)

@@ -67,7 +67,7 @@ func (t *tally) look(cluster Symbol, p *timeline.Points, in *frame) {
 			c.intervals = append(c.intervals, d)
 		}
 	}
-	in.note(c, p)
+	in.recordSamples(c, p)
 }
 
 // median is the median of distances in milliseconds, rounded to a tenth of a second because timestamps jitter; 0 of none.

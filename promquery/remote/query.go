@@ -66,8 +66,8 @@ func (q *querier) read(ctx context.Context) error { return q.pieces(ctx, q.group
 // blame.
 func (q *querier) pieces(ctx context.Context, todo []piece) error {
 	for len(todo) > 0 {
-		if parts := q.cuts.apply(todo[0]); len(parts) > 1 {
-			todo = append(parts, todo[1:]...)
+		if groups := q.cuts.apply(todo[0]); len(groups) > 1 {
+			todo = append(groups, todo[1:]...)
 			continue
 		}
 		samples, err := q.readPiece(ctx, todo[0])
@@ -93,8 +93,8 @@ func (q *querier) pieces(ctx context.Context, todo []piece) error {
 }
 
 // split asks for pieces of parts of the group, one part after the other.
-func (q *querier) split(ctx context.Context, parts []*group, todo []piece) error {
-	for _, g := range parts {
+func (q *querier) split(ctx context.Context, groups []*group, todo []piece) error {
+	for _, g := range groups {
 		part := &querier{run: q.run, group: g, keys: q.keys, handedUntil: q.handedUntil, got: make([]int64, len(g.members))}
 		part.hash.SetSeed(q.hash.Seed()) // the same seed, to recognize what was seen
 		if err := part.pieces(ctx, slices.Clone(todo)); err != nil {

@@ -114,17 +114,17 @@ func (rd *streamReader) read(ctx context.Context) error {
 		if failed == nil {
 			continue
 		}
-		var parts []*share
+		var shares []*share
 		if ctx.Err() == nil && tooMuch(failed) > 0 && !busy(failed) {
-			parts = rd.divide()
+			shares = rd.divide()
 		}
-		if len(parts) == 0 && ctx.Err() == nil && rd.run.src.fails(failed) {
+		if len(shares) == 0 && ctx.Err() == nil && rd.run.src.fails(failed) {
 			if ok, broken := rd.instead(ctx, todo, failed); ok {
 				err = broken
 				break
 			}
 		}
-		if todo = append(parts, todo...); len(parts) == 0 {
+		if todo = append(shares, todo...); len(shares) == 0 {
 			err = failed
 		}
 	}
