@@ -80,7 +80,7 @@ func (a *answer) make(ctx context.Context) (err error) {
 		var damaged *DamagedError
 		switch {
 		case err == nil:
-			archive.NoteRead(nil)
+			archive.RecordRead(nil)
 			return nil
 		case ctx.Err() != nil || try >= maxDamaged:
 			return fmt.Errorf("answer %s: %w", describe(a.query), err)

@@ -140,7 +140,7 @@ func (a *Archive) Write(ctx context.Context, set *allocation.Set, keep Keep) err
 		a.lastWrite = a.clock.Now()
 		a.mu.Unlock()
 	}
-	a.noteWrite(err)
+	a.recordWrite(err)
 	return err
 }
 
@@ -156,7 +156,7 @@ func (a *Archive) ReplaceHour(ctx context.Context, set *allocation.Set) error {
 func (a *Archive) keepHour(ctx context.Context, set *allocation.Set) error {
 	if a.isDamaged(keyOf(Hours, set.Window)) {
 		if err := a.keepCounted(ctx, set.Window); err != nil {
-			a.noteWrite(err)
+			a.recordWrite(err)
 			return err
 		}
 	}
@@ -210,8 +210,8 @@ func (a *Archive) Distrust(d *DamagedError) {
 	a.Invalidate(d.Kind, d.Window)
 }
 
-// NoteDamage distrusts the set that an error of Read says is damaged, and returns the error.
-func (a *Archive) NoteDamage(err error) error {
+// RecordDamage distrusts the set that an error of Read says is damaged, and returns the error.
+func (a *Archive) RecordDamage(err error) error {
 	if damaged, ok := errors.AsType[*DamagedError](err); ok {
 		a.Distrust(damaged)
 	}
@@ -250,13 +250,13 @@ func (a *Archive) Health() Health {
 	return Health{a.readErr, a.writeErr, a.lastWrite}
 }
 
-// NoteRead records whether reading worked, and logs a change.
-func (a *Archive) NoteRead(err error) {
+// RecordRead records whether reading worked, and logs a change.
+func (a *Archive) RecordRead(err error) {
 	a.changed(&a.readErr, err, "The history fails: answers are computed without it", "The history works again")
 }
 
-// noteWrite records whether writing worked, and logs a change.
-func (a *Archive) noteWrite(err error) {
+// recordWrite records whether writing worked, and logs a change.
+func (a *Archive) recordWrite(err error) {
 	a.changed(&a.writeErr, err, "Writing to the history fails, it is tried again", "Writing to the history works again")
 }
 

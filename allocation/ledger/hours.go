@@ -147,7 +147,7 @@ func (r *hourReader) list(ctx context.Context, w allocation.Window) error {
 		s, err := r.ledger.archive.List(ctx, kind, w)
 		if err != nil {
 			if ctx.Err() == nil { // else the caller has left: the history may work
-				r.ledger.archive.NoteRead(err)
+				r.ledger.archive.RecordRead(err)
 			}
 			return fmt.Errorf("%w: list the hours of the history: %w", allocation.ErrUpstream, err)
 		}

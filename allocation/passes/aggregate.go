@@ -39,7 +39,7 @@ func aggregate(w *work, o *Options) {
 			w.bears = groups.Only(w.stays, w.bears)
 		}
 	}
-	w.noteDropped()
+	w.countDropped()
 	var idle []int32
 	if w.idle != nil {
 		idle = make([]int32, w.idle.Len())
@@ -104,9 +104,9 @@ func (w *work) results(group []int32, n int) []result {
 	return results
 }
 
-// noteDropped records the money of the rows that the filter removed, for Check. Check only works on sets that were read
+// countDropped records the money of the rows that the filter removed, for Check. Check only works on sets that were read
 // completely.
-func (w *work) noteDropped() {
+func (w *work) countDropped() {
 	if w.keep == nil || w.Unread != (allocation.Unread{}) {
 		return
 	}
@@ -123,5 +123,5 @@ func (w *work) noteDropped() {
 			}
 		}
 	}
-	w.noteIdle(rows)
+	w.recordIdle(rows)
 }

@@ -100,21 +100,21 @@ func (x *Index) outside(item *billing.Item) Match {
 }
 
 // Assets calls f with each asset that a match is about, and with its part of the cost, from 0 to 1.
-func (x *Index) Assets(m *Match, f func(a Asset, part float64)) {
-	x.divide(m, func(at int32, part float64) { f(x.assets[at], part) })
+func (x *Index) Assets(m *Match, f func(a Asset, share float64)) {
+	x.divide(m, func(at int32, share float64) { f(x.assets[at], share) })
 }
 
 // divide divides a match among its assets in proportion to their list cost of the day; if all are free, by how much there was
 // of them, else equally.
-func (x *Index) divide(m *Match, f func(at int32, part float64)) {
+func (x *Index) divide(m *Match, f func(at int32, share float64)) {
 	if len(m.assets) == 1 {
 		f(m.assets[0], 1)
 		return
 	}
-	for _, weight := range [...]func(*part) float64{
-		func(p *part) float64 { return p.list },
-		func(p *part) float64 { return p.amounts[0] },
-		func(*part) float64 { return 1 },
+	for _, weight := range [...]func(*quantity) float64{
+		func(p *quantity) float64 { return p.list },
+		func(p *quantity) float64 { return p.amounts[0] },
+		func(*quantity) float64 { return 1 },
 	} {
 		sum := 0.0
 		for _, at := range m.assets {

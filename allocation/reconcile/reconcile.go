@@ -153,8 +153,8 @@ func (a *answer) sets(ctx context.Context, yield func(*allocation.Set, error) bo
 }
 
 // needs returns what is read of sets besides what is asked for: without columns, only assets are asked for.
-func needs(asked *allocation.Projection) *allocation.Projection {
-	if len(asked.Columns) > 0 {
+func needs(requested *allocation.Projection) *allocation.Projection {
+	if len(requested.Columns) > 0 {
 		return passes.ReconcileNeeds()
 	}
 	return allocation.Union(&allocation.Projection{FewOfAssets: true}, allocation.OfRows([]allocation.Property{allocation.Cluster}, allocation.RunningSeconds))

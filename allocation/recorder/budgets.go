@@ -196,9 +196,9 @@ func (s *spender) addReach(ctx context.Context, i int, state *metering.BudgetSta
 
 // lastWeek is what a budget cost in the week before end and in the beginning of it that is so long; negative where
 // the whole week is not known.
-func (s *spender) lastWeek(ctx context.Context, i int, end time.Time, length time.Duration) (week, part float64, err error) {
+func (s *spender) lastWeek(ctx context.Context, i int, end time.Time, length time.Duration) (week, beginning float64, err error) {
 	from := end.Add(-aWeek)
-	part, some, err := s.costOf(ctx, i, allocation.Window{Start: from, End: from.Add(length)})
+	beginning, some, err := s.costOf(ctx, i, allocation.Window{Start: from, End: from.Add(length)})
 	if err != nil {
 		return 0, 0, err
 	}
@@ -206,7 +206,7 @@ func (s *spender) lastWeek(ctx context.Context, i int, end time.Time, length tim
 	if err != nil || some+others < aWeek {
 		return -1, -1, err
 	}
-	return part + rest, part, nil
+	return beginning + rest, beginning, nil
 }
 
 // costOf returns what counts for a budget in the stored sets of w, and for how long there are any: whole days, or else hours.

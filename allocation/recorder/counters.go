@@ -120,7 +120,7 @@ func (c *counters) count(ctx context.Context, a *metering.Accrued, end time.Time
 		case len(kept) > 0:
 			sets, release, err := c.archive.Read(ctx, kept, a.Metering().Projection())
 			if err != nil {
-				return nil, c.archive.NoteDamage(err)
+				return nil, c.archive.RecordDamage(err)
 			}
 			a = a.Add(sets...)
 			release()

@@ -112,7 +112,7 @@ func (r *Recorder) mendCounted(ctx context.Context, w allocation.Window) (more b
 		}
 		sets, release, err := r.archive.Read(ctx, []ledger.Kept{*k}, nil)
 		defer release()
-		if err = r.archive.NoteDamage(err); err == nil {
+		if err = r.archive.RecordDamage(err); err == nil {
 			err = r.archive.Write(ctx, sets[0], ledger.Keep{Kind: ledger.Counted, Complete: true})
 		}
 		if err != nil {
