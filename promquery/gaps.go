@@ -157,7 +157,7 @@ func (f *findings) missing(lost []Loss) []string {
 			if in := &Inputs[i]; f.wasRequested(i) && (!f.someLabels || !in.Signal.IsMetadata()) {
 				if text := f.lacksAll(i, cluster); text != "" {
 					window := []timeline.Interval{{From: f.frame.start, To: f.frame.end}}
-					never.add(gap{"in the window", f.blame(in, lost, window, "\"promcost check source\" says what mends it"), in.About}, text)
+					never.add(gap{"in the window", f.blame(in, lost, window, "\"promcost check source\" says how to add it"), in.About}, text)
 				}
 				if when := f.lacksFor(in, cluster, pods); len(when) > 0 {
 					holes.add(gap{worded(when) + ", while pods ran,", f.blame(in, lost, when, "was what exports it down?"), ""}, in.withoutIt(in.Missing))

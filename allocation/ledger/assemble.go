@@ -182,8 +182,8 @@ func (l *Ledger) describeHole(h *hole) string {
 	return notices.HoleWarning(h.window, err.Error())
 }
 
-// errNothing is the error of an hour that the source has nothing of.
-var errNothing = fmt.Errorf("%w: the source has nothing of that time", allocation.ErrNoData)
+// errNothing is the error of an hour without samples.
+var errNothing = fmt.Errorf("%w: the source has no samples for that time", allocation.ErrNoData)
 
 // nothingOf is the error of an empty hour. If the source's answers were not whole, the hour may have data all the same.
 func nothingOf(set *allocation.Set) error {
