@@ -105,7 +105,7 @@ type hourReader struct {
 	ledger  *Ledger
 	only    *allocation.Projection
 	counted bool
-	failed  error // of the source, which is not asked any more after it
+	failed  error // of the source, after which the source is not asked any more
 	explain explainer
 	// listings have the kept hours. The first listing that has an hour counts. There are none where the ledger keeps nothing.
 	listings []*Listing

@@ -9,8 +9,8 @@ import (
 	"github.com/promcost/promcost/promquery"
 )
 
-// narrow leaves out series that a matcher rules out by postings, which is cheaper than to look at their labels: of most metrics of
-// resources and phases, few series have the value that is asked for.
+// narrow leaves out series that a matcher rules out by postings. That is cheaper than to look at the labels of the series: of most
+// metrics of resources and phases, few series have the value that is asked for.
 func (c *blockWalker) narrow(q *query) {
 	for i := range q.matchers {
 		if some, ok := c.withLabel(q, &q.matchers[i]); ok {
@@ -32,9 +32,9 @@ func (c *blockWalker) narrow(q *query) {
 // leastOfValue is how many series a metric has at least for each value of a label whose postings are all walked.
 const leastOfValue = 4
 
-// withLabel are the references of series that have a label, whichever its value, if a matcher wants those. It is false where it does not, where
-// postings cannot be read, and where it is not worth it to walk those of all values. It is if there are few values, or if series must lack
-// another label, as only old ones do.
+// withLabel are the references of series that have a label, whichever its value, if a matcher wants those. ok is false if no matcher does,
+// if postings cannot be read, and if it is not worth while to walk the postings of all values. It is worth while if there are few values,
+// or if series must lack another label, as only old series do.
 func (c *blockWalker) withLabel(q *query, m *match) (some []byte, ok bool) {
 	lacks := func(m match) bool { return m.Type == promquery.MatchEqual && m.Value == "" }
 	values := c.index.labels[m.Name]
@@ -71,8 +71,8 @@ func (c *blockWalker) withListed(m *match) (some []byte, ok bool) {
 	})
 }
 
-// withValues are the references of series that have a value of a label that is wanted. It is false if these are more than the most values, and
-// where postings cannot be read.
+// withValues are the references of series that have a value of a label that is wanted. ok is false if more than most
+// values are wanted, or if postings cannot be read.
 func (c *blockWalker) withValues(values valueTable, most int, wants func(value []byte) bool) (some []byte, ok bool) {
 	first, last := binary.BigEndian.Uint32(c.refs), binary.BigEndian.Uint32(c.refs[len(c.refs)-4:])
 	set := newRefSet(int(last - first))
@@ -120,7 +120,7 @@ func (s refSet) has(ref uint32) bool {
 // fewValues is how many values of a label a regular expression is compared with.
 const fewValues = 64
 
-// matching are the postings of the values that match, a list for each. It is false where that is not worth it or they cannot be read.
+// matching returns the postings of the values that match, a list for each. ok is false if reading them is not worth while, or fails.
 func (x *index) matching(m *match) (lists [][]byte, ok bool) {
 	values := x.labels[m.Name]
 	switch {

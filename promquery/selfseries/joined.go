@@ -49,7 +49,7 @@ func (j *joined) ChunkQuerier(mint, maxt int64) (storage.ChunkQuerier, error) {
 	return &chunkQuerier{others, &querier{joined: j, mint: mint, maxt: maxt}}, nil
 }
 
-// chunkQuerier is a storage.ChunkQuerier. It looks up labels in others only: who asks for labels needs no chunks.
+// chunkQuerier is a storage.ChunkQuerier. It looks up labels in others only: a caller that asks for labels needs no chunks.
 type chunkQuerier struct {
 	storage.ChunkQuerier // of the others
 	own                  *querier
