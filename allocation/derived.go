@@ -103,8 +103,8 @@ func (d *Derived) Name() string { return d.name }
 // Needs returns the properties that it is computed from.
 func (d *Derived) Needs() *Projection { return OfRows(slices.Clone(d.needs)) }
 
-// Of computes the property from other properties, as Derivation describes them.
-func (d *Derived) Of(properties map[string]any) string { return d.derive(properties).text }
+// Compute computes the property from other properties, as Derivation describes them.
+func (d *Derived) Compute(properties map[string]any) string { return d.derive(properties).text }
 
 // derive computes the property.
 func (d *Derived) derive(properties map[string]any) derivation {
@@ -125,10 +125,10 @@ func (d *Derived) derive(properties map[string]any) derivation {
 }
 
 // Text returns the property of a row, "" if it has none.
-func (d *Derived) Text(s *Set, row int) string { return d.at(s, row).text }
+func (d *Derived) Text(s *Set, row int) string { return d.rowDerivation(s, row).text }
 
-// at returns the property of a row.
-func (d *Derived) at(s *Set, row int) derivation {
+// rowDerivation returns the property of a row.
+func (d *Derived) rowDerivation(s *Set, row int) derivation {
 	const (
 		most      = 1 << 14  // cached combinations
 		mostBytes = 16 << 20 // of cached combinations
@@ -188,7 +188,7 @@ func (p *DerivedProblems) Add(s *Set) {
 		size[g]++
 	}
 	for g, row := range first {
-		got := p.of.at(s, int(row))
+		got := p.of.rowDerivation(s, int(row))
 		p.rows, p.has = p.rows+size[g], p.has || got.text != ""
 		if got.wrong {
 			p.failed += size[g]

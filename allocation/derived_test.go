@@ -169,7 +169,7 @@ func TestDerivedProblem(t *testing.T) {
 		t.Fatal(err)
 	}
 	for label, want := range map[string]string{"good": "good", "other": "", "bad": "", "none": ""} {
-		if got := d.Of(map[string]any{"labels": map[string]any{label: "1"}}); got != want {
+		if got := d.Compute(map[string]any{"labels": map[string]any{label: "1"}}); got != want {
 			t.Errorf("of what has the label %s it is %q, want %q", label, got, want)
 		}
 	}

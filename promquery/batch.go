@@ -21,7 +21,7 @@ type asker struct {
 func (c *computation) fetch(ctx context.Context, name string, asking []*asker) (Stats, error) {
 	if len(asking) == 1 {
 		return c.ask(ctx, name, asking[0].requests, func(s Series) error {
-			if err := asking[0].note(s); err != nil {
+			if err := asking[0].count(s); err != nil {
 				return err
 			}
 			return asking[0].use(s)
@@ -31,12 +31,12 @@ func (c *computation) fetch(ctx context.Context, name string, asking []*asker) (
 	return c.ask(ctx, name, m.requests, m.use)
 }
 
-// note records a series for all windows.
-func (a *asker) note(s Series) error {
+// count records a series for all windows.
+func (a *asker) count(s Series) error {
 	if a.shared == nil {
 		return nil
 	}
-	return a.shared.note(s, a.window.Skips)
+	return a.shared.count(s, a.window.Skips)
 }
 
 // want is a request of an asker.
@@ -98,7 +98,7 @@ func (r *Request) joins(o *Request) bool {
 // use gives a series to all who requested it, each with the samples of the times that it requested. The series is recorded once.
 func (m *merged) use(s Series) error {
 	wants := m.wants[s.Request]
-	if err := wants[0].note(Series{wants[0].i, s.Key, s.Points}); err != nil {
+	if err := wants[0].count(Series{wants[0].i, s.Key, s.Points}); err != nil {
 		return err
 	}
 	for _, w := range wants {

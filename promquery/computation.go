@@ -21,7 +21,7 @@ const useSample = 17
 type computation struct {
 	cfg        *Config
 	src        Source
-	parts      []*metered // the sources that src asks
+	metered    []*metered // the sources that src asks
 	symbols    *Symbols
 	account    *memory.Account // the account that windows draw from
 	windows    []*window
@@ -39,7 +39,7 @@ type computation struct {
 
 // begin decides which source one computation asks.
 func (e *Engine) begin(ctx context.Context) (*computation, error) {
-	c := &computation{cfg: &e.cfg, src: e.src, symbols: signals.NewSymbols(), found: newFindings(nil), account: memory.Of(ctx)}
+	c := &computation{cfg: &e.cfg, src: e.src, symbols: signals.NewSymbols(), found: newFindings(nil), account: memory.FromContext(ctx)}
 	if s, ok := e.src.(Beginner); ok {
 		var err error
 		if c.src, err = s.Begin(ctx); err != nil {
@@ -47,10 +47,10 @@ func (e *Engine) begin(ctx context.Context) (*computation, error) {
 		}
 	}
 	if j, ok := c.src.(*joined); ok {
-		c.parts = []*metered{&j.old, &j.recent}
+		c.metered = []*metered{&j.old, &j.recent}
 	} else {
 		whole := &metered{src: c.src}
-		c.src, c.parts = whole, []*metered{whole}
+		c.src, c.metered = whole, []*metered{whole}
 	}
 	return c, nil
 }
@@ -87,7 +87,7 @@ func (e *Engine) run(ctx context.Context, f func(c *computation) error) (*comput
 		before := c.stats
 		before.Warnings, before.Losses = nil, nil
 		before.Add(c.past)
-		c = &computation{cfg: c.cfg, src: c.src, parts: c.parts, symbols: c.symbols, found: newFindings(nil), past: before, account: c.account}
+		c = &computation{cfg: c.cfg, src: c.src, metered: c.metered, symbols: c.symbols, found: newFindings(nil), past: before, account: c.account}
 	}
 }
 
@@ -124,12 +124,12 @@ func (c *computation) ask(ctx context.Context, step string, rs []Request, use fu
 	c.using += min(using, took)
 	c.selects += took
 	c.stages = append(c.stages, allocation.StageReading{Name: step, Took: took, Requests: got.Requests, Samples: got.Samples, Bytes: got.Bytes})
-	for _, p := range c.parts {
-		if src, ok := p.src.(Named); ok && p.asked && p.reading.Name == "" {
+	for _, p := range c.metered {
+		if src, ok := p.src.(Named); ok && p.used && p.reading.Name == "" {
 			p.reading.Name = src.Name(ctx) // it is known once the source was asked
 		}
 	}
-	got.Sent = nil // the parts record these
+	got.Sent = nil // the metered sources record these
 	c.stats.Add(got)
 	return got, err
 }
@@ -213,7 +213,7 @@ func (c *computation) load(ctx context.Context) error {
 		}
 		got, err := c.fetch(ctx, step.Name, asking)
 		for _, a := range asking {
-			a.window.note(a.plan, &got)
+			a.window.record(a.plan, &got)
 		}
 		if err != nil {
 			return fmt.Errorf("read %s: %w", step.Name, err)

@@ -138,8 +138,8 @@ func (f *findings) uncovered(cluster Symbol, scrape time.Duration) []allocation.
 	var lacking timeline.Intervals
 	for i := range Inputs {
 		if in := &Inputs[i]; in.Need == Required {
-			if seen, _ := f.ofInput(in, cluster); seen != nil {
-				lacking = append(lacking, slices.DeleteFunc(f.frame.without(whole, seen), short)...)
+			if sampled, _ := f.samplesOfInput(in, cluster); sampled != nil {
+				lacking = append(lacking, slices.DeleteFunc(f.frame.without(whole, sampled), short)...)
 			}
 		}
 	}

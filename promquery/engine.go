@@ -99,7 +99,7 @@ func (e *Engine) Compute(ctx context.Context, q allocation.Query) ([]*allocation
 		return nil, err
 	}
 	if q.Alone {
-		e.noteRows(results[0].sets, q.Shard)
+		e.recordRows(results[0].sets, q.Shard)
 	}
 	return results[0].sets, nil
 }

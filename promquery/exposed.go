@@ -125,15 +125,15 @@ const rounding = 1e-9
 type verdict uint8
 
 const (
-	ofOthers   verdict = iota // as far as is known
-	ofPromcost                // all of its values are what promcost exposed at the time, as far as that is known
+	byOthers   verdict = iota // as far as is known
+	byPromcost                // all of its values are what promcost exposed at the time, as far as that is known
 	repeating                 // as ofPromcost, and promcost had the prices from others
 	perStretch                // each stretch of it must be judged by itself
 )
 
 // verdict judges a series of prices.
 func (e exposedPrices) verdict(metric string, key []Symbol, points *timeline.Points) verdict {
-	list, v := e[exposedKey(metric, key)], ofOthers
+	list, v := e[exposedKey(metric, key)], byOthers
 	for t, value := range points.All() {
 		known, equal := false, false
 		for i := range list {
@@ -142,7 +142,7 @@ func (e exposedPrices) verdict(metric string, key []Symbol, points *timeline.Poi
 				if math.Abs(x.value-value) <= rounding*math.Abs(value) {
 					equal = true
 					if v != repeating {
-						v = ofPromcost
+						v = byPromcost
 					}
 					if x.repeats {
 						v = repeating
@@ -151,7 +151,7 @@ func (e exposedPrices) verdict(metric string, key []Symbol, points *timeline.Poi
 			}
 		}
 		if known && !equal && !timeline.IsStale(value) {
-			return ofOthers
+			return byOthers
 		}
 	}
 	return v

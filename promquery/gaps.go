@@ -76,8 +76,8 @@ func (f *frame) without(s, o timeline.Intervals) timeline.Intervals {
 	return out
 }
 
-// note records when a series had samples. A series that is scraped less often needs longer holes.
-func (f *frame) note(c *clusterTally, p *timeline.Points) {
+// recordSamples records when a series had samples. A series that is scraped less often needs longer holes.
+func (f *frame) recordSamples(c *clusterTally, p *timeline.Points) {
 	var buf [4]timeline.Interval
 	holes := p.Holes(buf[:0], f.hole)
 	shortest := int64(math.MaxInt64)
@@ -90,15 +90,15 @@ func (f *frame) note(c *clusterTally, p *timeline.Points) {
 	}
 	from := p.First()
 	for _, hole := range holes {
-		c.seen = f.add(c.seen, from, hole.From)
+		c.sampled = f.add(c.sampled, from, hole.From)
 		c.resumed = f.add(c.resumed, hole.From, hole.To)
 		from = hole.To
 	}
-	c.seen = f.add(c.seen, from, p.Last())
+	c.sampled = f.add(c.sampled, from, p.Last())
 }
 
-// seen is when a cluster has samples of any of the inputs that take chooses, and the holes after which a series went on.
-func (f *findings) seen(cluster Symbol, take func(in *Input, rank int) bool) (seen, resumed timeline.Intervals) {
+// samplesOf is when a cluster has samples of any of the inputs that take chooses, and the holes after which a series went on.
+func (f *findings) samplesOf(cluster Symbol, take func(in *Input, rank int) bool) (sampled, resumed timeline.Intervals) {
 	for i, tallies := range f.inputs {
 		for rank := range tallies {
 			if !take(&Inputs[i], rank) {
@@ -106,13 +106,13 @@ func (f *findings) seen(cluster Symbol, take func(in *Input, rank int) bool) (se
 			}
 			for k := range tallies[rank].clusters {
 				if c := &tallies[rank].clusters[k]; c.cluster == cluster {
-					seen = f.frame.join(seen, c.seen)
+					sampled = f.frame.join(sampled, c.sampled)
 					resumed = f.frame.join(resumed, c.resumed)
 				}
 			}
 		}
 	}
-	return seen, resumed
+	return sampled, resumed
 }
 
 // pods is when pods of a cluster are known to have run, by the best signal that there is.
@@ -124,17 +124,17 @@ func (f *findings) pods(cluster Symbol) timeline.Intervals {
 		func(in *Input, _ int) bool { return in.Signal == signals.ContainerRunning && !in.Init },
 		func(in *Input, _ int) bool { return in.Signal == signals.PodInfo },
 	} {
-		if seen, _ := f.seen(cluster, take); seen != nil {
-			return seen
+		if sampled, _ := f.samplesOf(cluster, take); sampled != nil {
+			return sampled
 		}
 	}
 	return nil
 }
 
-// ofInput is when an input of a cluster had samples. Samples of its metric for another input count too: if no container has a CPU
+// samplesOfInput is when an input of a cluster had samples. Samples of its metric for another input count too: if no container has a CPU
 // limit, the metric of limits is not missing.
-func (f *findings) ofInput(in *Input, cluster Symbol) (seen, resumed timeline.Intervals) {
-	return f.seen(cluster, func(other *Input, rank int) bool {
+func (f *findings) samplesOfInput(in *Input, cluster Symbol) (sampled, resumed timeline.Intervals) {
+	return f.samplesOf(cluster, func(other *Input, rank int) bool {
 		return other.Name == in.Name || rank == 0 && other.Alternatives[0].Metric == in.Alternatives[0].Metric
 	})
 }
@@ -154,10 +154,10 @@ func (f *findings) missing(lost []Loss) []string {
 		}
 		var never, holes gaps
 		for i := range Inputs {
-			if in := &Inputs[i]; f.asked(i) && (!f.someLabels || !in.Signal.IsMetadata()) {
+			if in := &Inputs[i]; f.wasRequested(i) && (!f.someLabels || !in.Signal.IsMetadata()) {
 				if text := f.lacksAll(i, cluster); text != "" {
 					window := []timeline.Interval{{From: f.frame.start, To: f.frame.end}}
-					never.add(gap{"in the window", f.blame(in, lost, window, "\"promcost check source\" says what mends it"), in.About}, text)
+					never.add(gap{"in the window", f.blame(in, lost, window, "\"promcost check source\" says how to add it"), in.About}, text)
 				}
 				if when := f.lacksFor(in, cluster, pods); len(when) > 0 {
 					holes.add(gap{worded(when) + ", while pods ran,", f.blame(in, lost, when, "was what exports it down?"), ""}, in.withoutIt(in.Missing))
@@ -223,9 +223,9 @@ func (in *Input) withoutIt(cost string) string {
 	return fmt.Sprintf("%s (%s: %s)", in.Alternatives[0].Metric, in.Name, cost)
 }
 
-// asked reports whether an input was asked for.
-func (f *findings) asked(i int) bool {
-	return slices.ContainsFunc(f.inputs[i], func(t tally) bool { return t.asked })
+// wasRequested reports whether an input was asked for.
+func (f *findings) wasRequested(i int) bool {
+	return slices.ContainsFunc(f.inputs[i], func(t tally) bool { return t.requested })
 }
 
 // clusters are the clusters with any data, by name.
@@ -251,12 +251,12 @@ var ofSome = []signals.Signal{signals.RunningByInfo, signals.InitStarted, signal
 // out: a price sheet may take their place, and other warnings say what has no price.
 func (f *findings) lacksAll(i int, cluster Symbol) string {
 	in := &Inputs[i]
-	seen, _ := f.ofInput(in, cluster)
-	if seen == nil && slices.ContainsFunc(f.inputs[i], func(t tally) bool { return t.skipped }) {
+	sampled, _ := f.samplesOfInput(in, cluster)
+	if sampled == nil && slices.ContainsFunc(f.inputs[i], func(t tally) bool { return t.skipped }) {
 		return ""
 	}
-	if seen != nil {
-		best, _ := f.seen(cluster, func(other *Input, rank int) bool { return other.Name == in.Name && rank == 0 })
+	if sampled != nil {
+		best, _ := f.samplesOf(cluster, func(other *Input, rank int) bool { return other.Name == in.Name && rank == 0 })
 		fallback := slices.ContainsFunc(in.Alternatives, func(a Alternative) bool { return a.Signal != signals.Nothing })
 		if best == nil && fallback {
 			return in.withoutIt("what stands in for it is less exact")
@@ -273,8 +273,8 @@ func (f *findings) lacksAll(i int, cluster Symbol) string {
 
 // expected reports whether another input of the cluster shows that an occasional one should be there.
 func (f *findings) expected(in *Input, cluster Symbol) bool {
-	seen, _ := f.seen(cluster, func(other *Input, _ int) bool { return slices.Contains(in.With, other.Name) })
-	return seen != nil
+	sampled, _ := f.samplesOf(cluster, func(other *Input, _ int) bool { return slices.Contains(in.With, other.Name) })
+	return sampled != nil
 }
 
 // mostHoles is how many holes of an input a warning names.
@@ -282,11 +282,11 @@ const mostHoles = 10
 
 // lacksFor are the times at which pods ran and an input had no sample; none if it never had any.
 func (f *findings) lacksFor(in *Input, cluster Symbol, pods timeline.Intervals) (when []timeline.Interval) {
-	seen, resumed := f.ofInput(in, cluster)
-	if seen == nil {
+	sampled, resumed := f.samplesOfInput(in, cluster)
+	if sampled == nil {
 		return nil
 	}
-	for _, hole := range f.frame.without(pods, seen) {
+	for _, hole := range f.frame.without(pods, sampled) {
 		long := hole.To-hole.From >= in.longest()
 		if long || slices.ContainsFunc(resumed, func(x timeline.Interval) bool { return x.From < hole.To && hole.From < x.To }) {
 			when = append(when, hole)

@@ -40,7 +40,7 @@ type Input struct {
 	Signal       signals.Signal
 	Resource     allocation.Resource
 	Alternatives []Alternative
-	// Missing says what it costs not to have the input, and Remedy what mends it.
+	// Missing says what is lost without the input, and Remedy how to add the input.
 	Missing, Remedy string
 	// With names inputs whose presence shows that this one, which is Occasional, should be there as well.
 	With []string
@@ -151,7 +151,7 @@ var workloads = []Input{
 	{Name: "pod ended", Signal: signals.PodFinal, Alternatives: []Alternative{metric("kube_pod_status_phase", matching("phase", "Succeeded|Failed"))}, Missing: "containers that no scrape saw running are free where their own start is not known", Remedy: ksm, Need: Occasional, With: []string{"pod"}},
 	{Name: "restarts", Signal: signals.ContainerRestarts, Alternatives: []Alternative{metric("kube_pod_container_status_restarts_total")}, Missing: "containers that no scrape saw running are free where their own start is not known, and error bounds of the others are wide", Remedy: ksm, Need: Occasional, With: []string{"pod"}},
 	{Name: "init restarts", Signal: signals.ContainerRestarts, Init: true, Alternatives: []Alternative{metric("kube_pod_init_container_status_restarts_total")}, Missing: "error bounds of init containers and native sidecars are wide on a grid", Remedy: ksm, Need: Occasional, With: []string{"init running"}},
-	{Name: "pod deleted", Signal: signals.PodDeleted, Alternatives: []Alternative{metric("kube_pod_deletion_timestamp")}, Missing: "nothing, mostly: it only caps ends", Remedy: ksm, Need: Occasional},
+	{Name: "pod deleted", Signal: signals.PodDeleted, Alternatives: []Alternative{metric("kube_pod_deletion_timestamp")}, Missing: "almost nothing: end times of deleted pods are slightly less exact", Remedy: ksm, Need: Occasional},
 	{Name: "pod owner", Signal: signals.PodOwner, Alternatives: []Alternative{metric("kube_pod_owner")}, Missing: "pods whose creator kube_pod_info does not name have no controller", Remedy: ksm, Need: Occasional, With: []string{"running"}},
 	{Name: "replicaset owner", Signal: signals.ReplicaSetOwner, Alternatives: []Alternative{metric("kube_replicaset_owner")}, Missing: "deployments show as their replicasets", Remedy: ksm, Need: Occasional},
 	{Name: "job owner", Signal: signals.JobOwner, Alternatives: []Alternative{metric("kube_job_owner")}, Missing: "cronjobs show as their jobs", Remedy: ksm, Need: Occasional},

@@ -13,10 +13,10 @@ import (
 // fillGap is a Gap that the recent source is asked to fill.
 type fillGap struct {
 	Gap
-	asked   bool
-	gave    bool  // the recent source has given samples
-	givenUp bool  // the recent source does not fill it, so the old source is asked
-	failure error // why the recent source did not fill it; nil if it just has no samples
+	requested bool
+	gave      bool  // the recent source has given samples
+	givenUp   bool  // the recent source does not fill it, so the old source is asked
+	failure   error // why the recent source did not fill it; nil if it just has no samples
 }
 
 // errRestart ends a computation that has to start again, because a source has to be asked for something else.
@@ -89,9 +89,9 @@ func (j *joined) selectPeriod(ctx context.Context, x period, rs []Request, stats
 	var got Stats
 	switch {
 	case x.fill != nil && unreachable(j.down):
-		x.fill.asked, more, err = true, true, j.down
+		x.fill.requested, more, err = true, true, j.down
 	case x.fill != nil:
-		x.fill.asked = true
+		x.fill.requested = true
 		more, _, err = pass(j.recent.Select(ctx, cut, &got), of, yield, look)
 	case len(x.givenUp) > 0:
 		more, _, err = pass(j.old.Select(ctx, cut, &got), of, yield, look)
@@ -164,7 +164,7 @@ func (j *joined) again(last bool) (bool, error) {
 	restart := j.restart
 	j.restart = false
 	for _, l := range j.gaps {
-		if l.Damaged && l.asked && !l.givenUp && !l.gave {
+		if l.Damaged && l.requested && !l.givenUp && !l.gave {
 			l.givenUp, restart = true, true
 		}
 	}
@@ -180,7 +180,7 @@ func (j *joined) again(last bool) (bool, error) {
 	}
 	if restart {
 		for _, l := range j.gaps {
-			l.asked = false
+			l.requested = false
 			l.gave = false
 			l.givenUp = l.givenUp || last
 		}

@@ -103,15 +103,15 @@ func newLayouts(clusterLabels []string) (all []layout) {
 		in := &Inputs[i]
 		for rank := range in.Alternatives {
 			l := layout{input: i, rank: rank}
-			l.request, l.reader = in.ask(rank, clusterLabels)
+			l.request, l.reader = in.request(rank, clusterLabels)
 			all = append(all, l)
 		}
 	}
 	return all
 }
 
-// ask is an alternative's request and reader.
-func (in *Input) ask(rank int, clusterLabels []string) (Request, reader) {
+// request returns the request for an alternative, and the reader of its series.
+func (in *Input) request(rank int, clusterLabels []string) (Request, reader) {
 	alt, elements := &in.Alternatives[rank], in.Signal.Key()
 	request := Request{Metric: alt.Metric, Matchers: alt.Matchers, AtOnce: in.atOnce(rank), Input: in.Name}
 	r := reader{
@@ -338,15 +338,15 @@ func (p *plan) readPoints(i int, labels []Symbol, points *timeline.Points) (sign
 	switch v {
 	case repeating:
 		series.Repeats = true
-	case ofPromcost:
+	case byPromcost:
 		series.Signal = signals.Nothing
-	case ofOthers, perStretch:
+	case byOthers, perStretch:
 	}
 	return series, key, nil
 }
 
-// note counts a series for what its request is for, unless skips says that other shards use it.
-func (p *plan) note(s Series, skips func(signals.Series, []Symbol) bool) error {
+// count counts a series for what its request is for, unless skips says that other shards use it.
+func (p *plan) count(s Series, skips func(signals.Series, []Symbol) bool) error {
 	series, key, err := p.readPoints(s.Request, s.Key, s.Points)
 	if err != nil || series.Signal == signals.Nothing {
 		return err

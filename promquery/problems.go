@@ -30,11 +30,11 @@ type census struct {
 
 // The requests that find problems, by index.
 const (
-	askPods = iota
-	askUsage
-	askPromcosts
-	askUp
-	askLabels // this index and those after it: metrics of labels
+	podsRequest = iota
+	usageRequest
+	promcostsRequest
+	upRequest
+	firstLabelsRequest // this index and those after it: metrics of labels
 )
 
 // labelMetrics are kube-state-metrics' lists of labels and annotations, whose names may collide.
@@ -49,24 +49,24 @@ func (c *computation) findProblems(ctx context.Context, w allocation.Window) (pr
 	whole := Request{Start: w.Start.UnixMilli(), End: w.End.UnixMilli(), Input: "labels and targets"}
 	late := whole
 	late.Start = max(whole.Start, w.End.Add(-containerProbe).UnixMilli())
-	rs := []Request{askPods: whole, askUsage: late, askPromcosts: whole, askUp: late}
-	rs[askPods].Metric, rs[askPods].Keep = "kube_pod_info", Labels(append([]string{"job", "instance", "uid", "exported_uid"}, labels...)...)
-	rs[askUsage].Metric, rs[askUsage].Keep = "container_cpu_usage_seconds_total", Labels(append([]string{"id", "image"}, labels...)...)
-	rs[askUsage].Matchers = []Matcher{notEqual("container", ""), notEqual("container", "POD")}
-	rs[askPromcosts].Metric, rs[askPromcosts].Keep = buildInfo, Labels(append([]string{"job", "instance"}, labels...)...)
-	rs[askUp].Metric, rs[askUp].Keep = "up", Labels(append([]string{"job", "instance"}, labels...)...)
+	rs := []Request{podsRequest: whole, usageRequest: late, promcostsRequest: whole, upRequest: late}
+	rs[podsRequest].Metric, rs[podsRequest].Keep = "kube_pod_info", Labels(append([]string{"job", "instance", "uid", "exported_uid"}, labels...)...)
+	rs[usageRequest].Metric, rs[usageRequest].Keep = "container_cpu_usage_seconds_total", Labels(append([]string{"id", "image"}, labels...)...)
+	rs[usageRequest].Matchers = []Matcher{notEqual("container", ""), notEqual("container", "POD")}
+	rs[promcostsRequest].Metric, rs[promcostsRequest].Keep = buildInfo, Labels(append([]string{"job", "instance"}, labels...)...)
+	rs[upRequest].Metric, rs[upRequest].Keep = "up", Labels(append([]string{"job", "instance"}, labels...)...)
 	for _, metric := range labelMetrics {
 		late.Metric = metric
 		rs = append(rs, late)
 	}
 	found := map[string]*census{}
 	_, err := c.ask(ctx, "labels and targets", rs, func(s Series) error {
-		if s.Request >= askLabels {
-			c.censusOf(found, pick(nil, s.Key, Labels(labels...))).noteLabels(rs[s.Request].Metric, s.Key)
+		if s.Request >= firstLabelsRequest {
+			c.censusOf(found, pick(nil, s.Key, Labels(labels...))).recordCollisions(rs[s.Request].Metric, s.Key)
 			return nil
 		}
 		n := len(rs[s.Request].Keep) - len(labels)
-		c.censusOf(found, s.Key[n:]).note(s.Request, s.Key[:n], s.Points)
+		c.censusOf(found, s.Key[n:]).count(s.Request, s.Key[:n], s.Points)
 		return nil
 	})
 	if err != nil {
@@ -74,7 +74,7 @@ func (c *computation) findProblems(ctx context.Context, w allocation.Window) (pr
 	}
 	out := problems{}
 	for cluster, x := range found {
-		out[cluster] = x.tell(w.End.UnixMilli())
+		out[cluster] = x.report(w.End.UnixMilli())
 	}
 	return out, nil
 }
@@ -94,16 +94,16 @@ func (c *computation) censusOf(found map[string]*census, labels []Symbol) *censu
 	return found[cluster]
 }
 
-// note counts a series; labels are those that its request keeps, without the cluster's.
-func (x *census) note(i int, labels []Symbol, p *timeline.Points) {
+// count counts a series; labels are those that its request keeps, without the cluster's.
+func (x *census) count(i int, labels []Symbol, p *timeline.Points) {
 	switch i {
-	case askPods:
+	case podsRequest:
 		x.pods++
 		if labels[2] == none && labels[3] == none {
 			x.podsWithoutUID++
 		}
-		noteTarget(x.kubeState, labels, p)
-	case askUsage:
+		recordTarget(x.kubeState, labels, p)
+	case usageRequest:
 		x.usage++
 		switch _, ok := PodUID(labels[0].Value()); {
 		case labels[0] == none:
@@ -114,17 +114,17 @@ func (x *census) note(i int, labels []Symbol, p *timeline.Points) {
 		if labels[1] == none {
 			x.withoutImage++
 		}
-	case askPromcosts:
-		noteTarget(x.promcosts, labels, p)
-	case askUp:
+	case promcostsRequest:
+		recordTarget(x.promcosts, labels, p)
+	case upRequest:
 		if v, ok := p.LastUsable(); ok && v == 0 {
-			noteTarget(x.down, labels, p)
+			recordTarget(x.down, labels, p)
 		}
 	}
 }
 
-// noteTarget records when a target had samples.
-func noteTarget(targets map[target]scraped, labels []Symbol, p *timeline.Points) {
+// recordTarget records when a target had samples.
+func recordTarget(targets map[target]scraped, labels []Symbol, p *timeline.Points) {
 	at, last := target{labels[0], labels[1]}, p.Last()
 	if _, ok := p.LastUsable(); !ok {
 		return
@@ -136,8 +136,8 @@ func noteTarget(targets map[target]scraped, labels []Symbol, p *timeline.Points)
 	targets[at] = scraped{min(s.first, p.First()), max(s.last, last)}
 }
 
-// noteLabels records names that collide; key has all labels of a series.
-func (x *census) noteLabels(metric string, key []Symbol) {
+// recordCollisions records names that collide; key has all labels of a series.
+func (x *census) recordCollisions(metric string, key []Symbol) {
 	for k := 0; k+1 < len(key); k += 2 {
 		if name := key[k].Value(); collision.MatchString(name) {
 			if x.collisions[metric] == nil {
@@ -148,8 +148,8 @@ func (x *census) noteLabels(metric string, key []Symbol) {
 	}
 }
 
-// tell says what is wrong. The order of counting does not matter.
-func (x *census) tell(end int64) (out []string) {
+// report says what is wrong. The order of counting does not matter.
+func (x *census) report(end int64) (out []string) {
 	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	if x.podsWithoutUID > 0 {
 		say("kube-state-metrics: %d of %d series of kube_pod_info have no label `uid`: a labeldrop or an aggregation takes it away. A pod that is made again under its name is told from the one before by its node and its times alone", x.podsWithoutUID, x.pods)
@@ -167,11 +167,11 @@ func (x *census) tell(end int64) (out []string) {
 		names := slices.Sorted(maps.Keys(x.collisions[metric]))
 		say("kube-state-metrics: names in %s collide (%s), for it writes several names of Kubernetes alike, such as costCenter and cost-center. Which is which is only known where all of them are asked for: rename one, or let its allowlist export one of them", metric, strings.Join(names, ", "))
 	}
-	return append(out, x.tellTargets(end)...)
+	return append(out, x.reportTargets(end)...)
 }
 
-// tellTargets says what is wrong with the targets.
-func (x *census) tellTargets(end int64) (out []string) {
+// reportTargets says what is wrong with the targets.
+func (x *census) reportTargets(end int64) (out []string) {
 	var gone, now []string
 	for _, at := range sortedTargets(x.kubeState) {
 		if s := x.kubeState[at]; s.last < end-timeline.Lookback && !replaced(x.kubeState, at) {

@@ -10,12 +10,12 @@ import (
 
 // Sampler is implemented by a Source that may answer with values on the grid of a request instead of raw samples.
 type Sampler interface {
-	// Raw reports whether the source gives raw samples of all of [start, end], Unix milliseconds, by itself. To ask for them in
-	// range selectors costs a server more than a grid that is coarser than the scrapes.
+	// Raw reports whether the source gives raw samples of all of [start, end], Unix milliseconds, by itself. Range selectors for raw
+	// samples cost a server more than a grid that is coarser than the scrapes.
 	Raw(ctx context.Context, start, end int64) bool
 }
 
-// givesRaw asks a source. A source that is no Sampler gives raw samples.
+// givesRaw reports what a Sampler says of a range of time. A source that is no Sampler gives raw samples.
 func givesRaw(ctx context.Context, src Source, start, end int64) bool {
 	s, ok := src.(Sampler)
 	return !ok || s.Raw(ctx, start, end)

@@ -14,7 +14,7 @@ const intervalSeries = 100
 
 // tally counts the series and samples of a metric, by cluster.
 type tally struct {
-	asked bool
+	requested bool
 	// skipped says that some of its series were left out, which other shards use.
 	skipped  bool
 	clusters []clusterTally
@@ -26,12 +26,12 @@ type clusterTally struct {
 	series, samples int64
 	oldest, newest  int64   // times of the earliest sample and the latest
 	intervals       []int64 // scrape intervals of the first series that show one
-	// seen is when there were samples, resumed when a series had none between samples.
-	seen, resumed timeline.Intervals
+	// sampled is when there were samples. resumed is when a series had none between two of its samples.
+	sampled, resumed timeline.Intervals
 }
 
-// ofCluster is the count of a cluster. There are few clusters, and usually the first one is the right one.
-func (t *tally) ofCluster(cluster Symbol) *clusterTally {
+// clusterTally is the count of a cluster. There are few clusters, and usually the first one is the right one.
+func (t *tally) clusterTally(cluster Symbol) *clusterTally {
 	for i := range t.clusters {
 		if t.clusters[i].cluster == cluster {
 			return &t.clusters[i]
@@ -43,7 +43,7 @@ func (t *tally) ofCluster(cluster Symbol) *clusterTally {
 
 // add counts a stretch of a series. The series itself counts with its last stretch.
 func (t *tally) add(cluster Symbol, p *timeline.Points) *clusterTally {
-	c := t.ofCluster(cluster)
+	c := t.clusterTally(cluster)
 	c.samples += int64(p.Len())
 	if !p.Continued() {
 		c.series++
@@ -67,7 +67,7 @@ func (t *tally) look(cluster Symbol, p *timeline.Points, in *frame) {
 			c.intervals = append(c.intervals, d)
 		}
 	}
-	in.note(c, p)
+	in.recordSamples(c, p)
 }
 
 // median is the median of distances in milliseconds, rounded to a tenth of a second because timestamps jitter; 0 of none.
@@ -98,7 +98,7 @@ func newFindings(times *frame) *findings {
 // tally is the tally of an alternative that is being asked for.
 func (f *findings) tally(input, rank int) *tally {
 	t := &f.inputs[input][rank]
-	t.asked = true
+	t.requested = true
 	return t
 }
 
@@ -108,7 +108,7 @@ func (f *findings) reading() []allocation.InputReading {
 	for i, tallies := range f.inputs {
 		in := allocation.InputReading{Name: Inputs[i].Name}
 		for rank := range tallies {
-			if !tallies[rank].asked {
+			if !tallies[rank].requested {
 				continue
 			}
 			alt := allocation.AlternativeReading{Metric: Inputs[i].Alternatives[rank].Metric}

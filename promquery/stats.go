@@ -74,13 +74,13 @@ func apportion(total int64, weights []int64) []int64 {
 		parts[0] = total
 		return parts
 	}
-	seen, given := int64(0), int64(0)
+	passed, given := int64(0), int64(0)
 	for i, w := range weights {
 		if w > 0 {
-			seen += w
+			passed += w
 			upTo := total
-			if seen < sum {
-				upTo = int64(float64(total) * (float64(seen) / float64(sum)))
+			if passed < sum {
+				upTo = int64(float64(total) * (float64(passed) / float64(sum)))
 			}
 			parts[i], given = upTo-given, upTo
 		}

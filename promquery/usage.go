@@ -13,7 +13,7 @@ import (
 // metered is one of a computation's sources. It records what is read from it, and for which input.
 type metered struct {
 	src     Source
-	asked   bool
+	used    bool
 	reading allocation.SourceReading
 }
 
@@ -39,15 +39,15 @@ func (p *metered) selectFrom(ctx context.Context, src Source, rs []Request, stat
 				break
 			}
 		}
-		p.asked = true
+		p.used = true
 		p.reading.Took += time.Since(began)
-		p.note(rs, samples, &got, failed)
+		p.addUp(rs, samples, &got, failed)
 		stats.Add(got)
 	}
 }
 
-// note adds up what a Select took. If the source failed without a failed request, the failure counts for the first request.
-func (p *metered) note(rs []Request, samples []int64, stats *Stats, failed bool) {
+// addUp adds up what a Select took. If the source failed without a failed request, the failure counts for the first request.
+func (p *metered) addUp(rs []Request, samples []int64, stats *Stats, failed bool) {
 	r := &p.reading
 	r.Requests += stats.Requests
 	r.Series += stats.Series
@@ -58,7 +58,7 @@ func (p *metered) note(rs []Request, samples []int64, stats *Stats, failed bool)
 	}
 	for i := range stats.Sent {
 		failed = failed && !stats.Sent[i].Failed
-		noteSent(r, rs, &stats.Sent[i])
+		countSent(r, rs, &stats.Sent[i])
 	}
 	if failed && len(rs) > 0 {
 		input(r, rs[0].Input).Errors++
@@ -66,9 +66,9 @@ func (p *metered) note(rs []Request, samples []int64, stats *Stats, failed bool)
 	}
 }
 
-// noteSent counts what was sent for the input that it brought the most bytes of, with its whole duration. All inputs that it asked
+// countSent counts what was sent for the input that it brought the most bytes of, with its whole duration. All inputs that it asked
 // for share its bytes and its time.
-func noteSent(r *allocation.SourceReading, rs []Request, req *Sent) {
+func countSent(r *allocation.SourceReading, rs []Request, req *Sent) {
 	var names []string
 	var bytes []int64
 	for _, of := range req.Of {
@@ -124,8 +124,8 @@ func (c *computation) reading() *allocation.Reading {
 // sources is the account of each source that was asked.
 func (c *computation) sources() []allocation.SourceReading {
 	var out []allocation.SourceReading
-	for _, p := range c.parts {
-		if p.asked {
+	for _, p := range c.metered {
+		if p.used {
 			out = append(out, p.reading)
 		}
 	}

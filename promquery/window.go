@@ -104,13 +104,13 @@ func (w *window) take(p *plan, s Series) error {
 		return nil
 	}
 	if found := r.found.add(key[0], s.Points); !r.bare(key) {
-		p.times.note(found, s.Points)
+		p.times.recordSamples(found, s.Points)
 	}
 	return w.Add(series, key, s.Points)
 }
 
-// note notes what came of a step.
-func (w *window) note(p *plan, got *Stats) {
+// record records what came of a step.
+func (w *window) record(p *plan, got *Stats) {
 	w.dropped = max(w.dropped, p.dropped)
 	w.doubted = w.doubted || p.doubted
 	w.exported = w.exported || p.exported

@@ -21,9 +21,9 @@ func (e *Engine) batchSize() int {
 	return int(min(max(batchRows/max(e.windowRows.Load(), 1), 1), maxBatch))
 }
 
-// noteRows records how many rows a window has, from sets that were computed each by itself. The shards of a computation read what
+// recordRows records how many rows a window has, from sets that were computed each by itself. The shards of a computation read what
 // the rows of all of them are made from.
-func (e *Engine) noteRows(sets []*allocation.Set, shard allocation.Shard) {
+func (e *Engine) recordRows(sets []*allocation.Set, shard allocation.Shard) {
 	most := int64(0)
 	for _, s := range sets {
 		most = max(most, int64(s.Len()*max(shard.Of, 1)))
@@ -54,7 +54,7 @@ func (e *Engine) computeAlone(ctx context.Context, q allocation.Query, windows [
 			}
 			sets = append(sets, x.sets...)
 		}
-		e.noteRows(sets[len(sets)-n:], q.Shard)
+		e.recordRows(sets[len(sets)-n:], q.Shard)
 		windows = windows[n:]
 	}
 	if noData != nil && !slices.ContainsFunc(sets, func(s *allocation.Set) bool { return !s.Empty() || s.OtherShards }) {

@@ -65,7 +65,7 @@ func id(text string) func(*billing.Item) {
 
 func check(t *testing.T, l ledger, lines ...billing.Line) *billcheck.Report {
 	t.Helper()
-	book := billing.Of(billing.Options{
+	book := billing.FromLines(billing.Options{
 		Zone: time.UTC, Now: day(5),
 		Bills: []billing.Bill{{Name: "aws", Rates: billing.Rates{Currency: "USD"}}, {Name: "other", Rates: billing.Rates{Currency: "USD"}}},
 	}, lines)

@@ -67,7 +67,7 @@ func (b *batch) item(key []byte, build func() (*Item, error)) (uint32, error) {
 	}
 	n := uint32(len(b.items))
 	b.numbers[string(key)] = n
-	b.items, b.keys, b.totals = append(b.items, *item), append(b.keys, statement), append(b.totals, b.tallies.list[statement].of(item))
+	b.items, b.keys, b.totals = append(b.items, *item), append(b.keys, statement), append(b.totals, b.tallies.list[statement].total(item))
 	b.bytes += item.bytes() + int64(len(key)) + 64
 	return n, nil
 }

@@ -111,8 +111,8 @@ func NewBook(o Options, version string, statements []Statement, warnings []strin
 	return b
 }
 
-// Of returns a book of lines that are at hand. Costs are in the currency of the bill, each line names its bill.
-func Of(o Options, lines []Line) *Book {
+// FromLines returns a book of lines that are at hand. Costs are in the currency of the bill, each line names its bill.
+func FromLines(o Options, lines []Line) *Book {
 	at, tallies := map[Key]int{}, []Tally{}
 	var statements []Statement
 	by := map[Key][]Line{}

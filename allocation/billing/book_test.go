@@ -57,7 +57,7 @@ func read(t *testing.T, b *billing.Book, from, to string) (list []piece) {
 }
 
 func TestBookCutsLines(t *testing.T) {
-	b := billing.Of(billing.Options{Bills: []billing.Bill{{Name: "aws", Rates: billing.Rates{Currency: "USD"}}}, Zone: time.FixedZone("+02:00", 7200)}, []billing.Line{
+	b := billing.FromLines(billing.Options{Bills: []billing.Bill{{Name: "aws", Rates: billing.Rates{Currency: "USD"}}}, Zone: time.FixedZone("+02:00", 7200)}, []billing.Line{
 		charge(t, "a", billing.Usage, "2026-10-02T20", "2026-10-03T02", 6),
 		charge(t, "a", billing.Usage, "2026-10-03T01", "2026-10-03T02", 1),
 	})
@@ -90,7 +90,7 @@ func TestBookSpreads(t *testing.T) {
 			charge(t, "c", category, "2026-10-01T00", "2026-10-02T00", 7),
 		}
 	}
-	b := billing.Of(billing.Options{Bills: []billing.Bill{{Name: "aws", Include: []billing.Category{billing.Tax}, Rates: billing.Rates{Currency: "USD"}}}, Zone: time.UTC}, lines(billing.Tax))
+	b := billing.FromLines(billing.Options{Bills: []billing.Bill{{Name: "aws", Include: []billing.Category{billing.Tax}, Rates: billing.Rates{Currency: "USD"}}}, Zone: time.UTC}, lines(billing.Tax))
 	// 4 over the 8 of a, 5 over all 10; nobody can take the 7 of c. The bill has it under c, the others first.
 	want := []piece{{"a", "02T00", "02T01", 12, 6}, {"a", "02T00", "02T01", 4, 6}, {"a", "02T00", "02T01", -1, 6}, {"b", "02T00", "02T01", 3, 6}, {"c", "01T00", "02T00", 7, 6}}
 	if diff := cmp.Diff(want, read(t, b, "2026-10-01T00", "2026-11-01T00")); diff != "" {
@@ -102,7 +102,7 @@ func TestBookSpreads(t *testing.T) {
 		}
 		return total
 	}
-	plain := billing.Of(billing.Options{Bills: []billing.Bill{{Name: "aws", Rates: billing.Rates{Currency: "USD"}}}, Zone: time.UTC}, lines(billing.Tax))
+	plain := billing.FromLines(billing.Options{Bills: []billing.Bill{{Name: "aws", Rates: billing.Rates{Currency: "USD"}}}, Zone: time.UTC}, lines(billing.Tax))
 	if got, want := sum(read(t, b, "2026-10-01T00", "2026-11-01T00")), sum(read(t, plain, "2026-10-01T00", "2026-11-01T00")); math.Abs(got-want) > 1e-9 {
 		t.Errorf("the sum is %v with tax spread, %v without", got, want)
 	}
@@ -123,7 +123,7 @@ func TestBookCurrencies(t *testing.T) {
 		{"none", billing.Rates{Currency: "USD"}, nil, "currency EUR of account payer has no rate for 2026-10"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			b := billing.Of(billing.Options{Bills: []billing.Bill{{Name: "aws", Rates: c.rates}}, Zone: time.UTC}, []billing.Line{line})
+			b := billing.FromLines(billing.Options{Bills: []billing.Bill{{Name: "aws", Rates: c.rates}}, Zone: time.UTC}, []billing.Line{line})
 			if diff := cmp.Diff(c.want, read(t, b, "2026-10-01T00", "2026-11-01T00")); diff != "" {
 				t.Error(diff)
 			}
@@ -161,7 +161,7 @@ func TestBookOfTwoBills(t *testing.T) {
 		{"the first has another currency", []billing.Bill{{Name: "z", Rates: billing.Rates{Currency: "EUR"}}, {Name: "a", Rates: usd}}, []billing.Line{line("a", "payer", 1), line("z", "payer", 2)}, 1, "bill z does not count"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			b := billing.Of(billing.Options{Bills: tt.bills, Zone: time.UTC}, tt.lines)
+			b := billing.FromLines(billing.Options{Bills: tt.bills, Zone: time.UTC}, tt.lines)
 			if got := total(t, b); got != tt.want {
 				t.Errorf("the total is %v, want %v", got, tt.want)
 			}
@@ -173,7 +173,7 @@ func TestBookOfTwoBills(t *testing.T) {
 }
 
 func TestBookReach(t *testing.T) {
-	b := billing.Of(billing.Options{
+	b := billing.FromLines(billing.Options{
 		Bills: []billing.Bill{{Name: "aws", Settle: 24 * time.Hour, Rates: billing.Rates{Currency: "USD"}}}, Zone: time.FixedZone("+02:00", 7200), Now: at(t, "2026-10-10T12"),
 	}, []billing.Line{
 		charge(t, "behind", billing.Usage, "2026-10-02T00", "2026-10-05T23", 1),

@@ -15,12 +15,12 @@ import (
 
 // readCSV reads a file of CSV, plain or compressed with gzip or zstd, into a sink.
 func readCSV(in io.Reader, bill string, to sink) error {
-	plain, done, err := decompress(in)
+	content, done, err := decompress(in)
 	if err != nil {
 		return err
 	}
 	defer done()
-	text := bufio.NewReader(plain)
+	text := bufio.NewReader(content)
 	if mark, _ := text.Peek(len(byteOrderMark)); string(mark) == byteOrderMark {
 		_, _ = text.Discard(len(byteOrderMark)) // they are buffered
 	}
@@ -70,7 +70,7 @@ func csvError(err error) error {
 }
 
 // decompress returns the plain text of a file, by its first bytes.
-func decompress(in io.Reader) (plain io.Reader, done func(), err error) {
+func decompress(in io.Reader) (content io.Reader, done func(), err error) {
 	buffered := bufio.NewReaderSize(in, 1<<18)
 	head, err := buffered.Peek(4)
 	if err != nil && !errors.Is(err, io.EOF) {

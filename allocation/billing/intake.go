@@ -81,7 +81,7 @@ type Intake struct {
 	kept     *Kept // nil before the first look
 	warnings []string
 	looks    Looks
-	asked    chan struct{} // has an element if Look is wanted
+	wanted   chan struct{} // has an element if Look is wanted
 }
 
 // Looks say how often deliveries are looked for.
@@ -105,7 +105,7 @@ func NewIntake(k Keeper, logger log.Logger, o IntakeOptions) *Intake {
 	if o.Zone == nil {
 		o.Zone = time.UTC
 	}
-	return &Intake{keeper: k, logger: logger, options: o, failed: map[DeliveryName]failure{}, again: map[DeliveryName]string{}, asked: make(chan struct{}, 1)}
+	return &Intake{keeper: k, logger: logger, options: o, failed: map[DeliveryName]failure{}, again: map[DeliveryName]string{}, wanted: make(chan struct{}, 1)}
 }
 
 // Set changes the bills and the time zone, and asks Run to look at once.
@@ -114,7 +114,7 @@ func (n *Intake) Set(sources []Source, zone *time.Location) {
 	n.sources, n.options.Zone = sources, zone
 	n.mu.Unlock()
 	select {
-	case n.asked <- struct{}{}:
+	case n.wanted <- struct{}{}:
 	default:
 	}
 }
@@ -136,7 +136,7 @@ func (n *Intake) Run(ctx context.Context, interval func() time.Duration) {
 		case <-ctx.Done():
 			timer.Stop()
 			return
-		case <-n.asked:
+		case <-n.wanted:
 			timer.Stop()
 		case <-timer.C:
 		}

@@ -17,7 +17,7 @@ type Drawer interface {
 	Return(bytes int64)
 }
 
-// Memory keeps statements in memory, for want of a history. What it holds is drawn from the budget of the process.
+// Memory keeps statements in memory, where there is no history. What it holds is drawn from the budget of the process.
 type Memory struct {
 	budget Drawer
 
@@ -39,7 +39,7 @@ func NewMemory(budget Drawer) *Memory {
 	return &Memory{budget: budget, statements: map[Key]*held{}, taken: map[DeliveryName]string{}}
 }
 
-// manyLines is from how many lines in memory on a warning says that a history is better.
+// manyLines is the number of lines in memory from which a warning advises to use a history.
 const manyLines = 1_000_000
 
 // Kept implements Keeper.
@@ -59,8 +59,8 @@ func (m *Memory) Kept(context.Context) (*Kept, error) {
 	return k, nil
 }
 
-// errReplaced is the error for lines that are in memory no more.
-var errReplaced = errors.New("it was delivered again meanwhile: ask again")
+// errReplaced is the error for lines that are no longer in memory.
+var errReplaced = errors.New("the bill was delivered again while it was read: repeat the request")
 
 // Read is an Opener.
 func (m *Memory) Read(_ context.Context, s *Statement, w allocation.Window, f func(*Line) error) error {

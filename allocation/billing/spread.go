@@ -17,15 +17,15 @@ type charging struct {
 	cost    Cost
 	rates   map[string]float64 // by currency
 	include [NumCategories]bool
-	// parts are what one unit of positive cost carries of the included categories, by group.
-	parts map[group]Costs
+	// carried are what one unit of positive cost carries of the included categories, by group.
+	carried map[group]Costs
 	// stays marks included categories of groups whose lines have nothing to be spread over.
 	stays map[group]bool
 }
 
 // newCharging prepares the settings of a bill for the lines of a statement. It fails if the statement cannot count with them.
 func newCharging(bill *Bill, s *Statement) (*charging, error) {
-	c := &charging{cost: bill.Cost, rates: map[string]float64{}, parts: map[group]Costs{}, stays: map[group]bool{}}
+	c := &charging{cost: bill.Cost, rates: map[string]float64{}, carried: map[group]Costs{}, stays: map[group]bool{}}
 	for _, category := range bill.Include {
 		c.include[category] = true
 	}
@@ -72,7 +72,7 @@ func (c *charging) spread(totals []Total) {
 		for k := range costs {
 			costs[k] /= positive[g]
 		}
-		c.parts[g] = costs
+		c.carried[g] = costs
 	}
 }
 
@@ -99,7 +99,7 @@ func (c *charging) apply(l *Line) (spread bool) {
 
 // carry adds what a line of that cost carries of a group.
 func (c *charging) carry(l *Line, cost float64, of group) {
-	for k, part := range c.parts[of] {
+	for k, part := range c.carried[of] {
 		l.Costs[k] += cost * part
 	}
 }
@@ -114,7 +114,7 @@ func cut(l Line, w allocation.Window, zone *time.Location, f func(*Line) error) 
 				to = t
 			}
 		}
-		piece := l.part(from, to)
+		piece := l.within(from, to)
 		if err := f(&piece); err != nil {
 			return err
 		}
@@ -123,8 +123,8 @@ func cut(l Line, w allocation.Window, zone *time.Location, f func(*Line) error) 
 	return nil
 }
 
-// part is the part of the line from one time to another, divided evenly over its charge period.
-func (l *Line) part(from, to time.Time) Line {
+// within returns the line for a part of its charge period: costs and quantities are divided evenly over the period.
+func (l *Line) within(from, to time.Time) Line {
 	out := *l
 	if from.Equal(l.Start) && to.Equal(l.End) {
 		return out
@@ -176,11 +176,11 @@ func (t *Tally) Add(l *Line) {
 			p.numbers[k] = math.NaN()
 		}
 	}
-	t.of(l.Item).add(&p)
+	t.total(l.Item).add(&p)
 }
 
-// of returns the total that the lines of an item are added to.
-func (t *Tally) of(item *Item) *running {
+// total returns the total that the lines of an item are added to.
+func (t *Tally) total(item *Item) *running {
 	key := tallied{item.Account.SubID, item.Account.Currency, item.Charge.Category}
 	total := t.totals[key]
 	if total == nil {

@@ -40,7 +40,7 @@ var timeForms = [...]string{
 
 // parseTime reads a time as Unix milliseconds.
 func parseTime(text string) (int64, error) {
-	if millis, ok := parsePlainTime(text); ok {
+	if millis, ok := parseCommonTime(text); ok {
 		return millis, nil
 	}
 	for _, form := range timeForms {
@@ -65,8 +65,8 @@ func checkTime(millis int64) (int64, error) {
 	return millis, nil
 }
 
-// parsePlainTime reads the two forms that exporters write: 2006-01-02T15:04:05Z and 2006-01-02 15:04:05.
-func parsePlainTime(text string) (millis int64, ok bool) {
+// parseCommonTime reads the two forms that exporters write: 2006-01-02T15:04:05Z and 2006-01-02 15:04:05.
+func parseCommonTime(text string) (millis int64, ok bool) {
 	if len(text) == len("2006-01-02T15:04:05Z") && text[19] == 'Z' && text[10] == 'T' {
 		text = text[:19]
 	}

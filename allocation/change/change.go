@@ -67,12 +67,12 @@ func Explain(baseline, current Side, l Levels) (rows []Row, total Row, err error
 		return cmp.Or(strings.Compare(a.row, b.row), strings.Compare(a.part, b.part), strings.Compare(a.unit, b.unit), strings.Compare(a.class, b.class))
 	})
 	var sum spread
-	for ofRow := range chunks(instances, func(x *instance) string { return x.row }) {
+	for ofRow := range runsBy(instances, func(x *instance) string { return x.row }) {
 		var whole spread
 		row := Row{Name: ofRow[0].row}
-		for ofPart := range chunks(ofRow, func(x *instance) string { return x.part }) {
+		for ofPart := range runsBy(ofRow, func(x *instance) string { return x.part }) {
 			var part spread
-			for ofUnit := range chunks(ofPart, func(x *instance) string { return x.unit }) {
+			for ofUnit := range runsBy(ofPart, func(x *instance) string { return x.unit }) {
 				part.addUnit(ofUnit, sides)
 			}
 			if len(l.Parts) > 0 && ofPart[0].unit != "" {
@@ -111,8 +111,8 @@ func (l Levels) instance(s *allocation.Set, row, side int) instance {
 	return x
 }
 
-// chunks yields the runs of instances with the same key.
-func chunks(list []instance, key func(*instance) string) func(yield func([]instance) bool) {
+// runsBy yields, one after the other, the instances that follow each other with the same key.
+func runsBy(list []instance, key func(*instance) string) func(yield func([]instance) bool) {
 	return func(yield func([]instance) bool) {
 		for len(list) > 0 {
 			n := 1

@@ -27,7 +27,7 @@ func (s *spread) addUnit(unit []instance, sides [2]Side) {
 	for r := range allocation.NumResources {
 		switch {
 		case runs[0] && runs[1]:
-			for ofClass := range chunks(unit, func(x *instance) string { return x.class }) {
+			for ofClass := range runsBy(unit, func(x *instance) string { return x.class }) {
 				request, burst := terms(ofClass, r)
 				explain(&s.effects, SizeRequest, loads, request)
 				explain(&s.effects, SizeBurst, loads, burst)

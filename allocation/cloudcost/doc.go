@@ -2,5 +2,5 @@
 // service and the like, whether or not a cluster explains them.
 //
 // Read sums the lines of windows to rows. Graph, Total and Table are views of the rows, as OpenCost's web page shows them;
-// Custom are the costs of vendors of SaaS.
+// Custom sums the costs of SaaS vendors.
 package cloudcost

@@ -37,10 +37,10 @@ const (
 	NumFields
 )
 
-// fields are what the fields are called as cloud costs and as custom costs, "" where they are not theirs, and their values.
+// fields has the name of each field for cloud costs and for custom costs, and its value. A name is "" where the costs lack the field.
 var fields = [NumFields]struct {
 	cloud, custom string
-	value         func(l *billing.Line) string // nil for what is not of lines alone
+	value         func(l *billing.Line) string // nil if lines alone do not tell the value
 }{
 	InvoiceEntityID:   {"invoiceEntityID", "", func(l *billing.Line) string { return l.Account.ID }},
 	InvoiceEntityName: {"invoiceEntityName", "", func(l *billing.Line) string { return l.Account.Name }},
@@ -71,7 +71,7 @@ func Names(custom bool) (names []string) {
 	return names
 }
 
-// name is what the field is called, "" where there is none.
+// name is the name of the field, "" if the costs lack the field.
 func (f Field) name(custom bool) string {
 	if custom {
 		return fields[f].custom
@@ -193,7 +193,7 @@ const (
 	categoryOther      = "Other"
 )
 
-// assetCategories are the categories of lines of clusters.
+// assetCategories are the categories of lines that charge assets of clusters, by kind of asset.
 var assetCategories = [allocation.NumAssetTypes]string{
 	allocation.NodeAsset: categoryMachine, allocation.DiskAsset: categoryDisk, allocation.NetworkAsset: categoryNetwork,
 	allocation.LoadBalancerAsset: categoryBalancer, allocation.ManagementAsset: categoryManagement, allocation.CloudAsset: categoryOther,
@@ -213,7 +213,7 @@ var services = []struct {
 	{"networking", []string{""}, categoryNetwork},
 }
 
-// category is the category of a line: that of the cluster's asset that it is of, else that of the service.
+// category is the category of a line: that of the cluster's asset that the line charges, else that of the service.
 func category(l *billing.Line, asset allocation.AssetType, ofCluster bool) string {
 	switch {
 	case l.Charge.Category != billing.Usage || l.Unused():

@@ -41,8 +41,8 @@ type Row struct {
 	Quantity float64
 }
 
-// KubernetesPart is which part of a cost clusters explain, from 0 to 1.
-func (r *Row) KubernetesPart(c billing.Cost) float64 {
+// KubernetesShare returns which part of a cost clusters explain, from 0 to 1.
+func (r *Row) KubernetesShare(c billing.Cost) float64 {
 	if r.Weights[c] == 0 {
 		return 0
 	}

@@ -53,7 +53,7 @@ type costJSON struct {
 	Kubernetes float64 `json:"kubernetesPercent"`
 }
 
-func (r *Row) json(m Metric) costJSON { return costJSON{r.Costs[m.cost], r.KubernetesPart(m.cost)} }
+func (r *Row) json(m Metric) costJSON { return costJSON{r.Costs[m.cost], r.KubernetesShare(m.cost)} }
 
 // properties are the texts of a row that are not empty, with its labels.
 func (r *Row) properties() map[string]any {
@@ -142,10 +142,10 @@ func Graph(sets []Set, m Metric, zone *time.Location) []GraphSet {
 
 // TableRow is a row of a table, and of its total.
 type TableRow struct {
-	Name   string            `json:"name"`
-	Labels map[string]string `json:"labels"`
-	Part   float64           `json:"kubernetesPercent"`
-	Cost   float64           `json:"cost"`
+	Name            string            `json:"name"`
+	Labels          map[string]string `json:"labels"`
+	KubernetesShare float64           `json:"kubernetesPercent"`
+	Cost            float64           `json:"cost"`
 	// ProviderID is empty where rows of several were summed.
 	ProviderID string `json:"providerID,omitempty"`
 }
@@ -153,7 +153,7 @@ type TableRow struct {
 // Total is the sum of a table.
 func Total(s *Set, m Metric) any {
 	sum, _ := s.Total()
-	return map[string]any{"numResults": len(s.Rows), "combined": TableRow{Name: "Totals", Part: sum.KubernetesPart(m.cost), Cost: sum.Costs[m.cost]}}
+	return map[string]any{"numResults": len(s.Rows), "combined": TableRow{Name: "Totals", KubernetesShare: sum.KubernetesShare(m.cost), Cost: sum.Costs[m.cost]}}
 }
 
 // Page says which rows of a table are shown, in which order.
@@ -171,12 +171,12 @@ func Table(s *Set, m Metric, p Page) []TableRow {
 	rows := make([]TableRow, len(s.Rows))
 	for i := range rows {
 		r := &s.Rows[i]
-		rows[i] = TableRow{r.Name, r.Labels(), r.KubernetesPart(m.cost), r.Costs[m.cost], r.Texts[ProviderID]}
+		rows[i] = TableRow{r.Name, r.Labels(), r.KubernetesShare(m.cost), r.Costs[m.cost], r.Texts[ProviderID]}
 	}
 	order := map[string]func(a, b TableRow) int{
 		"cost":              func(a, b TableRow) int { return cmp.Compare(a.Cost, b.Cost) },
 		"name":              func(a, b TableRow) int { return cmp.Compare(a.Name, b.Name) },
-		"kubernetesPercent": func(a, b TableRow) int { return cmp.Compare(a.Part, b.Part) },
+		"kubernetesPercent": func(a, b TableRow) int { return cmp.Compare(a.KubernetesShare, b.KubernetesShare) },
 	}[p.By]
 	slices.SortStableFunc(rows, func(a, b TableRow) int {
 		if p.Ascending {
@@ -184,11 +184,11 @@ func Table(s *Set, m Metric, p Page) []TableRow {
 		}
 		return order(b, a)
 	})
-	return part(rows, p)
+	return onPage(rows, p)
 }
 
-// part is what a page shows of rows.
-func part[T any](rows []T, p Page) []T {
+// onPage returns the rows that a page shows.
+func onPage[T any](rows []T, p Page) []T {
 	rows = rows[min(p.Offset, len(rows)):]
 	if p.Limit > 0 {
 		rows = rows[:min(p.Limit, len(rows))]
@@ -201,7 +201,7 @@ func WriteTableCSV(w io.Writer, rows []TableRow, window string) error {
 	out := csv.NewWriter(w)
 	records := [][]string{{"Name", "K8s Utilization", "Total", "Window"}}
 	for _, r := range rows {
-		records = append(records, []string{r.Name, fmt.Sprintf("%.3f", r.Part), fmt.Sprintf("%.3f", r.Cost), window})
+		records = append(records, []string{r.Name, fmt.Sprintf("%.3f", r.KubernetesShare), fmt.Sprintf("%.3f", r.Cost), window})
 	}
 	if err := out.WriteAll(records); err != nil {
 		return fmt.Errorf("write table: %w", err)

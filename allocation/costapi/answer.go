@@ -115,7 +115,7 @@ func (o *answer) compress(request http.Header) (end func() error) {
 		return func() error { return nil }
 	}
 	o.Header().Set("Content-Encoding", name)
-	z, err := compressors[name](plainAnswer{o})
+	z, err := compressors[name](compressedAnswer{o})
 	if err != nil {
 		panic("BUG: level of " + name + ": " + err.Error())
 	}
@@ -147,10 +147,10 @@ var compressors = map[string]func(w io.Writer) (io.WriteCloser, error){
 	},
 }
 
-// plainAnswer writes bytes to an answer that are compressed already.
-type plainAnswer struct{ *answer }
+// compressedAnswer writes bytes to an answer that are compressed already.
+type compressedAnswer struct{ *answer }
 
-func (p plainAnswer) Write(b []byte) (int, error) {
+func (p compressedAnswer) Write(b []byte) (int, error) {
 	p.started = true
 	return p.ResponseWriter.Write(b)
 }

@@ -28,7 +28,7 @@ type completion struct {
 // completionFields are the fields of allocations.
 func completionFields() []completion {
 	text := func(name string, p allocation.Property) completion {
-		return ofProperty(name, p, func(_ *completion, s *allocation.Set, row int, add func(string)) { add(s.Text(p, row)) })
+		return propertyCompletion(name, p, func(_ *completion, s *allocation.Set, row int, add func(string)) { add(s.Text(p, row)) })
 	}
 	pod, container := text("pod", allocation.Pod), text("container", allocation.Container)
 	pod.run, container.run = true, true
@@ -41,18 +41,18 @@ func completionFields() []completion {
 		text("controllerName", allocation.Controller),
 		pod,
 		container,
-		ofProperty("service", allocation.Services, addServices),
-		ofProperty("label", allocation.Labels, addKeys(allocation.Labels)),
-		ofProperty("namespaceLabel", allocation.NamespaceLabels, addKeys(allocation.NamespaceLabels)),
-		ofProperty("annotation", allocation.Annotations, addKeys(allocation.Annotations)),
-		ofProperty("label:", allocation.Labels, addValues(allocation.Labels)),
-		ofProperty("namespaceLabel:", allocation.NamespaceLabels, addValues(allocation.NamespaceLabels)),
-		ofProperty("annotation:", allocation.Annotations, addValues(allocation.Annotations)),
+		propertyCompletion("service", allocation.Services, addServices),
+		propertyCompletion("label", allocation.Labels, addKeys(allocation.Labels)),
+		propertyCompletion("namespaceLabel", allocation.NamespaceLabels, addKeys(allocation.NamespaceLabels)),
+		propertyCompletion("annotation", allocation.Annotations, addKeys(allocation.Annotations)),
+		propertyCompletion("label:", allocation.Labels, addValues(allocation.Labels)),
+		propertyCompletion("namespaceLabel:", allocation.NamespaceLabels, addValues(allocation.NamespaceLabels)),
+		propertyCompletion("annotation:", allocation.Annotations, addValues(allocation.Annotations)),
 	}
 }
 
-// ofProperty is a field with the values of a property.
-func ofProperty(name string, p allocation.Property, rows func(c *completion, s *allocation.Set, row int, add func(string))) completion {
+// propertyCompletion is a field with the values of a property.
+func propertyCompletion(name string, p allocation.Property, rows func(c *completion, s *allocation.Set, row int, add func(string))) completion {
 	return completion{name: name, needs: allocation.OfRows([]allocation.Property{p}), rows: rows}
 }
 

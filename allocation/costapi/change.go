@@ -121,8 +121,8 @@ func (q *request) baselineOf(w allocation.Window) allocation.Window {
 	return allocation.Window{Start: w.Start.Add(-w.Duration()), End: w.Start}
 }
 
-// of is the same request for other windows. Its warnings and its provenance are its own.
-func (q *request) of(list []allocation.Window) *request {
+// forWindows is the same request for other windows. Its warnings and its provenance are its own.
+func (q *request) forWindows(list []allocation.Window) *request {
 	other := *q
 	other.timing.windows, other.timing.query.Window = list, whole(list)
 	other.timing.query.Only = other.needs()
@@ -147,7 +147,7 @@ const explainingBytes = 512
 
 // serveChange answers with why costs changed.
 func (a *api) serveChange(w http.ResponseWriter, q *request) error {
-	before := q.of(q.timing.before)
+	before := q.forWindows(q.timing.before)
 	var sets []*allocation.Set
 	var sides [2]change.Side
 	for i, of := range [...]*request{before, q} {
@@ -210,7 +210,7 @@ func (q *request) passed(w allocation.Window) time.Duration {
 // serveAssetDiff answers with the assets that are not in both windows, or that cost something else.
 func (a *api) serveAssetDiff(w http.ResponseWriter, q *request) error {
 	q.options.Accumulate = allocation.All
-	before := q.of(q.timing.before)
+	before := q.forWindows(q.timing.before)
 	earlier, err := a.assetSets(before)
 	if err != nil {
 		return err

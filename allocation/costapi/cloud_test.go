@@ -36,7 +36,7 @@ func (f fakeBills) Book(context.Context) (*billing.Book, error) {
 		return nil, f.err
 	}
 	rates := billing.Rates{Currency: "USD"}
-	return billing.Of(billing.Options{
+	return billing.FromLines(billing.Options{
 		Zone: time.UTC, Now: now,
 		Bills: []billing.Bill{{Name: "aws", Rates: rates}, {Name: "datadog", Rates: rates}, {Name: "empty", Rates: rates}},
 	}, f.lines), nil

@@ -104,7 +104,7 @@ func (q *request) finishFilters() error {
 		q.selection.filters = append(q.selection.filters, e)
 	}
 	if q.route.endpoint&listed == 0 {
-		q.noteV1()
+		q.addV1Entries()
 	}
 	if err := q.finishSelectors(); err != nil || len(q.selection.filters) == 0 {
 		return err

@@ -1,12 +1,12 @@
 // Package costapi is the HTTP API: Kubecost's paths under /model, OpenCost's without it, and ACK's /v2/allocation.
 //
 // Kubecost's allocations, summaries and assets are of stored sets: days of the configured time zone, or hours where a
-// duration under 24h is asked for. Whatever holds the window is given, the last set ending now. The paths with compute, and
+// duration under 24h is asked for. The sets cover the window, and the last one ends now. The paths with compute, and
 // OpenCost's, are of exactly the window asked for. Both are computed by the same Ledger; sets go through the passes of
 // package allocation together, whichever computations they come from.
 //
-// What a request may say stands in one table of parameters (params.go), from which the documentation is made; what paths
-// there are, in one of routes (handler.go). A parameter that has another effect in Kubecost or OpenCost than here is
+// One table has all parameters (params.go), and the documentation is made from it. Another one has all paths
+// (handler.go). A parameter that has another effect in Kubecost or OpenCost than here is
 // refused, never ignored. Every error is JSON,
 //
 //	{"code": 400, "data": null, "message": "what is wrong, where, and what would be right", "kind": "Status", "apiVersion": "v1", "status": "Failure"}

@@ -66,7 +66,7 @@ func (k *kept) read(s *allocation.Set, dict *allocation.Dict, only *allocation.P
 		}
 		for i, kind := range [...]parquet.Kind{parquet.Allocations, parquet.Assets} {
 			var b bytes.Buffer
-			if _, err := parquet.Write(&b, part, parquet.Footer{Kind: kind, Zone: "UTC", Complete: true, Part: 1, Parts: 1}); err != nil {
+			if _, err := parquet.Write(&b, part, parquet.Footer{Kind: kind, Zone: "UTC", Complete: true, Shard: 1, Shards: 1}); err != nil {
 				return nil, err
 			}
 			files[i] = b.Bytes()

@@ -47,12 +47,12 @@ func cloudParams() []param {
 
 func parseCloudAggregate(q *request, value string) (err error) {
 	q.cloud.keys, err = cloudcost.ParseKeys(value, q.custom())
-	return q.ofAllocations(err, value)
+	return q.hintDerived(err, value)
 }
 
 func parseCloudFilter(q *request, value string) (err error) {
 	q.cloud.filter, err = filter.ParseOf(cloudcost.Names(q.custom()), value)
-	return q.ofAllocations(err, value)
+	return q.hintDerived(err, value)
 }
 
 func parseCloudMetric(q *request, value string) (err error) {

@@ -39,7 +39,7 @@ func shareParams() []param {
 		{"share", nil, "filter", defaults{}, results, "What is shared, as a filter in the v2 language.", parseShare},
 		{"shareCost", nil, "number", all("0"), results, "A further cost to share, in currency a month of 730 hours.", parseShareCost},
 		{"shareSplit", nil, "weighted|even", all("weighted"), results, "Share by what results cost before idle, or equally.", parseShareSplit},
-		{"shareTenancyCosts", nil, "boolean", defaults{kubecost: "true", openCost: "false"}, results, "Share what clusters cost besides nodes: management fees over the cluster, disks attached to a node over the node, by usage hours. Where they are not shared, they are in no allocation.", option(func(o *passes.Options) *bool { return &o.ShareTenancy })},
+		{"shareTenancyCosts", nil, "boolean", defaults{kubecost: "true", openCost: "false"}, results, "Also share control-plane and node-disk costs: management fees over the cluster, disks attached to a node over the node, by usage hours. Without it, no allocation has these costs.", option(func(o *passes.Options) *bool { return &o.ShareTenancy })},
 		{"sharelb", nil, "boolean", all("false"), results, "Share what load balancers cost, too, instead of leaving it with their pods.", option(func(o *passes.Options) *bool { return &o.ShareLoadBalancers })},
 		{"includeSharedCostBreakdown", nil, "boolean", all("true"), results, "Say what shared costs are made of.", option(func(o *passes.Options) *bool { return &o.SharedBreakdown })},
 	}

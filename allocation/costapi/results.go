@@ -18,7 +18,7 @@ func (a *api) results(q *request) ([]*allocation.Set, error) {
 		return a.wholeResults(q)
 	}
 	q.timing.query.Stream = true
-	l := &line{api: a, request: q, seen: q.sightings(), problems: a.problems(q), sum: passes.NewAccumulation(q.options, a.hold(q))}
+	l := &line{api: a, request: q, matches: q.newMatches(), problems: a.problems(q), sum: passes.NewAccumulation(q.options, a.hold(q))}
 	err := a.eachSet(q, q.timing.windows, l.add)
 	if err == nil {
 		err = l.end()
@@ -28,8 +28,8 @@ func (a *api) results(q *request) ([]*allocation.Set, error) {
 	}
 	out := l.sum.Sets()
 	q.warnProblems(l.problems)
-	q.warnUnmatched(l.seen)
-	q.warnNothing(l.seen, out)
+	q.warnUnmatched(l.matches)
+	q.warnNothing(l.matches, out)
 	return out, nil
 }
 
@@ -45,13 +45,13 @@ func (a *api) wholeResults(q *request) ([]*allocation.Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	seen := q.sightings()
+	matches := q.newMatches()
 	for _, s := range sets {
-		seen.look(s)
+		matches.look(s)
 	}
-	q.warnUnmatched(seen)
+	q.warnUnmatched(matches)
 	out, err := q.apply(sets, q.options)
-	q.warnNothing(seen, out)
+	q.warnNothing(matches, out)
 	return out, err
 }
 
@@ -82,7 +82,7 @@ func (a *api) hold(q *request) int {
 type line struct {
 	*api
 	*request
-	seen     *sightings
+	matches  *filterMatches
 	problems []problem
 	batch    []*allocation.Set
 	waiting  int64         // bytes of batch
@@ -151,7 +151,7 @@ func (l *line) finish() error {
 	}
 	for _, s := range p.raw {
 		l.memory.Return(l.bytes(s))
-		l.seen.look(s)
+		l.matches.look(s)
 		for _, of := range l.problems {
 			of.Add(s)
 		}

@@ -15,17 +15,17 @@ import (
 	"github.com/promcost/promcost/allocation/passes"
 )
 
-// part is adjacent windows whose sets one query of the ledger computes.
-type part struct {
+// setsQuery is one query of the ledger, and the adjacent windows whose sets it computes.
+type setsQuery struct {
 	query   allocation.Query
 	windows []allocation.Window // of the sets
 	empty   bool                // all of it is in the future: there is nothing to ask for
 }
 
-// parts divides the windows of sets at now, where data end: into what has begun and what is to come. Computed sets are one query,
+// setsQueries divides the windows of sets at now, where data end: into what has begun and what is to come. Computed sets are one query,
 // because one grid covers the whole window. Of stored sets, the running one is a query of its own, so that the query for the
 // others stays the same until the running set ends.
-func parts(windows []allocation.Window, q allocation.Query, now time.Time) (list []part) {
+func setsQueries(windows []allocation.Window, q allocation.Query, now time.Time) (list []setsQuery) {
 	now = now.Truncate(time.Millisecond).In(windows[0].End.Location())
 	begun := windowsFrom(windows, func(w allocation.Window) bool { return !w.Start.Before(now) })
 	data := slices.Clone(windows[:begun])
@@ -35,15 +35,15 @@ func parts(windows []allocation.Window, q allocation.Query, now time.Time) (list
 	switch ended := windowsFrom(windows, func(w allocation.Window) bool { return w.End.After(now) }); {
 	case begun == 0:
 	case q.Stored:
-		list = evenParts(windows[:ended], q)
+		list = evenQueries(windows[:ended], q)
 		if ended < begun {
-			list = append(list, part{query: q.Over(data[ended:]), windows: windows[ended:begun]})
+			list = append(list, setsQuery{query: q.Over(data[ended:]), windows: windows[ended:begun]})
 		}
 	default:
-		list = []part{{query: q.Over(data), windows: windows[:begun]}}
+		list = []setsQuery{{query: q.Over(data), windows: windows[:begun]}}
 	}
 	if begun < len(windows) {
-		list = append(list, part{windows: windows[begun:], empty: true})
+		list = append(list, setsQuery{windows: windows[begun:], empty: true})
 	}
 	return list
 }
@@ -53,10 +53,10 @@ func windowsFrom(windows []allocation.Window, so func(w allocation.Window) bool)
 	return sort.Search(len(windows), func(i int) bool { return so(windows[i]) })
 }
 
-// evenParts divides adjacent windows into queries, oldest first. The sets of a query have the same length, except that the first
+// evenQueries divides adjacent windows into queries, oldest first. The sets of a query have the same length, except that the first
 // may be shorter. Days have one length unless clocks change.
-func evenParts(windows []allocation.Window, q allocation.Query) []part {
-	var list []part
+func evenQueries(windows []allocation.Window, q allocation.Query) []setsQuery {
+	var list []setsQuery
 	for end := len(windows); end > 0; {
 		step := windows[end-1].Duration()
 		from := end - 1
@@ -70,7 +70,7 @@ func evenParts(windows []allocation.Window, q allocation.Query) []part {
 		if end-from > 1 {
 			q.Step = step
 		}
-		list = append(list, part{query: q, windows: windows[from:end]})
+		list = append(list, setsQuery{query: q, windows: windows[from:end]})
 		end = from
 	}
 	slices.Reverse(list)
@@ -113,7 +113,7 @@ func (a *api) eachSet(q *request, windows []allocation.Window, f func(*allocatio
 		held, found = nil, true
 		return f(s)
 	}
-	for _, p := range parts(windows, q.timing.query, q.now) {
+	for _, p := range setsQueries(windows, q.timing.query, q.now) {
 		if p.empty && !found {
 			held = append(held, p.windows...)
 			continue
@@ -237,9 +237,9 @@ func unapplied(err error) error {
 	return nil
 }
 
-// load asks the ledger for the sets of a part and calls f with them. A set that gets another window is copied, because sets are
-// shared. A part without data yields no sets and no error yet.
-func (a *api) load(q *request, p part, f func(*allocation.Set) error) error {
+// load asks the ledger for the sets of a query and calls f with them. A set that gets another window is copied, because sets are
+// shared. A query without data yields no sets and no error yet.
+func (a *api) load(q *request, p setsQuery, f func(*allocation.Set) error) error {
 	if p.empty {
 		return eachEmpty(p.windows, f)
 	}

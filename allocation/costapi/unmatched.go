@@ -17,8 +17,8 @@ type entry struct {
 
 func newEntry(parameter, text string, f *filter.Filter) entry { return entry{parameter, text, f} }
 
-// noteV1 adds the entries of the filters of the first language. They can be parsed: the filters were parsed before.
-func (q *request) noteV1() {
+// addV1Entries adds the entries of the filters of the first language. They can be parsed: the filters were parsed before.
+func (q *request) addV1Entries() {
 	for _, v := range q.selection.v1 {
 		for text := range strings.SplitSeq(v.value, ",") {
 			if text = strings.TrimSpace(text); text == "" {
@@ -34,8 +34,8 @@ func (q *request) noteV1() {
 // maxEntries is how many entries are looked for one by one. More would take longer than the answer.
 const maxEntries = 100
 
-// sightings say which of a request's filters matched a row in the sets of its window.
-type sightings struct {
+// filterMatches say which of a request's filters matched a row in the sets of its window.
+type filterMatches struct {
 	some    bool // there are rows
 	entries missed
 	selects missed
@@ -43,9 +43,9 @@ type sightings struct {
 
 // missed are the filters that have matched nothing yet.
 type missed struct {
-	list  []entry
-	found []bool
-	steps *filter.Steps // a budget of its own: the filters' budget is for the answer
+	list    []entry
+	matched []bool
+	steps   *filter.Steps // a budget of its own: the filters' budget is for the answer
 }
 
 func (q *request) missed(list []entry) missed {
@@ -59,13 +59,13 @@ func (q *request) missed(list []entry) missed {
 // look marks the filters that match a row of s.
 func (m *missed) look(s *allocation.Set) {
 	for i := range m.list {
-		m.found[i] = m.found[i] || m.list[i].within(m.steps, s)
+		m.matched[i] = m.matched[i] || m.list[i].within(m.steps, s)
 	}
 }
 
-// sightings returns the sightings before the first set.
-func (q *request) sightings() *sightings {
-	s := &sightings{selects: q.missed(q.selection.selects)}
+// newMatches returns what the filters have matched before the first set: nothing.
+func (q *request) newMatches() *filterMatches {
+	s := &filterMatches{selects: q.missed(q.selection.selects)}
 	if len(q.selection.entries) <= maxEntries {
 		s.entries = q.missed(q.selection.entries)
 	}
@@ -73,7 +73,7 @@ func (q *request) sightings() *sightings {
 }
 
 // look adds what the filters match in a set.
-func (s *sightings) look(set *allocation.Set) {
+func (s *filterMatches) look(set *allocation.Set) {
 	s.some = s.some || set.Len() > 0
 	s.entries.look(set)
 	s.selects.look(set)
@@ -81,14 +81,14 @@ func (s *sightings) look(set *allocation.Set) {
 
 // warnUnmatched warns about entries that select nothing in the window: they may be misspelled. In an empty window it warns about
 // none.
-func (q *request) warnUnmatched(s *sightings) {
+func (q *request) warnUnmatched(s *filterMatches) {
 	if !s.some {
 		return
 	}
 	var parameters []string
 	lost := map[string][]string{}
 	for i, e := range s.entries.list {
-		if s.entries.found[i] {
+		if s.entries.matched[i] {
 			continue
 		}
 		if lost[e.parameter] == nil {
@@ -106,7 +106,7 @@ func (q *request) warnEmpty(sets, answer []*allocation.Set) {
 	if len(q.selection.selects) == 0 || hasResults(answer) {
 		return
 	}
-	seen := &sightings{selects: q.missed(q.selection.selects)}
+	seen := &filterMatches{selects: q.missed(q.selection.selects)}
 	for _, s := range sets {
 		seen.look(s)
 	}
@@ -127,13 +127,13 @@ func hasResults(answer []*allocation.Set) bool {
 
 // warnNothing warns that filters or selectors select nothing if the answer has only leftover rows. It names the one to blame, or
 // says that they do so together.
-func (q *request) warnNothing(s *sightings, answer []*allocation.Set) {
+func (q *request) warnNothing(s *filterMatches, answer []*allocation.Set) {
 	if len(q.selection.selects) == 0 || !s.some || hasResults(answer) {
 		return
 	}
 	warned := false
 	for i, e := range s.selects.list {
-		if !s.selects.found[i] {
+		if !s.selects.matched[i] {
 			warned = true
 			q.warn("parameter %s: nothing of the window matches %s", e.parameter, shorten(e.text))
 		}

@@ -71,12 +71,12 @@ func parseCostChangeRatio(q *request, value string) error {
 
 func parseAssetAggregate(q *request, value string) (err error) {
 	q.assets.Aggregate, err = assets.ParseDimensions(value, q.api.cfg.Labels)
-	return q.ofAllocations(err, value)
+	return q.hintDerived(err, value)
 }
 
-// ofAllocations adds a hint to the error about text if it names a derived property of the configuration, which only allocations
+// hintDerived adds a hint to the error about text if it names a derived property of the configuration, which only allocations
 // have.
-func (q *request) ofAllocations(err error, text string) error {
+func (q *request) hintDerived(err error, text string) error {
 	if err == nil {
 		return nil
 	}
@@ -99,7 +99,7 @@ var ackKeys = map[string]string{
 func parseACKAggregate(q *request, value string) (err error) {
 	keys, ok := ackKeys[strings.ToLower(value)]
 	if !ok {
-		return q.ofAllocations(errors.New("unknown value: use namespace, controller or controllerKind, or pod"), value)
+		return q.hintDerived(errors.New("unknown value: use namespace, controller or controllerKind, or pod"), value)
 	}
 	q.options.Aggregate, err = allocation.ParseKeys(keys, q.api.cfg.Labels)
 	return err
@@ -118,7 +118,7 @@ func parseFilter(q *request, value string) error {
 func parseAssetFilter(q *request, value string) error {
 	f, err := filter.ParseAssets(value, q.api.vocabulary...)
 	if err != nil {
-		return q.ofAllocations(err, value)
+		return q.hintDerived(err, value)
 	}
 	q.selection.filters = append(q.selection.filters, f.Expr())
 	return nil

@@ -98,12 +98,12 @@ func ACKAllocations(w io.Writer, sets []ACK, o Options) error {
 	if len(sets) == 0 {
 		s.b = append(s.b, "{}"...)
 	}
-	var plain []*allocation.Set
+	var all []*allocation.Set
 	for i := range sets {
 		if i > 0 {
 			s.b = append(s.b, ',')
 		}
-		plain = append(plain, sets[i].Set)
+		all = append(all, sets[i].Set)
 		s.b = append(s.b, '{')
 		first := true
 		sets[i].rows(&o, func(r *ackRow) {
@@ -118,7 +118,7 @@ func ACKAllocations(w io.Writer, sets []ACK, o Options) error {
 		})
 		s.b = append(s.b, '}')
 	}
-	s.b = o.end(append(s.b, ']'), plain)
+	s.b = o.end(append(s.b, ']'), all)
 	return s.close()
 }
 

@@ -30,7 +30,7 @@ func arrowText[T any](name string, text func(T) string) arrowColumn[T] {
 	}}
 }
 
-// arrowNumber is a column of amounts; what is no number is null.
+// arrowNumber is a column of amounts. A value that is NaN is null.
 func arrowNumber[T any](name string, value func(T) float64) arrowColumn[T] {
 	return arrowColumn[T]{arrow.Field{Name: name, Type: arrow.PrimitiveTypes.Float64, Nullable: true}, func(b array.Builder, row T) {
 		if v := value(row); math.IsNaN(v) || math.IsInf(v, 0) {

@@ -262,7 +262,7 @@ func AssetsCSV(w io.Writer, set *assets.Set, o Options) error {
 			break
 		}
 		err = c.Write([]string{
-			a.Type.String(), plainCell(cmp.Or(a.Title, a.Name)), plainCell(a.Cluster), plainCell(a.Provider), plainCell(a.ProviderID), a.Category,
+			a.Type.String(), formulaSafe(cmp.Or(a.Title, a.Name)), formulaSafe(a.Cluster), formulaSafe(a.Provider), formulaSafe(a.ProviderID), a.Category,
 			a.Start.In(o.location()).Format(time.RFC3339), a.End.In(o.location()).Format(time.RFC3339),
 			number(a.Minutes()), number(a.Adjustment), number(a.TotalCost()),
 		})

@@ -135,16 +135,16 @@ func FullCSVRows(w io.Writer, set *allocation.Set, o Options) error {
 
 // appendCell appends a field of CSV, in quotes where it needs them.
 func appendCell(b []byte, text string) []byte {
-	text = plainCell(text)
+	text = formulaSafe(text)
 	if !strings.ContainsAny(text, "\",\r\n") && !strings.HasPrefix(text, " ") {
 		return append(b, text...)
 	}
 	return append(append(append(b, '"'), strings.ReplaceAll(text, `"`, `""`)...), '"')
 }
 
-// plainCell puts an apostrophe before a text that a spreadsheet would run as a formula, as OWASP advises. It leaves numbers as
+// formulaSafe puts an apostrophe before a text that a spreadsheet would run as a formula, as OWASP advises. It leaves numbers as
 // they are.
-func plainCell(text string) string {
+func formulaSafe(text string) string {
 	if text == "" || !strings.Contains("=+-@\t\r\n", text[:1]) {
 		return text
 	}

@@ -130,8 +130,8 @@ func DiagnosisTable(w io.Writer, d *diagnosis.Diagnosis, in *time.Location) erro
 		if err := t.Flush(); err != nil {
 			return err
 		}
-		remedies(&b, c, diagnosis.Missing, "What is missing, and what mends it", "Nothing is missing.")
-		remedies(&b, c, diagnosis.Fallback, "What stands in for something better, what that costs, and what mends it", "")
+		remedies(&b, c, diagnosis.Missing, "What is missing, and how to add it", "Nothing is missing.")
+		remedies(&b, c, diagnosis.Fallback, "What is read in place of something better, what is lost by that, and how to add the better", "")
 		if len(c.Problems) > 0 {
 			b.WriteString("\nWhat is wrong with what is there:\n\n")
 		}

@@ -11,7 +11,7 @@ import (
 )
 
 // gzipBlock is how many bytes are compressed at a time. Repetitions across blocks are not found, which costs little. Answers up to
-// gzipShort are not worth the memory that good compression takes.
+// gzipShort are compressed fast and less well: good compression would take more memory than the saving is worth.
 const (
 	gzipBlock = 128 << 10
 	gzipShort = 16 << 10
@@ -32,7 +32,7 @@ type Gzip struct {
 // NewGzip returns a Gzip that writes to w.
 func NewGzip(w io.Writer) *Gzip { return &Gzip{pipes: pipes{w: w, size: gzipBlock}} }
 
-// Write compresses p. It may come out later.
+// Write compresses p. The compressed bytes may reach the writer underneath later.
 func (z *Gzip) Write(p []byte) (int, error) {
 	for rest := p; len(rest) > 0; {
 		if z.block == nil {

@@ -153,7 +153,7 @@ func (e *encoder) encode(s *stream, set *allocation.Set) error {
 		encoder: e, set: set, rows: e.options.paged(e.order, set),
 		window: appendWindow(nil, set.Window, e.location), rate: e.options.rate(set.Window),
 	}
-	of.numbers, of.rest = ofSet(e.numbers, set)
+	of.numbers, of.rest = nonZero(e.numbers, set)
 	for _, p := range e.properties {
 		ids, err := set.IDs(p.property)
 		if err != nil {

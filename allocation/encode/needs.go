@@ -22,7 +22,7 @@ const (
 	ColumnsFormat // Arrow and Parquet
 )
 
-// Needs is the data of rows that a format writes, with the page and the fields of o.
+// Needs returns the data of rows that a format writes with the page and the fields of o.
 func (o *Options) Needs(format Format) *allocation.Projection {
 	switch format {
 	case SummaryFormat:
@@ -79,7 +79,7 @@ func memberNeeds(name string) *allocation.Projection {
 	case "errorBounds":
 		return fields.ErrorBoundsNeeds()
 	}
-	return allocation.Union(fieldNeeds(name)...) // those that are no field tell times, and what passes note
+	return allocation.Union(fieldNeeds(name)...) // members that are no field tell times, and what passes recorded
 }
 
 // fieldNeeds is the data that fields are derived from.
@@ -118,7 +118,7 @@ func (o *Options) writes(member string) bool {
 	return o.Fields == nil || slices.Contains(o.Fields, member)
 }
 
-// require is an error if data that a format needs was not read for one of the sets.
+// require returns an error if one of the sets lacks data that the format needs, because they were not read.
 func (o *Options) require(format Format, sets ...*allocation.Set) error {
 	needs := o.Needs(format)
 	for _, s := range sets {

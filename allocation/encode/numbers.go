@@ -14,17 +14,17 @@ const blockRows = 40
 
 // numeric is a number of an allocation in JSON: the sum of one or more fields.
 type numeric struct {
-	key   string // with comma, quotes and colon
-	parts []fields.Field
-	money bool // multiplied by the rate of costs
+	key      string // with comma, quotes and colon
+	summands []fields.Field
+	money    bool // multiplied by the rate of costs
 	// written is the number to write where the field may be unknown; nil for fields that are always known.
 	written func(float64) float64
 }
 
 // newNumeric is the sum of fields under the name of the first one.
-func newNumeric(o *Options, parts ...fields.Field) numeric {
-	n := numeric{key: `,"` + parts[0].Name + `":`, parts: parts, money: parts[0].Unit == "currency"}
-	if parts[0].Nullable {
+func newNumeric(o *Options, summands ...fields.Field) numeric {
+	n := numeric{key: `,"` + summands[0].Name + `":`, summands: summands, money: summands[0].Unit == "currency"}
+	if summands[0].Nullable {
 		n.written = o.written
 	}
 	return n
@@ -32,10 +32,10 @@ func newNumeric(o *Options, parts ...fields.Field) numeric {
 
 // fill fills dst with the numbers of rows, at most blockRows of them. Costs are multiplied by rate.
 func (c *numeric) fill(dst []float64, set *allocation.Set, rows []int, rate float64) {
-	c.parts[0].Values(set, rows, dst)
-	for i := range c.parts[1:] {
+	c.summands[0].Values(set, rows, dst)
+	for i := range c.summands[1:] {
 		var more [blockRows]float64
-		c.parts[1+i].Values(set, rows, more[:len(rows)])
+		c.summands[1+i].Values(set, rows, more[:len(rows)])
 		for j := range dst {
 			dst[j] += more[j]
 		}
@@ -54,17 +54,17 @@ func (c *numeric) fill(dst []float64, set *allocation.Set, rows []int, rate floa
 
 // zero reports whether the number is known to be 0 in all rows of a set.
 func (c *numeric) zero(set *allocation.Set) bool {
-	for i := range c.parts {
-		if !c.parts[i].Zero(set) {
+	for i := range c.summands {
+		if !c.summands[i].Zero(set) {
 			return false
 		}
 	}
 	return true
 }
 
-// ofSet are the numbers that are not 0 in all rows of a set. The key of each begins with the text of the zeros before it, and rest
+// nonZero are the numbers that are not 0 in all rows of a set. The key of each begins with the text of the zeros before it, and rest
 // is the text of the zeros after the last one.
-func ofSet(numbers []numeric, set *allocation.Set) (asked []numeric, rest string) {
+func nonZero(numbers []numeric, set *allocation.Set) (shown []numeric, rest string) {
 	var text []byte
 	for i := range numbers {
 		c := numbers[i]
@@ -73,9 +73,9 @@ func ofSet(numbers []numeric, set *allocation.Set) (asked []numeric, rest string
 			continue
 		}
 		c.key, text = string(text), text[:0]
-		asked = append(asked, c)
+		shown = append(shown, c)
 	}
-	return asked, string(text)
+	return shown, string(text)
 }
 
 // block is the numbers of some rows. A number that is the same in all of them is written once.

@@ -66,7 +66,7 @@ type summarizer struct {
 }
 
 func newSummarizer(o *Options, all []numeric, blocks *sync.Pool, set *allocation.Set, rows []namedRow) *summarizer {
-	numbers, rest := ofSet(all, set)
+	numbers, rest := nonZero(all, set)
 	return &summarizer{o, numbers, rest, blocks, set, rows}
 }
 

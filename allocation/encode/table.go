@@ -20,7 +20,7 @@ type TableOptions struct {
 	Currency string
 	// Monthly is the factor from a cost to the cost of a month at the same rate; 0 leaves the column out.
 	Monthly float64
-	// Billed are the costs of rows by bill, by name, beside list costs; nil leaves the column out. A row without one has a dash.
+	// Billed are the costs of rows by bill, by name, beside list costs; nil leaves the column out. A row without such a cost has a dash.
 	Billed map[string]float64
 	// Limit is the number of rows shown, 0 all of them. The total is of all rows in any case.
 	Limit int

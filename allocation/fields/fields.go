@@ -16,9 +16,9 @@ type Field struct {
 	Help string // one sentence
 	// Value returns the field of a row. It is NaN where unknown, which only Nullable fields may be, and never infinite.
 	Value func(s *allocation.Set, row int) float64
-	// made are columns: if all of them are 0, so is the field. It is empty if columns alone cannot tell.
+	// made are columns: if all of them are 0, the field is 0. made is empty if columns alone cannot tell.
 	made []allocation.Column
-	// needs is what it is computed from besides made.
+	// needs is what the field is computed from besides made.
 	needs *allocation.Projection
 	// values does the same as Values where column by column is faster.
 	values func(s *allocation.Set, rows []int, dst []float64)
@@ -53,10 +53,10 @@ func (f *Field) Zero(s *allocation.Set) bool {
 }
 
 // All are the derived, served numbers of an allocation, in the order they are documented and sent. Averages are over
-// the row's Minutes and 0 where those are 0. Every call returns the same slice, which must not be changed.
+// the row's Minutes. They are 0 where the Minutes are 0. Every call returns the same slice, which must not be changed.
 func All() []Field { return all() }
 
-// all makes the fields once: a question asks for them for each member of its answer.
+// all makes the fields once, because a request needs them for each member of its answer.
 var all = sync.OnceValue(func() []Field {
 	fields := []Field{{"minutes", "minutes", "Minutes running; of several containers, the minutes from the first start to the last end.", (*allocation.Set).Minutes, nil, allocation.MinutesNeeds(), nil, false}}
 	fields = append(fields, resourceFields(allocation.CPU, [...]string{"cpuCores", "cpuCoreHours", "cpuCoreRequestAverage", "cpuCoreUsageAverage", "cpuCoreLimitAverage"}, "cores", "core-hours")...)
@@ -170,7 +170,7 @@ func totalCosts(s *allocation.Set, rows []int, dst []float64) {
 	addUp(s, allocation.MoneyColumns(), rows, dst)
 }
 
-// whole is a field without what rounding takes from whole numbers, or adds to them.
+// whole is a field whose values are rounded to a whole number where they differ from it only by rounding errors.
 func whole(f Field) Field {
 	value, all := f.Value, f.values
 	f.Value = func(s *allocation.Set, row int) float64 { return Whole(value(s, row)) }
@@ -276,7 +276,7 @@ func UsageKnown(s *allocation.Set, r allocation.Resource, row int) bool {
 	return Measured(s.Value(allocation.RunningSeconds, row), s.Value(allocation.UnknownSeconds.Of(r), row)) > 0
 }
 
-// efficiency is usage over request of a resource in a row, over the time in which its usage is known; NaN where it never is.
+// efficiency is usage over request of a resource in a row, over the time in which the usage is known. It is NaN where the usage is never known.
 // Without a request it is 1 where something was used and cost something, else 0.
 func efficiency(s *allocation.Set, r allocation.Resource, row int) float64 {
 	request, usage := Measured(s.Value(allocation.RequestHours.Of(r), row), s.Value(allocation.UnknownRequestHours.Of(r), row)), s.Value(allocation.UsageHours.Of(r), row)
@@ -292,7 +292,7 @@ func efficiency(s *allocation.Set, r allocation.Resource, row int) float64 {
 }
 
 // TotalEfficiency is the mean of the efficiencies of CPU and RAM in a row as far as they are known, weighted by their costs
-// including adjustments: 0 where those are 0, and NaN where neither is known.
+// including adjustments. It is 0 where the costs are 0, and NaN where neither efficiency is known.
 func TotalEfficiency(s *allocation.Set, row int) float64 {
 	used, cost, known := 0.0, 0.0, false
 	for _, r := range [...]allocation.Resource{allocation.CPU, allocation.RAM} {

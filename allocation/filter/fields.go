@@ -140,13 +140,13 @@ var assetFields = []fieldSpec{
 
 	{name: objectName, hidden: true, asset: func(a *allocation.Asset) string { return a.Title }, saved: func(o *saved) string { return o.Properties.Name }},
 	{name: objectNamespace, hidden: true, asset: func(*allocation.Asset) string { return "" }, saved: func(*saved) string { return "" }}, // no asset is in one
-	{name: nodeType, hidden: true, asset: ofNode(func(n *allocation.Node) string { return n.InstanceType }), saved: func(o *saved) string { return o.NodeType }},
-	{name: storageClass, hidden: true, asset: ofDisk(func(d *allocation.Disk) string { return d.StorageClass }), saved: func(o *saved) string { return o.StorageClass }},
-	{name: volumeName, hidden: true, asset: ofDisk(nameOfVolume), saved: func(o *saved) string { return o.VolumeName }},
-	{name: claimName, hidden: true, asset: ofDisk(func(d *allocation.Disk) string { return d.ClaimName }), saved: func(o *saved) string { return o.ClaimName }},
-	{name: claimNamespace, hidden: true, asset: ofDisk(func(d *allocation.Disk) string { return d.ClaimNamespace }), saved: func(o *saved) string { return o.ClaimNamespace }},
-	{name: ingressIP, hidden: true, asset: ofBalancer(func(b *allocation.LoadBalancer) string { return b.IP }), saved: func(o *saved) string { return o.IP }},
-	{name: private, hidden: true, asset: ofBalancer(func(b *allocation.LoadBalancer) string { return strconv.FormatBool(b.Private) }), saved: func(o *saved) string { return o.private() }},
+	{name: nodeType, hidden: true, asset: nodeText(func(n *allocation.Node) string { return n.InstanceType }), saved: func(o *saved) string { return o.NodeType }},
+	{name: storageClass, hidden: true, asset: diskText(func(d *allocation.Disk) string { return d.StorageClass }), saved: func(o *saved) string { return o.StorageClass }},
+	{name: volumeName, hidden: true, asset: diskText(nameOfVolume), saved: func(o *saved) string { return o.VolumeName }},
+	{name: claimName, hidden: true, asset: diskText(func(d *allocation.Disk) string { return d.ClaimName }), saved: func(o *saved) string { return o.ClaimName }},
+	{name: claimNamespace, hidden: true, asset: diskText(func(d *allocation.Disk) string { return d.ClaimNamespace }), saved: func(o *saved) string { return o.ClaimNamespace }},
+	{name: ingressIP, hidden: true, asset: balancerText(func(b *allocation.LoadBalancer) string { return b.IP }), saved: func(o *saved) string { return o.IP }},
+	{name: private, hidden: true, asset: balancerText(func(b *allocation.LoadBalancer) string { return strconv.FormatBool(b.Private) }), saved: func(o *saved) string { return o.private() }},
 	{name: preemptible, hidden: true, saved: func(o *saved) string { return o.preemptible() }, asset: func(a *allocation.Asset) string {
 		if a.Node == nil {
 			return ""
@@ -178,8 +178,8 @@ func timeOf(at func(s *allocation.Set, row int) time.Time) func(*allocation.Set)
 	}
 }
 
-// ofNode is the text of a node, "" of other assets.
-func ofNode(text func(*allocation.Node) string) func(*allocation.Asset) string {
+// nodeText returns a text of a node, and "" for other assets.
+func nodeText(text func(*allocation.Node) string) func(*allocation.Asset) string {
 	return func(a *allocation.Asset) string {
 		if a.Node == nil {
 			return ""
@@ -188,8 +188,8 @@ func ofNode(text func(*allocation.Node) string) func(*allocation.Asset) string {
 	}
 }
 
-// ofDisk is the text of a disk, "" of other assets.
-func ofDisk(text func(*allocation.Disk) string) func(*allocation.Asset) string {
+// diskText returns a text of a disk, and "" for other assets.
+func diskText(text func(*allocation.Disk) string) func(*allocation.Asset) string {
 	return func(a *allocation.Asset) string {
 		if a.Disk == nil {
 			return ""
@@ -198,8 +198,8 @@ func ofDisk(text func(*allocation.Disk) string) func(*allocation.Asset) string {
 	}
 }
 
-// ofBalancer is the text of a load balancer, "" of other assets.
-func ofBalancer(text func(*allocation.LoadBalancer) string) func(*allocation.Asset) string {
+// balancerText returns a text of a load balancer, and "" for other assets.
+func balancerText(text func(*allocation.LoadBalancer) string) func(*allocation.Asset) string {
 	return func(a *allocation.Asset) string {
 		if a.Balancer == nil {
 			return ""
@@ -256,7 +256,7 @@ type Derived struct {
 func WithDerived(list ...*allocation.Derived) Option {
 	fields := make([]Derived, len(list))
 	for i, d := range list {
-		fields[i] = Derived{d.Name(), d.Bind, d.Needs().Properties, d.Of}
+		fields[i] = Derived{d.Name(), d.Bind, d.Needs().Properties, d.Compute}
 	}
 	return WithFields(fields...)
 }

@@ -2,7 +2,7 @@ package filter
 
 import "github.com/promcost/promcost/allocation"
 
-// Needs is what Bind looks at.
+// Needs returns the data of a set that Bind looks at.
 func (f *Filter) Needs() *allocation.Projection {
 	v := f.fieldsOf(false)
 	return allocation.OfRows(v.needs(f.root))

@@ -31,7 +31,7 @@ func (e *SyntaxError) Error() string {
 }
 
 // Parse reads a v2 filter of allocations. White space counts only where a comparison or a parenthesis follows a
-// comparison: there it is AND, for it is what decoding a URL makes of a +. Errors are of type *SyntaxError. Time is linear
+// comparison: there it means AND, because decoding a URL makes a space of each +. Errors are of type *SyntaxError. Time is linear
 // in the filter's length, and no input needs a deep stack.
 func Parse(text string, opts ...Option) (*Filter, error) {
 	return parseFilter(text, newFilter(nil, false, opts))

@@ -27,7 +27,7 @@ const (
 func (r Resource) String() string { return [numResources]string{"allocations", "assets"}[r] }
 
 // ParseLabelSelector reads a label selector of Kubernetes, such as app=web,tier in (a,b),!canary. Keys find labels in
-// any spelling, as in Comparison. Errors are of type *SyntaxError, but that of one too long.
+// any spelling, as in Comparison. Errors are of type *SyntaxError, except the error for a selector that is too long.
 func ParseLabelSelector(text string) (Expr, error) {
 	if err := checkLength(text); err != nil {
 		return nil, err
@@ -46,7 +46,7 @@ func checkLength(text string) error {
 	return nil
 }
 
-// Selectable are the fields that field selectors may name. It is not to be changed once selectors are parsed by it.
+// Selectable has the fields that field selectors may name. A Selectable must not be changed once it has parsed selectors.
 type Selectable struct {
 	fields [numResources][]leaf
 }
@@ -163,7 +163,7 @@ func (s *Selectable) Fields(r Resource) []string {
 }
 
 // Parse reads a field selector of Kubernetes, such as spec.node=n1,metadata.namespace!=kube-system. Fields that are missing
-// are "". A field that is not selectable is an error; errors are of type *SyntaxError, but that of one too long.
+// are "". A field that is not selectable is an error. Errors are of type *SyntaxError, except the error for a selector that is too long.
 func (s *Selectable) Parse(r Resource, text string) (Expr, error) {
 	if err := checkLength(text); err != nil {
 		return nil, err

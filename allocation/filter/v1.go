@@ -11,7 +11,7 @@ import (
 type v1Kind uint8
 
 const (
-	v1Plain      v1Kind = iota // value
+	v1Value      v1Kind = iota // value
 	v1Controller               // name, or kind:name
 	v1Pair                     // name:value of a label or annotation
 	v1Alias                    // value of the label of an alias
@@ -28,16 +28,16 @@ type v1Filter struct {
 
 // v1Filters are Kubecost's first filters, in the order of its documentation.
 var v1Filters = []v1Filter{
-	{"filterClusters", v1Plain, Cluster, "", "clusters"},
-	{"filterNodes", v1Plain, Node, "", "nodes"},
-	{"filterNamespaces", v1Plain, Namespace, "", "namespaces"},
-	{"filterControllerKinds", v1Plain, ControllerKind, "", "kinds of controllers, such as deployment"},
+	{"filterClusters", v1Value, Cluster, "", "clusters"},
+	{"filterNodes", v1Value, Node, "", "nodes"},
+	{"filterNamespaces", v1Value, Namespace, "", "namespaces"},
+	{"filterControllerKinds", v1Value, ControllerKind, "", "kinds of controllers, such as deployment"},
 	{"filterControllers", v1Controller, ControllerName, "", "controllers, by name or as kind:name"},
-	{"filterPods", v1Plain, Pod, "", "pods"},
-	{"filterContainers", v1Plain, Container, "", "containers"},
+	{"filterPods", v1Value, Pod, "", "pods"},
+	{"filterContainers", v1Value, Container, "", "containers"},
 	{"filterAnnotations", v1Pair, Annotation, "", "annotations, as name:value"},
 	{"filterLabels", v1Pair, Label, "", "labels, as name:value"},
-	{"filterServices", v1Plain, Services, "", "services"},
+	{"filterServices", v1Value, Services, "", "services"},
 	{"filterDepartments", v1Alias, Label, "department", "departments"},
 	{"filterEnvironments", v1Alias, Label, "environment", "environments"},
 	{"filterOwners", v1Alias, Label, "owner", "owners"},
@@ -87,7 +87,7 @@ func V1(name, list string, opts ...Option) (Expr, error) {
 				return nil, fmt.Errorf("%s stands for no label: map it to one in the configuration", alias)
 			}
 			return wildcard(Field(f.alias), "", entry), nil
-		case v1Plain:
+		case v1Value:
 		}
 		return wildcard(f.field, "", entry), nil
 	})

@@ -17,10 +17,10 @@ type Combinations[ID ~uint32] struct {
 
 // idPairs numbers pairs of a number and an id, in order of appearance.
 type idPairs[ID ~uint32] struct {
-	n      int32
-	with   int32    // how many numbers can be paired, at least
-	first  []idPair // by id: its first pair
-	others map[uint64]int32
+	n       int32
+	with    int32    // how many numbers can be paired, at least
+	first   []idPair // by id: its first pair
+	further map[uint64]int32
 }
 
 // idPair is the number of a pair, from 1, and the number its id is paired with.
@@ -29,7 +29,7 @@ type idPair struct{ with, number int32 }
 // reset forgets all pairs.
 func (p *idPairs[ID]) reset() {
 	clear(p.first)
-	clear(p.others)
+	clear(p.further)
 	p.n = 0
 }
 
@@ -51,13 +51,13 @@ func (p *idPairs[ID]) number(with int32, id ID) int32 {
 		return first.number - 1
 	}
 	key := uint64(with)<<32 | uint64(id)
-	number, ok := p.others[key]
+	number, ok := p.further[key]
 	if !ok {
-		if p.others == nil {
-			p.others = make(map[uint64]int32, p.with)
+		if p.further == nil {
+			p.further = make(map[uint64]int32, p.with)
 		}
 		number = p.n
-		p.others[key] = number
+		p.further[key] = number
 		p.n++
 	}
 	return number

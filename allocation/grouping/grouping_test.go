@@ -51,7 +51,7 @@ func TestGroups(t *testing.T) {
 			}
 		}
 		groups.Begin(keep, rows, cols, func(dst []byte, row int) []byte { return append(dst, nameOf(cols, row)...) })
-		of, names := groups.Of(rows), groups.Names()
+		of, names := groups.RowGroups(rows), groups.Names()
 		var order []string
 		for row := range rows {
 			if keep != nil && !keep[row] {
@@ -78,12 +78,12 @@ func TestOnlyKeepsGroupsWithRowsThatStay(t *testing.T) {
 	cols := [][]uint32{{1, 1, 2, 3, 3}}
 	var groups grouping.Groups[uint32]
 	groups.Begin(nil, 5, cols, func(dst []byte, row int) []byte { return append(dst, nameOf(cols, row)...) })
-	groups.Of(5)
+	groups.RowGroups(5)
 	left := groups.Only(func(row int) bool { return row == 1 || row == 4 }, []float64{10, 20, 30})
 	if want := []float64{10, 30}; !slices.Equal(left, want) {
 		t.Errorf("elements left %v, want %v", left, want)
 	}
-	if of, want := groups.Of(5), []int32{2, 0, 2, 2, 1}; !slices.Equal(of, want) {
+	if of, want := groups.RowGroups(5), []int32{2, 0, 2, 2, 1}; !slices.Equal(of, want) {
 		t.Errorf("groups %v, want %v", of, want)
 	}
 }

@@ -75,8 +75,8 @@ func (g *Groups[ID]) Len() int { return len(g.list) }
 // Ends are the ends of runs of rows of one group. They are valid until the next call of Begin or Only.
 func (g *Groups[ID]) Ends() []int32 { return g.keys.ends }
 
-// Of returns the group of each row; dropped rows get the number of groups. The slice is valid until the next call of Begin.
-func (g *Groups[ID]) Of(rows int) []int32 {
+// RowGroups returns the group of each row; dropped rows get the number of groups. The slice is valid until the next call of Begin.
+func (g *Groups[ID]) RowGroups(rows int) []int32 {
 	g.rows = slices.Grow(g.rows[:0], rows)[:rows]
 	return g.keys.Rows(g.rows, int32(len(g.list)))
 }

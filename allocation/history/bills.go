@@ -173,8 +173,8 @@ func (b *Bills) manifest(ctx context.Context, name string) (*billManifest, error
 	})
 }
 
-// billsFound are the statements of a backend.
-type billsFound struct {
+// statementList is the statements of a backend, as they were read.
+type statementList struct {
 	whole   []*billManifest // of each statement the highest generation that is whole, sorted
 	older   []*billManifest // superseded
 	corrupt []*CorruptError // unless a later generation is whole
@@ -183,7 +183,7 @@ type billsFound struct {
 }
 
 // find reads all manifests, and compares the files with them by their lengths.
-func (b *Bills) find(ctx context.Context) (*billsFound, error) {
+func (b *Bills) find(ctx context.Context) (*statementList, error) {
 	sizes := map[string]int64{}
 	if err := b.store.backend.List(ctx, billData, true, func(o Object) error { sizes[o.Name] = o.Bytes; return nil }); err != nil {
 		return nil, err
@@ -198,7 +198,7 @@ func (b *Bills) find(ctx context.Context) (*billsFound, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, bySlot := &billsFound{}, map[string][]*billManifest{}
+	out, bySlot := &statementList{}, map[string][]*billManifest{}
 	for _, name := range names {
 		m, err := b.manifest(ctx, name)
 		if errors.Is(err, fs.ErrNotExist) {

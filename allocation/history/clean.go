@@ -66,18 +66,18 @@ func (s *Store) cleanPeriod(ctx context.Context, p Period, before time.Time, don
 	if err != nil {
 		return err
 	}
-	in := &found{}
+	in := &manifestList{}
 	if err := s.find(ctx, p, manifests(p), in); err != nil {
 		return err
 	}
 	slots := map[slot]Stored{}
-	for _, parts := range in.bySlot() {
-		best, ok := newest(parts)
+	for _, manifests := range in.bySlot() {
+		best, ok := newest(manifests)
 		if !ok || !best.before(before, written) {
 			continue
 		}
 		slots[best.slot] = best
-		for _, m := range parts {
+		for _, m := range manifests {
 			if best.supersedes(m.version) {
 				if err := s.remove(ctx, m.version, m.Files); err != nil {
 					return err
@@ -119,7 +119,7 @@ func (s *Store) onlyName(p Period, c *CorruptError, written map[version]time.Tim
 
 // before reports whether all manifests of the set were written before t.
 func (s *Stored) before(t time.Time, written map[version]time.Time) bool {
-	for _, m := range s.parts {
+	for _, m := range s.manifests {
 		if at, ok := written[m.version]; !ok || !at.Before(t) {
 			return false
 		}
@@ -130,7 +130,7 @@ func (s *Stored) before(t time.Time, written map[version]time.Time) bool {
 // supersedes reports whether another version of the slot is not needed beside the set: parts of a later one may be on
 // their way.
 func (s *Stored) supersedes(v version) bool {
-	for _, m := range s.parts {
+	for _, m := range s.manifests {
 		if m.version == v {
 			return false
 		}
@@ -188,13 +188,13 @@ func (s *Store) remove(ctx context.Context, v version, files []file) error {
 // Delete removes a set that List returned, and everything in its slot. Older generations go first, so that none of them
 // becomes visible.
 func (s *Store) Delete(ctx context.Context, set *Stored) error {
-	in := &found{}
+	in := &manifestList{}
 	if err := s.find(ctx, set.Period, set.slot.folder(), in); err != nil {
 		return fmt.Errorf("delete %s: %w", set.describe(), err)
 	}
 	for g, left := 1, true; left; g++ {
 		left = false
-		for _, m := range in.parts {
+		for _, m := range in.sound {
 			if m.version.slot != set.slot {
 				continue
 			}
@@ -263,11 +263,11 @@ func (s *Store) DeleteDamaged(ctx context.Context, c *CorruptError) error {
 func (s *Store) Unreferenced(ctx context.Context) ([]string, error) {
 	known := map[string]bool{}
 	for p := range NumPeriods {
-		in := &found{}
+		in := &manifestList{}
 		if err := s.find(ctx, p, manifests(p), in); err != nil {
 			return nil, fmt.Errorf("list history: %w", err)
 		}
-		for _, m := range in.parts {
+		for _, m := range in.sound {
 			known[m.version.manifest()], known[m.version.stats()] = true, true
 			for i := range m.Files {
 				known[m.Files[i].Name] = true

@@ -212,21 +212,21 @@ type Stored struct {
 	Rules      int  // the oldest version of its parts, see allocation.RulesVersion
 	Complete   bool // nothing of the source was missing
 	Generation int  // the highest of its parts
-	Parts      int
-	Missing    []Part // missing parts, by index; none if the set is complete
+	Shards     int
+	Missing    []Shard // missing parts, by index; none if the set is complete
 	Warnings   []string
 	Clusters   []string // sorted
 	Rows       int      // allocations
 	Assets     int      // of all types, and residuals
 	Bytes      int64    // of all files
 
-	slot  slot
-	parts []*manifest // by index
+	slot      slot
+	manifests []*manifest // by index
 }
 
 // Files are the names of the set's files, manifests included.
 func (s *Stored) Files() (names []string) {
-	for _, m := range s.parts {
+	for _, m := range s.manifests {
 		for i := range m.Files {
 			names = append(names, m.Files[i].Name)
 		}
@@ -240,13 +240,13 @@ func (s *Stored) describe() string {
 	return s.Period.String() + " set of " + s.Window.Start.UTC().Format(time.RFC3339)
 }
 
-// newStored is the set of the parts, which are whole.
-func newStored(parts []*manifest) Stored {
-	first := parts[0]
+// newStored returns the set that the manifests are the parts of. The parts are whole.
+func newStored(manifests []*manifest) Stored {
+	first := manifests[0]
 	s := Stored{
-		Period: first.version.period, Window: first.window(), Zone: first.Zone, Rules: first.rules(), Complete: true, Parts: len(parts), slot: first.version.slot, parts: parts,
+		Period: first.version.period, Window: first.window(), Zone: first.Zone, Rules: first.rules(), Complete: true, Shards: len(manifests), slot: first.version.slot, manifests: manifests,
 	}
-	for _, m := range parts {
+	for _, m := range manifests {
 		s.Resolution = max(s.Resolution, m.resolution())
 		s.Rules = min(s.Rules, m.rules())
 		s.Complete = s.Complete && m.Complete

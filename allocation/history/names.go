@@ -27,12 +27,12 @@ const (
 // String is hourly, daily or counted.
 func (p Period) String() string { return [NumPeriods]string{"hourly", "daily", "counted"}[p] }
 
-// Part says which shard of the computing a set is of: Index of Of, from 1. The zero value is the whole.
-type Part struct{ Index, Of int }
+// Shard says which shard of the computing a set is of: Index of Of, from 1. The zero value is the whole.
+type Shard struct{ Index, Of int }
 
-func (p Part) orWhole() Part {
-	if p == (Part{}) {
-		return Part{1, 1}
+func (p Shard) orWhole() Shard {
+	if p == (Shard{}) {
+		return Shard{1, 1}
 	}
 	return p
 }
@@ -71,7 +71,7 @@ func manifests(p Period) string { return "sets_" + p.String() }
 // version is one writing of one part of a set.
 type version struct {
 	slot
-	Part
+	Shard
 	generation int
 }
 

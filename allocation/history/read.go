@@ -74,13 +74,13 @@ func (s *Store) Read(ctx context.Context, sets []Stored, p *allocation.Projectio
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	// Some sets are decoded ahead; their strings are interned in order.
-	ahead := make(chan chan decodedSet, s.opts.Readers)
+	decoding := make(chan chan decodedSet, s.opts.Readers)
 	go func() {
-		defer close(ahead)
+		defer close(decoding)
 		for i := range sets {
 			done := make(chan decodedSet, 1)
 			select {
-			case ahead <- done:
+			case decoding <- done:
 			case <-ctx.Done():
 				return
 			}
@@ -89,13 +89,13 @@ func (s *Store) Read(ctx context.Context, sets []Stored, p *allocation.Projectio
 	}()
 	dict := allocation.NewDict()
 	out := make([]*allocation.Set, 0, len(sets))
-	for done := range ahead {
+	for done := range decoding {
 		d := <-done
 		set, err := d.set(dict)
 		if err != nil {
 			return nil, err
 		}
-		if own := s.opts.Part; own.Of > 1 && d.stored.parts[0].version.Part != own {
+		if own := s.opts.Shard; own.Of > 1 && d.stored.manifests[0].version.Shard != own {
 			if set, err = set.OfShard(allocation.Shard(own)); err != nil {
 				return nil, err
 			}
@@ -108,24 +108,24 @@ func (s *Store) Read(ctx context.Context, sets []Stored, p *allocation.Projectio
 // decodedSet is the decoded content of a set.
 type decodedSet struct {
 	stored Stored
-	parts  [][]*parquet.Decoded
+	files  [][]*parquet.Decoded
 	sound  []func() error // of files that are mapped, of which something is decoded later
 	err    error
 }
 
 // decode reads the files of a set. If the set was replaced, it reads the files of the new one.
 func (s *Store) decode(ctx context.Context, stored Stored, p *allocation.Projection) decodedSet {
-	if stored.Parts > 1 || s.opts.Part.Of > 1 {
+	if stored.Shards > 1 || s.opts.Shard.Of > 1 {
 		p = p.WithInstance() // parts are merged
 	}
 	for try := 0; ; try++ {
-		parts, sound, err := s.decodeParts(ctx, &stored, p)
+		files, sound, err := s.decodeFiles(ctx, &stored, p)
 		var corrupt *CorruptError
 		if err == nil || try >= maxRetries || ctx.Err() != nil || !errors.Is(err, fs.ErrNotExist) && !errors.As(err, &corrupt) {
-			return decodedSet{stored, parts, sound, err}
+			return decodedSet{stored, files, sound, err}
 		}
 		// Manifests may be out of date, where the set was deleted and computed again.
-		for _, m := range stored.parts {
+		for _, m := range stored.manifests {
 			s.forget(m.version)
 		}
 		now, found, listErr := s.lookUp(ctx, &stored)
@@ -135,7 +135,7 @@ func (s *Store) decode(ctx context.Context, stored Stored, p *allocation.Project
 		same := found && slices.Equal(now.Files(), stored.Files()) && now.sameSums(&stored)
 		switch {
 		case same && corrupt == nil:
-			m := stored.parts[0]
+			m := stored.manifests[0]
 			err = &CorruptError{Name: m.version.manifest(), Period: m.version.period, Window: m.window(), Err: fmt.Errorf("a file that it names is missing: %w", err)}
 			return decodedSet{stored, nil, nil, err}
 		case same, !found:
@@ -147,7 +147,7 @@ func (s *Store) decode(ctx context.Context, stored Stored, p *allocation.Project
 
 // sameSums reports whether two readings of a set's manifests say the same.
 func (s *Stored) sameSums(o *Stored) bool {
-	return slices.EqualFunc(s.parts, o.parts, func(a, b *manifest) bool { return slices.Equal(a.Files, b.Files) })
+	return slices.EqualFunc(s.manifests, o.manifests, func(a, b *manifest) bool { return slices.Equal(a.Files, b.Files) })
 }
 
 // lookUp is the set that is in the place of another now.
@@ -161,32 +161,32 @@ func (s *Store) lookUp(ctx context.Context, was *Stored) (Stored, bool, error) {
 		sets = list.Partial
 	}
 	for _, now := range sets {
-		if now.Window == was.Window && (len(was.Missing) == 0 || now.Parts == was.Parts) {
+		if now.Window == was.Window && (len(was.Missing) == 0 || now.Shards == was.Shards) {
 			return now, true, nil
 		}
 	}
 	return Stored{}, false, nil
 }
 
-func (s *Store) decodeParts(ctx context.Context, stored *Stored, p *allocation.Projection) (parts [][]*parquet.Decoded, sound []func() error, err error) {
-	parts = make([][]*parquet.Decoded, len(stored.parts))
-	for i, m := range stored.parts {
+func (s *Store) decodeFiles(ctx context.Context, stored *Stored, p *allocation.Projection) (files [][]*parquet.Decoded, sound []func() error, err error) {
+	files = make([][]*parquet.Decoded, len(stored.manifests))
+	for i, m := range stored.manifests {
 		for k := range m.Files {
 			if p != nil && p.WithoutAssets && m.Files[k].Kind == parquet.Assets {
-				parts[i] = append(parts[i], &parquet.Decoded{})
+				files[i] = append(files[i], &parquet.Decoded{})
 				continue
 			}
 			d, check, err := s.decodeFile(ctx, m, &m.Files[k], p)
 			if err != nil {
 				return nil, nil, err
 			}
-			parts[i] = append(parts[i], d)
+			files[i] = append(files[i], d)
 			if check != nil && p != nil && len(p.Deferred) > 0 {
 				sound = append(sound, check)
 			}
 		}
 	}
-	return parts, sound, nil
+	return files, sound, nil
 }
 
 // content is the content of a file, mapped where the backend can: then owner is not nil, and must be reachable while it is read.
@@ -247,9 +247,9 @@ func (d decodedSet) set(dict *allocation.Dict) (*allocation.Set, error) {
 	if d.err != nil {
 		return nil, d.err
 	}
-	sets := make([]*allocation.Set, len(d.parts))
-	for i, files := range d.parts {
-		m := d.stored.parts[i]
+	sets := make([]*allocation.Set, len(d.files))
+	for i, files := range d.files {
+		m := d.stored.manifests[i]
 		set := allocation.NewSet(m.window(), dict)
 		set.Resolution, set.ScrapeInterval, set.Warnings = m.resolution(), m.scrapeInterval(), m.Warnings
 		set.Rules = m.rules()

@@ -52,7 +52,7 @@ func (m *manifest) checkStats(data []byte) error {
 
 // verifyStats checks the stats of a set's parts, and says how many there are. That a part has none is no error.
 func (s *Store) verifyStats(ctx context.Context, set *Stored) (files int, err error) {
-	for _, m := range set.parts {
+	for _, m := range set.manifests {
 		name := m.version.stats()
 		data, err := s.backend.Get(ctx, name)
 		if errors.Is(err, fs.ErrNotExist) {

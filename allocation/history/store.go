@@ -20,9 +20,9 @@ type Options struct {
 	Readers int
 	// Keep is how long superseded files stay for readers. The default is an hour.
 	Keep time.Duration
-	// Part, where not zero, is the shard of the computing that the store is used by: it lists parts, not sets, and takes from
-	// sets that others have divided otherwise what is its own share.
-	Part Part
+	// Shard, where not zero, is the shard of the computing that uses the store. The store then lists the parts of sets that this shard
+	// wrote. Of a set that was divided otherwise, it takes what belongs to this shard.
+	Shard Shard
 	// Now is the clock for ages. The default is time.Now.
 	Now func() time.Time
 }
@@ -84,7 +84,7 @@ type Listing struct {
 // List is what the store has of a period that overlaps w; everything for the zero window. Each slot has one set: of several
 // generations the highest that is whole. Manifests are read once. Where the backend fails, the error is its.
 func (s *Store) List(ctx context.Context, p Period, w allocation.Window) (*Listing, error) {
-	found := &found{}
+	found := &manifestList{}
 	for _, folder := range foldersOf(p, w) {
 		if err := s.find(ctx, p, folder, found); err != nil {
 			return nil, err
@@ -95,10 +95,10 @@ func (s *Store) List(ctx context.Context, p Period, w allocation.Window) (*Listi
 	asked := func(of allocation.Window) bool {
 		return w == (allocation.Window{}) || of.Start.Before(w.End) && of.End.After(w.Start)
 	}
-	for _, parts := range found.bySlot() {
-		best, ok := s.newest(parts)
+	for _, manifests := range found.bySlot() {
+		best, ok := s.newest(manifests)
 		if !ok {
-			out.Partial = append(out.Partial, slices.DeleteFunc(partial(parts), func(of Stored) bool { return !asked(of.Window) })...)
+			out.Partial = append(out.Partial, slices.DeleteFunc(partial(manifests), func(of Stored) bool { return !asked(of.Window) })...)
 			continue
 		}
 		mended[best.slot] = best
@@ -110,14 +110,14 @@ func (s *Store) List(ctx context.Context, p Period, w allocation.Window) (*Listi
 		case err != nil:
 			return nil, err
 		case lost:
-			out.Corrupt = append(out.Corrupt, &CorruptError{Name: best.parts[0].version.manifest(), Period: p, Window: best.Window, Err: errLost})
+			out.Corrupt = append(out.Corrupt, &CorruptError{Name: best.manifests[0].version.manifest(), Period: p, Window: best.Window, Err: errLost})
 		default:
 			out.Sets = append(out.Sets, best)
 		}
 	}
 	for i, c := range found.corrupt {
 		v := found.damaged[i]
-		if slices.ContainsFunc(mended[v.slot].parts, func(m *manifest) bool { return m.version.Part == v.Part && m.version.generation > v.generation }) {
+		if slices.ContainsFunc(mended[v.slot].manifests, func(m *manifest) bool { return m.version.Shard == v.Shard && m.version.generation > v.generation }) {
 			continue // it was computed again, and Clean will remove it
 		}
 		if asked(c.Window) {
@@ -145,20 +145,20 @@ func (s *Store) lost(ctx context.Context, of *Stored) (bool, error) {
 	return slices.ContainsFunc(hours.Sets, func(h Stored) bool { return len(h.Clusters) > 0 && !h.Window.Start.Before(of.Window.Start) }), nil
 }
 
-// found are manifests.
-type found struct {
-	parts   []*manifest
+// manifestList is the manifests of some folders, as they were read.
+type manifestList struct {
+	sound   []*manifest
 	corrupt []*CorruptError
 	damaged []version // those of corrupt
 }
 
-// bySlot are the parts of each slot, in the order of slots.
-func (f *found) bySlot() [][]*manifest {
+// bySlot returns the sound manifests of each slot, in the order of slots.
+func (f *manifestList) bySlot() [][]*manifest {
 	bySlot := func(a, b *manifest) int { return cmp.Compare(a.version.name, b.version.name) }
-	slices.SortStableFunc(f.parts, bySlot)
+	slices.SortStableFunc(f.sound, bySlot)
 	var out [][]*manifest
-	for i, m := range f.parts {
-		if i == 0 || bySlot(f.parts[i-1], m) != 0 {
+	for i, m := range f.sound {
+		if i == 0 || bySlot(f.sound[i-1], m) != 0 {
 			out = append(out, nil)
 		}
 		out[len(out)-1] = append(out[len(out)-1], m)
@@ -168,22 +168,22 @@ func (f *found) bySlot() [][]*manifest {
 
 // find reads the manifests in a folder and below it. If one disappears before it is read, another may have replaced it after
 // the listing; find then lists again.
-func (s *Store) find(ctx context.Context, p Period, folder string, to *found) error {
+func (s *Store) find(ctx context.Context, p Period, folder string, to *manifestList) error {
 	for try := 0; ; try++ {
-		in := &found{}
+		in := &manifestList{}
 		disappeared, err := s.findOnce(ctx, p, folder, in)
 		if err != nil {
 			return err
 		}
 		if !disappeared || try >= maxRetries {
-			to.parts, to.corrupt, to.damaged = append(to.parts, in.parts...), append(to.corrupt, in.corrupt...), append(to.damaged, in.damaged...)
+			to.sound, to.corrupt, to.damaged = append(to.sound, in.sound...), append(to.corrupt, in.corrupt...), append(to.damaged, in.damaged...)
 			return nil
 		}
 	}
 }
 
 // findOnce reads the listed manifests. disappeared means that some were no longer there.
-func (s *Store) findOnce(ctx context.Context, p Period, folder string, to *found) (disappeared bool, err error) {
+func (s *Store) findOnce(ctx context.Context, p Period, folder string, to *manifestList) (disappeared bool, err error) {
 	var versions []version
 	err = s.backend.List(ctx, folder, false, func(o Object) error {
 		if v, ok := s.names.manifestVersion(p, o.Name); ok {
@@ -207,7 +207,7 @@ func (s *Store) findOnce(ctx context.Context, p Period, folder string, to *found
 		case err != nil:
 			return false, err
 		default:
-			to.parts = append(to.parts, m)
+			to.sound = append(to.sound, m)
 		}
 	}
 	return disappeared, nil
@@ -231,12 +231,12 @@ func parallel(goroutines, n int, f func(i int)) {
 	wg.Wait()
 }
 
-// newest is what the store lists of a slot: the newest whole set, or the newest of its own parts.
-func (s *Store) newest(parts []*manifest) (best Stored, ok bool) {
-	if s.opts.Part.Of > 1 {
+// newest returns what the store lists of a slot: the newest whole set, or the newest part that the store's own shard wrote.
+func (s *Store) newest(manifests []*manifest) (best Stored, ok bool) {
+	if s.opts.Shard.Of > 1 {
 		var own *manifest
-		for _, m := range parts {
-			if m.version.Part == s.opts.Part && (own == nil || own.version.generation < m.version.generation) {
+		for _, m := range manifests {
+			if m.version.Shard == s.opts.Shard && (own == nil || own.version.generation < m.version.generation) {
 				own = m
 			}
 		}
@@ -244,35 +244,35 @@ func (s *Store) newest(parts []*manifest) (best Stored, ok bool) {
 			return newStored([]*manifest{own}), true
 		}
 	}
-	return newest(parts)
+	return newest(manifests)
 }
 
-// newest is the set of the highest generation whose parts are all there, and whether there is one. parts are of one slot.
-func newest(parts []*manifest) (best Stored, ok bool) {
-	for _, set := range gather(parts) {
+// newest returns the set of the highest generation whose parts are all there, and whether there is one. manifests are those of one slot.
+func newest(manifests []*manifest) (best Stored, ok bool) {
+	for _, set := range gather(manifests) {
 		if slices.Contains(set, nil) {
 			continue
 		}
 		// The same number of one generation is no accident only where shards changed: the finer cut is the later.
 		of := newStored(set)
-		if !ok || cmp.Or(cmp.Compare(of.Generation, best.Generation), cmp.Compare(of.Parts, best.Parts), of.Window.Start.Compare(best.Window.Start)) > 0 {
+		if !ok || cmp.Or(cmp.Compare(of.Generation, best.Generation), cmp.Compare(of.Shards, best.Shards), of.Window.Start.Compare(best.Window.Start)) > 0 {
 			best, ok = of, true
 		}
 	}
 	return best, ok
 }
 
-// partial are the sets of a slot of which parts are not there.
-func partial(parts []*manifest) (sets []Stored) {
-	for _, set := range gather(parts) {
+// partial returns the sets of a slot that lack parts.
+func partial(manifests []*manifest) (sets []Stored) {
+	for _, set := range gather(manifests) {
 		if !slices.Contains(set, nil) {
 			continue
 		}
 		of := newStored(slices.DeleteFunc(slices.Clone(set), func(m *manifest) bool { return m == nil }))
-		of.Parts = len(set)
+		of.Shards = len(set)
 		for i, m := range set {
 			if m == nil {
-				of.Missing = append(of.Missing, Part{i + 1, of.Parts})
+				of.Missing = append(of.Missing, Shard{i + 1, of.Shards})
 			}
 		}
 		sets = append(sets, of)
@@ -280,14 +280,15 @@ func partial(parts []*manifest) (sets []Stored) {
 	return sets
 }
 
-// gather sorts the parts of a slot by the set that they are of: of each, the newest of every part, by index, nil for none.
-func gather(parts []*manifest) (sets [][]*manifest) {
+// gather sorts the manifests of a slot by set. Of each set it returns the newest manifest of every part, by index, and nil for a part
+// that is not there.
+func gather(manifests []*manifest) (sets [][]*manifest) {
 	type cut struct {
 		start, end int64
 		of         int
 	}
 	at := map[cut]int{}
-	for _, m := range parts {
+	for _, m := range manifests {
 		k := cut{m.Start.UnixMilli(), m.End.UnixMilli(), m.version.Of}
 		i, ok := at[k]
 		if !ok {

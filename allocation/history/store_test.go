@@ -265,20 +265,20 @@ func TestParts(t *testing.T) {
 		s := history.New(b, history.Options{})
 		whole := soundSet(5, hour(4), 30, "c1")
 		shards := split(whole)
-		write(t, s, shards[1], history.WriteOptions{Part: history.Part{Index: 2, Of: 2}, Complete: true})
+		write(t, s, shards[1], history.WriteOptions{Shard: history.Shard{Index: 2, Of: 2}, Complete: true})
 		half, err := s.List(t.Context(), history.Hourly, hour(4))
-		if err != nil || len(half.Sets) != 0 || len(half.Partial) != 1 || half.Partial[0].Parts != 2 || !cmp.Equal(half.Partial[0].Missing, []history.Part{{Index: 1, Of: 2}}) {
+		if err != nil || len(half.Sets) != 0 || len(half.Partial) != 1 || half.Partial[0].Shards != 2 || !cmp.Equal(half.Partial[0].Missing, []history.Shard{{Index: 1, Of: 2}}) {
 			t.Fatalf("half a set: %+v, %v", half, err)
 		}
 		if _, err := s.Verify(t.Context(), &half.Partial[0]); err != nil {
 			t.Error(err)
 		}
-		write(t, s, shards[0], history.WriteOptions{Part: history.Part{Index: 1, Of: 2}, Complete: true})
+		write(t, s, shards[0], history.WriteOptions{Shard: history.Shard{Index: 1, Of: 2}, Complete: true})
 		sets := list(t, s, history.Hourly, hour(4))
 		if n := len(all(t, s, history.Hourly).Partial); n != 0 {
 			t.Errorf("%d sets still lack parts", n)
 		}
-		if len(sets) != 1 || sets[0].Parts != 2 || sets[0].Generation != 1 {
+		if len(sets) != 1 || sets[0].Shards != 2 || sets[0].Generation != 1 {
 			t.Fatalf("sets %+v", sets)
 		}
 		if diff := cmp.Diff(answers(t, canonical(t, whole)), answers(t, read(t, s, sets...)...)); diff != "" {
@@ -295,7 +295,7 @@ func TestParts(t *testing.T) {
 func TestRetainIncomplete(t *testing.T) {
 	s, dir := directory(t, history.Options{})
 	for i := range 2 {
-		write(t, s, split(soundSet(5, hour(i), 4, "c1"))[0], history.WriteOptions{Part: history.Part{Index: 1, Of: 2}})
+		write(t, s, split(soundSet(5, hour(i), 4, "c1"))[0], history.WriteOptions{Shard: history.Shard{Index: 1, Of: 2}})
 	}
 	write(t, s, soundSet(5, hour(2), 4, "c1"), history.WriteOptions{})
 	if err := os.WriteFile(filepath.Join(dir, "sets_hourly", "date=2026-03-02", "hour=02.part-1of1.g1.json"), []byte("{}"), 0o600); err != nil {
@@ -404,7 +404,7 @@ func TestRefused(t *testing.T) {
 	}{
 		"made by passes": {made[0], history.WriteOptions{}, "store hourly set of 2026-03-02T00:00:00Z: passes have made it"},
 		"billed":         {&billed, history.WriteOptions{}, "it has what only bills know"},
-		"part":           {set, history.WriteOptions{Part: history.Part{Index: 3, Of: 2}}, "part 3 of 2 is none"},
+		"part":           {set, history.WriteOptions{Shard: history.Shard{Index: 3, Of: 2}}, "part 3 of 2 is none"},
 		"window":         {allocation.NewSet(allocation.Window{}, allocation.NewDict()), history.WriteOptions{}, "its window is empty"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 func (s *Store) CheckSizes(ctx context.Context, sets []Stored) (damaged []*CorruptError, err error) {
 	bytes, listed := map[string]int64{}, map[string]bool{}
 	for i := range sets {
-		for _, m := range sets[i].parts {
+		for _, m := range sets[i].manifests {
 			for k := range m.Files {
 				f := &m.Files[k]
 				if dir := dataFolder(f.Kind, m.version.period); !listed[dir] {
@@ -46,7 +46,7 @@ func (f *file) checkSize(listed map[string]int64) error {
 // VerifyFiles reads all files of a set and compares their lengths and checksums with the manifests, which is cheaper than
 // Verify. What differs or is missing is a CorruptError that names the file.
 func (s *Store) VerifyFiles(ctx context.Context, set *Stored) error {
-	for _, m := range set.parts {
+	for _, m := range set.manifests {
 		for i := range m.Files {
 			f := &m.Files[i]
 			data, err := s.backend.Get(ctx, f.Name)
@@ -72,7 +72,7 @@ func (s *Store) Verify(ctx context.Context, set *Stored) (files int, err error) 
 	}
 	if len(set.Missing) == 0 {
 		if err := passes.Check(sets[0]); err != nil {
-			return 0, &CorruptError{Name: set.parts[0].version.manifest(), Period: set.Period, Window: set.Window, Err: err}
+			return 0, &CorruptError{Name: set.manifests[0].version.manifest(), Period: set.Period, Window: set.Window, Err: err}
 		}
 	}
 	stats, err := s.verifyStats(ctx, set)

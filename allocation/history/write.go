@@ -20,8 +20,8 @@ type WriteOptions struct {
 	Zone *time.Location
 	// Complete says that nothing of the source was missing.
 	Complete bool
-	// Part says which shard of the computing the set is of. The zero value is the whole.
-	Part Part
+	// Shard says which shard of the computing the set is of. The zero value is the whole.
+	Shard Shard
 	// Replace stores the set as another generation where there is one already.
 	Replace bool
 }
@@ -43,11 +43,11 @@ func (s *Store) Write(ctx context.Context, set *allocation.Set, o WriteOptions) 
 	if o.Zone == nil {
 		o.Zone = time.UTC
 	}
-	v := version{slotOf(o.Period, set.Window.Start, o.Zone), o.Part.orWhole(), 1}
+	v := version{slotOf(o.Period, set.Window.Start, o.Zone), o.Shard.orWhole(), 1}
 	fail := func(err error) (Stored, error) {
 		return Stored{}, fmt.Errorf("store %s set of %s: %w", o.Period, set.Window.Start.UTC().Format(time.RFC3339), err)
 	}
-	if err := storable(set, v.Part); err != nil {
+	if err := storable(set, v.Shard); err != nil {
 		return fail(err)
 	}
 	have, gen, err := s.generation(ctx, v, set.Window)
@@ -85,7 +85,7 @@ func (s *Store) Write(ctx context.Context, set *allocation.Set, o WriteOptions) 
 }
 
 // storable refuses sets that cannot be stored.
-func storable(set *allocation.Set, p Part) error {
+func storable(set *allocation.Set, p Shard) error {
 	switch {
 	case !set.Built():
 		return errors.New("passes have made it: store sets as they were built")
@@ -93,36 +93,36 @@ func storable(set *allocation.Set, p Part) error {
 		return errors.New("it has what only bills know: store sets before they are reconciled")
 	case !set.Window.Start.Before(set.Window.End):
 		return errors.New("its window is empty")
-	case p.Index < 1 || p.Of < p.Index || p.Of > maxParts:
-		return fmt.Errorf("part %d of %d is none: parts are 1 to %d", p.Index, p.Of, maxParts)
+	case p.Index < 1 || p.Of < p.Index || p.Of > maxShards:
+		return fmt.Errorf("part %d of %d is none: parts are 1 to %d", p.Index, p.Of, maxShards)
 	}
 	return nil
 }
 
-// maxParts bounds the shards of a set.
-const maxParts = 9999
+// maxShards bounds the shards of a set.
+const maxShards = 9999
 
 // generation returns the newest manifest of the part for the window, if any, and the next free generation.
 func (s *Store) generation(ctx context.Context, v version, w allocation.Window) (have *manifest, next int, err error) {
-	in := &found{}
+	in := &manifestList{}
 	if err := s.find(ctx, v.period, v.folder(), in); err != nil {
 		return nil, 0, err
 	}
 	next = 1
-	for _, m := range in.parts {
+	for _, m := range in.sound {
 		if m.version.slot != v.slot {
 			continue
 		}
 		same := m.window().Start.Equal(w.Start) && m.window().End.Equal(w.End) && m.version.Of == v.Of
-		if !same || m.version.Part == v.Part { // other parts of the set may have any
+		if !same || m.version.Shard == v.Shard { // other parts of the set may have any
 			next = max(next, m.version.generation+1)
 		}
-		if same && m.version.Part == v.Part && (have == nil || have.version.generation < m.version.generation) {
+		if same && m.version.Shard == v.Shard && (have == nil || have.version.generation < m.version.generation) {
 			have = m
 		}
 	}
 	for _, of := range in.damaged {
-		if of.slot == v.slot && (of.Part == v.Part || of.Of != v.Of) {
+		if of.slot == v.slot && (of.Shard == v.Shard || of.Of != v.Of) {
 			next = max(next, of.generation+1)
 		}
 	}
@@ -148,7 +148,7 @@ func encodeSet(set *allocation.Set, v version, o WriteOptions) ([]blob, error) {
 			var b bytes.Buffer
 			rows, err := parquet.Write(&b, of, parquet.Footer{
 				Kind: kind, Window: set.Window, Resolution: set.Resolution, Warnings: set.Warnings, Zone: o.Zone.String(), Complete: o.Complete,
-				Part: v.Index, Parts: v.Of,
+				Shard: v.Index, Shards: v.Of,
 			})
 			if err != nil {
 				return nil, err

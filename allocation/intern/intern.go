@@ -67,19 +67,19 @@ func (x *Index) Clone() Index { return Index{slices.Clone(x.slots), x.n} }
 
 // Table interns slices of T. The empty slice has the number 0.
 type Table[T comparable] struct {
-	chunks [][]T // slices, one after the other; none is moved when there are more
+	pages  [][]T // slices, one after the other; none is moved when there are more
 	places []place
-	n      int // elements of all chunks
+	n      int // elements of all pages
 	index  Index
 	encode func(key []byte, x T) []byte // for hashes
 	key    []byte                       // scratch space
 }
 
 // place is where a slice is.
-type place struct{ chunk, from, to uint32 }
+type place struct{ page, from, to uint32 }
 
-// mostOfChunk is how many elements a chunk has room for at most, unless it has only one slice, which is longer.
-const mostOfChunk = 1 << 14
+// mostOfPage is how many elements a page has room for at most, unless a single slice is longer.
+const mostOfPage = 1 << 14
 
 // NewTable returns a Table with the empty slice. encode appends to key the bytes of x that hashes are made of.
 func NewTable[T comparable](encode func(key []byte, x T) []byte) Table[T] {
@@ -91,8 +91,8 @@ func (t *Table[T]) Len() int { return len(t.places) }
 
 // Cap is how many elements there is memory for.
 func (t *Table[T]) Cap() (n int) {
-	for _, chunk := range t.chunks {
-		n += cap(chunk)
+	for _, page := range t.pages {
+		n += cap(page)
 	}
 	return n
 }
@@ -103,7 +103,7 @@ func (t *Table[T]) Row(id uint32) []T {
 		return nil
 	}
 	x := &t.places[id]
-	return t.chunks[x.chunk][x.from:x.to:x.to]
+	return t.pages[x.page][x.from:x.to:x.to]
 }
 
 // Intern returns the number of row and keeps a copy of a new row.
@@ -125,25 +125,25 @@ func (t *Table[T]) Intern(row []T) uint32 {
 	return id
 }
 
-// put copies row to the last chunk, or to a new one if there is no room: the first ones are small.
+// put copies row to the last page, or to a new page if the last has no room. The first pages are small.
 func (t *Table[T]) put(row []T) place {
-	last := len(t.chunks) - 1
-	if last < 0 || cap(t.chunks[last])-len(t.chunks[last]) < len(row) {
+	last := len(t.pages) - 1
+	if last < 0 || cap(t.pages[last])-len(t.pages[last]) < len(row) {
 		const least = 16
 		last++
-		t.chunks = append(t.chunks, make([]T, 0, max(len(row), min(max(t.n, least), mostOfChunk))))
+		t.pages = append(t.pages, make([]T, 0, max(len(row), min(max(t.n, least), mostOfPage))))
 	}
-	from := len(t.chunks[last])
-	t.chunks[last] = append(t.chunks[last], row...)
+	from := len(t.pages[last])
+	t.pages[last] = append(t.pages[last], row...)
 	t.n += len(row)
 	return place{uint32(last), uint32(from), uint32(from + len(row))}
 }
 
 // Clone returns a table with the same numbers. To add to either does not change the other.
 func (t *Table[T]) Clone() Table[T] {
-	chunks := slices.Clone(t.chunks)
-	if n := len(chunks); n > 0 {
-		chunks[n-1] = slices.Clip(chunks[n-1])
+	pages := slices.Clone(t.pages)
+	if n := len(pages); n > 0 {
+		pages[n-1] = slices.Clip(pages[n-1])
 	}
-	return Table[T]{chunks: chunks, places: slices.Clip(t.places), n: t.n, index: t.index.Clone(), encode: t.encode}
+	return Table[T]{pages: pages, places: slices.Clip(t.places), n: t.n, index: t.index.Clone(), encode: t.encode}
 }

@@ -70,7 +70,7 @@ func average(c *call) (any, error) {
 	return c.finite(total / float64(len(list)))
 }
 
-// finite is a number that JSON has.
+// finite returns a number, or an error if JSON cannot write the number.
 func (c *call) finite(v float64) (any, error) {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return nil, fmt.Errorf("function %s: result is out of range: use smaller numbers", c.name)
@@ -170,7 +170,7 @@ func extreme(sign int) func(*call) (any, error) {
 	}
 }
 
-// keyed is an element and what an expression is over it.
+// keyed is an element, and the value of an expression over the element.
 type keyed struct{ key, value any }
 
 // byKey evaluates the expression that is argument 2 over each element of argument 1: all numbers, or all strings.

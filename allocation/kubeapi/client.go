@@ -106,7 +106,7 @@ func (c *Client) rows(ctx context.Context, path string, values url.Values, limit
 	return nil, notPromcost(path, err)
 }
 
-// tooMuch is the error for what would take too much memory.
+// tooMuch is the error for an answer that would take too much memory.
 func tooMuch() error {
 	return apierrors.NewRequestEntityTooLargeError("the answer takes more memory than --cache.max-memory allows: ask for one namespace, or raise it")
 }
@@ -186,7 +186,7 @@ func (c *Client) get(ctx context.Context, path string, values url.Values) (io.Re
 	}}
 }
 
-// unavailable is an error for what may be mended by the time of another try.
+// unavailable is an error for a failure that may be over at the next try.
 func unavailable(format string, args ...any) error {
 	return apierrors.NewServiceUnavailable(fmt.Sprintf(format, args...))
 }

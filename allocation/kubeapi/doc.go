@@ -1,7 +1,7 @@
 // Package kubeapi is the Kubernetes API of promcost: get, list and watch of allocations, clusterallocations and assets, in the group
 // cost.promcost.io/v1alpha1.
 //
-// A Client asks a promcost over HTTP. What it answers is pinned to the newest closed hour, whose end, as Unix time, is the
+// A Client asks a promcost over HTTP. The answers are pinned to the newest closed hour, whose end, as Unix time, is the
 // resourceVersion of everything. A Server keeps the answers of that hour, as items, until the next hour is closed. Resources are what an
 // API server installs: each selects items, makes objects of them and prints them as tables. The package knows nothing of API servers
 // themselves: their library is large, and who may ask is decided before a Resource is asked.

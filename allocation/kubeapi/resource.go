@@ -219,13 +219,13 @@ func parseVersion(text string) (int64, error) {
 }
 
 // tooOld is the error for an hour that is not kept any more.
-func tooOld(asked, version int64) error {
-	return apierrors.NewResourceExpired(fmt.Sprintf("too old resource version: %d (%d): list again", asked, version))
+func tooOld(requested, version int64) error {
+	return apierrors.NewResourceExpired(fmt.Sprintf("too old resource version: %d (%d): list again", requested, version))
 }
 
 // tooNew is the error for an hour that is not closed yet, as Kubernetes has it.
-func tooNew(asked, version int64) error {
-	err := apierrors.NewTimeoutError(fmt.Sprintf("Too large resource version: %d, current: %d", asked, version), 1)
+func tooNew(requested, version int64) error {
+	err := apierrors.NewTimeoutError(fmt.Sprintf("Too large resource version: %d, current: %d", requested, version), 1)
 	err.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: metav1.CauseTypeResourceVersionTooLarge, Message: "Too large resource version"}}
 	return err
 }

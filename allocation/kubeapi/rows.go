@@ -40,9 +40,9 @@ func rows() []*row {
 	return []*row{allocationRow(name, window), clusterAllocationRow(name), assetRow(name, window)}
 }
 
-// of is the part of an item's body that a field is.
-func of[B any](part func(b *B) string) func(*item) string {
-	return func(it *item) string { return part(it.body.(*B)) } //nolint:forcetypeassert // of the row's read
+// bodyText is the text of a field of an item's body.
+func bodyText[B any](text func(b *B) string) func(*item) string {
+	return func(it *item) string { return text(it.body.(*B)) } //nolint:forcetypeassert // of the row's read
 }
 
 // cells makes a cell of an object of the row's type.
@@ -51,9 +51,9 @@ func cells[T any](text func(o *T) string) func(runtime.Object) string {
 }
 
 // filled fills lists of T.
-func filled[T any, L runtime.Object](parts func(L) (*metav1.ListMeta, *[]T), object func(dst *T, snap *snapshot, it *item, window, suffix string)) func(runtime.Object, metav1.ListMeta, *snapshot, []int, *selected) {
+func filled[T any, L runtime.Object](fields func(L) (*metav1.ListMeta, *[]T), object func(dst *T, snap *snapshot, it *item, window, suffix string)) func(runtime.Object, metav1.ListMeta, *snapshot, []int, *selected) {
 	return func(list runtime.Object, m metav1.ListMeta, snap *snapshot, indices []int, sel *selected) {
-		listMeta, items := parts(list.(L)) //nolint:forcetypeassert // of the row's newList
+		listMeta, items := fields(list.(L)) //nolint:forcetypeassert // of the row's newList
 		*listMeta, *items = m, make([]T, len(indices))
 		for i, at := range indices {
 			object(&(*items)[i], snap, &snap.items[at], sel.window, sel.suffix)
@@ -89,10 +89,10 @@ func allocationRow(name, window field) *row {
 			name,
 			{"metadata.namespace", "The namespace of the pod.", func(it *item) string { return it.namespace }},
 			window,
-			{"spec.pod", "The name of the pod.", of(func(b *body) string { return b.spec.Pod })},
-			{"spec.node", "The node that it ran on; empty if there were several.", of(func(b *body) string { return b.spec.Node })},
-			{"spec.controller", "The name of its controller.", of(func(b *body) string { return b.spec.Controller })},
-			{"spec.controllerKind", "The kind of its controller in small letters.", of(func(b *body) string { return b.spec.ControllerKind })},
+			{"spec.pod", "The name of the pod.", bodyText(func(b *body) string { return b.spec.Pod })},
+			{"spec.node", "The node that it ran on; empty if there were several.", bodyText(func(b *body) string { return b.spec.Node })},
+			{"spec.controller", "The name of its controller.", bodyText(func(b *body) string { return b.spec.Controller })},
+			{"spec.controllerKind", "The kind of its controller in small letters.", bodyText(func(b *body) string { return b.spec.ControllerKind })},
 		},
 		columns: []column{
 			{name: "Name", help: "The name of the pod, and the window if it is not 24h.", format: "name", cell: cells(func(a *Allocation) string { return a.Name })},
@@ -158,10 +158,10 @@ func assetRow(name, window field) *row {
 		plural: "assets", singular: "asset", kind: "Asset", windowed: true,
 		fields: []field{
 			name, window,
-			{"spec.type", "The type of the asset, such as Node.", of(func(b *body) string { return b.spec.Type })},
-			{"spec.category", "Its category, such as Compute.", of(func(b *body) string { return b.spec.Category })},
-			{"spec.provider", "The cloud provider.", of(func(b *body) string { return b.spec.Provider })},
-			{"spec.nodeType", "The instance type of a node.", of(func(b *body) string { return b.spec.NodeType })},
+			{"spec.type", "The type of the asset, such as Node.", bodyText(func(b *body) string { return b.spec.Type })},
+			{"spec.category", "Its category, such as Compute.", bodyText(func(b *body) string { return b.spec.Category })},
+			{"spec.provider", "The cloud provider.", bodyText(func(b *body) string { return b.spec.Provider })},
+			{"spec.nodeType", "The instance type of a node.", bodyText(func(b *body) string { return b.spec.NodeType })},
 		},
 		columns: []column{
 			{name: "Name", help: "The type and the name of the asset, and the window if it is not 24h.", format: "name", cell: cells(func(a *Asset) string { return a.Name })},

@@ -55,7 +55,7 @@ type Server struct {
 
 	mu      sync.Mutex
 	state   state
-	asked   time.Time     // when promcost last said what state is; zero before
+	polled  time.Time     // when promcost last said what state is; zero before
 	changed chan struct{} // closed when a new hour is
 	entries map[key]*entry
 	clock   int64 // counts uses of entries
@@ -107,7 +107,7 @@ func (s *Server) poll(ctx context.Context) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.asked = time.Now()
+	s.polled = time.Now()
 	if st.closed.Before(s.state.closed) {
 		return nil // another replica of promcost that is behind: objects never go back
 	}
@@ -128,7 +128,7 @@ func (s *Server) poll(ctx context.Context) error {
 // now is promcost's state, and a channel that is closed when a newer hour is.
 func (s *Server) now(ctx context.Context) (state, <-chan struct{}, error) {
 	s.mu.Lock()
-	fresh := !s.asked.IsZero() && time.Since(s.asked) < 3*s.cfg.Poll
+	fresh := !s.polled.IsZero() && time.Since(s.polled) < 3*s.cfg.Poll
 	s.mu.Unlock()
 	if !fresh {
 		if err := s.poll(ctx); err != nil {

@@ -80,7 +80,7 @@ func (a *answer) make(ctx context.Context) (err error) {
 		var damaged *DamagedError
 		switch {
 		case err == nil:
-			archive.NoteRead(nil)
+			archive.RecordRead(nil)
 			return nil
 		case ctx.Err() != nil || try >= maxDamaged:
 			return fmt.Errorf("answer %s: %w", describe(a.query), err)
@@ -102,7 +102,7 @@ func (a *answer) carryOut(ctx context.Context, m *assembly) error {
 		return err
 	}
 	defer leave()
-	whole, next, stop := m.readAhead(ctx)
+	whole, next, stop := m.prefetch(ctx)
 	defer stop()
 	mixed, warning := m.plan.olderRules()
 	for i := 0; i < len(whole) && !a.stopped; {

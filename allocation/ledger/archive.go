@@ -88,7 +88,7 @@ func (a *Archive) usable(ctx context.Context, k Kind, w allocation.Window, q *al
 // Check returns an error if a set that was just written is not listed: writing it again and again would not help.
 func (a *Archive) Check(ctx context.Context, k Kind, w allocation.Window) error {
 	kept, err := a.List(ctx, k, w)
-	if err == nil && kept.At(w.Start, w) == nil {
+	if err == nil && kept.Longest(w.Start, w) == nil {
 		err = fmt.Errorf("%s of %s was written, but the history does not have it", k, w.Start.UTC().Format(time.RFC3339))
 	}
 	return err
@@ -140,7 +140,7 @@ func (a *Archive) Write(ctx context.Context, set *allocation.Set, keep Keep) err
 		a.lastWrite = a.clock.Now()
 		a.mu.Unlock()
 	}
-	a.noteWrite(err)
+	a.recordWrite(err)
 	return err
 }
 
@@ -156,7 +156,7 @@ func (a *Archive) ReplaceHour(ctx context.Context, set *allocation.Set) error {
 func (a *Archive) keepHour(ctx context.Context, set *allocation.Set) error {
 	if a.isDamaged(keyOf(Hours, set.Window)) {
 		if err := a.keepCounted(ctx, set.Window); err != nil {
-			a.noteWrite(err)
+			a.recordWrite(err)
 			return err
 		}
 	}
@@ -170,7 +170,7 @@ func (a *Archive) keepCounted(ctx context.Context, hour allocation.Window) error
 	if err != nil {
 		return fmt.Errorf("find the hour as it was counted: %w", err)
 	}
-	k := (&Listing{all}).Of(hour)
+	k := (&Listing{all}).Exact(hour)
 	if k == nil {
 		return nil
 	}
@@ -210,8 +210,8 @@ func (a *Archive) Distrust(d *DamagedError) {
 	a.Invalidate(d.Kind, d.Window)
 }
 
-// NoteDamage distrusts the set that an error of Read says is damaged, and returns the error.
-func (a *Archive) NoteDamage(err error) error {
+// RecordDamage distrusts the set that an error of Read says is damaged, and returns the error.
+func (a *Archive) RecordDamage(err error) error {
 	if damaged, ok := errors.AsType[*DamagedError](err); ok {
 		a.Distrust(damaged)
 	}
@@ -250,13 +250,13 @@ func (a *Archive) Health() Health {
 	return Health{a.readErr, a.writeErr, a.lastWrite}
 }
 
-// NoteRead records whether reading worked, and logs a change.
-func (a *Archive) NoteRead(err error) {
+// RecordRead records whether reading worked, and logs a change.
+func (a *Archive) RecordRead(err error) {
 	a.changed(&a.readErr, err, "The history fails: answers are computed without it", "The history works again")
 }
 
-// noteWrite records whether writing worked, and logs a change.
-func (a *Archive) noteWrite(err error) {
+// recordWrite records whether writing worked, and logs a change.
+func (a *Archive) recordWrite(err error) {
 	a.changed(&a.writeErr, err, "Writing to the history fails, it is tried again", "Writing to the history works again")
 }
 

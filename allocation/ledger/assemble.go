@@ -108,7 +108,7 @@ func (a *assembly) hold(ctx context.Context, sum *allocation.Set) error {
 	if sum != nil {
 		bytes = allocation.SetsBytes([]*allocation.Set{sum})
 	}
-	account := memory.Of(ctx)
+	account := memory.FromContext(ctx)
 	account.Return(a.merged)
 	a.merged = 0
 	if err := account.Draw(bytes); err != nil {
@@ -182,8 +182,8 @@ func (l *Ledger) describeHole(h *hole) string {
 	return notices.HoleWarning(h.window, err.Error())
 }
 
-// errNothing is the error of an hour that the source has nothing of.
-var errNothing = fmt.Errorf("%w: the source has nothing of that time", allocation.ErrNoData)
+// errNothing is the error of an hour without samples.
+var errNothing = fmt.Errorf("%w: the source has no samples for that time", allocation.ErrNoData)
 
 // nothingOf is the error of an empty hour. If the source's answers were not whole, the hour may have data all the same.
 func nothingOf(set *allocation.Set) error {
@@ -273,7 +273,7 @@ func (a *assembly) computed(ctx context.Context, x Piece) (*allocation.Set, erro
 			return nil, err
 		}
 		for i, r := range results {
-			if err := memory.Of(ctx).Draw(r.bytes()); err != nil {
+			if err := memory.FromContext(ctx).Draw(r.bytes()); err != nil {
 				return nil, err
 			}
 			a.filled[hours[i].Start.Unix()] = r
@@ -281,7 +281,7 @@ func (a *assembly) computed(ctx context.Context, x Piece) (*allocation.Set, erro
 	}
 	r := a.filled[key]
 	delete(a.filled, key)
-	memory.Of(ctx).Return(r.bytes())
+	memory.FromContext(ctx).Return(r.bytes())
 	return r.Set, r.Err
 }
 

@@ -16,7 +16,7 @@ import (
 // TestMonthsWithoutData asks for months of which the source and the history have days: the source is not asked for every day of
 // them where it says when its data begin, and the answer is the same.
 func TestMonthsWithoutData(t *testing.T) {
-	first := ledgertest.At(t, "2026-03-08T05:00")
+	first := ledgertest.ParseTime(t, "2026-03-08T05:00")
 	q := allocation.Query{Window: ledgertest.Between(t, "2025-10-01T00:00", "2026-03-10T00:00"), Step: 24 * time.Hour, Stored: true}
 	var answers [2][]*allocation.Set
 	var computed [2]int

@@ -37,7 +37,7 @@ type cached struct {
 	kept  []Kept
 	sets  []*allocation.Set
 	bytes int64
-	asked time.Time
+	used  time.Time
 }
 
 func newCache(budget *memory.Budget, now func() time.Time) *cache {
@@ -88,7 +88,7 @@ func (c *cache) find(query string, kept []Kept) []*allocation.Set {
 		return nil
 	}
 	c.answers = slices.Delete(c.answers, i, i+1)
-	a.asked = c.now()
+	a.used = c.now()
 	c.answers = append(c.answers, a)
 	return a.sets
 }
@@ -97,8 +97,8 @@ func (c *cache) find(query string, kept []Kept) []*allocation.Set {
 func (c *cache) put(a cached) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	a.asked = c.now()
-	c.removeAll(func(o *cached) bool { return o.query == a.query || o.asked.Before(a.asked.Add(-cacheAge)) })
+	a.used = c.now()
+	c.removeAll(func(o *cached) bool { return o.query == a.query || o.used.Before(a.used.Add(-cacheAge)) })
 	if a.bytes > c.most {
 		return
 	}
@@ -140,5 +140,5 @@ func (c *cache) dropOld() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	t := c.now().Add(-cacheAge)
-	c.removeAll(func(a *cached) bool { return a.asked.Before(t) })
+	c.removeAll(func(a *cached) bool { return a.used.Before(t) })
 }

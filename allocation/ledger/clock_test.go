@@ -26,12 +26,12 @@ func TestClock(t *testing.T) {
 		{"Australia/Lord_Howe", "2026-04-04T13:00", "2026-04-05T14:00", 24, "2026-04-05T13:30", []int{2, 22}}, // half an hour is in none
 	} {
 		t.Run(tc.zone+" "+tc.now, func(t *testing.T) {
-			now := ledgertest.At(t, tc.now)
+			now := ledgertest.ParseTime(t, tc.now)
 			c := ledger.Clock{Zone: ledgertest.Zone(t, tc.zone), Grace: 10 * time.Minute, Now: func() time.Time { return now }}
-			if got := c.LastHour().End; !got.Equal(ledgertest.At(t, tc.last)) {
+			if got := c.LastHour().End; !got.Equal(ledgertest.ParseTime(t, tc.last)) {
 				t.Errorf("the last hour ends at %s, want %s", got.UTC(), tc.last)
 			}
-			w := allocation.Window{Start: ledgertest.At(t, tc.from), End: now}
+			w := allocation.Window{Start: ledgertest.ParseTime(t, tc.from), End: now}
 			hours := c.ClosedHours(w)
 			if len(hours) != tc.hours || !c.Closed(w).End.Equal(hours[len(hours)-1].End) {
 				t.Errorf("%d hours are closed, want %d", len(hours), tc.hours)

@@ -69,7 +69,7 @@ func (l *Ledger) compute(ctx context.Context, q allocation.Query) ([]*allocation
 	if err != nil {
 		return nil, fmt.Errorf("compute %s: %w", describe(q), err)
 	}
-	if err := memory.Of(ctx).Draw(answer.bytes); err != nil {
+	if err := memory.FromContext(ctx).Draw(answer.bytes); err != nil {
 		return nil, fmt.Errorf("answer %s: %w", describe(q), err)
 	}
 	return answer.sets, nil
@@ -88,7 +88,7 @@ func (l *Ledger) computeWithin(ctx context.Context, q allocation.Query) (compute
 	defer cancel()
 	sets, err := l.queued(ctx, q)
 	if err == nil || ctx.Err() == nil { // a computation that was given up says nothing about the source
-		l.outage.note(err)
+		l.outage.record(err)
 	}
 	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		// A failure because of the deadline is not a failure of the source.

@@ -32,11 +32,11 @@ type Kept struct {
 	Generation int           // a replacement has a higher one
 	Rows       int
 	Assets     int   // nodes, disks and all others
-	Bytes      int64 // that it is kept in
-	Ref        any   // what the History knows it by
+	Bytes      int64 // that the stored set takes
+	Ref        any   // by which the History finds the set
 }
 
-// bytes is about what the set takes in memory.
+// bytes estimates how many bytes the set takes in memory.
 func (k *Kept) bytes(only *allocation.Projection) int64 {
 	return only.SetBytes(k.Rows, k.Assets, k.Bytes)
 }
@@ -52,7 +52,7 @@ func bytesOf(kept []Kept, only *allocation.Projection) (bytes int64) {
 // Keep says how a set is to be kept.
 type Keep struct {
 	Kind Kind
-	// Zone is that on whose clock the set's window was cut.
+	// Zone is the time zone on whose clock the set's window was cut.
 	Zone *time.Location
 	// Complete says that nothing of the source was missing.
 	Complete bool
@@ -79,11 +79,11 @@ type Tidier interface {
 
 // Explainer is a History that can say why the set of a window is missing.
 type Explainer interface {
-	// Unusable are the sets of a kind that overlap w and are not in List, for they are not whole, by start.
+	// Unusable returns the sets of a kind that overlap w and are stored, but not in List because they are not whole, by start.
 	Unusable(ctx context.Context, k Kind, w allocation.Window) ([]Unusable, error)
 }
 
-// Unusable is a set that is there, but not whole.
+// Unusable is a set that is stored, but not whole.
 type Unusable struct {
 	Window allocation.Window
 	Why    string // in words, such as "shard 2/2 of it is not there"

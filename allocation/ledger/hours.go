@@ -52,22 +52,22 @@ func (l *Ledger) eachHour(ctx context.Context, w allocation.Window, only *alloca
 		ctx, done := l.WithAccount(ctx)
 		defer done()
 		work, cancel := context.WithCancel(ctx)
-		ahead := make(chan hourBatch, 1)
+		batches := make(chan hourBatch, 1)
 		defer func() {
 			cancel()
-			for batch := range ahead { // until the reader has stopped
+			for batch := range batches { // until the reader has stopped
 				batch.release()
 			}
 		}()
 		r := &hourReader{ledger: l, only: only, counted: counted, explain: explainer{ledger: l, window: w}}
 		go func() {
-			defer close(ahead)
-			if err := r.run(work, w, ahead); err != nil {
-				ahead <- hourBatch{fatal: err, release: func() {}}
+			defer close(batches)
+			if err := r.run(work, w, batches); err != nil {
+				batches <- hourBatch{fatal: err, release: func() {}}
 			}
 		}()
-		for batch := range ahead {
-			batch.note()
+		for batch := range batches {
+			batch.markLoading()
 			for i, set := range batch.sets {
 				if !yield(set, batch.errs[i]) {
 					batch.release()
@@ -83,8 +83,8 @@ func (l *Ledger) eachHour(ctx context.Context, w allocation.Window, only *alloca
 	}
 }
 
-// note marks the hours of a source that was still loading: data may be missing.
-func (b *hourBatch) note() {
+// markLoading marks the hours of a source that was still loading: data may be missing.
+func (b *hourBatch) markLoading() {
 	if !b.loading {
 		return
 	}
@@ -105,7 +105,7 @@ type hourReader struct {
 	ledger  *Ledger
 	only    *allocation.Projection
 	counted bool
-	failed  error // of the source, which is not asked any more after it
+	failed  error // of the source, after which the source is not asked any more
 	explain explainer
 	// listings have the kept hours. The first listing that has an hour counts. There are none where the ledger keeps nothing.
 	listings []*Listing
@@ -147,7 +147,7 @@ func (r *hourReader) list(ctx context.Context, w allocation.Window) error {
 		s, err := r.ledger.archive.List(ctx, kind, w)
 		if err != nil {
 			if ctx.Err() == nil { // else the caller has left: the history may work
-				r.ledger.archive.NoteRead(err)
+				r.ledger.archive.RecordRead(err)
 			}
 			return fmt.Errorf("%w: list the hours of the history: %w", allocation.ErrUpstream, err)
 		}
@@ -159,7 +159,7 @@ func (r *hourReader) list(ctx context.Context, w allocation.Window) error {
 // find returns the kept set of an hour, nil if there is none. empty reports whether the hour lies in time of which nothing was counted.
 func (r *hourReader) find(h allocation.Window) (kept *Kept, empty bool) {
 	for i, s := range r.listings {
-		if k := s.At(h.Start, h); k != nil && k.Window.Duration() == time.Hour {
+		if k := s.Longest(h.Start, h); k != nil && k.Window.Duration() == time.Hour {
 			return k, false
 		}
 		if r.counted && i == 0 && s.Covers(h) {
@@ -279,7 +279,7 @@ func (r *hourReader) compute(ctx context.Context, hours []allocation.Window, mis
 	}
 	if !r.ledger.Keeps() {
 		for i, x := range r.ledger.computeUnkept(ctx, run, r.failed) {
-			r.note(x.Err)
+			r.keepFailure(x.Err)
 			if batch.sets[missing[i]], batch.errs[missing[i]] = x.Set, nil; x.Err != nil {
 				batch.fail(missing[i], run[i], x.Err)
 			}
@@ -292,7 +292,7 @@ func (r *hourReader) compute(ctx context.Context, hours []allocation.Window, mis
 	}
 	sets := r.ledger.asStored(ctx, run, results, r.only)
 	for i, x := range results {
-		r.note(x.Err)
+		r.keepFailure(x.Err)
 		err := x.Err
 		if errors.Is(err, allocation.ErrNoData) {
 			if why := r.explain.why(ctx, run[i]); why != "" { // there is something of the hour
@@ -306,8 +306,8 @@ func (r *hourReader) compute(ctx context.Context, hours []allocation.Window, mis
 	return ctx.Err()
 }
 
-// note keeps the first failure of the source.
-func (r *hourReader) note(err error) {
+// keepFailure keeps the first failure of the source.
+func (r *hourReader) keepFailure(err error) {
 	if r.failed == nil && isOutage(err) {
 		r.failed = err
 	}
@@ -327,7 +327,7 @@ func (l *Ledger) asStored(ctx context.Context, hours []allocation.Window, result
 	var kept []Kept
 	var at []int
 	for i, h := range hours {
-		if k := listing.Of(h); sets[i] != nil && k != nil {
+		if k := listing.Exact(h); sets[i] != nil && k != nil {
 			kept, at = append(kept, *k), append(at, i)
 		}
 	}

@@ -43,7 +43,7 @@ func hoursOf(t *testing.T, hours iter.Seq2[*allocation.Set, error]) (list []stri
 // clockHours are hours from a start on.
 func clockHours(t *testing.T, from string, n int) (list []string) {
 	for i := range n {
-		list = append(list, ledgertest.At(t, from).Add(time.Duration(i)*time.Hour).UTC().Format("02T15:04"))
+		list = append(list, ledgertest.ParseTime(t, from).Add(time.Duration(i)*time.Hour).UTC().Format("02T15:04"))
 	}
 	return list
 }
@@ -95,7 +95,7 @@ func rowsOf(s *allocation.Set) (list []string) {
 
 func TestHoursThatCannotBeHad(t *testing.T) {
 	r := ledgertest.NewRig(t, "2026-03-05T12:30", ledgertest.Options{})
-	r.Model.From = ledgertest.At(t, "2026-03-05T02:00")
+	r.Model.From = ledgertest.ParseTime(t, "2026-03-05T02:00")
 	r.Model.Without = func(w allocation.Window) bool { return w.Start.Hour() == 5 }
 	w := ledgertest.Between(t, "2026-03-04T23:00", "2026-03-05T08:00")
 	list, _ := hoursOf(t, r.Hours(t.Context(), w, nil))
@@ -152,7 +152,7 @@ func TestHoursOfDamagedAndBrokenHistories(t *testing.T) {
 
 func TestHoursOfALedgerThatKeepsNothing(t *testing.T) {
 	m := &ledgertest.Model{Rate: ledgertest.DefaultRate, TooMuch: 10 * time.Hour}
-	now := ledgertest.At(t, "2026-03-05T12:30")
+	now := ledgertest.ParseTime(t, "2026-03-05T12:30")
 	l := ledger.New(m, log.NewNopLogger(), ledger.Options{Now: func() time.Time { return now }})
 	w := ledgertest.Between(t, "2026-03-04T20:00", "2026-03-05T13:00")
 	list, _ := hoursOf(t, l.Hours(t.Context(), w, &allocation.Projection{}))
@@ -173,7 +173,7 @@ func TestHoursOfALedgerThatKeepsNothing(t *testing.T) {
 func TestCountedHours(t *testing.T) {
 	hidden := map[int64]bool{}
 	for i := 5; i < 9; i++ {
-		hidden[ledgertest.At(t, "2026-03-01T00:00").Add(time.Duration(i)*time.Hour).Unix()] = true
+		hidden[ledgertest.ParseTime(t, "2026-03-01T00:00").Add(time.Duration(i)*time.Hour).Unix()] = true
 	}
 	r := ledgertest.Live(t, "2026-03-01T12:30", ledgertest.Options{Recorder: recorder.Options{Backfill: -1}}, func(r *ledgertest.Rig) {
 		r.Model.Without = func(w allocation.Window) bool { return hidden[w.Start.Unix()] }

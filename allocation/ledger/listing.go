@@ -15,8 +15,8 @@ func (l *Listing) search(t time.Time) (i int, found bool) {
 	return slices.BinarySearchFunc(l.Sets, t, func(k Kept, t time.Time) int { return k.Window.Start.Compare(t) })
 }
 
-// At is the longest set that starts at t and ends within w, nil if there is none.
-func (l *Listing) At(t time.Time, w allocation.Window) *Kept {
+// Longest returns the longest set that starts at t and ends within w, or nil if there is none.
+func (l *Listing) Longest(t time.Time, w allocation.Window) *Kept {
 	var best *Kept
 	i, _ := l.search(t)
 	for ; i < len(l.Sets) && l.Sets[i].Window.Start.Equal(t); i++ {
@@ -27,16 +27,16 @@ func (l *Listing) At(t time.Time, w allocation.Window) *Kept {
 	return best
 }
 
-// Of is the set of exactly w, nil if there is none.
-func (l *Listing) Of(w allocation.Window) *Kept {
-	if k := l.At(w.Start, w); k != nil && k.Window.End.Equal(w.End) {
+// Exact returns the set of exactly w, or nil if there is none.
+func (l *Listing) Exact(w allocation.Window) *Kept {
+	if k := l.Longest(w.Start, w); k != nil && k.Window.End.Equal(w.End) {
 		return k
 	}
 	return nil
 }
 
 // Has reports whether there is a set of exactly w.
-func (l *Listing) Has(w allocation.Window) bool { return l.Of(w) != nil }
+func (l *Listing) Has(w allocation.Window) bool { return l.Exact(w) != nil }
 
 // After is when the first set within w starts after t, the end of w if there is none.
 func (l *Listing) After(t time.Time, w allocation.Window) time.Time {

@@ -15,11 +15,11 @@ func TestListing(t *testing.T) {
 	hour, day, last := window("2026-03-01T22:00", "2026-03-01T23:00"), window("2026-03-02T00:00", "2026-03-03T00:00"), window("2026-03-03T23:00", "2026-03-04T00:00")
 	l := &ledger.Listing{Sets: []ledger.Kept{{Window: hour}, {Window: window("2026-03-02T00:00", "2026-03-02T01:00")}, {Window: day}, {Window: last}}}
 	all := window("2026-03-01T00:00", "2026-03-05T00:00")
-	at := func(text string) time.Time { return ledgertest.At(t, text) }
+	at := func(text string) time.Time { return ledgertest.ParseTime(t, text) }
 	for name, ok := range map[string]bool{
-		"the longest set at a time":                 l.At(day.Start, all).Window == day,
-		"no set at a time within one":               l.At(at("2026-03-02T01:00"), all) == nil,
-		"no set that ends later":                    l.At(last.Start, window("2026-03-03T00:00", "2026-03-03T23:30")) == nil,
+		"the longest set at a time":                 l.Longest(day.Start, all).Window == day,
+		"no set at a time within one":               l.Longest(at("2026-03-02T01:00"), all) == nil,
+		"no set that ends later":                    l.Longest(last.Start, window("2026-03-03T00:00", "2026-03-03T23:30")) == nil,
 		"a set of a window":                         l.Has(hour) && !l.Has(window("2026-03-01T22:00", "2026-03-01T22:30")),
 		"the next set":                              l.After(hour.Start, all).Equal(day.Start),
 		"no next set":                               l.After(last.Start, all).Equal(all.End),

@@ -15,10 +15,10 @@ import (
 func TestHoursOfASourceThatLoads(t *testing.T) {
 	loaded := false
 	r := ledgertest.NewRig(t, "2026-03-03T05:30", ledgertest.Options{Ledger: ledger.Options{Loaded: func() bool { return loaded }}})
-	r.Model.From = ledgertest.At(t, "2026-03-03T03:00")
+	r.Model.From = ledgertest.ParseTime(t, "2026-03-03T03:00")
 	for _, loaded = range []bool{false, true} {
 		had, lacking := 0, 0
-		for set, err := range r.Hours(t.Context(), allocation.Window{Start: ledgertest.At(t, "2026-03-03T00:00"), End: ledgertest.At(t, "2026-03-03T05:00")}, nil) {
+		for set, err := range r.Hours(t.Context(), allocation.Window{Start: ledgertest.ParseTime(t, "2026-03-03T00:00"), End: ledgertest.ParseTime(t, "2026-03-03T05:00")}, nil) {
 			switch {
 			case err == nil && set.Incomplete != loaded:
 				had++

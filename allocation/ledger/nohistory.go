@@ -25,7 +25,7 @@ func (a *answer) withoutHistory(ctx context.Context, cause error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("answer %s: %w", describe(a.query), cause)
 	}
-	l.archive.NoteRead(cause)
+	l.archive.RecordRead(cause)
 	known := l.lastKnown(q, cause)
 	a.found = a.found || known != nil
 	for _, set := range known {

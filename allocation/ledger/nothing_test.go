@@ -14,13 +14,13 @@ import (
 // others that were computed with it have something.
 func TestNothingOfAPartialAnswer(t *testing.T) {
 	r := ledgertest.NewRig(t, "2026-03-05T12:30", ledgertest.Options{})
-	r.Model.Without = func(w allocation.Window) bool { return w.Start.Before(ledgertest.At(t, "2026-03-02T02:00")) }
-	r.Model.Incomplete = func(w allocation.Window) bool { return w.Start.Equal(ledgertest.At(t, "2026-03-02T01:00")) }
+	r.Model.Without = func(w allocation.Window) bool { return w.Start.Before(ledgertest.ParseTime(t, "2026-03-02T02:00")) }
+	r.Model.Incomplete = func(w allocation.Window) bool { return w.Start.Equal(ledgertest.ParseTime(t, "2026-03-02T01:00")) }
 	if _, err := ledgertest.Collect(t.Context(), r.Ledger, allocation.Query{Window: ledgertest.Between(t, "2026-03-02T00:00", "2026-03-03T00:00"), Stored: true}); err != nil {
 		t.Fatal(err)
 	}
 	for hour, nothing := range map[string]bool{"2026-03-02T00:00": true, "2026-03-02T01:00": false} {
-		start := ledgertest.At(t, hour)
+		start := ledgertest.ParseTime(t, hour)
 		_, err := ledgertest.Collect(t.Context(), r.Ledger, allocation.Query{Window: allocation.Window{Start: start, End: start.Add(time.Hour)}, Stored: true})
 		if allocation.HasNothing(err) != nothing || !errors.Is(err, allocation.ErrNoData) {
 			t.Errorf("%s: %v", hour, err)
@@ -48,7 +48,7 @@ func TestNothingOrUnknown(t *testing.T) {
 		for _, stream := range []bool{false, true} {
 			t.Run(tc.name, func(t *testing.T) {
 				r := ledgertest.NewRig(t, "2026-03-05T12:30", tc.options)
-				r.Model.From = ledgertest.At(t, "2026-03-04T00:00")
+				r.Model.From = ledgertest.ParseTime(t, "2026-03-04T00:00")
 				tc.prepare(r.Model)
 				q := allocation.Query{Window: w, Step: 24 * time.Hour, Stored: true, Stream: stream}
 				_, err := ledgertest.Collect(t.Context(), r.Ledger, q)

@@ -30,8 +30,9 @@ func isOutage(err error) bool {
 	return errors.Is(err, allocation.ErrUpstream) && !errors.Is(err, allocation.ErrNoData)
 }
 
-// note records how a computation ended. A failure of the source is over once it answers, also if it has nothing.
-func (o *outage) note(err error) {
+// record records how a computation ended. A failure of the source is over once the source answers,
+// even if it has no data.
+func (o *outage) record(err error) {
 	switch {
 	case err == nil, errors.Is(err, allocation.ErrNoData):
 		o.set(nil)

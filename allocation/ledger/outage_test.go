@@ -66,7 +66,7 @@ func TestHoursWhileTheSourceIsDown(t *testing.T) {
 	if asked := r.Model.Asked(); len(asked) > 0 {
 		t.Errorf("asked again for %v", asked)
 	}
-	r.SetTime(ledgertest.At(t, "2026-03-05T12:30").Add(20 * time.Second))
+	r.SetTime(ledgertest.ParseTime(t, "2026-03-05T12:30").Add(20 * time.Second))
 	r.Model.Err = nil
 	if list, _ = hoursOf(t, r.Hours(t.Context(), w, nil)); lacking(t, list) != 0 || len(list) != 108 {
 		t.Errorf("once it is up: %v", list)
@@ -81,7 +81,7 @@ func TestQuestionsWhileTheSourceIsDown(t *testing.T) {
 	r := ledgertest.NewRig(t, "2026-03-05T12:30", ledgertest.Options{})
 	var midnights []time.Time
 	for day := range 4 {
-		noon := ledgertest.At(t, "2026-03-01T12:00").AddDate(0, 0, day)
+		noon := ledgertest.ParseTime(t, "2026-03-01T12:00").AddDate(0, 0, day)
 		midnights = append(midnights, noon.Add(12*time.Hour))
 		if err := r.Fill(t.Context(), allocation.Window{Start: noon, End: noon.Add(time.Hour)}, 1, nil); err != nil {
 			t.Fatal(err)
@@ -89,7 +89,7 @@ func TestQuestionsWhileTheSourceIsDown(t *testing.T) {
 	}
 	r.Model.Asked()
 	r.Model.Err = ledgertest.ErrRefused
-	now := ledgertest.At(t, "2026-03-05T12:30")
+	now := ledgertest.ParseTime(t, "2026-03-05T12:30")
 	r.History.FailWith(func(string) error {
 		now = now.Add(time.Minute)
 		r.SetTime(now)
@@ -132,7 +132,7 @@ func TestDamageIsNoOutage(t *testing.T) {
 // Where nothing is kept it is the same; and any answer of the source ends it.
 func TestOutageOfALedgerThatKeepsNothing(t *testing.T) {
 	m := &ledgertest.Model{Rate: ledgertest.DefaultRate, TooMuch: 10 * time.Hour, Err: ledgertest.ErrRefused}
-	now := ledgertest.At(t, "2026-03-05T12:30")
+	now := ledgertest.ParseTime(t, "2026-03-05T12:30")
 	l := ledger.New(m, log.NewNopLogger(), ledger.Options{Now: func() time.Time { return now }})
 	w := ledgertest.Between(t, "2026-03-03T00:00", "2026-03-05T12:00")
 	for range 3 {
@@ -157,7 +157,7 @@ func TestOutageOfALedgerThatKeepsNothing(t *testing.T) {
 func TestOutageByAClockThatStandsStill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &ledgertest.Model{Rate: ledgertest.DefaultRate, Err: ledgertest.ErrRefused}
-		now := ledgertest.At(t, "2026-03-05T12:30")
+		now := ledgertest.ParseTime(t, "2026-03-05T12:30")
 		l := ledger.New(m, log.NewNopLogger(), ledger.Options{Now: func() time.Time { return now }})
 		w := ledgertest.Between(t, "2026-03-05T00:00", "2026-03-05T12:00")
 		hoursOf(t, l.Hours(t.Context(), w, nil))

@@ -47,9 +47,9 @@ func (l *Ledger) plan(ctx context.Context, q *allocation.Query, windows []alloca
 func (l *Ledger) pieces(w allocation.Window, days, hours *Listing, atHours bool) (pieces []Piece) {
 	closed := l.clock.ClosedUntil()
 	for from := w.Start; from.Before(w.End); {
-		kept := days.At(from, w)
+		kept := days.Longest(from, w)
 		if kept == nil {
-			kept = hours.At(from, w)
+			kept = hours.Longest(from, w)
 		}
 		if kept != nil {
 			pieces = append(pieces, Piece{Window: kept.Window, Kept: kept})

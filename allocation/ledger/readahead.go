@@ -8,15 +8,15 @@ import (
 	"github.com/promcost/promcost/allocation/memory"
 )
 
-// Sets of a stream are read so many at a time, and fewer where they would take more than this part of Options.Memory.
+// Sets of a stream are read streamAtOnce at a time, or fewer if they would take more than 1/streamShare of Options.Memory.
 const (
 	streamAtOnce = 8
 	streamShare  = 16
 )
 
-// readAhead begins to read the windows that are one kept set each, which whole marks. next returns them one after the other. Sets that
+// prefetch begins to read the windows that are one kept set each, which whole marks. next returns them one after the other. Sets that
 // are read at once have one dictionary: all sets of a collected answer. stop ends the reading.
-func (a *assembly) readAhead(ctx context.Context) (whole []bool, next func() (*allocation.Set, error), stop func()) {
+func (a *assembly) prefetch(ctx context.Context) (whole []bool, next func() (*allocation.Set, error), stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	whole = make([]bool, len(a.plan.windows))
 	var kept []Kept
@@ -25,27 +25,27 @@ func (a *assembly) readAhead(ctx context.Context) (whole []bool, next func() (*a
 			kept = append(kept, *pieces[0].Kept)
 		}
 	}
-	type chunk struct {
+	type readSets struct {
 		sets []*allocation.Set
 		err  error
 	}
-	ahead := make(chan chunk)
+	results := make(chan readSets)
 	go func() {
-		defer close(ahead)
-		a.readChunks(ctx, kept, func(sets []*allocation.Set, err error) bool {
+		defer close(results)
+		a.readInTurn(ctx, kept, func(sets []*allocation.Set, err error) bool {
 			select {
-			case ahead <- chunk{sets, err}:
+			case results <- readSets{sets, err}:
 				return err == nil
 			case <-ctx.Done():
 				return false
 			}
 		})
 	}()
-	var at chunk
+	var at readSets
 	next = func() (*allocation.Set, error) {
 		if len(at.sets) == 0 {
 			var ok bool
-			if at, ok = <-ahead; !ok || at.err != nil {
+			if at, ok = <-results; !ok || at.err != nil {
 				return nil, errors.Join(at.err, ctx.Err())
 			}
 		}
@@ -55,20 +55,21 @@ func (a *assembly) readAhead(ctx context.Context) (whole []bool, next func() (*a
 	}
 	return whole, next, func() {
 		cancel()
-		for range ahead { // until the reading has ended
+		for range results { // until the reading has ended
 		}
 	}
 }
 
-// readChunks reads kept sets, unless they are cached, and caches them if they take little. Those of a stream are read some at a time.
-func (a *assembly) readChunks(ctx context.Context, kept []Kept, yield func([]*allocation.Set, error) bool) {
+// readInTurn reads kept sets, unless they are cached, and caches them if they take little memory. It reads the sets of a stream a few at
+// a time.
+func (a *assembly) readInTurn(ctx context.Context, kept []Kept, yield func([]*allocation.Set, error) bool) {
 	if len(kept) == 0 {
 		return
 	}
 	l, stream, bytes := a.ledger, a.query.Stream, a.estimate()
 	if stream && bytes > l.cache.most {
 		for len(kept) > 0 {
-			n := a.chunk(kept)
+			n := a.fitting(kept)
 			sets, release, err := l.archive.Read(ctx, kept[:n], a.query.Only)
 			more := yield(sets, err)
 			if release(); !more {
@@ -84,7 +85,7 @@ func (a *assembly) readChunks(ctx context.Context, kept []Kept, yield func([]*al
 	}
 	key := cacheKey(&q)
 	if sets := l.cache.get(key, kept); sets != nil {
-		yield(sets, memory.Of(ctx).Draw(bytes))
+		yield(sets, memory.FromContext(ctx).Draw(bytes))
 		return
 	}
 	atOnce := len(kept)
@@ -103,8 +104,8 @@ func (a *assembly) readChunks(ctx context.Context, kept []Kept, yield func([]*al
 	l.cache.put(cached{query: key, kept: kept, sets: all, bytes: bytes})
 }
 
-// chunk is how many of the sets are read at once, at least one.
-func (a *assembly) chunk(kept []Kept) (n int) {
+// fitting returns how many of the sets are read at once: at least one, and no more than fit into streamShare of the memory.
+func (a *assembly) fitting(kept []Kept) (n int) {
 	most := a.ledger.opts.Memory.Limit()
 	bytes := kept[0].bytes(a.query.Only)
 	for n = 1; n < min(streamAtOnce, len(kept)); n++ {

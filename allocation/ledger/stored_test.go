@@ -53,9 +53,9 @@ func TestTheRunningHourIsComputedEachTime(t *testing.T) {
 	if diff := cmp.Diff([]string{"05T12:00 05T12:29"}, r.Model.Asked()); diff != "" {
 		t.Errorf("computed second (-want +got):\n%s", diff)
 	}
-	r.SetTime(ledgertest.At(t, "2026-03-05T12:05")) // in the grace period the hour is not closed
+	r.SetTime(ledgertest.ParseTime(t, "2026-03-05T12:05")) // in the grace period the hour is not closed
 	r.Ask(t, allocation.Query{Window: ledgertest.Between(t, "2026-03-05T11:00", "2026-03-05T12:00"), Stored: true})
-	r.SetTime(ledgertest.At(t, "2026-03-05T13:05"))
+	r.SetTime(ledgertest.ParseTime(t, "2026-03-05T13:05"))
 	r.Ask(t, allocation.Query{Window: ledgertest.Between(t, "2026-03-05T12:00", "2026-03-05T13:00"), Stored: true})
 	if hours, _ := r.History.List(t.Context(), ledger.Hours, allocation.Window{}); len(hours) != 12 {
 		t.Errorf("%d hours are kept, want 12", len(hours))
@@ -120,7 +120,7 @@ func TestHoursAreComputedOnce(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 8 {
 		wg.Go(func() { // windows that overlap
-			w := allocation.Window{Start: ledgertest.At(t, "2026-03-04T00:00").Add(time.Duration(i) * time.Hour), End: ledgertest.At(t, "2026-03-04T20:00")}
+			w := allocation.Window{Start: ledgertest.ParseTime(t, "2026-03-04T00:00").Add(time.Duration(i) * time.Hour), End: ledgertest.ParseTime(t, "2026-03-04T20:00")}
 			sets, err := ledgertest.Collect(t.Context(), r.Ledger, allocation.Query{Window: w, Stored: true})
 			if err != nil {
 				t.Error(err)
@@ -141,7 +141,7 @@ func TestHoursAreComputedOnce(t *testing.T) {
 
 func TestWhatIsMissingIsAWarning(t *testing.T) {
 	r := ledgertest.NewRig(t, "2026-03-05T12:30", ledgertest.Options{})
-	r.Model.From = ledgertest.At(t, "2026-03-04T10:00")
+	r.Model.From = ledgertest.ParseTime(t, "2026-03-04T10:00")
 	w := ledgertest.Between(t, "2026-03-01T00:00", "2026-03-05T00:00")
 	q := allocation.Query{Window: w, Step: 24 * time.Hour, Stored: true}
 	sets := r.Ask(t, q)
@@ -161,7 +161,7 @@ func TestWhatIsMissingIsAWarning(t *testing.T) {
 	if !errors.Is(err, allocation.ErrNoData) {
 		t.Errorf("nothing at all: %v", err)
 	}
-	r.SetTime(ledgertest.At(t, "2026-03-05T12:45"))
+	r.SetTime(ledgertest.ParseTime(t, "2026-03-05T12:45"))
 	r.Ask(t, q)
 	if asked := r.Model.Asked(); len(asked) == 0 {
 		t.Error("hours without data were never asked for again")
@@ -173,7 +173,7 @@ func TestPrometheusGone(t *testing.T) {
 	w := ledgertest.Between(t, "2026-03-04T00:00", "2026-03-05T00:00")
 	r.Ask(t, allocation.Query{Window: w, Stored: true})
 	r.Model.Err = allocation.ErrUpstream
-	longer := allocation.Window{Start: w.Start, End: ledgertest.At(t, "2026-03-05T12:29")}
+	longer := allocation.Window{Start: w.Start, End: ledgertest.ParseTime(t, "2026-03-05T12:29")}
 	sets := r.Ask(t, allocation.Query{Window: longer, Stored: true})
 	ledgertest.Same(t, "what is kept", ledgertest.Sums(t, sets...), ledgertest.Sums(t, r.Exactly(w)))
 	if len(sets[0].Warnings) == 0 || !strings.Contains(sets[0].Warnings[0], "no costs from ") {

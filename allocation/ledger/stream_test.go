@@ -151,7 +151,7 @@ func TestStreamOfFailingHistory(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := ledgertest.NewRig(t, "2026-03-05T12:30", ledgertest.Options{Ledger: ledger.Options{Memory: memory.New(400_000)}})
 			if tc.from != "" {
-				r.Model.From = ledgertest.At(t, tc.from)
+				r.Model.From = ledgertest.ParseTime(t, tc.from)
 			}
 			w := ledgertest.Between(t, "2026-03-03T00:00", "2026-03-04T12:00")
 			if err := r.Fill(t.Context(), w, 1, nil); err != nil {
@@ -228,7 +228,7 @@ func TestStreamHolesWithoutHistory(t *testing.T) {
 		for _, stream := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s, stream=%v", name, stream), func(t *testing.T) {
 				r := ledgertest.NewRig(t, "2026-03-05T12:30", ledgertest.Options{})
-				r.Model.From = ledgertest.At(t, "2026-03-04T00:30")
+				r.Model.From = ledgertest.ParseTime(t, "2026-03-04T00:30")
 				q := allocation.Query{Window: w, Step: time.Hour, Stored: true, Stream: stream}
 				missing := func() []string {
 					var all []string

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// parts are what the cost of an allocation is made of, with the members of the API that they sum.
-var parts = []struct {
+// costComponents are what the cost of an allocation is made of, with the members of the API that they sum.
+var costComponents = []struct {
 	name    string
 	members []string
 }{
@@ -33,7 +33,7 @@ func (s *server) allocations(ctx context.Context, args arguments) ([]byte, error
 	}
 	v.Set("accumulate", "true")
 	fields := []string{"name", "window", "totalCost", "totalEfficiency", "errorBounds"}
-	for _, p := range parts {
+	for _, p := range costComponents {
 		fields = append(fields, p.members...)
 	}
 	v.Set("fields", strings.Join(fields, ","))
@@ -64,7 +64,7 @@ func (s *server) allocations(ctx context.Context, args arguments) ([]byte, error
 			efficiency := math.Round(*r.TotalEfficiency*1e3) / 1e3
 			e.Efficiency = &efficiency
 		}
-		for _, p := range parts {
+		for _, p := range costComponents {
 			sum := 0.0
 			for _, m := range p.members {
 				v, _ := amounts[m].(float64)

@@ -204,8 +204,8 @@ func With(ctx context.Context, a *Account) context.Context {
 	return context.WithValue(ctx, accountKey{}, a)
 }
 
-// Of is the account of a context, nil without one.
-func Of(ctx context.Context) *Account {
+// FromContext returns the account of a context, or nil if the context has none.
+func FromContext(ctx context.Context) *Account {
 	a, _ := ctx.Value(accountKey{}).(*Account)
 	return a
 }
@@ -213,7 +213,7 @@ func Of(ctx context.Context) *Account {
 // Within returns a context with an account: the account of ctx, or a new one that it opens with remedy and that done closes.
 // So all parts of one query draw from one account.
 func (b *Budget) Within(ctx context.Context, remedy string) (own context.Context, a *Account, done func()) {
-	if a := Of(ctx); a != nil {
+	if a := FromContext(ctx); a != nil {
 		return ctx, a, func() {}
 	}
 	a = b.Open(remedy)

@@ -89,7 +89,7 @@ func TestWithin(t *testing.T) {
 	b := memory.New(0)
 	ctx, outer, done := b.Within(t.Context(), "")
 	inner, a, innerDone := b.Within(ctx, "")
-	if a != outer || memory.Of(inner) != outer {
+	if a != outer || memory.FromContext(inner) != outer {
 		t.Error("the parts have two accounts")
 	}
 	_ = a.Draw(5)
@@ -101,7 +101,7 @@ func TestWithin(t *testing.T) {
 	if err := outer.Draw(5); err == nil || b.Stats().Used != 0 {
 		t.Errorf("after its end it draws with %v", err)
 	}
-	none := memory.Of(context.Background())
+	none := memory.FromContext(context.Background())
 	if err := none.Draw(1 << 60); err != nil || none.Held() != 0 || none.Most() != 0 {
 		t.Error("no account is bounded")
 	}

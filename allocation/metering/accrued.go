@@ -58,9 +58,9 @@ func (a *Accrued) Metering() *Metering { return a.metering }
 func (a *Accrued) Totals(s *Subject) *Totals {
 	i := a.metering.index(s.Name)
 	if i < 0 || !s.counts() {
-		return &Totals{hours: 1, plain: s.plain}
+		return &Totals{hours: 1, noResource: s.noResource}
 	}
-	return &Totals{hours: 1, plain: s.plain, rows: a.tallies[i].counters()}
+	return &Totals{hours: 1, noResource: s.noResource, rows: a.tallies[i].counters()}
 }
 
 // Fold sums everyone without a place in the counters into __other__. t are the Totals of the last hour added, or of a later one. No
@@ -71,7 +71,7 @@ func (a *Accrued) Fold(s *Subject, t *Totals) (folded *Totals, dropped int) {
 		return t, 0
 	}
 	rows, dropped := a.tallies[i].fold(s, t.rows)
-	return &Totals{hours: t.hours, plain: t.plain, rows: rows}, dropped
+	return &Totals{hours: t.hours, noResource: t.noResource, rows: rows}, dropped
 }
 
 // Capped reports whether the subject has had more series than it may have, so that some are in __other__.

@@ -31,8 +31,8 @@ const (
 	BudgetYear    BudgetPeriod = "year"
 )
 
-// At returns the period of the instant before t, on the clock of the zone: an hour that ends with a period belongs to it.
-func (p BudgetPeriod) At(t time.Time, zone *time.Location) allocation.Window {
+// Window returns the period of the instant before t, on the clock of the zone: an hour that ends with a period belongs to it.
+func (p BudgetPeriod) Window(t time.Time, zone *time.Location) allocation.Window {
 	instant := allocation.Window{Start: t.Add(-time.Second), End: t}
 	switch p {
 	case BudgetDay:
@@ -96,13 +96,13 @@ type BudgetState struct {
 // remains. If the last week is known, every hour of the rest costs what that hour of the week did; else it costs the average of the
 // known hours. week is the cost of the last week. part is the cost of the beginning of that week, as long as the rest beyond whole
 // weeks. Both are negative if they are not known. The result is negative if nothing is known.
-func Forecast(spent float64, known, rest time.Duration, week, part float64) float64 {
+func Forecast(spent float64, known, rest time.Duration, week, beginning float64) float64 {
 	const aWeek = 7 * 24 * time.Hour
 	switch {
 	case rest <= 0:
 		return spent
-	case week >= 0 && part >= 0:
-		return spent + float64(rest/aWeek)*week + part
+	case week >= 0 && beginning >= 0:
+		return spent + float64(rest/aWeek)*week + beginning
 	case known > 0:
 		return spent + spent/known.Hours()*rest.Hours()
 	}
@@ -121,7 +121,7 @@ type Spending struct {
 
 // Totals returns the totals for the families of budgets.
 func (s *Spending) Totals() *Totals {
-	t := &Totals{hours: 1, plain: true}
+	t := &Totals{hours: 1, noResource: true}
 	if s == nil {
 		return t
 	}

@@ -35,7 +35,7 @@ func TestBudgetPeriods(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w := tt.period.At(at, tt.zone)
+		w := tt.period.Window(at, tt.zone)
 		if got := w.Start.UTC().Format(time.RFC3339) + " " + w.End.UTC().Format(time.RFC3339); got != tt.want {
 			t.Errorf("%s of %s is %s, want %s", tt.period, tt.at, got, tt.want)
 		}

@@ -28,7 +28,7 @@ type Subject struct {
 	collector      string // the collector that switches it, if that has another name
 	prefix         string // of its families' names, after promcost_
 	of             string // what its families are about, in their help
-	plain          bool   // its families have no label resource
+	noResource     bool   // its families have no label resource
 	sparse         bool   // resources that one of it does not have are no series of it, though others have them
 	families       []familyTraits
 	by             []allocation.Property // that tell rows apart
@@ -171,12 +171,12 @@ var subjects = append([]Subject{
 	{
 		Name: "volume", Help: "cost of persistent volumes", Default: true,
 		Labels: []string{"cluster", "persistentvolume", "storageclass", "namespace", "persistentvolumeclaim"},
-		prefix: "persistentvolume", of: "the volume", families: assetFamilies, plain: true, totals: volumeTotals,
+		prefix: "persistentvolume", of: "the volume", families: assetFamilies, noResource: true, totals: volumeTotals,
 	},
 	{
 		Name: "loadbalancer", Help: "cost of load balancers", Default: true,
 		Labels: []string{"cluster", "namespace", "service", "ingress_ip"},
-		prefix: "loadbalancer", of: "the service's load balancer", families: assetFamilies, plain: true, totals: balancerTotals,
+		prefix: "loadbalancer", of: "the service's load balancer", families: assetFamilies, noResource: true, totals: balancerTotals,
 	},
 	{
 		Name: "network", Help: "cost of traffic to other zones, other regions and the internet", Default: true,
@@ -186,16 +186,16 @@ var subjects = append([]Subject{
 	{
 		Name: "attacheddisk", Help: "cost of the disks attached to nodes", Default: true,
 		Labels: []string{"cluster", "node"},
-		prefix: "attached_disk", of: "the node's own disk", families: assetFamilies, plain: true, totals: attachedDiskTotals,
+		prefix: "attached_disk", of: "the node's own disk", families: assetFamilies, noResource: true, totals: attachedDiskTotals,
 	},
 	{
 		Name: "clustermanagement", Help: "cost of running clusters' control planes", Default: true,
 		Labels: []string{"cluster"},
-		prefix: "cluster_management", of: "running the cluster's control plane", families: assetFamilies, plain: true, totals: managementTotals,
+		prefix: "cluster_management", of: "running the cluster's control plane", families: assetFamilies, noResource: true, totals: managementTotals,
 	},
 	{
 		Name: "budget", Help: "what is spent of the budgets of the config file, and what they will come to", Default: true,
-		Labels: []string{"budget", "period"}, families: budgetFamilies, plain: true, totals: budgetTotals,
+		Labels: []string{"budget", "period"}, families: budgetFamilies, noResource: true, totals: budgetTotals,
 	},
 	{
 		Name: "billed namespace", Billed: true, collector: "namespace",
@@ -233,7 +233,7 @@ func (s *Subject) Families() []Family {
 	for i := range s.families {
 		traits := &s.families[i]
 		labels, by := slices.Clone(s.Labels), ""
-		if !s.plain {
+		if !s.noResource {
 			labels, by = append(labels, "resource"), ", by resource"
 		}
 		families[i] = Family{
@@ -264,7 +264,7 @@ func (s *Subject) Projection(families ...Family) *allocation.Projection {
 	case len(s.by) == 0:
 		return p
 	}
-	if !s.plain {
+	if !s.noResource {
 		p.Columns = append(p.Columns, allocation.Hours.Of(allocation.GPU))
 		for r := range familyResources {
 			p.Columns = append(p.Columns, s.costColumns(familyResource(r))...)
@@ -298,7 +298,7 @@ func (s *Subject) width() int { return s.weight(allResources) }
 
 // weight is the most series that one item of the subject with these resources can have.
 func (s *Subject) weight(has resourceSet) int {
-	if s.plain {
+	if s.noResource {
 		return len(s.families)
 	}
 	n := 0

@@ -14,7 +14,7 @@ import (
 // instance, which is the node.
 var openCostSubjects = []Subject{
 	{
-		Name: "opencost-node", collector: "opencost", Help: "what dashboards and rules for OpenCost read, by the names and labels of its metrics: scrape with honor_labels", plain: true, drops: true,
+		Name: "opencost-node", collector: "opencost", Help: "what dashboards and rules for OpenCost read, by the names and labels of its metrics: scrape with honor_labels", noResource: true, drops: true,
 		Labels: []string{"cluster", "instance", "node", "instance_type", "region", "provider_id", "arch"},
 		families: []familyTraits{
 			{name: "node_cpu_hourly_cost", help: "Price of a core for an hour on the node, a mean of the last closed hour after discounts.", value: priceOf(allocation.CPU)},
@@ -26,7 +26,7 @@ var openCostSubjects = []Subject{
 		}, totals: openNodeTotals,
 	},
 	{
-		Name: "opencost-container", collector: "opencost", plain: true, drops: true, costless: true,
+		Name: "opencost-container", collector: "opencost", noResource: true, drops: true, costless: true,
 		Labels: []string{"cluster", "instance", "node", "namespace", "pod", "uid", "container"}, by: []allocation.Property{allocation.Cluster, allocation.NodeName, allocation.Namespace, allocation.Pod, allocation.PodUID, allocation.Container},
 		families: []familyTraits{
 			{name: "container_cpu_allocation", help: "Cores allocated to the container, a mean of the last closed hour.", needs: []allocation.Measure{allocation.Hours}, value: hoursPerHour(allocation.CPU)},
@@ -35,46 +35,46 @@ var openCostSubjects = []Subject{
 		}, totals: openContainerTotals,
 	},
 	{
-		Name: "opencost-volume", collector: "opencost", plain: true, drops: true,
+		Name: "opencost-volume", collector: "opencost", noResource: true, drops: true,
 		Labels: []string{"cluster", "volumename", "persistentvolume", "provider_id"},
 		families: []familyTraits{
 			{name: "pv_hourly_cost", help: "Price of a GiB of the volume for an hour, a mean of the last closed hour.", value: volumePrice},
 		}, totals: openVolumeTotals,
 	},
 	{
-		Name: "opencost-claim", collector: "opencost", plain: true, drops: true, costless: true, volumes: true,
+		Name: "opencost-claim", collector: "opencost", noResource: true, drops: true, costless: true, volumes: true,
 		Labels: []string{"cluster", "namespace", "pod", "uid", "persistentvolumeclaim", "persistentvolume"}, by: []allocation.Property{allocation.Cluster, allocation.Namespace, allocation.Pod, allocation.PodUID},
 		families: []familyTraits{
 			{name: "pod_pvc_allocation", help: "Bytes of the volume allocated to the pod, a mean of the last closed hour.", value: bytesPerHour},
 		}, totals: openClaimTotals,
 	},
 	{
-		Name: "opencost-loadbalancer", collector: "opencost", plain: true, drops: true,
+		Name: "opencost-loadbalancer", collector: "opencost", noResource: true, drops: true,
 		Labels: []string{"cluster", "namespace", "service_name", "ingress_ip"},
 		families: []familyTraits{
 			{name: "kubecost_load_balancer_cost", help: "What the load balancer cost in the last closed hour, per hour.", value: hourlyCost},
 		}, totals: balancerTotals,
 	},
 	{
-		Name: "opencost-management", collector: "opencost", plain: true, drops: true,
+		Name: "opencost-management", collector: "opencost", noResource: true, drops: true,
 		Labels: []string{"cluster", "provisioner_name"}, families: []familyTraits{
 			{name: "kubecost_cluster_management_cost", help: "What running the cluster's control plane cost in the last closed hour, per hour.", value: hourlyCost},
 		}, totals: openManagementTotals,
 	},
 	{
-		Name: "opencost-cluster", collector: "opencost", plain: true, drops: true,
+		Name: "opencost-cluster", collector: "opencost", noResource: true, drops: true,
 		Labels: []string{"cluster", "id", "name", "provider"}, families: []familyTraits{
 			{name: "kubecost_cluster_info", help: "Clusters as labels of the value 1.", value: one},
 		}, totals: openClusterTotals,
 	},
 	{
-		Name: "opencost-build", collector: "opencost", plain: true, drops: true,
+		Name: "opencost-build", collector: "opencost", noResource: true, drops: true,
 		Labels: []string{"cluster", "version", "revision"}, families: []familyTraits{
 			{name: "opencost_build_info", help: "The build of promcost, which stands in for OpenCost, as labels of the value 1.", value: one},
 		}, totals: openBuildTotals,
 	},
 	{
-		Name: "opencost-network", collector: "opencost", plain: true, drops: true, costless: true,
+		Name: "opencost-network", collector: "opencost", noResource: true, drops: true, costless: true,
 		Labels: []string{"cluster"}, families: []familyTraits{
 			{name: "kubecost_network_zone_egress_cost", help: "Price of a GiB sent to another zone.", value: figure(0)},
 			{name: "kubecost_network_region_egress_cost", help: "Price of a GiB sent to another region.", value: figure(1)},
@@ -82,25 +82,25 @@ var openCostSubjects = []Subject{
 		}, totals: openNetworkTotals,
 	},
 	{
-		Name: "opencost-kube-node", collector: "opencost-kube", Help: "the few series of kube-state-metrics that dashboards for OpenCost want of the same job", plain: true, drops: true, costless: true,
+		Name: "opencost-kube-node", collector: "opencost-kube", Help: "the few series of kube-state-metrics that dashboards for OpenCost want of the same job", noResource: true, drops: true, costless: true,
 		Labels: []string{"cluster", "node", "resource", "unit"}, families: []familyTraits{
 			{name: "kube_node_status_capacity", help: "Capacity of the node, a mean of the last closed hour.", value: oneCapacity},
 		}, totals: kubeNodeTotals,
 	},
 	{
-		Name: "opencost-kube-volume", collector: "opencost-kube", plain: true, drops: true, costless: true,
+		Name: "opencost-kube-volume", collector: "opencost-kube", noResource: true, drops: true, costless: true,
 		Labels: []string{"cluster", "persistentvolume"}, families: []familyTraits{
 			{name: "kube_persistentvolume_capacity_bytes", help: "Size of the volume, a mean of the last closed hour.", value: bytesPerHour},
 		}, totals: kubeVolumeTotals,
 	},
 	{
-		Name: "opencost-kube-claim", collector: "opencost-kube", plain: true, drops: true,
+		Name: "opencost-kube-claim", collector: "opencost-kube", noResource: true, drops: true,
 		Labels: []string{"cluster", "namespace", "persistentvolumeclaim", "storageclass", "volumename"}, families: []familyTraits{
 			{name: "kube_persistentvolumeclaim_info", help: "Claims and their volumes as labels of the value 1.", value: one},
 		}, totals: kubeClaimTotals,
 	},
 	{
-		Name: "opencost-kube-namespace", collector: "opencost-kube", plain: true, drops: true,
+		Name: "opencost-kube-namespace", collector: "opencost-kube", noResource: true, drops: true,
 		Labels: []string{"cluster", "namespace"}, by: []allocation.Property{allocation.Cluster, allocation.Namespace}, families: []familyTraits{
 			{name: "kube_namespace_labels", help: "Namespaces in which something ran as labels of the value 1.", value: one},
 		}, totals: kubeNamespaceTotals,

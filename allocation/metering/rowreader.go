@@ -24,16 +24,16 @@ type rowReader struct {
 	deciding []int // labels that decide which rows are read
 	ratio    bool
 
-	dict   *allocation.Dict
-	kept   [][]decision // by deciding, id
-	single []int32      // group + 1 by id, if rows are summed by one label
-	groups map[rowKey]int32
-	series []int32 // of groups, by resource; -1 if not known yet
-	labels [][]string
-	of     []int32 // the group of each row, -1 for none
-	seen   []int32 // the groups that the set has rows of
-	stamps []int32 // by group, of the set that it was seen in
-	stamp  int32
+	dict    *allocation.Dict
+	kept    [][]decision // by deciding, id
+	single  []int32      // group + 1 by id, if rows are summed by one label
+	groups  map[rowKey]int32
+	series  []int32 // of groups, by resource; -1 if not known yet
+	labels  [][]string
+	of      []int32 // the group of each row, -1 for none
+	present []int32 // the groups that the set has rows of
+	stamps  []int32 // by group, of the set that it was seen in
+	stamp   int32
 	// Sums by resource and group. The last sum of each resource is for rows that are not read.
 	cost                             [numFamilyResources][]float64
 	used, requested, unknownRequests [allocation.NumResources][]float64
@@ -126,7 +126,7 @@ func (r *rowReader) use(d *allocation.Dict) {
 // assign finds the group of each row.
 func (r *rowReader) assign(set *allocation.Set) {
 	r.stamp++
-	r.of, r.seen = slices.Grow(r.of[:0], set.Len())[:set.Len()], r.seen[:0]
+	r.of, r.present = slices.Grow(r.of[:0], set.Len())[:set.Len()], r.present[:0]
 	columns, deciding := r.columns(set, r.grouping), r.columns(set, r.deciding)
 	var last rowKey
 	group := int32(-1)
@@ -149,7 +149,7 @@ func (r *rowReader) assign(set *allocation.Set) {
 		r.of[row] = group
 		if !same && r.stamps[group] != r.stamp {
 			r.stamps[group] = r.stamp
-			r.seen = append(r.seen, group)
+			r.present = append(r.present, group)
 		}
 	}
 }
@@ -312,7 +312,7 @@ func (r *rowReader) total(group int32, has resourceSet) (t subjectTotal) {
 func (r *rowReader) merge(do func(group int32, t *subjectTotal), has resourceSet) {
 	var order []int32
 	var sums map[int32]*subjectTotal
-	for _, g := range r.seen {
+	for _, g := range r.present {
 		t := r.total(g, has)
 		first := r.first[g]
 		switch {

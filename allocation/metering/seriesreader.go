@@ -42,14 +42,14 @@ func (s *Subject) Reader(f *Family, o SeriesOptions) *SeriesReader {
 			r.by = append(r.by, l)
 		}
 	}
-	if keep := r.keep[len(f.Labels)-1]; keep != nil && !s.plain {
+	if keep := r.keep[len(f.Labels)-1]; keep != nil && !s.noResource {
 		for i := range familyResources {
 			if !keep(familyResources[i].name) {
 				r.wanted &^= 1 << i
 			}
 		}
 	}
-	if len(s.by) == len(s.Labels) && !s.plain {
+	if len(s.by) == len(s.Labels) && !s.noResource {
 		r.rows = newRowReader(r)
 	}
 	return r

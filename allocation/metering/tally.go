@@ -18,25 +18,25 @@ const forgetAfter = 24 * time.Hour
 // summed into __other__ of its cluster (and of its label), or into one __other__ for all if there are too many clusters. So __other__
 // gains the costs of those that are no members, and no counter falls.
 type tally struct {
-	rows   []subjectTotal // members, by labels
-	others []subjectTotal // __other__, by labels
-	capped bool
+	rows      []subjectTotal // members, by labels
+	otherRows []subjectTotal // __other__, by labels
+	capped    bool
 	// clusters have an __other__ of their own once they need one, in the order in which they came. Each is the labels that the subject
 	// does not sum. otherClusters says that there are more clusters.
-	clusters      [][]string
-	otherClusters bool
+	clusters     [][]string
+	moreClusters bool
 }
 
 func (t *tally) clone() *tally {
 	own := *t
-	own.rows, own.others = slices.Clone(t.rows), slices.Clone(t.others)
+	own.rows, own.otherRows = slices.Clone(t.rows), slices.Clone(t.otherRows)
 	own.clusters = slices.Clip(t.clusters)
 	return &own
 }
 
 // add adds an hour's rows, which are sorted by labels.
 func (t *tally) add(s *Subject, hour []subjectTotal, w allocation.Window, most int) {
-	t.noteClusters(s, hour, most)
+	t.addClusters(s, hour, most)
 	newcomers := t.addMembers(s, hour, w)
 	if !t.capped {
 		weight := t.weight(s)
@@ -59,18 +59,18 @@ func (t *tally) add(s *Subject, hour []subjectTotal, w allocation.Window, most i
 		slices.SortFunc(t.rows, compareTotals)
 	}
 	if t.capped && !s.drops {
-		others := t.newOthers(s)
+		sums := t.newOtherSums(s)
 		t.split(hour, func(i int, member bool) {
 			if !member {
-				others.add(&hour[i])
+				sums.add(&hour[i])
 			}
 		})
-		t.addOthers(others.sums, w)
+		t.addOtherRows(sums.sums, w)
 	}
 }
 
-// noteClusters records new clusters.
-func (t *tally) noteClusters(s *Subject, hour []subjectTotal, most int) {
+// addClusters records new clusters.
+func (t *tally) addClusters(s *Subject, hour []subjectTotal, most int) {
 	for i := range hour {
 		cluster := hour[i].labels[:s.unsummed()]
 		if i > 0 && slices.Equal(cluster, hour[i-1].labels[:len(cluster)]) || t.has(cluster) {
@@ -80,7 +80,7 @@ func (t *tally) noteClusters(s *Subject, hour []subjectTotal, most int) {
 			return
 		}
 		if len(s.Labels) == 1 || (len(t.clusters)+1)*s.width() > most/2 {
-			t.otherClusters = true
+			t.moreClusters = true
 			continue
 		}
 		t.clusters = append(t.clusters, cluster)
@@ -94,11 +94,11 @@ func (t *tally) has(cluster []string) bool {
 
 // room is how many series members may have beside those of every possible __other__.
 func (t *tally) room(s *Subject, most int) int {
-	others := len(t.clusters)
-	if t.otherClusters {
-		others++
+	rows := len(t.clusters)
+	if t.moreClusters {
+		rows++
 	}
-	return most - others*s.width()
+	return most - rows*s.width()
 }
 
 // weight is how many series members have.
@@ -208,8 +208,8 @@ func byRank(s *Subject, rows []subjectTotal, order []int32) []int32 {
 	return order
 }
 
-// others sums rows into __other__.
-type others struct {
+// otherSums sums rows into __other__.
+type otherSums struct {
 	tally   *tally
 	subject *Subject
 	sums    []subjectTotal // by labels
@@ -217,10 +217,10 @@ type others struct {
 	at      int            // index of its sum
 }
 
-func (t *tally) newOthers(s *Subject) *others { return &others{tally: t, subject: s} }
+func (t *tally) newOtherSums(s *Subject) *otherSums { return &otherSums{tally: t, subject: s} }
 
 // add adds a row. The rows of a cluster mostly follow each other.
-func (o *others) add(row *subjectTotal) {
+func (o *otherSums) add(row *subjectTotal) {
 	cluster := row.labels[:o.subject.unsummed()]
 	if o.last == nil || !slices.Equal(o.last, cluster) {
 		o.last, o.at = cluster, o.place(cluster, len(row.labels))
@@ -229,7 +229,7 @@ func (o *others) add(row *subjectTotal) {
 }
 
 // place is the index of the sum of a cluster.
-func (o *others) place(cluster []string, labels int) int {
+func (o *otherSums) place(cluster []string, labels int) int {
 	sum := subjectTotal{labels: slices.Repeat([]string{OtherName}, labels)}
 	if labels > 1 && o.tally.has(cluster) {
 		copy(sum.labels, cluster)
@@ -241,14 +241,14 @@ func (o *others) place(cluster []string, labels int) int {
 	return at
 }
 
-// addOthers adds an hour's rows to __other__.
-func (t *tally) addOthers(hour []subjectTotal, w allocation.Window) {
+// addOtherRows adds an hour's rows to __other__.
+func (t *tally) addOtherRows(hour []subjectTotal, w allocation.Window) {
 	for i := range hour {
-		at, ok := slices.BinarySearchFunc(t.others, hour[i], compareTotals)
+		at, ok := slices.BinarySearchFunc(t.otherRows, hour[i], compareTotals)
 		if !ok {
-			t.others = slices.Insert(t.others, at, subjectTotal{labels: hour[i].labels, since: w.Start.Unix()})
+			t.otherRows = slices.Insert(t.otherRows, at, subjectTotal{labels: hour[i].labels, since: w.Start.Unix()})
 		}
-		t.others[at].accrue(&hour[i])
+		t.otherRows[at].accrue(&hour[i])
 	}
 }
 
@@ -265,10 +265,10 @@ func (t *tally) split(hour []subjectTotal, visit func(i int, member bool)) {
 
 // counters returns the rows of members and of __other__, sorted by labels.
 func (t *tally) counters() []subjectTotal {
-	if len(t.others) == 0 {
+	if len(t.otherRows) == 0 {
 		return t.rows
 	}
-	rows := slices.Concat(t.rows, t.others)
+	rows := slices.Concat(t.rows, t.otherRows)
 	slices.SortFunc(rows, compareTotals)
 	return rows
 }
@@ -278,18 +278,18 @@ func (t *tally) fold(s *Subject, hour []subjectTotal) (rows []subjectTotal, drop
 	if !t.capped {
 		return hour, 0
 	}
-	rows = make([]subjectTotal, 0, len(t.rows)+len(t.others))
-	others := t.newOthers(s)
+	rows = make([]subjectTotal, 0, len(t.rows)+len(t.otherRows))
+	sums := t.newOtherSums(s)
 	t.split(hour, func(i int, member bool) {
 		if member {
 			rows = append(rows, hour[i])
 			return
 		}
 		dropped += s.weight(hour[i].has)
-		others.add(&hour[i])
+		sums.add(&hour[i])
 	})
 	if !s.drops {
-		rows = append(rows, others.sums...)
+		rows = append(rows, sums.sums...)
 		slices.SortFunc(rows, compareTotals)
 	}
 	return rows, dropped

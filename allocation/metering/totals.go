@@ -86,9 +86,9 @@ func (t *subjectTotal) add(o *subjectTotal) {
 
 // Totals are the sums of all items of a subject over a set, sorted by labels, each label set once. They are immutable.
 type Totals struct {
-	hours float64
-	plain bool // Subject.plain
-	rows  []subjectTotal
+	hours      float64
+	noResource bool // Subject.noResource
+	rows       []subjectTotal
 }
 
 // Totals sums a set by the items of the subject. The set must be a base set: neither aggregated, filtered nor shared. Hourly costs
@@ -96,9 +96,9 @@ type Totals struct {
 func (s *Subject) Totals(set *allocation.Set) *Totals {
 	hours := set.Window.Duration().Hours()
 	if hours <= 0 {
-		return &Totals{hours: 1, plain: s.plain}
+		return &Totals{hours: 1, noResource: s.noResource}
 	}
-	return &Totals{hours: hours, plain: s.plain, rows: mergeTotals(s.totals(s, set))}
+	return &Totals{hours: hours, noResource: s.noResource, rows: mergeTotals(s.totals(s, set))}
 }
 
 // Len is the number of items.
@@ -122,7 +122,7 @@ func (t *Totals) Created(i int) time.Time {
 // label values are valid only during the call. It returns how many values it left out because they are not finite.
 func (f *Family) Emit(t *Totals, emit func(subject int, labels []string, value float64)) (notFinite int) {
 	labels, resources := make([]string, 0, len(f.Labels)), len(familyResources)
-	if t.plain {
+	if t.noResource {
 		resources = 1
 	}
 	for i := range t.rows {
@@ -134,7 +134,7 @@ func (f *Family) Emit(t *Totals, emit func(subject int, labels []string, value f
 			case !ok:
 			case math.IsNaN(value) || math.IsInf(value, 0):
 				notFinite++
-			case t.plain:
+			case t.noResource:
 				emit(i, labels, value)
 			default:
 				emit(i, append(labels, familyResources[r].name), value)

@@ -80,7 +80,7 @@ func (x *notice) String() string {
 			}
 			return strconv.Itoa(x.n)
 		case "{names}":
-			return strings.TrimSuffix(some(x.names), andMore) + x.others()
+			return strings.TrimSuffix(some(x.names), andMore) + x.ellipsis()
 		case "{}":
 			said := more[0]
 			more = more[1:]
@@ -100,8 +100,8 @@ const atLeast = "at least "
 // Whole reports whether all things are named.
 func (x *notice) whole() bool { return !x.least && len(x.names) == x.n }
 
-// others ends the list of names where it has not all of them.
-func (x *notice) others() string {
+// ellipsis ends a list that lacks some of the names.
+func (x *notice) ellipsis() string {
 	if x.n > mostNames || !x.whole() {
 		return andMore
 	}

@@ -72,7 +72,7 @@ func (c *leafColumn) cached(r *reader) (*leaf, error) {
 		return was, nil
 	}
 	now := cachedColumn{from: from, sum: crc32.ChecksumIEEE(pages)}
-	if !r.cache.seen(c.name, now) {
+	if !r.cache.remember(c.name, now) {
 		return nil, nil
 	}
 	l, b := &leaf{interned: &atomic.Pointer[internedMaps]{}}, newBudget(len(c.data))
@@ -102,8 +102,8 @@ func (k *columnCache) get(name string, as func(*cachedColumn) bool) *leaf {
 	return nil
 }
 
-// seen reports whether a column was seen before, and notes it.
-func (k *columnCache) seen(name string, c cachedColumn) bool {
+// remember records a column, and reports whether it was recorded before.
+func (k *columnCache) remember(name string, c cachedColumn) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	of := k.named(name)
@@ -116,7 +116,7 @@ func (k *columnCache) seen(name string, c cachedColumn) bool {
 	return false
 }
 
-// put caches a column that was seen. If the cache would become too large, it is emptied first.
+// put caches a column that is recorded. If the cache would become too large, it is emptied first.
 func (k *columnCache) put(name string, c cachedColumn) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

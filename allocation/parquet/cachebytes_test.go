@@ -12,10 +12,10 @@ func TestColumnCacheIsBounded(t *testing.T) {
 	for i := range uint32(100) {
 		column := cachedColumn{from: pageForm{rows: 1 + int(i%3)}, sum: i}
 		for _, name := range [...]string{"a", "b", "c", "d"} {
-			if k.seen(name, column) {
+			if k.remember(name, column) {
 				t.Errorf("%s of file %d was seen before it was read", name, i)
 			}
-			if !k.seen(name, column) {
+			if !k.remember(name, column) {
 				t.Errorf("%s of file %d was not seen", name, i)
 			}
 			whole := column

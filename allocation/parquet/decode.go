@@ -161,7 +161,7 @@ func (d *Decoded) readKinds(f *File, _ *allocation.Projection) (err error) {
 	}
 	special := make([]allocation.Special, len(l.table.ends))
 	for i := range special {
-		if special[i], err = kindOf(l.table.at(int32(i))); err != nil {
+		if special[i], err = kindOf(l.table.text(int32(i))); err != nil {
 			return err
 		}
 	}
@@ -347,7 +347,7 @@ func joined[T any](a, b []T) []T {
 func (l *leaf) intern(dict *allocation.Dict) []allocation.ID {
 	table := make([]allocation.ID, len(l.table.ends))
 	for i := range table {
-		table[i] = dict.AddBytes(l.table.at(int32(i)))
+		table[i] = dict.AddBytes(l.table.text(int32(i)))
 	}
 	if len(table) == 1 {
 		return slices.Repeat(table, len(l.idx))

@@ -164,7 +164,7 @@ func lastOf(group []int32, ids []allocation.ID, id func(row int) allocation.ID) 
 }
 
 // same reports whether two values of the table are equal: it may have a string more than once.
-func (l *leaf) same(x, y int32) bool { return bytes.Equal(l.table.at(x), l.table.at(y)) }
+func (l *leaf) same(x, y int32) bool { return bytes.Equal(l.table.text(x), l.table.text(y)) }
 
 // within returns the elements [from, to) of a row.
 func within(ends []int32, row int) (from, to int32) {

@@ -53,7 +53,7 @@ type fileMeta struct {
 		} `thrift:"1"`
 		Rows int64 `thrift:"3"`
 	} `thrift:"4"`
-	Notes []struct {
+	KeyValues []struct {
 		Key   string `thrift:"1"`
 		Value string `thrift:"2"`
 	} `thrift:"5"`
@@ -99,9 +99,9 @@ func (l *layout) read(footer []byte) error {
 		return fmt.Errorf("%w: %w", errFooter, err)
 	}
 	l.rows = meta.Rows
-	for _, note := range meta.Notes {
-		if note.Key == footerKey {
-			l.footer, l.marked = note.Value, true
+	for _, kv := range meta.KeyValues {
+		if kv.Key == footerKey {
+			l.footer, l.marked = kv.Value, true
 		}
 	}
 	if len(meta.Schema) == 0 {

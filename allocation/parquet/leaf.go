@@ -34,8 +34,8 @@ type texts struct {
 	ends []int32
 }
 
-// at returns the i-th string.
-func (t *texts) at(i int32) []byte {
+// text returns the i-th string.
+func (t *texts) text(i int32) []byte {
 	from := int32(0)
 	if i > 0 {
 		from = t.ends[i-1]
@@ -68,7 +68,7 @@ func (t *texts) limit() error {
 }
 
 // text is the value of a row.
-func (l *leaf) text(row int) []byte { return l.table.at(l.idx[row]) }
+func (l *leaf) text(row int) []byte { return l.table.text(l.idx[row]) }
 
 // reset empties a leaf and keeps its memory.
 func (l *leaf) reset() *leaf {

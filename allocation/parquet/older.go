@@ -60,7 +60,7 @@ func (f *File) unused(r allocation.Resource, c, where allocation.Column) ([]floa
 // unscaled is the least or the most true running time by a column of early files: the counted running time, times a bound of the
 // ratio of counted to true time. For rows that are sums it uses the mean of their bounds. If the bound is not known or not above 0, the
 // result is a part of the counted time.
-func (f *File) unscaled(name string, maybe bool, part float64) ([]float64, error) {
+func (f *File) unscaled(name string, maybe bool, ratio float64) ([]float64, error) {
 	counted, err := f.numbers(allocation.RunningSeconds.Field(), false)
 	if err != nil || counted == nil {
 		return nil, err
@@ -74,7 +74,7 @@ func (f *File) unscaled(name string, maybe bool, part float64) ([]float64, error
 		if scaled != nil && scaled[row] > 0 {
 			out[row] = v * v / scaled[row]
 		} else {
-			out[row] = v * part
+			out[row] = v * ratio
 		}
 	}
 	return out, nil

@@ -189,7 +189,7 @@ func files(t testing.TB, s *allocation.Set) (rows, assets []byte) {
 	t.Helper()
 	var out [2]bytes.Buffer
 	for i, kind := range [...]parquet.Kind{parquet.Allocations, parquet.Assets} {
-		if _, err := parquet.Write(&out[i], s, parquet.Footer{Kind: kind, Zone: "UTC", Complete: true, Part: 1, Parts: 1}); err != nil {
+		if _, err := parquet.Write(&out[i], s, parquet.Footer{Kind: kind, Zone: "UTC", Complete: true, Shard: 1, Shards: 1}); err != nil {
 			t.Fatal(err)
 		}
 	}

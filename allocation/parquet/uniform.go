@@ -22,7 +22,7 @@ func (u uniform) bits() uint64 { return binary.LittleEndian.Uint64(u.value) }
 // uniform returns the single value of all rows, if the pages show it without decoding. Most columns are like that, and it takes a
 // hundredth of the time. ok is false for pages that differ from what promcost writes: decoding then says what is wrong.
 func (c *leafColumn) uniform() (u uniform, ok bool) {
-	dictionary, table, pages := plainPage(c.uncompressedPages())
+	dictionary, table, pages := firstPage(c.uncompressedPages())
 	if dictionary.Kind != int32(format.DictionaryPage) || dictionary.Dictionary == nil || dictionary.Dictionary.Values > 1 {
 		return u, false
 	}
@@ -30,7 +30,7 @@ func (c *leafColumn) uniform() (u uniform, ok bool) {
 	for len(pages) > 0 {
 		var page pageHeader
 		var body []byte
-		page, body, pages = plainPage(pages)
+		page, body, pages = firstPage(pages)
 		if page.Kind != int32(format.DataPage) || page.Data == nil || page.Data.Values <= 0 || int(page.Data.Values) > c.rows-values || page.Data.Encoding != int32(format.RLEDictionary) {
 			return u, false
 		}
@@ -72,9 +72,9 @@ func (c *leafColumn) same(body []byte, n int) (none, ok bool) {
 	return false, ok && v == 0
 }
 
-// plainPage returns the first of uncompressed pages, its content, and the pages after it. It returns zero values if there is none, or if
+// firstPage returns the first of uncompressed pages, its content, and the pages after it. It returns zero values if there is none, or if
 // its checksum does not match.
-func plainPage(pages []byte) (page pageHeader, body, rest []byte) {
+func firstPage(pages []byte) (page pageHeader, body, rest []byte) {
 	page, rest, err := readPageHeader(pages)
 	size := int(page.Compressed)
 	if err != nil || size < 0 || size > len(rest) || page.Compressed != page.Uncompressed || page.CRC != 0 && crc32.ChecksumIEEE(rest[:size]) != uint32(page.CRC) {

@@ -99,7 +99,7 @@ func (f *File) uids() (*leaf, error) {
 	}
 	base, next := int32(len(ids.table.ends)), 0
 	for i := range others.table.ends {
-		ids.table.data = append(ids.table.data, others.table.at(int32(i))...)
+		ids.table.data = append(ids.table.data, others.table.text(int32(i))...)
 		if err := ids.table.end(); err != nil {
 			return nil, fmt.Errorf("column %s: %w", otherUIDs, err)
 		}

@@ -28,8 +28,8 @@ type Footer struct {
 	Resolution time.Duration // 0 in exact mode
 	Rules      int           // the version of the rules by which it was computed, see allocation.RulesVersion
 	Complete   bool          // no data of the source was missing
-	Part       int           // of Parts, from 1: which share of a cluster's nodes the file has
-	Parts      int
+	Shard      int           // of Parts, from 1: which share of a cluster's nodes the file has
+	Shards     int
 	Warnings   []string // of the set
 }
 
@@ -52,15 +52,15 @@ type footerJSON struct {
 	ResolutionSeconds float64  `json:"resolutionSeconds"`
 	Rules             int      `json:"rules"` // 0 in files from before rules had versions
 	Complete          bool     `json:"complete"`
-	Part              int      `json:"part"`
-	Parts             int      `json:"parts"`
+	Shard             int      `json:"part"`
+	Shards            int      `json:"parts"`
 	Warnings          []string `json:"warnings,omitempty"`
 }
 
 func (f *Footer) encode() (string, error) {
 	b, err := json.Marshal(footerJSON{
 		Version: version, Kind: f.Kind, Start: f.Window.Start.UTC().Format(time.RFC3339Nano), End: f.Window.End.UTC().Format(time.RFC3339Nano),
-		Zone: f.Zone, ResolutionSeconds: f.Resolution.Seconds(), Rules: f.Rules, Complete: f.Complete, Part: f.Part, Parts: f.Parts, Warnings: f.Warnings,
+		Zone: f.Zone, ResolutionSeconds: f.Resolution.Seconds(), Rules: f.Rules, Complete: f.Complete, Shard: f.Shard, Shards: f.Shards, Warnings: f.Warnings,
 	})
 	return string(b), err
 }
@@ -91,7 +91,7 @@ func decodeFooter(text string) (*Footer, error) {
 	}
 	return &Footer{
 		Kind: j.Kind, Window: allocation.Window{Start: start.UTC(), End: end.UTC()}, Zone: j.Zone, Resolution: time.Duration(j.ResolutionSeconds * float64(time.Second)),
-		Rules: max(j.Rules, allocation.OldestRules), Complete: j.Complete, Part: j.Part, Parts: j.Parts, Warnings: j.Warnings,
+		Rules: max(j.Rules, allocation.OldestRules), Complete: j.Complete, Shard: j.Shard, Shards: j.Shards, Warnings: j.Warnings,
 	}, nil
 }
 

@@ -227,8 +227,8 @@ type adjusting struct {
 	sum        weights // of all rows that share the asset
 }
 
-// part returns the part of the adjustment for a row with weights w.
-func (a *adjusting) part(w weights) float64 {
+// share returns what a row with weights w gets of the adjustment.
+func (a *adjusting) share(w weights) float64 {
 	for i, sum := range a.sum {
 		if sum != 0 {
 			return a.amount * (w[i] / sum)
@@ -263,9 +263,9 @@ func adjustShares[T any](w *work, assets map[string]*adjusting, of *allocation.S
 		shares := of.Row(row)
 		for i := range shares {
 			if a := byID[key(&shares[i])]; a != nil {
-				part := a.part(weigh(&shares[i]))
-				add(&shares[i], part)
-				adjustment[row] += part
+				share := a.share(weigh(&shares[i]))
+				add(&shares[i], share)
+				adjustment[row] += share
 			}
 		}
 	}
@@ -307,7 +307,7 @@ func (w *work) adjustVolumes() {
 	}
 	adjustShares(w, assets, &w.Volumes, allocation.PVCostAdjustment, func(v *allocation.VolumeShare) allocation.ID { return v.Key },
 		func(v *allocation.VolumeShare) weights { return weights{v.Cost, v.ByteHours, 1} },
-		func(v *allocation.VolumeShare, part float64) { v.Adjustment += part },
+		func(v *allocation.VolumeShare, share float64) { v.Adjustment += share },
 		func(key, id allocation.ID) allocation.VolumeShare {
 			return allocation.VolumeShare{Key: key, ProviderID: id}
 		})
@@ -323,7 +323,7 @@ func (w *work) adjustBalancers() {
 	}
 	adjustShares(w, assets, &w.Balancers, allocation.LoadBalancerCostAdjustment, func(l *allocation.LoadBalancerShare) allocation.ID { return l.Key },
 		func(l *allocation.LoadBalancerShare) weights { return weights{l.Cost, l.Hours, 1} },
-		func(l *allocation.LoadBalancerShare, part float64) { l.Adjustment += part },
+		func(l *allocation.LoadBalancerShare, share float64) { l.Adjustment += share },
 		func(key, id allocation.ID) allocation.LoadBalancerShare {
 			return allocation.LoadBalancerShare{Key: key, Service: id}
 		})
@@ -358,7 +358,7 @@ func (w *work) adjustNetworks() {
 		}
 	})
 	adjustment := w.own(allocation.NetworkCostAdjustment)
-	each(func(row int, a *adjusting, has weights) { adjustment[row] += a.part(has) })
+	each(func(row int, a *adjusting, has weights) { adjustment[row] += a.share(has) })
 	for _, a := range all {
 		w.leaveAdjustment(a, allocation.NetworkCostAdjustment)
 	}

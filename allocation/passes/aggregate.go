@@ -34,12 +34,12 @@ func aggregate(w *work, o *Options) {
 		return keys.AppendName(dst, row, separator, fill)
 	})
 	if len(w.pools) > 0 {
-		w.bears, w.forgone = bearing(w.results(groups.Of(w.set.Len()), groups.Len()), takers(groups.Names(), o.EvenKeys, separator), o.ShareSplit)
+		w.bears, w.forgone = bearing(w.results(groups.RowGroups(w.set.Len()), groups.Len()), takers(groups.Names(), o.EvenKeys, separator), o.ShareSplit)
 		if all && w.keep != nil {
 			w.bears = groups.Only(w.stays, w.bears)
 		}
 	}
-	w.noteDropped()
+	w.countDropped()
 	var idle []int32
 	if w.idle != nil {
 		idle = make([]int32, w.idle.Len())
@@ -47,7 +47,7 @@ func aggregate(w *work, o *Options) {
 			idle[row] = groups.Add(w.idleName(row, o))
 		}
 	}
-	group := groups.Of(w.set.Len())
+	group := groups.RowGroups(w.set.Len())
 	from := []operand{rowsOf(w.set, group)}
 	from[0].runs = groups.Ends()
 	if w.idle != nil {
@@ -104,9 +104,9 @@ func (w *work) results(group []int32, n int) []result {
 	return results
 }
 
-// noteDropped records the money of the rows that the filter removed, for Check. Check only works on sets that were read
+// countDropped records the money of the rows that the filter removed, for Check. Check only works on sets that were read
 // completely.
-func (w *work) noteDropped() {
+func (w *work) countDropped() {
 	if w.keep == nil || w.Unread != (allocation.Unread{}) {
 		return
 	}
@@ -123,5 +123,5 @@ func (w *work) noteDropped() {
 			}
 		}
 	}
-	w.noteIdle(rows)
+	w.recordIdle(rows)
 }

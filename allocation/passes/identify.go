@@ -37,7 +37,7 @@ func (w *work) identify(p allocation.Property, mask []bool) {
 	}
 	ids, err := w.workspace.identify(deferred, w.Dict, rows, mask)
 	if err != nil {
-		w.workspace.note(undecoded(p, w.set.Window, err))
+		w.workspace.fail(undecoded(p, w.set.Window, err))
 		return
 	}
 	w.IDs[p], w.Deferred[p] = append(ids, w.IDs[p][rows:]...), nil // passes may have added rows

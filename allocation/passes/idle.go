@@ -67,14 +67,14 @@ func (w *work) nodeIdle() (idle allocation.Money) {
 	return idle
 }
 
-// dropIdle removes a part of a resource from an idle row, and notes it.
-func (w *work) dropIdle(row int, r allocation.Resource, part float64) {
+// dropIdle removes a fraction of a resource from an idle row, and records what it removed.
+func (w *work) dropIdle(row int, r allocation.Resource, fraction float64) {
 	of := w.idle.Table()
 	cost, adjustment := &of.Values[allocation.Cost.Of(r)][row], &of.Values[allocation.Adjustment.Of(r)][row]
-	w.books.Idle[r] += *cost * part
-	w.books.Out[r.Kind()] += (*cost + *adjustment) * part
-	*cost -= *cost * part
-	*adjustment -= *adjustment * part
+	w.books.Idle[r] += *cost * fraction
+	w.books.Out[r.Kind()] += (*cost + *adjustment) * fraction
+	*cost -= *cost * fraction
+	*adjustment -= *adjustment * fraction
 }
 
 // idleKey identifies an idle row: a cluster, or a node in it.
@@ -103,20 +103,20 @@ func (w *work) findPlaces(rows map[idleKey]int, o *Options) {
 	}
 }
 
-// idlePart is what the rows at an idle row weigh, per resource.
-type idlePart struct {
+// idleWeights is what the rows at an idle row weigh, per resource.
+type idleWeights struct {
 	all, kept [allocation.NumResources]float64 // of all rows, and of the rows that the filter kept
 	some      bool                             // some rows were kept
 }
 
-// idleParts weighs the rows at each idle row. All rows take part but idle rows and costs outside of clusters. Shared rows
+// weighIdle weighs the rows at each idle row. All rows take part but idle rows and costs outside of clusters. Shared rows
 // take part too and pass their idle on.
-func (w *work) idleParts(split Split) []idlePart {
-	parts := make([]idlePart, w.idle.Len())
+func (w *work) weighIdle(split Split) []idleWeights {
+	weights := make([]idleWeights, w.idle.Len())
 	places := w.place[:w.built]
 	for i, place := range places {
 		if place != nowhere && (w.keep == nil || w.keep[i]) {
-			parts[place].some = true
+			weights[place].some = true
 		}
 	}
 	for r := range allocation.NumResources {
@@ -128,10 +128,10 @@ func (w *work) idleParts(split Split) []idlePart {
 		for i, place := range places {
 			if place != last {
 				if last != nowhere {
-					parts[last].all[r], parts[last].kept[r] = all, kept
+					weights[last].all[r], weights[last].kept[r] = all, kept
 				}
 				if last = place; last != nowhere {
-					all, kept = parts[last].all[r], parts[last].kept[r]
+					all, kept = weights[last].all[r], weights[last].kept[r]
 				}
 			}
 			all += weight[i]
@@ -140,10 +140,10 @@ func (w *work) idleParts(split Split) []idlePart {
 			}
 		}
 		if last != nowhere {
-			parts[last].all[r], parts[last].kept[r] = all, kept
+			weights[last].all[r], weights[last].kept[r] = all, kept
 		}
 	}
-	return parts
+	return weights
 }
 
 // idleWeights returns the weight of each row when idle of a resource is divided: its cost, or 1. The slice is valid until the
@@ -170,12 +170,12 @@ func giveIdle(w *work, o *Options) {
 		w.shareIdle(o)
 	case o.Filter != nil:
 		left := make([]bool, w.idle.Len())
-		for row, part := range w.idleParts(Weighted) {
-			left[row] = part.some
+		for row, weighed := range w.weighIdle(Weighted) {
+			left[row] = weighed.some
 			for r := range allocation.NumResources {
 				removed := 1.0
-				if part.all[r] != 0 {
-					removed = 1 - part.kept[r]/part.all[r]
+				if weighed.all[r] != 0 {
+					removed = 1 - weighed.kept[r]/weighed.all[r]
 				}
 				w.dropIdle(row, r, removed)
 			}
@@ -187,17 +187,17 @@ func giveIdle(w *work, o *Options) {
 // shareIdle moves idle into the rows. Idle that no row can take stays in idle rows, even if idle rows were not asked for,
 // unless there is a filter: filtered rows have no part in it.
 func (w *work) shareIdle(o *Options) {
-	parts := w.idleParts(o.ShareIdle)
+	weights := w.weighIdle(o.ShareIdle)
 	var given [allocation.NumResources][2][]float64
 	idle := w.idle.Table()
 	for r := range allocation.NumResources {
 		given[r] = [2][]float64{idle.Values[allocation.Cost.Of(r)], idle.Values[allocation.Adjustment.Of(r)]}
-		w.shareIdleOf(r, parts, o.ShareIdle)
+		w.shareIdleResource(r, weights, o.ShareIdle)
 	}
 	left := make([]bool, w.idle.Len())
-	for row, part := range parts {
+	for row, weighed := range weights {
 		for r := range allocation.NumResources {
-			if part.all[r] != 0 {
+			if weighed.all[r] != 0 {
 				given[r][0][row], given[r][1][row] = 0, 0
 				continue
 			}
@@ -210,8 +210,8 @@ func (w *work) shareIdle(o *Options) {
 	w.idle, w.err = w.idle.Pick(func(row int) bool { return left[row] })
 }
 
-// shareIdleOf gives idle of one resource to the rows.
-func (w *work) shareIdleOf(r allocation.Resource, parts []idlePart, split Split) {
+// shareIdleResource gives the idle cost of one resource to the rows.
+func (w *work) shareIdleResource(r allocation.Resource, byPlace []idleWeights, split Split) {
 	of := w.idle.Table()
 	idle, adjustment := of.Values[allocation.Cost.Of(r)], of.Values[allocation.Adjustment.Of(r)]
 	if !slices.ContainsFunc(idle, notZero) && !slices.ContainsFunc(adjustment, notZero) {
@@ -224,14 +224,14 @@ func (w *work) shareIdleOf(r allocation.Resource, parts []idlePart, split Split)
 		adjusted = w.own(allocation.Adjustment.Of(r))
 	}
 	for i, place := range w.place[:w.built] { // rows that passes added take none
-		if place == nowhere || parts[place].all[r] == 0 {
+		if place == nowhere || byPlace[place].all[r] == 0 {
 			continue
 		}
-		part := weights[i] / parts[place].all[r]
-		cost[i] += idle[place] * part
-		costIdle[i] += idle[place] * part
+		fraction := weights[i] / byPlace[place].all[r]
+		cost[i] += idle[place] * fraction
+		costIdle[i] += idle[place] * fraction
 		if adjustment[place] != 0 {
-			adjusted[i] += adjustment[place] * part
+			adjusted[i] += adjustment[place] * fraction
 		}
 	}
 }

@@ -108,19 +108,19 @@ func (m *merger) common(p allocation.Property, differ []bool) {
 	if m.Unread.Properties[p] {
 		return
 	}
-	ids, seen := make([]allocation.ID, m.n+1), m.space.noneSeen(m.n)
+	ids, hasRows := make([]allocation.ID, m.n+1), m.space.noRows(m.n)
 	differ[m.n] = true // dropped rows need no ids
 	for _, from := range m.from {
 		switch {
 		case !slices.Contains(differ, false):
 			continue
 		case from.Deferred[p] != nil:
-			from = m.commonDeferred(from, p, ids, differ, seen)
+			from = m.commonDeferred(from, p, ids, differ, hasRows)
 		case from.Missing(p):
 			for g, row := range from.first {
 				if row >= 0 {
 					differ[g] = differ[g] || ids[g] != 0
-					seen[g] = true
+					hasRows[g] = true
 				}
 			}
 			continue
@@ -133,8 +133,8 @@ func (m *merger) common(p allocation.Property, differ []bool) {
 				continue
 			}
 			id := run[0]
-			if !seen[g] {
-				ids[g], seen[g] = id, true
+			if !hasRows[g] {
+				ids[g], hasRows[g] = id, true
 			}
 			differ[g] = ids[g] != id || slices.ContainsFunc(run, func(other allocation.ID) bool { return other != id })
 		}
@@ -148,19 +148,19 @@ func (m *merger) common(p allocation.Property, differ []bool) {
 }
 
 // commonDeferred is common for the rows of an operand with deferred values. It returns the other rows, which passes added.
-func (m *merger) commonDeferred(from operand, p allocation.Property, ids []allocation.ID, differ, seen []bool) (rest operand) {
+func (m *merger) commonDeferred(from operand, p allocation.Property, ids []allocation.ID, differ, hasRows []bool) (rest operand) {
 	rows := len(from.NoID)
 	own := m.space.noIDs(m.n)
-	if from.asks(differ) {
+	if from.undecided(differ) {
 		if err := from.Deferred[p].Common(m.Dict, from.group[:rows], from.first, differ, own); err != nil {
-			m.space.note(undecoded(p, from.window, err))
+			m.space.fail(undecoded(p, from.window, err))
 		}
 	}
 	for g, row := range from.first {
 		switch {
 		case row < 0 || differ[g]:
-		case !seen[g]:
-			ids[g], seen[g] = own[g], true
+		case !hasRows[g]:
+			ids[g], hasRows[g] = own[g], true
 		default:
 			differ[g] = ids[g] != own[g]
 		}
@@ -173,8 +173,8 @@ func undecoded(p allocation.Property, w allocation.Window, err error) error {
 	return fmt.Errorf("decode %s of set of %s: %w", p, w.Text(), err)
 }
 
-// asks reports whether some group has deferred rows that are not known to differ.
-func (p *operand) asks(differ []bool) bool {
+// undecided reports whether some group has deferred rows that are not known to differ.
+func (p *operand) undecided(differ []bool) bool {
 	for g, row := range p.first {
 		if row >= 0 && !differ[g] {
 			return true
@@ -189,9 +189,9 @@ func (m *merger) newest(p allocation.Property, skip []bool) []allocation.ID {
 	for _, from := range m.from {
 		rows := 0
 		if from.Deferred[p] != nil {
-			if rows = len(from.NoID); from.asks(skip) {
+			if rows = len(from.NoID); from.undecided(skip) {
 				if err := from.Deferred[p].Latest(m.Dict, from.group[:rows], ids); err != nil {
-					m.space.note(undecoded(p, from.window, err))
+					m.space.fail(undecoded(p, from.window, err))
 				}
 			}
 		} else if from.Missing(p) {
@@ -326,8 +326,8 @@ func (m *merger) gpus() {
 
 // commonPairs returns the entries that all maps of a group have in common, among the rows that count. New maps are added to the
 // dictionary. seen says which groups have rows that count.
-func (m *merger) commonPairs(p allocation.Property, counts func(of *operand, row int) bool) (ids []allocation.ID, seen []bool) {
-	ids, seen = make([]allocation.ID, m.n+1), make([]bool, m.n+1)
+func (m *merger) commonPairs(p allocation.Property, counts func(of *operand, row int) bool) (ids []allocation.ID, hasRows []bool) {
+	ids, hasRows = make([]allocation.ID, m.n+1), make([]bool, m.n+1)
 	known := map[[2]allocation.ID]allocation.ID{}
 	for i := range m.from {
 		of := &m.from[i]
@@ -335,9 +335,9 @@ func (m *merger) commonPairs(p allocation.Property, counts func(of *operand, row
 		for row, g := range of.group {
 			id := from[row]
 			switch {
-			case seen[g] && ids[g] == id || !counts(of, row):
-			case !seen[g]:
-				ids[g], seen[g] = id, true
+			case hasRows[g] && ids[g] == id || !counts(of, row):
+			case !hasRows[g]:
+				ids[g], hasRows[g] = id, true
 			default:
 				pair := [2]allocation.ID{ids[g], id}
 				both, ok := known[pair]
@@ -349,7 +349,7 @@ func (m *merger) commonPairs(p allocation.Property, counts func(of *operand, row
 			}
 		}
 	}
-	return ids[:m.n:m.n], seen[:m.n:m.n]
+	return ids[:m.n:m.n], hasRows[:m.n:m.n]
 }
 
 // workspace is reusable memory for merging rows, and its first error. One goroutine at a time uses it, for one set after
@@ -357,7 +357,7 @@ func (m *merger) commonPairs(p allocation.Property, counts func(of *operand, row
 type workspace struct {
 	groups  grouping.Groups[allocation.ID]
 	differ  [allocation.NumProperties][]bool // groups whose rows differ, by property
-	seen    []bool
+	hasRows []bool
 	own     []allocation.ID
 	runs    []int32
 	group   []int32 // group and first are scratch space of identify
@@ -366,8 +366,8 @@ type workspace struct {
 	err     error
 }
 
-// note keeps the first error.
-func (s *workspace) note(err error) {
+// fail keeps the first error.
+func (s *workspace) fail(err error) {
 	if s.err == nil {
 		s.err = err
 	}
@@ -381,10 +381,10 @@ func (s *workspace) flags(n int) *[allocation.NumProperties][]bool {
 	return &s.differ
 }
 
-// noneSeen returns cleared flags for n groups, and one more for dropped rows. They are valid until the next call.
-func (s *workspace) noneSeen(n int) []bool {
-	s.seen = cleared(s.seen, n+1)
-	return s.seen
+// noRows returns cleared flags for n groups, and one more for dropped rows. They are valid until the next call.
+func (s *workspace) noRows(n int) []bool {
+	s.hasRows = cleared(s.hasRows, n+1)
+	return s.hasRows
 }
 
 // noIDs returns cleared ids for n groups, and one more for dropped rows. They are valid until the next call.

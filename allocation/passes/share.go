@@ -107,11 +107,11 @@ func fillPools(w *work, _ *Options) {
 			}
 		}
 	}
-	w.noteIdle(rows)
+	w.recordIdle(rows)
 }
 
-// noteIdle records the idle in rows that are removed, for Check. Check only works on sets that were read completely.
-func (w *work) noteIdle(rows []int32) {
+// recordIdle records the idle in rows that are removed, for Check. Check only works on sets that were read completely.
+func (w *work) recordIdle(rows []int32) {
 	if w.Unread != (allocation.Unread{}) {
 		return
 	}

@@ -46,7 +46,7 @@ type Suspicious struct {
 	found map[kind]*priced
 }
 
-// NoteBad records that some prices of a thing are negative, not finite or disputed.
+// NoteBad notes that some prices of a thing are negative, not finite or disputed.
 func (s *Suspicious) NoteBad(how notices.Suspicion, t Thing) {
 	if s.bad == nil {
 		s.bad = map[badPrice]bool{}

@@ -25,8 +25,8 @@ func NewDay(ctx context.Context, x *Index, book *billing.Book, day allocation.Wi
 	matches := x.matcher()
 	err := book.Read(ctx, day, func(l *billing.Line) error {
 		if m := matches(l.Item); m.Kind < External && reached(l) {
-			x.divide(m, func(at int32, part float64) {
-				d.matched[at] += l.Cost * part
+			x.divide(m, func(at int32, share float64) {
+				d.matched[at] += l.Cost * share
 				d.billed[at] = true
 			})
 		}
@@ -88,18 +88,18 @@ func (d *Day) Each(f func(a Asset, list, charged float64, billed bool)) {
 	}
 }
 
-// parts are how much of a day's assets a set has.
-type parts struct {
+// quantities says how much of a day's assets a set has.
+type quantities struct {
 	window allocation.Window
-	has    []part // by position
+	has    []quantity // by position
 	there  []bool
 	usage  map[string]float64 // seconds that the containers of each cluster ran
 }
 
-// parts returns how much of the day's assets a set has.
-func (d *Day) parts(s *allocation.Set) *parts {
-	p := &parts{window: s.Window, has: make([]part, len(d.assets)), there: make([]bool, len(d.assets)), usage: usageOf(s)}
-	eachAsset(s, func(a Asset, has part, _ any) {
+// quantities returns how much of the day's assets a set has.
+func (d *Day) quantities(s *allocation.Set) *quantities {
+	p := &quantities{window: s.Window, has: make([]quantity, len(d.assets)), there: make([]bool, len(d.assets)), usage: usageOf(s)}
+	eachAsset(s, func(a Asset, has quantity, _ any) {
 		if at, ok := d.position[a]; ok {
 			p.has[at], p.there[at] = p.has[at].plus(has), true
 		}
@@ -109,7 +109,7 @@ func (d *Day) parts(s *allocation.Set) *parts {
 
 // Adjustments returns the adjustments of a set that is the day or a part of it, as Set.Reconcile takes them.
 func (d *Day) Adjustments(s *allocation.Set) passes.Adjustments {
-	of := d.parts(s)
+	of := d.quantities(s)
 	var out passes.Adjustments
 	byKey := [...]*map[allocation.AssetKey]float64{Node: &out.Nodes, Volume: &out.Volumes, LocalDisk: &out.LocalDisks, Balancer: &out.LoadBalancers}
 	byCluster := [...]*map[string]float64{Network: &out.Networks, Management: &out.Management}
@@ -138,7 +138,7 @@ func put[K comparable](m *map[K]float64, key K, v float64) {
 
 // adjustment is the adjustment of a part of an asset: in proportion to list cost, or to the amount if the asset is free. It
 // returns false if the asset has no part.
-func (d *Day) adjustment(at int, of *parts) (float64, bool) {
+func (d *Day) adjustment(at int, of *quantities) (float64, bool) {
 	a, all := d.assets[at], &d.has[at]
 	p, ok := of.has[at], of.there[at]
 	switch {

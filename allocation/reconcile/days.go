@@ -115,7 +115,7 @@ func fingerprint(s *allocation.Set) uint64 {
 			h.WriteByte(0)
 		}
 	}
-	eachAsset(s, func(a Asset, has part, of any) {
+	eachAsset(s, func(a Asset, has quantity, of any) {
 		h.WriteByte(byte(a.Kind))
 		text(a.Cluster, a.Name, a.ProviderID)
 		if l, ok := of.(*allocation.LoadBalancer); ok {

@@ -36,26 +36,26 @@ type Asset struct {
 	allocation.AssetKey
 }
 
-// part is how much of an asset a set has.
-type part struct {
+// quantity is how much of an asset a set has.
+type quantity struct {
 	list float64 // cost at list price
 	// amounts divide what is free: the time that a node ran, the bytes over time of a disk, the hours of a load balancer. If
 	// that is 0 all day, the time from the asset's start to its end does.
 	amounts [2]float64
 }
 
-func (p part) plus(o part) part {
-	return part{p.list + o.list, [2]float64{p.amounts[0] + o.amounts[0], p.amounts[1] + o.amounts[1]}}
+func (p quantity) plus(o quantity) quantity {
+	return quantity{p.list + o.list, [2]float64{p.amounts[0] + o.amounts[0], p.amounts[1] + o.amounts[1]}}
 }
 
 // eachAsset calls f with each asset of a set, in order, with how much of it there is, and with the asset itself.
-func eachAsset(s *allocation.Set, f func(a Asset, has part, of any)) {
+func eachAsset(s *allocation.Set, f func(a Asset, has quantity, of any)) {
 	amounts := func(amount float64, start, end time.Time) [2]float64 {
 		return [2]float64{amount, end.Sub(start).Hours()}
 	}
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
-		f(Asset{Node, allocation.AssetKey{Cluster: n.Cluster, Name: n.Name, ProviderID: n.ProviderID}}, part{n.TotalCost(), amounts(n.RunningSeconds, n.Start, n.End)}, n)
+		f(Asset{Node, allocation.AssetKey{Cluster: n.Cluster, Name: n.Name, ProviderID: n.ProviderID}}, quantity{n.TotalCost(), amounts(n.RunningSeconds, n.Start, n.End)}, n)
 	}
 	for i := range s.Disks {
 		d := &s.Disks[i]
@@ -63,19 +63,19 @@ func eachAsset(s *allocation.Set, f func(a Asset, has part, of any)) {
 		if d.Local {
 			kind = LocalDisk
 		}
-		f(Asset{kind, allocation.AssetKey{Cluster: d.Cluster, Name: d.Name, ProviderID: d.ProviderID}}, part{d.Cost, amounts(d.ByteHours, d.Start, d.End)}, d)
+		f(Asset{kind, allocation.AssetKey{Cluster: d.Cluster, Name: d.Name, ProviderID: d.ProviderID}}, quantity{d.Cost, amounts(d.ByteHours, d.Start, d.End)}, d)
 	}
 	for i := range s.Balancers {
 		l := &s.Balancers[i]
-		f(Asset{Balancer, allocation.AssetKey{Cluster: l.Cluster, Name: l.Namespace + "/" + l.Service}}, part{l.Cost, amounts(l.Hours, l.Start, l.End)}, l)
+		f(Asset{Balancer, allocation.AssetKey{Cluster: l.Cluster, Name: l.Namespace + "/" + l.Service}}, quantity{l.Cost, amounts(l.Hours, l.Start, l.End)}, l)
 	}
 	for i := range s.Networks {
 		n := &s.Networks[i]
-		f(ofCluster(Network, n.Cluster), part{list: n.TotalCost()}, n)
+		f(clusterAsset(Network, n.Cluster), quantity{list: n.TotalCost()}, n)
 	}
 	for i := range s.Management {
 		m := &s.Management[i]
-		f(ofCluster(Management, m.Cluster), part{list: m.Cost}, m)
+		f(clusterAsset(Management, m.Cluster), quantity{list: m.Cost}, m)
 	}
 }
 
@@ -106,8 +106,8 @@ func usageOf(s *allocation.Set) map[string]float64 {
 // Index finds the assets of a day by what bills call them. It is safe for concurrent use.
 type Index struct {
 	assets   []Asset
-	there    []bool // the asset is in the set of the day, or is made where a bill charges it
-	has      []part // of each asset
+	there    []bool     // the asset is in the set of the day, or is made where a bill charges it
+	has      []quantity // of each asset
 	position map[Asset]int32
 	usage    map[string]float64 // seconds that the containers of each cluster ran
 	clusters []string           // sorted
@@ -129,7 +129,7 @@ func NewIndex(day *allocation.Set, bills []billing.Bill, labels allocation.Label
 	for k := range x.ids {
 		x.ids[k] = map[string][]int32{}
 	}
-	eachAsset(day, func(a Asset, has part, of any) {
+	eachAsset(day, func(a Asset, has quantity, of any) {
 		at := x.have(a, has)
 		switch of := of.(type) {
 		case *allocation.Node:
@@ -143,8 +143,8 @@ func NewIndex(day *allocation.Set, bills []billing.Bill, labels allocation.Label
 		}
 	})
 	for _, cluster := range x.clusters {
-		x.have(ofCluster(Network, cluster), part{})
-		x.name(Management, x.have(ofCluster(Management, cluster), part{}), cluster, lastElement(cluster))
+		x.have(clusterAsset(Network, cluster), quantity{})
+		x.name(Management, x.have(clusterAsset(Management, cluster), quantity{}), cluster, lastElement(cluster))
 	}
 	for i := range bills {
 		x.bills[bills[i].Name] = newBillRules(&bills[i], labels)
@@ -152,24 +152,24 @@ func NewIndex(day *allocation.Set, bills []billing.Bill, labels allocation.Label
 	return x
 }
 
-func ofCluster(kind Kind, cluster string) Asset {
+func clusterAsset(kind Kind, cluster string) Asset {
 	return Asset{kind, allocation.AssetKey{Cluster: cluster}}
 }
 
 // add adds an asset, or to one of the same key, and returns its position.
-func (x *Index) add(a Asset, has part) int32 {
+func (x *Index) add(a Asset, has quantity) int32 {
 	at, ok := x.position[a]
 	if !ok {
 		at = int32(len(x.assets))
 		x.position[a] = at
-		x.assets, x.there, x.has = append(x.assets, a), append(x.there, false), append(x.has, part{})
+		x.assets, x.there, x.has = append(x.assets, a), append(x.there, false), append(x.has, quantity{})
 	}
 	x.has[at] = x.has[at].plus(has)
 	return at
 }
 
 // have adds an asset that is there.
-func (x *Index) have(a Asset, has part) int32 {
+func (x *Index) have(a Asset, has quantity) int32 {
 	at := x.add(a, has)
 	x.there[at] = true
 	return at

@@ -36,7 +36,7 @@ func (x *Index) Match(item *billing.Item) Match {
 		if len(at) == 0 {
 			continue
 		}
-		if at, several = x.ofOneCluster(at, s); len(several) > 0 {
+		if at, several = x.inOneCluster(at, s); len(several) > 0 {
 			break
 		}
 		if first := x.assets[at[0]]; !x.there[at[0]] {
@@ -49,9 +49,9 @@ func (x *Index) Match(item *billing.Item) Match {
 	return m
 }
 
-// ofOneCluster returns the assets of one cluster. If they are of several, the item's account decides, where settings tell the
+// inOneCluster returns the assets of one cluster. If they are of several, the item's account decides, where settings tell the
 // accounts of the clusters; else it returns the clusters.
-func (x *Index) ofOneCluster(at []int32, s *subject) (one []int32, several []string) {
+func (x *Index) inOneCluster(at []int32, s *subject) (one []int32, several []string) {
 	byCluster := map[string][]int32{}
 	for _, i := range at {
 		cluster := x.assets[i].Cluster
@@ -100,21 +100,21 @@ func (x *Index) outside(item *billing.Item) Match {
 }
 
 // Assets calls f with each asset that a match is about, and with its part of the cost, from 0 to 1.
-func (x *Index) Assets(m *Match, f func(a Asset, part float64)) {
-	x.divide(m, func(at int32, part float64) { f(x.assets[at], part) })
+func (x *Index) Assets(m *Match, f func(a Asset, share float64)) {
+	x.divide(m, func(at int32, share float64) { f(x.assets[at], share) })
 }
 
 // divide divides a match among its assets in proportion to their list cost of the day; if all are free, by how much there was
 // of them, else equally.
-func (x *Index) divide(m *Match, f func(at int32, part float64)) {
+func (x *Index) divide(m *Match, f func(at int32, share float64)) {
 	if len(m.assets) == 1 {
 		f(m.assets[0], 1)
 		return
 	}
-	for _, weight := range [...]func(*part) float64{
-		func(p *part) float64 { return p.list },
-		func(p *part) float64 { return p.amounts[0] },
-		func(*part) float64 { return 1 },
+	for _, weight := range [...]func(*quantity) float64{
+		func(p *quantity) float64 { return p.list },
+		func(p *quantity) float64 { return p.amounts[0] },
+		func(*quantity) float64 { return 1 },
 	} {
 		sum := 0.0
 		for _, at := range m.assets {

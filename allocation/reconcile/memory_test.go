@@ -62,7 +62,7 @@ func (l *wide) billed(days int, kept *reconcile.Days) (allocation.Window, *recon
 		bill.add(item, allocation.Window{Start: start.AddDate(0, 0, day), End: start.AddDate(0, 0, day+1)}, 4800)
 	}
 	now := w.End.AddDate(0, 0, 3)
-	book := billing.Of(billing.Options{Bills: []billing.Bill{{Name: "aws", Rates: billing.Rates{Currency: "USD"}}}, Zone: time.UTC, Now: now}, bill.lines)
+	book := billing.FromLines(billing.Options{Bills: []billing.Bill{{Name: "aws", Rates: billing.Rates{Currency: "USD"}}}, Zone: time.UTC, Now: now}, bill.lines)
 	return w, reconcile.New(l, books{book}, reconcile.Options{Now: func() time.Time { return now }, Days: kept})
 }
 

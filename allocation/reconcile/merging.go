@@ -16,23 +16,23 @@ type merging struct {
 	account *memory.Account
 	stream  bool // the caller holds few of the merged sets
 
-	parts []*allocation.Set // of the current window
-	held  int64             // bytes, of parts
+	pieces []*allocation.Set // of the current window
+	held   int64             // bytes, of parts
 }
 
 // add adds a piece of a window. It returns the merged set with the last one, and nil before.
 func (m *merging) add(w allocation.Window, piece *allocation.Set, last bool) (*allocation.Set, error) {
-	m.parts = append(m.parts, piece)
+	m.pieces = append(m.pieces, piece)
 	if err := m.hold(); err != nil {
 		return nil, err
 	}
-	if len(m.parts) > 1 && (last || len(m.parts) == mergeAtOnce) {
-		set, err := passes.Merge(w, m.parts)
+	if len(m.pieces) > 1 && (last || len(m.pieces) == mergeAtOnce) {
+		set, err := passes.Merge(w, m.pieces)
 		if err != nil {
 			return nil, fmt.Errorf("reconcile: %w", err)
 		}
-		set.Reading, set.BilledUntil = m.parts[0].Reading, m.parts[0].BilledUntil
-		m.parts = append(m.parts[:0:0], set)
+		set.Reading, set.BilledUntil = m.pieces[0].Reading, m.pieces[0].BilledUntil
+		m.pieces = append(m.pieces[:0:0], set)
 		if err := m.hold(); err != nil {
 			return nil, err
 		}
@@ -40,8 +40,8 @@ func (m *merging) add(w allocation.Window, piece *allocation.Set, last bool) (*a
 	if !last {
 		return nil, nil
 	}
-	set := m.parts[0]
-	if m.parts = nil; m.stream {
+	set := m.pieces[0]
+	if m.pieces = nil; m.stream {
 		m.account.Return(m.held)
 	}
 	m.held = 0 // the caller has it
@@ -50,7 +50,7 @@ func (m *merging) add(w allocation.Window, piece *allocation.Set, last bool) (*a
 
 // hold draws the memory of the parts, in place of the last draw.
 func (m *merging) hold() error {
-	bytes := allocation.SetsBytes(m.parts)
+	bytes := allocation.SetsBytes(m.pieces)
 	if bytes < m.held {
 		m.account.Return(m.held - bytes)
 	} else if err := m.account.Draw(bytes - m.held); err != nil {

@@ -21,7 +21,7 @@ func (x *Index) nameNode(at int32, n *allocation.Node) {
 	x.name(Node, at, id, allocation.OwnID(n.Cluster, allocation.NodeAsset, n.Name))
 	own := x.assets[at]
 	own.Kind = LocalDisk
-	disk := x.add(own, part{})
+	disk := x.add(own, quantity{})
 	switch provider {
 	case aws:
 		x.name(Node, at, short)

@@ -28,7 +28,7 @@ type outside struct {
 
 // Outside reads the costs of a window within the day that no asset of the day explains.
 func (d *Day) outside(ctx context.Context, book *billing.Book, w allocation.Window, wanted allocation.Billed) (*outside, error) {
-	o := &outside{wanted: wanted, memory: memory.Of(ctx), at: map[string]int{}, ofItem: map[*billing.Item]int{}}
+	o := &outside{wanted: wanted, memory: memory.FromContext(ctx), at: map[string]int{}, ofItem: map[*billing.Item]int{}}
 	matches := d.matcher()
 	return o, book.Read(ctx, w, func(l *billing.Line) error {
 		switch m := matches(l.Item); {

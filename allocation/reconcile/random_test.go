@@ -468,7 +468,7 @@ func (b *biller) book(c *clusters, zone *time.Location, now time.Time) *billing.
 		}
 		bills = append(bills, bill)
 	}
-	return billing.Of(billing.Options{Bills: bills, Zone: zone, Now: now}, b.lines)
+	return billing.FromLines(billing.Options{Bills: bills, Zone: zone, Now: now}, b.lines)
 }
 
 // books always has the same book.

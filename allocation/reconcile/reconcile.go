@@ -128,7 +128,7 @@ func (a *answer) sets(ctx context.Context, yield func(*allocation.Set, error) bo
 		if q = q.Over(pieces); q.Only != nil {
 			q.Only = q.Only.WithInstance()
 		}
-		q.Stream, m = true, &merging{account: memory.Of(ctx), stream: a.query.Stream}
+		q.Stream, m = true, &merging{account: memory.FromContext(ctx), stream: a.query.Stream}
 	}
 	n, seen := 0, 0 // windows, and pieces of the current one
 	for set, err := range a.ledger.Sets(ctx, q) {
@@ -153,8 +153,8 @@ func (a *answer) sets(ctx context.Context, yield func(*allocation.Set, error) bo
 }
 
 // needs returns what is read of sets besides what is asked for: without columns, only assets are asked for.
-func needs(asked *allocation.Projection) *allocation.Projection {
-	if len(asked.Columns) > 0 {
+func needs(requested *allocation.Projection) *allocation.Projection {
+	if len(requested.Columns) > 0 {
 		return passes.ReconcileNeeds()
 	}
 	return allocation.Union(&allocation.Projection{FewOfAssets: true}, allocation.OfRows([]allocation.Property{allocation.Cluster}, allocation.RunningSeconds))

@@ -171,7 +171,7 @@ func TestListPricesChangeNothing(t *testing.T) {
 		}
 		now := w.window.End.AddDate(0, 0, 2)
 		bills := []billing.Bill{{Name: "own", Settle: time.Hour, Rates: billing.Rates{Currency: "USD"}}}
-		w.r = reconcile.New(w.ledger, books{billing.Of(billing.Options{Bills: bills, Zone: w.zone, Now: now}, lines)}, reconcile.Options{Zone: w.zone, Now: func() time.Time { return now }})
+		w.r = reconcile.New(w.ledger, books{billing.FromLines(billing.Options{Bills: bills, Zone: w.zone, Now: now}, lines)}, reconcile.Options{Zone: w.zone, Now: func() time.Time { return now }})
 		windows := []allocation.Window{w.window, {Start: w.window.Start.Add(7 * slot), End: w.window.End.Add(-31 * slot)}}
 		for _, window := range windows {
 			list, err := w.set(window)

@@ -49,7 +49,7 @@ func (x *Index) traffic(s *subject) []int32 {
 	}
 	var networks []int32
 	for _, i := range at {
-		if n := x.position[ofCluster(Network, x.assets[i].Cluster)]; !slices.Contains(networks, n) {
+		if n := x.position[clusterAsset(Network, x.assets[i].Cluster)]; !slices.Contains(networks, n) {
 			networks = append(networks, n)
 		}
 	}
@@ -209,7 +209,7 @@ func (x *Index) configured(s *subject) (found []int32) {
 		switch id := rules.clusters[cluster]; {
 		case id == "":
 		case id == s.id, isKubernetes(s) && slices.Contains([]string{s.account() + "/" + s.last, s.account() + "/" + s.name}, id):
-			found = append(found, x.position[ofCluster(Management, cluster)])
+			found = append(found, x.position[clusterAsset(Management, cluster)])
 		}
 	}
 	return found

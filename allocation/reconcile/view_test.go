@@ -66,7 +66,7 @@ type revised struct {
 
 func (b *revised) Book(context.Context) (*billing.Book, error) {
 	day := time.Date(2026, 4, 1, 0, 0, 0, 0, time.UTC)
-	return billing.Of(billing.Options{Bills: []billing.Bill{{Name: "aws", Rates: billing.Rates{Currency: "USD"}}}, Zone: time.UTC, Now: day}, b.lines), b.err
+	return billing.FromLines(billing.Options{Bills: []billing.Bill{{Name: "aws", Rates: billing.Rates{Currency: "USD"}}}, Zone: time.UTC, Now: day}, b.lines), b.err
 }
 
 // TestBilledHoursAreRevised verifies that hours follow the bills, and that without bills there is an error rather than list prices.

@@ -132,7 +132,7 @@ func (s *spender) readKept(ctx context.Context, kept []ledger.Kept) (sets []*all
 	defer leave()
 	sets, free, err = s.archive.Read(ctx, kept, s.metering.BudgetProjection())
 	if err != nil {
-		err = s.archive.NoteDamage(err)
+		err = s.archive.RecordDamage(err)
 	}
 	return sets, free, err
 }

@@ -55,7 +55,7 @@ func (b *budgets) SpendingsIn(ctx context.Context, w allocation.Window) (at func
 	first := b.clock.ClosedAt(w.Start).Add(-latestPast) // the last hour that ended by w.Start may have ended then
 	listed := allocation.Window{Start: first.Add(-aWeek), End: w.End}
 	for i := range meter.Budgets() {
-		if begin := meter.Budgets()[i].Period.At(first, b.clock.Zone).Start; begin.Before(listed.Start) {
+		if begin := meter.Budgets()[i].Period.Window(first, b.clock.Zone).Start; begin.Before(listed.Start) {
 			listed.Start = begin
 		}
 	}
@@ -70,7 +70,7 @@ func (b *budgets) SpendingsIn(ctx context.Context, w allocation.Window) (at func
 		return nil, fmt.Errorf("find the hours of budgets: %w", err)
 	}
 	s.awaited = s.await(listed)
-	return s.at, nil
+	return s.assess, nil
 }
 
 // open finds what bills say, if a budget is billed.
@@ -119,8 +119,8 @@ type spender struct {
 	awaited     []allocation.Window // hours that have yet to be computed, by start
 }
 
-// at is how the budgets stood at t.
-func (s *spender) at(ctx context.Context, t time.Time) (*metering.Spending, error) {
+// assess returns how the budgets stood at t.
+func (s *spender) assess(ctx context.Context, t time.Time) (*metering.Spending, error) {
 	end := s.clock.ClosedAt(t)
 	if last := s.lastHour(end); !last.IsZero() {
 		end = last
@@ -128,7 +128,7 @@ func (s *spender) at(ctx context.Context, t time.Time) (*metering.Spending, erro
 	budgets := s.metering.Budgets()
 	spending := &metering.Spending{End: end, States: make([]metering.BudgetState, 0, len(budgets))}
 	for i := range budgets {
-		if period := budgets[i].Period.At(end, s.clock.Zone); s.awaits(allocation.Window{Start: period.Start, End: end}) {
+		if period := budgets[i].Period.Window(end, s.clock.Zone); s.awaits(allocation.Window{Start: period.Start, End: end}) {
 			spending.Unknown = append(spending.Unknown, budgets[i].Name)
 			continue
 		}
@@ -157,7 +157,7 @@ func (s *spender) lastHour(end time.Time) time.Time {
 // spend is how the i-th budget stands at the end of a closed hour, which is not known where nothing of its period is kept.
 func (s *spender) spend(ctx context.Context, i int, end time.Time) (state metering.BudgetState, some bool, err error) {
 	b := &s.metering.Budgets()[i]
-	period := b.Period.At(end, s.clock.Zone)
+	period := b.Period.Window(end, s.clock.Zone)
 	spent, known, err := s.costOf(ctx, i, allocation.Window{Start: period.Start, End: end})
 	if err != nil || known == 0 {
 		return metering.BudgetState{}, false, err
@@ -196,9 +196,9 @@ func (s *spender) addReach(ctx context.Context, i int, state *metering.BudgetSta
 
 // lastWeek is what a budget cost in the week before end and in the beginning of it that is so long; negative where
 // the whole week is not known.
-func (s *spender) lastWeek(ctx context.Context, i int, end time.Time, length time.Duration) (week, part float64, err error) {
+func (s *spender) lastWeek(ctx context.Context, i int, end time.Time, length time.Duration) (week, beginning float64, err error) {
 	from := end.Add(-aWeek)
-	part, some, err := s.costOf(ctx, i, allocation.Window{Start: from, End: from.Add(length)})
+	beginning, some, err := s.costOf(ctx, i, allocation.Window{Start: from, End: from.Add(length)})
 	if err != nil {
 		return 0, 0, err
 	}
@@ -206,7 +206,7 @@ func (s *spender) lastWeek(ctx context.Context, i int, end time.Time, length tim
 	if err != nil || some+others < aWeek {
 		return -1, -1, err
 	}
-	return part + rest, part, nil
+	return beginning + rest, beginning, nil
 }
 
 // costOf returns what counts for a budget in the stored sets of w, and for how long there are any: whole days, or else hours.
@@ -226,9 +226,9 @@ func (s *spender) costOf(ctx context.Context, budget int, w allocation.Window) (
 func (s *spender) within(w allocation.Window) (list []keptSet) {
 	for at := w.Start; at.Before(w.End); {
 		rest := allocation.Window{Start: at, End: w.End}
-		kind, k := ledger.Days, s.days.At(at, rest)
+		kind, k := ledger.Days, s.days.Longest(at, rest)
 		if k == nil || !k.Window.End.Equal(s.clock.Day(at).End) {
-			kind, k = ledger.Hours, s.hours.At(at, rest)
+			kind, k = ledger.Hours, s.hours.Longest(at, rest)
 		}
 		if k == nil || !k.Window.End.After(at) {
 			at = s.clock.HourFrom(at).End

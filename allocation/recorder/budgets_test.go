@@ -56,16 +56,16 @@ func near(a, b float64) bool { return math.Abs(a-b) <= 1e-9*max(math.Abs(a), mat
 
 func TestSpending(t *testing.T) {
 	m := budgeting(t)
-	start := ledgertest.At(t, "2026-03-06T00:00")
+	start := ledgertest.ParseTime(t, "2026-03-06T00:00")
 	r := ledgertest.Live(t, "2026-03-13T05:30", ledgertest.Options{Recorder: recorder.Options{Backfill: -1, Metering: func() *metering.Metering { return m }}}, func(r *ledgertest.Rig) { r.Model.From = start })
 	for _, now := range []string{"2026-03-06T01:10", "2026-03-08T13:15", "2026-03-09T00:15", "2026-03-12T05:30", "2026-03-13T05:30"} {
-		got, err := r.SpendingAt(t.Context(), ledgertest.At(t, now))
+		got, err := r.SpendingAt(t.Context(), ledgertest.ParseTime(t, now))
 		if err != nil {
 			t.Fatal(err)
 		}
-		end := ledgertest.At(t, now).Add(-10 * time.Minute).Truncate(time.Hour)
+		end := ledgertest.ParseTime(t, now).Add(-10 * time.Minute).Truncate(time.Hour)
 		for _, s := range got.States {
-			period := s.Budget.Period.At(end, time.UTC)
+			period := s.Budget.Period.Window(end, time.UTC)
 			from := period.Start
 			if from.Before(start) {
 				from = start // nothing was before
@@ -95,9 +95,9 @@ func TestSpending(t *testing.T) {
 func TestSpendingSurvivesRestarts(t *testing.T) {
 	m := budgeting(t)
 	o := ledgertest.Options{Recorder: recorder.Options{Backfill: -1, Metering: func() *metering.Metering { return m }}}
-	r := ledgertest.Live(t, "2026-03-03T05:30", o, func(r *ledgertest.Rig) { r.Model.From = ledgertest.At(t, "2026-03-01T00:00") })
+	r := ledgertest.Live(t, "2026-03-03T05:30", o, func(r *ledgertest.Rig) { r.Model.From = ledgertest.ParseTime(t, "2026-03-01T00:00") })
 	before := r.Spending()
-	if before == nil || !before.End.Equal(ledgertest.At(t, "2026-03-03T05:00")) {
+	if before == nil || !before.End.Equal(ledgertest.ParseTime(t, "2026-03-03T05:00")) {
 		t.Fatalf("budgets stand as %v", before)
 	}
 	for _, readOnly := range []bool{false, true} {
@@ -112,7 +112,7 @@ func TestSpendingSurvivesRestarts(t *testing.T) {
 		}
 	}
 	r.Pass(time.Hour)
-	if now := r.Spending(); !now.End.Equal(ledgertest.At(t, "2026-03-03T05:00")) { // it computes nothing
+	if now := r.Spending(); !now.End.Equal(ledgertest.ParseTime(t, "2026-03-03T05:00")) { // it computes nothing
 		t.Errorf("budgets stand as of %s", now.End)
 	}
 }
@@ -121,7 +121,7 @@ func TestSpendingFollowsTheConfig(t *testing.T) {
 	none, m := metering.Default(), budgeting(t)
 	current := none
 	o := ledgertest.Options{Recorder: recorder.Options{Backfill: -1, Metering: func() *metering.Metering { return current }}}
-	r := ledgertest.Live(t, "2026-03-02T05:30", o, func(r *ledgertest.Rig) { r.Model.From = ledgertest.At(t, "2026-03-01T00:00") })
+	r := ledgertest.Live(t, "2026-03-02T05:30", o, func(r *ledgertest.Rig) { r.Model.From = ledgertest.ParseTime(t, "2026-03-01T00:00") })
 	if s := r.Spending(); s != nil {
 		t.Errorf("there are no budgets, but %v", s)
 	}
@@ -182,9 +182,9 @@ func TestSpendingByBill(t *testing.T) {
 	o := ledgertest.Options{Recorder: recorder.Options{
 		Backfill: -1, Metering: func() *metering.Metering { return m }, Bills: func(context.Context) (recorder.Bills, error) { return bills, nil },
 	}}
-	start := ledgertest.At(t, "2026-03-01T00:00")
+	start := ledgertest.ParseTime(t, "2026-03-01T00:00")
 	r := ledgertest.Live(t, "2026-03-04T05:30", o, func(r *ledgertest.Rig) { r.Model.From = start })
-	end := ledgertest.At(t, "2026-03-04T05:00")
+	end := ledgertest.ParseTime(t, "2026-03-04T05:00")
 	nodes := func(to time.Time) (sum float64) {
 		for _, n := range r.Exactly(allocation.Window{Start: start, End: to}).Nodes {
 			sum += n.TotalCost()
@@ -207,7 +207,7 @@ func TestSpendingByBill(t *testing.T) {
 			bills = nil
 			off, until, after := 0.0, time.Time{}, 0.0
 			if tc.until != "" {
-				until = ledgertest.At(t, tc.until)
+				until = ledgertest.ParseTime(t, tc.until)
 				off, after = tc.bills.off*nodes(until), costOf(t, r, &budgets[0], until, end)
 			}
 			if tc.bills != nil {
@@ -216,7 +216,7 @@ func TestSpendingByBill(t *testing.T) {
 				}
 				bills = tc.bills
 			}
-			got, err := r.SpendingAt(t.Context(), ledgertest.At(t, "2026-03-04T05:30"))
+			got, err := r.SpendingAt(t.Context(), ledgertest.ParseTime(t, "2026-03-04T05:30"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -234,8 +234,8 @@ func TestSpendingByBill(t *testing.T) {
 // Many instants of one listing give the same as each instant on its own.
 func TestSpendingsIn(t *testing.T) {
 	m := budgeting(t)
-	r := ledgertest.Live(t, "2026-03-04T05:30", ledgertest.Options{Recorder: recorder.Options{Backfill: -1, Metering: func() *metering.Metering { return m }}}, func(r *ledgertest.Rig) { r.Model.From = ledgertest.At(t, "2026-03-01T00:00") })
-	w := allocation.Window{Start: ledgertest.At(t, "2026-03-01T00:20"), End: ledgertest.At(t, "2026-03-04T05:30")}
+	r := ledgertest.Live(t, "2026-03-04T05:30", ledgertest.Options{Recorder: recorder.Options{Backfill: -1, Metering: func() *metering.Metering { return m }}}, func(r *ledgertest.Rig) { r.Model.From = ledgertest.ParseTime(t, "2026-03-01T00:00") })
+	w := allocation.Window{Start: ledgertest.ParseTime(t, "2026-03-01T00:20"), End: ledgertest.ParseTime(t, "2026-03-04T05:30")}
 	spendings, err := r.SpendingsIn(t.Context(), w)
 	if err != nil {
 		t.Fatal(err)
@@ -264,7 +264,7 @@ func TestSpendingIsShownOnceWhole(t *testing.T) {
 	}}}
 	ledgertest.Live(t, "2026-03-03T05:30", o, func(made *ledgertest.Rig) {
 		r = made
-		r.Model.From = ledgertest.At(t, "2026-03-01T00:00")
+		r.Model.From = ledgertest.ParseTime(t, "2026-03-01T00:00")
 	})
 	r.Stop()
 	if len(shown) == 0 {
@@ -275,7 +275,7 @@ func TestSpendingIsShownOnceWhole(t *testing.T) {
 			t.Errorf("-in the end +at first:\n%s", diff)
 		}
 	}
-	before, err := r.SpendingAt(t.Context(), ledgertest.At(t, "2026-02-20T05:30"))
+	before, err := r.SpendingAt(t.Context(), ledgertest.ParseTime(t, "2026-02-20T05:30"))
 	if err != nil || len(before.States) > 0 {
 		t.Errorf("before there was anything: %v, %v", before, err)
 	}
@@ -288,11 +288,11 @@ func TestSpendingAwaitsHours(t *testing.T) {
 	m := budgeting(t)
 	o := ledgertest.Options{Recorder: recorder.Options{Backfill: -1, Metering: func() *metering.Metering { return m }}}
 	hole := ledgertest.Between(t, "2026-03-03T10:00", "2026-03-03T12:00")
-	r := ledgertest.Live(t, "2026-03-12T05:30", o, func(r *ledgertest.Rig) { r.Model.From = ledgertest.At(t, "2026-03-01T00:00") })
+	r := ledgertest.Live(t, "2026-03-12T05:30", o, func(r *ledgertest.Rig) { r.Model.From = ledgertest.ParseTime(t, "2026-03-01T00:00") })
 	r.Stop()
 	spendings := func(now string) (list []string) {
 		t.Helper()
-		s, err := r.SpendingAt(t.Context(), ledgertest.At(t, now))
+		s, err := r.SpendingAt(t.Context(), ledgertest.ParseTime(t, now))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -382,7 +382,7 @@ func TestSpendingOfWhatIsShared(t *testing.T) {
 	if err := r.Fill(t.Context(), w, 1, nil); err != nil {
 		t.Fatal(err)
 	}
-	got, err := r.SpendingAt(t.Context(), ledgertest.At(t, "2026-03-02T01:30"))
+	got, err := r.SpendingAt(t.Context(), ledgertest.ParseTime(t, "2026-03-02T01:30"))
 	if err != nil || len(got.States) != len(budgets) {
 		t.Fatalf("%d of %d budgets, %v", len(got.States), len(budgets), err)
 	}
@@ -397,7 +397,7 @@ func TestSpendingOfWhatIsShared(t *testing.T) {
 func TestSpendingTellsOlderRules(t *testing.T) {
 	m := budgeting(t)
 	r := ledgertest.Live(t, "2026-03-09T05:30", ledgertest.Options{Recorder: recorder.Options{Backfill: -1, Metering: func() *metering.Metering { return m }}}, func(r *ledgertest.Rig) {
-		r.Model.From, r.Model.Rules = ledgertest.At(t, "2026-03-09T00:00"), allocation.OldestRules
+		r.Model.From, r.Model.Rules = ledgertest.ParseTime(t, "2026-03-09T00:00"), allocation.OldestRules
 	})
 	for _, tt := range []struct {
 		passed time.Duration
@@ -409,7 +409,7 @@ func TestSpendingTellsOlderRules(t *testing.T) {
 			}
 		})
 		r.Pass(tt.passed)
-		got, err := r.SpendingAt(t.Context(), ledgertest.At(t, "2026-03-09T05:30").Add(tt.passed))
+		got, err := r.SpendingAt(t.Context(), ledgertest.ParseTime(t, "2026-03-09T05:30").Add(tt.passed))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -48,7 +48,7 @@ func TestMembershipSurvivesRestarts(t *testing.T) {
 	if !strings.HasPrefix(before, "true\n") || !strings.Contains(before, metering.OtherName) {
 		t.Fatalf("nothing is folded: %s", before)
 	}
-	at, err := r.AccruedAt(t.Context(), ledgertest.At(t, "2026-03-02T05:30"))
+	at, err := r.AccruedAt(t.Context(), ledgertest.ParseTime(t, "2026-03-02T05:30"))
 	if err != nil || cappedCounters(at) != before {
 		t.Errorf("counters at an instant: %v, %s", err, cmp.Diff(before, cappedCounters(at)))
 	}

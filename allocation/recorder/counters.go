@@ -120,7 +120,7 @@ func (c *counters) count(ctx context.Context, a *metering.Accrued, end time.Time
 		case len(kept) > 0:
 			sets, release, err := c.archive.Read(ctx, kept, a.Metering().Projection())
 			if err != nil {
-				return nil, c.archive.NoteDamage(err)
+				return nil, c.archive.RecordDamage(err)
 			}
 			a = a.Add(sets...)
 			release()
@@ -143,9 +143,9 @@ func (c *counters) count(ctx context.Context, a *metering.Accrued, end time.Time
 // countable are the sets that are to be counted next, at most a day of them: as they were counted, else as they are.
 func countable(w allocation.Window, hours, counted *ledger.Listing) (kept []ledger.Kept) {
 	for at := w.Start; at.Before(w.End) && len(kept) < maxCountedAtOnce; {
-		k := counted.At(at, w)
+		k := counted.Longest(at, w)
 		if k == nil {
-			if k = hours.At(at, w); k == nil || k.Window.Duration() != time.Hour {
+			if k = hours.Longest(at, w); k == nil || k.Window.Duration() != time.Hour {
 				break
 			}
 		}

@@ -24,7 +24,7 @@ func (r *Recorder) rollUp(ctx context.Context, w allocation.Window) (more bool, 
 	}
 	closed := r.clock.ClosedUntil()
 	for day := r.clock.Day(w.Start); !day.End.After(closed) && !day.End.After(w.End); day = r.clock.Day(day.End) {
-		kept := days.At(day.Start, day)
+		kept := days.Longest(day.Start, day)
 		if kept != nil && (!kept.Window.End.Equal(day.End) || kept.Complete) {
 			continue
 		}
@@ -100,7 +100,7 @@ func (r *Recorder) rollUpKeptDay(ctx context.Context, day allocation.Window) err
 	if err != nil {
 		return fmt.Errorf("roll up days: %w", err)
 	}
-	was := days.Of(day)
+	was := days.Exact(day)
 	if was == nil {
 		return nil
 	}

@@ -53,7 +53,7 @@ func (r *Recorder) firstKept(ctx context.Context, w allocation.Window) ([]*alloc
 	var kept []ledger.Kept
 	for _, h := range r.clock.ClosedHours(w) {
 		for _, s := range listings {
-			if k := s.At(h.Start, h); k != nil && k.Window.Duration() == h.Duration() {
+			if k := s.Longest(h.Start, h); k != nil && k.Window.Duration() == h.Duration() {
 				kept = append(kept, *k)
 				break
 			}

@@ -22,7 +22,7 @@ import (
 func TestFresh(t *testing.T) {
 	logged := &bytes.Buffer{}
 	r := ledgertest.Live(t, "2026-03-10T08:30", ledgertest.Options{Recorder: recorder.Options{Backfill: 3 * 24 * time.Hour}}, func(r *ledgertest.Rig) {
-		r.Model.From = ledgertest.At(t, "2026-03-10T08:10")
+		r.Model.From = ledgertest.ParseTime(t, "2026-03-10T08:10")
 		r.Log = logged
 		r.Restart(t)
 	})
@@ -49,7 +49,7 @@ func TestFresh(t *testing.T) {
 	if set, _, err := r.Latest(); err != nil || set.Len() == 0 || len(r.Kept(t, ledger.Hours)) < 12 {
 		t.Errorf("latest %v, %v", set, err)
 	}
-	r.Model.Without = nothingFrom(ledgertest.At(t, "2026-03-10T22:00"))
+	r.Model.Without = nothingFrom(ledgertest.ParseTime(t, "2026-03-10T22:00"))
 	r.Pass(5 * time.Hour)
 	if !strings.Contains(logged.String(), "level=error") || r.Behind() == nil || r.Ready() != nil {
 		t.Errorf("where data end: ready %v, behind %v: %s", r.Ready(), r.Behind(), logged)
@@ -105,12 +105,12 @@ func TestBeginning(t *testing.T) {
 		"it cannot say":                      {"", 9*24 + 7},
 	} {
 		t.Run(name, func(t *testing.T) {
-			last := ledgertest.At(t, "2026-03-10T07:00")
+			last := ledgertest.ParseTime(t, "2026-03-10T07:00")
 			r := ledgertest.Live(t, "2026-03-10T08:30", ledgertest.Options{Ledger: ledger.Options{Begin: func(_ context.Context, w allocation.Window) (time.Time, error) {
 				if tc.begin == "" {
 					return time.Time{}, ledgertest.ErrRefused
 				}
-				return ledgertest.At(t, tc.begin), nil
+				return ledgertest.ParseTime(t, tc.begin), nil
 			}}, Recorder: recorder.Options{Backfill: -1}}, func(r *ledgertest.Rig) {
 				r.Recorded = r.Open(since{r.Model, last}, r.History)
 			})
@@ -127,7 +127,7 @@ func TestBeginning(t *testing.T) {
 // TestBeginningIsNotAskedAgain sees to it that a source which says when its data begin is asked once for the hours before, and again
 // when it has older data than it said.
 func TestBeginningIsNotAskedAgain(t *testing.T) {
-	begin := ledgertest.At(t, "2026-03-10T05:00")
+	begin := ledgertest.ParseTime(t, "2026-03-10T05:00")
 	var mu sync.Mutex
 	r := ledgertest.Live(t, "2026-03-10T08:30", ledgertest.Options{Ledger: ledger.Options{Begin: func(context.Context, allocation.Window) (time.Time, error) {
 		mu.Lock()
@@ -152,9 +152,9 @@ func TestBeginningIsNotAskedAgain(t *testing.T) {
 		t.Errorf("the source was asked again for %v", asked)
 	}
 	mu.Lock()
-	begin = ledgertest.At(t, "2026-03-10T02:00")
+	begin = ledgertest.ParseTime(t, "2026-03-10T02:00")
 	mu.Unlock()
-	r.Model.Change(func(m *ledgertest.Model) { m.From = ledgertest.At(t, "2026-03-10T02:00") })
+	r.Model.Change(func(m *ledgertest.Model) { m.From = ledgertest.ParseTime(t, "2026-03-10T02:00") })
 	for range 36 {
 		r.Pass(time.Hour)
 	}
@@ -179,7 +179,7 @@ func TestSourceIsAskedAgain(t *testing.T) {
 				if tc.said == "" {
 					return w.End
 				}
-				return ledgertest.At(t, tc.said)
+				return ledgertest.ParseTime(t, tc.said)
 			}, false
 			r := ledgertest.Live(t, "2026-03-10T08:30", ledgertest.Options{Ledger: ledger.Options{Begin: func(_ context.Context, w allocation.Window) (time.Time, error) {
 				mu.Lock()
@@ -189,12 +189,12 @@ func TestSourceIsAskedAgain(t *testing.T) {
 				}
 				return said(w), nil
 			}}, Recorder: recorder.Options{Backfill: -1}}, func(r *ledgertest.Rig) {
-				r.Model.From = said(allocation.Window{End: ledgertest.At(t, "2026-03-11T00:00")})
+				r.Model.From = said(allocation.Window{End: ledgertest.ParseTime(t, "2026-03-11T00:00")})
 			})
 			mu.Lock()
 			failed = tc.said != ""
 			mu.Unlock()
-			r.Model.Change(func(m *ledgertest.Model) { m.From = ledgertest.At(t, "2026-03-10T02:00") })
+			r.Model.Change(func(m *ledgertest.Model) { m.From = ledgertest.ParseTime(t, "2026-03-10T02:00") })
 			for _, d := range tc.passes {
 				r.Pass(d)
 			}

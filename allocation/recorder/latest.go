@@ -90,7 +90,7 @@ func (r *Recorder) readLatest(ctx context.Context) {
 	}
 	sets, release, err := r.archive.Read(ctx, kept.Sets[len(kept.Sets)-1:], nil)
 	defer release()
-	if r.archive.NoteDamage(err) != nil {
+	if r.archive.RecordDamage(err) != nil {
 		return
 	}
 	r.latest.mu.Lock()
@@ -110,19 +110,19 @@ func (r *Recorder) lastHour(ctx context.Context, w allocation.Window) (*allocati
 	}
 	kept, err := r.archive.List(ctx, ledger.Hours, look)
 	if err != nil && !r.readOnly {
-		r.archive.NoteRead(err)
+		r.archive.RecordRead(err)
 		return r.ledger.ComputeHour(ctx, w) // metrics do without the history
 	}
 	if err != nil {
 		return nil, err
 	}
-	if n := len(kept.Sets); n > 0 && (r.readOnly || kept.Sets[n-1].Window == w || kept.At(w.Start, w) != nil) {
+	if n := len(kept.Sets); n > 0 && (r.readOnly || kept.Sets[n-1].Window == w || kept.Longest(w.Start, w) != nil) {
 		sets, release, err := r.archive.Read(ctx, kept.Sets[n-1:], nil)
 		defer release()
 		if err == nil {
 			return sets[0], nil
 		}
-		if err = r.archive.NoteDamage(err); r.readOnly {
+		if err = r.archive.RecordDamage(err); r.readOnly {
 			return nil, err
 		}
 	}

@@ -157,7 +157,7 @@ func TestRestartWhileTheSourceIsDown(t *testing.T) {
 		{"long after", "2026-03-07T15:30", "none"},
 	} {
 		r.StopAndRestart(t)
-		r.SetTime(ledgertest.At(t, tc.now))
+		r.SetTime(ledgertest.ParseTime(t, tc.now))
 		r.Model.Err = ledgertest.ErrRefused
 		r.Start(t)
 		got := "none"
@@ -181,7 +181,7 @@ func TestRestartWhileTheSourceIsDown(t *testing.T) {
 	}
 	r.Model.Err = nil
 	r.Pass(time.Hour)
-	if set, _, err := r.Latest(); err != nil || set.Window.Start.Before(ledgertest.At(t, "2026-03-07T14:00")) || r.Ready() != nil {
+	if set, _, err := r.Latest(); err != nil || set.Window.Start.Before(ledgertest.ParseTime(t, "2026-03-07T14:00")) || r.Ready() != nil {
 		t.Errorf("once it is up: %v, %v, %v", set, err, r.Ready())
 	}
 }

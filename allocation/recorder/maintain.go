@@ -34,7 +34,7 @@ func (r *Recorder) maintain(ctx context.Context) (more bool, err error) {
 		r.warnNotCounted(true)
 		return false, r.upkeep.tidy(ctx)
 	}
-	r.archive.NoteRead(nil)
+	r.archive.RecordRead(nil)
 	r.ledger.Trim()
 	w := r.horizon()
 	for _, do := range [...]func(context.Context, allocation.Window) (bool, error){r.catchUp, r.updateWholeBudgets, r.completeHours, r.rollUp, r.mendCounted} {

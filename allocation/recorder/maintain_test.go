@@ -18,12 +18,12 @@ import (
 )
 
 func TestLoopKeepsTheHistory(t *testing.T) {
-	r := ledgertest.Live(t, "2026-03-03T02:30", ledgertest.Options{Recorder: recorder.Options{Backfill: -1}}, func(r *ledgertest.Rig) { r.Model.From = ledgertest.At(t, "2026-03-01T22:00") })
-	if set, _, err := r.Latest(); err != nil || !set.Window.End.Equal(ledgertest.At(t, "2026-03-03T02:00")) {
+	r := ledgertest.Live(t, "2026-03-03T02:30", ledgertest.Options{Recorder: recorder.Options{Backfill: -1}}, func(r *ledgertest.Rig) { r.Model.From = ledgertest.ParseTime(t, "2026-03-01T22:00") })
+	if set, _, err := r.Latest(); err != nil || !set.Window.End.Equal(ledgertest.ParseTime(t, "2026-03-03T02:00")) {
 		t.Fatalf("latest %v, %v", set, err)
 	}
 	asked := r.Model.Queries
-	if len(asked) == 0 || !asked[0].Window.Start.Equal(ledgertest.At(t, "2026-03-03T01:00")) || asked[0].Window.Duration() != time.Hour {
+	if len(asked) == 0 || !asked[0].Window.Start.Equal(ledgertest.ParseTime(t, "2026-03-03T01:00")) || asked[0].Window.Duration() != time.Hour {
 		t.Errorf("the latest hour is not the first: %v", asked)
 	}
 	if diff := cmp.Diff([]string{"01T00:00 02T00:00 1h0m0s", "02T00:00 03T00:00 1h0m0s", "03T00:00 03T01:00 1h0m0s", "03T01:00 03T02:00 1h0m0s"}, r.Model.Asked()); diff != "" {
@@ -49,7 +49,7 @@ func TestLoopKeepsTheHistory(t *testing.T) {
 	if !strings.HasPrefix(before, "01T00:00 03T03:00\n") {
 		t.Errorf("counters %s", before)
 	}
-	again, err := r.AccruedAt(t.Context(), ledgertest.At(t, "2026-03-03T03:12"))
+	again, err := r.AccruedAt(t.Context(), ledgertest.ParseTime(t, "2026-03-03T03:12"))
 	if err != nil || ledgertest.CountersText(again) != before {
 		t.Errorf("counters at an instant: %v, %s", err, cmp.Diff(before, ledgertest.CountersText(again)))
 	}
@@ -73,7 +73,7 @@ func TestCountersSurviveRestarts(t *testing.T) {
 	if asked := r.Model.Asked(); len(asked) > 0 {
 		t.Errorf("a restart computes again: %v", asked)
 	}
-	if set, _, _ := r.Latest(); set == nil || !set.Window.End.Equal(ledgertest.At(t, "2026-03-02T02:00")) {
+	if set, _, _ := r.Latest(); set == nil || !set.Window.End.Equal(ledgertest.ParseTime(t, "2026-03-02T02:00")) {
 		t.Errorf("latest after a restart: %v", set)
 	}
 }
@@ -94,7 +94,7 @@ func TestDamageDoesNotHoldUpCounting(t *testing.T) {
 
 func TestIncompleteHoursAreComputedAgain(t *testing.T) {
 	var lacking sync.Map
-	lacking.Store(ledgertest.At(t, "2026-03-02T01:00").Unix(), 0.5)
+	lacking.Store(ledgertest.ParseTime(t, "2026-03-02T01:00").Unix(), 0.5)
 	prepare := func(r *ledgertest.Rig) {
 		r.Model.Incomplete = func(w allocation.Window) bool { _, ok := lacking.Load(w.Start.Unix()); return ok }
 		r.Model.Rate = func(c, hour int) float64 {
@@ -120,7 +120,7 @@ func TestIncompleteHoursAreComputedAgain(t *testing.T) {
 	}
 	w := ledgertest.Between(t, "2026-03-02T01:00", "2026-03-02T02:00")
 	ledgertest.Same(t, "mended", ledgertest.Sums(t, r.Ask(t, allocation.Query{Window: w, Stored: true})...), ledgertest.Sums(t, r.Exactly(w)))
-	then, err := r.AccruedAt(t.Context(), ledgertest.At(t, "2026-03-02T02:30"))
+	then, err := r.AccruedAt(t.Context(), ledgertest.ParseTime(t, "2026-03-02T02:30"))
 	if err != nil || ledgertest.CountersText(then) != before {
 		t.Errorf("a correction changes counters: %v %s", err, cmp.Diff(before, ledgertest.CountersText(then)))
 	}
@@ -138,7 +138,7 @@ func TestIncompleteHoursAreComputedAgain(t *testing.T) {
 func TestLateDataStayOutOfCounters(t *testing.T) {
 	var hidden sync.Map
 	for i := 5; i < 9; i++ {
-		hidden.Store(ledgertest.At(t, "2026-03-01T00:00").Add(time.Duration(i)*time.Hour).Unix(), true)
+		hidden.Store(ledgertest.ParseTime(t, "2026-03-01T00:00").Add(time.Duration(i)*time.Hour).Unix(), true)
 	}
 	prepare := func(r *ledgertest.Rig) {
 		r.Model.Without = func(w allocation.Window) bool { _, ok := hidden.Load(w.Start.Unix()); return ok }
@@ -167,7 +167,7 @@ func TestLateDataStayOutOfCounters(t *testing.T) {
 }
 
 func TestCountersBeginAnewEachMonth(t *testing.T) {
-	r := ledgertest.Live(t, "2026-03-31T22:30", ledgertest.Options{Recorder: recorder.Options{Backfill: -1}}, func(r *ledgertest.Rig) { r.Model.From = ledgertest.At(t, "2026-03-31T20:00") })
+	r := ledgertest.Live(t, "2026-03-31T22:30", ledgertest.Options{Recorder: recorder.Options{Backfill: -1}}, func(r *ledgertest.Rig) { r.Model.From = ledgertest.ParseTime(t, "2026-03-31T20:00") })
 	for _, want := range []string{"01T00:00 31T22:00", "01T00:00 31T23:00", "01T00:00 01T00:00", "01T00:00 01T01:00", "01T00:00 01T02:00"} {
 		if got, _, _ := strings.Cut(ledgertest.CountersText(r.Accrued()), "\n"); got != want {
 			t.Errorf("counters of %s, want %s", got, want)
@@ -221,7 +221,7 @@ func TestClockSetBack(t *testing.T) {
 	r.Model.Asked()
 	r.ShiftClock(-28 * 24 * time.Hour) // early in the month before, of which little is to be computed
 	r.Pass(time.Hour)
-	if set, _, _ := r.Latest(); !set.Window.End.Equal(ledgertest.At(t, "2026-03-02T02:00")) {
+	if set, _, _ := r.Latest(); !set.Window.End.Equal(ledgertest.ParseTime(t, "2026-03-02T02:00")) {
 		t.Errorf("latest fell back to %v", set.Window)
 	}
 	if diff := cmp.Diff(before, ledgertest.CountersText(r.Accrued())); diff != "" {
@@ -230,7 +230,7 @@ func TestClockSetBack(t *testing.T) {
 	r.ShiftClock(0)
 	r.Pass(30 * time.Minute)
 	hours := r.Kept(t, ledger.Hours)
-	if set, _, _ := r.Latest(); !set.Window.End.Equal(ledgertest.At(t, "2026-03-02T03:00")) || hours[len(hours)-1] != "02T03:00" && hours[len(hours)-1] != "02T02:00" || len(last) == 0 {
+	if set, _, _ := r.Latest(); !set.Window.End.Equal(ledgertest.ParseTime(t, "2026-03-02T03:00")) || hours[len(hours)-1] != "02T03:00" && hours[len(hours)-1] != "02T02:00" || len(last) == 0 {
 		t.Errorf("latest %v, last hour %v", set.Window, hours[len(hours)-1])
 	}
 }
@@ -251,7 +251,7 @@ func TestHistoryIsFilledThoughTheClockStandsStill(t *testing.T) {
 	if err := r.Run(ctx); err != nil {
 		t.Error(err)
 	}
-	kept, err := r.History.List(t.Context(), ledger.Hours, allocation.Window{Start: ledgertest.At(t, "2026-03-03T00:00"), End: ledgertest.At(t, "2026-03-03T06:00")})
+	kept, err := r.History.List(t.Context(), ledger.Hours, allocation.Window{Start: ledgertest.ParseTime(t, "2026-03-03T00:00"), End: ledgertest.ParseTime(t, "2026-03-03T06:00")})
 	if err != nil || len(kept) < 4 {
 		t.Errorf("%d hours are kept, %v", len(kept), err)
 	}

@@ -27,8 +27,8 @@ func TestUncounted(t *testing.T) {
 		r.Restart(t)
 	}
 	r := ledgertest.Live(t, "2026-03-01T08:30", ledgertest.Options{Recorder: recorder.Options{Backfill: -1}}, func(r *ledgertest.Rig) {
-		r.Model.From = ledgertest.At(t, "2026-03-01T03:00")
-		r.Model.Without = func(w allocation.Window) bool { return w.Start.Equal(ledgertest.At(t, "2026-03-01T05:00")) }
+		r.Model.From = ledgertest.ParseTime(t, "2026-03-01T03:00")
+		r.Model.Without = func(w allocation.Window) bool { return w.Start.Equal(ledgertest.ParseTime(t, "2026-03-01T05:00")) }
 		logging(r)
 	})
 	if s := r.Store(); s.NotCounted != 1 || s.Missing != 0 || r.Accrued() == nil {

@@ -53,7 +53,7 @@ func (r *Recorder) recomputeRun(ctx context.Context, hours []allocation.Window, 
 		if computed[i].Err != nil {
 			return computed[i].Err
 		}
-		was := kept.At(h.Start, h)
+		was := kept.Longest(h.Start, h)
 		less, err := r.hasLess(ctx, computed[i].Set, was)
 		if err != nil {
 			return err
@@ -106,13 +106,13 @@ func (r *Recorder) mendCounted(ctx context.Context, w allocation.Window) (more b
 		return false, fmt.Errorf("mend counted hours: %w", err)
 	}
 	for _, h := range damaged {
-		k := hours.Of(h)
+		k := hours.Exact(h)
 		if k == nil || h.Start.Before(w.Start) || h.End.After(w.End) {
 			continue
 		}
 		sets, release, err := r.archive.Read(ctx, []ledger.Kept{*k}, nil)
 		defer release()
-		if err = r.archive.NoteDamage(err); err == nil {
+		if err = r.archive.RecordDamage(err); err == nil {
 			err = r.archive.Write(ctx, sets[0], ledger.Keep{Kind: ledger.Counted, Complete: true})
 		}
 		if err != nil {

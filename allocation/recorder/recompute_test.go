@@ -75,7 +75,7 @@ func TestRecompute(t *testing.T) {
 // TestRecomputeLeavesWhatIsGone keeps hours of which the source has less by now.
 func TestRecomputeLeavesWhatIsGone(t *testing.T) {
 	w := ledgertest.Between(t, "2026-03-04T00:00", "2026-03-04T06:00")
-	third := ledgertest.At(t, "2026-03-04T02:00")
+	third := ledgertest.ParseTime(t, "2026-03-04T02:00")
 	for _, tt := range []struct {
 		name   string
 		change func(m *ledgertest.Model)
@@ -160,7 +160,7 @@ func TestDaysFollowTheirHours(t *testing.T) {
 	last := ledgertest.Between(t, "2026-03-02T23:00", "2026-03-03T00:00")
 	lacking.Store(last.Start.Unix(), true)
 	r := ledgertest.Live(t, "2026-03-03T00:30", ledgertest.Options{Recorder: recorder.Options{Backfill: -1}}, func(r *ledgertest.Rig) {
-		r.Model.Without = func(w allocation.Window) bool { return w.Start.Equal(ledgertest.At(t, "2026-03-02T10:00")) }
+		r.Model.Without = func(w allocation.Window) bool { return w.Start.Equal(ledgertest.ParseTime(t, "2026-03-02T10:00")) }
 		r.Model.Incomplete = func(w allocation.Window) bool { _, ok := lacking.Load(w.Start.Unix()); return ok }
 		r.Model.Rate = func(c, hour int) float64 {
 			if _, ok := lacking.Load(int64(hour) * 3600); ok {

@@ -139,12 +139,12 @@ func TestReaders(t *testing.T) {
 	if diff := cmp.Diff(want, ledgertest.CountersText(r.Accrued())); diff != "" {
 		t.Errorf("counters of a reader (-want +got):\n%s", diff)
 	}
-	if set, _, err := r.Latest(); err != nil || !set.Window.End.Equal(ledgertest.At(t, "2026-03-02T12:00")) || r.Ready() != nil {
+	if set, _, err := r.Latest(); err != nil || !set.Window.End.Equal(ledgertest.ParseTime(t, "2026-03-02T12:00")) || r.Ready() != nil {
 		t.Errorf("latest %v, %v, %v", set, err, r.Ready())
 	}
 	w := ledgertest.Between(t, "2026-03-01T00:00", "2026-03-02T12:19")
 	sets := r.Ask(t, allocation.Query{Window: w, Stored: true})
-	w.End = ledgertest.At(t, "2026-03-02T12:00")
+	w.End = ledgertest.ParseTime(t, "2026-03-02T12:00")
 	ledgertest.Same(t, "what is kept", ledgertest.Sums(t, sets...), ledgertest.Sums(t, r.Exactly(w)))
 	if n := len(r.Bucket.Objects()); n != files {
 		t.Errorf("%d files, %d before", n, files)
@@ -156,7 +156,7 @@ func TestReaderOfAnArchive(t *testing.T) {
 	r := ledgertest.Live(t, "2026-03-02T12:20", ledgertest.Options{Recorder: recorder.Options{Backfill: -1}}, func(*ledgertest.Rig) {})
 	r.Opts.Ledger.ReadOnly = true
 	r.StopAndRestart(t)
-	r.SetTime(ledgertest.At(t, "2026-04-02T12:20"))
+	r.SetTime(ledgertest.ParseTime(t, "2026-04-02T12:20"))
 	if r.Ready() == nil {
 		t.Error("ready before anything was read")
 	}
@@ -173,7 +173,7 @@ func TestReaderOfAnArchive(t *testing.T) {
 
 func TestFillGoesOnWhereItEnded(t *testing.T) {
 	r := ledgertest.NewRig(t, "2026-03-09T12:20", ledgertest.Options{})
-	r.Model.From = ledgertest.At(t, "2026-03-02T10:00")
+	r.Model.From = ledgertest.ParseTime(t, "2026-03-02T10:00")
 	w := ledgertest.Between(t, "2026-03-01T00:00", "2026-03-05T00:00")
 	ctx, cancel := context.WithCancel(t.Context())
 	var told []recorder.Progress

@@ -71,48 +71,48 @@ func NewIndex(dict *allocation.Dict, symbols *signals.Symbols) *Index {
 }
 
 // AddService adds when a service was seen.
-func (x *Index) AddService(service Object, seen timeline.Steps) {
+func (x *Index) AddService(service Object, when timeline.Steps) {
 	x.known[service] = true
-	observe(x.observed, service.Cluster, seen)
+	observe(x.observed, service.Cluster, when)
 }
 
 // AddSlice adds the service of an EndpointSlice, "" if it has none.
-func (x *Index) AddSlice(slice Object, service signals.Symbol, seen timeline.Steps) {
+func (x *Index) AddSlice(slice Object, service signals.Symbol, when timeline.Steps) {
 	if service != none {
 		x.slices[slice] = service
 	}
-	observe(x.observed, slice.Cluster, seen)
+	observe(x.observed, slice.Cluster, when)
 }
 
 // AddEndpoint adds when a pod was in an EndpointSlice of its namespace.
-func (x *Index) AddEndpoint(pod Object, slice signals.Symbol, seen timeline.Steps) {
-	addDated(x.endpoints, pod, slice, seen)
-	observe(x.observed, pod.Cluster, seen)
+func (x *Index) AddEndpoint(pod Object, slice signals.Symbol, when timeline.Steps) {
+	addDated(x.endpoints, pod, slice, when)
+	observe(x.observed, pod.Cluster, when)
 }
 
 // AddAddress adds when an IP address was behind a service.
-func (x *Index) AddAddress(service Object, ip signals.Symbol, seen timeline.Steps) {
-	addDated(x.addresses, Object{service.Cluster, service.Namespace, ip}, service.Name, seen)
-	observe(x.observed, service.Cluster, seen)
+func (x *Index) AddAddress(service Object, ip signals.Symbol, when timeline.Steps) {
+	addDated(x.addresses, Object{service.Cluster, service.Namespace, ip}, service.Name, when)
+	observe(x.observed, service.Cluster, when)
 }
 
 // AddSelector adds when a service selected pods with labels.
-func (x *Index) AddSelector(service Object, labels allocation.ID, seen timeline.Steps) {
-	addDated(x.selectors, service, labels, seen)
-	observe(x.observedSelectors, service.Cluster, seen)
+func (x *Index) AddSelector(service Object, labels allocation.ID, when timeline.Steps) {
+	addDated(x.selectors, service, labels, when)
+	observe(x.observedSelectors, service.Cluster, when)
 }
 
 // addDated records when a value of a key was seen.
-func addDated[T comparable](m map[Object]timeline.Dated[T], key Object, value T, seen timeline.Steps) {
+func addDated[T comparable](m map[Object]timeline.Dated[T], key Object, value T, when timeline.Steps) {
 	values := m[key]
-	values.Add(value, seen)
+	values.Add(value, when)
 	m[key] = values
 }
 
 // observe records when a signal about a cluster's services was seen.
-func observe(observed map[signals.Symbol]timeline.Intervals, cluster signals.Symbol, seen timeline.Steps) {
+func observe(observed map[signals.Symbol]timeline.Intervals, cluster signals.Symbol, when timeline.Steps) {
 	all := observed[cluster]
-	for _, x := range seen {
+	for _, x := range when {
 		if at, ok := all.Find(x.To); !ok || x.From < at.From {
 			all = timeline.Union(append(all, timeline.Interval{From: x.From, To: x.To}))
 		}
@@ -124,7 +124,7 @@ func observe(observed map[signals.Symbol]timeline.Intervals, cluster signals.Sym
 // that have neither. observed is when signals of that kind were seen in the cluster at all.
 func (x *Index) sights(p *Pod, within timeline.Interval) (sights timeline.Dated[signals.Symbol], observed timeline.Intervals) {
 	for _, at := range x.endpoints[p.Object] {
-		if service, ok := x.ofSlice(Object{p.Cluster, p.Namespace, at.Value}); ok {
+		if service, ok := x.sliceService(Object{p.Cluster, p.Namespace, at.Value}); ok {
 			at.Value = service
 			sights = append(sights, at)
 		}
@@ -141,8 +141,8 @@ func (x *Index) sights(p *Pod, within timeline.Interval) (sights timeline.Dated[
 // HasSelectors reports whether any service selects pods by labels.
 func (x *Index) HasSelectors() bool { return len(x.selectors) > 0 }
 
-// ofSlice is the service of an EndpointSlice: by its label, else by its name, which is the service's name, a hyphen and 5 letters.
-func (x *Index) ofSlice(slice Object) (signals.Symbol, bool) {
+// sliceService is the service of an EndpointSlice: by its label, else by its name, which is the service's name, a hyphen and 5 letters.
+func (x *Index) sliceService(slice Object) (signals.Symbol, bool) {
 	if service, ok := x.slices[slice]; ok {
 		return service, true
 	}
@@ -254,7 +254,7 @@ func (x *Index) withEndpoints() map[Object]bool {
 	found := map[Object]bool{}
 	for pod, list := range x.endpoints {
 		for _, at := range list {
-			if service, ok := x.ofSlice(Object{pod.Cluster, pod.Namespace, at.Value}); ok {
+			if service, ok := x.sliceService(Object{pod.Cluster, pod.Namespace, at.Value}); ok {
 				found[Object{pod.Cluster, pod.Namespace, service}] = true
 			}
 		}

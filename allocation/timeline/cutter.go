@@ -169,7 +169,7 @@ func (c *cutter) samples(ts []int64, vs []float64, after int64) {
 			next = ts[k+1]
 		}
 		if c.join != nil && !c.Exact() && next <= c.grid.reach(ts[k]) {
-			ts, vs = c.join.seen(c.grid, ts[k+1:], vs[k+1:])
+			ts, vs = c.join.lastByPoint(c.grid, ts[k+1:], vs[k+1:])
 			c.samples(ts, vs, after)
 			return
 		}
@@ -177,8 +177,9 @@ func (c *cutter) samples(ts []int64, vs []float64, after int64) {
 	}
 }
 
-// seen are the last samples up to each point of a grid. They are valid until the next call. vs may be of repeat.
-func (j *Joiner) seen(g grid, ts []int64, vs []float64) ([]int64, []float64) {
+// lastByPoint returns the last samples up to each point of a grid. The slices are valid until the next call. vs may be what repeat
+// returned.
+func (j *Joiner) lastByPoint(g grid, ts []int64, vs []float64) ([]int64, []float64) {
 	times, same := slices.Grow(j.times[:0], len(ts))[:len(ts)], slices.Grow(j.same[:0], len(ts))[:len(ts)]
 	n, at := -1, int64(math.MinInt64)
 	for k, t := range ts {

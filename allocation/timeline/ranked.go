@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Ranked holds the alternatives of one input for one subject, best first. Several subjects may share it if it has one alternative.
+// Ranked holds the alternatives of one input for one subject, best first. Several subjects may share a Ranked if it has one alternative.
 type Ranked []Steps
 
 // Add merges steps into an alternative: duplicates count once, by their maximum.
@@ -37,8 +37,8 @@ func (m RankedBy[K]) Add(of K, rank int, steps Steps) {
 	m[of] = r
 }
 
-// Sum adds up all things, in the order of compare, each times what one of it is worth. An alternative counts only where no better one
-// has data of anything.
+// Sum adds up all things, in the order of compare, each times its worth. An alternative counts only where no better alternative has
+// data of any thing.
 func (m RankedBy[K]) Sum(compare func(x, y K) int, worth func(K) float64) Steps {
 	var sum Ranked
 	for _, of := range slices.SortedFunc(maps.Keys(m), compare) {

@@ -256,12 +256,12 @@ func (s Sampling) endOf(p *Presence, spans []sighting, k int, start int64, w *Wa
 		until += second
 	}
 	// A sight just after the end may show the status that the kubelet sent last.
-	seen := s.lastShown(p, x.To)
-	out := Edge{At: x.To, Earliest: seen}
-	if at, shared, ok := p.endBetween(seen, max(start, seen-x.last-second), until); ok {
+	shown := s.lastShown(p, x.To)
+	out := Edge{At: x.To, Earliest: shown}
+	if at, shared, ok := p.endBetween(shown, max(start, shown-x.last-second), until); ok {
 		out = Reported(at)
 		if shared {
-			out.Earliest = min(at, seen-s.age())
+			out.Earliest = min(at, shown-s.age())
 		}
 		if !s.Exact() {
 			out.At = x.To

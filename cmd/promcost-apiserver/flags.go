@@ -83,7 +83,7 @@ func (f *flags) check() error {
 	return nil
 }
 
-// client is a client of promcost.
+// client returns an HTTP client for requests to promcost.
 func (f *flags) client() (*kubeapi.Client, error) {
 	cfg := promconfig.DefaultHTTPClientConfig
 	if f.httpConfig != "" {

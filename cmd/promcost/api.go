@@ -18,8 +18,10 @@ func newAPI(s *service, current *config.Settings, meter *metering.Metering, bill
 	cfg := vocabularyOf(current)
 	cfg.Now, cfg.Timeout, cfg.Currency, cfg.Check, cfg.Memory = s.now, s.flags.timeout, current.Currency, s.flags.check, s.memory
 	cfg.LabelNames = current.LabelNames.And(meter.LabelTexts()...)
-	cfg.Cluster = func() costapi.ClusterInfo { return mainCluster(current, s.computer.id.known(), s.computer.seen.list()) }
-	cfg.Clusters = func() []costapi.ClusterInfo { return allClusters(current, s.computer.seen.list()) }
+	cfg.Cluster = func() costapi.ClusterInfo {
+		return mainCluster(current, s.computer.id.known(), s.computer.clusters.list())
+	}
+	cfg.Clusters = func() []costapi.ClusterInfo { return allClusters(current, s.computer.clusters.list()) }
 	cfg.Closed = func() time.Time { return s.ledger.Clock().LastHour().End }
 	cfg.Budgets, cfg.Spending, cfg.Diagnose, cfg.Custom = meter.Budgets, s.recorder.Spending, s.computer.Diagnose, current.Rates.Custom
 	cfg.Bills = s.apiBills(current)

@@ -144,7 +144,7 @@ func defineVersion(_ *kingpin.CmdClause, io streams, _ *logFlags) executor {
 	}
 }
 
-// counted is a sentence on n things, by a template like that of notices.Notice, with what follows it.
+// counted returns a sentence about n things by a template as notices.Notice has it, and appends what follows the sentence.
 func counted(n int, template notices.Notice, more ...any) string {
 	texts := make([]string, len(more))
 	for i, x := range more {

@@ -285,7 +285,7 @@ func (b *backfilling) fillDay(ctx context.Context, day allocation.Window, progre
 }
 
 // add adds the progress of a day since last.
-func (b *backfilling) add(p recorder.Progress, last *recorder.Progress, told func(recorder.Progress)) {
+func (b *backfilling) add(p recorder.Progress, last *recorder.Progress, report func(recorder.Progress)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.done.Written += p.Written - last.Written
@@ -293,7 +293,7 @@ func (b *backfilling) add(p recorder.Progress, last *recorder.Progress, told fun
 	b.done.Replaced += p.Replaced - last.Replaced
 	b.done.Left += p.Left - last.Left
 	*last = p
-	told(b.done)
+	report(b.done)
 }
 
 // describe is the window in words, and what of it is left out.

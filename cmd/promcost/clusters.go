@@ -14,18 +14,18 @@ import (
 	"github.com/promcost/promcost/cmd/promcost/internal/config"
 )
 
-// seenClusters are the clusters of the computation whose data end last.
-type seenClusters struct {
+// computedClusters are the clusters of the computation whose data end last.
+type computedClusters struct {
 	mu   sync.Mutex
 	byID map[string]costapi.ClusterInfo
 	end  time.Time // of its last set with clusters, now at most
-	// logged are the ids of clusters that were logged as not seen.
+	// logged are the ids of clusters that were logged as missing.
 	logged map[string]bool
 }
 
-// learn replaces the clusters by those of computed sets, unless these end earlier. What is not told of a cluster is taken from other
-// computations: each reads only what its question needs. The first node that has a provider and a region says where its cluster is.
-func (s *seenClusters) learn(sets []*allocation.Set, now time.Time) {
+// learn replaces the clusters by those of computed sets, unless these end earlier. A computation reads only what its question
+// needs, so what its sets do not say of a cluster is taken from earlier computations. The first node that has a provider and a region says where its cluster is.
+func (s *computedClusters) learn(sets []*allocation.Set, now time.Time) {
 	byID := map[string]costapi.ClusterInfo{}
 	var end time.Time
 	for _, set := range sets {
@@ -75,8 +75,8 @@ func (s *seenClusters) learn(sets []*allocation.Set, now time.Time) {
 	s.byID = latest
 }
 
-// list are the clusters that were seen, by id.
-func (s *seenClusters) list() []costapi.ClusterInfo {
+// list returns the clusters of computed sets, by id.
+func (s *computedClusters) list() []costapi.ClusterInfo {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	out := make([]costapi.ClusterInfo, 0, len(s.byID))
@@ -86,8 +86,9 @@ func (s *seenClusters) list() []costapi.ClusterInfo {
 	return out
 }
 
-// unseen are the given ids that were not seen though others were, each once in the life of the process.
-func (s *seenClusters) unseen(ids []string) []string {
+// missing returns the given ids of clusters that no computed set has, though sets have other clusters. It returns each id once in the
+// life of the process.
+func (s *computedClusters) missing(ids []string) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.byID) == 0 {
@@ -106,42 +107,42 @@ func (s *seenClusters) unseen(ids []string) []string {
 	return out
 }
 
-// configured is what the config says about a cluster, or else what was seen of it.
+// configured returns what the config says about a cluster, or else what computed sets say.
 func configured(s *config.Settings, c costapi.ClusterInfo) costapi.ClusterInfo {
 	said := s.Clusters[c.ID]
 	c.Name, c.Provider, c.Region = said.Name, cmp.Or(said.Provider, c.Provider), cmp.Or(said.Region, c.Region)
 	return c
 }
 
-// allClusters are the seen clusters and those of the config.
-func allClusters(s *config.Settings, seen []costapi.ClusterInfo) []costapi.ClusterInfo {
-	out := make([]costapi.ClusterInfo, 0, len(seen)+len(s.Clusters))
-	for _, c := range seen {
+// allClusters returns the clusters of computed sets and those of the config.
+func allClusters(s *config.Settings, computed []costapi.ClusterInfo) []costapi.ClusterInfo {
+	out := make([]costapi.ClusterInfo, 0, len(computed)+len(s.Clusters))
+	for _, c := range computed {
 		out = append(out, configured(s, c))
 	}
 	for _, id := range sortedKeys(s.Clusters) {
-		if !slices.ContainsFunc(seen, func(c costapi.ClusterInfo) bool { return c.ID == id }) {
+		if !slices.ContainsFunc(computed, func(c costapi.ClusterInfo) bool { return c.ID == id }) {
 			out = append(out, configured(s, costapi.ClusterInfo{ID: id}))
 		}
 	}
 	return out
 }
 
-// mainCluster is the cluster that stands for all: the one of series without a cluster label, unless all seen clusters have a
-// label.
-func mainCluster(s *config.Settings, id string, seen []costapi.ClusterInfo) costapi.ClusterInfo {
+// mainCluster is the cluster that stands for all: the one of series without a cluster label, unless all computed
+// clusters have a label.
+func mainCluster(s *config.Settings, id string, computed []costapi.ClusterInfo) costapi.ClusterInfo {
 	own := costapi.ClusterInfo{ID: id}
-	if i := slices.IndexFunc(seen, func(c costapi.ClusterInfo) bool { return c.ID == id }); i >= 0 {
-		own = seen[i]
-	} else if len(seen) > 0 {
-		own = seen[0]
+	if i := slices.IndexFunc(computed, func(c costapi.ClusterInfo) bool { return c.ID == id }); i >= 0 {
+		own = computed[i]
+	} else if len(computed) > 0 {
+		own = computed[0]
 	}
 	return configured(s, own)
 }
 
 // missClusters logs the clusters of the config without any data, each once.
 func (s *service) missClusters() {
-	ids := s.computer.seen.unseen(sortedKeys(s.settings().Clusters))
+	ids := s.computer.clusters.missing(sortedKeys(s.settings().Clusters))
 	if len(ids) > 0 {
 		level.Warn(s.logs.kit).Log("msg", "Nothing was seen of clusters that the config file names: are their ids those of the series?",
 			"clusters", strings.Join(ids, ","), "label", s.flags.clusterLabel)

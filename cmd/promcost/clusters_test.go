@@ -56,7 +56,7 @@ func TestSeenClusters(t *testing.T) {
 	whole, little, old := allocation.Node{Cluster: "now", ProviderID: "aws:///eu-1a/i-1", Region: "eu-1"}, allocation.Node{Cluster: "now"}, allocation.Node{Cluster: "old", Region: "eu-2"}
 	days.Nodes = []allocation.Node{little}
 	aws := costapi.ClusterInfo{ID: "now", Provider: "AWS", Region: "eu-1"}
-	var s seenClusters
+	var s computedClusters
 	for _, step := range []struct {
 		name string
 		sets []*allocation.Set

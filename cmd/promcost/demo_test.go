@@ -86,7 +86,7 @@ func TestDemoBudgets(t *testing.T) {
 	}
 	cost := costOfTeams(c.Truth(c.Start(), end))
 	for i, b := range demoBudgetsOf(c, time.UTC) {
-		period := metering.BudgetPeriod(b.Period).At(end, time.UTC)
+		period := metering.BudgetPeriod(b.Period).Window(end, time.UTC)
 		spent := cost[b.Name]
 		expected := spent + spent/end.Sub(c.Start()).Hours()*period.End.Sub(end).Hours()
 		low, high := [...]float64{1.5 * expected, 1.1 * spent, 0.3 * spent}[i], [...]float64{3 * expected, 0.9 * expected, 0.8 * spent}[i]
@@ -113,7 +113,7 @@ func TestDemoBudgetsHaveAnAmount(t *testing.T) {
 				t.Errorf("%d budgets", len(budgets))
 			}
 			for _, b := range budgets {
-				if b.Amount <= 0 || metering.BudgetPeriod(b.Period).At(at, time.UTC).Duration() < 24*time.Hour {
+				if b.Amount <= 0 || metering.BudgetPeriod(b.Period).Window(at, time.UTC).Duration() < 24*time.Hour {
 					t.Errorf("%s: %v for the %s", b.Name, b.Amount, b.Period)
 				}
 			}

@@ -31,7 +31,7 @@ func demoBudgetsOf(c *democluster.Cluster, zone *time.Location) []config.Budget 
 	perHour := costOfTeams(c.Truth(day.Start, day.End))
 	var budgets []config.Budget
 	for i, b := range demoBudgets {
-		period := metering.BudgetPeriod(b.period).At(c.End(), zone)
+		period := metering.BudgetPeriod(b.period).Window(c.End(), zone)
 		known := period.Start
 		if c.Start().After(known) {
 			known = c.Start()

@@ -133,7 +133,7 @@ func defineHistoryList(clause *kingpin.CmdClause, io streams, logs *logFlags) ex
 			changed, err = store.CheckSizes(ctx, sets)
 			damaged = append(damaged, changed...)
 		}
-		if lacks := lackingParts(sets); err == nil && lacks != "" {
+		if lacks := lackingShards(sets); err == nil && lacks != "" {
 			err = writeLine(io.err, lacks)
 		}
 		return errors.Join(err, printDamaged(io, damaged), done())
@@ -153,9 +153,9 @@ func printDamaged(io streams, damaged []*history.CorruptError) error {
 	return nil
 }
 
-// lackingParts says which sets are not whole, "" if all are.
-func lackingParts(sets []history.Stored) string {
-	count, missing := 0, map[history.Part]int{}
+// lackingShards says which shards some of the sets lack. It returns "" if all sets are whole.
+func lackingShards(sets []history.Stored) string {
+	count, missing := 0, map[history.Shard]int{}
 	for i := range sets {
 		if len(sets[i].Missing) > 0 {
 			count++
@@ -167,34 +167,34 @@ func lackingParts(sets []history.Stored) string {
 	if count == 0 {
 		return ""
 	}
-	parts := slices.SortedFunc(maps.Keys(missing), func(a, b history.Part) int {
+	shards := slices.SortedFunc(maps.Keys(missing), func(a, b history.Shard) int {
 		return cmp.Or(cmp.Compare(a.Of, b.Of), cmp.Compare(a.Index, b.Index))
 	})
-	texts := make([]string, len(parts))
-	for i, p := range parts {
-		texts[i] = fmt.Sprintf("%s of %d", partText(p), missing[p])
+	texts := make([]string, len(shards))
+	for i, p := range shards {
+		texts[i] = fmt.Sprintf("%s of %d", shardText(p), missing[p])
 	}
 	return fmt.Sprintf("%d of the sets lack parts, and answer nothing until they are there: %s: compute them with promcost serve or backfill --shard=%s",
-		count, strings.Join(texts, ", "), partText(parts[0]))
+		count, strings.Join(texts, ", "), shardText(shards[0]))
 }
 
-// partText is a part as --shard has it.
-func partText(p history.Part) string { return fmt.Sprintf("%d/%d", p.Index, p.Of) }
+// shardText writes a shard as --shard takes it.
+func shardText(p history.Shard) string { return fmt.Sprintf("%d/%d", p.Index, p.Of) }
 
-// partsText says how many parts a set has, and which of them are not there.
-func partsText(s *history.Stored) string {
+// shardsText says into how many shards a set is divided, and which of the shards it lacks.
+func shardsText(s *history.Stored) string {
 	if len(s.Missing) == 0 {
-		return strconv.Itoa(s.Parts)
+		return strconv.Itoa(s.Shards)
 	}
-	return fmt.Sprintf("%d, lacks %s", s.Parts, strings.Join(lacksOf(s), " "))
+	return fmt.Sprintf("%d, lacks %s", s.Shards, strings.Join(lacksOf(s), " "))
 }
 
-// lacksOf are the parts of a set that are not there.
-func lacksOf(s *history.Stored) (parts []string) {
+// lacksOf returns the shards that a set lacks.
+func lacksOf(s *history.Stored) (shards []string) {
 	for _, p := range s.Missing {
-		parts = append(parts, partText(p))
+		shards = append(shards, shardText(p))
 	}
-	return parts
+	return shards
 }
 
 // printSets writes a line a set, and a last one with their sum.
@@ -206,7 +206,7 @@ func printSets(io streams, sets []history.Stored) error {
 		s := &sets[i]
 		bytes += s.Bytes
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%d\t%t\t%d\t%s\t%d\t%d\t%s\n", s.Period, s.Window.Start.UTC().Format(time.RFC3339), s.Window.End.UTC().Format(time.RFC3339),
-			allocation.ResolutionText(s.Resolution), s.Rules, s.Complete, s.Generation, partsText(s), s.Rows, s.Bytes, strings.Join(s.Clusters, ","))
+			allocation.ResolutionText(s.Resolution), s.Rules, s.Complete, s.Generation, shardsText(s), s.Rows, s.Bytes, strings.Join(s.Clusters, ","))
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -224,7 +224,7 @@ type listedSet struct {
 	Rules      int       `json:"rules"` // the version of the rules that it was computed by
 	Complete   bool      `json:"complete"`
 	Generation int       `json:"generation"`
-	Parts      int       `json:"parts"`
+	Shards     int       `json:"parts"`
 	Lacks      []string  `json:"lacks,omitempty"` // parts that are not there, as --shard has them
 	Rows       int       `json:"rows"`
 	Bytes      int64     `json:"bytes"`
@@ -238,7 +238,7 @@ func printSetsJSON(io streams, sets []history.Stored) error {
 	for i := range sets {
 		s := &sets[i]
 		list[i] = listedSet{
-			s.Period.String(), s.Window.Start.UTC(), s.Window.End.UTC(), s.Zone, allocation.ResolutionText(s.Resolution), s.Rules, s.Complete, s.Generation, s.Parts, lacksOf(s),
+			s.Period.String(), s.Window.Start.UTC(), s.Window.End.UTC(), s.Zone, allocation.ResolutionText(s.Resolution), s.Rules, s.Complete, s.Generation, s.Shards, lacksOf(s),
 			s.Rows, s.Bytes, s.Clusters, s.Warnings, s.Files(),
 		}
 	}

@@ -103,7 +103,7 @@ func (f *exportFlags) sets(ctx context.Context, store *history.Store, io streams
 	if err != nil {
 		return nil, err
 	}
-	if lacks := lackingParts(sets); lacks != "" {
+	if lacks := lackingShards(sets); lacks != "" {
 		if err := warn(io.err, lacks); err != nil {
 			return nil, err
 		}

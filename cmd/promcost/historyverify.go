@@ -84,7 +84,7 @@ func (f *verifyFlags) verify(ctx context.Context, store *history.Store, io strea
 	if err := printDamaged(io, damaged); err != nil {
 		return err
 	}
-	if lacks := lackingParts(sets); lacks != "" {
+	if lacks := lackingShards(sets); lacks != "" {
 		if err := writeLine(io.err, lacks); err != nil {
 			return err
 		}

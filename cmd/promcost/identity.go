@@ -11,8 +11,8 @@ import (
 // identity is an id that is looked up when it is first needed. Callers that need it at the same time share one look-up, also if
 // that fails: it takes several tries, and seconds, which are not spent again for each of them. It is safe for concurrent use.
 type identity struct {
-	// ask returns the id, or with an error the id to use instead. Neither is empty.
-	ask func(ctx context.Context) (string, error)
+	// fetch returns the id, or with an error the id to use instead. Neither is empty.
+	fetch func(ctx context.Context) (string, error)
 
 	asking singleflight.Group[struct{}, string]
 	mu     sync.Mutex
@@ -44,7 +44,7 @@ func (x *identity) inquire(ctx context.Context) (string, error) {
 	if id := x.known(); id != "" {
 		return id, nil
 	}
-	id, err := x.ask(ctx)
+	id, err := x.fetch(ctx)
 	if err == nil {
 		x.mu.Lock()
 		x.id = id

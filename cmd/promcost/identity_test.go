@@ -14,7 +14,7 @@ func TestIdentity(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		down, asked := errors.New("down"), 0
 		var fails error
-		x := &identity{ask: func(ctx context.Context) (string, error) {
+		x := &identity{fetch: func(ctx context.Context) (string, error) {
 			asked++
 			select {
 			case <-time.After(6 * time.Second):
@@ -69,7 +69,7 @@ func TestIdentity(t *testing.T) {
 func TestIdentityIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ended := make(chan time.Time, 1)
-		x := &identity{ask: func(ctx context.Context) (string, error) {
+		x := &identity{fetch: func(ctx context.Context) (string, error) {
 			<-ctx.Done()
 			ended <- time.Now()
 			return "", ctx.Err()

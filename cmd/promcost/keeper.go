@@ -16,7 +16,7 @@ import (
 // keeper is a history as the ledger wants it.
 type keeper struct {
 	store *history.Store
-	part  history.Part // that is computed
+	shard history.Shard // that is computed
 }
 
 // historyPeriods are the history's periods for the ledger's kinds.
@@ -76,7 +76,7 @@ func (k *keeper) Unusable(ctx context.Context, kind ledger.Kind, w allocation.Wi
 // Write implements ledger.History.
 func (k *keeper) Write(ctx context.Context, set *allocation.Set, keep ledger.Keep) error {
 	_, err := k.store.Write(ctx, set, history.WriteOptions{
-		Period: historyPeriods[keep.Kind], Zone: keep.Zone, Complete: keep.Complete, Replace: keep.Replace, Part: k.part,
+		Period: historyPeriods[keep.Kind], Zone: keep.Zone, Complete: keep.Complete, Replace: keep.Replace, Shard: k.shard,
 	})
 	return err
 }

@@ -166,7 +166,7 @@ func (w *watched) testBudgets(t *testing.T) {
 			}
 			end := time.Unix(int64(at[0].Value.Value), 0).UTC()
 			got := w.query(t, fmt.Sprintf(`promcost_budget_spent{budget=%q, period=%q}`, tt.budget, tt.period))
-			start, day := tt.period.At(end, time.UTC).Start, end.Truncate(24*time.Hour)
+			start, day := tt.period.Window(end, time.UTC).Start, end.Truncate(24*time.Hour)
 			want := w.kept(t, start, day, "1d&"+tt.parameters) + w.kept(t, day, end, "1h&"+tt.parameters)
 			t.Logf("%s: %v, the API says %v", tt.budget, got, want)
 			return len(got) == 1 && want > 0 && math.Abs(float64(got[0].Value.Value)-want) < 1e-9*want

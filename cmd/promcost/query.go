@@ -150,7 +150,7 @@ func (f *queryFlags) query(ctx context.Context, who *answerer, io streams) error
 	}
 	now := time.Now()
 	spans := answer.spans(now)
-	if f.filter != "" && slices.ContainsFunc(spans, func(s span) bool { return s.part }) {
+	if f.filter != "" && slices.ContainsFunc(spans, func(s span) bool { return s.partial }) {
 		if spans, err = f.unfiltered(ctx, who, now); err != nil {
 			return err
 		}

@@ -131,18 +131,18 @@ func (f *webFlags) reloadHandler(reload func() error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodPost && r.Method != http.MethodPut {
 			w.Header().Set("Allow", "POST, PUT")
-			webserver.Plain(w, http.StatusMethodNotAllowed, "Only POST or PUT requests allowed")
+			webserver.Text(w, http.StatusMethodNotAllowed, "Only POST or PUT requests allowed")
 			return
 		}
 		if !f.reloads {
-			webserver.Plain(w, http.StatusForbidden, "Lifecycle API is not enabled. Start promcost with --web.enable-lifecycle, or send it a SIGHUP.")
+			webserver.Text(w, http.StatusForbidden, "Lifecycle API is not enabled. Start promcost with --web.enable-lifecycle, or send it a SIGHUP.")
 			return
 		}
 		if err := reload(); err != nil {
-			webserver.Plain(w, http.StatusInternalServerError, "Failed to "+err.Error())
+			webserver.Text(w, http.StatusInternalServerError, "Failed to "+err.Error())
 			return
 		}
-		webserver.Plain(w, http.StatusOK, "promcost has reloaded its configuration.")
+		webserver.Text(w, http.StatusOK, "promcost has reloaded its configuration.")
 	})
 }
 

@@ -109,8 +109,8 @@ func (a *reply) sets() ([]*allocation.Set, error) {
 
 // span is the time of the rows of a set up to now, from the first start to the last end.
 type span struct {
-	length time.Duration
-	part   bool // of the set's window
+	length  time.Duration
+	partial bool // of the set's window
 }
 
 // spans are the spans of the answer's sets.

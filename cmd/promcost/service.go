@@ -153,9 +153,9 @@ func newService(src *opened, f *costFlags, logs loggers, o serviceOptions) (*ser
 		source: src, flags: f, memory: budget, progress: func(n int64) { s.samples.Add(n) }, diagnosing: make(chan struct{}, 1),
 		read:    s.health.ObserveSource,
 		learned: s.missClusters, now: s.now, shard: o.shard, priced: o.priced,
-		observe: func(seen promquery.Observation) { s.observe(seen, cmp.Or(o.slow, logs.kit)) },
+		observe: func(observation promquery.Observation) { s.observe(observation, cmp.Or(o.slow, logs.kit)) },
 	}
-	s.computer.id.ask = s.computer.clusterID
+	s.computer.id.fetch = s.computer.clusterID
 	keeping := keeping{where: "none"}
 	if o.keep != nil {
 		if keeping, err = o.keep(); err != nil {
@@ -217,7 +217,7 @@ type computer struct {
 	read     func(allocation.SourceReading) // called with what a diagnosis read
 	learned  func()                         // called after each computation with new clusters
 	now      func() time.Time
-	seen     seenClusters
+	clusters computedClusters
 	shard    allocation.Shard
 	priced   bool // prices are among the exposed metrics
 	exposed  func(context.Context, allocation.Window) ([]metering.Exposure, error)
@@ -259,7 +259,7 @@ func (c *computer) Compute(ctx context.Context, q allocation.Query) ([]*allocati
 	q.Shard = c.shard
 	sets, err := engine.Compute(ctx, q)
 	if err == nil {
-		c.seen.learn(sets, c.now())
+		c.clusters.learn(sets, c.now())
 		c.learned()
 	}
 	return sets, err

@@ -128,7 +128,7 @@ func (f *sourceFlags) validate(cost *costFlags) error {
 		return err
 	}
 	if f.kind == sourceRemoteRead {
-		if name := firstGiven(f.ofQueries()); name != "" {
+		if name := firstGiven(f.queryFlags()); name != "" {
 			return usageErrorf("--%s is for the query API, which --source=remote-read does not ask: leave one of them out", name)
 		}
 	}
@@ -167,8 +167,8 @@ func firstGiven(flags []givenFlag) string {
 	return ""
 }
 
-// ofQueries are the flags that say how to ask the query API.
-func (f *sourceFlags) ofQueries() []givenFlag {
+// queryFlags are the flags that say how to ask the query API.
+func (f *sourceFlags) queryFlags() []givenFlag {
 	return []givenFlag{
 		{"prometheus.query-param", len(f.params) > 0},
 		{"prometheus.dedup", f.dedup != asServer},
@@ -186,7 +186,7 @@ func (f *sourceFlags) checkUnused() error {
 		{"prometheus.replica-label", len(f.replicas) > 0},
 		{"query.max-concurrency", f.concurrencyGiven},
 		{"query.timeout", f.timeoutGiven},
-	}, f.ofQueries()...)
+	}, f.queryFlags()...)
 	if name := firstGiven(flags); name != "" {
 		return usageErrorf("--%s has no effect without --prometheus.url: give that, or leave it out", name)
 	}

@@ -109,7 +109,9 @@ func (f *storageFlags) writable() string {
 }
 
 // options are the options of the store.
-func (f *storageFlags) options() history.Options { return history.Options{Part: history.Part(f.shard)} }
+func (f *storageFlags) options() history.Options {
+	return history.Options{Shard: history.Shard(f.shard)}
+}
 
 // keeping is how a service keeps history; the zero value keeps none.
 type keeping struct {
@@ -129,7 +131,7 @@ func (k *keeping) open(c ledger.Computer, logger log.Logger, o ledger.Options, r
 	}
 	o.ReadOnly, o.Loaded = k.readOnly, k.loaded
 	r.Backfill, r.Retention = orNone(k.flags.backfill), k.flags.retention
-	l := ledger.NewKeeping(c, &keeper{k.store, history.Part(k.flags.shard)}, logger, o)
+	l := ledger.NewKeeping(c, &keeper{k.store, history.Shard(k.flags.shard)}, logger, o)
 	return l, recorder.New(l, logger, r)
 }
 

@@ -246,7 +246,7 @@ func (f *webFlags) routes(prefix string, p pages) (http.Handler, error) {
 	handle(get, "/dashboards/", p.dashboards)
 	handle(get, faviconPath, http.HandlerFunc(serveFavicon))
 	handle(get, "/-/healthy", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		webserver.Plain(w, http.StatusOK, "promcost is healthy.")
+		webserver.Text(w, http.StatusOK, "promcost is healthy.")
 	}))
 	handle(get, "/-/ready", http.HandlerFunc(p.serveReady))
 	if f.pprof {
@@ -271,7 +271,7 @@ func (p *pages) state() (code int, text string) {
 // serveReady tells the state.
 func (p *pages) serveReady(w http.ResponseWriter, _ *http.Request) {
 	code, text := p.state()
-	webserver.Plain(w, code, text)
+	webserver.Text(w, code, text)
 }
 
 // Paths that are named in several places.
@@ -292,11 +292,11 @@ func serveFavicon(w http.ResponseWriter, _ *http.Request) {
 }
 
 // browsersTo redirects browsers to a path below the one that they ask for, by a relative address: a proxy may have taken a prefix away.
-func browsersTo(path string, others http.Handler) http.Handler {
+func browsersTo(path string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Vary", "Accept")
 		if !strings.Contains(r.Header.Get("Accept"), "text/html") {
-			others.ServeHTTP(w, r)
+			next.ServeHTTP(w, r)
 			return
 		}
 		w.Header().Set("Location", strings.TrimPrefix(path, "/"))

@@ -50,8 +50,8 @@ const (
 	noPrices                 // it is not about costs
 )
 
-// note is what the description of a dashboard says of its costs.
-func (p prices) note() string {
+// description returns what the description of a dashboard says about its costs.
+func (p prices) description() string {
 	return [...]string{
 		listPrices: " Costs are at list prices, not by bill.",
 		byBill:     " Costs are by bill, or at list prices where a panel says so.",
@@ -97,7 +97,7 @@ const width = 24
 func (b *board) build() (dashboard.Dashboard, error) {
 	links := dashboard.NewDashboardLinkBuilder("promcost").Type(dashboard.DashboardLinkTypeDashboards).Tags([]string{tag}).
 		IncludeVars(true).KeepTime(true).AsDropdown(false)
-	d := dashboard.NewDashboardBuilder(b.title).Uid(b.uid).Description(b.help+b.costs.note()).Tags([]string{tag}).
+	d := dashboard.NewDashboardBuilder(b.title).Uid(b.uid).Description(b.help+b.costs.description()).Tags([]string{tag}).
 		Time("now-"+b.from, "now").Timezone("browser").Refresh("5m").Tooltip(dashboard.DashboardCursorSyncCrosshair).Link(links).
 		WithVariable(dashboard.NewDatasourceVariableBuilder("datasource").Label("Data source").Type("prometheus"))
 	for _, v := range b.variables {

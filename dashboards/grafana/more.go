@@ -108,8 +108,8 @@ func budgets() board {
 	}
 }
 
-// itself is the dashboard of promcost's own health. promcost's own API has the last two hours of it, a Prometheus that scrapes
-// promcost has all.
+// itself is the dashboard of promcost's own health. promcost's own API has the last two hours of its data; a Prometheus that scrapes
+// promcost has all of them.
 func itself() board {
 	perSecond := func(metric string, labels ...string) string {
 		return sumBy("rate("+metric+"{"+ofInstance+"}[$__rate_interval])", labels...)

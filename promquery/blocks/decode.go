@@ -88,9 +88,9 @@ type reader struct {
 // decoding is a page that is being decoded.
 type decoding struct {
 	*page
-	ready chan *batch
-	notes []notes // by request, once ready is closed, as the error is
-	err   error
+	ready    chan *batch
+	outcomes []outcome // by request, once ready is closed, as the error is
+	err      error
 }
 
 // decoders are goroutines that decode pages. Each takes the next one when it is done with one.
@@ -130,7 +130,7 @@ func (r *reader) read(ctx context.Context, cancel func(), from *pipe, yield prom
 			// The goroutines read files that are let go of after this: they have to have ended.
 		}
 	}()
-	var all []notes
+	var all []outcome
 	for p := range d.next {
 		for b := range p.ready {
 			if err := b.hand(yield); err != nil {
@@ -141,8 +141,8 @@ func (r *reader) read(ctx context.Context, cancel func(), from *pipe, yield prom
 		if p.err != nil {
 			return p.err
 		}
-		if all = joined(all, p.notes); p.last {
-			r.note(p.page, all)
+		if all = joined(all, p.outcomes); p.last {
+			r.record(p.page, all)
 			all = nil
 		}
 		from.free <- p.page
@@ -164,15 +164,15 @@ func (b *batch) hand(yield promquery.Yield) error {
 
 // decoder decodes pages into batches, which come back to it.
 type decoder struct {
-	ctx    context.Context //nolint:containedctx // the context of one read
-	snap   *snapshot
-	free   chan *batch
-	page   *decoding
-	batch  *batch // the one that is being filled, nil if there is none
-	chunks chunks.Decoder
-	list   []chunks.Encoded
-	ends   []int   // where those of each block end in list
-	notes  []notes // by request of those that are alike
+	ctx      context.Context //nolint:containedctx // the context of one read
+	snap     *snapshot
+	free     chan *batch
+	page     *decoding
+	batch    *batch // the one that is being filled, nil if there is none
+	chunks   chunks.Decoder
+	list     []chunks.Encoded
+	ends     []int     // where those of each block end in list
+	outcomes []outcome // by request of those that are alike
 }
 
 func newDecoder(ctx context.Context, snap *snapshot) *decoder {
@@ -207,7 +207,7 @@ func (d *decoder) decode() (ok bool) {
 	if d.batch != nil {
 		d.handOver()
 	}
-	p.notes, d.notes = d.notes, nil
+	p.outcomes, d.outcomes = d.outcomes, nil
 	return true
 }
 
@@ -215,7 +215,7 @@ func (d *decoder) decode() (ok bool) {
 func (d *decoder) decodeSeries(k int, s *series) error {
 	p := d.page
 	d.collect(k, s)
-	n, r := d.notesFor(k), &p.requests[k]
+	n, r := d.outcomeOf(k), &p.requests[k]
 	samples, err := d.chunks.Hand(p.first+k, p.key(s), s.id, d.list, r.Start, r.End, n.skipped.Add, d.add)
 	n.stats.Count(samples)
 	return err
@@ -223,20 +223,20 @@ func (d *decoder) decodeSeries(k int, s *series) error {
 
 // collect collects the chunks of a series in all blocks, at the times of the request with the index k among those of the page.
 func (d *decoder) collect(k int, s *series) {
-	n, r := d.notesFor(k), &d.page.requests[k]
+	n, r := d.outcomeOf(k), &d.page.requests[k]
 	d.list, d.ends = d.list[:0], d.ends[:0]
-	for _, p := range d.page.parts[s.partAt:][:s.parts] {
+	for _, p := range d.page.chunkLists[s.listAt:][:s.lists] {
 		if p.library {
-			d.collectListed(r, d.page.lists[p.at])
+			d.collectListed(r, d.page.libraryLists[p.at])
 		} else {
-			d.collectPart(r, p, &n.damage[p.block])
+			d.collectList(r, p, &n.damage[p.block])
 		}
 		d.ends = append(d.ends, len(d.list))
 	}
 	for i := range d.list {
 		n.stats.Bytes += int64(len(d.list[i].Data))
 	}
-	if d.snap.overlap && s.parts > 1 {
+	if d.snap.overlap && s.lists > 1 {
 		d.list = chunks.Merge(d.list, d.ends)
 	}
 }
@@ -250,8 +250,8 @@ func (d *decoder) collectListed(r *promquery.Request, list []chunks.Encoded) {
 	}
 }
 
-// collectPart collects chunks from the files of a block.
-func (d *decoder) collectPart(r *promquery.Request, p part, lost *damage) {
+// collectList collects chunks from the files of a block.
+func (d *decoder) collectList(r *promquery.Request, p chunkList, lost *damage) {
 	files := d.snap.files[p.block]
 	bad := false // its other chunks are not
 	err := eachChunk(files.index.data[p.at:], func(m chunkMeta) bool {

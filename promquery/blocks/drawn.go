@@ -9,14 +9,14 @@ import (
 
 // Bytes that a look-up takes: each of a slice or a map, with the room that it grows into.
 const (
-	numberBytes  = 4 // of a symbol, and where one stands
-	encodedBytes = 64
-	textBytes    = 8 // its place in a sparse, or in a key
-	partBytes    = 16
-	seriesBytes  = 24
-	entryBytes   = 24
-	pairBytes    = 8
-	symbolBytes  = 64 // of that symbol, beside its text
+	numberBytes    = 4 // of a symbol, and where one stands
+	encodedBytes   = 64
+	textBytes      = 8 // its place in a sparse, or in a key
+	chunkListBytes = 16
+	seriesBytes    = 24
+	entryBytes     = 24
+	pairBytes      = 8
+	symbolBytes    = 64 // of that symbol, beside its text
 )
 
 // drawEvery is how many series are looked up between two draws of memory.
@@ -28,7 +28,9 @@ type readMemory struct {
 	total   atomic.Int64
 }
 
-func newReadMemory(ctx context.Context) *readMemory { return &readMemory{account: memory.Of(ctx)} }
+func newReadMemory(ctx context.Context) *readMemory {
+	return &readMemory{account: memory.FromContext(ctx)}
+}
 
 // release returns all of it.
 func (m *readMemory) release() { m.account.Return(m.total.Swap(0)) }
@@ -60,7 +62,7 @@ func (f *finder) draw(out *page) error {
 	s := f.symbols
 	bytes := s.bytes + int64(cap(s.places))*numberBytes + s.texts.memory() + s.uids.memory() + s.series.memory()
 	for i, v := range s.views {
-		c := &f.cursors[i]
+		c := &f.walkers[i]
 		bytes += int64(len(v.numbers))*numberBytes + int64(cap(c.some)) + int64(cap(c.entries))*entryBytes + int64(cap(c.pairs))*pairBytes
 	}
 	if err := f.drawn.to(bytes); err != nil {
@@ -72,8 +74,8 @@ func (f *finder) draw(out *page) error {
 // draw draws the memory of the series.
 func (p *page) draw() error {
 	listed := 0
-	for _, list := range p.lists {
+	for _, list := range p.libraryLists {
 		listed += len(list)
 	}
-	return p.drawn.to(int64(listed)*encodedBytes + int64(cap(p.parts))*partBytes + int64(cap(p.series))*seriesBytes + int64(cap(p.keys))*textBytes + int64(cap(p.numbers))*numberBytes)
+	return p.drawn.to(int64(listed)*encodedBytes + int64(cap(p.chunkLists))*chunkListBytes + int64(cap(p.series))*seriesBytes + int64(cap(p.keys))*textBytes + int64(cap(p.numbers))*numberBytes)
 }

@@ -52,7 +52,7 @@ func textsOf(b *tsdb.Block) (texts []string, err error) {
 }
 
 // beginLibrary begins requests that are alike.
-func (c *cursor) beginLibrary(ctx context.Context, q *query) error {
+func (c *blockWalker) beginLibrary(ctx context.Context, q *query) error {
 	matchers, err := chunks.Matchers(q.Request)
 	if err != nil {
 		return err
@@ -66,7 +66,7 @@ func (c *cursor) beginLibrary(ctx context.Context, q *query) error {
 }
 
 // nextOfLibrary goes on to the next series. It is false if there is none, or if it cannot be read.
-func (c *cursor) nextOfLibrary() bool {
+func (c *blockWalker) nextOfLibrary() bool {
 	if c.set == nil || c.err != nil {
 		return false
 	}
@@ -92,7 +92,7 @@ func (v *view) pair(l labels.Label) pair {
 }
 
 // readList reads the chunks of a series, up to the first one that cannot be read.
-func (c *cursor) readList(series storage.ChunkSeries) (err error) {
+func (c *blockWalker) readList(series storage.ChunkSeries) (err error) {
 	defer recovered(&err)
 	it := series.Iterator(nil)
 	for it.Next() {
@@ -107,7 +107,7 @@ func (c *cursor) readList(series storage.ChunkSeries) (err error) {
 }
 
 // endLibrary ends what beginLibrary has begun: until then, the block cannot be closed.
-func (c *cursor) endLibrary() {
+func (c *blockWalker) endLibrary() {
 	if c.querier != nil {
 		_ = c.querier.Close() // it only lets go of the block
 	}

@@ -40,12 +40,12 @@ type role struct {
 // match is a matcher. Those of a query ascend by name.
 type match struct {
 	promquery.Matcher
-	name   uint32
-	value  uint32                   // the number of Value
-	listed []string                 // the values that a regular expression matches, sorted, where they are known
-	re     *labels.FastRegexMatcher // nil if listed says all
-	seen   map[uint32]bool          // what re, or else listed, says of values
-	absent bool                     // whether a series without the label matches
+	name    uint32
+	value   uint32                   // the number of Value
+	listed  []string                 // the values that a regular expression matches, sorted, where they are known
+	re      *labels.FastRegexMatcher // nil if listed says all
+	decided map[uint32]bool          // what re, or else listed, says of values
+	absent  bool                     // whether a series without the label matches
 }
 
 // newQuery translates requests that are alike. A regular expression that is none is an error.
@@ -62,7 +62,7 @@ func newQuery(rs []promquery.Request, symbols *symbols) (*query, error) {
 	}
 	q := &query{Request: &all, requests: rs, symbols: symbols, metric: number(metric), distinct: unknown}
 	for _, m := range all.Matchers {
-		x := match{Matcher: m, name: number(m.Name), seen: map[uint32]bool{}}
+		x := match{Matcher: m, name: number(m.Name), decided: map[uint32]bool{}}
 		switch m.Type {
 		case promquery.MatchEqual:
 			x.absent, x.value = m.Value == "", number(m.Value)
@@ -147,10 +147,10 @@ func (m *match) holds(symbols *symbols, value uint32) bool {
 		return value != m.value
 	case promquery.MatchRegexp, promquery.MatchNotRegexp:
 	}
-	ok, known := m.seen[value]
+	ok, known := m.decided[value]
 	if !known {
 		ok = m.matchesText(symbols.text(value)) == (m.Type == promquery.MatchRegexp)
-		m.seen[value] = ok
+		m.decided[value] = ok
 	}
 	return ok
 }

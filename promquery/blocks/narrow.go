@@ -9,14 +9,14 @@ import (
 	"github.com/promcost/promcost/promquery"
 )
 
-// narrow leaves out series that a matcher rules out by postings, which is cheaper than to look at their labels: of most metrics of
-// resources and phases, few series have the value that is asked for.
-func (c *cursor) narrow(q *query) {
+// narrow leaves out series that a matcher rules out by postings. That is cheaper than to look at the labels of the series: of most
+// metrics of resources and phases, few series have the value that is asked for.
+func (c *blockWalker) narrow(q *query) {
 	for i := range q.matchers {
 		if some, ok := c.withLabel(q, &q.matchers[i]); ok {
 			c.some = some
 			c.refs = c.some
-		} else if some, ok := c.ofListed(&q.matchers[i]); ok {
+		} else if some, ok := c.withListed(&q.matchers[i]); ok {
 			c.some = some
 			c.refs = c.some
 		} else if lists, ok := c.index.matching(&q.matchers[i]); ok {
@@ -32,10 +32,10 @@ func (c *cursor) narrow(q *query) {
 // leastOfValue is how many series a metric has at least for each value of a label whose postings are all walked.
 const leastOfValue = 4
 
-// withLabel are the references of series that have a label, whichever its value, if a matcher wants those. It is false where it does not, where
-// postings cannot be read, and where it is not worth it to walk those of all values. It is if there are few values, or if series must lack
-// another label, as only old ones do.
-func (c *cursor) withLabel(q *query, m *match) (some []byte, ok bool) {
+// withLabel are the references of series that have a label, whichever its value, if a matcher wants those. ok is false if no matcher does,
+// if postings cannot be read, and if it is not worth while to walk the postings of all values. It is worth while if there are few values,
+// or if series must lack another label, as only old series do.
+func (c *blockWalker) withLabel(q *query, m *match) (some []byte, ok bool) {
 	lacks := func(m match) bool { return m.Type == promquery.MatchEqual && m.Value == "" }
 	values := c.index.labels[m.Name]
 	if m.Type != promquery.MatchNotEqual || m.Value != "" || len(c.refs) < 4 {
@@ -44,7 +44,7 @@ func (c *cursor) withLabel(q *query, m *match) (some []byte, ok bool) {
 	if leastOfValue*int(values.count) > len(c.refs)/4 && !slices.ContainsFunc(q.matchers, lacks) {
 		return nil, false
 	}
-	return c.ofValues(values, math.MaxInt, func([]byte) bool { return true })
+	return c.withValues(values, math.MaxInt, func([]byte) bool { return true })
 }
 
 // mostValues is how many values of a label there may be for each series of the metric: to look for some among more takes longer than to
@@ -55,15 +55,15 @@ const mostValues = 4
 // than to look at the series.
 const leastOfListed = 3
 
-// ofListed are the references of series that have one of the values that a regular expression lists. ok is false if
+// withListed are the references of series that have one of the values that a regular expression lists. ok is false if
 // the matcher lists no values, if the label has many of them or many others, and if postings cannot be read.
-func (c *cursor) ofListed(m *match) (some []byte, ok bool) {
+func (c *blockWalker) withListed(m *match) (some []byte, ok bool) {
 	values, texts := c.index.labels[m.Name], m.listed
 	series := len(c.refs) / 4
 	if m.Type != promquery.MatchRegexp || m.absent || len(texts) == 0 || series == 0 || int(values.count) > series*mostValues {
 		return nil, false
 	}
-	return c.ofValues(values, max(1, series/leastOfListed), func(value []byte) bool {
+	return c.withValues(values, max(1, series/leastOfListed), func(value []byte) bool {
 		for len(texts) > 0 && texts[0] < viewOf(value) { // both ascend
 			texts = texts[1:]
 		}
@@ -71,9 +71,9 @@ func (c *cursor) ofListed(m *match) (some []byte, ok bool) {
 	})
 }
 
-// ofValues are the references of series that have a value of a label that is wanted. It is false if these are more than the most values, and
-// where postings cannot be read.
-func (c *cursor) ofValues(values valueTable, most int, wants func(value []byte) bool) (some []byte, ok bool) {
+// withValues are the references of series that have a value of a label that is wanted. ok is false if more than most
+// values are wanted, or if postings cannot be read.
+func (c *blockWalker) withValues(values valueTable, most int, wants func(value []byte) bool) (some []byte, ok bool) {
 	first, last := binary.BigEndian.Uint32(c.refs), binary.BigEndian.Uint32(c.refs[len(c.refs)-4:])
 	set := newRefSet(int(last - first))
 	ok = true
@@ -120,7 +120,7 @@ func (s refSet) has(ref uint32) bool {
 // fewValues is how many values of a label a regular expression is compared with.
 const fewValues = 64
 
-// matching are the postings of the values that match, a list for each. It is false where that is not worth it or they cannot be read.
+// matching returns the postings of the values that match, a list for each. ok is false if reading them is not worth while, or fails.
 func (x *index) matching(m *match) (lists [][]byte, ok bool) {
 	values := x.labels[m.Name]
 	switch {

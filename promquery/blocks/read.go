@@ -35,25 +35,25 @@ func (f *files) close() error { return errors.Join(f.index.close(), f.segments.c
 // finder looks up series in blocks.
 type finder struct {
 	symbols *symbols
-	cursors []cursor // by block
-	same    []int    // scratch
+	walkers []blockWalker // by block
+	same    []int         // scratch
 	drawn   drawn
 	pages   [mostPages]page
 }
 
-// page is series of a request that follow each other, at most mostSeries. Their entries in blocks are parts. Requests for the same
-// series at other times share it.
+// page is series of a request that follow each other, at most mostSeries. A series has a chunk list in each block
+// that has the series. Requests for the same series at other times share the page.
 type page struct {
-	first    int                 // the index of the first request
-	requests []promquery.Request // those that share it
-	series   []series
-	parts    []part
-	keys     []promquery.Symbol // made of numbers before it is handed over, unless Request.Keep is nil
-	numbers  []uint32           // of the elements of keys
-	last     bool               // the request has no more series
-	lists    [][]chunks.Encoded // of the parts that Prometheus' reader has read
-	lost     []damage           // of the last: what could not be read of each block
-	drawn    drawn
+	first        int                 // the index of the first request
+	requests     []promquery.Request // those that share it
+	series       []series
+	chunkLists   []chunkList
+	keys         []promquery.Symbol // made of numbers before it is handed over, unless Request.Keep is nil
+	numbers      []uint32           // of the elements of keys
+	last         bool               // the request has no more series
+	libraryLists [][]chunks.Encoded // of the chunk lists that Prometheus' reader has read
+	lost         []damage           // of the last: what could not be read of each block
+	drawn        drawn
 }
 
 // mostSeries is how many series are found at once: so few that they are still in the cache when they are decoded.
@@ -64,31 +64,31 @@ const mostKeys = 1 << 15
 
 // begin begins the next series of requests.
 func (p *page) begin(first int, rs []promquery.Request) {
-	*p = page{first: first, requests: rs, series: p.series[:0], parts: p.parts[:0], keys: p.keys[:0], numbers: p.numbers[:0], lists: p.lists[:0], drawn: p.drawn}
+	*p = page{first: first, requests: rs, series: p.series[:0], chunkLists: p.chunkLists[:0], keys: p.keys[:0], numbers: p.numbers[:0], libraryLists: p.libraryLists[:0], drawn: p.drawn}
 }
 
 // key is the key of a series.
 func (p *page) key(s *series) []promquery.Symbol { return p.keys[s.keyAt:][:s.keys:s.keys] }
 
-// series is a series of a request: where its parts and its key begin.
+// series is a series of a request: where its chunk lists and its key begin.
 type series struct {
-	partAt, keyAt int32
-	parts, keys   int32
+	listAt, keyAt int32
+	lists, keys   int32
 	id            uint64 // what Points.SetSeries is to say, or the number of its text until it is looked up
 }
 
-// part is a series' chunks in one block.
-type part struct {
-	at      uint64 // where their list begins in the index file, or its place among page.lists
+// chunkList is a series' chunks in one block.
+type chunkList struct {
+	at      uint64 // where their list begins in the index file, or its place among page.libraryLists
 	block   int32
 	library bool // Prometheus' reader has read them
 }
 
 // newFinder returns a finder for a read of the blocks of a snapshot. Keys are of table.
 func newFinder(s *snapshot, table *promquery.Symbols) *finder {
-	f := &finder{symbols: newSymbols(s, table), cursors: make([]cursor, len(s.blocks)), same: make([]int, 0, len(s.blocks))}
-	for i := range f.cursors {
-		f.cursors[i].view = f.symbols.views[i]
+	f := &finder{symbols: newSymbols(s, table), walkers: make([]blockWalker, len(s.blocks)), same: make([]int, 0, len(s.blocks))}
+	for i := range f.walkers {
+		f.walkers[i].view = f.symbols.views[i]
 	}
 	return f
 }
@@ -147,9 +147,9 @@ func (f *finder) find(ctx context.Context, first int, rs []promquery.Request, to
 		return err
 	}
 	defer f.end()
-	var open []*cursor // those that have a series
-	for k := range f.cursors {
-		c := &f.cursors[k]
+	var open []*blockWalker // those that have a series
+	for k := range f.walkers {
+		c := &f.walkers[k]
 		if c.begin(ctx, q); c.next(q) {
 			open = append(open, c)
 		}
@@ -173,18 +173,18 @@ func (f *finder) find(ctx context.Context, first int, rs []promquery.Request, to
 	if ctx.Err() != nil { // so that Prometheus' reader may have ended early
 		return ctx.Err()
 	}
-	out.last, out.lost = true, make([]damage, len(f.cursors))
-	for k := range f.cursors {
-		out.lost[k] = f.cursors[k].lost
-		out.lost[k].err = f.cursors[k].err
+	out.last, out.lost = true, make([]damage, len(f.walkers))
+	for k := range f.walkers {
+		out.lost[k] = f.walkers[k].lost
+		out.lost[k].err = f.walkers[k].err
 	}
 	return f.hand(q, out, to)
 }
 
 // end ends what Prometheus' reader has begun: until then, blocks cannot be closed.
 func (f *finder) end() {
-	for k := range f.cursors {
-		f.cursors[k].endLibrary()
+	for k := range f.walkers {
+		f.walkers[k].endLibrary()
 	}
 }
 
@@ -200,14 +200,14 @@ func (f *finder) hand(q *query, out *page, to *pipe) error {
 	return nil
 }
 
-// add adds the first of the series that cursors are at, with its parts in all blocks that have it, and returns the cursors that have
-// more.
-func (p *page) add(q *query, open []*cursor, scratch []int) []*cursor {
+// add adds the first of the series that walkers are at, with its chunk lists in all blocks that have it, and returns the walkers that
+// have more.
+func (p *page) add(q *query, open []*blockWalker, scratch []int) []*blockWalker {
 	same := least(scratch, len(open), func(i, k int) int { return slices.Compare(open[i].labels, open[k].labels) })
 	labels := open[same[0]].labels
-	p.series = append(p.series, series{partAt: int32(len(p.parts)), parts: int32(len(same)), keyAt: int32(len(p.keys))})
+	p.series = append(p.series, series{listAt: int32(len(p.chunkLists)), lists: int32(len(same)), keyAt: int32(len(p.keys))})
 	for _, i := range same {
-		p.addPart(open[i])
+		p.addChunkList(open[i])
 	}
 	p.describe(q, labels, &p.series[len(p.series)-1])
 	for _, i := range slices.Backward(same) {
@@ -218,13 +218,13 @@ func (p *page) add(q *query, open []*cursor, scratch []int) []*cursor {
 	return open
 }
 
-// addPart adds the chunks of the series that a cursor is at.
-func (p *page) addPart(c *cursor) {
-	x := part{at: c.chunks, block: int32(c.at), library: c.files == nil}
+// addChunkList adds the chunks of the series that a walker is at.
+func (p *page) addChunkList(c *blockWalker) {
+	x := chunkList{at: c.chunks, block: int32(c.at), library: c.files == nil}
 	if x.library {
-		x.at, p.lists = uint64(len(p.lists)), append(p.lists, c.list)
+		x.at, p.libraryLists = uint64(len(p.libraryLists)), append(p.libraryLists, c.list)
 	}
-	p.parts = append(p.parts, x)
+	p.chunkLists = append(p.chunkLists, x)
 }
 
 // describe adds the key of a series, or the numbers of its elements.

@@ -128,8 +128,8 @@ func (s *snapshot) lose(b *block, err error) {
 	s.losses, s.damaged = append(s.losses, promquery.Loss{Of: fmt.Sprintf("block %s", b.id), From: b.meta.MinTime, To: b.meta.MaxTime, Cause: unreadable(b.id, err)}), true
 }
 
-// note records the data of a block that could not be read for a metric, if there is any.
-func (s *snapshot) note(b *block, d *damage, metric string) (l promquery.Loss, ok bool) {
+// recordLoss records the data of a block that could not be read for a metric, if there is any.
+func (s *snapshot) recordLoss(b *block, d *damage, metric string) (l promquery.Loss, ok bool) {
 	if l, ok = d.loss(b, metric); !ok {
 		return l, false
 	}

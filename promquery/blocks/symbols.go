@@ -36,8 +36,8 @@ func newSparse[T any](n int) sparse[T] {
 	return sparse[T]{pages: make([]*[sparsePage]T, n/sparsePage+1)}
 }
 
-// at is where the value of a number stands.
-func (s *sparse[T]) at(n uint32) *T {
+// slot returns the place of the value of a number.
+func (s *sparse[T]) slot(n uint32) *T {
 	page := s.pages[n/sparsePage]
 	if page == nil {
 		page = new([sparsePage]T)
@@ -69,7 +69,7 @@ func (v *view) count() int {
 	return len(v.index.symbols)
 }
 
-// text is one of its symbols, a view that must not be kept.
+// text returns one of the block's symbols, a view that must not be kept.
 func (v *view) text(id uint32) string {
 	if v.files == nil {
 		return v.block.texts[id]
@@ -162,7 +162,7 @@ func (s *symbols) text(n uint32) string {
 // viewOf is text as a string that must not be kept.
 func viewOf(text []byte) string { return unsafe.String(unsafe.SliceData(text), len(text)) }
 
-// find is the number of a string, and whether a block has it. Names of labels are looked for once.
+// find returns the number of a string, and whether a block has the string. It looks for each name of a label once.
 func (s *symbols) find(text string) (uint32, bool) {
 	n, known := s.names[text]
 	if !known {
@@ -177,16 +177,16 @@ func (s *symbols) find(text string) (uint32, bool) {
 
 // symbol is the symbol of a number.
 func (s *symbols) symbol(n uint32) promquery.Symbol {
-	at := s.texts.at(n)
+	at := s.texts.slot(n)
 	if n > 0 && *at == (promquery.Symbol{}) {
 		*at = s.make(s.text(n))
 	}
 	return *at
 }
 
-// uid is the pod's UID in the cgroup path with a number, that of "" where there is none.
+// uid returns the pod's UID in the cgroup path with a number, or the symbol of "" if the path has none.
 func (s *symbols) uid(path uint32) promquery.Symbol {
-	at := s.uids.at(path)
+	at := s.uids.slot(path)
 	if *at == (promquery.Symbol{}) {
 		if uid, ok := promquery.PodUID(s.text(path)); ok {
 			*at = s.make(viewOf(uid[:]))
@@ -200,7 +200,7 @@ func (s *symbols) seriesID(n uint32) uint64 {
 	if n == 0 {
 		return 0
 	}
-	at := s.series.at(n)
+	at := s.series.slot(n)
 	if *at == 0 {
 		*at = timeline.SeriesID(s.text(n))
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/promcost/promcost/allocation"
 )
 
-// Look-ups of labels read the latest hours of a range, a day at a time. They read at most a number of days, and stop once they
-// found enough series.
+// Look-ups of labels read the latest hours of a range, a day at a time. They read at most maxLabelDays days, and stop once they
+// have found maxLabelSeries series.
 const (
 	maxLabelDays   = 7
 	maxLabelSeries = 1_000_000
@@ -121,7 +121,7 @@ func (q *querier) visitRecent(ctx context.Context, selected []*selection, visit 
 	return notes, err
 }
 
-// limited are as many values as the hints ask for.
+// limited returns no more values than the hints ask for.
 func limited(list []string, hints *storage.LabelHints) []string {
 	if hints != nil && hints.Limit > 0 && len(list) > hints.Limit {
 		return list[:hints.Limit]

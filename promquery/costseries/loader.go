@@ -194,7 +194,7 @@ func (l *loader) drawAhead(ctx context.Context) error {
 
 // draw changes the memory drawn to the given bytes.
 func (l *loader) draw(ctx context.Context, bytes int64) error {
-	if err := memory.Of(ctx).Draw(bytes - l.drawn); err != nil {
+	if err := memory.FromContext(ctx).Draw(bytes - l.drawn); err != nil {
 		return fmt.Errorf("load %d series of up to %d hours: %w", len(l.series), l.hours, err)
 	}
 	l.drawn = bytes

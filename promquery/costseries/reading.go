@@ -81,7 +81,7 @@ func (s *seriesSet) draw(ctx context.Context) error {
 	if s.labelsOnly {
 		return nil
 	}
-	if err := memory.Of(ctx).Draw(int64(len(s.list)) * (evaluatedBytes + s.steps*PointBytes)); err != nil {
+	if err := memory.FromContext(ctx).Draw(int64(len(s.list)) * (evaluatedBytes + s.steps*PointBytes)); err != nil {
 		return fmt.Errorf("evaluate %d series at %d steps: %w", len(s.list), s.steps, err)
 	}
 	return nil

@@ -42,7 +42,7 @@ func (s *appendSink) add(t int64, v float64) (err error) {
 
 func (s *appendSink) same(g *target, from, to int64, v float64) error {
 	for k := from; k < to; k++ {
-		if err := s.add(g.at(k), v); err != nil {
+		if err := s.add(g.scrapeTime(k), v); err != nil {
 			return err
 		}
 	}

@@ -49,12 +49,12 @@ func (c *Cluster) addBalancers() {
 	for _, w := range c.workloads {
 		if w.namespace == namespace && w.name == selected {
 			s := c.newService(namespace, "web-external", loadBalancer, keyOf(w.key, "external"))
-			s.life.from = c.at(atServiceCreated)
+			s.life.from = c.timeAt(atServiceCreated)
 			w.services = append(w.services, s)
 		}
 	}
 	gateway := c.newService(namespace, "legacy-gateway", loadBalancer, keyOf(c.key, "legacy-gateway"))
-	gateway.ingress, gateway.private, gateway.life.to = address("10.4", 7), true, c.at(atServiceDeleted)
+	gateway.ingress, gateway.private, gateway.life.to = address("10.4", 7), true, c.timeAt(atServiceDeleted)
 }
 
 // endpoint is when a pod is one of a service.

@@ -30,8 +30,8 @@ const dayMillis = 24 * hourMillis
 // charge is what a line of a bill costs, in USD. Its fields are named like FOCUS' columns.
 type charge struct{ list, contracted, effective, billed float64 }
 
-// plain is a charge without any discount.
-func plainCharge(cost float64) charge { return charge{cost, cost, cost, cost} }
+// fullCharge is a charge without any discount.
+func fullCharge(cost float64) charge { return charge{cost, cost, cost, cost} }
 
 // billLine is one line of a bill in FOCUS 1.2. Texts that are empty are null.
 type billLine struct {
@@ -171,7 +171,7 @@ func (c *Cluster) WriteBills(dir string) error {
 	first := span{max(days.from, monthOf(restated.from).UnixMilli()), restated.to}
 	tentative := func(l *billLine) {
 		if restated.has(l.during.from) {
-			l.charge = plainCharge(l.list)
+			l.charge = fullCharge(l.list)
 		}
 	}
 	for _, d := range []struct {

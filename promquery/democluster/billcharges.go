@@ -68,7 +68,7 @@ func anyTime() span { return span{0, never} }
 
 // hourlyCost is a charge of so much an hour.
 func hourlyCost(cost float64) func(span) charge {
-	return func(part span) charge { return plainCharge(hours(float64(part.to-part.from)) * cost) }
+	return func(part span) charge { return fullCharge(hours(float64(part.to-part.from)) * cost) }
 }
 
 // discounted takes parts of the list price.
@@ -78,11 +78,11 @@ func discounted(list, contracted, effective, billed float64) charge {
 
 // providerCharges is all that the provider charges for but restatements.
 func (c *Cluster) providerCharges() []charged {
-	return ofProvider(slices.Concat(c.nodeCharges(), c.savingsPlanCharges(), c.volumeCharges(), c.balancerCharges(), c.networkCharges(), outsideCharges()))
+	return withProvider(slices.Concat(c.nodeCharges(), c.savingsPlanCharges(), c.volumeCharges(), c.balancerCharges(), c.networkCharges(), outsideCharges()))
 }
 
-// ofProvider names the cloud provider in what it charges for.
-func ofProvider(list []charged) []charged {
+// withProvider names the cloud provider in what it charges for.
+func withProvider(list []charged) []charged {
 	for i := range list {
 		l := &list[i].line
 		l.account, l.subAccount, l.provider, l.publisher = billingAccount, subAccount, "AWS", "Amazon Web Services, Inc."
@@ -205,9 +205,9 @@ func (c *Cluster) volumeCharges() (list []charged) {
 			fee.cost = func(part span) charge { return charge{billed: listed(part) * reservation} }
 			list = append(list, fee)
 		case v.class.price == 0:
-			at.cost = func(part span) charge { return plainCharge(listed(part) * volumeMarkup) }
+			at.cost = func(part span) charge { return fullCharge(listed(part) * volumeMarkup) }
 		default:
-			at.cost = func(part span) charge { return plainCharge(listed(part)) }
+			at.cost = func(part span) charge { return fullCharge(listed(part)) }
 		}
 		list = append(list, at)
 	}
@@ -288,9 +288,9 @@ func (c *Cluster) restatements() []charged {
 	corrected.step, corrected.life = dayMillis, day
 	corrected.line.class, corrected.line.description = "Correction", "Correction of the day's price"
 	n := c.nodes[0]
-	corrected.cost = func(part span) charge { return plainCharge(-0.1 * n.list(part)) }
+	corrected.cost = func(part span) charge { return fullCharge(-0.1 * n.list(part)) }
 	credit := charged{cloudAsset, "credit", dayMillis, day, hourlyCost(-0.5), billLine{service: compute, serviceCategory: "Compute", category: "Credit", description: "Migration credit"}}
-	return ofProvider([]charged{corrected, credit})
+	return withProvider([]charged{corrected, credit})
 }
 
 // vendorCharges are those of a vendor of monitoring, one of them tagged with a namespace.

@@ -265,7 +265,7 @@ func (b *chunkBuilder) same(g *target, from, to int64, v float64) error {
 			from += chunkSamples
 			continue
 		}
-		if err := b.add(g.at(from), v); err != nil {
+		if err := b.add(g.scrapeTime(from), v); err != nil {
 			return err
 		}
 		from++
@@ -274,7 +274,7 @@ func (b *chunkBuilder) same(g *target, from, to int64, v float64) error {
 }
 
 func (b *chunkBuilder) template(g *target, from int64) (template120, error) {
-	minTime, maxTime := g.at(from), g.at(from+chunkSamples-1)
+	minTime, maxTime := g.scrapeTime(from), g.scrapeTime(from+chunkSamples-1)
 	if t, ok := b.templates[minTime]; ok {
 		return t, nil
 	}
@@ -284,7 +284,7 @@ func (b *chunkBuilder) template(g *target, from int64) (template120, error) {
 		return template120{}, err
 	}
 	for k := from; k < from+chunkSamples; k++ {
-		app.Append(0, g.at(k), 0)
+		app.Append(0, g.scrapeTime(k), 0)
 	}
 	// An XOR chunk is: the number of samples in two bytes, the first time as a varint, the first value in eight bytes, …
 	t := template120{bytes: chunk.Bytes(), value: 2 + len(binary.AppendVarint(nil, minTime)), min: minTime, max: maxTime}

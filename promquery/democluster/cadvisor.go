@@ -4,8 +4,8 @@ import "strings"
 
 // Divisors of curves: CPU time is counted in ns and exported in seconds, bytes are exported as they are.
 const (
-	nanos = 1e9
-	plain = 1
+	nanos     = 1e9
+	undivided = 1
 )
 
 // cgroup returns the path of a pod's cgroup as the kubelet's systemd driver names it.
@@ -43,7 +43,7 @@ func (b *collector) podCgroups(p *pod) {
 				"id", path + "/cri-containerd-" + id + ".scope", "name", id, "image", ct.spec.image,
 			}
 			b.sampled(g, life, cpu, key, nanos, "container_cpu_usage_seconds_total", append(kv, "cpu", "total")...)
-			b.sampled(g, life, mem, key, plain, "container_memory_working_set_bytes", kv...)
+			b.sampled(g, life, mem, key, undivided, "container_memory_working_set_bytes", kv...)
 		}
 	}
 	life := span{p.containers[0].runs[0].from, p.end}
@@ -54,7 +54,7 @@ func (b *collector) podCgroups(p *pod) {
 	kv := []string{"node", p.node.name, "namespace", p.of.namespace, "pod", p.name, "id", path}
 	cpu, mem := p.curves(b.w)
 	b.sampled(g, life, cpu, key, nanos, "container_cpu_usage_seconds_total", append(kv, "cpu", "total")...)
-	b.sampled(g, life, mem, key, plain, "container_memory_working_set_bytes", kv...)
+	b.sampled(g, life, mem, key, undivided, "container_memory_working_set_bytes", kv...)
 	b.network(p, life, path)
 }
 
@@ -75,5 +75,5 @@ func (n *node) curves(w span) (cpu, mem curve) {
 func (b *collector) rootCgroup(n *node, cpu, mem curve) {
 	key := keyOf(n.key, "cgroup")
 	b.sampled(n.target, n.life, cpu, key, nanos, "container_cpu_usage_seconds_total", "node", n.name, "id", "/", "cpu", "total")
-	b.sampled(n.target, n.life, mem, key, plain, "container_memory_working_set_bytes", "node", n.name, "id", "/")
+	b.sampled(n.target, n.life, mem, key, undivided, "container_memory_working_set_bytes", "node", n.name, "id", "/")
 }

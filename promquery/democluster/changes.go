@@ -83,7 +83,7 @@ type NamespaceChangeTruth struct {
 
 // eventTruth are the changes that are made in the history.
 func (c *Cluster) eventTruth() []EventTruth {
-	at := func(fraction float64) time.Time { return instant(c.at(fraction)) }
+	at := func(fraction float64) time.Time { return instant(c.timeAt(fraction)) }
 	return []EventTruth{
 		{Kind: PriceEvent, Time: at(atPriceChange), What: "a core of " + generalType().name + " costs 12 % more, and volumes and traffic other prices, too"},
 		{Kind: RolloutEvent, Time: at(atBiggerRequest), What: "each pod requests twice as much", Namespace: "payments", Controller: "ledger-writer"},

@@ -40,7 +40,7 @@ func (b *collector) nodeExporter(n *node, cpu, mem curve) {
 	}{{"node_memory_MemTotal_bytes", total}, {"node_memory_Buffers_bytes", buffers}, {"node_memory_Cached_bytes", cached}} {
 		b.steps(n.exporter, constant(n.life, float64(row.bytes)), row.name)
 	}
-	b.scraped(n.exporter, n.life, available, plain, "node_memory_MemAvailable_bytes")
+	b.scraped(n.exporter, n.life, available, undivided, "node_memory_MemAvailable_bytes")
 }
 
 // under returns what is left of a steady rate that began at a time.

@@ -33,7 +33,7 @@ func egressKinds() [numEgress]egressKind {
 // egressPrices are the prices of a GiB, that of the internet falls.
 func (c *Cluster) egressPrices() [numEgress][]level {
 	return [numEgress][]level{
-		toInternet: {{0, 0.12}, {c.at(atPriceChange), 0.09}},
+		toInternet: {{0, 0.12}, {c.timeAt(atPriceChange), 0.09}},
 		toRegion:   {{0, 0.01}},
 		toZone:     {{0, 0.01}},
 	}
@@ -77,8 +77,8 @@ func (b *collector) network(p *pod, life span, path string) {
 	}
 	receive, transmit, _ := p.traffic()
 	key := keyOf(p.key, "cgroup")
-	b.sampled(p.node.target, life, receive, key, plain, "container_network_receive_bytes_total", kv...)
-	b.sampled(p.node.target, life, transmit, key, plain, "container_network_transmit_bytes_total", kv...)
+	b.sampled(p.node.target, life, receive, key, undivided, "container_network_receive_bytes_total", kv...)
+	b.sampled(p.node.target, life, transmit, key, undivided, "container_network_transmit_bytes_total", kv...)
 
 	row := func(percent int64, k egressKind) {
 		if percent > 0 {

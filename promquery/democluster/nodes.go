@@ -96,9 +96,9 @@ func (c *Cluster) buildNodes() {
 		life := span{c.start - int64(240+i)*hourMillis, never}
 		switch i {
 		case c.cfg.Nodes: // joins
-			kind, spot, life.from = computeType(), true, c.at(atNodeJoins)
+			kind, spot, life.from = computeType(), true, c.timeAt(atNodeJoins)
 		case c.cfg.Nodes - 1: // leaves; its pods go elsewhere a minute and a half before
-			kind, life.to = generalType(), c.at(atNodeLeaves)+90_000
+			kind, life.to = generalType(), c.timeAt(atNodeLeaves)+90_000
 		}
 		c.nodes = append(c.nodes, c.buildNode(i, kind, spot, life))
 	}
@@ -126,7 +126,7 @@ func (c *Cluster) buildNode(i int, kind *nodeType, spot bool, life span) *node {
 	n.ram = []level{{0, kind.ram * factor}}
 	n.gpu = []level{{0, kind.gpu * factor}}
 	if kind.changesCPUPrice != 0 {
-		n.cpu = append(n.cpu, level{c.at(atPriceChange), kind.cpu * factor * kind.changesCPUPrice})
+		n.cpu = append(n.cpu, level{c.timeAt(atPriceChange), kind.cpu * factor * kind.changesCPUPrice})
 	}
 	n.target = c.newTarget("kubelet", n.ip+":10250", keyOf(key, "cadvisor"))
 	n.target.life, n.target.node = life, n.name

@@ -161,8 +161,8 @@ func (c *Cluster) Start() time.Time { return time.UnixMilli(c.start).UTC() }
 // End returns the end of the history, in whole seconds. The plan goes on beyond it.
 func (c *Cluster) End() time.Time { return time.UnixMilli(c.end).UTC() }
 
-// at returns the whole second at a fraction of the duration, or at its time if the configuration has one.
-func (c *Cluster) at(fraction float64) int64 {
+// timeAt returns the whole second at a fraction of the duration, or at its time if the configuration has one.
+func (c *Cluster) timeAt(fraction float64) int64 {
 	t := c.start + int64(fraction*float64(c.end-c.start))
 	if after := afterChanges(fraction); after > 0 && !c.cfg.Changes.IsZero() {
 		t = c.cfg.Changes.Add(after).UnixMilli()
@@ -172,7 +172,7 @@ func (c *Cluster) at(fraction float64) int64 {
 
 // outage is a target's downtime: of the given length, shorter in a short history.
 func (c *Cluster) outage(fraction float64, length time.Duration) span {
-	from := c.at(fraction)
+	from := c.timeAt(fraction)
 	return span{from, from + min(length, c.cfg.Duration/20).Milliseconds()}
 }
 
@@ -285,10 +285,10 @@ func (c *Cluster) addWorkload(t template, copyNumber int) *workload {
 	}
 	w := &workload{template: t, key: keyOf(c.key, t.namespace, t.kind, t.name), replicas: t.replicas, life: c.always()}
 	if t.begins > 0 {
-		w.life.from = c.at(t.begins)
+		w.life.from = c.timeAt(t.begins)
 	}
 	if t.ends > 0 {
-		w.life.to = c.at(t.ends)
+		w.life.to = c.timeAt(t.ends)
 	}
 	if t.kind == daemonSet {
 		w.replicas = len(c.nodes)

@@ -263,28 +263,28 @@ func (*Cluster) clipRuns(p *pod) {
 func (c *Cluster) scheduleEvents() {
 	joining, leaving := c.nodes[c.cfg.Nodes], c.nodes[c.cfg.Nodes-1]
 	c.schedule(joining.life.from+20*secondMillis, func() error { return c.startDaemons(joining, joining.life.from+20*secondMillis) })
-	c.schedule(c.at(atNodeLeaves), func() error { return c.drain(leaving, c.at(atNodeLeaves)) })
+	c.schedule(c.timeAt(atNodeLeaves), func() error { return c.drain(leaving, c.timeAt(atNodeLeaves)) })
 	for _, w := range c.workloads {
 		switch w.name {
 		case "checkout-api":
-			c.schedule(c.at(atFirstRollout), func() error { return c.rollOut(w, c.at(atFirstRollout)) })
+			c.schedule(c.timeAt(atFirstRollout), func() error { return c.rollOut(w, c.timeAt(atFirstRollout)) })
 		case "web-frontend":
-			c.schedule(c.at(atSecondRollout), func() error { return c.rollOut(w, c.at(atSecondRollout)) })
+			c.schedule(c.timeAt(atSecondRollout), func() error { return c.rollOut(w, c.timeAt(atSecondRollout)) })
 		case "indexer":
 			if w.namespace == "search" { // others stay where they are: the new spot node has room for one
-				c.schedule(c.at(atMoveToSpot), func() error { joining.cordoned = false; return c.moveToSpot(w, c.at(atMoveToSpot)) })
+				c.schedule(c.timeAt(atMoveToSpot), func() error { joining.cordoned = false; return c.moveToSpot(w, c.timeAt(atMoveToSpot)) })
 			}
 		case "query-frontend":
-			c.schedule(c.at(atFirstRestart), func() error { c.restart(w, c.at(atFirstRestart)); return nil })
+			c.schedule(c.timeAt(atFirstRestart), func() error { c.restart(w, c.timeAt(atFirstRestart)); return nil })
 		case "ledger-writer":
-			c.schedule(c.at(atSecondRestart), func() error { c.restart(w, c.at(atSecondRestart)); return nil })
+			c.schedule(c.timeAt(atSecondRestart), func() error { c.restart(w, c.timeAt(atSecondRestart)); return nil })
 			if w.namespace == "payments" {
-				c.schedule(c.at(atBiggerRequest), func() error { return c.requestMore(w, c.at(atBiggerRequest)) })
+				c.schedule(c.timeAt(atBiggerRequest), func() error { return c.requestMore(w, c.timeAt(atBiggerRequest)) })
 			}
 		case "webhook":
-			c.schedule(c.at(atCrashLoop), func() error { c.crashLoop(w, c.at(atCrashLoop)); return nil })
+			c.schedule(c.timeAt(atCrashLoop), func() error { c.crashLoop(w, c.timeAt(atCrashLoop)); return nil })
 		case "elasticsearch":
-			c.schedule(c.at(atRecreation), func() error { return c.recreate(w, 0, c.at(atRecreation)) })
+			c.schedule(c.timeAt(atRecreation), func() error { return c.recreate(w, 0, c.timeAt(atRecreation)) })
 		}
 		c.scheduleNamespace(w)
 		if w.every > 0 {

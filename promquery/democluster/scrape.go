@@ -47,8 +47,8 @@ func (g *target) first(t int64) int64 {
 	return k
 }
 
-// at returns the time of scrape k.
-func (g *target) at(k int64) int64 { return g.phase + k*g.interval }
+// scrapeTime returns the time of scrape k.
+func (g *target) scrapeTime(k int64) int64 { return g.phase + k*g.interval }
 
 // jitter is how much older than scrape k the sample is that cAdvisor took of a cgroup: under a second.
 func jitter(key uint64, k int64) int64 { return int64(mix(key^uint64(k)*0x9e3779b97f4a7c15) % 1000) }
@@ -56,7 +56,7 @@ func jitter(key uint64, k int64) int64 { return int64(mix(key^uint64(k)*0x9e3779
 // firstTaken returns the number of the first scrape whose sample of a cgroup is from t or later.
 func (g *target) firstTaken(key uint64, t int64) int64 {
 	k := g.first(t)
-	if k < never && g.at(k)-jitter(key, k) < t {
+	if k < never && g.scrapeTime(k)-jitter(key, k) < t {
 		k++
 	}
 	return k
@@ -129,7 +129,7 @@ func (g *target) markEnds(all []run, from, to int64) []run {
 		if part := (run{max(r.from, from), min(r.to, to), r.value, false}); part.from < part.to {
 			out = append(out, part)
 		}
-		if next := i + 1; (next == len(all) || all[next].from > r.to) && r.to >= from && r.to < to && !g.stopped.has(g.at(r.to)) {
+		if next := i + 1; (next == len(all) || all[next].from > r.to) && r.to >= from && r.to < to && !g.stopped.has(g.scrapeTime(r.to)) {
 			out = append(out, run{r.to, r.to + 1, staleMarker(), true})
 		}
 	}
@@ -165,7 +165,7 @@ func (s *series) emit(to sink) error {
 func (s *series) emitCurve(r run, to sink) error {
 	i := 0
 	for k := r.from; k < r.to; k++ {
-		t := s.target.at(k)
+		t := s.target.scrapeTime(k)
 		if s.jitters {
 			t -= jitter(s.key, k)
 		}

@@ -37,8 +37,8 @@ type nodeClass struct {
 
 // classShare is what a unit was on nodes of one class.
 type classShare struct {
-	seconds            float64
-	asked, given, cost [3]float64 // of CPU, RAM and GPUs: ∫ request, ∫ max(request, usage), USD
+	seconds                float64
+	requested, given, cost [3]float64 // of CPU, RAM and GPUs: ∫ request, ∫ max(request, usage), USD
 }
 
 // unitsOf collects the units of two windows, sorted by namespace.
@@ -76,12 +76,12 @@ func (s *unitSide) add(row *ContainerTruth, class nodeClass) {
 		s.classes[class] = share
 	}
 	share.seconds += row.RunningSeconds
-	for i, of := range [3]struct{ asked, given, cost float64 }{
+	for i, of := range [3]struct{ requested, given, cost float64 }{
 		{row.CPURequestCoreHours, row.CPUCoreHours, row.CPUCost},
 		{row.RAMRequestByteHours, row.RAMByteHours, row.RAMCost},
 		{row.GPUHours, row.GPUHours, row.GPUCost},
 	} {
-		share.asked[i], share.given[i], share.cost[i] = share.asked[i]+of.asked, share.given[i]+of.given, share.cost[i]+of.cost
+		share.requested[i], share.given[i], share.cost[i] = share.requested[i]+of.requested, share.given[i]+of.given, share.cost[i]+of.cost
 	}
 }
 
@@ -127,11 +127,11 @@ func (u *unit) effects(length float64) Effects {
 		maps.Copy(all.classes, after.classes)
 		for _, class := range all.sorted() {
 			for resource := range 3 {
-				var asked, burst [2]product
+				var requested, burst [2]product
 				for i := range u.sides {
-					asked[i], burst[i] = u.sides[i].products(class, resource, length)
+					requested[i], burst[i] = u.sides[i].products(class, resource, length)
 				}
-				e.explain("sizeRequest", asked)
+				e.explain("sizeRequest", requested)
 				e.explain("sizeBurst", burst)
 			}
 		}
@@ -149,7 +149,7 @@ type product struct {
 }
 
 // products are the costs of what was requested, and of what was used beyond.
-func (s *unitSide) products(class nodeClass, resource int, length float64) (asked, burst product) {
+func (s *unitSide) products(class nodeClass, resource int, length float64) (requested, burst product) {
 	share := s.classes[class]
 	if share == nil {
 		share = &classShare{}
@@ -158,7 +158,7 @@ func (s *unitSide) products(class nodeClass, resource int, length float64) (aske
 	of := func(amount float64) product {
 		return product{amount * price, [4]float64{s.seconds / length, share.seconds / s.seconds, amount / share.seconds, price}}
 	}
-	return of(share.asked[resource]), of(share.given[resource] - share.asked[resource])
+	return of(share.requested[resource]), of(share.given[resource] - share.requested[resource])
 }
 
 // explain gives each factor its part of the difference between two products: the logarithmic mean of both times the logarithm of its

@@ -47,7 +47,7 @@ func (c *Cluster) newVolume(namespace, claim, mount string, class storageClass, 
 		price: []level{{0, defaultStoragePrice}},
 	}
 	if class.price > 0 {
-		v.price = []level{{0, class.price}, {c.at(atPriceChange), class.price * class.raise}}
+		v.price = []level{{0, class.price}, {c.timeAt(atPriceChange), class.price * class.raise}}
 	}
 	c.volumes = append(c.volumes, v)
 	return v
@@ -56,14 +56,14 @@ func (c *Cluster) newVolume(namespace, claim, mount string, class storageClass, 
 // addClaims adds the claims of one copy of the teams' namespaces that Jobs and Deployments mount.
 func (c *Cluster) addClaims(copyNumber int) {
 	datasets := c.newVolume(numbered("ml", copyNumber), sharedClaim, sharedClaim, efs(), 1024*gibibyte)
-	datasets.bytes = append(datasets.bytes, level{c.at(atVolumeGrows), float64(1536 * gibibyte)})
+	datasets.bytes = append(datasets.bytes, level{c.timeAt(atVolumeGrows), float64(1536 * gibibyte)})
 	c.newVolume(numbered("search", copyNumber), scratchClaim, "scratch", gp3(), 50*gibibyte)
 }
 
 // addUnmounted adds a claim that no pod mounts, and a volume that lost its claim and is deleted later.
 func (c *Cluster) addUnmounted() {
 	c.newVolume("search", archiveClaim, "", gp3(), 500*gibibyte)
-	c.newVolume("", "", "", sc1(), 250*gibibyte).life.to = c.at(atVolumeDeleted)
+	c.newVolume("", "", "", sc1(), 250*gibibyte).life.to = c.timeAt(atVolumeDeleted)
 }
 
 // volume adds what kube-state-metrics, OpenCost and kubelets say about a volume and its claim.
@@ -127,9 +127,9 @@ func (v *volume) usedBytes() []level {
 func (b *collector) localDisk(n *node) {
 	kv := []string{"node", n.name, "id", "/", "device", localDevice}
 	key := keyOf(n.key, "disk")
-	b.sampled(n.target, n.life, curve{{n.life.from, n.kind.disk, 0}}, key, plain, "container_fs_limit_bytes", kv...)
+	b.sampled(n.target, n.life, curve{{n.life.from, n.kind.disk, 0}}, key, undivided, "container_fs_limit_bytes", kv...)
 	b.ksm(constant(n.life, float64(n.kind.disk)), "kube_node_status_capacity", "node", n.name, "resource", "ephemeral_storage", "unit", "byte")
-	b.sampled(n.target, n.life, n.diskUsed(), key, plain, "container_fs_usage_bytes", kv...)
+	b.sampled(n.target, n.life, n.diskUsed(), key, undivided, "container_fs_usage_bytes", kv...)
 }
 
 const localDevice = "/dev/nvme0n1p1"

@@ -110,12 +110,12 @@ const ReadPath = "/api/v1/read"
 
 // route is a path and its handler.
 type route struct {
-	path    string
-	costs   bool // it reads series: requests wait for their turn and have a timeout
-	instant bool // it is about one instant
-	post    bool // it also takes a form
-	serve   func(*api, *http.Request) (result, *apiError)
-	plain   func(*api, http.ResponseWriter, *http.Request) // instead of serve, if the answer is not Prometheus' JSON
+	path     string
+	costs    bool // it reads series: requests wait for their turn and have a timeout
+	instant  bool // it is about one instant
+	post     bool // it also takes a form
+	serve    func(*api, *http.Request) (result, *apiError)
+	serveRaw func(*api, http.ResponseWriter, *http.Request) // instead of serve, if the answer is not Prometheus' JSON
 }
 
 // routes are the routes of the API, sorted by path.
@@ -132,7 +132,7 @@ func routes() []route {
 		{path: "/api/v1/query", costs: true, instant: true, post: true, serve: (*api).serveQuery},
 		{path: "/api/v1/query_exemplars", post: true, serve: (*api).serveExemplars},
 		{path: "/api/v1/query_range", costs: true, post: true, serve: (*api).serveQueryRange},
-		{path: ReadPath, costs: true, plain: (*api).serveRead},
+		{path: ReadPath, costs: true, serveRaw: (*api).serveRead},
 		{path: "/api/v1/rules", serve: (*api).serveRules},
 		{path: "/api/v1/scrape_pools", serve: always(none("scrapePools"))},
 		{path: "/api/v1/series", costs: true, post: true, serve: (*api).serveSeries},
@@ -142,7 +142,7 @@ func routes() []route {
 		{path: "/api/v1/status/runtimeinfo", serve: (*api).serveRuntimeInfo},
 		{path: "/api/v1/targets", serve: (*api).serveTargets},
 		{path: "/api/v1/targets/metadata", serve: (*api).serveTargetMetadata},
-		{path: "/federate", costs: true, instant: true, plain: (*api).serveFederate},
+		{path: "/federate", costs: true, instant: true, serveRaw: (*api).serveFederate},
 	}
 }
 
@@ -178,19 +178,19 @@ func New(own storage.SampleAndChunkQueryable, engine promql.QueryEngine, o Optio
 }
 
 // newParser is the parser of expressions and selectors.
-func newParser() parser.Parser { return plainParser{parser.NewParser(parser.Options{})} }
+func newParser() parser.Parser { return flaglessParser{parser.NewParser(parser.Options{})} }
 
-// plainParser is Prometheus' parser, whose errors name no flag that promcost does not have.
-type plainParser struct{ parser.Parser }
+// flaglessParser is Prometheus' parser, whose errors name no flag that promcost does not have.
+type flaglessParser struct{ parser.Parser }
 
 // ParseExpr implements parser.Parser.
-func (p plainParser) ParseExpr(text string) (parser.Expr, error) {
+func (p flaglessParser) ParseExpr(text string) (parser.Expr, error) {
 	expr, err := p.Parser.ParseExpr(text)
 	return expr, withoutFlag(err)
 }
 
 // ParseMetricSelectors implements parser.Parser.
-func (p plainParser) ParseMetricSelectors(texts []string) ([][]*labels.Matcher, error) {
+func (p flaglessParser) ParseMetricSelectors(texts []string) ([][]*labels.Matcher, error) {
 	sets, err := p.Parser.ParseMetricSelectors(texts)
 	return sets, withoutFlag(err)
 }
@@ -216,7 +216,7 @@ func (a *api) handler(rt route) http.Handler {
 		if rt.post {
 			methods = append(methods, http.MethodPost)
 		}
-		if rt.plain == nil && !checkMethod(w, r, methods...) {
+		if rt.serveRaw == nil && !checkMethod(w, r, methods...) {
 			return
 		}
 		r, ok := boundForm(w, r)
@@ -239,8 +239,8 @@ func (a *api) handler(rt route) http.Handler {
 			}
 			r = r.WithContext(ctx)
 		}
-		if rt.plain != nil {
-			rt.plain(a, w, r)
+		if rt.serveRaw != nil {
+			rt.serveRaw(a, w, r)
 			return
 		}
 		res, bad := rt.serve(a, r)

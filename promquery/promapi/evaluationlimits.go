@@ -40,7 +40,7 @@ func checkExpr(ctx context.Context, expr parser.Expr, at span, maxSamples int) (
 		return nil, fmt.Errorf("%w: too many samples: subqueries take about %.0f steps, at most %d are allowed: give them a shorter range or a longer step, or raise --promql.max-samples and --query.max-memory",
 			allocation.ErrTooMuch, n, maxSamples)
 	}
-	if err := memory.Of(ctx).Draw(int64(steps.kept) * costseries.PointBytes); err != nil {
+	if err := memory.FromContext(ctx).Draw(int64(steps.kept) * costseries.PointBytes); err != nil {
 		return nil, fmt.Errorf("evaluate subqueries at %.0f steps: %w", steps.kept, err)
 	}
 	m := &madeLabels{}
@@ -217,7 +217,7 @@ type boundedQuerier struct {
 
 // Select implements storage.Querier.
 func (q boundedQuerier) Select(ctx context.Context, sorted bool, hints *storage.SelectHints, matchers ...*labels.Matcher) storage.SeriesSet {
-	return &boundedSet{SeriesSet: q.Querier.Select(ctx, sorted, hints, matchers...), made: q.made, memory: memory.Of(ctx)}
+	return &boundedSet{SeriesSet: q.Querier.Select(ctx, sorted, hints, matchers...), made: q.made, memory: memory.FromContext(ctx)}
 }
 
 // boundedSet ends with an error at a series whose labels would become too long, or which there is no memory for.
@@ -246,9 +246,9 @@ func (s *boundedSet) Err() error { return cmp.Or(s.err, s.SeriesSet.Err()) }
 
 // work estimates how many bytes are copied to format a node.
 type work struct {
-	text   float64 // the length on one line
-	plain  float64 // to write it on one line: each node copies what is below it
-	pretty float64 // to write it on several lines: each node tries one line first
+	text    float64 // the length on one line
+	oneLine float64 // to write it on one line: each node copies what is below it
+	pretty  float64 // to write it on several lines: each node tries one line first
 }
 
 // maxPretty bounds the work of formatting. It takes about half a second.
@@ -259,13 +259,13 @@ func prettyWork(node parser.Node) (w work) {
 	w.text = 10
 	for child := range parser.ChildrenIter(node) {
 		below := prettyWork(child)
-		w = work{w.text + below.text, w.plain + below.plain, w.pretty + below.pretty}
+		w = work{w.text + below.text, w.oneLine + below.oneLine, w.pretty + below.pretty}
 	}
 	if w.text == 10 {
 		at := node.PositionRange()
 		w.text += float64(at.End - at.Start)
 	}
-	w.plain += w.text
-	w.pretty += w.plain
+	w.oneLine += w.text
+	w.pretty += w.oneLine
 	return w
 }

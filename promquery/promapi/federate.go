@@ -36,7 +36,7 @@ func (a *api) serveFederate(w http.ResponseWriter, r *http.Request) {
 	}
 	series, missing, err := a.federated(r, selectors)
 	if err != nil {
-		plainError(w, err)
+		textError(w, err)
 		return
 	}
 	if len(missing) > 0 && len(series) == 0 { // a failed scrape is noticed, an empty one is not

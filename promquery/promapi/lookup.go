@@ -139,7 +139,7 @@ func (a *api) serveSeries(r *http.Request) (result, *apiError) {
 		}
 		before := len(text)
 		text = appendLabels(text, set.At().Labels())
-		if err := memory.Of(r.Context()).Draw(2 * int64(len(text)-before)); err != nil { // twice: the slice grows by doubling
+		if err := memory.FromContext(r.Context()).Draw(2 * int64(len(text)-before)); err != nil { // twice: the slice grows by doubling
 			return result{}, failed(fmt.Errorf("write %d series: %w", n, err))
 		}
 	}

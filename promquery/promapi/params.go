@@ -117,7 +117,7 @@ func limitParam(r *http.Request) (int, *apiError) {
 	return limit, nil
 }
 
-// oneMore is a limit with which one can see whether there is more.
+// oneMore returns a limit that is one higher, so that an answer shows whether there is more.
 func oneMore(limit int) int {
 	if limit > 0 && limit < math.MaxInt {
 		return limit + 1
@@ -151,7 +151,7 @@ func (a *api) selectors(r *http.Request) ([][]*labels.Matcher, error) {
 	}), err
 }
 
-// distinct returns the elements of a list whose keys differ from all before.
+// distinct returns the elements of a list without those whose key an earlier element has.
 func distinct[T any](list []T, key func(T) string) (kept []T) {
 	seen := map[string]bool{}
 	for _, v := range list {

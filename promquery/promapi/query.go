@@ -164,7 +164,7 @@ func (a *api) evaluate(r *http.Request, limit int, at span, prepare func(context
 	if wanted != "" && wanted != "true" && wanted != "all" {
 		notes = notes.Add(fmt.Errorf("value %q for parameter \"stats\" is deprecated and will be rejected in the next major release, use \"true\" or \"all\"", wanted))
 	}
-	if err := memory.Of(ctx).Draw(answerBytes(res.Value)); err != nil {
+	if err := memory.FromContext(ctx).Draw(answerBytes(res.Value)); err != nil {
 		return result{}, failed(err)
 	}
 	data, err := appendResult(nil, res.Value)

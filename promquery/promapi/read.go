@@ -44,7 +44,7 @@ func (a *api) serveRead(w http.ResponseWriter, r *http.Request) {
 	}
 	req, err := decodeRead(http.MaxBytesReader(w, r.Body, maxReadBody))
 	if err != nil {
-		plainError(w, err)
+		textError(w, err)
 		return
 	}
 	kind, err := remote.NegotiateResponseType(req.AcceptedResponseTypes)
@@ -74,8 +74,8 @@ func statusOf(err error) int {
 	return http.StatusInternalServerError
 }
 
-// plainError answers with an error outside of Prometheus' JSON.
-func plainError(w http.ResponseWriter, err error) {
+// textError answers with an error outside of Prometheus' JSON.
+func textError(w http.ResponseWriter, err error) {
 	code := statusOf(err)
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = tooLate(err)
@@ -162,7 +162,7 @@ func (a *api) sampleRead(w http.ResponseWriter, r *http.Request, req *readReques
 	for i, query := range req.queries {
 		var err error
 		if resp.Results[i], err = a.samples(r, query, left); err != nil {
-			plainError(w, err)
+			textError(w, err)
 			return
 		}
 		for _, s := range resp.Results[i].Timeseries {
@@ -210,7 +210,7 @@ func (a *api) streamRead(w http.ResponseWriter, r *http.Request, req *readReques
 			if out.yes {
 				panic(http.ErrAbortHandler) // the client must not take a part for the whole
 			}
-			plainError(w, err)
+			textError(w, err)
 			return
 		}
 	}

@@ -13,8 +13,8 @@ type Demo interface {
 	WriteBlocks(ctx context.Context, dir string, from, to time.Time, progress func(written, all int)) error
 }
 
-// WriteDemo makes up a cluster, such as by democluster.New, and writes the blocks of all its time into a directory, which is there until the
-// test ends.
+// WriteDemo makes up a cluster, such as by democluster.New, and writes the blocks of all its time into a directory. The directory is
+// removed when the test ends.
 func WriteDemo[Config any, Cluster Demo](t testing.TB, newCluster func(Config) (Cluster, error), cfg Config) (c Cluster, dir string) {
 	t.Helper()
 	c, err := newCluster(cfg)

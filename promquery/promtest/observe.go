@@ -46,7 +46,7 @@ func Observe(t testing.TB, k *Kubernetes) *Observer {
 		defer close(done)
 		for ctx.Err() == nil {
 			// Without a resource version a watch begins with what there is: none that breaks off leaves a gap.
-			if err := k.Watch(ctx, "/api/v1/pods?watch=1&timeoutSeconds=3600", o.note); err != nil && ctx.Err() == nil {
+			if err := k.Watch(ctx, "/api/v1/pods?watch=1&timeoutSeconds=3600", o.record); err != nil && ctx.Err() == nil {
 				o.mu.Lock()
 				o.err = errors.Join(o.err, err)
 				o.mu.Unlock()
@@ -104,8 +104,8 @@ type containerStatus struct {
 	}
 }
 
-// note records the runs in an event.
-func (o *Observer) note(line []byte) error {
+// record records the runs in an event.
+func (o *Observer) record(line []byte) error {
 	var e podEvent
 	if err := json.Unmarshal(line, &e); err != nil {
 		return fmt.Errorf("read event of a watch: %w", err)

@@ -129,13 +129,13 @@ func notAPI(resp *http.Response) error {
 	if isHTML(resp) {
 		what = "HTML"
 	}
-	return &foreignError{what}
+	return &notPrometheusError{what}
 }
 
-// foreignError says that no Prometheus answers.
-type foreignError struct{ what string }
+// notPrometheusError says that no Prometheus answers.
+type notPrometheusError struct{ what string }
 
-func (e *foreignError) Error() string { return "got " + e.what }
+func (e *notPrometheusError) Error() string { return "got " + e.what }
 
 // probeAPI makes sure that the server speaks Prometheus' API.
 func (s *Source) probeAPI(ctx context.Context) error {
@@ -145,10 +145,10 @@ func (s *Source) probeAPI(ctx context.Context) error {
 		Result json.RawMessage `json:"result"`
 	}
 	if err == nil && (json.Unmarshal(data, &answer) != nil || answer.Result == nil || string(answer.Result) == "null") {
-		err = &foreignError{"JSON without a result"}
+		err = &notPrometheusError{"JSON without a result"}
 	}
-	if foreign, ok := errors.AsType[*foreignError](err); ok {
-		return fmt.Errorf("read from %s: not a Prometheus API: got %s from %s; give the URL that stands before /api/v1 with --prometheus.url", s.base.Redacted(), foreign.what, path)
+	if notPrometheus, ok := errors.AsType[*notPrometheusError](err); ok {
+		return fmt.Errorf("read from %s: not a Prometheus API: got %s from %s; give the URL that stands before /api/v1 with --prometheus.url", s.base.Redacted(), notPrometheus.what, path)
 	}
 	return err
 }
@@ -165,10 +165,10 @@ func (s *Source) answers(ctx context.Context, sent func(promquery.Sent)) bool {
 func (s *Source) probeExternal(ctx context.Context) (map[string]string, error) {
 	data, err := s.ask(ctx, get("/api/v1/status/config", nil), uncounted)
 	var (
-		serr    *statusError
-		foreign *foreignError
+		serr          *statusError
+		notPrometheus *notPrometheusError
 	)
-	if errors.As(err, &foreign) || errors.As(err, &serr) && serr.code/100 == 4 && serr.code != http.StatusTooManyRequests {
+	if errors.As(err, &notPrometheus) || errors.As(err, &serr) && serr.code/100 == 4 && serr.code != http.StatusTooManyRequests {
 		return map[string]string{}, nil
 	}
 	if err != nil {

@@ -9,19 +9,19 @@ import (
 	"time"
 )
 
-// readAhead is how much of an answer is read from the network at once, if it has arrived. A client of net/http reads 4 kB, which
+// bufferBytes is how much of an answer is read from the network at once, if it has arrived. A client of net/http reads 4 kB, which
 // is a part of a series, and Prometheus flushes an answer after each series.
-const readAhead = 128 << 10
+const bufferBytes = 128 << 10
 
-// Dial connects like a net.Dialer. The connection reads ahead and, while a lot of data comes, much of it at a time: some of it may be
-// read a few milliseconds after it has come. Clients that read streams of samples should use it.
+// Dial connects like a net.Dialer. The connection is buffered. While a lot of data comes, it reads much at a time, so some data may be
+// read a few milliseconds after they have come. Clients that read streams of samples should use it.
 func Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	dialer := net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}
 	c, err := dialer.DialContext(ctx, network, address)
 	if err != nil {
 		return nil, err
 	}
-	return &aheadConn{Conn: c, r: bufio.NewReaderSize(newPatient(c), readAhead)}, nil
+	return &bufferedConn{Conn: c, r: bufio.NewReaderSize(newPatient(c), bufferBytes)}, nil
 }
 
 // defaultClient is http.DefaultClient with connections by Dial.
@@ -31,23 +31,23 @@ func defaultClient() *http.Client {
 	return &http.Client{Transport: t}
 }
 
-// aheadConn is a connection that reads through r.
-type aheadConn struct {
+// bufferedConn is a connection that reads through r.
+type bufferedConn struct {
 	net.Conn
 	r *bufio.Reader
 }
 
 // Read implements net.Conn.
-func (c *aheadConn) Read(p []byte) (int, error) { return c.r.Read(p) }
+func (c *bufferedConn) Read(p []byte) (int, error) { return c.r.Read(p) }
 
-// A server writes a series at a time, and sends it slower than it is read here. Whoever reads what has come at once sleeps and is woken
-// after each few series, which takes more processor time than to decode them. So once several reads have got much, the
-// kernel is asked to wake the reader only when atOnce has come, or when no more has come within patience: an answer may
-// be over before that, and its connection stays open.
+// Once several reads have got much, the kernel is asked to wake the reader only when atOnce has come, or when no more has come within
+// patience: an answer may end before that, and its connection stays open. A server writes a series at a time, and sends it more slowly
+// than promcost reads. A reader that takes whatever has come is woken after every few series, and the waking takes more processor time
+// than the decoding.
 const (
-	steady   = 16            // so many reads in a row are to get much
-	much     = 1 << 10       // bytes of a read
-	atOnce   = readAhead / 2 // so that the server goes on sending while it is read
+	steady   = 16              // so many reads in a row are to get much
+	much     = 1 << 10         // bytes of a read
+	atOnce   = bufferBytes / 2 // so that the server goes on sending while it is read
 	patience = 5 * time.Millisecond
 )
 

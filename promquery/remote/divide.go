@@ -140,17 +140,17 @@ func (c *cuts) apply(p piece) []piece {
 	if c.units > 0 && p.units() > c.units {
 		return p.every(c.units)
 	}
-	var parts []piece
+	var pieces []piece
 	rest := p
 	for _, name := range c.names {
 		if rest.spaces.contains(name) && name != rest.spaces.from {
 			part := rest
 			part.spaces.label, part.spaces.to = c.label, name
-			parts = append(parts, part)
+			pieces = append(pieces, part)
 			rest.spaces.label, rest.spaces.from = c.label, name
 		}
 	}
-	return append(parts, rest)
+	return append(pieces, rest)
 }
 
 // widen joins pieces of rest, which follow a piece of raw samples, if that piece had so few samples that longer ones are likely to

@@ -36,7 +36,7 @@ func (r *run) queries(ctx context.Context, index []int, requests []promquery.Req
 	symbols := promquery.SymbolsOf(ctx)
 	tasks := make([]func(context.Context) error, len(list))
 	for i, g := range list {
-		q := &querier{run: r, group: g, keys: chunks.NewKeys(nil, chunks.NewSymbols(symbols)), seen: map[uint64]int64{}, got: make([]int64, len(g.members))}
+		q := &querier{run: r, group: g, keys: chunks.NewKeys(nil, chunks.NewSymbols(symbols)), handedUntil: map[uint64]int64{}, got: make([]int64, len(g.members))}
 		tasks[i] = q.read
 	}
 	return tasks, nil
@@ -45,15 +45,15 @@ func (r *run) queries(ctx context.Context, index []int, requests []promquery.Req
 // querier reads a group of selectors through the query API, in pieces, oldest first. It may ask for a piece again at any time, as
 // a whole or in parts. It skips what it has passed on.
 type querier struct {
-	run    *run
-	group  *group
-	keys   *chunks.Keys
-	p      timeline.Points
-	hash   maphash.Hash
-	onGrid []point          // of a series whose raw samples were asked for
-	seen   map[uint64]int64 // by hash of its labels, up to when a series has been handed on
-	got    []int64          // points of the answer, by member of the group
-	cuts   cuts             // what was learned about the limits of the server
+	run         *run
+	group       *group
+	keys        *chunks.Keys
+	p           timeline.Points
+	hash        maphash.Hash
+	onGrid      []point          // of a series whose raw samples were asked for
+	handedUntil map[uint64]int64 // by hash of its labels, up to when a series has been handed on
+	got         []int64          // points of the answer, by member of the group
+	cuts        cuts             // what was learned about the limits of the server
 }
 
 // first is the index of the group's first selector, which gets the group's warnings.
@@ -66,8 +66,8 @@ func (q *querier) read(ctx context.Context) error { return q.pieces(ctx, q.group
 // blame.
 func (q *querier) pieces(ctx context.Context, todo []piece) error {
 	for len(todo) > 0 {
-		if parts := q.cuts.apply(todo[0]); len(parts) > 1 {
-			todo = append(parts, todo[1:]...)
+		if groups := q.cuts.apply(todo[0]); len(groups) > 1 {
+			todo = append(groups, todo[1:]...)
 			continue
 		}
 		samples, err := q.readPiece(ctx, todo[0])
@@ -93,9 +93,9 @@ func (q *querier) pieces(ctx context.Context, todo []piece) error {
 }
 
 // split asks for pieces of parts of the group, one part after the other.
-func (q *querier) split(ctx context.Context, parts []*group, todo []piece) error {
-	for _, g := range parts {
-		part := &querier{run: q.run, group: g, keys: q.keys, seen: q.seen, got: make([]int64, len(g.members))}
+func (q *querier) split(ctx context.Context, groups []*group, todo []piece) error {
+	for _, g := range groups {
+		part := &querier{run: q.run, group: g, keys: q.keys, handedUntil: q.handedUntil, got: make([]int64, len(g.members))}
 		part.hash.SetSeed(q.hash.Seed()) // the same seed, to recognize what was seen
 		if err := part.pieces(ctx, slices.Clone(todo)); err != nil {
 			return err
@@ -163,7 +163,7 @@ func (q *querier) series(p piece, labels []label, points []point) error {
 		_, _ = q.hash.WriteString(l.name + "\xff" + l.value + "\xff") // never fails
 	}
 	id := q.hash.Sum64()
-	until, again := q.seen[id]
+	until, again := q.handedUntil[id]
 	start := p.start
 	if again {
 		start = max(start, until+1)
@@ -179,7 +179,7 @@ func (q *querier) series(p piece, labels []label, points []point) error {
 	if len(points) == 0 {
 		return nil
 	}
-	q.seen[id] = p.end
+	q.handedUntil[id] = p.end
 	for i := range q.group.members {
 		m := &q.group.members[i]
 		if !q.group.wants(m, labels) {

@@ -114,17 +114,17 @@ func (rd *streamReader) read(ctx context.Context) error {
 		if failed == nil {
 			continue
 		}
-		var parts []*share
+		var shares []*share
 		if ctx.Err() == nil && tooMuch(failed) > 0 && !busy(failed) {
-			parts = rd.divide()
+			shares = rd.divide()
 		}
-		if len(parts) == 0 && ctx.Err() == nil && rd.run.src.fails(failed) {
+		if len(shares) == 0 && ctx.Err() == nil && rd.run.src.fails(failed) {
 			if ok, broken := rd.instead(ctx, todo, failed); ok {
 				err = broken
 				break
 			}
 		}
-		if todo = append(parts, todo...); len(parts) == 0 {
+		if todo = append(shares, todo...); len(shares) == 0 {
 			err = failed
 		}
 	}
@@ -143,7 +143,7 @@ func (rd *streamReader) sent(req promquery.Sent) {
 // readBody reads frames until the stream ends. If it breaks off, it can be called again, and skips what was passed on.
 func (rd *streamReader) readBody(resp *http.Response, body io.Reader) (handed bool, err error) {
 	if mt := mediaType(resp); mt != streamedType {
-		return false, &foreignError{"content type " + mt + ", want " + streamedType}
+		return false, &notPrometheusError{"content type " + mt + ", want " + streamedType}
 	}
 	rd.at.rewind()
 	frames := newFrameReader(body)

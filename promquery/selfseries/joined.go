@@ -49,7 +49,7 @@ func (j *joined) ChunkQuerier(mint, maxt int64) (storage.ChunkQuerier, error) {
 	return &chunkQuerier{others, &querier{joined: j, mint: mint, maxt: maxt}}, nil
 }
 
-// chunkQuerier is a storage.ChunkQuerier. It looks up labels in others only: who asks for labels needs no chunks.
+// chunkQuerier is a storage.ChunkQuerier. It looks up labels in others only: a caller that asks for labels needs no chunks.
 type chunkQuerier struct {
 	storage.ChunkQuerier // of the others
 	own                  *querier
@@ -80,20 +80,20 @@ func (q *querier) Select(ctx context.Context, sorted bool, hints *storage.Select
 		return q.Querier.Select(ctx, sorted, hints, matchers...)
 	}
 	others := q.Querier.Select(ctx, true, hints, matchers...)
-	return &lazySet{SeriesSet: storage.EmptySeriesSet(), merge: func() storage.SeriesSet {
+	return &mergingSet{SeriesSet: storage.EmptySeriesSet(), merge: func() storage.SeriesSet {
 		return storage.NewMergeSeriesSet([]storage.SeriesSet{others, found}, limitOf(hints), storage.ChainedSeriesMerge)
 	}}
 }
 
-// lazySet is a storage.SeriesSet that is merged when it is first looked at, for merging looks at its parts: the others read
-// together what a query selects before it looks at anything.
-type lazySet struct {
+// mergingSet is a storage.SeriesSet that is merged when the engine first looks at it. Merging looks at the sets that it merges, and the
+// other queryable must first know all that a query selects, because it reads that together.
+type mergingSet struct {
 	storage.SeriesSet
 	merge func() storage.SeriesSet // nil once it was looked at
 }
 
 // Next implements storage.SeriesSet.
-func (s *lazySet) Next() bool {
+func (s *mergingSet) Next() bool {
 	if s.merge != nil {
 		s.SeriesSet, s.merge = s.merge(), nil
 	}

@@ -332,7 +332,7 @@ func (u *Server) send(ctx context.Context, method, path string, body []byte, hea
 		text, _ := io.ReadAll(io.LimitReader(resp.Body, maxMessage)) // the status says enough
 		return fmt.Errorf("%s: %s", resp.Status, strings.ToValidUTF8(strings.TrimSpace(string(text)), "\uFFFD"))
 	}
-	return handle(resp.Header, &bodyLimit{resp.Body, u.cfg.MaxBytes, u.cfg.MaxBytes, memory.Of(ctx)})
+	return handle(resp.Header, &bodyLimit{resp.Body, u.cfg.MaxBytes, u.cfg.MaxBytes, memory.FromContext(ctx)})
 }
 
 // maxMessage is how many bytes of an error's text are shown.

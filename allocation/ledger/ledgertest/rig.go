@@ -99,7 +99,7 @@ func NewRig(t *testing.T, now string, o Options) *Rig {
 	t.Helper()
 	r := &Rig{Model: DefaultModel(), Bucket: objstore.NewInMemBucket()}
 	r.moved = sync.NewCond(&r.mu)
-	r.SetTime(At(t, now))
+	r.SetTime(ParseTime(t, now))
 	o.Ledger.Now = func() time.Time {
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -140,8 +140,8 @@ func (r *Rig) SetTime(now time.Time) {
 	r.now = now
 }
 
-// At is a time of UTC.
-func At(t testing.TB, text string) time.Time {
+// ParseTime returns the time that a text means in UTC. A text that is no time fails the test.
+func ParseTime(t testing.TB, text string) time.Time {
 	t.Helper()
 	v, err := time.Parse("2006-01-02T15:04", text)
 	if err != nil {
@@ -153,7 +153,7 @@ func At(t testing.TB, text string) time.Time {
 // Between is a window of UTC.
 func Between(t testing.TB, from, to string) allocation.Window {
 	t.Helper()
-	return allocation.Window{Start: At(t, from), End: At(t, to)}
+	return allocation.Window{Start: ParseTime(t, from), End: ParseTime(t, to)}
 }
 
 // Ask gives the sets of a query, which have to be sound.

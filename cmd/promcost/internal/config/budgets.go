@@ -25,7 +25,7 @@ type Budget struct {
 // periods are the periods of budgets.
 var periods = []string{"day", "week", "month", "quarter", "year"}
 
-// BilledCost is the cost of budgets that are by bill.
+// BilledCost is the value of cost for budgets that are held against bills.
 const BilledCost = "billed"
 
 // budgetCosts are the costs that budgets are held against.
@@ -67,7 +67,7 @@ func (f *File) checkBudgets() error {
 	return nil
 }
 
-// CheckBudgets refuses budgets by bill where there are no bills.
+// CheckBudgets refuses budgets that are held against bills if there are no bills.
 func (s *Settings) CheckBudgets() error {
 	for _, b := range s.Budgets {
 		if b.Cost == BilledCost && len(s.Bills) == 0 {

@@ -118,7 +118,7 @@ func sharingKeys() []key[Sharing] {
 		}},
 		words("shareSplit", "Share by cost, or evenly.", func(s *Sharing) *string { return &s.Split }, "weighted", "even"),
 		words("shareIdle", "Share what nobody was allocated: not, by cost, or evenly.", func(s *Sharing) *string { return &s.Idle }, "false", "true", "weighted", "even"),
-		words("shareTenancyCosts", "Share what clusters cost besides their nodes.", func(s *Sharing) *string { return &s.TenancyCosts }, "true", "false"),
+		words("shareTenancyCosts", "Also share control-plane and node-disk costs.", func(s *Sharing) *string { return &s.TenancyCosts }, "true", "false"),
 	}
 }
 

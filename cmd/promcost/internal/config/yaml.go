@@ -54,7 +54,7 @@ func nearOf(key string, known []string) string {
 	return "use " + strings.Join(known, ", ")
 }
 
-// atLine is an error about the line of n.
+// atLine returns an error that names the line of n.
 func atLine(n *yaml.Node, format string, args ...any) error {
 	return fmt.Errorf("line %d: %w", n.Line, fmt.Errorf(format, args...))
 }

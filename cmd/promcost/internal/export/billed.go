@@ -49,7 +49,7 @@ func (b *Billed) Read(ctx context.Context, of *history.Stored) (*allocation.Set,
 		}
 		return set, err
 	}
-	b.ledger.asked = of
+	b.ledger.exported = of
 	for set, err := range b.bills.Sets(ctx, allocation.Query{Window: of.Window, Bills: allocation.Billed{Adjustments: true}}) {
 		return set, err
 	}
@@ -58,9 +58,9 @@ func (b *Billed) Read(ctx context.Context, of *history.Stored) (*allocation.Set,
 
 // ledger is the sets of a history as reconciling asks for them: the one that is exported, and the day that it belongs to.
 type ledger struct {
-	store *history.Store
-	zone  *time.Location
-	asked *history.Stored
+	store    *history.Store
+	zone     *time.Location
+	exported *history.Stored
 }
 
 // Sets yields the sets of q, whose windows are that of the exported set or days.
@@ -81,8 +81,8 @@ func (l *ledger) Sets(ctx context.Context, q allocation.Query) iter.Seq2[*alloca
 }
 
 func (l *ledger) set(ctx context.Context, w allocation.Window, only *allocation.Projection) (*allocation.Set, error) {
-	if w.Start.Equal(l.asked.Window.Start) && w.End.Equal(l.asked.Window.End) {
-		return l.read(ctx, []*history.Stored{l.asked}, w, only)
+	if w.Start.Equal(l.exported.Window.Start) && w.End.Equal(l.exported.Window.End) {
+		return l.read(ctx, []*history.Stored{l.exported}, w, only)
 	}
 	var sets []history.Stored
 	for _, p := range [...]history.Period{history.Daily, history.Hourly} {

@@ -42,11 +42,11 @@ func New(cfg promconfig.HTTPClientConfig, user *url.Userinfo) (*http.Client, err
 	if err != nil {
 		return nil, fmt.Errorf("use --prometheus.http-config: %w", err)
 	}
-	elsewhere, err := promconfig.NewRoundTripperFromConfig(withoutCredentials(cfg), "promcost", options...)
+	crossOrigin, err := promconfig.NewRoundTripperFromConfig(withoutCredentials(cfg), "promcost", options...)
 	if err != nil {
 		return nil, fmt.Errorf("use --prometheus.http-config: %w", err)
 	}
-	client.Transport = &originTransport{origin: client.Transport, elsewhere: elsewhere}
+	client.Transport = &originTransport{sameOrigin: client.Transport, crossOrigin: crossOrigin}
 	return client, nil
 }
 
@@ -59,20 +59,20 @@ func withoutCredentials(cfg promconfig.HTTPClientConfig) promconfig.HTTPClientCo
 	return cfg
 }
 
-// originTransport sends requests with credentials, but requests that a redirect leads to another origin without. Prometheus' own
-// transports send theirs to another port, scheme or subdomain, and http_headers to any host.
-type originTransport struct{ origin, elsewhere http.RoundTripper }
+// originTransport sends requests with credentials, except requests that a redirect leads to another origin. Prometheus' own transports
+// also send credentials to another port, scheme or subdomain, and http_headers to any host.
+type originTransport struct{ sameOrigin, crossOrigin http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
 func (t *originTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if !leftOrigin(req) {
-		return t.origin.RoundTrip(req)
+		return t.sameOrigin.RoundTrip(req)
 	}
 	req = req.Clone(req.Context())
 	for _, name := range []string{"Authorization", "Cookie", "Referer"} { // the last has the parameters of the request before
 		req.Header.Del(name)
 	}
-	return t.elsewhere.RoundTrip(req)
+	return t.crossOrigin.RoundTrip(req)
 }
 
 // leftOrigin reports whether any redirect that led to the request went from one scheme, host and port to another. It may

@@ -31,8 +31,8 @@ func isForbidden(err error) bool {
 	return ok && strings.Contains(f.text, "(Forbidden)")
 }
 
-// plainError begins what kubectl says of errors without a reason, as those of promcost are.
-const plainError = "Error from server: "
+// errorPrefix begins what kubectl says of errors without a reason, as those of promcost are.
+const errorPrefix = "Error from server: "
 
 // run returns what kubectl prints, and the warnings among what it says to that.
 func (r *runner) run(ctx context.Context, args ...string) (out []byte, warnings []string, err error) {
@@ -48,7 +48,7 @@ func (r *runner) run(ctx context.Context, args ...string) (out []byte, warnings 
 	case errors.Is(err, exec.ErrNotFound):
 		return nil, nil, fmt.Errorf("run %s: it is not installed here: see https://kubernetes.io/docs/tasks/tools/, or name it by --kubectl", r.program)
 	case exited && len(said.errors) > 0:
-		return nil, said.warnings, &failure{strings.TrimPrefix(strings.Join(said.errors, "\n"), plainError)}
+		return nil, said.warnings, &failure{strings.TrimPrefix(strings.Join(said.errors, "\n"), errorPrefix)}
 	}
 	return nil, said.warnings, fmt.Errorf("run %s: %w", r.program, err)
 }

@@ -65,7 +65,7 @@ func FindBy(ctx context.Context, dial func(ctx context.Context, network, address
 	var asking sync.WaitGroup
 	for i, url := range urls {
 		asking.Go(func() {
-			if answers, closed := ask(ctx, client, url); answers {
+			if answers, closed := probe(ctx, client, url); answers {
 				found[i] = Found{url, closed}
 			}
 		})
@@ -74,8 +74,8 @@ func FindBy(ctx context.Context, dial func(ctx context.Context, network, address
 	return slices.DeleteFunc(found, func(f Found) bool { return f.URL == "" })
 }
 
-// ask reports whether there is a Prometheus at a URL, and whether it wants credentials.
-func ask(ctx context.Context, client *http.Client, url string) (answers, closed bool) {
+// probe reports whether a Prometheus answers at a URL, and whether it wants credentials.
+func probe(ctx context.Context, client *http.Client, url string) (answers, closed bool) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/api/v1/query?query=1", nil)
 	if err != nil {
 		return false, false

@@ -111,12 +111,12 @@ func (c *Connections) bounded(next http.Handler) http.Handler {
 		release, err := c.receive(r)
 		defer release()
 		if err != nil {
-			Plain(w, http.StatusServiceUnavailable, err.Error())
+			Text(w, http.StatusServiceUnavailable, err.Error())
 			return
 		}
 		if !c.begin(r.URL.Path) {
 			w.Header().Set("Retry-After", "1")
-			Plain(w, http.StatusServiceUnavailable, fmt.Sprintf("promcost answers %d requests at a time, and so many are being answered: ask again later, or raise --web.max-connections", c.most/2))
+			Text(w, http.StatusServiceUnavailable, fmt.Sprintf("promcost answers %d requests at a time, and so many are being answered: ask again later, or raise --web.max-connections", c.most/2))
 			return
 		}
 		defer c.end()

@@ -27,7 +27,7 @@ func bounded(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if text := r.FormValue("seconds"); text != "" {
 			if s, err := strconv.ParseFloat(text, 64); err != nil || !(s > 0 && s <= maxProfileSeconds) {
-				Plain(w, http.StatusBadRequest, fmt.Sprintf("parameter seconds=%.100q: give a number above 0, at most %d", text, maxProfileSeconds))
+				Text(w, http.StatusBadRequest, fmt.Sprintf("parameter seconds=%.100q: give a number above 0, at most %d", text, maxProfileSeconds))
 				return
 			}
 		}
@@ -40,7 +40,7 @@ func bounded(next http.HandlerFunc) http.HandlerFunc {
 func (p *Profiles) alone(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if !p.taking.TryLock() {
-			Plain(w, http.StatusServiceUnavailable, "another profile or trace is being taken: ask again once it has ended")
+			Text(w, http.StatusServiceUnavailable, "another profile or trace is being taken: ask again once it has ended")
 			return
 		}
 		defer p.taking.Unlock()

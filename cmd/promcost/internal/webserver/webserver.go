@@ -25,8 +25,8 @@ func New(h http.Handler, c *Connections) *http.Server {
 	return srv
 }
 
-// Plain answers with a line of text.
-func Plain(w http.ResponseWriter, code int, text string) {
+// Text answers with a line of text.
+func Text(w http.ResponseWriter, code int, text string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(code)
 	_, _ = io.WriteString(w, text+"\n") // a client that has gone needs no answer

@@ -8,8 +8,8 @@ import (
 	"github.com/promcost/promcost/promquery"
 )
 
-// cursor walks the series of requests that are alike in one block, in the order of their labels.
-type cursor struct {
+// blockWalker walks the series of requests that are alike in one block, in the order of their labels.
+type blockWalker struct {
 	*view
 	library         // in place of what follows labels, unless our own reader has the block's files
 	refs    []byte  // of the series that follow those of entries, as in the file
@@ -27,7 +27,7 @@ type cursor struct {
 // entry is a series in a block.
 type entry struct {
 	chunks uint64 // where the list of its chunks begins in the index file
-	labels int    // where its labels end in the pairs of the cursor
+	labels int    // where its labels end in the pairs of the walker
 }
 
 // Some entries are read at once, until they are many or their labels are.
@@ -37,7 +37,7 @@ const (
 )
 
 // begin begins requests that are alike.
-func (c *cursor) begin(ctx context.Context, q *query) {
+func (c *blockWalker) begin(ctx context.Context, q *query) {
 	c.refs, c.entries, c.pairs, c.passed, c.failed, c.lost, c.err = nil, c.entries[:0], c.pairs[:0], 0, nil, damage{}, nil
 	defer recovered(&c.err)
 	c.clipped = len(q.requests) > 1 || c.block.meta.MinTime < q.Start || c.block.meta.MaxTime > q.End
@@ -54,7 +54,7 @@ func (c *cursor) begin(ctx context.Context, q *query) {
 }
 
 // next goes on to the next series that matches. It is false if there is none, or if it cannot be read.
-func (c *cursor) next(q *query) (ok bool) {
+func (c *blockWalker) next(q *query) (ok bool) {
 	defer recovered(&c.err)
 	if c.files == nil {
 		return c.nextOfLibrary()
@@ -82,7 +82,7 @@ func (c *cursor) next(q *query) (ok bool) {
 
 // readSome reads the entries of some series that follow. It is false if there are none. It looks up the numbers of all their labels at the
 // end: a look-up mostly waits for memory, and in a loop that does nothing else a processor waits for many of them at once.
-func (c *cursor) readSome(q *query) bool {
+func (c *blockWalker) readSome(q *query) bool {
 	if len(c.refs) < 4 {
 		return false
 	}
@@ -95,7 +95,7 @@ func (c *cursor) readSome(q *query) bool {
 }
 
 // readEntries reads entries. The pairs of their labels are of symbols of the block. An entry that cannot be read ends the reading.
-func (c *cursor) readEntries(q *query) (err error) {
+func (c *blockWalker) readEntries(q *query) (err error) {
 	defer recovered(&err)
 	for len(c.refs) >= 4 && len(c.entries) < entriesAtOnce && len(c.pairs) < pairsAtOnce {
 		ref := binary.BigEndian.Uint32(c.refs)
@@ -108,7 +108,7 @@ func (c *cursor) readEntries(q *query) (err error) {
 }
 
 // readEntry reads the entry of a series, unless the series has no samples at the times of the requests.
-func (c *cursor) readEntry(q *query, ref uint32) error {
+func (c *blockWalker) readEntry(q *query, ref uint32) error {
 	content, at, err := c.index.entry(ref)
 	if err != nil || c.clipped && !q.hasChunk(content) {
 		return err
@@ -124,7 +124,7 @@ func (c *cursor) readEntry(q *query, ref uint32) error {
 }
 
 // readLabels appends the labels of a series' entry to pairs, as symbols of the block, and returns where they end.
-func (c *cursor) readLabels(content []byte) (next int, err error) {
+func (c *blockWalker) readLabels(content []byte) (next int, err error) {
 	rest, err := eachLabel(content, func(name, value uint64) bool {
 		c.pairs = append(c.pairs, pair(name)<<32|pair(value))
 		return max(name, value) < uint64(len(c.numbers))

@@ -7,34 +7,34 @@ import (
 	"github.com/promcost/promcost/promquery/chunks"
 )
 
-// note records what became of each of the requests of their last page, by the notes about all of their pages.
-func (r *reader) note(last *page, all []notes) {
+// record adds to the statistics what became of each request, once the requests have no more pages. all are the outcomes of all pages.
+func (r *reader) record(last *page, all []outcome) {
 	for k := range last.requests {
 		if k == len(all) {
-			all = append(all, newNotes(r.snap.blocks))
+			all = append(all, newOutcome(r.snap.blocks))
 		}
 		n, metric := &all[k], last.requests[k].Metric
 		r.stats.Sent = append(r.stats.Sent, promquery.Sent{Of: []promquery.Portion{{Request: last.first + k, Bytes: n.stats.Bytes}}})
 		r.stats.Add(n.stats)
 		for i, b := range r.snap.blocks {
 			n.damage[i].join(last.lost[i])
-			r.snap.note(b, &n.damage[i], metric)
+			r.snap.recordLoss(b, &n.damage[i], metric)
 		}
 		r.stats.Warnings = append(r.stats.Warnings, n.skipped.Warnings(metric)...)
 	}
 }
 
-// notes are what reading series for a request took, and what of them could not be read.
-type notes struct {
+// outcome is what it took to read the series of a request, and what of the series could not be read.
+type outcome struct {
 	stats   promquery.Stats
 	skipped chunks.Skipped
 	damage  []damage // by block
 }
 
-func newNotes(blocks []*block) notes { return notes{damage: make([]damage, len(blocks))} }
+func newOutcome(blocks []*block) outcome { return outcome{damage: make([]damage, len(blocks))} }
 
-// join adds the notes of others.
-func (n *notes) join(o *notes) {
+// join adds another outcome of the same request.
+func (n *outcome) join(o *outcome) {
 	n.stats.Add(o.stats)
 	n.skipped.Join(o.skipped)
 	for k := range o.damage {
@@ -42,24 +42,24 @@ func (n *notes) join(o *notes) {
 	}
 }
 
-// joined are notes by request, with those of others.
-func joined(all, others []notes) []notes {
-	for k := range others {
+// joined returns the outcomes by request, with those of more pages added.
+func joined(all, more []outcome) []outcome {
+	for k := range more {
 		if k == len(all) {
-			all = append(all, others[k])
+			all = append(all, more[k])
 		} else {
-			all[k].join(&others[k])
+			all[k].join(&more[k])
 		}
 	}
 	return all
 }
 
-// notesFor are the notes for the request with the index k among those that are alike.
-func (d *decoder) notesFor(k int) *notes {
-	for len(d.notes) <= k {
-		d.notes = append(d.notes, newNotes(d.snap.blocks))
+// outcomeOf returns the outcome of the request with the index k among those that are alike.
+func (d *decoder) outcomeOf(k int) *outcome {
+	for len(d.outcomes) <= k {
+		d.outcomes = append(d.outcomes, newOutcome(d.snap.blocks))
 	}
-	return &d.notes[k]
+	return &d.outcomes[k]
 }
 
 // damage is what of a block could not be read for one metric. The zero value is none.
