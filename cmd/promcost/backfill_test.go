@@ -26,7 +26,7 @@ var threeDaysOnce = sync.OnceValues(func() (dir string, err error) {
 	}
 	dir = filepath.Join(threeDays, "demo")
 	var stderr bytes.Buffer
-	args := []string{"demo", "--write=" + dir, "--demo.end=2026-01-31T12:00:00Z", "--demo.nodes=4", "--demo.pods=40", "--demo.duration=3d", "--demo.scrape-interval=1m"}
+	args := []string{"demo", "--write=" + dir, "--demo.end=2026-01-31T12:00:00Z", "--demo.nodes=4", "--demo.pods=40", "--demo.duration=3d", "--demo.scrape-interval=2m"}
 	if code := run(context.Background(), args, io.Discard, &stderr); code != exitOK {
 		return "", fmt.Errorf("promcost %s: exit %d: %s", strings.Join(args, " "), code, stderr.String())
 	}

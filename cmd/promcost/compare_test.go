@@ -79,9 +79,9 @@ type comparison struct {
 // history.
 func TestCompare(t *testing.T) {
 	c := &comparison{programs: [2]string{os.Args[0], os.Args[0]}, dir: *compareDir, tolerance: *compareTolerance, end: compareEnd, kinds: map[string]int{}, statuses: map[string]int{}, used: map[string]bool{}}
-	n, duration, size := sampledRequests, 35*time.Hour, []string{"--demo.nodes=4", "--demo.pods=40"}
+	n, duration, interval, size := sampledRequests, 35*time.Hour, "2m", []string{"--demo.nodes=4", "--demo.pods=40"}
 	if *compareBase != "" {
-		c.programs[0], n, duration, size = *compareBase, *compareRequests, 100*time.Hour, []string{"--demo.nodes=8", "--demo.pods=80"}
+		c.programs[0], n, duration, interval, size = *compareBase, *compareRequests, 100*time.Hour, "1m", []string{"--demo.nodes=8", "--demo.pods=80"}
 		if *compareChanged != "" {
 			c.programs[1] = *compareChanged
 		}
@@ -92,7 +92,7 @@ func TestCompare(t *testing.T) {
 		c.dir = t.TempDir()
 	}
 	blocks, config := filepath.Join(c.dir, "blocks"), filepath.Join(c.dir, "config.yaml")
-	c.run(t, 0, append([]string{"demo", "--write=" + blocks, "--demo.end=" + compareEnd.Format(time.RFC3339), "--demo.duration=" + duration.String(), "--demo.scrape-interval=1m"}, size...)...)
+	c.run(t, 0, append([]string{"demo", "--write=" + blocks, "--demo.end=" + compareEnd.Format(time.RFC3339), "--demo.duration=" + duration.String(), "--demo.scrape-interval=" + interval}, size...)...)
 	if err := os.WriteFile(config, []byte(compareConfig), 0o600); err != nil {
 		t.Fatal(err)
 	}

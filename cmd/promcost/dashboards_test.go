@@ -82,7 +82,7 @@ type watched struct {
 // watchDemo runs the demo with all collectors on, until a Prometheus has scraped it for a while.
 func watchDemo(t *testing.T) *watched {
 	t.Helper()
-	args := []string{"demo", "--web.listen-address=127.0.0.1:0", "--demo.nodes=4", "--demo.pods=40", "--demo.duration=48h"} // with a whole day, which has a bill
+	args := []string{"demo", "--web.listen-address=127.0.0.1:0", "--demo.nodes=4", "--demo.pods=40", "--demo.duration=48h", "--demo.scrape-interval=1m"} // with a whole day, which has a bill
 	for _, s := range collector.Switches() {
 		args = append(args, "--collector."+s.Name)
 	}

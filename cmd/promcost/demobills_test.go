@@ -19,7 +19,7 @@ import (
 func TestDemoBill(t *testing.T) {
 	t.Parallel()
 	end := time.Date(2026, 3, 18, 12, 0, 0, 0, time.UTC)
-	flags := []string{"--demo.nodes=4", "--demo.pods=40", "--demo.duration=3d", "--demo.end=" + end.Format(time.RFC3339)}
+	flags := []string{"--demo.nodes=4", "--demo.pods=40", "--demo.duration=3d", "--demo.scrape-interval=2m", "--demo.end=" + end.Format(time.RFC3339)}
 	file := filepath.Join(t.TempDir(), "config.yaml")
 	const budgets = "budgets:\n- {name: by bill, amount: 100, period: week, cost: billed}\n- {name: at list, amount: 100, period: week, cost: list}\n"
 	if err := os.WriteFile(file, []byte(budgets), 0o600); err != nil {
