@@ -78,7 +78,7 @@ dist-check: ## build a release twice, in two directories, and compare the bytes;
 	GO='$(GO)' .ci/dist-check
 
 test: $(TEST_TOOLS) ## run all tests; builds the servers that they start, once. Where CI is set, also fuzz what reads users' expressions
-	$(GO) test -timeout 90m -vet=off -p 3 ./...
+	$(GO) test -timeout 90m -vet=off -p 3 -parallel 4 ./...
 ifdef CI
 	GO='$(GO)' FUZZTIME=2s FUZZPACKAGES='allocation/(filter|jmespath)' .ci/fuzz
 endif
