@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/promcost/promcost/allocation"
-
 	"github.com/promcost/promcost/allocation/notices"
 	"github.com/promcost/promcost/allocation/signals"
 )
@@ -76,12 +75,20 @@ func metric(name string, matchers ...Matcher) Alternative {
 // kubeletNode is where scrapes of kubelets put the node's name, or at least its address.
 var kubeletNode = []string{"node", "kubernetes_io_hostname", "instance"}
 
+// cadvisorLabels are where a metric of containers by cAdvisor names its container. One that runs as a DaemonSet has Kubernetes' names in labels of
+// the container. Where its target has labels too, namespace, pod and container are those of cAdvisor itself.
+var cadvisorLabels = map[string][]string{
+	"series": {"id"}, "kubelet_node": kubeletNode,
+	"namespace": {"container_label_io_kubernetes_pod_namespace", "exported_namespace", "namespace"},
+	"pod":       {"container_label_io_kubernetes_pod_name", "exported_pod", "pod"},
+	"container": {"container_label_io_kubernetes_container_name", "exported_container", "container"},
+}
+
 // cadvisor is a metric of containers by cAdvisor, and how kubelets before 1.16 spelled its labels.
 func cadvisor(name string) []Alternative {
 	return []Alternative{
 		{
-			Metric: name, Matchers: []Matcher{notEqual("container", ""), notEqual("container", "POD")},
-			Labels: map[string][]string{"series": {"id"}, "kubelet_node": kubeletNode}, CgroupUID: true,
+			Metric: name, Matchers: []Matcher{notEqual("container", ""), notEqual("container", "POD")}, Labels: cadvisorLabels, CgroupUID: true,
 		},
 		{
 			Metric: name, Matchers: []Matcher{equal("container", ""), notEqual("container_name", ""), notEqual("container_name", "POD")},

@@ -136,7 +136,7 @@ func (in *Input) request(rank int, clusterLabels []string) (Request, reader) {
 		case labels == nil:
 			labels = []string{element}
 		}
-		if slices.Contains(objects, element) && !uid {
+		if exported := "exported_" + element; slices.Contains(objects, element) && !uid && !slices.Contains(labels, exported) {
 			labels = append([]string{"exported_" + labels[0]}, labels...)
 		}
 		var at []int

@@ -75,7 +75,7 @@ func (b *batch) item(key []byte, build func() (*Item, error)) (uint32, error) {
 // maxPeriod is the longest charge period: commitments are bought for some years.
 const maxPeriod = 11 * 366 * 24 * time.Hour
 
-// errPeriod are errors of charge periods.
+// The errors of charge periods.
 var (
 	errBackwards = errors.New("the charge period ends before it starts")
 	errTooLong   = fmt.Errorf("the charge period is longer than %d years", int(maxPeriod/(366*24*time.Hour)))

@@ -31,7 +31,7 @@ var errNull = errors.New("it is empty")
 // isNull reports whether a text stands for no value. Some exporters write NULL.
 func isNull(text string) bool { return text == "" || text == "NULL" || text == "null" }
 
-// timeForms are the forms of times, besides those that parsePlainTime reads. Without a zone they are UTC, which is the only one
+// timeForms are the forms of times, besides those that parseCommonTime reads. Without a zone they are UTC, which is the only one
 // whose name BigQuery writes.
 var timeForms = [...]string{
 	time.RFC3339Nano, "2006-01-02T15:04Z07:00", "2006-01-02 15:04:05.999999999Z07:00", "2006-01-02 15:04:05.999999999 UTC",

@@ -13,8 +13,8 @@ import (
 // Ask is something that a Builder needs to know: the series of some signals.
 type Ask struct {
 	Signals []signals.Signal
-	Spans   []observe.Span // of their samples
-	Last    bool           // only the last value of each span is needed
+	Spans   []Span // of their samples
+	Last    bool   // only the last value of each span is needed
 	// Pods and Containers are names, ascending. Only series of these are needed, and series of others do no harm. Nil asks for all.
 	// Series that belong to no pod or container are always needed.
 	Pods, Containers []string
@@ -30,7 +30,7 @@ type Step struct {
 // ErrNothing says that no series of the window says what ran.
 var ErrNothing = errors.New("nothing is known of the window")
 
-// step looks at what was added, and returns what must be added next; no asks if it needs nothing.
+// step is something that a builder does. run looks at what was added, and returns what must be added next: no asks if it needs nothing.
 type step struct {
 	name string // of what it asks for
 	run  func(b *Builder) []Ask
@@ -87,12 +87,12 @@ func (b *Builder) Next() *Step {
 }
 
 // loaded is the time that is read of most signals.
-func (b *Builder) loaded() observe.Span {
-	return observe.Span{Start: b.observer.Sampling.LoadStart(), End: b.observer.Sampling.End}
+func (b *Builder) loaded() Span {
+	return Span{Start: b.observer.Sampling.LoadStart(), End: b.observer.Sampling.End}
 }
 
 // within returns an ask for signals in some spans; none if there are none.
-func within(spans []observe.Span, list []signals.Signal) []Ask {
+func within(spans []Span, list []signals.Signal) []Ask {
 	if len(spans) == 0 {
 		return nil
 	}
@@ -104,7 +104,7 @@ func (b *Builder) ofPods(names []string, list ...signals.Signal) []Ask {
 	if len(names) == 0 {
 		return nil
 	}
-	return []Ask{{Signals: list, Spans: []observe.Span{b.loaded()}, Pods: names}}
+	return []Ask{{Signals: list, Spans: []Span{b.loaded()}, Pods: names}}
 }
 
 // ofContainers returns an ask for signals of containers; none if there are no names.
@@ -112,7 +112,7 @@ func (b *Builder) ofContainers(names []string, list ...signals.Signal) []Ask {
 	if len(names) == 0 {
 		return nil
 	}
-	return []Ask{{Signals: list, Spans: []observe.Span{b.loaded()}, Containers: names}}
+	return []Ask{{Signals: list, Spans: []Span{b.loaded()}, Containers: names}}
 }
 
 // Signals that are asked for together.
@@ -154,7 +154,7 @@ func (b *Builder) inputs() (list []signals.Signal) {
 
 func (b *Builder) askInputs() []Ask {
 	b.observer.Pods.Metadata.Last, b.counts = b.resolver.MetadataLast(), true
-	return within([]observe.Span{b.loaded()}, b.inputs())
+	return within([]Span{b.loaded()}, b.inputs())
 }
 
 func (b *Builder) askBeyond() []Ask {
@@ -223,7 +223,7 @@ func (b *Builder) askMetadataFirst() []Ask {
 	if !b.observer.Pods.Metadata.Last || b.resolver.MetadataLast() {
 		return nil
 	}
-	return within([]observe.Span{b.loaded()}, metadataSignals)
+	return within([]Span{b.loaded()}, metadataSignals)
 }
 
 func (b *Builder) resolve() []Ask {
@@ -237,7 +237,7 @@ func (b *Builder) askLevels() []Ask {
 	if !b.fewOfAssets {
 		list = append(list, diskLevels...)
 	}
-	return within([]observe.Span{b.loaded()}, list)
+	return within([]Span{b.loaded()}, list)
 }
 
 func (b *Builder) askLevelsBefore() []Ask {
@@ -254,14 +254,14 @@ func (b *Builder) askCountersBefore() []Ask { return ask(&b.usageBefore, counter
 
 func (b *Builder) askCountersAfter() []Ask { return ask(&b.usageAfter, counterSignals...) }
 
-func (b *Builder) askCounters() []Ask { return within([]observe.Span{b.loaded()}, counterSignals) }
+func (b *Builder) askCounters() []Ask { return within([]Span{b.loaded()}, counterSignals) }
 
 // ask asks for usage of the pods; not at all if no more is needed.
 func ask(x *charge.UnseenUsage, list ...signals.Signal) []Ask {
 	if x.Start >= x.End {
 		return nil
 	}
-	return []Ask{{Signals: list, Spans: []observe.Span{x.Span}, Pods: x.Pods}}
+	return []Ask{{Signals: list, Spans: []Span{x.Span}, Pods: x.Pods}}
 }
 
 func (b *Builder) finalize() []Ask {
@@ -278,7 +278,7 @@ func (b *Builder) askOvercommitted() []Ask {
 	}
 	x, s := b.excesses[0], b.observer.Sampling
 	b.excesses = b.excesses[1:]
-	b.step-- // for those that are left
+	b.step-- // the next call of Next asks for those that are left
 	var list []signals.Signal
 	if x.Resources[allocation.RAM] {
 		list = append(list, signals.ContainerLevel)
@@ -294,7 +294,7 @@ func (b *Builder) askOvercommitted() []Ask {
 	if s.Exact() {
 		end = min(s.End, end+s.Lookback)
 	}
-	return []Ask{{Signals: list, Spans: []observe.Span{{Start: x.Start - s.Start + s.LoadStart(), End: end}}, Pods: x.Pods}}
+	return []Ask{{Signals: list, Spans: []Span{{Start: x.Start - s.Start + s.LoadStart(), End: end}}, Pods: x.Pods}}
 }
 
 func (b *Builder) finalizeAgain() []Ask {
@@ -309,8 +309,5 @@ func (b *Builder) finalizeAgain() []Ask {
 func (b *Builder) askMetadataLast() []Ask {
 	names, err := b.resolver.Labeled()
 	b.observer.Fail(err)
-	if !b.resolver.MetadataLast() {
-		return nil
-	}
 	return b.ofPods(names, metadataSignals...)
 }

@@ -63,7 +63,7 @@ func (b *Builder) Lose(span Span) { b.observer.Lose(span) }
 // series of signals that are not added in this phase: usage before everything else was added, or the other way round.
 func (b *Builder) Add(series signals.Series, key []signals.Symbol, p *timeline.Points) error {
 	if series.Signal.IsIntegrated() {
-		return b.charger.Add(series, key, p)
+		return b.charger.AddUsage(series, key, p)
 	}
 	if b.counts {
 		b.added++

@@ -69,7 +69,7 @@ type Or []Expr
 // field.
 type Comparison struct {
 	Field Field
-	// Key selects the value of a label or annotation, in any spelling: see labelnames.LabelName. Without one, the comparison
+	// Key selects the value of a label or annotation, in any spelling: see labelnames.Name. Without one, the comparison
 	// is with the keys.
 	Key    string
 	Op     Op

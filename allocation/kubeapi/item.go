@@ -14,7 +14,7 @@ import (
 type item struct {
 	namespace, name string // the name without a window
 	labels          labelList
-	body            any // *AllocationBody, *clusterAllocationBody or *assetBody: the rest of the object
+	body            any // *allocationBody, *clusterAllocationBody or *assetBody: the rest of the object
 }
 
 // label is a label of an object.

@@ -22,7 +22,7 @@ type tally struct {
 	otherRows []subjectTotal // __other__, by labels
 	capped    bool
 	// clusters have an __other__ of their own once they need one, in the order in which they came. Each is the labels that the subject
-	// does not sum. otherClusters says that there are more clusters.
+	// does not sum. moreClusters says that there are more clusters.
 	clusters     [][]string
 	moreClusters bool
 }

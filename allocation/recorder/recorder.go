@@ -26,7 +26,7 @@ type Options struct {
 	// Retention is how long sets are kept; 0 is for ever.
 	Retention time.Duration
 	// Metering returns the definition of the counters. It is called for each count; if it returns another one, the month is
-	// counted anew. The default is metering.DefaultMetering.
+	// counted anew. The default is that of package metering.
 	Metering func() *metering.Metering
 	// Bills returns what bills say now, nil if there are no bills. It is called only for budgets that are billed. The default returns
 	// nil, so that they are at list prices.

@@ -30,7 +30,7 @@ const (
 	maxWindow = 100 * 365 * day
 )
 
-// windowForms is the remedy in the errors of ParseWindow.
+// windowForms is the remedy in the errors of Parse.
 const windowForms = "give today, yesterday, week, month, lastweek, lastmonth, a duration such as 30m, 12h, 7d or 2w, a pair such as 2026-01-01T00:00:00Z,2026-01-02T00:00:00Z or one of Unix seconds such as 1767225600,1767312000"
 
 var (

@@ -117,7 +117,7 @@ var otherModules = []struct {
 	{prefix: "k8s.io/apimachinery", only: []string{"allocation/kubeapi", "cmd/promcost-apiserver", "allocation/filter", "allocation/jmespath"}, tests: true, why: "they are large"},
 	{prefix: "k8s.io/", only: []string{"allocation/kubeapi", "cmd/promcost-apiserver", "allocation/filter", "allocation/jmespath"}, tests: true, why: "they are large"},
 	{prefix: "github.com/parquet-go/", only: []string{"allocation/parquet"}, why: "file formats are their business"},
-	{prefix: "github.com/apache/arrow-go", only: []string{"allocation/encode", "allocation/billing"}, why: "file formats are their business"},
+	{prefix: "github.com/apache/arrow-go", only: []string{"allocation/encode"}, why: "file formats are their business"},
 	{prefix: "github.com/grafana/grafana-foundation-sdk", only: []string{"dashboards/grafana"}, why: "promcost has the JSON in it, not what makes it"},
 	{prefix: "github.com/alecthomas/kingpin", only: []string{"cmd/"}, tests: true, why: "flags end in cmd and go on as values"},
 	{prefix: "github.com/modelcontextprotocol/", only: []string{"allocation/mcp"}, why: "what assistants speak is its business"},

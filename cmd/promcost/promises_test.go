@@ -47,7 +47,7 @@ var promises = map[string]struct {
 			{"allocation/columns.go", "	NumColumns\n", "	PromisedSeconds"},
 			{"allocation/columns.go", "	} {\n		c[col] = traits", `		PromisedSeconds: {name: "promisedSeconds", field: "promised_seconds"},`},
 			{"allocation/fields/fields.go", `		sum("sharedCost",`, `		sum("promisedSeconds", "seconds", "What is promised.", allocation.PromisedSeconds),`},
-			{"allocation/build/resolve.go", "	b.add(ref, allocation.RunningSeconds", "	b.add(ref, allocation.PromisedSeconds, 1)"},
+			{"allocation/build/resolve/rows.go", "	rs.AddTo(ref, allocation.RunningSeconds", "	rs.AddTo(ref, allocation.PromisedSeconds, 1)"},
 		},
 		path:  "/model/allocation?aggregate=cluster&idle=false&accumulate=true&format=json",
 		shows: []string{`"promisedSeconds":`},

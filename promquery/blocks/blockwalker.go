@@ -81,7 +81,7 @@ func (c *blockWalker) next(q *query) (ok bool) {
 }
 
 // readSome reads the entries of some series that follow. It is false if there are none. It looks up the numbers of all their labels at the
-// end: a look-up mostly waits for memory, and in a loop that does nothing else a processor waits for many of them at once.
+// end, in one loop.
 func (c *blockWalker) readSome(q *query) bool {
 	if len(c.refs) < 4 {
 		return false

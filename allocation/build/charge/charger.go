@@ -31,9 +31,9 @@ func New(rs *resolve.Resolver) *Charger {
 	return ch
 }
 
-// Add integrates the points of a series of usage or traffic. It keeps neither key nor p. It refuses series of signals that are not added in
+// AddUsage integrates the points of a series of usage or traffic. It keeps neither key nor p. It refuses series of signals that are not added in
 // this phase.
-func (ch *Charger) Add(series signals.Series, key []signals.Symbol, p *timeline.Points) error {
+func (ch *Charger) AddUsage(series signals.Series, key []signals.Symbol, p *timeline.Points) error {
 	return ch.usage.add(series, key, p)
 }
 
@@ -89,4 +89,12 @@ func (ch *Charger) Finalize() (again []Excess, err error) {
 func (ch *Charger) Revisit(s observe.Span) {
 	ch.measureRestarted()
 	ch.again = s
+}
+
+// Begin resolves what was observed, and makes room for usage.
+func (ch *Charger) Begin() error {
+	if err := ch.Resolve(); err != nil {
+		return err
+	}
+	return ch.Run(ch.layUses)
 }

@@ -386,3 +386,15 @@ func (ch *Charger) heldRate(c *observe.Container, r allocation.Resource, t int64
 	}
 	return 0, t
 }
+
+// appendSpread appends when a container ran and its usage was counted, but not seen, for more than a lookback.
+func (c *containerUse) appendSpread(dst timeline.Intervals, s timeline.Sampling) timeline.Intervals {
+	for r := range allocation.NumResources {
+		for _, f := range c.covered[r] {
+			if f.Soft && f.To-f.From > timeline.Lookback {
+				dst = append(dst, c.Runs.Clip(max(f.From, s.Start), min(f.To, s.End))...)
+			}
+		}
+	}
+	return dst
+}

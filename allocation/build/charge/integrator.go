@@ -34,7 +34,7 @@ type integrator struct {
 	leaps     []leap // impossible increases of counters
 }
 
-// add takes the points of a series of usage or traffic, as Charger.Add does.
+// add takes the points of a series of usage or traffic, as Charger.AddUsage does.
 func (l *integrator) add(series signals.Series, key []signals.Symbol, p *timeline.Points) (err error) {
 	if l.at, err = l.ch.Look(series, key, p); err != nil {
 		return err

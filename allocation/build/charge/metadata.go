@@ -7,7 +7,7 @@ import (
 	"github.com/promcost/promcost/allocation/build/observe"
 )
 
-// describeShown fills in labels and annotations in all rows of the containers whose pods labeled returned.
+// describeShown fills in labels and annotations in all rows of the containers whose pods Resolver.Labeled returned.
 func (ch *Charger) describeShown() {
 	for _, c := range ch.Pods.Metadata.Shown {
 		if from := ch.Pods.Metadata.Nameless[c.Pod.ObjectKey]; from != nil {

@@ -165,7 +165,7 @@ func (l *integrator) sameUntil(from, to int64) int64 {
 // flowOf returns the flow of a counter, and its cells with a beginning for the first one: the end of an earlier stretch, else the
 // start of the pod if the counter is new. Without a beginning, the first cell is dropped. The first of several pods keeps the flow.
 func (l *integrator) flowOf(pods []*podUse, key flowKey, s *observe.Incoming, cells []timeline.Cell) (*flow, []timeline.Cell) {
-	b, first, p := l.ch, &cells[0], pods[0]
+	ch, first, p := l.ch, &cells[0], pods[0]
 	at := &p.flows
 	for ; *at != nil; at = &(*at).next {
 		f := *at
@@ -175,23 +175,23 @@ func (l *integrator) flowOf(pods []*podUse, key flowKey, s *observe.Incoming, ce
 		if first.To <= f.to {
 			return f, cells[1:]
 		}
-		return f, b.SamplingOf(s).GoOn(cells, s.Points, f.to, f.until, f.value)
+		return f, ch.SamplingOf(s).GoOn(cells, s.Points, f.to, f.until, f.value)
 	}
 	f := l.newFlow(key)
 	*at = f
-	start, known := b.lastStart(pods, first.To)
-	if !known || !b.isFirst(p.Pod, s, start.at) {
-		if first.To-s.Points.First() > b.Evidence.Most { // the first sample lies before a gap and not on the grid
+	start, known := ch.lastStart(pods, first.To)
+	if !known || !ch.isFirst(p.Pod, s, start.at) {
+		if first.To-s.Points.First() > ch.Evidence.Most { // the first sample lies before a gap and not on the grid
 			first.From, first.Held = s.Points.First(), true
 			return f, cells
 		}
 		return f, cells[1:]
 	}
-	if start.seen <= b.Sampling.Start {
+	if start.seen <= ch.Sampling.Start {
 		start.seen = start.at
 	}
-	x, ok := b.movedSince(start, first.To, first.Amount)
-	if !ok || b.unknown(&x) {
+	x, ok := ch.movedSince(start, first.To, first.Amount)
+	if !ok || ch.unknown(&x) {
 		return f, cells[1:]
 	}
 	*first = x

@@ -80,12 +80,12 @@ func (t *tally) add(parts []timeline.Part) {
 
 // charge adds what was tallied to the segment's row, and its cost.
 func (t *tally) charge() {
-	b, seg, r := t.ch, t.seg, t.r
-	if b.Phase == observe.Correcting {
+	ch, seg, r := t.ch, t.seg, t.r
+	if ch.Phase == observe.Correcting {
 		return
 	}
 	cost := t.allocated / 3600 * seg.Price[r] / r.PerPriceUnit()
-	if rows, row := b.Rows[seg.Ref.Set], seg.Ref.Row; row != observe.NoRow {
+	if rows, row := ch.Rows[seg.Ref.Set], seg.Ref.Row; row != observe.NoRow {
 		add := func(column allocation.Column, v float64) { // a sum may fall below 0 by rounding
 			if v != 0 {
 				values := rows.Column(column)
@@ -101,6 +101,6 @@ func (t *tally) charge() {
 		}
 	}
 	if !seg.Inside[r] && cost != 0 {
-		b.addNodeless(t.of.Node, t.of.Pod.Cluster, seg.Ref.Set, r, t.sign*cost)
+		ch.addNodeless(t.of.Node, t.of.Pod.Cluster, seg.Ref.Set, r, t.sign*cost)
 	}
 }

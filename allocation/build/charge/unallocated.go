@@ -94,31 +94,3 @@ func (k *leftKey) names() (names [allocation.Services]string) {
 	}
 	return names
 }
-
-// chargeAssets charges all assets except nodes, after all rows are known.
-func (ch *Charger) chargeAssets() {
-	pods := ch.sortedPods()
-	ch.chargeTraffic(pods)
-	ch.dropUsage()
-	ch.chargeVolumes(pods)
-	ch.chargeLocalDisks()
-	ch.chargeBalancers(pods)
-	ch.chargeManagement()
-	ch.makeLeftOvers()
-	for _, rows := range observe.Each(&ch.Limits, slices.All(ch.Rows)) {
-		sortDisks(rows.Set().Disks)
-	}
-}
-
-// sortDisks sorts disks by cluster, kind and name.
-func sortDisks(disks []allocation.Disk) {
-	kind := func(d *allocation.Disk) int {
-		if d.Local {
-			return 1
-		}
-		return 0
-	}
-	slices.SortStableFunc(disks, func(x, y allocation.Disk) int {
-		return cmp.Or(cmp.Compare(x.Cluster, y.Cluster), cmp.Compare(kind(&x), kind(&y)), cmp.Compare(x.Name, y.Name))
-	})
-}

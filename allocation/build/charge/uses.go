@@ -38,7 +38,7 @@ func (ch *Charger) measuredContainers() iter.Seq[*observe.Container] {
 type containerUse struct {
 	*observe.Container
 	covered    [allocation.NumResources]timeline.Coverage
-	again      *[allocation.NumResources]timeline.Coverage // covered of the phase correcting
+	again      *[allocation.NumResources]timeline.Coverage // covered of the phase Correcting
 	unmeasured []observe.Incoming                          // the usage of a container that restarted, until measureRestarted
 }
 
@@ -123,14 +123,6 @@ func used[T any](list *[]*T, index int, newElement func() *T) *T {
 		(*list)[index] = x
 	}
 	return x
-}
-
-// Begin ends the phase in which everything but usage is added.
-func (ch *Charger) Begin() error {
-	if err := ch.Resolve(); err != nil {
-		return err
-	}
-	return ch.Run(ch.layUses)
 }
 
 // layUses makes room for what will be known of usage.

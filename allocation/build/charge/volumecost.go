@@ -107,10 +107,10 @@ func (x *mounted) eachMount(f func(p *podUse, s *shift, from, to int64)) {
 
 // charge makes the assets and the shares.
 func (x *mounted) charge() {
-	b := x.ch
-	key := b.Dict.Add(allocation.VolumeKey(x.v.Cluster.Value(), x.v.Name.Value()))
+	ch := x.ch
+	key := ch.Dict.Add(allocation.VolumeKey(x.v.Cluster.Value(), x.v.Name.Value()))
 	_, id := allocation.ParseProviderID(x.v.Handle.Value.Value())
-	provider := b.Dict.Add(id)
+	provider := ch.Dict.Add(id)
 	x.assets()
 	index := map[observe.RowRef]int{}
 	var refs []observe.RowRef
@@ -134,7 +134,7 @@ func (x *mounted) charge() {
 		}
 	})
 	for i, ref := range refs {
-		b.Rows[ref.Set].AddVolume(ref.Row, shares[i])
+		ch.Rows[ref.Set].AddVolume(ref.Row, shares[i])
 	}
 	x.leftOver(allocation.VolumeShare{Key: key, ProviderID: provider})
 }

@@ -5,8 +5,8 @@ import (
 	"github.com/promcost/promcost/allocation/signals"
 )
 
-// adders has the method that takes the series of each signal but those of usageAdders.
-var adders = [signals.NumSignals]func(b *Observer, s *Incoming) error{
+// adders has the method that takes the series of each signal but those of usage and traffic, which package charge takes.
+var adders = [signals.NumSignals]func(ob *Observer, s *Incoming) error{
 	signals.Nothing:                  func(*Observer, *Incoming) error { return nil },
 	signals.ContainerRunning:         (*Observer).addRunning,
 	signals.RunningByUsage:           (*Observer).addRunning,
@@ -74,7 +74,7 @@ var adders = [signals.NumSignals]func(b *Observer, s *Incoming) error{
 // interned has the texts of the sets.
 type interned struct {
 	Dict  *allocation.Dict
-	ids   []allocation.ID   // of symbols, by their numbers; 0 for those that dict may not have
+	ids   []allocation.ID   // of symbols, by their numbers; 0 for those that Dict may not have
 	pairs []allocation.Pair // scratch of addTail
 }
 
@@ -87,7 +87,7 @@ func (in *interned) addTail(tail []signals.Symbol) allocation.ID {
 	return in.Dict.AddPairs(in.pairs)
 }
 
-// ID is the id of a symbol's text in dict, which does not copy it.
+// ID is the id of a symbol's text in Dict, which does not copy it.
 func (in *interned) ID(s signals.Symbol) allocation.ID {
 	n := s.Number()
 	in.ids = append(in.ids, make([]allocation.ID, max(0, n+1-len(in.ids)))...)

@@ -9,7 +9,7 @@ import (
 )
 
 // Devices has what a container requests of devices, and how much it uses of each. Nodes have prices for whole devices, so everything
-// is counted in those: deviceFraction says how much of a GPU a MIG slice or a time-sliced share is.
+// is counted in those: resolve.deviceFraction says how much of a GPU a MIG slice or a time-sliced share is.
 type Devices struct {
 	Requests timeline.RankedBy[signals.Symbol] // by resource name
 	Used     timeline.RankedBy[DeviceKey]

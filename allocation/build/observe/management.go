@@ -25,9 +25,3 @@ func (ob *Observer) addManagementPrice(s *Incoming) error {
 	}
 	return nil
 }
-
-// addNodeDisk takes the size of one file system on a node's own disk. A node's file systems are summed.
-func (ob *Observer) addNodeDisk(s *Incoming) error {
-	ob.nodeOf(s).Reported.Disks.Add(s.Key[2], s.Rank, ob.Sampling.Steps(s.Points))
-	return nil
-}

@@ -8,11 +8,6 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// NodesAt returns the nodes with the name in the key of a series about a node's disk.
-func (ob *Observer) NodesAt(s *Incoming) []*Node {
-	return ob.Nodes.ByName[NodeKey{s.Key[0], ob.NodeAt(s.Key[0], s.Key[1])}]
-}
-
 // diskMemory is the memory for a node's file systems: each has a timeline.Level for every set.
 func (ob *Observer) diskMemory(n *Node) int64 {
 	return int64(len(n.Reported.Disks)) * (objectMemory + int64(len(ob.Windows))*int64(unsafe.Sizeof(timeline.Level{})))

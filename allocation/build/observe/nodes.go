@@ -2,6 +2,7 @@ package observe
 
 import (
 	"cmp"
+	"net"
 	"slices"
 	"strings"
 	"time"
@@ -232,4 +233,60 @@ func (n *Node) EachStretch(r allocation.Resource, from, to int64, more []int64, 
 			at = next
 		}
 	}
+}
+
+// Edges appends the instants at which the node's life, capacity or price changes.
+func (n *Node) Edges(dst []int64) []int64 {
+	dst = n.Life.Edges(dst)
+	for r := range allocation.NumResources {
+		dst = n.priceEdges(r, n.Amount[r].Edges(dst))
+	}
+	return dst
+}
+
+// Has reports whether the node exists at t and its capacity of the resource is known.
+func (n *Node) Has(r allocation.Resource, t int64) bool {
+	_, alive := n.Life.Find(t)
+	_, known := n.Amount[r].At(t)
+	return alive && known
+}
+
+// NotBefore is since when a pod waits on the node: since it was scheduled, or since the node's life begins if that is much later. A pod
+// that is seen to run when the life begins may have run all the time before.
+func (n *Node) NotBefore(scheduled int64) int64 {
+	if n == nil || len(n.Life) == 0 || scheduled >= n.Life[0].From-timeline.Lookback {
+		return scheduled
+	}
+	return n.Life[0].From
+}
+
+// NodeAt is the name of the node that a kubelet's series come from. name is the node's name, the address that it is scraped at, or
+// either with a port. NodeAt is none for an address of no known node.
+func (ob *Observer) NodeAt(cluster, name signals.Symbol) signals.Symbol {
+	if name == None || ob.Nodes.ByName[NodeKey{cluster, name}] != nil {
+		return name
+	}
+	host, _, err := net.SplitHostPort(name.Value())
+	if err != nil {
+		host = name.Value()
+	}
+	at := ob.Symbols.Of(host)
+	if node, ok := ob.Nodes.Addresses[NodeKey{cluster, at}]; ok {
+		return node
+	}
+	if ob.Nodes.ByName[NodeKey{cluster, at}] == nil && (err == nil || net.ParseIP(host) != nil) {
+		return None
+	}
+	return at
+}
+
+// NodesAt returns the nodes with the name in the key of a series about a node's disk.
+func (ob *Observer) NodesAt(s *Incoming) []*Node {
+	return ob.Nodes.ByName[NodeKey{s.Key[0], ob.NodeAt(s.Key[0], s.Key[1])}]
+}
+
+// addNodeDisk takes the size of one file system on a node's own disk. A node's file systems are summed.
+func (ob *Observer) addNodeDisk(s *Incoming) error {
+	ob.nodeOf(s).Reported.Disks.Add(s.Key[2], s.Rank, ob.Sampling.Steps(s.Points))
+	return nil
 }

@@ -103,9 +103,9 @@ func (n *namespace) Metadata(t int64) (labels, annotations allocation.ID) {
 	return n.labels.At(t), n.annotations.At(t)
 }
 
-// RunningByInfo is the rank of the running signal that is kube_pod_container_info: it counts while the pod's phase is
+// RankOfInfo is the rank of the running signal that is kube_pod_container_info: it counts while the pod's phase is
 // Running.
-const RunningByInfo = 2
+const RankOfInfo = 2
 
 // container returns the container that s is about. It makes the container and its pod if they are new.
 func (ob *Observer) container(s *Incoming) *Container {
@@ -388,22 +388,6 @@ func (c *Container) RanOnce() bool {
 	return over && len(c.Restarts) > 0 && !slices.ContainsFunc(c.Restarts, func(x timeline.Step) bool { return x.V != 0 })
 }
 
-// Edges appends the instants at which the node's life, capacity or price changes.
-func (n *Node) Edges(dst []int64) []int64 {
-	dst = n.Life.Edges(dst)
-	for r := range allocation.NumResources {
-		dst = n.priceEdges(r, n.Amount[r].Edges(dst))
-	}
-	return dst
-}
-
-// Has reports whether the node exists at t and its capacity of the resource is known.
-func (n *Node) Has(r allocation.Resource, t int64) bool {
-	_, alive := n.Life.Find(t)
-	_, known := n.Amount[r].At(t)
-	return alive && known
-}
-
 // Placement is a node that a pod without a UID was on, the pod's address there, and when it was seen.
 type Placement struct {
 	Node, Address signals.Symbol
@@ -437,13 +421,4 @@ func (ob *Observer) addPodPending(s *Incoming) error {
 	p := ob.PodOf(s.Pod())
 	p.Pending = timeline.Max(p.Pending, ob.Sampling.Steps(s.Points))
 	return nil
-}
-
-// NotBefore is since when a pod waits on the node: since it was scheduled, or since the node's life begins if that is much later. A pod
-// that is seen to run when the life begins may have run all the time before.
-func (n *Node) NotBefore(scheduled int64) int64 {
-	if n == nil || len(n.Life) == 0 || scheduled >= n.Life[0].From-timeline.Lookback {
-		return scheduled
-	}
-	return n.Life[0].From
 }

@@ -41,7 +41,7 @@ type podTable struct {
 	NoSignals    ContainerSignals
 }
 
-// nodeTable has the nodes, the exporters on them, and cost without a node.
+// nodeTable has the nodes and the exporters on them.
 type nodeTable struct {
 	ByName    map[NodeKey][]*Node // in the order of time; one node a name until they are resolved
 	Machines  map[NodeKey]*Machine

@@ -65,7 +65,7 @@ func (c *Container) StartBefore(t int64) (at int64, known bool) {
 	return at, known
 }
 
-// LacksStart reports whether a sight of c lasts more than a lookback longer than its start is told.
+// LacksStart reports whether a sight of c lasts more than a lookback longer than its start is reported.
 func (c *Container) LacksStart(s timeline.Step) bool {
 	return s.V != 0 && s.To-s.From-c.Started.LengthWithin(s.From, s.To) > timeline.Lookback
 }

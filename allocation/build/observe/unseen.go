@@ -1,7 +1,6 @@
 package observe
 
 import (
-	"net"
 	"slices"
 
 	"github.com/promcost/promcost/allocation/signals"
@@ -58,24 +57,4 @@ func (ob *Observer) NamesWhere(of func(c *Container) (signals.Symbol, bool)) []s
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
-}
-
-// NodeAt is the name of the node that a kubelet's series come from. name is the node's name, the address that it is scraped at, or
-// either with a port. NodeAt is none for an address of no known node.
-func (ob *Observer) NodeAt(cluster, name signals.Symbol) signals.Symbol {
-	if name == None || ob.Nodes.ByName[NodeKey{cluster, name}] != nil {
-		return name
-	}
-	host, _, err := net.SplitHostPort(name.Value())
-	if err != nil {
-		host = name.Value()
-	}
-	at := ob.Symbols.Of(host)
-	if node, ok := ob.Nodes.Addresses[NodeKey{cluster, at}]; ok {
-		return node
-	}
-	if ob.Nodes.ByName[NodeKey{cluster, at}] == nil && (err == nil || net.ParseIP(host) != nil) {
-		return None
-	}
-	return at
 }

@@ -48,7 +48,7 @@ func (rs *Resolver) unseenAfter() bool {
 	return rs.silentAt(rs.End()+1, func(gap timeline.Interval) bool { return gap.To >= rs.Sampling.End }) || rs.DevicesUnseen(rs.End(), rs.Sampling.End)
 }
 
-// Unpriced returns what else must be read of prices, after the spans of beyond were added. If no metric prices the nodes of a cluster at
+// Unpriced returns what else must be read of prices, after the spans of Beyond were added. If no metric prices the nodes of a cluster at
 // one end of the window, prices are read as far beyond it as they are held.
 func (rs *Resolver) Unpriced() []observe.Span {
 	priced, some := map[signals.Symbol]prices.ByMetric{}, false

@@ -75,8 +75,8 @@ func (rs *Resolver) resolveContainers() {
 	for i, c := range observe.Each(&rs.Limits, slices.All(rs.Pods.Order)) {
 		rs.ResolveContainer(c)
 		rs.noteUnseenInit(c)
-		untold := len(c.Runs) == 0 && len(c.Running.Best()) == 0
-		if rs.DropSignals(c); untold {
+		unreported := len(c.Runs) == 0 && len(c.Running.Best()) == 0
+		if rs.DropSignals(c); unreported {
 			c.Pod.Containers = slices.DeleteFunc(c.Pod.Containers, func(x *observe.Container) bool { return x == c })
 			c.Pod.WithoutSignal = append(c.Pod.WithoutSignal, c)
 		}
@@ -152,9 +152,6 @@ func (rs *Resolver) mergeWithoutUID() {
 
 // findRuns finds when a container ran, on which node, and when it waited. inside is the part of both within the window and its margins.
 func (rs *Resolver) findRuns(c *observe.Container) (found timeline.Runs, waits, inside timeline.Intervals) {
-	if len(c.Started) == 0 {
-		c.Started = c.Created.Positive() // cAdvisor says 0 or less if it does not know
-	}
 	presence := rs.presence(c)
 	found = rs.Sampling.Runs(&presence, &rs.AbsentIn(c.Pod.Cluster).Containers)
 	runs := found.Intervals()
@@ -167,13 +164,16 @@ func (rs *Resolver) findRuns(c *observe.Container) (found timeline.Runs, waits, 
 	return found, waits, inside
 }
 
-// presence collects the signals of when c ran. An init container ends long before its pod, but native sidecars end with it.
+// presence collects the signals of when c ran, and replaces those that are not known by the next best ones. An init container ends long before its pod, but native sidecars end with it.
 func (rs *Resolver) presence(c *observe.Container) timeline.Presence {
+	if len(c.Started) == 0 {
+		c.Started = c.Created.Positive() // cAdvisor says 0 or less if it does not know
+	}
 	p := timeline.Presence{Started: c.Started, Born: c.Pod.Born, Ended: c.Ended, Deleted: c.Pod.Deleted, Unseen: !c.Init, OneSeries: c.Alone}
-	if len(c.Running) > observe.RunningByInfo {
-		info := timeline.Within(c.Running[observe.RunningByInfo], c.Pod.Active)
-		c.Running[observe.RunningByInfo] = info
-		shown := timeline.AppendIntervals(timeline.AppendIntervals(nil, c.Running[:observe.RunningByInfo].Best()), c.Started.Positive())
+	if len(c.Running) > observe.RankOfInfo {
+		info := timeline.Within(c.Running[observe.RankOfInfo], c.Pod.Active)
+		c.Running[observe.RankOfInfo] = info
+		shown := timeline.AppendIntervals(timeline.AppendIntervals(nil, c.Running[:observe.RankOfInfo].Best()), c.Started.Positive())
 		p.Supposed = timeline.Union(timeline.AppendIntervals(nil, info)).Without(timeline.Union(shown))
 	}
 	p.Seen = c.Running.Best()

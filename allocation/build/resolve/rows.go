@@ -133,7 +133,7 @@ func (rs *Resolver) labelsOf(c *observe.Container, t int64, in, own allocation.I
 	return rs.cuts.joined.all
 }
 
-// MetadataLast reports whether labels and annotations are added last, and only those of the pods that labeled returns. It may turn
+// MetadataLast reports whether labels and annotations are added last, and only those of the pods that Labeled returns. It may turn
 // false before usage is added: if services select pods by labels, or pods have no UID, all must be added before.
 func (rs *Resolver) MetadataLast() bool {
 	if len(rs.Pods.Metadata.By) == 0 || rs.Phase != observe.Gathering {

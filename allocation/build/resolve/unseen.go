@@ -28,7 +28,7 @@ func (rs *Resolver) InitsWithoutStatus() []string {
 // PodsOfInfos returns the names of pods with init containers that have no status but an info. Their phases say when these ran.
 func (rs *Resolver) PodsOfInfos() []string {
 	return rs.NamesWhere(func(c *observe.Container) (signals.Symbol, bool) {
-		return c.Pod.Name, c.IsInitWithoutStatus() && len(c.Running) > observe.RunningByInfo
+		return c.Pod.Name, c.IsInitWithoutStatus() && len(c.Running) > observe.RankOfInfo
 	})
 }
 

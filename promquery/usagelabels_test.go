@@ -1,0 +1,73 @@
+package promquery_test
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/promquery/promtest"
+)
+
+// TestUsageOfDaemonSets checks whose usage it is that a cAdvisor tells of which runs as a DaemonSet, whose own namespace, pod and container are
+// labels of its target (SEMANTICS §3), with kubelets beside it and without.
+func TestUsageOfDaemonSets(t *testing.T) {
+	t.Parallel()
+	const job = "kube-state-metrics"
+	type pod struct {
+		namespace, name, container string
+		cores                      float64
+	}
+	pods := []pod{{"a", "w", "c", 1.5}, {"b", "v", "c", 0.5}, {"monitoring", "cadvisor-x", "cadvisor", 0.1}}
+	for _, kubelets := range []bool{false, true} {
+		for _, known := range []bool{true, false} { // whether kube-state-metrics tells of cAdvisor's own pod
+			series := []promtest.Series{
+				life(-600, 7800, always(1), "kube_node_info", "node", "n1", "job", job),
+				life(-600, 7800, always(8), "kube_node_status_capacity", "node", "n1", "resource", "cpu", "unit", "core", "job", job),
+			}
+			for n, p := range pods {
+				of := func(name string, value func(int) float64, labels ...string) {
+					s := life(-600, 7800, value, name, labels...)
+					s.Labels = slices.Concat(s.Labels[:2], s.Labels[8:]) // without life's pod
+					series = append(series, s)
+				}
+				uid := fmt.Sprintf("36360000-0000-4000-8000-%012d", n)
+				own := []string{"namespace", p.namespace, "pod", p.name, "uid", uid, "job", job}
+				if known || p.namespace != "monitoring" {
+					of("kube_pod_info", always(1), append(own, "node", "n1")...)
+					of("kube_pod_container_status_running", always(1), append(own, "container", p.container)...)
+					of("kube_pod_container_resource_requests", always(0.05), append(own, "container", p.container, "resource", "cpu", "unit", "core", "node", "n1")...)
+				}
+				used := func(second int) float64 { return float64(second+7200) * p.cores }
+				if kubelets {
+					of("container_cpu_usage_seconds_total", used, "namespace", p.namespace, "pod", p.name, "container", p.container, "node", "n1", "job", "kubelet",
+						"id", "/kubepods.slice/kubepods-pod"+uid+".slice/cri-containerd-x.scope")
+				}
+				of("container_cpu_usage_seconds_total", used, "namespace", "monitoring", "pod", "cadvisor-x", "container", "cadvisor", "node", "n1", "job", "cadvisor",
+					"container_label_io_kubernetes_pod_namespace", p.namespace, "container_label_io_kubernetes_pod_name", p.name,
+					"container_label_io_kubernetes_container_name", p.container, "id", "/kubepods/burstable/pod"+uid+"/x")
+			}
+			dir := t.TempDir()
+			promtest.WriteBlocks(t, dir, 2*time.Hour, series...)
+			db := openBlocks(t, dir)
+			for _, resolution := range grids() {
+				t.Run(fmt.Sprintf("kubelets %t, own pod %t, %s", kubelets, known, allocation.ResolutionText(resolution)), func(t *testing.T) {
+					q := allocation.Query{Window: allocation.Window{Start: lifeStart, End: lifeStart.Add(2 * time.Hour)}, Resolution: resolution}
+					set, got := compute(t, db, q)[0], map[string]float64{}
+					for row := range set.Len() {
+						got[set.Text(allocation.Namespace, row)] += set.Value(allocation.Hours.Of(allocation.CPU), row)
+					}
+					for _, p := range pods {
+						if want := 2 * p.cores; (known || p.namespace != "monitoring") && math.Abs(got[p.namespace]-want) > 0.01*want {
+							t.Errorf("namespace %s used %.3f core hours, want %.3f", p.namespace, got[p.namespace], want)
+						}
+					}
+					q.Step = time.Hour
+					partsAddUp(t, db, q, nil)
+				})
+			}
+		}
+	}
+}
