@@ -217,7 +217,8 @@ func (l *layout) named(a *build.Ask, q *question) (out [][]Matcher) {
 	if r.tail != "" {
 		labels = r.tailNames
 	}
-	own, exported := labels[r.elements[k][1]].Name, labels[r.elements[k][0]].Name
+	from := r.elements[k]
+	own, exported := labels[from[len(from)-1]].Name, labels[from[len(from)-2]].Name
 	for _, re := range namesOf(list, q.raw) {
 		switch {
 		case re == "":
