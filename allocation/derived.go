@@ -40,9 +40,9 @@ func (e *ClashError) Error() string {
 // Derived is a property that is computed from others. Rows can be aggregated by it as by an alias. It is computed once for
 // each combination of inputs and then cached. It is safe for concurrent use.
 type Derived struct {
-	name  string
-	needs []Property
-	of    Derivation
+	name    string
+	needs   []Property
+	compute Derivation
 
 	mu    sync.Mutex
 	known map[string]derivation // by inputs
@@ -59,7 +59,7 @@ type derivation struct {
 // NewDerived returns a property with that name: letters, digits, dots, dashes and underscores after a letter. Upper and lower
 // case are the same name. The name of an alias replaces the alias. It is an error if the name is that of another field,
 // differs from an alias only in case, or reads as a path or a label. needs are all properties that the derivation reads.
-func NewDerived(name string, needs []Property, of Derivation) (*Derived, error) {
+func NewDerived(name string, needs []Property, compute Derivation) (*Derived, error) {
 	letter := func(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 	wrong := func(c rune) bool {
 		return c > 'z' || !letter(byte(c)) && !strings.ContainsRune("0123456789.-_", c)
@@ -79,7 +79,7 @@ func NewDerived(name string, needs []Property, of Derivation) (*Derived, error) 
 	if err := checkDerivedName(name); err != nil {
 		return nil, err
 	}
-	return &Derived{name: name, needs: slices.Clone(needs), of: of, known: map[string]derivation{}}, nil
+	return &Derived{name: name, needs: slices.Clone(needs), compute: compute, known: map[string]derivation{}}, nil
 }
 
 // checkDerivedName refuses names that mean something else in one of the query languages: aggregations ignore case, filters do
@@ -108,7 +108,7 @@ func (d *Derived) Compute(properties map[string]any) string { return d.derive(pr
 
 // derive computes the property.
 func (d *Derived) derive(properties map[string]any) derivation {
-	text, err := d.of(properties)
+	text, err := d.compute(properties)
 	if err == nil {
 		return derivation{text: text}
 	}

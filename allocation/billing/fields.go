@@ -20,27 +20,27 @@ type field struct {
 func (f *field) column() string { return f.columns[0] }
 
 // text is a field that is kept as it is written.
-func text(of func(*Item) *string, columns ...string) field {
+func text(member func(*Item) *string, columns ...string) field {
 	return field{
 		columns: columns,
-		get:     func(i *Item) string { return *of(i) },
-		set:     func(i *Item, text string) error { *of(i) = text; return nil },
+		get:     func(i *Item) string { return *member(i) },
+		set:     func(i *Item, text string) error { *member(i) = text; return nil },
 	}
 }
 
 // instant is a field with a time.
-func instant(of func(*Item) *time.Time, column string) field {
+func instant(member func(*Item) *time.Time, column string) field {
 	return field{
 		columns: []string{column},
 		get: func(i *Item) string {
-			if of(i).IsZero() {
+			if member(i).IsZero() {
 				return ""
 			}
-			return of(i).UTC().Format(time.RFC3339)
+			return member(i).UTC().Format(time.RFC3339)
 		},
 		set: func(i *Item, text string) error {
 			millis, err := parseTime(text)
-			*of(i) = time.UnixMilli(millis).UTC()
+			*member(i) = time.UnixMilli(millis).UTC()
 			return err
 		},
 	}

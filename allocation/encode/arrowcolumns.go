@@ -42,9 +42,9 @@ func arrowNumber[T any](name string, value func(T) float64) arrowColumn[T] {
 }
 
 // arrowTime is a column of instants in milliseconds, UTC.
-func arrowTime[T any](name string, at func(T) time.Time) arrowColumn[T] {
+func arrowTime[T any](name string, instant func(T) time.Time) arrowColumn[T] {
 	return arrowColumn[T]{arrow.Field{Name: name, Type: arrow.FixedWidthTypes.Timestamp_ms}, func(b array.Builder, row T) {
-		b.(*array.TimestampBuilder).Append(arrow.Timestamp(at(row).UnixMilli()))
+		b.(*array.TimestampBuilder).Append(arrow.Timestamp(instant(row).UnixMilli()))
 	}}
 }
 

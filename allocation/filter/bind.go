@@ -206,8 +206,8 @@ func (b *binder) compare(c *Comparison) columnTest {
 	}
 	m := newMatcher(c, spec)
 	switch {
-	case spec.of != nil:
-		t.hit = func(id allocation.ID) bool { return b.text(&m, spec.of(b.dict, id)) }
+	case spec.text != nil:
+		t.hit = func(id allocation.ID) bool { return b.text(&m, spec.text(b.dict, id)) }
 	case spec.kind == listField:
 		t.hit = b.testList(&m)
 	case spec.kind == mapField && c.Key == "":
@@ -261,14 +261,14 @@ func (b *binder) compute(spec *fieldSpec) *column {
 	}
 	col := &column{ids: make([]allocation.ID, b.set.Len())}
 	known := map[string]allocation.ID{}
-	of, err := spec.bind(b.set)
+	text, err := spec.bind(b.set)
 	if err != nil {
 		b.err = err
 		return &column{ids: col.ids, size: 1, texts: []string{""}}
 	}
 	b.steps.take(b.set.Len())
 	for row := range col.ids {
-		text := of(row)
+		text := text(row)
 		id, ok := known[text]
 		if !ok {
 			id = allocation.ID(len(col.texts))
@@ -283,7 +283,7 @@ func (b *binder) compute(spec *fieldSpec) *column {
 
 // single returns the only id that can compare with c, where that is known without looking at the ids.
 func (b *binder) single(c *Comparison, spec *fieldSpec) (allocation.ID, bool) {
-	if spec.kind != textField || spec.anyCase || c.AnyCase || spec.of != nil || len(c.Values) != 1 || positive(c.Op) != Equal {
+	if spec.kind != textField || spec.anyCase || c.AnyCase || spec.text != nil || len(c.Values) != 1 || positive(c.Op) != Equal {
 		return 0, false
 	}
 	switch value := c.Values[0]; {

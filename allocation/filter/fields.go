@@ -83,7 +83,7 @@ type fieldSpec struct {
 
 	// property is where allocations have the value: ids that are compared as they are, or as the text that of makes of them.
 	property allocation.Property
-	of       func(d *allocation.Dict, id allocation.ID) string
+	text     func(d *allocation.Dict, id allocation.ID) string
 	// bind gives the texts of a set's allocations, in place of a property. It looks at needs.
 	bind  func(s *allocation.Set) (func(row int) string, error)
 	needs []allocation.Property
@@ -113,8 +113,8 @@ var allocationFields = []fieldSpec{
 
 	{name: objectName, hidden: true, bind: nameOf, needs: nameNeeds, saved: func(o *saved) string { return o.key }},
 	{name: objectNamespace, hidden: true, property: allocation.Namespace, saved: func(o *saved) string { return o.Properties.Namespace }},
-	{name: ProviderID, hidden: true, property: allocation.ProviderID, of: shortProviderID, saved: func(o *saved) string { return o.Properties.ProviderID }},
-	{name: firstService, hidden: true, property: allocation.Services, of: firstOfList, saved: func(o *saved) string { return first(o.services()) }},
+	{name: ProviderID, hidden: true, property: allocation.ProviderID, text: shortProviderID, saved: func(o *saved) string { return o.Properties.ProviderID }},
+	{name: firstService, hidden: true, property: allocation.Services, text: firstOfList, saved: func(o *saved) string { return first(o.services()) }},
 	{name: startTime, hidden: true, bind: timeOf((*allocation.Set).Start), saved: func(o *saved) string { return o.Start }},
 	{name: endTime, hidden: true, bind: timeOf((*allocation.Set).End), saved: func(o *saved) string { return o.End }},
 }
@@ -172,9 +172,9 @@ func nameOf(s *allocation.Set) (func(int) string, error) {
 }
 
 // timeOf is a time of rows as answers have it.
-func timeOf(at func(s *allocation.Set, row int) time.Time) func(*allocation.Set) (func(int) string, error) {
+func timeOf(instant func(s *allocation.Set, row int) time.Time) func(*allocation.Set) (func(int) string, error) {
 	return func(s *allocation.Set) (func(int) string, error) {
-		return func(row int) string { return at(s, row).Format(time.RFC3339) }, nil
+		return func(row int) string { return instant(s, row).Format(time.RFC3339) }, nil
 	}
 }
 

@@ -67,9 +67,9 @@ func compareObject[T any](v *vocabulary, c *Comparison, access accessor[T], step
 		return func(o T) bool { return m.matchList(list(o)) }
 	case mapField:
 		const together = 4 // keys that are about a step
-		of := access.pairs(spec.name)
+		labelsOf := access.pairs(spec.name)
 		pairs := func(o T) map[string]string { // whose keys may all have to be compared
-			pairs := of(o)
+			pairs := labelsOf(o)
 			steps.take(len(pairs) / together)
 			return pairs
 		}

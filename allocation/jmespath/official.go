@@ -14,18 +14,18 @@ import (
 
 // officialFunctions returns the functions of JMESPath itself.
 func officialFunctions() []function {
-	of := func(f func(float64) float64) func(*call) (any, error) {
+	unary := func(f func(float64) float64) func(*call) (any, error) {
 		return func(c *call) (any, error) { return f(c.number(0)), nil }
 	}
 	return []function{
-		{"abs", "number", "number", "absolute value", of(math.Abs), false},
+		{"abs", "number", "number", "absolute value", unary(math.Abs), false},
 		{"avg", "array[number]", "number", "mean of the numbers, null if there are none", average, false},
-		{"ceil", "number", "number", "the next whole number above", of(math.Ceil), false},
+		{"ceil", "number", "number", "the next whole number above", unary(math.Ceil), false},
 		{"contains", "array|string, any", "boolean", "whether the array has the element, or the string the part", contains, false},
 		{"ends_with", "string, string", "boolean", "whether the first string ends with the second", func(c *call) (any, error) {
 			return strings.HasSuffix(c.text(0), c.text(1)), nil
 		}, false},
-		{"floor", "number", "number", "the next whole number below", of(math.Floor), false},
+		{"floor", "number", "number", "the next whole number below", unary(math.Floor), false},
 		{"join", "string, array[string]", "string", "the strings with the first argument between them", join, false},
 		{"keys", "object", "array", "the keys, sorted", keysOf, false},
 		{"length", "array|object|string", "number", "how many elements, members or characters", length, false},

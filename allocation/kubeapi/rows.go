@@ -80,8 +80,8 @@ func allocationRow(name, window field) *row {
 		dst.Spec.Window = window
 	}
 	type body = allocationBody
-	cost := func(name, help string, of func(c *Costs) float64) column {
-		return column{name: name, help: help, cell: cells(func(a *Allocation) string { return money(of(&a.Status.Costs)) })}
+	cost := func(name, help string, cost func(c *Costs) float64) column {
+		return column{name: name, help: help, cell: cells(func(a *Allocation) string { return money(cost(&a.Status.Costs)) })}
 	}
 	return &row{
 		plural: "allocations", singular: "allocation", kind: "Allocation", short: []string{"alloc"}, namespaced: true, windowed: true,

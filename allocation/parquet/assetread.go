@@ -44,16 +44,16 @@ func (a *assetReader) wants(name string) bool {
 }
 
 // add adds a column; of says where it is in a row. A value that all rows share is set once, unless it is zero: 0 and -0 are equal.
-func add[T comparable](a *assetReader, values []T, of func(*assetRow) *T) {
+func add[T comparable](a *assetReader, values []T, get func(*assetRow) *T) {
 	var zero T
 	switch {
 	case len(values) == 0:
 		return
 	case values[0] != zero && !slices.ContainsFunc(values, func(v T) bool { return v != values[0] }):
-		*of(&a.all) = values[0]
+		*get(&a.all) = values[0]
 		return
 	}
-	a.columns = append(a.columns, func(r *assetRow, i int) { *of(r) = values[i] })
+	a.columns = append(a.columns, func(r *assetRow, i int) { *get(r) = values[i] })
 }
 
 func (a *assetReader) texts() error {
@@ -75,7 +75,7 @@ func (a *assetReader) texts() error {
 				a.rows[table[k]]++
 			}
 		}
-		add(a, values, c.of)
+		add(a, values, c.get)
 	}
 	return nil
 }
@@ -93,7 +93,7 @@ func (a *assetReader) bools() error {
 			return err
 		}
 		if ok {
-			add(a, l.bools, c.of)
+			add(a, l.bools, c.get)
 		}
 	}
 	return nil
@@ -112,7 +112,7 @@ func (a *assetReader) numbers() error {
 			if err != nil {
 				return err
 			}
-			add(a, values, c.of)
+			add(a, values, c.get)
 		}
 	}
 	return nil
@@ -131,7 +131,7 @@ func (a *assetReader) times() error {
 		for i, t := range ms {
 			times[i] = time.UnixMilli(t).UTC()
 		}
-		add(a, times, c.of)
+		add(a, times, c.get)
 	}
 	return nil
 }

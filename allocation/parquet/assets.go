@@ -55,7 +55,7 @@ var traffic = [...]string{"cross_zone", "cross_region", "internet"}
 // field is a column of assets: its name, and where it is in a row.
 type field[T any] struct {
 	name string
-	of   func(*assetRow) *T
+	get  func(*assetRow) *T
 }
 
 // assetTexts are the columns of strings.
@@ -126,13 +126,13 @@ func assetNumbers() []field[float64] {
 	for kind, name := range traffic {
 		fields = append(fields, field[float64]{name + "_gib_price", func(r *assetRow) *float64 { return &r.trafficPrices[kind] }})
 	}
-	for name, of := range breakdowns {
+	for name, get := range breakdowns {
 		fields = append(
 			fields,
-			field[float64]{breakdownNames[name] + "_idle_ratio", func(r *assetRow) *float64 { return &of(r).Idle }},
-			field[float64]{breakdownNames[name] + "_other_ratio", func(r *assetRow) *float64 { return &of(r).Other }},
-			field[float64]{breakdownNames[name] + "_system_ratio", func(r *assetRow) *float64 { return &of(r).System }},
-			field[float64]{breakdownNames[name] + "_user_ratio", func(r *assetRow) *float64 { return &of(r).User }},
+			field[float64]{breakdownNames[name] + "_idle_ratio", func(r *assetRow) *float64 { return &get(r).Idle }},
+			field[float64]{breakdownNames[name] + "_other_ratio", func(r *assetRow) *float64 { return &get(r).Other }},
+			field[float64]{breakdownNames[name] + "_system_ratio", func(r *assetRow) *float64 { return &get(r).System }},
+			field[float64]{breakdownNames[name] + "_user_ratio", func(r *assetRow) *float64 { return &get(r).User }},
 		)
 	}
 	return fields
@@ -163,7 +163,7 @@ func assetColumns(w allocation.Window, list []assetRow) []Column {
 		TimeColumn(windowEnd, func(int) int64 { return w.End.UnixMilli() }),
 	}
 	for _, f := range assetTexts() {
-		cols = append(cols, textColumn(f.name, func(i int) string { return *f.of(&list[i]) }))
+		cols = append(cols, textColumn(f.name, func(i int) string { return *f.get(&list[i]) }))
 	}
 	keys := make([][]string, len(list))
 	for i := range list {
@@ -176,13 +176,13 @@ func assetColumns(w allocation.Window, list []assetRow) []Column {
 		TimeColumn(endField, func(i int) int64 { return list[i].end.UnixMilli() }),
 	)
 	for _, f := range assetBools() {
-		cols = append(cols, boolColumn(f.name, func(i int) bool { return *f.of(&list[i]) }))
+		cols = append(cols, boolColumn(f.name, func(i int) bool { return *f.get(&list[i]) }))
 	}
 	for _, f := range assetNumbers() {
-		cols = append(cols, numberColumn(f.name, func(i int) float64 { return *f.of(&list[i]) }))
+		cols = append(cols, numberColumn(f.name, func(i int) float64 { return *f.get(&list[i]) }))
 	}
 	for _, f := range assetOptionals() {
-		cols = append(cols, OptionalNumberColumn(f.name, func(i int) float64 { return *f.of(&list[i]) }))
+		cols = append(cols, OptionalNumberColumn(f.name, func(i int) float64 { return *f.get(&list[i]) }))
 	}
 	return cols
 }

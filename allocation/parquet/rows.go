@@ -64,11 +64,11 @@ func propertyColumns(s *allocation.Set, p allocation.Property) []Column {
 }
 
 func volumeMembers(s *allocation.Set) []member {
-	text := func(name string, of func(*allocation.VolumeShare) allocation.ID) member {
-		return member{name, parquet.String(), func(row, i int) parquet.Value { return textValue(s.Dict().Text(of(&s.Volumes(row)[i]))) }}
+	text := func(name string, get func(*allocation.VolumeShare) allocation.ID) member {
+		return member{name, parquet.String(), func(row, i int) parquet.Value { return textValue(s.Dict().Text(get(&s.Volumes(row)[i]))) }}
 	}
-	number := func(name string, of func(*allocation.VolumeShare) float64) member {
-		return member{name, numberNode(), func(row, i int) parquet.Value { return parquet.DoubleValue(of(&s.Volumes(row)[i])) }}
+	number := func(name string, get func(*allocation.VolumeShare) float64) member {
+		return member{name, numberNode(), func(row, i int) parquet.Value { return parquet.DoubleValue(get(&s.Volumes(row)[i])) }}
 	}
 	return []member{
 		text("key", func(v *allocation.VolumeShare) allocation.ID { return v.Key }),
@@ -80,11 +80,11 @@ func volumeMembers(s *allocation.Set) []member {
 }
 
 func balancerMembers(s *allocation.Set) []member {
-	text := func(name string, of func(*allocation.LoadBalancerShare) allocation.ID) member {
-		return member{name, parquet.String(), func(row, i int) parquet.Value { return textValue(s.Dict().Text(of(&s.LoadBalancerShares(row)[i]))) }}
+	text := func(name string, get func(*allocation.LoadBalancerShare) allocation.ID) member {
+		return member{name, parquet.String(), func(row, i int) parquet.Value { return textValue(s.Dict().Text(get(&s.LoadBalancerShares(row)[i]))) }}
 	}
-	number := func(name string, of func(*allocation.LoadBalancerShare) float64) member {
-		return member{name, numberNode(), func(row, i int) parquet.Value { return parquet.DoubleValue(of(&s.LoadBalancerShares(row)[i])) }}
+	number := func(name string, get func(*allocation.LoadBalancerShare) float64) member {
+		return member{name, numberNode(), func(row, i int) parquet.Value { return parquet.DoubleValue(get(&s.LoadBalancerShares(row)[i])) }}
 	}
 	return []member{
 		text("key", func(l *allocation.LoadBalancerShare) allocation.ID { return l.Key }),

@@ -55,27 +55,27 @@ func (p *Stream) Close() error {
 // Assets writes assets of a set, one row each, with the columns of Arrow streams.
 func (p *Stream) Assets(set *assets.Set, list []*allocation.Asset) error {
 	n := len(list)
-	text := func(name string, of func(*allocation.Asset) string) Column {
-		return textColumn(name, func(row int) string { return of(list[row]) })
+	text := func(name string, get func(*allocation.Asset) string) Column {
+		return textColumn(name, func(row int) string { return get(list[row]) })
 	}
-	at := func(name string, of func(*allocation.Asset) time.Time) Column {
-		return TimeColumn(name, func(row int) int64 { return of(list[row]).UnixMilli() })
+	instant := func(name string, get func(*allocation.Asset) time.Time) Column {
+		return TimeColumn(name, func(row int) int64 { return get(list[row]).UnixMilli() })
 	}
-	number := func(name string, of func(*allocation.Asset) float64) Column {
-		return numberColumn(name, func(row int) float64 { return of(list[row]) })
+	number := func(name string, get func(*allocation.Asset) float64) Column {
+		return numberColumn(name, func(row int) float64 { return get(list[row]) })
 	}
 	return p.group(string(Assets), []Column{
 		text(nameField, func(a *allocation.Asset) string { return cmp.Or(a.Title, a.Name) }),
-		at(windowStart, func(*allocation.Asset) time.Time { return set.Window.Start }),
-		at(windowEnd, func(*allocation.Asset) time.Time { return set.Window.End }),
+		instant(windowStart, func(*allocation.Asset) time.Time { return set.Window.Start }),
+		instant(windowEnd, func(*allocation.Asset) time.Time { return set.Window.End }),
 		text("type", func(a *allocation.Asset) string { return a.Type.String() }),
 		text("cluster", func(a *allocation.Asset) string { return a.Cluster }),
 		text("provider", func(a *allocation.Asset) string { return a.Provider }),
 		text("provider_id", func(a *allocation.Asset) string { return a.ProviderID }),
 		text("category", func(a *allocation.Asset) string { return a.Category }),
 		text("region", func(a *allocation.Asset) string { return a.Region }),
-		at(startField, func(a *allocation.Asset) time.Time { return a.Start }),
-		at(endField, func(a *allocation.Asset) time.Time { return a.End }),
+		instant(startField, func(a *allocation.Asset) time.Time { return a.Start }),
+		instant(endField, func(a *allocation.Asset) time.Time { return a.End }),
 		number("minutes", (*allocation.Asset).Minutes),
 		number("adjustment", func(a *allocation.Asset) float64 { return a.Adjustment }),
 		number("total_cost", (*allocation.Asset).TotalCost),

@@ -87,11 +87,11 @@ func cloudIdentity(c *allocation.CloudCost) identity {
 }
 
 // sumAlike sums the assets of the sets that have the same identity, and sorts them by it. add adds the older to the newer.
-func sumAlike[T any](sets []*allocation.Set, of func(*allocation.Set) []T, id func(*T) identity, add func(newer, was *T)) []T {
+func sumAlike[T any](sets []*allocation.Set, listOf func(*allocation.Set) []T, id func(*T) identity, add func(newer, was *T)) []T {
 	var sum []T
 	at := map[identity]int{}
 	for _, s := range sets {
-		for _, asset := range of(s) {
+		for _, asset := range listOf(s) {
 			k := id(&asset)
 			i, ok := at[k]
 			if !ok {

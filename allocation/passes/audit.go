@@ -153,14 +153,14 @@ var clusterAssets = [...]allocation.SharedKind{allocation.SharedPV, allocation.S
 // load balancers, and no cost that only passes give.
 func (c *checker) checkAssets() {
 	rows, assets := map[string]*allocation.Money{}, map[string]*allocation.Money{}
-	at := func(of map[string]*allocation.Money, cluster string) *allocation.Money {
+	moneyOf := func(of map[string]*allocation.Money, cluster string) *allocation.Money {
 		if of[cluster] == nil {
 			of[cluster] = &allocation.Money{}
 		}
 		return of[cluster]
 	}
 	for row := range c.rows.Special {
-		m := at(rows, c.set.Text(allocation.Cluster, row))
+		m := moneyOf(rows, c.set.Text(allocation.Cluster, row))
 		m[allocation.SharedPV] += c.rows.Values[allocation.PVCost][row]
 		m[allocation.SharedNetwork] += networkCost(c.rows, row)
 		m[allocation.SharedLoadBalancer] += c.rows.Values[allocation.LoadBalancerCost][row]
@@ -169,17 +169,17 @@ func (c *checker) checkAssets() {
 	}
 	for i := range c.set.Disks {
 		if d := &c.set.Disks[i]; !d.Local {
-			at(assets, d.Cluster)[allocation.SharedPV] += d.Cost
+			moneyOf(assets, d.Cluster)[allocation.SharedPV] += d.Cost
 		}
 	}
 	for i := range c.set.Networks {
-		at(assets, c.set.Networks[i].Cluster)[allocation.SharedNetwork] += c.set.Networks[i].TotalCost()
+		moneyOf(assets, c.set.Networks[i].Cluster)[allocation.SharedNetwork] += c.set.Networks[i].TotalCost()
 	}
 	for i := range c.set.Balancers {
-		at(assets, c.set.Balancers[i].Cluster)[allocation.SharedLoadBalancer] += c.set.Balancers[i].Cost
+		moneyOf(assets, c.set.Balancers[i].Cluster)[allocation.SharedLoadBalancer] += c.set.Balancers[i].Cost
 	}
 	for _, cluster := range clustersOf(rows, assets) {
-		got, want := at(rows, cluster), at(assets, cluster)
+		got, want := moneyOf(rows, cluster), moneyOf(assets, cluster)
 		for _, kind := range clusterAssets {
 			if differ(got[kind], want[kind]) {
 				c.add("cluster %q: %s cost of rows is %v, of assets %v", cluster, kindNames[kind], got[kind], want[kind])

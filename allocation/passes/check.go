@@ -246,7 +246,7 @@ func (c *checker) checkBase() {
 // balances sums rows and nodes by node.
 func (c *checker) balances() map[place]*balance {
 	of := map[place]*balance{}
-	at := func(p place) *balance {
+	balanceOf := func(p place) *balance {
 		b := of[p]
 		if b == nil {
 			b = &balance{}
@@ -256,7 +256,7 @@ func (c *checker) balances() map[place]*balance {
 	}
 	for i := range c.set.Nodes {
 		n := &c.set.Nodes[i]
-		b := at(place{n.Cluster, n.Name})
+		b := balanceOf(place{n.Cluster, n.Name})
 		for r := range allocation.NumResources {
 			b.cost[r] += n.Cost[r]
 			b.idle[r] += n.Idle[r]
@@ -267,7 +267,7 @@ func (c *checker) balances() map[place]*balance {
 		key := idleKey{c.rows.IDs[allocation.Cluster][row], c.rows.IDs[allocation.NodeName][row]}
 		b := byID[key]
 		if b == nil {
-			b = at(place{c.rows.Dict.Text(key.cluster), c.rows.Dict.Text(key.node)})
+			b = balanceOf(place{c.rows.Dict.Text(key.cluster), c.rows.Dict.Text(key.node)})
 			byID[key] = b
 		}
 		for r := range allocation.NumResources {

@@ -175,10 +175,10 @@ func (m *merger) times() {
 }
 
 // sumShares sums the shares of merged rows. of returns the shares of a table.
-func sumShares[T any](m *merger, of func(*allocation.Table) *allocation.Shares[T], compare func(a, b *T) int, add func(to, from *T)) allocation.Shares[T] {
+func sumShares[T any](m *merger, sharesOf func(*allocation.Table) *allocation.Shares[T], compare func(a, b *T) int, add func(to, from *T)) allocation.Shares[T] {
 	var list []allocation.RowShare[T]
 	for _, p := range m.from {
-		shares := of(p.Table)
+		shares := sharesOf(p.Table)
 		if len(shares.List) == 0 {
 			continue
 		}

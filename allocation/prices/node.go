@@ -15,17 +15,17 @@ type Node struct {
 
 // Node asks the sheet for a node's prices at the start of the window, and at each change within it.
 func (s Sheet) Node(n rates.NodeAttributes) Node {
-	at := func(t int64) (rates [2]rates.NodeRates) {
+	ratesAt := func(t int64) (rates [2]rates.NodeRates) {
 		for i, spot := range [...]bool{false, true} {
 			n.Spot = spot
 			rates[i] = s.Rates.Node(n, time.UnixMilli(t).UTC())
 		}
 		return rates
 	}
-	out := Node{rates: [][2]rates.NodeRates{at(s.Start)}}
+	out := Node{rates: [][2]rates.NodeRates{ratesAt(s.Start)}}
 	for _, change := range s.Rates.Changes(time.UnixMilli(s.Start).UTC(), time.UnixMilli(s.End).UTC()) {
 		t := change.UnixMilli()
-		if next := at(t); next != out.rates[len(out.rates)-1] {
+		if next := ratesAt(t); next != out.rates[len(out.rates)-1] {
 			out.Changes, out.rates = append(out.Changes, t), append(out.rates, next)
 		}
 	}

@@ -36,15 +36,15 @@ func (b *budgets) Spending() *metering.Spending {
 // and shared costs add is of each day as a whole. A budget of whose period nothing is kept is not in it; nor is one, as long as
 // hours of its period have yet to be computed: what they cost is not known, rather than nothing.
 func (b *budgets) SpendingAt(ctx context.Context, t time.Time) (*metering.Spending, error) {
-	at, err := b.SpendingsIn(ctx, allocation.Window{Start: t, End: t})
+	spendingAt, err := b.SpendingsIn(ctx, allocation.Window{Start: t, End: t})
 	if err != nil {
 		return nil, err
 	}
-	return at(ctx, t)
+	return spendingAt(ctx, t)
 }
 
 // SpendingsIn is SpendingAt for many instants within w. It lists the stored sets once for all of them.
-func (b *budgets) SpendingsIn(ctx context.Context, w allocation.Window) (at func(context.Context, time.Time) (*metering.Spending, error), err error) {
+func (b *budgets) SpendingsIn(ctx context.Context, w allocation.Window) (spendingAt func(context.Context, time.Time) (*metering.Spending, error), err error) {
 	meter := b.opts.Metering()
 	if len(meter.Budgets()) == 0 {
 		return func(context.Context, time.Time) (*metering.Spending, error) { return nil, nil }, nil

@@ -52,15 +52,15 @@ func (s *Symbols) Of(text string) Symbol {
 	hash := intern.Hash(text)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	number := s.index.Find(hash, func(number uint32) bool { return s.at(number).text == text })
+	number := s.index.Find(hash, func(number uint32) bool { return s.entry(number).text == text })
 	if number == 0 {
 		number = s.add(text)
 		s.index.Add(hash, number)
 	}
-	return Symbol{s.at(number)}
+	return Symbol{s.entry(number)}
 }
 
-func (s *Symbols) at(number uint32) *symbol {
+func (s *Symbols) entry(number uint32) *symbol {
 	return &s.pages[(number-1)/pageSize][(number-1)%pageSize]
 }
 

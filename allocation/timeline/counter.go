@@ -25,7 +25,7 @@ func (s Sampling) SeenAt(p *Points, t int64) (value float64, until int64) {
 	for i := len(p.spans) - 1; i >= 0; i-- {
 		x := &p.spans[i]
 		for k := x.n - 1; k >= 0; k-- {
-			at, v := x.at(p, k)
+			at, v := x.sample(p, k)
 			if at <= t && usable(v) {
 				return v, min(next, at+s.Lookback)
 			}

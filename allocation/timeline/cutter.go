@@ -121,16 +121,16 @@ func (c *cutter) span(p *Points, i int) {
 	x, after := &p.spans[i], p.after(i)
 	switch {
 	case x.unbroken(p, c.dense()), x.level && c.meetAll(p.t[x.off:][:x.n]):
-		first, v := x.at(p, 0)
+		first, v := x.sample(p, 0)
 		c.add(&piece{first: first, last: x.last(p), v: v, next: after})
 	case x.level && c.join != nil:
 		c.samples(p.t[x.off:][:x.n], c.join.repeat(x.value, x.n), after)
 	case x.run || x.level:
 		for k := range x.n {
-			t, v := x.at(p, k)
+			t, v := x.sample(p, k)
 			next := after
 			if k+1 < x.n {
-				next, _ = x.at(p, k+1)
+				next, _ = x.sample(p, k+1)
 			}
 			c.add(&piece{first: t, last: t, v: v, next: next})
 		}

@@ -34,9 +34,9 @@ func (d *Divided) Edge(at int64) int {
 }
 
 // Integrate sums, once all users are known, the cost and amount that of returns for each stretch between two edges.
-func (d *Divided) Integrate(of func(from, to int64) (cost, amount float64)) {
+func (d *Divided) Integrate(integral func(from, to int64) (cost, amount float64)) {
 	for i := 1; i < len(d.Edges); i++ {
-		cost, amount := of(d.Edges[i-1], d.Edges[i])
+		cost, amount := integral(d.Edges[i-1], d.Edges[i])
 		d.Cost[i], d.Amount[i] = d.Cost[i-1]+cost, d.Amount[i-1]+amount
 		d.CostEach[i], d.AmountEach[i] = d.CostEach[i-1], d.AmountEach[i-1]
 		if k := float64(d.Users[i-1]); k > 0 {

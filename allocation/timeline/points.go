@@ -50,7 +50,7 @@ type span struct {
 }
 
 // at is the k-th sample.
-func (s *span) at(p *Points, k int) (t int64, v float64) {
+func (s *span) sample(p *Points, k int) (t int64, v float64) {
 	switch {
 	case s.run:
 		return s.first + int64(k)*s.step, s.value
@@ -255,7 +255,7 @@ func (p *Points) Between(dst *Points, from, to int64) {
 	for i := range p.spans {
 		s := p.spans[i]
 		lo, hi := 0, s.n
-		if first, _ := s.at(p, 0); first < from {
+		if first, _ := s.sample(p, 0); first < from {
 			lo = s.search(p, from)
 		}
 		if s.last(p) > to {
@@ -288,7 +288,7 @@ func (p *Points) Clone() *Points {
 func (p *Points) after(i int) int64 {
 	switch {
 	case i+1 < len(p.spans):
-		t, _ := p.spans[i+1].at(p, 0)
+		t, _ := p.spans[i+1].sample(p, 0)
 		return t
 	case p.goesOn:
 		return p.spans[i].last(p) + 1
@@ -299,7 +299,7 @@ func (p *Points) after(i int) int64 {
 // search is the place of the first sample at or after t.
 func (s *span) search(p *Points, t int64) int {
 	return sort.Search(s.n, func(k int) bool {
-		at, _ := s.at(p, k)
+		at, _ := s.sample(p, k)
 		return at >= t
 	})
 }
@@ -332,7 +332,7 @@ func (p *Points) All() iter.Seq2[int64, float64] {
 		for i := range p.spans {
 			s := &p.spans[i]
 			for k := range s.n {
-				if !yield(s.at(p, k)) {
+				if !yield(s.sample(p, k)) {
 					return
 				}
 			}
@@ -446,7 +446,7 @@ func (p *Points) regular() (d int64, ok bool) {
 			k = 1
 		}
 		for ; k < s.n && left > 0; k++ {
-			t, _ := s.at(p, k)
+			t, _ := s.sample(p, k)
 			if left == intervalSamples {
 				d = t - prev
 			} else if t-prev != d {
@@ -478,7 +478,7 @@ func (p *Points) distances(dst []int64) []int64 {
 				dst = append(dst, s.step)
 				continue
 			}
-			t, _ := s.at(p, k)
+			t, _ := s.sample(p, k)
 			dst, prev = append(dst, t-prev), t
 		}
 		prev = s.last(p)

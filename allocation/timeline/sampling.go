@@ -87,13 +87,13 @@ func (s Sampling) pieces(p *Points, widest int64) iter.Seq[piece] {
 			x := &p.spans[i]
 			switch {
 			case x.unbroken(p, widest):
-				first, v := x.at(p, 0)
+				first, v := x.sample(p, 0)
 				if !put(first, x.last(p), v) {
 					return
 				}
 			case x.run || x.level:
 				for k := range x.n {
-					t, v := x.at(p, k)
+					t, v := x.sample(p, k)
 					if !put(t, t, v) {
 						return
 					}

@@ -73,8 +73,8 @@ func (f *flags) config(codecs serializer.CodecFactory, scheme *runtime.Scheme, l
 	cfg.OpenAPIConfig = server.DefaultOpenAPIConfig(definitions, namer)
 	cfg.OpenAPIV3Config = server.DefaultOpenAPIV3Config(definitions, namer)
 	cfg.OpenAPIConfig.Info.Title, cfg.OpenAPIV3Config.Info.Title = "promcost", "promcost"
-	external := func(of func(string) (string, spec.Extensions)) func(string) (string, spec.Extensions) {
-		return func(name string) (string, spec.Extensions) { return externalOnly(of(name)) }
+	external := func(definition func(string) (string, spec.Extensions)) func(string) (string, spec.Extensions) {
+		return func(name string) (string, spec.Extensions) { return externalOnly(definition(name)) }
 	}
 	cfg.OpenAPIConfig.GetDefinitionName = external(cfg.OpenAPIConfig.GetDefinitionName)
 	cfg.OpenAPIV3Config.GetDefinitionName = external(cfg.OpenAPIV3Config.GetDefinitionName)

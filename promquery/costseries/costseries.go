@@ -31,7 +31,7 @@ type Sets interface {
 	Counted(ctx context.Context, w allocation.Window, only *allocation.Projection) iter.Seq2[*allocation.Set, error]
 	// SpendingsIn returns a function that gives the state of the budgets at instants within w, nil where there are no budgets.
 	// The error wraps allocation.ErrNoData where no state is known in all of w.
-	SpendingsIn(ctx context.Context, w allocation.Window) (at func(context.Context, time.Time) (*metering.Spending, error), err error)
+	SpendingsIn(ctx context.Context, w allocation.Window) (spendingAt func(context.Context, time.Time) (*metering.Spending, error), err error)
 }
 
 // Hours yields hours as Sets.Hours does.

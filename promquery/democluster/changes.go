@@ -83,12 +83,12 @@ type NamespaceChangeTruth struct {
 
 // eventTruth are the changes that are made in the history.
 func (c *Cluster) eventTruth() []EventTruth {
-	at := func(fraction float64) time.Time { return instant(c.timeAt(fraction)) }
+	timeAt := func(fraction float64) time.Time { return instant(c.timeAt(fraction)) }
 	return []EventTruth{
-		{Kind: PriceEvent, Time: at(atPriceChange), What: "a core of " + generalType().name + " costs 12 % more, and volumes and traffic other prices, too"},
-		{Kind: RolloutEvent, Time: at(atBiggerRequest), What: "each pod requests twice as much", Namespace: "payments", Controller: "ledger-writer"},
-		{Kind: SpotEvent, Time: at(atMoveToSpot), What: "all pods move to spot nodes", Namespace: "search", Controller: "indexer"},
-		{Kind: TeamEvent, Time: at(atNewTeam), What: "team-d begins", Namespace: "fraud"},
+		{Kind: PriceEvent, Time: timeAt(atPriceChange), What: "a core of " + generalType().name + " costs 12 % more, and volumes and traffic other prices, too"},
+		{Kind: RolloutEvent, Time: timeAt(atBiggerRequest), What: "each pod requests twice as much", Namespace: "payments", Controller: "ledger-writer"},
+		{Kind: SpotEvent, Time: timeAt(atMoveToSpot), What: "all pods move to spot nodes", Namespace: "search", Controller: "indexer"},
+		{Kind: TeamEvent, Time: timeAt(atNewTeam), What: "team-d begins", Namespace: "fraud"},
 	}
 }
 

@@ -76,10 +76,10 @@ func (c *Cluster) placeInitial() error {
 }
 
 // placeReplicas creates all pods of a workload.
-func (c *Cluster) placeReplicas(w *workload, at func() int64) error {
+func (c *Cluster) placeReplicas(w *workload, instant func() int64) error {
 	w.live = make([]*pod, w.replicas)
 	for i := range w.live {
-		if err := c.replace(w, i, at(), nil); err != nil {
+		if err := c.replace(w, i, instant(), nil); err != nil {
 			return err
 		}
 	}

@@ -155,10 +155,10 @@ func (s *unitSide) products(class nodeClass, resource int, length float64) (requ
 		share = &classShare{}
 	}
 	price := share.cost[resource] / share.given[resource]
-	of := func(amount float64) product {
+	multiply := func(amount float64) product {
 		return product{amount * price, [4]float64{s.seconds / length, share.seconds / s.seconds, amount / share.seconds, price}}
 	}
-	return of(share.requested[resource]), of(share.given[resource] - share.requested[resource])
+	return multiply(share.requested[resource]), multiply(share.given[resource] - share.requested[resource])
 }
 
 // explain gives each factor its part of the difference between two products: the logarithmic mean of both times the logarithm of its

@@ -35,7 +35,7 @@ func (ch *Charger) reconcileNodes() {
 	for i := ch.First; i < ch.Last; i++ {
 		s := ch.Sets[i]
 		residuals := map[signals.Symbol]*[allocation.NumResources]allocation.Residual{}
-		of := func(cluster signals.Symbol, r allocation.Resource) *allocation.Residual {
+		residualOf := func(cluster signals.Symbol, r allocation.Resource) *allocation.Residual {
 			if residuals[cluster] == nil {
 				residuals[cluster] = &[allocation.NumResources]allocation.Residual{}
 			}
@@ -51,12 +51,12 @@ func (ch *Charger) reconcileNodes() {
 				inside := allocated.Get(i)[r] - nodeless[r]
 				idle := asset.Cost[r] - inside
 				if idle < 0 {
-					of(n.Cluster, r).Cost -= idle
+					residualOf(n.Cluster, r).Cost -= idle
 					idle = 0
 				}
 				asset.Idle[r] = idle
-				of(n.Cluster, r).Cost += nodeless[r]
-				of(n.Cluster, r).Overcommit += over[r]
+				residualOf(n.Cluster, r).Cost += nodeless[r]
+				residualOf(n.Cluster, r).Overcommit += over[r]
 			}
 			if alive {
 				if ch.Draw(allocation.AssetBytes); ch.Stopped != nil {
@@ -69,7 +69,7 @@ func (ch *Charger) reconcileNodes() {
 		for key, sums := range ch.uses.orphans {
 			for r := range allocation.NumResources {
 				if key.set == int32(i) && ch.Shard.Has(key.cluster.Value(), "") {
-					of(key.cluster, r).Cost += sums[r]
+					residualOf(key.cluster, r).Cost += sums[r]
 				}
 			}
 		}

@@ -39,11 +39,11 @@ func (c *Container) HasRestarted() bool {
 }
 
 // FirstStart is the first reported start of some of a pod's containers, in Unix milliseconds, 0 if there is none.
-func (p *Pod) FirstStart(of func(*Container) bool) int64 {
+func (p *Pod) FirstStart(counts func(*Container) bool) int64 {
 	first := 0.0
 	for _, c := range p.Containers {
 		for _, x := range c.Started {
-			if of(c) && x.V > 0 && (first == 0 || x.V < first) {
+			if counts(c) && x.V > 0 && (first == 0 || x.V < first) {
 				first = x.V
 			}
 		}

@@ -48,10 +48,10 @@ func (ob *Observer) MayBeOf(s *Incoming, kind func(*Container) bool) bool {
 }
 
 // NamesWhere returns the names for which of returns true, sorted.
-func (ob *Observer) NamesWhere(of func(c *Container) (signals.Symbol, bool)) []string {
+func (ob *Observer) NamesWhere(nameOf func(c *Container) (signals.Symbol, bool)) []string {
 	var names []string
 	for c := range ob.Every() {
-		if name, ok := of(c); ok {
+		if name, ok := nameOf(c); ok {
 			names = append(names, name.Value())
 		}
 	}
