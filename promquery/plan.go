@@ -38,13 +38,12 @@ type plan struct {
 	symbols *Symbols
 	cluster Symbol
 	times   *frame
-	// exported is set once a series named its pod by exported_pod.
-	exported bool
-	own      *ownTargets
-	dropped  int64    // series of a promcost
-	unsure   bool     // the series that was read last is a price that may be promcost's
-	doubted  bool     // there was such a series
-	picked   []Symbol // scratch of read
+	named   naming // how series named their pods
+	own     *ownTargets
+	dropped int64    // series of a promcost
+	unsure  bool     // the series that was read last is a price that may be promcost's
+	doubted bool     // there was such a series
+	picked  []Symbol // scratch of read
 }
 
 var none Symbol // of ""
@@ -163,10 +162,24 @@ func (in *Input) request(rank int, clusterLabels []string) (Request, reader) {
 
 // question says how a plan asks.
 type question struct {
-	grid     Grid  // of all requests
-	unmarked int64 // the lookback of series that get no staleness markers; 0 is that of the others
-	raw      bool  // the source gives raw samples
-	exported bool  // some series name their pods by exported_pod
+	grid     Grid   // of all requests
+	unmarked int64  // the lookback of series that get no staleness markers; 0 is that of the others
+	raw      bool   // the source gives raw samples
+	named    naming // how some series name their pods
+}
+
+// naming says by which of the labels that an element may be read from, counted from the last, series name it. The last is the element's own;
+// before it come exported_…, and those of containers that cAdvisor has as a DaemonSet (cadvisorLabels).
+type naming [3]bool
+
+// byExported is the place of exported_… in a naming.
+const byExported = 1
+
+// join adds the namings of others.
+func (n *naming) join(others naming) {
+	for i, by := range others {
+		n[i] = n[i] || by
+	}
 }
 
 // newPlan makes the requests for the signals of asks. It records in found what is read.
@@ -201,8 +214,8 @@ func (p *plan) add(l *layout, a *build.Ask, q *question, found *findings) {
 }
 
 // named returns matchers for the pods or containers that an ask names, one list for each request. It is one request without matchers if
-// the ask names none, or if series of the alternative have no label of a pod or container. Where series may have the name in the label
-// exported_…, further requests ask for these.
+// the ask names none, or if series of the alternative have no label of a pod or container. Where series may have the name in another label than
+// their own, further requests ask for these.
 func (l *layout) named(a *build.Ask, q *question) (out [][]Matcher) {
 	element, list := "pod", a.Pods
 	if a.Containers != nil {
@@ -217,16 +230,22 @@ func (l *layout) named(a *build.Ask, q *question) (out [][]Matcher) {
 	if r.tail != "" {
 		labels = r.tailNames
 	}
-	from := r.elements[k]
-	own, exported := labels[from[len(from)-1]].Name, labels[from[len(from)-2]].Name
+	named := q.named
+	named[0] = true
+	if r.series.Signal.IsMetadata() {
+		named[byExported] = true // labels may be the only series that name their pods by exported_pod
+	}
 	for _, re := range namesOf(list, q.raw) {
-		switch {
-		case re == "":
+		if re == "" {
 			out = append(out, nil)
-		case q.exported || r.series.Signal.IsMetadata(): // labels may be the only series that name their pods by exported_pod
-			out = append(out, []Matcher{matching(own, re), equal(exported, "")}, []Matcher{matching(exported, re)})
-		default:
-			out = append(out, []Matcher{matching(own, re)})
+			continue
+		}
+		var empty []Matcher // of the labels that win over the next one
+		for i, at := range r.elements[k] {
+			if name := labels[at].Name; named[len(r.elements[k])-1-i] {
+				out = append(out, append([]Matcher{matching(name, re)}, empty...))
+				empty = append(empty, equal(name, ""))
+			}
 		}
 	}
 	return out
@@ -287,7 +306,9 @@ func (p *plan) read(i int, key []Symbol) (signals.Series, []Symbol) {
 		for j, k := range at {
 			if labels[k] != none {
 				out[e] = labels[k]
-				p.exported = p.exported || e == r.pod && j == 0
+				if e == r.pod {
+					p.named[len(at)-1-j] = true
+				}
 				break
 			}
 		}

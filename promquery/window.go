@@ -22,8 +22,8 @@ type window struct {
 	err  error // that the source has nothing of the window
 
 	scrape, resolution time.Duration
-	raw                bool // the source gives raw samples
-	exported           bool // some series name their pods by exported_pod
+	raw                bool   // the source gives raw samples
+	named              naming // how series name their pods
 	found              *findings
 	own                ownTargets
 	// dropped is how many series of promcost itself a step left out, the largest number of any step.
@@ -72,7 +72,7 @@ func (c *computation) nextStep() (first *build.Step) {
 // asker asks for the step of the window.
 func (w *window) asker() *asker {
 	s := w.Sampling()
-	q := question{grid: Grid{Step: s.Step}, unmarked: s.Unmarked().Lookback, raw: w.raw, exported: w.exported}
+	q := question{grid: Grid{Step: s.Step}, unmarked: s.Unmarked().Lookback, raw: w.raw, named: w.named}
 	plan := func(found *findings) *plan {
 		p := w.of.cfg.newPlan(w.of.symbols, found, q, w.step.Asks...)
 		p.own = &w.own
@@ -113,7 +113,7 @@ func (w *window) take(p *plan, s Series) error {
 func (w *window) record(p *plan, got *Stats) {
 	w.dropped = max(w.dropped, p.dropped)
 	w.doubted = w.doubted || p.doubted
-	w.exported = w.exported || p.exported
+	w.named.join(p.named)
 	for i := range got.Losses {
 		if l := &got.Losses[i]; l.has(Inputs[0].Alternatives[0].Metric, l.From, l.To, 0) {
 			w.Lose(build.Span{Start: l.From, End: l.To})
