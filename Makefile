@@ -78,9 +78,9 @@ dist-check: ## build a release twice, in two directories, and compare the bytes;
 	GO='$(GO)' .ci/dist-check
 
 test: $(TEST_TOOLS) ## run all tests; builds the servers that they start, once. Where CI is set, also fuzz what reads users' expressions
-	$(GO) test -timeout 90m -vet=off -p 3 -parallel 4 ./...
+	$(GO) test -timeout 90m -p 3 -parallel 4 ./...
 ifdef CI
-	GO='$(GO)' FUZZTIME=2s FUZZPACKAGES='allocation/(filter|jmespath)' .ci/fuzz
+	GO='$(GO)' FUZZTIME=4s FUZZPACKAGES='allocation/(filter|jmespath)' .ci/fuzz
 endif
 
 # The packages whose tests have more to run, or measure.

@@ -33,7 +33,7 @@ func (d *Divided) Edge(at int64) int {
 	return i
 }
 
-// Integrate sums, once all users are known, the cost and amount that of returns for each stretch between two edges.
+// Integrate sums, once all users are known, the cost and amount that integral returns for each stretch between two edges.
 func (d *Divided) Integrate(integral func(from, to int64) (cost, amount float64)) {
 	for i := 1; i < len(d.Edges); i++ {
 		cost, amount := integral(d.Edges[i-1], d.Edges[i])

@@ -49,7 +49,7 @@ type span struct {
 	value float64 // of a run or level
 }
 
-// at is the k-th sample.
+// sample is the k-th sample.
 func (s *span) sample(p *Points, k int) (t int64, v float64) {
 	switch {
 	case s.run:

@@ -202,13 +202,11 @@ func (s Sampling) startOf(p *Presence, spans []sighting, k int, w *Watch) Edge {
 			at := max(x.started, min(gap.To, sight)-x.first)
 			out = Edge{at, at, at}
 		}
-		if s.Exact() {
-			out = out.notBefore(sight - s.evidence(sight, w))
-		}
 		if !s.Exact() {
 			out.At = x.From
+			return out
 		}
-		return out
+		return out.notBefore(sight - s.evidence(sight, w))
 	}
 	// On a grid, the point before the first sight is the end of the outage, and its last sample is up to two scrapes old.
 	late, old := x.first, x.first

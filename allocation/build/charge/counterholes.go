@@ -69,8 +69,10 @@ func (ch *Charger) measureRestarted() {
 		})
 		for i := range c.unmeasured {
 			s := &c.unmeasured[i]
-			if next, ok := c.nextContainer(i, *ch.coverage(c.Container, s.Resource)); ok && ch.Sampling.Exact() {
-				s.Points = c.untilNext(s, next)
+			if ch.Sampling.Exact() {
+				if next, ok := c.nextContainer(i, *ch.coverage(c.Container, s.Resource)); ok {
+					s.Points = c.untilNext(s, next)
+				}
 			}
 			l.measure(c.Container, s)
 		}
@@ -103,29 +105,34 @@ func (c *containerUse) nextContainer(i int, covered timeline.Coverage) (start in
 // untilNext returns the points of a series until the next container started: cAdvisor may tell of an ended container for minutes. What a
 // counter counts until it no longer grows was used before the end of the run.
 func (c *containerUse) untilNext(s *observe.Incoming, next int64) *timeline.Points {
-	var out timeline.Points
 	if s.Signal != signals.ContainerUse {
-		s.Points.Between(&out, s.Points.First(), next)
-		return &out
+		return until(s.Points, next)
 	}
-	grown, before, value := next, s.Points.First(), math.NaN()
+	grown, value := next, math.NaN()
 	for t, v := range s.Points.All() {
 		if v > value {
 			grown = max(grown, t)
 		}
-		value = v
+		if v == v {
+			value = v
+		}
 	}
+	before := s.Points.First()
 	for t, v := range s.Points.All() {
 		run, running := c.Runs.Find(before + 1)
-		switch {
-		case t > grown:
-			return &out
-		case running && run.To > before && run.To < t && t-before <= timeline.Lookback:
+		if running && before < run.To && run.To < t && t <= grown && t-before <= timeline.Lookback {
+			out := until(s.Points, before).Clone()
 			out.Append(run.To, v)
-			return &out
+			return out
 		}
-		out.Append(t, v)
 		before = t
 	}
+	return until(s.Points, grown)
+}
+
+// until returns the points up to a time. They share the memory of p.
+func until(p *timeline.Points, t int64) *timeline.Points {
+	var out timeline.Points
+	p.Between(&out, p.First(), t)
 	return &out
 }
