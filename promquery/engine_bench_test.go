@@ -16,8 +16,8 @@ import (
 // BenchmarkGrowth computes 2 hours of ever more pods, and ever longer windows of 300 pods. cpu-ms/pod and cpu-ms/hour are the
 // slope of the processor time from the size before, exponent is that of both axes logarithmic: 1 is linear.
 func BenchmarkGrowth(b *testing.B) {
-	grow := func(name, unit string, sizes []float64, run func(b *testing.B, size float64) plainRun) {
-		var last plainRun
+	grow := func(name, unit string, sizes []float64, run func(b *testing.B, size float64) naiveRun) {
+		var last naiveRun
 		for i, size := range sizes {
 			b.Run(fmt.Sprintf("%s=%g", name, size), func(b *testing.B) {
 				took := run(b, size)
@@ -30,7 +30,7 @@ func BenchmarkGrowth(b *testing.B) {
 			})
 		}
 	}
-	grow("pods", "pod", []float64{300, 3000, 10_000, 30_000}, func(b *testing.B, pods float64) plainRun {
+	grow("pods", "pod", []float64{300, 3000, 10_000, 30_000}, func(b *testing.B, pods float64) naiveRun {
 		db, until := benchBlocks(b, int(pods), 3*time.Hour)
 		w := allocation.Window{Start: until.Add(-2 * time.Hour), End: until}
 		return benchCompute(b, db, allocation.Query{Window: w, Resolution: time.Minute})
@@ -38,7 +38,7 @@ func BenchmarkGrowth(b *testing.B) {
 	whole := b // the blocks are there for all windows
 	var db *blocks.DB
 	var until time.Time
-	grow("hours", "hour", []float64{1, 6, 24, 72, 168}, func(b *testing.B, hours float64) plainRun {
+	grow("hours", "hour", []float64{1, 6, 24, 72, 168}, func(b *testing.B, hours float64) naiveRun {
 		if db == nil {
 			db, until = benchBlocks(whole, 300, 169*time.Hour)
 		}
@@ -55,14 +55,14 @@ func benchBlocks(b *testing.B, pods int, d time.Duration) (*blocks.DB, time.Time
 	return db, until
 }
 
-// plainRun is what an operation takes.
-type plainRun struct {
+// naiveRun is what an operation takes.
+type naiveRun struct {
 	elapsed, cpu time.Duration
 	samples      int64
 }
 
 // benchCompute computes a query over and over.
-func benchCompute(b *testing.B, db *blocks.DB, q allocation.Query) plainRun {
+func benchCompute(b *testing.B, db *blocks.DB, q allocation.Query) naiveRun {
 	samples := int64(0)
 	cfg := config
 	cfg.Observe = func(o promquery.Observation) { samples = o.Stats.Samples }
@@ -76,8 +76,8 @@ func benchCompute(b *testing.B, db *blocks.DB, q allocation.Query) plainRun {
 }
 
 // measure runs f, which returns how many samples it read, over and over.
-func measure(b *testing.B, f func() int64) plainRun {
-	var run plainRun
+func measure(b *testing.B, f func() int64) naiveRun {
+	var run naiveRun
 	began := processorTime(b)
 	for b.Loop() {
 		run.samples = f()

@@ -36,7 +36,7 @@ func counted(rate float64, from, to int) *timeline.Points {
 	for i := range values {
 		values[i] = rate * float64(i+1)
 	}
-	return sampled(plainStart.Add(time.Duration(from)*time.Minute), time.Minute, values...)
+	return sampled(clusterStart.Add(time.Duration(from)*time.Minute), time.Minute, values...)
 }
 
 // buildGiven builds the sets of a case (see caseSignals) with further series.
@@ -48,7 +48,7 @@ func buildGiven(t *testing.T, q allocation.Query, list []given) []*allocation.Se
 // buildRated is buildGiven with other prices.
 func buildRated(t *testing.T, q allocation.Query, rates rates.Rates, list []given) []*allocation.Set {
 	t.Helper()
-	q.Window = allocation.Window{Start: plainStart, End: plainStart.Add(2 * time.Hour)}
+	q.Window = allocation.Window{Start: clusterStart, End: clusterStart.Add(2 * time.Hour)}
 	b, err := build.NewBuilder(t.Context(), q, time.Minute, rates, symbols, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -136,7 +136,7 @@ func conserved(s *allocation.Set) error {
 
 // other is a pod q on the node, which runs in minutes [from, to).
 func other(from, to int) []given {
-	at := float64(plainStart.Add(time.Duration(from-1) * time.Minute).Unix())
+	at := float64(clusterStart.Add(time.Duration(from-1) * time.Minute).Unix())
 	return []given{
 		{signal: signals.PodInfo, key: "c/ns/q/uid-q/n/ip2/Job/j", points: minutes(1, from, to)},
 		{signal: signals.ContainerRunning, key: "c/ns/q/uid-q/main/", points: minutes(1, from, to)},
@@ -146,7 +146,7 @@ func other(from, to int) []given {
 
 // side is a second container of pod p, which runs in minutes [from, to).
 func side(from, to int) []given {
-	at := float64(plainStart.Add(time.Duration(from-1) * time.Minute).Unix())
+	at := float64(clusterStart.Add(time.Duration(from-1) * time.Minute).Unix())
 	return []given{
 		{signal: signals.ContainerRunning, key: "c/ns/p/uid/side/", points: minutes(1, from, to)},
 		{signal: signals.ContainerStarted, key: "c/ns/p/uid/side", points: minutes(at, from, to)},
@@ -418,25 +418,25 @@ func TestAssets(t *testing.T) {
 		)
 	}
 	s := buildGiven(t, allocation.Query{Resolution: time.Minute}, series)[0]
-	end := plainStart.Add(2 * time.Hour)
+	end := clusterStart.Add(2 * time.Hour)
 	if len(s.Disks) != 2 || len(s.Balancers) != 1 || len(s.Management) != 1 || len(s.Networks) != 0 || len(s.Nodes) != 1 {
 		t.Fatalf("%d disks, %d load balancers, %d managements, %d networks, %d nodes", len(s.Disks), len(s.Balancers), len(s.Management), len(s.Networks), len(s.Nodes))
 	}
 	local, volume := s.Disks[1], s.Disks[0]
 	equalText(t, "volume", volume, allocation.Disk{
-		Cluster: "c", Name: "v", ProviderID: "vol-v", StorageClass: "fast", ClaimNamespace: "ns", ClaimName: "data", Start: plainStart, End: end,
+		Cluster: "c", Name: "v", ProviderID: "vol-v", StorageClass: "fast", ClaimNamespace: "ns", ClaimName: "data", Start: clusterStart, End: end,
 		ByteHours: 200 * gib, UsedByteHours: 100 * gib, UsedMax: 60 * gib, Cost: 2, PriceSource: "pv_hourly_cost",
 	})
 	equalText(t, "local disk", local, allocation.Disk{
-		Cluster: "c", Name: "n", ProviderID: "id", Local: true, StorageClass: allocation.LocalStorage, Start: plainStart, End: end, ByteHours: 100 * gib,
+		Cluster: "c", Name: "n", ProviderID: "id", Local: true, StorageClass: allocation.LocalStorage, Start: clusterStart, End: end, ByteHours: 100 * gib,
 		UsedByteHours: 20 * gib, UsedMax: 8 * gib, Cost: onlyStorage / 2, PriceSource: "built-in defaults",
 	})
 	equalText(t, "load balancer", s.Balancers[0], allocation.LoadBalancer{
-		Cluster: "c", Namespace: "ns", Service: "web", IP: "203.0.113.9", Start: plainStart, End: plainStart.Add(time.Hour), Hours: 1, Cost: 0.5,
+		Cluster: "c", Namespace: "ns", Service: "web", IP: "203.0.113.9", Start: clusterStart, End: clusterStart.Add(time.Hour), Hours: 1, Cost: 0.5,
 		PriceSource: "kubecost_load_balancer_cost",
 	})
 	equalText(t, "management", s.Management[0], allocation.Management{
-		Cluster: "c", Provisioner: "EKS", Start: plainStart, End: end, Cost: 0.2, PriceSource: "kubecost_cluster_management_cost",
+		Cluster: "c", Provisioner: "EKS", Start: clusterStart, End: end, Cost: 0.2, PriceSource: "kubecost_cluster_management_cost",
 	})
 	n := s.Nodes[0]
 	equalText(t, "cpu", n.CPUBreakdown, allocation.Breakdown{Idle: 0.7, User: 0.15, System: 0.1, Other: 0.05})

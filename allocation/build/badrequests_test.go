@@ -35,7 +35,7 @@ func TestBadRequests(t *testing.T) {
 			s := buildGiven(t, allocation.Query{}, []given{
 				{signal: signals.PodInfo, key: "c/ns/odd/uid-odd/n/ip9/Job/j", points: minutes(1, 1, 121)},
 				{signal: signals.ContainerRunning, key: key + "/", points: minutes(1, 1, 121)},
-				{signal: signals.ContainerStarted, key: key, points: minutes(float64(plainStart.Unix()), 1, 121)},
+				{signal: signals.ContainerStarted, key: key, points: minutes(float64(clusterStart.Unix()), 1, 121)},
 				{signal: signals.ContainerRequest, key: key, points: tt.points},
 			})[0]
 			for row := range s.Len() {

@@ -13,7 +13,7 @@ import (
 // TestTrafficOfInitContainers builds a pod that runs an init container for three minutes, then another container, and whose counter is
 // first seen after both began: each container bears what was sent while it ran.
 func TestTrafficOfInitContainers(t *testing.T) {
-	at := func(minute int) float64 { return float64(plainStart.Add(time.Duration(minute) * time.Minute).Unix()) }
+	at := func(minute int) float64 { return float64(clusterStart.Add(time.Duration(minute) * time.Minute).Unix()) }
 	const rate = 1e6 // bytes a minute
 	var values []float64
 	for minute := 21; minute <= 121; minute++ {
@@ -28,7 +28,7 @@ func TestTrafficOfInitContainers(t *testing.T) {
 				{signal: signals.ContainerRunning, key: "c/ns/q/uid-q/prepare/", init: true, points: join(minutes(1, 18, 21), minutes(0, 21, 121))},
 				{signal: signals.ContainerRunning, key: "c/ns/q/uid-q/main/", points: minutes(1, 21, 121)},
 				{signal: signals.ContainerStarted, key: "c/ns/q/uid-q/main", points: minutes(at(20), 21, 121)},
-				{signal: signals.PodTransmitted, key: "c/ns/q/uid-q/eth0/", points: sampled(plainStart.Add(21*time.Minute), time.Minute, values...)},
+				{signal: signals.PodTransmitted, key: "c/ns/q/uid-q/eth0/", points: sampled(clusterStart.Add(21*time.Minute), time.Minute, values...)},
 			})[0]
 			got := map[string]float64{}
 			for row := range s.Len() {
@@ -44,14 +44,14 @@ func TestTrafficOfInitContainers(t *testing.T) {
 // TestWhereDataBegin builds a window in which nothing is seen before minute 30. Nobody is charged for what a pod sent before, whether its
 // counter or the pod is seen first. A node on which a container started just before lives since then.
 func TestWhereDataBegin(t *testing.T) {
-	at := func(minute int) float64 { return float64(plainStart.Add(time.Duration(minute) * time.Minute).Unix()) }
+	at := func(minute int) float64 { return float64(clusterStart.Add(time.Duration(minute) * time.Minute).Unix()) }
 	const rate = 1e6 // bytes a minute
 	sent := func(from int) *timeline.Points {
 		values := make([]float64, 121-from)
 		for i := range values {
 			values[i] = rate * float64(600+from+i)
 		}
-		return sampled(plainStart.Add(time.Duration(from)*time.Minute), time.Minute, values...)
+		return sampled(clusterStart.Add(time.Duration(from)*time.Minute), time.Minute, values...)
 	}
 	pod := func(started, counter int, more ...given) []given {
 		return concat([]given{

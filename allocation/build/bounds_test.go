@@ -20,7 +20,7 @@ import (
 // bounds that follow. The window has two hours, scrapes are a minute apart, and so are the points of the grid. Another pod of the
 // case runs all the time.
 func TestBoundsOfRunningTime(t *testing.T) {
-	unix := func(minute float64) float64 { return float64(plainStart.Unix()) + minute*60 }
+	unix := func(minute float64) float64 { return float64(clusterStart.Unix()) + minute*60 }
 	running := func(from, to int) given {
 		return given{signal: signals.ContainerRunning, key: "c/ns/q/uid-q/main/", points: minutes(1, from, to)}
 	}
@@ -97,7 +97,7 @@ func TestBoundsOfRunningTime(t *testing.T) {
 func TestBoundsOfOneContainer(t *testing.T) {
 	late := &timeline.Points{} // scraped every minute, 40 seconds after the full one
 	for at := range 126 {
-		late.Append(plainStart.Add(time.Duration(at)*time.Minute+40*time.Second).UnixMilli(), 1)
+		late.Append(clusterStart.Add(time.Duration(at)*time.Minute+40*time.Second).UnixMilli(), 1)
 	}
 	set := buildGiven(t, allocation.Query{After: 5 * time.Minute}, []given{{signal: signals.ContainerRunning, key: "c/ns/q/uid-q/main/", points: late}})[0]
 	for row := range set.Len() {
@@ -117,7 +117,7 @@ func TestBoundsOfOneContainer(t *testing.T) {
 // TestBoundsAtOutages checks that an edge in an outage adds the whole outage, and that a bridged outage adds nothing if the same start
 // is reported on both sides.
 func TestBoundsAtOutages(t *testing.T) {
-	unix := float64(plainStart.Add(-time.Hour).Unix())
+	unix := float64(clusterStart.Add(-time.Hour).Unix())
 	seen := func(key string, parts ...[2]int) given {
 		x := given{signal: signals.ContainerRunning, key: key}
 		for _, p := range parts {
@@ -163,15 +163,15 @@ func TestBoundsAtOutages(t *testing.T) {
 // sample is held.
 func TestBoundsAtShortOutages(t *testing.T) {
 	restarted := func(v float64) *timeline.Points { // there are no samples at the minutes 31 to 33
-		return sampled(plainStart.Add(-4*time.Minute), time.Minute, slices.Concat(repeat(v, 35), repeat(math.NaN(), 3), repeat(v, 92))...)
+		return sampled(clusterStart.Add(-4*time.Minute), time.Minute, slices.Concat(repeat(v, 35), repeat(math.NaN(), 3), repeat(v, 92))...)
 	}
 	inputs := caseSignals()
-	for name, v := range map[string]float64{"node": 1, "pod": 1, "capacity": 4, "running": 1, "started": float64(plainStart.Add(-time.Hour).Unix())} {
+	for name, v := range map[string]float64{"node": 1, "pod": 1, "capacity": 4, "running": 1, "started": float64(clusterStart.Add(-time.Hour).Unix())} {
 		inputs[name] = restarted(v)
 	}
 	ended := &timeline.Points{}
 	for at := -4; at < 31; at++ {
-		ended.Append(plainStart.Add(time.Duration(at)*time.Minute).UnixMilli(), 1)
+		ended.Append(clusterStart.Add(time.Duration(at)*time.Minute).UnixMilli(), 1)
 	}
 	set := buildCase(t, true, nil, inputs, nil,
 		given{signal: signals.ContainerRunning, key: "c/ns/ended/u2/main/", points: ended},
@@ -204,7 +204,7 @@ func TestGridBoundsAtOutages(t *testing.T) {
 	unmarked := func(v float64, from, to int) *timeline.Points { // as minutes, but nothing tells that they end
 		out := &timeline.Points{}
 		for at := from; at < to; at++ {
-			out.Append(plainStart.Add(time.Duration(at)*time.Minute).UnixMilli(), v)
+			out.Append(clusterStart.Add(time.Duration(at)*time.Minute).UnixMilli(), v)
 		}
 		return out
 	}
@@ -215,7 +215,7 @@ func TestGridBoundsAtOutages(t *testing.T) {
 		inputs[name] = join(unmarked(v, -4, 31), unmarked(v, 61, 126))
 	}
 	late := unmarked(0, -4, 31)
-	late.Append(plainStart.Add(61*time.Minute).UnixMilli(), stale)
+	late.Append(clusterStart.Add(61*time.Minute).UnixMilli(), stale)
 	set := buildCase(t, false, nil, inputs, nil,
 		seen("ran", unmarked(1, -4, 31), unmarked(1, 61, 126)),
 		seen("over", late),

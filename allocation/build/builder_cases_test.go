@@ -31,7 +31,7 @@ func (spotPrices) Node(n rates.NodeAttributes, _ time.Time) rates.NodeRates {
 // minutes are the samples of a value in minutes [from, to) of the case's window, a minute apart, with a staleness marker at
 // the end. A sample at minute k is seen by the grid at k.
 func minutes(v float64, from, to int) *timeline.Points {
-	return sampled(plainStart.Add(time.Duration(from)*time.Minute), time.Minute, repeat(v, to-from)...)
+	return sampled(clusterStart.Add(time.Duration(from)*time.Minute), time.Minute, repeat(v, to-from)...)
 }
 
 // caseSignals are the signals of a node of 4 cores at 1 an hour and a pod on it that requests a core, for the two hours of
@@ -39,12 +39,12 @@ func minutes(v float64, from, to int) *timeline.Points {
 func caseSignals() map[string]*timeline.Points {
 	return map[string]*timeline.Points{
 		"node":     minutes(1, 1, 121),
-		"created":  minutes(float64(plainStart.Unix()), 1, 121),
+		"created":  minutes(float64(clusterStart.Unix()), 1, 121),
 		"capacity": minutes(4, 1, 121),
 		"price":    minutes(1, 1, 121),
 		"pod":      minutes(1, 1, 121),
 		"running":  minutes(1, 1, 121),
-		"started":  minutes(float64(plainStart.Unix()), 1, 121),
+		"started":  minutes(float64(clusterStart.Unix()), 1, 121),
 		"request":  minutes(1, 1, 121),
 	}
 }
@@ -76,7 +76,7 @@ var caseSeries = []struct {
 // 1 unless the case changes it.
 func TestBuilderCases(t *testing.T) {
 	at := func(minute float64) float64 {
-		return float64(plainStart.Add(time.Duration(minute*60)*time.Second).UnixMilli()) / 1000
+		return float64(clusterStart.Add(time.Duration(minute*60)*time.Second).UnixMilli()) / 1000
 	}
 	for _, tt := range []struct {
 		name    string
@@ -258,7 +258,7 @@ func join(parts ...*timeline.Points) *timeline.Points {
 // buildCase builds the set of a case as the engine does, with further series of its own.
 func buildCase(t *testing.T, exact bool, rates rates.Rates, inputs, usage map[string]*timeline.Points, more ...given) *allocation.Set {
 	t.Helper()
-	q := allocation.Query{Window: allocation.Window{Start: plainStart, End: plainStart.Add(2 * time.Hour)}, Resolution: time.Minute}
+	q := allocation.Query{Window: allocation.Window{Start: clusterStart, End: clusterStart.Add(2 * time.Hour)}, Resolution: time.Minute}
 	if exact {
 		q.Resolution = 0
 	}

@@ -94,15 +94,15 @@ func repeat(v float64, n int) []float64 {
 
 const gib = 1 << 30
 
-// plainNode is a node of a plain cluster: one value a cell, cells [from, to) of its life.
-type plainNode struct {
+// naiveNode is a node of a plain cluster: one value a cell, cells [from, to) of its life.
+type naiveNode struct {
 	name            string
 	from, to        int
 	capacity, price [2][]float64 // CPU, RAM by cell
 }
 
-// plainContainer runs in cells [from, to) of a plain cluster, on a node.
-type plainContainer struct {
+// naiveContainer runs in cells [from, to) of a plain cluster, on a node.
+type naiveContainer struct {
 	pod           string
 	node          int // -1: on no known node
 	from, to      int
@@ -119,18 +119,18 @@ const (
 	shownRestart // by the series of two container ids, without a staleness marker between them
 )
 
-// plainCluster says, minute by minute, what everything is: the slow, obvious model that the builder is compared with.
-type plainCluster struct {
+// naiveCluster says, minute by minute, what everything is: the slow, obvious model that the builder is compared with.
+type naiveCluster struct {
 	cells      int
-	nodes      []plainNode
-	containers []plainContainer
-	plainAssets
+	nodes      []naiveNode
+	containers []naiveContainer
+	naiveAssets
 }
 
-var plainStart = time.Date(2026, 3, 2, 10, 0, 0, 0, time.UTC)
+var clusterStart = time.Date(2026, 3, 2, 10, 0, 0, 0, time.UTC)
 
-func (c *plainCluster) window() allocation.Window {
-	return allocation.Window{Start: plainStart, End: plainStart.Add(time.Duration(c.cells) * time.Minute)}
+func (c *naiveCluster) window() allocation.Window {
+	return allocation.Window{Start: clusterStart, End: clusterStart.Add(time.Duration(c.cells) * time.Minute)}
 }
 
 func levels(rng *rand.Rand, n int, low, high float64, changes float64) []float64 {
@@ -145,13 +145,13 @@ func levels(rng *rand.Rand, n int, low, high float64, changes float64) []float64
 	return out
 }
 
-func randomPlain(rng *rand.Rand) *plainCluster {
-	c := &plainCluster{cells: 20 + rng.IntN(100)}
+func randomPlain(rng *rand.Rand) *naiveCluster {
+	c := &naiveCluster{cells: 20 + rng.IntN(100)}
 	if rng.IntN(20) == 0 {
 		c.cells *= 15 // a day: what is read again comes in several spans
 	}
 	for i := range 1 + rng.IntN(3) {
-		n := plainNode{name: fmt.Sprintf("n%d", i), to: c.cells}
+		n := naiveNode{name: fmt.Sprintf("n%d", i), to: c.cells}
 		if rng.IntN(3) == 0 {
 			n.from = rng.IntN(c.cells / 2)
 		}
@@ -166,7 +166,7 @@ func randomPlain(rng *rand.Rand) *plainCluster {
 	for i := range rng.IntN(12) {
 		k := rng.IntN(len(c.nodes))
 		n := &c.nodes[k]
-		x := plainContainer{pod: fmt.Sprintf("p%d", i), node: k, from: n.from + rng.IntN(n.to-n.from)}
+		x := naiveContainer{pod: fmt.Sprintf("p%d", i), node: k, from: n.from + rng.IntN(n.to-n.from)}
 		x.to = x.from + 1 + rng.IntN(n.to-x.from)
 		life := x.to - x.from
 		x.request = [2][]float64{levels(rng, life, 0, 2, 0.02), levels(rng, life, 0, 8*gib, 0.02)}
@@ -191,7 +191,7 @@ func randomPlain(rng *rand.Rand) *plainCluster {
 }
 
 // build computes the cluster's sets with the builder, from samples on the minute.
-func (c *plainCluster) build(t *testing.T, step time.Duration) []*allocation.Set {
+func (c *naiveCluster) build(t *testing.T, step time.Duration) []*allocation.Set {
 	t.Helper()
 	sets, err := c.compute(t.Context(), t, allocation.Query{Window: c.window(), Step: step, Resolution: time.Minute}, nil)
 	if err != nil {
@@ -201,14 +201,14 @@ func (c *plainCluster) build(t *testing.T, step time.Duration) []*allocation.Set
 }
 
 // compute computes the sets of a query of the cluster, until ctx ends, within a budget.
-func (c *plainCluster) compute(ctx context.Context, t *testing.T, q allocation.Query, budget build.Budget) ([]*allocation.Set, error) {
+func (c *naiveCluster) compute(ctx context.Context, t *testing.T, q allocation.Query, budget build.Budget) ([]*allocation.Set, error) {
 	t.Helper()
 	b, err := build.NewBuilder(ctx, q, time.Minute, flat{}, symbols, budget)
 	if err != nil {
 		return nil, err
 	}
 	f := feed{t: t, b: b}
-	at := func(cell int) time.Time { return plainStart.Add(time.Duration(cell+1) * time.Minute) }
+	at := func(cell int) time.Time { return clusterStart.Add(time.Duration(cell+1) * time.Minute) }
 	for i := range c.nodes {
 		n := &c.nodes[i]
 		f.add(signals.Series{Signal: signals.NodeInfo}, "c/"+n.name+"/aws:///z/i-"+n.name, sampled(at(n.from), time.Minute, repeat(1, n.to-n.from)...))
@@ -260,7 +260,7 @@ func (c *plainCluster) compute(ctx context.Context, t *testing.T, q allocation.Q
 }
 
 // feedUsage gives the usage of all containers, those of replicas and of several ids in any order.
-func (c *plainCluster) feedUsage(f feed, at func(int) time.Time) {
+func (c *naiveCluster) feedUsage(f feed, at func(int) time.Time) {
 	for i := range c.containers {
 		x := &c.containers[i]
 		if x.used[0] == nil {
@@ -319,7 +319,7 @@ func unmarked(p *timeline.Points) *timeline.Points {
 }
 
 // costs computes every container's cost minute by minute, by the words of SEMANTICS §3 to §5.
-func (c *plainCluster) costs() (hours, cost map[string][2]float64) {
+func (c *naiveCluster) costs() (hours, cost map[string][2]float64) {
 	hours, cost = map[string][2]float64{}, map[string][2]float64{}
 	for r := range 2 {
 		for cell := range c.cells {
@@ -332,7 +332,7 @@ func (c *plainCluster) costs() (hours, cost map[string][2]float64) {
 }
 
 // cell adds one minute of one node and resource.
-func (c *plainCluster) cell(r, cell, k int, hours, cost map[string][2]float64) {
+func (c *naiveCluster) cell(r, cell, k int, hours, cost map[string][2]float64) {
 	n := &c.nodes[k]
 	if cell < n.from || cell >= n.to {
 		return

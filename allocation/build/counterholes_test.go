@@ -16,7 +16,7 @@ import (
 // TestOrderOfSeries checks that the cost of a container that restarts does not depend on the order of its series. Each start has its own
 // series, and sources return them in any order.
 func TestOrderOfSeries(t *testing.T) {
-	unix := func(minute float64) float64 { return float64(plainStart.Unix()) + minute*60 }
+	unix := func(minute float64) float64 { return float64(clusterStart.Unix()) + minute*60 }
 	const key = "c/ns/q/uid-q/main"
 	inputs := []given{
 		{signal: signals.PodInfo, key: "c/ns/q/uid-q/n/ip2/Job/j", points: minutes(1, 10, 60)},
@@ -27,7 +27,7 @@ func TestOrderOfSeries(t *testing.T) {
 	}
 	usage := []given{
 		{signal: signals.ContainerUse, key: key + "//a", points: counted(40, 10, 19)},
-		{signal: signals.ContainerUse, key: key + "//b", points: sampled(plainStart.Add(20*time.Minute+7*time.Second), time.Minute, 31)},
+		{signal: signals.ContainerUse, key: key + "//b", points: sampled(clusterStart.Add(20*time.Minute+7*time.Second), time.Minute, 31)},
 		{signal: signals.ContainerUse, key: key + "//c", points: counted(70, 30, 60)},
 		{signal: signals.ContainerLevel, resource: allocation.RAM, key: key + "//a", points: minutes(gib/3, 10, 19)},
 		{signal: signals.ContainerLevel, resource: allocation.RAM, key: key + "//c", points: minutes(gib/7, 30, 60)},

@@ -77,7 +77,7 @@ func TestDevices(t *testing.T) {
 // z waits to be restarted. Nothing is known of node m until minute 60: u was scheduled long before and ran when that begins, v
 // starts at 90.
 func TestChargeFrom(t *testing.T) {
-	at := func(minute int) float64 { return float64(plainStart.Add(time.Duration(minute) * time.Minute).Unix()) }
+	at := func(minute int) float64 { return float64(clusterStart.Add(time.Duration(minute) * time.Minute).Unix()) }
 	pod := func(name string, scheduled int, running *timeline.Points) []given {
 		id := "c/ns/" + name + "/uid-" + name
 		return []given{

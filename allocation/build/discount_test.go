@@ -50,7 +50,7 @@ func TestSummedDiscount(t *testing.T) {
 	dict := allocation.NewDict()
 	var sets []*allocation.Set
 	for i, discount := range []float64{0.5, 0, 0} {
-		from := plainStart.Add(time.Duration(i) * time.Hour)
+		from := clusterStart.Add(time.Duration(i) * time.Hour)
 		s := allocation.NewSet(allocation.Window{Start: from, End: from.Add(time.Hour)}, dict)
 		s.Nodes = []allocation.Node{{
 			Cluster: "c", Name: "n", Start: from, End: from.Add(time.Hour), Discount: discount,

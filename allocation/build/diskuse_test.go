@@ -38,7 +38,7 @@ func TestUseOfLocalDisks(t *testing.T) {
 	used := func(key string, points *timeline.Points) given {
 		return given{signal: signals.NodeDiskUsed, key: key, points: points}
 	}
-	grows := sampled(plainStart.Add(time.Minute), time.Minute, slices.Concat(repeat(2*gib, 60), repeat(4*gib, 60))...)
+	grows := sampled(clusterStart.Add(time.Minute), time.Minute, slices.Concat(repeat(2*gib, 60), repeat(4*gib, 60))...)
 	unknown := diskUse{-1, -1}
 	for _, tt := range []struct {
 		name         string
@@ -94,16 +94,16 @@ func TestUseOfReplacedDisks(t *testing.T) {
 func TestMemoryOfDisks(t *testing.T) {
 	const nodes, setUse = 1000, 24
 	estimate := func(step time.Duration, samples int) (estimated, held int64) {
-		q := allocation.Query{Window: allocation.Window{Start: plainStart, End: plainStart.Add(24 * time.Hour)}, Step: step}
+		q := allocation.Query{Window: allocation.Window{Start: clusterStart, End: clusterStart.Add(24 * time.Hour)}, Step: step}
 		b, err := build.NewBuilder(t.Context(), q, 30*time.Second, flat{cpu: 1}, symbols, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		f := feed{t: t, b: b}
-		day := sampled(plainStart.Add(30*time.Second), 30*time.Second, repeat(1, 2880)...)
+		day := sampled(clusterStart.Add(30*time.Second), 30*time.Second, repeat(1, 2880)...)
 		var grows timeline.Points
 		for i := range samples {
-			grows.Append(plainStart.Add(24*time.Hour/time.Duration(samples)*time.Duration(i+1)).UnixMilli(), float64(i))
+			grows.Append(clusterStart.Add(24*time.Hour/time.Duration(samples)*time.Duration(i+1)).UnixMilli(), float64(i))
 		}
 		for i := range nodes {
 			f.add(signals.Series{Signal: signals.NodeInfo}, fmt.Sprintf("c/n%d/id", i), day)
@@ -146,7 +146,7 @@ func TestUseIsWholeBytes(t *testing.T) {
 	for _, bytes := range []float64{22449086057, 3915202560, 7, 1e15 + 1} {
 		series := []given{
 			{signal: signals.NodeDisk, key: "c/n/sda1", points: minutes(2e15, 1, 121)},
-			{signal: signals.NodeDiskUsed, key: "c/n/sda1", points: sampled(plainStart.Add(time.Minute), 37*time.Second+3*time.Millisecond, 1, 2, 3, bytes-1, bytes)},
+			{signal: signals.NodeDiskUsed, key: "c/n/sda1", points: sampled(clusterStart.Add(time.Minute), 37*time.Second+3*time.Millisecond, 1, 2, 3, bytes-1, bytes)},
 		}
 		if got := buildGiven(t, allocation.Query{}, series)[0].Disks[0].UsedMax; got != bytes {
 			t.Errorf("%v bytes, want %v", got, bytes)

@@ -34,7 +34,7 @@ func TestCounterLeaps(t *testing.T) {
 				if minute > 60 {
 					v += tt.leap
 				}
-				points.Append(plainStart.Add(time.Duration(minute)*time.Minute).UnixMilli(), v)
+				points.Append(clusterStart.Add(time.Duration(minute)*time.Minute).UnixMilli(), v)
 			}
 			s := buildGiven(t, allocation.Query{Resolution: resolution}, []given{{signal: signals.ContainerUse, key: "c/ns/p/uid/main//", points: points}})[0]
 			slack := 0.02 // the minute that is left out

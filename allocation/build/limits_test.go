@@ -18,17 +18,17 @@ import (
 var errStopped = errors.New("stopped")
 
 // busyCluster is a cluster with given numbers of nodes and pods, allocated beyond its capacity.
-func busyCluster(nodes, pods int) *plainCluster {
+func busyCluster(nodes, pods int) *naiveCluster {
 	rng := rand.New(rand.NewPCG(1, 2))
-	c := &plainCluster{cells: 240}
+	c := &naiveCluster{cells: 240}
 	for i := range nodes {
-		c.nodes = append(c.nodes, plainNode{
+		c.nodes = append(c.nodes, naiveNode{
 			name: string(rune('a' + i)), to: c.cells,
 			capacity: [2][]float64{repeat(1, c.cells), repeat(gib, c.cells)}, price: [2][]float64{repeat(0.02, c.cells), repeat(0.002, c.cells)},
 		})
 	}
 	for i := range pods {
-		c.containers = append(c.containers, plainContainer{
+		c.containers = append(c.containers, naiveContainer{
 			pod: "p" + string(rune('a'+i)), node: i % nodes, to: c.cells, usedCells: c.cells,
 			request: [2][]float64{repeat(0.1, c.cells), repeat(gib/10, c.cells)},
 			used:    [2][]float64{levels(rng, c.cells, 0, 2, 0.5), levels(rng, c.cells, 0, gib, 0.5)},

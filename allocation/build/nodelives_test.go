@@ -46,14 +46,14 @@ func (x *replacedNode) series() []given {
 		}
 		add(signals.NodeInfo, "c|m|"+x.providerID[i], 1)
 		if x.created[i] != 0 {
-			add(signals.NodeCreated, "c/m", float64(plainStart.Add(time.Duration(x.created[i])*time.Minute).Unix()))
+			add(signals.NodeCreated, "c/m", float64(clusterStart.Add(time.Duration(x.created[i])*time.Minute).Unix()))
 		}
 		add(signals.NodeCapacity, "c/m", []float64{2, 8}[i])
 		add(signals.NodePrice, fmt.Sprintf("c/m/type-%d///", i), []float64{1, 3}[i])
 		add(signals.NodeLabels, fmt.Sprintf("c/m/agentpool/pool-%d", i), 1)
 		pod := fmt.Sprintf("c/ns/pod-%d/uid-%d", i, i)
 		add(signals.PodInfo, pod+fmt.Sprintf("/m/ip-%d/Job/j", i), 1)
-		add(signals.PodStarted, pod, float64(plainStart.Add([]time.Duration{-5 * time.Minute, 52*time.Minute + 30*time.Second}[i]).Unix()))
+		add(signals.PodStarted, pod, float64(clusterStart.Add([]time.Duration{-5 * time.Minute, 52*time.Minute + 30*time.Second}[i]).Unix()))
 		add(signals.ContainerRunning, pod+"/main/", 1)
 		add(signals.ContainerRequest, pod+"/main", 1)
 	}
@@ -132,7 +132,7 @@ func TestNodeMadeAgainOverHours(t *testing.T) {
 						keys = append(keys, a.Name)
 					}
 				}
-				suffixes := []string{"@" + plainStart.Add(-10*time.Hour).Format(time.RFC3339), "@" + plainStart.Add(52*time.Minute).Format(time.RFC3339)}
+				suffixes := []string{"@" + clusterStart.Add(-10*time.Hour).Format(time.RFC3339), "@" + clusterStart.Add(52*time.Minute).Format(time.RFC3339)}
 				var want []string
 				for i, suffix := range suffixes {
 					if x.apart {

@@ -14,7 +14,7 @@ import (
 // TestTrafficOfOutages checks what is charged for a pod's traffic of 1 GiB a minute that was not seen all the time.
 func TestTrafficOfOutages(t *testing.T) {
 	const egress, usage = "c/ns/q/uid-q/true/false/false//i", "c/ns/q/uid-q/main//"
-	start := float64(plainStart.Add(-600 * time.Minute).Unix())
+	start := float64(clusterStart.Add(-600 * time.Minute).Unix())
 	late := []given{
 		{signal: signals.PodInfo, key: "c/ns/q/uid-q/n/ip2/Job/j", points: minutes(1, 61, 121)},
 		{signal: signals.ContainerRunning, key: "c/ns/q/uid-q/main/", points: minutes(1, 61, 121)},
@@ -30,7 +30,7 @@ func TestTrafficOfOutages(t *testing.T) {
 	for i := range since {
 		since[i] = gib * float64(600+61+i)
 	}
-	history := given{signal: signals.PodEgress, key: egress, points: sampled(plainStart.Add(61*time.Minute), time.Minute, since...)}
+	history := given{signal: signals.PodEgress, key: egress, points: sampled(clusterStart.Add(61*time.Minute), time.Minute, since...)}
 	for _, tt := range []struct {
 		name   string
 		series []given
@@ -88,13 +88,13 @@ func TestBreakdownOfNodesThatEnd(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, resolution := range []time.Duration{0, time.Minute} {
-				q := allocation.Query{Window: allocation.Window{Start: plainStart, End: plainStart.Add(2 * time.Hour)}, Step: tt.step, Resolution: resolution}
+				q := allocation.Query{Window: allocation.Window{Start: clusterStart, End: clusterStart.Add(2 * time.Hour)}, Step: tt.step, Resolution: resolution}
 				b, err := build.NewBuilder(t.Context(), q, time.Minute, flat{cpu: 1}, symbols, nil)
 				if err != nil {
 					t.Fatal(err)
 				}
 				f := feed{t: t, b: b}
-				created := float64(plainStart.Add(time.Duration(tt.from-1) * time.Minute).Unix())
+				created := float64(clusterStart.Add(time.Duration(tt.from-1) * time.Minute).Unix())
 				f.add(signals.Series{Signal: signals.NodeInfo}, "c/n/id", minutes(1, tt.from, ends))
 				f.add(signals.Series{Signal: signals.NodeCreated}, "c/n", minutes(created, tt.from, ends))
 				f.add(signals.Series{Signal: signals.NodeCapacity}, "c/n", minutes(4, tt.from, ends))
@@ -141,7 +141,7 @@ func TestBreakdownOfManyNodesThatEnd(t *testing.T) {
 	ends := func(i int) int { return apart * (i + 1) }
 	for _, step := range []time.Duration{0, time.Hour} {
 		t.Run(step.String(), func(t *testing.T) {
-			q := allocation.Query{Window: allocation.Window{Start: plainStart, End: plainStart.Add(7 * time.Hour)}, Step: step}
+			q := allocation.Query{Window: allocation.Window{Start: clusterStart, End: clusterStart.Add(7 * time.Hour)}, Step: step}
 			b, err := build.NewBuilder(t.Context(), q, time.Minute, flat{cpu: 1}, symbols, nil)
 			if err != nil {
 				t.Fatal(err)

@@ -39,7 +39,7 @@ func TestPodsWithoutUID(t *testing.T) {
 	} {
 		for _, resolution := range []time.Duration{time.Minute, 0} {
 			t.Run(tt.name+"/"+allocation.ResolutionText(resolution), func(t *testing.T) {
-				q := allocation.Query{Window: allocation.Window{Start: plainStart, End: plainStart.Add(2 * time.Hour)}, Resolution: resolution}
+				q := allocation.Query{Window: allocation.Window{Start: clusterStart, End: clusterStart.Add(2 * time.Hour)}, Resolution: resolution}
 				b, err := build.NewBuilder(t.Context(), q, time.Minute, flat{}, symbols, nil)
 				if err != nil {
 					t.Fatal(err)
@@ -59,7 +59,7 @@ func TestPodsWithoutUID(t *testing.T) {
 					if i+1 < len(tt.placements) {
 						until = tt.placements[i+1].from - 1
 					}
-					started = append(started, minutes(float64(plainStart.Add(time.Duration(s.from-1)*time.Minute).Unix()), s.from, until))
+					started = append(started, minutes(float64(clusterStart.Add(time.Duration(s.from-1)*time.Minute).Unix()), s.from, until))
 				}
 				f.add(signals.Series{Signal: signals.PodStarted}, "c/ns/p/", join(started...))
 				f.add(signals.Series{Signal: signals.ContainerRunning}, "c/ns/p//main/", minutes(1, first, 121))
@@ -90,7 +90,7 @@ func TestPodsWithoutUID(t *testing.T) {
 
 // TestPodsWithTheSameUID checks that pods of several names that have one UID, such as static pods of several clusters, are several pods.
 func TestPodsWithTheSameUID(t *testing.T) {
-	q := allocation.Query{Window: allocation.Window{Start: plainStart, End: plainStart.Add(time.Hour)}, Resolution: time.Minute}
+	q := allocation.Query{Window: allocation.Window{Start: clusterStart, End: clusterStart.Add(time.Hour)}, Resolution: time.Minute}
 	b, err := build.NewBuilder(t.Context(), q, time.Minute, flat{}, symbols, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -120,7 +120,7 @@ func finish(t *testing.T, f feed, key string) *allocation.Set {
 	}
 	p := &timeline.Points{}
 	for minute := -4; minute <= 120; minute++ {
-		p.Append(plainStart.Add(time.Duration(minute)*time.Minute).UnixMilli(), float64(minute+4)*120)
+		p.Append(clusterStart.Add(time.Duration(minute)*time.Minute).UnixMilli(), float64(minute+4)*120)
 	}
 	f.add(signals.Series{Signal: signals.ContainerUse, Unmarked: true}, key, p)
 	if again, err := f.b.Finalize(); err != nil || len(again) > 0 {
@@ -140,7 +140,7 @@ func finish(t *testing.T, f feed, key string) *allocation.Set {
 // its pod.
 func TestInitContainersWithoutUID(t *testing.T) {
 	inputs := caseSignals()
-	maps.Copy(inputs, map[string]*timeline.Points{"nameless init": minutes(1, 10, 15), "pod started": minutes(float64(plainStart.Unix()), 1, 121)})
+	maps.Copy(inputs, map[string]*timeline.Points{"nameless init": minutes(1, 10, 15), "pod started": minutes(float64(clusterStart.Unix()), 1, 121)})
 	set := buildCase(t, true, nil, inputs, nil)
 	for row := range set.Len() {
 		if minutes := set.Value(allocation.RunningSeconds, row) / 60; set.Text(allocation.Container, row) == "prepare" && math.Abs(minutes-5) > 0.01 {

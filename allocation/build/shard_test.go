@@ -21,7 +21,7 @@ func newShard(t *testing.T) (f feed, own, other string) {
 			other = name
 		}
 	}
-	q := allocation.Query{Window: allocation.Window{Start: plainStart, End: plainStart.Add(time.Hour)}, Resolution: time.Minute, Shard: shard}
+	q := allocation.Query{Window: allocation.Window{Start: clusterStart, End: clusterStart.Add(time.Hour)}, Resolution: time.Minute, Shard: shard}
 	b, err := build.NewBuilder(t.Context(), q, time.Minute, flat{}, symbols, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -93,7 +93,7 @@ func TestSkips(t *testing.T) {
 			}
 		}
 	}
-	whole, err := build.NewBuilder(t.Context(), allocation.Query{Window: allocation.Window{Start: plainStart, End: plainStart.Add(time.Hour)}}, time.Minute, flat{}, symbols, nil)
+	whole, err := build.NewBuilder(t.Context(), allocation.Query{Window: allocation.Window{Start: clusterStart, End: clusterStart.Add(time.Hour)}}, time.Minute, flat{}, symbols, nil)
 	if err != nil || whole.Skips(signals.Series{Signal: signals.NodeTime}, []signals.Symbol{symbols.Of("c"), symbols.Of(other), symbols.Of("")}) {
 		t.Errorf("a builder of whole sets skips series, %v", err)
 	}

@@ -43,7 +43,7 @@ func podOf(name, node string) []given {
 // TestPriceWarnings checks the warnings about suspicious prices, missing prices and prices of unknown things.
 func TestPriceWarnings(t *testing.T) {
 	nan := &timeline.Points{}
-	nan.AppendRun(plainStart.Add(time.Minute).UnixMilli(), time.Minute.Milliseconds(), 120, math.NaN())
+	nan.AppendRun(clusterStart.Add(time.Minute).UnixMilli(), time.Minute.Milliseconds(), 120, math.NaN())
 	for _, tt := range []struct {
 		name   string
 		series []given

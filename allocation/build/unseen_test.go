@@ -20,7 +20,7 @@ import (
 // TestEvidence checks which containers of a pod are charged in exact mode, and for how many minutes, depending on their signals.
 // Scrapes are a minute apart. Another pod of the case runs all the time.
 func TestEvidence(t *testing.T) {
-	unix := func(minute float64) float64 { return float64(plainStart.Unix()) + minute*60 }
+	unix := func(minute float64) float64 { return float64(clusterStart.Unix()) + minute*60 }
 	pod := func(signal signals.Signal, v float64, from, to int) given {
 		return given{signal: signal, key: "c/ns/q/uid-q", points: minutes(v, from, to)}
 	}
@@ -66,7 +66,7 @@ func TestEvidence(t *testing.T) {
 			name: "and usage where there is any",
 			series: concat(unseen, []given{
 				of(signals.ContainerStarted, "main", unix(30), 31, 41), pod(signals.PodCompleted, unix(30.5), 31, 41),
-				{signal: signals.ContainerUse, key: "c/ns/q/uid-q/main//x", points: sampled(plainStart.Add(30*time.Minute+15*time.Second), time.Minute, 45)}, // 3 cores
+				{signal: signals.ContainerUse, key: "c/ns/q/uid-q/main//x", points: sampled(clusterStart.Add(30*time.Minute+15*time.Second), time.Minute, 45)}, // 3 cores
 			}),
 			want: map[string]float64{"main": 0.5}, cost: 1.5,
 		},
@@ -152,15 +152,15 @@ func TestEvidence(t *testing.T) {
 		{
 			name: "known by usage alone: one sample counts for a scrape interval",
 			series: []given{
-				{signal: signals.ContainerLevel, resource: allocation.RAM, key: "c/ns/debug/uid-d/sh/n/x", points: sampled(plainStart.Add(33*time.Minute), time.Minute, gib)},
-				{signal: signals.ContainerUse, key: "c/ns/debug/uid-d/sh/n/x", points: sampled(plainStart.Add(33*time.Minute), time.Minute, 30)},
+				{signal: signals.ContainerLevel, resource: allocation.RAM, key: "c/ns/debug/uid-d/sh/n/x", points: sampled(clusterStart.Add(33*time.Minute), time.Minute, gib)},
+				{signal: signals.ContainerUse, key: "c/ns/debug/uid-d/sh/n/x", points: sampled(clusterStart.Add(33*time.Minute), time.Minute, 30)},
 			},
 			want: map[string]float64{"sh": 1}, cost: 0.5 + 0.5, warning: "1 container appears only in cAdvisor",
 		},
 		{
 			name: "usage alone, long after the window",
 			series: []given{
-				{signal: signals.ContainerLevel, resource: allocation.RAM, key: "c/ns/debug/uid-d/sh/n/x", points: sampled(plainStart.Add(10*time.Hour), time.Minute, gib)},
+				{signal: signals.ContainerLevel, resource: allocation.RAM, key: "c/ns/debug/uid-d/sh/n/x", points: sampled(clusterStart.Add(10*time.Hour), time.Minute, gib)},
 			},
 		},
 	} {
@@ -194,7 +194,7 @@ func TestEvidence(t *testing.T) {
 
 // series are samples of values a minute apart.
 func series(from int, values ...float64) *timeline.Points {
-	return sampled(plainStart.Add(time.Duration(from)*time.Minute), time.Minute, values...)
+	return sampled(clusterStart.Add(time.Duration(from)*time.Minute), time.Minute, values...)
 }
 
 // TestNodeOfKubelet checks the node of a container of which only usage is known, by the kubelet in the labels of its series.

@@ -18,7 +18,7 @@ import (
 func counterFrom(start, first, last, rate float64) *timeline.Points {
 	p := &timeline.Points{}
 	for at := first; at <= last; at += 30 {
-		p.Append(plainStart.UnixMilli()+int64(at*1000), (at-start)*rate)
+		p.Append(clusterStart.UnixMilli()+int64(at*1000), (at-start)*rate)
 	}
 	return p
 }
@@ -53,21 +53,21 @@ func TestUsageEdges(t *testing.T) {
 			name:    "ended and started again, no ids",
 			series:  map[string]*timeline.Points{"": join(counterFrom(-300, -290, 3590, 0.5), counterFrom(4800, 4830, 7200, 2))},
 			running: join(minutes(1, -5, 61), minutes(0, 61, 80), minutes(1, 81, 121)),
-			started: join(minutes(float64(plainStart.Unix()-300), -5, 60), minutes(float64(plainStart.Unix()+4800), 81, 121)),
+			started: join(minutes(float64(clusterStart.Unix()-300), -5, 60), minutes(float64(clusterStart.Unix()+4800), 81, 121)),
 			want:    (3600*0.5 + 2400*2) / 3600, slack: 0.003,
 		},
 		{
 			name:    "the same in two stretches",
 			series:  map[string]*timeline.Points{"": counterFrom(-300, -290, 3590, 0.5), "-": counterFrom(4800, 4830, 7200, 2)},
 			running: join(minutes(1, -5, 61), minutes(0, 61, 80), minutes(1, 81, 121)),
-			started: join(minutes(float64(plainStart.Unix()-300), -5, 60), minutes(float64(plainStart.Unix()+4800), 81, 121)),
+			started: join(minutes(float64(clusterStart.Unix()-300), -5, 60), minutes(float64(clusterStart.Unix()+4800), 81, 121)),
 			want:    (3600*0.5 + 2400*2) / 3600, slack: 0.003,
 		},
 		{
 			name:    "no ids, and more used than before when seen again",
 			series:  map[string]*timeline.Points{"": join(counterFrom(-300, -290, 3590, 0.01), counterFrom(4800, 5100, 7200, 2))},
 			running: join(minutes(1, -5, 61), minutes(0, 61, 80), minutes(1, 81, 121)),
-			started: join(minutes(float64(plainStart.Unix()-300), -5, 60), minutes(float64(plainStart.Unix()+4800), 81, 121)),
+			started: join(minutes(float64(clusterStart.Unix()-300), -5, 60), minutes(float64(clusterStart.Unix()+4800), 81, 121)),
 			want:    (3600*0.01 + 2400*2) / 3600, slack: 0.001,
 		},
 		{
@@ -79,7 +79,7 @@ func TestUsageEdges(t *testing.T) {
 			name:   "no ids: not seen for a while, but the same",
 			series: map[string]*timeline.Points{"": join(counterFrom(-300, -290, 600, 0.5), counterFrom(-300, 1800, 7200, 0.5))},
 			want:   1, slack: 0.003,
-			started: minutes(float64(plainStart.Unix()-300), -5, 121),
+			started: minutes(float64(clusterStart.Unix()-300), -5, 121),
 		},
 		{
 			name:    "not seen for a while, runs again before its usage is seen, nobody says when it started",
@@ -94,7 +94,7 @@ func TestUsageEdges(t *testing.T) {
 				tt.running = minutes(1, -5, 121)
 			}
 			if tt.started == nil {
-				tt.started = join(minutes(float64(plainStart.Unix()-300), -5, 60), minutes(float64(plainStart.Unix()+3610), 61, 121))
+				tt.started = join(minutes(float64(clusterStart.Unix()-300), -5, 60), minutes(float64(clusterStart.Unix()+3610), 61, 121))
 			}
 			in := usageOf(t, tt.series, tt.running, tt.started, false)
 			if math.Abs(in-tt.want) > tt.slack*tt.want {
@@ -111,7 +111,7 @@ func TestUsageEdges(t *testing.T) {
 // have no cgroup.
 func usageOf(t *testing.T, series map[string]*timeline.Points, running, started *timeline.Points, bySource bool) float64 {
 	t.Helper()
-	q := allocation.Query{Window: allocation.Window{Start: plainStart, End: plainStart.Add(2 * time.Hour)}, Resolution: time.Minute}
+	q := allocation.Query{Window: allocation.Window{Start: clusterStart, End: clusterStart.Add(2 * time.Hour)}, Resolution: time.Minute}
 	b, err := build.NewBuilder(t.Context(), q, 30*time.Second, flat{cpu: 1}, symbols, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -251,8 +251,8 @@ var assetTexts = []assetText{
 	{filter.Account, func(a *allocation.Asset) *string { return &a.Account }},
 }
 
-// TestAssetsAgainstPlainEvaluator compares random filters with the plain evaluator, on random assets and on their saved answer.
-func TestAssetsAgainstPlainEvaluator(t *testing.T) {
+// TestAssetsAgainstNaiveEvaluator compares random filters with the plain evaluator, on random assets and on their saved answer.
+func TestAssetsAgainstNaiveEvaluator(t *testing.T) {
 	for seed := range uint64(200) {
 		rnd := rand.New(rand.NewPCG(seed, 9))
 		set := &assets.Set{Assets: make([]allocation.Asset, 20)}

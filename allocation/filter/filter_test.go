@@ -335,7 +335,7 @@ func TestNoAllocationPerRow(t *testing.T) {
 	}
 }
 
-func TestAgainstPlainEvaluator(t *testing.T) {
+func TestAgainstNaiveEvaluator(t *testing.T) {
 	for seed := range uint64(300) {
 		rnd := rand.New(rand.NewPCG(seed, 2))
 		plain := make([]row, 40)

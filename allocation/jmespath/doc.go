@@ -4,7 +4,7 @@
 // The grammar and its tree are those of the library that Kyverno itself uses, github.com/kyverno/go-jmespath. Trees are
 // evaluated here, by the same rules, because queries come from anywhere: what an evaluation may read, build and return is
 // bounded and ends with its context, objects are walked in the order of their keys, so that an answer is always the same,
-// inputs are never changed, and errors are told where the library drops them: left of [] and [?…].
+// inputs are never changed, and errors are reported where the library drops them: left of [] and [?…].
 //
 // The dialect's rule for keys that are not there: a plain field, as the whole expression or within a path, is an
 // UnknownKeyError. On either side of ||, left of &&, behind ! and around |, in projections, multi-selects, arguments and

@@ -80,7 +80,7 @@ func TestFewOfAssets(t *testing.T) {
 			sets[0] = append(sets[0], readAssets(t, whole, rows, assets, nil))
 			sets[1] = append(sets[1], readAssets(t, few, rows, assets, &allocation.Projection{FewOfAssets: true}))
 		}
-		var got [2]plainSet
+		var got [2]resolvedSet
 		for i, list := range sets {
 			merged, err := passes.Merge(parquetWindow, list)
 			if err != nil {
@@ -90,8 +90,8 @@ func TestFewOfAssets(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			all := plain(out[0])
-			got[i] = plainSet{Window: all.Window, Resolution: all.Resolution, Warnings: all.Warnings, Rows: all.Rows}
+			all := resolvedSetOf(out[0])
+			got[i] = resolvedSet{Window: all.Window, Resolution: all.Resolution, Warnings: all.Warnings, Rows: all.Rows}
 		}
 		if diff := cmp.Diff(got[0], got[1], cmpopts.EquateNaNs()); diff != "" {
 			t.Fatalf("seed %d, %+v: -whole +few\n%s", seed, o, diff)

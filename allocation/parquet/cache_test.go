@@ -36,7 +36,7 @@ func TestColumnCache(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return plain(out[0])
+		return resolvedSetOf(out[0])
 	}
 	read := func(readers *parquet.Readers, i int, p *allocation.Projection, d *allocation.Dict) *allocation.Set {
 		t.Helper()
@@ -56,7 +56,7 @@ func TestColumnCache(t *testing.T) {
 	}
 	for i, s := range sets {
 		rows[i], _ = files(t, s)
-		want[i] = plain(read(&parquet.Readers{}, i, nil, allocation.NewDict()))
+		want[i] = resolvedSetOf(read(&parquet.Readers{}, i, nil, allocation.NewDict()))
 		merged[i] = pods(read(&parquet.Readers{}, i, deferred, allocation.NewDict()))
 	}
 	readers, dict := &parquet.Readers{}, allocation.NewDict()
@@ -65,7 +65,7 @@ func TestColumnCache(t *testing.T) {
 			dict = allocation.NewDict()
 			dict.Add("something else")
 		}
-		if d := cmp.Diff(want[i], plain(read(readers, i, nil, dict)), cmpopts.EquateNaNs()); d != "" {
+		if d := cmp.Diff(want[i], resolvedSetOf(read(readers, i, nil, dict)), cmpopts.EquateNaNs()); d != "" {
 			t.Fatalf("reading %d, of set %d (-want +got):\n%s", at, i, d)
 		}
 		if d := cmp.Diff(merged[i], pods(read(readers, i, deferred, dict)), cmpopts.EquateNaNs()); d != "" {

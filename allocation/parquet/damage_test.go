@@ -107,7 +107,7 @@ func byNamespace(t *testing.T, s *allocation.Set, err error) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprint(plain(out[0])), nil
+	return fmt.Sprint(resolvedSetOf(out[0])), nil
 }
 
 // allocated is the memory that was ever allocated, in bytes.

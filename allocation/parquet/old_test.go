@@ -36,7 +36,7 @@ func TestParquetOldFiles(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(string(want), strings.Join(nonZero("", reflect.ValueOf(plain(got))), "\n")+"\n"); diff != "" {
+			if diff := cmp.Diff(string(want), strings.Join(nonZero("", reflect.ValueOf(resolvedSetOf(got))), "\n")+"\n"); diff != "" {
 				t.Errorf("%s.txt (-want +got):\n%s", version, diff)
 			}
 		})

@@ -120,8 +120,8 @@ func unknownColumns() (list []allocation.Column) {
 	return list
 }
 
-// plainRow is a row with its ids resolved.
-type plainRow struct {
+// resolvedRow is a row with its ids resolved.
+type resolvedRow struct {
 	Special    allocation.Special
 	Single     bool
 	Start, End time.Time
@@ -131,12 +131,12 @@ type plainRow struct {
 	Balancers  []string
 }
 
-// plainSet is a set with its ids resolved.
-type plainSet struct {
+// resolvedSet is a set with its ids resolved.
+type resolvedSet struct {
 	Window     allocation.Window
 	Resolution time.Duration
 	Warnings   []string
-	Rows       []plainRow
+	Rows       []resolvedRow
 	Nodes      []allocation.Node
 	Disks      []allocation.Disk
 	Balancers  []allocation.LoadBalancer
@@ -145,12 +145,12 @@ type plainSet struct {
 	Residuals  []allocation.Residual
 }
 
-// plain is all that a set has, for comparison.
-func plain(s *allocation.Set) plainSet {
-	list := make([]plainRow, s.Len())
+// resolvedSetOf is all that a set has, for comparison.
+func resolvedSetOf(s *allocation.Set) resolvedSet {
+	list := make([]resolvedRow, s.Len())
 	d := s.Dict()
 	for row := range list {
-		r := plainRow{Special: s.Special(row), Single: s.Single(row), Start: s.Start(row), End: s.End(row), Properties: map[string]any{}, Values: map[string]float64{}}
+		r := resolvedRow{Special: s.Special(row), Single: s.Single(row), Start: s.Start(row), End: s.End(row), Properties: map[string]any{}, Values: map[string]float64{}}
 		for p := range allocation.NumProperties {
 			id := idsOf(s, p)[row]
 			switch {
@@ -181,7 +181,7 @@ func plain(s *allocation.Set) plainSet {
 		}
 		list[row] = r
 	}
-	return plainSet{s.Window, s.Resolution, s.Warnings, list, s.Nodes, s.Disks, s.Balancers, s.Networks, s.Management, s.Residuals}
+	return resolvedSet{s.Window, s.Resolution, s.Warnings, list, s.Nodes, s.Disks, s.Balancers, s.Networks, s.Management, s.Residuals}
 }
 
 // files are the rows and the assets of a set.
@@ -228,7 +228,7 @@ func TestParquetRoundTrip(t *testing.T) {
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
-		if diff := cmp.Diff(plain(s), plain(got), cmpopts.EquateNaNs(), cmpopts.EquateEmpty()); diff != "" {
+		if diff := cmp.Diff(resolvedSetOf(s), resolvedSetOf(got), cmpopts.EquateNaNs(), cmpopts.EquateEmpty()); diff != "" {
 			t.Fatalf("seed %d: -want +got\n%s", seed, diff)
 		}
 		again, assetsAgain := files(t, got)

@@ -104,7 +104,7 @@ func TestCheckAfterPasses(t *testing.T) {
 		"local disk":    {func(s *allocation.Set) { s.Disks[1].Cost++ }, "all overhead: shared cost of rows is"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			q := question{filter: inNamespace("web"), shares: []plainFilter{inNamespace("shop")}}
+			q := question{filter: inNamespace("web"), shares: []naiveFilter{inNamespace("shop")}}
 			q.Idle, q.ShareTenancy, q.External, q.SharedCost = true, true, true, 730
 			s := apply(t, setsOf([]model{smallModel()}), q.ask())[0]
 			tc.spoil(s)

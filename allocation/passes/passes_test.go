@@ -39,8 +39,8 @@ func apply(t testing.TB, sets []*allocation.Set, o passes.Options) []*allocation
 }
 
 // inNamespace selects the rows of a namespace.
-func inNamespace(name string) plainFilter {
-	return plainFilter{property: allocation.Namespace, value: name}
+func inNamespace(name string) naiveFilter {
+	return naiveFilter{property: allocation.Namespace, value: name}
 }
 
 var aggregations = []string{

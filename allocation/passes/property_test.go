@@ -69,8 +69,8 @@ func randomQuestion(t *testing.T, rng *rand.Rand) question {
 	return q
 }
 
-func randomFilter(rng *rand.Rand) plainFilter {
-	f := plainFilter{property: allocation.Namespace, value: pick(rng, "shop", "web", "kube-system"), not: rng.IntN(4) == 0}
+func randomFilter(rng *rand.Rand) naiveFilter {
+	f := naiveFilter{property: allocation.Namespace, value: pick(rng, "shop", "web", "kube-system"), not: rng.IntN(4) == 0}
 	switch rng.IntN(4) {
 	case 0:
 		f.property, f.value = allocation.Cluster, pick(rng, "c1", "arn:aws:eks:eu/c2", "nowhere")
@@ -96,7 +96,7 @@ func TestConservation(t *testing.T) {
 
 		// Without a filter, the rows cost what the assets cost.
 		whole := q
-		whole.filter = plainFilter{}
+		whole.filter = naiveFilter{}
 		if q.Idle {
 			total, want := totalOf(t, sets, whole), 0.0
 			for i := range models {
@@ -109,7 +109,7 @@ func TestConservation(t *testing.T) {
 		// The answers of a filter and of its opposite add up to that of a filter that selects everything.
 		f := randomFilter(rng)
 		some, others, all := q, q, q
-		some.filter, others.filter, all.filter = f, f, plainFilter{property: allocation.Cluster, value: "nowhere", not: true}
+		some.filter, others.filter, all.filter = f, f, naiveFilter{property: allocation.Cluster, value: "nowhere", not: true}
 		others.filter.not = !f.not
 		if a, b, sum := totalOf(t, sets, some), totalOf(t, sets, others), totalOf(t, sets, all); !alike(a+b, sum) {
 			t.Fatalf("%s: %v and its opposite cost %v and %v, all %v", where, f, a, b, sum)

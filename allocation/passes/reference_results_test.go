@@ -15,7 +15,7 @@ import (
 // giveIdle shares idle. Without sharing, it cuts idle to what the selected rows would have been given.
 func (s *refSet) giveIdle() {
 	var left []*refRow
-	filtered := s.q.filter != (plainFilter{})
+	filtered := s.q.filter != (naiveFilter{})
 	for _, idle := range s.idle {
 		var near []*refRow
 		someKept := false
@@ -52,7 +52,7 @@ func (s *refSet) giveIdleOf(res allocation.Resource, idle *refRow, near []*refRo
 		}
 	}
 	switch {
-	case s.q.ShareIdle == passes.NoSplit && s.q.filter != (plainFilter{}):
+	case s.q.ShareIdle == passes.NoSplit && s.q.filter != (naiveFilter{}):
 		part := 0.0
 		if all > 0 {
 			part = kept / all
@@ -194,7 +194,7 @@ func (s *refSet) leave(answer refAnswer) {
 			total += v
 		}
 	}
-	if total == 0 || s.q.filter != (plainFilter{}) {
+	if total == 0 || s.q.filter != (naiveFilter{}) {
 		return
 	}
 	r := &refRow{}

@@ -14,8 +14,8 @@ import (
 type question struct {
 	passes.Options
 	aggregate string
-	filter    plainFilter // the zero value selects all
-	shares    []plainFilter
+	filter    naiveFilter // the zero value selects all
+	shares    []naiveFilter
 	reconcile bool
 }
 
@@ -34,7 +34,7 @@ func (q question) sets(models []model) []*allocation.Set {
 // ask turns the question into the options of Apply.
 func (q question) ask() passes.Options {
 	o := q.Options
-	if q.filter != (plainFilter{}) {
+	if q.filter != (naiveFilter{}) {
 		o.Filter = q.filter
 	}
 	o.Share = nil
@@ -44,23 +44,23 @@ func (q question) ask() passes.Options {
 	return o
 }
 
-// plainFilter selects the rows that have a value of a property, or those that do not have it.
-type plainFilter struct {
+// naiveFilter selects the rows that have a value of a property, or those that do not have it.
+type naiveFilter struct {
 	property allocation.Property
 	value    string
 	not      bool
 }
 
-func (f plainFilter) Needs() *allocation.Projection {
+func (f naiveFilter) Needs() *allocation.Projection {
 	return allocation.OfRows([]allocation.Property{f.property})
 }
 
-func (f plainFilter) Bind(s *allocation.Set) (func(row int) bool, error) {
+func (f naiveFilter) Bind(s *allocation.Set) (func(row int) bool, error) {
 	return func(row int) bool { return (s.Text(f.property, row) == f.value) != f.not }, nil
 }
 
-func (f plainFilter) selects(r *refRow) bool {
-	return f == (plainFilter{}) || (r.Text[f.property] == f.value) != f.not
+func (f naiveFilter) selects(r *refRow) bool {
+	return f == (naiveFilter{}) || (r.Text[f.property] == f.value) != f.not
 }
 
 // refRow is a row on its way through the passes.

@@ -195,7 +195,7 @@ func TestShare(t *testing.T) {
 				q.filter = inNamespace(tc.filter)
 			}
 			if tc.shared != "" {
-				q.shares = []plainFilter{inNamespace(tc.shared)}
+				q.shares = []naiveFilter{inNamespace(tc.shared)}
 			}
 			m := smallModel()
 			s := apply(t, q.sets([]model{m}), q.ask())[0]
@@ -235,7 +235,7 @@ func TestSharedLeft(t *testing.T) {
 	type each = [allocation.NumResources]float64
 	m.nodes[0].Cost, m.nodes[0].Idle = each{1}, each{}
 	m.disks, m.balancers, m.networks, m.bill = nil, nil, nil, passes.Adjustments{}
-	q := question{shares: []plainFilter{inNamespace("kube-system")}}
+	q := question{shares: []naiveFilter{inNamespace("kube-system")}}
 	q.Aggregate, q.Check, q.SharedCost, q.SharedBreakdown = keys(t, "namespace"), true, 730, true
 	s := apply(t, setsOf([]model{m}), q.ask())[0]
 	compareMoney(t, s, map[string]amounts{"__shared__": {allocation.SharedCost: 3}})

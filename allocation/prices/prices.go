@@ -32,7 +32,7 @@ func (s Sheet) InDollars() string {
 // ByMetric are the prices of something by metrics.
 type ByMetric struct {
 	Original timeline.Steps // by series of others
-	Repeated timeline.Steps // by series of promcost, which repeat what others told before
+	Repeated timeline.Steps // by series of promcost, which repeat what others reported before
 }
 
 // Add takes the prices in a series, and returns those that are usable. The highest price of several series counts. It notes prices that

@@ -14,15 +14,15 @@ import (
 	"github.com/promcost/promcost/allocation/rates"
 )
 
-// plainRule is a rule of the model: empty texts match anything.
-type plainRule struct {
+// naiveRule is a rule of the model: empty texts match anything.
+type naiveRule struct {
 	region, instanceType string
 	from, to             int // days; to is exclusive
 	cpu, ram             float64
 }
 
-// plainPrice finds a price the obvious way: rule by rule, day by day.
-func plainPrice(rules []plainRule, region, instanceType string, day int, of func(plainRule) float64) (float64, bool) {
+// naivePrice finds a price the obvious way: rule by rule, day by day.
+func naivePrice(rules []naiveRule, region, instanceType string, day int, of func(naiveRule) float64) (float64, bool) {
 	match := func(pattern, text string) bool {
 		prefix, ok := strings.CutSuffix(pattern, "*")
 		return pattern == "" || pattern == text || ok && strings.HasPrefix(text, prefix)
@@ -36,11 +36,11 @@ func plainPrice(rules []plainRule, region, instanceType string, day int, of func
 }
 
 // randomRules are rules that often match the same node. The price of a rule is made from its number.
-func randomRules(rng *rand.Rand, n int) []plainRule {
+func randomRules(rng *rand.Rand, n int) []naiveRule {
 	pick := func(texts ...string) string { return texts[rng.IntN(len(texts))] }
-	rules := make([]plainRule, n)
+	rules := make([]naiveRule, n)
 	for i := range rules {
-		r := plainRule{region: pick("", "eu", "eu-*", "us-1"), instanceType: pick("", "m5.*", "m5.large", "m5.small", "c5.large"), from: rng.IntN(10)}
+		r := naiveRule{region: pick("", "eu", "eu-*", "us-1"), instanceType: pick("", "m5.*", "m5.large", "m5.small", "c5.large"), from: rng.IntN(10)}
 		r.to = r.from + 1 + rng.IntN(10)
 		if rng.IntN(3) > 0 {
 			r.cpu = float64(i+1) / 1000
@@ -56,13 +56,13 @@ func randomRules(rng *rand.Rand, n int) []plainRule {
 // day is a day of the model.
 func day(n int) time.Time { return time.Date(2026, 1, 1+n, 0, 0, 0, 0, time.UTC) }
 
-// TestSheetEqualsPlainRules compares random sheets in CSV with the obvious search, and checks that prices change only at
+// TestSheetEqualsNaiveRules compares random sheets in CSV with the obvious search, and checks that prices change only at
 // the instants that Changes names.
-func TestSheetEqualsPlainRules(t *testing.T) {
+func TestSheetEqualsNaiveRules(t *testing.T) {
 	compared := 0
 	for seed := range uint64(300) {
 		rng := rand.New(rand.NewPCG(seed, 1))
-		var rules []plainRule
+		var rules []naiveRule
 		text := "region,instanceType,from,to,cpuPerCoreHour,ramPerGiBHour\n"
 		for _, r := range randomRules(rng, 1+rng.IntN(8)) {
 			row := text + fmt.Sprintf("%s,%s,%s,%s,%s,%s\n", r.region, r.instanceType, day(r.from).Format(time.DateOnly), day(r.to).Format(time.DateOnly), cell(r.cpu), cell(r.ram))
@@ -90,10 +90,10 @@ func TestSheetEqualsPlainRules(t *testing.T) {
 						t.Fatalf("seed %d: prices of %+v change on day %d, which Changes does not name", seed, n, d)
 					}
 					last = got
-					for r, of := range map[allocation.Resource]func(plainRule) float64{
-						allocation.CPU: func(r plainRule) float64 { return r.cpu }, allocation.RAM: func(r plainRule) float64 { return r.ram },
+					for r, of := range map[allocation.Resource]func(naiveRule) float64{
+						allocation.CPU: func(r naiveRule) float64 { return r.cpu }, allocation.RAM: func(r naiveRule) float64 { return r.ram },
 					} {
-						want, ok := plainPrice(rules, region, instanceType, d, of)
+						want, ok := naivePrice(rules, region, instanceType, d, of)
 						if !ok {
 							want = pricing.Default().Node(n, day(d)).Price[r]
 						}
@@ -110,7 +110,7 @@ func TestSheetEqualsPlainRules(t *testing.T) {
 }
 
 // checkNeverWins checks that a rule that was refused because earlier rules always win would have changed no price.
-func checkNeverWins(t *testing.T, rules []plainRule, r plainRule, err error) {
+func checkNeverWins(t *testing.T, rules []naiveRule, r naiveRule, err error) {
 	t.Helper()
 	if !strings.Contains(err.Error(), "never win") {
 		t.Fatal(err)
@@ -119,9 +119,9 @@ func checkNeverWins(t *testing.T, rules []plainRule, r plainRule, err error) {
 	for _, region := range []string{"eu", "eu-1", "us-1", ""} {
 		for _, instanceType := range []string{"m5.large", "m5.small", "c5.large", "x"} {
 			for d := range 25 {
-				for _, of := range []func(plainRule) float64{func(r plainRule) float64 { return r.cpu }, func(r plainRule) float64 { return r.ram }} {
-					_, had := plainPrice(rules, region, instanceType, d, of)
-					if _, has := plainPrice(after, region, instanceType, d, of); has != had {
+				for _, of := range []func(naiveRule) float64{func(r naiveRule) float64 { return r.cpu }, func(r naiveRule) float64 { return r.ram }} {
+					_, had := naivePrice(rules, region, instanceType, d, of)
+					if _, has := naivePrice(after, region, instanceType, d, of); has != had {
 						t.Fatalf("rule %+v was refused, but is the first for %s, %s on day %d", r, region, instanceType, d)
 					}
 				}

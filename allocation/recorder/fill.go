@@ -30,7 +30,7 @@ func (r *Recorder) Missing(ctx context.Context, w allocation.Window) ([]allocati
 }
 
 // Fill computes the closed hours within w that are not kept, so many runs of up to a day at a time, oldest first, keeps
-// them, rolls the days up, and mends what is damaged. progress, if not nil, is told after each run, by one goroutine at a time. What is kept when
+// them, rolls the days up, and mends what is damaged. progress, if not nil, is called after each run, by one goroutine at a time. What is kept when
 // ctx ends or an error occurs stays, so that another call goes on from there; hours that the source has nothing of are no
 // error. An hour that cannot be kept is one.
 func (r *Recorder) Fill(ctx context.Context, w allocation.Window, parallel int, progress func(Progress)) error {

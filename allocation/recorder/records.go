@@ -90,7 +90,7 @@ func (r *records) learnBegin(ctx context.Context) error {
 	}
 	begin, err := r.ledger.Begin(ctx, r.horizon())
 	if err != nil {
-		return nil //nolint:nilerr // what the source fails in is told of by those who cannot do without; it is asked again
+		return nil //nolint:nilerr // those who cannot do without report what the source fails in; it is asked again
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

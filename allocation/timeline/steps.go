@@ -123,7 +123,7 @@ func (s Steps) NextInstant(t int64) int64 {
 	return next
 }
 
-// combine is the function that is f of a and b piece by piece; f is told which of both are present, and says whether there is a
+// combine is the function that is f of a and b piece by piece; f gets which of both are present, and says whether there is a
 // value.
 func combine(a, b Steps, f func(a, b float64, inA, inB bool) (float64, bool)) Steps {
 	var few [8]Step

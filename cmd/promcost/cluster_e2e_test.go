@@ -30,7 +30,7 @@ var clusterViews = []struct {
 	late    float64 // by how many seconds usage may begin or end late
 	hidden  float64 // for how many seconds nothing shows what runs
 }{
-	{"defaults", 1, nil, func(kubeconfig, front string) string { return plainJobs(kubeconfig, clusterScrape.String(), front) }, 10, 0},
+	{"defaults", 1, nil, func(kubeconfig, front string) string { return naiveJobs(kubeconfig, clusterScrape.String(), front) }, 10, 0},
 	{"readme", 1, promtest.Allowlists, func(kubeconfig, front string) string {
 		return stackJobs(kubeconfig, clusterScrape.String(), front, "readme", false)
 	}, 1, 0},

@@ -215,9 +215,9 @@ spec:
     value: 'pod.Usage("memory", container.name)'
 `
 
-// plainJobs are scrapes as in documentation/examples/prometheus-kubernetes.yml of Prometheus 3.15, the jobs of nodes and of the
+// naiveJobs are scrapes as in documentation/examples/prometheus-kubernetes.yml of Prometheus 3.15, the jobs of nodes and of the
 // endpoints of services, which do not honor labels.
-func plainJobs(kubeconfig, interval, front string) string {
+func naiveJobs(kubeconfig, interval, front string) string {
 	return fmt.Sprintf(`
 - job_name: kubernetes-resource
   scrape_interval: %[1]s

@@ -11,7 +11,7 @@ import (
 // measureDevices integrates the use of devices, in both phases of usage.
 func (ch *Charger) measureDevices() {
 	for _, c := range observe.Each(&ch.Limits, slices.All(ch.Pods.Order)) {
-		if len(c.Segments) == 0 || c.Devices == nil || len(c.Devices.Cells) == 0 {
+		if len(c.Sections) == 0 || c.Devices == nil || len(c.Devices.Cells) == 0 {
 			continue
 		}
 		s := &observe.Incoming{Series: signals.Series{Signal: signals.ContainerLevel, Resource: allocation.GPU}}

@@ -21,7 +21,7 @@ func (l *integrator) addUsage(s *observe.Incoming) error {
 	known, ran := false, false
 	for c := range l.ch.instances(s) {
 		known = true
-		if len(c.Segments) > 0 {
+		if len(c.Sections) > 0 {
 			ran = true
 			l.measureInOrder(c, s, len(l.ch.Pods.ByName[of.ObjectKey]) > 1)
 		}
@@ -92,7 +92,7 @@ func (ch *Charger) discover(s *observe.Incoming) *observe.Container {
 // measure integrates a usage series for one container. Time that another series covers is not counted again (replicas may
 // scrape the same target), unless that series was not seen there and its value was only held or spread.
 func (l *integrator) measure(c *observe.Container, s *observe.Incoming) {
-	if len(c.Segments) == 0 {
+	if len(c.Sections) == 0 {
 		return
 	}
 	l.cells = l.used(c, s)
@@ -309,14 +309,14 @@ func (ch *Charger) holdUsage() {
 		holes = holes[:0]
 		covered := &ch.containerUse(c).covered
 		for r := range allocation.NumResources {
-			for i := range c.Segments {
-				seg := &c.Segments[i]
-				if r == allocation.GPU && seg.Request[r] == 0 && len(covered[r]) == 0 {
+			for i := range c.Sections {
+				section := &c.Sections[i]
+				if r == allocation.GPU && section.Request[r] == 0 && len(covered[r]) == 0 {
 					continue // the container neither requests nor uses one
 				}
-				l.free = covered[r].Uncovered(l.free[:0], seg.From, seg.To)
+				l.free = covered[r].Uncovered(l.free[:0], section.From, section.To)
 				for _, free := range l.free {
-					if l.hold(c, seg, r, free) && free.To-free.From > timeline.Lookback {
+					if l.hold(c, section, r, free) && free.To-free.From > timeline.Lookback {
 						holes = append(holes, free)
 					}
 				}
@@ -328,8 +328,8 @@ func (ch *Charger) holdUsage() {
 	}
 }
 
-// hold charges a part of a segment that no usage series covers, and reports whether usage was held in some of it.
-func (l *integrator) hold(c *observe.Container, seg *observe.Segment, r allocation.Resource, free timeline.Interval) bool {
+// hold charges a part of a section that no usage series covers, and reports whether usage was held in some of it.
+func (l *integrator) hold(c *observe.Container, section *observe.Section, r allocation.Resource, free timeline.Interval) bool {
 	rate, until := l.ch.heldRate(c, r, free.From)
 	until = min(max(until, free.From), free.To)
 	l.charged = l.charged[:0]
@@ -338,18 +338,18 @@ func (l *integrator) hold(c *observe.Container, seg *observe.Segment, r allocati
 	}
 	if until < free.To {
 		l.charged = append(l.charged, timeline.Part{From: until, To: free.To})
-		l.ch.noteUnknown(c, seg, r, timeline.Interval{From: until, To: free.To})
+		l.ch.noteUnknown(c, section, r, timeline.Interval{From: until, To: free.To})
 	}
-	t := l.tally(c, seg, r, 1)
+	t := l.tally(c, section, r, 1)
 	t.add(l.charged)
 	t.charge()
 	return free.From < until
 }
 
-// noteUnknown counts the running time within free, a part of a segment, as time with unknown usage. A container that requests no
+// noteUnknown counts the running time within free, a part of a section, as time with unknown usage. A container that requests no
 // GPU uses none. While a container waits to run its usage is known to be 0, unless none of its usage is known at all.
-func (ch *Charger) noteUnknown(c *observe.Container, seg *observe.Segment, r allocation.Resource, free timeline.Interval) {
-	if ch.Phase != observe.Measuring || r == allocation.GPU && seg.Request[allocation.GPU] == 0 {
+func (ch *Charger) noteUnknown(c *observe.Container, section *observe.Section, r allocation.Resource, free timeline.Interval) {
+	if ch.Phase != observe.Measuring || r == allocation.GPU && section.Request[allocation.GPU] == 0 {
 		return
 	}
 	spans := c.Runs.Clip(free.From, free.To)
@@ -357,8 +357,8 @@ func (ch *Charger) noteUnknown(c *observe.Container, seg *observe.Segment, r all
 		spans = timeline.Intervals{free}
 	}
 	for _, x := range spans {
-		ch.AddTo(seg.Ref, allocation.UnknownSeconds.Of(r), float64(x.To-x.From)/1000)
-		ch.AddTo(seg.Ref, allocation.UnknownRequestHours.Of(r), seg.Request[r]*observe.Hours(x.From, x.To))
+		ch.AddTo(section.Ref, allocation.UnknownSeconds.Of(r), float64(x.To-x.From)/1000)
+		ch.AddTo(section.Ref, allocation.UnknownRequestHours.Of(r), section.Request[r]*observe.Hours(x.From, x.To))
 	}
 }
 

@@ -20,8 +20,8 @@ func (ch *Charger) clusterLives() map[signals.Symbol]timeline.Intervals {
 	}
 	for _, c := range observe.Each(&ch.Limits, slices.All(ch.Pods.Order)) {
 		life := all[c.Pod.Cluster]
-		for i := range c.Segments {
-			x := timeline.Interval{From: c.Segments[i].From, To: c.Segments[i].To}
+		for i := range c.Sections {
+			x := timeline.Interval{From: c.Sections[i].From, To: c.Sections[i].To}
 			if n := len(life); n > 0 && life[n-1].From <= x.From && x.From <= life[n-1].To { // mostly
 				life[n-1].To = max(life[n-1].To, x.To)
 			} else {

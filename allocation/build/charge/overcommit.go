@@ -55,10 +55,10 @@ func (ch *Charger) layLoad(n *nodeUse) {
 
 // addRequests adds the requests of a container, while it ran on the node, to those of each cell.
 func (l *load) addRequests(c *observe.Container, r allocation.Resource, requests []float64) {
-	for i := range c.Segments {
-		seg := &c.Segments[i]
-		if amount := seg.Request[r] * float64(seg.To-seg.From) / 1000; amount > 0 && seg.Inside[r] {
-			l.Spread(requests, seg.From, seg.To, amount)
+	for i := range c.Sections {
+		section := &c.Sections[i]
+		if amount := section.Request[r] * float64(section.To-section.From) / 1000; amount > 0 && section.Inside[r] {
+			l.Spread(requests, section.From, section.To, amount)
 		}
 	}
 }
@@ -170,8 +170,8 @@ func (n *nodeUse) capacityCells(out []float64, r allocation.Resource, l *load) [
 }
 
 // correct subtracts from a row's cost what its container was allocated beyond its node's capacity.
-func (ch *Charger) correct(on *observe.Node, seg *observe.Segment, r allocation.Resource, charges []timeline.Part, sign float64) {
-	if on == nil || !seg.Inside[r] {
+func (ch *Charger) correct(on *observe.Node, section *observe.Section, r allocation.Resource, charges []timeline.Part, sign float64) {
+	if on == nil || !section.Inside[r] {
 		return
 	}
 	n := ch.nodeUse(on)
@@ -180,15 +180,15 @@ func (ch *Charger) correct(on *observe.Node, seg *observe.Segment, r allocation.
 		return
 	}
 	for _, x := range charges {
-		base := seg.Request[r] * float64(x.To-x.From) / 1000
+		base := section.Request[r] * float64(x.To-x.From) / 1000
 		burst := max(0, x.Amount-base)
 		l.Each(x.From, x.To, func(cell int, share float64) {
 			off += share * (base*(1-l.requests[cell]) + burst*(1-l.bursts[cell]*l.requests[cell]))
 		})
 	}
-	cost := sign * off / 3600 * seg.Price[r] / r.PerPriceUnit()
-	ch.AddTo(seg.Ref, allocation.Cost.Of(r), -cost)
-	n.over.At(int(seg.Ref.Set))[r] += cost
+	cost := sign * off / 3600 * section.Price[r] / r.PerPriceUnit()
+	ch.AddTo(section.Ref, allocation.Cost.Of(r), -cost)
+	n.over.At(int(section.Ref.Set))[r] += cost
 }
 
 // isFirst reports whether the first sample that was read of a pod's counter, which began at began, is its first sample at all.

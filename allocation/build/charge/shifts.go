@@ -47,15 +47,15 @@ func (x *shift) add(kind observe.TrafficKind, m moved, share float64) {
 // running are the shifts of a pod's running time, ascending. The rows of a shift share evenly what the pod costs as a whole. Call it
 // after all containers are resolved. If another container is discovered, new shifts take the traffic of the old ones.
 func (p *podUse) running() []shift {
-	segments := 0
+	sections := 0
 	for _, c := range p.Containers {
-		segments += len(c.Segments)
+		sections += len(c.Sections)
 	}
-	if p.segments == segments {
+	if p.sections == sections {
 		return p.shifts
 	}
 	before := p.shifts
-	p.segments = segments
+	p.sections = sections
 	p.shifts, p.rows = layShifts(p.Containers)
 	for i := range before {
 		x := &before[i]
@@ -71,25 +71,25 @@ func (p *podUse) running() []shift {
 func layShifts(containers []*observe.Container) ([]shift, []int32) {
 	var few [32]int64
 	edges := few[:0]
-	eachRun := func(f func(x observe.Segment)) { // whatever its terms
+	eachRun := func(f func(x observe.Section)) { // whatever its terms
 		for _, c := range containers {
-			for i := 0; i < len(c.Segments); {
-				x := c.Segments[i]
-				for i++; i < len(c.Segments) && c.Segments[i].From == x.To && c.Segments[i].Ref == x.Ref; i++ {
-					x.To = c.Segments[i].To
+			for i := 0; i < len(c.Sections); {
+				x := c.Sections[i]
+				for i++; i < len(c.Sections) && c.Sections[i].From == x.To && c.Sections[i].Ref == x.Ref; i++ {
+					x.To = c.Sections[i].To
 				}
 				f(x)
 			}
 		}
 	}
-	eachRun(func(s observe.Segment) { edges = append(edges, s.From, s.To) })
+	eachRun(func(s observe.Section) { edges = append(edges, s.From, s.To) })
 	edges = timeline.SortedEdges(edges)
 	if len(edges) == 0 {
 		return nil, nil
 	}
 	pieces := make([]shift, len(edges)-1)
-	eachPiece := func(f func(*shift, observe.Segment)) {
-		eachRun(func(s observe.Segment) {
+	eachPiece := func(f func(*shift, observe.Section)) {
+		eachRun(func(s observe.Section) {
 			i, _ := slices.BinarySearch(edges, s.From)
 			for ; edges[i] < s.To; i++ {
 				f(&pieces[i], s)
@@ -97,7 +97,7 @@ func layShifts(containers []*observe.Container) ([]shift, []int32) {
 		})
 	}
 	total := int32(0)
-	eachPiece(func(x *shift, s observe.Segment) {
+	eachPiece(func(x *shift, s observe.Section) {
 		x.set = s.Ref.Set
 		x.n++
 		total++
@@ -109,7 +109,7 @@ func layShifts(containers []*observe.Container) ([]shift, []int32) {
 		at, pieces[i].n = at+pieces[i].n, 0
 	}
 	rows := make([]int32, total)
-	eachPiece(func(x *shift, s observe.Segment) {
+	eachPiece(func(x *shift, s observe.Section) {
 		rows[x.first+x.n] = s.Ref.Row
 		x.n++
 	})
@@ -123,7 +123,7 @@ func (p *podUse) rowsOf(x *shift) []int32 { return p.rows[x.first : x.first+x.n]
 func (ch *Charger) sortedPods() []*podUse {
 	pods := make([]*observe.Pod, 0, len(ch.Pods.All))
 	for _, c := range observe.Each(&ch.Limits, slices.All(ch.Pods.Order)) {
-		if len(c.Segments) > 0 {
+		if len(c.Sections) > 0 {
 			pods = append(pods, c.Pod)
 		}
 	}

@@ -8,21 +8,21 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// integrate charges consecutive cells over (lo, hi] to the container's segments. With a sign of -1 it takes the charge back.
+// integrate charges consecutive cells over (lo, hi] to the container's sections. With a sign of -1 it takes the charge back.
 func (l *integrator) integrate(c *observe.Container, r allocation.Resource, cells []timeline.Cell, lo, hi int64, sign float64) {
-	segs := c.Segments
-	i := sort.Search(len(segs), func(i int) bool { return segs[i].To > lo })
+	sections := c.Sections
+	i := sort.Search(len(sections), func(i int) bool { return sections[i].To > lo })
 	j := sort.Search(len(cells), func(j int) bool { return cells[j].To > lo })
-	for ; i < len(segs) && segs[i].From < hi; i++ {
-		seg := &segs[i]
-		from, to := max(seg.From, lo), min(seg.To, hi)
+	for ; i < len(sections) && sections[i].From < hi; i++ {
+		section := &sections[i]
+		from, to := max(section.From, lo), min(section.To, hi)
 		for j > 0 && cells[j-1].To > from {
 			j--
 		}
 		for j < len(cells) && cells[j].To <= from {
 			j++
 		}
-		t := l.tally(c, seg, r, sign)
+		t := l.tally(c, section, r, sign)
 		for ; j < len(cells) && cells[j].From < to; j++ {
 			l.joiner.Within(&cells[j], from, to, t.add)
 		}
@@ -30,11 +30,11 @@ func (l *integrator) integrate(c *observe.Container, r allocation.Resource, cell
 	}
 }
 
-// tally is the usage of a container within one segment.
+// tally is the usage of a container within one section.
 type tally struct {
 	ch      *Charger
 	of      *observe.Container
-	seg     *observe.Segment
+	section *observe.Section
 	r       allocation.Resource
 	load    *load   // of the node, nil if it does not have the resource
 	sign    float64 // -1 takes the charge back
@@ -43,18 +43,18 @@ type tally struct {
 	allocated, used, most float64 // most is the highest usage in a millisecond
 }
 
-func (l *integrator) tally(c *observe.Container, seg *observe.Segment, r allocation.Resource, sign float64) tally {
-	t := tally{ch: l.ch, of: c, seg: seg, r: r, sign: sign, request: seg.Request[r] / 1000}
-	if c.Node != nil && seg.Inside[r] {
+func (l *integrator) tally(c *observe.Container, section *observe.Section, r allocation.Resource, sign float64) tally {
+	t := tally{ch: l.ch, of: c, section: section, r: r, sign: sign, request: section.Request[r] / 1000}
+	if c.Node != nil && section.Inside[r] {
 		t.load = l.ch.nodeUse(c.Node).load[r]
 	}
 	return t
 }
 
-// add adds usage within the segment: max(request, usage) over each part.
+// add adds usage within the section: max(request, usage) over each part.
 func (t *tally) add(parts []timeline.Part) {
 	if t.ch.Phase == observe.Correcting {
-		t.ch.correct(t.of.Node, t.seg, t.r, parts, t.sign)
+		t.ch.correct(t.of.Node, t.section, t.r, parts, t.sign)
 		return
 	}
 	request, allocated, used, most := t.request, t.allocated, t.used, t.most
@@ -78,14 +78,14 @@ func (t *tally) add(parts []timeline.Part) {
 	t.allocated, t.used, t.most = allocated, used, most
 }
 
-// charge adds what was tallied to the segment's row, and its cost.
+// charge adds what was tallied to the section's row, and its cost.
 func (t *tally) charge() {
-	ch, seg, r := t.ch, t.seg, t.r
+	ch, section, r := t.ch, t.section, t.r
 	if ch.Phase == observe.Correcting {
 		return
 	}
-	cost := t.allocated / 3600 * seg.Price[r] / r.PerPriceUnit()
-	if rows, row := ch.Rows[seg.Ref.Set], seg.Ref.Row; row != observe.NoRow {
+	cost := t.allocated / 3600 * section.Price[r] / r.PerPriceUnit()
+	if rows, row := ch.Rows[section.Ref.Set], section.Ref.Row; row != observe.NoRow {
 		add := func(column allocation.Column, v float64) { // a sum may fall below 0 by rounding
 			if v != 0 {
 				values := rows.Column(column)
@@ -100,7 +100,7 @@ func (t *tally) charge() {
 			usage[row] = max(usage[row], t.most*1000)
 		}
 	}
-	if !seg.Inside[r] && cost != 0 {
-		ch.addNodeless(t.of.Node, t.of.Pod.Cluster, seg.Ref.Set, r, t.sign*cost)
+	if !section.Inside[r] && cost != 0 {
+		ch.addNodeless(t.of.Node, t.of.Pod.Cluster, section.Ref.Set, r, t.sign*cost)
 	}
 }

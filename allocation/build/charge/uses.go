@@ -47,7 +47,7 @@ type podUse struct {
 	*observe.Pod
 	shifts   []shift
 	rows     []int32 // of the containers of each shift, see shift.first
-	segments int     // of its containers, when shifts were made
+	sections int     // of its containers, when shifts were made
 	last     int     // the shift found last by shiftOver
 	flows    *flow   // the first one
 	ended    []flowEnd

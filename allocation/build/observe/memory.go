@@ -24,7 +24,7 @@ const (
 // rowMemory is the memory for a container in one set, in bytes: its row in the columns, which grow up to a quarter beyond
 // what they need, and its running time.
 const rowMemory = (int64(allocation.NumColumns)*8+int64(allocation.NumProperties)*int64(unsafe.Sizeof(allocation.ID(0)))+24)*5/4 +
-	int64(unsafe.Sizeof(Segment{})+unsafe.Sizeof(RowRef{})) + shiftMemory
+	int64(unsafe.Sizeof(Section{})+unsafe.Sizeof(RowRef{})) + shiftMemory
 
 // shiftMemory is the memory for the time in which the containers of a pod share its traffic.
 const shiftMemory = 64

@@ -65,7 +65,7 @@ type Container struct {
 	// Restarted says that it started more than once within the window; set once resolved.
 	Restarted bool
 	GPU       allocation.ID // GPUDevices of its rows, once resolved
-	Segments  []Segment
+	Sections  []Section
 
 	Runs    timeline.Intervals
 	Started timeline.Steps
@@ -74,7 +74,7 @@ type Container struct {
 	Index   int      // among the containers in the order of rows
 }
 
-// ContainerSignals has the signals of a container. They are dropped once its segments are made.
+// ContainerSignals has the signals of a container. They are dropped once its sections are made.
 type ContainerSignals struct {
 	Running timeline.Ranked
 	Created timeline.Steps // by cAdvisor: replaces Started if that is not known of the container and its pod

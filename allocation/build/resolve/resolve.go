@@ -26,7 +26,7 @@ func (rs *Resolver) noteSeveralClusters() {
 }
 
 // Resolve ends the phase in which everything but usage is added. It finds when nodes and containers ran, lays out the rows of
-// the sets and cuts running time into segments.
+// the sets and cuts running time into sections.
 func (rs *Resolver) Resolve() error {
 	if rs.Phase != observe.Gathering {
 		return errors.New("resolve: out of order")
@@ -107,7 +107,7 @@ func (rs *Resolver) warnUnplaced() {
 	rs.Count(notices.UnplacedPods, rs.Report.Unplaced, prices)
 }
 
-// DropSignals drops the signals that segments were made of, to free memory before usage is read.
+// DropSignals drops the signals that sections were made of, to free memory before usage is read.
 func (rs *Resolver) DropSignals(c *observe.Container) {
 	if len(c.Ended) > 0 && len(c.Started) > 0 && c.Ended[0].V <= c.Started[0].V {
 		c.Pod.Restarted = true

@@ -8,7 +8,7 @@ import (
 )
 
 // Resolver finds out from what was observed what ran when and where. It makes the sets and their rows, and cuts the time of each container into
-// segments in which only usage changes.
+// sections in which only usage changes.
 type Resolver struct {
 	*observe.Observer
 	ChargeFrom allocation.ChargeFrom

@@ -75,7 +75,7 @@ func (rs *Resolver) noteUnseenInit(c *observe.Container) {
 func (rs *Resolver) warnUnseenInit() {
 	var names []string
 	for _, c := range rs.Pods.UnseenInit {
-		if slices.ContainsFunc(c.Pod.Containers, func(x *observe.Container) bool { return len(x.Segments) > 0 }) {
+		if slices.ContainsFunc(c.Pod.Containers, func(x *observe.Container) bool { return len(x.Sections) > 0 }) {
 			names = append(names, rs.Placed(c.Pod.Cluster, c.Pod.Namespace.Value()+"/"+c.Pod.Name.Value()+"/"+c.Name.Value()))
 		}
 	}

@@ -13,13 +13,13 @@ import (
 // cuts is scratch of ResolveContainer, and what it remembers of containers before.
 type cuts struct {
 	edges    []int64
-	segments []observe.Segment
+	sections []observe.Section
 	terms    map[observe.Terms]*observe.Terms
 	joined   joinedLabels
 	services []string // scratch of servicesAt
 }
 
-// ResolveContainer cuts the time that is charged for a container into segments.
+// ResolveContainer cuts the time that is charged for a container into sections.
 func (rs *Resolver) ResolveContainer(c *observe.Container) {
 	found, waits, inside := rs.findRuns(c)
 	if len(inside) == 0 {
@@ -50,7 +50,7 @@ func (rs *Resolver) ResolveContainer(c *observe.Container) {
 		}
 		edges = append(edges, unknown.Changes...)
 	}
-	rs.cuts.edges, rs.cuts.segments = edges, rs.cuts.segments[:0]
+	rs.cuts.edges, rs.cuts.sections = edges, rs.cuts.sections[:0]
 	edges = timeline.SortedEdges(edges)
 	for _, run := range inside {
 		for from := run.From; from < run.To; {
@@ -67,11 +67,11 @@ func (rs *Resolver) ResolveContainer(c *observe.Container) {
 				rs.AddTo(ref, allocation.RequestHours.Of(r), of.Request[r]*observe.Hours(from, to))
 				rs.AddTo(ref, allocation.LimitHours.Of(r), max(0, limit[r].Value(to))*observe.Hours(from, to))
 			}
-			rs.cuts.add(observe.Segment{From: from, To: to, Ref: ref, Terms: rs.cuts.shared(&of)})
+			rs.cuts.add(observe.Section{From: from, To: to, Ref: ref, Terms: rs.cuts.shared(&of)})
 			from = to
 		}
 	}
-	c.Segments = slices.Clone(rs.cuts.segments)
+	c.Sections = slices.Clone(rs.cuts.sections)
 	for _, ref := range c.Rows {
 		if ref.Row != observe.NoRow {
 			rs.describe(c, rs.Rows[ref.Set], ref.Row)
@@ -80,21 +80,21 @@ func (rs *Resolver) ResolveContainer(c *observe.Container) {
 	rs.bound(c, &found, waits)
 }
 
-// add appends a segment. It joins it with the segment before if nothing changed between them.
-func (x *cuts) add(seg observe.Segment) {
-	if n := len(x.segments); n > 0 {
-		if last := &x.segments[n-1]; last.To == seg.From && last.Ref == seg.Ref && last.Terms == seg.Terms {
-			last.To = seg.To
+// add appends a section. It joins it with the section before if nothing changed between them.
+func (x *cuts) add(section observe.Section) {
+	if n := len(x.sections); n > 0 {
+		if last := &x.sections[n-1]; last.To == section.From && last.Ref == section.Ref && last.Terms == section.Terms {
+			last.To = section.To
 			return
 		}
 	}
-	x.segments = append(x.segments, seg)
+	x.sections = append(x.sections, section)
 }
 
 // shared returns terms that are equal to t, the same ones each time.
 func (x *cuts) shared(t *observe.Terms) *observe.Terms {
-	if n := len(x.segments); n > 0 && *x.segments[n-1].Terms == *t {
-		return x.segments[n-1].Terms // mostly
+	if n := len(x.sections); n > 0 && *x.sections[n-1].Terms == *t {
+		return x.sections[n-1].Terms // mostly
 	}
 	of := x.terms[*t]
 	if of == nil {

@@ -13,31 +13,31 @@ import (
 	"github.com/promcost/promcost/allocation/signals"
 )
 
-// plainVolume is a volume in cells [from, to), and the pods that mount its claim.
-type plainVolume struct {
+// naiveVolume is a volume in cells [from, to), and the pods that mount its claim.
+type naiveVolume struct {
 	from, to        int
 	capacity, price []float64 // GiB and price of one by cell
 	claimed         bool
 	pods            []int
 }
 
-// plainBalancer is a load balancer in cells [from, to), and the pods behind it.
-type plainBalancer struct {
+// naiveBalancer is a load balancer in cells [from, to), and the pods behind it.
+type naiveBalancer struct {
 	from, to int
 	price    []float64
 	pods     []int
 	behind   [][2]int // cells in which each pod is behind its service
 }
 
-// plainAssets are what a plain cluster has besides nodes and containers.
-type plainAssets struct {
-	volumes   []plainVolume
-	balancers []plainBalancer
+// naiveAssets are what a plain cluster has besides nodes and containers.
+type naiveAssets struct {
+	volumes   []naiveVolume
+	balancers []naiveBalancer
 	sent      [][]float64 // GiB to the internet by pod and cell since it began; nil for none
 	sides     [][2]int    // when a second container of each pod runs, in cells since it began; the same twice for never
 }
 
-func (a *plainAssets) randomAssets(rng *rand.Rand, cells, pods int) {
+func (a *naiveAssets) randomAssets(rng *rand.Rand, cells, pods int) {
 	life := func() (from, to int) {
 		from = rng.IntN(cells)
 		return from, from + 1 + rng.IntN(cells-from)
@@ -51,7 +51,7 @@ func (a *plainAssets) randomAssets(rng *rand.Rand, cells, pods int) {
 		return out
 	}
 	for range rng.IntN(4) {
-		v := plainVolume{claimed: rng.IntN(4) > 0}
+		v := naiveVolume{claimed: rng.IntN(4) > 0}
 		v.from, v.to = life()
 		v.capacity, v.price = levels(rng, v.to-v.from, 1, 100, 0.02), levels(rng, v.to-v.from, 0.001, 0.01, 0.02)
 		if v.claimed {
@@ -60,7 +60,7 @@ func (a *plainAssets) randomAssets(rng *rand.Rand, cells, pods int) {
 		a.volumes = append(a.volumes, v)
 	}
 	for range rng.IntN(3) {
-		l := plainBalancer{pods: some()}
+		l := naiveBalancer{pods: some()}
 		l.from, l.to = life()
 		l.price = levels(rng, l.to-l.from, 0.01, 0.1, 0.02)
 		a.balancers = append(a.balancers, l)
@@ -71,7 +71,7 @@ func (a *plainAssets) randomAssets(rng *rand.Rand, cells, pods int) {
 }
 
 // randomPods fills in what depends on how long the pods run.
-func (c *plainCluster) randomPods(rng *rand.Rand) {
+func (c *naiveCluster) randomPods(rng *rand.Rand) {
 	for i := range c.containers {
 		life := c.containers[i].to - c.containers[i].from
 		if rng.IntN(3) == 0 {
@@ -91,7 +91,7 @@ func (c *plainCluster) randomPods(rng *rand.Rand) {
 }
 
 // randomTurn is when a pod is behind a service: all the time, or for a part of it. What is less than three cells apart is one moment.
-func (c *plainCluster) randomTurn(rng *rand.Rand, x *plainContainer) [2]int {
+func (c *naiveCluster) randomTurn(rng *rand.Rand, x *naiveContainer) [2]int {
 	from := (x.from + rng.IntN(x.to-x.from)) / 3 * 3
 	to := from + 3 + rng.IntN(x.to-x.from)/3*3
 	if rng.IntN(2) == 0 || from-x.from < 3 {
@@ -104,7 +104,7 @@ func (c *plainCluster) randomTurn(rng *rand.Rand, x *plainContainer) [2]int {
 }
 
 // feedAssets gives everything but traffic.
-func (c *plainCluster) feedAssets(f feed, at func(int) time.Time) {
+func (c *naiveCluster) feedAssets(f feed, at func(int) time.Time) {
 	give := func(signal signals.Signal, key string, from int, values []float64) {
 		f.add(signals.Series{Signal: signal}, key, sampled(at(from), time.Minute, values...))
 	}
@@ -147,12 +147,12 @@ func (c *plainCluster) feedAssets(f feed, at func(int) time.Time) {
 }
 
 // egressPrice is that of a GiB by cell: it rises once.
-func (c *plainCluster) egressPrice() []float64 {
+func (c *naiveCluster) egressPrice() []float64 {
 	return append(repeat(0.1, c.cells/2), repeat(0.3, c.cells-c.cells/2)...)
 }
 
 // feedTraffic gives the counters of what pods send, by name alone.
-func (c *plainCluster) feedTraffic(f feed, at func(int) time.Time) {
+func (c *naiveCluster) feedTraffic(f feed, at func(int) time.Time) {
 	for i, sent := range c.sent {
 		if sent == nil {
 			continue
@@ -168,7 +168,7 @@ func (c *plainCluster) feedTraffic(f feed, at func(int) time.Time) {
 }
 
 // running are the containers of a pod that run in a cell.
-func (c *plainCluster) running(pod, cell int) (out []string) {
+func (c *naiveCluster) running(pod, cell int) (out []string) {
 	x := &c.containers[pod]
 	if cell < x.from || cell >= x.to {
 		return nil
@@ -182,7 +182,7 @@ func (c *plainCluster) running(pod, cell int) (out []string) {
 
 // assetCosts computes, minute by minute, what each container is charged of volumes, load balancers and traffic, by the words of
 // SEMANTICS §4.
-func (c *plainCluster) assetCosts() map[string][3]float64 {
+func (c *naiveCluster) assetCosts() map[string][3]float64 {
 	out := map[string][3]float64{}
 	charge := func(kind int, cost float64, containers []string) {
 		for _, name := range containers {
@@ -238,7 +238,7 @@ func (c *plainCluster) assetCosts() map[string][3]float64 {
 }
 
 // compareAssets compares sets with the model.
-func (c *plainCluster) compareAssets(t *testing.T, where string, sets []*allocation.Set) {
+func (c *naiveCluster) compareAssets(t *testing.T, where string, sets []*allocation.Set) {
 	t.Helper()
 	got := map[string][3]float64{}
 	for _, s := range sets {

@@ -4,14 +4,14 @@ import (
 	"github.com/promcost/promcost/allocation"
 )
 
-// Segment is a stretch of a container's running time within which only usage changes, and the row it counts for.
-type Segment struct {
+// Section is a part of a container's running time within which only usage changes, and the row it counts for.
+type Section struct {
 	From, To int64
 	Ref      RowRef
 	*Terms
 }
 
-// Terms are what the charge for a container depends on besides its usage. Segments share them: there are few of them in a cluster.
+// Terms are what the charge for a container depends on besides its usage. Sections share them: there are few of them in a cluster.
 type Terms struct {
 	Request, Price [allocation.NumResources]float64
 	Inside         [allocation.NumResources]bool // the node exists and has the resource
