@@ -1,7 +1,6 @@
 package charge
 
 import (
-	"net"
 	"slices"
 
 	"github.com/promcost/promcost/allocation"
@@ -16,21 +15,12 @@ func (ch *Charger) findMachines() {
 		}
 	}
 	for _, key := range observe.Each(&ch.Limits, slices.All(observe.SortedNodeKeys(ch.Nodes.Machines))) {
-		m := ch.Nodes.Machines[key]
 		if ch.Nodes.ByName[key] != nil {
 			continue
 		}
-		host, _, err := net.SplitHostPort(key.Name.Value())
-		if err != nil {
-			host = key.Name.Value()
-		}
-		name := ch.Symbols.Of(host)
-		if at, ok := ch.Nodes.Addresses[observe.NodeKey{Cluster: key.Cluster, Name: name}]; ok {
-			name = at
-		}
-		for _, n := range ch.Nodes.ByName[observe.NodeKey{Cluster: key.Cluster, Name: name}] {
+		for _, n := range ch.Nodes.ByName[observe.NodeKey{Cluster: key.Cluster, Name: ch.NodeAt(key.Cluster, key.Name)}] {
 			if use := ch.nodeUse(n); use.machine == nil {
-				use.machine = m
+				use.machine = ch.Nodes.Machines[key]
 			}
 		}
 	}

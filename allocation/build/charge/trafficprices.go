@@ -12,16 +12,6 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// egressRates is the price of a GiB of a kind of traffic in a cluster.
-func (ch *Charger) egressRates(cluster signals.Symbol, kind observe.TrafficKind) prices.Item {
-	priced := egressPrices[kind]
-	var steps timeline.Steps
-	if prices := ch.Prices.Egress[cluster]; prices != nil {
-		steps = prices[kind].Best()
-	}
-	return ch.PriceOf(priced.metric, steps, ch.item(priced.kind, cluster))
-}
-
 // pricedTraffic names traffic that has one price.
 type pricedTraffic struct {
 	cluster signals.Symbol
@@ -35,7 +25,12 @@ func (l *integrator) trafficPrice(cluster signals.Symbol, kind observe.TrafficKi
 	if !ok {
 		item := prices.Free()
 		if kind >= observe.EgressZone {
-			item = l.ch.egressRates(cluster, kind)
+			priced := egressPrices[kind]
+			var steps timeline.Steps
+			if prices := l.ch.Prices.Egress[cluster]; prices != nil {
+				steps = prices[kind].Best()
+			}
+			item = l.ch.PriceOf(priced.metric, steps, l.ch.item(priced.kind, cluster))
 		}
 		t = &item
 		l.prices[key] = t
@@ -63,7 +58,7 @@ func (ch *Charger) warnDefaultEgress() {
 				if cost == 0 {
 					continue
 				}
-				if t := ch.egressRates(ch.Symbols.Of(n.Cluster), observe.TrafficKind(kind)); t.IsDefault(timeline.Intervals{{From: n.Start.UnixMilli(), To: n.End.UnixMilli()}}) {
+				if t := ch.usage.trafficPrice(ch.Symbols.Of(n.Cluster), observe.TrafficKind(kind)); t.IsDefault(timeline.Intervals{{From: n.Start.UnixMilli(), To: n.End.UnixMilli()}}) {
 					unpriced = append(unpriced, n.Cluster)
 				}
 			}
@@ -78,7 +73,7 @@ func (ch *Charger) priceNetworks(s *allocation.Set) {
 		n := &s.Networks[i]
 		for k, cost := range [...]float64{n.CrossZone, n.CrossRegion, n.Internet} {
 			if cost != 0 {
-				t := ch.egressRates(ch.Symbols.Of(n.Cluster), observe.EgressZone+observe.TrafficKind(k))
+				t := ch.usage.trafficPrice(ch.Symbols.Of(n.Cluster), observe.EgressZone+observe.TrafficKind(k))
 				n.Price[k], n.PriceSource[k] = t.At(n.End.UnixMilli()), t.Source(n.End.UnixMilli())
 			}
 		}
