@@ -147,11 +147,7 @@ func TestLingeringContainers(t *testing.T) {
 						hours := float64(min(x.to, 7200)-max(x.from, 0)) / 3600
 						truth, memory = truth+2*hours, memory+gibs(n)*hours
 					}
-					cores, gib := 0.0, 0.0
-					for row := range set.Len() {
-						cores += set.Value(allocation.Hours.Of(allocation.CPU), row)
-						gib += set.Value(allocation.Hours.Of(allocation.RAM), row) / (1 << 30)
-					}
+					cores, gib := coresAndGibs(set)
 					if math.Abs(cores-truth) > tt.near*truth {
 						t.Errorf("%.4f core hours, want %.4f", cores, truth)
 					}
@@ -162,6 +158,44 @@ func TestLingeringContainers(t *testing.T) {
 					partsAddUp(t, db, q, nil)
 				})
 			}
+		}
+	}
+}
+
+// coresAndGibs returns the core hours and GiB hours of a set.
+func coresAndGibs(set *allocation.Set) (cores, gibs float64) {
+	for row := range set.Len() {
+		cores += set.Value(allocation.Hours.Of(allocation.CPU), row)
+		gibs += set.Value(allocation.Hours.Of(allocation.RAM), row) / (1 << 30)
+	}
+	return cores, gibs
+}
+
+// TestLingeringContainersOnAGrid checks that what cAdvisor still tells of ended containers takes nothing from the usage that a grid sees.
+func TestLingeringContainersOnAGrid(t *testing.T) {
+	t.Parallel()
+	var loop []span
+	for i := range 30 {
+		loop = append(loop, span{i*240 + 7, i*240 + 207})
+	}
+	for name, runs := range map[string][]span{"restarts": {{-600, 3607}, {3607, 3647}, {3647, 3687}, {3687, 7800}}, "crash loop": loop} {
+		var alone [2]float64
+		for _, linger := range []int{0, 30, 120, 170} {
+			t.Run(fmt.Sprintf("%s, linger %d s", name, linger), func(t *testing.T) {
+				dir := t.TempDir()
+				promtest.WriteBlocks(t, dir, 2*time.Hour, restarting{runs, linger, 15}.series()...)
+				db := openBlocks(t, dir)
+				q := allocation.Query{Window: allocation.Window{Start: lifeStart, End: lifeStart.Add(2 * time.Hour)}, Resolution: time.Minute}
+				cores, gibs := coresAndGibs(compute(t, db, q)[0])
+				if linger == 0 {
+					alone = [2]float64{cores, gibs}
+				}
+				if cores < 0.98*alone[0] || gibs < 0.98*alone[1] {
+					t.Errorf("%.4f core hours, %.4f GiB hours, want no less than without lingering series, %.4f and %.4f", cores, gibs, alone[0], alone[1])
+				}
+				q.Step = time.Hour
+				partsAddUp(t, db, q, nil)
+			})
 		}
 	}
 }

@@ -69,7 +69,7 @@ func (ch *Charger) measureRestarted() {
 		})
 		for i := range c.unmeasured {
 			s := &c.unmeasured[i]
-			if ch.Sampling.Exact() {
+			if ch.Sampling.Exact() || s.Signal == signals.ContainerLevel {
 				if next, ok := c.nextContainer(i, *ch.coverage(c.Container, s.Resource)); ok {
 					s.Points = c.untilNext(s, next)
 				}

@@ -130,9 +130,12 @@ func (l *integrator) used(c *observe.Container, s *observe.Incoming) []timeline.
 
 // coverAll charges the parts of cells that are not covered yet. Cells from tail on are soft.
 func (l *integrator) coverAll(c *observe.Container, covered *timeline.Coverage, s *observe.Incoming, cells []timeline.Cell, tail int) {
+	yields := func(x *timeline.Cell) bool { // what is held, and a counter that does not grow, to one that does
+		return x.Held || c.Restarted && s.Signal == signals.ContainerUse && x.Amount == 0
+	}
 	stretch := func(i int) (n int, soft bool) { // of cells that are covered together
-		n, soft = 1, i >= tail || cells[i].Held
-		for !soft && i+n < tail && cells[i+n].From == cells[i+n-1].To && !cells[i+n].Held {
+		n, soft = 1, i >= tail || yields(&cells[i])
+		for !soft && i+n < tail && cells[i+n].From == cells[i+n-1].To && !yields(&cells[i+n]) {
 			n++
 		}
 		return n, soft
