@@ -146,8 +146,10 @@ var workloads = []Input{
 		Missing:      "native sidecars are free where nothing else says that they run", Remedy: ksm, Need: Occasional,
 	},
 	{Name: "started", Signal: signals.ContainerStarted, Alternatives: append([]Alternative{metric("kube_pod_container_state_started")}, carrying(signals.ContainerCreated, cadvisor("container_start_time_seconds"))...), Missing: "starts are as late as the first scrape", Remedy: ksm},
+	{Name: "init state started", Signal: signals.ContainerStarted, Init: true, Alternatives: []Alternative{metric("kube_pod_init_container_state_started")}, Missing: "init containers that no scrape saw running are free, and the others begin when cAdvisor says so", Remedy: "run kube-state-metrics 2.20 or newer", Need: Occasional},
 	{Name: "init started", Signal: signals.InitStarted, Rank: 1, Alternatives: cadvisor("container_start_time_seconds"), Missing: "init containers and native sidecars begin half a scrape before they are first seen", Remedy: kubelet, Need: Occasional},
 	{Name: "terminated", Signal: signals.ContainerTerminated, Alternatives: []Alternative{metric("kube_pod_container_status_last_terminated_timestamp")}, Missing: "ends are as late as the last scrape", Remedy: ksm, Need: Occasional},
+	{Name: "init terminated", Signal: signals.ContainerTerminated, Init: true, Alternatives: []Alternative{metric("kube_pod_init_container_status_last_terminated_timestamp")}, Missing: "init containers that ended and started again between two scrapes count as one run", Remedy: "run kube-state-metrics 2.20 or newer", Need: Occasional},
 	{Name: "pod", Signal: signals.PodInfo, Alternatives: []Alternative{metric("kube_pod_info")}, Missing: "pods have no node, so no price of their own", Remedy: ksm, Need: Required},
 	{
 		Name: "pod phase", Signal: signals.PodPhaseRunning, Alternatives: []Alternative{metric("kube_pod_status_phase", equal("phase", "Running"))},

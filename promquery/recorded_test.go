@@ -81,6 +81,9 @@ var unrecorded = map[string]string{
 	"kube_pod_container_resource_requests_cpu_cores":    "kube-state-metrics 1",
 	"kube_pod_container_resource_requests_memory_bytes": "kube-state-metrics 1",
 	"DCGM_FI_DEV_GPU_UTIL":                              "the published example has the profiling metric in its place",
+
+	"kube_pod_init_container_state_started":                    "kube-state-metrics 2.20, newer than the recorded one",
+	"kube_pod_init_container_status_last_terminated_timestamp": "kube-state-metrics 2.20",
 }
 
 // TestEveryInputIsRecorded feeds every input, and every alternative of one, with what a real exporter exposes.
@@ -102,7 +105,7 @@ func TestEveryInputIsRecorded(t *testing.T) {
 	}
 	needed := map[string]bool{}
 	for _, in := range promquery.Inputs {
-		if len(fed[in.Name]) == 0 {
+		if len(fed[in.Name]) == 0 && unrecorded[in.Alternatives[0].Metric] == "" {
 			t.Errorf("input %q: no recording feeds it", in.Name)
 		}
 		for _, alt := range in.Alternatives {

@@ -34,7 +34,7 @@ const (
 	givePrices               = " ({names}){}. Give prices with --pricing.file"
 
 	UnplacedPods     Notice = "{n} {pod|pods} " + noKnownNode + " ({names}): priced by {}; are kube_node_info and kube_node_status_capacity there for all nodes, and has kube_pod_info the {pod's node|pods' nodes}?"
-	UnseenInits      Notice = "{n} init {container|containers} finished between two scrapes ({names}): {its run time is|their run times are} unknown and {its cost counts|their costs count} as 0. A shorter scrape interval would catch {it|them}"
+	UnseenInits      Notice = "{n} init {container|containers} finished between two scrapes ({names}): {its run time is|their run times are} unknown and {its cost counts|their costs count} as 0. kube-state-metrics 2.20 reports when {it|they} started, and a shorter scrape interval would catch {it|them}"
 	KnownByUsage     Notice = "{n} {container appears|containers appear} only in cAdvisor, not in kube-state-metrics ({names}): {its run time was|their run times were} taken from {its|their} usage samples"
 	UnmatchedUsage   Notice = "{n} usage series {belongs|belong} to containers that were not seen running: is kube_pod_container_status_running of kube-state-metrics there for them?"
 	LeapingUsage     Notice = "{n} {increase|increases} of containers' CPU counters ({names}) {is|are} left out, being more than {} times what the node can give: look at what exports or relabels container_cpu_usage_seconds_total"

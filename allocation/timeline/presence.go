@@ -45,6 +45,9 @@ type Presence struct {
 	Until int64
 	// Unseen says that a start and an end that are reported make a run, though no sample shows it (exact mode only).
 	Unseen bool
+	// Followers are when what comes after the object began, and when what the object is a part of was gone: ascending, in Unix milliseconds. A
+	// reported start that no sample follows makes a run up to the first of them after it, of which nothing is certain (exact mode only).
+	Followers []int64
 	// Once says that the object ran once, from some time after Born to its end, if no sample shows it (exact mode only).
 	Once bool
 }

@@ -43,7 +43,7 @@ func (s Sampling) Runs(p *Presence, w *Watch) Runs {
 		end.At = max(end.At, start.At)
 		out.All = append(out.All, Run{start, end})
 	}
-	if s.Exact() && (p.Unseen || p.Once) {
+	if s.Exact() && (p.Unseen || p.Once || len(p.Followers) > 0) {
 		out.All = s.unseen(p, out.All, w)
 	}
 	s.hidden(p, &out, w)
@@ -339,7 +339,19 @@ func (p *Presence) deleted(start, limit int64) (gone int64, ok bool) {
 	return gone, ok
 }
 
-// unseen adds the runs that no sample shows, but of which start and end are reported, unless there are no data of that time.
+// endUnseen returns when a run ended that started at a time and that no sample shows: as endBetween does, or by what came after it.
+func (p *Presence) endUnseen(at, until int64) (end int64, shared, ok bool) {
+	if p.Unseen {
+		return p.endBetween(Unborn, at, until)
+	}
+	i, _ := slices.BinarySearch(p.Followers, at+1)
+	if i == len(p.Followers) {
+		return 0, false, false
+	}
+	return min(until, p.Followers[i]), false, true
+}
+
+// unseen adds the runs that no sample shows, but of which start and end are reported, unless there are no data of that time nor shortly after.
 func (s Sampling) unseen(p *Presence, runs []Run, w *Watch) []Run {
 	starts := p.Started
 	if p.Once && len(runs) == 0 {
@@ -358,12 +370,12 @@ func (s Sampling) unseen(p *Presence, runs []Run, w *Watch) []Run {
 		if k > 0 && at <= runs[k-1].End.Latest || until <= at {
 			continue
 		}
-		end, shared, ok := p.endBetween(Unborn, at, until)
-		if gap, down := w.Absent.Find(end); !ok || down && s.dataless(gap) {
+		end, shared, ok := p.endUnseen(at, until)
+		if gap, down := w.Absent.Find(end); !ok || down && s.dataless(gap) && at < gap.To-max(maxGap, 2*s.Interval) {
 			continue
 		}
 		run := Run{Reported(at), Reported(end)}
-		if p.Once {
+		if p.Once || !p.Unseen {
 			run.Start.Latest, shared = end, true
 		}
 		if shared {

@@ -166,10 +166,13 @@ func (rs *Resolver) findRuns(c *observe.Container) (found timeline.Runs, waits, 
 
 // presence collects the signals of when c ran, and replaces those that are not known by the next best ones. An init container ends long before its pod, but native sidecars end with it.
 func (rs *Resolver) presence(c *observe.Container) timeline.Presence {
+	var followers []int64
 	if len(c.Started) == 0 {
 		c.Started = c.Created.Positive() // cAdvisor says 0 or less if it does not know
+	} else if c.Init {
+		followers = rs.followers(c)
 	}
-	p := timeline.Presence{Started: c.Started, Born: c.Pod.Born, Ended: c.Ended, Deleted: c.Pod.Deleted, Unseen: !c.Init, OneSeries: c.Alone}
+	p := timeline.Presence{Started: c.Started, Born: c.Pod.Born, Ended: c.Ended, Deleted: c.Pod.Deleted, Unseen: !c.Init, Followers: followers, OneSeries: c.Alone}
 	if len(c.Running) > observe.RankOfInfo {
 		info := timeline.Within(c.Running[observe.RankOfInfo], c.Pod.Active)
 		c.Running[observe.RankOfInfo] = info

@@ -6,6 +6,7 @@ import (
 	"github.com/promcost/promcost/allocation/build/observe"
 	"github.com/promcost/promcost/allocation/notices"
 	"github.com/promcost/promcost/allocation/signals"
+	"github.com/promcost/promcost/allocation/timeline"
 )
 
 // InitContainers returns the names of the init containers that ran. Only cAdvisor reports their starts, which should be read, and count
@@ -14,7 +15,7 @@ func (rs *Resolver) InitContainers() []string {
 	isInit := func(c *observe.Container) bool { return c.Init }
 	rs.TakesAlternative = func(s *observe.Incoming) bool { return rs.MayBeOf(s, isInit) }
 	return rs.NamesWhere(func(c *observe.Container) (signals.Symbol, bool) {
-		return c.Name, rs.Sampling.Exact() && c.Init && c.Ran()
+		return c.Name, rs.Sampling.Exact() && c.Init && len(c.Started) == 0 && c.Ran()
 	})
 }
 
@@ -51,7 +52,7 @@ func (rs *Resolver) UnknownStarts() []string {
 			return c.Pod.Name, rs.completedUnseen(c)
 		}
 		// For other containers, cAdvisor's starts may have been read for a part of the window only.
-		known := c.Init && len(c.Created) > 0 || len(c.Started) > 0 && !slices.ContainsFunc(c.Running[0], c.LacksStart)
+		known := c.Init && c.HasStart() || len(c.Started) > 0 && !slices.ContainsFunc(c.Running[0], c.LacksStart)
 		return c.Pod.Name, !known
 	})
 }
@@ -63,10 +64,29 @@ func (rs *Resolver) Ownerless() []string {
 	})
 }
 
-// noteUnseenInit records an init container that no scrape saw running, of a pod that started within the window.
+// followers returns the reported starts of the other containers of a pod, and when the pod was gone: one of these ends an init container that no
+// scrape saw running (SEMANTICS §2).
+func (rs *Resolver) followers(c *observe.Container) (out []int64) {
+	for _, x := range c.Pod.Containers {
+		for _, s := range x.Started {
+			if x != c && s.V > 0 {
+				out = append(out, int64(s.V*1000))
+			}
+		}
+	}
+	if gone, lasts, seen := timeline.LastSight(c.Pod.Seen); seen {
+		if gone+lasts >= rs.Sampling.End {
+			gone = rs.Sampling.End
+		}
+		out = append(out, gone)
+	}
+	return timeline.SortedEdges(out)
+}
+
+// noteUnseenInit records an init container that no scrape saw running and whose start is not known, of a pod that started within the window.
 func (rs *Resolver) noteUnseenInit(c *observe.Container) {
 	started := c.Pod.Started
-	if c.Init && len(c.Running) > 0 && !c.Ran() && started.Known() && int64(started.Value*1000) >= rs.Sampling.Start {
+	if c.Init && len(c.Running) > 0 && len(c.Runs) == 0 && started.Known() && int64(started.Value*1000) >= rs.Sampling.Start {
 		rs.Pods.UnseenInit = append(rs.Pods.UnseenInit, c)
 	}
 }
