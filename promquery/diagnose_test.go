@@ -73,7 +73,8 @@ func TestDiagnose(t *testing.T) {
 var rare = []string{
 	"sidecar running", "init started", "volume labels", "service labels", "claim capacity", "claim usage", "node disk", "node disk usage", "network egress", "zone egress price", "region egress price",
 	"internet egress price", "cluster management price", "pod scheduled", "pod pending", "gpu usage", "node cpu time", "node total memory",
-	"node available memory", "node buffers", "node caches",
+	"node available memory", "node buffers", "node caches", "init state started", "init terminated", "cpu allocated", "memory allocated",
+	"pod cpu reserve", "pod memory reserve", "pod cpu overhead", "pod memory overhead",
 }
 
 // checkInput checks that an input has the state it should, and what goes with that.

@@ -164,6 +164,8 @@ var workloads = []Input{
 	{Name: "pod owner", Signal: signals.PodOwner, Alternatives: []Alternative{metric("kube_pod_owner")}, Missing: "pods whose creator kube_pod_info does not name have no controller", Remedy: ksm, Need: Occasional, With: []string{"running"}},
 	{Name: "replicaset owner", Signal: signals.ReplicaSetOwner, Alternatives: []Alternative{metric("kube_replicaset_owner")}, Missing: "deployments show as their replicasets", Remedy: ksm, Need: Occasional},
 	{Name: "job owner", Signal: signals.JobOwner, Alternatives: []Alternative{metric("kube_job_owner")}, Missing: "cronjobs show as their jobs", Remedy: ksm, Need: Occasional},
+	allocated("cpu allocated", allocation.CPU, "cpu"),
+	allocated("memory allocated", allocation.RAM, "memory"),
 	request("cpu request", signals.ContainerRequest, allocation.CPU, "kube_pod_container_resource_requests", "kube_pod_container_resource_requests_cpu_cores", "cpu"),
 	request("memory request", signals.ContainerRequest, allocation.RAM, "kube_pod_container_resource_requests", "kube_pod_container_resource_requests_memory_bytes", "memory"),
 	request("cpu limit", signals.ContainerLimit, allocation.CPU, "kube_pod_container_resource_limits", "kube_pod_container_resource_limits_cpu_cores", "cpu"),
@@ -173,6 +175,10 @@ var workloads = []Input{
 	{Name: "init memory request", Init: true, Signal: signals.ContainerRequest, Resource: allocation.RAM, Alternatives: []Alternative{metric("kube_pod_init_container_resource_requests", equal("resource", "memory"))}, Missing: "init containers cost what they use", Remedy: ksm, Need: Occasional, With: []string{"init memory limit"}},
 	{Name: "init cpu limit", Init: true, Signal: signals.ContainerLimit, Resource: allocation.CPU, Alternatives: []Alternative{metric("kube_pod_init_container_resource_limits", equal("resource", "cpu"))}, Missing: "init containers show no limits", Remedy: ksm, Need: Occasional},
 	{Name: "init memory limit", Init: true, Signal: signals.ContainerLimit, Resource: allocation.RAM, Alternatives: []Alternative{metric("kube_pod_init_container_resource_limits", equal("resource", "memory"))}, Missing: "init containers show no limits", Remedy: ksm, Need: Occasional},
+	reserve("pod cpu reserve", signals.PodReserved, allocation.CPU, "kube_pod_resource_request", equal("resource", "cpu")),
+	reserve("pod memory reserve", signals.PodReserved, allocation.RAM, "kube_pod_resource_request", equal("resource", "memory")),
+	reserve("pod cpu overhead", signals.PodOverhead, allocation.CPU, "kube_pod_overhead_cpu_cores"),
+	reserve("pod memory overhead", signals.PodOverhead, allocation.RAM, "kube_pod_overhead_memory_bytes"),
 	{Name: "pod labels", About: notices.AboutLabels, Signal: signals.PodLabels, Alternatives: []Alternative{metric("kube_pod_labels")}, Missing: "no cost by label", Remedy: "run kube-state-metrics with --metric-labels-allowlist=pods=[*]"},
 	{Name: "pod annotations", About: notices.AboutAnnotations, Signal: signals.PodAnnotations, Alternatives: []Alternative{metric("kube_pod_annotations")}, Missing: "no cost by annotation", Remedy: "run kube-state-metrics with --metric-annotations-allowlist=pods=[*]"},
 	{Name: "namespace labels", About: notices.AboutLabels, Signal: signals.NamespaceLabelsInfo, Alternatives: []Alternative{own("kube_namespace_labels")}, Missing: "no cost by the labels of namespaces", Remedy: "run kube-state-metrics with --metric-labels-allowlist=namespaces=[*]"},
@@ -200,17 +206,39 @@ var workloads = []Input{
 	{Name: "memory usage", Signal: signals.ContainerLevel, Resource: allocation.RAM, Alternatives: cadvisor("container_memory_working_set_bytes"), Missing: "memory costs what is requested, whatever is used", Remedy: kubelet},
 }
 
+// allocated is what the kubelet allocated of a resource to containers, which wins over what they ask for: of a pod that is resized in place the two
+// differ for a while.
+func allocated(name string, r allocation.Resource, resource string) Input {
+	return Input{
+		Name: name, Signal: signals.ContainerRequest, Resource: r, Need: Occasional,
+		Alternatives: []Alternative{metric("kube_pod_container_status_resource_requests", equal("resource", resource))},
+		Missing:      "containers that are resized in place cost what they ask for, before they get it", Remedy: "run a kube-state-metrics that exports it",
+	}
+}
+
 // request is a request or limit of a resource, by the names of kube-state-metrics 2 and 1.
 func request(name string, signal signals.Signal, r allocation.Resource, v2, v1, resource string) Input {
-	missing := "containers cost what they use"
+	missing, rank := "containers cost what they use", 1 // after what is allocated
 	if signal == signals.ContainerLimit {
-		missing = "containers show no limits"
+		missing, rank = "containers show no limits", 0
 	}
 	return Input{
 		Name: name, Signal: signal, Resource: r,
-		Alternatives: []Alternative{metric(v2, equal("resource", resource)), metric(v1)},
-		Missing:      missing, Remedy: ksm,
+		Alternatives: []Alternative{metric(v2, equal("resource", resource)), metric(v1)}, Rank: rank,
+		Missing: missing, Remedy: ksm,
 	}
+}
+
+// reserve is what pods reserve beyond their containers.
+func reserve(name string, signal signals.Signal, r allocation.Resource, of string, matchers ...Matcher) Input {
+	in := Input{
+		Name: name, Signal: signal, Resource: r, Alternatives: []Alternative{metric(of, matchers...)}, Need: Occasional,
+		Missing: "what a RuntimeClass takes besides the containers of a pod is free", Remedy: ksm,
+	}
+	if signal == signals.PodReserved {
+		in.Missing, in.Remedy = "what pods request as a whole beyond their containers' requests is free", "scrape /metrics/resources of kube-scheduler"
+	}
+	return in
 }
 
 // capacity is what nodes have of a resource, by the names of kube-state-metrics 2 and 1, else what of it is allocatable.

@@ -149,6 +149,10 @@ const (
 	ContainerRestarts
 	// NodeDiskUsed is how many bytes of a file system on a node's own disk are used.
 	NodeDiskUsed
+	// PodReserved is what the scheduler reserves on the node for a pod as a whole, in amount.
+	PodReserved
+	// PodOverhead is what a pod takes besides its containers, by its RuntimeClass, in amount.
+	PodOverhead
 	NumSignals
 )
 
@@ -244,6 +248,8 @@ var signals = [NumSignals]struct {
 	PodFinal:                 {"pod ended", podLabels, ""},
 	ContainerRestarts:        {"restarts", containerLabels, ""},
 	NodeDiskUsed:             {"node disk usage", []string{"cluster", "node", "device"}, ""},
+	PodReserved:              {"pod reserve", append(slices.Clip(podLabels), "node"), ""},
+	PodOverhead:              {"pod overhead", podLabels, ""},
 }
 
 var (

@@ -12,9 +12,8 @@ type Ranked []Steps
 func (r *Ranked) Add(rank int, steps Steps) { r.add(rank, steps, Max) }
 
 func (r *Ranked) add(rank int, steps Steps, join func(a, b Steps) Steps) {
-	if n := len(*r); n < 2 || n <= rank {
-		*r = append(make(Ranked, 0, max(n, rank+1)), *r...)[:max(n, rank+1)]
-	}
+	n := max(len(*r), rank+1)
+	*r = append(make(Ranked, 0, n), *r...)[:n] // another one, for others may share it
 	(*r)[rank] = join((*r)[rank], steps)
 }
 

@@ -48,13 +48,13 @@ func (s *Shared) Max(a, b Steps) Steps {
 
 // Add is Ranked.Add. What has one alternative only is shared, too.
 func (s *Shared) Add(to *Ranked, rank int, steps Steps) {
-	if len(*to) > 0 || rank > 0 || len(steps) == 0 {
+	if len(*to) > 0 || len(steps) == 0 {
 		to.add(rank, steps, s.Max)
 		return
 	}
 	i := s.find(steps)
-	if have := s.recent[i]; len(s.single[i]) == 0 || &s.single[i][0][0] != &have[0] {
-		s.single[i] = Ranked{have}
+	if have := s.recent[i]; len(s.single[i]) != rank+1 || &s.single[i][rank][0] != &have[0] {
+		s.single[i] = append(make(Ranked, rank, rank+1), have)
 	}
 	*to = s.single[i]
 }

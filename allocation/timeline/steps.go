@@ -237,6 +237,12 @@ func Sum(a, b Steps) Steps {
 	return combine(a, b, func(va, vb float64, _, _ bool) (float64, bool) { return va + vb, true })
 }
 
+// Above is a where it is larger than b, by more than rounding. An absent b counts as 0.
+func Above(a, b Steps) Steps {
+	const rounding = 1e-9
+	return combine(a, b, func(va, vb float64, inA, _ bool) (float64, bool) { return va, inA && va > vb*(1+rounding) })
+}
+
 // Cover reports whether s has a value at every instant of life.
 func (s Steps) Cover(life Intervals) bool {
 	var known Intervals

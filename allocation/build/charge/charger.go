@@ -74,7 +74,11 @@ func (ch *Charger) Finalize() (again []Excess, err error) {
 	if ch.Phase != observe.Measuring && ch.Phase != observe.Correcting {
 		return nil, errors.New("finalize usage: out of order")
 	}
-	if err := ch.Run(ch.measureRestarted, ch.measureDevices, ch.holdUsage); err != nil || ch.Phase == observe.Correcting {
+	reserves := ch.chargeReserves
+	if ch.Phase == observe.Correcting {
+		reserves = ch.correctReserves
+	}
+	if err := ch.Run(ch.measureRestarted, ch.measureDevices, ch.holdUsage, reserves); err != nil || ch.Phase == observe.Correcting {
 		ch.Phase = observe.Finalized
 		return nil, err
 	}

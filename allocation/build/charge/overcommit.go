@@ -82,6 +82,7 @@ func (ch *Charger) findOvercommit() []Excess {
 				requests = zeros(requests, len(l.bursts))
 				for _, c := range on[i] {
 					l.addRequests(c, allocation.Resource(r), requests)
+					l.addReserves(ch.podUse(c.Pod).reserves[r], c, allocation.Resource(r), requests)
 				}
 				l.scale(capacity, requests)
 				cells = append(cells, ch.Asked(l.scaled)...)
@@ -186,7 +187,12 @@ func (ch *Charger) correct(on *observe.Node, section *observe.Section, r allocat
 			off += share * (base*(1-l.requests[cell]) + burst*(1-l.bursts[cell]*l.requests[cell]))
 		})
 	}
-	cost := sign * off / 3600 * section.Price[r] / r.PerPriceUnit()
+	n.takeOff(ch, section, r, sign*off)
+}
+
+// takeOff takes the cost of an amount × seconds off a row, because the node was overcommitted.
+func (n *nodeUse) takeOff(ch *Charger, section *observe.Section, r allocation.Resource, amount float64) {
+	cost := amount / 3600 * section.Price[r] / r.PerPriceUnit()
 	ch.AddTo(section.Ref, allocation.Cost.Of(r), -cost)
 	n.over.At(int(section.Ref.Set))[r] += cost
 }

@@ -39,12 +39,16 @@ type tally struct {
 	load    *load   // of the node, nil if it does not have the resource
 	sign    float64 // -1 takes the charge back
 	request float64 // in a millisecond
+	pod     []reserve
 
 	allocated, used, most float64 // most is the highest usage in a millisecond
 }
 
 func (l *integrator) tally(c *observe.Container, section *observe.Section, r allocation.Resource, sign float64) tally {
 	t := tally{ch: l.ch, of: c, section: section, r: r, sign: sign, request: section.Request[r] / 1000}
+	if c.Pod.Reserve != nil {
+		t.pod = l.ch.podUse(c.Pod).reserves[r]
+	}
 	if c.Node != nil && section.Inside[r] {
 		t.load = l.ch.nodeUse(c.Node).load[r]
 	}
@@ -76,6 +80,9 @@ func (t *tally) add(parts []timeline.Part) {
 		}
 	}
 	t.allocated, t.used, t.most = allocated, used, most
+	if len(t.pod) > 0 {
+		t.use(t.pod, parts)
+	}
 }
 
 // charge adds what was tallied to the section's row, and its cost.

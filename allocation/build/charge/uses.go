@@ -51,6 +51,7 @@ type podUse struct {
 	last     int     // the shift found last by shiftOver
 	flows    *flow   // the first one
 	ended    []flowEnd
+	reserves [allocation.NumResources][]reserve
 	from     int64 // time of its oldest usage that is read, if that is earlier than of other pods; else 0
 }
 
@@ -136,4 +137,5 @@ func (ch *Charger) layUses() {
 	}
 	ch.findMachines()
 	ch.layLoads()
+	ch.layReserves()
 }

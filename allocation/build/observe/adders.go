@@ -69,6 +69,8 @@ var adders = [signals.NumSignals]func(ob *Observer, s *Incoming) error{
 	signals.NodeMemoryCached:         (*Observer).addMemoryCached,
 	signals.PodFinal:                 (*Observer).addPodFinal,
 	signals.ContainerRestarts:        (*Observer).addRestarts,
+	signals.PodReserved:              (*Observer).addPodReserved,
+	signals.PodOverhead:              (*Observer).addPodOverhead,
 }
 
 // interned has the texts of the sets.

@@ -26,13 +26,14 @@ type Pod struct {
 	Started       timeline.Latest[float64] // Unix seconds
 	Labels        timeline.Dated[allocation.ID]
 	Annotations   timeline.Dated[allocation.ID]
-	WithoutSignal []*Container          // containers without a running signal
-	Mounts        []signals.Symbol      // claims of its namespace
-	Behind        []services.Membership // nil until it is resolved
-	controlled    bool                  // owner is the managing controller
-	Restarted     bool                  // one of its containers ran before its first known start
-	Replaced      bool                  // by others of its name: it counts no more
-	After, Next   int64                 // when the pod of its name before it ended, and when the next one started, 0 for none; set once resolved
+	WithoutSignal []*Container                      // containers without a running signal
+	Mounts        []signals.Symbol                  // claims of its namespace
+	Behind        []services.Membership             // nil until it is resolved
+	controlled    bool                              // owner is the managing controller
+	Restarted     bool                              // one of its containers ran before its first known start
+	Replaced      bool                              // by others of its name: it counts no more
+	Reserve       *[allocation.NumResources]Reserve // nil if nothing but the requests of its containers is known; set once resolved
+	After, Next   int64                             // when the pod of its name before it ended, and when the next one started, 0 for none; set once resolved
 
 	Index int // among all pods
 }
@@ -49,6 +50,7 @@ type PodSignals struct {
 	Completed  timeline.Steps // the last end of the containers that were terminated at each time
 	Deleted    timeline.Steps // when its grace period ends
 	final      timeline.Steps // not 0 while the pod's phase is Succeeded or Failed
+	Overhead   [allocation.NumResources]timeline.Steps
 }
 
 func newPod(key PodKey) *Pod { return &Pod{PodKey: key, PodSignals: &PodSignals{Hint: None}} }

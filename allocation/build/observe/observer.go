@@ -80,7 +80,7 @@ func newObserver(rates rates.Rates, symbols *signals.Symbols) *Observer {
 		interned: interned{Dict: dict}, Symbols: symbols, Storage: newStorage(),
 		Pods: podTable{
 			ByKey: map[PodKey]*Pod{}, ByName: map[ObjectKey][]*Pod{},
-			Namespaces: map[ObjectKey]*namespace{}, Owners: map[OwnerKey]Owner{}, NoPodSignals: PodSignals{Hint: None},
+			Reserved: map[ObjectKey][]Reserved{}, Namespaces: map[ObjectKey]*namespace{}, Owners: map[OwnerKey]Owner{}, NoPodSignals: PodSignals{Hint: None},
 			Metadata: lateMetadata{Nameless: map[ObjectKey]*Pod{}},
 		},
 		Nodes: nodeTable{

@@ -31,6 +31,7 @@ type podTable struct {
 	ByKey      map[PodKey]*Pod // those without a UID, or with that of another
 	All        []*Pod          // as they came, those replaced by others of their name included
 	ByName     map[ObjectKey][]*Pod
+	Reserved   map[ObjectKey][]Reserved
 	Namespaces map[ObjectKey]*namespace
 	Owners     map[OwnerKey]Owner
 	Order      []*Container // in the order of rows: sorted once resolved

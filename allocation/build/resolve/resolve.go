@@ -36,7 +36,7 @@ func (rs *Resolver) Resolve() error {
 	}
 	if err := rs.Run(
 		rs.mergeWithoutUID, rs.splitPlacements, rs.placeByHint, rs.noteSeveralClusters, rs.findAbsence, rs.splitNodes, rs.resolveNodes, rs.warnUnlabeled, rs.findLocations,
-		rs.sortContainers, rs.reserveRows, rs.findSuccessions, rs.resolveContainers, rs.resolveVolumes,
+		rs.sortContainers, rs.reserveRows, rs.findSuccessions, rs.findReserves, rs.resolveContainers, rs.resolveVolumes,
 	); err != nil {
 		return err
 	}

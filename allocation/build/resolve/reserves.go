@@ -1,0 +1,60 @@
+package resolve
+
+import (
+	"slices"
+
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/build/observe"
+	"github.com/promcost/promcost/allocation/timeline"
+)
+
+// findReserves finds what pods reserve beyond what their containers request: pod-level resources and overhead (SEMANTICS §3).
+func (rs *Resolver) findReserves() {
+	for p := range rs.EveryPod() {
+		var found [allocation.NumResources]observe.Reserve
+		for r := range allocation.NumResources {
+			found[r] = rs.reserve(p, r)
+		}
+		if slices.ContainsFunc(found[:], func(x observe.Reserve) bool { return len(x.Inits)+len(x.Mains) > 0 }) {
+			p.Reserve = &found
+		}
+	}
+}
+
+// reserve is what a pod reserves of a resource: what the scheduler says, else what its containers request and its overhead.
+func (rs *Resolver) reserve(p *observe.Pod, r allocation.Resource) observe.Reserve {
+	told := rs.scheduled(p, r)
+	if len(told) == 0 && len(p.Overhead[r]) == 0 {
+		return observe.Reserve{}
+	}
+	var base, sidecars, peak timeline.Steps // what the containers request that may run at once; the sidecars; the largest of an init container
+	for _, c := range p.Containers {
+		request := rs.FillGaps(c.Request[r].Best())
+		switch {
+		case !c.Init:
+			base = timeline.Sum(base, request)
+		case rs.besideOthers(c, c.Running.Best()):
+			base, sidecars = timeline.Sum(base, request), timeline.Sum(sidecars, request)
+		default:
+			peak = timeline.Max(peak, request)
+		}
+	}
+	overhead := rs.FillGaps(p.Overhead[r])
+	least := timeline.Within(timeline.Sum(base, overhead), timeline.Ones(overhead))
+	out := observe.Reserve{Inits: timeline.Overlay(told, least), Mains: timeline.Overlay(told, least)}
+	if len(peak) > 0 { // what only an init container explains is free again once the init containers have ended
+		explained := timeline.Sum(timeline.Sum(peak, sidecars), overhead)
+		out.Mains = timeline.Overlay(timeline.Above(out.Mains, explained), least)
+	}
+	return out
+}
+
+// scheduled is what schedulers reserve for a pod on its node.
+func (rs *Resolver) scheduled(p *observe.Pod, r allocation.Resource) (out timeline.Steps) {
+	for _, x := range rs.Pods.Reserved[p.ObjectKey] {
+		if x.Resource == r && (x.Node == p.Node.Value || x.Node == observe.None || !p.Node.Known()) {
+			out = timeline.Max(out, rs.FillGaps(x.Steps))
+		}
+	}
+	return out
+}
