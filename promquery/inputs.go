@@ -97,6 +97,18 @@ func cadvisor(name string) []Alternative {
 	}
 }
 
+// podUsage is usage of the cgroups of pods, by cAdvisor. Those below them have other ids.
+func podUsage(name string, signal signals.Signal, r allocation.Resource, of string) Input {
+	return Input{
+		Name: name, Signal: signal, Resource: r, Need: Occasional,
+		Alternatives: []Alternative{{
+			Metric: of, Matchers: []Matcher{equal("container", ""), notEqual("pod", ""), matching("id", `.*pod[0-9a-f_-]{32,36}(\.slice)?`)},
+			Labels: map[string][]string{"series": {"id"}, "kubelet_node": kubeletNode}, CgroupUID: true,
+		}},
+		Missing: "pods of runtimes that show no cgroups of containers, such as Kata Containers, cost what they request", Remedy: kubelet,
+	}
+}
+
 // carrying are alternatives that carry a signal.
 func carrying(signal signals.Signal, list []Alternative) []Alternative {
 	for i := range list {
@@ -203,6 +215,8 @@ var workloads = []Input{
 	{Name: "node gpu price", Signal: signals.NodePrice, Resource: allocation.GPU, Alternatives: opencost("node_gpu_hourly_cost"), Missing: "prices are the sheet's", Remedy: "give prices with --pricing.file, or scrape an exporter of node_gpu_hourly_cost", Need: Occasional},
 	{Name: "node spot", Signal: signals.NodeSpot, Alternatives: opencost("kubecost_node_is_spot"), Missing: "spot nodes are known by their labels only", Remedy: "let kube-state-metrics export the node labels of your provider", Need: Occasional},
 	{Name: "cpu usage", Signal: signals.ContainerUse, Resource: allocation.CPU, Alternatives: cadvisor("container_cpu_usage_seconds_total"), Missing: "cpu costs what is requested, whatever is used", Remedy: kubelet},
+	podUsage("pod cpu usage", signals.PodUse, allocation.CPU, "container_cpu_usage_seconds_total"),
+	podUsage("pod memory usage", signals.PodLevel, allocation.RAM, "container_memory_working_set_bytes"),
 	{Name: "memory usage", Signal: signals.ContainerLevel, Resource: allocation.RAM, Alternatives: cadvisor("container_memory_working_set_bytes"), Missing: "memory costs what is requested, whatever is used", Remedy: kubelet},
 }
 

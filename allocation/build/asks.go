@@ -58,6 +58,7 @@ var steps = []step{
 	{"counters of usage before the window", (*Builder).askCountersBefore},
 	{"counters of usage", (*Builder).askCounters},
 	{"counters of usage after the window", (*Builder).askCountersAfter},
+	{"usage of pods whose containers show none", (*Builder).askPodUsage},
 	{"", (*Builder).finalize},
 	{"usage of overcommitted time", (*Builder).askOvercommitted},
 	{"", (*Builder).finalizeAgain},
@@ -121,8 +122,9 @@ var (
 	waitingSignals  = []signals.Signal{signals.PodScheduled, signals.PodPending}
 	diskLevels      = []signals.Signal{signals.NodeDiskUsed, signals.ClaimUsed}
 	counterSignals  = []signals.Signal{signals.ContainerUse, signals.PodTransmitted, signals.PodReceived, signals.PodEgress}
+	podUsageSignals = []signals.Signal{signals.PodUse, signals.PodLevel}
 	// onDemand are signals that are asked for only where what was added before shows a need for them.
-	onDemand = slices.Concat(counterSignals, diskLevels, []signals.Signal{
+	onDemand = slices.Concat(counterSignals, diskLevels, podUsageSignals, []signals.Signal{
 		signals.Nothing, signals.RunningByUsage, signals.RunningByInfo, signals.PodPhaseRunning, signals.ContainerCreated, signals.InitStarted,
 		signals.PodFinal, signals.ContainerRestarts, signals.PodOwner, signals.NodeTime, signals.ContainerLevel,
 	})
@@ -264,6 +266,10 @@ func ask(x *charge.UnseenUsage, list ...signals.Signal) []Ask {
 	return []Ask{{Signals: list, Spans: []Span{x.Span}, Pods: x.Pods}}
 }
 
+func (b *Builder) askPodUsage() []Ask {
+	return b.ofPods(b.charger.BarePods(), podUsageSignals...)
+}
+
 func (b *Builder) finalize() []Ask {
 	var err error
 	b.excesses, err = b.charger.Finalize()
@@ -281,10 +287,10 @@ func (b *Builder) askOvercommitted() []Ask {
 	b.step-- // the next call of Next asks for those that are left
 	var list []signals.Signal
 	if x.Resources[allocation.RAM] {
-		list = append(list, signals.ContainerLevel)
+		list = append(list, signals.ContainerLevel, signals.PodLevel)
 	}
 	if x.Resources[allocation.CPU] {
-		list = append(list, signals.ContainerUse)
+		list = append(list, signals.ContainerUse, signals.PodUse)
 	}
 	if len(list) == 0 {
 		return nil

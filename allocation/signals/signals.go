@@ -153,11 +153,17 @@ const (
 	PodReserved
 	// PodOverhead is what a pod takes besides its containers, by its RuntimeClass, in amount.
 	PodOverhead
+	// PodUse and PodLevel are ContainerUse and ContainerLevel of all containers of a pod together. They have keys of the same elements, without a
+	// container. They count where no container of the pod has usage of its own.
+	PodUse
+	PodLevel
 	NumSignals
 )
 
-// IsUsage reports whether the signal is usage of containers. It comes once it is known what ran, and may come twice.
-func (s Signal) IsUsage() bool { return s == ContainerUse || s == ContainerLevel }
+// IsUsage reports whether the signal is usage of containers or pods. It comes once it is known what ran, and may come twice.
+func (s Signal) IsUsage() bool {
+	return s == ContainerUse || s == ContainerLevel || s == PodUse || s == PodLevel
+}
 
 // IsTraffic reports whether the signal counts bytes of pods. It comes once it is known what ran.
 func (s Signal) IsTraffic() bool { return s == PodTransmitted || s == PodReceived || s == PodEgress }
@@ -250,6 +256,8 @@ var signals = [NumSignals]struct {
 	NodeDiskUsed:             {"node disk usage", []string{"cluster", "node", "device"}, ""},
 	PodReserved:              {"pod reserve", append(slices.Clip(podLabels), "node"), ""},
 	PodOverhead:              {"pod overhead", podLabels, ""},
+	PodUse:                   {"pod usage", usageLabels, ""},
+	PodLevel:                 {"pod usage", usageLabels, ""},
 }
 
 var (

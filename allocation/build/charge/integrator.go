@@ -11,6 +11,8 @@ import (
 var usageAdders = [signals.NumSignals]func(l *integrator, s *observe.Incoming) error{
 	signals.ContainerUse:   (*integrator).addUsage,
 	signals.ContainerLevel: (*integrator).addUsage,
+	signals.PodUse:         (*integrator).addPodUsage,
+	signals.PodLevel:       (*integrator).addPodUsage,
 	signals.PodTransmitted: (*integrator).addTransmitted,
 	signals.PodReceived:    (*integrator).addReceived,
 	signals.PodEgress:      (*integrator).addEgress,

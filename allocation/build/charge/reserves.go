@@ -52,12 +52,8 @@ func (ch *Charger) reservesOf(p *observe.Pod, r allocation.Resource, of *observe
 		if x.To <= mains {
 			steps = of.Inits
 		}
-		requested := 0.0
-		for _, c := range p.Containers {
-			if s := sectionAt(c, x.To); s != nil {
-				x.containers, requested = append(x.containers, c), requested+s.Request[r]
-			}
-		}
+		running, requested := ch.podUse(p).runningAt(x.To, r)
+		x.containers = running
 		if x.amount = steps.Value(x.To); len(x.containers) == 0 || x.amount <= requested*(1+overcommitSlack) {
 			continue
 		}

@@ -52,7 +52,8 @@ type podUse struct {
 	flows    *flow   // the first one
 	ended    []flowEnd
 	reserves [allocation.NumResources][]reserve
-	from     int64 // time of its oldest usage that is read, if that is earlier than of other pods; else 0
+	bare     *[allocation.NumResources]timeline.Intervals // when no container has usage of its own; nil for never
+	from     int64                                        // time of its oldest usage that is read, if that is earlier than of other pods; else 0
 }
 
 // nodeUse is what is known of the use of a node.

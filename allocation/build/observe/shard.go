@@ -30,7 +30,7 @@ func (ob *Observer) Skips(series signals.Series, key []signals.Symbol) bool {
 		return len(nodes) > 0 && !ob.Owns(nodes[0])
 	case signals.ContainerUse, signals.ContainerLevel:
 		return ob.skipsContainer(&s)
-	case signals.PodTransmitted, signals.PodReceived, signals.PodEgress:
+	case signals.PodTransmitted, signals.PodReceived, signals.PodEgress, signals.PodUse, signals.PodLevel:
 		return ob.skipsPod(&s)
 	default:
 		return false
