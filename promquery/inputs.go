@@ -81,10 +81,13 @@ var cadvisorLabels = map[string][]string{
 	"series": {"id"}, "kubelet_node": kubeletNode,
 	"namespace": {"container_label_io_kubernetes_pod_namespace", "exported_namespace", "namespace"},
 	"pod":       {"container_label_io_kubernetes_pod_name", "exported_pod", "pod"},
-	"container": {"container_label_io_kubernetes_container_name", "exported_container", "container"},
+	"container": {inContainer, "exported_container", "container"},
 }
 
-// cadvisor is a metric of containers by cAdvisor, and how kubelets before 1.16 spelled its labels.
+// inContainer is where a cAdvisor that runs as a DaemonSet has the name of a container.
+const inContainer = "container_label_io_kubernetes_container_name"
+
+// cadvisor is a metric of containers by cAdvisor, how kubelets before 1.16 spelled its labels, and how a DaemonSet does whose target has none.
 func cadvisor(name string) []Alternative {
 	return []Alternative{
 		{
@@ -93,6 +96,10 @@ func cadvisor(name string) []Alternative {
 		{
 			Metric: name, Matchers: []Matcher{equal("container", ""), notEqual("container_name", ""), notEqual("container_name", "POD")},
 			Labels: map[string][]string{"series": {"id"}, "kubelet_node": kubeletNode, "pod": {"pod_name"}, "container": {"container_name"}}, CgroupUID: true,
+		},
+		{
+			Metric: name, Matchers: []Matcher{equal("container", ""), equal("container_name", ""), notEqual(inContainer, ""), notEqual(inContainer, "POD")},
+			Labels: cadvisorLabels, CgroupUID: true,
 		},
 	}
 }
@@ -146,7 +153,7 @@ var workloads = []Input{
 		Name: "running", Signal: signals.ContainerRunning,
 		Alternatives: []Alternative{
 			metric("kube_pod_container_status_running"),
-			{Metric: "container_memory_working_set_bytes", Matchers: []Matcher{notEqual("container", ""), notEqual("container", "POD")}, Labels: map[string][]string{"kubelet_node": kubeletNode}, Signal: signals.RunningByUsage, CgroupUID: true},
+			{Metric: "container_memory_working_set_bytes", Matchers: []Matcher{notEqual("container", ""), notEqual("container", "POD")}, Labels: cadvisorLabels, Signal: signals.RunningByUsage, CgroupUID: true},
 			{Metric: "kube_pod_container_info", Signal: signals.RunningByInfo},
 		},
 		Missing: "nothing is known to run: no allocations", Remedy: ksm, Need: Required,

@@ -23,7 +23,18 @@ func TestUsageOfDaemonSets(t *testing.T) {
 		cores                      float64
 	}
 	pods := []pod{{"a", "w", "c", 1.5}, {"b", "v", "c", 0.5}, {"monitoring", "cadvisor-x", "cadvisor", 0.1}}
-	for _, kubelets := range []bool{false, true} {
+	for _, shape := range []struct {
+		name              string
+		kubelets          bool
+		target, container bool // which labels series of the DaemonSet have: those of its target, and those of the container
+	}{
+		{"labels of both", false, true, true},
+		{"labels of both, and kubelets", true, true, true},
+		{"labels of containers", false, false, true},
+		{"labels of containers, and kubelets", true, false, true},
+		{"labels of its target", false, true, false},
+		{"labels of its target, and kubelets", true, true, false},
+	} {
 		for _, known := range []bool{true, false} { // whether kube-state-metrics tells of cAdvisor's own pod
 			series := []promtest.Series{
 				life(-600, 7800, always(1), "kube_node_info", "node", "n1", "job", job),
@@ -43,19 +54,24 @@ func TestUsageOfDaemonSets(t *testing.T) {
 					of("kube_pod_container_resource_requests", always(0.05), append(own, "container", p.container, "resource", "cpu", "unit", "core", "node", "n1")...)
 				}
 				used := func(second int) float64 { return float64(second+7200) * p.cores }
-				if kubelets {
+				if shape.kubelets {
 					of("container_cpu_usage_seconds_total", used, "namespace", p.namespace, "pod", p.name, "container", p.container, "node", "n1", "job", "kubelet",
 						"id", "/kubepods.slice/kubepods-pod"+uid+".slice/cri-containerd-x.scope")
 				}
-				of("container_cpu_usage_seconds_total", used, "namespace", "monitoring", "pod", "cadvisor-x", "container", "cadvisor", "node", "n1", "job", "cadvisor",
-					"container_label_io_kubernetes_pod_namespace", p.namespace, "container_label_io_kubernetes_pod_name", p.name,
-					"container_label_io_kubernetes_container_name", p.container, "id", "/kubepods/burstable/pod"+uid+"/x")
+				labels := []string{"node", "n1", "job", "cadvisor", "id", "/kubepods/burstable/pod" + uid + "/x"}
+				if shape.target {
+					labels = append(labels, "namespace", "monitoring", "pod", "cadvisor-x", "container", "cadvisor")
+				}
+				if shape.container {
+					labels = append(labels, "container_label_io_kubernetes_pod_namespace", p.namespace, "container_label_io_kubernetes_pod_name", p.name, "container_label_io_kubernetes_container_name", p.container)
+				}
+				of("container_cpu_usage_seconds_total", used, labels...)
 			}
 			dir := t.TempDir()
 			promtest.WriteBlocks(t, dir, 2*time.Hour, series...)
 			db := openBlocks(t, dir)
 			for _, resolution := range grids() {
-				t.Run(fmt.Sprintf("kubelets %t, own pod %t, %s", kubelets, known, allocation.ResolutionText(resolution)), func(t *testing.T) {
+				t.Run(fmt.Sprintf("%s, own pod %t, %s", shape.name, known, allocation.ResolutionText(resolution)), func(t *testing.T) {
 					q := allocation.Query{Window: allocation.Window{Start: lifeStart, End: lifeStart.Add(2 * time.Hour)}, Resolution: resolution}
 					set, got := compute(t, db, q)[0], map[string]float64{}
 					for row := range set.Len() {

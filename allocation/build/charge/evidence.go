@@ -62,7 +62,7 @@ func (ch *Charger) UnseenPodsBefore() (x UnseenUsage) {
 		seen := use.seenFor(ch.Sampling.Start, ch.Start()) > 0 && use.seenFor(ch.Sampling.LoadStart(), ch.Start()) > ch.Sampling.Cell()
 		older := c.Pod.Started.Known() && int64(c.Pod.Started.Value*1000) < ch.Sampling.Start // its traffic goes on where a container restarts
 		if !seen && (ch.RunsOver(c, ch.Start(), ch.Sampling.Start, ch.Start()) || older && ch.RunsOver(c, ch.Start(), ch.Start()-2*ch.Sampling.Interval, ch.Start())) {
-			x.Pods = append(x.Pods, c.Pod.Name.Value())
+			x.Pods = ch.appendNames(x.Pods, c.Pod)
 			x.Span, ch.podUse(c.Pod).from = span, span.Start
 		}
 	}
@@ -87,7 +87,7 @@ func (ch *Charger) UnseenPodsAfter() (x UnseenUsage) {
 		tells := len(use.covered[allocation.RAM]) > 0 || short || measured[c.Pod.Cluster] && ch.Sampling.End-run.From < ch.Evidence.Most
 		goesOn := ch.RunsOver(c, ch.End(), ch.End(), ch.Sampling.End) || c.Restarted && ch.RunsOver(c, ch.Sampling.End, ch.Sampling.End-2*ch.Sampling.Interval, ch.Sampling.End)
 		if tells && goesOn && use.seenFor(ch.End(), ch.Sampling.End) == 0 {
-			x.Pods = append(x.Pods, c.Pod.Name.Value())
+			x.Pods = ch.appendNames(x.Pods, c.Pod)
 		}
 	}
 	if len(x.Pods) > 0 {

@@ -13,17 +13,25 @@ import (
 // addUsage integrates a usage series for the container with the UID in its key, else for the containers with its name, each for
 // the time it ran.
 func (l *integrator) addUsage(s *observe.Incoming) error {
-	of := s.Pod()
-	if c := l.ch.Pods.Find(&of).Container(s.Key[4]); c != nil {
+	p := l.ch.PodByUID(s)
+	if c := p.Container(s.Key[4]); c != nil {
 		l.measureInOrder(c, s, false)
 		return nil
 	}
-	known, ran := false, false
+	if p != nil && p.ObjectKey != s.Object() { // the names are those of the pod that cAdvisor runs in, and so is the container's
+		l.ch.podUse(p).alias = s.Key[2].Value()
+		s.Key = slices.Clone(s.Key)
+		s.Key[1], s.Key[2] = p.Namespace, p.Name
+		if len(p.Containers) == 1 {
+			s.Key[4] = p.Containers[0].Name
+		}
+	}
+	known, ran := s.Key[2] == observe.None, false // a series that names no pod makes none
 	for c := range l.ch.instances(s) {
 		known = true
 		if len(c.Sections) > 0 {
 			ran = true
-			l.measureInOrder(c, s, len(l.ch.Pods.ByName[of.ObjectKey]) > 1)
+			l.measureInOrder(c, s, len(l.ch.Pods.ByName[s.Object()]) > 1)
 		}
 	}
 	switch {

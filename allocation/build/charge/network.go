@@ -72,8 +72,7 @@ func (l *integrator) addTraffic(s *observe.Incoming, kind observe.TrafficKind) e
 		_ = labels.WriteByte(0xff)
 	}
 	key := flowKey(labels.Sum64()<<kindBits) | flowKey(kind)
-	of := s.Pod()
-	if p := l.ch.Pods.Find(&of); p != nil {
+	if p := l.ch.PodByUID(s); p != nil {
 		l.move([]*podUse{l.ch.podUse(p)}, key, s)
 	} else {
 		l.move(l.ch.podUses(l.ch.Pods.ByName[s.Object()]), key, s)

@@ -147,7 +147,7 @@ func (ch *Charger) excessIn(span observe.Span) Excess {
 	}
 	for _, c := range observe.Each(&ch.Limits, slices.All(ch.Pods.Order)) {
 		if over[c.Node] && len(c.Runs.Clip(span.Start, span.End)) > 0 {
-			x.Pods = append(x.Pods, c.Pod.Name.Value())
+			x.Pods = ch.appendNames(x.Pods, c.Pod)
 		}
 	}
 	slices.Sort(x.Pods)

@@ -18,11 +18,8 @@ func (ch *Charger) BarePods() (names []string) {
 		if !slices.ContainsFunc(p.Containers, ch.Measures) {
 			continue
 		}
-		var bare [allocation.NumResources]timeline.Intervals
-		for _, r := range [...]allocation.Resource{allocation.CPU, allocation.RAM} {
-			bare[r] = ch.bareTime(p, r)
-		}
-		if len(bare[allocation.CPU])+len(bare[allocation.RAM]) > 0 {
+		bare := [allocation.NumResources]bareTime{allocation.CPU: ch.bareTime(p, allocation.CPU), allocation.RAM: ch.bareTime(p, allocation.RAM)}
+		if len(bare[allocation.CPU].Intervals)+len(bare[allocation.RAM].Intervals) > 0 {
 			ch.podUse(p).bare, names = &bare, append(names, p.Name.Value())
 		}
 	}
@@ -31,22 +28,29 @@ func (ch *Charger) BarePods() (names []string) {
 }
 
 // bareTime is when a pod ran for longer than a lookback and none of its containers had usage of a resource.
-func (ch *Charger) bareTime(p *observe.Pod, r allocation.Resource) timeline.Intervals {
+type bareTime struct {
+	timeline.Intervals
+	seen bool // at another time, some had
+}
+
+func (ch *Charger) bareTime(p *observe.Pod, r allocation.Resource) (bare bareTime) {
 	var ran, seen timeline.Intervals
+	apart := 2 * ch.Sampling.Cell() // series of one target have times of their own
 	for _, c := range p.Containers {
 		ran = append(ran, c.Runs...)
 		for _, f := range ch.containerUse(c).covered[r] {
-			seen = append(seen, timeline.Interval{From: f.From, To: f.To})
+			seen = append(seen, timeline.Interval{From: f.From - apart, To: f.To + apart})
 		}
 	}
-	return slices.DeleteFunc(timeline.Union(ran).Without(timeline.Union(seen)), func(x timeline.Interval) bool { return x.To-x.From <= timeline.Lookback })
+	bare.Intervals, bare.seen = timeline.Union(ran).Without(timeline.Union(seen)), len(seen) > 0
+	bare.Intervals = slices.DeleteFunc(bare.Intervals, func(x timeline.Interval) bool { return x.To-x.From <= timeline.Lookback })
+	return bare
 }
 
 // addPodUsage integrates a usage series of a pod for the pod with the UID in its key, else for those with its name.
 func (l *integrator) addPodUsage(s *observe.Incoming) error {
-	of := s.Pod()
-	pods := l.ch.Pods.ByName[of.ObjectKey]
-	if p := l.ch.Pods.Find(&of); p != nil {
+	pods := l.ch.Pods.ByName[s.Object()]
+	if p := l.ch.PodByUID(s); p != nil {
 		pods = []*observe.Pod{p}
 	}
 	for _, p := range pods {
@@ -71,7 +75,11 @@ func (l *integrator) measurePod(p *podUse, s *observe.Incoming) {
 			cells[i].Held = true
 		}
 	}
-	edges := p.bare[s.Resource].Edges(nil)
+	bare := &p.bare[s.Resource]
+	if bare.seen { // what is not seen of the pod may be of its containers
+		cells = slices.DeleteFunc(cells, func(x timeline.Cell) bool { return x.Held })
+	}
+	edges := bare.Edges(nil)
 	for _, c := range p.Containers {
 		for _, x := range c.Sections {
 			edges = append(edges, x.From, x.To)
@@ -80,7 +88,7 @@ func (l *integrator) measurePod(p *podUse, s *observe.Incoming) {
 	edges = timeline.SortedEdges(edges)
 	for i := 1; i < len(edges); i++ {
 		from, to := edges[i-1], edges[i]
-		if _, bare := p.bare[s.Resource].Find(to); !bare {
+		if _, ok := bare.Find(to); !ok {
 			continue
 		}
 		running, requested := p.runningAt(to, s.Resource)

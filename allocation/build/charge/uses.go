@@ -52,8 +52,9 @@ type podUse struct {
 	flows    *flow   // the first one
 	ended    []flowEnd
 	reserves [allocation.NumResources][]reserve
-	bare     *[allocation.NumResources]timeline.Intervals // when no container has usage of its own; nil for never
-	from     int64                                        // time of its oldest usage that is read, if that is earlier than of other pods; else 0
+	alias    string                             // the pod that series of its usage name, where that is another one
+	bare     *[allocation.NumResources]bareTime // when no container has usage of its own; nil for never
+	from     int64                              // time of its oldest usage that is read, if that is earlier than of other pods; else 0
 }
 
 // nodeUse is what is known of the use of a node.
@@ -92,6 +93,15 @@ func (ch *Charger) containerUse(c *observe.Container) *containerUse {
 // podUse returns the traffic of a pod.
 func (ch *Charger) podUse(p *observe.Pod) *podUse {
 	return used(&ch.uses.pods, p.Index, func() *podUse { return &podUse{Pod: p} })
+}
+
+// appendNames appends the names that a pod's series of usage may have.
+func (ch *Charger) appendNames(dst []string, p *observe.Pod) []string {
+	dst = append(dst, p.Name.Value())
+	if use := ch.podUse(p); use.alias != "" {
+		dst = append(dst, use.alias)
+	}
+	return dst
 }
 
 // podUses returns the traffic of several pods.

@@ -198,6 +198,19 @@ func (t *podTable) Find(key *PodKey) *Pod {
 	return t.ByKey[*key]
 }
 
+// PodByUID returns the pod of a series by the UID in its key, whatever the series calls it: a cAdvisor that runs as a DaemonSet may give series the
+// names of its own pod. It returns nil if that pod is not known.
+func (ob *Observer) PodByUID(s *Incoming) *Pod {
+	of := s.Pod()
+	if p := ob.Pods.Find(&of); p != nil {
+		return p // mostly
+	}
+	if p := ob.Pods.ofUID(of.UID); p != nil && p.UID == of.UID && p.Cluster == of.Cluster {
+		return p
+	}
+	return nil
+}
+
 // AddNew adds a pod with a key of its own.
 func (ob *Observer) AddNew(p *Pod) {
 	t, n := &ob.Pods, p.UID.Number()

@@ -39,8 +39,7 @@ func (ob *Observer) Skips(series signals.Series, key []signals.Symbol) bool {
 
 // skipsContainer reports whether all containers that a series of usage may be of are on nodes of other shards.
 func (ob *Observer) skipsContainer(s *Incoming) bool {
-	of := s.Pod()
-	if c := ob.Pods.Find(&of).Container(s.Key[4]); c != nil {
+	if c := ob.PodByUID(s).Container(s.Key[4]); c != nil {
 		return !ob.Measures(c) // mostly
 	}
 	known := false
@@ -54,9 +53,8 @@ func (ob *Observer) skipsContainer(s *Incoming) bool {
 
 // skipsPod reports whether all pods that a series of traffic may be of ran on nodes of other shards only.
 func (ob *Observer) skipsPod(s *Incoming) bool {
-	of := s.Pod()
 	pods := ob.Pods.ByName[s.Object()]
-	if p := ob.Pods.Find(&of); p != nil {
+	if p := ob.PodByUID(s); p != nil {
 		pods = []*Pod{p}
 	}
 	mayBeOurs := func(p *Pod) bool { return len(p.Containers) == 0 || slices.ContainsFunc(p.Containers, ob.Measures) }
