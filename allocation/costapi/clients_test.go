@@ -271,3 +271,57 @@ func TestWholeSuiteWindows(t *testing.T) {
 		}
 	}
 }
+
+// TestPagingClients asks for page after page as exporters do, which end where a page has fewer rows than its limit besides idle, or
+// none. They get each row once.
+func TestPagingClients(t *testing.T) {
+	for _, path := range []string{"/model/allocation", "/model/allocation/summary", "/allocation/compute"} {
+		target := path + "?window=2026-11-20T00:00:00Z,2026-11-21T00:00:00Z&aggregate=pod&accumulate=true&includeIdle=true"
+		whole := pageOf(t, target)
+		for limit := 1; limit <= len(whole); limit++ {
+			got := map[string]float64{}
+			for offset := 0; offset <= len(whole)+limit; offset += limit {
+				rows := pageOf(t, fmt.Sprintf("%s&limit=%d&offset=%d", target, limit, offset))
+				for name, cost := range rows {
+					if _, twice := got[name]; twice {
+						t.Errorf("%s: limit %d has %s twice", path, limit, name)
+					}
+					got[name] = cost
+				}
+				if delete(rows, "__idle__"); len(rows) < limit {
+					break
+				}
+			}
+			if !maps.Equal(got, whole) {
+				t.Errorf("%s: pages of %d rows have %v, want %v", path, limit, got, whole)
+			}
+		}
+	}
+}
+
+// pageOf are the costs of the rows of an answer.
+func pageOf(t *testing.T, target string) map[string]float64 {
+	t.Helper()
+	var data json.RawMessage
+	decode(t, target, &data)
+	var summary struct {
+		Sets []struct {
+			Allocations map[string]struct{ TotalCost float64 }
+		}
+	}
+	costs := map[string]float64{}
+	if json.Unmarshal(data, &summary) == nil {
+		for name, row := range summary.Sets[0].Allocations {
+			costs[name] = row.TotalCost
+		}
+		return costs
+	}
+	var sets []map[string]struct{ TotalCost float64 }
+	if err := json.Unmarshal(data, &sets); err != nil {
+		t.Fatal(err)
+	}
+	for name, row := range sets[0] {
+		costs[name] = row.TotalCost
+	}
+	return costs
+}

@@ -57,8 +57,8 @@ func answerParams() []param {
 		{"format", nil, "json", all("json"), summaries | toplines | trends | completions | assetToplines | assetCompletions | assetDiffs, "Format of the answer.", word(format, "json")},
 		{"format", nil, "json|csv", all("json"), changes, "Format of the answer. CSV has a line for each row and part.", word(format, "json", "csv")},
 		{"csvColumns", nil, "standard|full", all("standard"), allocations, "Kubecost's columns of CSV, or all that there are.", setFullCSV},
-		{"offset", nil, "number", all("0"), paged, "Rows of each set left out, the dearest first.", parseCount(func(q *request) *int { return &q.output.page.Offset })},
-		{"limit", nil, "number", all("0"), paged, "Most rows of each set, the dearest first; 0 for all.", parseCount(func(q *request) *int { return &q.output.page.Limit })},
+		{"offset", nil, "number", all("0"), paged, "Rows of each set left out, the dearest first; idle rows stand beside the first ones.", parseCount(func(q *request) *int { return &q.output.page.Offset })},
+		{"limit", nil, "number", all("0"), paged, "Most rows of each set, the dearest first; 0 for all. Idle rows do not count: they stand beside the first rows, those without an offset.", parseCount(func(q *request) *int { return &q.output.page.Limit })},
 		{"offset", nil, "number", all("0"), changes, "Rows left out, those that changed most first.", parseCount(func(q *request) *int { return &q.output.page.Offset })},
 		{"limit", nil, "number", all("0"), changes, "Most rows, those that changed most first; 0 for all. The total is of all.", parseCount(func(q *request) *int { return &q.output.page.Limit })},
 		{"costChangeRatio", nil, "number", all("0.05"), assetDiffs, "How much of its earlier cost an asset has to change to be listed as changed.", parseCostChangeRatio},
@@ -66,6 +66,7 @@ func answerParams() []param {
 		{"sortByOrder", nil, "desc|asc", defaults{}, paged, "desc or asc. Default: desc for numbers, asc for names.", parseSortOrder},
 		{"fields", nil, "list", defaults{}, allocations | summaries | toplines | served | ackAllocations, "Comma list of the members of each row that are kept, such as name,totalCost; all without it.", parseFields},
 		{"jmespath", nil, "expression", defaults{}, computed | billed | diagnoses | facts, "An expression of JMESPath, in Kyverno's dialect, over data, whose result takes its place: [0].*.[name,totalCost] or length(@[0]). fields applies before it, and CSV has no data to evaluate over.", parseJMESPath},
+		{"nulls", nil, "boolean", all("false"), allocations | summaries | toplines, "Write usage and efficiency of rows of which nothing is known as null (empty in CSV), in place of 0, which clients of Kubecost and OpenCost need. Parquet and Arrow have null in any case.", setBool(func(q *request) *bool { return &q.output.nulls })},
 		{"costMetric", []string{"costUnit"}, "cumulative|hourly|daily|weekly|monthly|yearly", all("cumulative"), allocations | summaries | toplines, "Costs of the window, or of an hour, 24, 168, 730 or 8760 hours at the window's mean rate up to now.", parseCostMetric},
 		{"explain", nil, "boolean", all("false"), computed &^ (completions | assetCompletions), "Say in the answer, as explain, what was read for it: sources, requests, samples, timings, and which metric served which input of which cluster.", setBool(func(q *request) *bool { return &q.output.explain })},
 	}

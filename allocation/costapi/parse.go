@@ -84,6 +84,7 @@ type output struct {
 	fullCSV  bool
 	singular bool
 	explain  bool
+	nulls    bool // unknown usage is null, else 0
 	page     encode.Page
 	fields   []string             // the members to write, nil for all
 	jmespath *jmespath.Expression // evaluated over the data; nil keeps the data

@@ -147,7 +147,7 @@ func (a *api) serveTrends(w http.ResponseWriter, q *request) error {
 func (a *api) encoding(q *request) encode.Options {
 	o := encode.Options{
 		Location: a.cfg.Zone, SingularProperties: q.output.singular, Warnings: q.warnings, Page: q.output.page, Fields: q.output.fields, Concerns: q.concerns,
-		RateHours: q.output.rate, Now: q.now.Truncate(time.Second), UnknownIsZero: q.route.family == openCost,
+		RateHours: q.output.rate, Now: q.now.Truncate(time.Second), UnknownIsZero: !q.output.nulls,
 	}
 	resolution := q.timing.query.Resolution
 	if q.provenance.known {

@@ -92,7 +92,7 @@ func Arrow(w io.Writer, sets []*allocation.Set, o Options) error {
 	if err := o.require(ColumnsFormat, sets...); err != nil {
 		return err
 	}
-	s := newArrowStream(w, arrowRowColumns(&o))
+	s := newArrowStream(w, arrowRowColumns())
 	var err error
 	for _, set := range sets {
 		for _, r := range o.rows(set) {

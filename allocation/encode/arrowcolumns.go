@@ -71,7 +71,7 @@ func arrowList[T any](name string, each func(row T, yield func(text string))) ar
 }
 
 // arrowRowColumns are the columns of rows of sets.
-func arrowRowColumns(o *Options) []arrowColumn[arrowRow] {
+func arrowRowColumns() []arrowColumn[arrowRow] {
 	cols := []arrowColumn[arrowRow]{
 		arrowText(nameField, func(r arrowRow) string { return r.name }),
 		arrowTime(windowStart, func(r arrowRow) time.Time { return r.set.Window.Start }),
@@ -88,7 +88,7 @@ func arrowRowColumns(o *Options) []arrowColumn[arrowRow] {
 		cols = append(cols, arrowNumber(c.Field(), func(r arrowRow) float64 { return r.set.Value(c, r.row) }))
 	}
 	for _, f := range fields.All() {
-		cols = append(cols, arrowNumber(f.Name, func(r arrowRow) float64 { return o.written(f.Value(r.set, r.row)) }))
+		cols = append(cols, arrowNumber(f.Name, func(r arrowRow) float64 { return f.Value(r.set, r.row) }))
 	}
 	return cols
 }

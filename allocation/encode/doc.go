@@ -39,7 +39,7 @@ type Options struct {
 	Now time.Time
 	// Explain are the computations behind the answer that the member explain shows; nil leaves it out.
 	Explain []*allocation.Reading
-	// UnknownIsZero writes unknown usage as 0, for clients of OpenCost, which do not accept null.
+	// UnknownIsZero writes unknown usage as 0 in JSON and CSV, for clients of Kubecost and OpenCost, which do not accept null.
 	UnknownIsZero bool
 	// Concerns says which topics' warnings are sent; nil sends all.
 	Concerns func(notices.Topic) bool

@@ -11,9 +11,9 @@ import (
 	"github.com/promcost/promcost/allocation/fields"
 )
 
-// Page is the part of each set that is written, and its order. The zero value is all of it, by name.
+// Page is the part of each set that is written, and its order. The zero value is all of it, by name. Idle rows of allocations are
+// not counted: clients that ask for page after page end where one is shorter than its limit. They stand before the first page.
 type Page struct {
-	// By is the number that rows are ordered by, of PageOrders, or "name". Empty is totalCost where there is a limit or
 	// By is the number that rows are ordered by, one of PageOrders, or "name". If it is empty and there is a limit or an offset,
 	// it is totalCost.
 	By        string
@@ -85,7 +85,27 @@ func (o *Options) paged(list []namedRow, set *allocation.Set) []namedRow {
 			value = func(r namedRow) float64 { return f.Value(set, r.row) }
 		}
 	}
-	return cut(&o.Page, list, value, func(r namedRow) string { return r.name })
+	var idle []namedRow
+	if o.Page.Limit > 0 || o.Page.Offset > 0 {
+		idle, list = apart(list, func(r namedRow) bool { return set.Special(r.row) == allocation.Idle })
+	}
+	page := cut(&o.Page, list, value, func(r namedRow) string { return r.name })
+	if o.Page.Offset > 0 {
+		return page
+	}
+	return append(idle, page...)
+}
+
+// apart returns the members of a list that are special, and the others.
+func apart[T any](list []T, special func(T) bool) (those, others []T) {
+	for _, x := range list {
+		if special(x) {
+			those = append(those, x)
+		} else {
+			others = append(others, x)
+		}
+	}
+	return those, others
 }
 
 // PageOf are the assets of a set on the page, in the page's order.

@@ -28,13 +28,15 @@ func TestPages(t *testing.T) {
 		want string
 	}{
 		{encode.Page{}, "__idle__ job-x1 web-0"},
-		{encode.Page{Limit: 2}, "__idle__ web-0"},
-		{encode.Page{Offset: 1}, "web-0 job-x1"},
-		{encode.Page{Offset: 1, Limit: 1}, "web-0"},
+		{encode.Page{Limit: 1}, "__idle__ web-0"}, // idle stands beside the first page
+		{encode.Page{Limit: 2}, "__idle__ web-0 job-x1"},
+		{encode.Page{Offset: 1}, "job-x1"},
+		{encode.Page{Offset: 1, Limit: 1}, "job-x1"},
+		{encode.Page{Offset: 2, Limit: 1}, ""},
 		{encode.Page{Offset: 9, Limit: 1}, ""},
 		{encode.Page{By: "totalCost", Ascending: true}, "job-x1 web-0 __idle__"},
 		{encode.Page{By: "name"}, "web-0 job-x1 __idle__"},
-		{encode.Page{By: "name", Ascending: true, Limit: 1}, "__idle__"},
+		{encode.Page{By: "name", Ascending: true, Limit: 1}, "__idle__ job-x1"},
 		{encode.Page{By: "cpuCoreHours"}, "web-0 job-x1 __idle__"},
 		{encode.Page{By: "cpuEfficiency"}, "web-0 job-x1 __idle__"},
 		{encode.Page{By: "cpuEfficiency", Ascending: true}, "job-x1 web-0 __idle__"}, // what is not known comes last in both orders

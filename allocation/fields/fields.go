@@ -80,7 +80,7 @@ func resourceFields(r allocation.Resource, names [5]string, unit, hours string) 
 		sum(name+"Cost", "currency", "Cumulative cost of the "+hours+" allocated.", allocation.Cost.Of(r)),
 		sum(name+"CostAdjustment", "currency", "What reconciliation with the bill adds to "+name+"Cost.", allocation.Adjustment.Of(r)),
 		sum(name+"CostIdle", "currency", "The part of "+name+"Cost that shared idle put there.", allocation.CostIdle.Of(r)),
-		nullable(name+"Efficiency", "ratio", "What was used of what was requested; may exceed 1. null where nothing is known of usage.",
+		nullable(name+"Efficiency", "ratio", "What was used of what was requested; may exceed 1. 0, or null with nulls=true, where nothing is known of usage.",
 			efficiencyNeeds(r), func(s *allocation.Set, row int) float64 { return efficiency(s, r, row) }),
 	}
 	if r == allocation.GPU { // has no limit other than its request
@@ -217,7 +217,7 @@ func ErrorBoundsNeeds() *allocation.Projection {
 
 // usage is the field of the average use of a resource.
 func usage(r allocation.Resource, name, unit string) Field {
-	return nullable(name, unit, "Average "+unit+" used while running and known. null where nothing is known of usage.", allocation.Union(allocation.MinutesNeeds(), UsageNeeds(r)), func(s *allocation.Set, row int) float64 {
+	return nullable(name, unit, "Average "+unit+" used while running and known. 0, or null with nulls=true, where nothing is known of usage.", allocation.Union(allocation.MinutesNeeds(), UsageNeeds(r)), func(s *allocation.Set, row int) float64 {
 		if !UsageKnown(s, r, row) {
 			return math.NaN()
 		}

@@ -32,6 +32,7 @@ func (s *server) allocations(ctx context.Context, args arguments) ([]byte, error
 		return nil, err
 	}
 	v.Set("accumulate", "true")
+	v.Set("nulls", "true")
 	fields := []string{"name", "window", "totalCost", "totalEfficiency", "errorBounds"}
 	for _, p := range costComponents {
 		fields = append(fields, p.members...)

@@ -48,8 +48,8 @@ func (r clientRequest) String() string {
 
 // clientChecks say, by the beginning of a path, what clients read of its answers. The longest one that fits holds.
 var clientChecks = map[string]func(t *testing.T, body []byte){
-	"/allocation/compute":      func(t *testing.T, body []byte) { checkAllocations(t, body, "totalEfficiency") }, // null would be NaN in the page's sums
-	"/model/allocation":        func(t *testing.T, body []byte) { checkAllocations(t, body) },
+	"/allocation/compute":      checkAllocations,
+	"/model/allocation":        checkAllocations,
 	"/allocation/autocomplete": checkSuggestions,
 	"/assets/autocomplete":     checkSuggestions,
 	"/assets":                  func(t *testing.T, body []byte) { checkAssets(t, dataOf[map[string]clientAsset](t, body)) },
@@ -193,13 +193,14 @@ func checkSome[T any](t *testing.T, data []T) {
 	}
 }
 
-// allocationNumbers are the fields that OpenCost's page and kubectl-cost add up.
+// allocationNumbers are the fields that OpenCost's page and kubectl-cost add up, and those that other clients take for numbers.
 var allocationNumbers = []string{
 	"cpuCost", "gpuCost", "ramCost", "pvCost", "networkCost", "loadBalancerCost", "sharedCost", "externalCost", "totalCost", "minutes",
+	"cpuEfficiency", "ramEfficiency", "totalEfficiency", "cpuCoreUsageAverage", "ramByteUsageAverage",
 }
 
-// checkAllocations wants sets of rows with names, times and numbers, also in more fields.
-func checkAllocations(t *testing.T, body []byte, more ...string) {
+// checkAllocations wants sets of rows with names, times and numbers.
+func checkAllocations(t *testing.T, body []byte) {
 	sets := dataOf[[]map[string]map[string]any](t, body)
 	rows := 0
 	for _, set := range sets {
@@ -208,7 +209,7 @@ func checkAllocations(t *testing.T, body []byte, more ...string) {
 			if row["name"] != key {
 				t.Errorf("the row of %q is named %v", key, row["name"])
 			}
-			for _, field := range slices.Concat(allocationNumbers, more) {
+			for _, field := range allocationNumbers {
 				if _, ok := row[field].(float64); !ok {
 					t.Errorf("%s: %s is %v, want a number", key, field, row[field])
 				}

@@ -115,7 +115,7 @@ func (f *queryFlags) parameters() url.Values {
 	v := url.Values{}
 	for name, value := range map[string]string{
 		"window": f.window, "aggregate": f.aggregate, "filter": f.filter, "resolution": f.resolution, "step": f.step,
-		"accumulate": strconv.FormatBool(f.accumulate), "idle": strconv.FormatBool(f.idle),
+		"accumulate": strconv.FormatBool(f.accumulate), "idle": strconv.FormatBool(f.idle), "nulls": "true",
 	} {
 		if value != "" {
 			v.Set(name, value)

@@ -222,7 +222,7 @@ func referAnswers(b *strings.Builder) {
 	for _, f := range fields.All() {
 		help := f.Help
 		if f.Nullable && !strings.Contains(help, "null") {
-			help += " null where it is not known."
+			help += " 0, or null with nulls=true, where it is not known."
 		}
 		line(b, code(f.Name), f.Unit, help)
 	}

@@ -23,11 +23,16 @@ func TestNothingMeasuresUsage(t *testing.T) {
 		path    string
 		unknown bool // is null, else 0
 	}{
-		{"/model/allocation/compute?aggregate=namespace&" + window, true},
-		{"/model/allocation/compute?accumulate=true&" + window, true},
-		{"/model/allocation/summary?aggregate=namespace&" + window, true},
-		{"/model/allocation/summary/topline?" + window, true},
-		{"/model/allocation/compute?aggregate=pod&fields=totalEfficiency,rawAllocationOnly,gpuAllocation&sortBy=totalEfficiency&" + window, true},
+		{"/model/allocation/compute?aggregate=namespace&nulls=true&" + window, true},
+		{"/model/allocation/compute?accumulate=true&nulls=true&" + window, true},
+		{"/model/allocation/summary?aggregate=namespace&nulls=true&" + window, true},
+		{"/model/allocation/summary/topline?nulls=true&" + window, true},
+		{"/model/allocation/compute?aggregate=pod&fields=totalEfficiency,rawAllocationOnly,gpuAllocation&sortBy=totalEfficiency&nulls=true&" + window, true},
+		{"/allocation/compute?aggregate=namespace&nulls=true&" + window, true},
+		{"/model/allocation?aggregate=namespace&" + window, false},
+		{"/model/allocation/compute?aggregate=pod&" + window, false},
+		{"/model/allocation/summary?aggregate=namespace&" + window, false},
+		{"/model/allocation/summary/topline?" + window, false},
 		{"/allocation/compute?aggregate=namespace&" + window, false},
 		{"/allocation/compute/summary?aggregate=namespace&" + window, false},
 	} {
@@ -47,10 +52,12 @@ func TestNothingMeasuresUsage(t *testing.T) {
 			t.Errorf("%s: no usage: %.300s", tt.path, body)
 		}
 	}
-	_, csv := get(t, base+"/model/allocation/compute?aggregate=namespace&accumulate=true&format=csv&"+window)
-	for _, line := range strings.Split(strings.TrimSpace(csv), "\n")[1:] {
-		if cells := strings.Split(line, ","); cells[len(cells)-2] != "" {
-			t.Errorf("efficiency in CSV is %q: %s", cells[len(cells)-2], line)
+	for nulls, want := range map[string]string{"true": "", "false": "0.000"} {
+		_, csv := get(t, base+"/model/allocation/compute?aggregate=namespace&accumulate=true&format=csv&nulls="+nulls+"&"+window)
+		for _, line := range strings.Split(strings.TrimSpace(csv), "\n")[1:] {
+			if cells := strings.Split(line, ","); cells[len(cells)-2] != want {
+				t.Errorf("nulls=%s: efficiency in CSV is %q: %s", nulls, cells[len(cells)-2], line)
+			}
 		}
 	}
 	query := func(text string) []sample {

@@ -20,7 +20,7 @@ export async function show(root, ctx) {
   const { state, format } = ctx;
   const fields = state.aggregate.split(",");
   const asked = { window: state.window, aggregate: state.aggregate, ...question(state) };
-  const params = { ...asked, accumulate: "true" };
+  const params = { ...asked, accumulate: "true", nulls: "true" };
   const steps = ctx.ask("model/allocation", { ...asked, accumulate: stepOf(state.window), fields: "window,totalCost" });
   steps.catch(() => {}); // handled below, where the steps are awaited
   const answer = await ctx.ask("model/allocation", { ...params, fields: NUMBERS, explain: "true" });

@@ -17,7 +17,7 @@ export async function show(root, ctx) {
   const [assets, used] = await Promise.all([
     ctx.ask("model/assets", params),
     ctx.ask("model/allocation", {
-      window: state.window, accumulate: "true", aggregate: "cluster,node", idle: "false", shareTenancyCosts: "false",
+      window: state.window, accumulate: "true", aggregate: "cluster,node", idle: "false", shareTenancyCosts: "false", nulls: "true",
       fields: "properties,minutes,cpuCoreHours,cpuCoreUsageAverage,ramByteHours,ramByteUsageAverage,totalCost",
     }),
   ]);
