@@ -136,15 +136,19 @@ func (b *builder) append(desc *prometheus.Desc, labels []*dto.LabelPair, kind me
 	b.metrics = append(b.metrics, m)
 }
 
-// labels are the pairs of names and values in the order given.
+// labels are the pairs of names and values in the order given, without an empty cluster: the first label, which is empty where a series is not
+// to have it.
 func (b *builder) labels(names, values []string, order []int) []*dto.LabelPair {
-	pairs := make([]*dto.LabelPair, len(order))
-	for i, l := range order {
-		if i < len(b.last) && *b.last[i].Value == values[l] && *b.last[i].Name == names[l] {
-			pairs[i] = b.last[i] // which is the most likely one
-			continue
+	pairs := make([]*dto.LabelPair, 0, len(order))
+	for _, l := range order {
+		i := len(pairs)
+		switch {
+		case l == 0 && values[l] == "":
+		case i < len(b.last) && *b.last[i].Value == values[l] && *b.last[i].Name == names[l]:
+			pairs = append(pairs, b.last[i]) // which is the most likely one
+		default:
+			pairs = append(pairs, b.pair(pair{names[l], values[l]}))
 		}
-		pairs[i] = b.pair(pair{names[l], values[l]})
 	}
 	b.last = pairs
 	return pairs

@@ -81,6 +81,31 @@ func buildInfo(job string) promtest.Series {
 	return scraped(1, "promcost_build_info", "job", job, "instance", "promcost:9004", "version", "1")
 }
 
+// TestUnlabeled checks which sets say that no series names its cluster: those of which only what promcost exposed does, too.
+func TestUnlabeled(t *testing.T) {
+	t.Parallel()
+	label := []string{"cluster", config.Clusters.Default}
+	own := []string{"cluster", config.Clusters.Default, "node", "n1", "job", "promcost", "instance", "promcost:9004", "exported_instance", "n1"}
+	for _, tt := range []struct {
+		name  string
+		more  []promtest.Series
+		named bool
+	}{
+		{"no series", []promtest.Series{opencostPrice("opencost")}, false},
+		{"promcost's own series", []promtest.Series{scraped(9, cpuPrice, own...), buildInfo("promcost")}, false},
+		{"a pod's", []promtest.Series{scraped(1, "kube_pod_info", append(label, "namespace", "a", "pod", "p", "uid", "u", "node", "n1")...)}, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := t.TempDir()
+			promtest.WriteBlocks(t, dir, 2*time.Hour, pricedNode(tt.more...)...)
+			sets := pricedSets(t, openBlocks(t, dir), config, allocation.Query{Window: ownWindow, Resolution: time.Minute})
+			if sets[0].Unlabeled == tt.named {
+				t.Errorf("the set is unlabeled: %v", sets[0].Unlabeled)
+			}
+		})
+	}
+}
+
 // TestOwnSeries checks that promcost does not read back what a promcost exposes, and does read what others expose.
 func TestOwnSeries(t *testing.T) {
 	t.Parallel()

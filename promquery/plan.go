@@ -43,6 +43,7 @@ type plan struct {
 	dropped int64    // series of a promcost
 	unsure  bool     // the series that was read last is a price that may be promcost's
 	doubted bool     // there was such a series
+	labeled bool     // the series that was read last names its cluster
 	picked  []Symbol // scratch of read
 }
 
@@ -328,7 +329,7 @@ func (p *plan) read(i int, key []Symbol) (signals.Series, []Symbol) {
 		case fromOthers:
 		}
 	}
-	if out[0] == none {
+	if p.labeled = out[0] != none; !p.labeled {
 		out[0] = p.cluster
 	}
 	if r.tail != "" {

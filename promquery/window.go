@@ -29,6 +29,7 @@ type window struct {
 	// dropped is how many series of promcost itself a step left out, the largest number of any step.
 	dropped int64
 	doubted bool  // prices may come from promcost
+	labeled bool  // series of others name their cluster
 	held    int64 // bytes drawn from the account
 }
 
@@ -98,6 +99,7 @@ func (w *window) take(p *plan, s Series) error {
 		}
 		return nil
 	}
+	w.labeled = w.labeled || p.labeled && !p.unsure
 	r := &p.readers[s.Request]
 	if w.Skips(series, key) {
 		r.found.skipped = true
@@ -145,6 +147,7 @@ func (w *window) finish() error {
 	}
 	for _, s := range w.sets {
 		s.Incomplete = s.Incomplete || !c.stats.Whole() || len(c.cfg.Warnings) > 0
+		s.Unlabeled = !w.labeled
 	}
 	w.Builder = nil // what it holds is not needed any more
 	return w.Hold(allocation.SetsBytes(w.sets))

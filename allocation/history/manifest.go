@@ -28,6 +28,7 @@ type manifest struct {
 	// ScrapeIntervalSeconds is not in manifests of before it was kept: 0, which is not known.
 	ScrapeIntervalSeconds float64  `json:"scrapeIntervalSeconds,omitempty"`
 	Rules                 int      `json:"rules,omitempty"` // not in manifests of before there were versions
+	Unlabeled             bool     `json:"unlabeled,omitempty"`
 	Complete              bool     `json:"complete"`
 	Warnings              []string `json:"warnings,omitempty"`
 	Files                 []file   `json:"files"` // by cluster, allocations before assets

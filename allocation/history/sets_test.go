@@ -21,6 +21,7 @@ func soundSet(seed uint64, w allocation.Window, n int, clusters ...string) *allo
 	rng := rand.New(rand.NewPCG(seed, uint64(w.Start.Unix())))
 	s := allocation.NewSet(w, allocation.NewDict())
 	s.Resolution, s.ScrapeInterval, s.Warnings = time.Minute, 30*time.Second, []string{fmt.Sprintf("seed %d", seed)}
+	s.Unlabeled = seed%2 == 1
 	for _, cluster := range clusters {
 		m := maker{s, rng, cluster, w}
 		m.workloads(n)

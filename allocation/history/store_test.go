@@ -230,6 +230,18 @@ func names(t testing.TB, b history.Backend) (names []string) {
 	return names
 }
 
+// TestUnlabeled reads back whether series named their cluster.
+func TestUnlabeled(t *testing.T) {
+	s := history.New(history.NewBucket(objstore.NewInMemBucket(), history.BucketOptions{}), history.Options{})
+	for seed := range uint64(2) {
+		want := soundSet(seed, hour(int(seed)), 3, "c1")
+		write(t, s, want, history.WriteOptions{Complete: true})
+		if got := read(t, s, list(t, s, history.Hourly, hour(int(seed)))...); len(got) != 1 || got[0].Unlabeled != want.Unlabeled {
+			t.Errorf("%d sets, want one that is unlabeled: %v", len(got), want.Unlabeled)
+		}
+	}
+}
+
 // Manifests of before the scrape interval was kept are read as ever: it is not known of their sets.
 func TestScrapeInterval(t *testing.T) {
 	b := history.NewBucket(objstore.NewInMemBucket(), history.BucketOptions{})

@@ -38,6 +38,7 @@ type Subject struct {
 	costless       bool                  // its totals have amounts or prices and no costs
 	ofRows         bool                  // its totals are of assets, and depend on rows: the adjustment of idle is what rows leave
 	unsummedLabels int                   // labels besides the cluster that are not summed over where there is too much
+	clusterLabel   ClusterLabel          // when its series have the label cluster; empty is always
 	totals         func(*Subject, *allocation.Set) []subjectTotal
 }
 

@@ -1,6 +1,7 @@
 package metering
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,6 +24,7 @@ type Metering struct {
 	max      int
 	names    []labelName // of the subject label
 	budgets  []Budget
+	clusters ClusterLabel // of metrics under OpenCost's names
 }
 
 // Options are for New. The zero value is the defaults.
@@ -42,6 +44,8 @@ type Options struct {
 	Derived []*allocation.Derived
 	// Budgets are the budgets of the subject budget.
 	Budgets []Budget
+	// OpenCostCluster says when metrics under OpenCost's names have the label cluster. The default is ClusterAuto.
+	OpenCostCluster ClusterLabel
 }
 
 // New makes a Metering. An unknown name in Enabled, an invalid name in LabelNames and a MaxSeries below 100 are errors.
@@ -67,14 +71,11 @@ func New(o Options) (*Metering, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read collector.label.names: %w", err)
 	}
-	m := &Metering{max: o.MaxSeries, names: names}
+	m := &Metering{max: o.MaxSeries, names: names, clusters: cmp.Or(o.OpenCostCluster, ClusterAuto)}
 	if o.Enabled == nil || slices.Contains(o.Enabled, "budget") {
 		m.budgets = o.Budgets
 	}
-	for _, s := range subjects {
-		if s.Name == "label" {
-			s.names = names
-		}
+	for _, s := range m.Table() {
 		if s.Always || !s.Billed && slices.Contains(o.Enabled, s.Collector()) || o.Enabled == nil && s.Default {
 			m.subjects = append(m.subjects, s)
 		}
@@ -95,7 +96,7 @@ func Default() *Metering {
 
 // WithoutCounters returns m without counters, for a server without the history that counters need.
 func (m *Metering) WithoutCounters() *Metering {
-	u := &Metering{subjects: slices.Clone(m.subjects), max: m.max, names: m.names, budgets: m.budgets}
+	u := &Metering{subjects: slices.Clone(m.subjects), max: m.max, names: m.names, budgets: m.budgets, clusters: m.clusters}
 	for i := range u.subjects {
 		s := &u.subjects[i]
 		s.families = slices.DeleteFunc(slices.Clone(s.families), func(f familyTraits) bool { return f.kind == Counter })
@@ -106,12 +107,15 @@ func (m *Metering) WithoutCounters() *Metering {
 // Subjects returns the subjects with series, in the order of the reference documentation.
 func (m *Metering) Subjects() []Subject { return slices.Clone(m.subjects) }
 
-// Table returns all subjects, including those that are switched off or billed. The subject label has the labels of m.
+// Table returns all subjects, including those that are switched off or billed, under the options of m.
 func (m *Metering) Table() []Subject {
 	all := Subjects()
 	for i := range all {
-		if all[i].Name == "label" {
+		switch {
+		case all[i].Name == "label":
 			all[i].names = m.names
+		case strings.HasPrefix(all[i].collector, "opencost"):
+			all[i].clusterLabel = m.clusters
 		}
 	}
 	return all

@@ -21,7 +21,7 @@ var openCostSubjects = []Subject{
 			{name: "node_ram_hourly_cost", help: "Price of a GiB of memory for an hour on the node, a mean of the last closed hour after discounts.", value: priceOf(allocation.RAM)},
 			{name: "node_gpu_hourly_cost", help: "Price of a GPU for an hour on the node, a mean of the last closed hour.", value: priceOf(allocation.GPU)},
 			{name: "node_total_hourly_cost", help: "What the node cost in the last closed hour, per hour.", value: totalPerHour},
-			{name: "node_gpu_count", help: "GPUs of the node, a mean of the last closed hour.", value: gpuCount},
+			{name: "node_gpu_count", help: "GPUs of the node, a mean of the last closed hour.", value: hoursPerHour(allocation.GPU)},
 			{name: "kubecost_node_is_spot", help: "Whether the node is of the spot market: 1 or 0.", value: isSpot},
 		}, totals: openNodeTotals,
 	},
@@ -107,16 +107,34 @@ var openCostSubjects = []Subject{
 	},
 }
 
-// hoursPerHour is the mean amount of a resource that a container was allocated.
-func hoursPerHour(r allocation.Resource) familyValue {
-	return func(t *subjectTotal, _ familyResource, hours float64) (float64, bool) {
-		return t.hours[r] / hours, t.has.holds(familyResource(r))
+// ClusterLabel says when metrics under OpenCost's names have the label cluster, which OpenCost does not set. Dashboards join them with series of
+// the source by it, so both must have it, or neither. Where there are several clusters they have it in any case.
+type ClusterLabel string
+
+// The values of ClusterLabel.
+const (
+	ClusterAuto   ClusterLabel = "auto" // where series of the source have it
+	ClusterAlways ClusterLabel = "always"
+	ClusterNever  ClusterLabel = "never"
+)
+
+// withoutCluster removes the values of the label cluster from the totals of a set if the subject is not to have it.
+func (s *Subject) withoutCluster(set *allocation.Set, rows []subjectTotal) {
+	hidden := s.clusterLabel == ClusterNever || s.clusterLabel == ClusterAuto && set.Unlabeled
+	if !hidden || slices.ContainsFunc(rows, func(t subjectTotal) bool { return t.labels[0] != rows[0].labels[0] }) {
+		return
+	}
+	for i := range rows {
+		rows[i].labels[0] = ""
 	}
 }
 
-// gpuCount is the mean number of GPUs of a node, 0 where it has none.
-func gpuCount(t *subjectTotal, _ familyResource, hours float64) (float64, bool) {
-	return t.hours[allocation.GPU] / hours, true
+// hoursPerHour is the mean amount of a resource that a container was allocated, or that a node has. It is 0 where there is none:
+// dashboards multiply amounts by prices, and what only one side has is left out of the product.
+func hoursPerHour(r allocation.Resource) familyValue {
+	return func(t *subjectTotal, _ familyResource, hours float64) (float64, bool) {
+		return t.hours[r] / hours, true
+	}
 }
 
 // oneCapacity is the mean capacity of a node, of a total that has one resource.
@@ -133,10 +151,14 @@ func bytesPerHour(t *subjectTotal, _ familyResource, hours float64) (float64, bo
 	return t.byteHours / hours, true
 }
 
-// priceOf is the cost of a node's capacity divided by that capacity.
+// priceOf is the cost of a node's capacity divided by that capacity. A node without GPUs has the price 0 for them, as OpenCost has it:
+// dashboards add up the prices of a node.
 func priceOf(r allocation.Resource) familyValue {
 	return func(t *subjectTotal, _ familyResource, _ float64) (float64, bool) {
-		return t.cost[r] / (t.hours[r] / r.PerPriceUnit()), t.hours[r] > 0
+		if t.hours[r] <= 0 {
+			return 0, r == allocation.GPU
+		}
+		return t.cost[r] / (t.hours[r] / r.PerPriceUnit()), true
 	}
 }
 
@@ -215,10 +237,17 @@ func openClaimTotals(_ *Subject, s *allocation.Set) []subjectTotal {
 	return rows
 }
 
-func openManagementTotals(_ *Subject, s *allocation.Set) []subjectTotal {
-	return eachTotal(s.Management, func(m *allocation.Management) ([]string, resourceSet, []float64) {
+// openManagementTotals has 0 for clusters whose control plane costs nothing, as OpenCost has it.
+func openManagementTotals(subject *Subject, s *allocation.Set) []subjectTotal {
+	rows := eachTotal(s.Management, func(m *allocation.Management) ([]string, resourceSet, []float64) {
 		return assetLabels(m.Cluster, m.Provisioner), wholeAsset, []float64{m.Cost}
 	})
+	for _, cluster := range openClusterTotals(subject, s) {
+		if !slices.ContainsFunc(rows, func(t subjectTotal) bool { return t.labels[0] == cluster.labels[0] }) {
+			rows = append(rows, subjectTotal{labels: []string{cluster.labels[0], ""}, has: wholeAsset})
+		}
+	}
+	return rows
 }
 
 // openClusterTotals has each cluster once, with the provider of one of its nodes if that is known.

@@ -71,7 +71,7 @@ func TestOpenCostFamilies(t *testing.T) {
 	want := []string{
 		"node_cpu_hourly_cost" + n1 + " 0.5", "node_cpu_hourly_cost" + n2 + " 1",
 		"node_ram_hourly_cost" + n1 + " 0.125", "node_ram_hourly_cost" + n2 + " 1",
-		"node_gpu_hourly_cost" + n2 + " 10",
+		"node_gpu_hourly_cost" + n1 + " 0", "node_gpu_hourly_cost" + n2 + " 10",
 		"node_total_hourly_cost" + n1 + " 3", "node_total_hourly_cost" + n2 + " 12",
 		"node_gpu_count" + n1 + " 0", "node_gpu_count" + n2 + " 1",
 		"kubecost_node_is_spot" + n1 + " 0", "kubecost_node_is_spot" + n2 + " 1",
@@ -79,6 +79,8 @@ func TestOpenCostFamilies(t *testing.T) {
 		"container_cpu_allocation{instance=n1,node=n1,namespace=a,pod=p,uid=u,container=side} 1.5",
 		"container_memory_allocation_bytes{instance=n1,node=n1,namespace=a,pod=p,uid=u,container=main} 5.36870912e+08",
 		"container_memory_allocation_bytes{instance=n1,node=n1,namespace=a,pod=p,uid=u,container=side} 5.36870912e+08",
+		"container_gpu_allocation{instance=n1,node=n1,namespace=a,pod=p,uid=u,container=main} 0",
+		"container_gpu_allocation{instance=n1,node=n1,namespace=a,pod=p,uid=u,container=side} 0",
 		"pv_hourly_cost{volumename=pv1,persistentvolume=pv1,provider_id=vol-1} 0.25",
 		"pod_pvc_allocation{namespace=a,pod=p,uid=u,persistentvolumeclaim=data,persistentvolume=pv1} 1.073741824e+10",
 		"kubecost_load_balancer_cost{namespace=a,service_name=web,ingress_ip=1.2.3.4} 1.5",
@@ -96,6 +98,61 @@ func TestOpenCostFamilies(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// TestOpenCostManagementOfNobody is 0 where no control plane costs anything: dashboards add it to the costs of nodes.
+func TestOpenCostManagementOfNobody(t *testing.T) {
+	set := openCostSet()
+	set.Management = nil
+	for _, s := range metering.Subjects() {
+		if s.Name == "opencost-management" {
+			if totals := s.Totals(set); totals.Len() != 1 || totals.Labels(0)[0] != "c" || totals.Cost(0) != 0 {
+				t.Errorf("%d control planes, want one of c that costs nothing", totals.Len())
+			}
+		}
+	}
+}
+
+// TestOpenCostClusterLabel checks when OpenCost's metrics, and no others, leave the cluster out.
+func TestOpenCostClusterLabel(t *testing.T) {
+	two := openCostSet()
+	two.Nodes = append(two.Nodes, two.Nodes[0])
+	two.Nodes[3].Cluster = "d"
+	for _, tt := range []struct {
+		name      string
+		mode      metering.ClusterLabel
+		set       *allocation.Set
+		unlabeled bool
+		want      string
+	}{
+		{"series have it", "", openCostSet(), false, "c"},
+		{"no series has it", "", openCostSet(), true, ""},
+		{"always", metering.ClusterAlways, openCostSet(), true, "c"},
+		{"never", metering.ClusterNever, openCostSet(), false, ""},
+		{"never, several clusters", metering.ClusterNever, two, false, "c"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			m, err := metering.New(metering.Options{Enabled: []string{"node", "opencost", "opencost-kube"}, OpenCostCluster: tt.mode})
+			if err != nil {
+				t.Fatal(err)
+			}
+			tt.set.Unlabeled = tt.unlabeled
+			for _, subjects := range [][]metering.Subject{m.Subjects(), m.Table(), m.WithoutCounters().Table()} {
+				for _, s := range subjects {
+					want := "c"
+					if strings.HasPrefix(s.Collector(), "opencost") {
+						want = tt.want
+					}
+					if s.Name != "node" && !strings.HasPrefix(s.Name, "opencost-node") && !strings.HasPrefix(s.Name, "opencost-kube-node") && s.Name != "opencost-build" {
+						continue
+					}
+					if got := s.Totals(tt.set).Labels(0)[0]; got != want {
+						t.Errorf("%s has the cluster %q, want %q", s.Name, got, want)
+					}
+				}
+			}
+		})
 	}
 }
 

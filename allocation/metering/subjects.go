@@ -65,9 +65,6 @@ func (s *Subject) sumHours(set *allocation.Set, labels func(row int) []string) [
 	rows = rows[:len(groups.First)]
 	for g := range rows {
 		rows[g].has = always
-		if rows[g].hours[allocation.GPU] != 0 {
-			rows[g].has |= 1 << allocation.GPU
-		}
 	}
 	return rows
 }

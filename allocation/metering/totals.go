@@ -98,7 +98,9 @@ func (s *Subject) Totals(set *allocation.Set) *Totals {
 	if hours <= 0 {
 		return &Totals{hours: 1, noResource: s.noResource}
 	}
-	return &Totals{hours: hours, noResource: s.noResource, rows: mergeTotals(s.totals(s, set))}
+	rows := mergeTotals(s.totals(s, set))
+	s.withoutCluster(set, rows)
+	return &Totals{hours: hours, noResource: s.noResource, rows: rows}
 }
 
 // Len is the number of items.

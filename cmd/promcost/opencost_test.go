@@ -27,6 +27,11 @@ func allocated(metric, scale, price, labels string) string {
 		metric, scale, price, labels)
 }
 
+// capacityAt is what nodes have of a resource at its price.
+func capacityAt(resource, scale, price string) string {
+	return `sum by (node) (kube_node_status_capacity{job="$job", resource="` + resource + `"}` + scale + ` * on (node) group_left () avg by (node) (node_` + price + `_hourly_cost{job="$job"}))`
+}
+
 // openCostQueries are what dashboards and rules for OpenCost ask, and what the API knows of it: by the label, per hour.
 func openCostQueries(w *watched, t *testing.T) []openCostQuery {
 	t.Helper()
@@ -34,6 +39,11 @@ func openCostQueries(w *watched, t *testing.T) []openCostQuery {
 		{"nodes", "", `sum(node_total_hourly_cost{cluster=~"$cluster", job="$job"})`, w.assetCosts(t, "Node", func(*costs) string { return "" }, totalOf)},
 		{"nodes' cores", "node", `sum by (node) (kube_node_status_capacity{job="$job", resource="cpu", unit="core"}) * on (node) group_right () avg by (node, instance_type, arch) (node_cpu_hourly_cost{job="$job"})`, w.assetCosts(t, "Node", nameOf, func(c *costs) float64 { return c.CPUCost })},
 		{"nodes' memory", "node", `sum by (node) (kube_node_status_capacity{job="$job", resource="memory", unit="byte"}` + gibibyte + `) * on (node) group_right () avg by (node, instance_type, arch) (node_ram_hourly_cost{job="$job"})`, w.assetCosts(t, "Node", nameOf, func(c *costs) float64 { return c.RAMCost })},
+		{"nodes by their parts", "", `sum(` + capacityAt("cpu", "", "cpu") + ` + on (node) ` + capacityAt("memory", gibibyte, "ram") +
+			` + on (node) sum by (node) (node_gpu_count{job="$job"} * node_gpu_hourly_cost{job="$job"}))`, w.assetCosts(t, "Node", func(*costs) string { return "" }, totalOf)},
+		{"namespaces by their parts", "namespace", allocated("container_cpu_allocation", "", "node_cpu_hourly_cost", "namespace") +
+			` + ` + allocated("container_memory_allocation_bytes", gibibyte, "node_ram_hourly_cost", "namespace") +
+			` + ` + allocated("container_gpu_allocation", "", "node_gpu_hourly_cost", "namespace"), w.allocationCosts(t, "namespace", func(c *costs) float64 { return c.CPUCost + c.RAMCost + c.GPUCost })},
 		{"volumes", "persistentvolume", volumeCosts, w.assetCosts(t, "Disk", volumeOf, totalOf)},
 		{"claims", "persistentvolume", `sum by (persistentvolume) (label_replace(kube_persistentvolumeclaim_info{job="$job"}, "persistentvolume", "$1", "volumename", "(.*)") * on (persistentvolume) group_left () (` + volumeCosts + `))`, w.assetCosts(t, "Disk", claimedOf, totalOf)},
 		{"load balancers", "", `sum(kubecost_load_balancer_cost{job="$job"})`, w.assetCosts(t, "LoadBalancer", func(*costs) string { return "" }, totalOf)},
@@ -138,11 +148,16 @@ func (w *watched) testOpenCost(t *testing.T) {
 		})
 	}
 	for _, variable := range []struct{ selector, label string }{
-		{`opencost_build_info{job="promcost"}`, "cluster"}, {`kube_namespace_labels{job="promcost"}`, "namespace"}, {`kubecost_cluster_info`, "id"},
+		{`opencost_build_info{job="promcost"}`, "job"}, {`kube_namespace_labels{job="promcost"}`, "namespace"}, {`kubecost_cluster_info`, "id"},
 	} {
 		if got := w.query(t, "count by ("+variable.label+") ("+variable.selector+")"); len(got) == 0 || got[0].Metric[variable.label] == "" {
 			t.Errorf("%s has no values of %s", variable.selector, variable.label)
 		}
+	}
+	// The series of the demo's cluster do not name it, and joins with them find both sides.
+	const named = `{job="promcost", cluster!="", __name__=~"node_.*|container_.*|kube_.*|kubecost_.*|pv_.*|pod_pvc_.*|opencost_.*"}`
+	if got := w.query(t, named); len(got) > 0 {
+		t.Errorf("%v names the cluster", got[0].Metric)
 	}
 }
 

@@ -38,6 +38,7 @@ type serveFlags struct {
 	maxSeries int
 	labels    []string         // that the collector of that name exports
 	enabled   map[string]*bool // by collector
+	cluster   string           // when metrics under OpenCost's names have that label
 
 	// Whether the user gave --collector.label.names, and --collector.label or --no-collector.label.
 	namesGiven, labelGiven bool
@@ -70,6 +71,8 @@ func addServeFlags(clause *kingpin.CmdClause, preset servePreset) *serveFlags {
 		}
 		f.enabled[s.Name] = on.Bool()
 	}
+	oneOf(clause, "collector.opencost-cluster-label", "When series of --collector.opencost have the label cluster, which OpenCost does not set and dashboards join by: auto (where the source's series have it), always or never. Where there are several clusters they have it in any case.",
+		&f.cluster, string(metering.ClusterAuto), string(metering.ClusterAlways), string(metering.ClusterNever))
 	return f
 }
 
@@ -98,6 +101,7 @@ func (f *serveFlags) meter(s *config.Settings) (*metering.Metering, error) {
 	}
 	m, err := metering.New(metering.Options{
 		Enabled: f.collectors(), MaxSeries: f.maxSeries, LabelNames: f.labels, Known: s.LabelNames, Mapping: s.Labels, Derived: s.Derived, Budgets: budgets,
+		OpenCostCluster: metering.ClusterLabel(f.cluster),
 	})
 	if err != nil {
 		return nil, &usageError{cause: err}
