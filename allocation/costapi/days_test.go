@@ -158,6 +158,26 @@ func TestACKOfOneCluster(t *testing.T) {
 	}
 }
 
+// TestReplicaSetsByDoor finds what Deployments run by the kind of their pods' owners on ACK's path alone, whose document says so.
+func TestReplicaSetsByDoor(t *testing.T) {
+	for _, tt := range []struct {
+		path, filter string
+		deployments  bool
+	}{
+		{"/v2/allocation", `controllerKind:"replicaset"`, true},
+		{"/v2/allocation", `controllerKind!:"replicaset"`, false},
+		{"/v2/allocation", `controllerKind:"Job"`, false},
+		{"/model/allocation", `controllerKind:"replicaset"`, false},
+		{"/model/allocation", `controllerKind!:"replicaset"`, true},
+		{"/allocation", `controllerKind:"replicaset"`, false},
+	} {
+		body := get(richHandler(costapi.Config{}), tt.path, "window=yesterday", "idle=false", "aggregate=controllerKind", "filter="+tt.filter).Body.String()
+		if got := strings.Contains(strings.ToLower(body), `"controllerkind":"deployment"`); got != tt.deployments {
+			t.Errorf("%s?filter=%s: deployments are selected: %v", tt.path, tt.filter, got)
+		}
+	}
+}
+
 // TestTrends compares with the window before, as much of it as has passed of one that has not ended.
 func TestTrends(t *testing.T) {
 	for _, tc := range []struct{ window, asked, value string }{

@@ -96,7 +96,7 @@ func (q *request) finishFilters() error {
 		if q.route.endpoint&listed != 0 {
 			e, err = filter.V1Assets(v.name, v.value)
 		} else {
-			e, err = filter.V1(v.name, v.value, q.api.vocabulary...)
+			e, err = filter.V1(v.name, v.value, q.vocabulary...)
 		}
 		if err != nil {
 			return badRequest("parameter %s=%s: %v", v.name, shorten(v.value), err)
@@ -110,9 +110,9 @@ func (q *request) finishFilters() error {
 		return err
 	}
 	if q.route.endpoint&listed != 0 {
-		q.selection.assetFilter = filter.NewAssets(q.selection.filters, q.api.vocabulary...)
+		q.selection.assetFilter = filter.NewAssets(q.selection.filters, q.vocabulary...)
 	} else {
-		q.options.Filter = filter.New(q.selection.filters, q.api.vocabulary...)
+		q.options.Filter = filter.New(q.selection.filters, q.vocabulary...)
 	}
 	return nil
 }
@@ -175,7 +175,7 @@ func (q *request) finishSelectors() error {
 		if err != nil {
 			return badRequest("parameter fieldSelector=%s: %v", shorten(q.selection.fieldSelector), err)
 		}
-		q.selection.selects = append(q.selection.selects, newEntry("fieldSelector", q.selection.fieldSelector, filter.New(e, q.api.vocabulary...)))
+		q.selection.selects = append(q.selection.selects, newEntry("fieldSelector", q.selection.fieldSelector, filter.New(e, q.vocabulary...)))
 		q.selection.filters = append(q.selection.filters, e)
 	}
 	if q.selection.labelSelector != "" {
@@ -183,7 +183,7 @@ func (q *request) finishSelectors() error {
 		if err != nil {
 			return badRequest("parameter labelSelector=%s: %v", shorten(q.selection.labelSelector), err)
 		}
-		q.selection.selects = append(q.selection.selects, newEntry("labelSelector", q.selection.labelSelector, filter.New(e, q.api.vocabulary...)))
+		q.selection.selects = append(q.selection.selects, newEntry("labelSelector", q.selection.labelSelector, filter.New(e, q.vocabulary...)))
 		q.selection.filters = append(q.selection.filters, e)
 	}
 	return nil

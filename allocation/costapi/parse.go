@@ -32,6 +32,7 @@ type request struct {
 	route      route
 	now        time.Time       // when the request came
 	memory     *memory.Account // the account that the request draws from
+	vocabulary []filter.Option // what its filters may name, and what that means
 	timing     timing
 	selection  selection
 	options    passes.Options // options of the passes
@@ -130,7 +131,10 @@ type v1Value struct{ name, value string }
 
 // parse reads the parameters of a request: first each one, then those that depend on others.
 func (a *api) parse(rt route, values url.Values) (*request, error) {
-	q := &request{api: a, route: rt, now: a.cfg.Now()}
+	q := &request{api: a, route: rt, now: a.cfg.Now(), vocabulary: a.vocabulary}
+	if rt.family == ackFamily {
+		q.vocabulary = append(slices.Clip(a.vocabulary), filter.WithReplicaSets())
+	}
 	q.options.LabelValue = rt.family == openCost
 	var known []param
 	for _, p := range params() {

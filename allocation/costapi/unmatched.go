@@ -24,8 +24,8 @@ func (q *request) addV1Entries() {
 			if text = strings.TrimSpace(text); text == "" {
 				continue
 			}
-			if e, err := filter.V1(v.name, text, q.api.vocabulary...); err == nil {
-				q.selection.entries = append(q.selection.entries, newEntry(v.name, text, filter.New(e, q.api.vocabulary...)))
+			if e, err := filter.V1(v.name, text, q.vocabulary...); err == nil {
+				q.selection.entries = append(q.selection.entries, newEntry(v.name, text, filter.New(e, q.vocabulary...)))
 			}
 		}
 	}

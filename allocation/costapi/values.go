@@ -106,7 +106,7 @@ func parseACKAggregate(q *request, value string) (err error) {
 }
 
 func parseFilter(q *request, value string) error {
-	f, err := filter.Parse(value, q.api.vocabulary...)
+	f, err := filter.Parse(value, q.vocabulary...)
 	if err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func parseFilter(q *request, value string) error {
 }
 
 func parseAssetFilter(q *request, value string) error {
-	f, err := filter.ParseAssets(value, q.api.vocabulary...)
+	f, err := filter.ParseAssets(value, q.vocabulary...)
 	if err != nil {
 		return q.hintDerived(err, value)
 	}
@@ -154,7 +154,7 @@ func addShares(parameter string) func(*request, string) error {
 }
 
 func parseShare(q *request, value string) error {
-	f, err := filter.Parse(value, q.api.vocabulary...)
+	f, err := filter.Parse(value, q.vocabulary...)
 	if err != nil {
 		return err
 	}

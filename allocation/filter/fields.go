@@ -50,6 +50,7 @@ const (
 const (
 	objectName      Field = "metadata.name"
 	objectNamespace Field = "metadata.namespace"
+	objectKind      Field = "spec.controllerKind"
 	firstService    Field = "spec.service"
 	startTime       Field = "status.start"
 	endTime         Field = "status.end"
@@ -113,6 +114,7 @@ var allocationFields = []fieldSpec{
 
 	{name: objectName, hidden: true, bind: nameOf, needs: nameNeeds, saved: func(o *saved) string { return o.key }},
 	{name: objectNamespace, hidden: true, property: allocation.Namespace, saved: func(o *saved) string { return o.Properties.Namespace }},
+	{name: objectKind, hidden: true, property: allocation.ControllerKind, anyCase: true, saved: func(o *saved) string { return o.Properties.ControllerKind }},
 	{name: ProviderID, hidden: true, property: allocation.ProviderID, text: shortProviderID, saved: func(o *saved) string { return o.Properties.ProviderID }},
 	{name: firstService, hidden: true, property: allocation.Services, text: firstOfList, saved: func(o *saved) string { return first(o.services()) }},
 	{name: startTime, hidden: true, bind: timeOf((*allocation.Set).Start), saved: func(o *saved) string { return o.Start }},
@@ -275,6 +277,11 @@ func WithFields(fields ...Derived) Option {
 	return func(v *vocabulary) { v.derived = append(v.derived, fields...) }
 }
 
+// WithReplicaSets lets the kind replicaset also mean Deployments and Rollouts, whose pods are those of ReplicaSets.
+func WithReplicaSets() Option {
+	return func(v *vocabulary) { v.replicaSets = true }
+}
+
 // vocabulary is the set of fields that filters may use.
 type vocabulary struct {
 	fields  []fieldSpec
@@ -282,6 +289,8 @@ type vocabulary struct {
 	derived []Derived
 	assets  bool
 	known   labelnames.Names // that are in use
+	// replicaSets says that the kind replicaset also means controllers of ReplicaSets.
+	replicaSets bool
 }
 
 // fieldsOf is the vocabulary of filters of assets, or of allocations.
@@ -368,6 +377,21 @@ func (v *vocabulary) labelsOf(alias Field) []string {
 		return allocation.DefaultLabelMapping()[string(alias)]
 	}
 	return v.labels[string(alias)]
+}
+
+// kinds are values of controllerKind together with the kinds of controllers that own controllers of these kinds: the pods of a CronJob are
+// those of Jobs, but rows name the CronJob.
+func (v *vocabulary) kinds(values []string) []string {
+	out := slices.Clone(values)
+	for _, kind := range values {
+		switch kind = strings.ToLower(kind); {
+		case kind == "job":
+			out = append(out, "cronjob")
+		case kind == "replicaset" && v.replicaSets:
+			out = append(out, "deployment", "rollout")
+		}
+	}
+	return out
 }
 
 // expand turns a comparison of an alias, without its negation, into comparisons of the labels and annotations that it stands

@@ -52,7 +52,7 @@ var allocationLeaves = []leaf{
 	{".spec.cluster", stringLeaf, Cluster, true},
 	{".spec.node", stringLeaf, Node, true},
 	{".spec.namespace", stringLeaf, Namespace, true},
-	{".spec.controllerKind", stringLeaf, ControllerKind, true},
+	{".spec.controllerKind", stringLeaf, objectKind, true},
 	{".spec.controller", stringLeaf, ControllerName, true},
 	{".spec.pod", stringLeaf, Pod, true},
 	{".spec.container", stringLeaf, Container, true},

@@ -47,6 +47,9 @@ func compareOne(c *filter.Comparison, value string, r row) bool {
 	case filter.Annotation:
 		return compareMap(c, r.annotations, value)
 	case filter.ControllerKind:
+		if c.Op == filter.Equal && strings.EqualFold(value, "job") && strings.EqualFold(r.kind, "cronjob") {
+			return true // its pods are a Job's
+		}
 		return compareText(c.Op, strings.ToLower(r.kind), strings.ToLower(value))
 	case "derived":
 		return compareText(c.Op, r.pod+r.container, value)
@@ -120,7 +123,7 @@ func compareMap(c *filter.Comparison, m map[string]string, value string) bool {
 
 // words are the values of random rows and comparisons. keys are label keys that Kubernetes and Prometheus write alike.
 var (
-	words = []string{"", "a", "b", "ab", "ba", "B", "deployment", "Job", "__unallocated__"}
+	words = []string{"", "a", "b", "ab", "ba", "B", "deployment", "Job", "cronJob", "__unallocated__"}
 	keys  = []string{"app", "team", "a"}
 )
 
@@ -134,16 +137,16 @@ func pick(rnd *rand.Rand, from []string) string { return from[rnd.IntN(len(from)
 func randomMap(rnd *rand.Rand) map[string]string {
 	m := map[string]string{}
 	for range rnd.IntN(3) {
-		m[pick(rnd, keys)] = pick(rnd, words[:8])
+		m[pick(rnd, keys)] = pick(rnd, words[:9])
 	}
 	return m
 }
 
 func randomRow(rnd *rand.Rand) row {
-	word := func() string { return pick(rnd, words[:8]) }
+	word := func() string { return pick(rnd, words[:9]) }
 	r := row{word(), word(), word(), word(), word(), word(), word(), nil, randomMap(rnd), randomMap(rnd)}
 	for range rnd.IntN(3) {
-		r.services = append(r.services, pick(rnd, words[1:8]))
+		r.services = append(r.services, pick(rnd, words[1:9]))
 	}
 	return r
 }

@@ -28,7 +28,7 @@ func (p *plan) leaves() int {
 	return n
 }
 
-// newPlan is the plan of e, without aliases.
+// newPlan is the plan of e, without aliases and kinds that stand for others.
 func newPlan(e Expr, v *vocabulary) plan { return spellOut(planned(e, false), v) }
 
 // planned returns the plan of e, or of its negation.
@@ -60,11 +60,16 @@ func planned(e Expr, negated bool) plan {
 	panic("BUG: filter of an unknown type of Expr")
 }
 
-// spellOut replaces aliases by the labels and annotations that they stand for.
+// spellOut replaces aliases by the labels and annotations that they stand for, and adds the kinds that kinds of controllers stand for.
 func spellOut(p plan, v *vocabulary) plan {
 	switch {
 	case p.comparison != nil && v.spec(p.comparison.Field).kind == aliasField:
 		return planned(v.expand(p.comparison), p.negated)
+	case p.comparison != nil && p.comparison.Field == ControllerKind && p.comparison.Op == Equal:
+		own := *p.comparison
+		own.Values = v.kinds(own.Values)
+		p.comparison = &own
+		return p
 	case p.leaf():
 		return p
 	}

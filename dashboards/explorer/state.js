@@ -46,6 +46,9 @@ export function path(state) {
 
 const quote = (text) => `"${text.replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"`;
 
+// ofKind is the v2 filter for controllers of a kind alone: one of Jobs also selects what CronJobs run.
+const ofKind = (kind) => `controllerKind:${quote(kind)}` + (kind.toLowerCase() === "job" ? `+controllerKind!:"cronjob"` : "");
+
 // condition is the v2 filter for rows with a value of a field of aggregate.
 export function condition(field, value) {
   const label = /^(label|annotation):(.*)$/.exec(field);
@@ -57,9 +60,11 @@ export function condition(field, value) {
   switch (field) {
     case "controller":
       if (at < 0) return `controllerName:${quote(value)}`;
-      return `controllerKind:${quote(value.slice(0, at))}+controllerName:${quote(value.slice(at + 1))}`;
+      return `${ofKind(value.slice(0, at))}+controllerName:${quote(value.slice(at + 1))}`;
     case "deployment": case "statefulset": case "daemonset": case "job":
-      return `controllerKind:${quote(field)}+controllerName:${quote(value)}`;
+      return `${ofKind(field)}+controllerName:${quote(value)}`;
+    case "controllerKind":
+      return ofKind(value);
     case "service":
       return `services:${quote(value)}`;
   }
