@@ -12,7 +12,7 @@ import (
 )
 
 // Page is the part of each set that is written, and its order. The zero value is all of it, by name. Idle rows of allocations are
-// not counted: clients that ask for page after page end where one is shorter than its limit. They stand before the first page.
+// not counted, but stand beside each page, as Kubecost has them: clients that ask for page after page end where one has fewer rows than that.
 type Page struct {
 	// By is the number that rows are ordered by, one of PageOrders, or "name". If it is empty and there is a limit or an offset,
 	// it is totalCost.
@@ -89,11 +89,7 @@ func (o *Options) paged(list []namedRow, set *allocation.Set) []namedRow {
 	if o.Page.Limit > 0 || o.Page.Offset > 0 {
 		idle, list = apart(list, func(r namedRow) bool { return set.Special(r.row) == allocation.Idle })
 	}
-	page := cut(&o.Page, list, value, func(r namedRow) string { return r.name })
-	if o.Page.Offset > 0 {
-		return page
-	}
-	return append(idle, page...)
+	return append(idle, cut(&o.Page, list, value, func(r namedRow) string { return r.name })...)
 }
 
 // apart returns the members of a list that are special, and the others.

@@ -28,12 +28,12 @@ func TestPages(t *testing.T) {
 		want string
 	}{
 		{encode.Page{}, "__idle__ job-x1 web-0"},
-		{encode.Page{Limit: 1}, "__idle__ web-0"}, // idle stands beside the first page
+		{encode.Page{Limit: 1}, "__idle__ web-0"}, // idle stands beside each page
 		{encode.Page{Limit: 2}, "__idle__ web-0 job-x1"},
-		{encode.Page{Offset: 1}, "job-x1"},
-		{encode.Page{Offset: 1, Limit: 1}, "job-x1"},
-		{encode.Page{Offset: 2, Limit: 1}, ""},
-		{encode.Page{Offset: 9, Limit: 1}, ""},
+		{encode.Page{Offset: 1}, "__idle__ job-x1"},
+		{encode.Page{Offset: 1, Limit: 1}, "__idle__ job-x1"},
+		{encode.Page{Offset: 2, Limit: 1}, "__idle__"},
+		{encode.Page{Offset: 9, Limit: 1}, "__idle__"},
 		{encode.Page{By: "totalCost", Ascending: true}, "job-x1 web-0 __idle__"},
 		{encode.Page{By: "name"}, "web-0 job-x1 __idle__"},
 		{encode.Page{By: "name", Ascending: true, Limit: 1}, "__idle__ job-x1"},
