@@ -102,6 +102,9 @@ func parseDimension(item string, mapping allocation.LabelMapping) ([]Dimension, 
 	if named {
 		field += ":"
 	}
+	if field == "assettype" { // as filters call it
+		field = "type"
+	}
 	i := slices.IndexFunc(properties, func(f property) bool { return f.name == field })
 	if i < 0 {
 		hint := ""

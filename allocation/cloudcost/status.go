@@ -3,6 +3,7 @@ package cloudcost
 import (
 	"cmp"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -81,4 +82,44 @@ func StatusOf(b *billing.Book) []*Status {
 		list = append(list, s)
 	}
 	return list
+}
+
+// CustomStatus is the state of the bills of vendors, as OpenCost describes its plugins. Without vendors it says only that there are none.
+type CustomStatus struct {
+	Enabled  bool              `json:"enabled"`
+	Domains  []string          `json:"domains"`
+	Coverage map[string]window `json:"coverageDaily,omitempty"` // by domain
+	LastRun  *time.Time        `json:"lastRun,omitempty"`
+	Refresh  string            `json:"RefreshRateDaily,omitempty"`
+}
+
+// CustomStatusOf is the state of the bills of vendors in a book.
+func CustomStatusOf(b *billing.Book, zone *time.Location) *CustomStatus {
+	s := &CustomStatus{Coverage: map[string]window{}}
+	for _, st := range b.Statements() {
+		charged := windowOf(st.Charged, zone)
+		for _, t := range st.Totals {
+			if !isVendor(t.Provider) {
+				continue
+			}
+			is, known := s.Coverage[t.Provider]
+			if !known || charged.Start.Before(is.Start) {
+				is.Start = charged.Start
+			}
+			if charged.End.After(is.End) {
+				is.End = charged.End
+			}
+			s.Coverage[t.Provider] = is
+		}
+	}
+	if len(s.Coverage) == 0 {
+		return s
+	}
+	looks := b.Looks()
+	s.Enabled, s.Domains, s.Refresh = true, slices.Sorted(maps.Keys(s.Coverage)), looks.Every.String()
+	if !looks.Last.IsZero() {
+		last := looks.Last.UTC()
+		s.LastRun = &last
+	}
+	return s
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -154,6 +156,36 @@ type TableRow struct {
 func Total(s *Set, m Metric) any {
 	sum, _ := s.Total()
 	return map[string]any{"numResults": len(s.Rows), "combined": TableRow{Name: "Totals", KubernetesShare: sum.KubernetesShare(m.cost), Cost: sum.Costs[m.cost]}}
+}
+
+// trend is how a cost changed, as a part of the earlier one.
+type trend struct {
+	Value    float64 `json:"value"` // 0 where it is no finite number
+	Infinite bool    `json:"isInfinite"`
+	NaN      bool    `json:"isNaN"`
+}
+
+// Trends returns how the costs of rows changed between two sets: of the rows with these names, or of all that one of the sets has.
+func Trends(earlier, later *Set, m Metric, names []string, zone *time.Location) any {
+	costs := [2]map[string]float64{{}, {}}
+	for i, s := range [...]*Set{earlier, later} {
+		for k := range s.Rows {
+			costs[i][s.Rows[k].Name] += s.Rows[k].Costs[m.cost]
+		}
+	}
+	if len(names) == 0 {
+		names = slices.Concat(slices.Collect(maps.Keys(costs[0])), slices.Collect(maps.Keys(costs[1])))
+	}
+	trends := make(map[string]trend, len(names))
+	for _, name := range names {
+		change := costs[1][name]/costs[0][name] - 1
+		t := trend{Value: change, Infinite: math.IsInf(change, 0), NaN: math.IsNaN(change)}
+		if t.Infinite || t.NaN {
+			t.Value = 0
+		}
+		trends[name] = t
+	}
+	return map[string]any{"trends": trends, "window": windowOf(later.Window, zone), "comparisonWindow": windowOf(earlier.Window, zone)}
 }
 
 // Page says which rows of a table are shown, in which order.

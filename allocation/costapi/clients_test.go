@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -324,4 +325,51 @@ func pageOf(t *testing.T, target string) map[string]float64 {
 		costs[name] = row.TotalCost
 	}
 	return costs
+}
+
+// TestSummariesAsCSV compares Kubecost's CSV of a summary with that of the allocations, and its topline with the sum of both.
+func TestSummariesAsCSV(t *testing.T) {
+	const query = "?window=2026-11-20T00:00:00Z,2026-11-21T00:00:00Z&aggregate=namespace&format=csv"
+	rows := ask(t, "/model/allocation"+query).Body.String()
+	if got := ask(t, "/model/allocation/summary"+query).Body.String(); got != rows || !strings.HasPrefix(got, "Name,CPU,GPU,RAM,") {
+		t.Errorf("the summary is\n%s, the allocations are\n%s", got, rows)
+	}
+	w := ask(t, "/model/allocation/summary/topline"+query)
+	lines := strings.Split(strings.TrimSpace(w.Body.String()), "\n")
+	if len(lines) != 2 || !strings.HasPrefix(lines[1], "total,") || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/csv") {
+		t.Fatalf("the topline is %q", lines)
+	}
+	sum := 0.0
+	for _, line := range strings.Split(strings.TrimSpace(rows), "\n")[1:] {
+		sum += lastNumber(t, line)
+	}
+	if total := lastNumber(t, lines[1]); math.Abs(total-sum) > 1e-2 {
+		t.Errorf("the topline is %v, the sum of rows %v", total, sum)
+	}
+}
+
+// lastNumber is the number in the last cell of a line of CSV.
+func lastNumber(t *testing.T, line string) float64 {
+	t.Helper()
+	v, err := strconv.ParseFloat(line[strings.LastIndexByte(line, ',')+1:], 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// TestNamesOfPeers answers what Kubecost's page asks by names of its own, without a warning.
+func TestNamesOfPeers(t *testing.T) {
+	const window = "?window=2026-11-20T00:00:00Z,2026-11-21T00:00:00Z&accumulate=true&chartType=costovertime"
+	for asked, like := range map[string]string{
+		"/model/assets" + window + "&aggregate=assetType":     "/model/assets" + window + "&aggregate=type",
+		"/model/clusterInfoMap":                               "/clusterInfoMap",
+		"/model/healthz":                                      "/healthz",
+		"/model/allocation" + window + "&aggregate=namespace": "/model/allocation" + strings.TrimSuffix(window, "&chartType=costovertime") + "&aggregate=namespace",
+	} {
+		got := ask(t, asked).Body.String()
+		if want := ask(t, like).Body.String(); got != want || strings.Contains(got, "chartType") {
+			t.Errorf("%s answers otherwise than %s:\n%.300s\n%.300s", asked, like, got, want)
+		}
+	}
 }

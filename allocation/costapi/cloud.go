@@ -35,7 +35,7 @@ func (q *request) custom() bool { return q.route.endpoint&customs != 0 }
 func (q *request) cloudWindows(w allocation.Window) ([]allocation.Window, error) {
 	period := q.options.Accumulate
 	switch {
-	case q.route.endpoint&(cloudTotals|cloudTables|customTotals|reconciliations) != 0, period == allocation.All:
+	case q.route.endpoint&(cloudTotals|cloudTables|cloudTrends|customTotals|reconciliations) != 0, period == allocation.All:
 		return []allocation.Window{w}, nil
 	case period == allocation.NoPeriod:
 		period = allocation.Day
@@ -146,6 +146,22 @@ func (a *api) serveCloudTable(w http.ResponseWriter, q *request) error {
 	return q.writeData(w, rows)
 }
 
+// serveCloudTrends answers with how costs of bills changed since the window before, which is as long.
+func (a *api) serveCloudTrends(w http.ResponseWriter, q *request) error {
+	current := q.timing.windows[0]
+	before := q.forWindows([]allocation.Window{{Start: current.Start.Add(-current.Duration()), End: current.Start}})
+	earlier, err := a.cloudSets(before)
+	if err != nil {
+		return err
+	}
+	later, err := a.cloudSets(q)
+	if err != nil {
+		return err
+	}
+	q.join(before)
+	return q.writeData(w, cloudcost.Trends(&earlier[0], &later[0], q.cloud.metric, q.output.names, a.cfg.Zone))
+}
+
 // serveCloudStatus answers with the state of each bill.
 func (a *api) serveCloudStatus(w http.ResponseWriter, q *request) error {
 	list := []*cloudcost.Status{}
@@ -158,6 +174,19 @@ func (a *api) serveCloudStatus(w http.ResponseWriter, q *request) error {
 		return err
 	}
 	return q.writeData(w, append(list, cloudcost.StatusOf(book)...))
+}
+
+// serveCustomStatus answers with what is known of the bills of vendors.
+func (a *api) serveCustomStatus(w http.ResponseWriter, q *request) error {
+	if a.cfg.Bills == nil {
+		q.warn("%s", noBills)
+		return q.writeData(w, &cloudcost.CustomStatus{})
+	}
+	book, err := a.cfg.Bills.Book(q.ctx)
+	if err != nil {
+		return err
+	}
+	return q.writeData(w, cloudcost.CustomStatusOf(book, a.cfg.Zone))
 }
 
 // serveCustomTotal answers with the costs of vendors.

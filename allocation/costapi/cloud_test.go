@@ -173,6 +173,14 @@ func TestCloudAnswers(t *testing.T) {
 		{"graph", "/cloudCost/view/graph", `"data":[{"start":"2026-11-20T00:00:00Z","end":"2026-11-21T00:00:00Z","items":[{"name":"AWS","value":15},{"name":"Datadog","value":7}]},` +
 			`{"start":"2026-11-21T00:00:00Z","end":"2026-11-22T00:00:00Z","items":[{"name":"Datadog","value":8}]}]`, []string{"window=2026-11-20T00:00:00Z,2026-11-22T00:00:00Z", "aggregate=provider", "accumulate=day"}},
 		{"graph of all", "/cloudCost/view/graph", `"items":[{"name":"AWS","value":15},{"name":"Datadog","value":15}]`, []string{"window=2026-11-20T00:00:00Z,2026-11-22T00:00:00Z", "aggregate=provider", "accumulate=true"}},
+		{"trends", "/model/cloudCost/view/trends", `"data":{"comparisonWindow":{"start":"2026-11-20T00:00:00Z","end":"2026-11-21T00:00:00Z"},"trends":{"AWS":{"value":-1,"isInfinite":false,"isNaN":false},` +
+			`"Datadog":{"value":0.1428571428571428,"isInfinite":false,"isNaN":false}},"window":{"start":"2026-11-21T00:00:00Z","end":"2026-11-22T00:00:00Z"}}`, []string{"window=2026-11-21T00:00:00Z,2026-11-22T00:00:00Z", "aggregate=provider"}},
+		{"trends of names", "/model/cloudCost/view/trends", `"trends":{"AWS":{"value":0,"isInfinite":true,"isNaN":false},"GCP":{"value":0,"isInfinite":false,"isNaN":true}}`, []string{day, "aggregate=provider", "names=AWS,GCP"}},
+		{"trends of a filter", "/model/cloudCost/view/trends", `"trends":{"Datadog":{"value":0.1428571428571428,`, []string{"window=2026-11-21T00:00:00Z,2026-11-22T00:00:00Z", "aggregate=provider", `filter=provider:"Datadog"`, "costMetricName=ListCost"}},
+		{"Kubecost's totals", "/model/cloudCost/view/totals", `"cost":22`, []string{day, "aggregate=provider"}},
+		{"Kubecost's graph", "/model/cloudCost/view/graph", `"items":[{"name":"AWS","value":15}`, []string{day, "aggregate=provider"}},
+		{"Kubecost's table", "/model/cloudCost/view/table", `"data":[{"name":"AWS"`, []string{day, "aggregate=provider", "chartType=costovertime"}},
+		{"status of vendors", "/customCost/status", `"data":{"enabled":true,"domains":["Datadog"],"coverageDaily":{"Datadog":{"start":"2026-11-20T00:00:00Z","end":"2026-11-22T00:00:00Z"}}`, nil},
 		{"half a day", "/cloudCost/view/totals", `"cost":13.5`, []string{"window=2026-11-20T00:00:00Z,2026-11-20T12:00:00Z", "aggregate=provider"}},
 		{"days of a duration", "/cloudCost/view/totals", `"cost":30`, []string{"window=2d", "aggregate=provider"}},
 		{"csv", "/cloudCost/view/table", "Name,K8s Utilization,Total,Window\nAWS,0.480,15.000,\"2026-11-20T00:00:00Z,2026-11-21T00:00:00Z\"\n", []string{day, "aggregate=provider", "format=csv", "limit=1"}},
@@ -219,6 +227,7 @@ func TestCloudErrors(t *testing.T) {
 		{"no reconciliation", "/model/reconciliation", nil, nil, 200, `"data":{},"warnings":["no bills are configured`},
 		{"reconciliation fails", "/model/reconciliation", fakeBills{err: errors.New("odd")}, nil, 500, "odd"},
 		{"no bills", "/cloudCost/view/table", nil, nil, 200, "no bills are configured"},
+		{"no bills for a status of vendors", "/customCost/status", nil, nil, 200, `"data":{"enabled":false,"domains":null},"warnings":["no bills are configured`},
 		{"no bills for a status", "/cloudCost/status", nil, nil, 200, `"data":[],"warnings":["no bills are configured`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -201,6 +201,10 @@ func TestBadRequests(t *testing.T) {
 		{"bill by label", "/v2/allocation", []string{"window=yesterday", "aggregate=label:app"}, 400, []string{"controllerKind"}},
 		{"idle of a bill", "/v2/allocation", []string{"window=yesterday", "fillter=x"}, 400, []string{`did you mean "filter"?`}},
 		{"unknown path", "/model/allocations", nil, 404, []string{"/model/allocations", "did you mean /model/allocation?"}},
+		{"costs of inference", "/inferenceCost/total", []string{"window=1d"}, 501, []string{"costs of inference are off", "/allocation"}},
+		{"series of inference", "/inferenceCost/timeseries", []string{"window=1d", "accumulate=day"}, 501, []string{"costs of inference are off"}},
+		{"model of the cluster", "/kubemodel", []string{"window=1d"}, 503, []string{"is off"}},
+		{"carbon", "/assets/carbon", []string{"window=1d"}, 404, []string{"estimates of carbon are off"}},
 		{"planned path", "/model/savings/requestSizingV2", []string{"window=1d"}, 404, []string{"not there yet", "/model/allocation"}},
 		{"long value", compute, []string{"window=" + strings.Repeat("x", 300), "step=" + strings.Repeat("y", 5000)}, 400, []string{"step=yyy", "…"}},
 	} {

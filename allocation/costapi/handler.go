@@ -185,6 +185,7 @@ const (
 	cloudGraphs
 	cloudTotals
 	cloudTables
+	cloudTrends // of lines of bills between two windows
 	customTotals
 	customSeries
 	reconciliations
@@ -228,7 +229,12 @@ func routes() []route {
 		{"/cloudCost/view/graph", openCost, cloudGraphs, false, false, (*api).serveCloudGraph},
 		{"/cloudCost/view/totals", openCost, cloudTotals, false, false, (*api).serveCloudTotals},
 		{"/cloudCost/view/table", openCost, cloudTables, false, false, (*api).serveCloudTable},
+		{"/model/cloudCost/view/graph", kubecost, cloudGraphs, false, false, (*api).serveCloudGraph},
+		{"/model/cloudCost/view/totals", kubecost, cloudTotals, false, false, (*api).serveCloudTotals},
+		{"/model/cloudCost/view/table", kubecost, cloudTables, false, false, (*api).serveCloudTable},
+		{"/model/cloudCost/view/trends", kubecost, cloudTrends, false, false, (*api).serveCloudTrends},
 		{"/cloudCost/status", openCost, facts, false, false, (*api).serveCloudStatus},
+		{"/customCost/status", openCost, facts, false, false, (*api).serveCustomStatus},
 		{"/customCost/total", openCost, customTotals, false, false, (*api).serveCustomTotal},
 		{"/customCost/timeseries", openCost, customSeries, false, false, (*api).serveCustomSeries},
 		{"/model/reconciliation", kubecost, reconciliations, false, false, (*api).serveReconciliation},
@@ -236,10 +242,12 @@ func routes() []route {
 		{"/model/diagnose", kubecost, diagnoses, false, false, (*api).serveDiagnosis},
 		{"/model/clusterInfo", kubecost, facts, false, false, (*api).serveClusterInfo},
 		{"/clusterInfo", openCost, facts, false, false, (*api).serveClusterInfo},
+		{"/model/clusterInfoMap", kubecost, facts, false, false, (*api).serveClusterInfoMap},
 		{"/clusterInfoMap", openCost, facts, false, false, (*api).serveClusterInfoMap},
 		{"/model/getConfigs", kubecost, facts, false, false, (*api).serveConfigs},
 		{"/model/budgets", kubecost, facts, false, false, (*api).serveBudgets},
 		{"/model/questions", kubecost, facts, false, false, (*api).serveQuestions},
+		{"/model/healthz", kubecost, information, false, false, (*api).serveHealth},
 		{"/healthz", openCost, information, false, false, (*api).serveHealth},
 		{"/openapi.json", kubecost, information, false, false, (*api).serveOpenAPI},
 	}
@@ -257,15 +265,23 @@ var planned = map[string]string{
 	"/allocation/summary/topline":       "ask /model/allocation/summary/topline",
 }
 
-// inPlaceOf is what to ask instead of a planned path or a path below one; "" for other paths.
-func inPlaceOf(path string) string {
+// off are paths of parts of OpenCost that it leaves out unless asked for them, and that promcost does not have: with the status by which
+// OpenCost says so.
+var off = map[string]*statusError{
+	"/inferenceCost": {http.StatusNotImplemented, "costs of inference are off: promcost has none in this version: ask /allocation with aggregate=label:<name> for what the pods of models cost"},
+	"/kubemodel":     {http.StatusServiceUnavailable, "the model of the cluster is off: promcost has none in this version: ask /allocation and /assets for what it has"},
+	"/assets/carbon": {http.StatusNotFound, "estimates of carbon are off: promcost has none in this version: ask /assets for hours of nodes and bytes of disks"},
+}
+
+// below is the value of a path, or of the longest path that it is below.
+func below[T any](table map[string]T, path string) (value T, ok bool) {
 	for path != "" {
-		if instead, ok := planned[path]; ok {
-			return instead
+		if value, ok = table[path]; ok {
+			break
 		}
 		path = path[:max(0, strings.LastIndexByte(path, '/'))]
 	}
-	return ""
+	return value, ok
 }
 
 // Paths are the paths that the handler answers, sorted.
@@ -377,13 +393,18 @@ func (a *api) serve(out *answer, r *http.Request) error {
 // Knows reports whether the handler answers a path, or has a hint about it.
 func Knows(path string) bool {
 	path = strings.TrimSuffix(path, "/")
-	return inPlaceOf(path) != "" || slices.ContainsFunc(routes(), func(r route) bool { return r.path == path })
+	_, isPlanned := below(planned, path)
+	_, isOff := below(off, path)
+	return isPlanned || isOff || slices.ContainsFunc(routes(), func(r route) bool { return r.path == path })
 }
 
 // notFound is the error for an unknown path.
 func notFound(path string) error {
 	path = strings.TrimSuffix(path, "/")
-	if instead := inPlaceOf(path); instead != "" {
+	if err, ok := below(off, path); ok {
+		return err
+	}
+	if instead, ok := below(planned, path); ok {
 		return &statusError{http.StatusNotFound, fmt.Sprintf("path %.200q is not there yet in this version: %s", path, instead)}
 	}
 	hint := "use one of " + strings.Join(Paths(), ", ")

@@ -91,7 +91,7 @@ func (q *request) showsMerged() bool {
 // rowFormat is how the rows of the answer are written.
 func (q *request) rowFormat() encode.Format {
 	switch {
-	case q.route.endpoint&(summaries|toplines) != 0:
+	case q.route.endpoint&(summaries|toplines) != 0 && q.output.format != "csv":
 		return encode.SummaryFormat
 	case q.route.endpoint == trends:
 		return encode.TrendsFormat

@@ -89,7 +89,7 @@ const (
 	served     = assetLists | assetMaps                                 // endpoints that answer with assets
 	listed     = served | assetToplines | assetCompletions | assetDiffs // endpoints that filter assets
 	computed   = selected | listed | ackAllocations                     // endpoints that ask the ledger
-	clouds     = cloudCosts | cloudViews                                // endpoints that sum lines of bills
+	clouds     = cloudCosts | cloudViews | cloudTrends                  // endpoints that sum lines of bills
 	customs    = customTotals | customSeries                            // endpoints that sum lines of vendors' bills
 	billed     = clouds | customs | reconciliations
 	compared   = changes | assetDiffs // endpoints that compare two windows
@@ -140,6 +140,7 @@ func selectorParams() []param {
 func otherParams() []param {
 	return []param{
 		{"names", nil, "list", defaults{}, trends, "Comma list of the results whose trends are asked for (required).", parseNames},
+		{"names", nil, "list", defaults{}, cloudTrends, "Comma list of the rows whose trends are asked for; all without it.", parseNames},
 		{"field", nil, "field", defaults{}, completions, "What values are asked for (required): " + fieldNames(completionFields()) + ", or label:<name>, namespaceLabel:<name> for the values of a label, an alias such as team, or a derived property of the configuration; in any case.", parseField(completionFields())},
 		{"field", nil, "field", defaults{}, assetCompletions, "What values are asked for (required): " + fieldNames(assetCompletionFields()) + ", or label:<name> for the values of a label; in any case.", parseField(assetCompletionFields())},
 		{"search", nil, "text", defaults{}, completions | assetCompletions, "Only values that contain this, in any case.", setText(func(q *request) *string { return &q.search.text })},
@@ -157,11 +158,11 @@ func ignoredParams() []param {
 			list = append(list, param{name: name, on: on, help: "Accepted and ignored."})
 		}
 	}
-	add(computed|billed|facts, "_", "tenantId", "title", "chartDisplay", "rate", "metrics")
+	add(computed|billed|facts, "_", "tenantId", "title", "chartDisplay", "chartType", "rate", "metrics")
 	add(listed, "idle", "includeIdle")
 	add(assetMaps, "accumulate", "step")
-	add(cloudCosts|cloudGraphs|cloudTotals, "limit", "offset", "sortBy", "sortByOrder")
-	add(computed&^trends, "names")
+	add(cloudCosts|cloudGraphs|cloudTotals|cloudTrends, "limit", "offset", "sortBy", "sortByOrder")
+	add(computed&^trends|(clouds&^cloudTrends), "names")
 	add(computed&^(completions|assetCompletions), "field", "search")
 	return list
 }

@@ -32,7 +32,7 @@ func cloudParams() []param {
 		{"accumulate", nil, "boolean|hour|day|week|month|quarter|all|none", all("day"), customs, "How long the steps of a time series are.", parseAccumulate},
 		{"filter", nil, "filter", defaults{}, clouds, `Which lines of bills, in the v2 language over the fields of aggregate and label: provider:"AWS"+category!:"Disk".`, parseCloudFilter},
 		{"filter", nil, "filter", defaults{}, customs, `Which lines of bills, in the v2 language over the fields of aggregate: domain:"Datadog".`, parseCloudFilter},
-		{"costMetric", nil, strings.Join(cloudcost.MetricNames(), "|"), all("amortizedNetCost"), cloudViews, "Which cost, in any case: FOCUS' EffectiveCost is amortizedNetCost and amortizedCost, ContractedCost netCost, BilledCost invoicedCost, ListCost listCost.", parseCloudMetric},
+		{"costMetric", []string{"costMetricName"}, strings.Join(cloudcost.MetricNames(), "|"), all("amortizedNetCost"), cloudViews | cloudTrends, "Which cost, in any case: FOCUS' EffectiveCost is amortizedNetCost and amortizedCost, ContractedCost netCost, BilledCost invoicedCost, ListCost listCost.", parseCloudMetric},
 		{"costMetric", nil, "text", defaults{}, cloudCosts, "Has no effect: each row has all costs.", nil},
 		{"offset", nil, "number", all("0"), cloudTables, "Rows left out, the first ones in the order.", page(func(p *cloudcost.Page) *int { return &p.Offset })},
 		{"limit", nil, "number", all("0"), cloudTables, "Most rows; 0 for all.", page(func(p *cloudcost.Page) *int { return &p.Limit })},

@@ -54,7 +54,8 @@ func answerParams() []param {
 	format := func(q *request) *string { return &q.output.format }
 	return []param{
 		{"format", nil, "json|csv|parquet|arrow", all("json"), allocations, "csv implies accumulate. Parquet and Arrow (an IPC stream) have a row an allocation of each set, with its window; offset, limit and sortBy are for the others, and for Arrow.", word(format, "json", "csv", "parquet", "arrow")},
-		{"format", nil, "json", all("json"), summaries | toplines | trends | completions | assetToplines | assetCompletions | assetDiffs, "Format of the answer.", word(format, "json")},
+		{"format", nil, "json|csv", all("json"), summaries | toplines, "Format of the answer. CSV has Kubecost's columns, and implies accumulate.", word(format, "json", "csv")},
+		{"format", nil, "json", all("json"), trends | completions | assetToplines | assetCompletions | assetDiffs, "Format of the answer.", word(format, "json")},
 		{"format", nil, "json|csv", all("json"), changes, "Format of the answer. CSV has a line for each row and part.", word(format, "json", "csv")},
 		{"csvColumns", nil, "standard|full", all("standard"), allocations, "Kubecost's columns of CSV, or all that there are.", setFullCSV},
 		{"offset", nil, "number", all("0"), paged, "Rows of each set left out, the dearest first; idle rows are in any case there.", parseCount(func(q *request) *int { return &q.output.page.Offset })},

@@ -86,6 +86,11 @@ func (a *api) serveSummary(w http.ResponseWriter, q *request) error {
 	if err := q.checkRows(sets); err != nil {
 		return err
 	}
+	if q.output.format == "csv" {
+		o := a.encoding(q)
+		q.startFile(w, o.AllWarnings(sets))
+		return encode.CSV(w, sets[0], o)
+	}
 	step := sets[len(sets)-1].Window.Duration()
 	if len(sets) > 1 { // the last one may still be running, the first may be shorter
 		step = sets[1].Window.Start.Sub(sets[0].Window.Start)
@@ -102,8 +107,13 @@ func (a *api) serveTopline(w http.ResponseWriter, q *request) error {
 	if err != nil {
 		return err
 	}
+	o := a.encoding(q)
+	if q.output.format == "csv" {
+		q.startFile(w, o.AllWarnings(sets))
+		return encode.ToplineCSV(w, sets[0], o)
+	}
 	w.Header().Set("Content-Type", jsonType)
-	return encode.Topline(w, sets[0], a.encoding(q))
+	return encode.Topline(w, sets[0], o)
 }
 
 // serveTrends answers with how costs changed since the window before. A window that has not ended is compared with an equally long

@@ -11,6 +11,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/fields"
+	"github.com/promcost/promcost/allocation/passes"
 )
 
 // csvHeader is Kubecost's.
@@ -25,10 +26,24 @@ func CSV(w io.Writer, set *allocation.Set, o Options) error {
 	if err := o.require(CSVFormat, set); err != nil {
 		return err
 	}
+	return o.writeCSV(w, set, o.linesOf(set))
+}
+
+// ToplineCSV writes the total of a set under Kubecost's header.
+func ToplineCSV(w io.Writer, set *allocation.Set, o Options) error {
+	if err := o.require(CSVFormat, set); err != nil {
+		return err
+	}
+	total := passes.Total(set)
+	return o.writeCSV(w, total, []namedRow{{name: "total"}}[:total.Len()])
+}
+
+// writeCSV writes rows of a set under Kubecost's header.
+func (o *Options) writeCSV(w io.Writer, set *allocation.Set, rows []namedRow) error {
 	s := newStream(w)
 	s.b = append(s.b, csvHeader+"\n"...)
 	rate := o.rate(set.Window)
-	for _, r := range o.linesOf(set) {
+	for _, r := range rows {
 		s.b = appendCell(s.b, r.name)
 		for i, v := range costsOf(set, r.row) {
 			if i != csvNumbers-2 { // the efficiency

@@ -30,7 +30,7 @@ var endpoints = []endpoint{
 	},
 	{
 		"Summaries", "/model/allocation/summary /allocation/summary /allocation/compute/summary",
-		"The same with name, start, end, averages and costs only.", "/model/allocation/summary?window=lastweek&aggregate=controller&limit=10",
+		"The same with name, start, end, averages and costs only; as CSV, with Kubecost's columns.", "/model/allocation/summary?window=lastweek&aggregate=controller&limit=10",
 		`"data": {"step": 604800000000000, "window": {…}, "sets": [{"window": {…}, "allocations": {"deployment:api": {"name": …, "totalCost": …}, …}}]}`,
 	},
 	{
@@ -73,8 +73,12 @@ var endpoints = []endpoint{
 		"Cloud costs", "/cloudCost /model/cloudCost", "What bills say, a set for each step: the five costs of FOCUS, and which part of each is of clusters.", "/cloudCost?window=lastmonth&aggregate=service",
 		`"data": {"sets": [{"aggregationProperties": ["service"], "cloudCosts": {"AmazonEC2": {"properties": {…}, "window": {…}, "listCost": {"cost": 28, "kubernetesPercent": 0.8}, "netCost": {…}, …}}}, …]}`,
 	},
-	{"Views of cloud costs", "/cloudCost/view/graph /cloudCost/view/totals", "The dearest rows of each set, for a chart; the sum of all rows.", "/cloudCost/view/graph?window=lastmonth&aggregate=provider&costMetric=listCost", ""},
-	{"Table of cloud costs", "/cloudCost/view/table", "A page of rows, with their cost and the part of it that is of clusters.", "/cloudCost/view/table?window=lastmonth&aggregate=service&limit=20", ""},
+	{"Views of cloud costs", "/cloudCost/view/graph /cloudCost/view/totals /model/cloudCost/view/graph /model/cloudCost/view/totals", "The dearest rows of each set, for a chart; the sum of all rows.", "/cloudCost/view/graph?window=lastmonth&aggregate=provider&costMetric=listCost", ""},
+	{
+		"Trends of cloud costs", "/model/cloudCost/view/trends", "How costs of bills changed against the window before, which is as long.", "/model/cloudCost/view/trends?window=lastweek&aggregate=provider&names=AWS",
+		`"data": {"trends": {"AWS": {"value": -0.15, "isInfinite": false, "isNaN": false}}, "window": {…}, "comparisonWindow": {…}}`,
+	},
+	{"Table of cloud costs", "/cloudCost/view/table /model/cloudCost/view/table", "A page of rows, with their cost and the part of it that is of clusters.", "/cloudCost/view/table?window=lastmonth&aggregate=service&limit=20", ""},
 	{"Custom costs", "/customCost/timeseries /customCost/total", "What bills of vendors that are no cloud providers say, by step and in total.", "/customCost/total?window=lastmonth&aggregate=domain", ""},
 	{
 		"Reconciliation", "/model/reconciliation", "How bills and clusters fit together: what matches, what does not and how to fix that. `promcost check bills -o json` prints the same.", "/model/reconciliation?window=7d",
@@ -93,13 +97,13 @@ var endpoints = []endpoint{
      "missing": "no cost by label", "remedy": "run kube-state-metrics with …"}, …]}]}`,
 	},
 	{
-		"Facts", "/model/budgets /model/questions /model/clusterInfo /model/getConfigs /clusterInfo /clusterInfoMap /cloudCost/status",
+		"Facts", "/model/budgets /model/questions /model/clusterInfo /model/getConfigs /model/clusterInfoMap /clusterInfo /clusterInfoMap /cloudCost/status /customCost/status",
 		"What promcost knows without computing: budgets with what is spent and forecast (what is unknown is null); the saved questions; the cluster, and `closedUntil`, the end of the newest closed hour; currency and time zone; all clusters; " +
 			"when bills were and will be looked for, and what of them does not count.",
 		"/model/budgets",
 		`"data": [{"name": "team-a", "period": "month", "amount": 100, "cost": "list", "spent": 60, "forecast": 90, "window": {"start": …, "end": …}, "billedUntil": null, "spentAtList": null}]`,
 	},
-	{"Health and description", "/healthz /openapi.json", "That the process lives; the API in OpenAPI 3.0, with all fields that selectors may name.", "/openapi.json", ""},
+	{"Health and description", "/healthz /model/healthz /openapi.json", "That the process lives; the API in OpenAPI 3.0, with all fields that selectors may name.", "/openapi.json", ""},
 }
 
 // settingsOfPath are the parameters of a path, with its defaults; ignored are those without effect.
