@@ -201,9 +201,8 @@ func Uses(e Expr, field Field) bool {
 // Expr is the condition. It must not be changed.
 func (f *Filter) Expr() Expr { return f.root }
 
-// String is the filter in v2 syntax, with parentheses where they are needed. Parse reads it back, unless a value holds a
-// double quote, a key a closing bracket, an And or Or is empty, or a selector of Kubernetes is in it, which v2 cannot
-// express.
+// String is the filter in v2 syntax, with parentheses where they are needed. Parse reads it back, unless a key holds a closing bracket, an
+// And or Or is empty, or a selector of Kubernetes is in it, which v2 cannot express.
 func (f *Filter) String() string {
 	var b strings.Builder
 	write(&b, f.root, false)
@@ -240,7 +239,7 @@ func (c *Comparison) writeValues(b *strings.Builder) {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		b.WriteString(`"` + v + `"`)
+		b.WriteString(`"` + escape.Replace(v) + `"`)
 	}
 }
 

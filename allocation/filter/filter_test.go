@@ -65,6 +65,39 @@ func selected(f *filter.Filter) string {
 	return strings.Join(names, " ")
 }
 
+// TestQuotesInValues reads quotes and backslashes within values, and writes them so that they are read back.
+func TestQuotesInValues(t *testing.T) {
+	values := []string{`say "hi"`, `"`, `""`, `\`, `\\`, `\"`, `C:\dir\`, `a\b`, `a","b`, `a"+pod:"b`}
+	var rows []row
+	for _, v := range values {
+		rows = append(rows, row{pod: v, labels: map[string]string{"note": v}})
+	}
+	set := makeSet(rows)
+	for i, v := range values {
+		escaped := strings.ReplaceAll(strings.ReplaceAll(v, `\`, `\\`), `"`, `\"`)
+		for _, text := range []string{`pod:"` + escaped + `"`, `label[note]:"nothing","` + escaped + `"`, `(pod:"` + escaped + `")`} {
+			f, err := filter.Parse(text)
+			if err != nil {
+				t.Fatalf("%s: %v", text, err)
+			}
+			again, err := filter.Parse(f.String())
+			if err != nil || again.String() != f.String() {
+				t.Errorf("%s is read back as %v, %v", f, again, err)
+			}
+			match := bound(f, set)
+			for k := range rows {
+				if match(k) != (k == i) {
+					t.Errorf("%s matches %s: %v", text, values[k], match(k))
+				}
+			}
+		}
+	}
+	// A backslash before anything else is itself, as it was before there were escapes.
+	if f, err := filter.Parse(`pod:"a\b"`); err != nil || !bound(f, set)(7) {
+		t.Errorf("%v: %v", f, err)
+	}
+}
+
 func TestMatch(t *testing.T) {
 	for _, tc := range []struct{ filter, want string }{
 		{`namespace:"web"`, "web"},
@@ -172,6 +205,7 @@ func TestSyntaxErrors(t *testing.T) {
 		{`namespace="web"`, 9, []string{"expected an operator", `found "="`}},
 		{`namespace:web`, 10, []string{"double quotes", `namespace:"web"`, `found "w"`}},
 		{`namespace:"web`, 10, []string{"no closing double quote"}},
+		{`namespace:"web\"`, 10, []string{"no closing double quote", `\\ for a backslash`}},
 		{`namespace:"web",`, 16, []string{"double quotes", "found the end"}},
 		{`namespace:"web"+`, 16, []string{"expected a comparison", "found the end"}},
 		{`namespace:"web"trailing`, 15, []string{`"+", "|" or the end`, `found "t"`}},

@@ -258,20 +258,30 @@ func (p *parser) operator() (Op, error) {
 	return 0, p.fail(p.pos, "expected an operator (%s), found %s", strings.Join(texts, " "), p.found())
 }
 
-// value reads a value in double quotes, which has no escapes.
+// value reads a value in double quotes. In it, \" is a quote and \\ a backslash; before anything else a backslash is itself.
 func (p *parser) value(at Field) (string, error) {
 	p.skipSpace()
 	start := p.pos
 	if p.peek() != '"' {
 		return "", p.fail(start, "expected a value in double quotes, as in %s:\"web\", found %s", at, p.found())
 	}
-	end := strings.IndexByte(p.text[start+1:], '"')
-	if end < 0 {
-		return "", p.fail(start, "the value that starts here has no closing double quote: add it")
+	for end := start + 1; end < len(p.text); end++ {
+		switch p.text[end] {
+		case '\\':
+			end++
+		case '"':
+			p.pos = end + 1
+			return unescape.Replace(p.text[start+1 : end]), nil
+		}
 	}
-	p.pos = start + end + 2
-	return p.text[start+1 : p.pos-1], nil
+	return "", p.fail(start, `the value that starts here has no closing double quote: add it, or write \" for a quote and \\ for a backslash within the value`)
 }
+
+// unescape reads, and escape writes, quotes and backslashes within a value.
+var (
+	unescape = strings.NewReplacer(`\\`, `\`, `\"`, `"`)
+	escape   = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
+)
 
 // peek is the next byte, 0 at the end.
 func (p *parser) peek() byte {

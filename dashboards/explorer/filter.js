@@ -75,12 +75,12 @@ export class FilterBox {
   async completions(before) {
     const label = /(label|annotation)\[([^\]"]*)$/.exec(before);
     if (label) return (await this.values(label[1], label[2])).map((name) => ({ from: before.length - label[2].length, text: `${name}]:"`, show: name, hint: label[1] }));
-    const value = /(\w+)(?:\[([^\]"]*)\])?[!<>~^$]*:(?:\s*"[^"]*"\s*,)*\s*"([^"]*)$/.exec(before);
+    const value = /(\w+)(?:\[([^\]"]*)\])?[!<>~^$]*:(?:\s*"(?:[^"\\]|\\.)*"\s*,)*\s*"((?:[^"\\]|\\.)*)$/.exec(before);
     if (value) {
       const [, name, of, prefix] = value;
       const field = of ? `${name}:${of}` : FIELDS[name];
       if (!field) return [];
-      return (await this.values(field, prefix)).map((text) => ({ from: before.length - prefix.length, text: `${text}"`, show: text, hint: of ? `${name} ${of}` : name }));
+      return (await this.values(field, prefix.replace(/\\(["\\])/g, "$1"))).map((text) => ({ from: before.length - prefix.length, text: quote(text).slice(1), show: text, hint: of ? `${name} ${of}` : name }));
     }
     const word = /[\w.-]*$/.exec(before)[0];
     if (word === "") return [];
