@@ -34,7 +34,9 @@ func TestSemantics(t *testing.T) {
 // ask calls a tool of a server over an API.
 func ask(t *testing.T, api http.HandlerFunc, limit int64, tool string, args map[string]any) (text string, failed bool) {
 	t.Helper()
-	server := httptest.NewServer(mcp.Handler(mcp.Config{API: api, Parameters: func(string) []mcp.Parameter { return []mcp.Parameter{{Name: "window"}} }, Memory: memory.New(limit)}))
+	server := httptest.NewServer(mcp.Handler(mcp.Config{API: api, Parameters: func(string) []mcp.Parameter {
+		return []mcp.Parameter{{Name: "window"}, {Name: "filter"}, {Name: "aggregate"}}
+	}, Memory: memory.New(limit)}))
 	defer server.Close()
 	session, err := sdk.NewClient(&sdk.Implementation{Name: "test"}, nil).Connect(t.Context(), &sdk.StreamableClientTransport{Endpoint: server.URL, DisableStandaloneSSE: true}, nil)
 	if err != nil {

@@ -120,7 +120,7 @@ const filterExamples = `namespace:"web" · namespace!:"kube-system" · label[app
 // openCostNames are the arguments of OpenCost's tools and what the API calls them.
 var openCostNames = map[string]string{
 	"window": "window", "aggregate": "aggregate", "step": "step", "accumulate": "accumulate", "share_idle": "shareIdle", "include_idle": "includeIdle", "idle_by_node": "idleByNode",
-	"include_proportional_asset_resource_costs": "includeProportionalAssetResourceCosts", "include_aggregated_metadata": "includeAggregatedMetadata", "share_lb": "sharelb", "filter": "filter",
+	"include_proportional_asset_resource_costs": "includeProportionalAssetResourceCosts", "include_aggregated_metadata": "includeAggregatedMetadata", "share_lb": "sharelb", "filter": "filter", "resolution": "resolution",
 }
 
 // openCostSchema is the schema of a tool with OpenCost's arguments.
@@ -147,9 +147,16 @@ func (s *server) openCostSchema(path string, names ...string) schema {
 // openCostTools are the tools with OpenCost's names.
 func (s *server) openCostTools() []tool {
 	all := slices.Sorted(maps.Keys(openCostNames))
+	clouds := s.openCostSchema("/cloudCost", "window", "aggregate", "accumulate", "filter")
+	for _, f := range cloudFilters {
+		clouds.Properties[f.argument] = member{Type: "string", Description: f.help}
+	}
+	used := s.openCostSchema("/allocation/compute", "window", "aggregate", "filter")
+	used.Properties["buffer_multiplier"] = member{Type: "number", Description: fmt.Sprintf("How much more than what is used to recommend, as a factor. Default: %g.", defaultBuffer)}
 	return []tool{
 		{"get_allocation_costs", "Costs of allocations in OpenCost's shape, all rows, unrounded. allocations is shorter.", s.openCostSchema("/allocation/compute", all...), s.openCost("allocations", "/allocation/compute", readAllocationSets)},
 		{"get_asset_costs", "Costs of assets in OpenCost's shape, all rows, unrounded. assets is shorter.", s.openCostSchema("/assets", "window"), s.openCost("assets", "/assets", readAssetSet)},
-		{"get_cloud_costs", "Costs of cloud services that bills have, in OpenCost's shape, unrounded.", s.openCostSchema("/cloudCost", "window", "aggregate", "accumulate", "filter"), s.openCost("cloudCosts", "/cloudCost", readCloudSets)},
+		{"get_cloud_costs", "Costs of cloud services that bills have, in OpenCost's shape, unrounded.", clouds, s.cloudCosts},
+		{"get_efficiency", "What workloads use of their CPU and memory requests on average, in OpenCost's shape, and what requests somewhat above that would cost. By pod unless aggregated otherwise. Averages hide peaks.", used, s.efficiency},
 	}
 }

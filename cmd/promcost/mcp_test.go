@@ -120,7 +120,7 @@ func (a *assistant) testTools(t *testing.T) {
 		}
 	}
 	slices.Sort(names)
-	want := []string{"allocations", "assets", "budgets", "diagnose", "explain_change", "filter_help", "get_allocation_costs", "get_asset_costs", "get_cloud_costs", "promql"}
+	want := []string{"allocations", "assets", "budgets", "diagnose", "explain_change", "filter_help", "get_allocation_costs", "get_asset_costs", "get_cloud_costs", "get_efficiency", "promql"}
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Error(diff)
 	}
@@ -263,7 +263,22 @@ func (a *assistant) testOpenCost(t *testing.T, base string) {
 	if n != len(assets.Data) {
 		t.Errorf("%d assets, want %d", n, len(assets.Data))
 	}
-	a.into(t, "get_cloud_costs", map[string]any{"window": "1d"}, &got)
+	a.into(t, "get_cloud_costs", map[string]any{"window": "1d", "provider": "AWS"}, &got)
+	a.into(t, "get_allocation_costs", map[string]any{"window": "1d", "aggregate": "namespace", "resolution": "10m"}, &got)
+	var used struct {
+		Data struct {
+			Efficiencies []struct{ CurrentTotalCost, RecommendedCost, CostSavings, CPUCoresUsed, RecommendedCPURequest float64 }
+		}
+	}
+	a.into(t, "get_efficiency", map[string]any{"window": "1d", "aggregate": "namespace"}, &used)
+	for _, r := range used.Data.Efficiencies {
+		if math.Abs(r.CurrentTotalCost-r.RecommendedCost-r.CostSavings) > 1e-9 || r.CPUCoresUsed > 0.001 && math.Abs(r.RecommendedCPURequest-1.2*r.CPUCoresUsed) > 1e-9 {
+			t.Errorf("%+v", r)
+		}
+	}
+	if len(used.Data.Efficiencies) < 3 {
+		t.Errorf("%d efficiencies", len(used.Data.Efficiencies))
+	}
 	text, _ := a.call(t, "get_allocation_costs", map[string]any{"window": "1d", "aggregate": "pod", "limit": 1})
 	if !strings.Contains(text, "raise limit") {
 		t.Errorf("a limit of 1 says nothing of what it leaves out: %.300s", text)
@@ -313,7 +328,8 @@ func (a *assistant) testMistakes(t *testing.T) {
 		{"allocations", map[string]any{"window": "1d", "offset": 3}, "argument offset is unknown: give aggregate, "},
 		{"explain_change", map[string]any{"window": "1d", "jmespath": "rows"}, "argument jmespath is unknown"},
 		{"budgets", map[string]any{"window": "1d"}, "argument window is unknown: give none"},
-		{"get_cloud_costs", map[string]any{"window": "1d", "provider": "aws"}, "argument provider is unknown: give accumulate, aggregate, filter, limit or window"},
+		{"get_cloud_costs", map[string]any{"window": "1d", "vendor": "aws"}, "argument vendor is unknown: give account, accumulate, aggregate, category, filter, limit, provider, region, service or window"},
+		{"get_efficiency", map[string]any{"window": "1d", "aggregate": "namspace"}, "did you mean"},
 		{"explain_change", map[string]any{"window": "1d", "drill": "x,y"}, "parameter drill"},
 		{"promql", map[string]any{"query": "sum("}, "parse error"},
 		{"get_cloud_costs", map[string]any{"window": "never"}, "parameter window"},
