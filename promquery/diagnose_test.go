@@ -37,7 +37,7 @@ func TestDiagnose(t *testing.T) {
 		{"everything", nil, nil, true},
 		{"labels", []string{"kube_pod_labels", "kube_node_labels"}, map[string]diagnosis.State{"pod labels": "missing", "node labels": "missing"}, true},
 		{"what stands in", []string{"kube_pod_container_status_running", "kube_node_status_capacity"}, map[string]diagnosis.State{
-			"running": "fallback", "node cpu": "fallback", "node memory": "fallback", "node gpu": "fallback",
+			"running": "fallback", "node cpu": "fallback", "node memory": "fallback", "node gpu": "fallback", "node disk": "fallback",
 		}, true},
 		{"what may rightly not be there", []string{"kube_pod_deletion_timestamp", "node_gpu_hourly_cost"}, map[string]diagnosis.State{
 			"node gpu price": "none",
@@ -51,7 +51,7 @@ func TestDiagnose(t *testing.T) {
 			"running": "missing", "memory usage": "missing",
 		}, false},
 		{"capacity", []string{"kube_node_status_capacity", "kube_node_status_allocatable"}, map[string]diagnosis.State{
-			"node cpu": "missing", "node memory": "missing", "node gpu": "none",
+			"node cpu": "missing", "node memory": "missing", "node gpu": "none", "node disk": "fallback",
 		}, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

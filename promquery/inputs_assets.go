@@ -10,7 +10,7 @@ const (
 	stats    = "scrape /metrics of every kubelet"
 	egress   = "run a network cost exporter such as OpenCost's and let this Prometheus scrape it"
 	exporter = "run node_exporter on every node, and let its series carry the node's name or address"
-	firsts   = "/dev/(sda|vda|xvda|nvme0n1|mmcblk0).*" // the first disk: others are mostly persistent volumes of pods
+	disks    = "/dev/((sd|vd|xvd|nvme[0-9]+n|mmcblk|dm-|md|mapper/).*|root)"
 )
 
 // byNode reads the node's name from what exporters on nodes put it in, else from the address they are scraped at.
@@ -48,10 +48,10 @@ var volumes = []Input{
 	{
 		Name: "node disk", Signal: signals.NodeDisk,
 		Alternatives: []Alternative{
-			diskOf("container_fs_limit_bytes"),
 			metric("kube_node_status_capacity", equal("resource", "ephemeral_storage")),
+			diskOf("container_fs_limit_bytes"),
 		},
-		Missing: "the nodes' own disks are no assets", Remedy: kubelet,
+		Missing: "the nodes' own disks are no assets", Remedy: ksm,
 	},
 	{
 		Name: "node disk usage", Signal: signals.NodeDiskUsed, Alternatives: []Alternative{diskOf("container_fs_usage_bytes")},
@@ -59,9 +59,9 @@ var volumes = []Input{
 	},
 }
 
-// diskOf is what cAdvisor tells of the file systems on a node's own disk, by the root cgroup.
+// diskOf is what cAdvisor tells of the file systems on disks of a node, by the root cgroup.
 func diskOf(metric string) Alternative {
-	return Alternative{Metric: metric, Matchers: []Matcher{equal("id", "/"), matching("device", firsts)}, Labels: map[string][]string{"node": kubeletNode}}
+	return Alternative{Metric: metric, Matchers: []Matcher{equal("id", "/"), matching("device", disks)}, Labels: map[string][]string{"node": kubeletNode}}
 }
 
 // podBytes is a counter of a pod's bytes by cAdvisor, and how kubelets before 1.16 spelled its labels.

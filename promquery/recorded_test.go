@@ -288,7 +288,7 @@ func TestDiskUseOfRecording(t *testing.T) {
 	promtest.WriteBlocks(t, dir, 2*time.Hour, series...)
 	s := compute(t, openBlocks(t, dir), allocation.Query{Window: w})[0]
 	hours := w.End.Sub(w.Start).Hours()
-	want := allocation.Disk{ByteHours: (1.01241290752e+11 + 1.204224e+07) * hours, UsedByteHours: (3.91520256e+09 + 28672) * hours, UsedMax: 3.91520256e+09}
+	want := allocation.Disk{ByteHours: (1.01241290752e+11 + 1.279787008e+09) * hours, UsedByteHours: (3.91520256e+09 + 4.8293888e+08) * hours, UsedMax: 3.91520256e+09}
 	if len(s.Disks) != 1 {
 		t.Fatalf("%d disks, want 1", len(s.Disks))
 	}

@@ -145,7 +145,7 @@ func heap() int64 {
 func TestUseIsWholeBytes(t *testing.T) {
 	for _, bytes := range []float64{22449086057, 3915202560, 7, 1e15 + 1} {
 		series := []given{
-			{signal: signals.NodeDisk, key: "c/n/sda1", points: minutes(2e15, 1, 121)},
+			{signal: signals.NodeDisk, key: "c/n/sda1", points: minutes(1e15, 1, 121)},
 			{signal: signals.NodeDiskUsed, key: "c/n/sda1", points: sampled(clusterStart.Add(time.Minute), 37*time.Second+3*time.Millisecond, 1, 2, 3, bytes-1, bytes)},
 		}
 		if got := buildGiven(t, allocation.Query{}, series)[0].Disks[0].UsedMax; got != bytes {

@@ -46,9 +46,10 @@ const (
 	UnseenUsage      Notice = "usage of {n} {container|containers} ({names}) is missing for more than 5 minutes {}: CPU was interpolated from {its counter|their counters}, memory was held at {its last value|their last values}"
 	takenToRun              = " not seen for more than 5 minutes {}: what was not seen is taken to have run on, for its start is the same before and after, or nothing else of its kind was seen either"
 
-	LostClaims    Notice = "{n} {claim is|claims are} mounted, but {its volume is|their volumes are} not known ({names}): {it costs|they cost} nothing; is kube_persistentvolumeclaim_info of kube-state-metrics there, and {is it|are they} bound?"
-	UnboundClaims Notice = "{n} {claim costs|claims cost} nothing: nothing is known of the {volume that it is|volumes that they are} bound to ({names}); are kube_persistentvolume_capacity_bytes and kube_persistentvolume_info of kube-state-metrics there?"
-	EmptyVolumes  Notice = "{n} {volume costs nothing, for its|volumes cost nothing, for their} capacity is not known ({names}): is kube_persistentvolume_capacity_bytes of kube-state-metrics there?"
+	LostClaims     Notice = "{n} {claim is|claims are} mounted, but {its volume is|their volumes are} not known ({names}): {it costs|they cost} nothing; is kube_persistentvolumeclaim_info of kube-state-metrics there, and {is it|are they} bound?"
+	UnboundClaims  Notice = "{n} {claim costs|claims cost} nothing: nothing is known of the {volume that it is|volumes that they are} bound to ({names}); are kube_persistentvolume_capacity_bytes and kube_persistentvolume_info of kube-state-metrics there?"
+	ExcessiveDisks Notice = "sizes above 1 PiB of the own disks of {n} {node|nodes} ({names}) are left out: look at what exports kube_node_status_capacity and container_fs_limit_bytes of {it|them}"
+	EmptyVolumes   Notice = "{n} {volume costs nothing, for its|volumes cost nothing, for their} capacity is not known ({names}): is kube_persistentvolume_capacity_bytes of kube-state-metrics there?"
 )
 
 // Text is the warning of n things, of which names are some, with what else there is to say, in the order of its places.
@@ -132,7 +133,7 @@ var patterns = sync.OnceValue(func() []pattern {
 		OwnPrices, HistogramChunks, MalformedChunks,
 		UnpricedNodes, UnpricedVolumes, UnpricedBalancers, UnpricedPlanes, UnpricedTraffic, UnpricedDisks,
 		UnplacedPods, UnseenInits, KnownByUsage, UnmatchedUsage, LeapingUsage, LackingRequests, BadRequests, InStepCronJobs, UnseenNodes, UnseenContainers, UnseenUsage,
-		LostClaims, UnboundClaims, EmptyVolumes,
+		LostClaims, UnboundClaims, EmptyVolumes, ExcessiveDisks,
 	}
 	for _, things := range [...]string{NodesPriced, VolumesPriced, BalancersPriced, ManagementPriced, TrafficPriced} {
 		for k := range NumSuspicions {

@@ -57,7 +57,7 @@ func (l *integrator) addNodeDiskUsed(s *observe.Incoming) error {
 			used = &filled{}
 			n.disksUsed[s.Key[2]] = used
 		}
-		l.addUse(used, s, n.Life)
+		l.addUse(used, s, n.Life.Without(n.OtherDisks[s.Key[2]]))
 	}
 	return nil
 }

@@ -77,7 +77,7 @@ func (ch *Charger) chargeManagement() {
 func (ch *Charger) chargeLocalDisks() {
 	var unpriced []string
 	for _, n := range observe.Each(&ch.Limits, slices.All(ch.uses.nodes)) {
-		capacity := ch.FillGaps(n.Reported.Disks.Sum(signals.Compare, func(signals.Symbol) float64 { return 1 }))
+		capacity := n.Disk
 		if len(capacity) == 0 {
 			continue
 		}

@@ -8,9 +8,13 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// diskMemory is the memory for a node's file systems: each has a timeline.Level for every set.
-func (ob *Observer) diskMemory(n *Node) int64 {
-	return int64(len(n.Reported.Disks)) * (objectMemory + int64(len(ob.Windows))*int64(unsafe.Sizeof(timeline.Level{})))
+// diskMemory is the memory for the file systems of nodes: each has a timeline.Level for every set.
+func (ob *Observer) diskMemory() int64 {
+	n := 0
+	for _, devices := range ob.Nodes.Disks {
+		n += len(devices)
+	}
+	return int64(n) * (objectMemory + int64(len(ob.Windows))*int64(unsafe.Sizeof(timeline.Level{})))
 }
 
 // The memory for one object besides its samples, in bytes: its struct, its name and the indexes that find it. objectMemory is
@@ -31,7 +35,7 @@ const shiftMemory = 64
 
 // Memory estimates, from what was added so far, how many bytes the process needs for the sets and their sources.
 func (ob *Observer) Memory() int64 {
-	n := ob.Dict.Memory() + int64(len(ob.Windows))*allocation.SetBytes
+	n := ob.Dict.Memory() + int64(len(ob.Windows))*allocation.SetBytes + ob.diskMemory()
 	for c := range ob.Every() {
 		n += containerMemory + ob.rowsOf(c)*rowMemory + timeline.StepBytes(c.Started, c.Created, c.Ended, c.Restarts)
 		n += c.Running.Bytes()
@@ -44,9 +48,6 @@ func (ob *Observer) Memory() int64 {
 		for i := range p.Placements {
 			n += objectMemory + timeline.StepBytes(p.Placements[i].Seen)
 		}
-	}
-	for node := range ob.EveryNode() {
-		n += ob.diskMemory(node)
 	}
 	others := len(ob.Nodes.ByName) + len(ob.Pods.Namespaces) + len(ob.Pods.Owners) + len(ob.Services.Balancers) + len(ob.Services.Labels) + len(ob.Nodes.Machines) + len(ob.Nodes.Addresses)
 	return withGarbage(n + int64(others)*objectMemory)

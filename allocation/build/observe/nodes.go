@@ -34,6 +34,8 @@ type Node struct {
 	Price       [allocation.NumResources]timeline.Steps // by metrics, per price unit and hour, alternatives resolved
 	Rates       prices.Node                             // for times without a price by a metric
 	Allocatable [allocation.NumResources]timeline.Steps // the part of Amount for pods, if both are known
+	Disk        timeline.Steps                          // size of its own disk, alternatives resolved
+	OtherDisks  map[signals.Symbol]timeline.Intervals   // when a device is no part of Disk, or is one that another device shows as well
 }
 
 // nodeReports has what series report about a node.
@@ -48,7 +50,7 @@ type nodeReports struct {
 	Capacity    [allocation.NumResources]timeline.Ranked
 	Priced      [allocation.NumResources]prices.ByMetric
 	Devices     timeline.RankedBy[signals.Symbol] // capacity by the resource names of devices
-	Disks       timeline.RankedBy[signals.Symbol] // size of the file systems on the node's own disk, by device
+	Disks       timeline.RankedBy[signals.Symbol] // size of its disk, and of the file systems on it by device; once the nodes of disks are found
 }
 
 // nodePriceLabels are the labels of a node in OpenCost's price metrics.
@@ -57,7 +59,7 @@ type nodePriceLabels struct{ instanceType, region, arch, providerID string }
 func (ob *Observer) nodeOf(s *Incoming) *Node {
 	key := NodeKey{s.Key[0], s.Key[1]}
 	if ob.Nodes.ByName[key] == nil {
-		ob.Nodes.ByName[key] = []*Node{{NodeKey: key, Reported: nodeReports{Devices: timeline.RankedBy[signals.Symbol]{}, Disks: timeline.RankedBy[signals.Symbol]{}}}}
+		ob.Nodes.ByName[key] = []*Node{{NodeKey: key, Reported: nodeReports{Devices: timeline.RankedBy[signals.Symbol]{}}}}
 	}
 	return ob.Nodes.ByName[key][0]
 }
@@ -285,8 +287,12 @@ func (ob *Observer) NodesAt(s *Incoming) []*Node {
 	return ob.Nodes.ByName[NodeKey{s.Key[0], ob.NodeAt(s.Key[0], s.Key[1])}]
 }
 
-// addNodeDisk takes the size of one file system on a node's own disk. A node's file systems are summed.
+// addNodeDisk takes the size of a node's own disk, or of one file system on its disks.
 func (ob *Observer) addNodeDisk(s *Incoming) error {
-	ob.nodeOf(s).Reported.Disks.Add(s.Key[2], s.Rank, ob.Sampling.Steps(s.Points))
+	key := NodeKey{s.Key[0], s.Key[1]}
+	if ob.Nodes.Disks[key] == nil {
+		ob.Nodes.Disks[key] = timeline.RankedBy[signals.Symbol]{}
+	}
+	ob.Nodes.Disks[key].Add(s.Key[2], s.Rank, ob.Sampling.Steps(s.Points))
 	return nil
 }

@@ -85,7 +85,7 @@ func newObserver(rates rates.Rates, symbols *signals.Symbols) *Observer {
 		},
 		Nodes: nodeTable{
 			ByName: map[NodeKey][]*Node{}, Machines: map[NodeKey]*Machine{}, Addresses: map[NodeKey]signals.Symbol{},
-			Ended: map[signals.Symbol]int64{},
+			Disks: map[NodeKey]timeline.RankedBy[signals.Symbol]{}, Ended: map[signals.Symbol]int64{},
 		},
 		Services: serviceTable{
 			Behind: services.NewIndex(dict, symbols), Balancers: map[ObjectKey]*Balancer{}, Labels: map[ObjectKey]timeline.Latest[map[string]string]{},

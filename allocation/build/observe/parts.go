@@ -46,8 +46,9 @@ type podTable struct {
 type nodeTable struct {
 	ByName    map[NodeKey][]*Node // in the order of time; one node a name until they are resolved
 	Machines  map[NodeKey]*Machine
-	Addresses map[NodeKey]signals.Symbol // nodes by IP address
-	Ended     map[signals.Symbol]int64   // when the last node of a cluster ended, once resolved
+	Addresses map[NodeKey]signals.Symbol                    // nodes by IP address
+	Disks     map[NodeKey]timeline.RankedBy[signals.Symbol] // by what series name their nodes; see nodeReports
+	Ended     map[signals.Symbol]int64                      // when the last node of a cluster ended, once resolved
 }
 
 // serviceTable has the services and their load balancers.
