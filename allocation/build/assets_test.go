@@ -157,7 +157,7 @@ func side(from, to int) []given {
 func disk(name, claim string, from, to int) []given {
 	out := []given{
 		{signal: signals.VolumeCapacity, key: "c/" + name, points: minutes(100*gib, from, to)},
-		{signal: signals.VolumeInfo, key: "c/" + name + "/fast/vol-" + name + "////", points: minutes(1, from, to)},
+		{signal: signals.VolumeInfo, key: "c/" + name + "/fast/vol-" + name + "//////", points: minutes(1, from, to)},
 		{signal: signals.VolumePrice, key: "c/" + name, points: minutes(0.01, from, to)},
 	}
 	if claim != "" {
@@ -267,7 +267,7 @@ func TestAssetCosts(t *testing.T) {
 			pv: map[string]float64{"p/main": onlyStorage}, warning: "1 volume lacks a price",
 		},
 		{
-			name: "a volume of no known size", series: concat([]given{{signal: signals.VolumeInfo, key: "c/v/fast/vol-v////", points: minutes(1, 1, 121)}}),
+			name: "a volume of no known size", series: concat([]given{{signal: signals.VolumeInfo, key: "c/v/fast/vol-v//////", points: minutes(1, 1, 121)}}),
 			pv: map[string]float64{"__unmounted__/__unmounted__": 0}, warning: "1 volume costs nothing, for its capacity is not known (v)",
 		},
 		{

@@ -37,14 +37,14 @@ func TestItems(t *testing.T) {
 	nodes := concat(node("n", aws, "eu-1", "eu-1a"), node("n2", aws, "eu-1", "eu-1b"), node("n3", "gce://p/z/i", "us-1", "us-1a"))
 	volume := func(handle, driver string, more ...given) []given {
 		return concat([]given{
-			{signal: signals.VolumeInfo, key: "c|v|fast|" + handle + "|" + driver + "|||", points: minutes(1, 1, 121)},
+			{signal: signals.VolumeInfo, key: "c|v|fast|" + handle + "|" + driver + "|||||", points: minutes(1, 1, 121)},
 			{signal: signals.VolumeClaim, key: "c|a|data|v", points: minutes(1, 61, 121)},
 			{signal: signals.VolumeClaim, key: "c|z|old|v", points: minutes(1, 1, 61)},
 		}, more)
 	}
 	inTree := func(ebs, gce, azure string) []given {
 		list := volume("", "")
-		list[0].key = "c|v|fast|||" + ebs + "|" + gce + "|" + azure
+		list[0].key = "c|v|fast|||" + ebs + "|" + gce + "|" + azure + "||"
 		return list
 	}
 	labels := given{signal: signals.VolumeLabels, key: "c|v|tier|gold|topology_kubernetes_io_region|eu-2|topology_kubernetes_io_zone|eu-2c", points: minutes(1, 1, 121)}

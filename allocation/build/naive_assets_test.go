@@ -180,6 +180,24 @@ func (c *naiveCluster) running(pod, cell int) (out []string) {
 	return out
 }
 
+// bearing is the cell whose pods bear a volume's cost of a cell: itself, or the last one before a moment of up to five cells between pods.
+func (c *naiveCluster) bearing(v *naiveVolume, cell int) int {
+	runs := func(cell int) bool {
+		return slices.ContainsFunc(v.pods, func(p int) bool { return c.running(p, cell) != nil })
+	}
+	before, after := cell, cell
+	for before >= v.from && !runs(before) {
+		before--
+	}
+	for after < v.to && !runs(after) {
+		after++
+	}
+	if before < v.from || after == v.to || after-before-1 > 5 {
+		return cell
+	}
+	return before
+}
+
 // assetCosts computes, minute by minute, what each container is charged of volumes, load balancers and traffic, by the words of
 // SEMANTICS §4.
 func (c *naiveCluster) assetCosts() map[string][3]float64 {
@@ -212,7 +230,7 @@ func (c *naiveCluster) assetCosts() map[string][3]float64 {
 			nobody = "ns-unmounted-pvcs/__unmounted__"
 		}
 		for cell := v.from; cell < v.to; cell++ {
-			divide(0, v.capacity[cell-v.from]*v.price[cell-v.from]/60, v.pods, cell, nobody)
+			divide(0, v.capacity[cell-v.from]*v.price[cell-v.from]/60, v.pods, c.bearing(v, cell), nobody)
 		}
 	}
 	for i := range c.balancers {

@@ -48,6 +48,7 @@ const (
 
 	LostClaims     Notice = "{n} {claim is|claims are} mounted, but {its volume is|their volumes are} not known ({names}): {it costs|they cost} nothing; is kube_persistentvolumeclaim_info of kube-state-metrics there, and {is it|are they} bound?"
 	UnboundClaims  Notice = "{n} {claim costs|claims cost} nothing: nothing is known of the {volume that it is|volumes that they are} bound to ({names}); are kube_persistentvolume_capacity_bytes and kube_persistentvolume_info of kube-state-metrics there?"
+	TinyVolumes    Notice = "{n} {volume is|volumes are} said to have less than 1 MiB ({names}): the size of {its file system|their file systems} by kubelets was used. Give the capacity of {the PersistentVolume|the PersistentVolumes} a unit, such as 50Gi"
 	ExcessiveDisks Notice = "sizes above 1 PiB of the own disks of {n} {node|nodes} ({names}) are left out: look at what exports kube_node_status_capacity and container_fs_limit_bytes of {it|them}"
 	EmptyVolumes   Notice = "{n} {volume costs nothing, for its|volumes cost nothing, for their} capacity is not known ({names}): is kube_persistentvolume_capacity_bytes of kube-state-metrics there?"
 )
@@ -133,7 +134,7 @@ var patterns = sync.OnceValue(func() []pattern {
 		OwnPrices, HistogramChunks, MalformedChunks,
 		UnpricedNodes, UnpricedVolumes, UnpricedBalancers, UnpricedPlanes, UnpricedTraffic, UnpricedDisks,
 		UnplacedPods, UnseenInits, KnownByUsage, UnmatchedUsage, LeapingUsage, LackingRequests, BadRequests, InStepCronJobs, UnseenNodes, UnseenContainers, UnseenUsage,
-		LostClaims, UnboundClaims, EmptyVolumes, ExcessiveDisks,
+		LostClaims, UnboundClaims, EmptyVolumes, TinyVolumes, ExcessiveDisks,
 	}
 	for _, things := range [...]string{NodesPriced, VolumesPriced, BalancersPriced, ManagementPriced, TrafficPriced} {
 		for k := range NumSuspicions {

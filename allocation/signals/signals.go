@@ -232,7 +232,7 @@ var signals = [NumSignals]struct {
 	ZoneEgressPrice:          {"price of egress to zones", []string{"cluster"}, ""},
 	RegionEgressPrice:        {"price of egress to regions", []string{"cluster"}, ""},
 	InternetEgressPrice:      {"price of egress to the internet", []string{"cluster"}, ""},
-	VolumeInfo:               {"volume", []string{"cluster", "persistentvolume", "storageclass", "csi_volume_handle", "csi_driver", "ebs_volume_id", "gce_persistent_disk_name", "azure_disk_name"}, ""},
+	VolumeInfo:               {"volume", []string{"cluster", "persistentvolume", "storageclass", "csi_volume_handle", "csi_driver", "ebs_volume_id", "gce_persistent_disk_name", "azure_disk_name", "nfs_server", "nfs_path"}, ""},
 	VolumeLabels:             {"volume labels", []string{"cluster", "persistentvolume"}, "label_"},
 	VolumeCapacity:           {"volume capacity", []string{"cluster", "persistentvolume"}, ""},
 	VolumePrice:              {"volume price", []string{"cluster", "persistentvolume"}, ""},

@@ -107,6 +107,11 @@ func (s Steps) NotNegative() Steps {
 	return slices.DeleteFunc(slices.Clone(s), func(x Step) bool { return x.V < 0 })
 }
 
+// Between returns the steps of s whose values are from least to most.
+func (s Steps) Between(least, most float64) Steps {
+	return slices.DeleteFunc(slices.Clone(s), func(x Step) bool { return x.V < least || x.V > most })
+}
+
 // Positive is s without the steps of values of 0 and below.
 func (s Steps) Positive() Steps {
 	return slices.DeleteFunc(slices.Clone(s), func(x Step) bool { return x.V <= 0 })

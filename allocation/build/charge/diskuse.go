@@ -71,10 +71,25 @@ func (n *nodeUse) diskUsed(set int) (byteHours, most float64) {
 	return usedIn(set, parts)
 }
 
+// joinedUse is how full a volume is that is one with others.
+func (ch *Charger) joinedUse(v *observe.Volume) *filled {
+	x := ch.uses.joined[v]
+	if x == nil {
+		x = &filled{}
+		ch.uses.joined[v] = x
+	}
+	return x
+}
+
 // addClaimUsed integrates how much of a volume is used while it exists. Kubelets of several nodes may report one claim.
 func (l *integrator) addClaimUsed(s *observe.Incoming) error {
 	if c := l.ch.Storage.Claims[s.Object()]; c != nil {
-		l.addUse(&l.ch.claimUse(c).used, s, c.Life)
+		if len(c.Joined) == 0 {
+			l.addUse(&l.ch.claimUse(c).used, s, c.Life)
+		}
+		for _, v := range c.Joined {
+			l.addUse(l.ch.joinedUse(v), s, timeline.Intersection(c.Life, timeline.Mask(v.Life)))
+		}
 	}
 	return nil
 }

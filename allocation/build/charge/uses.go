@@ -82,6 +82,7 @@ type uses struct {
 	pods       []*podUse
 	nodes      []*nodeUse
 	claims     map[*observe.Claim]*claimUse
+	joined     map[*observe.Volume]*filled
 	orphans    map[nodelessKey]resourceCosts // cost without a node
 }
 
@@ -140,7 +141,7 @@ func used[T any](list *[]*T, index int, newElement func() *T) *T {
 // layUses makes room for what will be known of usage.
 func (ch *Charger) layUses() {
 	ch.uses = uses{
-		containers: make([]*containerUse, len(ch.Pods.Order)), pods: make([]*podUse, len(ch.Pods.All)), claims: map[*observe.Claim]*claimUse{},
+		containers: make([]*containerUse, len(ch.Pods.Order)), pods: make([]*podUse, len(ch.Pods.All)), claims: map[*observe.Claim]*claimUse{}, joined: map[*observe.Volume]*filled{},
 		orphans: map[nodelessKey]resourceCosts{},
 	}
 	for _, n := range ch.SortedNodes() {

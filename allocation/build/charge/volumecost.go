@@ -68,6 +68,14 @@ type mounted struct {
 	ch    *Charger
 	v     *observe.Volume
 	price prices.Item
+	uses  []volumeUse
+}
+
+// volumeUse is a stretch of time within a set that a pod bears, by the rows of its containers.
+type volumeUse struct {
+	from, to int64
+	set      int32
+	rows     []int32
 }
 
 // newMounted lays out when the volume was mounted, and integrates its cost.
@@ -77,9 +85,14 @@ func (ch *Charger) newMounted(v *observe.Volume) *mounted {
 	for _, o := range v.Owners {
 		edges = o.When.Edges(edges)
 	}
-	x.eachMount(func(_ *podUse, _ *shift, from, to int64) { edges = append(edges, from, to) })
+	x.findUses()
+	for _, use := range x.uses {
+		edges = append(edges, use.from, use.to)
+	}
 	x.Divided = timeline.NewDivided(edges)
-	x.eachMount(func(_ *podUse, _ *shift, from, to int64) { x.Use(from, to) })
+	for _, use := range x.uses {
+		x.Use(use.from, use.to)
+	}
 	x.Integrate(func(from, to int64) (cost, byteHours float64) {
 		if _, alive := x.v.Life.Find(to); !alive {
 			return 0, 0
@@ -90,18 +103,35 @@ func (ch *Charger) newMounted(v *observe.Volume) *mounted {
 	return x
 }
 
-// eachMount calls f for every part of a pod's running time in which it mounts the volume.
-func (x *mounted) eachMount(f func(p *podUse, s *shift, from, to int64)) {
+// findUses finds when pods run that mount the volume, by one claim or several, and the moments between them.
+func (x *mounted) findUses() {
+	mounts := map[*podUse]timeline.Intervals{}
+	var pods []*podUse
 	for _, o := range x.v.Owners {
 		for _, p := range x.ch.claimUse(o.Claim).pods {
-			all := p.running()
-			for _, when := range o.When {
-				i := sort.Search(len(all), func(i int) bool { return all[i].to > when.From })
-				for ; i < len(all) && all[i].from < when.To; i++ {
-					f(p, &all[i], max(all[i].from, when.From), min(all[i].to, when.To))
-				}
+			if _, ok := mounts[p]; !ok {
+				pods = append(pods, p)
+			}
+			mounts[p] = append(mounts[p], o.When...)
+		}
+	}
+	for _, p := range pods {
+		all := p.running()
+		for _, when := range timeline.Union(mounts[p]) {
+			i := sort.Search(len(all), func(i int) bool { return all[i].to > when.From })
+			for ; i < len(all) && all[i].from < when.To; i++ {
+				x.uses = append(x.uses, volumeUse{max(all[i].from, when.From), min(all[i].to, when.To), all[i].set, p.rowsOf(&all[i])})
 			}
 		}
+	}
+	for _, held := range x.v.Held {
+		x.ch.EachPart(held.From, held.To, func(set int32, from, to int64) {
+			use := volumeUse{from: from, to: to, set: set}
+			for _, c := range held.Containers {
+				use.rows = append(use.rows, c.RowIn(set).Row)
+			}
+			x.uses = append(x.uses, use)
+		})
 	}
 }
 
@@ -115,13 +145,13 @@ func (x *mounted) charge() {
 	index := map[observe.RowRef]int{}
 	var refs []observe.RowRef
 	var shares []allocation.VolumeShare
-	x.eachMount(func(p *podUse, s *shift, from, to int64) {
-		i, j, n := x.Edge(from), x.Edge(to), float64(s.n)
-		for _, row := range p.rowsOf(s) {
+	for _, use := range x.uses {
+		i, j, n := x.Edge(use.from), x.Edge(use.to), float64(len(use.rows))
+		for _, row := range use.rows {
 			if row == observe.NoRow {
 				continue
 			}
-			ref := observe.RowRef{Set: s.set, Row: row}
+			ref := observe.RowRef{Set: use.set, Row: row}
 			at, ok := index[ref]
 			if !ok {
 				at = len(refs)
@@ -132,7 +162,7 @@ func (x *mounted) charge() {
 			share.Cost += (x.CostEach[j] - x.CostEach[i]) / n
 			share.ByteHours += (x.AmountEach[j] - x.AmountEach[i]) / n
 		}
-	})
+	}
 	for i, ref := range refs {
 		ch.Rows[ref.Set].AddVolume(ref.Row, shares[i])
 	}
@@ -190,6 +220,9 @@ func (x *mounted) assets() {
 
 // used returns how much of the volume was used in a set, NaN if that is not known.
 func (x *mounted) used(set int) (byteHours, most float64) {
+	if x.v.Joined {
+		return usedIn(set, []*filled{x.ch.joinedUse(x.v)})
+	}
 	var parts []*filled
 	for _, o := range x.v.Owners {
 		if len(o.When.Clip(x.ch.Borders[set], x.ch.Borders[set+1])) > 0 {

@@ -133,6 +133,16 @@ func (p *Pod) Container(name signals.Symbol) *Container {
 	return nil
 }
 
+// RowIn returns the row of the container in a set. Its Row is NoRow where there is none.
+func (c *Container) RowIn(set int32) RowRef {
+	for _, ref := range c.Rows {
+		if ref.Set == set {
+			return ref
+		}
+	}
+	return RowRef{set, NoRow}
+}
+
 // EveryPod yields all pods, in no particular order.
 func (ob *Observer) EveryPod() iter.Seq[*Pod] {
 	return func(yield func(*Pod) bool) {

@@ -19,14 +19,26 @@ type Ownership struct {
 type Volume struct {
 	NodeKey  // of its cluster and name
 	Seen     timeline.Steps
-	Capacity timeline.Steps // includes that of its claims once resolved
-	Owners   []Ownership    // once resolved
-	Life     timeline.Intervals
+	Capacity timeline.Steps     // includes that of its claims once resolved
+	Owners   []Ownership        // once resolved, with those of the volumes that are one with it
+	Life     timeline.Intervals // of volumes that are one, only the largest lives at a time
+	Held     []Hold             // once resolved
+	Joined   bool               // it is one with other volumes
 	Price    prices.ByMetric
 	Class    timeline.Latest[signals.Symbol]
 	Handle   timeline.Latest[signals.Symbol]
 	Driver   timeline.Latest[signals.Symbol]
+	Export   timeline.Latest[Export]
 	Labels   timeline.Latest[map[string]string]
+}
+
+// Export is a directory that an NFS server exports.
+type Export struct{ Server, Path signals.Symbol }
+
+// Hold is a moment in which no pod mounted a volume. The containers are those that ran until then in the pods that did.
+type Hold struct {
+	timeline.Interval
+	Containers []*Container
 }
 
 // Claim is one claim, by namespace and name.
@@ -35,6 +47,7 @@ type Claim struct {
 	Bound    map[signals.Symbol]timeline.Steps // when it was bound to which volume
 	Capacity timeline.Steps                    // as kubelets say
 	Life     timeline.Intervals                // of the volumes that it was bound to, while it was
+	Joined   []*Volume                         // whose use it shows, if its volume is one with others
 }
 
 // storage has the volumes and claims.
@@ -84,6 +97,9 @@ func (ob *Observer) addVolume(s *Incoming) error {
 	}
 	if driver != None {
 		v.Driver.Set(driver, at)
+	}
+	if export := (Export{s.Key[8], s.Key[9]}); export.Server != None && export.Path != None {
+		v.Export.Set(export, at)
 	}
 	return nil
 }

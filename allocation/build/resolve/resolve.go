@@ -36,7 +36,7 @@ func (rs *Resolver) Resolve() error {
 	}
 	if err := rs.Run(
 		rs.mergeWithoutUID, rs.splitPlacements, rs.placeByHint, rs.noteSeveralClusters, rs.findAbsence, rs.placeDisks, rs.splitNodes, rs.resolveNodes, rs.findDisks, rs.warnUnlabeled, rs.findLocations,
-		rs.sortContainers, rs.reserveRows, rs.findSuccessions, rs.findReserves, rs.resolveContainers, rs.resolveVolumes,
+		rs.sortContainers, rs.reserveRows, rs.findSuccessions, rs.findReserves, rs.resolveContainers, rs.resolveVolumes, rs.dropPodSignals,
 	); err != nil {
 		return err
 	}
@@ -81,9 +81,15 @@ func (rs *Resolver) resolveContainers() {
 			c.Pod.WithoutSignal = append(c.Pod.WithoutSignal, c)
 		}
 		if i+1 == len(rs.Pods.Order) || rs.Pods.Order[i+1].Pod.UID != c.Pod.UID { // containers of a pod with a UID follow each other
-			c.Pod.PodSignals = &rs.Pods.NoPodSignals
+			if len(c.Pod.Mounts) == 0 {
+				c.Pod.PodSignals = &rs.Pods.NoPodSignals
+			}
 		}
 	}
+}
+
+// dropPodSignals drops the signals of pods after all is resolved.
+func (rs *Resolver) dropPodSignals() {
 	for p := range rs.EveryPod() {
 		p.PodSignals = &rs.Pods.NoPodSignals
 	}

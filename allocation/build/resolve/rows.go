@@ -64,24 +64,29 @@ func (rs *Resolver) controller(p *observe.Pod) observe.Owner {
 // row returns the row of c in the set that (from, to] lies in, and counts that time as running. It makes the row if it is new and of this
 // shard.
 func (rs *Resolver) row(c *observe.Container, from, to int64) observe.RowRef {
-	i, _ := slices.BinarySearch(rs.Borders, to)
-	set := int32(i - 1)
+	set := rs.SetAt(to)
 	if n := len(c.Rows); n == 0 || c.Rows[n-1].Set != set {
-		ref := observe.RowRef{Set: set, Row: observe.NoRow}
-		switch {
-		case i <= rs.First || i > rs.Last:
-		case rs.HasRows(c.Pod):
-			ref.Row = int32(rs.Rows[set].Add(allocation.Workload, from, to))
-		default:
-			rs.Sets[set].OtherShards = true
-		}
-		c.Rows = append(c.Rows, ref)
+		rs.addRow(c, set, from, to)
 	}
 	ref := c.Rows[len(c.Rows)-1]
 	if ref.Row != observe.NoRow {
 		rs.Rows[set].Ends()[ref.Row] = to
 	}
 	rs.AddTo(ref, allocation.RunningSeconds, float64(to-from)/1000)
+	return ref
+}
+
+// addRow makes the row of c in a set, from from to to, if that is of this shard and no margin.
+func (rs *Resolver) addRow(c *observe.Container, set int32, from, to int64) observe.RowRef {
+	ref := observe.RowRef{Set: set, Row: observe.NoRow}
+	switch {
+	case int(set) < rs.First || int(set) >= rs.Last:
+	case rs.HasRows(c.Pod):
+		ref.Row = int32(rs.Rows[set].Add(allocation.Workload, from, to))
+	default:
+		rs.Sets[set].OtherShards = true
+	}
+	c.Rows = append(c.Rows, ref)
 	return ref
 }
 

@@ -1,11 +1,18 @@
 package resolve
 
 import (
-	"maps"
+	"math"
 	"slices"
 
 	"github.com/promcost/promcost/allocation/build/observe"
+	"github.com/promcost/promcost/allocation/notices"
 	"github.com/promcost/promcost/allocation/timeline"
+)
+
+// The bytes that volumes may have. A volume of less was given no unit, and a file system of more is one that grows as it is filled.
+const (
+	leastVolume = 1 << 20
+	mostVolume  = 1 << 50
 )
 
 // resolveVolumes finds the claims of every volume, by namespace and name, its life and its size.
@@ -13,14 +20,19 @@ func (rs *Resolver) resolveVolumes() {
 	for key, owners := range rs.claimOwners() {
 		rs.Storage.Volume(key.Cluster, key.Name).Owners = owners // it may be known only by its claim
 	}
-	for _, v := range observe.Each(&rs.Limits, maps.All(rs.Storage.Volumes)) {
+	var tiny []string
+	for _, key := range observe.Each(&rs.Limits, slices.All(observe.SortedNodeKeys(rs.Storage.Volumes))) {
+		v := rs.Storage.Volumes[key]
 		seen := timeline.Overlay(v.Seen, timeline.Ones(v.Capacity))
-		v.Capacity = rs.FillGaps(v.Capacity)
+		var filesystem timeline.Steps // its size
 		for _, o := range v.Owners {
 			seen = timeline.Overlay(seen, timeline.Within(timeline.Ones(o.Claim.Capacity), o.Claim.Bound[v.Name]))
-			v.Capacity = timeline.Overlay(v.Capacity, timeline.Within(rs.FillGaps(o.Claim.Capacity), timeline.Mask(o.When)))
+			filesystem = timeline.Overlay(filesystem, timeline.Within(rs.FillGaps(o.Claim.Capacity), timeline.Mask(o.When)))
 		}
 		v.Life = rs.LifeOf(v.Cluster, seen)
+		if rs.findSize(v, filesystem.Between(leastVolume, mostVolume)) {
+			tiny = append(tiny, rs.Placed(v.Cluster, v.Name.Value()))
+		}
 		for _, o := range v.Owners {
 			for _, when := range o.When {
 				o.Claim.Life = append(o.Claim.Life, v.Life.Clip(when.From, when.To)...)
@@ -28,6 +40,21 @@ func (rs *Resolver) resolveVolumes() {
 			o.Claim.Life = timeline.Union(o.Claim.Life)
 		}
 	}
+	rs.Count(notices.TinyVolumes, tiny)
+	rs.joinVolumes()
+	rs.holdVolumes()
+}
+
+// findSize finds the size of a volume, of what is known of it and of its file system. It reports whether a size within the window is too small to be one.
+func (rs *Resolver) findSize(v *observe.Volume, filesystem timeline.Steps) (tiny bool) {
+	told := rs.FillGaps(v.Capacity)
+	v.Capacity = timeline.Overlay(timeline.Overlay(told.Between(leastVolume, math.Inf(1)), filesystem), told)
+	for _, x := range told.Between(0, leastVolume-1) {
+		for _, life := range rs.Asked(v.Life).Clip(x.From, x.To) {
+			tiny = tiny || filesystem.LengthWithin(life.From, life.To) > 0
+		}
+	}
+	return tiny
 }
 
 // claimOwners returns the claims that each volume was bound to, by namespace and name.
