@@ -106,6 +106,7 @@ var service = map[string][]string{"service": {"service_name"}}
 // balancers are the inputs about load balancers and clusters as wholes.
 var balancers = []Input{
 	{Name: "load balancer", Signal: signals.Balancer, Alternatives: []Alternative{metric("kube_service_spec_type", equal("type", "LoadBalancer"))}, Missing: "load balancers are free, but for those that something else tells of", Remedy: ksm, Need: Occasional},
+	{Name: "other services", Signal: signals.OtherService, Alternatives: []Alternative{metric("kube_service_spec_type", notEqual("type", "LoadBalancer"))}, Missing: "services that are no load balancers for less than 5 minutes are charged as such", Remedy: ksm, Need: Occasional},
 	{Name: "load balancer address", Signal: signals.BalancerIngress, Alternatives: []Alternative{metric("kube_service_status_load_balancer_ingress")}, Missing: "load balancers have no address", Remedy: ksm, Need: Occasional},
 	{Name: "service labels", Signal: signals.ServiceLabels, Alternatives: []Alternative{metric("kube_service_labels")}, Missing: "rules of the price sheet cannot tell load balancers by labels", Remedy: "run kube-state-metrics with --metric-labels-allowlist=services=[*]", Need: Occasional},
 	{Name: "load balancer price", Signal: signals.BalancerPrice, Alternatives: []Alternative{{Metric: "kubecost_load_balancer_cost", Labels: service, Own: true, Price: true}}, Missing: "prices are the sheet's", Remedy: givePrices + ", or scrape an exporter of kubecost_load_balancer_cost", Need: Occasional},

@@ -60,9 +60,17 @@ func (m *madeUp) pod(from, to int, namespace, name, uid, node string) {
 	m.add(from, to, 1<<30, "kube_pod_container_resource_requests", slices.Concat(in, []string{"node", node, "resource", "memory", "unit", "byte"})...)
 }
 
-// blocks writes the series into blocks.
+// blocks writes the series into blocks. Series with the same labels follow each other.
 func (m *madeUp) blocks(t *testing.T) promquery.Source {
 	dir := t.TempDir()
+	for i := range m.series {
+		for k := range m.series[:i] {
+			before, x := &m.series[k], &m.series[i]
+			if n := len(before.Samples); n > 0 && len(x.Samples) > 0 && slices.Equal(before.Labels, x.Labels) && before.Samples[n-1].T == x.Samples[0].T {
+				before.Samples = before.Samples[:n-1] // no staleness marker
+			}
+		}
+	}
 	promtest.WriteBlocks(t, dir, 2*time.Hour, m.series...)
 	return openBlocks(t, dir)
 }

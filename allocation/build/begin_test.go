@@ -22,7 +22,7 @@ func TestTrafficOfInitContainers(t *testing.T) {
 	for _, resolution := range []time.Duration{0, time.Minute} {
 		t.Run(allocation.ResolutionText(resolution), func(t *testing.T) {
 			s := buildGiven(t, allocation.Query{Resolution: resolution}, []given{
-				{signal: signals.NodeInfo, key: "c/n/aws:///z/i-1", points: minutes(1, 1, 121)},
+				{signal: signals.NodeInfo, key: "c/n/i-1", points: minutes(1, 1, 121)},
 				{signal: signals.NodeCapacity, key: "c/n", points: minutes(4, 1, 121)},
 				{signal: signals.PodInfo, key: "c/ns/q/uid-q/n/ip/Job/j", points: minutes(1, 17, 121)},
 				{signal: signals.ContainerRunning, key: "c/ns/q/uid-q/prepare/", init: true, points: join(minutes(1, 18, 21), minutes(0, 21, 121))},
@@ -55,7 +55,7 @@ func TestWhereDataBegin(t *testing.T) {
 	}
 	pod := func(started, counter int, more ...given) []given {
 		return concat([]given{
-			{signal: signals.NodeInfo, key: "c/late/aws:///z/i-2", points: minutes(1, 31, 121)},
+			{signal: signals.NodeInfo, key: "c/late/i-2", points: minutes(1, 31, 121)},
 			{signal: signals.NodeCapacity, key: "c/late", points: minutes(4, 31, 121)},
 			{signal: signals.PodInfo, key: "c/ns/q/uid-q/late/ip/Job/j", points: minutes(1, 31, 121)},
 			{signal: signals.PodStarted, key: "c/ns/q/uid-q", points: minutes(at(-600), 31, 121)},

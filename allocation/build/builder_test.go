@@ -211,7 +211,7 @@ func (c *naiveCluster) compute(ctx context.Context, t *testing.T, q allocation.Q
 	at := func(cell int) time.Time { return clusterStart.Add(time.Duration(cell+1) * time.Minute) }
 	for i := range c.nodes {
 		n := &c.nodes[i]
-		f.add(signals.Series{Signal: signals.NodeInfo}, "c/"+n.name+"/aws:///z/i-"+n.name, sampled(at(n.from), time.Minute, repeat(1, n.to-n.from)...))
+		f.add(signals.Series{Signal: signals.NodeInfo}, "c/"+n.name+"/i-"+n.name, sampled(at(n.from), time.Minute, repeat(1, n.to-n.from)...))
 		for r := range n.capacity {
 			res := allocation.Resource(r)
 			f.add(signals.Series{Signal: signals.NodeCapacity, Resource: res}, "c/"+n.name, sampled(at(n.from), time.Minute, n.capacity[r]...))

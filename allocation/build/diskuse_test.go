@@ -106,7 +106,7 @@ func TestMemoryOfDisks(t *testing.T) {
 			grows.Append(clusterStart.Add(24*time.Hour/time.Duration(samples)*time.Duration(i+1)).UnixMilli(), float64(i))
 		}
 		for i := range nodes {
-			f.add(signals.Series{Signal: signals.NodeInfo}, fmt.Sprintf("c/n%d/id", i), day)
+			f.add(signals.Series{Signal: signals.NodeInfo}, fmt.Sprintf("c/n%d/id-%d", i, i), day)
 			f.add(signals.Series{Signal: signals.NodeDisk}, fmt.Sprintf("c/n%d/sda1", i), day)
 		}
 		estimated = b.Memory()

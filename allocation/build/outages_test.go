@@ -148,7 +148,7 @@ func TestBreakdownOfManyNodesThatEnd(t *testing.T) {
 			}
 			f := feed{t: t, b: b}
 			for i := range nodes {
-				f.add(signals.Series{Signal: signals.NodeInfo}, fmt.Sprintf("c/n%d/id", i), minutes(1, -10, ends(i)))
+				f.add(signals.Series{Signal: signals.NodeInfo}, fmt.Sprintf("c/n%d/id-%d", i, i), minutes(1, -10, ends(i)))
 				f.add(signals.Series{Signal: signals.NodeCapacity}, fmt.Sprintf("c/n%d", i), minutes(4, -10, ends(i)))
 			}
 			last, whole := b.Borders()

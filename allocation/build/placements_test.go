@@ -47,7 +47,7 @@ func TestPodsWithoutUID(t *testing.T) {
 				f := feed{t: t, b: b}
 				prices := map[string]float64{"n1": 1, "n2": 3}
 				for node, price := range prices {
-					f.add(signals.Series{Signal: signals.NodeInfo}, "c/"+node+"/id", minutes(1, -4, 121))
+					f.add(signals.Series{Signal: signals.NodeInfo}, "c/"+node+"/id-"+node, minutes(1, -4, 121))
 					f.add(signals.Series{Signal: signals.NodeCapacity}, "c/"+node, minutes(4, -4, 121))
 					f.add(signals.Series{Signal: signals.NodePrice}, "c/"+node+"/////", minutes(price, -4, 121))
 				}

@@ -110,7 +110,7 @@ func TestPriceWarnings(t *testing.T) {
 		},
 		{
 			name: "no node, and one that nothing is known of", series: concat(podOf("a", ""), podOf("b", "ghost")),
-			want: []string{"2 pods ran on no known node (ns/a, ns/b): priced by defaults;"},
+			want: []string{"1 pod ran on no known node (ns/a): priced by defaults;", "1 pod (ns/b) ran for more than 5 minutes while its node was no node of the cluster: that time costs nothing."},
 		},
 		{
 			name: "a claim that is bound to nothing known", series: []given{{signal: signals.VolumeClaim, key: "c/ns/data/gone", points: minutes(1, 1, 121)}},

@@ -121,6 +121,8 @@ const (
 	ClaimUsed
 	// Balancer is there while a service has a load balancer.
 	Balancer
+	// OtherService is there while a service is of another type, and has none.
+	OtherService
 	// BalancerIngress names the address of a load balancer.
 	BalancerIngress
 	// ServiceLabels is a service's labels.
@@ -240,6 +242,7 @@ var signals = [NumSignals]struct {
 	ClaimCapacity:            {"claim capacity", claimLabels, ""},
 	ClaimUsed:                {"claim usage", claimLabels, ""},
 	Balancer:                 {"load balancer", serviceLabels, ""},
+	OtherService:             {"service of another type", serviceLabels, ""},
 	BalancerIngress:          {"load balancer address", append(slices.Clip(serviceLabels), "ip", "hostname"), ""},
 	ServiceLabels:            {"service labels", serviceLabels, "label_"},
 	BalancerPrice:            {"load balancer price", append(slices.Clip(serviceLabels), "ingress_ip"), ""},

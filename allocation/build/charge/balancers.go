@@ -34,12 +34,13 @@ func (ch *Charger) chargeBalancers(pods []*podUse) {
 	var unpriced []string
 	for _, key := range observe.Each(&ch.Limits, slices.All(observe.SortedObjects(ch.Services.Balancers))) {
 		x := ch.Services.Balancers[key]
-		seen, priced := timeline.Overlay(x.Seen, x.Ingress), timeline.Ones(x.Price.Original)
+		other := timeline.Scaled(ch.Services.Others[key], 0)
+		seen, priced := timeline.Overlay(x.Seen, timeline.Overlay(other, x.Ingress)).Positive(), timeline.Ones(x.Price.Original)
 		if len(seen) > 0 { // the series of its price show less exactly when it was there
 			priced = timeline.Within(priced, timeline.Mask(ch.AbsentIn(x.Cluster).Nodes.Down))
 		}
 		seen = timeline.Overlay(seen, priced)
-		life := ch.LifeOf(x.Cluster, seen)
+		life := ch.LifeOf(x.Cluster, seen, other)
 		item := ch.item(rates.ItemLoadBalancer, x.Cluster)
 		item.Namespace, item.Name, item.Labels = x.Namespace.Value(), x.Name.Value(), ch.Services.Labels[key].Value
 		price := ch.PriceOf("kubecost_load_balancer_cost", x.Price.Best(), item)

@@ -41,7 +41,7 @@ func (ch *Charger) chargeManagement() {
 	lives := ch.clusterLives()
 	for cluster, m := range ch.Prices.Management {
 		if len(lives[cluster]) == 0 {
-			lives[cluster] = ch.LifeOf(cluster, m.Price.Original)
+			lives[cluster] = ch.LifeOf(cluster, m.Price.Original, nil)
 		}
 	}
 	var unpriced []string

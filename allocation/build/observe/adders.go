@@ -56,6 +56,7 @@ var adders = [signals.NumSignals]func(ob *Observer, s *Incoming) error{
 	signals.VolumeClaim:              (*Observer).addVolumeClaim,
 	signals.ClaimCapacity:            (*Observer).addClaimCapacity,
 	signals.Balancer:                 (*Observer).addBalancer,
+	signals.OtherService:             (*Observer).addOtherService,
 	signals.BalancerIngress:          (*Observer).addBalancerIngress,
 	signals.ServiceLabels:            (*Observer).addServiceLabels,
 	signals.BalancerPrice:            (*Observer).addBalancerPrice,

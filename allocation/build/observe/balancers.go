@@ -35,6 +35,12 @@ func (ob *Observer) addBalancer(s *Incoming) error {
 	return nil
 }
 
+func (ob *Observer) addOtherService(s *Incoming) error {
+	key := s.Object()
+	ob.Services.Others[key] = timeline.Max(ob.Services.Others[key], timeline.Ones(ob.Sampling.Steps(s.Points)))
+	return nil
+}
+
 func (ob *Observer) addBalancerIngress(s *Incoming) error {
 	x := ob.balancerOf(s)
 	x.Ingress = timeline.Max(x.Ingress, timeline.Ones(ob.Sampling.Steps(s.Points)))

@@ -20,7 +20,7 @@ type Lifespan struct{ From, Until, Earliest int64 }
 func (n *Node) Split(spans []Lifespan) []*Node {
 	nodes := make([]*Node, len(spans))
 	for i, x := range spans {
-		nodes[i] = &Node{NodeKey: n.NodeKey, Lifespan: x, Reported: n.Reported.within(x)}
+		nodes[i] = &Node{NodeKey: n.NodeKey, Lifespan: x, Reported: n.Reported.within(x), Away: n.Away.Clip(x.From, x.Until)}
 	}
 	return nodes
 }

@@ -49,7 +49,7 @@ func (ob *Observer) Memory() int64 {
 			n += objectMemory + timeline.StepBytes(p.Placements[i].Seen)
 		}
 	}
-	others := len(ob.Nodes.ByName) + len(ob.Pods.Namespaces) + len(ob.Pods.Owners) + len(ob.Services.Balancers) + len(ob.Services.Labels) + len(ob.Nodes.Machines) + len(ob.Nodes.Addresses)
+	others := len(ob.Nodes.ByName) + len(ob.Pods.Namespaces) + len(ob.Pods.Owners) + len(ob.Services.Balancers) + len(ob.Services.Others) + len(ob.Services.Labels) + len(ob.Nodes.Machines) + len(ob.Nodes.Addresses)
 	return withGarbage(n + int64(others)*objectMemory)
 }
 

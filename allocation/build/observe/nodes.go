@@ -23,7 +23,9 @@ type Node struct {
 	Reported nodeReports
 
 	Lifespan
-	After int64 // when the node before it under its name ended; 0 for none
+	After   int64              // when the node before it under its name ended; 0 for none
+	Away    timeline.Intervals // when its object was away, though its machine ran on
+	Twinned bool               // other Node objects are the same machine; once resolved
 
 	LabelMap    map[string]string // the last reported labels
 	SpotByLabel bool              // LabelMap says that it is a spot node
@@ -159,7 +161,7 @@ func (n *Node) ExtendLife(started int64) {
 	if i == len(n.Life) || n.Life[i].From-started > timeline.Lookback {
 		return
 	}
-	if n.BornAt() <= started {
+	if n.BornAt() <= started && !n.Twinned {
 		n.Life[i].From = max(started, n.After)
 	}
 }
@@ -244,6 +246,12 @@ func (n *Node) Edges(dst []int64) []int64 {
 		dst = n.priceEdges(r, n.Amount[r].Edges(dst))
 	}
 	return dst
+}
+
+// Charged reports whether the node lives at t, or nothing says when it lived.
+func (n *Node) Charged(t int64) bool {
+	_, alive := n.Life.Find(t)
+	return alive || len(n.Life) == 0 && !n.Twinned
 }
 
 // Has reports whether the node exists at t and its capacity of the resource is known.

@@ -88,7 +88,7 @@ func newObserver(rates rates.Rates, symbols *signals.Symbols) *Observer {
 			Disks: map[NodeKey]timeline.RankedBy[signals.Symbol]{}, Ended: map[signals.Symbol]int64{},
 		},
 		Services: serviceTable{
-			Behind: services.NewIndex(dict, symbols), Balancers: map[ObjectKey]*Balancer{}, Labels: map[ObjectKey]timeline.Latest[map[string]string]{},
+			Behind: services.NewIndex(dict, symbols), Balancers: map[ObjectKey]*Balancer{}, Others: map[ObjectKey]timeline.Steps{}, Labels: map[ObjectKey]timeline.Latest[map[string]string]{},
 		},
 		Prices: priceTable{
 			Rates: rates, Egress: map[signals.Symbol]*egressPrice{}, Management: map[signals.Symbol]*Management{},

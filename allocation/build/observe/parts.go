@@ -55,6 +55,7 @@ type nodeTable struct {
 type serviceTable struct {
 	Behind    *services.Index
 	Balancers map[ObjectKey]*Balancer
+	Others    map[ObjectKey]timeline.Steps // when services were seen with another type
 	// Labels of services, whether they have a load balancer or not.
 	Labels map[ObjectKey]timeline.Latest[map[string]string]
 }

@@ -42,6 +42,7 @@ func (g *Gaps) Add(name string, when timeline.Intervals) {
 type report struct {
 	Warnings        []string
 	Unplaced        []string                       // pods on no known node
+	Nodeless        []string                       // pods that ran while their nodes were away
 	UnplacedDefault bool                           // some of them have default prices
 	Discovered      []string                       // containers known only by their usage
 	Unrequested     map[signals.Symbol]unrequested // by cluster

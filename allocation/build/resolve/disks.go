@@ -114,7 +114,9 @@ func (rs *Resolver) findDisk(n *observe.Node) (excessive bool) {
 			if devices[k].counts {
 				x.V = 0
 			}
-			devices[k].other = append(devices[k].other, x)
+			if _, told := devices[k].sizes.At(now.To); told {
+				devices[k].other = append(devices[k].other, x)
+			}
 		}
 	}
 	n.Disk = rs.FillGaps(n.Disk)

@@ -40,12 +40,12 @@ func (rs *Resolver) unseenBefore() bool {
 	if rs.Sampling.Exact() {
 		at += rs.Sampling.Interval // there may be no sample before that
 	}
-	return rs.silentAt(at, func(gap timeline.Interval) bool { return gap.From <= rs.LoadedFrom }) || rs.DevicesUnseen(rs.Sampling.Start, rs.Start())
+	return rs.silentAt(at, func(gap timeline.Interval) bool { return gap.From <= rs.LoadedFrom }) || rs.DevicesUnseen(rs.Sampling.Start, rs.Start()) || rs.nodeAway(rs.Start()+1)
 }
 
 // unseenAfter reports whether the margin after the window has to grow.
 func (rs *Resolver) unseenAfter() bool {
-	return rs.silentAt(rs.End()+1, func(gap timeline.Interval) bool { return gap.To >= rs.Sampling.End }) || rs.DevicesUnseen(rs.End(), rs.Sampling.End)
+	return rs.silentAt(rs.End()+1, func(gap timeline.Interval) bool { return gap.To >= rs.Sampling.End }) || rs.DevicesUnseen(rs.End(), rs.Sampling.End) || rs.nodeAway(rs.End()+1)
 }
 
 // Unpriced returns what else must be read of prices, after the spans of Beyond were added. If no metric prices the nodes of a cluster at

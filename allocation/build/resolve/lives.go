@@ -19,10 +19,12 @@ type nodeIdentity struct {
 }
 
 // splitNodes splits the nodes of one name by provider ids and creation times that follow each other: a node that is created again is
-// another node.
+// another node, unless pods on it ran on.
 func (rs *Resolver) splitNodes() {
+	on := rs.podsByNode()
 	for key, nodes := range observe.Each(&rs.Limits, maps.All(rs.Nodes.ByName)) {
-		if spans := lifespans(nodes[0]); len(spans) > 1 {
+		nodes[0].Away = awayTimes(nodes[0], on[key])
+		if spans := rs.lifespans(nodes[0], on[key]); len(spans) > 1 {
 			rs.Nodes.ByName[key] = nodes[0].Split(spans)
 		}
 	}
@@ -30,11 +32,11 @@ func (rs *Resolver) splitNodes() {
 
 // lifespans are the lifespans of the nodes of a name. Two provider ids that are seen at the same time for long belong to two nodes with
 // the same name, which cannot be distinguished.
-func lifespans(n *observe.Node) []observe.Lifespan {
+func (rs *Resolver) lifespans(n *observe.Node, pods []*observe.Pod) []observe.Lifespan {
 	spans := []observe.Lifespan{{From: timeline.Unborn, Until: timeline.Forever, Earliest: timeline.Unborn}}
 	was := nodeIdentity{providerID: observe.None}
 	for _, x := range identities(n) {
-		anew := was.created > 0 && x.created > was.created ||
+		anew := was.created > 0 && x.created > was.created && !rs.remains(n, was.providerID, x.From, pods) ||
 			x.providerID != observe.None && was.providerID != observe.None && x.providerID != was.providerID && was.To <= x.From+timeline.Lookback
 		if anew {
 			if last := &spans[len(spans)-1]; last.From < x.From {
@@ -114,9 +116,9 @@ func (rs *Resolver) nodeRunning(c *observe.Container, runs *timeline.Runs) *obse
 	return nodes[0]
 }
 
-// LifeOf is when an asset of a cluster existed, by when it was seen. Gaps are bridged like those of nodes. If the window ends in a gap
+// LifeOf is when an asset of a cluster existed, by when it was seen, and when it was seen not to be there. Gaps are bridged like those of nodes. If the window ends in a gap
 // that may still be bridged, the asset lives as long as the cluster's nodes.
-func (rs *Resolver) LifeOf(cluster signals.Symbol, seen timeline.Steps) timeline.Intervals {
+func (rs *Resolver) LifeOf(cluster signals.Symbol, seen, gone timeline.Steps) timeline.Intervals {
 	seen = timeline.Ones(seen)
 	watch := &rs.AbsentIn(cluster).Nodes
 	for _, gap := range watch.Absent {
@@ -126,7 +128,8 @@ func (rs *Resolver) LifeOf(cluster signals.Symbol, seen timeline.Steps) timeline
 			}
 		}
 	}
-	runs := rs.Sampling.Runs(&timeline.Presence{Seen: rs.Sampling.SightsOf(seen)}, watch)
+	sights := timeline.Overlay(rs.Sampling.SightsOf(seen), timeline.Scaled(rs.Sampling.SightsOf(gone), 0))
+	runs := rs.Sampling.Runs(&timeline.Presence{Seen: sights}, watch)
 	return runs.Intervals().Clip(rs.Sampling.Start, rs.Sampling.End)
 }
 

@@ -38,17 +38,24 @@ func (rs *Resolver) resolveNodes() {
 			n.Amount[r] = rs.FillGaps(n.Amount[r])
 		}
 		n.Reported.Spot = rs.FillGaps(n.Reported.Spot)
-		seen = timeline.Overlay(seen, n.Steps(sights[n.NodeKey]))
+		seen = timeline.Overlay(timeline.Overlay(seen, n.Steps(sights[n.NodeKey])), timeline.Mask(n.Away))
 		runs := rs.nodeRuns(n, seen)
-		n.Life, n.Bridged = runs.Intervals().Clip(rs.Sampling.Start, rs.Sampling.End), runs.Bridged
-		rs.rateNode(n)
+		n.Life, n.Bridged = runs.Intervals().Clip(rs.Sampling.Start, rs.Sampling.End), timeline.Union(slices.Concat(runs.Bridged, n.Away))
 	}
 	rs.endLives()
+	rs.joinMachines()
+	for _, n := range observe.Each(&rs.Limits, slices.All(rs.SortedNodes())) {
+		rs.rateNode(n)
+	}
 }
 
-// nodeRuns finds when a node ran that was seen at times.
+// nodeRuns finds when a node ran that was seen at times. Its object may have been created again while its machine ran on.
 func (rs *Resolver) nodeRuns(n *observe.Node, seen timeline.Steps) timeline.Runs {
-	return rs.Sampling.Runs(&timeline.Presence{Seen: rs.Sampling.SightsOf(seen), Started: n.Reported.Created}, &rs.AbsentIn(n.Cluster).Nodes)
+	p := timeline.Presence{Seen: rs.Sampling.SightsOf(seen)}
+	if created := n.Reported.Created; len(created) > 0 {
+		p.Started = created.Between(created[0].V, created[0].V)
+	}
+	return rs.Sampling.Runs(&p, &rs.AbsentIn(n.Cluster).Nodes)
 }
 
 // rateNode takes the sheet's prices for resources that no metric prices. It notes nodes with default prices, to warn about them,

@@ -43,6 +43,7 @@ func (rs *Resolver) Resolve() error {
 	rs.warnGaps()
 	rs.warnUnseenInit()
 	rs.warnUnplaced()
+	rs.Count(notices.NodelessPods, rs.Report.Nodeless)
 	rs.warnUnrequested()
 	rs.warnBadRequests()
 	rs.warnInStep()

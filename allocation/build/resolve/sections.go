@@ -41,9 +41,12 @@ func (rs *Resolver) ResolveContainer(c *observe.Container) {
 		rs.noteRequest(c, r, request[r], limit[r], inside)
 	}
 	var unknown prices.Node // prices for an unknown node
-	if n != nil {
+	lost := rs.isLost(c)
+	rs.noteNodeless(c, lost, inside)
+	switch {
+	case n != nil:
 		edges = n.Edges(edges)
-	} else {
+	case !lost:
 		unknown = rs.Sheet().Node(rates.NodeAttributes{Cluster: c.Pod.Cluster.Value()})
 		if len(rs.Asked(inside)) > 0 {
 			rs.noteUnplaced(c, &unknown)
@@ -59,9 +62,10 @@ func (rs *Resolver) ResolveContainer(c *observe.Container) {
 			var of observe.Terms
 			for r := range allocation.NumResources {
 				of.Request[r] = max(0, request[r].Value(to))
-				if n != nil {
+				switch {
+				case n != nil && n.Charged(to):
 					of.Price[r], of.Inside[r] = n.PriceAt(r, to), n.Has(r, to)
-				} else {
+				case n == nil && !lost:
 					of.Price[r] = unknown.At(to, false).Price[r]
 				}
 				rs.AddTo(ref, allocation.RequestHours.Of(r), of.Request[r]*observe.Hours(from, to))

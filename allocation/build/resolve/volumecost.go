@@ -29,7 +29,7 @@ func (rs *Resolver) resolveVolumes() {
 			seen = timeline.Overlay(seen, timeline.Within(timeline.Ones(o.Claim.Capacity), o.Claim.Bound[v.Name]))
 			filesystem = timeline.Overlay(filesystem, timeline.Within(rs.FillGaps(o.Claim.Capacity), timeline.Mask(o.When)))
 		}
-		v.Life = rs.LifeOf(v.Cluster, seen)
+		v.Life = rs.LifeOf(v.Cluster, seen, nil)
 		if rs.findSize(v, filesystem.Between(leastVolume, mostVolume)) {
 			tiny = append(tiny, rs.Placed(v.Cluster, v.Name.Value()))
 		}
