@@ -123,6 +123,16 @@ type Header struct {
 	Unlabeled bool
 	// Incomplete means that the source has samples that it did not return. Warnings name them.
 	Incomplete bool
+	// Covered is when the clusters have data, by cluster and start, without overlap.
+	Covered []Covered
+}
+
+// Covered is a stretch of time in which a cluster has data: a container or a node of it ran.
+type Covered struct {
+	Cluster    string
+	Start, End time.Time
+	// Created is when Kubernetes created the oldest node of that time; zero if that is not known of all of them, or if there is none.
+	Created time.Time
 }
 
 // Set holds the allocations of one window and the assets they ran on. Values are in columns, properties are ids of a Dict.

@@ -12,6 +12,7 @@ import (
 // Set is the assets of a window.
 type Set struct {
 	Window   allocation.Window
+	Covered  []allocation.Covered // when clusters have data
 	Warnings []string
 	Assets   []allocation.Asset // by name
 }
@@ -48,7 +49,7 @@ func List(s *allocation.Set, o Options) *Set {
 			out = append(out, all[i])
 		}
 	}
-	return &Set{Window: s.Window, Warnings: s.Warnings, Assets: mergeAssets(out, o.Aggregate)}
+	return &Set{Window: s.Window, Covered: s.Covered, Warnings: s.Warnings, Assets: mergeAssets(out, o.Aggregate)}
 }
 
 // listed is an asset on its way into a list.

@@ -94,6 +94,7 @@ func (f *fake) Sets(ctx context.Context, q allocation.Query) iter.Seq2[*allocati
 func sampleSet(w allocation.Window, dict *allocation.Dict, resolution time.Duration) *allocation.Set {
 	const gib = 1 << 30
 	s := allocation.NewSet(w, dict)
+	s.Covered = []allocation.Covered{{Cluster: "one", Start: w.Start, End: w.End}}
 	s.Resolution = resolution
 	hours := w.Duration().Hours()
 	add := func(r allocation.Row, cores, gibs, hours float64) {

@@ -112,6 +112,7 @@ func answerSchema(e endpoint) object {
 	}
 	return typed("object", "", object{
 		"code": typed("integer", "", nil), "status": typed("string", "", nil), "data": data,
+		"coveredHours": typed("number", "Hours of the window that have data.", nil), "windowHours": typed("number", "Hours of the window up to now.", nil),
 		"warnings": object{"type": "array", "items": typed("string", "", nil)},
 	})
 }

@@ -68,7 +68,7 @@ func answerParams() []param {
 		{"fields", nil, "list", defaults{}, allocations | summaries | toplines | served | ackAllocations, "Comma list of the members of each row that are kept, such as name,totalCost; all without it.", parseFields},
 		{"jmespath", nil, "expression", defaults{}, computed | billed | diagnoses | facts, "An expression of JMESPath, in Kyverno's dialect, over data, whose result takes its place: [0].*.[name,totalCost] or length(@[0]). fields applies before it, and CSV has no data to evaluate over.", parseJMESPath},
 		{"nulls", nil, "boolean", all("false"), allocations | summaries | toplines, "Write usage and efficiency of rows of which nothing is known as null (empty in CSV), in place of 0, which clients of Kubecost and OpenCost need. Parquet and Arrow have null in any case.", setBool(func(q *request) *bool { return &q.output.nulls })},
-		{"costMetric", []string{"costUnit"}, "cumulative|hourly|daily|weekly|monthly|yearly", all("cumulative"), allocations | summaries | toplines, "Costs of the window, or of an hour, 24, 168, 730 or 8760 hours at the window's mean rate up to now.", parseCostMetric},
+		{"costMetric", []string{"costUnit"}, "cumulative|hourly|daily|weekly|monthly|yearly", all("cumulative"), allocations | summaries | toplines, "Costs of the window, or of an hour, 24, 168, 730 or 8760 hours at the mean rate of the hours of the window that have data.", parseCostMetric},
 		{"explain", nil, "boolean", all("false"), computed &^ (completions | assetCompletions), "Say in the answer, as explain, what was read for it: sources, requests, samples, timings, and which metric served which input of which cluster.", setBool(func(q *request) *bool { return &q.output.explain })},
 	}
 }

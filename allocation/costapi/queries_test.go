@@ -177,7 +177,7 @@ func TestPartWithoutData(t *testing.T) {
 	f := &fake{noData: time.Date(2026, 11, 21, 4, 0, 0, 0, time.UTC)}
 	h := newHandler(f, costapi.Config{})
 	w := get(h, "/model/allocation", "window=1h")
-	if got := answeredWindows(t, w.Body.Bytes()); got != "03:00:00 04:00:00 empty" || !strings.Contains(w.Body.String(), `"warnings":["no data from 2026-11-21T04:00:00Z to 2026-11-21T04:13:00Z: no data"]`) {
+	if got := answeredWindows(t, w.Body.Bytes()); got != "03:00:00 04:00:00 empty" || !strings.Contains(w.Body.String(), `"no data from 2026-11-21T04:00:00Z to 2026-11-21T04:13:00Z: no data"]`) {
 		t.Errorf("windows %s: %s", got, w.Body)
 	}
 	f.noData = f.noData.Add(-time.Hour)

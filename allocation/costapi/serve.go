@@ -159,6 +159,9 @@ func (a *api) encoding(q *request) encode.Options {
 		Location: a.cfg.Zone, SingularProperties: q.output.singular, Warnings: q.warnings, Page: q.output.page, Fields: q.output.fields, Concerns: q.concerns,
 		RateHours: q.output.rate, Now: q.now.Truncate(time.Second), UnknownIsZero: !q.output.nulls,
 	}
+	if len(q.timing.windows) > 0 {
+		o.Asked = whole(q.timing.windows)
+	}
 	resolution := q.timing.query.Resolution
 	if q.provenance.known {
 		resolution = q.provenance.resolution

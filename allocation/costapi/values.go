@@ -12,6 +12,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/assets"
 	"github.com/promcost/promcost/allocation/caret"
+	"github.com/promcost/promcost/allocation/coverage"
 	"github.com/promcost/promcost/allocation/encode"
 	"github.com/promcost/promcost/allocation/filter"
 	"github.com/promcost/promcost/allocation/passes"
@@ -308,7 +309,7 @@ var rates = []struct {
 	{"hourly", 1},
 	{"daily", 24},
 	{"weekly", 168},
-	{"monthly", 730},
+	{"monthly", coverage.MonthHours},
 	{"yearly", 8760},
 }
 

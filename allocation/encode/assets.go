@@ -45,16 +45,21 @@ func AssetMap(w io.Writer, set *assets.Set, o Options) error {
 
 // endAssets ends the envelope of an answer made of sets of assets.
 func (o *Options) endAssets(b []byte, sets []*assets.Set) []byte {
-	return o.finish(b, o.AssetWarnings(sets))
+	return o.finish(b, o.AssetWarnings(sets), assetStretches(sets))
 }
 
-// AssetWarnings are those of the options and of the sets, sorted, each once.
+// AssetWarnings are those of the options and of adjacent sets, and that of missing data, sorted, each once.
 func (o *Options) AssetWarnings(sets []*assets.Set) []string {
+	return o.sorted(o.warnCovered(o.assetWarnings(sets), assetStretches(sets)))
+}
+
+// assetWarnings are those of the options and of the sets.
+func (o *Options) assetWarnings(sets []*assets.Set) []string {
 	all := slices.Clone(o.Warnings)
 	for _, s := range sets {
 		all = append(all, s.Warnings...)
 	}
-	return o.sorted(all)
+	return all
 }
 
 // writeAssets appends the map of a set's assets, by key.

@@ -54,7 +54,7 @@ func Change(w io.Writer, c *Changed, sets []*allocation.Set, o Options) error {
 		s.b = append(s.b, '}')
 		s.checkpoint()
 	}
-	s.b = o.end(append(s.b, "]}"...), sets)
+	s.b = o.finish(append(s.b, "]}"...), o.sorted(o.setWarnings(sets)), stretches(sets[min(1, len(sets)):]))
 	return s.close()
 }
 
@@ -128,6 +128,6 @@ func AssetDiffs(w io.Writer, diffs []AssetDiff, sets []*assets.Set, o Options) e
 		s.b = append(appendString(append(s.b, `,"Kind":`...), d.Kind), '}')
 		s.checkpoint()
 	}
-	s.b = o.endAssets(append(s.b, '}'), sets)
+	s.b = o.finish(append(s.b, '}'), o.sorted(o.assetWarnings(sets)), assetStretches(sets[max(0, len(sets)-1):]))
 	return s.close()
 }

@@ -42,7 +42,7 @@ func ToplineCSV(w io.Writer, set *allocation.Set, o Options) error {
 func (o *Options) writeCSV(w io.Writer, set *allocation.Set, rows []namedRow) error {
 	s := newStream(w)
 	s.b = append(s.b, csvHeader+"\n"...)
-	rate := o.rate(set.Window)
+	rate := o.rate(set.Window, set.Covered)
 	for _, r := range rows {
 		s.b = appendCell(s.b, r.name)
 		for i, v := range costsOf(set, r.row) {
@@ -124,7 +124,7 @@ func FullCSVRows(w io.Writer, set *allocation.Set, o Options) error {
 	}
 	s := newStream(w)
 	fields := fields.All()
-	rate := o.rate(set.Window)
+	rate := o.rate(set.Window, set.Covered)
 	for _, r := range o.linesOf(set) {
 		s.b = appendCell(s.b, r.name)
 		for _, c := range fullColumns {

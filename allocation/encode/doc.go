@@ -33,7 +33,10 @@ type Options struct {
 	Page Page
 	// Fields are the members of allocations and assets that are written; nil writes all.
 	Fields []string
-	// RateHours scales the costs of allocations from the length of their set's window to so many hours; 0 leaves them as they are.
+	// Asked is the window that was asked for: windows of sets may be rounded to longer ones. The zero window is that of the sets.
+	Asked allocation.Window
+	// RateHours scales the costs of allocations from the hours of their set's window that have data to so many hours; 0 leaves them as
+	// they are.
 	RateHours float64
 	// Now ends the windows of sets that are not over yet, for rates; the zero time ends none.
 	Now time.Time
@@ -60,13 +63,18 @@ func (o *Options) written(v float64) float64 {
 	return v
 }
 
-// AllWarnings are the warnings of the options and of the sets, sorted, each once.
+// AllWarnings are the warnings of the options and of adjacent sets, and that of missing data, sorted, each once.
 func (o *Options) AllWarnings(sets []*allocation.Set) []string {
+	return o.sorted(o.warnCovered(o.setWarnings(sets), stretches(sets)))
+}
+
+// setWarnings are the warnings of the options and of the sets.
+func (o *Options) setWarnings(sets []*allocation.Set) []string {
 	all := slices.Clone(o.Warnings)
 	for _, s := range sets {
 		all = append(all, s.Warnings...)
 	}
-	return o.sorted(all)
+	return all
 }
 
 // sorted are the warnings that concern the answer, those of one kind joined. It may change all.
@@ -75,15 +83,4 @@ func (o *Options) sorted(all []string) []string {
 		all = slices.DeleteFunc(all, func(w string) bool { return !o.Concerns(notices.TopicOf(w)) })
 	}
 	return notices.JoinWarnings(all)
-}
-
-// rate is the factor by which the costs of a set are multiplied.
-func (o *Options) rate(w allocation.Window) float64 {
-	if !o.Now.IsZero() && w.End.After(o.Now) {
-		w.End = o.Now
-	}
-	if hours := w.Duration().Hours(); o.RateHours > 0 && hours > 0 {
-		return o.RateHours / hours
-	}
-	return 1
 }

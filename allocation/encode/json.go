@@ -25,6 +25,7 @@ func Allocations(w io.Writer, sets []*allocation.Set, o Options) error {
 		s.b = append(s.b, "{}"...)
 	}
 	e := newEncoder(&o)
+	e.covered = joined(stretches(sets))
 	for i, set := range sets {
 		if i > 0 {
 			s.b = append(s.b, ',')
@@ -49,11 +50,12 @@ func Error(w io.Writer, code int, message string) error {
 
 // end ends the envelope of an answer made from sets.
 func (o *Options) end(b []byte, sets []*allocation.Set) []byte {
-	return o.finish(b, o.AllWarnings(sets))
+	return o.finish(b, o.AllWarnings(sets), stretches(sets))
 }
 
 // finish ends the envelope of an answer that has warnings.
-func (o *Options) finish(b []byte, warnings []string) []byte {
+func (o *Options) finish(b []byte, warnings []string, of []stretch) []byte {
+	b = o.appendCovered(b, of)
 	if o.Resolution != "" {
 		b = appendString(append(b, `,"resolution":`...), o.Resolution)
 	}
@@ -92,6 +94,7 @@ type property struct {
 type encoder struct {
 	options    *Options
 	location   *time.Location
+	covered    []allocation.Covered // of all sets
 	numbers    []numeric
 	properties []property
 	order      []namedRow // of the set before
@@ -151,7 +154,7 @@ func (e *encoder) encode(s *stream, set *allocation.Set) error {
 	e.order = byNameLike(e.order, set)
 	of := &setEncoder{
 		encoder: e, set: set, rows: e.options.paged(e.order, set),
-		window: appendWindow(nil, set.Window, e.location), rate: e.options.rate(set.Window),
+		window: appendWindow(nil, set.Window, e.location), rate: e.options.rate(set.Window, e.covered),
 	}
 	of.numbers, of.rest = nonZero(e.numbers, set)
 	for _, p := range e.properties {

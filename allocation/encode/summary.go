@@ -58,6 +58,7 @@ func summaryNumbers(o *Options) []numeric {
 // summarizer appends summaries of rows of one set.
 type summarizer struct {
 	options *Options
+	rate    float64 // what costs are multiplied by
 	numbers []numeric
 	rest    string
 	blocks  *sync.Pool // of *block
@@ -65,19 +66,18 @@ type summarizer struct {
 	rows    []namedRow
 }
 
-func newSummarizer(o *Options, all []numeric, blocks *sync.Pool, set *allocation.Set, rows []namedRow) *summarizer {
+func newSummarizer(o *Options, rate float64, all []numeric, blocks *sync.Pool, set *allocation.Set, rows []namedRow) *summarizer {
 	numbers, rest := nonZero(all, set)
-	return &summarizer{o, numbers, rest, blocks, set, rows}
+	return &summarizer{o, rate, numbers, rest, blocks, set, rows}
 }
 
 // append appends the rows from one to before another, with their names.
 func (s *summarizer) append(b []byte, from, to int) []byte {
 	k := s.blocks.Get().(*block) //nolint:forcetypeassert // of newBlocks
 	defer s.blocks.Put(k)
-	rate := s.options.rate(s.set.Window)
 	for at := from; at < to; at += blockRows {
 		rows := s.rows[at:min(at+blockRows, to)]
-		k.load(s.numbers, s.rest, s.set, rows, rate)
+		k.load(s.numbers, s.rest, s.set, rows, s.rate)
 		for i, r := range rows {
 			if at+i > 0 {
 				b = append(b, ',')
@@ -103,7 +103,7 @@ func Summary(w io.Writer, sets []*allocation.Set, step time.Duration, o Options)
 	s.b = strconv.AppendInt(append(s.b, `{"code":200,"status":"success","data":{"step":`...), step.Nanoseconds(), 10)
 	s.b = appendWindow(append(s.b, `,"window":`...), span(sets), o.location())
 	s.b = append(s.b, `,"sets":[`...)
-	numbers, blocks := summaryNumbers(&o), newBlocks()
+	numbers, blocks, covered := summaryNumbers(&o), newBlocks(), joined(stretches(sets))
 	for i, set := range sets {
 		if i > 0 {
 			s.b = append(s.b, ',')
@@ -111,7 +111,7 @@ func Summary(w io.Writer, sets []*allocation.Set, step time.Duration, o Options)
 		s.b = appendWindow(append(s.b, `{"window":`...), set.Window, o.location())
 		s.b = append(s.b, `,"allocations":{`...)
 		rows := o.rows(set)
-		s.each(len(rows), newSummarizer(&o, numbers, blocks, set, rows).append)
+		s.each(len(rows), newSummarizer(&o, o.rate(set.Window, covered), numbers, blocks, set, rows).append)
 		s.b = append(s.b, "}}"...)
 	}
 	s.b = o.end(append(s.b, "]}"...), sets)
@@ -135,7 +135,7 @@ func Topline(w io.Writer, set *allocation.Set, o Options) error {
 	s.b = strconv.AppendInt(append(s.b, `{"code":200,"status":"success","data":{"numResults":`...), int64(set.Len()), 10)
 	s.b = append(s.b, `,"combined":{"allocations":{`...)
 	if total := passes.Total(set); total.Len() > 0 {
-		rows := newSummarizer(&o, summaryNumbers(&o), newBlocks(), total, []namedRow{{name: "total"}})
+		rows := newSummarizer(&o, o.rate(set.Window, set.Covered), summaryNumbers(&o), newBlocks(), total, []namedRow{{name: "total"}})
 		s.b = rows.append(s.b, 0, 1)
 	}
 	s.b = appendWindow(append(s.b, `},"window":`...), set.Window, o.location())
@@ -181,7 +181,7 @@ func Trends(w io.Writer, window allocation.Window, trends []Trend, sets []*alloc
 		s.b = append(s.b, '{')
 	}
 	s.b = appendWindow(append(s.b, `},"window":`...), window, o.location())
-	s.b = o.end(append(s.b, "}]}"...), sets)
+	s.b = o.finish(append(s.b, "}]}"...), o.sorted(o.setWarnings(sets)), stretches(sets[max(0, len(sets)-1):]))
 	return s.close()
 }
 

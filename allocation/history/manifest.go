@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/coverage"
+	"github.com/promcost/promcost/allocation/notices"
 	"github.com/promcost/promcost/allocation/parquet"
 )
 
@@ -31,9 +33,19 @@ type manifest struct {
 	Unlabeled             bool     `json:"unlabeled,omitempty"`
 	Complete              bool     `json:"complete"`
 	Warnings              []string `json:"warnings,omitempty"`
-	Files                 []file   `json:"files"` // by cluster, allocations before assets
+	// Covered is when the clusters have data. It is not in manifests of before it was kept, and then nil.
+	Covered []covered `json:"covered"`
+	Files   []file    `json:"files"` // by cluster, allocations before assets
 
 	version version // of its name
+}
+
+// covered is a stretch of time in which a cluster has data, see allocation.Covered.
+type covered struct {
+	Cluster string    `json:"cluster"`
+	Start   time.Time `json:"start"`
+	End     time.Time `json:"end"`
+	Created time.Time `json:"created,omitzero"`
 }
 
 // file is a file of a set.
@@ -54,6 +66,27 @@ func (m *manifest) resolution() time.Duration {
 
 func (m *manifest) scrapeInterval() time.Duration {
 	return time.Duration(m.ScrapeIntervalSeconds * float64(time.Second))
+}
+
+// covered is when the clusters have data. Where the manifest does not say, all of the window counts that no warning says to lack costs.
+func (m *manifest) covered() (list []allocation.Covered) {
+	for _, x := range m.Covered {
+		list = append(list, allocation.Covered(x))
+	}
+	if m.Covered != nil {
+		return list
+	}
+	w := m.window()
+	for i := range m.Files {
+		from := w.Start
+		for _, hole := range append(notices.Holes(m.Warnings, w), allocation.Window{Start: w.End, End: w.End}) {
+			if from.Before(hole.Start) {
+				list = append(list, allocation.Covered{Cluster: m.Files[i].Cluster, Start: from, End: hole.Start.UTC()})
+			}
+			from = hole.End.UTC()
+		}
+	}
+	return coverage.Join(list)
 }
 
 // rules is the version of the rules that the part was computed by.

@@ -163,7 +163,10 @@ func encodeSet(set *allocation.Set, v version, o WriteOptions) ([]blob, error) {
 func (s *Store) writeVersion(ctx context.Context, set *allocation.Set, v version, o WriteOptions, blobs []blob) (*manifest, error) {
 	m := &manifest{
 		Version: manifestFormat, Period: v.period.String(), Start: set.Window.Start.UTC(), End: set.Window.End.UTC(), Zone: o.Zone.String(),
-		ResolutionSeconds: set.Resolution.Seconds(), ScrapeIntervalSeconds: set.ScrapeInterval.Seconds(), Rules: set.Rules, Unlabeled: set.Unlabeled, Complete: o.Complete, Warnings: set.Warnings, version: v, Files: []file{},
+		ResolutionSeconds: set.Resolution.Seconds(), ScrapeIntervalSeconds: set.ScrapeInterval.Seconds(), Rules: set.Rules, Unlabeled: set.Unlabeled, Complete: o.Complete, Warnings: set.Warnings, version: v, Covered: []covered{}, Files: []file{},
+	}
+	for _, x := range set.Covered {
+		m.Covered = append(m.Covered, covered(x))
 	}
 	adopted := map[string][]byte{}
 	for i := range blobs {

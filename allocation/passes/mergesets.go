@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/coverage"
 	"github.com/promcost/promcost/allocation/grouping"
 )
 
@@ -52,6 +53,11 @@ func Merge(w allocation.Window, sets []*allocation.Set) (*allocation.Set, error)
 // the last end.
 func sumHeaders(sets []*allocation.Set) *allocation.Set {
 	dst := sets[0].Like()
+	covered := make([][]allocation.Covered, len(sets))
+	for i, s := range sets {
+		covered[i] = s.Covered
+	}
+	dst.Covered = coverage.Join(covered...)
 	for _, s := range sets[1:] {
 		dst.Reading = nil
 		if s.Window.Start.Before(dst.Window.Start) {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/coverage"
 )
 
 // pool is a cost that all results bear together.
@@ -13,9 +14,6 @@ type pool struct {
 	money allocation.Money
 }
 
-// hoursAMonth is the divisor of monthly flat costs.
-const hoursAMonth = 730
-
 // takeShared takes out shared costs: the flat cost, load balancers, and the rows that Shares select. The rows keep their
 // place until they have taken their part of idle and of the clusters' costs.
 func takeShared(w *work, o *Options) {
@@ -23,7 +21,7 @@ func takeShared(w *work, o *Options) {
 		w.pools = append(w.pools, pool{name: share.Name})
 	}
 	if o.SharedCost != 0 {
-		w.books.Flat = o.SharedCost / hoursAMonth * w.set.Window.Duration().Hours()
+		w.books.Flat = o.SharedCost / coverage.MonthHours * w.set.Window.Duration().Hours()
 		w.pools = append(w.pools, pool{name: allocation.OverheadName, money: allocation.Money{allocation.SharedOverhead: w.books.Flat}})
 	}
 	if o.ShareLoadBalancers {

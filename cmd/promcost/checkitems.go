@@ -9,6 +9,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/coverage"
 	"github.com/promcost/promcost/allocation/rates"
 )
 
@@ -75,7 +76,9 @@ func pricedTraffic(set *allocation.Set) (items []pricedItems) {
 func priceText(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) }
 
 // monthText is the price of a month at an hourly price, for people.
-func monthText(hourly float64) string { return strconv.FormatFloat(hourly*monthHours, 'f', 2, 64) }
+func monthText(hourly float64) string {
+	return strconv.FormatFloat(hourly*coverage.MonthHours, 'f', 2, 64)
+}
 
 // together counts items that are alike, and sorts them.
 func together(kind string, items []pricedItems) []pricedItems {

@@ -330,7 +330,7 @@ func greet(ctx context.Context, svc *service, c *democluster.Cluster, base strin
 		}
 	}
 	var b bytes.Buffer
-	if err := printTables(streams{out: &b, err: io.err}, answer, tableOptions{currency: svc.settings().Currency, spans: answer.spans(time.Now()), billed: costs}); err != nil {
+	if err := printTables(streams{out: &b, err: io.err}, answer, tableOptions{currency: svc.settings().Currency, billed: costs}); err != nil {
 		return err
 	}
 	fmt.Fprintf(&b, `

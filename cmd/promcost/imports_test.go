@@ -49,11 +49,12 @@ var packages = map[string][]string{
 	"promquery/promtest":               {"promquery"}, // starts a real Prometheus for tests
 	"promquery/promtest/soak":          {},            // the flag -soak of tests
 	"allocation":                       {"allocation/caret", "allocation/grouping", "allocation/intern", "allocation/labelnames", "allocation/timeline"},
-	"allocation/passes":                {"allocation", "allocation/grouping"},
+	"allocation/coverage":              {"allocation"},
+	"allocation/passes":                {"allocation", "allocation/coverage", "allocation/grouping"},
 	"allocation/build":                 {"allocation", "allocation/build/charge", "allocation/build/observe", "allocation/build/resolve", "allocation/rates", "allocation/signals", "allocation/timeline"},
 	"allocation/build/observe":         {"allocation", "allocation/labelnames", "allocation/notices", "allocation/prices", "allocation/rates", "allocation/services", "allocation/signals", "allocation/timeline"},
 	"allocation/build/resolve":         {"allocation", "allocation/build/observe", "allocation/labelnames", "allocation/metadata", "allocation/notices", "allocation/prices", "allocation/rates", "allocation/services", "allocation/signals", "allocation/timeline"},
-	"allocation/build/charge":          {"allocation", "allocation/build/observe", "allocation/build/resolve", "allocation/metadata", "allocation/notices", "allocation/prices", "allocation/rates", "allocation/signals", "allocation/timeline"},
+	"allocation/build/charge":          {"allocation", "allocation/build/observe", "allocation/build/resolve", "allocation/coverage", "allocation/metadata", "allocation/notices", "allocation/prices", "allocation/rates", "allocation/signals", "allocation/timeline"},
 	"allocation/metadata":              {"allocation"},
 	"allocation/prices":                {"allocation/labelnames", "allocation/notices", "allocation/rates", "allocation/signals", "allocation/timeline"},
 	"allocation/services":              {"allocation", "allocation/labelnames", "allocation/signals", "allocation/timeline"},
@@ -80,13 +81,13 @@ var packages = map[string][]string{
 	"allocation/reconcile":             {"allocation", "allocation/billing", "allocation/memory", "allocation/passes"},
 	"allocation/billcheck":             {"allocation", "allocation/billing", "allocation/reconcile"},
 	"allocation/cloudcost":             {"allocation", "allocation/billing", "allocation/caret", "allocation/labelnames"},
-	"allocation/encode":                {"allocation", "allocation/assets", "allocation/change", "allocation/diagnosis", "allocation/fields", "allocation/notices", "allocation/passes"},
+	"allocation/encode":                {"allocation", "allocation/assets", "allocation/change", "allocation/coverage", "allocation/diagnosis", "allocation/fields", "allocation/notices", "allocation/passes"},
 	"allocation/parquet":               {"allocation", "allocation/assets"},
-	"allocation/history":               {"allocation", "allocation/billing", "allocation/parquet", "allocation/passes"},
+	"allocation/history":               {"allocation", "allocation/billing", "allocation/coverage", "allocation/notices", "allocation/parquet", "allocation/passes"},
 	"allocation/ledger":                {"allocation", "allocation/memory", "allocation/notices", "allocation/passes", "allocation/places", "allocation/singleflight"},
 	"allocation/recorder":              {"allocation", "allocation/ledger", "allocation/metering", "allocation/passes", "allocation/places"},
 	"allocation/ledger/ledgertest":     {"allocation", "allocation/history", "allocation/ledger", "allocation/metering", "allocation/passes", "allocation/recorder"},
-	"allocation/costapi":               {"allocation", "allocation/assets", "allocation/billcheck", "allocation/billing", "allocation/caret", "allocation/change", "allocation/cloudcost", "allocation/diagnosis", "allocation/encode", "allocation/fields", "allocation/filter", "allocation/jmespath", "allocation/labelnames", "allocation/memory", "allocation/metering", "allocation/notices", "allocation/parquet", "allocation/passes", "allocation/places", "allocation/windows"},
+	"allocation/costapi":               {"allocation", "allocation/assets", "allocation/billcheck", "allocation/billing", "allocation/caret", "allocation/change", "allocation/cloudcost", "allocation/coverage", "allocation/diagnosis", "allocation/encode", "allocation/fields", "allocation/filter", "allocation/jmespath", "allocation/labelnames", "allocation/memory", "allocation/metering", "allocation/notices", "allocation/parquet", "allocation/passes", "allocation/places", "allocation/windows"},
 	"allocation/kubeapi":               {"allocation/labelnames", "allocation/windows"}, // it asks a promcost over HTTP
 	"allocation/mcp":                   {"allocation", "allocation/memory"},
 	"allocation/singleflight":          {},
@@ -101,7 +102,7 @@ var testOnly = []string{"promquery/promtest", "promquery/promtest/soak", "promqu
 // quiet are the packages that return errors and warnings and leave logging to their callers.
 var quiet = []string{
 	"allocation", "allocation/timeline", "allocation/caret", "allocation/filter", "allocation/jmespath", "allocation/encode", "promquery",
-	"allocation/assets", "allocation/build", "allocation/build/observe", "allocation/build/resolve", "allocation/build/charge", "allocation/change", "allocation/diagnosis", "allocation/fields", "allocation/grouping", "allocation/intern", "allocation/labelnames", "allocation/metadata", "allocation/metering", "allocation/notices", "allocation/parquet", "allocation/passes",
+	"allocation/assets", "allocation/build", "allocation/build/observe", "allocation/build/resolve", "allocation/build/charge", "allocation/change", "allocation/coverage", "allocation/diagnosis", "allocation/fields", "allocation/grouping", "allocation/intern", "allocation/labelnames", "allocation/metadata", "allocation/metering", "allocation/notices", "allocation/parquet", "allocation/passes",
 	"allocation/prices", "allocation/rates", "allocation/reconcile", "allocation/services", "allocation/signals", "allocation/windows",
 }
 

@@ -18,6 +18,7 @@ import (
 
 	"github.com/alecthomas/kingpin/v2"
 
+	"github.com/promcost/promcost/allocation/coverage"
 	"github.com/promcost/promcost/allocation/encode"
 	"github.com/promcost/promcost/cmd/promcost/internal/httpclient"
 	"github.com/promcost/promcost/cmd/promcost/internal/kubectl"
@@ -148,30 +149,7 @@ func (f *queryFlags) query(ctx context.Context, who *answerer, io streams) error
 	if err != nil {
 		return err
 	}
-	now := time.Now()
-	spans := answer.spans(now)
-	if f.filter != "" && slices.ContainsFunc(spans, func(s span) bool { return s.partial }) {
-		if spans, err = f.unfiltered(ctx, who, now); err != nil {
-			return err
-		}
-	}
-	return printTables(io, answer, tableOptions{limit: f.limit, currency: who.currency(ctx), spans: spans})
-}
-
-// unfiltered are the spans of the data without the filter: what it selects may have run for a part of them only.
-func (f *queryFlags) unfiltered(ctx context.Context, who *answerer, now time.Time) ([]span, error) {
-	v := f.parameters()
-	v.Del("filter")
-	v.Set("aggregate", "cluster")
-	body, _, err := who.ask(ctx, computePath, v)
-	if err != nil {
-		return nil, err
-	}
-	answer, err := readReply(bytes.NewReader(body))
-	if err != nil {
-		return nil, err
-	}
-	return answer.spans(now), nil
+	return printTables(io, answer, tableOptions{limit: f.limit, currency: who.currency(ctx)})
 }
 
 // currency is that of the costs, USD if the server does not say.
@@ -195,17 +173,6 @@ func (a *answerer) currency(ctx context.Context) string {
 		return dollars
 	}
 	return cmp.Or(answer.Data.CurrencyCode, dollars)
-}
-
-// monthHours are the hours of a month, as prices count them.
-const monthHours = 730
-
-// monthly is the factor from the costs of a duration to those of a month at the same rate; 0 for no time.
-func monthly(of time.Duration) float64 {
-	if hours := of.Hours(); hours > 0 {
-		return monthHours / hours
-	}
-	return 0
 }
 
 // askServer asks over the network.
@@ -269,11 +236,10 @@ func headerWarnings(h http.Header) []string {
 type tableOptions struct {
 	limit    int
 	currency string
-	spans    []span             // of the sets, for the costs of a month
 	billed   map[string]float64 // costs by bill, shown in place of those of a month; nil for none
 }
 
-// printTables writes the answer's sets as tables to standard output, with their costs of a month at the rate of their spans, and
+// printTables writes the answer's sets as tables to standard output, with their costs of a month at the rate of the hours that have data, and
 // its warnings to standard error.
 func printTables(io streams, answer *reply, o tableOptions) error {
 	for _, w := range answer.Warnings {
@@ -298,10 +264,11 @@ func printTables(io streams, answer *reply, o tableOptions) error {
 			fmt.Fprintln(io.out, "no allocations")
 			continue
 		}
-		fmt.Fprintf(io.out, "%s to %s%s, costs in %s, %s\n\n", set.Window.Start.Format(layout), set.Window.End.Format(layout), sampled, o.currency, o.note())
+		covered := answer.coverage(i, set.Window, time.Now())
+		fmt.Fprintf(io.out, "%s to %s%s, costs in %s, %s\n\n", set.Window.Start.Format(layout), set.Window.End.Format(layout), sampled, o.currency, o.note(&covered))
 		rate := 0.0
-		if i < len(o.spans) && o.billed == nil {
-			rate = monthly(o.spans[i].length)
+		if o.billed == nil {
+			rate = covered.Factor(coverage.MonthHours)
 		}
 		if err := encode.Table(io.out, set, encode.TableOptions{Limit: o.limit, Monthly: rate, Billed: o.billed}); err != nil {
 			return err
@@ -311,9 +278,12 @@ func printTables(io streams, answer *reply, o tableOptions) error {
 }
 
 // note says what the columns of costs are.
-func (o *tableOptions) note() string {
-	if o.billed != nil {
+func (o *tableOptions) note(covered *coverage.Coverage) string {
+	switch {
+	case o.billed != nil:
 		return "at list prices but BILLED"
+	case covered.Hours > 0 && !covered.Whole():
+		return "monthly ones of 730 hours at the rate of those with data: " + covered.Text()
 	}
 	return "monthly ones of 730 hours at that rate"
 }

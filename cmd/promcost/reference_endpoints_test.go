@@ -26,7 +26,7 @@ var endpoints = []endpoint{
 		"What workloads cost. `data` has an object for each set of the window, with its rows by name. `/model/allocation` answers with stored days and hours, the others for any window; they use stored hours where these fit.",
 		"/model/allocation?window=7d&aggregate=namespace&accumulate=true",
 		`{"code": 200, "status": "success", "data": [{"search": {"name": "search", "properties": {"namespace": "search", …}, "cpuCost": 3.1, …, "totalCost": 5.2,
-  "errorBounds": {"lower": 0.998, "upper": 1.002}}, "__idle__": {…}}], "resolution": "exact", "warnings": ["…"]}`,
+  "errorBounds": {"lower": 0.998, "upper": 1.002}}, "__idle__": {…}}], "coveredHours": 24, "windowHours": 24, "resolution": "exact", "warnings": ["…"]}`,
 	},
 	{
 		"Summaries", "/model/allocation/summary /allocation/summary /allocation/compute/summary",
@@ -238,7 +238,11 @@ const answers = `
 ## Answers
 
 JSON, in gzip or zstd if the client takes it. ` + "`data`" + ` is what was asked for, ` + "`warnings`" + ` what is missing or doubtful, ` + "`resolution`" + ` the one that was used
-(` + "`1m`, `exact`" + `), ` + "`billedUntil`" + ` until when costs are by bill. An error has its HTTP status and says what is wrong and what would be right; it is also a Status of Kubernetes:
+(` + "`1m`, `exact`" + `), ` + "`billedUntil`" + ` until when costs are by bill. ` + "`windowHours`" + ` are the hours of the window up to now, and
+` + "`coveredHours`" + ` those that have data; where they differ, ` + "`coverage`" + ` says so in words, as a warning does. ` + "`clusterCoveredHours`" + ` and ` + "`setCoveredHours`" + ` tell them
+apart where there are several clusters or sets. A rate, such as the cost of a month, is a cost divided by ` + "`coveredHours`" + `.
+
+An error has its HTTP status and says what is wrong and what would be right; it is also a Status of Kubernetes:
 
     {"code": 400, "data": null, "message": "…", "kind": "Status", "apiVersion": "v1", "status": "Failure"}
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/coverage"
 	"github.com/promcost/promcost/allocation/passes"
 )
 
@@ -22,6 +23,10 @@ type reply struct {
 	// Resolution is the resolution that was used; "" if the server does not say.
 	Resolution string                 `json:"resolution"`
 	Data       []map[string]*costLine `json:"data"`
+	// The hours of the sets' windows up to now, and those of them that have data: of all sets, and of each if there are several.
+	WindowHours     float64   `json:"windowHours"`
+	CoveredHours    float64   `json:"coveredHours"`
+	SetCoveredHours []float64 `json:"setCoveredHours"`
 }
 
 // costLine is the part of an allocation that a table shows, in the units of the API: hours, averages, money.
@@ -107,39 +112,17 @@ func (a *reply) sets() ([]*allocation.Set, error) {
 	return passes.Apply(sets, passes.Options{Aggregate: byName})
 }
 
-// span is the time of the rows of a set up to now, from the first start to the last end.
-type span struct {
-	length  time.Duration
-	partial bool // of the set's window
-}
-
-// spans are the spans of the answer's sets.
-func (a *reply) spans(now time.Time) []span {
-	out := make([]span, len(a.Data))
-	for i, data := range a.Data {
-		var from, to time.Time
-		var window allocation.Window
-		for _, line := range data {
-			if line == nil {
-				continue
-			}
-			window = allocation.Window{Start: line.Window.Start, End: line.Window.End}
-			if from.IsZero() || line.Start.Before(from) {
-				from = line.Start
-			}
-			if line.End.After(to) {
-				to = line.End
-			}
-		}
-		if window.End.After(now) {
-			window.End = now
-		}
-		if to.After(now) {
-			to = now
-		}
-		out[i] = span{to.Sub(from), from.After(window.Start) || to.Before(window.End)}
+// coverage says how much of the i-th set's window has data, as the server says it. Other servers do not: then it is all of the window up
+// to now.
+func (a *reply) coverage(i int, w allocation.Window, now time.Time) coverage.Coverage {
+	c := coverage.Measure(w, nil, now)
+	switch {
+	case i < len(a.SetCoveredHours):
+		c.Hours = a.SetCoveredHours[i]
+	case len(a.Data) == 1 && a.WindowHours > 0:
+		c.Hours, c.Window = a.CoveredHours, a.WindowHours
 	}
-	return out
+	return c
 }
 
 // row is the line as a row of a set, which keeps averages as sums.

@@ -42,54 +42,31 @@ func TestTablesNameTheCurrency(t *testing.T) {
 	}
 }
 
-// TestMonthly checks that the rate of a month is that of the time that has data, whatever the window and the filter.
+// TestMonthly checks what costs of a month are at the rate of: of the hours that the server says to have data, or of the window up to now
+// if it says nothing of them.
 func TestMonthly(t *testing.T) {
-	now := time.Now().Truncate(time.Hour)
+	now := time.Date(2026, 3, 1, 6, 0, 0, 0, time.UTC)
+	day := allocation.Window{Start: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), End: time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)}
 	for _, tt := range []struct {
-		name       string
-		window     [2]time.Duration // from now, as the other times
-		rows, data [2]time.Duration // of the row that the filter selects, and of all rows
-		filter     string
-		want       string // the monthly cost of 2
+		name, answer string
+		i            int
+		hours        float64
 	}{
-		{name: "an hour", window: [2]time.Duration{-2 * time.Hour, -time.Hour}, data: [2]time.Duration{-2 * time.Hour, -time.Hour}, want: " 1460.00 "},
-		{name: "a month", window: [2]time.Duration{-730 * time.Hour, 0}, data: [2]time.Duration{-730 * time.Hour, 0}, want: " 2.00 "},
-		{name: "data since the middle", window: [2]time.Duration{-730 * time.Hour, 0}, data: [2]time.Duration{-365 * time.Hour, 0}, want: " 4.00 "},
-		{name: "data up to the middle", window: [2]time.Duration{-730 * time.Hour, 0}, data: [2]time.Duration{-730 * time.Hour, -365 * time.Hour}, want: " 4.00 "},
-		{name: "a short job by itself", filter: `pod:"job"`, window: [2]time.Duration{-730 * time.Hour, 0}, rows: [2]time.Duration{-2 * time.Hour, -time.Hour}, data: [2]time.Duration{-365 * time.Hour, 0}, want: " 4.00 "},
+		{"one set", `{"data":[{}],"coveredHours":4,"windowHours":6}`, 0, 4},
+		{"one of several sets", `{"data":[{},{}],"coveredHours":9,"windowHours":30,"setCoveredHours":[7,2]}`, 1, 2},
+		{"without data", `{"data":[{}],"coveredHours":0,"windowHours":6}`, 0, 6},
+		{"other server", `{"data":[{},{}]}`, 1, 6},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				line := tt.data
-				if r.FormValue("filter") != "" {
-					line = tt.rows
-				}
-				at := func(d time.Duration) string { return now.Add(d).UTC().Format(time.RFC3339) }
-				fmt.Fprintf(w, `{"code":200,"data":[{"web":{"name":"web","window":{"start":%q,"end":%q},"start":%q,"end":%q,"minutes":60,"cpuCost":2}}]}`,
-					at(tt.window[0]), at(tt.window[1]), at(line[0]), at(line[1]))
-			}))
-			defer server.Close()
-			var stdout, stderr bytes.Buffer
-			if code := run(t.Context(), []string{"query", "allocation", "--server=" + server.URL, "--window=1d", "--filter=" + tt.filter}, &stdout, &stderr); code != exitOK {
-				t.Fatalf("exit %d: %s", code, stderr.String())
+			answer, err := readReply(strings.NewReader(tt.answer))
+			if err != nil {
+				t.Fatal(err)
 			}
-			if !strings.Contains(stdout.String(), tt.want) {
-				t.Errorf("no %q in %s", tt.want, stdout.String())
+			covered := answer.coverage(tt.i, day, now)
+			if got := covered.Factor(730); got != 730/tt.hours {
+				t.Errorf("factor %v, want 730/%v", got, tt.hours)
 			}
 		})
-	}
-}
-
-// TestMonthlyOfTheRunningDay checks that time after now does not count.
-func TestMonthlyOfTheRunningDay(t *testing.T) {
-	now := time.Date(2026, 3, 1, 6, 0, 0, 0, time.UTC)
-	answer, err := readReply(strings.NewReader(`{"data":[{"web":{"window":{"start":"2026-03-01T00:00:00Z","end":"2026-03-02T00:00:00Z"},"start":"2026-03-01T00:00:00Z","end":"2026-03-02T00:00:00Z"}},{}]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := []span{{length: 6 * time.Hour}, {}}
-	if got := answer.spans(now); !slices.Equal(got, want) || monthly(got[0].length) != 730./6 || monthly(got[1].length) != 0 {
-		t.Errorf("%+v, want %+v", got, want)
 	}
 }
 

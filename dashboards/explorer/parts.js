@@ -44,6 +44,9 @@ export function copyable(text) {
 // example is a text over several lines that one may copy.
 export const example = (label, text) => el("pre", { class: "example", tabindex: 0, "aria-label": label, role: "region" }, text);
 
+// monthly is what a cost of an answer comes to in a month of 730 hours, at the rate of the hours that have data.
+export const monthly = (cost, answer) => cost * 730 / (answer.coveredHours || answer.windowHours);
+
 const hoursOf = (w) => (new Date(w.end) - new Date(w.start)) / 3600e3;
 
 // partial says that a window of an answer about a change has costs for a part only, such that a growth would say nothing; "" where both have.

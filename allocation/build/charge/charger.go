@@ -49,7 +49,7 @@ func (ch *Charger) Finish() ([]*allocation.Set, error) {
 	if n := ch.usage.unmatched; n > 0 {
 		ch.Warn(notices.UnmatchedUsage.Text(n, nil))
 	}
-	if err := ch.Run(ch.describeShown, ch.warnLeaps, ch.warnIncomplete, ch.reconcileNodes, ch.chargeAssets, ch.warnSuspiciousPrices); err != nil {
+	if err := ch.Run(ch.describeShown, ch.warnLeaps, ch.warnIncomplete, ch.reconcileNodes, ch.chargeAssets, ch.addCovered, ch.warnSuspiciousPrices); err != nil {
 		return nil, err
 	}
 	warnings := slices.Compact(slices.Sorted(slices.Values(ch.Report.Warnings)))

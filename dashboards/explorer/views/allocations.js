@@ -4,12 +4,11 @@ import { COLORS, StackedBars, treemap } from "../chart.js";
 import { el } from "../dom.js";
 import { below, deeper, isIdle, path, question } from "../state.js";
 import { promql } from "../promql.js";
-import { named, partial, tiles } from "../parts.js";
+import { monthly, named, partial, tiles } from "../parts.js";
 import { Table } from "../table.js";
 
 export const controls = ["window", "aggregate", "filter", "idle", "share", "prices", "compare"];
 
-const MONTH = 730; // hours
 const IDLE = "__idle__";
 
 // NUMBERS are what rows need.
@@ -37,9 +36,9 @@ export async function show(root, ctx) {
   }
   const hours = (new Date(window.end) - new Date(window.start)) / 3600e3;
   const total = rows.reduce((sum, r) => sum + r.totalCost, 0);
-  const headline = new Headline(rows, total, hours, window, ctx);
+  const headline = new Headline(rows, total, answer, window, ctx);
   const colors = colorsOf(rows);
-  const table = costTable(rows, { total, hours, colors, fields, ctx });
+  const table = costTable(rows, { total, hours, answer, colors, fields, ctx });
   const [bars, map, sum] = [el("div", { class: "picture" }), el("div", { class: "picture" }), table.sum];
   root.append(headline.element, el("div", { class: "pictures" }, bars, map), table.table.element, sum);
 
@@ -115,15 +114,15 @@ function periodOf(hours) {
 
 // Headline is the line of totals.
 class Headline {
-  constructor(rows, total, hours, window, { format, go, state }) {
-    Object.assign(this, { format, go, hours, given: state.baseline !== "" });
+  constructor(rows, total, answer, window, { format, go, state }) {
+    Object.assign(this, { format, go, hours: (new Date(window.end) - new Date(window.start)) / 3600e3, given: state.baseline !== "" });
     const idle = rows.filter((r) => isIdle(r.name)).reduce((sum, r) => sum + r.totalCost, 0);
     this.change = el("span", { class: "muted" }, "…");
     this.against = el("span", {}, "Against the time before");
     this.element = tiles([
       ["Total", [el("strong", { class: "headline" }, `${format.headline(total)} ${format.currency}`), " ", el("small", { title: "how far it may be off" }, format.bound(errorOf(rows)))]],
       idle !== 0 && ["Idle", [format.headline(idle), " ", el("small", {}, format.percent(idle / total))]],
-      ["A month", [format.headline(total * MONTH / hours), " ", el("small", {}, "at this rate")]],
+      ["A month", [format.headline(monthly(total, answer)), " ", el("small", {}, answer.coverage ?? "at this rate")]],
       [this.against, this.change],
       ["Window", el("small", {}, format.span(window), " ", el("span", { class: "muted" }, format.zone))],
     ].filter(Boolean));
@@ -148,7 +147,7 @@ class Headline {
 }
 
 // costTable is the table of rows, and the sum of those that are selected.
-function costTable(rows, { total, hours, colors, fields, ctx }) {
+function costTable(rows, { total, hours, answer, colors, fields, ctx }) {
   const { format, go, state } = ctx;
   const changes = new Map();
   let lacking = ""; // what says that only a part of a window has costs
@@ -170,7 +169,7 @@ function costTable(rows, { total, hours, colors, fields, ctx }) {
       money("shared", "Shared", (r) => r.sharedCost), money("external", "External", (r) => r.externalCost),
     ].filter(some),
     { name: "efficiency", title: "Efficiency", wide: true, help: "usage of what was requested, weighted by cost", value: (r) => r.totalEfficiency, cell: (r) => format.percent(r.totalEfficiency) },
-    money("month", "A month", (r) => r.totalCost * MONTH / hours, true, "at this rate: 730 hours"),
+    money("month", "A month", (r) => monthly(r.totalCost, answer), true, answer.coverage ?? "at this rate: 730 hours"),
     ...(state.baseline ? [money("before", "Before", (r) => changes.get(r.name)?.baseline ?? null, true, "in the window that it is compared with")] : []),
     {
       name: "change", title: `Δ ${state.baseline ? "" : periodOf(hours)}`.trim(), help: "against the window that it is compared with", value: (r) => changes.get(r.name)?.change,
@@ -187,7 +186,7 @@ function costTable(rows, { total, hours, colors, fields, ctx }) {
     caption: `Costs by ${fields.join(", ")}`, sort: "cost", name: (r) => r.name,
     select: (selected) => {
       const cost = selected.reduce((s, r) => s + r.totalCost, 0);
-      sum.textContent = selected.length === 0 ? "" : `${selected.length} selected: ${format.money(cost)} ${format.currency}, ${format.percent(cost / total, 1)} of the total, ${format.money(cost * MONTH / hours)} a month`;
+      sum.textContent = selected.length === 0 ? "" : `${selected.length} selected: ${format.money(cost)} ${format.currency}, ${format.percent(cost / total, 1)} of the total, ${format.money(monthly(cost, answer))} a month`;
     },
   });
   return { table, sum, compare: (data) => { lacking = partial(data); for (const r of data.rows ?? []) changes.set(r.name, r); table.refresh(); } };

@@ -1,7 +1,7 @@
 // What costs money: nodes with what is done with them, disks, load balancers and the rest.
 
 import { el } from "../dom.js";
-import { bar, named, section, tiles } from "../parts.js";
+import { bar, monthly, named, section, tiles } from "../parts.js";
 import { Table } from "../table.js";
 
 export const controls = ["window", "prices"];
@@ -28,14 +28,14 @@ export async function show(root, ctx) {
     root.append(el("p", { class: "empty" }, "Nothing cost anything in this window. Choose another window, or look under health whether promcost finds its metrics."));
     return;
   }
-  const hours = (new Date(window.end) - new Date(window.start)) / 3600e3;
   const sum = (list) => list.reduce((total, a) => total + (a.totalCost ?? 0), 0);
   const of = (type) => rows.filter((a) => (TITLES[a.type] ? a.type : "Cloud") === type);
   const types = Object.keys(TITLES).filter((type) => of(type).length > 0);
-  root.append(tiles([["Total", `${format.headline(sum(rows))} ${format.currency}`], ...types.map((type) => [TITLES[type], format.headline(sum(of(type)))])]));
+  const month = ["A month", [format.headline(monthly(sum(rows), assets)), " ", el("small", {}, assets.coverage ?? "at this rate")]];
+  root.append(tiles([["Total", `${format.headline(sum(rows))} ${format.currency}`], month, ...types.map((type) => [TITLES[type], format.headline(sum(of(type)))])]));
   const usage = usageOf(rows, Object.values(used.data[0] ?? {}));
   for (const type of types) {
-    const columns = [...(COLUMNS[type] ?? COLUMNS.other)(format, usage), ...costs(format, hours)];
+    const columns = [...(COLUMNS[type] ?? COLUMNS.other)(format, usage), ...costs(format, assets)];
     root.append(section(TITLES[type], new Table(columns, of(type), { caption: TITLES[type], sort: "cost" }).element));
   }
 }
@@ -66,10 +66,10 @@ const keyOf = (cluster, name) => JSON.stringify([cluster, name]);
 const ratio = (part, whole) => (part === null ? null : part / whole);
 
 // costs are the columns that all assets have.
-function costs(format, hours) {
+function costs(format, answer) {
   return [
     { name: "cost", title: "Cost", value: (a) => a.totalCost, cell: (a) => format.money(a.totalCost) },
-    { name: "month", title: "A month", wide: true, help: "if the month were as the window was: 730 hours", value: (a) => a.totalCost, cell: (a) => format.money(a.totalCost * 730 / hours) },
+    { name: "month", title: "A month", wide: true, help: answer.coverage ?? "if the month were as the window was: 730 hours", value: (a) => a.totalCost, cell: (a) => format.money(monthly(a.totalCost, answer)) },
   ];
 }
 
