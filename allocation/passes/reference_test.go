@@ -354,7 +354,7 @@ func (s *refSet) takeOut() {
 			*cost, *adjustment, r.balancers = 0, 0, nil
 		}
 		for _, f := range s.q.shares {
-			if !r.isShared && f.selects(r) {
+			if r.Special != allocation.External && !r.isShared && f.selects(r) {
 				r.isShared, r.pool = true, f.value
 			}
 		}

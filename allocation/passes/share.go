@@ -14,8 +14,8 @@ type pool struct {
 	money allocation.Money
 }
 
-// takeShared takes out shared costs: the flat cost, load balancers, and the rows that Shares select. The rows keep their
-// place until they have taken their part of idle and of the clusters' costs.
+// takeShared takes out shared costs: the flat cost, load balancers, and the rows that Shares select but those of external costs, which are
+// never shared. The rows keep their place until they have taken their part of idle and of the clusters' costs.
 func takeShared(w *work, o *Options) {
 	for _, share := range o.Share {
 		w.pools = append(w.pools, pool{name: share.Name})
@@ -37,7 +37,7 @@ func takeShared(w *work, o *Options) {
 			return
 		}
 		for row := range w.set.Len() {
-			if !w.isTaken(row) && match(row) {
+			if w.Special[row] != allocation.External && !w.isTaken(row) && match(row) {
 				w.take(row, k)
 			}
 		}

@@ -184,6 +184,11 @@ var shareCases = map[string]struct {
 		"web": plus("web", amounts{allocation.ExternalCost: 5, allocation.SharedCost: 3 * 7.75 / 13.25}), "shop": plus("shop", amounts{allocation.SharedCost: 3 * 5.5 / 13.25}),
 		"__external__": {allocation.ExternalCost: 7},
 	}},
+	// What web costs outside of clusters stays web's, though its containers are shared: 7.75 over 5.5 and 1.
+	"external of what is shared": {o: passes.Options{External: true}, shared: "web", want: map[string]amounts{
+		"web": {allocation.ExternalCost: 5}, "__external__": {allocation.ExternalCost: 7},
+		"shop": plus("shop", amounts{allocation.SharedCost: 7.75 * 5.5 / 6.5}), "kube-system": plus("kube-system", amounts{allocation.SharedCost: 7.75 * 1 / 6.5}),
+	}},
 }
 
 func TestShare(t *testing.T) {
