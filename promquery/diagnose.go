@@ -63,7 +63,7 @@ func (c *computation) diagnose(ctx context.Context, w allocation.Window) (*diagn
 		if err != nil || series.Signal == signals.Nothing || p.readers[s.Request].bare(key) {
 			return err // promcost's own series, or an empty one
 		}
-		p.readers[s.Request].found.look(key[0], s.Points, c.found.frame)
+		p.readers[s.Request].found.look(key, s.Points, c.found.frame)
 		return nil
 	})
 	if err != nil {

@@ -51,7 +51,7 @@ func TestDiagnose(t *testing.T) {
 			"running": "missing", "memory usage": "missing",
 		}, false},
 		{"capacity", []string{"kube_node_status_capacity", "kube_node_status_allocatable"}, map[string]diagnosis.State{
-			"node cpu": "missing", "node memory": "missing", "node gpu": "none", "node disk": "fallback",
+			"node cpu": "missing", "node memory": "missing", "node gpu": "missing", "node disk": "fallback",
 		}, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

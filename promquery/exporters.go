@@ -13,13 +13,15 @@ type program struct {
 	name     string
 	prefixes []string // prefixes of its metrics
 	remedy   string   // the remedy in the table of inputs if it may not be scraped at all
-	dropped  string   // why single metrics may be missing
+	dropped  string   // why single metrics may be missing; keep says it of kube-state-metrics
 }
+
+const kubeState = "kube-state-metrics"
 
 // programs expose the inputs. A metric belongs to the first one with a matching prefix.
 var programs = []program{
 	{"OpenCost", []string{"node_cpu_hourly", "node_ram_hourly", "node_gpu_hourly", "pv_hourly", "kubecost_", "pod_pvc_"}, "", "metricRelabelings drop it"},
-	{"kube-state-metrics", []string{"kube_"}, ksm, "an allow list or metricRelabelings drop it"},
+	{kubeState, []string{"kube_"}, ksm, ""},
 	{"cAdvisor (/metrics/cadvisor of the kubelets)", []string{"container_"}, kubelet, "metricRelabelings drop it (cAdvisorMetricRelabelings in kube-prometheus-stack)"},
 	{"/metrics of the kubelets", []string{"kubelet_"}, stats, "metricRelabelings drop it"},
 	{"node_exporter", []string{"node_cpu_seconds", "node_memory_"}, exporter, "a collector is off, or metricRelabelings drop it"},
@@ -59,10 +61,10 @@ func (f *findings) explain(d *diagnosis.Input, i int, cluster Symbol, sheet stri
 	switch {
 	case missing && best.Price && sheet != "":
 		d.State, d.Missing = diagnosis.Sheet, "prices are those of "+sheet
-	case missing && in.Need == Occasional && !f.expected(in, cluster):
+	case missing && in.Need == Occasional && f.proof(in, cluster) == nil:
 		d.State, d.Missing, d.Remedy = diagnosis.None, cost, in.Remedy
 	case missing:
-		d.Missing, d.Remedy = cost, f.remedy(in, cluster)
+		d.Missing, d.Remedy = f.proof(in, cluster).cost(cost), f.remedy(in, cluster)
 	case d.State == diagnosis.Fallback:
 		for _, s := range fallbacks {
 			if s.input == in.Name && s.metric == d.Alternatives[0].Metric {
@@ -76,19 +78,37 @@ func (f *findings) explain(d *diagnosis.Input, i int, cluster Symbol, sheet stri
 // to look for the metric.
 func (f *findings) remedy(in *Input, cluster Symbol) string {
 	best := &in.Alternatives[0]
-	e := programOf(best.Metric)
-	if e == nil || e.remedy != in.Remedy || !f.scrapes(e, cluster) {
+	e := f.dropper(in, cluster)
+	if e == nil {
 		return in.Remedy
 	}
-	return fmt.Sprintf("%s is scraped, but `%s` is not among its metrics: %s", e.name, best.selector(), e.dropped)
+	name := best.selector()
+	if sampled, _ := f.samplesOfInput(in, cluster); sampled == nil {
+		name = best.Metric
+	}
+	return fmt.Sprintf("%s is scraped, but `%s` is not among its metrics: %s", e.name, name, e.keep(best.Metric))
+}
+
+// dropper is the program that exposes the best metric of an input if it is scraped, so that something drops the metric; nil if it may not be
+// scraped, or if it exposes the metric only when told to.
+func (f *findings) dropper(in *Input, cluster Symbol) *program {
+	e := programOf(in.Alternatives[0].Metric)
+	if e == nil || e.remedy != in.Remedy || !f.scrapes(e, cluster) {
+		return nil
+	}
+	return e
 }
 
 // selector is the metric with the values of labels that the input needs.
 func (a *Alternative) selector() string {
 	var labels []string
 	for _, m := range a.Matchers {
-		if m.Type == MatchEqual {
+		switch m.Type {
+		case MatchEqual:
 			labels = append(labels, fmt.Sprintf("%s=%q", m.Name, m.Value))
+		case MatchRegexp:
+			labels = append(labels, fmt.Sprintf("%s=~%q", m.Name, m.Value))
+		default:
 		}
 	}
 	if len(labels) == 0 {

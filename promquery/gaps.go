@@ -157,7 +157,13 @@ func (f *findings) missing(lost []Loss) []string {
 			if in := &Inputs[i]; f.wasRequested(i) && (!f.someLabels || !in.Signal.IsMetadata()) {
 				if text := f.lacksAll(i, cluster); text != "" {
 					window := []timeline.Interval{{From: f.frame.start, To: f.frame.end}}
-					never.add(gap{"in the window", f.blame(in, lost, window, "\"promcost check source\" says how to add it"), in.About}, text)
+					why := f.blame(in, lost, window, f.remedy(in, cluster))
+					if proof := f.proof(in, cluster); proof != nil && len(proof.objects) > 0 {
+						text = notices.LackingInput.Text(len(proof.objects), proof.objects, cluster.Value(), text, notices.Clock(window[0]), proof.metric, proof.many, why)
+						out = append(out, in.About.Warning(text))
+					} else {
+						never.add(gap{"in the window", why, in.About}, text)
+					}
 				}
 				if when := f.lacksFor(in, cluster, pods); len(when) > 0 {
 					holes.add(gap{worded(when) + ", while pods ran,", f.blame(in, lost, when, "was what exports it down?"), ""}, in.withoutIt(in.Missing))
@@ -165,11 +171,7 @@ func (f *findings) missing(lost []Loss) []string {
 			}
 		}
 		for _, x := range append(never, holes...) {
-			text := fmt.Sprintf("cluster %s: no sample %s of %s: %s", cluster.Value(), x.when, strings.Join(x.texts, ", "), x.why)
-			if x.about != "" {
-				text = x.about.Warning(text)
-			}
-			out = append(out, text)
+			out = append(out, x.about.Warning(fmt.Sprintf("cluster %s: no sample %s of %s: %s", cluster.Value(), x.when, strings.Join(x.texts, ", "), x.why)))
 		}
 	}
 	return out
@@ -247,11 +249,16 @@ func (f *findings) clusters() []Symbol {
 // ofSome are the signals that are asked for only of some pods or containers, and that these may rightly lack.
 var ofSome = []signals.Signal{signals.RunningByInfo, signals.InitStarted, signals.PodPhaseRunning, signals.PodFinal, signals.ContainerRestarts}
 
-// lacksAll says what is lost if an input had no sample in the whole window, "" if it had some or may have none. Prices are left
-// out: a price sheet may take their place, and other warnings say what has no price.
+// soldByOthers are the signals of prices that other warnings tell of where things have none: a price sheet may take their place.
+var soldByOthers = []signals.Signal{signals.NodePrice, signals.VolumePrice, signals.BalancerPrice, signals.ManagementPrice}
+
+// lacksAll says what is lost if an input had no sample in the whole window, "" if it had some or may have none.
 func (f *findings) lacksAll(i int, cluster Symbol) string {
 	in := &Inputs[i]
 	sampled, _ := f.samplesOfInput(in, cluster)
+	if sampled != nil && in.Need == Occasional && f.proof(in, cluster) != nil { // samples for other inputs do not stand in for what is proven
+		sampled, _ = f.samplesOf(cluster, func(other *Input, _ int) bool { return other.Name == in.Name })
+	}
 	if sampled == nil && slices.ContainsFunc(f.inputs[i], func(t tally) bool { return t.skipped }) {
 		return ""
 	}
@@ -264,17 +271,11 @@ func (f *findings) lacksAll(i int, cluster Symbol) string {
 		return ""
 	}
 	some := slices.Contains(ofSome, in.Signal)
-	rare := in.Need == Occasional && (some || !f.expected(in, cluster))
-	if rare || in.Signal == signals.NodePrice {
+	rare := in.Need == Occasional && (some || f.proof(in, cluster) == nil)
+	if rare || slices.Contains(soldByOthers, in.Signal) {
 		return ""
 	}
 	return in.withoutIt(in.Missing)
-}
-
-// expected reports whether another input of the cluster shows that an occasional one should be there.
-func (f *findings) expected(in *Input, cluster Symbol) bool {
-	sampled, _ := f.samplesOf(cluster, func(other *Input, _ int) bool { return slices.Contains(in.With, other.Name) })
-	return sampled != nil
 }
 
 // mostHoles is how many holes of an input a warning names.

@@ -41,8 +41,8 @@ type Input struct {
 	Alternatives []Alternative
 	// Missing says what is lost without the input, and Remedy how to add the input.
 	Missing, Remedy string
-	// With names inputs whose presence shows that this one, which is Occasional, should be there as well.
-	With []string
+	// With are series whose presence shows that this input, which is Occasional, should be there as well.
+	With []Proof
 	// Need is how much depends on the input.
 	Need Need
 	Init bool // of init containers
@@ -50,6 +50,27 @@ type Input struct {
 	About notices.Topic
 	// Rank is the rank of the first alternative, if it is not the best of its signal.
 	Rank int
+}
+
+// Proof is series that show that another input should be there.
+type Proof struct {
+	Input string // whose series they are
+	// Label names an element of their keys that must have a value: Value, or any if that is empty. No label takes all series.
+	Label, Value string
+	Positive     bool // takes only series whose last value is above 0
+}
+
+// by is all series of inputs as proofs.
+func by(inputs ...string) (list []Proof) {
+	for _, name := range inputs {
+		list = append(list, Proof{Input: name})
+	}
+	return list
+}
+
+// created is pods that a kind of controller created, as proofs.
+func created(kind string) []Proof {
+	return []Proof{{Input: "pod", Label: "created_by_kind", Value: kind}, {Input: "pod owner", Label: "owner_kind", Value: kind}}
 }
 
 // Need is how much depends on an input.
@@ -158,7 +179,7 @@ var workloads = []Input{
 		},
 		Missing: "nothing is known to run: no allocations", Remedy: ksm, Need: Required,
 	},
-	{Name: "init running", Signal: signals.ContainerRunning, Init: true, Alternatives: []Alternative{metric("kube_pod_init_container_status_running")}, Missing: "init containers and native sidecars count only where cAdvisor sees them", Remedy: ksm, Need: Occasional, With: []string{"init cpu request", "init memory request"}},
+	{Name: "init running", Signal: signals.ContainerRunning, Init: true, Alternatives: []Alternative{metric("kube_pod_init_container_status_running")}, Missing: "init containers and native sidecars count only where cAdvisor sees them", Remedy: ksm, Need: Occasional, With: by("init cpu request", "init memory request", "init restarts")},
 	{
 		Name: "sidecar running", Signal: signals.RunningByInfo, Init: true, Rank: 2,
 		Alternatives: []Alternative{metric("kube_pod_init_container_info", equal("restart_policy", "Always"))},
@@ -167,31 +188,31 @@ var workloads = []Input{
 	{Name: "started", Signal: signals.ContainerStarted, Alternatives: append([]Alternative{metric("kube_pod_container_state_started")}, carrying(signals.ContainerCreated, cadvisor("container_start_time_seconds"))...), Missing: "starts are as late as the first scrape", Remedy: ksm},
 	{Name: "init state started", Signal: signals.ContainerStarted, Init: true, Alternatives: []Alternative{metric("kube_pod_init_container_state_started")}, Missing: "init containers that no scrape saw running are free, and the others begin when cAdvisor says so", Remedy: "run kube-state-metrics 2.20 or newer", Need: Occasional},
 	{Name: "init started", Signal: signals.InitStarted, Rank: 1, Alternatives: cadvisor("container_start_time_seconds"), Missing: "init containers and native sidecars begin half a scrape before they are first seen", Remedy: kubelet, Need: Occasional},
-	{Name: "terminated", Signal: signals.ContainerTerminated, Alternatives: []Alternative{metric("kube_pod_container_status_last_terminated_timestamp")}, Missing: "ends are as late as the last scrape", Remedy: ksm, Need: Occasional},
+	{Name: "terminated", Signal: signals.ContainerTerminated, Alternatives: []Alternative{metric("kube_pod_container_status_last_terminated_timestamp")}, Missing: "ends are as late as the last scrape", Remedy: ksm, Need: Occasional, With: []Proof{{Input: "restarts", Positive: true}}},
 	{Name: "init terminated", Signal: signals.ContainerTerminated, Init: true, Alternatives: []Alternative{metric("kube_pod_init_container_status_last_terminated_timestamp")}, Missing: "init containers that ended and started again between two scrapes count as one run", Remedy: "run kube-state-metrics 2.20 or newer", Need: Occasional},
 	{Name: "pod", Signal: signals.PodInfo, Alternatives: []Alternative{metric("kube_pod_info")}, Missing: "pods have no node, so no price of their own", Remedy: ksm, Need: Required},
 	{
 		Name: "pod phase", Signal: signals.PodPhaseRunning, Alternatives: []Alternative{metric("kube_pod_status_phase", equal("phase", "Running"))},
-		Missing: "kube_pod_container_info cannot stand in for the running signal", Remedy: ksm, Need: Occasional,
+		Missing: "kube_pod_container_info cannot stand in for the running signal", Remedy: ksm, Need: Occasional, With: by("pod"),
 	},
 	{Name: "pod started", Signal: signals.PodStarted, Alternatives: []Alternative{metric("kube_pod_start_time")}, Missing: "starts are as late as the first scrape", Remedy: ksm},
-	{Name: "pod completed", Signal: signals.PodCompleted, Alternatives: []Alternative{metric("kube_pod_completion_time")}, Missing: "ends are as late as the last scrape", Remedy: ksm, Need: Occasional},
-	{Name: "pod ended", Signal: signals.PodFinal, Alternatives: []Alternative{metric("kube_pod_status_phase", matching("phase", "Succeeded|Failed"))}, Missing: "containers that no scrape saw running are free where their own start is not known", Remedy: ksm, Need: Occasional, With: []string{"pod"}},
-	{Name: "restarts", Signal: signals.ContainerRestarts, Alternatives: []Alternative{metric("kube_pod_container_status_restarts_total")}, Missing: "containers that no scrape saw running are free where their own start is not known, and error bounds of the others are wide", Remedy: ksm, Need: Occasional, With: []string{"pod"}},
-	{Name: "init restarts", Signal: signals.ContainerRestarts, Init: true, Alternatives: []Alternative{metric("kube_pod_init_container_status_restarts_total")}, Missing: "error bounds of init containers and native sidecars are wide on a grid", Remedy: ksm, Need: Occasional, With: []string{"init running"}},
+	{Name: "pod completed", Signal: signals.PodCompleted, Alternatives: []Alternative{metric("kube_pod_completion_time")}, Missing: "ends are as late as the last scrape", Remedy: ksm, Need: Occasional, With: []Proof{{Input: "pod ended", Positive: true}}},
+	{Name: "pod ended", Signal: signals.PodFinal, Alternatives: []Alternative{metric("kube_pod_status_phase", matching("phase", "Succeeded|Failed"))}, Missing: "containers that no scrape saw running are free where their own start is not known", Remedy: ksm, Need: Occasional, With: by("pod")},
+	{Name: "restarts", Signal: signals.ContainerRestarts, Alternatives: []Alternative{metric("kube_pod_container_status_restarts_total")}, Missing: "containers that no scrape saw running are free where their own start is not known, and error bounds of the others are wide", Remedy: ksm, Need: Occasional, With: by("pod")},
+	{Name: "init restarts", Signal: signals.ContainerRestarts, Init: true, Alternatives: []Alternative{metric("kube_pod_init_container_status_restarts_total")}, Missing: "error bounds of init containers and native sidecars are wide on a grid", Remedy: ksm, Need: Occasional, With: by("init running")},
 	{Name: "pod deleted", Signal: signals.PodDeleted, Alternatives: []Alternative{metric("kube_pod_deletion_timestamp")}, Missing: "almost nothing: end times of deleted pods are slightly less exact", Remedy: ksm, Need: Occasional},
-	{Name: "pod owner", Signal: signals.PodOwner, Alternatives: []Alternative{metric("kube_pod_owner")}, Missing: "pods whose creator kube_pod_info does not name have no controller", Remedy: ksm, Need: Occasional, With: []string{"running"}},
-	{Name: "replicaset owner", Signal: signals.ReplicaSetOwner, Alternatives: []Alternative{metric("kube_replicaset_owner")}, Missing: "deployments show as their replicasets", Remedy: ksm, Need: Occasional},
-	{Name: "job owner", Signal: signals.JobOwner, Alternatives: []Alternative{metric("kube_job_owner")}, Missing: "cronjobs show as their jobs", Remedy: ksm, Need: Occasional},
+	{Name: "pod owner", Signal: signals.PodOwner, Alternatives: []Alternative{metric("kube_pod_owner")}, Missing: "pods whose creator kube_pod_info does not name have no controller", Remedy: ksm, Need: Occasional, With: by("pod", "running")},
+	{Name: "replicaset owner", Signal: signals.ReplicaSetOwner, Alternatives: []Alternative{metric("kube_replicaset_owner")}, Missing: "deployments show as their replicasets", Remedy: ksm, Need: Occasional, With: created("ReplicaSet")},
+	{Name: "job owner", Signal: signals.JobOwner, Alternatives: []Alternative{metric("kube_job_owner")}, Missing: "cronjobs show as their jobs", Remedy: ksm, Need: Occasional, With: created("Job")},
 	allocated("cpu allocated", allocation.CPU, "cpu"),
 	allocated("memory allocated", allocation.RAM, "memory"),
 	request("cpu request", signals.ContainerRequest, allocation.CPU, "kube_pod_container_resource_requests", "kube_pod_container_resource_requests_cpu_cores", "cpu"),
 	request("memory request", signals.ContainerRequest, allocation.RAM, "kube_pod_container_resource_requests", "kube_pod_container_resource_requests_memory_bytes", "memory"),
 	request("cpu limit", signals.ContainerLimit, allocation.CPU, "kube_pod_container_resource_limits", "kube_pod_container_resource_limits_cpu_cores", "cpu"),
 	request("memory limit", signals.ContainerLimit, allocation.RAM, "kube_pod_container_resource_limits", "kube_pod_container_resource_limits_memory_bytes", "memory"),
-	{Name: "gpu request", Signal: signals.DeviceRequest, Resource: allocation.GPU, Alternatives: []Alternative{metric("kube_pod_container_resource_requests", matching("resource", gpus))}, Missing: "GPUs are all idle", Remedy: ksm, Need: Occasional},
-	{Name: "init cpu request", Init: true, Signal: signals.ContainerRequest, Resource: allocation.CPU, Alternatives: []Alternative{metric("kube_pod_init_container_resource_requests", equal("resource", "cpu"))}, Missing: "init containers cost what they use", Remedy: ksm, Need: Occasional, With: []string{"init cpu limit"}},
-	{Name: "init memory request", Init: true, Signal: signals.ContainerRequest, Resource: allocation.RAM, Alternatives: []Alternative{metric("kube_pod_init_container_resource_requests", equal("resource", "memory"))}, Missing: "init containers cost what they use", Remedy: ksm, Need: Occasional, With: []string{"init memory limit"}},
+	{Name: "gpu request", Signal: signals.DeviceRequest, Resource: allocation.GPU, Alternatives: []Alternative{metric("kube_pod_container_resource_requests", matching("resource", gpus))}, Missing: "GPUs are all idle", Remedy: ksm, Need: Occasional, With: []Proof{{Input: "gpu usage", Label: "pod"}}},
+	{Name: "init cpu request", Init: true, Signal: signals.ContainerRequest, Resource: allocation.CPU, Alternatives: []Alternative{metric("kube_pod_init_container_resource_requests", equal("resource", "cpu"))}, Missing: "init containers cost what they use", Remedy: ksm, Need: Occasional, With: by("init cpu limit")},
+	{Name: "init memory request", Init: true, Signal: signals.ContainerRequest, Resource: allocation.RAM, Alternatives: []Alternative{metric("kube_pod_init_container_resource_requests", equal("resource", "memory"))}, Missing: "init containers cost what they use", Remedy: ksm, Need: Occasional, With: by("init memory limit")},
 	{Name: "init cpu limit", Init: true, Signal: signals.ContainerLimit, Resource: allocation.CPU, Alternatives: []Alternative{metric("kube_pod_init_container_resource_limits", equal("resource", "cpu"))}, Missing: "init containers show no limits", Remedy: ksm, Need: Occasional},
 	{Name: "init memory limit", Init: true, Signal: signals.ContainerLimit, Resource: allocation.RAM, Alternatives: []Alternative{metric("kube_pod_init_container_resource_limits", equal("resource", "memory"))}, Missing: "init containers show no limits", Remedy: ksm, Need: Occasional},
 	reserve("pod cpu reserve", signals.PodReserved, allocation.CPU, "kube_pod_resource_request", equal("resource", "cpu")),
@@ -215,12 +236,12 @@ var workloads = []Input{
 	{
 		Name: "node gpu", Signal: signals.DeviceCapacity, Resource: allocation.GPU,
 		Alternatives: []Alternative{own("kube_node_status_capacity", matching("resource", gpus)), metric("kube_node_status_allocatable", matching("resource", gpus))},
-		Missing:      "GPUs cost nothing", Remedy: ksm, Need: Occasional,
+		Missing:      "GPUs cost nothing", Remedy: ksm, Need: Occasional, With: by("gpu request", "gpu usage"),
 	},
 	{Name: "node cpu price", Signal: signals.NodePrice, Resource: allocation.CPU, Alternatives: opencost("node_cpu_hourly_cost"), Missing: "prices are the sheet's", Remedy: "give prices with --pricing.file, or scrape an exporter of node_cpu_hourly_cost"},
 	{Name: "node memory price", Signal: signals.NodePrice, Resource: allocation.RAM, Alternatives: opencost("node_ram_hourly_cost"), Missing: "prices are the sheet's", Remedy: "give prices with --pricing.file, or scrape an exporter of node_ram_hourly_cost"},
 	{Name: "node gpu price", Signal: signals.NodePrice, Resource: allocation.GPU, Alternatives: opencost("node_gpu_hourly_cost"), Missing: "prices are the sheet's", Remedy: "give prices with --pricing.file, or scrape an exporter of node_gpu_hourly_cost", Need: Occasional},
-	{Name: "node spot", Signal: signals.NodeSpot, Alternatives: opencost("kubecost_node_is_spot"), Missing: "spot nodes are known by their labels only", Remedy: "let kube-state-metrics export the node labels of your provider", Need: Occasional},
+	{Name: "node spot", Signal: signals.NodeSpot, Alternatives: opencost("kubecost_node_is_spot"), Missing: "spot nodes are known by their labels only", Remedy: "let kube-state-metrics export the node labels of your provider", Need: Occasional, With: by("node gpu price")},
 	{Name: "cpu usage", Signal: signals.ContainerUse, Resource: allocation.CPU, Alternatives: cadvisor("container_cpu_usage_seconds_total"), Missing: "cpu costs what is requested, whatever is used", Remedy: kubelet},
 	podUsage("pod cpu usage", signals.PodUse, allocation.CPU, "container_cpu_usage_seconds_total"),
 	podUsage("pod memory usage", signals.PodLevel, allocation.RAM, "container_memory_working_set_bytes"),

@@ -21,24 +21,24 @@ var volumes = []Input{
 	{
 		Name: "volume", Signal: signals.VolumeInfo,
 		Alternatives: []Alternative{metric("kube_persistentvolume_info"), {Metric: "kubecost_pv_info", Labels: map[string][]string{"csi_volume_handle": {"provider_id"}}}},
-		Missing:      "volumes have no storage class and no provider id", Remedy: ksm, Need: Occasional, With: []string{"volume capacity"},
+		Missing:      "volumes have no storage class and no provider id", Remedy: ksm, Need: Occasional, With: by("volume capacity", "volume price", "claim capacity"),
 	},
 	{Name: "volume labels", Signal: signals.VolumeLabels, Alternatives: []Alternative{metric("kube_persistentvolume_labels")}, Missing: "rules of the price sheet cannot tell volumes by their labels, and their region is that of their cluster", Remedy: "run kube-state-metrics with --metric-labels-allowlist=persistentvolumes=[*]", Need: Occasional},
-	{Name: "volume capacity", Signal: signals.VolumeCapacity, Alternatives: []Alternative{own("kube_persistentvolume_capacity_bytes")}, Missing: "volumes have the size that kubelets tell of mounted ones, else they cost nothing", Remedy: ksm, Need: Occasional, With: []string{"volume"}},
+	{Name: "volume capacity", Signal: signals.VolumeCapacity, Alternatives: []Alternative{own("kube_persistentvolume_capacity_bytes")}, Missing: "volumes have the size that kubelets tell of mounted ones, else they cost nothing", Remedy: ksm, Need: Occasional, With: by("volume", "volume price", "claim capacity", "claim usage", "pod volumes")},
 	{
 		Name: "volume claim", Signal: signals.VolumeClaim,
 		Alternatives: []Alternative{
 			{Metric: "kube_persistentvolumeclaim_info", Labels: map[string][]string{"persistentvolume": {"volumename"}}, Own: true},
 			{Metric: "kube_persistentvolume_claim_ref", Labels: map[string][]string{"namespace": {"claim_namespace"}, "persistentvolumeclaim": {"name"}}},
 		},
-		Missing: "what volumes cost is unmounted: nothing says whose they are", Remedy: ksm, Need: Occasional, With: []string{"pod volumes"},
+		Missing: "what volumes cost is unmounted: nothing says whose they are", Remedy: ksm, Need: Occasional, With: by("pod volumes", "claim capacity", "claim usage"),
 	},
-	{Name: "claim capacity", Signal: signals.ClaimCapacity, Alternatives: []Alternative{metric("kubelet_volume_stats_capacity_bytes")}, Missing: "nothing, where kube-state-metrics tells the volumes' size", Remedy: stats, Need: Occasional},
-	{Name: "claim usage", Signal: signals.ClaimUsed, Alternatives: []Alternative{metric("kubelet_volume_stats_used_bytes")}, Missing: "nothing says how full volumes are", Remedy: stats, Need: Occasional},
+	{Name: "claim capacity", Signal: signals.ClaimCapacity, Alternatives: []Alternative{metric("kubelet_volume_stats_capacity_bytes")}, Missing: "nothing, where kube-state-metrics tells the volumes' size", Remedy: stats, Need: Occasional, With: by("claim usage")},
+	{Name: "claim usage", Signal: signals.ClaimUsed, Alternatives: []Alternative{metric("kubelet_volume_stats_used_bytes")}, Missing: "nothing says how full volumes are", Remedy: stats, Need: Occasional, With: by("claim capacity")},
 	{
 		Name: "pod volumes", Signal: signals.PodMount,
 		Alternatives: []Alternative{metric("kube_pod_spec_volumes_persistentvolumeclaims_info"), own("pod_pvc_allocation")},
-		Missing:      "all volumes are unmounted", Remedy: ksm, Need: Occasional,
+		Missing:      "all volumes are unmounted", Remedy: ksm, Need: Occasional, With: by("claim capacity", "claim usage"),
 	},
 	{
 		Name: "volume price", Signal: signals.VolumePrice,
@@ -83,7 +83,7 @@ var traffic = []Input{
 		Name: "network egress", Signal: signals.PodEgress,
 		Alternatives: []Alternative{{Metric: "kubecost_pod_network_egress_bytes_total", Labels: map[string][]string{"pod": {"pod_name"}}}},
 		Missing:      "network traffic costs nothing: nothing says where it goes", Remedy: egress, Need: Occasional,
-		With: []string{"zone egress price", "region egress price", "internet egress price"},
+		With: by("zone egress price", "region egress price", "internet egress price"),
 	},
 	egressPrice("zone", signals.ZoneEgressPrice),
 	egressPrice("region", signals.RegionEgressPrice),
@@ -96,7 +96,7 @@ func egressPrice(to string, signal signals.Signal) Input {
 	return Input{
 		Name: to + " egress price", Signal: signal, Alternatives: []Alternative{{Metric: name, Own: true, Price: true}},
 		Missing: "prices are the sheet's", Remedy: givePrices + ", or scrape an exporter of " + name, Need: Occasional,
-		With: []string{"zone egress price", "region egress price", "internet egress price"}, // OpenCost exports all
+		With: by("zone egress price", "region egress price", "internet egress price"), // OpenCost exports all
 	}
 }
 
@@ -105,14 +105,15 @@ var service = map[string][]string{"service": {"service_name"}}
 
 // balancers are the inputs about load balancers and clusters as wholes.
 var balancers = []Input{
-	{Name: "load balancer", Signal: signals.Balancer, Alternatives: []Alternative{metric("kube_service_spec_type", equal("type", "LoadBalancer"))}, Missing: "load balancers are free, but for those that something else tells of", Remedy: ksm, Need: Occasional},
+	{Name: "service type", Signal: signals.ServiceType, Alternatives: []Alternative{metric("kube_service_spec_type")}, Missing: "load balancers are free, but for those that something else tells of", Remedy: ksm, Need: Occasional, With: by("service", "load balancer address", "load balancer price")},
+	{Name: "load balancer", Signal: signals.Balancer, Alternatives: []Alternative{metric("kube_service_spec_type", equal("type", "LoadBalancer"))}, Missing: "load balancers are free, but for those that something else tells of", Remedy: ksm, Need: Occasional, With: by("load balancer address", "load balancer price")},
 	{Name: "other services", Signal: signals.OtherService, Alternatives: []Alternative{metric("kube_service_spec_type", notEqual("type", "LoadBalancer"))}, Missing: "services that are no load balancers for less than 5 minutes are charged as such", Remedy: ksm, Need: Occasional},
-	{Name: "load balancer address", Signal: signals.BalancerIngress, Alternatives: []Alternative{metric("kube_service_status_load_balancer_ingress")}, Missing: "load balancers have no address", Remedy: ksm, Need: Occasional},
+	{Name: "load balancer address", Signal: signals.BalancerIngress, Alternatives: []Alternative{metric("kube_service_status_load_balancer_ingress")}, Missing: "load balancers have no address", Remedy: ksm, Need: Occasional, With: by("load balancer")},
 	{Name: "service labels", Signal: signals.ServiceLabels, Alternatives: []Alternative{metric("kube_service_labels")}, Missing: "rules of the price sheet cannot tell load balancers by labels", Remedy: "run kube-state-metrics with --metric-labels-allowlist=services=[*]", Need: Occasional},
 	{Name: "load balancer price", Signal: signals.BalancerPrice, Alternatives: []Alternative{{Metric: "kubecost_load_balancer_cost", Labels: service, Own: true, Price: true}}, Missing: "prices are the sheet's", Remedy: givePrices + ", or scrape an exporter of kubecost_load_balancer_cost", Need: Occasional},
 	{Name: "cluster management price", Signal: signals.ManagementPrice, Alternatives: []Alternative{{Metric: "kubecost_cluster_management_cost", Own: true, Price: true}}, Missing: "prices are the sheet's", Remedy: givePrices + ", or scrape an exporter of kubecost_cluster_management_cost", Need: Occasional},
-	{Name: "pod scheduled", Signal: signals.PodScheduled, Alternatives: []Alternative{metric("kube_pod_status_scheduled_time")}, Missing: "with --charge-from=scheduled, pods are charged from when they run", Remedy: ksm, Need: Occasional},
-	{Name: "pod pending", Signal: signals.PodPending, Alternatives: []Alternative{metric("kube_pod_status_phase", equal("phase", "Pending"))}, Missing: "with --charge-from=scheduled, pods that never run are free", Remedy: ksm, Need: Occasional},
+	{Name: "pod scheduled", Signal: signals.PodScheduled, Alternatives: []Alternative{metric("kube_pod_status_scheduled_time")}, Missing: "with --charge-from=scheduled, pods are charged from when they run", Remedy: ksm, Need: Occasional, With: by("pod")},
+	{Name: "pod pending", Signal: signals.PodPending, Alternatives: []Alternative{metric("kube_pod_status_phase", equal("phase", "Pending"))}, Missing: "with --charge-from=scheduled, pods that never run are free", Remedy: ksm, Need: Occasional, With: by("pod")},
 }
 
 // machines are the inputs about what devices and nodes do.
@@ -126,7 +127,7 @@ var machines = []Input{
 		Missing: "nothing says how much of their GPUs containers use", Remedy: "run the DCGM exporter with pod attribution and let this Prometheus scrape it", Need: Occasional,
 	},
 	{Name: "node address", Signal: signals.NodeAddress, Alternatives: []Alternative{metric("kube_node_info")}, Missing: "exporters on nodes are told apart by their node label alone", Remedy: ksm},
-	{Name: "node cpu time", Signal: signals.NodeTime, Alternatives: []Alternative{{Metric: "node_cpu_seconds_total", Labels: byNode}}, Missing: "nothing says what nodes' cores do", Remedy: exporter, Need: Occasional},
+	{Name: "node cpu time", Signal: signals.NodeTime, Alternatives: []Alternative{{Metric: "node_cpu_seconds_total", Labels: byNode}}, Missing: "nothing says what nodes' cores do", Remedy: exporter, Need: Occasional, With: by("node total memory", "node available memory")},
 	nodeMemory("node total memory", signals.NodeMemoryTotal, "node_memory_MemTotal_bytes"),
 	nodeMemory("node available memory", signals.NodeMemoryAvailable, "node_memory_MemAvailable_bytes"),
 	nodeMemory("node buffers", signals.NodeMemoryBuffers, "node_memory_Buffers_bytes"),
@@ -140,6 +141,6 @@ var device = map[string][]string{"device": {"UUID", "gpu"}, "slice": {"GPU_I_ID"
 func nodeMemory(name string, signal signals.Signal, metric string) Input {
 	return Input{
 		Name: name, Signal: signal, Alternatives: []Alternative{{Metric: metric, Labels: byNode}},
-		Missing: "nothing says what nodes' memory is used for", Remedy: exporter, Need: Occasional,
+		Missing: "nothing says what nodes' memory is used for", Remedy: exporter, Need: Occasional, With: by("node cpu time", "node total memory", "node available memory"),
 	}
 }

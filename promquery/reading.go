@@ -15,6 +15,7 @@ const intervalSeries = 100
 // tally counts the series and samples of a metric, by cluster.
 type tally struct {
 	requested bool
+	input     int // its number in the table
 	// skipped says that some of its series were left out, which other shards use.
 	skipped  bool
 	clusters []clusterTally
@@ -28,6 +29,8 @@ type clusterTally struct {
 	intervals       []int64 // scrape intervals of the first series that show one
 	// sampled is when there were samples. resumed is when a series had none between two of its samples.
 	sampled, resumed timeline.Intervals
+	// shown are the objects that its series prove something of, by proof of the input; nil before there are any.
+	shown []map[object]struct{}
 }
 
 // clusterTally is the count of a cluster. There are few clusters, and usually the first one is the right one.
@@ -53,11 +56,11 @@ func (t *tally) add(cluster Symbol, p *timeline.Points) *clusterTally {
 
 // look counts like add. It also records how old and how far apart the samples are, and when in the window they were. A stretch of
 // only staleness markers is no data.
-func (t *tally) look(cluster Symbol, p *timeline.Points, in *frame) {
+func (t *tally) look(key []Symbol, p *timeline.Points, in *frame) {
 	if _, ok := p.LastUsable(); !ok {
 		return
 	}
-	c := t.add(cluster, p)
+	c := t.add(key[0], p)
 	if c.oldest = min(c.oldest, p.First()); c.newest == 0 {
 		c.oldest = p.First()
 	}
@@ -68,6 +71,7 @@ func (t *tally) look(cluster Symbol, p *timeline.Points, in *frame) {
 		}
 	}
 	in.recordSamples(c, p)
+	c.prove(t.input, key, p)
 }
 
 // median is the median of distances in milliseconds, rounded to a tenth of a second because timestamps jitter; 0 of none.
@@ -91,6 +95,9 @@ func newFindings(times *frame) *findings {
 	f := &findings{inputs: make([][]tally, len(Inputs)), frame: times}
 	for i := range Inputs {
 		f.inputs[i] = make([]tally, len(Inputs[i].Alternatives))
+		for rank := range f.inputs[i] {
+			f.inputs[i][rank].input = i
+		}
 	}
 	return f
 }

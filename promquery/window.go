@@ -107,6 +107,7 @@ func (w *window) take(p *plan, s Series) error {
 	}
 	if found := r.found.add(key[0], s.Points); !r.bare(key) {
 		p.times.recordSamples(found, s.Points)
+		found.prove(r.found.input, key, s.Points)
 	}
 	return w.Add(series, key, s.Points)
 }

@@ -18,6 +18,9 @@ type Notice string
 
 // Kinds of warnings of sources.
 const (
+	// LackingInput warns that an input has no sample, though another one shows that it should have. Concerned is what it says of that.
+	LackingInput    Notice = "cluster {}: no sample of {} {}. By {}, it concerns {n} of the {} ({names}). {}"
+	Concerned       Notice = "by {}, it concerns {n} of the {} ({names})"
 	OwnPrices       Notice = "{n} series of prices {was|were} left out, for a promcost exposes {it|them}: what it computes is no input"
 	HistogramChunks Notice = "metric {}: {n} {chunk|chunks} of native histograms skipped: cost is computed from float samples; record it as such"
 	MalformedChunks Notice = "metric {}: {n} malformed {chunk|chunks} skipped (first: {}): samples of {its|their} hours are missing; check the storage {it comes|they come} from"
@@ -133,7 +136,7 @@ type pattern struct {
 // patterns are the patterns of all kinds.
 var patterns = sync.OnceValue(func() []pattern {
 	kinds := []Notice{
-		OwnPrices, HistogramChunks, MalformedChunks,
+		LackingInput, OwnPrices, HistogramChunks, MalformedChunks,
 		UnpricedNodes, UnpricedVolumes, UnpricedBalancers, UnpricedPlanes, UnpricedTraffic, UnpricedDisks,
 		UnplacedPods, NodelessPods, GhostNodes, UnseenInits, KnownByUsage, UnmatchedUsage, LeapingUsage, LackingRequests, BadRequests, InStepCronJobs, UnseenNodes, UnseenContainers, UnseenUsage,
 		LostClaims, UnboundClaims, EmptyVolumes, TinyVolumes, ExcessiveDisks,

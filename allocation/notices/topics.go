@@ -13,8 +13,13 @@ const (
 	AboutNodeLabels  Topic = "labels of nodes"
 )
 
-// Warning is text as a warning about t.
-func (t Topic) Warning(text string) string { return "about " + string(t) + ": " + text }
+// Warning is text as a warning about t, or as it is if t is "".
+func (t Topic) Warning(text string) string {
+	if t == "" {
+		return text
+	}
+	return "about " + string(t) + ": " + text
+}
 
 // TopicOf is the topic of a warning, "" where it concerns everybody.
 func TopicOf(warning string) Topic {

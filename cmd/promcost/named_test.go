@@ -14,6 +14,7 @@ import (
 
 // othersFlags are flags of other programs that texts name, with whose they are.
 var othersFlags = map[string]string{
+	"metric-allowlist":             "kube-state-metrics",
 	"metric-labels-allowlist":      "kube-state-metrics",
 	"metric-annotations-allowlist": "kube-state-metrics",
 	"resources":                    "kube-state-metrics",
