@@ -50,6 +50,8 @@ var unprovable = map[string]string{
 	"pod memory reserve":       "kube-scheduler has it, which few scrape, and requests of containers stand in for it",
 	"pod cpu overhead":         "few pods have a RuntimeClass",
 	"pod memory overhead":      "few pods have a RuntimeClass",
+	"pod cpu usage":            "usage of containers stands in for it",
+	"pod memory usage":         "usage of containers stands in for it",
 	"endpoint addresses":       "endpoint slices stand in for it",
 	"service selectors":        "only OpenCost exports it",
 	"volume labels":            "kube-state-metrics exports labels only where it is told to",
@@ -115,7 +117,7 @@ func TestAllowlistsDrop(t *testing.T) {
 		"volumes":        {[]string{"kube_persistentvolume"}, []string{"kube_persistentvolume_capacity_bytes (volume capacity: ", "of the volumes (pvc-", "add kube_persistentvolume_capacity_bytes to its --metric-allowlist and persistentvolumes to its --resources"}},
 		"mounted claims": {[]string{"kube_pod_spec_volumes"}, []string{"kube_pod_spec_volumes_persistentvolumeclaims_info (pod volumes: ", "of the claims (", "add kube_pod_spec_volumes"}},
 		"owners":         {[]string{"kube_replicaset_", "kube_job_"}, []string{"kube_job_owner (job owner: cronjobs show as their jobs)", "By kube_pod_info, it concerns ", " of the pods (", "jobs to its --resources"}},
-		"load balancers": {[]string{"kube_service_spec_type", "kube_service_status"}, []string{"kube_service_spec_type (service type: ", "By kube_service_info, it concerns ", " of the services ("}},
+		"load balancers": {[]string{"kube_service_spec_type", "kube_service_status"}, []string{"kube_service_spec_type (other services: ", "By kube_service_info, it concerns ", " of the services ("}},
 		"devices":        {[]string{"kube_node_status_capacity gpu", "kube_node_status_allocatable gpu"}, []string{"kube_node_status_capacity (node gpu: GPUs cost nothing)", " of the pods ("}},
 	} {
 		t.Run(name, func(t *testing.T) {

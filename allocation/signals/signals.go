@@ -119,8 +119,6 @@ const (
 	ClaimCapacity
 	// ClaimUsed is how many bytes of a claim's volume are used.
 	ClaimUsed
-	// ServiceType says that the type of a service is told, whatever it is.
-	ServiceType
 	// Balancer is there while a service has a load balancer.
 	Balancer
 	// OtherService is there while a service is of another type, and has none.
@@ -243,7 +241,6 @@ var signals = [NumSignals]struct {
 	VolumeClaim:              {"volume claim", append(slices.Clip(claimLabels), "persistentvolume"), ""},
 	ClaimCapacity:            {"claim capacity", claimLabels, ""},
 	ClaimUsed:                {"claim usage", claimLabels, ""},
-	ServiceType:              {"service type", serviceLabels, ""},
 	Balancer:                 {"load balancer", serviceLabels, ""},
 	OtherService:             {"service of another type", serviceLabels, ""},
 	BalancerIngress:          {"load balancer address", append(slices.Clip(serviceLabels), "ip", "hostname"), ""},

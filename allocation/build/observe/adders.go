@@ -8,7 +8,6 @@ import (
 // adders has the method that takes the series of each signal but those of usage and traffic, which package charge takes.
 var adders = [signals.NumSignals]func(ob *Observer, s *Incoming) error{
 	signals.Nothing:                  func(*Observer, *Incoming) error { return nil },
-	signals.ServiceType:              func(*Observer, *Incoming) error { return nil },
 	signals.ContainerRunning:         (*Observer).addRunning,
 	signals.RunningByUsage:           (*Observer).addRunning,
 	signals.RunningByInfo:            (*Observer).addRunning,
