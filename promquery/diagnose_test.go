@@ -51,7 +51,7 @@ func TestDiagnose(t *testing.T) {
 			"running": "missing", "memory usage": "missing",
 		}, false},
 		{"capacity", []string{"kube_node_status_capacity", "kube_node_status_allocatable"}, map[string]diagnosis.State{
-			"node cpu": "missing", "node memory": "missing", "node gpu": "missing", "node disk": "fallback",
+			"node cpu": "missing", "node memory": "missing", "node gpu": "fallback", "node disk": "fallback",
 		}, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -75,7 +75,7 @@ var rare = []string{
 	"internet egress price", "cluster management price", "pod scheduled", "pod pending", "gpu usage", "node cpu time", "node total memory",
 	"node available memory", "node buffers", "node caches", "init state started", "init terminated", "cpu allocated", "memory allocated",
 	"pod cpu reserve", "pod memory reserve", "pod cpu overhead", "pod memory overhead",
-	"pod cpu usage", "pod memory usage",
+	"pod cpu usage", "pod memory usage", "pod claims",
 }
 
 // checkInput checks that an input has the state it should, and what goes with that.

@@ -46,6 +46,7 @@ var fallbacks = []struct{ input, metric, cost string }{
 	{"node cpu", "kube_node_status_allocatable", "nodes cost what pods may take of them, without what is reserved for the system"},
 	{"node memory", "kube_node_status_allocatable", "nodes cost what pods may take of them, without what is reserved for the system"},
 	{"node gpu", "kube_node_status_allocatable", "devices that are not healthy cost nothing"},
+	{"node gpu", "node_gpu_count", "nodes have whole devices: MIG slices and shares are not told apart"},
 	{"node disk", "container_fs_limit_bytes", "a node's own disk is as large as all disks that its kubelet sees, which may be those of volumes"},
 	{"gpu usage", "DCGM_FI_DEV_GPU_UTIL", "a device counts as used while anything runs on it, however little of it that takes"},
 }

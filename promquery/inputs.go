@@ -57,7 +57,8 @@ type Proof struct {
 	Input string // whose series they are
 	// Label names an element of their keys that must have a value: Value, or any if that is empty. No label takes all series.
 	Label, Value string
-	Positive     bool // takes only series whose last value is above 0
+	Without      string // names an element that must have none
+	Positive     bool   // takes only series whose last value is above 0
 }
 
 // by is all series of inputs as proofs.
@@ -210,7 +211,8 @@ var workloads = []Input{
 	request("memory request", signals.ContainerRequest, allocation.RAM, "kube_pod_container_resource_requests", "kube_pod_container_resource_requests_memory_bytes", "memory"),
 	request("cpu limit", signals.ContainerLimit, allocation.CPU, "kube_pod_container_resource_limits", "kube_pod_container_resource_limits_cpu_cores", "cpu"),
 	request("memory limit", signals.ContainerLimit, allocation.RAM, "kube_pod_container_resource_limits", "kube_pod_container_resource_limits_memory_bytes", "memory"),
-	{Name: "gpu request", Signal: signals.DeviceRequest, Resource: allocation.GPU, Alternatives: []Alternative{metric("kube_pod_container_resource_requests", matching("resource", gpus))}, Missing: "GPUs are all idle", Remedy: ksm, Need: Occasional, With: []Proof{{Input: "gpu usage", Label: "pod"}}},
+	{Name: "gpu request", Signal: signals.DeviceRequest, Resource: allocation.GPU, Alternatives: []Alternative{metric("kube_pod_container_resource_requests", matching("resource", gpus))}, Missing: "GPUs are all idle", Remedy: ksm, Need: Occasional, With: []Proof{{Input: "gpu usage", Label: "pod", Without: "claim"}}},
+	{Name: "pod claims", Signal: signals.PodClaim, Alternatives: []Alternative{metric("kube_pod_resourceclaim_info")}, Missing: "GPUs that claims hold (dynamic resource allocation) cost what they are used, if an exporter says so, and else nothing", Remedy: ksm, Need: Occasional},
 	{Name: "init cpu request", Init: true, Signal: signals.ContainerRequest, Resource: allocation.CPU, Alternatives: []Alternative{metric("kube_pod_init_container_resource_requests", equal("resource", "cpu"))}, Missing: "init containers cost what they use", Remedy: ksm, Need: Occasional, With: by("init cpu limit")},
 	{Name: "init memory request", Init: true, Signal: signals.ContainerRequest, Resource: allocation.RAM, Alternatives: []Alternative{metric("kube_pod_init_container_resource_requests", equal("resource", "memory"))}, Missing: "init containers cost what they use", Remedy: ksm, Need: Occasional, With: by("init memory limit")},
 	{Name: "init cpu limit", Init: true, Signal: signals.ContainerLimit, Resource: allocation.CPU, Alternatives: []Alternative{metric("kube_pod_init_container_resource_limits", equal("resource", "cpu"))}, Missing: "init containers show no limits", Remedy: ksm, Need: Occasional},
@@ -235,7 +237,7 @@ var workloads = []Input{
 	capacity("node memory", allocation.RAM, equal("resource", "memory"), "kube_node_status_capacity_memory_bytes"),
 	{
 		Name: "node gpu", Signal: signals.DeviceCapacity, Resource: allocation.GPU,
-		Alternatives: []Alternative{own("kube_node_status_capacity", matching("resource", gpus)), metric("kube_node_status_allocatable", matching("resource", gpus))},
+		Alternatives: []Alternative{own("kube_node_status_capacity", matching("resource", gpus)), metric("kube_node_status_allocatable", matching("resource", gpus)), opencost("node_gpu_count")[0]},
 		Missing:      "GPUs cost nothing", Remedy: ksm, Need: Occasional, With: by("gpu request", "gpu usage"),
 	},
 	{Name: "node cpu price", Signal: signals.NodePrice, Resource: allocation.CPU, Alternatives: opencost("node_cpu_hourly_cost"), Missing: "prices are the sheet's", Remedy: "give prices with --pricing.file, or scrape an exporter of node_cpu_hourly_cost"},

@@ -90,6 +90,9 @@ func (x *Proof) holds(in *Input, key []Symbol, p *timeline.Points) bool {
 			return false
 		}
 	}
+	if x.Without != "" && key[slices.Index(in.Signal.Key(), x.Without)] != none {
+		return false
+	}
 	v, ok := p.LastUsable()
 	return ok && (!x.Positive || v > 0)
 }

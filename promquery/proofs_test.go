@@ -50,6 +50,7 @@ var unprovable = map[string]string{
 	"pod memory reserve":       "kube-scheduler has it, which few scrape, and requests of containers stand in for it",
 	"pod cpu overhead":         "few pods have a RuntimeClass",
 	"pod memory overhead":      "few pods have a RuntimeClass",
+	"pod claims":               "few pods have claims for devices",
 	"pod cpu usage":            "usage of containers stands in for it",
 	"pod memory usage":         "usage of containers stands in for it",
 	"endpoint addresses":       "endpoint slices stand in for it",
@@ -118,7 +119,7 @@ func TestAllowlistsDrop(t *testing.T) {
 		"mounted claims": {[]string{"kube_pod_spec_volumes"}, []string{"kube_pod_spec_volumes_persistentvolumeclaims_info (pod volumes: ", "of the claims (", "add kube_pod_spec_volumes"}},
 		"owners":         {[]string{"kube_replicaset_", "kube_job_"}, []string{"kube_job_owner (job owner: cronjobs show as their jobs)", "By kube_pod_info, it concerns ", " of the pods (", "jobs to its --resources"}},
 		"load balancers": {[]string{"kube_service_spec_type", "kube_service_status"}, []string{"kube_service_spec_type (other services: ", "By kube_service_info, it concerns ", " of the services ("}},
-		"devices":        {[]string{"kube_node_status_capacity gpu", "kube_node_status_allocatable gpu"}, []string{"kube_node_status_capacity (node gpu: GPUs cost nothing)", " of the pods ("}},
+		"devices":        {[]string{"kube_node_status_capacity gpu", "kube_node_status_allocatable gpu", "node_gpu_count"}, []string{"kube_node_status_capacity (node gpu: GPUs cost nothing)", " of the pods ("}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			src := dropping{db, func(r *promquery.Request) bool {

@@ -85,6 +85,7 @@ var unrecorded = map[string]string{
 	"kube_pod_init_container_state_started":                    "kube-state-metrics 2.20, newer than the recorded one",
 	"kube_pod_init_container_status_last_terminated_timestamp": "kube-state-metrics 2.20",
 	"kube_pod_container_status_resource_requests":              "proposed for kube-state-metrics",
+	"kube_pod_resourceclaim_info":                              "newer than the recorded kube-state-metrics",
 	"kube_pod_resource_request":                                "no recording has a kube-scheduler's /metrics/resources",
 	"kube_pod_overhead_cpu_cores":                              "no recorded pod has a RuntimeClass with overhead",
 	"kube_pod_overhead_memory_bytes":                           "no recorded pod has a RuntimeClass with overhead",

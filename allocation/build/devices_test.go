@@ -19,7 +19,7 @@ import (
 func TestDevices(t *testing.T) {
 	labels := given{signal: signals.NodeLabels, key: "c/n/nvidia_com_gpu_replicas/4/nvidia_com_gpu_product/A100-SHARED", points: minutes(1, 1, 121)}
 	use := func(device, slice, profile string, v float64, rank int) given {
-		return given{signal: signals.DeviceUse, key: "c/ns/p//main/" + device + "/" + slice + "/" + profile + "/GPU-" + device + "/nvidia-" + device + "/A100", points: minutes(v, 1, 121), rank: rank}
+		return given{signal: signals.DeviceUse, key: "c/ns/p//main/" + device + "/" + slice + "/" + profile + "/GPU-" + device + "/nvidia-" + device + "/A100//", points: minutes(v, 1, 121), rank: rank}
 	}
 	percent := use("a", "", "", 80, 1)
 	percent.scale = 0.01
@@ -42,7 +42,7 @@ func TestDevices(t *testing.T) {
 		{"MIG of an A30", "nvidia_com_mig_2g_12gb", 2, 1, nil, 2, 1, 0, 1, allocation.GPUDevice{}},
 		{"shared by name", "nvidia_com_gpu_shared", 4, 1, []given{labels}, 2, 0.5, 0, 0.5, allocation.GPUDevice{Model: "A100-SHARED", Shared: true}},
 		{"shared under the name of whole ones", "nvidia_com_gpu", 4, 1, []given{labels}, 2, 0.5, 0, 0.5, allocation.GPUDevice{Model: "A100-SHARED", Shared: true}},
-		{"the exporter's own", "nvidia_com_gpu", 1, 1, []given{{signal: signals.DeviceUse, key: "c/ns/p//nvidia-dcgm-exporter/a/////", points: minutes(1, 1, 121)}}, 2, 2, 0, 2, allocation.GPUDevice{}},
+		{"the exporter's own", "nvidia_com_gpu", 1, 1, []given{{signal: signals.DeviceUse, key: "c/ns/p//nvidia-dcgm-exporter/a///////", points: minutes(1, 1, 121)}}, 2, 2, 0, 2, allocation.GPUDevice{}},
 	} {
 		for _, resolution := range []time.Duration{time.Minute, 0} {
 			t.Run(tt.name+"/"+allocation.ResolutionText(resolution), func(t *testing.T) {

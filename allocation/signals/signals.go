@@ -155,6 +155,8 @@ const (
 	PodReserved
 	// PodOverhead is what a pod takes besides its containers, by its RuntimeClass, in amount.
 	PodOverhead
+	// PodClaim is there while a pod has a claim for devices.
+	PodClaim
 	// PodUse and PodLevel are ContainerUse and ContainerLevel of all containers of a pod together. They have keys of the same elements, without a
 	// container. They count where no container of the pod has usage of its own.
 	PodUse
@@ -223,7 +225,7 @@ var signals = [NumSignals]struct {
 	NodePrice:                {"node price", []string{"cluster", "node", "instance_type", "region", "arch", "provider_id"}, ""},
 	NodeSpot:                 {"node spot", []string{"cluster", "node"}, ""},
 	DeviceRequest:            {"device request", append(slices.Clip(containerLabels), "resource"), ""},
-	DeviceUse:                {"device usage", append(slices.Clip(containerLabels), "device", "slice", "profile", "UUID", "gpu_device", "modelName"), ""},
+	DeviceUse:                {"device usage", append(slices.Clip(containerLabels), "device", "slice", "profile", "UUID", "gpu_device", "modelName", "claim", "host"), ""},
 	DeviceCapacity:           {"node devices", []string{"cluster", "node", "resource"}, ""},
 	PodScheduled:             {"pod scheduled", podLabels, ""},
 	PodPending:               {"pod pending", podLabels, ""},
@@ -259,6 +261,7 @@ var signals = [NumSignals]struct {
 	NodeDiskUsed:             {"node disk usage", []string{"cluster", "node", "device"}, ""},
 	PodReserved:              {"pod reserve", append(slices.Clip(podLabels), "node"), ""},
 	PodOverhead:              {"pod overhead", podLabels, ""},
+	PodClaim:                 {"pod claims", append(slices.Clip(podLabels), "claim_name"), ""},
 	PodUse:                   {"pod usage", usageLabels, ""},
 	PodLevel:                 {"pod usage", usageLabels, ""},
 }

@@ -72,6 +72,7 @@ var adders = [signals.NumSignals]func(ob *Observer, s *Incoming) error{
 	signals.ContainerRestarts:        (*Observer).addRestarts,
 	signals.PodReserved:              (*Observer).addPodReserved,
 	signals.PodOverhead:              (*Observer).addPodOverhead,
+	signals.PodClaim:                 (*Observer).addPodClaim,
 }
 
 // interned has the texts of the sets.

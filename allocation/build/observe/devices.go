@@ -13,6 +13,7 @@ import (
 type Devices struct {
 	Requests timeline.RankedBy[signals.Symbol] // by resource name
 	Used     timeline.RankedBy[DeviceKey]
+	Claimed  timeline.RankedBy[DeviceKey] // 1 while a claim holds the device
 	Names    map[DeviceKey]allocation.GPUDevice
 	Cells    []timeline.Cell // of all of them; there is nothing else once they are resolved
 }
@@ -23,7 +24,7 @@ type DeviceKey struct{ Device, Slice, Profile signals.Symbol }
 // devicesOf returns the devices of c. It makes them if they are new.
 func (c *Container) devicesOf() *Devices {
 	if c.Devices == nil {
-		c.Devices = &Devices{Requests: timeline.RankedBy[signals.Symbol]{}, Used: timeline.RankedBy[DeviceKey]{}, Names: map[DeviceKey]allocation.GPUDevice{}}
+		c.Devices = &Devices{Requests: timeline.RankedBy[signals.Symbol]{}, Used: timeline.RankedBy[DeviceKey]{}, Claimed: timeline.RankedBy[DeviceKey]{}, Names: map[DeviceKey]allocation.GPUDevice{}}
 	}
 	return c.Devices
 }
@@ -34,12 +35,31 @@ func (ob *Observer) addDeviceRequest(s *Incoming) error {
 }
 
 func (ob *Observer) addDeviceCapacity(s *Incoming) error {
-	ob.nodeOf(s).Reported.Devices.Add(s.Key[2], s.Rank, ob.Sampling.Steps(s.Points))
+	steps := ob.Sampling.Steps(s.Points)
+	if s.Key[2] == None {
+		steps = steps.Positive() // a count of devices is 0 where nothing tells it of them
+	}
+	ob.nodeOf(s).Reported.Devices.Add(s.Key[2], s.Rank, steps)
 	return nil
 }
 
-// addDeviceUse takes how much of one device a container uses. Exporters of one device count once, devices add up.
+// addPodClaim takes a claim of a pod for devices (dynamic resource allocation).
+func (ob *Observer) addPodClaim(s *Incoming) error {
+	p := ob.PodOf(s.Pod())
+	p.Claims = append(p.Claims, ob.shared.Of(timeline.Ones(ob.Sampling.Steps(s.Points).Positive())))
+	return nil
+}
+
+// addDeviceUse takes how much of one device a container uses. Exporters of one device count once, devices add up. A device that a claim of the pod
+// holds is requested whole. The series also shows that its node has the device.
 func (ob *Observer) addDeviceUse(s *Incoming) error {
+	present := timeline.Ones(ob.Sampling.Steps(s.Points))
+	if host := (NodeKey{s.Key[0], s.Key[12]}); s.Key[12] != None && s.Key[8] != None {
+		if ob.Nodes.Devices[host] == nil {
+			ob.Nodes.Devices[host] = map[signals.Symbol]timeline.Steps{}
+		}
+		ob.Nodes.Devices[host][s.Key[8]] = timeline.Max(ob.Nodes.Devices[host][s.Key[8]], present)
+	}
 	if s.Key[4] == None || strings.Contains(s.Key[4].Value(), "dcgm-exporter") {
 		return nil // no container has the device: the labels are those of the exporter
 	}
@@ -49,6 +69,10 @@ func (ob *Observer) addDeviceUse(s *Incoming) error {
 	}
 	d, device := ob.container(s).devicesOf(), DeviceKey{s.Key[5], s.Key[6], s.Key[7]}
 	d.Used.Add(device, s.Rank, steps.NotNegative())
+	if s.Key[11] != None {
+		d.Claimed.Add(device, s.Rank, present)
+		ob.Pods.ClaimsByDevice[s.Key[0]] = true
+	}
 	d.Names[device] = d.Names[device].Or(allocation.GPUDevice{Device: s.Key[9].Value(), Model: s.Key[10].Value(), UUID: s.Key[8].Value()})
 	return nil
 }
@@ -69,5 +93,10 @@ func (c *Container) AddDevices(from *Devices, take func(timeline.Steps) timeline
 			d.Used.Add(device, rank, take(s))
 		}
 		d.Names[device] = d.Names[device].Or(from.Names[device])
+	}
+	for device, alternatives := range from.Claimed {
+		for rank, s := range alternatives {
+			d.Claimed.Add(device, rank, take(s))
+		}
 	}
 }

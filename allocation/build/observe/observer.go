@@ -80,11 +80,11 @@ func newObserver(rates rates.Rates, symbols *signals.Symbols) *Observer {
 		interned: interned{Dict: dict}, Symbols: symbols, Storage: newStorage(),
 		Pods: podTable{
 			ByKey: map[PodKey]*Pod{}, ByName: map[ObjectKey][]*Pod{},
-			Reserved: map[ObjectKey][]Reserved{}, Namespaces: map[ObjectKey]*namespace{}, Owners: map[OwnerKey]Owner{}, NoPodSignals: PodSignals{Hint: None},
+			Reserved: map[ObjectKey][]Reserved{}, ClaimsByDevice: map[signals.Symbol]bool{}, Namespaces: map[ObjectKey]*namespace{}, Owners: map[OwnerKey]Owner{}, NoPodSignals: PodSignals{Hint: None},
 			Metadata: lateMetadata{Nameless: map[ObjectKey]*Pod{}},
 		},
 		Nodes: nodeTable{
-			ByName: map[NodeKey][]*Node{}, Machines: map[NodeKey]*Machine{}, Addresses: map[NodeKey]signals.Symbol{},
+			ByName: map[NodeKey][]*Node{}, Machines: map[NodeKey]*Machine{}, Addresses: map[NodeKey]signals.Symbol{}, Devices: map[NodeKey]map[signals.Symbol]timeline.Steps{},
 			Disks: map[NodeKey]timeline.RankedBy[signals.Symbol]{}, Ended: map[signals.Symbol]int64{},
 		},
 		Services: serviceTable{

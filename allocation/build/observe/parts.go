@@ -27,16 +27,18 @@ type frame struct {
 
 // podTable has the pods, their containers, namespaces and owners.
 type podTable struct {
-	byUID      []*Pod          // by the numbers of their UIDs' symbols
-	ByKey      map[PodKey]*Pod // those without a UID, or with that of another
-	All        []*Pod          // as they came, those replaced by others of their name included
-	ByName     map[ObjectKey][]*Pod
-	Reserved   map[ObjectKey][]Reserved
-	Namespaces map[ObjectKey]*namespace
-	Owners     map[OwnerKey]Owner
-	Order      []*Container // in the order of rows: sorted once resolved
-	UnseenInit []*Container
-	Metadata   lateMetadata
+	byUID    []*Pod          // by the numbers of their UIDs' symbols
+	ByKey    map[PodKey]*Pod // those without a UID, or with that of another
+	All      []*Pod          // as they came, those replaced by others of their name included
+	ByName   map[ObjectKey][]*Pod
+	Reserved map[ObjectKey][]Reserved
+	// ClaimsByDevice has the clusters in which exporters say which devices claims hold.
+	ClaimsByDevice map[signals.Symbol]bool
+	Namespaces     map[ObjectKey]*namespace
+	Owners         map[OwnerKey]Owner
+	Order          []*Container // in the order of rows: sorted once resolved
+	UnseenInit     []*Container
+	Metadata       lateMetadata
 	// Empty signals, which pods and containers share once they are resolved.
 	NoPodSignals PodSignals
 	NoSignals    ContainerSignals
@@ -47,6 +49,7 @@ type nodeTable struct {
 	ByName    map[NodeKey][]*Node // in the order of time; one node a name until they are resolved
 	Machines  map[NodeKey]*Machine
 	Addresses map[NodeKey]signals.Symbol                    // nodes by IP address
+	Devices   map[NodeKey]map[signals.Symbol]timeline.Steps // 1 while a device is seen, by its UUID
 	Disks     map[NodeKey]timeline.RankedBy[signals.Symbol] // by what series name their nodes; see nodeReports
 	Ended     map[signals.Symbol]int64                      // when the last node of a cluster ended, once resolved
 }

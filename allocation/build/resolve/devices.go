@@ -53,27 +53,35 @@ func resolveDevices(c *observe.Container, n *observe.Node, dict *allocation.Dict
 	if c.Devices == nil {
 		return
 	}
-	c.Request[allocation.GPU].Add(0, c.Devices.Requests.Sum(signals.Compare, func(name signals.Symbol) float64 { return deviceFraction(name.Value(), n) }))
+	requested := c.Devices.Requests.Sum(signals.Compare, func(name signals.Symbol) float64 { return deviceFraction(name.Value(), n) })
+	// A claim may serve a request for an extended resource: the two count once.
+	c.Request[allocation.GPU].Add(0, timeline.Max(requested, c.Devices.Claimed.Sum(compareDevices, worthOf)))
 	names := make([]observe.DeviceKey, 0, len(c.Devices.Used))
 	for name := range c.Devices.Used {
 		names = append(names, name)
 	}
-	slices.SortFunc(names, func(x, y observe.DeviceKey) int {
-		return cmp.Or(signals.Compare(x.Device, y.Device), signals.Compare(x.Slice, y.Slice), signals.Compare(x.Profile, y.Profile))
-	})
+	slices.SortFunc(names, compareDevices)
 	var sum timeline.Steps
 	for _, name := range names {
-		worth := 1.0
-		if name.Slice != observe.None {
-			worth = profileFraction(name.Profile.Value())
-		}
-		sum = timeline.Sum(sum, timeline.Scaled(c.Devices.Used[name].Best(), worth))
+		sum = timeline.Sum(sum, timeline.Scaled(c.Devices.Used[name].Best(), worthOf(name)))
 	}
 	c.GPU = dict.AddMap(described(c.Devices, names, n).Map())
 	c.Devices = &observe.Devices{}
 	for _, x := range sum {
 		c.Devices.Cells = append(c.Devices.Cells, timeline.Cell{From: x.From, To: x.To, Amount: x.V * float64(x.To-x.From) / 1000})
 	}
+}
+
+func compareDevices(x, y observe.DeviceKey) int {
+	return cmp.Or(signals.Compare(x.Device, y.Device), signals.Compare(x.Slice, y.Slice), signals.Compare(x.Profile, y.Profile))
+}
+
+// worthOf is how much of a whole device a device or a slice of one is.
+func worthOf(x observe.DeviceKey) float64 {
+	if x.Slice == observe.None {
+		return 1
+	}
+	return profileFraction(x.Profile.Value())
 }
 
 // described returns what is known of the devices named, in that order: what their exporter says, else the model from the labels of

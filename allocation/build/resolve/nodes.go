@@ -27,6 +27,9 @@ func (rs *Resolver) resolveNodes() {
 				n.Allocatable[r] = rs.FillGaps(n.Reported.Capacity[r][observe.CapacityByAllocatable])
 			}
 		}
+		for device, seen := range rs.Nodes.Devices[n.NodeKey] {
+			n.Reported.Devices.Add(device, devicesSeen, seen)
+		}
 		if len(n.Reported.Devices) > 0 {
 			n.Amount[allocation.GPU] = n.Reported.Devices.Sum(signals.Compare, func(name signals.Symbol) float64 { return deviceFraction(name.Value(), n) })
 		}
@@ -48,6 +51,9 @@ func (rs *Resolver) resolveNodes() {
 		rs.rateNode(n)
 	}
 }
+
+// devicesSeen is the rank of the devices that exporters see, after all that is said of the capacity of nodes.
+const devicesSeen = 3
 
 // nodeRuns finds when a node ran that was seen at times. Its object may have been created again while its machine ran on.
 func (rs *Resolver) nodeRuns(n *observe.Node, seen timeline.Steps) timeline.Runs {

@@ -12,9 +12,11 @@ import (
 func (rs *Resolver) findReserves() {
 	for p := range rs.EveryPod() {
 		var found [allocation.NumResources]observe.Reserve
-		for r := range allocation.NumResources {
+		for _, r := range [...]allocation.Resource{allocation.CPU, allocation.RAM} {
 			found[r] = rs.reserve(p, r)
 		}
+		claimed := rs.claimed(p)
+		found[allocation.GPU] = observe.Reserve{Inits: claimed, Mains: claimed}
 		if slices.ContainsFunc(found[:], func(x observe.Reserve) bool { return len(x.Inits)+len(x.Mains) > 0 }) {
 			p.Reserve = &found
 		}
@@ -47,6 +49,21 @@ func (rs *Resolver) reserve(p *observe.Pod, r allocation.Resource) observe.Reser
 		out.Mains = timeline.Overlay(timeline.Above(out.Mains, explained), least)
 	}
 	return out
+}
+
+// claimed is how many devices the claims of a pod hold, one each, where no exporter says which, and its node has GPUs.
+func (rs *Resolver) claimed(p *observe.Pod) (sum timeline.Steps) {
+	if len(p.Claims) == 0 || rs.Pods.ClaimsByDevice[p.Cluster] {
+		return nil
+	}
+	gpus := slices.ContainsFunc(rs.Nodes.ByName[observe.NodeKey{Cluster: p.Cluster, Name: p.Node.Value}], func(n *observe.Node) bool { return !n.Amount[allocation.GPU].IsZero() })
+	if !gpus {
+		return nil
+	}
+	for _, claim := range p.Claims {
+		sum = timeline.Sum(sum, rs.FillGaps(claim))
+	}
+	return sum
 }
 
 // scheduled is what schedulers reserve for a pod on its node.
