@@ -142,7 +142,7 @@ func TestNodeObjectsOfOneMachine(t *testing.T) {
 				if r := residual(set); r > 1e-9 {
 					t.Errorf("%g belongs to no node", r)
 				}
-				if n := countOf(set, "of another ("); n != tt.ghosts {
+				if n := warnedCount(set, "of another ("); n != tt.ghosts {
 					t.Errorf("%d Node objects are said to be of another's machine, want %d: %q", n, tt.ghosts, set.Warnings)
 				}
 				for _, q.Step = range []time.Duration{time.Hour, 25 * time.Minute} {
@@ -153,8 +153,8 @@ func TestNodeObjectsOfOneMachine(t *testing.T) {
 	}
 }
 
-// countOf is the number with which the warning with a text begins, 0 without such a warning.
-func countOf(s *allocation.Set, text string) (n int) {
+// warnedCount is the number with which the warning with a text begins, 0 without such a warning.
+func warnedCount(s *allocation.Set, text string) (n int) {
 	for _, w := range s.Warnings {
 		if strings.Contains(w, text) {
 			_, _ = fmt.Sscanf(w, "%d", &n)

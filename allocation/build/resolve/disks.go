@@ -64,10 +64,8 @@ func (rs *Resolver) findDisks() {
 	rs.Count(notices.ExcessiveDisks, excessive)
 }
 
-// findDisk finds the size of a node's own disk, and which devices are no part of it when. It reports whether a size within the window is left out.
-func (rs *Resolver) findDisk(n *observe.Node) (excessive bool) {
-	var capacity timeline.Steps
-	var devices []device
+// diskDevices returns what a node gives as its ephemeral storage, and the file systems that its kubelet sees, by name.
+func (rs *Resolver) diskDevices(n *observe.Node) (capacity timeline.Steps, devices []device) {
 	for name, ranked := range n.Reported.Disks {
 		for rank, steps := range ranked {
 			switch {
@@ -83,6 +81,12 @@ func (rs *Resolver) findDisk(n *observe.Node) (excessive bool) {
 		}
 	}
 	slices.SortFunc(devices, func(x, y device) int { return signals.Compare(x.name, y.name) })
+	return capacity, devices
+}
+
+// findDisk finds the size of a node's own disk, and which devices are no part of it when. It reports whether a size within the window is left out.
+func (rs *Resolver) findDisk(n *observe.Node) (excessive bool) {
+	capacity, devices := rs.diskDevices(n)
 	edges := capacity.Edges(nil)
 	for k := range devices {
 		edges = devices[k].sizes.Edges(edges)

@@ -40,17 +40,10 @@ func (rs *Resolver) ResolveContainer(c *observe.Container) {
 		edges = limit[r].Edges(request[r].Edges(edges))
 		rs.noteRequest(c, r, request[r], limit[r], inside)
 	}
-	var unknown prices.Node // prices for an unknown node
-	lost := rs.isLost(c)
-	rs.noteNodeless(c, lost, inside)
-	switch {
-	case n != nil:
+	unknown := rs.pricesWithoutNode(c, inside)
+	if n != nil {
 		edges = n.Edges(edges)
-	case !lost:
-		unknown = rs.Sheet().Node(rates.NodeAttributes{Cluster: c.Pod.Cluster.Value()})
-		if len(rs.Asked(inside)) > 0 {
-			rs.noteUnplaced(c, &unknown)
-		}
+	} else if unknown != nil {
 		edges = append(edges, unknown.Changes...)
 	}
 	rs.cuts.edges, rs.cuts.sections = edges, rs.cuts.sections[:0]
@@ -65,7 +58,7 @@ func (rs *Resolver) ResolveContainer(c *observe.Container) {
 				switch {
 				case n != nil && n.Charged(to):
 					of.Price[r], of.Inside[r] = n.PriceAt(r, to), n.Has(r, to)
-				case n == nil && !lost:
+				case unknown != nil:
 					of.Price[r] = unknown.At(to, false).Price[r]
 				}
 				rs.AddTo(ref, allocation.RequestHours.Of(r), of.Request[r]*observe.Hours(from, to))
@@ -82,6 +75,20 @@ func (rs *Resolver) ResolveContainer(c *observe.Container) {
 		}
 	}
 	rs.bound(c, &found, waits)
+}
+
+// pricesWithoutNode returns the prices of a container whose node is not known, nil if it is known, or none of those that the cluster has.
+func (rs *Resolver) pricesWithoutNode(c *observe.Container, inside timeline.Intervals) *prices.Node {
+	lost := rs.isLost(c)
+	rs.noteNodeless(c, lost, inside)
+	if c.Node != nil || lost {
+		return nil
+	}
+	unknown := rs.Sheet().Node(rates.NodeAttributes{Cluster: c.Pod.Cluster.Value()})
+	if len(rs.Asked(inside)) > 0 {
+		rs.noteUnplaced(c, &unknown)
+	}
+	return &unknown
 }
 
 // add appends a section. It joins it with the section before if nothing changed between them.
