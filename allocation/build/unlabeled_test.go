@@ -35,7 +35,7 @@ func TestWarnsOfUnlabeledNodes(t *testing.T) {
 		{"some labels are exported, and no rule matches", "nodes: [{labels: {pool: x, tier: y}, ramPerGiBHour: 1}]", []given{memory, labels("|tier|z")}, "pool"},
 		{"some labels are exported, and a rule matches", "nodes: [{labels: {pool: x}, ramPerGiBHour: 2}, {labels: {tier: z}, ramPerGiBHour: 1}]", []given{memory, labels("|tier|z")}, ""},
 		{"a label of nodes that are not spot", "nodes: [{spot: true, ramPerGiBHour: 1}]", []given{memory, labels("|karpenter_sh_capacity_type|on-demand")}, ""},
-		{"nothing says which nodes are spot", "nodes: [{spot: true, ramPerGiBHour: 1}]", []given{memory}, "cloud.google.com/gke-preemptible,cloud.google.com/gke-spot,eks.amazonaws.com/capacityType,karpenter.sh/capacity-type,kubernetes.azure.com/scalesetpriority"},
+		{"nothing says which nodes are spot", "nodes: [{spot: true, ramPerGiBHour: 1}]", []given{memory}, "alibabacloud.com/spot-instance,cloud.google.com/gke-preemptible,cloud.google.com/gke-provisioning,cloud.google.com/gke-spot,eks.amazonaws.com/capacityType,karpenter.sh/capacity-type,kubernetes.azure.com/scalesetpriority,lifecycle,node-role.kubernetes.io/spot-worker,node.kubernetes.io/lifecycle,oci.oraclecloud.com/oke-is-preemptible,scheduling.cast.ai/spot,spotinst.io/node-lifecycle"},
 		{"a metric says which nodes are spot", "nodes: [{spot: true, ramPerGiBHour: 1}]", []given{memory, {signal: signals.NodeSpot, key: "c/n", points: minutes(0, 1, 121)}}, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

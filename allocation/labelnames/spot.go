@@ -5,20 +5,32 @@ import (
 	"strings"
 )
 
-// spotLabel is a label that marks spot nodes, its value in any case, and the provider whose nodes have it; "" for any
-// provider.
+// spotLabel is a label that marks spot nodes, the provider whose nodes have it, "" for any provider, and its values on spot nodes, in any
+// case.
 type spotLabel struct {
-	name            Name
-	value, provider string
+	name     Name
+	provider string
+	values   []string
 }
 
 var spotLabels = []spotLabel{
-	{NewName("karpenter.sh/capacity-type"), "spot", ""},
-	{NewName("eks.amazonaws.com/capacityType"), "spot", "aws"},
-	{NewName("cloud.google.com/gke-spot"), "true", "gcp"},
-	{NewName("cloud.google.com/gke-preemptible"), "true", "gcp"},
-	{NewName("kubernetes.azure.com/scalesetpriority"), "spot", "azure"},
+	{NewName("karpenter.sh/capacity-type"), "", []string{"spot"}},
+	{NewName("eks.amazonaws.com/capacityType"), "aws", []string{"spot"}},
+	{NewName("cloud.google.com/gke-spot"), "gcp", []string{"true"}},
+	{NewName("cloud.google.com/gke-preemptible"), "gcp", []string{"true"}},
+	{NewName("cloud.google.com/gke-provisioning"), "gcp", []string{"spot", "preemptible"}},
+	{NewName("kubernetes.azure.com/scalesetpriority"), "azure", []string{"spot"}},
+	{NewName("oci.oraclecloud.com/oke-is-preemptible"), "oci", []string{"true"}},
+	{NewName("alibabacloud.com/spot-instance"), "alibaba", []string{"true", "yes"}},
+	{NewName("scheduling.cast.ai/spot"), "", []string{"true"}},
+	{NewName("spotinst.io/node-lifecycle"), "", []string{"spot"}},
+	{NewName("node-role.kubernetes.io/spot-worker"), "", []string{"true"}},
+	{NewName("node.kubernetes.io/lifecycle"), "", lifecycles},
+	{NewName("lifecycle"), "", lifecycles},
 }
+
+// lifecycles are the values of labels of kOps and older tools on spot nodes.
+var lifecycles = []string{"spot", "Ec2Spot"}
 
 // SpotLabels are the labels that mark spot nodes of a provider, those of all providers if it is "".
 func SpotLabels(provider string) []Name {
@@ -35,7 +47,7 @@ func SpotLabels(provider string) []Name {
 func IsSpot(labels map[string]string) bool {
 	return slices.ContainsFunc(spotLabels, func(spot spotLabel) bool {
 		value, _ := Find(&spot.name, labels)
-		return strings.EqualFold(value, spot.value)
+		return slices.ContainsFunc(spot.values, func(v string) bool { return strings.EqualFold(value, v) })
 	})
 }
 
