@@ -163,6 +163,7 @@ const (
 	ksm        = "run kube-state-metrics and let this Prometheus scrape it"
 	kubelet    = "scrape /metrics/cadvisor of every kubelet"
 	gpus       = "(nvidia|amd)_com_(gpu|mig_.*)|.*shared.*" // whole ones, MIG slices, shares
+	virtual    = "virtual-kubelet.io/provider|eks.amazonaws.com/compute-type|eks.tke.cloud.tencent.com/eklet|vci.vke.volcengine.com/node-type|virtual-node.liqo.io/not-allowed|kwok.x-k8s.io/node"
 	givePrices = "give prices with --pricing.file"
 )
 
@@ -232,6 +233,18 @@ var workloads = []Input{
 	{Name: "service selectors", Signal: signals.ServiceSelector, Alternatives: []Alternative{metric("service_selector_labels")}, Missing: "services without endpoints have no pods", Remedy: "run OpenCost, which exports them, and kube-state-metrics with --metric-labels-allowlist=pods=[*]", Need: Occasional},
 	{Name: "node", Signal: signals.NodeInfo, Alternatives: []Alternative{metric("kube_node_info")}, Missing: "nodes live while their capacity is known, without provider ids", Remedy: ksm},
 	{Name: "node labels", About: notices.AboutNodeLabels, Signal: signals.NodeLabels, Alternatives: []Alternative{metric("kube_node_labels")}, Missing: "nodes have no region, zone and pool", Remedy: "run kube-state-metrics with --metric-labels-allowlist=nodes=[*]"},
+	{
+		Name: "node taints", Signal: signals.NodeTaint, Alternatives: []Alternative{metric("kube_node_spec_taint", matching("key", virtual))},
+		Missing: "virtual nodes are known by their labels and their size only", Remedy: ksm, Need: Occasional,
+	},
+	{
+		Name: "pod capacity", Signal: signals.PodCapacity,
+		Alternatives: []Alternative{{Metric: "kube_pod_annotations", Matchers: []Matcher{notEqual("annotation_CapacityProvisioned", "")}}, {
+			Metric: "kube_pod_annotations", Matchers: []Matcher{equal("annotation_CapacityProvisioned", ""), notEqual("annotation_capacity_provisioned", "")},
+			Labels: map[string][]string{"annotation_CapacityProvisioned": {"annotation_capacity_provisioned"}},
+		}},
+		Missing: "pods on Fargate cost what their requests are rounded up to", Remedy: "run kube-state-metrics with --metric-annotations-allowlist=pods=[CapacityProvisioned]", Need: Occasional,
+	},
 	{Name: "node created", Signal: signals.NodeCreated, Alternatives: []Alternative{metric("kube_node_created")}, Missing: "nodes begin with their first scrape", Remedy: ksm},
 	capacity("node cpu", allocation.CPU, equal("resource", "cpu"), "kube_node_status_capacity_cpu_cores"),
 	capacity("node memory", allocation.RAM, equal("resource", "memory"), "kube_node_status_capacity_memory_bytes"),

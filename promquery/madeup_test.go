@@ -49,6 +49,11 @@ func (m *madeUp) node(from, to int, name, providerID string, cores float64) {
 
 // pod adds a pod of one container that requests a core and a GiB.
 func (m *madeUp) pod(from, to int, namespace, name, uid, node string) {
+	m.requesting(from, to, namespace, name, uid, node, 1, 1)
+}
+
+// requesting adds a pod of one container that requests so many cores and GiB.
+func (m *madeUp) requesting(from, to int, namespace, name, uid, node string, cores, gibs float64) {
 	of := []string{"namespace", namespace, "pod", name, "uid", uid}
 	in := slices.Concat(of, []string{"container", "c"})
 	started := float64(lifeStart.Unix() + int64(from))
@@ -56,8 +61,8 @@ func (m *madeUp) pod(from, to int, namespace, name, uid, node string) {
 	m.add(from, to, started, "kube_pod_start_time", of...)
 	m.add(from, to, 1, "kube_pod_container_status_running", in...)
 	m.add(from, to, started, "kube_pod_container_state_started", in...)
-	m.add(from, to, 1, "kube_pod_container_resource_requests", slices.Concat(in, []string{"node", node, "resource", "cpu", "unit", "core"})...)
-	m.add(from, to, 1<<30, "kube_pod_container_resource_requests", slices.Concat(in, []string{"node", node, "resource", "memory", "unit", "byte"})...)
+	m.add(from, to, cores, "kube_pod_container_resource_requests", slices.Concat(in, []string{"node", node, "resource", "cpu", "unit", "core"})...)
+	m.add(from, to, gibs*(1<<30), "kube_pod_container_resource_requests", slices.Concat(in, []string{"node", node, "resource", "memory", "unit", "byte"})...)
 }
 
 // blocks writes the series into blocks. Series with the same labels follow each other.

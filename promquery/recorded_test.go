@@ -89,6 +89,8 @@ var unrecorded = map[string]string{
 	"kube_pod_resource_request":                                "no recording has a kube-scheduler's /metrics/resources",
 	"kube_pod_overhead_cpu_cores":                              "no recorded pod has a RuntimeClass with overhead",
 	"kube_pod_overhead_memory_bytes":                           "no recorded pod has a RuntimeClass with overhead",
+	"kube_node_spec_taint":                                     "no recorded node is virtual",
+	"kube_pod_annotations":                                     "no recorded pod runs on AWS Fargate, which annotates it",
 }
 
 // TestEveryInputIsRecorded feeds every input, and every alternative of one, with what a real exporter exposes.

@@ -38,6 +38,7 @@ const (
 
 	UnplacedPods     Notice = "{n} {pod|pods} " + noKnownNode + " ({names}): priced by {}; are kube_node_info and kube_node_status_capacity there for all nodes, and has kube_pod_info the {pod's node|pods' nodes}?"
 	NodelessPods     Notice = "{n} {pod|pods} ({names}) ran for more than 5 minutes while {its node was|their nodes were} no node of the cluster: that time costs nothing. Is kube_node_info of kube-state-metrics there for all nodes?"
+	LargeNodes       Notice = "{n} {node has|nodes have} more than 2,000 cores or 64 TiB of memory ({names}), more than any machine: {it costs|they cost} what {its|their} pods do. Give rules of the price sheet billedBy: pods, or let kube-state-metrics export the label type, to confirm that"
 	GhostNodes       Notice = "{n} {Node object has|Node objects have} the provider id of another ({names}): {it was|they were} not charged while the other was, for both are one machine"
 	UnseenInits      Notice = "{n} init {container|containers} finished between two scrapes ({names}): {its run time is|their run times are} unknown and {its cost counts|their costs count} as 0. kube-state-metrics 2.20 reports when {it|they} started, and a shorter scrape interval would catch {it|them}"
 	KnownByUsage     Notice = "{n} {container appears|containers appear} only in cAdvisor, not in kube-state-metrics ({names}): {its run time was|their run times were} taken from {its|their} usage samples"
@@ -138,7 +139,7 @@ var patterns = sync.OnceValue(func() []pattern {
 	kinds := []Notice{
 		LackingInput, OwnPrices, HistogramChunks, MalformedChunks,
 		UnpricedNodes, UnpricedVolumes, UnpricedBalancers, UnpricedPlanes, UnpricedTraffic, UnpricedDisks,
-		UnplacedPods, NodelessPods, GhostNodes, UnseenInits, KnownByUsage, UnmatchedUsage, LeapingUsage, LackingRequests, BadRequests, InStepCronJobs, UnseenNodes, UnseenContainers, UnseenUsage,
+		UnplacedPods, NodelessPods, GhostNodes, LargeNodes, UnseenInits, KnownByUsage, UnmatchedUsage, LeapingUsage, LackingRequests, BadRequests, InStepCronJobs, UnseenNodes, UnseenContainers, UnseenUsage,
 		LostClaims, UnboundClaims, EmptyVolumes, TinyVolumes, ExcessiveDisks,
 	}
 	for _, things := range [...]string{NodesPriced, VolumesPriced, BalancersPriced, ManagementPriced, TrafficPriced} {

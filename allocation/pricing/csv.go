@@ -59,7 +59,7 @@ func (p *parser) allColumns() []column {
 	for a := range attributes {
 		columns = append(columns, column{setter: p.attributeSetter(attribute(a))})
 	}
-	for _, s := range []setter{p.spotSetter(), p.timeSetter("from"), p.timeSetter("to"), p.discountSetter(), p.multiplierSetter()} {
+	for _, s := range []setter{p.spotSetter(), p.billedBySetter(), p.timeSetter("from"), p.timeSetter("to"), p.discountSetter(), p.multiplierSetter()} {
 		columns = append(columns, column{setter: s})
 	}
 	for _, s := range p.priceSetters(priceKeys(func(price) bool { return true })) {
@@ -166,6 +166,8 @@ func (r *rule) unusable(id sectionID) string {
 		return labelColumn + r.labels[0].name.String()
 	case r.spot != nil && id != nodeSection:
 		return "spot"
+	case r.byPods && id != nodeSection:
+		return "billedBy"
 	case r.discount != nil && id != nodeSection:
 		return "discount"
 	}

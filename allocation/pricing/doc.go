@@ -31,6 +31,7 @@
 //	    name: ip-10-0-0-7               # of the node
 //	    labels: {karpenter.sh/nodepool: batch} # all must be there; keys in any spelling that exporters have for them
 //	    spot: false                     # without it, spot nodes and others match
+//	    billedBy: pods                  # nodes that cost what their pods do, and nothing else
 //	    from: 2026-01-01                # dates (in UTC) or RFC 3339 times: from this instant on
 //	    to: 2026-07-01T00:00:00+02:00   # up to, and without, this one
 //	    discount: 0.25                  # in place of the sheet's

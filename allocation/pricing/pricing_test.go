@@ -170,6 +170,8 @@ func TestParseErrors(t *testing.T) {
 		{"negative discount", "discount: -0.1", []string{"negative"}},
 		{"multiplier of 0", "multiplier: 0", []string{"multiplier is 0", "above 0"}},
 		{"multiplier in a rule", "nodes: [{region: r, cpuPerCoreHour: 1, multiplier: 5000}]", []string{"multiplier is 5000", "at most 1000"}},
+		{"billedBy of nodes", "nodes: [{region: r, cpuPerCoreHour: 1, billedBy: nodes}]", []string{`billedBy is "nodes", want pods`, "line 1"}},
+		{"billedBy of volumes", "storage: [{region: r, storagePerGiBHour: 1, billedBy: pods}]", []string{`"billedBy"`, "storage[0]"}},
 		{"discount of volumes", "storage: [{region: r, storagePerGiBHour: 1, discount: 0.1}]", []string{`"discount"`, "storage[0]"}},
 		{"currency", "currency: dollars", []string{`"dollars"`, "USD"}},
 		{"date", "asOf: yesterday", []string{"asOf", `"yesterday"`, "2026-01-31"}},

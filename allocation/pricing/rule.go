@@ -16,6 +16,7 @@ type rule struct {
 	texts      [numAttributes]string // what must match, "" for anything
 	labels     []label               // by key
 	spot       *bool                 // nil matches both
+	byPods     bool                  // nodes that match are billed by their pods
 	from, to   int64                 // when it holds: Unix milliseconds, half-open
 	dated      bool                  // from or to is given
 	discount   *float64              // nil is the sheet's

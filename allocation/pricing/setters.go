@@ -37,7 +37,7 @@ func (p *parser) sectionSetters(id sectionID) []setter {
 		}
 	}
 	if id == nodeSection {
-		setters = append(setters, p.spotSetter(), p.discountSetter())
+		setters = append(setters, p.spotSetter(), p.billedBySetter(), p.discountSetter())
 	}
 	setters = append(setters, p.multiplierSetter(), p.timeSetter("from"), p.timeSetter("to"))
 	return append(setters, p.priceSetters(priceKeys(inSection(id)))...)
@@ -59,6 +59,15 @@ func (p *parser) spotSetter() setter {
 			return p.fail(line, "spot is %q, want true or false", text)
 		}
 		r.spot = &v
+		return nil
+	}}
+}
+
+func (p *parser) billedBySetter() setter {
+	return setter{"billedBy", "pods", "Nodes that cost what their pods do, with no idle cost: virtual nodes and GKE Autopilot.", func(r *rule, line int, text string) error {
+		if r.byPods = text == "pods"; !r.byPods {
+			return p.fail(line, "billedBy is %q, want pods", text)
+		}
 		return nil
 	}}
 }

@@ -99,7 +99,9 @@ func (s *Sheet) Node(n rates.NodeAttributes, at time.Time) rates.NodeRates {
 	subject := nodeSubject(&n)
 	var found [allocation.NumResources]*rule
 	missing := len(found)
+	byPods := false
 	for r := range s.sections[nodeSection].matching(&subject, at.UnixMilli()) {
+		byPods = byPods || r.byPods
 		for i := range found {
 			if found[i] == nil && r.named.has(nodePrices[i][0]) {
 				found[i] = r
@@ -110,7 +112,7 @@ func (s *Sheet) Node(n rates.NodeAttributes, at time.Time) rates.NodeRates {
 			break
 		}
 	}
-	rates := rates.NodeRates{Ruled: found[allocation.CPU] != nil || found[allocation.RAM] != nil}
+	rates := rates.NodeRates{ByPods: byPods, Ruled: found[allocation.CPU] != nil || found[allocation.RAM] != nil}
 	var sources []string
 	kind := 0
 	if n.Spot {

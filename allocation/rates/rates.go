@@ -35,6 +35,8 @@ type NodeRates struct {
 	Sources [allocation.NumResources]string
 	// Default reports that the price of CPU or RAM is a built-in one, which is worth a warning.
 	Default bool
+	// ByPods reports that a rule says that the node is billed by its pods.
+	ByPods bool
 	// Ruled reports that a rule gave the price of CPU or RAM, rather than a default.
 	Ruled bool
 }

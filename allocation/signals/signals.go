@@ -121,6 +121,10 @@ const (
 	ClaimUsed
 	// Balancer is there while a service has a load balancer.
 	Balancer
+	// NodeTaint is there while a node has a taint.
+	NodeTaint
+	// PodCapacity is there while a pod says what its provider made for it, as a text such as "0.25vCPU 0.5GB".
+	PodCapacity
 	// OtherService is there while a service is of another type, and has none.
 	OtherService
 	// BalancerIngress names the address of a load balancer.
@@ -244,6 +248,8 @@ var signals = [NumSignals]struct {
 	ClaimCapacity:            {"claim capacity", claimLabels, ""},
 	ClaimUsed:                {"claim usage", claimLabels, ""},
 	Balancer:                 {"load balancer", serviceLabels, ""},
+	NodeTaint:                {"node taint", []string{"cluster", "node", "key", "value"}, ""},
+	PodCapacity:              {"capacity of a pod", []string{"cluster", "namespace", "pod", "uid", "annotation_CapacityProvisioned"}, ""},
 	OtherService:             {"service of another type", serviceLabels, ""},
 	BalancerIngress:          {"load balancer address", append(slices.Clip(serviceLabels), "ip", "hostname"), ""},
 	ServiceLabels:            {"service labels", serviceLabels, "label_"},

@@ -48,7 +48,10 @@ func (ch *Charger) reconcileNodes() {
 			asset, alive := ch.nodeAsset(n, i)
 			nodeless, over, allocated := n.nodeless.Get(i), n.over.Get(i), &allocated[n.Index]
 			for r := range allocation.NumResources {
-				inside := allocated.Get(i)[r] - nodeless[r]
+				inside := allocated.Get(i).costs[r] - nodeless[r]
+				if n.ByPods {
+					asset.Cost[r], asset.Hours[r] = inside, allocated.Get(i).hours[r]
+				}
 				idle := asset.Cost[r] - inside
 				if idle < 0 {
 					residualOf(n.Cluster, r).Cost -= idle
@@ -111,9 +114,14 @@ func (ch *Charger) reportResiduals(s *allocation.Set, residuals map[signals.Symb
 	}
 }
 
-// allocatedByNode sums the cost of each node's containers, by the node's index and by set.
-func (ch *Charger) allocatedByNode() []timeline.Numbered[resourceCosts] {
-	sums := make([]timeline.Numbered[resourceCosts], len(ch.uses.nodes))
+// allocatedCosts are the costs that are allocated on a node, and what for.
+type allocatedCosts struct {
+	costs, hours [allocation.NumResources]float64
+}
+
+// allocatedByNode sums what each node's containers are allocated, by the node's index and by set.
+func (ch *Charger) allocatedByNode() []timeline.Numbered[allocatedCosts] {
+	sums := make([]timeline.Numbered[allocatedCosts], len(ch.uses.nodes))
 	for _, c := range observe.Each(&ch.Limits, slices.All(ch.Pods.Order)) {
 		n := c.Node
 		if n == nil {
@@ -129,7 +137,9 @@ func (ch *Charger) allocatedByNode() []timeline.Numbered[resourceCosts] {
 					ch.AddTo(ref, allocation.Cost.Of(r), -cost)
 					cost = 0
 				}
-				sums[n.Index].At(int(ref.Set))[r] += cost
+				sum := sums[n.Index].At(int(ref.Set))
+				sum.costs[r] += cost
+				sum.hours[r] += ch.Rows[ref.Set].Value(allocation.Hours.Of(r), int(ref.Row))
 			}
 		}
 	}

@@ -56,6 +56,8 @@ var adders = [signals.NumSignals]func(ob *Observer, s *Incoming) error{
 	signals.VolumeClaim:              (*Observer).addVolumeClaim,
 	signals.ClaimCapacity:            (*Observer).addClaimCapacity,
 	signals.Balancer:                 (*Observer).addBalancer,
+	signals.NodeTaint:                (*Observer).addNodeTaint,
+	signals.PodCapacity:              (*Observer).addPodCapacity,
 	signals.OtherService:             (*Observer).addOtherService,
 	signals.BalancerIngress:          (*Observer).addBalancerIngress,
 	signals.ServiceLabels:            (*Observer).addServiceLabels,

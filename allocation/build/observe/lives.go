@@ -29,7 +29,7 @@ func (n *Node) Split(spans []Lifespan) []*Node {
 func (r *nodeReports) within(x Lifespan) nodeReports {
 	out := nodeReports{
 		Seen: x.clip(r.Seen), Shown: x.clip(r.Shown), Created: x.Steps(r.Created), Spot: x.Steps(r.Spot),
-		ProviderID: r.ProviderID.Within(x.From, x.Until), priceLabels: r.priceLabels.Within(x.From, x.Until), Labels: r.Labels.Within(x.From, x.Until),
+		ProviderID: r.ProviderID.Within(x.From, x.Until), priceLabels: r.priceLabels.Within(x.From, x.Until), Labels: r.Labels.Within(x.From, x.Until), Taints: r.Taints.Within(x.From, x.Until),
 		Devices: x.byName(r.Devices), Disks: x.byName(r.Disks),
 	}
 	for resource := range allocation.NumResources {

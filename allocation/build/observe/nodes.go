@@ -37,6 +37,8 @@ type Node struct {
 	Rates       prices.Node                             // for times without a price by a metric
 	Allocatable [allocation.NumResources]timeline.Steps // the part of Amount for pods, if both are known
 	Disk        timeline.Steps                          // size of its own disk, alternatives resolved
+	ByPods      bool                                    // it is billed by its pods, and has no capacity; once resolved
+	Fargate     bool                                    // it is one of AWS Fargate
 	OtherDisks  map[signals.Symbol]timeline.Intervals   // when a device is no part of Disk, or is one that another device shows as well
 }
 
@@ -52,8 +54,12 @@ type nodeReports struct {
 	Capacity    [allocation.NumResources]timeline.Ranked
 	Priced      [allocation.NumResources]prices.ByMetric
 	Devices     timeline.RankedBy[signals.Symbol] // capacity by the resource names of devices
+	Taints      timeline.Dated[Taint]
 	Disks       timeline.RankedBy[signals.Symbol] // size of its disk, and of the file systems on it by device; once the nodes of disks are found
 }
+
+// Taint is a taint of a node.
+type Taint struct{ Key, Value signals.Symbol }
 
 // nodePriceLabels are the labels of a node in OpenCost's price metrics.
 type nodePriceLabels struct{ instanceType, region, arch, providerID string }
@@ -79,6 +85,11 @@ func (ob *Observer) addNode(s *Incoming) error {
 
 func (ob *Observer) addNodeLabels(s *Incoming) error {
 	ob.nodeOf(s).Reported.Labels.Add(ob.addTail(s.tail), ob.Sampling.Steps(s.Points))
+	return nil
+}
+
+func (ob *Observer) addNodeTaint(s *Incoming) error {
+	ob.nodeOf(s).Reported.Taints.Add(Taint{s.Key[2], s.Key[3]}, ob.Sampling.Steps(s.Points))
 	return nil
 }
 
@@ -254,11 +265,11 @@ func (n *Node) Charged(t int64) bool {
 	return alive || len(n.Life) == 0 && !n.Twinned
 }
 
-// Has reports whether the node exists at t and its capacity of the resource is known.
+// Has reports whether the node exists at t and its capacity of the resource is known, or it is billed by its pods.
 func (n *Node) Has(r allocation.Resource, t int64) bool {
 	_, alive := n.Life.Find(t)
 	_, known := n.Amount[r].At(t)
-	return alive && known
+	return alive && (known || n.ByPods)
 }
 
 // NotBefore is since when a pod waits on the node: since it was scheduled, or since the node's life begins if that is much later. A pod

@@ -52,6 +52,8 @@ type PodSignals struct {
 	final      timeline.Steps // not 0 while the pod's phase is Succeeded or Failed
 	Overhead   [allocation.NumResources]timeline.Steps
 	Claims     []timeline.Steps // 1 while the pod has a claim for devices, one by one
+	// Provisioned is what its provider made for it alone.
+	Provisioned [allocation.NumResources]timeline.Steps
 }
 
 func newPod(key PodKey) *Pod { return &Pod{PodKey: key, PodSignals: &PodSignals{Hint: None}} }
@@ -340,7 +342,7 @@ func (ob *Observer) addOwner(kind string, s *Incoming) error {
 
 // CanUse reports whether the container's node has enough CPU for this usage in (from, to].
 func (c *Container) CanUse(coreSeconds float64, from, to int64) bool {
-	return c.Node != nil && coreSeconds <= c.Node.Amount[allocation.CPU].Value(to)*float64(to-from)/1000
+	return c.Node != nil && (c.Node.ByPods || coreSeconds <= c.Node.Amount[allocation.CPU].Value(to)*float64(to-from)/1000)
 }
 
 // FillFrom takes over what is not known of p.

@@ -1,6 +1,9 @@
 package observe
 
 import (
+	"regexp"
+	"strconv"
+
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
@@ -28,6 +31,25 @@ func (ob *Observer) addPodReserved(s *Incoming) error {
 		}
 	}
 	ob.Pods.Reserved[s.Object()] = append(list, Reserved{s.Key[4], s.Resource, steps})
+	return nil
+}
+
+// provisioned reads what a provider made for a pod, in cores and GiB.
+var provisioned = regexp.MustCompile(`^([\d.]+)vCPU ([\d.]+)GB$`)
+
+func (ob *Observer) addPodCapacity(s *Incoming) error {
+	p, text := ob.PodOf(s.Pod()), provisioned.FindStringSubmatch(s.Key[4].Value())
+	if text == nil {
+		return nil
+	}
+	cores, errCores := strconv.ParseFloat(text[1], 64)
+	gibs, errGiBs := strconv.ParseFloat(text[2], 64)
+	if errCores != nil || errGiBs != nil {
+		return nil //nolint:nilerr // as if it said nothing
+	}
+	seen := timeline.Ones(ob.Sampling.Steps(s.Points))
+	p.Provisioned[allocation.CPU] = timeline.Max(p.Provisioned[allocation.CPU], timeline.Scaled(seen, cores))
+	p.Provisioned[allocation.RAM] = timeline.Max(p.Provisioned[allocation.RAM], timeline.Scaled(seen, gibs*(1<<30)))
 	return nil
 }
 

@@ -25,6 +25,9 @@ func (rs *Resolver) findReserves() {
 
 // reserve is what a pod reserves of a resource: what the scheduler says, else what its containers request and its overhead.
 func (rs *Resolver) reserve(p *observe.Pod, r allocation.Resource) observe.Reserve {
+	if size := rs.size(p, r); len(size) > 0 {
+		return observe.Reserve{Inits: size, Mains: size}
+	}
 	told := rs.scheduled(p, r)
 	if len(told) == 0 && len(p.Overhead[r]) == 0 {
 		return observe.Reserve{}
