@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/klauspost/compress/zstd"
 )
 
@@ -84,6 +85,7 @@ func TestClientSessions(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no sessions: %v", err)
 	}
+	t.Run("pages", func(t *testing.T) { testPagingExporter(t, base) })
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".json"), func(t *testing.T) {
 			text, err := os.ReadFile(file)
@@ -285,12 +287,58 @@ func checkAsked(t *testing.T, r clientRequest, body []byte) {
 		} else if i := slices.IndexFunc(list, func(s string) bool { return !strings.Contains(s, search) }); i >= 0 {
 			t.Errorf("%s is suggested for %s", list[i], search)
 		}
+	case r.Path == "/model/allocation" && query.Has("limit"):
+		checkPage(t, query, dataOf[[]map[string]any](t, body))
 	case r.Path == "/assets" && strings.HasPrefix(query.Get("filter"), "type:"):
 		for key, a := range dataOf[map[string]clientAsset](t, body) {
 			if a.Type == nil || query.Get("filter") != fmt.Sprintf("type:%q", *a.Type) {
 				t.Errorf("%s is not filtered out: %+v", key, a)
 			}
 		}
+	}
+}
+
+// checkPage wants at most so many rows of each set as the limit says, and idle beside them, also on later pages: exporters of Kubecost take a page
+// without idle for the last one.
+func checkPage(t *testing.T, query url.Values, sets []map[string]any) {
+	t.Helper()
+	most, err := strconv.Atoi(query.Get("limit"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, set := range sets {
+		_, idle := set["__idle__"]
+		if shared := query.Get("shareIdle") == "true"; idle == shared {
+			t.Errorf("idle is a row: %v", idle)
+		}
+		if delete(set, "__idle__"); len(set) > most || len(set) == 0 {
+			t.Errorf("%d rows besides idle, want 1 to %d", len(set), most)
+		}
+	}
+}
+
+// testPagingExporter asks for the pods of a day as an exporter does, and stops where it does. It gets each once, and their whole cost.
+func testPagingExporter(t *testing.T, base string) {
+	const day = "/model/allocation?window=2026-11-21T00:00:00Z,2026-11-22T00:00:00Z&aggregate=cluster,namespace,pod&accumulate=true&step=1d&idle=true"
+	page := func(more string) map[string]any {
+		_, body := get(t, base+day+more)
+		return dataOf[[]map[string]any](t, []byte(body))[0]
+	}
+	const size = 7
+	whole, got := page(""), map[string]any{}
+	pages := 0
+	for more := true; more; pages++ {
+		rows := page(fmt.Sprintf("&limit=%d&offset=%d", size, pages*size))
+		more = len(rows) >= size+1
+		for name, row := range rows {
+			if _, twice := got[name]; twice && name != "__idle__" {
+				t.Errorf("%s is on two pages", name)
+			}
+			got[name] = row
+		}
+	}
+	if diff := cmp.Diff(whole, got); diff != "" || pages < 3 {
+		t.Errorf("%d pages (-whole +paged):\n%s", pages, diff)
 	}
 }
 
