@@ -49,7 +49,7 @@ func addPromQLFlags(g flagGroup) *promqlFlags {
 
 // addPassthrough adds the flag that joins the source's own series.
 func (f *promqlFlags) addPassthrough(g flagGroup) {
-	g.Flag("promql.passthrough", "Let PromQL name the series of --prometheus.url beside those of cost, in one expression. Where it does not answer, cost alone does, with a warning. What promcost says of itself, such as promcost_source_requests_total, is then the Prometheus' to have; without, the last two hours of it are kept in memory.").
+	g.Flag("promql.passthrough", "Let PromQL name the series of --prometheus.url beside those of cost, in one expression. Of metrics that both have (--collector.opencost, --collector.opencost-kube), all series are there, and the Prometheus' where labels are equal. Where it does not answer, cost alone does, with a warning. What promcost says of itself, such as promcost_source_requests_total, is then the Prometheus' to have; without, the last two hours of it are kept in memory.").
 		BoolVar(&f.passthrough)
 }
 
@@ -62,7 +62,7 @@ func (f *promqlFlags) validate(source *sourceFlags) error {
 }
 
 // upstream is the server whose series PromQL may name in addition to cost series; nil if there is none.
-func (f *promqlFlags) upstream(source *sourceFlags, src serverSource, owned []string) (*upstream.Server, error) {
+func (f *promqlFlags) upstream(source *sourceFlags, src serverSource, owned, shared []string) (*upstream.Server, error) {
 	if !f.passthrough {
 		return nil, nil
 	}
@@ -71,7 +71,7 @@ func (f *promqlFlags) upstream(source *sourceFlags, src serverSource, owned []st
 		return nil, err
 	}
 	return upstream.New(upstream.Config{
-		URL: base, Client: client, Params: source.queryParams(), Owned: owned, External: src.ExternalLabels,
+		URL: base, Client: client, Params: source.queryParams(), Owned: owned, Shared: shared, External: src.ExternalLabels,
 		Streams: func(ctx context.Context) (bool, error) {
 			prometheus, ok := src.(*remote.Source)
 			if !ok {
@@ -170,17 +170,21 @@ func (a *promqlAPI) handlerUnder(current *config.Settings) (http.Handler, error)
 		Grace: a.flags.grace, Zone: a.zone, Subjects: subjects, Currency: func() string { return current.Currency },
 		Bounds: timeline.ServedBounds, Now: a.clock, Billed: a.billedHours(),
 	})
-	var owned []string
+	var owned, shared []string // by promcost alone, and with OpenCost or kube-state-metrics
 	var metadata []upstream.Metadata
 	for _, family := range series.Families() {
-		owned = append(owned, family.Name)
+		if strings.HasPrefix(family.Name, "promcost_") {
+			owned = append(owned, family.Name)
+		} else {
+			shared = append(shared, family.Name)
+		}
 		kind := "gauge"
 		if family.Counter {
 			kind = "counter"
 		}
 		metadata = append(metadata, upstream.Metadata{Name: family.Name, Type: kind, Help: family.Help})
 	}
-	others, err := f.upstream(a.source, a.computer.source.server, owned)
+	others, err := f.upstream(a.source, a.computer.source.server, owned, shared)
 	if err != nil {
 		return nil, err
 	}
@@ -189,7 +193,7 @@ func (a *promqlAPI) handlerUnder(current *config.Settings) (http.Handler, error)
 		samples = min(samples, int(most/costseries.PointBytes))
 	}
 	engine := promapi.NewEngine(promapi.EngineOptions{Timeout: f.timeout, MaxSamples: samples})
-	return promapi.New(a.self.Beside(series, owned), engine, promapi.Options{
+	return promapi.New(a.self.Beside(series, slices.Concat(owned, shared)), engine, promapi.Options{
 		Timeout: f.timeout, MaxConcurrency: f.maxConcurrency, MaxSamples: samples, Memory: a.memory, Metadata: metadata,
 		Config: a.configText, Flags: a.given, Started: a.started, Retention: "as long as the history is kept", Upstream: others, Logger: a.logs.kit, Now: a.now,
 	}), nil

@@ -46,8 +46,8 @@ type joinedQuerier struct {
 	cancels    []context.CancelFunc // of requests to the server that still run
 }
 
-// sides says whether cost series may match, and which matchers the server is asked with, nil for none. They leave cost series
-// out.
+// sides says whether cost series may match, and which matchers the server is asked with, nil for none. They leave out series that only
+// promcost has.
 func (u *Server) sides(matchers []*labels.Matcher) (ours bool, theirs []*labels.Matcher) {
 	var names []*labels.Matcher
 	for _, m := range matchers {
@@ -55,14 +55,17 @@ func (u *Server) sides(matchers []*labels.Matcher) (ours bool, theirs []*labels.
 			names = append(names, m)
 		}
 	}
+	matches := func(name string) bool {
+		return !slices.ContainsFunc(names, func(m *labels.Matcher) bool { return !m.Matches(name) })
+	}
 	var quoted []string
 	for _, name := range u.cfg.Owned {
-		if !slices.ContainsFunc(names, func(m *labels.Matcher) bool { return !m.Matches(name) }) {
+		if matches(name) {
 			quoted = append(quoted, regexp.QuoteMeta(name))
 		}
 	}
 	if len(quoted) == 0 {
-		return false, matchers
+		return slices.ContainsFunc(u.cfg.Shared, matches), matchers
 	}
 	if slices.ContainsFunc(names, func(m *labels.Matcher) bool { return m.Type == labels.MatchEqual }) {
 		return true, nil
@@ -81,7 +84,21 @@ func (q *joinedQuerier) Select(ctx context.Context, sorted bool, hints *storage.
 		return q.theirs(ctx, hints, theirs)
 	}
 	other := q.theirs(ctx, hints, theirs) // it is read in the background
-	return storage.NewMergeSeriesSet([]storage.SeriesSet{q.own.Select(ctx, true, hints, matchers...), other}, hintedLimit(hints), storage.ChainedSeriesMerge)
+	return storage.NewMergeSeriesSet([]storage.SeriesSet{q.own.Select(ctx, true, hints, matchers...), other}, hintedLimit(hints), preferTheirs)
+}
+
+// preferTheirs is the server's series of those with equal labels.
+func preferTheirs(list ...storage.Series) storage.Series {
+	for _, s := range list {
+		if theirs, ok := s.(*series); ok && len(list) > 1 {
+			if !theirs.replaces { // a set may be asked for it twice
+				theirs.replaces = true
+				theirs.in.replacing++
+			}
+			return theirs
+		}
+	}
+	return storage.ChainedSeriesMerge(list...)
 }
 
 // hintedLimit is the limit of hints, 0 for none.
@@ -111,7 +128,7 @@ func (q *joinedQuerier) SelectAny(ctx context.Context, hints *storage.SelectHint
 	if len(own) > 0 {
 		sets = append(sets, anyselect.Select(ctx, q.own, hints, own))
 	}
-	return storage.NewMergeSeriesSet(sets, hintedLimit(hints), storage.ChainedSeriesMerge)
+	return storage.NewMergeSeriesSet(sets, hintedLimit(hints), preferTheirs)
 }
 
 // theirs begins to read the series of the server that any of the selectors matches. Several selectors are given only where no
@@ -141,6 +158,9 @@ func (q *joinedQuerier) theirs(ctx context.Context, hints *storage.SelectHints, 
 			}
 		}()
 		set.list, set.warnings, set.err = q.upstream.read(ctx, sel)
+		for _, s := range set.list {
+			s.in = set
+		}
 	}()
 	return set
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/golang/snappy"
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/prompb"
 	"github.com/prometheus/prometheus/storage/remote"
@@ -54,6 +55,10 @@ func (u *Server) read(ctx context.Context, sel selection) ([]*series, annotation
 	default:
 		return nil, notes.Add(u.failed(err)), nil
 	}
+	list, err = u.withoutCopies(inner, sel, list)
+	if err != nil {
+		return nil, notes.Add(u.failed(err)), nil
+	}
 	slices.SortStableFunc(list, func(x, y *series) int { return labels.Compare(x.labels, y.labels) })
 	list = joinFrames(list)
 	for _, s := range list {
@@ -62,6 +67,30 @@ func (u *Server) read(ctx context.Context, sel selection) ([]*series, annotation
 		}
 	}
 	return list, notes, nil
+}
+
+// withoutCopies are the series of a list but those of shared names that the server scraped from a promcost: the cost series are the same, and
+// sums would count them twice. A query that names the job means just those.
+func (u *Server) withoutCopies(ctx context.Context, sel selection, list []*series) ([]*series, error) {
+	shared := func(s *series) bool { return slices.Contains(u.cfg.Shared, s.labels.Get(model.MetricNameLabel)) }
+	selectors := sel.labelsOnly
+	if selectors == nil {
+		selectors = [][]*labels.Matcher{sel.matchers}
+	}
+	for _, matchers := range selectors {
+		if slices.ContainsFunc(matchers, func(m *labels.Matcher) bool { return m.Name == model.JobLabel && !m.Matches("") }) {
+			return list, nil
+		}
+	}
+	if !slices.ContainsFunc(list, shared) {
+		return list, nil
+	}
+	var jobs []string
+	of := []*labels.Matcher{labels.MustNewMatcher(labels.MatchEqual, model.MetricNameLabel, "promcost_build_info")}
+	if _, err := u.ask(ctx, "/label/"+model.JobLabel+"/values", u.lookup(sel.mint, sel.maxt, 0, of), &jobs); err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(list, func(s *series) bool { return shared(s) && slices.Contains(jobs, s.labels.Get(model.JobLabel)) }), nil
 }
 
 // within limits the time for the server to half of the query's remaining time. The other half is for costs.

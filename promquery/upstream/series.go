@@ -23,7 +23,8 @@ type seriesSet struct {
 	warnings annotations.Annotations
 	err      error
 
-	next int
+	next      int
+	replacing int // series that stand in place of cost series
 }
 
 // Next implements storage.SeriesSet.
@@ -45,13 +46,18 @@ func (s *seriesSet) Err() error {
 // Warnings implements storage.SeriesSet.
 func (s *seriesSet) Warnings() annotations.Annotations {
 	<-s.ready
-	return s.warnings
+	if s.replacing == 0 {
+		return s.warnings
+	}
+	return s.warnings.Add(fmt.Errorf("%w: %d series of the Prometheus stand in place of promcost's of the same labels", annotations.PromQLInfo, s.replacing))
 }
 
 // series is a series of the server. Its samples are packed as they came.
 type series struct {
-	labels labels.Labels
-	chunks []chunkenc.Chunk
+	labels   labels.Labels
+	chunks   []chunkenc.Chunk
+	in       *seriesSet
+	replaces bool // a cost series with its labels
 }
 
 // Labels implements storage.Series.

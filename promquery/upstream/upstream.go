@@ -30,8 +30,12 @@ type Config struct {
 	Client *http.Client
 	// Params are sent with every query, such as dedup=false for Thanos.
 	Params url.Values
-	// Owned are the names of cost series. The server may have scraped some from a promcost, but they are never read from it.
+	// Owned are the names of cost series that only promcost has. The server may have scraped some from a promcost, but they are never read
+	// from it.
 	Owned []string
+	// Shared are the names of cost series that others expose, too, such as kube-state-metrics. The server's series of these names stand beside
+	// the cost series, and in place of those with equal labels; what it scraped from a promcost is left out, unless a query names the job.
+	Shared []string
 	// External returns the server's external labels. They are taken off its series, unless a query names them, so that a query
 	// gives the same as on the server itself.
 	External func(ctx context.Context) (map[string]string, error)

@@ -9,11 +9,13 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/prometheus/model/labels"
 
 	"github.com/promcost/promcost/allocation/memory"
 	"github.com/promcost/promcost/promquery/promapi"
@@ -24,6 +26,9 @@ import (
 
 // owned are the names of cost series in these tests.
 var owned = []string{"promcost_namespace_cost_total", "promcost_namespace_hourly_cost"}
+
+// shared are the names of cost series that others have, too, in these tests.
+var shared = []string{"kube_namespace_labels", "node_cpu_hourly_cost"}
 
 // always is a function of a source that always says the same.
 func always[T any](v T) func(context.Context) (T, error) {
@@ -38,7 +43,7 @@ func upstreamOf(t testing.TB, base string, streams bool, external map[string]str
 		t.Fatal(err)
 	}
 	return upstream.New(upstream.Config{
-		URL: u, Owned: owned, Streams: always(streams), Timeout: 10 * time.Second, MaxBytes: 1 << 20,
+		URL: u, Owned: owned, Shared: shared, Streams: always(streams), Timeout: 10 * time.Second, MaxBytes: 1 << 20,
 		External: func(context.Context) (map[string]string, error) {
 			return maps.Clone(external), nil // it is the caller's
 		},
@@ -126,6 +131,60 @@ func TestJoin(t *testing.T) {
 				t.Errorf("with a lookback of its own (-Prometheus with both +joined):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestSharedNames asks for metrics that promcost and others expose: all series are there, the upstream's where labels are equal, and none that
+// was scraped from a promcost unless its job is named.
+func TestSharedNames(t *testing.T) {
+	first, last := int64(apitest.Epoch*1000), int64(apitest.Epoch+3600)*1000
+	series := func(v float64, labels ...string) promtest.Series {
+		return promtest.Series{Labels: append([]string{"__name__"}, labels...), Samples: promtest.Regular(first, last, 60_000, func(int64) float64 { return v })}
+	}
+	costs, cluster := t.TempDir(), t.TempDir()
+	promtest.WriteBlocks(t, costs, 24*time.Hour, series(1, shared[0], "namespace", "web"), series(2, shared[1], "node", "n1"), series(3, shared[1], "node", "n2"))
+	promtest.WriteBlocks(t, cluster, 24*time.Hour,
+		series(1, shared[0], "namespace", "web", "job", "kube-state-metrics", "label_team", "a"), series(7, shared[1], "node", "n1"),
+		series(2, shared[1], "node", "n1", "job", "promcost"), series(1, "promcost_build_info", "job", "promcost"), series(5, "other", "job", "promcost"))
+	prometheus := promtest.Start(t, cluster, promtest.Config{})
+	for _, streams := range []bool{true, false} {
+		ours := apitest.Serve(t, apitest.Open(t, costs), promapi.Options{Upstream: upstreamOf(t, prometheus, streams, nil), Lookback: 130 * time.Minute})
+		for expr, want := range map[string]string{
+			"kube_namespace_labels":                            `{__name__="kube_namespace_labels", job="kube-state-metrics", label_team="a", namespace="web"}=1 {__name__="kube_namespace_labels", namespace="web"}=1`,
+			`kube_namespace_labels{job="kube-state-metrics"}`:  `{__name__="kube_namespace_labels", job="kube-state-metrics", label_team="a", namespace="web"}=1`,
+			"node_cpu_hourly_cost":                             `{__name__="node_cpu_hourly_cost", node="n1"}=7 {__name__="node_cpu_hourly_cost", node="n2"}=3 and an info`,
+			`node_cpu_hourly_cost{job="promcost"}`:             `{__name__="node_cpu_hourly_cost", job="promcost", node="n1"}=2`,
+			`count by (__name__) ({__name__=~"node.*|other"})`: `{__name__="node_cpu_hourly_cost"}=2 {__name__="other"}=1 and an info`,
+		} {
+			var answer struct {
+				Infos []string
+				Data  struct {
+					Result []struct {
+						Metric labels.Labels
+						Value  [2]any
+					}
+				}
+			}
+			text, err := json.Marshal(apitest.Ask(t, http.MethodGet, ours, "/api/v1/query", fmt.Sprintf("query=%s&time=%d", url.QueryEscape(expr), apitest.Epoch+1800)).Body)
+			if err != nil || json.Unmarshal(text, &answer) != nil {
+				t.Fatalf("%s: %v: %s", expr, err, text)
+			}
+			var got []string
+			for _, r := range answer.Data.Result {
+				got = append(got, fmt.Sprintf("%s=%v", r.Metric, r.Value[1]))
+			}
+			slices.Sort(got)
+			if len(answer.Infos) == 1 && strings.Contains(answer.Infos[0], "1 series of the Prometheus stand in place of promcost's") {
+				got = append(got, "and an info")
+			}
+			if text := strings.Join(got, " "); text != want {
+				t.Errorf("streams %v: %s is %s, want %s", streams, expr, text, want)
+			}
+		}
+		got := apitest.Ask(t, http.MethodGet, ours, "/api/v1/series", fmt.Sprintf("match[]=node_cpu_hourly_cost&start=%d&end=%d", apitest.Epoch, apitest.Epoch+3600))
+		if text, _ := json.Marshal(got.Body); strings.Count(string(text), `"node":`) != 2 || strings.Contains(string(text), `"job"`) {
+			t.Errorf("streams %v: series %s", streams, text)
+		}
 	}
 }
 
