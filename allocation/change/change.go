@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/coverage"
 	"github.com/promcost/promcost/allocation/fields"
 	"github.com/promcost/promcost/allocation/passes"
 )
@@ -40,8 +41,42 @@ func Needs() *allocation.Projection {
 
 // Side is one of the two windows.
 type Side struct {
-	Set   *allocation.Set // which passes with Levels.Options made
-	Hours float64         // the length of the window, up to now where it has not ended
+	Set     *allocation.Set   // which passes with Levels.Options made
+	Covered coverage.Coverage // how much of the window has data
+}
+
+// hours are the hours of a cluster that have data; of no cluster, or of one without any, those of all clusters, and without any data those of
+// the window.
+func (s *Side) hours(cluster string) float64 {
+	for _, c := range s.Covered.Clusters {
+		if c.Name == cluster && c.Hours > 0 {
+			return c.Hours
+		}
+	}
+	return cmp.Or(s.Covered.Hours, s.Covered.Window)
+}
+
+// leastCovered is the part of a window that has to have data for its costs to be compared.
+const leastCovered = 1.0 / 5
+
+// Comparable reports whether both windows have data enough for rates to be compared. Else text says which does not, such as "17 of 175 h have
+// data".
+func Comparable(baseline, current Side) (text string, ok bool) {
+	for _, s := range [...]*Side{&baseline, &current} {
+		if s.Covered.Hours < leastCovered*s.Covered.Window {
+			return s.Covered.Text(), false
+		}
+	}
+	return "", true
+}
+
+// Relative returns how much a cost changed for each hour that has data, relative to the baseline: 0.5 is half as much again. ok is false where the windows
+// are not Comparable, or where there was no cost before.
+func (r *Row) Relative(baseline, current Side) (ratio float64, ok bool) {
+	if _, ok := Comparable(baseline, current); !ok || !(r.Baseline > 0) {
+		return 0, false
+	}
+	return r.Cost*current.Covered.Factor(1)/(r.Baseline*baseline.Covered.Factor(1)) - 1, true
 }
 
 // MaxParts is the most parts of a row that Explain returns.
@@ -53,8 +88,8 @@ func Explain(baseline, current Side, l Levels) (rows []Row, total Row, err error
 	sides := [2]Side{baseline, current}
 	var instances []instance
 	for i := range sides {
-		if !(sides[i].Hours > 0) {
-			return nil, total, fmt.Errorf("explain the change: a window is %v hours long: give windows that have begun", sides[i].Hours)
+		if !(sides[i].Covered.Window > 0) {
+			return nil, total, fmt.Errorf("explain the change: a window is %v hours long: give windows that have begun", sides[i].Covered.Window)
 		}
 		if err := sides[i].Set.Require(Needs()); err != nil {
 			return nil, total, fmt.Errorf("explain the change: %w", err)

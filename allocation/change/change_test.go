@@ -13,6 +13,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/change"
+	"github.com/promcost/promcost/allocation/coverage"
 	"github.com/promcost/promcost/allocation/passes"
 )
 
@@ -84,7 +85,7 @@ func explain(t *testing.T, o passes.Options, l change.Levels, sides [2]*allocati
 		if err != nil {
 			t.Fatal(err)
 		}
-		passed[i] = change.Side{Set: out[0], Hours: s.Window.Duration().Hours()}
+		passed[i] = change.Side{Set: out[0], Covered: coverage.Coverage{Window: s.Window.Duration().Hours()}}
 	}
 	rows, total, err := change.Explain(passed[0], passed[1], l)
 	if err != nil {

@@ -14,7 +14,7 @@ type Effect uint8
 
 // The effects, in the order in which answers show them.
 const (
-	Window       Effect = iota // one window is longer
+	Window       Effect = iota // one window is longer, or has data of more hours
 	Replicas                   // more or fewer containers ran at a time
 	Placement                  // they ran on other classes of nodes: instance type, spot or not
 	SizeRequest                // each requested more or less

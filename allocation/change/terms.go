@@ -3,7 +3,7 @@ package change
 import "math"
 
 // term is a cost as a product: H·a·p, where H are the container-hours on one class of nodes, a is the average amount of a resource,
-// and p the price of an amount × hour. H is T·N·w: the hours of the window, the containers at a time, and the part of them on that class.
+// and p the price of an amount × hour. H is T·N·w: the hours of the window that have data, the containers at a time, and the part of them on that class.
 type term struct {
 	cost   float64 // H·a·p
 	hours  float64 // H
@@ -12,7 +12,7 @@ type term struct {
 
 // load is the running time of a unit in one window.
 type load struct {
-	window float64 // T, in hours
+	window float64 // T: the hours of the unit's cluster that have data
 	hours  float64 // Σ H over the classes, in hours
 }
 

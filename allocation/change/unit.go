@@ -1,6 +1,8 @@
 package change
 
 import (
+	"strings"
+
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/fields"
 )
@@ -22,7 +24,8 @@ var otherCosts = map[Effect][]allocation.Column{
 // addUnit adds the effects of a unit. Its instances are sorted by class; a window may have several of one class, such as rows
 // that passes added under the same name.
 func (s *spread) addUnit(unit []instance, sides [2]Side) {
-	hours := [2]float64{sides[0].Hours, sides[1].Hours}
+	cluster, _, _ := strings.Cut(unit[0].unit, string(rune(separator)))
+	hours := [2]float64{sides[0].hours(cluster), sides[1].hours(cluster)}
 	loads, runs := s.addCosts(unit, hours)
 	for r := range allocation.NumResources {
 		switch {

@@ -11,6 +11,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/assets"
 	"github.com/promcost/promcost/allocation/change"
+	"github.com/promcost/promcost/allocation/coverage"
 	"github.com/promcost/promcost/allocation/encode"
 	"github.com/promcost/promcost/allocation/notices"
 	"github.com/promcost/promcost/allocation/windows"
@@ -156,9 +157,9 @@ func (a *api) serveChange(w http.ResponseWriter, q *request) error {
 			return err
 		}
 		sets = append(sets, got...)
-		sides[i] = change.Side{Set: got[0], Hours: q.passed(whole(of.timing.windows)).Hours()}
+		sides[i] = change.Side{Set: got[0], Covered: coverage.Measure(whole(of.timing.windows), got[0].Covered, q.now)}
 	}
-	missing := slices.Concat(before.missing("baseline", sets[:1]), q.missing("window", sets[1:]))
+	missing := slices.Concat(before.missing("baseline", sides[0]), q.missing("window", sides[1]))
 	q.join(before)
 	if err := q.memory.Draw(int64(sets[0].Len()+sets[1].Len()) * explainingBytes); err != nil {
 		return err
@@ -175,7 +176,7 @@ func (a *api) serveChange(w http.ResponseWriter, q *request) error {
 	if err := q.memory.Draw(min(int64(len(rows))*encodingBytes, mostEncoding)); err != nil {
 		return err
 	}
-	c := &encode.Changed{Baseline: whole(q.timing.before), Window: whole(q.timing.windows), Missing: missing, Total: total, Rows: rows, Drilled: len(q.drill) > 0}
+	c := &encode.Changed{Baseline: whole(q.timing.before), Window: whole(q.timing.windows), Missing: missing, Sides: sides, Total: total, Rows: rows, Drilled: len(q.drill) > 0}
 	o := a.encoding(q)
 	if q.output.format == "csv" {
 		q.startFile(w, o.AllWarnings(sets))
@@ -186,25 +187,11 @@ func (a *api) serveChange(w http.ResponseWriter, q *request) error {
 }
 
 // missing are the parts of the request's window that lack costs, with a warning if some of them has costs.
-func (q *request) missing(name string, sets []*allocation.Set) []allocation.Window {
-	w := whole(q.timing.windows)
-	holes := notices.Holes(slices.Concat(q.warnings, sets[0].Warnings), w)
-	all, known := q.passed(w), q.passed(w)
-	for _, h := range holes {
-		known -= q.passed(h)
+func (q *request) missing(name string, side change.Side) []allocation.Window {
+	if c := &side.Covered; c.Hours > 0 && !c.Whole() {
+		q.warn("the %s: %s: what is missing is the effect window, and relative changes compare the costs of an hour that has data", name, c.Text())
 	}
-	if known < all && known > 0 {
-		q.warn("the %s has costs of %.4g of its %.4g hours only: what is missing counts as change", name, known.Hours(), all.Hours())
-	}
-	return holes
-}
-
-// passed is how much of a window has passed.
-func (q *request) passed(w allocation.Window) time.Duration {
-	if w.End.After(q.now) && w.Start.Before(q.now) {
-		w.End = q.now
-	}
-	return w.Duration()
+	return notices.Holes(slices.Concat(q.warnings, side.Set.Warnings), whole(q.timing.windows))
 }
 
 // serveAssetDiff answers with the assets that are not in both windows, or that cost something else.

@@ -90,9 +90,9 @@ func TestChangeMissing(t *testing.T) {
 	}{
 		{"nothing is missing", "window=yesterday", allocation.Window{}, nil, ""},
 		{"before both", "window=yesterday", allocation.Window{Start: day(1, 0), End: day(19, 0)}, nil, ""},
-		{"a part of the baseline", "window=yesterday", allocation.Window{Start: day(1, 0), End: day(19, 18)}, []span{{day(19, 0), day(19, 18)}}, "the baseline has costs of 6 of its 24 hours only"},
-		{"a part of the window", "window=yesterday", allocation.Window{Start: day(20, 6), End: day(21, 0)}, []span{{day(20, 6), day(21, 0)}}, "the window has costs of 6 of its 24 hours only"},
-		{"a part of a running day", "window=today", allocation.Window{Start: day(21, 0), End: day(21, 1)}, []span{{day(21, 0), day(21, 1)}}, "the window has costs of 3 of its 4 hours only"},
+		{"a part of the baseline", "window=yesterday", allocation.Window{Start: day(1, 0), End: day(19, 18)}, []span{{day(19, 0), day(19, 18)}}, "the baseline: 6 of 24 h have data: "},
+		{"a part of the window", "window=yesterday", allocation.Window{Start: day(20, 6), End: day(21, 0)}, []span{{day(20, 6), day(21, 0)}}, "the window: 6 of 24 h have data: "},
+		{"a part of a running day", "window=today", allocation.Window{Start: day(21, 0), End: day(21, 1)}, []span{{day(21, 0), day(21, 1)}}, "the window: 3 of 4 h have data: "},
 		{"all of the baseline", "window=yesterday", allocation.Window{Start: day(1, 0), End: day(20, 0)}, []span{{day(19, 0), day(20, 0)}}, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -108,7 +108,7 @@ func TestChangeMissing(t *testing.T) {
 				t.Error(diff)
 			}
 			all := strings.Join(answer.Warnings, "\n")
-			if !strings.Contains(all, tc.warning) || tc.warning == "" && strings.Contains(all, "hours only") {
+			if !strings.Contains(all, tc.warning) || tc.warning == "" && strings.Contains(all, "is the effect window") {
 				t.Errorf("warnings %q, want %q", answer.Warnings, tc.warning)
 			}
 		})

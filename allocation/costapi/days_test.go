@@ -197,7 +197,7 @@ func TestTrends(t *testing.T) {
 	}
 	early := &history{since: now.Add(-24 * time.Hour)}
 	w := get(costapi.New(early, log.NewNopLogger(), costapi.Config{Now: func() time.Time { return now }}), "/model/allocation/trends", "window=1d", "names=web,x", "aggregate=namespace")
-	if !strings.Contains(w.Body.String(), `"isInfinite":true`) || !strings.Contains(w.Body.String(), "no data from 2026-11-19T04:13:00Z to 2026-11-20T04:13:00Z: ") {
+	if strings.Contains(w.Body.String(), `"isNaN":false`) || !strings.Contains(w.Body.String(), "not comparable: 0 of 24 h have data") || !strings.Contains(w.Body.String(), "no data from 2026-11-19T04:13:00Z to 2026-11-20T04:13:00Z: ") {
 		t.Errorf("without a window before: %s", w.Body)
 	}
 }

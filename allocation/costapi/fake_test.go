@@ -80,6 +80,12 @@ func (f *fake) Sets(ctx context.Context, q allocation.Query) iter.Seq2[*allocati
 			sets[i].Reading = f.reading
 			if f.hole.Start.Before(w.End) && w.Start.Before(f.hole.End) {
 				sets[i].Warnings = append(sets[i].Warnings, notices.HoleWarning(f.hole, "no data: it is gone"))
+				sets[i].Covered = nil
+				for _, part := range [...]allocation.Window{{Start: w.Start, End: f.hole.Start}, {Start: f.hole.End, End: w.End}} {
+					if part.Start.Before(part.End) {
+						sets[i].Covered = append(sets[i].Covered, allocation.Covered{Cluster: "one", Start: part.Start, End: part.End})
+					}
+				}
 			}
 		}
 		for _, s := range sets {

@@ -109,7 +109,7 @@ func TestNoData(t *testing.T) {
 func TestNoDataOfAPart(t *testing.T) {
 	f := &fake{noData: now.Add(-6 * time.Hour)}
 	w := get(newHandler(f, costapi.Config{}), "/model/allocation/trends", "window=today", "names=web", "aggregate=namespace")
-	if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), `"value":-1`) {
+	if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), `"isNaN":true`) {
 		t.Errorf("a day without data after one with some: %d %s", w.Code, w.Body)
 	}
 }

@@ -13,9 +13,12 @@ import (
 	"unicode/utf8"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/change"
+	"github.com/promcost/promcost/allocation/coverage"
 	"github.com/promcost/promcost/allocation/diagnosis"
 	"github.com/promcost/promcost/allocation/encode"
 	"github.com/promcost/promcost/allocation/metering"
+	"github.com/promcost/promcost/allocation/passes"
 )
 
 // serveAllocations answers with allocations.
@@ -24,6 +27,7 @@ func (a *api) serveAllocations(w http.ResponseWriter, q *request) error {
 	if err != nil {
 		return err
 	}
+	q.warnSharedAtOnce(sets[0])
 	o := a.encoding(q)
 	if err := q.checkRows(sets); err != nil {
 		return err
@@ -41,6 +45,15 @@ func (a *api) serveAllocations(w http.ResponseWriter, q *request) error {
 	}
 	w.Header().Set("Content-Type", jsonType)
 	return encode.Allocations(w, sets, o)
+}
+
+// warnSharedAtOnce warns that costs are shared over a window of several days at once, where stored sets share them day by day: rows differ.
+func (q *request) warnSharedAtOnce(s *allocation.Set) {
+	o := &q.options
+	shares := s.Len() > 0 && (len(o.Share) > 0 || o.SharedCost != 0 || o.ShareLoadBalancers || o.ShareIdle != passes.NoSplit)
+	if list := q.timing.windows; shares && q.route.family == kubecost && !q.timing.query.Stored && len(list) == 1 && list[0].Duration() > 25*time.Hour {
+		q.warn("costs are shared over the whole window at once, and day by day by /model/allocation, which gives other rows: step=1d with accumulate=true shares day by day here, too")
+	}
 }
 
 // startFile sets the header of an answer that is a file. Warnings go there because the file has no place for them. Their code
@@ -126,7 +139,8 @@ func (a *api) serveTrends(w http.ResponseWriter, q *request) error {
 		before.End = before.Start.Add(q.now.Sub(current.Start).Truncate(time.Millisecond))
 	}
 	var sets []*allocation.Set
-	costs := [2]map[string]float64{{}, {}}
+	costs := [2]map[string]float64{{}, {}} // of an hour that has data
+	var sides [2]change.Side
 	for i, window := range [...]allocation.Window{before, current} {
 		if window.Duration() <= 0 {
 			continue
@@ -139,14 +153,23 @@ func (a *api) serveTrends(w http.ResponseWriter, q *request) error {
 		if err != nil {
 			return err
 		}
+		sides[i] = change.Side{Set: got[0], Covered: coverage.Measure(window, got[0].Covered, q.now)}
 		for row := range got[0].Len() {
-			costs[i][got[0].Name(row)] = got[0].TotalCost(row)
+			costs[i][got[0].Name(row)] = got[0].TotalCost(row) * sides[i].Covered.Factor(1)
 		}
 		sets = append(sets, got...)
+	}
+	text, ok := change.Comparable(sides[0], sides[1])
+	lacking := !ok && sides[0].Covered.Hours+sides[1].Covered.Hours > 0
+	if lacking {
+		q.warn("not comparable: %s", text)
 	}
 	list := make([]encode.Trend, len(q.output.names))
 	for i, name := range q.output.names {
 		list[i] = encode.Trend{Name: name, Previous: costs[0][name], Current: costs[1][name]}
+		if lacking {
+			list[i] = encode.Trend{Name: name}
+		}
 	}
 	slices.SortFunc(list, func(a, b encode.Trend) int { return strings.Compare(a.Name, b.Name) })
 	w.Header().Set("Content-Type", jsonType)

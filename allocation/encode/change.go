@@ -13,6 +13,7 @@ import (
 type Changed struct {
 	Baseline, Window allocation.Window
 	Missing          []allocation.Window // parts of either that lack costs
+	Sides            [2]change.Side      // the baseline first
 	Total            change.Row
 	Rows             []change.Row
 	Drilled          bool // rows have parts, or could have
@@ -33,21 +34,27 @@ func Change(w io.Writer, c *Changed, sets []*allocation.Set, o Options) error {
 	if len(c.Missing) > 0 {
 		s.b = append(s.b, ']')
 	}
-	s.b = appendChange(append(s.b, `,"total":{`...), &c.Total)
+	before := &c.Sides[0].Covered
+	s.b = appendNumber(append(s.b, `,"baselineCoveredHours":`...), before.Hours)
+	s.b = appendNumber(append(s.b, `,"baselineWindowHours":`...), before.Window)
+	if text, ok := change.Comparable(c.Sides[0], c.Sides[1]); !ok {
+		s.b = appendString(append(s.b, `,"notComparable":`...), text)
+	}
+	s.b = c.appendChange(append(s.b, `,"total":{`...), &c.Total)
 	s.b = append(s.b, `},"rows":[`...)
 	for i := range c.Rows {
 		r := &c.Rows[i]
 		if i > 0 {
 			s.b = append(s.b, ',')
 		}
-		s.b = appendNamedChange(s.b, r)
+		s.b = c.appendNamedChange(s.b, r)
 		if c.Drilled {
 			s.b = append(s.b, `,"parts":[`...)
 			for k := range r.Parts {
 				if k > 0 {
 					s.b = append(s.b, ',')
 				}
-				s.b = append(appendNamedChange(s.b, &r.Parts[k]), '}')
+				s.b = append(c.appendNamedChange(s.b, &r.Parts[k]), '}')
 			}
 			s.b = append(s.b, ']')
 		}
@@ -59,16 +66,21 @@ func Change(w io.Writer, c *Changed, sets []*allocation.Set, o Options) error {
 }
 
 // appendNamedChange begins the object of a row.
-func appendNamedChange(b []byte, r *change.Row) []byte {
+func (c *Changed) appendNamedChange(b []byte, r *change.Row) []byte {
 	b = appendString(append(b, `{"name":`...), r.Name)
-	return appendChange(append(b, ','), r)
+	return c.appendChange(append(b, ','), r)
 }
 
-// appendChange appends the numbers of a row as members.
-func appendChange(b []byte, r *change.Row) []byte {
+// appendChange appends the numbers of a row as members. The relative change is null where the windows cannot be compared.
+func (c *Changed) appendChange(b []byte, r *change.Row) []byte {
 	b = appendNumber(append(b, `"baseline":`...), r.Baseline)
 	b = appendNumber(append(b, `,"cost":`...), r.Cost)
 	b = appendNumber(append(b, `,"change":`...), r.Change())
+	if ratio, ok := r.Relative(c.Sides[0], c.Sides[1]); ok {
+		b = appendNumber(append(b, `,"relative":`...), ratio)
+	} else {
+		b = append(b, `,"relative":null`...)
+	}
 	for i, v := range r.Effects {
 		begin := `,`
 		if i == 0 {

@@ -157,7 +157,7 @@ func AssetTopline(w io.Writer, set *assets.Set, o Options) error {
 // Trend is what a row cost in a window and in the one before.
 type Trend struct {
 	Name              string
-	Current, Previous float64 // total costs
+	Current, Previous float64 // total costs of an hour that has data; both 0 if that cannot be compared
 }
 
 // Trends writes how costs changed as Kubecost sends it: current/previous − 1, no number where there was no cost before. The trends

@@ -61,7 +61,7 @@ var packages = map[string][]string{
 	"allocation/signals":               {"allocation", "allocation/intern"},
 	"allocation/notices":               {"allocation", "allocation/timeline"},
 	"allocation/metering":              {"allocation", "allocation/fields", "allocation/labelnames", "allocation/passes"},
-	"allocation/change":                {"allocation", "allocation/fields", "allocation/passes"},
+	"allocation/change":                {"allocation", "allocation/coverage", "allocation/fields", "allocation/passes"},
 	"allocation/assets":                {"allocation", "allocation/caret", "allocation/labelnames"},
 	"allocation/diagnosis":             {"allocation"},
 	"allocation/fields":                {"allocation"},

@@ -92,6 +92,7 @@ func (f *changeFlags) query(ctx context.Context, who *answerer, io streams) erro
 type changeAnswer struct {
 	Data struct {
 		Window, BaselineWindow struct{ Start, End time.Time }
+		NotComparable          string
 		Total                  changeRow
 		Rows                   []changeRow
 	}
@@ -119,6 +120,9 @@ func (a *changeAnswer) print(out io.Writer, currency string) error {
 	d := &a.Data
 	fmt.Fprintf(out, "%s to %s against %s to %s, costs in %s\n\n",
 		d.Window.Start.Format(layout), d.Window.End.Format(layout), d.BaselineWindow.Start.Format(layout), d.BaselineWindow.End.Format(layout), currency)
+	if d.NotComparable != "" {
+		fmt.Fprintf(out, "not comparable: %s\n\n", d.NotComparable)
+	}
 	most := 0.0
 	for _, r := range d.Rows {
 		most = max(most, math.Abs(r.Change))

@@ -44,7 +44,7 @@ var endpoints = []endpoint{
 	{
 		"Changes", "/model/allocation/change", "Why costs differ between two windows: effects that add up to the change ([SEMANTICS.md](SEMANTICS.md) defines them). `missing` lists the parts of both windows that have no costs.",
 		"/model/allocation/change?window=lastweek&aggregate=namespace&drill=controller",
-		`"data": {"window": {…}, "baselineWindow": {…}, "total": {"baseline": 24.4, "cost": 48.8, "change": 24.4, "effects": {"replicas": 3.2, "price": 1.1, …}, "withinBounds": false},
+		`"data": {"window": {…}, "baselineWindow": {…}, "total": {"baseline": 24.4, "cost": 48.8, "change": 24.4, "relative": 1.0, "effects": {"replicas": 3.2, "price": 1.1, …}, "withinBounds": false},
   "rows": [{"name": "search", "baseline": …, "cost": …, "change": …, "effects": {…}, "parts": […]}, …]}`,
 	},
 	{

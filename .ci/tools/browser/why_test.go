@@ -89,7 +89,7 @@ func TestPartE2E(t *testing.T) {
 	at := demoURL(t)
 	for _, query := range []string{"", "?view=why"} {
 		p := open(t, at+"/ui/"+query)
-		p.wait(`document.querySelector(".tiles").innerText.includes("The time before has costs for 13 of 180 h only")`)
+		p.wait(`document.querySelector(".tiles").innerText.includes("not comparable: ")`)
 		if text := p.text(".tiles"); regexp.MustCompile(`\+[\d,]+ %`).MatchString(text) {
 			t.Errorf("the headline is %q", text)
 		}

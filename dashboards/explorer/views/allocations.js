@@ -141,7 +141,7 @@ class Headline {
     }
     this.change.classList.remove("muted");
     this.change.replaceChildren(
-      el("span", { class: total.change > 0 ? "more" : "less" }, total.baseline > 0 ? format.growth(total.change / total.baseline) : format.signed(total.change)), " ",
+      el("span", { class: total.change > 0 ? "more" : "less" }, total.relative === null ? format.signed(total.change) : format.growth(total.relative)), " ",
       total.withinBounds ? el("small", {}, "within the error bounds ") : "", why);
   }
 }

@@ -31,7 +31,7 @@ export async function show(root, ctx) {
   const part = partial(data);
   root.append(tiles([
     ["Change", [el("strong", { class: "headline" }, `${format.signed(total.change)} ${format.currency}`), total.withinBounds && el("small", {}, " within the error bounds")]],
-    ["Relative", part ? [format.UNKNOWN, " ", el("small", {}, part)] : total.baseline > 0 ? format.growth(total.change / total.baseline) : format.UNKNOWN],
+    ["Relative", part ? [format.UNKNOWN, " ", el("small", {}, part)] : format.growth(total.relative)],
     ["Before", el("small", {}, format.span(baselineWindow))],
     ["After", el("small", {}, format.span(window))],
   ]));
