@@ -3,10 +3,12 @@ package promquery_test
 import (
 	"math"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/promtest"
 )
 
@@ -72,5 +74,40 @@ func TestDevicesByClaims(t *testing.T) {
 				partsAddUp(t, db, q, nil)
 			}
 		})
+	}
+}
+
+// TestNamesOfGPUs checks which extended resources are GPUs, and what is said of those that look like some.
+func TestNamesOfGPUs(t *testing.T) {
+	t.Parallel()
+	const resource = "google_com_tpu"
+	of := []string{"namespace", "db", "pod", "db-0", "uid", "44440000-0000-4000-8000-000000000000"}
+	series := slices.Concat(reservesNode(), reserving{"a", -3600, 9000, 0.5, 0.1, false}.series(), []promtest.Series{
+		steadily(-600, 7800, 1, "kube_pod_info", append(of[:6:6], "node", "n1")...),
+		steadily(-600, 7800, 4, "kube_pod_container_resource_requests", append(of[:6:6], "container", "a", "resource", resource, "unit", "integer", "node", "n1")...),
+		steadily(-600, 7800, 3000, "kube_pod_container_resource_requests", append(of[:6:6], "container", "a", "resource", "nvidia_com_gpumem", "unit", "integer", "node", "n1")...),
+		steadily(-600, 7800, 4, "kube_node_status_capacity", "node", "n1", "resource", resource, "unit", "integer"),
+		steadily(-600, 7800, 2, "node_gpu_hourly_cost", "node", "n1"),
+	})
+	dir := t.TempDir()
+	promtest.WriteBlocks(t, dir, 2*time.Hour, series...)
+	db := openBlocks(t, dir)
+	for _, tt := range []struct {
+		names []string
+		hours float64
+	}{{nil, 0}, {[]string{"example.com/gpu"}, 0}, {[]string{"google.com/tpu"}, 8}, {[]string{"example.com/gpu", "google.com/*"}, 8}} {
+		cfg := config
+		cfg.GPUResources = tt.names
+		sets, err := promquery.NewEngine(db, cfg).Compute(t.Context(), allocation.Query{Window: allocation.Window{Start: lifeStart, End: lifeStart.Add(2 * time.Hour)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := sets[0].Value(allocation.Hours.Of(allocation.GPU), 0); math.Abs(got-tt.hours) > 1e-6 {
+			t.Errorf("%q: %v GPU hours, want %v", tt.names, got, tt.hours)
+		}
+		said := slices.ContainsFunc(sets[0].Warnings, func(w string) bool { return strings.Contains(w, "db/db-0/a: "+resource) })
+		if said != (tt.hours == 0) || slices.ContainsFunc(sets[0].Warnings, func(w string) bool { return strings.Contains(w, "gpumem") }) {
+			t.Errorf("%q: warnings %q", tt.names, sets[0].Warnings)
+		}
 	}
 }

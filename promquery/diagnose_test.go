@@ -75,7 +75,7 @@ var rare = []string{
 	"internet egress price", "cluster management price", "pod scheduled", "pod pending", "gpu usage", "node cpu time", "node total memory",
 	"node available memory", "node buffers", "node caches", "init state started", "init terminated", "cpu allocated", "memory allocated",
 	"pod cpu reserve", "pod memory reserve", "pod cpu overhead", "pod memory overhead",
-	"pod cpu usage", "pod memory usage", "pod claims", "node taints", "pod capacity",
+	"pod cpu usage", "pod memory usage", "pod claims", "other devices", "node taints", "pod capacity",
 }
 
 // checkInput checks that an input has the state it should, and what goes with that.

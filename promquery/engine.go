@@ -22,6 +22,9 @@ type Config struct {
 	Rates    rates.Rates
 	// Exclude are matchers of series that are never inputs. A series that matches one of them is left out.
 	Exclude []Matcher
+	// GPUResources are names of extended resources, as Kubernetes writes them, that are GPUs besides those of NVIDIA and AMD. In them, * stands for
+	// any text.
+	GPUResources []string
 	// Priced says that this promcost exposes prices, too. Then prices with an unknown target are compared with what it exposed,
 	// unless Exclude says which series are its own.
 	Priced bool
@@ -55,7 +58,7 @@ func (c Config) withDefaults() Config {
 	if c.Observe == nil {
 		c.Observe = func(Observation) {}
 	}
-	c.layouts = newLayouts(c.Clusters.Labels)
+	c.layouts = newLayouts(c.Clusters.Labels, gpuPattern(c.GPUResources))
 	return c
 }
 

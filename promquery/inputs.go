@@ -4,7 +4,9 @@
 package promquery
 
 import (
+	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/notices"
@@ -87,6 +89,7 @@ const (
 // matchers of the inputs' table.
 func equal(name, value string) Matcher    { return Matcher{name, MatchEqual, value} }
 func notEqual(name, value string) Matcher { return Matcher{name, MatchNotEqual, value} }
+func notMatching(name, re string) Matcher { return Matcher{name, MatchNotRegexp, re} }
 func matching(name, re string) Matcher    { return Matcher{name, MatchRegexp, re} }
 
 // metric is the alternative of a metric whose labels are named like the key's elements.
@@ -164,8 +167,21 @@ const (
 	kubelet    = "scrape /metrics/cadvisor of every kubelet"
 	gpus       = "(nvidia|amd)_com_(gpu|mig_.*)|.*shared.*" // whole ones, MIG slices, shares
 	virtual    = "virtual-kubelet.io/provider|eks.amazonaws.com/compute-type|eks.tke.cloud.tencent.com/eklet|vci.vke.volcengine.com/node-type|virtual-node.liqo.io/not-allowed|kwok.x-k8s.io/node"
+	devices    = ".*(gpu|tpu|npu|neuron|gaudi|fpga|accelerator).*" // what other resources are devices by their name
 	givePrices = "give prices with --pricing.file"
 )
+
+// gpuPattern matches the resources that are GPUs, as kube-state-metrics writes them: those of NVIDIA and AMD, and some others.
+func gpuPattern(others []string) string {
+	patterns := []string{gpus}
+	for _, name := range others {
+		patterns = append(patterns, strings.ReplaceAll(notInLabels.ReplaceAllString(name, "_"), "*", ".*"))
+	}
+	return strings.Join(patterns, "|")
+}
+
+// notInLabels matches what kube-state-metrics replaces by _ in names of resources.
+var notInLabels = regexp.MustCompile(`[^A-Za-z0-9_*]`)
 
 // Inputs is everything a computation asks for.
 var Inputs = slices.Concat(workloads, volumes, traffic, balancers, machines)
@@ -213,6 +229,11 @@ var workloads = []Input{
 	request("cpu limit", signals.ContainerLimit, allocation.CPU, "kube_pod_container_resource_limits", "kube_pod_container_resource_limits_cpu_cores", "cpu"),
 	request("memory limit", signals.ContainerLimit, allocation.RAM, "kube_pod_container_resource_limits", "kube_pod_container_resource_limits_memory_bytes", "memory"),
 	{Name: "gpu request", Signal: signals.DeviceRequest, Resource: allocation.GPU, Alternatives: []Alternative{metric("kube_pod_container_resource_requests", matching("resource", gpus))}, Missing: "GPUs are all idle", Remedy: ksm, Need: Occasional, With: []Proof{{Input: "gpu usage", Label: "pod", Without: "claim"}}},
+	{
+		Name: "other devices", Signal: signals.OtherDevice,
+		Alternatives: []Alternative{metric("kube_pod_container_resource_requests", matching("resource", devices), notMatching("resource", gpus), notMatching("resource", ".*gpu_?(mem|core).*"))},
+		Missing:      "nothing, for GPUs have other names", Remedy: ksm, Need: Occasional,
+	},
 	{Name: "pod claims", Signal: signals.PodClaim, Alternatives: []Alternative{metric("kube_pod_resourceclaim_info")}, Missing: "GPUs that claims hold (dynamic resource allocation) cost what they are used, if an exporter says so, and else nothing", Remedy: ksm, Need: Occasional},
 	{Name: "init cpu request", Init: true, Signal: signals.ContainerRequest, Resource: allocation.CPU, Alternatives: []Alternative{metric("kube_pod_init_container_resource_requests", equal("resource", "cpu"))}, Missing: "init containers cost what they use", Remedy: ksm, Need: Occasional, With: by("init cpu limit")},
 	{Name: "init memory request", Init: true, Signal: signals.ContainerRequest, Resource: allocation.RAM, Alternatives: []Alternative{metric("kube_pod_init_container_resource_requests", equal("resource", "memory"))}, Missing: "init containers cost what they use", Remedy: ksm, Need: Occasional, With: by("init memory limit")},

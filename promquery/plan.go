@@ -97,13 +97,17 @@ type layout struct {
 	reader      reader  // without a key of its own
 }
 
-// newLayouts are those of all alternatives of all inputs.
-func newLayouts(clusterLabels []string) (all []layout) {
+// newLayouts are those of all alternatives of all inputs. pattern matches the resources that are GPUs.
+func newLayouts(clusterLabels []string, pattern string) (all []layout) {
 	for i := range Inputs {
 		in := &Inputs[i]
 		for rank := range in.Alternatives {
 			l := layout{input: i, rank: rank}
 			l.request, l.reader = in.request(rank, clusterLabels)
+			if k := slices.IndexFunc(l.request.Matchers, func(m Matcher) bool { return m.Value == gpus }); k >= 0 && pattern != gpus {
+				l.request.Matchers = slices.Clone(l.request.Matchers)
+				l.request.Matchers[k].Value = pattern
+			}
 			all = append(all, l)
 		}
 	}

@@ -50,6 +50,7 @@ var unprovable = map[string]string{
 	"pod memory reserve":       "kube-scheduler has it, which few scrape, and requests of containers stand in for it",
 	"pod cpu overhead":         "few pods have a RuntimeClass",
 	"pod memory overhead":      "few pods have a RuntimeClass",
+	"other devices":            "few pods request them",
 	"pod claims":               "few pods have claims for devices",
 	"pod cpu usage":            "usage of containers stands in for it",
 	"pod memory usage":         "usage of containers stands in for it",

@@ -45,6 +45,7 @@ const (
 	UnmatchedUsage   Notice = "{n} usage series {belongs|belong} to containers that were not seen running: is kube_pod_container_status_running of kube-state-metrics there for them?"
 	LeapingUsage     Notice = "{n} {increase|increases} of containers' CPU counters ({names}) {is|are} left out, being more than {} times what the node can give: look at what exports or relabels container_cpu_usage_seconds_total"
 	LackingRequests  Notice = "{n} {container|containers} ({names}) that ran {} {has|have} limits and no requests, where Kubernetes makes the one the other: {it costs what it uses|they cost what they use}. Is kube_pod_container_resource_requests there for all pods?"
+	OtherDevices     Notice = "{n} {container requests|containers request} devices that cost nothing ({names}): list their resources under gpuResources in the config file, and prices of GPUs apply"
 	BadRequests      Notice = "requests of {n} {container|containers} ({names}) are left out where they are NaN, infinite or below 0: look at what exports or relabels kube_pod_container_resource_requests"
 	InStepCronJobs   Notice = "CronJobs start their pods in step with the grid of {}: {n} of them ({names}). What is counted too much or too little of one pod is so of all, and short ones may never be seen: ask for resolution=exact"
 	UnseenNodes      Notice = "{n} {node|nodes} ({names}) {was|were}" + takenToRun
@@ -139,7 +140,7 @@ var patterns = sync.OnceValue(func() []pattern {
 	kinds := []Notice{
 		LackingInput, OwnPrices, HistogramChunks, MalformedChunks,
 		UnpricedNodes, UnpricedVolumes, UnpricedBalancers, UnpricedPlanes, UnpricedTraffic, UnpricedDisks,
-		UnplacedPods, NodelessPods, GhostNodes, LargeNodes, UnseenInits, KnownByUsage, UnmatchedUsage, LeapingUsage, LackingRequests, BadRequests, InStepCronJobs, UnseenNodes, UnseenContainers, UnseenUsage,
+		UnplacedPods, NodelessPods, GhostNodes, LargeNodes, UnseenInits, KnownByUsage, UnmatchedUsage, LeapingUsage, LackingRequests, BadRequests, OtherDevices, InStepCronJobs, UnseenNodes, UnseenContainers, UnseenUsage,
 		LostClaims, UnboundClaims, EmptyVolumes, TinyVolumes, ExcessiveDisks,
 	}
 	for _, things := range [...]string{NodesPriced, VolumesPriced, BalancersPriced, ManagementPriced, TrafficPriced} {

@@ -159,6 +159,8 @@ const (
 	PodReserved
 	// PodOverhead is what a pod takes besides its containers, by its RuntimeClass, in amount.
 	PodOverhead
+	// OtherDevice is the request of an extended resource that is a device by its name, and no GPU that is known.
+	OtherDevice
 	// PodClaim is there while a pod has a claim for devices.
 	PodClaim
 	// PodUse and PodLevel are ContainerUse and ContainerLevel of all containers of a pod together. They have keys of the same elements, without a
@@ -267,6 +269,7 @@ var signals = [NumSignals]struct {
 	NodeDiskUsed:             {"node disk usage", []string{"cluster", "node", "device"}, ""},
 	PodReserved:              {"pod reserve", append(slices.Clip(podLabels), "node"), ""},
 	PodOverhead:              {"pod overhead", podLabels, ""},
+	OtherDevice:              {"other devices", append(slices.Clip(containerLabels), "resource"), ""},
 	PodClaim:                 {"pod claims", append(slices.Clip(podLabels), "claim_name"), ""},
 	PodUse:                   {"pod usage", usageLabels, ""},
 	PodLevel:                 {"pod usage", usageLabels, ""},

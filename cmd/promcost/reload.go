@@ -71,7 +71,7 @@ func (s *service) use(next *config.Settings) error {
 	if err := before(); err != nil {
 		level.Warn(s.logs.kit).Log("msg", "Closing the object stores of bills failed", "err", err)
 	}
-	s.computer.price(next.Pricer(), next.SheetName())
+	s.computer.price(next.Pricer(), next.SheetName(), next.GPUResources)
 	s.health.SetCurrency(next.Currency)
 	bills := s.newReconciler(next)
 	s.current.Store(&live{settings: next, api: newAPI(s, next, meter, bills), metering: meter, reconciler: bills})

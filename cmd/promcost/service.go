@@ -228,15 +228,16 @@ type computer struct {
 
 	mu     sync.Mutex
 	rates  rates.Rates
+	gpus   []string          // resources that are GPUs, too
 	sheet  string            // the name of the price sheet that is given, "" for none
 	engine *promquery.Engine // nil until the cluster's id is known, and once there are other rates
 }
 
-// price sets the rates, with the name of their sheet, for computations that begin from now on. Running ones keep theirs.
-func (c *computer) price(rates rates.Rates, sheet string) {
+// price sets the rates, with the name of their sheet, and which resources are GPUs, for computations that begin from now on. Running ones keep theirs.
+func (c *computer) price(rates rates.Rates, sheet string, gpus []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.rates, c.sheet, c.engine = rates, sheet, nil
+	c.rates, c.sheet, c.gpus, c.engine = rates, sheet, gpus, nil
 }
 
 // errNoSource is the error for computations with --source=none.
@@ -289,7 +290,7 @@ func (c *computer) ready(ctx context.Context) (*promquery.Engine, error) {
 func (c *computer) newEngine(id string, warnings ...string) *promquery.Engine {
 	return promquery.NewEngine(c.source.Source, promquery.Config{
 		Clusters: promquery.Clusters{Labels: c.flags.clusterLabels(), Default: id}, Warnings: warnings, Exclude: c.source.exclude, Priced: c.priced, Exposed: c.exposed,
-		Rates: c.rates, Sheet: c.sheet, MaxSamples: c.flags.maxSamples, Memory: c.memory,
+		Rates: c.rates, Sheet: c.sheet, GPUResources: c.gpus, MaxSamples: c.flags.maxSamples, Memory: c.memory,
 		Progress: c.progress, Observe: c.observe,
 	})
 }

@@ -74,6 +74,7 @@ var adders = [signals.NumSignals]func(ob *Observer, s *Incoming) error{
 	signals.ContainerRestarts:        (*Observer).addRestarts,
 	signals.PodReserved:              (*Observer).addPodReserved,
 	signals.PodOverhead:              (*Observer).addPodOverhead,
+	signals.OtherDevice:              (*Observer).addOtherDevice,
 	signals.PodClaim:                 (*Observer).addPodClaim,
 }
 

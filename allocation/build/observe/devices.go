@@ -43,6 +43,14 @@ func (ob *Observer) addDeviceCapacity(s *Incoming) error {
 	return nil
 }
 
+// addOtherDevice notes a container that requests devices without a price.
+func (ob *Observer) addOtherDevice(s *Incoming) error {
+	if v, ok := s.Points.LastUsable(); ok && v > 0 {
+		ob.Report.OtherDevices = append(ob.Report.OtherDevices, s.Key[1].Value()+"/"+s.Key[2].Value()+"/"+s.Key[4].Value()+": "+s.Key[5].Value())
+	}
+	return nil
+}
+
 // addPodClaim takes a claim of a pod for devices (dynamic resource allocation).
 func (ob *Observer) addPodClaim(s *Incoming) error {
 	p := ob.PodOf(s.Pod())

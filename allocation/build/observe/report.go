@@ -46,6 +46,7 @@ type report struct {
 	UnplacedDefault bool                           // some of them have default prices
 	Discovered      []string                       // containers known only by their usage
 	Unrequested     map[signals.Symbol]unrequested // by cluster
+	OtherDevices    []string                       // containers that request devices without a price
 	BadRequests     []string                       // containers with requests that are negative or not finite
 	// SeveralClusters makes warnings name the cluster of what they name.
 	SeveralClusters bool

@@ -39,7 +39,8 @@ func (rs *Resolver) warnUnrequested() {
 	}
 }
 
-// warnBadRequests names the containers whose requests were left out.
+// warnBadRequests names the containers whose requests were left out, or are for devices without a price.
 func (rs *Resolver) warnBadRequests() {
+	rs.Count(notices.OtherDevices, rs.Report.OtherDevices)
 	rs.Count(notices.BadRequests, rs.Report.BadRequests)
 }

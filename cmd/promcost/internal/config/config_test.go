@@ -95,6 +95,8 @@ func TestParseErrors(t *testing.T) {
 		{"no labels", "labelMapping: {team: []}", []string{"labelMapping.team"}},
 		{"label in a list", "labelMapping: {team: [[a]]}", []string{"labelMapping.team"}},
 		{"sharing", "sharing:\n  shareIdel: true", []string{"line 2", "did you mean shareIdle?"}},
+		{"resources of GPUs", "gpuResources: [example.com/gpu, 'a b']", []string{"gpuResources", `"a b"`, "example.com/*"}},
+		{"all resources", "gpuResources: ['*']", []string{"gpuResources", `"*"`}},
 		{"shareIdle", "sharing: {shareIdle: maybe}", []string{"sharing.shareIdle", `"maybe"`, "false, true, weighted, even"}},
 		{"shareCost", "sharing: {shareCost: -5}", []string{"sharing.shareCost", `"-5"`}},
 		{"shareCost of NaN", "sharing: {shareCost: .nan}", []string{"sharing.shareCost"}},

@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -26,11 +28,13 @@ type File struct {
 	// Properties are the expressions of derived properties by name. Derived are the compiled ones, in the order of the names.
 	Properties map[string]string
 	Derived    []*allocation.Derived
-	Sharing    Sharing
-	Clusters   map[string]Cluster // by id
-	Budgets    []Budget
-	Questions  []Question
-	Bills      []Bill
+	// GPUResources are names of extended resources that are GPUs, too, in which * stands for any text.
+	GPUResources []string
+	Sharing      Sharing
+	Clusters     map[string]Cluster // by id
+	Budgets      []Budget
+	Questions    []Question
+	Bills        []Bill
 	// BillsInterval is how often files of bills are looked for.
 	BillsInterval time.Duration
 	// Selectable are the fields that field selectors may name.
@@ -126,6 +130,20 @@ func (f *File) readPrices(file string, n *yaml.Node) (err error) {
 		return nil
 	}
 	f.prices, err = pricing.ParseNode(file, n)
+	return err
+}
+
+// resourceName is what a name of an extended resource, or several by *, looks like.
+var resourceName = regexp.MustCompile(`^[A-Za-z0-9*][A-Za-z0-9.*_-]*(/[A-Za-z0-9.*_-]+)?$`)
+
+// readGPUResources reads which extended resources are GPUs.
+func (f *File) readGPUResources(n *yaml.Node) (err error) {
+	f.GPUResources, err = textsOf(n, "gpuResources")
+	for _, name := range f.GPUResources {
+		if !resourceName.MatchString(name) || strings.Trim(name, "*./") == "" {
+			return atLine(n, "gpuResources has %q: want names of resources, such as example.com/gpu or example.com/*", name)
+		}
+	}
 	return err
 }
 

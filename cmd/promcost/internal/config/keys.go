@@ -50,6 +50,7 @@ func fileKeys(file string) []key[File] {
 		{"timeZone", "time zone", "Time zone on whose clock days begin: an IANA name or an offset in quotes.", (*File).readZone},
 		{"labelMapping", "keys with labels", "The labels that department, environment, owner, product and team stand for: one, or a list.", (*File).readMapping},
 		{"properties", "names with expressions", "Further properties of allocations, not of assets, to aggregate by and to filter by: an expression of JMESPath, in Kyverno's dialect, over an allocation's properties and the aliases of labelMapping, such as team: \"labels.team || labels.owner || 'unowned'\" or app: 'labels.\"app.kubernetes.io/name\"'. Names of labels and annotations are found as Kubernetes, Prometheus or kube-state-metrics writes them. One of the name of an alias wins over labelMapping, which its expression still reads.", (*File).readProperties},
+		{"gpuResources", "list", "Extended resources of containers and nodes that are GPUs or the like, besides those of NVIDIA and AMD, such as google.com/tpu or example.com/*: they cost what a GPU does.", (*File).readGPUResources},
 		{"sharing", "keys below", "Defaults of parameters that share costs.", func(f *File, n *yaml.Node) error {
 			return readKeys(&f.Sharing, "sharing", n, sharingKeys())
 		}},
