@@ -226,7 +226,7 @@ func (q *request) chooseResolution(given func(name string) bool, window time.Dur
 	case q.timing.maxError > 0 && given("resolution"):
 		return badRequest("parameter maxError: it chooses the resolution: leave it or resolution out")
 	case q.timing.maxError > 0:
-		q.timing.query.Resolution = resolutionFor(q.timing.maxError, q.timing.minDuration, window)
+		q.timing.query.Resolution = windows.ResolutionFor(q.timing.maxError, q.timing.minDuration, window)
 		q.timing.query.ExactBelow = q.timing.query.Resolution > 0
 	case q.timing.query.Resolution > window:
 		return badRequest("parameter resolution=%s: it is longer than the window of %s: give a longer window, or a resolution of at most that, or auto or exact",
@@ -235,19 +235,6 @@ func (q *request) chooseResolution(given func(name string) bool, window time.Dur
 		q.warnings = append(q.warnings, "parameter minDuration has no effect without maxError")
 	}
 	return nil
-}
-
-// resolutionFor is the longest divisor of an hour, in whole seconds, that exceeds neither most × shortest nor the window. It is 0,
-// the exact mode, if there is none.
-func resolutionFor(most float64, shortest, window time.Duration) time.Duration {
-	longest := most * shortest.Seconds() * (1 + 1e-12) // 0.07 × 300 s is a little below 21 s in floating point
-	longest = min(longest, window.Seconds())
-	for r := 3600; r > 0; r-- {
-		if 3600%r == 0 && float64(r) <= longest {
-			return time.Duration(r) * time.Second
-		}
-	}
-	return 0
 }
 
 // shorten cuts a client's text for use in an error.

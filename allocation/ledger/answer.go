@@ -46,6 +46,9 @@ func (l *Ledger) answer(ctx context.Context, q allocation.Query, yield func(*all
 
 // make makes the sets.
 func (a *answer) make(ctx context.Context) (err error) {
+	if a.query.Stored {
+		a.query = a.ledger.opts.resolved(a.query)
+	}
 	if !a.ledger.Keeps() {
 		a.query.Stored = false
 		a.sets, err = a.ledger.compute(ctx, a.query)
@@ -53,9 +56,6 @@ func (a *answer) make(ctx context.Context) (err error) {
 	}
 	if a.windows, err = a.query.Windows(); err != nil {
 		return err
-	}
-	if a.query.Stored {
-		a.query.Resolution, a.query.ExactBelow = a.ledger.opts.Resolution, false
 	}
 	archive := a.ledger.archive
 	for try := 0; ; try++ {

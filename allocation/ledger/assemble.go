@@ -303,7 +303,7 @@ func (a *assembly) hoursFrom(t time.Time) (hours []allocation.Window) {
 
 // MergeDay merges the pieces of a day. Time without a result is a warning of the set.
 func (l *Ledger) MergeDay(ctx context.Context, day allocation.Window, pieces []Piece) (*allocation.Set, error) {
-	q := allocation.Query{Window: day, Stored: true, Resolution: l.opts.Resolution}
+	q := l.opts.resolved(allocation.Query{Window: day, Stored: true})
 	return l.newAssembly(q, &plan{[]allocation.Window{day}, [][]Piece{pieces}}).window(ctx, 0)
 }
 

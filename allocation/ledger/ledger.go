@@ -47,6 +47,8 @@ type Options struct {
 	Grace time.Duration
 	// Resolution is the resolution of stored hours. 0 is exact mode; allocation.AutoResolution leaves it to the source.
 	Resolution time.Duration
+	// ExactBelow is that of allocation.Query, for stored hours.
+	ExactBelow bool
 	// Zone is the time zone on whose clock hours begin. The default is UTC.
 	Zone *time.Location
 	// Memory is what computations, readings of the history and cached answers draw from. Questions draw from the account of
@@ -81,6 +83,12 @@ func (o Options) withDefaults() Options {
 		o.Loaded = func() bool { return true }
 	}
 	return o
+}
+
+// resolved is q with the resolution of stored hours.
+func (o *Options) resolved(q allocation.Query) allocation.Query {
+	q.Resolution, q.ExactBelow = o.Resolution, o.ExactBelow
+	return q
 }
 
 // clock is the clock of the hours.

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-kit/log"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/promcost/promcost/allocation"
@@ -101,6 +102,29 @@ func TestComputedQueriesTakeWhatFits(t *testing.T) {
 			}
 			ledgertest.Same(t, tc.name, ledgertest.Sums(t, got...), ledgertest.Sums(t, r.Exactly(w)))
 		})
+	}
+}
+
+// TestResolutionOfHours asks for stored hours at a resolution and less than an hour beside them, with a history and without: all of it
+// is computed at that resolution.
+func TestResolutionOfHours(t *testing.T) {
+	o := ledger.Options{Resolution: 5 * time.Minute, ExactBelow: true}
+	r := ledgertest.NewRig(t, "2026-03-05T12:30", ledgertest.Options{Ledger: o})
+	q := allocation.Query{Window: ledgertest.Between(t, "2026-03-05T08:20", "2026-03-05T12:25"), Stored: true, Resolution: allocation.AutoResolution}
+	r.Ask(t, q)
+	if _, err := ledgertest.Collect(t.Context(), ledger.New(r.Model, log.NewNopLogger(), o), q); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(r.Model.Queries); n < 3 {
+		t.Errorf("%d computations, want those of the hours, of their edges and one without a history", n)
+	}
+	for _, q := range r.Model.Queries {
+		if q.Resolution != o.Resolution || !q.ExactBelow {
+			t.Errorf("%s was computed at %s, exact below the scrape interval: %v", q.Window, q.Resolution, q.ExactBelow)
+		}
+	}
+	if hours, _ := r.History.List(t.Context(), ledger.Hours, allocation.Window{}); len(hours) != 3 || hours[0].Resolution != o.Resolution {
+		t.Errorf("hours %v are kept, want 3 of %s", hours, o.Resolution)
 	}
 }
 

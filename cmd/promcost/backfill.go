@@ -26,6 +26,7 @@ type backfillFlags struct {
 	source   *sourceFlags
 	cost     *costFlags
 	storage  *storageFlags
+	hours    *resolutionFlags
 	from, to string
 	grace    time.Duration
 	parallel int
@@ -35,7 +36,7 @@ type backfillFlags struct {
 }
 
 func defineBackfill(clause *kingpin.CmdClause, io streams, logs *logFlags) executor {
-	f := &backfillFlags{source: addSourceFlags(clause), cost: addCostFlags(clause), storage: addStoragePlaceFlags(clause)}
+	f := &backfillFlags{source: addSourceFlags(clause), cost: addCostFlags(clause), storage: addStoragePlaceFlags(clause), hours: addResolutionFlags(clause)}
 	addShardFlag(clause, f.storage)
 	clause.Flag("from", "Where to begin: a date or RFC 3339 time, or a duration before now such as 30d, whose first day is done whole.").Required().StringVar(&f.from)
 	clause.Flag("to", "Where to end: a date or RFC 3339 time. The default is now.").PlaceHolder("TIME").StringVar(&f.to)
@@ -75,7 +76,7 @@ func (f *backfillFlags) open(w io.Writer, logs *logFlags) (*service, *history.St
 	if f.source.kind == sourceNone {
 		return nil, nil, usageErrorf("--source=none has nothing to compute hours from: give --prometheus.url=http://HOST:9090, or --source=blocks --tsdb.path=DIR")
 	}
-	if err := f.source.validate(f.cost); err != nil {
+	if err := errors.Join(f.source.validate(f.cost), f.hours.validate(f.source)); err != nil {
 		return nil, nil, err
 	}
 	src, err := f.source.open()
@@ -89,7 +90,7 @@ func (f *backfillFlags) open(w io.Writer, logs *logFlags) (*service, *history.St
 	}
 	f.cost.concurrency = f.parallel
 	svc, err := newService(src, f.cost, l, serviceOptions{
-		now: time.Now, ledgerNow: src.clock(f.grace), grace: f.grace, shard: f.storage.shard, priced: f.priced, keep: func() (keeping, error) { return k, nil },
+		now: time.Now, ledgerNow: src.clock(f.grace), grace: f.grace, shard: f.storage.shard, priced: f.priced, resolution: f.hours, keep: func() (keeping, error) { return k, nil },
 	})
 	if err != nil {
 		return nil, nil, errors.Join(err, src.Close(), k.closer.Close())

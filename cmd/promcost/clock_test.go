@@ -24,7 +24,8 @@ func serveArgsByClock(t testing.TB, clock func() time.Time, args ...string) (svc
 	t.Helper()
 	app := kingpin.New("promcost", "")
 	clause := app.Command("serve", "")
-	source, cost, flags, storage := addSourceFlags(clause), addCostFlags(clause), addServeFlags(clause, servePreset{address: ":0"}), addStorageFlags(clause)
+	c := newServeCommand(clause)
+	source, cost, flags, storage := c.source, c.cost, c.serve, c.storage
 	if _, err := app.Parse(append([]string{"serve"}, args...)); err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +38,7 @@ func serveArgsByClock(t testing.TB, clock func() time.Time, args ...string) (svc
 		t.Fatal(err)
 	}
 	svc, err = newService(src, cost, l, serviceOptions{
-		now: clock, ledgerNow: clock, grace: flags.grace, meter: flags.meter, keep: func() (keeping, error) { return storage.open(l.kit, false) },
+		now: clock, ledgerNow: clock, grace: flags.grace, meter: flags.meter, resolution: c.hours, keep: func() (keeping, error) { return storage.open(l.kit, false) },
 	})
 	if err != nil {
 		t.Fatal(err)

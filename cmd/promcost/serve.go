@@ -115,10 +115,11 @@ type serveCommand struct {
 	cost    *costFlags
 	serve   *serveFlags
 	storage *storageFlags
+	hours   *resolutionFlags
 }
 
 func newServeCommand(clause *kingpin.CmdClause) *serveCommand {
-	c := &serveCommand{source: addSourceFlags(clause), cost: addCostFlags(clause), serve: addServeFlags(clause, servePreset{address: ":9003"}), storage: addStorageFlags(clause)}
+	c := &serveCommand{source: addSourceFlags(clause), cost: addCostFlags(clause), serve: addServeFlags(clause, servePreset{address: ":9003"}), storage: addStorageFlags(clause), hours: addResolutionFlags(clause)}
 	addShardFlag(clause, c.storage)
 	c.serve.promql.addPassthrough(clause)
 	return c
@@ -129,7 +130,7 @@ func (c *serveCommand) validate() error {
 	if c.source.kind == sourceNone && c.storage.shard.Of > 1 {
 		return usageErrorf("--shard has no effect with --source=none, which computes nothing: leave one of them out")
 	}
-	return errors.Join(c.source.validate(c.cost), c.serve.web.validate(), c.serve.promql.validate(c.source))
+	return errors.Join(c.source.validate(c.cost), c.hours.validate(c.source), c.serve.web.validate(), c.serve.promql.validate(c.source))
 }
 
 // defineServe is the serve subcommand.
@@ -150,7 +151,7 @@ func defineServe(clause *kingpin.CmdClause, io streams, logs *logFlags) executor
 		}
 		source.announce(src, l.kit)
 		svc, err := newService(src, cost, l, serviceOptions{
-			now: time.Now, ledgerNow: src.clock(serve.grace), grace: serve.grace, shard: storage.shard, meter: serve.meter, priced: *serve.enabled["opencost"],
+			now: time.Now, ledgerNow: src.clock(serve.grace), grace: serve.grace, shard: storage.shard, meter: serve.meter, priced: *serve.enabled["opencost"], resolution: c.hours,
 			keep: func() (keeping, error) { return storage.open(l.kit, source.kind == sourceNone) },
 		})
 		if err != nil {

@@ -124,6 +124,8 @@ type serviceOptions struct {
 	priced    bool                                               // prices are among the exposed metrics
 	meter     func(*config.Settings) (*metering.Metering, error) // makes the metering of metrics; nil is the default
 	shard     allocation.Shard                                   // the part that this process computes; the zero value is everything
+
+	resolution *resolutionFlags // of stored hours
 }
 
 // newService wires the computing parts over a source. It computes nothing yet.
@@ -163,10 +165,11 @@ func newService(src *opened, f *costFlags, logs loggers, o serviceOptions) (*ser
 		}
 	}
 	s.where = keeping.where
-	s.ledger, s.recorder = keeping.open(s.computer, logs.kit, ledger.Options{
-		MaxConcurrency: f.concurrency, Timeout: f.timeout, Grace: orNone(o.grace), Zone: current.Zone, Now: o.ledgerNow,
-		Memory: budget, Resolution: allocation.AutoResolution, Begin: src.begin,
-	}, recorder.Options{Metering: s.metering, Bills: s.budgetBills, Changed: s.metricsChanged})
+	hours := ledger.Options{
+		MaxConcurrency: f.concurrency, Timeout: f.timeout, Grace: orNone(o.grace), Zone: current.Zone, Now: o.ledgerNow, Memory: budget, Begin: src.begin,
+	}
+	o.resolution.apply(&hours)
+	s.ledger, s.recorder = keeping.open(s.computer, logs.kit, hours, recorder.Options{Metering: s.metering, Bills: s.budgetBills, Changed: s.metricsChanged})
 	s.computer.exposed = s.recorder.Exposed
 	if keeping.closer != nil {
 		s.closers = append(s.closers, keeping.closer)
