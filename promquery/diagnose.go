@@ -20,8 +20,8 @@ type bounded interface {
 }
 
 // Diagnose says which data the source has of each input in w, for each cluster. It looks at all alternatives, also at those that a
-// computation asks for only if others are missing. It fails as Compute does: with allocation.ErrNoData if the source has no input
-// at all.
+// computation asks for only if others are missing. It fails as Compute does, but for a source that has no input at all: then it says what
+// that source scrapes.
 func (e *Engine) Diagnose(ctx context.Context, w allocation.Window) (*diagnosis.Diagnosis, error) {
 	d, err := e.diagnose(ctx, w)
 	return d, blame(ctx, err)
@@ -75,7 +75,7 @@ func (c *computation) diagnose(ctx context.Context, w allocation.Window) (*diagn
 	}
 	d := &diagnosis.Diagnosis{Window: w, Sources: c.sources(), Clusters: c.found.diagnose(c.cfg.Sheet), Warnings: got.Missing()}
 	if len(d.Clusters) == 0 {
-		return nil, c.nothing()
+		return c.diagnoseNothing(ctx, d)
 	}
 	for i := range d.Clusters {
 		d.Clusters[i].Problems = problems[d.Clusters[i].Cluster]

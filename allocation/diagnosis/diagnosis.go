@@ -24,7 +24,17 @@ type Diagnosis struct {
 	Sources  []allocation.SourceReading
 	Oldest   time.Time // oldest sample of the source if it knows, otherwise of the window
 	Clusters []Cluster // by name
-	Warnings []string  // of the source
+	// Nothing says that the source has no input at all. Clusters then has one cluster, with the inputs that must be there, and Jobs are what
+	// the source scrapes instead, by name.
+	Nothing  bool
+	Jobs     []Job
+	Warnings []string // of the source
+}
+
+// Job is a job that a Prometheus scrapes.
+type Job struct {
+	Name        string
+	Targets, Up int // how many targets it has, and how many of them are up
 }
 
 // Complete reports whether every cluster has, in all of the window, what no computation can do without.

@@ -1,6 +1,7 @@
 package encode
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -26,7 +27,8 @@ import (
 //
 // A state is found (the best alternative is there), fallback (a later one is: missing says what that costs, if anything), sheet
 // (prices are the price sheet's that is given), none (there is nothing of the kind, which may be right) or missing. problems are what
-// is wrong with what is there. complete says that no required input is missing, in no part of the window; those parts are uncovered.
+// is wrong with what is there. Of a source that has no input at all (nothing), only the inputs that must be there stand under the one cluster,
+// and jobs are what it scrapes. complete says that no required input is missing, in no part of the window; those parts are uncovered.
 // oldest is that of the source where it knows, else in the window. What is not known is left out.
 type (
 	diagnosisJSON struct {
@@ -34,7 +36,14 @@ type (
 		Complete bool               `json:"complete"`
 		Oldest   *time.Time         `json:"oldest,omitempty"`
 		Sources  []source           `json:"sources"`
+		Nothing  bool               `json:"nothing,omitempty"`
+		Jobs     []scrapedJob       `json:"jobs,omitempty"`
 		Clusters []diagnosedCluster `json:"clusters"`
+	}
+	scrapedJob struct {
+		Name    string `json:"name"`
+		Targets int    `json:"targets"`
+		Up      int    `json:"up"`
 	}
 	diagnosedCluster struct {
 		Cluster        string           `json:"cluster"`
@@ -67,7 +76,10 @@ func Diagnosis(w io.Writer, d *diagnosis.Diagnosis, o Options) error {
 	in := o.location()
 	out := diagnosisJSON{
 		Window: window{d.Window.Start.In(in), d.Window.End.In(in)}, Complete: d.Complete(), Oldest: instant(d.Oldest, in),
-		Sources: explainSources(d.Sources, in), Clusters: []diagnosedCluster{},
+		Sources: explainSources(d.Sources, in), Clusters: []diagnosedCluster{}, Nothing: d.Nothing,
+	}
+	for _, j := range d.Jobs {
+		out.Jobs = append(out.Jobs, scrapedJob{j.Name, j.Targets, j.Up})
 	}
 	for i := range d.Clusters {
 		c := &d.Clusters[i]
@@ -117,7 +129,11 @@ func DiagnosisTable(w io.Writer, d *diagnosis.Diagnosis, in *time.Location) erro
 		if c.ScrapeInterval > 0 {
 			fmt.Fprintf(&b, "scraped every %s, ", interval(c.ScrapeInterval))
 		}
-		fmt.Fprintf(&b, "samples from %s to %s\n", c.Oldest.In(in).Format(layout), c.Newest.In(in).Format(layout))
+		if d.Nothing {
+			b.WriteString("no samples of anything that promcost reads\n")
+		} else {
+			fmt.Fprintf(&b, "samples from %s to %s\n", c.Oldest.In(in).Format(layout), c.Newest.In(in).Format(layout))
+		}
 		for _, u := range c.Uncovered {
 			fmt.Fprintf(&b, "not covered: %s to %s\n", u.Start.In(in).Format(layout), u.End.In(in).Format(layout))
 		}
@@ -139,9 +155,49 @@ func DiagnosisTable(w io.Writer, d *diagnosis.Diagnosis, in *time.Location) erro
 			fmt.Fprintf(&b, "  %s\n", text)
 		}
 	}
+	if d.Nothing {
+		b.WriteString(scrapedInstead(d.Jobs))
+	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
+
+// scrapedInstead says what a source without any input scrapes, and what to paste for what must be there.
+func scrapedInstead(jobs []diagnosis.Job) string {
+	var b strings.Builder
+	b.WriteString("\nJobs that this Prometheus scrapes in the window:\n\n")
+	for _, j := range jobs {
+		fmt.Fprintf(&b, "  %s: %d of %d targets up\n", cmp.Or(j.Name, "(no name)"), j.Up, j.Targets)
+	}
+	if len(jobs) == 0 {
+		b.WriteString("  none: is this the right Prometheus, and does its retention cover the window?\n")
+	}
+	return b.String() + addInputs
+}
+
+// addInputs is how a Prometheus is told to scrape what must be there.
+const addInputs = `
+kube-prometheus-stack scrapes what must be there, with these values:
+
+  kubeStateMetrics: {enabled: true}
+  kubelet: {enabled: true}
+  kube-state-metrics:
+    metricLabelsAllowlist: ["pods=[*]", "namespaces=[*]", "nodes=[*]"]
+
+A plain Prometheus in the cluster, beside a kube-state-metrics in the namespace kube-system, with these lines of its configuration:
+
+  scrape_configs:
+    - job_name: kube-state-metrics
+      honor_labels: true
+      static_configs: [{targets: ["kube-state-metrics.kube-system:8080"]}]
+    - job_name: kubelet
+      scheme: https
+      metrics_path: /metrics/cadvisor
+      authorization: {credentials_file: /var/run/secrets/kubernetes.io/serviceaccount/token}
+      tls_config: {insecure_skip_verify: true}
+      kubernetes_sd_configs: [{role: node}]
+      relabel_configs: [{source_labels: [__meta_kubernetes_node_name], target_label: node}]
+`
 
 // sourceNames joins the names of the sources that were read.
 func sourceNames(sources []allocation.SourceReading) string {

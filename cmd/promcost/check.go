@@ -64,6 +64,9 @@ func checkSource(ctx context.Context, f *checkFlags, io streams, logs *logFlags)
 	if err := f.print(d, svc.settings().Zone, io); err != nil {
 		return err
 	}
+	if d.Nothing {
+		return fmt.Errorf("check source from %s to %s: %w: none of the metrics that promcost reads has samples", w.Start.UTC().Format(time.RFC3339), w.End.UTC().Format(time.RFC3339), allocation.ErrNoData)
+	}
 	for i := range d.Clusters {
 		if c := &d.Clusters[i]; len(c.Uncovered) > 0 {
 			return fmt.Errorf("cluster %s: the window is not covered: a required input has no sample from %s to %s: was what exports it down, or does the retention of the source not reach so far back?",

@@ -18,7 +18,9 @@ import (
 
 	"github.com/alecthomas/kingpin/v2"
 
+	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/coverage"
+	"github.com/promcost/promcost/allocation/diagnosis"
 	"github.com/promcost/promcost/allocation/encode"
 	"github.com/promcost/promcost/cmd/promcost/internal/httpclient"
 	"github.com/promcost/promcost/cmd/promcost/internal/kubectl"
@@ -149,7 +151,38 @@ func (f *queryFlags) query(ctx context.Context, who *answerer, io streams) error
 	if err != nil {
 		return err
 	}
-	return printTables(io, answer, tableOptions{limit: f.limit, currency: who.currency(ctx)})
+	if err := printTables(io, answer, tableOptions{limit: f.limit, currency: who.currency(ctx)}); err != nil || !answer.lacksData() {
+		return err
+	}
+	return f.explainNothing(ctx, who, io)
+}
+
+// explainNothing says what the source scrapes and what must be there, if it has none of what promcost reads: then it returns an error.
+func (f *queryFlags) explainNothing(ctx context.Context, who *answerer, io streams) error {
+	body, _, err := who.ask(ctx, "/model/diagnose", url.Values{"window": {f.window}})
+	if err != nil {
+		return err
+	}
+	var answer struct {
+		Data struct {
+			Window   allocation.Window
+			Nothing  bool
+			Sources  []struct{ Name string }
+			Jobs     []diagnosis.Job
+			Clusters []diagnosis.Cluster
+		}
+	}
+	if err := json.Unmarshal(body, &answer); err != nil || !answer.Data.Nothing {
+		return nil //nolint:nilerr // it has some of it, of which the answer's warnings tell
+	}
+	d := diagnosis.Diagnosis{Window: answer.Data.Window, Nothing: true, Jobs: answer.Data.Jobs, Clusters: answer.Data.Clusters}
+	for _, s := range answer.Data.Sources {
+		d.Sources = append(d.Sources, allocation.SourceReading{Name: s.Name})
+	}
+	if err := encode.DiagnosisTable(io.out, &d, time.UTC); err != nil {
+		return err
+	}
+	return fmt.Errorf("%w: none of the metrics that promcost reads has samples", allocation.ErrNoData)
 }
 
 // currency is that of the costs, USD if the server does not say.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/promcost/promcost/allocation"
@@ -110,6 +111,11 @@ func (a *reply) sets() ([]*allocation.Set, error) {
 		sets = append(sets, set)
 	}
 	return passes.Apply(sets, passes.Options{Aggregate: byName})
+}
+
+// lacksData reports whether the server says that no hour of the window has data, and has no row.
+func (a *reply) lacksData() bool {
+	return a.WindowHours > 0 && a.CoveredHours == 0 && !slices.ContainsFunc(a.Data, func(set map[string]*costLine) bool { return len(set) > 0 })
 }
 
 // coverage says how much of the i-th set's window has data, as the server says it. Other servers do not: then it is all of the window up
