@@ -35,11 +35,12 @@ func (ob *Observer) addDeviceRequest(s *Incoming) error {
 }
 
 func (ob *Observer) addDeviceCapacity(s *Incoming) error {
-	steps := ob.Sampling.Steps(s.Points)
-	if s.Key[2] == None {
-		steps = steps.Positive() // a count of devices is 0 where nothing tells it of them
+	n, steps := ob.nodeOf(s), ob.Sampling.Steps(s.Points)
+	if s.Key[2] == None { // a count of them, which is 0 where nothing tells it of devices
+		n.Reported.DeviceCount = timeline.Max(n.Reported.DeviceCount, steps.Positive())
+		return nil
 	}
-	ob.nodeOf(s).Reported.Devices.Add(s.Key[2], s.Rank, steps)
+	n.Reported.Devices.Add(s.Key[2], s.Rank, steps)
 	return nil
 }
 

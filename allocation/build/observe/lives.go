@@ -30,7 +30,7 @@ func (r *nodeReports) within(x Lifespan) nodeReports {
 	out := nodeReports{
 		Seen: x.clip(r.Seen), Shown: x.clip(r.Shown), Created: x.Steps(r.Created), Spot: x.Steps(r.Spot),
 		ProviderID: r.ProviderID.Within(x.From, x.Until), priceLabels: r.priceLabels.Within(x.From, x.Until), Labels: r.Labels.Within(x.From, x.Until), Taints: r.Taints.Within(x.From, x.Until),
-		Devices: x.byName(r.Devices), Disks: x.byName(r.Disks),
+		Devices: x.byName(r.Devices), DeviceCount: x.Steps(r.DeviceCount), Disks: x.byName(r.Disks),
 	}
 	for resource := range allocation.NumResources {
 		out.Capacity[resource] = x.ranked(r.Capacity[resource])

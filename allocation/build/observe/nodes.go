@@ -54,6 +54,7 @@ type nodeReports struct {
 	Capacity    [allocation.NumResources]timeline.Ranked
 	Priced      [allocation.NumResources]prices.ByMetric
 	Devices     timeline.RankedBy[signals.Symbol] // capacity by the resource names of devices
+	DeviceCount timeline.Steps                    // of whole devices, where something else than its capacity tells
 	Taints      timeline.Dated[Taint]
 	Disks       timeline.RankedBy[signals.Symbol] // size of its disk, and of the file systems on it by device; once the nodes of disks are found
 }

@@ -27,12 +27,7 @@ func (rs *Resolver) resolveNodes() {
 				n.Allocatable[r] = rs.FillGaps(n.Reported.Capacity[r][observe.CapacityByAllocatable])
 			}
 		}
-		for device, seen := range rs.Nodes.Devices[n.NodeKey] {
-			n.Reported.Devices.Add(device, devicesSeen, seen)
-		}
-		if len(n.Reported.Devices) > 0 {
-			n.Amount[allocation.GPU] = n.Reported.Devices.Sum(signals.Compare, func(name signals.Symbol) float64 { return deviceFraction(name.Value(), n) })
-		}
+		n.Amount[allocation.GPU] = rs.devicesOf(n)
 		seen := n.Reported.Seen
 		if len(seen) == 0 {
 			seen = timeline.Ones(n.Amount[allocation.CPU])
@@ -52,8 +47,15 @@ func (rs *Resolver) resolveNodes() {
 	}
 }
 
-// devicesSeen is the rank of the devices that exporters see, after all that is said of the capacity of nodes.
-const devicesSeen = 3
+// devicesOf returns how many GPUs a node has: by its capacity, else by a count, else by what exporters see.
+func (rs *Resolver) devicesOf(n *observe.Node) timeline.Steps {
+	capacity := n.Reported.Devices.Sum(signals.Compare, func(name signals.Symbol) float64 { return deviceFraction(name.Value(), n) })
+	var seen timeline.Steps
+	for _, device := range rs.Nodes.Devices[n.NodeKey] {
+		seen = timeline.Sum(seen, device)
+	}
+	return timeline.Overlay(rs.FillGaps(capacity), timeline.Overlay(rs.FillGaps(n.Reported.DeviceCount), rs.FillGaps(seen)))
+}
 
 // nodeRuns finds when a node ran that was seen at times. Its object may have been created again while its machine ran on.
 func (rs *Resolver) nodeRuns(n *observe.Node, seen timeline.Steps) timeline.Runs {
