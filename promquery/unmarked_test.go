@@ -21,11 +21,11 @@ func TestBoundsOfWhatEndsUnseen(t *testing.T) {
 		add := func(from, to int) {
 			of := []string{"namespace", "batch", "pod", pod, "uid", "uid-" + pod}
 			series = append(series,
-			steadily(from, to, 1, "kube_pod_info", append(of, "node", "n1")...),
-			steadily(from, to, 1, "kube_pod_container_status_running", append(of, "container", "c")...),
-			steadily(from, to, float64(lifeStart.Unix())+float64(start), "kube_pod_container_state_started", append(of, "container", "c")...),
-			steadily(from, to, 0, "kube_pod_container_status_restarts_total", append(of, "container", "c")...),
-			steadily(from, to, 1, "kube_pod_container_resource_requests", append(of, "container", "c", "resource", "cpu", "unit", "core", "node", "n1")...),
+				steadily(from, to, 1, "kube_pod_info", append(of, "node", "n1")...),
+				steadily(from, to, 1, "kube_pod_container_status_running", append(of, "container", "c")...),
+				steadily(from, to, float64(lifeStart.Unix())+float64(start), "kube_pod_container_state_started", append(of, "container", "c")...),
+				steadily(from, to, 0, "kube_pod_container_status_restarts_total", append(of, "container", "c")...),
+				steadily(from, to, 1, "kube_pod_container_resource_requests", append(of, "container", "c", "resource", "cpu", "unit", "core", "node", "n1")...),
 			)
 		}
 		if from < down {
