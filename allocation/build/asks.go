@@ -70,6 +70,7 @@ type progress struct {
 	step                    int                // the next one
 	added                   int64              // series that show that the window has data
 	counts                  bool               // series that are added count in added
+	beyond                  []Span             // for which inputs are asked beyond the window
 	excesses                []charge.Excess    // of which usage is added again
 	usageBefore, usageAfter charge.UnseenUsage // the usage that is needed beyond the window
 }
@@ -160,8 +161,8 @@ func (b *Builder) askInputs() []Ask {
 }
 
 func (b *Builder) askBeyond() []Ask {
-	b.counts = false
-	return within(b.resolver.Beyond(), b.inputs())
+	b.counts, b.beyond = false, b.resolver.Beyond()
+	return within(b.beyond, b.inputs())
 }
 
 func (b *Builder) askPricesBeyond() []Ask { return within(b.resolver.Unpriced(), priceSignals) }
@@ -225,7 +226,7 @@ func (b *Builder) askMetadataFirst() []Ask {
 	if !b.observer.Pods.Metadata.Last || b.resolver.MetadataLast() {
 		return nil
 	}
-	return within([]Span{b.loaded()}, metadataSignals)
+	return within(append([]Span{b.loaded()}, b.beyond...), metadataSignals)
 }
 
 func (b *Builder) resolve() []Ask {

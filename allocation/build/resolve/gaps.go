@@ -41,8 +41,8 @@ func (rs *Resolver) findAbsence() {
 	clear(rs.Outages.Absent)
 	seen := map[signals.Symbol]*sighted{}
 	for c := range rs.Every() {
-		if c.IsInitWithoutStatus() {
-			continue // alternatives of the signal may not have been read for other containers
+		if c.Init {
+			continue // they have a metric of their own, which may be there while that of the others is missing
 		}
 		s := sightedIn(seen, c.Pod.Cluster)
 		s.hasContainers = true
