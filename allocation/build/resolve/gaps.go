@@ -14,6 +14,7 @@ import (
 type sighted struct {
 	hasContainers bool
 	containers    [2]timeline.Sightings // by their best signal, and by others
+	inits         timeline.Sightings    // of init containers
 	pods, nodes   timeline.Sightings
 	newest        int64 // last sight of a container
 }
@@ -29,11 +30,26 @@ func sightedIn(m map[signals.Symbol]*sighted, cluster signals.Symbol) *sighted {
 }
 
 // add adds sights of a container by a signal.
-func (x *sighted) add(rank int, steps timeline.Steps, s timeline.Sampling) {
-	if all := &x.containers[min(rank, 1)]; all.Lacks(steps) {
+func (x *sighted) add(init bool, rank int, steps timeline.Steps, s timeline.Sampling) {
+	all := &x.containers[min(rank, 1)]
+	if init && rank == 0 {
+		all = &x.inits
+	}
+	if all.Lacks(steps) {
 		all.Join(s.Holding(nil, steps))
 		x.newest = max(x.newest, steps[len(steps)-1].To)
 	}
+}
+
+// bestSights are when containers were seen by the best signal. Init containers have a metric of their own, which may be there while that of the
+// others is missing: between sights of the others, theirs do not count.
+func (x *sighted) bestSights() timeline.Intervals {
+	mains := x.containers[0].Intervals
+	if len(mains) == 0 {
+		return x.inits.Intervals
+	}
+	from, to := mains.Bounds()
+	return timeline.Union(slices.Concat(mains, x.inits.Clip(timeline.Unborn, from), x.inits.Clip(to, timeline.Forever)))
 }
 
 // findAbsence finds out, for each cluster, when no container and when no node was seen.
@@ -41,13 +57,13 @@ func (rs *Resolver) findAbsence() {
 	clear(rs.Outages.Absent)
 	seen := map[signals.Symbol]*sighted{}
 	for c := range rs.Every() {
-		if c.Init {
-			continue // they have a metric of their own, which may be there while that of the others is missing
+		if c.IsInitWithoutStatus() {
+			continue // alternatives of the signal may not have been read for other containers
 		}
 		s := sightedIn(seen, c.Pod.Cluster)
 		s.hasContainers = true
 		for rank, steps := range c.Running {
-			s.add(rank, steps, rs.Sampling)
+			s.add(c.Init, rank, steps, rs.Sampling)
 		}
 	}
 	for p := range rs.EveryPod() {
@@ -61,7 +77,7 @@ func (rs *Resolver) findAbsence() {
 	from, to := rs.LoadedFrom, rs.Sampling.End
 	for cluster, s := range seen {
 		a := &observe.Absence{}
-		best, nodes, pods := s.containers[0].Intervals, s.nodes.Intervals, s.pods.Intervals
+		best, nodes, pods := s.bestSights(), s.nodes.Intervals, s.pods.Intervals
 		if !s.hasContainers {
 			pods = nil
 		}
