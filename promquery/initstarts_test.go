@@ -52,10 +52,8 @@ func TestUnseenInits(t *testing.T) {
 					t.Errorf("%s: %+v, want %v s, of which none is certain", container, x, want)
 				}
 			}
-			other := life(0, 7200, always(1), "kube_pod_container_status_running", "container", "other")
-			other.Labels[slices.Index(other.Labels, "web-0")] = "other"
 			dir := t.TempDir()
-			promtest.WriteBlocks(t, dir, 2*time.Hour, slices.Concat(pod, tt.series, []promtest.Series{other, life(0, 7200, always(1), "kube_node_info", "node", "n1")})...)
+			promtest.WriteBlocks(t, dir, 2*time.Hour, slices.Concat(pod, tt.series, []promtest.Series{life(0, 7200, always(1), "kube_node_info", "node", "n1")})...)
 			partsAddUp(t, openBlocks(t, dir), allocation.Query{Window: allocation.Window{Start: lifeStart, End: lifeStart.Add(2 * time.Hour)}, Step: time.Hour}, nil)
 		})
 	}

@@ -125,7 +125,7 @@ func TestMetadataLast(t *testing.T) {
 					t.Errorf("common labels of rows: error %v", err)
 				}
 			}
-			if tt.read == "none" && read != 0 || tt.read == "some" && (read == 0 || read >= all) || tt.read == "all" && read < all {
+			if tt.read == "none" && read != 0 || tt.read == "some" && (read == 0 || read >= all) || tt.read == "all" && read != all {
 				t.Errorf("labels of %d pods were read, want those of %s of %d", read, tt.read, all)
 			}
 		})

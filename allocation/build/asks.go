@@ -70,7 +70,6 @@ type progress struct {
 	step                    int                // the next one
 	added                   int64              // series that show that the window has data
 	counts                  bool               // series that are added count in added
-	beyond                  []Span             // for which inputs are asked beyond the window
 	excesses                []charge.Excess    // of which usage is added again
 	usageBefore, usageAfter charge.UnseenUsage // the usage that is needed beyond the window
 }
@@ -161,8 +160,8 @@ func (b *Builder) askInputs() []Ask {
 }
 
 func (b *Builder) askBeyond() []Ask {
-	b.counts, b.beyond = false, b.resolver.Beyond()
-	return within(b.beyond, b.inputs())
+	b.counts = false
+	return within(b.resolver.Beyond(), b.inputs())
 }
 
 func (b *Builder) askPricesBeyond() []Ask { return within(b.resolver.Unpriced(), priceSignals) }
@@ -226,7 +225,7 @@ func (b *Builder) askMetadataFirst() []Ask {
 	if !b.observer.Pods.Metadata.Last || b.resolver.MetadataLast() {
 		return nil
 	}
-	return within(append([]Span{b.loaded()}, b.beyond...), metadataSignals)
+	return within([]Span{b.loaded()}, metadataSignals)
 }
 
 func (b *Builder) resolve() []Ask {

@@ -35,18 +35,15 @@ func (ob *Observer) addPodReserved(s *Incoming) error {
 }
 
 // provisioned reads what a provider made for a pod, in cores and GiB.
-var provisioned = regexp.MustCompile(`^([\d.]+)vCPU ([\d.]+)GB$`)
+var provisioned = regexp.MustCompile(`^(\d{1,6}(?:\.\d{1,9})?)vCPU (\d{1,6}(?:\.\d{1,9})?)GB$`)
 
 func (ob *Observer) addPodCapacity(s *Incoming) error {
 	p, text := ob.PodOf(s.Pod()), provisioned.FindStringSubmatch(s.Key[4].Value())
 	if text == nil {
 		return nil
 	}
-	cores, errCores := strconv.ParseFloat(text[1], 64)
-	gibs, errGiBs := strconv.ParseFloat(text[2], 64)
-	if errCores != nil || errGiBs != nil {
-		return nil //nolint:nilerr // as if it said nothing
-	}
+	cores, _ := strconv.ParseFloat(text[1], 64) // which never fails on such text
+	gibs, _ := strconv.ParseFloat(text[2], 64)
 	seen := timeline.Ones(ob.Sampling.Steps(s.Points))
 	p.Provisioned[allocation.CPU] = timeline.Max(p.Provisioned[allocation.CPU], timeline.Scaled(seen, cores))
 	p.Provisioned[allocation.RAM] = timeline.Max(p.Provisioned[allocation.RAM], timeline.Scaled(seen, gibs*(1<<30)))

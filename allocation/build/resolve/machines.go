@@ -142,12 +142,13 @@ func (rs *Resolver) occupied(cluster signals.Symbol, pods []*observe.Pod) (all t
 	return all
 }
 
-// nodeAway reports whether a container runs at t on a node that is not seen then, though others of its cluster are.
+// nodeAway reports whether a container runs at t on a node that is not seen then, though others of its cluster are. Pods without a UID do not
+// count: what is one of them now may have been another on another node.
 func (rs *Resolver) nodeAway(t int64) bool {
 	near := 2 * rs.Sampling.Cell()
 	for c := range rs.Every() {
 		nodes := rs.Nodes.ByName[observe.NodeKey{Cluster: c.Pod.Cluster, Name: c.Pod.Node.Value}]
-		if _, seen := c.Pod.Seen.At(t); !seen || len(nodes) == 0 {
+		if _, seen := c.Pod.Seen.At(t); !seen || len(nodes) == 0 || c.Pod.UID == observe.None {
 			continue
 		}
 		_, shown := nodes[0].Reported.Shown.At(t)
