@@ -172,6 +172,9 @@ func (c *computation) compute(ctx context.Context, queries []allocation.Query) (
 			return err
 		}
 	}
+	if err := c.findOutages(ctx); err != nil {
+		return err
+	}
 	if len(c.windows) == 1 {
 		c.found = c.windows[0].found
 	}

@@ -55,6 +55,9 @@ type Grid struct {
 	Lookback int64
 	// Last says that only the value at End is needed.
 	Last bool
+	// Times asks for when the newest of the samples was taken that an instant sees, in Unix seconds, in place of values: one series for each
+	// combination of the labels that are kept. A source that gives raw samples gives them as they are.
+	Times bool
 }
 
 // Request asks for the samples of one metric.

@@ -10,6 +10,7 @@ import (
 	"github.com/promcost/promcost/allocation/build"
 	"github.com/promcost/promcost/allocation/memory"
 	"github.com/promcost/promcost/allocation/signals"
+	"github.com/promcost/promcost/allocation/timeline"
 )
 
 // window is one window of a computation while it is computed, and the result.
@@ -26,6 +27,8 @@ type window struct {
 	named              naming // how series name their pods
 	found              *findings
 	own                ownTargets
+	outdated           map[Symbol]timeline.Intervals // by cluster, when a server shows samples from before an outage
+	points             timeline.Points               // scratch of current
 	// dropped is how many series of promcost itself a step left out, the largest number of any step.
 	dropped int64
 	doubted bool  // prices may come from promcost
@@ -35,7 +38,7 @@ type window struct {
 
 // addWindow adds a window.
 func (c *computation) addWindow(ctx context.Context, q allocation.Query) {
-	w := &window{of: c, query: q, found: newFindings(nil), raw: givesRaw(ctx, c.src, q.Window.Start.UnixMilli(), q.Window.End.UnixMilli())}
+	w := &window{of: c, query: q, found: newFindings(nil), outdated: map[Symbol]timeline.Intervals{}, raw: givesRaw(ctx, c.src, q.Window.Start.UnixMilli(), q.Window.End.UnixMilli())}
 	c.windows = append(c.windows, w)
 }
 
@@ -105,11 +108,15 @@ func (w *window) take(p *plan, s Series) error {
 		r.found.skipped = true
 		return nil
 	}
-	if found := r.found.add(key[0], s.Points); !r.bare(key) {
-		p.times.recordSamples(found, s.Points)
-		found.prove(r.found.input, key, s.Points)
+	points := w.current(key[0], s.Points)
+	if points.Len() == 0 {
+		return nil
 	}
-	return w.Add(series, key, s.Points)
+	if found := r.found.add(key[0], points); !r.bare(key) {
+		p.times.recordSamples(found, points)
+		found.prove(r.found.input, key, points)
+	}
+	return w.Add(series, key, points)
 }
 
 // record records what came of a step.

@@ -130,6 +130,9 @@ func (s steady) read(ctx context.Context, sels []promquery.Request, yield promqu
 // fill appends the samples that a selector asks for.
 func (s steady) fill(p *timeline.Points, sel *promquery.Request, value, rate float64) {
 	at := func(t int64) float64 { return value + rate*float64(t)/1000 }
+	if sel.Grid.Times {
+		at = func(t int64) float64 { return float64(t) / 1000 }
+	}
 	scraped := func(t int64) int64 { return t - t%steadyScrape }
 	if s.raw || sel.Grid.Step == 0 {
 		for t := scraped(sel.Start + steadyScrape - 1); t <= min(sel.End, s.now); t += steadyScrape {

@@ -277,6 +277,18 @@ func (p *Points) Between(dst *Points, from, to int64) {
 	}
 }
 
+// Outside makes dst the samples of p that are in none of the intervals, and returns it.
+func (p *Points) Outside(dst *Points, intervals Intervals) *Points {
+	dst.Reset()
+	for t, v := range p.All() {
+		if _, within := intervals.Find(t); !within {
+			dst.Append(t, v)
+		}
+	}
+	dst.sampled, dst.goesOn, dst.series = p.sampled, p.goesOn, p.series
+	return dst
+}
+
 // Clone is a copy of p that shares no memory with it.
 func (p *Points) Clone() *Points {
 	var c Copies

@@ -267,9 +267,6 @@ func (s Sampling) endOf(p *Presence, spans []sighting, k int, start int64, w *Wa
 		}
 	} else if !s.Exact() {
 		out.Earliest -= 2 * x.last // a sample that no marker follows is seen for two scrapes
-		if s.Answered && w.goesDown(x.To, s.Step) {
-			out.Earliest = min(out.Earliest, x.To-s.Lookback) // whatever ended the scrapes may have left no markers
-		}
 		out.Latest = max(s.unseenFrom(x, limit, s.Step, w), s.hiddenUntil(x, limit, w))
 		return out
 	} else {
@@ -305,11 +302,6 @@ func (s Sampling) unseenFrom(x *sighting, limit, apart int64, w *Watch) int64 {
 		return limit
 	}
 	return x.To + apart
-}
-
-// goesDown reports whether the target was last seen at a time, give or take slack.
-func (w *Watch) goesDown(at, slack int64) bool {
-	return slices.ContainsFunc(w.Down, func(gap Interval) bool { return gap.From >= at-slack && gap.From <= at+slack })
 }
 
 // halfway makes the end of a span of which none is reported: between the last sight and the next scrape. One that the newest

@@ -15,9 +15,6 @@ type Sampling struct {
 	Lookback   int64 // how long a sample is seen without a successor; Lookback unless the source has no staleness markers
 	Interval   int64 // scrape interval: how long a last sample lasts in exact mode
 	Margin     int64 // how long after Start the wanted time begins; before that, any available samples are enough
-	// Answered says that a server looks back from each point of the grid, and does not say how far: what it sees may be a lookback old where no
-	// staleness marker follows.
-	Answered bool
 }
 
 // Exact reports whether every raw sample is used.

@@ -72,6 +72,23 @@ func (g *group) add(m member) {
 	}
 }
 
+// kept returns the labels that the group's selectors keep, as PromQL writes them.
+func (g *group) kept() []string {
+	var out []string
+	for _, l := range g.span.Keep {
+		out = append(out, labelText(l.Name))
+	}
+	return out
+}
+
+// labelText writes the name of a label in PromQL.
+func labelText(name string) string {
+	if model.LegacyValidation.IsValidLabelName(name) {
+		return name
+	}
+	return strconv.Quote(name)
+}
+
 // halves divides the group into two with other names, else with other values; nil if it has one of each.
 func (g *group) halves() []*group {
 	if len(g.names) == 1 && len(g.values) < 2 {
@@ -101,6 +118,7 @@ func picks(m promquery.Matcher) bool {
 // alike reports whether two groups ask for the same times in the same way, and one request can ask for both.
 func (g *group) alike(o *group) bool {
 	return g.span.Start == o.span.Start && g.span.End == o.span.End && g.span.Grid.Step == o.span.Grid.Step && g.span.Grid.Lookback == o.span.Grid.Lookback &&
+		g.span.Grid.Times == o.span.Grid.Times &&
 		g.label == o.label && slices.Equal(g.shared, o.shared)
 }
 
@@ -199,11 +217,7 @@ func (g *group) text(further spaces) string {
 	operators := [...]string{"=", "!=", "=~", "!~"}
 	var terms []string
 	for _, m := range append(list, further.matchers()...) {
-		name := m.Name
-		if !model.LegacyValidation.IsValidLabelName(name) {
-			name = strconv.Quote(name)
-		}
-		terms = append(terms, name+operators[m.Type]+strconv.Quote(m.Value))
+		terms = append(terms, labelText(m.Name)+operators[m.Type]+strconv.Quote(m.Value))
 	}
 	return "{" + strings.Join(terms, ",") + "}"
 }

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/promcost/promcost/allocation/timeline"
@@ -234,6 +235,9 @@ func (q *querier) request(p piece) request {
 		if lookback := q.group.span.Grid.Lookback; lookback > 0 && q.run.src.cfg.Lookback == 0 {
 			// Servers older than Prometheus 2.43 or so have no lookback that a request could set.
 			expr = fmt.Sprintf("last_over_time(%s[%dms])", expr, lookback)
+		}
+		if q.group.span.Grid.Times {
+			expr = fmt.Sprintf("max by (%s) (timestamp(%s))", strings.Join(q.group.kept(), ","), expr)
 		}
 		params.Set("query", expr)
 		params.Set("start", seconds(p.start))

@@ -8,7 +8,6 @@ func (ob *Observer) addRunning(s *Incoming) error {
 	if ob.skipsAlternative(s) {
 		return nil
 	}
-	ob.Sampling.Answered = ob.Sampling.Answered || s.Points.Sampled()
 	c, steps := ob.container(s), ob.shared.Sights(ob.SamplingOf(s), s.Points)
 	if s.Key[5] != None {
 		c.Pod.Hint = s.Key[5]
