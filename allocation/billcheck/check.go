@@ -83,6 +83,7 @@ func newChecker(book *billing.Book, o Options) *checker {
 			b.Delivered = s.Delivered
 		}
 	}
+	c.report.Deliveries = book.Brought()
 	for _, r := range book.Reach() {
 		c.reach[reached{r.Bill, r.Account, r.SubAccount}] = r.Until
 		b := c.bills[r.Bill]

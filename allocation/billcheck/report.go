@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/billing"
 )
 
 // Report is what bills say of a window. Costs are in the configured currency. Lines are counted day by day: one of a month
@@ -16,7 +17,9 @@ type Report struct {
 	End   time.Time `json:"end,omitzero"`
 	// Bills are in the order of the config file, Kinds in the order in which lines are matched.
 	Bills []Bill `json:"bills"`
-	Kinds []Kind `json:"kinds"`
+	// Deliveries are what was brought of the bills, and what counts of it.
+	Deliveries []billing.Brought `json:"deliveries"`
+	Kinds      []Kind            `json:"kinds"`
 	// Unbilled are assets that no line charges, the dearest first. UnbilledCost is that of all of them at list price.
 	Unbilled     []Unbilled `json:"unbilled"`
 	UnbilledCost float64    `json:"unbilledCost"`

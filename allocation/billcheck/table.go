@@ -1,6 +1,7 @@
 package billcheck
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strconv"
@@ -33,6 +34,7 @@ func WriteTable(w io.Writer, r *Report, zone *time.Location) error {
 			row(bill.Name, dash(a.Account), dash(a.SubAccount), lines, delivered, clock(a.Charged), clock(a.Until))
 		}
 	}
+	r.writeDeliveries(row, clock)
 	if r.Start.Before(r.End) {
 		row("")
 		row("From " + clock(r.Start) + " to " + clock(r.End) + ":")
@@ -54,6 +56,40 @@ func WriteTable(w io.Writer, r *Report, zone *time.Location) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// writeDeliveries writes the newest deliveries, and those whose place another one took.
+func (r *Report) writeDeliveries(row func(cells ...string), clock func(time.Time) string) {
+	if len(r.Deliveries) == 0 {
+		return
+	}
+	row("")
+	row("DELIVERY", "BILL", "FILES", "CHARGED FROM", "UNTIL", "LINES", "COST", "IN PLACE OF")
+	hidden := max(0, len(r.Deliveries)-shown)
+	for i := range r.Deliveries[hidden:] {
+		d := &r.Deliveries[hidden+i]
+		files := dash("")
+		if d.Files > 0 {
+			files = strconv.Itoa(d.Files)
+		}
+		var replaced []string
+		for _, o := range d.Replaced {
+			replaced = append(replaced, fmt.Sprintf("%s (%d lines, %s)", o.Delivery, o.Lines, moneys(o.Costs)))
+		}
+		row(d.Name, d.Bill, files, clock(d.Charged.Start), clock(d.Charged.End), strconv.FormatInt(d.Lines, 10), moneys(d.Costs), dash(strings.Join(replaced, ", ")))
+	}
+	if hidden > 0 {
+		row(fmt.Sprintf("and %d older ones", hidden))
+	}
+}
+
+// moneys writes costs with their currencies.
+func moneys(costs map[string]float64) string {
+	var parts []string
+	for _, currency := range sortedKeys(costs) {
+		parts = append(parts, money(costs[currency])+" "+currency)
+	}
+	return cmp.Or(strings.Join(parts, " + "), "0")
 }
 
 func (r *Report) writeNodes(row func(cells ...string)) {

@@ -135,7 +135,7 @@ func (b *batch) flush() error {
 			}
 			b.sorted = append(b.sorted, *p)
 		}
-		if err := b.emit(&Day{Key: b.items[first.item].Key(), Start: b.calendar.start(first.day), items: b.items, texts: texts, lines: b.sorted}); err != nil {
+		if err := b.emit(&Day{Key: b.tallies.key(&b.items[first.item]), Start: b.calendar.start(first.day), items: b.items, texts: texts, lines: b.sorted}); err != nil {
 			return err
 		}
 	}
@@ -199,10 +199,31 @@ func sortBy(order, spare []uint32, key func(uint32) uint32) (sorted, other []uin
 
 // tallies sum the statements of a delivery.
 type tallies struct {
+	folder  string // of the delivery
 	numbers map[Key]int32
 	keys    []Key
 	ends    []time.Time
 	list    []Tally
+}
+
+// key is the key of the statement that an item is of.
+func (t *tallies) key(item *Item) Key {
+	key := item.Key()
+	key.Folder = t.folder
+	return key
+}
+
+// costs returns what was added, by currency.
+func (t *tallies) costs() map[string]float64 {
+	out := map[string]float64{}
+	for i := range t.list {
+		for _, total := range t.list[i].totals {
+			for currency, v := range costsOf([]Total{total.Total}) {
+				out[currency] += v
+			}
+		}
+	}
+	return out
 }
 
 // maxStatements bounds the billing accounts and periods of one delivery.
@@ -210,7 +231,7 @@ const maxStatements = 10_000
 
 // statement returns the number of the statement that an item is of.
 func (t *tallies) statement(item *Item) (int32, error) {
-	key := item.Key()
+	key := t.key(item)
 	n, ok := t.numbers[key]
 	if !ok {
 		if len(t.list) == maxStatements {

@@ -21,10 +21,11 @@ type Bill struct {
 	// Tags are the properties that tags stand for, by the tag's name, besides DefaultTags.
 	Tags map[string]allocation.Property
 	// Clusters are the ARNs, resource ids or account/name pairs of clusters, by the cluster's id.
-	Clusters map[string]string
-	Include  []Category
-	Settle   time.Duration
-	Rates    Rates
+	Clusters  map[string]string
+	Include   []Category
+	Settle    time.Duration
+	Rates     Rates
+	Restating Restating
 }
 
 // Rates are exchange rates: units of the configured currency for one of another.

@@ -36,7 +36,7 @@ func readCSV(in io.Reader, bill string, to sink) error {
 			return nil
 		}
 		if err != nil {
-			return csvError(err)
+			return r.failure(err)
 		}
 		r.in.passed = r.csv.InputOffset()
 		if err := r.record(record); err != nil {
@@ -53,6 +53,19 @@ const byteOrderMark = "\ufeff"
 func atRow(err error, row int64) error {
 	if cell, ok := errors.AsType[*cellError](err); ok && cell.row == 0 {
 		cell.row = row
+	}
+	return err
+}
+
+// failure is the error of a record: a cutError if the file ends with it, or within its compression.
+func (r *csvReader) failure(err error) error {
+	last := errors.Is(err, io.ErrUnexpectedEOF)
+	if _, ok := errors.AsType[*csv.ParseError](err); ok {
+		_, after := r.csv.Read()
+		last = errors.Is(after, io.EOF)
+	}
+	if err = csvError(err); last {
+		return &cutError{err: err}
 	}
 	return err
 }
@@ -80,7 +93,7 @@ func decompress(in io.Reader) (content io.Reader, done func(), err error) {
 	case strings.HasPrefix(string(head), "\x1f\x8b"):
 		r, err := gzip.NewReader(buffered)
 		if err != nil {
-			return nil, nil, fmt.Errorf("it is no whole gzip: %w", err)
+			return nil, nil, &cutError{err: fmt.Errorf("it is no whole gzip: %w", err)}
 		}
 		return r, func() { _ = r.Close() }, nil
 	case strings.HasPrefix(string(head), "\x28\xb5\x2f\xfd"):
@@ -133,10 +146,10 @@ type csvReader struct {
 func (r *csvReader) header() error {
 	record, err := r.csv.Read()
 	if errors.Is(err, io.EOF) {
-		return errors.New("it is empty: not even the names of columns are there")
+		return &cutError{err: errors.New("it is empty: not even the names of columns are there")}
 	}
 	if err != nil {
-		return csvError(err)
+		return r.failure(err)
 	}
 	for _, name := range record {
 		r.names = append(r.names, strings.Clone(name))

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -24,6 +25,17 @@ type Delivery struct {
 	Fingerprint string
 	files       []file
 }
+
+// folder is the name of the folder of a delivery without a manifest, else empty.
+func (d *Delivery) folder() string {
+	if isFolder(d.Name) {
+		return d.Name
+	}
+	return ""
+}
+
+// isFolder reports whether a delivery of that name has no manifest.
+func isFolder(name string) bool { return strings.HasSuffix(name, "/") }
 
 // manifest is what exporters write beside their files: AWS Data Exports and Azure exports.
 type manifest struct {
@@ -53,7 +65,7 @@ func period(name string) (folder string, wantsManifest bool) {
 }
 
 // deliveries returns what the files of a bill bring, in the order of their time, and warnings about what does not count yet.
-func (f *Files) deliveries(ctx context.Context, bill string) (list []Delivery, warnings []string, err error) {
+func (f *Files) deliveries(ctx context.Context, bill string, settled *settling) (list []Delivery, warnings []string, err error) {
 	manifests, data, err := f.list(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -85,11 +97,20 @@ func (f *Files) deliveries(ctx context.Context, bill string) (list []Delivery, w
 		d.files = append(files, m)
 		list = append(list, d.fingerprinted())
 	}
-	folders, pending := map[string]*Delivery{}, map[string]bool{}
+	folders, texts := f.folders(bill, slices.DeleteFunc(data, func(of file) bool { return claimed[of.Name] }), periods, settled)
+	list, warnings = append(list, folders...), append(warnings, texts...)
+	slices.SortFunc(list, func(a, b Delivery) int { return cmp.Or(a.Time.Compare(b.Time), strings.Compare(a.Name, b.Name)) })
+	slices.Sort(warnings)
+	return list, warnings, nil
+}
+
+// folders returns a delivery for each folder of files that no manifest lists, unless there is a manifest for its billing period.
+func (f *Files) folders(bill string, data []file, periods map[string]bool, settled *settling) (list []Delivery, warnings []string) {
+	folders, pending, changing := map[string]*Delivery{}, map[string]bool{}, map[string]*file{}
 	for i := range data {
 		of := &data[i]
 		folder, wantsManifest := period(of.Name)
-		if claimed[of.Name] || periods[folder] && folder != "" {
+		if periods[folder] && folder != "" {
 			continue
 		}
 		if wantsManifest {
@@ -97,11 +118,23 @@ func (f *Files) deliveries(ctx context.Context, bill string) (list []Delivery, w
 			continue
 		}
 		dir := path.Dir(of.Name)
+		if !settled.is(of) {
+			changing[dir] = of
+			continue
+		}
 		if folders[dir] == nil {
 			folders[dir] = &Delivery{Bill: bill, Name: dir + "/"}
 		}
 		folders[dir].files = append(folders[dir].files, *of)
 		folders[dir].Time = later(folders[dir].Time, of.Modified)
+	}
+	for dir, of := range changing {
+		counts := "it counts"
+		if settled.known(dir + "/") {
+			counts = "what its folder had before counts, and this"
+			delete(folders, dir)
+		}
+		warnings = append(warnings, fmt.Sprintf("bill %s: file %s may still be written: %s from the first look on at which it did not change for %s", bill, f.where(of.Name), counts, settleTime))
 	}
 	for _, d := range folders {
 		list = append(list, d.fingerprinted())
@@ -109,9 +142,7 @@ func (f *Files) deliveries(ctx context.Context, bill string) (list []Delivery, w
 	for folder := range pending {
 		warnings = append(warnings, fmt.Sprintf("bill %s: files of %s have no manifest: they count once the exporter has written it", bill, f.where(folder)))
 	}
-	slices.SortFunc(list, func(a, b Delivery) int { return cmp.Or(a.Time.Compare(b.Time), strings.Compare(a.Name, b.Name)) })
-	slices.Sort(warnings)
-	return list, warnings, nil
+	return list, warnings
 }
 
 // newestRuns leaves of several manifests for the folder of one billing period the newest: each run brings all of the period.
@@ -142,8 +173,15 @@ func listed(text []byte, data map[string]*file) (files []file, err error) {
 	if len(m.DataFiles) == 0 && len(m.Blobs) == 0 {
 		return nil, errors.New("it names no files: want dataFiles, as AWS Data Exports has them, or blobs, as Azure has them")
 	}
+	seen := map[string]bool{}
 	add := func(name string, bytes *int64) {
 		of := find(name, data)
+		if of != nil {
+			if seen[of.Name] { // by its URL and by its key, say
+				return
+			}
+			seen[of.Name] = true
+		}
 		switch {
 		case of == nil:
 			err = cmp.Or(err, fmt.Errorf("%s, which it names, is not there yet", name))
@@ -193,20 +231,64 @@ func (d *Delivery) fingerprinted() Delivery {
 }
 
 // readingVersion changes when the same files give other lines: they are read again.
-const readingVersion = 1
+const readingVersion = 2
 
-// read reads all lines of a delivery into a sink.
-func (d *Delivery) read(ctx context.Context, f *Files, to sink) error {
+// dataFiles is how many files with lines the delivery has.
+func (d *Delivery) dataFiles() (n int) {
 	for i := range d.files {
-		if isManifest.MatchString(d.files[i].Name) {
+		if !isManifest.MatchString(d.files[i].Name) {
+			n++
+		}
+	}
+	return n
+}
+
+// read reads all lines of a delivery into a batch, but those of files that are cut. It warns of these, and of files of one content.
+func (d *Delivery) read(ctx context.Context, f *Files, to *batch, cut map[string]error) (warnings []string, err error) {
+	first := map[string]string{} // file, by its content
+	sizes := map[int64]int{}
+	for i := range d.files {
+		sizes[d.files[i].Bytes]++
+	}
+	for i := range d.files {
+		of := &d.files[i]
+		if isManifest.MatchString(of.Name) {
+			continue
+		}
+		if err := cut[of.Name]; err != nil {
+			warnings = append(warnings, fmt.Sprintf("bill %s: %v: nothing of this file counts", d.Bill, err))
 			continue
 		}
 		if err := ctx.Err(); err != nil {
-			return err
+			return nil, err
 		}
-		if err := f.read(ctx, &d.files[i], d.Bill, to); err != nil {
-			return err
+		before := to.tallies.costs()
+		if err := f.read(ctx, of, d.Bill, to); err != nil {
+			return nil, err
+		}
+		if sizes[of.Bytes] < 2 {
+			continue
+		}
+		content, err := f.sum(ctx, of.Name)
+		if err != nil {
+			return nil, err
+		}
+		if other, ok := first[content]; ok {
+			warnings = append(warnings, fmt.Sprintf("bill %s: files %s and %s have the same content: both count, %s each: delete one if it is a copy", d.Bill, f.where(other), f.where(of.Name), costsText(to.tallies.costs(), before)))
+		} else {
+			first[content] = of.Name
 		}
 	}
-	return nil
+	return warnings, nil
+}
+
+// costsText writes what was added to costs, by currency.
+func costsText(costs, before map[string]float64) string {
+	var parts []string
+	for _, currency := range slices.Sorted(maps.Keys(costs)) {
+		if more := costs[currency] - before[currency]; more != 0 {
+			parts = append(parts, fmt.Sprintf("%.2f %s", more, currency))
+		}
+	}
+	return cmp.Or(strings.Join(parts, " and "), "0.00")
 }

@@ -2,8 +2,11 @@ package billing
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"time"
+
+	"github.com/promcost/promcost/allocation"
 )
 
 // The readers of files, for tests that need no delivery.
@@ -24,6 +27,12 @@ func collect(f func(*Line) error, read func(sink) error) error {
 		return err
 	}
 	return b.flush()
+}
+
+// Stand returns what counts of statements without lines.
+func Stand(ctx context.Context, kept []Statement) ([]Statement, error) {
+	s := stander{zone: time.UTC, modes: map[string]Restating{}, read: func(context.Context, *Statement, allocation.Window, func(*Line) error) error { return nil }}
+	return s.stand(ctx, kept)
 }
 
 // Days calls f for each day of a CSV file.

@@ -2,6 +2,7 @@ package billing
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -102,9 +103,25 @@ func (f *Files) get(ctx context.Context, name string) ([]byte, error) {
 	return data, nil
 }
 
+// sum identifies the content of a file.
+func (f *Files) sum(ctx context.Context, name string) (string, error) {
+	in, err := f.Bucket.Get(ctx, name)
+	if err != nil {
+		return "", &accessError{err}
+	}
+	sum := sha256.New()
+	if _, err = io.Copy(sum, in); err != nil {
+		err = &accessError{err}
+	}
+	return string(sum.Sum(nil)), errors.Join(err, in.Close())
+}
+
 // read reads the lines of a file into a sink. An error names the file.
 func (f *Files) read(ctx context.Context, of *file, bill string, to sink) (err error) {
 	defer func() {
+		if cut, ok := errors.AsType[*cutError](err); ok {
+			cut.file = of.Name
+		}
 		if err != nil {
 			err = fmt.Errorf("file %s: %w", f.where(of.Name), err)
 		}
@@ -137,6 +154,18 @@ func (e *accessError) Error() string { return e.err.Error() }
 
 // Unwrap returns the cause.
 func (e *accessError) Unwrap() error { return e.err }
+
+// cutError is the error of a file that lacks its end.
+type cutError struct {
+	file string
+	err  error
+}
+
+// Error is the cause's.
+func (e *cutError) Error() string { return e.err.Error() }
+
+// Unwrap returns the cause.
+func (e *cutError) Unwrap() error { return e.err }
 
 // failureReader remembers that reading failed, which is not the file's fault.
 type failureReader struct {

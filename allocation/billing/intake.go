@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"slices"
 	"sync"
 	"time"
@@ -35,6 +36,16 @@ type Kept struct {
 	// Damaged are deliveries of which a statement was kept and is damaged: they are taken in once more.
 	Damaged  map[DeliveryName]bool
 	Warnings []string
+}
+
+// put adds a statement in place of that of the same key.
+func (k *Kept) put(s *Statement) {
+	i, ok := slices.BinarySearchFunc(k.Statements, s.Key, func(o Statement, key Key) int { return o.Compare(key) })
+	if ok {
+		k.Statements[i] = *s
+	} else {
+		k.Statements = slices.Insert(k.Statements, i, *s)
+	}
 }
 
 // DeliveryName names a delivery.
@@ -74,14 +85,16 @@ type Intake struct {
 
 	looking sync.Mutex // one look at a time
 	failed  map[DeliveryName]failure
-	again   map[DeliveryName]string // fingerprints of those that were taken in again for damage
+	again   map[DeliveryName]string     // fingerprints of those that were taken in again for damage
+	sizes   map[string]map[string]sized // of files whose time lies in the future, by bill and name
 
-	mu       sync.Mutex
-	sources  []Source
-	kept     *Kept // nil before the first look
-	warnings []string
-	looks    Looks
-	wanted   chan struct{} // has an element if Look is wanted
+	mu        sync.Mutex
+	sources   []Source
+	standing  *standing // nil before the first look
+	warnings  []string
+	looks     Looks
+	unsettled bool          // files changed a short while ago
+	wanted    chan struct{} // has an element if Look is wanted
 }
 
 // Looks say how often deliveries are looked for.
@@ -105,7 +118,7 @@ func NewIntake(k Keeper, logger log.Logger, o IntakeOptions) *Intake {
 	if o.Zone == nil {
 		o.Zone = time.UTC
 	}
-	return &Intake{keeper: k, logger: logger, options: o, failed: map[DeliveryName]failure{}, again: map[DeliveryName]string{}, wanted: make(chan struct{}, 1)}
+	return &Intake{keeper: k, logger: logger, options: o, failed: map[DeliveryName]failure{}, again: map[DeliveryName]string{}, sizes: map[string]map[string]sized{}, wanted: make(chan struct{}, 1)}
 }
 
 // Set changes the bills and the time zone, and asks Run to look at once.
@@ -130,6 +143,9 @@ func (n *Intake) Run(ctx context.Context, interval func() time.Duration) {
 		every := interval()
 		n.mu.Lock()
 		n.looks.Every = every
+		if n.unsettled {
+			every = min(every, settleTime)
+		}
 		n.mu.Unlock()
 		timer := time.NewTimer(every)
 		select {
@@ -161,18 +177,23 @@ func (n *Intake) Look(ctx context.Context) error {
 		return err
 	}
 	var warnings []string
+	unsettled := false
 	for i := range sources {
 		if sources[i].Files == nil {
 			continue
 		}
-		of, err := n.bill(ctx, &sources[i], zone, kept)
+		of, waits, err := n.bill(ctx, &sources[i], zone, kept)
 		if err != nil {
 			return err
 		}
-		warnings = append(warnings, of...)
+		warnings, unsettled = append(warnings, of...), unsettled || waits
 		if kept, err = n.keeper.Kept(ctx); err != nil {
 			return err
 		}
+	}
+	what, err := n.stand(ctx, sources, zone)
+	if err != nil {
+		return err
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -181,20 +202,21 @@ func (n *Intake) Look(ctx context.Context) error {
 			level.Warn(n.logger).Log("msg", "Something of a bill does not count", "warning", w)
 		}
 	}
-	n.kept, n.warnings = kept, warnings
+	n.standing, n.warnings, n.unsettled = what, warnings, unsettled
 	n.looks.Last = n.options.Now()
 	n.looks.Count++
 	return nil
 }
 
-// bill takes in the new deliveries of a bill, in the order of their time.
-func (n *Intake) bill(ctx context.Context, src *Source, zone *time.Location, kept *Kept) (warnings []string, err error) {
-	list, warnings, err := src.Files.deliveries(ctx, src.Bill.Name)
+// bill takes in the new deliveries of a bill, in the order of their time. It reports whether files wait because they changed a short while ago.
+func (n *Intake) bill(ctx context.Context, src *Source, zone *time.Location, kept *Kept) (warnings []string, waits bool, err error) {
+	settled := n.settled(src.Bill.Name, kept)
+	list, warnings, err := src.Files.deliveries(ctx, src.Bill.Name, settled)
 	if ctx.Err() != nil {
-		return nil, ctx.Err()
+		return nil, false, ctx.Err()
 	}
 	if err != nil {
-		return []string{fmt.Sprintf("bill %s: %v: what was delivered before still counts", src.Bill.Name, err)}, nil
+		return []string{fmt.Sprintf("bill %s: %v: what was delivered before still counts", src.Bill.Name, err)}, false, nil
 	}
 	for i := range list {
 		d := &list[i]
@@ -208,12 +230,12 @@ func (n *Intake) bill(ctx context.Context, src *Source, zone *time.Location, kep
 		}
 		if last, ok := n.failed[name]; !ok || last.fingerprint != d.Fingerprint {
 			delete(n.failed, name)
-			err = n.take(ctx, src.Files, d, zone, kept)
+			err = n.take(ctx, src.Files, d, zone, kept, settled)
 		} else {
 			err = last.err
 		}
 		if ctx.Err() != nil {
-			return nil, ctx.Err()
+			return nil, false, ctx.Err()
 		}
 		if err == nil {
 			continue
@@ -223,65 +245,97 @@ func (n *Intake) bill(ctx context.Context, src *Source, zone *time.Location, kep
 		}
 		warnings = append(warnings, fmt.Sprintf("bill %s: %v: nothing of this delivery counts, what was delivered before does", d.Bill, err))
 	}
-	return warnings, nil
+	return warnings, len(settled.waiting) > 0, nil
 }
 
 // errKeeper marks errors of the keeper, after which a delivery is tried again.
 var errKeeper = errors.New("keep bills")
 
-// take takes in one delivery.
-func (n *Intake) take(ctx context.Context, files *Files, d *Delivery, zone *time.Location, kept *Kept) error {
-	begun := n.options.Now()
+// mostCut is how many files of a folder may be cut. Each has the others read again.
+const mostCut = 10
+
+// take takes in one delivery. Files of a folder that are not whole are left out, with a warning.
+func (n *Intake) take(ctx context.Context, files *Files, d *Delivery, zone *time.Location, kept *Kept, settled *settling) error {
+	begun, cut := n.options.Now(), map[string]error{}
+	for {
+		statements, err := n.takeWithout(ctx, files, d, zone, kept, settled, cut)
+		if failed, ok := errors.AsType[*cutError](err); ok && d.folder() != "" && len(cut) < min(mostCut, len(d.files)-1) {
+			cut[failed.file] = err
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		lines := int64(0)
+		for i := range statements {
+			lines += statements[i].Lines
+			kept.put(&statements[i])
+		}
+		level.Info(n.logger).Log("msg", "Took in a delivery of a bill", "bill", d.Bill, "delivery", d.Name, "statements", len(statements), "lines", lines, "duration", n.options.Now().Sub(begun))
+		return nil
+	}
+}
+
+// takeWithout takes in one delivery without the files that are cut.
+func (n *Intake) takeWithout(ctx context.Context, files *Files, d *Delivery, zone *time.Location, kept *Kept, settled *settling, cut map[string]error) ([]Statement, error) {
 	taking, err := n.keeper.Take(ctx, d)
 	if err != nil {
-		return fmt.Errorf("%w: %w", errKeeper, err)
+		return nil, fmt.Errorf("%w: %w", errKeeper, err)
 	}
 	defer taking.Abort()
-	newer := map[Key]bool{}
-	for _, s := range kept.Statements {
+	newer, before := map[Key]bool{}, map[Key]*Statement{}
+	for i := range kept.Statements {
+		s := &kept.Statements[i]
 		newer[s.Key] = s.Bill == d.Bill && s.Delivery != d.Name && s.Delivered.After(d.Time)
+		before[s.Key] = s
 	}
-	sums := &tallies{numbers: map[Key]int32{}}
+	sums := &tallies{folder: d.folder(), numbers: map[Key]int32{}}
+	days := map[Key][]time.Time{}
 	to := newBatch(zone, defaultLimits, sums, func(day *Day) error {
 		if newer[day.Key] {
 			return nil
+		}
+		if !slices.ContainsFunc(days[day.Key], day.Start.Equal) {
+			days[day.Key] = append(days[day.Key], day.Start.UTC())
 		}
 		if err := taking.Add(ctx, day); err != nil {
 			return fmt.Errorf("%w: %w", errKeeper, err)
 		}
 		return nil
 	})
-	if err := d.read(ctx, files, to); err != nil {
-		return err
+	warnings, err := d.read(ctx, files, to, cut)
+	if err != nil {
+		return nil, err
 	}
 	if err := to.flush(); err != nil {
-		return err
+		return nil, err
 	}
-	if err := n.unchanged(ctx, files, d); err != nil {
-		return err
+	if err := n.unchanged(ctx, files, d, settled); err != nil {
+		return nil, err
 	}
 	var statements []Statement
-	lines := int64(0)
 	for i, key := range sums.keys {
 		if newer[key] {
 			continue
 		}
-		s := Statement{Key: key, End: sums.ends[i], Delivery: d.Name, Delivered: d.Time}
+		s := Statement{Key: key, End: sums.ends[i], Delivery: d.Name, Delivered: d.Time, Files: d.dataFiles() - len(cut), Days: days[key], Warnings: warnings}
+		slices.SortFunc(s.Days, time.Time.Compare)
 		sums.list[i].Put(&s)
-		lines += s.Lines
+		if old := before[key]; old != nil && key.Folder == "" {
+			s.Replaced = &Replaced{old.Delivery, old.Lines, costsOf(old.Totals)}
+		}
 		statements = append(statements, s)
 	}
 	slices.SortFunc(statements, func(a, b Statement) int { return a.Compare(b.Key) })
 	if err := taking.Commit(ctx, statements); err != nil {
-		return fmt.Errorf("%w: %w", errKeeper, err)
+		return nil, fmt.Errorf("%w: %w", errKeeper, err)
 	}
-	level.Info(n.logger).Log("msg", "Took in a delivery of a bill", "bill", d.Bill, "delivery", d.Name, "statements", len(statements), "lines", lines, "duration", n.options.Now().Sub(begun))
-	return nil
+	return statements, nil
 }
 
 // unchanged fails if the files of a delivery changed while they were read.
-func (n *Intake) unchanged(ctx context.Context, files *Files, d *Delivery) error {
-	now, _, err := files.deliveries(ctx, d.Bill)
+func (n *Intake) unchanged(ctx context.Context, files *Files, d *Delivery, settled *settling) error {
+	now, _, err := files.deliveries(ctx, d.Bill, settled)
 	if err != nil {
 		return &accessError{err}
 	}
@@ -294,7 +348,7 @@ func (n *Intake) unchanged(ctx context.Context, files *Files, d *Delivery) error
 // Book returns what the bills say now: what was kept at the last look.
 func (n *Intake) Book(ctx context.Context) (*Book, error) {
 	n.mu.Lock()
-	kept, warnings, sources, zone := n.kept, n.warnings, n.sources, n.options.Zone
+	what, warnings, sources, zone := n.standing, n.warnings, n.sources, n.options.Zone
 	o := Options{Zone: zone, Now: n.options.Now(), Looks: n.looks}
 	n.mu.Unlock()
 	for i := range sources {
@@ -303,29 +357,59 @@ func (n *Intake) Book(ctx context.Context) (*Book, error) {
 	if len(sources) == 0 {
 		return NewBook(o, "", nil, nil, nil), nil
 	}
-	if kept == nil && n.options.LookFirst {
+	if what == nil && n.options.LookFirst {
 		if err := n.Look(ctx); err != nil {
 			return nil, fmt.Errorf("look for bills: %w", err)
 		}
 		n.mu.Lock()
-		kept, warnings = n.kept, n.warnings
+		what, warnings = n.standing, n.warnings
 		n.mu.Unlock()
 	}
-	if kept == nil {
+	if what == nil {
 		var err error
-		if kept, err = n.keeper.Kept(ctx); err != nil {
+		if what, err = n.stand(ctx, sources, zone); err != nil {
 			return nil, fmt.Errorf("read bills: %w", err)
 		}
 		n.mu.Lock()
-		if n.kept == nil {
-			n.kept = kept
+		if n.standing == nil {
+			n.standing = what
 		}
 		n.mu.Unlock()
 		warnings = append(slices.Clone(warnings), "bills have not been looked at yet: what was kept before counts")
 	}
-	b := NewBook(o, "", kept.Statements, slices.Concat(kept.Warnings, warnings), n.keeper.Read)
+	b := NewBook(o, "", what.statements, slices.Concat(what.warnings, warnings), what.stander.open)
 	b.version = b.hash()
 	return b, nil
+}
+
+// standing is what counts of all that is kept.
+type standing struct {
+	statements []Statement
+	warnings   []string
+	stander    *stander
+}
+
+// stand works out what counts. What turns out to be damaged is not kept any more, and is left out.
+func (n *Intake) stand(ctx context.Context, sources []Source, zone *time.Location) (*standing, error) {
+	modes := map[string]Restating{}
+	for i := range sources {
+		modes[sources[i].Bill.Name] = sources[i].Bill.Restating
+	}
+	const attempts = 5
+	for left := attempts; ; left-- {
+		kept, err := n.keeper.Kept(ctx)
+		if err != nil {
+			return nil, err
+		}
+		s := &stander{zone: zone, read: n.keeper.Read, modes: modes, seed: maphash.MakeSeed()}
+		list, err := s.stand(ctx, kept.Statements)
+		if err == nil {
+			return &standing{list, slices.Concat(kept.Warnings, s.warnings), s}, nil
+		}
+		if ctx.Err() != nil || left == 1 {
+			return nil, err
+		}
+	}
 }
 
 // hash changes whenever the answers of the book do.
@@ -340,6 +424,10 @@ func (b *Book) hash() string {
 	for i := range b.statements {
 		s := &b.statements[i]
 		fmt.Fprintln(sum, s.Bill, s.Account, s.Start.UnixNano(), s.Delivery, s.Delivered.UnixNano(), s.Version)
+		for k := range s.parts {
+			p := &s.parts[k]
+			fmt.Fprintln(sum, p.Delivery, p.Delivered.UnixNano(), p.Version)
+		}
 	}
 	return hex.EncodeToString(sum.Sum(nil)[:16])
 }

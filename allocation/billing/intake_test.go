@@ -105,9 +105,9 @@ func TestDeliveries(t *testing.T) {
 			{map[string]string{"a/1.csv": header + row("01", "i-1", "1"), "a/2.csv": header + row("02", "i-1", "2")}, 3, nil},
 			{map[string]string{"a/2.csv": header + row("02", "i-1", "5")}, 6, nil},
 		}},
-		{"a newer folder replaces the billing period", []step{
+		{"a newer folder replaces the days that it covers anew", []step{
 			{map[string]string{"a/1.csv": header + row("01", "i-1", "1") + row("02", "i-1", "2")}, 3, nil},
-			{map[string]string{"b/1.csv": header + row("01", "i-1", "10")}, 10, nil},
+			{map[string]string{"b/1.csv": header + row("01", "i-1", "10")}, 12, nil},
 		}},
 		{"AWS overwrites an export", []step{
 			{map[string]string{

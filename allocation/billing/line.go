@@ -156,14 +156,20 @@ type Key struct {
 	Bill    string    `json:"bill"`
 	Account string    `json:"account"` // BillingAccountId
 	Start   time.Time `json:"start"`   // BillingPeriodStart
+	// Folder is the folder of files that no manifest lists, empty for what a manifest lists. Folders stand beside each other.
+	Folder string `json:"folder,omitempty"`
 }
 
-// Compare orders keys by bill, account and start.
+// statement is the key without the folder: what one bill charges one account for one billing period.
+func (k Key) statement() Key { return Key{Bill: k.Bill, Account: k.Account, Start: k.Start} }
+
+// Compare orders keys by bill, account, start and folder.
 func (k Key) Compare(o Key) int {
-	return cmp.Or(strings.Compare(k.Bill, o.Bill), strings.Compare(k.Account, o.Account), k.Start.Compare(o.Start))
+	return cmp.Or(strings.Compare(k.Bill, o.Bill), strings.Compare(k.Account, o.Account), k.Start.Compare(o.Start), strings.Compare(k.Folder, o.Folder))
 }
 
-// Statement is what one bill charges one billing account for one billing period.
+// Statement is what one bill charges one billing account for one billing period: what one delivery says of it, or in a Book what all
+// deliveries say that stand beside each other.
 type Statement struct {
 	Key
 	End       time.Time `json:"end"`       // BillingPeriodEnd
@@ -173,8 +179,24 @@ type Statement struct {
 	Charged allocation.Window `json:"charged"`
 	Lines   int64             `json:"lines"` // of the files
 	Totals  []Total           `json:"totals"`
+	Files   int               `json:"files,omitempty"` // of the delivery
+	// Days are the days that it has lines of, ascending, by their starts. It is empty of what was kept by versions that did not write it.
+	Days []time.Time `json:"days,omitempty"`
+	// Replaced is what a manifest's statement took the place of.
+	Replaced *Replaced `json:"replaced,omitempty"`
+	// Warnings say what may be wrong with the files of the delivery.
+	Warnings []string `json:"warnings,omitempty"`
 	// Version differs between statements of one key and delivery whose lines differ.
 	Version int `json:"-"`
+
+	parts []part // what it was made of, where deliveries stand beside each other
+}
+
+// Replaced are lines of an earlier delivery that a newer one took the place of.
+type Replaced struct {
+	Delivery string             `json:"delivery"`
+	Lines    int64              `json:"lines"`
+	Costs    map[string]float64 `json:"costs"` // effective, else billed, by currency
 }
 
 // Total is the sum of a statement's lines of one sub-account, currency and category.

@@ -33,7 +33,7 @@ type parquetReader struct {
 func readParquet(in io.ReaderAt, size int64, bill string, to sink) error {
 	table, err := parquet.OpenTable(in, size, parquetForms())
 	if err != nil {
-		return err
+		return &cutError{err: err} // what describes the columns stands at the end
 	}
 	r := &parquetReader{bill: bill, to: to, table: table, items: map[string]uint32{}, byName: map[int]*parquet.Texts{}, epoch: -1}
 	if err := r.open(); err != nil {

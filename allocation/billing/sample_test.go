@@ -31,7 +31,13 @@ func (s serviceTotal) key() string { return s.Account + "|" + s.Sub + "|" + s.Se
 // sample is the book of the FOCUS sample.
 func sample(t *testing.T) *billing.Book {
 	t.Helper()
-	return look(t, newIntake(bucketOf(t, "testdata")))
+	dir := t.TempDir()
+	data, err := os.ReadFile("testdata/focus_sample.csv.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, dir, "focus_sample.csv.gz", string(data), 0)
+	return look(t, newIntake(bucketOf(t, dir)))
 }
 
 // sums are the totals of a book. A line counts in the month that it starts in; no line of the sample crosses a month.

@@ -73,7 +73,11 @@ type takenDelivery struct {
 
 // statementFolder is the place of a statement below the folders of bills.
 func statementFolder(k billing.Key) string {
-	return "bill=" + escapeCluster(k.Bill) + "/account=" + escapeCluster(k.Account) + "/period=" + k.Start.UTC().Format("20060102T150405Z")
+	place := "bill=" + escapeCluster(k.Bill) + "/account=" + escapeCluster(k.Account) + "/period=" + k.Start.UTC().Format("20060102T150405Z")
+	if k.Folder != "" {
+		place += "/folder=" + escapeCluster(k.Folder)
+	}
+	return place
 }
 
 func billManifestName(k billing.Key, generation int) string {
@@ -86,8 +90,8 @@ func manifestOf(slot string, generation int) string {
 
 // The names of manifests and data files of bills: the statement's folder and the generation.
 var (
-	billManifestForm = regexp.MustCompile(`^` + billManifests + `/(bill=[^/]+/account=[^/]+/period=[^/.]+)\.g([1-9][0-9]{0,8})\.json$`)
-	billDataForm     = regexp.MustCompile(`^` + billData + `/(bill=[^/]+/account=[^/]+/period=[^/]+)/date=[^/]+/part-[0-9]+\.g([1-9][0-9]{0,8})\.parquet$`)
+	billManifestForm = regexp.MustCompile(`^` + billManifests + `/(bill=[^/]+/account=[^/]+/period=[^/.]+(?:/folder=[^/]+)?)\.g([1-9][0-9]{0,8})\.json$`)
+	billDataForm     = regexp.MustCompile(`^` + billData + `/(bill=[^/]+/account=[^/]+/period=[^/]+(?:/folder=[^/]+)?)/date=[^/]+/part-[0-9]+\.g([1-9][0-9]{0,8})\.parquet$`)
 )
 
 // billSlot reads the name of a file of bills.

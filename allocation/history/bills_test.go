@@ -145,6 +145,35 @@ func TestBillsKept(t *testing.T) {
 	}
 }
 
+// TestBillFoldersKept checks that what counts of folders without manifests is the same after another process started, and once it was cleaned.
+func TestBillFoldersKept(t *testing.T) {
+	s, dir := directory(t, history.Options{Keep: time.Nanosecond})
+	from := t.TempDir()
+	for i, costs := range [][]float64{{1, 2, 4}, {8}, {16, 32}} { // each restates the days that it has
+		putBill(t, from, fmt.Sprintf("2026/10/%02d/1.csv", i+1), billRows(costs...), i)
+	}
+	const want = 16 + 32 + 4
+	if got, _ := looked(t, billIntake(t, s.Bills(), from)); got != want {
+		t.Errorf("the total is %v, want %v", got, want)
+	}
+	if _, err := s.Clean(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	d, err := history.OpenDirectory(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := history.New(d, history.Options{})
+	n := billIntake(t, again.Bills(), t.TempDir())
+	n.Set([]billing.Source{{Bill: billing.Bill{Name: "aws/é", Rates: billing.Rates{Currency: "USD"}}}}, time.FixedZone("+05:30", 19800))
+	if got, b := looked(t, n); got != want || len(b.Brought()) != 3 {
+		t.Errorf("after a restart the total of %d deliveries is %v, want %v of 3", len(b.Brought()), got, want)
+	}
+	if got, err := again.Unreferenced(t.Context()); err != nil || len(got) > 0 {
+		t.Errorf("nothing refers to %q, %v", got, err)
+	}
+}
+
 func TestBillsDamage(t *testing.T) {
 	change := func(t *testing.T, name string, f func([]byte) []byte) {
 		t.Helper()

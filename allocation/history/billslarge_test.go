@@ -80,7 +80,11 @@ func writeManyTags(t *testing.T, name string, lines int) {
 		fmt.Fprintf(out, "payer,2026-10-01T00:00:00Z,2026-11-01T00:00:00Z,USD,sub,Usage,%s,%s,0.25,i-%d,\"{\"\"run\"\":\"\"%d\"\"}\"\n",
 			at.Format(time.RFC3339), at.Add(time.Hour).Format(time.RFC3339), i%100, i)
 	}
-	for _, done := range []func() error{out.Flush, packed.Close, file.Close} {
+	settle := func() error {
+		written := time.Date(2026, 11, 2, 0, 0, 0, 0, time.UTC)
+		return os.Chtimes(name, written, written)
+	}
+	for _, done := range []func() error{out.Flush, packed.Close, file.Close, settle} {
 		if err := done(); err != nil {
 			t.Fatal(err)
 		}

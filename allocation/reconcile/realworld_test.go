@@ -2,6 +2,7 @@ package reconcile_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
@@ -95,8 +96,8 @@ func newIntakeOf(t *testing.T, keeper billing.Keeper, files objstore.Bucket, zon
 	rates := billing.Rates{Currency: "USD", Always: map[string]float64{"EUR": 1.08}}
 	n := billing.NewIntake(keeper, log.NewNopLogger(), billing.IntakeOptions{Now: now})
 	n.Set([]billing.Source{
-		{Bill: billing.Bill{Name: "aws", Rates: rates, Settle: time.Hour, Include: []billing.Category{billing.Tax}}, Files: &billing.Files{Bucket: objstore.NewPrefixedBucket(files, "aws"), Where: "aws"}},
-		{Bill: billing.Bill{Name: "vendor", Rates: rates, Settle: time.Hour}, Files: &billing.Files{Bucket: objstore.NewPrefixedBucket(files, "vendor"), Where: "vendor"}},
+		{Bill: billing.Bill{Name: "aws", Rates: rates, Settle: time.Hour, Include: []billing.Category{billing.Tax}, Restating: billing.Replaces}, Files: &billing.Files{Bucket: objstore.NewPrefixedBucket(files, "aws"), Where: "aws"}},
+		{Bill: billing.Bill{Name: "vendor", Rates: rates, Settle: time.Hour, Restating: billing.Replaces}, Files: &billing.Files{Bucket: objstore.NewPrefixedBucket(files, "vendor"), Where: "vendor"}},
 	}, zone)
 	if err := n.Look(t.Context()); err != nil {
 		t.Fatal(err)
@@ -104,10 +105,23 @@ func newIntakeOf(t *testing.T, keeper billing.Keeper, files objstore.Bucket, zon
 	return n
 }
 
+// settled is a bucket whose files were written long ago, one after the other by their names.
+type settled struct{ objstore.Bucket }
+
+// Attributes implements objstore.BucketReader.
+func (b settled) Attributes(ctx context.Context, name string) (objstore.ObjectAttributes, error) {
+	a, err := b.Bucket.Attributes(ctx, name)
+	a.LastModified = time.Date(2026, 4, 1, 0, 0, 0, 0, time.UTC)
+	if strings.Contains(name, "/2/") {
+		a.LastModified = a.LastModified.Add(time.Hour)
+	}
+	return a, err
+}
+
 // deliver writes random bills of the world's assets: a first delivery that a second one restates.
 func (w *world) deliver(t *testing.T, rng *rand.Rand) objstore.Bucket {
 	t.Helper()
-	files := objstore.NewInMemBucket()
+	files := settled{objstore.NewInMemBucket()}
 	resources := w.resources(t, rng)
 	for _, delivery := range []string{"1", "2"} {
 		b := &biller{rng: rng, window: allocation.Window{

@@ -44,7 +44,7 @@ func export(t *testing.T, sets []*allocation.Set, version string) []byte {
 // readBack is what reconciles the world with a bill in a file.
 func (w *world) readBack(t *testing.T, file []byte) *reconcile.Reconciler {
 	t.Helper()
-	bucket := objstore.NewInMemBucket()
+	bucket := settled{objstore.NewInMemBucket()}
 	if err := bucket.Upload(t.Context(), "own.csv", bytes.NewReader(file)); err != nil {
 		t.Fatal(err)
 	}

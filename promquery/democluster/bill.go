@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -160,8 +161,8 @@ func (c *Cluster) restatedDay() span {
 }
 
 // WriteBills writes the bills of the cluster's provider and of a vendor as FOCUS 1.2 files into the directories ProviderBill and VendorBill below
-// dir. Each delivery has a directory of its own with a file for each billing period; modification times are in the order of
-// deliveries. The provider's first delivery ends with a day that the second one restates, and has only its billing period.
+// dir. Each delivery has a directory of its own with a file for each billing period and a manifest, as AWS Data Exports write them; modification
+// times are in the order of deliveries. The provider's first delivery ends with a day that the second one restates, and has only its billing period.
 func (c *Cluster) WriteBills(dir string) error {
 	days, restated := c.billDays(), c.restatedDay()
 	c.extend(days.to)
@@ -205,10 +206,13 @@ func linesOf(list []charged, days span, change func(*billLine)) []billLine {
 	return lines
 }
 
-// writeDelivery writes the lines into a file for each billing period.
+// writeDelivery writes the lines into a file for each billing period, and a manifest that names the files.
 func writeDelivery(dir string, lines []billLine, written time.Time) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // as public as the demo's blocks
 		return err
+	}
+	var manifest struct {
+		DataFiles []string `json:"dataFiles"`
 	}
 	for len(lines) > 0 {
 		month := monthOf(lines[0].during.from)
@@ -223,14 +227,26 @@ func writeDelivery(dir string, lines []billLine, written time.Time) error {
 		if err := os.Chtimes(file, written, written); err != nil {
 			return err
 		}
+		manifest.DataFiles = append(manifest.DataFiles, path.Join(filepath.Base(filepath.Dir(dir)), filepath.Base(dir), filepath.Base(file)))
 		lines = lines[n:]
 	}
-	return nil
+	if manifest.DataFiles == nil {
+		return nil
+	}
+	text, err := json.Marshal(manifest)
+	if err != nil {
+		return err
+	}
+	file := filepath.Join(dir, "manifest.json")
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		return err
+	}
+	return os.Chtimes(file, written, written)
 }
 
 // writeLines writes one file.
-func writeLines(path string, lines []billLine) error {
-	f, err := os.Create(path) //nolint:gosec // the caller chose the directory
+func writeLines(name string, lines []billLine) error {
+	f, err := os.Create(name) //nolint:gosec // the caller chose the directory
 	if err != nil {
 		return err
 	}

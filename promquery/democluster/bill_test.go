@@ -42,7 +42,7 @@ func (l line) tags(t *testing.T) map[string]string {
 func readBill(t *testing.T, dir string) (lines []line) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
+		if err != nil || d.IsDir() || filepath.Ext(path) != ".csv" {
 			return err
 		}
 		f, err := os.Open(path)

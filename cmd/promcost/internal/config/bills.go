@@ -78,17 +78,38 @@ func billKeys(dir string) []key[Bill] {
 			b.Settle, err = durationOf(n, "settle", 0)
 			return err
 		}},
+		{"deliveries", strings.Join(restatings(), ", "), "What a newer folder does to older ones where no manifest says it: replace has it take the place of all of them of the same account and billing period, add has both count. The default is auto: it takes the place of the days that it covers anew.", (*Bill).readDeliveries},
 		{"exchangeRates", "currencies with rates", "Units of the configured currency for one of another: a number, or months such as 2026-10 with numbers.", (*Bill).readRates},
 	}
 }
 
-func (b *Bill) readCost(n *yaml.Node) error {
-	text, err := textOf(n, "cost")
-	i := slices.Index(billCosts(), text)
-	if err == nil && i < 0 {
-		err = atLine(n, "cost is %q, want one of %s", text, strings.Join(billCosts(), ", "))
+// restatings are the names of what newer folders do to older ones.
+func restatings() (names []string) {
+	for r := range billing.NumRestatings {
+		names = append(names, r.String())
 	}
-	b.Cost = billing.Cost(max(i, 0))
+	return names
+}
+
+// choiceOf is the place of a text in the list of those that a key may have.
+func choiceOf(n *yaml.Node, key string, names []string) (int, error) {
+	text, err := textOf(n, key)
+	i := slices.Index(names, text)
+	if err == nil && i < 0 {
+		err = atLine(n, "%s is %q, want one of %s", key, text, strings.Join(names, ", "))
+	}
+	return max(i, 0), err
+}
+
+func (b *Bill) readDeliveries(n *yaml.Node) error {
+	i, err := choiceOf(n, "deliveries", restatings())
+	b.Restating = billing.Restating(i)
+	return err
+}
+
+func (b *Bill) readCost(n *yaml.Node) error {
+	i, err := choiceOf(n, "cost", billCosts())
+	b.Cost = billing.Cost(i)
 	return err
 }
 

@@ -112,6 +112,7 @@ func TestParseErrors(t *testing.T) {
 		{"cost of a bill", "bills: [{name: x, path: a, cost: net}]", []string{`"net"`, "effective, billed, contracted, list"}},
 		{"tag of a bill", "bills: [{name: x, path: a, tags: {ns: namespaces}}]", []string{"tags.ns", "did you mean namespace?"}},
 		{"category of a bill", "bills: [{name: x, path: a, include: [usage]}]", []string{`"usage"`, "purchase, tax, credit, adjustment"}},
+		{"deliveries of a bill", "bills: [{name: x, path: a, deliveries: sum}]", []string{`"sum"`, "auto, add, replace"}},
 		{"settle of a bill", "bills: [{name: x, path: a, settle: soon}]", []string{`"soon"`, "such as 1h or 1d"}},
 		{"currency of a bill", "bills: [{name: x, path: a, exchangeRates: {euro: 1}}]", []string{`"euro"`, "EUR"}},
 		{"rate of a bill", "bills: [{name: x, path: a, exchangeRates: {EUR: 0}}]", []string{"exchangeRates.EUR is 0"}},
