@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 
 	"github.com/promcost/promcost/allocation/passes"
 )
@@ -43,26 +42,6 @@ func (f *file) checkSize(listed map[string]int64) error {
 	return nil
 }
 
-// VerifyFiles reads all files of a set and compares their lengths and checksums with the manifests, which is cheaper than
-// Verify. What differs or is missing is a CorruptError that names the file.
-func (s *Store) VerifyFiles(ctx context.Context, set *Stored) error {
-	for _, m := range set.manifests {
-		for i := range m.Files {
-			f := &m.Files[i]
-			data, err := s.backend.Get(ctx, f.Name)
-			if err == nil {
-				err = f.check(data)
-			} else if !errors.Is(err, fs.ErrNotExist) {
-				return fmt.Errorf("verify %s: %w", set.describe(), err)
-			}
-			if err != nil {
-				return &CorruptError{Name: f.Name, Period: set.Period, Window: set.Window, Err: err}
-			}
-		}
-	}
-	return nil
-}
-
 // Verify reads all files of a set and checks checksums, footers and stats, and for complete sets the laws of Set.Check. It
 // returns how many files it read. An error is a CorruptError that names the file, or the set if a law is broken.
 func (s *Store) Verify(ctx context.Context, set *Stored) (files int, err error) {
@@ -70,7 +49,7 @@ func (s *Store) Verify(ctx context.Context, set *Stored) (files int, err error) 
 	if err != nil {
 		return 0, err
 	}
-	if len(set.Missing) == 0 {
+	if set.Complete && len(set.Missing) == 0 {
 		if err := passes.Check(sets[0]); err != nil {
 			return 0, &CorruptError{Name: set.manifests[0].version.manifest(), Period: set.Period, Window: set.Window, Err: err}
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/memory"
+	"github.com/promcost/promcost/allocation/passes"
 	"github.com/promcost/promcost/allocation/places"
 )
 
@@ -127,8 +128,13 @@ func (a *Archive) Enter(ctx context.Context, d time.Duration) (leave func(), err
 	return leave, nil
 }
 
-// Write keeps a set. It replaces a damaged one, whatever keep says. A failure is logged.
+// Write keeps a set. It replaces a damaged one, whatever keep says. A failure is logged. A set that breaks a law is never complete, so that it is
+// computed again.
 func (a *Archive) Write(ctx context.Context, set *allocation.Set, keep Keep) error {
+	if err := passes.Check(set); err != nil && keep.Complete && keep.Kind != Counted {
+		level.Error(a.logger).Log("msg", "What was computed does not add up: it is kept as incomplete; please report it", "kind", keep.Kind, "start", set.Window.Start.UTC().Format(time.RFC3339), "err", err)
+		keep.Complete = false
+	}
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	key := keyOf(keep.Kind, set.Window)

@@ -12,8 +12,10 @@ import (
 )
 
 const (
-	// tolerance is how far sums may differ, relative to the larger one.
+	// tolerance is how far sums may differ, relative to the larger one, and least the smallest sum that counts as one: rounding leaves more of
+	// what is 0.
 	tolerance = 1e-9
+	least     = 1e-3
 	// maxViolations bounds what Check reports: the first violations tell what is wrong.
 	maxViolations = 10
 )
@@ -287,7 +289,7 @@ func (c *checker) compare(where string, b *balance, residual [allocation.NumReso
 }
 
 // exceeds reports whether a is above b by more than the tolerance. NaN means unknown and exceeds nothing.
-func exceeds(a, b float64) bool { return a-b > tolerance*max(math.Abs(a), math.Abs(b), tolerance) }
+func exceeds(a, b float64) bool { return a-b > tolerance*max(math.Abs(a), math.Abs(b), least) }
 
 // differ reports whether a and b differ by more than the tolerance.
 func differ(a, b float64) bool { return exceeds(a, b) || exceeds(b, a) }

@@ -159,7 +159,7 @@ func (b *backfilling) distrust(ctx context.Context) (sound int, err error) {
 		}
 		for i := range there.Sets {
 			s := &there.Sets[i]
-			err := b.store.VerifyFiles(ctx, s)
+			_, err := b.store.Verify(ctx, s)
 			corrupt, damaged := errors.AsType[*history.CorruptError](err)
 			switch {
 			case damaged:

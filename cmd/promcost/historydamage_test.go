@@ -28,8 +28,8 @@ func spoil(t *testing.T, pattern ...string) {
 	}
 }
 
-// countHours keeps hours of 2026-01-30 as if they had been counted.
-func countHours(t *testing.T, dir string, hours ...int) {
+// rewriteHours writes hours of 2026-01-30 once more, as sets of a period, after change changed them.
+func rewriteHours(t *testing.T, dir string, o history.WriteOptions, change func(*allocation.Set), hours ...int) {
 	t.Helper()
 	directory, err := history.OpenDirectory(dir)
 	if err != nil {
@@ -46,7 +46,8 @@ func countHours(t *testing.T, dir string, hours ...int) {
 		if err != nil || len(sets) != 1 {
 			t.Fatalf("%d sets, %v", len(sets), err)
 		}
-		if _, err := store.Write(t.Context(), sets[0], history.WriteOptions{Period: history.Counted, Complete: true}); err != nil {
+		change(sets[0])
+		if _, err := store.Write(t.Context(), sets[0], o); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -62,20 +63,21 @@ func TestBackfillMends(t *testing.T) {
 	}
 	spoil(t, dir, "sets_hourly", "date=2026-01-30", "hour=12.part-1of1.g1.json")
 	spoil(t, dir, "assets_daily", "*", "date=2026-01-30", "*")
-	countHours(t, dir, 5, 6)
+	rewriteHours(t, dir, history.WriteOptions{Period: history.Counted, Complete: true}, func(*allocation.Set) {}, 5, 6) // as if they had been counted
+	rewriteHours(t, dir, history.WriteOptions{Period: history.Hourly, Complete: true, Replace: true}, func(s *allocation.Set) { s.Disks[0].Cost++ }, 8)
 	spoil(t, dir, "allocations_counted", "*", "date=2026-01-30", "hour=05", "*")
 	spoil(t, dir, "sets_counted", "date=2026-01-30", "hour=06.part-1of1.g1.json")
 	const from = "--from=2026-01-30"
-	if out := mustRun(t, backfillArgs(blocks, dir, from, "--dry-run")...); !strings.Contains(out, "3 hours to compute") {
+	if out := mustRun(t, backfillArgs(blocks, dir, from, "--dry-run")...); !strings.Contains(out, "4 hours to compute") {
 		t.Errorf("a dry run says\n%s", out)
 	}
-	if out := mustRun(t, backfillArgs(blocks, dir, from)...); !strings.Contains(out, "3 hours computed and kept, 33 were there") {
+	if out := mustRun(t, backfillArgs(blocks, dir, from)...); !strings.Contains(out, "4 hours computed and kept, 32 were there") {
 		t.Errorf("it says\n%s", out)
 	}
 	if out := mustRun(t, backfillArgs(blocks, dir, from)...); !strings.Contains(out, "0 hours computed and kept, 36 were there") {
 		t.Errorf("again it says\n%s", out)
 	}
-	if out := mustRun(t, "history", "verify", "--storage.path="+dir); !strings.Contains(out, "39 sets in ") {
+	if out := mustRun(t, "history", "verify", "--storage.path="+dir); !strings.Contains(out, "40 sets in ") {
 		t.Errorf("then verify says\n%s", out)
 	}
 }
