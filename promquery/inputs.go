@@ -166,7 +166,7 @@ const (
 	ksm        = "run kube-state-metrics and let this Prometheus scrape it"
 	kubelet    = "scrape /metrics/cadvisor of every kubelet"
 	gpus       = "(nvidia|amd)_com_(gpu|mig_.*)|.*shared.*" // whole ones, MIG slices, shares
-	virtual    = "virtual-kubelet.io/provider|eks.amazonaws.com/compute-type|eks.tke.cloud.tencent.com/eklet|vci.vke.volcengine.com/node-type|virtual-node.liqo.io/not-allowed|kwok.x-k8s.io/node"
+	virtual    = "virtual-kubelet.io/provider|eks.amazonaws.com/compute-type|eks.tke.cloud.tencent.com/eklet|vci.vke.volcengine.com/node-type|virtual-node.liqo.io/not-allowed|virtual-node.interlink/no-schedule|kwok.x-k8s.io/node"
 	devices    = ".*(gpu|tpu|npu|neuron|gaudi|fpga|accelerator).*" // what other resources are devices by their name
 	givePrices = "give prices with --pricing.file"
 )

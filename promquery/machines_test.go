@@ -115,6 +115,16 @@ func TestNodeObjectsOfOneMachine(t *testing.T) {
 			0,
 		},
 		{
+			"an id in two spellings",
+			[]nodeObject{
+				always("new", "azure:///subscriptions/s/resourceGroups/MC_g/providers/Microsoft.Compute/virtualMachines/v", -6000, 0, 0),
+				always("old", "azure:///subscriptions/s/resourcegroups/mc_g/providers/microsoft.compute/virtualmachines/v", -7000, clusterBegin, clusterEnd),
+			},
+			map[string]float64{"old": 8},
+			map[string]float64{"p-1": 2},
+			1,
+		},
+		{
 			"two machines",
 			[]nodeObject{always("a", id, -7000, clusterBegin, clusterEnd), always("b", id+"b", -7000, 0, 0)},
 			map[string]float64{"a": 8, "b": 8},
@@ -183,6 +193,10 @@ func TestNodesThatAreAway(t *testing.T) {
 		{"it comes back after the border of an hour", object(id, clusterBegin, 3000, -7000), object(id, 4200, clusterEnd, 4190), clusterBegin, clusterEnd, 2, 2, false},
 		{"it comes back after the window", object(id, clusterBegin, 6600, -7000), object(id, 8000, clusterEnd, 7990), clusterBegin, clusterEnd, 2, 2, false},
 		{"it was away before the window", object(id, clusterBegin, -900, -7000), object(id, 900, clusterEnd, 890), clusterBegin, clusterEnd, 2, 2, false},
+		{"it goes soon after the border of a part", object(id, clusterBegin, 1200, -7000), object(id, 2400, clusterEnd, 2390), clusterBegin, clusterEnd, 2, 2, false},
+		{"it has no provider id", object("", clusterBegin, 1800, -7000), object("", 2400, clusterEnd, 2390), clusterBegin, clusterEnd, 2, 2, false},
+		{"it has no provider id and comes back at once", object("", clusterBegin, 1800, -7000), object("", 1800, clusterEnd, 1790), clusterBegin, clusterEnd, 2, 2, false},
+		{"it has no provider id and comes back without a pod", object("", clusterBegin, 1800, -7000), object("", 2400, clusterEnd, 2390), clusterBegin, 1800, 11. / 6, 0.5, false},
 		{"it comes back without a pod", object(id, clusterBegin, 1800, -7000), object(id, 2400, clusterEnd, 2390), clusterBegin, 1800, 11. / 6, 0.5, false},
 		{"another machine of its name", object(id, clusterBegin, 1800, -7000), object(another, 2400, clusterEnd, 2390), 2400, clusterEnd, 11. / 6, 8. / 6, false},
 		{"it stays away", object(id, clusterBegin, 3600, -7000), object(id, clusterEnd, clusterEnd, 0), clusterBegin, clusterEnd, 1, 1, true},

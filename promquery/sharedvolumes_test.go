@@ -90,6 +90,14 @@ func TestVolumesThatAreOne(t *testing.T) {
 			75,
 		},
 		{
+			"an NFS share that is spelled in two ways",
+			[]claimed{volume("a", 300, []string{"nfs_server", "filestore.internal", "nfs_path", "/x"}), volume("b", 300, []string{"nfs_server", "Filestore.internal", "nfs_path", "/x/"})},
+			[]mounting{pod("a", 0), pod("b", 1)},
+			map[string]float64{"a": 150, "b": 150},
+			map[string]float64{"pv-0": 300},
+			75,
+		},
+		{
 			"directories of one server",
 			[]claimed{volume("a", 300, nfs("/x")), volume("b", 300, nfs("/y"))},
 			[]mounting{pod("a", 0), pod("b", 1)},
@@ -173,6 +181,38 @@ func TestVolumesThatAreOne(t *testing.T) {
 				q := twoHours(resolution)
 				q.Step = 30 * time.Minute
 				partsAddUp(t, db, q, nil)
+			})
+		}
+	}
+}
+
+// TestClaimsOfVolumesThatAreOne checks who pays for a share whose claim was made again with another persistent volume, while the one before stayed (SEMANTICS §5).
+func TestClaimsOfVolumesThatAreOne(t *testing.T) {
+	t.Parallel()
+	share := []string{"csi_driver", "efs", "csi_volume_handle", "fs-1"}
+	for _, tt := range []struct {
+		name string
+		gap  int // seconds without a claim
+		want map[string]float64
+	}{
+		{"at once", 0, map[string]float64{"p": 900, "q": 6300}},
+		{"after two minutes", 120, map[string]float64{"p": 1020, "q": 6180}},
+	} {
+		made := 900 + tt.gap
+		m := volumeCluster([]claimed{{"a", 100 * gib, 0, made, clusterEnd, share}}, []mounting{{"a", "p", clusterBegin, 900, []int{0}}, {"a", "q", made, clusterEnd, []int{0}}, {"other", "o", clusterBegin, clusterEnd, nil}})
+		m.add(clusterBegin, clusterEnd, 100*gib, "kube_persistentvolume_capacity_bytes", "persistentvolume", "before")
+		m.add(clusterBegin, clusterEnd, 1, "kube_persistentvolume_info", append([]string{"persistentvolume", "before", "storageclass", "fast"}, share...)...)
+		m.add(clusterBegin, 900, 1, "kube_persistentvolumeclaim_info", "namespace", "a", "persistentvolumeclaim", "claim-pv-0", "volumename", "before")
+		m.scraped("opencost", clusterBegin, clusterEnd, always(1), "pv_hourly_cost", "persistentvolume", "before")
+		db := m.blocks(t)
+		for _, resolution := range grids() {
+			t.Run(tt.name+" "+allocation.ResolutionText(resolution), func(t *testing.T) {
+				q := twoHours(resolution)
+				q.After = time.Hour
+				areNear(t, "seconds", 0.02, sums(compute(t, db, q)[0], allocation.Pod, allocation.PVCost), tt.want, 100./3600)
+				for _, q.Step = range []time.Duration{time.Hour, 25 * time.Minute} {
+					partsAddUp(t, db, q, nil)
+				}
 			})
 		}
 	}

@@ -14,7 +14,8 @@ type nodeSign struct {
 // fargate marks nodes of AWS Fargate, by a label and a taint.
 var fargate = nodeSign{NewName("eks.amazonaws.com/compute-type"), []string{"fargate"}}
 
-// virtualLabels are the labels of virtual nodes: of Virtual Kubelet and providers built on it, Fargate, Tencent's super nodes, Oracle's virtual nodes, Liqo and KWOK.
+// virtualLabels are the labels of virtual nodes: of Virtual Kubelet and providers built on it, Fargate, Tencent's super nodes, Oracle's virtual nodes, Liqo, interLink and KWOK, and
+// vCluster's placeholders of nodes.
 var virtualLabels = []nodeSign{
 	{NewName("type"), []string{"virtual-kubelet", "kwok"}},
 	{NewName("virtual-kubelet.io/provider"), nil},
@@ -22,6 +23,8 @@ var virtualLabels = []nodeSign{
 	{NewName("node.kubernetes.io/instance-type"), []string{"eklet"}},
 	{NewName("node-role.kubernetes.io/virtual-node"), nil},
 	{NewName("liqo.io/type"), []string{"virtual-node"}},
+	{NewName("virtual-node.interlink/type"), []string{"virtual-kubelet"}},
+	{NewName("vcluster.loft.sh/fake-node"), []string{"true"}},
 }
 
 // virtualTaints are the taints of virtual nodes, which need no allow list.
@@ -31,6 +34,7 @@ var virtualTaints = []nodeSign{
 	{NewName("eks.tke.cloud.tencent.com/eklet"), nil},
 	{NewName("vci.vke.volcengine.com/node-type"), []string{"vci"}},
 	{NewName("virtual-node.liqo.io/not-allowed"), nil},
+	{NewName("virtual-node.interlink/no-schedule"), nil},
 	{NewName("kwok.x-k8s.io/node"), nil},
 }
 

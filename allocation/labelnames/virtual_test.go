@@ -21,6 +21,8 @@ func TestVirtualNodes(t *testing.T) {
 		{"node_kubernetes_io_instance_type", "eklet", true, false},
 		{"node_kubernetes_io_instance_type", "m5.xlarge", false, false},
 		{"liqo_io_type", "virtual-node", true, false},
+		{"virtual_node_interlink_type", "virtual-kubelet", true, false},
+		{"vcluster_loft_sh_fake_node", "true", true, false},
 	} {
 		labels := map[string]string{x.label: x.value}
 		if virtual, fargate := labelnames.IsVirtual(labels), labelnames.IsFargate(labels); virtual != x.virtual || fargate != x.fargate {
@@ -35,6 +37,7 @@ func TestVirtualNodes(t *testing.T) {
 		{"eks.amazonaws.com/compute-type", "fargate", true, true},
 		{"eks.amazonaws.com/compute-type", "auto", false, false},
 		{"virtual-node.liqo.io/not-allowed", "true", true, false},
+		{"virtual-node.interlink/no-schedule", "true", true, false},
 		{"node.kubernetes.io/unschedulable", "", false, false},
 	} {
 		if virtual, fargate := labelnames.IsVirtualTaint(x.key, x.value); virtual != x.virtual || fargate != x.fargate {

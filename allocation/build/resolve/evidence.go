@@ -43,9 +43,9 @@ func (rs *Resolver) unseenBefore() bool {
 	return rs.silentAt(at, func(gap timeline.Interval) bool { return gap.From <= rs.LoadedFrom }) || rs.DevicesUnseen(rs.Sampling.Start, rs.Start()) || rs.nodeAway(rs.Start()+1)
 }
 
-// unseenAfter reports whether the margin after the window has to grow.
+// unseenAfter reports whether the margin after the window has to grow. A node that the next scrape no longer shows may have ended within the window.
 func (rs *Resolver) unseenAfter() bool {
-	return rs.silentAt(rs.End()+1, func(gap timeline.Interval) bool { return gap.To >= rs.Sampling.End }) || rs.DevicesUnseen(rs.End(), rs.Sampling.End) || rs.nodeAway(rs.End()+1)
+	return rs.silentAt(rs.End()+1, func(gap timeline.Interval) bool { return gap.To >= rs.Sampling.End }) || rs.DevicesUnseen(rs.End(), rs.Sampling.End) || rs.nodeAway(rs.End()+1) || rs.nodeAway(rs.End()+1+rs.Sampling.Cell())
 }
 
 // Unpriced returns what else must be read of prices, after the spans of Beyond were added. If no metric prices the nodes of a cluster at

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/promcost/promcost/allocation/build/observe"
 	"github.com/promcost/promcost/allocation/notices"
@@ -26,23 +27,24 @@ func (rs *Resolver) podsByNode() map[observe.NodeKey][]*observe.Pod {
 	return on
 }
 
-// anySeen reports whether one of pods is seen at two times.
-func anySeen(pods []*observe.Pod, at, later int64) bool {
+// ranOn reports whether the machine with a provider id ran on between two times: one of the pods on it is seen at both. Where the machine has no provider id, as on bare
+// metal, a pod has to have a UID: another pod of the same name may run on another machine.
+func ranOn(id signals.Symbol, pods []*observe.Pod, at, later int64) bool {
 	return slices.ContainsFunc(pods, func(p *observe.Pod) bool {
 		_, before := p.Seen.At(at)
 		_, after := p.Seen.At(later)
-		return before && after
+		return before && after && (id != observe.None || p.UID != observe.None)
 	})
 }
 
 // awayTimes are the gaps in which a Node object was away, though its machine ran on: a pod on it is seen over the gap, and the provider id is the same before
-// and after.
+// and after, or there is none.
 func awayTimes(n *observe.Node, pods []*observe.Pod) (away timeline.Intervals) {
 	seen, ids := n.Reported.Seen, n.Reported.ProviderID
 	for i := 1; i < len(seen); i++ {
 		gap := timeline.Interval{From: seen[i-1].To, To: seen[i].From}
 		id := ids.At(gap.From)
-		if gap.From < gap.To && gap.To-gap.From <= longestAway && id != observe.None && id == ids.At(gap.To+1) && anySeen(pods, gap.From, gap.To+1) {
+		if gap.From < gap.To && gap.To-gap.From <= longestAway && id == ids.At(gap.To+1) && ranOn(id, pods, gap.From, gap.To+1) {
 			away = append(away, gap)
 		}
 	}
@@ -52,11 +54,11 @@ func awayTimes(n *observe.Node, pods []*observe.Pod) (away timeline.Intervals) {
 // remains reports whether a node that is reported at a time to have been created later than before is still the machine with the provider id: a pod on it is seen
 // before and after.
 func (rs *Resolver) remains(n *observe.Node, id signals.Symbol, at int64, pods []*observe.Pod) bool {
-	if id == observe.None || n.Reported.ProviderID.At(at+1) != id {
+	if n.Reported.ProviderID.At(at+1) != id {
 		return false
 	}
 	i := slices.IndexFunc(n.Away, func(gap timeline.Interval) bool { return gap.From <= at && at <= gap.To+timeline.Lookback })
-	return i >= 0 || anySeen(pods, at, at+rs.Sampling.Cell()+1)
+	return i >= 0 || ranOn(id, pods, at, at+rs.Sampling.Cell()+1)
 }
 
 // joinMachines lets only one of the Node objects of a cluster with one provider id live at a time, for they are one machine: the one with running pods, of
@@ -66,7 +68,7 @@ func (rs *Resolver) joinMachines() {
 	same := map[machine][]*observe.Node{}
 	for _, n := range observe.Each(&rs.Limits, slices.All(rs.SortedNodes())) {
 		if id := n.ProviderID(); id != "" && len(n.Life) > 0 {
-			key := machine{n.Cluster.Value(), id}
+			key := machine{n.Cluster.Value(), strings.ToLower(id)} // Azure spells its ids in any case
 			same[key] = append(same[key], n)
 		}
 	}

@@ -3,6 +3,7 @@ package resolve
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/promcost/promcost/allocation/build/observe"
 	"github.com/promcost/promcost/allocation/signals"
@@ -10,18 +11,21 @@ import (
 )
 
 // volumeIdentity is what a volume is outside of its cluster: by its driver and handle, or by an NFS server and a directory of it.
-type volumeIdentity struct{ cluster, system, id signals.Symbol }
+type volumeIdentity struct {
+	cluster    signals.Symbol
+	system, id string
+}
 
 // joinVolumes joins the volumes of a cluster that are one thing.
 func (rs *Resolver) joinVolumes() {
 	same := map[volumeIdentity][]*observe.Volume{}
 	for _, key := range observe.Each(&rs.Limits, slices.All(observe.SortedNodeKeys(rs.Storage.Volumes))) {
 		v := rs.Storage.Volumes[key]
-		id := volumeIdentity{v.Cluster, v.Export.Value.Server, v.Export.Value.Path}
+		id := volumeIdentity{v.Cluster, strings.ToLower(v.Export.Value.Server.Value()), strings.TrimRight(v.Export.Value.Path.Value(), "/")}
 		if v.Driver.Known() && v.Handle.Known() {
-			id = volumeIdentity{v.Cluster, v.Driver.Value, v.Handle.Value}
+			id = volumeIdentity{v.Cluster, v.Driver.Value.Value(), v.Handle.Value.Value()}
 		}
-		if id.system != observe.None && len(v.Life) > 0 {
+		if id.system != "" && len(v.Life) > 0 {
 			same[id] = append(same[id], v)
 		}
 	}
@@ -61,9 +65,13 @@ func joinVolumes(volumes []*observe.Volume) {
 		if v.Life = timeline.Union(lives[k]); len(v.Life) == 0 {
 			continue
 		}
-		v.Owners = slices.Concat(v.Owners, slices.DeleteFunc(slices.Clone(owners), func(o observe.Ownership) bool {
-			return slices.ContainsFunc(v.Owners, func(x observe.Ownership) bool { return x.Claim == o.Claim })
-		}))
+		for _, o := range owners {
+			if i := slices.IndexFunc(v.Owners, func(x observe.Ownership) bool { return x.Claim == o.Claim }); i >= 0 { // it was bound to one after the other
+				v.Owners[i].When = timeline.Union(slices.Concat(v.Owners[i].When, o.When))
+			} else {
+				v.Owners = append(v.Owners, o)
+			}
+		}
 		for _, o := range v.Owners {
 			o.Claim.Joined = append(o.Claim.Joined, v)
 		}
