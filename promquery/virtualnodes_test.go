@@ -125,3 +125,27 @@ func computeRated(t *testing.T, src promquery.Source, q allocation.Query, sheet 
 	}
 	return sets[0]
 }
+
+// TestSpotLabelsOfSheet checks that nodes with a label that the price sheet names cost what spot nodes do (SEMANTICS §4).
+func TestSpotLabelsOfSheet(t *testing.T) {
+	t.Parallel()
+	m := nodeObjects(nil)
+	for _, x := range [][]string{{"spot", "label_example_com_pool_kind", "preemptible"}, {"regular", "label_example_com_pool_kind", "regular"}, {"unlabeled"}} {
+		m.add(clusterBegin, clusterEnd, 1, "kube_node_info", "node", x[0])
+		m.add(clusterBegin, clusterEnd, 1, "kube_node_status_capacity", "node", x[0], "resource", "cpu", "unit", "core")
+		m.add(clusterBegin, clusterEnd, 1, "kube_node_labels", append([]string{"node"}, x...)...)
+	}
+	db := m.blocks(t)
+	for _, resolution := range grids() {
+		set := computeRated(t, db, twoHours(resolution), "defaults: {cpuPerCoreHour: 1, spotCPUPerCoreHour: 0.25}\nspotLabels: {example.com/poolKind: [spot, preemptible]}")
+		got := map[string]float64{}
+		for _, n := range set.Nodes {
+			got[n.Name] = n.Cost[allocation.CPU] / 2
+			if n.Spot != (n.Name == "spot") {
+				t.Errorf("%s is a spot node: %t", n.Name, n.Spot)
+			}
+		}
+		delete(got, "other")
+		areNear(t, "cost of an hour", 1e-6, got, map[string]float64{"spot": 0.25, "regular": 1, "unlabeled": 1}, 1)
+	}
+}

@@ -2,6 +2,7 @@
 package prices
 
 import (
+	"github.com/promcost/promcost/allocation/labelnames"
 	"github.com/promcost/promcost/allocation/notices"
 	"github.com/promcost/promcost/allocation/rates"
 	"github.com/promcost/promcost/allocation/timeline"
@@ -27,6 +28,12 @@ func (s Sheet) InDollars() string {
 		return ", which are in " + rates.Dollar + ", not converted to " + c
 	}
 	return ""
+}
+
+// IsSpot reports whether labels of a node say that it is a spot node: those of providers and tools, and those that the sheet names.
+func (s Sheet) IsSpot(labels map[string]string) bool {
+	ruled, ok := s.Rates.(rates.Ruled)
+	return labelnames.IsSpot(labels) || ok && ruled.IsSpot(labels)
 }
 
 // ByMetric are the prices of something by metrics.

@@ -101,11 +101,31 @@ func (p *parser) yaml(n *yaml.Node) (*Sheet, error) {
 	for id := range sectionKeys {
 		fields = append(fields, field{sectionKeys[id].key, func(n *yaml.Node) error { return p.rules(n, sectionID(id)) }})
 	}
-	fields = append(fields, field{"custom", p.custom})
+	fields = append(fields, field{"custom", p.custom}, field{"spotLabels", p.spotLabels})
 	if err := p.mapping(n, "the sheet", fields); err != nil {
 		return nil, err
 	}
 	return p.finish(), nil
+}
+
+// spotLabels reads the labels that mark spot nodes, each with a value or a list of values.
+func (p *parser) spotLabels(n *yaml.Node) error {
+	if n.Kind != yaml.MappingNode || len(n.Content) == 0 {
+		return p.fail(n.Line, "spotLabels is %s, want labels with values such as {example.com/pool: [spot, preemptible]}", describe(n))
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, values := n.Content[i].Value, []*yaml.Node{n.Content[i+1]}
+		if list := resolve(n.Content[i+1]); list.Kind == yaml.SequenceNode {
+			values = list.Content
+		}
+		for _, value := range values {
+			if value = resolve(value); value.Kind != yaml.ScalarNode || value.Tag == "!!null" {
+				return p.fail(value.Line, "label %q of spotLabels is %s, want a text or a list of texts", key, describe(value))
+			}
+			p.sheet.spot = append(p.sheet.spot, label{labelnames.NewName(key), value.Value})
+		}
+	}
+	return nil
 }
 
 // settings are the fields of the sheet as a whole.

@@ -171,6 +171,10 @@ func TestParseErrors(t *testing.T) {
 		{"multiplier of 0", "multiplier: 0", []string{"multiplier is 0", "above 0"}},
 		{"multiplier in a rule", "nodes: [{region: r, cpuPerCoreHour: 1, multiplier: 5000}]", []string{"multiplier is 5000", "at most 1000"}},
 		{"billedBy of nodes", "nodes: [{region: r, cpuPerCoreHour: 1, billedBy: nodes}]", []string{`billedBy is "nodes", want pods`, "line 1"}},
+		{"spotLabels without any", "spotLabels: {}", []string{"spotLabels is empty", "line 1"}},
+		{"spotLabels of a list", "spotLabels: [spot]", []string{"spotLabels is a list"}},
+		{"spotLabels without a value", "spotLabels: {pool: }", []string{`label "pool" of spotLabels is empty`}},
+		{"spotLabels of a mapping", "spotLabels: {pool: [{a: b}]}", []string{`label "pool" of spotLabels is a mapping`}},
 		{"billedBy of volumes", "storage: [{region: r, storagePerGiBHour: 1, billedBy: pods}]", []string{`"billedBy"`, "storage[0]"}},
 		{"discount of volumes", "storage: [{region: r, storagePerGiBHour: 1, discount: 0.1}]", []string{`"discount"`, "storage[0]"}},
 		{"currency", "currency: dollars", []string{`"dollars"`, "USD"}},
@@ -324,6 +328,45 @@ func TestNodeNeeds(t *testing.T) {
 				t.Errorf("needs (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestSpotLabels checks which nodes are spot nodes by the labels that a sheet names.
+func TestSpotLabels(t *testing.T) {
+	sheet, err := pricing.Parse("p.yaml", []byte("spotLabels: {example.com/pool-Kind: [spot, preemptible], cheap: true}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		label, value string
+		want         bool
+	}{
+		{"example_com_pool_Kind", "spot", true},
+		{"example_com_pool_kind", "Preemptible", true},
+		{"example_com_pool_kind", "regular", false},
+		{"cheap", "true", true},
+		{"cheap", "spot", false},
+		{"pool", "spot", false},
+	} {
+		if got := sheet.IsSpot(map[string]string{tt.label: tt.value}); got != tt.want {
+			t.Errorf("%s=%s: %t, want %t", tt.label, tt.value, got, tt.want)
+		}
+	}
+}
+
+// TestBilledByPods checks that any rule that matches a node says that it is billed by its pods, wherever its prices are from.
+func TestBilledByPods(t *testing.T) {
+	const priced, billed = "{region: r, cpuPerCoreHour: 1, ramPerGiBHour: 1, gpuPerDeviceHour: 1}", "{labels: {a: b}, billedBy: pods, cpuPerCoreHour: 2}"
+	for _, rules := range []string{priced + ", " + billed, billed + ", " + priced} {
+		sheet, err := pricing.Parse("p.yaml", []byte("nodes: ["+rules+"]"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for labels, want := range map[string]bool{"a": true, "c": false} {
+			if got := sheet.Node(rates.NodeAttributes{Region: "r", Labels: map[string]string{labels: "b"}}, time.Time{}).ByPods; got != want {
+				t.Errorf("%s: %s=b is billed by its pods: %t", rules, labels, got)
+			}
+		}
 	}
 }
 

@@ -24,6 +24,7 @@ type Sheet struct {
 	sections   [numSections]section
 	changes    []int64 // when rules begin or end, ascending, Unix milliseconds
 	custom     *allocation.CustomPrices
+	spot       []label // that mark spot nodes, besides those of providers
 	warnings   []string
 }
 
@@ -98,18 +99,13 @@ func (s *Sheet) Changes(from, to time.Time) []time.Time {
 func (s *Sheet) Node(n rates.NodeAttributes, at time.Time) rates.NodeRates {
 	subject := nodeSubject(&n)
 	var found [allocation.NumResources]*rule
-	missing := len(found)
 	byPods := false
 	for r := range s.sections[nodeSection].matching(&subject, at.UnixMilli()) {
 		byPods = byPods || r.byPods
 		for i := range found {
 			if found[i] == nil && r.named.has(nodePrices[i][0]) {
 				found[i] = r
-				missing--
 			}
-		}
-		if missing == 0 {
-			break
 		}
 	}
 	rates := rates.NodeRates{ByPods: byPods, Ruled: found[allocation.CPU] != nil || found[allocation.RAM] != nil}
@@ -138,6 +134,14 @@ func (s *Sheet) Node(n rates.NodeAttributes, at time.Time) rates.NodeRates {
 	}
 	rates.Source = strings.Join(sources, ", ")
 	return rates
+}
+
+// IsSpot implements rates.Ruled.
+func (s *Sheet) IsSpot(labels map[string]string) bool {
+	return slices.ContainsFunc(s.spot, func(l label) bool {
+		value, ok := labelnames.Find(&l.name, labels)
+		return ok && strings.EqualFold(value, l.value)
+	})
 }
 
 // NodeNeeds implements rates.Ruled.

@@ -99,4 +99,6 @@ type Ruled interface {
 	// select the rules, where known. Its other attributes are those that some node of the cluster has, and its labels those
 	// of all nodes.
 	NodeNeeds(known NodeAttributes, at time.Time) NodeNeeds
+	// IsSpot reports whether labels of a node say that it is a spot node, by what the sheet says of labels.
+	IsSpot(labels map[string]string) bool
 }

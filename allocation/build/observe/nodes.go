@@ -233,7 +233,7 @@ func (n *Node) LacksPrice(r allocation.Resource) bool {
 
 // ReportsSpot reports whether a metric or a label says whether the node is a spot node.
 func (n *Node) ReportsSpot() bool {
-	return len(n.Reported.Spot) > 0 || labelnames.TellsSpot(n.LabelMap)
+	return len(n.Reported.Spot) > 0 || n.SpotByLabel || labelnames.TellsSpot(n.LabelMap)
 }
 
 // EachStretch calls f for every stretch of the node's life in (from, to] in which capacity and price of a resource

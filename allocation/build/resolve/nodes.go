@@ -19,7 +19,7 @@ func (rs *Resolver) resolveNodes() {
 		rs.Dict.Add(n.Cluster.Value()) // idle rows name nodes that no container ran on
 		rs.Dict.Add(n.Name.Value())
 		n.LabelMap = rs.Dict.TextMap(n.Reported.Labels.At(timeline.Forever))
-		n.SpotByLabel = labelnames.IsSpot(n.LabelMap)
+		n.SpotByLabel = rs.Sheet().IsSpot(n.LabelMap)
 		n.Provider = rs.Dict.Add(n.ProviderID())
 		for r := range allocation.NumResources {
 			n.Amount[r], n.Price[r] = n.Reported.Capacity[r].Best(), rs.FillGaps(n.Reported.Priced[r].Best())

@@ -83,6 +83,12 @@ func (p *placedRates) NodeNeeds(known rates.NodeAttributes, at time.Time) rates.
 	return ruled.NodeNeeds(p.place(known), at)
 }
 
+// IsSpot implements rates.Ruled.
+func (p *placedRates) IsSpot(labels map[string]string) bool {
+	ruled, ok := p.Rates.(rates.Ruled)
+	return ok && ruled.IsSpot(labels)
+}
+
 // Item implements rates.Rates.
 func (p *placedRates) Item(i rates.Item, at time.Time) rates.Rate {
 	c := p.clusters[i.Cluster]
