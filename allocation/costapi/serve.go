@@ -27,7 +27,7 @@ func (a *api) serveAllocations(w http.ResponseWriter, q *request) error {
 	if err != nil {
 		return err
 	}
-	q.warnSharedAtOnce(sets[0])
+	q.warnSharedAtOnce(sets)
 	o := a.encoding(q)
 	if err := q.checkRows(sets); err != nil {
 		return err
@@ -47,12 +47,14 @@ func (a *api) serveAllocations(w http.ResponseWriter, q *request) error {
 	return encode.Allocations(w, sets, o)
 }
 
-// warnSharedAtOnce warns that costs are shared over a window of several days at once, where stored sets share them day by day: rows differ.
-func (q *request) warnSharedAtOnce(s *allocation.Set) {
+// warnSharedAtOnce warns that costs are shared over a set of several days at once, where stored sets share them day by day: rows differ.
+func (q *request) warnSharedAtOnce(sets []*allocation.Set) {
 	o := &q.options
-	shares := s.Len() > 0 && (len(o.Share) > 0 || o.SharedCost != 0 || o.ShareLoadBalancers || o.ShareIdle != passes.NoSplit)
-	if list := q.timing.windows; shares && q.route.family == kubecost && !q.timing.query.Stored && len(list) == 1 && list[0].Duration() > 25*time.Hour {
-		q.warn("costs are shared over the whole window at once, and day by day by /model/allocation, which gives other rows: step=1d with accumulate=true shares day by day here, too")
+	rows := slices.ContainsFunc(sets, func(s *allocation.Set) bool { return s.Len() > 0 })
+	shares := rows && (len(o.Share) > 0 || o.SharedCost != 0 || o.ShareLoadBalancers || o.ShareIdle != passes.NoSplit)
+	days := slices.ContainsFunc(q.timing.windows, func(w allocation.Window) bool { return w.Duration() > 25*time.Hour })
+	if shares && days && q.route.family == kubecost && !q.timing.query.Stored {
+		q.warn("costs are shared over a whole set at once, and day by day by /model/allocation, which gives other rows: step=1d with accumulate=true shares day by day here, too")
 	}
 }
 

@@ -99,3 +99,27 @@ func told(t *testing.T, w *httptest.ResponseRecorder) []string {
 	}
 	return all
 }
+
+// TestSharedAtOnce checks which answers warn that they share costs over several days at once, other than stored sets do (SEMANTICS §6).
+func TestSharedAtOnce(t *testing.T) {
+	api := newHandler(&fake{}, costapi.Config{})
+	const days = "window=2026-11-15T00:00:00Z,2026-11-19T00:00:00Z&aggregate=namespace"
+	for target, want := range map[string]bool{
+		"/model/allocation/compute?" + days:                                                                   false,
+		"/model/allocation/compute?" + days + "&shareNamespaces=payments":                                     true,
+		"/model/allocation/compute?" + days + "&shareIdle=weighted":                                           true,
+		"/model/allocation/compute?" + days + "&shareCost=10&format=csv":                                      true,
+		"/model/allocation/compute?" + days + "&shareNamespaces=payments&step=2d":                             true,
+		"/model/allocation/compute?" + days + "&shareNamespaces=payments&step=2d&accumulate=true":             true,
+		"/model/allocation/compute?" + days + "&shareNamespaces=payments&step=1d&accumulate=true":             false,
+		"/model/allocation?" + days + "&shareNamespaces=payments&accumulate=true":                             false,
+		"/allocation/compute?" + days + "&shareNamespaces=payments":                                           false,
+		"/model/allocation/compute?window=2026-11-15T00:00:00Z,2026-11-16T00:00:00Z&shareNamespaces=payments": false,
+	} {
+		w := httptest.NewRecorder()
+		api.ServeHTTP(w, httptest.NewRequest(http.MethodGet, target, nil))
+		if got := strings.Contains(w.Body.String()+fmt.Sprint(w.Header()["Warning"]), "step=1d with accumulate=true"); w.Code != http.StatusOK || got != want {
+			t.Errorf("%s: status %d, warns: %t, want %t", target, w.Code, got, want)
+		}
+	}
+}
