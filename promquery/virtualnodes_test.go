@@ -1,6 +1,7 @@
 package promquery_test
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -97,6 +98,27 @@ func TestVirtualNodes(t *testing.T) {
 					partsAddUp(t, db, q, nil)
 				}
 			})
+		}
+	}
+}
+
+// TestVirtualNodesOfOneProviderID checks that virtual nodes with one provider id cost what their pods do, each of them (SEMANTICS §5).
+func TestVirtualNodesOfOneProviderID(t *testing.T) {
+	t.Parallel()
+	m := nodeObjects(nil)
+	for i, name := range []string{"v1", "v2"} {
+		m.node(clusterBegin, clusterEnd, name, "external", 10000)
+		m.add(clusterBegin, clusterEnd, 1, "kube_node_spec_taint", "node", name, "key", "virtual-kubelet.io/provider", "value", "cloud", "effect", "NoSchedule")
+		m.pod(clusterBegin, clusterEnd, "a", "p"+name, fmt.Sprintf("39390000-0000-4000-8000-%012d", i), name)
+	}
+	db := m.blocks(t)
+	for _, resolution := range grids() {
+		set := compute(t, db, twoHours(resolution))[0]
+		nodes, pods := nodeFigures(set)
+		areNear(t, "cost of node", 1e-6, nodes, map[string]float64{"v1": 2, "v2": 2}, 1)
+		areNear(t, "cost of pod", 1e-6, pods, map[string]float64{"pv1": 2, "pv2": 2}, 1)
+		if n := warnedCount(set, "of another ("); n > 0 {
+			t.Errorf("warnings %q", set.Warnings)
 		}
 	}
 }

@@ -62,12 +62,12 @@ func (rs *Resolver) remains(n *observe.Node, id signals.Symbol, at int64, pods [
 }
 
 // joinMachines lets only one of the Node objects of a cluster with one provider id live at a time, for they are one machine: the one with running pods, of
-// several with or without pods the newest. Pods on the others cost nothing meanwhile.
+// several with or without pods the newest. Pods on the others cost nothing meanwhile. Virtual nodes are no machines.
 func (rs *Resolver) joinMachines() {
 	type machine struct{ cluster, id string }
 	same := map[machine][]*observe.Node{}
 	for _, n := range observe.Each(&rs.Limits, slices.All(rs.SortedNodes())) {
-		if id := n.ProviderID(); id != "" && len(n.Life) > 0 {
+		if id := n.ProviderID(); id != "" && len(n.Life) > 0 && !n.ByPods { // several virtual nodes may name one provider
 			key := machine{n.Cluster.Value(), strings.ToLower(id)} // Azure spells its ids in any case
 			same[key] = append(same[key], n)
 		}

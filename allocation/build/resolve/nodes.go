@@ -21,6 +21,7 @@ func (rs *Resolver) resolveNodes() {
 		n.LabelMap = rs.Dict.TextMap(n.Reported.Labels.At(timeline.Forever))
 		n.SpotByLabel = rs.Sheet().IsSpot(n.LabelMap)
 		n.Provider = rs.Dict.Add(n.ProviderID())
+		findMarks(n)
 		for r := range allocation.NumResources {
 			n.Amount[r], n.Price[r] = n.Reported.Capacity[r].Best(), rs.FillGaps(n.Reported.Priced[r].Best())
 			if len(n.Reported.Capacity[r]) > observe.CapacityByAllocatable {

@@ -13,16 +13,20 @@ import (
 // largestMachine is more than any machine has: a node above it is virtual.
 var largestMachine = [allocation.NumResources]float64{allocation.CPU: 2000, allocation.RAM: 64 << 40}
 
-// findBilling finds the nodes that are billed by their pods: virtual ones by labels and taints, those that the price sheet names, and those that are larger than
+// findMarks finds whether labels or taints mark a node as virtual, and as one of AWS Fargate.
+func findMarks(n *observe.Node) {
+	n.ByPods, n.Fargate = labelnames.IsVirtual(n.LabelMap), labelnames.IsFargate(n.LabelMap)
+	for _, x := range n.Reported.Taints {
+		virtual, fargate := labelnames.IsVirtualTaint(x.Value.Key.Value(), x.Value.Value.Value())
+		n.ByPods, n.Fargate = n.ByPods || virtual, n.Fargate || fargate
+	}
+}
+
+// findBilling finds the nodes that are billed by their pods: those that are marked as virtual, those that the price sheet names, and those that are larger than
 // any machine. They have no capacity of their own.
 func (rs *Resolver) findBilling() {
 	var large []string
 	for _, n := range observe.Each(&rs.Limits, slices.All(rs.SortedNodes())) {
-		n.ByPods, n.Fargate = labelnames.IsVirtual(n.LabelMap), labelnames.IsFargate(n.LabelMap)
-		for _, x := range n.Reported.Taints {
-			virtual, fargate := labelnames.IsVirtualTaint(x.Value.Key.Value(), x.Value.Value.Value())
-			n.ByPods, n.Fargate = n.ByPods || virtual, n.Fargate || fargate
-		}
 		n.ByPods = n.ByPods || n.RateAt(rs.End()).ByPods
 		for r, most := range largestMachine {
 			if most > 0 && !n.ByPods && slices.ContainsFunc(n.Amount[r], func(x timeline.Step) bool { return x.V > most }) {
