@@ -194,6 +194,8 @@ func TestNodesThatAreAway(t *testing.T) {
 		{"it comes back after the window", object(id, clusterBegin, 6600, -7000), object(id, 8000, clusterEnd, 7990), clusterBegin, clusterEnd, 2, 2, false},
 		{"it was away before the window", object(id, clusterBegin, -900, -7000), object(id, 900, clusterEnd, 890), clusterBegin, clusterEnd, 2, 2, false},
 		{"it goes soon after the border of a part", object(id, clusterBegin, 1200, -7000), object(id, 2400, clusterEnd, 2390), clusterBegin, clusterEnd, 2, 2, false},
+		{"it comes back with its id in another case", object("azure:///g/MC_x/v", clusterBegin, 1800, -7000), object("azure:///g/mc_x/v", 2400, clusterEnd, 2390), clusterBegin, clusterEnd, 2, 2, false},
+		{"it comes back at once with its id in another case", object("azure:///g/MC_x/v", clusterBegin, 1800, -7000), object("azure:///g/mc_x/v", 1800, clusterEnd, 1790), clusterBegin, clusterEnd, 2, 2, false},
 		{"it has no provider id", object("", clusterBegin, 1800, -7000), object("", 2400, clusterEnd, 2390), clusterBegin, clusterEnd, 2, 2, false},
 		{"it has no provider id and comes back at once", object("", clusterBegin, 1800, -7000), object("", 1800, clusterEnd, 1790), clusterBegin, clusterEnd, 2, 2, false},
 		{"it has no provider id and comes back without a pod", object("", clusterBegin, 1800, -7000), object("", 2400, clusterEnd, 2390), clusterBegin, 1800, 11. / 6, 0.5, false},

@@ -37,7 +37,7 @@ func (rs *Resolver) lifespans(n *observe.Node, pods []*observe.Pod) []observe.Li
 	was := nodeIdentity{providerID: observe.None}
 	for _, x := range identities(n) {
 		anew := was.created > 0 && x.created > was.created && !rs.remains(n, was.providerID, x.From, pods) ||
-			x.providerID != observe.None && was.providerID != observe.None && x.providerID != was.providerID && was.To <= x.From+timeline.Lookback
+			x.providerID != observe.None && was.providerID != observe.None && !isOneID(x.providerID, was.providerID) && was.To <= x.From+timeline.Lookback
 		if anew {
 			if last := &spans[len(spans)-1]; last.From < x.From {
 				last.Until = x.From
@@ -48,7 +48,7 @@ func (rs *Resolver) lifespans(n *observe.Node, pods []*observe.Pod) []observe.Li
 				was.providerID = observe.None
 			}
 		}
-		if x.providerID != observe.None && (was.providerID == observe.None || x.providerID == was.providerID) {
+		if x.providerID != observe.None && (was.providerID == observe.None || isOneID(x.providerID, was.providerID)) {
 			was.providerID, was.To = x.providerID, max(was.To, x.To)
 		}
 		was.created = max(was.created, x.created)

@@ -27,6 +27,9 @@ func (rs *Resolver) podsByNode() map[observe.NodeKey][]*observe.Pod {
 	return on
 }
 
+// isOneID reports whether two provider ids are the same. Azure spells its own in any case.
+func isOneID(a, b signals.Symbol) bool { return a == b || strings.EqualFold(a.Value(), b.Value()) }
+
 // ranOn reports whether the machine with a provider id ran on between two times: one of the pods on it is seen at both. Where the machine has no provider id, as on bare
 // metal, a pod has to have a UID: another pod of the same name may run on another machine.
 func ranOn(id signals.Symbol, pods []*observe.Pod, at, later int64) bool {
@@ -44,7 +47,7 @@ func awayTimes(n *observe.Node, pods []*observe.Pod) (away timeline.Intervals) {
 	for i := 1; i < len(seen); i++ {
 		gap := timeline.Interval{From: seen[i-1].To, To: seen[i].From}
 		id := ids.At(gap.From)
-		if gap.From < gap.To && gap.To-gap.From <= longestAway && id == ids.At(gap.To+1) && ranOn(id, pods, gap.From, gap.To+1) {
+		if gap.From < gap.To && gap.To-gap.From <= longestAway && isOneID(id, ids.At(gap.To+1)) && ranOn(id, pods, gap.From, gap.To+1) {
 			away = append(away, gap)
 		}
 	}
@@ -54,7 +57,7 @@ func awayTimes(n *observe.Node, pods []*observe.Pod) (away timeline.Intervals) {
 // remains reports whether a node that is reported at a time to have been created later than before is still the machine with the provider id: a pod on it is seen
 // before and after.
 func (rs *Resolver) remains(n *observe.Node, id signals.Symbol, at int64, pods []*observe.Pod) bool {
-	if n.Reported.ProviderID.At(at+1) != id {
+	if !isOneID(id, n.Reported.ProviderID.At(at+1)) {
 		return false
 	}
 	i := slices.IndexFunc(n.Away, func(gap timeline.Interval) bool { return gap.From <= at && at <= gap.To+timeline.Lookback })
@@ -68,7 +71,7 @@ func (rs *Resolver) joinMachines() {
 	same := map[machine][]*observe.Node{}
 	for _, n := range observe.Each(&rs.Limits, slices.All(rs.SortedNodes())) {
 		if id := n.ProviderID(); id != "" && len(n.Life) > 0 && !n.ByPods { // several virtual nodes may name one provider
-			key := machine{n.Cluster.Value(), strings.ToLower(id)} // Azure spells its ids in any case
+			key := machine{n.Cluster.Value(), strings.ToLower(id)} // see isOneID
 			same[key] = append(same[key], n)
 		}
 	}
