@@ -76,8 +76,8 @@ func (f *frame) without(s, o timeline.Intervals) timeline.Intervals {
 	return out
 }
 
-// recordSamples records when a series had samples. A series that is scraped less often needs longer holes.
-func (f *frame) recordSamples(c *clusterTally, p *timeline.Points) {
+// record records when a series of an input had samples, and what it proves. A series that is scraped less often needs longer holes.
+func (f *frame) record(c *clusterTally, input int, key []Symbol, p *timeline.Points) {
 	var buf [4]timeline.Interval
 	holes := p.Holes(buf[:0], f.hole)
 	shortest := int64(math.MaxInt64)
@@ -88,13 +88,21 @@ func (f *frame) recordSamples(c *clusterTally, p *timeline.Points) {
 		least := missedScrapes * p.Interval()
 		holes = slices.DeleteFunc(holes, func(x timeline.Interval) bool { return x.To-x.From < least })
 	}
+	c.sampled = f.addAround(c.sampled, p, holes)
+	for _, hole := range holes {
+		c.resumed = f.add(c.resumed, hole.From, hole.To)
+	}
+	c.prove(f, input, key, p, holes)
+}
+
+// addAround adds the time of a series without its holes to s.
+func (f *frame) addAround(s timeline.Intervals, p *timeline.Points, holes timeline.Intervals) timeline.Intervals {
 	from := p.First()
 	for _, hole := range holes {
-		c.sampled = f.add(c.sampled, from, hole.From)
-		c.resumed = f.add(c.resumed, hole.From, hole.To)
+		s = f.add(s, from, hole.From)
 		from = hole.To
 	}
-	c.sampled = f.add(c.sampled, from, p.Last())
+	return f.add(s, from, p.Last())
 }
 
 // samplesOf is when a cluster has samples of any of the inputs that take chooses, and the holes after which a series went on.
@@ -158,15 +166,16 @@ func (f *findings) missing(lost []Loss) []string {
 				if text := f.lacksAll(i, cluster); text != "" {
 					window := []timeline.Interval{{From: f.frame.start, To: f.frame.end}}
 					why := f.blame(in, lost, window, f.remedy(in, cluster))
-					if proof := f.proof(in, cluster); proof != nil && len(proof.objects) > 0 {
-						text = notices.LackingInput.Text(len(proof.objects), proof.objects, cluster.Value(), text, notices.Clock(window[0]), proof.metric, proof.many, why)
-						out = append(out, in.About.Warning(text))
+					if proven := f.lackingProven(in, cluster, text, window[0], why); proven != "" {
+						out = append(out, in.About.Warning(proven))
 					} else {
 						never.add(gap{"in the window", why, in.About}, text)
 					}
 				}
 				if when := f.lacksFor(in, cluster, pods); len(when) > 0 {
 					holes.add(gap{worded(when) + ", while pods ran,", f.blame(in, lost, when, "was what exports it down?"), ""}, in.withoutIt(in.Missing))
+				} else if when, by := f.lacksWhileProven(in, cluster); len(when) > 0 {
+					holes.add(gap{worded(when) + ", while " + by + " had some,", f.blame(in, lost, when, "was what exports it down, or is it no longer kept?"), in.About}, in.withoutIt(in.Missing))
 				}
 			}
 		}
@@ -249,6 +258,9 @@ func (f *findings) clusters() []Symbol {
 // ofSome are the signals that are asked for only of some pods or containers, and that these may rightly lack.
 var ofSome = []signals.Signal{signals.RunningByInfo, signals.InitStarted, signals.PodPhaseRunning, signals.PodFinal, signals.ContainerRestarts}
 
+// ofMoments are the signals that are asked for only at some times, or of some pods only.
+var ofMoments = append([]signals.Signal{signals.PodOwner, signals.NodeTime}, ofSome...)
+
 // soldByOthers are the signals of prices that other warnings tell of where things have none: a price sheet may take their place.
 var soldByOthers = []signals.Signal{signals.NodePrice, signals.VolumePrice, signals.BalancerPrice, signals.ManagementPrice}
 
@@ -278,6 +290,19 @@ func (f *findings) lacksAll(i int, cluster Symbol) string {
 	return in.withoutIt(in.Missing)
 }
 
+// lackingProven is the warning that an input, which text names, had no sample in a window, with the objects that this concerns; "" if none are known.
+func (f *findings) lackingProven(in *Input, cluster Symbol, text string, window timeline.Interval, why string) string {
+	proof := f.proof(in, cluster)
+	if proof == nil {
+		return ""
+	}
+	names, many := proof.objects()
+	if len(names) == 0 {
+		return ""
+	}
+	return notices.LackingInput.Text(len(names), names, cluster.Value(), text, notices.Clock(window), proof.metric(), many, why)
+}
+
 // mostHoles is how many holes of an input a warning names.
 const mostHoles = 10
 
@@ -294,6 +319,29 @@ func (f *findings) lacksFor(in *Input, cluster Symbol, pods timeline.Intervals) 
 		}
 	}
 	return when
+}
+
+// lacksWhileProven are the times at which an occasional input had no sample, though a metric shows that it should have had some; none if it
+// never had any.
+func (f *findings) lacksWhileProven(in *Input, cluster Symbol) (when []timeline.Interval, by string) {
+	if in.Need != Occasional || slices.Contains(ofMoments, in.Signal) {
+		return nil, ""
+	}
+	sampled, _ := f.samplesOf(cluster, func(other *Input, _ int) bool { return other.Name == in.Name })
+	if sampled == nil {
+		return nil, ""
+	}
+	for _, proof := range f.proofs(in, cluster) {
+		for _, hole := range f.frame.without(proof.series.sampled, sampled) {
+			if hole.To-hole.From >= shortHole {
+				when = append(when, hole)
+			}
+		}
+		if len(when) > 0 {
+			return when, proof.metric()
+		}
+	}
+	return nil, ""
 }
 
 // worded writes times for people.

@@ -16,22 +16,25 @@ const (
 // byNode reads the node's name from what exporters on nodes put it in, else from the address they are scraped at.
 var byNode = map[string][]string{"node": {"node", "kubernetes_node", "nodename", "instance"}}
 
+// bound is claims that are bound to a volume, as a proof.
+var bound = Proof{Input: "volume claim", Label: "persistentvolume"}
+
 // volumes are the inputs about persistent volumes and the nodes' own disks.
 var volumes = []Input{
 	{
 		Name: "volume", Signal: signals.VolumeInfo,
 		Alternatives: []Alternative{metric("kube_persistentvolume_info"), {Metric: "kubecost_pv_info", Labels: map[string][]string{"csi_volume_handle": {"provider_id"}}}},
-		Missing:      "volumes have no storage class and no provider id", Remedy: ksm, Need: Occasional, With: by("volume capacity", "volume price", "claim capacity"),
+		Missing:      "volumes have no storage class and no provider id", Remedy: ksm, Need: Occasional, With: append(by("volume capacity", "volume price", "claim capacity"), bound),
 	},
 	{Name: "volume labels", Signal: signals.VolumeLabels, Alternatives: []Alternative{metric("kube_persistentvolume_labels")}, Missing: "rules of the price sheet cannot tell volumes by their labels, and their region is that of their cluster", Remedy: "run kube-state-metrics with --metric-labels-allowlist=persistentvolumes=[*]", Need: Occasional},
-	{Name: "volume capacity", Signal: signals.VolumeCapacity, Alternatives: []Alternative{own("kube_persistentvolume_capacity_bytes")}, Missing: "volumes have the size that kubelets tell of mounted ones, else they cost nothing", Remedy: ksm, Need: Occasional, With: by("volume", "volume price", "claim capacity", "claim usage", "pod volumes")},
+	{Name: "volume capacity", Signal: signals.VolumeCapacity, Alternatives: []Alternative{own("kube_persistentvolume_capacity_bytes")}, Missing: "volumes have the size that kubelets tell of mounted ones, else they cost nothing", Remedy: ksm, Need: Occasional, With: append(by("volume", "volume price", "claim capacity", "claim usage", "pod volumes"), bound)},
 	{
 		Name: "volume claim", Signal: signals.VolumeClaim,
 		Alternatives: []Alternative{
 			{Metric: "kube_persistentvolumeclaim_info", Labels: map[string][]string{"persistentvolume": {"volumename"}}, Own: true},
 			{Metric: "kube_persistentvolume_claim_ref", Labels: map[string][]string{"namespace": {"claim_namespace"}, "persistentvolumeclaim": {"name"}}},
 		},
-		Missing: "what volumes cost is unmounted: nothing says whose they are", Remedy: ksm, Need: Occasional, With: by("pod volumes", "claim capacity", "claim usage"),
+		Missing: "what volumes cost is unmounted: nothing says whose they are", Remedy: ksm, Need: Occasional, With: by("pod volumes", "claim capacity", "claim usage", "volume capacity", "volume"),
 	},
 	{Name: "claim capacity", Signal: signals.ClaimCapacity, Alternatives: []Alternative{metric("kubelet_volume_stats_capacity_bytes")}, Missing: "nothing, where kube-state-metrics tells the volumes' size", Remedy: stats, Need: Occasional, With: by("claim usage")},
 	{Name: "claim usage", Signal: signals.ClaimUsed, Alternatives: []Alternative{metric("kubelet_volume_stats_used_bytes")}, Missing: "nothing says how full volumes are", Remedy: stats, Need: Occasional, With: by("claim capacity")},
@@ -106,7 +109,8 @@ var service = map[string][]string{"service": {"service_name"}}
 // balancers are the inputs about load balancers and clusters as wholes.
 var balancers = []Input{
 	{Name: "load balancer", Signal: signals.Balancer, Alternatives: []Alternative{metric("kube_service_spec_type", equal("type", "LoadBalancer"))}, Missing: "load balancers are free, unless another metric shows them", Remedy: ksm, Need: Occasional, With: by("load balancer address", "load balancer price")},
-	{Name: "other services", Signal: signals.OtherService, Alternatives: []Alternative{metric("kube_service_spec_type", notEqual("type", "LoadBalancer"))}, Missing: "load balancers are free, unless another metric shows them", Remedy: ksm, Need: Occasional, With: by("service", "load balancer address", "load balancer price")},
+	// Each cluster has services that are no load balancers: that of its API, for one.
+	{Name: "other services", Signal: signals.OtherService, Alternatives: []Alternative{metric("kube_service_spec_type", notEqual("type", "LoadBalancer"))}, Missing: "load balancers are free, unless another metric shows them", Remedy: ksm, With: by("service", "load balancer address", "load balancer price")},
 	{Name: "load balancer address", Signal: signals.BalancerIngress, Alternatives: []Alternative{metric("kube_service_status_load_balancer_ingress")}, Missing: "load balancers have no address", Remedy: ksm, Need: Occasional, With: by("load balancer")},
 	{Name: "service labels", Signal: signals.ServiceLabels, Alternatives: []Alternative{metric("kube_service_labels")}, Missing: "rules of the price sheet cannot tell load balancers by labels", Remedy: "run kube-state-metrics with --metric-labels-allowlist=services=[*]", Need: Occasional},
 	{Name: "load balancer price", Signal: signals.BalancerPrice, Alternatives: []Alternative{{Metric: "kubecost_load_balancer_cost", Labels: service, Own: true, Price: true}}, Missing: "prices are the sheet's", Remedy: givePrices + ", or scrape an exporter of kubecost_load_balancer_cost", Need: Occasional},

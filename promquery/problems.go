@@ -8,9 +8,10 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/promcost/promcost/allocation"
-
+	"github.com/promcost/promcost/allocation/notices"
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
@@ -26,6 +27,36 @@ type census struct {
 	usage, withoutID, oddID, withoutImage int
 	kubeState, promcosts, down            map[target]scraped
 	collisions                            map[string]map[string]bool // by metric: names of labels
+	known                                 map[string]bool            // pods of kube_pod_info by namespace/name and by UID
+	used                                  map[string]string          // UIDs of pods with usage, by namespace/name; "" where it is not told
+}
+
+// Labels that name the pod of a series of kube_pod_info and of cAdvisor, those that win first.
+var (
+	namespaceLabels = cadvisorLabels["namespace"]
+	podLabels       = append(slices.Clip(cadvisorLabels["pod"]), "pod_name")
+)
+
+// podsLabels and usageLabels are what is kept of series of kube_pod_info and of usage.
+var (
+	podsLabels  = slices.Concat([]string{"job", "instance", "uid", "exported_uid"}, namespaceLabels, podLabels)
+	usageLabels = slices.Concat([]string{"id", "image"}, namespaceLabels, podLabels)
+)
+
+// podNamed is namespace/name of a pod as the last of the labels name it.
+func podNamed(labels []Symbol) string {
+	names := labels[len(labels)-len(namespaceLabels)-len(podLabels):]
+	return firstOf(names[:len(namespaceLabels)]) + "/" + firstOf(names[len(namespaceLabels):])
+}
+
+// firstOf is the first value that is not empty.
+func firstOf(labels []Symbol) string {
+	for _, s := range labels {
+		if s != none {
+			return s.Value()
+		}
+	}
+	return ""
 }
 
 // The requests that find problems, by index.
@@ -50,8 +81,8 @@ func (c *computation) findProblems(ctx context.Context, w allocation.Window) (pr
 	late := whole
 	late.Start = max(whole.Start, w.End.Add(-containerProbe).UnixMilli())
 	rs := []Request{podsRequest: whole, usageRequest: late, promcostsRequest: whole, upRequest: late}
-	rs[podsRequest].Metric, rs[podsRequest].Keep = "kube_pod_info", Labels(append([]string{"job", "instance", "uid", "exported_uid"}, labels...)...)
-	rs[usageRequest].Metric, rs[usageRequest].Keep = "container_cpu_usage_seconds_total", Labels(append([]string{"id", "image"}, labels...)...)
+	rs[podsRequest].Metric, rs[podsRequest].Keep = "kube_pod_info", Labels(slices.Concat(podsLabels, labels)...)
+	rs[usageRequest].Metric, rs[usageRequest].Keep = "container_cpu_usage_seconds_total", Labels(slices.Concat(usageLabels, labels)...)
 	rs[usageRequest].Matchers = []Matcher{notEqual("container", ""), notEqual("container", "POD")}
 	rs[promcostsRequest].Metric, rs[promcostsRequest].Keep = buildInfo, Labels(append([]string{"job", "instance"}, labels...)...)
 	rs[upRequest].Metric, rs[upRequest].Keep = "up", Labels(append([]string{"job", "instance"}, labels...)...)
@@ -81,15 +112,9 @@ func (c *computation) findProblems(ctx context.Context, w allocation.Window) (pr
 
 // censusOf is the census of the cluster that the labels of a series name.
 func (c *computation) censusOf(found map[string]*census, labels []Symbol) *census {
-	cluster := c.cfg.Clusters.Default
-	for _, s := range labels {
-		if s != none {
-			cluster = s.Value()
-			break
-		}
-	}
+	cluster := cmp.Or(firstOf(labels), c.cfg.Clusters.Default)
 	if found[cluster] == nil {
-		found[cluster] = &census{kubeState: map[target]scraped{}, promcosts: map[target]scraped{}, down: map[target]scraped{}, collisions: map[string]map[string]bool{}}
+		found[cluster] = &census{kubeState: map[target]scraped{}, promcosts: map[target]scraped{}, down: map[target]scraped{}, collisions: map[string]map[string]bool{}, known: map[string]bool{}, used: map[string]string{}}
 	}
 	return found[cluster]
 }
@@ -102,10 +127,18 @@ func (x *census) count(i int, labels []Symbol, p *timeline.Points) {
 		if labels[2] == none && labels[3] == none {
 			x.podsWithoutUID++
 		}
+		x.known[podNamed(labels)], x.known[firstOf(labels[2:4])] = true, true
 		recordTarget(x.kubeState, labels, p)
 	case usageRequest:
 		x.usage++
-		switch _, ok := PodUID(labels[0].Value()); {
+		uid, ok := PodUID(labels[0].Value())
+		if p.Last()-p.First() >= leastSeen {
+			x.used[podNamed(labels)] = ""
+			if ok {
+				x.used[podNamed(labels)] = string(uid[:])
+			}
+		}
+		switch {
 		case labels[0] == none:
 			x.withoutID++
 		case !ok:
@@ -148,11 +181,28 @@ func (x *census) recordCollisions(metric string, key []Symbol) {
 	}
 }
 
+// leastSeen is for how long a pod has usage, in milliseconds, that kube-state-metrics must have seen.
+const leastSeen = int64(containerProbe / 2 / time.Millisecond)
+
+// unknown are the pods with usage that kube_pod_info does not know, where it knows any.
+func (x *census) unknown() (names []string) {
+	for name, uid := range x.used {
+		if x.pods > 0 && !x.known[name] && (uid == "" || !x.known[uid]) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
 // report says what is wrong. The order of counting does not matter.
 func (x *census) report(end int64) (out []string) {
 	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	if x.podsWithoutUID > 0 {
 		say("kube-state-metrics: %d of %d series of kube_pod_info have no label `uid`: a labeldrop or an aggregation takes it away. A pod that is made again under its name is told from the one before by its node and its times alone", x.podsWithoutUID, x.pods)
+	}
+	if names := x.unknown(); len(names) > 0 {
+		out = append(out, notices.UnknownPods.Text(len(names), names))
 	}
 	if x.withoutID > 0 {
 		say("cAdvisor: %d of %d series of container_cpu_usage_seconds_total have no label `id`: a labeldrop or an aggregation takes it away. Usage counts for whichever pod of that name ran then, and the counters of a container that restarts are told apart by their resets alone", x.withoutID, x.usage)

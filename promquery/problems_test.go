@@ -213,6 +213,11 @@ func TestProblems(t *testing.T) {
 		{"uid under another name", []promtest.Series{pod(1, -2*time.Hour, 0, "exported_uid", uid), whole[1]}, nil},
 		{"no id", []promtest.Series{whole[0], usage("image", "web:1")}, []string{"1 of 1 series of container_cpu_usage_seconds_total have no label `id`"}},
 		{"an id that is no path", []promtest.Series{whole[0], usage("id", "x", "image", "web:1")}, []string{"the label `id` of 1 of 1 series"}},
+		{"pods that kube-state-metrics does not know", append(slices.Clone(whole),
+			always("container_cpu_usage_seconds_total", "namespace", "b", "pod", "p7", "container", "c", "id", "/kubepods/pod0f2d3c1a-0000-4000-8000-000000000007/x", "image", "web:1"),
+			series(-time.Minute, 0, 1, "container_cpu_usage_seconds_total", "namespace", "b", "pod", "new", "container", "c", "id", "/kubepods/pod0f2d3c1a-0000-4000-8000-000000000008/x", "image", "web:1"),
+		), []string{"kube-state-metrics: 1 pod with usage is not in kube_pod_info (b/p7)"}},
+		{"usage with the labels of its exporter", []promtest.Series{whole[0], always("container_cpu_usage_seconds_total", "namespace", "monitoring", "pod", "cadvisor-x", "container", "c", "id", "/kubepods/pod"+uid+"/x", "image", "web:1")}, nil},
 		{"no image", []promtest.Series{whole[0], usage("id", "/kubepods/pod"+uid+"/x")}, []string{"no series of container_cpu_usage_seconds_total has the label `image`"}},
 		{"names that collide", append(slices.Clone(whole), always("kube_pod_labels", "namespace", "a", "pod", "p1", "label_cost_center_conflict1", "x", "label_cost_center_conflict2", "y")), []string{
 			"names in kube_pod_labels collide (label_cost_center_conflict1, label_cost_center_conflict2)",

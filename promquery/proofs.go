@@ -2,7 +2,6 @@ package promquery
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -58,14 +57,20 @@ func (in *Input) objects() (many string, elements int) {
 	return "", 0
 }
 
-// prove records of what objects a series of the input proves something. shown has a set of them for each proof.
-func (c *clusterTally) prove(input int, key []Symbol, p *timeline.Points) {
+// evidence is what series of an input prove by one of its proofs.
+type evidence struct {
+	objects map[object]struct{} // of which something should be there
+	sampled timeline.Intervals  // when there were samples; none of series that prove by their value, which may have changed
+}
+
+// prove records what a series of the input proves. The time of its holes is not part of that.
+func (c *clusterTally) prove(f *frame, input int, key []Symbol, p *timeline.Points, holes timeline.Intervals) {
 	list := proofs[input]
 	if len(list) == 0 {
 		return
 	}
-	if c.shown == nil {
-		c.shown = make([]map[object]struct{}, len(list))
+	if c.evidence == nil {
+		c.evidence = make([]evidence, len(list))
 	}
 	in := &Inputs[input]
 	var of object
@@ -75,10 +80,14 @@ func (c *clusterTally) prove(input int, key []Symbol, p *timeline.Points) {
 		if !x.holds(in, key, p) {
 			continue
 		}
-		if c.shown[i] == nil {
-			c.shown[i] = map[object]struct{}{}
+		s := &c.evidence[i]
+		if s.objects == nil {
+			s.objects = map[object]struct{}{}
 		}
-		c.shown[i][of] = struct{}{}
+		s.objects[of] = struct{}{}
+		if !x.Positive {
+			s.sampled = f.addAround(s.sampled, p, holes)
+		}
 	}
 }
 
@@ -97,52 +106,66 @@ func (x *Proof) holds(in *Input, key []Symbol, p *timeline.Points) bool {
 	return ok && (!x.Positive || v > 0)
 }
 
-// proven is what shows that an input should be there, and of which objects.
+// proven is what shows that an input should be there.
 type proven struct {
-	metric  string   // that shows it
-	many    string   // how the objects are called
-	objects []string // by name; none where the metric's series are not of any
+	in     *Input // that shows it
+	rank   int    // of the alternative
+	series *evidence
 }
 
-// proof is the first proof of the table that an input of a cluster should be there; nil without any.
-func (f *findings) proof(in *Input, cluster Symbol) *proven {
+// proofs are those of the table that hold for an input of a cluster.
+func (f *findings) proofs(in *Input, cluster Symbol) (list []proven) {
 	for _, x := range in.With {
 		i := slices.IndexFunc(Inputs, func(other Input) bool { return other.Name == x.Input })
 		at := slices.Index(proofs[i], x)
 		for rank := range f.inputs[i] {
 			for k := range f.inputs[i][rank].clusters {
-				if c := &f.inputs[i][rank].clusters[k]; c.cluster == cluster && c.shown != nil && len(c.shown[at]) > 0 {
-					return newProven(&Inputs[i], rank, c.shown[at])
+				if c := &f.inputs[i][rank].clusters[k]; c.cluster == cluster && c.evidence != nil && len(c.evidence[at].objects) > 0 {
+					list = append(list, proven{&Inputs[i], rank, &c.evidence[at]})
 				}
 			}
 		}
 	}
+	return list
+}
+
+// proof is the first proof of the table that holds for an input of a cluster; nil without any.
+func (f *findings) proof(in *Input, cluster Symbol) *proven {
+	if list := f.proofs(in, cluster); len(list) > 0 {
+		return &list[0]
+	}
 	return nil
 }
 
-// newProven is what series of an input's alternative show of objects.
-func newProven(in *Input, rank int, of map[object]struct{}) *proven {
-	out := &proven{metric: in.Alternatives[rank].Metric}
-	if out.many, _ = in.objects(); out.many == "" {
-		return out
+// metric is the one that shows it.
+func (x *proven) metric() string { return x.in.Alternatives[x.rank].Metric }
+
+// objects are the names of what it shows it of, and how they are called; none where the metric's series are not of any.
+func (x *proven) objects() (names []string, many string) {
+	if many, _ = x.in.objects(); many == "" {
+		return nil, ""
 	}
-	for x := range maps.Keys(of) {
-		name := x[0].Value()
-		if x[1] != none {
-			name += "/" + x[1].Value()
+	for o := range x.series.objects {
+		name := o[0].Value()
+		if o[1] != none {
+			name += "/" + o[1].Value()
 		}
-		out.objects = append(out.objects, name)
+		names = append(names, name)
 	}
-	slices.Sort(out.objects)
-	return out
+	slices.Sort(names)
+	return names, many
 }
 
 // cost is what is lost without an input, and of what.
 func (x *proven) cost(lost string) string {
-	if x == nil || len(x.objects) == 0 {
+	if x == nil {
 		return lost
 	}
-	return lost + "; " + notices.Concerned.Text(len(x.objects), x.objects, x.metric, x.many)
+	names, many := x.objects()
+	if len(names) == 0 {
+		return lost
+	}
+	return lost + "; " + notices.Concerned.Text(len(names), names, x.metric(), many)
 }
 
 // resources are how --resources of kube-state-metrics calls what its metrics are about, by their prefixes.

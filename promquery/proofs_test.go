@@ -12,6 +12,7 @@ import (
 	"github.com/promcost/promcost/allocation/diagnosis"
 	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/promquery"
+	"github.com/promcost/promcost/promquery/democluster"
 	"github.com/promcost/promcost/promquery/promtest"
 )
 
@@ -120,7 +121,16 @@ func TestAllowlistsDrop(t *testing.T) {
 		"mounted claims": {[]string{"kube_pod_spec_volumes"}, []string{"kube_pod_spec_volumes_persistentvolumeclaims_info (pod volumes: ", "of the claims (", "add kube_pod_spec_volumes"}},
 		"owners":         {[]string{"kube_replicaset_", "kube_job_"}, []string{"kube_job_owner (job owner: cronjobs show as their jobs)", "By kube_pod_info, it concerns ", " of the pods (", "jobs to its --resources"}},
 		"load balancers": {[]string{"kube_service_spec_type", "kube_service_status"}, []string{"kube_service_spec_type (other services: ", "By kube_service_info, it concerns ", " of the services ("}},
-		"devices":        {[]string{"kube_node_status_capacity gpu", "kube_node_status_allocatable gpu", "node_gpu_count"}, []string{"kube_node_status_capacity (node gpu: GPUs cost nothing)", " of the pods ("}},
+		"all services":   {[]string{"kube_service_", "kube_endpoint", "kubecost_load"}, []string{"kube_service_spec_type (other services: load balancers are free", "services to its --resources"}},
+		"volumes of which only claims tell": {
+			[]string{"kube_persistentvolume_", "kube_pod_spec_volumes", "pod_pvc_", "pv_hourly", "kubelet_"},
+			[]string{"kube_persistentvolume_capacity_bytes (volume capacity: ", "By kube_persistentvolumeclaim_info, it concerns ", " of the claims ("},
+		},
+		"claims": {
+			[]string{"kube_persistentvolumeclaim_", "kube_persistentvolume_claim_ref", "kube_pod_spec_volumes", "pod_pvc_", "kubelet_"},
+			[]string{"kube_persistentvolumeclaim_info (volume claim: what volumes cost is unmounted", "By kube_persistentvolume_capacity_bytes, it concerns ", " of the volumes ("},
+		},
+		"devices": {[]string{"kube_node_status_capacity gpu", "kube_node_status_allocatable gpu", "node_gpu_count"}, []string{"kube_node_status_capacity (node gpu: GPUs cost nothing)", " of the pods ("}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			src := dropping{db, func(r *promquery.Request) bool {
@@ -135,6 +145,51 @@ func TestAllowlistsDrop(t *testing.T) {
 				return !slices.ContainsFunc(tt.want, func(part string) bool { return !strings.Contains(text, part) })
 			}) {
 				t.Errorf("no %q in %q", tt.want, warnings)
+			}
+		})
+	}
+}
+
+// TestNoLongerKept takes away metrics from the middle of a window on, as a new allowlist does: the answer says from when on, what shows that, and
+// what is lost. In the demo as it is, nothing is said to be.
+func TestNoLongerKept(t *testing.T) {
+	t.Parallel()
+	end := time.Date(2026, 3, 2, 18, 0, 0, 0, time.UTC)
+	c, _ := newDemoBlocks(t, democluster.Config{End: end, Duration: 6 * time.Hour, Nodes: 4, Pods: 40, Seed: 1})
+	list := seriesOfCluster(t, c)
+	w := allocation.Window{Start: end.Add(-5 * time.Hour), End: end}
+	since := end.Add(-150 * time.Minute)
+	for prefix, want := range map[string][]string{
+		"none":                       nil,
+		"kube_persistentvolume":      {"while pv_hourly_cost had some", "kube_persistentvolume_capacity_bytes (volume capacity: "},
+		"kube_pod_spec_volumes":      {"while kubelet_volume_stats_capacity_bytes had some", "kube_pod_spec_volumes_persistentvolumeclaims_info (pod volumes: "},
+		"kube_service_spec_type":     {"while kube_service_status_load_balancer_ingress had some", "kube_service_spec_type (load balancer: "},
+		"kube_job_owner":             {"while kube_pod_info had some", "kube_job_owner (job owner: "},
+		"kubecost_pod_network_egres": {"while kubecost_network_zone_egress_cost had some", "kubecost_pod_network_egress_bytes_total (network egress: "},
+	} {
+		t.Run(prefix, func(t *testing.T) {
+			cut := slices.Clone(list)
+			for i := range cut {
+				if s := &cut[i]; strings.HasPrefix(label(s, "__name__"), prefix) {
+					s.Samples = slices.DeleteFunc(slices.Clone(s.Samples), func(x promtest.Sample) bool { return x.T > since.UnixMilli() })
+				}
+			}
+			db := edited(t, cut, func(s *promtest.Series) bool { return len(s.Samples) > 0 })
+			for _, resolution := range grids() {
+				warnings := compute(t, db, allocation.Query{Window: w, Resolution: resolution})[0].Warnings
+				said := slices.DeleteFunc(slices.Clone(warnings), func(text string) bool { return !strings.Contains(text, " had some, of ") })
+				if want == nil {
+					if len(said) > 0 {
+						t.Errorf("nothing is dropped, but: %q", said)
+					}
+					continue
+				}
+				want := append([]string{"no sample from 2026-03-02T15:"}, want...)
+				if !slices.ContainsFunc(said, func(text string) bool {
+					return !slices.ContainsFunc(want, func(part string) bool { return !strings.Contains(text, part) })
+				}) {
+					t.Errorf("resolution %s: no %q in %q", allocation.ResolutionText(resolution), want, said)
+				}
 			}
 		})
 	}

@@ -29,8 +29,8 @@ type clusterTally struct {
 	intervals       []int64 // scrape intervals of the first series that show one
 	// sampled is when there were samples. resumed is when a series had none between two of its samples.
 	sampled, resumed timeline.Intervals
-	// shown are the objects that its series prove something of, by proof of the input; nil before there are any.
-	shown []map[object]struct{}
+	// evidence is what its series prove, by proof of the input; nil before there are any.
+	evidence []evidence
 }
 
 // clusterTally is the count of a cluster. There are few clusters, and usually the first one is the right one.
@@ -70,8 +70,7 @@ func (t *tally) look(key []Symbol, p *timeline.Points, in *frame) {
 			c.intervals = append(c.intervals, d)
 		}
 	}
-	in.recordSamples(c, p)
-	c.prove(t.input, key, p)
+	in.record(c, t.input, key, p)
 }
 
 // median is the median of distances in milliseconds, rounded to a tenth of a second because timestamps jitter; 0 of none.

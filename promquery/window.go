@@ -113,8 +113,7 @@ func (w *window) take(p *plan, s Series) error {
 		return nil
 	}
 	if found := r.found.add(key[0], points); !r.bare(key) {
-		p.times.recordSamples(found, points)
-		found.prove(r.found.input, key, points)
+		p.times.record(found, r.found.input, key, points)
 	}
 	return w.Add(series, key, points)
 }
