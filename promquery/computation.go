@@ -234,7 +234,7 @@ const (
 )
 
 // errNothing says that the source has none of the inputs.
-var errNothing = fmt.Errorf("%w: none of the metrics that promcost reads has samples in the window; is this the Prometheus that scrapes kube-state-metrics and the kubelets, and does its retention cover the window?", allocation.ErrNoData)
+var errNothing = fmt.Errorf("%w: none of the metrics that promcost needs has samples in the window; is this the Prometheus that scrapes kube-state-metrics and the kubelets, and does its retention cover the window?", allocation.ErrNoData)
 
 // nothing is the error if none of the inputs was found. It is a failure of the source if its answers were not whole.
 func (c *computation) nothing() error {
@@ -243,7 +243,7 @@ func (c *computation) nothing() error {
 	}
 	missing := c.stats.Missing()
 	slices.Sort(missing)
-	return fmt.Errorf("%w: %w: the source's answers are not whole, and have none of the metrics that promcost reads: %s",
+	return fmt.Errorf("%w: %w: the source's answers are not whole, and have none of the metrics that promcost needs: %s",
 		allocation.ErrNoData, allocation.ErrUpstream, strings.Join(slices.Compact(missing), "; "))
 }
 

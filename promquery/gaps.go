@@ -239,11 +239,14 @@ func (f *findings) wasRequested(i int) bool {
 	return slices.ContainsFunc(f.inputs[i], func(t tally) bool { return t.requested })
 }
 
-// clusters are the clusters with any data, by name.
+// clusters are the clusters with any data, by name. Exporters of machines alone are none.
 func (f *findings) clusters() []Symbol {
 	var out []Symbol
-	for _, tallies := range f.inputs {
+	for i, tallies := range f.inputs {
 		for rank := range tallies {
+			if Inputs[i].signal(rank).OfAnyMachine() {
+				continue
+			}
 			for _, c := range tallies[rank].clusters {
 				if !slices.Contains(out, c.cluster) {
 					out = append(out, c.cluster)

@@ -65,7 +65,7 @@ func (b *Builder) Add(series signals.Series, key []signals.Symbol, p *timeline.P
 	if series.Signal.IsIntegrated() {
 		return b.charger.AddUsage(series, key, p)
 	}
-	if b.counts {
+	if b.counts && !series.Signal.OfAnyMachine() {
 		b.added++
 	}
 	return b.observer.Add(series, key, p)

@@ -212,7 +212,7 @@ func (a *api) serveDiagnosis(w http.ResponseWriter, q *request) error {
 	case err != nil:
 		return err
 	case d.Nothing:
-		q.warn("no data from %s to %s: none of the metrics that promcost reads has samples", window.Start.Format(time.RFC3339), window.End.Format(time.RFC3339))
+		q.warn("no data from %s to %s: none of the metrics that promcost needs has samples", window.Start.Format(time.RFC3339), window.End.Format(time.RFC3339))
 	}
 	w.Header().Set("Content-Type", jsonType)
 	return encode.Diagnosis(w, d, encode.Options{Location: a.cfg.Zone, Warnings: q.warnings})

@@ -130,7 +130,7 @@ func DiagnosisTable(w io.Writer, d *diagnosis.Diagnosis, in *time.Location) erro
 			fmt.Fprintf(&b, "scraped every %s, ", interval(c.ScrapeInterval))
 		}
 		if d.Nothing {
-			b.WriteString("no samples of anything that promcost reads\n")
+			b.WriteString("no samples of anything that promcost needs\n")
 		} else {
 			fmt.Fprintf(&b, "samples from %s to %s\n", c.Oldest.In(in).Format(layout), c.Newest.In(in).Format(layout))
 		}

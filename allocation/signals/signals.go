@@ -186,6 +186,16 @@ func (s Signal) IsIntegrated() bool {
 // IsMetadata reports whether the signal is labels or annotations of one pod.
 func (s Signal) IsMetadata() bool { return s == PodLabels || s == PodAnnotations }
 
+// OfAnyMachine reports whether series of the signal come from exporters of machines, or of their prices, and so do not show that there is a cluster.
+func (s Signal) OfAnyMachine() bool {
+	switch s {
+	case DeviceUse, NodeDisk, NodeDiskUsed, NodePrice, NodeSpot, NodeTime, NodeMemoryTotal, NodeMemoryAvailable, NodeMemoryBuffers, NodeMemoryCached:
+		return true
+	default:
+		return false
+	}
+}
+
 // HasSeriesKey reports whether the last element of the signal's key only distinguishes series of one key.
 func (s Signal) HasSeriesKey() bool { return s.IsUsage() || s == PodTransmitted || s == PodReceived }
 

@@ -65,7 +65,7 @@ func checkSource(ctx context.Context, f *checkFlags, io streams, logs *logFlags)
 		return err
 	}
 	if d.Nothing {
-		return fmt.Errorf("check source from %s to %s: %w: none of the metrics that promcost reads has samples", w.Start.UTC().Format(time.RFC3339), w.End.UTC().Format(time.RFC3339), allocation.ErrNoData)
+		return fmt.Errorf("check source from %s to %s: %w: none of the metrics that promcost needs has samples", w.Start.UTC().Format(time.RFC3339), w.End.UTC().Format(time.RFC3339), allocation.ErrNoData)
 	}
 	for i := range d.Clusters {
 		if c := &d.Clusters[i]; len(c.Uncovered) > 0 {

@@ -143,21 +143,27 @@ func (f *queryFlags) query(ctx context.Context, who *answerer, io streams) error
 			return err
 		}
 	}
-	if f.output != "table" {
+	answer, invalid := readReply(bytes.NewReader(body))
+	lacks := invalid == nil && answer.lacksData()
+	switch f.output {
+	case "csv":
+		lacks = bytes.Count(bytes.TrimSpace(body), []byte{'\n'}) == 0 && len(warnings) > 0 // it has no row, and a promcost says why
+		fallthrough
+	case "json":
 		_, err = io.out.Write(append(bytes.TrimRight(body, "\n"), '\n'))
-		return err
+	default:
+		if err = invalid; err == nil {
+			err = printTables(io, answer, tableOptions{limit: f.limit, currency: who.currency(ctx)})
+		}
 	}
-	answer, err := readReply(bytes.NewReader(body))
-	if err != nil {
-		return err
-	}
-	if err := printTables(io, answer, tableOptions{limit: f.limit, currency: who.currency(ctx)}); err != nil || !answer.lacksData() {
+	if err != nil || !lacks {
 		return err
 	}
 	return f.explainNothing(ctx, who, io)
 }
 
-// explainNothing says what the source scrapes and what must be there, if it has none of what promcost reads: then it returns an error.
+// explainNothing says on standard error what the source scrapes and what must be there, if it has none of what promcost needs: then it returns an
+// error.
 func (f *queryFlags) explainNothing(ctx context.Context, who *answerer, io streams) error {
 	body, _, err := who.ask(ctx, "/model/diagnose", url.Values{"window": {f.window}})
 	if err != nil {
@@ -179,10 +185,10 @@ func (f *queryFlags) explainNothing(ctx context.Context, who *answerer, io strea
 	for _, s := range answer.Data.Sources {
 		d.Sources = append(d.Sources, allocation.SourceReading{Name: s.Name})
 	}
-	if err := encode.DiagnosisTable(io.out, &d, time.UTC); err != nil {
+	if err := encode.DiagnosisTable(io.err, &d, time.UTC); err != nil {
 		return err
 	}
-	return fmt.Errorf("%w: none of the metrics that promcost reads has samples", allocation.ErrNoData)
+	return fmt.Errorf("%w: none of the metrics that promcost needs has samples", allocation.ErrNoData)
 }
 
 // currency is that of the costs, USD if the server does not say.
