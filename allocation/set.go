@@ -119,7 +119,7 @@ type Header struct {
 	Reading    *Reading             // of the computation that made the set; nil where unknown
 	// BilledUntil is until when the bills are final, by which the set was reconciled; zero without bills.
 	BilledUntil time.Time
-	// Unlabeled means that no series that the set was computed from names its cluster.
+	// Unlabeled means that no series that the set was computed from has the label cluster.
 	Unlabeled bool
 	// Incomplete means that the source has samples that it did not return. Warnings name them.
 	Incomplete bool

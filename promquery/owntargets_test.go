@@ -81,7 +81,8 @@ func buildInfo(job string) promtest.Series {
 	return scraped(1, "promcost_build_info", "job", job, "instance", "promcost:9004", "version", "1")
 }
 
-// TestUnlabeled checks which sets say that no series names its cluster: those of which only what promcost exposed does, too.
+// TestUnlabeled checks which sets say that no series has the label cluster: those of which only what promcost exposed does, and those of which
+// another label names the cluster, too.
 func TestUnlabeled(t *testing.T) {
 	t.Parallel()
 	label := []string{"cluster", config.Clusters.Default}
@@ -94,11 +95,14 @@ func TestUnlabeled(t *testing.T) {
 		{"no series", []promtest.Series{opencostPrice("opencost")}, false},
 		{"promcost's own series", []promtest.Series{scraped(9, cpuPrice, own...), buildInfo("promcost")}, false},
 		{"a pod's", []promtest.Series{scraped(1, "kube_pod_info", append(label, "namespace", "a", "pod", "p", "uid", "u", "node", "n1")...)}, true},
+		{"a pod's, by another label", []promtest.Series{scraped(1, "kube_pod_info", "cluster_id", config.Clusters.Default, "namespace", "a", "pod", "p", "uid", "u", "node", "n1")}, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()
 			promtest.WriteBlocks(t, dir, 2*time.Hour, pricedNode(tt.more...)...)
-			sets := pricedSets(t, openBlocks(t, dir), config, allocation.Query{Window: ownWindow, Resolution: time.Minute})
+			cfg := config
+			cfg.Clusters.Labels = []string{"cluster", "cluster_id"}
+			sets := pricedSets(t, openBlocks(t, dir), cfg, allocation.Query{Window: ownWindow, Resolution: time.Minute})
 			if sets[0].Unlabeled == tt.named {
 				t.Errorf("the set is unlabeled: %v", sets[0].Unlabeled)
 			}

@@ -25,6 +25,7 @@ type reader struct {
 	own       bool                   // of metrics that promcost exposes, too
 	target    [len(targetLabels)]int // the indexes of these labels in the source's key, for such metrics
 	pod       int                    // key element that is the pod's name, -1 if none
+	cluster   int                    // the index in the source's key of the label cluster, -1 if it is not asked for
 	tail      string
 	tailNames []Label // for label maps: the elements' labels
 	key       []Symbol
@@ -43,7 +44,7 @@ type plan struct {
 	dropped int64    // series of a promcost
 	unsure  bool     // the series that was read last is a price that may be promcost's
 	doubted bool     // there was such a series
-	labeled bool     // the series that was read last names its cluster
+	labeled bool     // the series that was read last has the label cluster
 	picked  []Symbol // scratch of read
 }
 
@@ -151,6 +152,7 @@ func (in *Input) request(rank int, clusterLabels []string) (Request, reader) {
 		}
 		r.elements = append(r.elements, at)
 	}
+	r.cluster = slices.IndexFunc(keep, func(l Label) bool { return l.Name == "cluster" })
 	if alt.Own {
 		r.own, r.price = true, alt.Price
 		for i, label := range targetLabels {
@@ -333,7 +335,8 @@ func (p *plan) read(i int, key []Symbol) (signals.Series, []Symbol) {
 		case fromOthers:
 		}
 	}
-	if p.labeled = out[0] != none; !p.labeled {
+	p.labeled = r.cluster >= 0 && labels[r.cluster] != none
+	if out[0] == none {
 		out[0] = p.cluster
 	}
 	if r.tail != "" {

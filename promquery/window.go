@@ -32,7 +32,7 @@ type window struct {
 	// dropped is how many series of promcost itself a step left out, the largest number of any step.
 	dropped int64
 	doubted bool  // prices may come from promcost
-	labeled bool  // series of others name their cluster
+	labeled bool  // series of others have the label cluster
 	held    int64 // bytes drawn from the account
 }
 
