@@ -84,7 +84,8 @@ func (q *joinedQuerier) Select(ctx context.Context, sorted bool, hints *storage.
 		return q.theirs(ctx, hints, theirs)
 	}
 	other := q.theirs(ctx, hints, theirs) // it is read in the background
-	return storage.NewMergeSeriesSet([]storage.SeriesSet{q.own.Select(ctx, true, hints, matchers...), other}, hintedLimit(hints), preferTheirs)
+	merged := storage.NewMergeSeriesSet([]storage.SeriesSet{q.own.Select(ctx, true, hints, matchers...), other}, hintedLimit(hints), preferTheirs)
+	return &besideSet{SeriesSet: merged, byName: map[string]*beside{}}
 }
 
 // preferTheirs is the server's series of those with equal labels.

@@ -2,10 +2,12 @@ package upstream
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"time"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/value"
 	"github.com/prometheus/prometheus/storage"
@@ -50,6 +52,46 @@ func (s *seriesSet) Warnings() annotations.Annotations {
 		return s.warnings
 	}
 	return s.warnings.Add(fmt.Errorf("%w: %d series of the Prometheus stand in place of promcost's of the same labels", annotations.PromQLInfo, s.replacing))
+}
+
+// besideSet counts the series of both sides as they come: where both have some of a metric, a sum over it is that of both.
+type besideSet struct {
+	storage.SeriesSet
+	byName map[string]*beside
+}
+
+// beside is how many series of a metric are cost series, and how many the server's with labels that no cost series has.
+type beside struct{ ours, theirs int }
+
+// Next implements storage.SeriesSet.
+func (s *besideSet) Next() bool {
+	if !s.SeriesSet.Next() {
+		return false
+	}
+	one := s.At()
+	name := one.Labels().Get(model.MetricNameLabel)
+	if s.byName[name] == nil {
+		s.byName[name] = &beside{}
+	}
+	switch theirs, ok := one.(*series); {
+	case !ok:
+		s.byName[name].ours++
+	case !theirs.replaces:
+		s.byName[name].theirs++
+	}
+	return true
+}
+
+// Warnings implements storage.SeriesSet.
+func (s *besideSet) Warnings() annotations.Annotations {
+	notes := s.SeriesSet.Warnings()
+	for _, name := range slices.Sorted(maps.Keys(s.byName)) {
+		if n := s.byName[name]; n.ours > 0 && n.theirs > 0 {
+			notes = notes.Add(fmt.Errorf("%w: %d series of %s are promcost's, and %d with other labels the Prometheus': sums have both. Add job!=\"\" for the Prometheus' alone, or job=\"\" for promcost's",
+				annotations.PromQLInfo, n.ours, name, n.theirs))
+		}
+	}
+	return notes
 }
 
 // series is a series of the server. Its samples are packed as they came.
