@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/cloudcost"
 	"github.com/promcost/promcost/allocation/filter"
 	"github.com/promcost/promcost/allocation/passes"
 	"github.com/promcost/promcost/allocation/places"
@@ -84,7 +85,7 @@ func (q *request) finishIdle() error {
 // finishFilters joins all filters to one: the filter of the second language, or else those of the first, which have no effect
 // beside it, and the selectors.
 func (q *request) finishFilters() error {
-	if len(q.selection.filters) > 0 {
+	if len(q.selection.filters) > 0 || q.cloud.filter != nil {
 		for _, v := range q.selection.v1 {
 			q.warn("parameter %s has no effect beside filter", v.name)
 		}
@@ -93,15 +94,24 @@ func (q *request) finishFilters() error {
 	for _, v := range q.selection.v1 {
 		var e filter.Expr
 		var err error
-		if q.route.endpoint&listed != 0 {
+		switch {
+		case q.route.endpoint&listed != 0:
 			e, err = filter.V1Assets(v.name, v.value)
-		} else {
+		case q.route.endpoint&clouds != 0:
+			e, err = filter.V1Cloud(v.name, v.value)
+		default:
 			e, err = filter.V1(v.name, v.value, q.vocabulary...)
 		}
 		if err != nil {
 			return badRequest("parameter %s=%s: %v", v.name, shorten(v.value), err)
 		}
 		q.selection.filters = append(q.selection.filters, e)
+	}
+	if q.route.endpoint&clouds != 0 {
+		if len(q.selection.filters) > 0 {
+			q.cloud.filter = filter.NewOf(cloudcost.Names(false), q.selection.filters)
+		}
+		return nil
 	}
 	if q.route.endpoint&listed == 0 {
 		q.addV1Entries()

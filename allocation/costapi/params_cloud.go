@@ -23,7 +23,7 @@ func cloudParams() []param {
 	page := func(field func(*cloudcost.Page) *int) func(*request, string) error {
 		return parseCount(func(q *request) *int { return field(&q.cloud.page) })
 	}
-	return []param{
+	list := []param{
 		{"window", nil, "window", defaults{}, clouds | customs, "What time (required), as of the other paths; a duration of days ends with the running day.", setText(func(q *request) *string { return &q.timing.window })},
 		{"window", nil, "window", all("7d"), reconciliations, "What time to look at: the days of it that bills reach.", setText(func(q *request) *string { return &q.timing.window })},
 		{"aggregate", nil, "fields", defaults{}, clouds, custom + strings.Join(append(cloudcost.Names(false), "label:<name>"), ", ") + "; empty is OpenCost's list.", parseCloudAggregate},
@@ -32,7 +32,7 @@ func cloudParams() []param {
 		{"accumulate", nil, "boolean|hour|day|week|month|quarter|all|none", all("day"), customs, "How long the steps of a time series are.", parseAccumulate},
 		{"filter", nil, "filter", defaults{}, clouds, `Which lines of bills, in the v2 language over the fields of aggregate and label: provider:"AWS"+category!:"Disk".`, parseCloudFilter},
 		{"filter", nil, "filter", defaults{}, customs, `Which lines of bills, in the v2 language over the fields of aggregate: domain:"Datadog".`, parseCloudFilter},
-		{"costMetric", []string{"costMetricName"}, strings.Join(cloudcost.MetricNames(), "|"), all("amortizedNetCost"), cloudViews | cloudTrends, "Which cost, in any case: FOCUS' EffectiveCost is amortizedNetCost and amortizedCost, ContractedCost netCost, BilledCost invoicedCost, ListCost listCost.", parseCloudMetric},
+		{"costMetric", []string{"costMetricName", "CostMetricName", "CostMetric"}, strings.Join(cloudcost.MetricNames(), "|"), all("amortizedNetCost"), cloudViews | cloudTrends, "Which cost, in any case: FOCUS' EffectiveCost is amortizedNetCost and amortizedCost, ContractedCost netCost, BilledCost invoicedCost, ListCost listCost.", parseCloudMetric},
 		{"costMetric", nil, "text", defaults{}, cloudCosts, "Has no effect: each row has all costs.", nil},
 		{"offset", nil, "number", all("0"), cloudTables, "Rows left out, the first ones in the order.", page(func(p *cloudcost.Page) *int { return &p.Offset })},
 		{"limit", nil, "number", all("0"), cloudTables, "Most rows; 0 for all.", page(func(p *cloudcost.Page) *int { return &p.Limit })},
@@ -43,6 +43,10 @@ func cloudParams() []param {
 		{"sortBy", nil, "cost|aggregate|costType", all("cost"), customs, "What rows are ordered by.", setWord(func(q *request) *string { return &q.cloud.order.By }, "cost", "aggregate", "costType")},
 		{"sortDirection", nil, "desc|asc", all("desc"), customs, "The largest first or last.", setOrder(func(q *request) *bool { return &q.cloud.order.Ascending })},
 	}
+	for _, f := range filter.V1CloudFilters() {
+		list = append(list, param{f.Name, nil, "list", defaults{}, clouds, "Comma list of " + f.What + ". One of them must match; a trailing * matches any rest. Ignored if filter is given.", addV1(f.Name)})
+	}
+	return list
 }
 
 func parseCloudAggregate(q *request, value string) (err error) {

@@ -7,13 +7,16 @@ import (
 	"unicode"
 )
 
-// v1AssetFilters are the v1 filters of assets, and the fields that they compare.
-var v1AssetFilters = []struct {
+// v1Object is a v1 filter of objects that are no allocations.
+type v1Object struct {
 	name    string
 	field   Field
 	anyCase bool
 	what    string
-}{
+}
+
+// v1AssetFilters are the v1 filters of assets, and the fields that they compare.
+var v1AssetFilters = []v1Object{
 	{"filterTypes", AssetType, true, "types, such as Node"},
 	{"filterNames", Name, false, "names"},
 	{"filterClusters", Cluster, false, "clusters"},
@@ -27,10 +30,26 @@ var v1AssetFilters = []struct {
 	{"filterLabels", Label, false, "labels, as name:value"},
 }
 
+// v1CloudFilters are the v1 filters of Kubecost's cloud costs.
+var v1CloudFilters = []v1Object{
+	{"filterInvoiceEntityIDs", "invoiceEntityID", false, "ids of who is billed"},
+	{"filterAccountIDs", "accountID", false, "ids of accounts"},
+	{"filterProviders", Provider, true, "providers"},
+	{"filterProvidersID", ProviderID, false, "ids of resources"},
+	{"filterServices", Service, true, "services"},
+	{"filterCategories", Category, true, "categories, such as Compute"},
+	{"filterLabels", Label, false, "labels, as name:value"},
+}
+
 // V1AssetFilters are the parameters that V1Assets knows, in the order of their documentation.
-func V1AssetFilters() []V1Filter {
-	list := make([]V1Filter, len(v1AssetFilters))
-	for i, f := range v1AssetFilters {
+func V1AssetFilters() []V1Filter { return v1Names(v1AssetFilters) }
+
+// V1CloudFilters are the parameters that V1Cloud knows, in the order of their documentation.
+func V1CloudFilters() []V1Filter { return v1Names(v1CloudFilters) }
+
+func v1Names(filters []v1Object) []V1Filter {
+	list := make([]V1Filter, len(filters))
+	for i, f := range filters {
 		list[i] = V1Filter{f.name, f.what}
 	}
 	return list
@@ -38,8 +57,13 @@ func V1AssetFilters() []V1Filter {
 
 // V1Assets is the condition of a v1 filter parameter of assets, such as filterTypes=Node,Disk; its entries read as those of
 // V1. Case does not matter in types, categories, providers and services. It is one for NewAssets.
-func V1Assets(name, list string) (Expr, error) {
-	for _, f := range v1AssetFilters {
+func V1Assets(name, list string) (Expr, error) { return v1Of(v1AssetFilters, name, list) }
+
+// V1Cloud is V1Assets for cloud costs. It is one for NewOf.
+func V1Cloud(name, list string) (Expr, error) { return v1Of(v1CloudFilters, name, list) }
+
+func v1Of(filters []v1Object, name, list string) (Expr, error) {
+	for _, f := range filters {
 		if f.name != name {
 			continue
 		}
@@ -52,7 +76,7 @@ func V1Assets(name, list string) (Expr, error) {
 			return c, nil
 		})
 	}
-	return nil, fmt.Errorf("parse filter: unknown v1 filter of assets %q", name)
+	return nil, fmt.Errorf("parse filter: unknown v1 filter %q", name)
 }
 
 // v1Entries is the condition that one entry of a list holds; everywhere where there is none.

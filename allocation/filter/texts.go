@@ -6,14 +6,19 @@ import (
 	"github.com/promcost/promcost/allocation/labelnames"
 )
 
-// ParseOf reads a v2 filter of objects that have the named texts, and labels, as Parse does. BindOf compiles it.
-func ParseOf(names []string, text string) (*Filter, error) {
-	f := &Filter{vocabulary: vocabulary{assets: true}}
+// NewOf returns the filter of objects that have the named texts, and labels, which selects where e holds. BindOf compiles it.
+func NewOf(names []string, e Expr) *Filter {
+	f := &Filter{root: e, vocabulary: vocabulary{assets: true}}
 	for _, name := range names {
 		f.fields = append(f.fields, fieldSpec{name: Field(name)})
 	}
 	f.fields = append(f.fields, fieldSpec{name: Label, kind: mapField})
-	f, err := parseFilter(text, f)
+	return f.Among(labelnames.Names{})
+}
+
+// ParseOf reads a v2 filter for NewOf, as Parse does.
+func ParseOf(names []string, text string) (*Filter, error) {
+	f, err := parseFilter(text, NewOf(names, nil))
 	if err != nil {
 		return nil, err
 	}

@@ -21,7 +21,7 @@ const (
 	// LackingInput warns that an input has no sample, though another one shows that it should have. Concerned is what it says of that.
 	LackingInput    Notice = "cluster {}: no sample of {} {}. By {}, it concerns {n} of the {} ({names}). {}"
 	Concerned       Notice = "by {}, it concerns {n} of the {} ({names})"
-	UnknownPods     Notice = "kube-state-metrics: {n} {pod|pods} with usage {is|are} not in kube_pod_info ({names}): nothing says on which node {it ran|they ran}, what {it requests|they request} and whose {it is|they are}. Do its --namespaces, --namespaces-denylist or what relabels its metrics leave {it|them} out, or is one of its shards not scraped?"
+	UnknownPods     Notice = "kube-state-metrics: {n} {pod|pods} with usage {is|are} not in kube_pod_info ({names}): nothing says on which node {it ran|they ran}, what {it requests|they request} and whose {it is|they are}. Do its --namespaces, or what relabels its metrics, leave {it|them} out, or is one of its shards not scraped?"
 	OwnPrices       Notice = "{n} series of prices {was|were} left out, for a promcost exposes {it|them}: what it computes is no input"
 	HistogramChunks Notice = "metric {}: {n} {chunk|chunks} of native histograms skipped: cost is computed from float samples; record it as such"
 	MalformedChunks Notice = "metric {}: {n} malformed {chunk|chunks} skipped (first: {}): samples of {its|their} hours are missing; check the storage {it comes|they come} from"

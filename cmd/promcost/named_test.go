@@ -18,6 +18,7 @@ var othersFlags = map[string]string{
 	"metric-labels-allowlist":      "kube-state-metrics",
 	"metric-annotations-allowlist": "kube-state-metrics",
 	"resources":                    "kube-state-metrics",
+	"namespaces":                   "kube-state-metrics",
 	"storage.tsdb.path":            "Prometheus",
 	"enable-feature":               "Prometheus",
 	"completion-bash":              "kingpin",
