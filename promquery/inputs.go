@@ -112,12 +112,20 @@ var cadvisorLabels = map[string][]string{
 // inContainer is where a cAdvisor that runs as a DaemonSet has the name of a container.
 const inContainer = "container_label_io_kubernetes_container_name"
 
+// cgroupsOfPods match the cgroups of whole pods, and cgroupsOfMany all that are above those of containers: where the target of a cAdvisor has labels, series
+// of these name a container, too.
+const (
+	cgroupsOfPods = `.*pod[0-9a-f_-]{32,36}(\.slice)?`
+	cgroupsOfMany = cgroupsOfPods + `|/(docker|init\.scope)?|(.*/)?kubepods(/burstable|/besteffort)?|.*\.(slice|service|mount|socket)|/user\.slice/.*`
+)
+
+// ofContainers are matchers for series of single containers.
+var ofContainers = []Matcher{notEqual("container", ""), notEqual("container", "POD"), notEqual(inContainer, "POD"), notMatching("id", cgroupsOfMany)}
+
 // cadvisor is a metric of containers by cAdvisor, how kubelets before 1.16 spelled its labels, and how a DaemonSet does whose target has none.
 func cadvisor(name string) []Alternative {
 	return []Alternative{
-		{
-			Metric: name, Matchers: []Matcher{notEqual("container", ""), notEqual("container", "POD")}, Labels: cadvisorLabels, CgroupUID: true,
-		},
+		{Metric: name, Matchers: ofContainers, Labels: cadvisorLabels, CgroupUID: true},
 		{
 			Metric: name, Matchers: []Matcher{equal("container", ""), notEqual("container_name", ""), notEqual("container_name", "POD")},
 			Labels: map[string][]string{"series": {"id"}, "kubelet_node": kubeletNode, "pod": {"pod_name"}, "container": {"container_name"}}, CgroupUID: true,
@@ -129,14 +137,17 @@ func cadvisor(name string) []Alternative {
 	}
 }
 
-// podUsage is usage of the cgroups of pods, by cAdvisor. Those below them have other ids.
+// podUsage is usage of the cgroups of pods, by cAdvisor. Those below them have other ids. Where labels do not name the pod, or are those of cAdvisor itself, the UID in
+// the id does.
 func podUsage(name string, signal signals.Signal, r allocation.Resource, of string) Input {
+	byID := map[string][]string{"series": {"id"}, "kubelet_node": kubeletNode, "namespace": {}, "pod": {}, "container": {}}
 	return Input{
 		Name: name, Signal: signal, Resource: r, Need: Occasional,
-		Alternatives: []Alternative{{
-			Metric: of, Matchers: []Matcher{equal("container", ""), notEqual("pod", ""), matching("id", `.*pod[0-9a-f_-]{32,36}(\.slice)?`)},
-			Labels: map[string][]string{"series": {"id"}, "kubelet_node": kubeletNode}, CgroupUID: true,
-		}},
+		Alternatives: []Alternative{
+			{Metric: of, Matchers: []Matcher{equal("container", ""), notEqual("pod", ""), matching("id", cgroupsOfPods)}, Labels: map[string][]string{"series": {"id"}, "kubelet_node": kubeletNode}, CgroupUID: true},
+			{Metric: of, Matchers: []Matcher{equal("pod", ""), matching("id", cgroupsOfPods)}, Labels: byID, CgroupUID: true},
+			{Metric: of, Matchers: []Matcher{notEqual("container", ""), matching("id", cgroupsOfPods)}, Labels: byID, CgroupUID: true},
+		},
 		Missing: "pods of runtimes that show no cgroups of containers, such as Kata Containers, cost what they request", Remedy: kubelet,
 	}
 }
@@ -192,7 +203,7 @@ var workloads = []Input{
 		Name: "running", Signal: signals.ContainerRunning,
 		Alternatives: []Alternative{
 			metric("kube_pod_container_status_running"),
-			{Metric: "container_memory_working_set_bytes", Matchers: []Matcher{notEqual("container", ""), notEqual("container", "POD")}, Labels: cadvisorLabels, Signal: signals.RunningByUsage, CgroupUID: true},
+			{Metric: "container_memory_working_set_bytes", Matchers: ofContainers, Labels: cadvisorLabels, Signal: signals.RunningByUsage, CgroupUID: true},
 			{Metric: "kube_pod_container_info", Signal: signals.RunningByInfo},
 		},
 		Missing: "nothing is known to run: no allocations", Remedy: ksm, Need: Required,

@@ -72,7 +72,7 @@ func podBytes(name string) []Alternative {
 	series := []string{"name"}
 	labels := map[string][]string{"series": series, "namespace": cadvisorLabels["namespace"], "pod": cadvisorLabels["pod"]}
 	return []Alternative{
-		{Metric: name, Matchers: []Matcher{notEqual("pod", "")}, Labels: labels, CgroupUID: true},
+		{Metric: name, Matchers: []Matcher{notEqual("pod", ""), notEqual("id", "/")}, Labels: labels, CgroupUID: true},
 		{Metric: name, Matchers: []Matcher{equal("pod", ""), notEqual("pod_name", "")}, Labels: map[string][]string{"series": series, "pod": {"pod_name"}}, CgroupUID: true},
 		{Metric: name, Matchers: []Matcher{equal("pod", ""), equal("pod_name", ""), notEqual(cadvisorLabels["pod"][0], "")}, Labels: labels, CgroupUID: true},
 	}

@@ -141,7 +141,7 @@ func (in *Input) request(rank int, clusterLabels []string) (Request, reader) {
 		case labels == nil:
 			labels = []string{element}
 		}
-		if exported := "exported_" + element; slices.Contains(objects, element) && !uid && !slices.Contains(labels, exported) {
+		if exported := "exported_" + element; len(labels) > 0 && slices.Contains(objects, element) && !uid && !slices.Contains(labels, exported) {
 			labels = append([]string{"exported_" + labels[0]}, labels...)
 		}
 		var at []int
@@ -230,7 +230,7 @@ func (l *layout) named(a *build.Ask, q *question) (out [][]Matcher) {
 	}
 	r := &l.reader
 	k := slices.Index(r.series.Signal.Key(), element)
-	if list == nil || k < 0 {
+	if list == nil || k < 0 || len(r.elements[k]) == 0 {
 		return [][]Matcher{nil}
 	}
 	labels := l.request.Keep

@@ -19,6 +19,14 @@ func cgroup(from, to int, usage float64, labels ...string) []promtest.Series {
 	return []promtest.Series{counter, steadily(max(-600, from), min(7800, to), usage*(1<<30), "container_memory_working_set_bytes", of...)}
 }
 
+// relabeled is series with other labels for their namespace, pod and container.
+func relabeled(list []promtest.Series, labels ...string) []promtest.Series {
+	for i := range list {
+		list[i].Labels = slices.Concat(list[i].Labels[:2], list[i].Labels[6:], labels)
+	}
+	return list
+}
+
 // TestUsageOfPodsOnly checks who is charged for usage where only the cgroup of a pod shows it, as with Kata Containers and cri-dockerd (SEMANTICS §3).
 func TestUsageOfPodsOnly(t *testing.T) {
 	t.Parallel()
@@ -46,6 +54,11 @@ func TestUsageOfPodsOnly(t *testing.T) {
 		{"not beside usage of one container", two, slices.Concat(cgroup(-3600, 9000, 1, "id", cgroupfs), cgroup(-3600, 9000, 0.8, "id", cgroupfs+"/x", "container", "a")), map[string]float64{"a": 1.6, "b": 0}},
 		{"usage of containers from the middle on", two, slices.Concat(cgroup(-3600, 9000, 1, "id", cgroupfs), cgroup(3600, 9000, 0.8, "id", cgroupfs+"/x", "container", "a"), cgroup(3600, 9000, 0.1, "id", cgroupfs+"/y", "container", "b")), map[string]float64{"a": 0.5 + 0.8, "b": 0.5 + 0.1}},
 		{"not of cgroups below", two, slices.Concat(cgroup(-3600, 9000, 1, "id", cgroupfs), cgroup(-3600, 9000, 0.5, "id", cgroupfs+"/pause", "image", "pause"), cgroup(-3600, 9000, 3, "id", cgroupfs+"/crio-conmon-x")), map[string]float64{"a": 1, "b": 1}},
+		{"without labels", two, relabeled(cgroup(-3600, 9000, 1, "id", cgroupfs)), map[string]float64{"a": 1, "b": 1}},
+		{"without labels, systemd", two, relabeled(cgroup(-3600, 9000, 1, "id", systemd)), map[string]float64{"a": 1, "b": 1}},
+		{"without labels, not of other pods", two, relabeled(cgroup(-3600, 9000, 1, "id", static)), map[string]float64{"a": 0, "b": 0}},
+		{"without labels, not beside usage of containers", two, slices.Concat(relabeled(cgroup(-3600, 9000, 1, "id", cgroupfs)), cgroup(-3600, 9000, 0.8, "id", cgroupfs+"/x", "container", "a"), cgroup(-3600, 9000, 0.1, "id", cgroupfs+"/y", "container", "b")), map[string]float64{"a": 1.6, "b": 0.2}},
+		{"labels of a cAdvisor that runs as a DaemonSet", two, relabeled(cgroup(-3600, 9000, 1, "id", cgroupfs), "namespace", "monitoring", "pod", "cadvisor-x", "container", "cadvisor"), map[string]float64{"a": 1, "b": 1}},
 		{"a node that is overcommitted", two, cgroup(-3600, 9000, 20, "id", cgroupfs), map[string]float64{"a": 20, "b": 20}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -72,5 +85,24 @@ func TestUsageOfPodsOnly(t *testing.T) {
 				partsAddUp(t, db, q, regexp.MustCompile("cpu idle")) // which is rounding where nothing is left
 			}
 		})
+	}
+}
+
+// TestUsageOfShortPodsOnly checks that usage counts of a pod that ran for less than a lookback. On a grid, a cell of it is too little.
+func TestUsageOfShortPodsOnly(t *testing.T) {
+	t.Parallel()
+	const uid, from, to = "44440000-0000-4000-8000-000000000000", 3480, 3720
+	dir := t.TempDir()
+	pod := steadily(from, to, 1, "kube_pod_info", "namespace", "db", "pod", "db-0", "uid", uid, "node", "n1")
+	running := reserving{"a", from, to, 0, 0, false}.series()[:2]
+	promtest.WriteBlocks(t, dir, 2*time.Hour, slices.Concat(reservesNode(), cgroup(from, to, 15, "id", "/kubepods/burstable/pod"+uid), running, []promtest.Series{pod})...)
+	db := openBlocks(t, dir)
+	for resolution, least := range map[time.Duration]float64{0: 0.93, time.Minute: 0.75} {
+		q := allocation.Query{Window: allocation.Window{Start: lifeStart, End: lifeStart.Add(2 * time.Hour)}, Resolution: resolution}
+		if cores, gibs := coresAndGibs(compute(t, db, q)[0]); cores < least || cores > 1.05 || gibs < least || gibs > 1.05 {
+			t.Errorf("%s: %v core hours and %v GiB hours, want 1", allocation.ResolutionText(resolution), cores, gibs)
+		}
+		q.Step = time.Hour
+		partsAddUp(t, db, q, nil)
 	}
 }

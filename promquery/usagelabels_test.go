@@ -12,8 +12,17 @@ import (
 	"github.com/promcost/promcost/promquery/promtest"
 )
 
+// above is labels of a cgroup above those of containers, by a cAdvisor that runs as a DaemonSet and may have those of its target.
+func above(id string, target bool) []string {
+	labels := []string{"node", "n1", "job", "cadvisor", "id", id}
+	if target {
+		labels = append(labels, "namespace", "monitoring", "pod", "cadvisor-x", "container", "cadvisor")
+	}
+	return labels
+}
+
 // TestUsageOfDaemonSets checks whose usage it is that a cAdvisor tells of which runs as a DaemonSet, whose own namespace, pod and container are
-// labels of its target (SEMANTICS §3), with kubelets beside it and without. The node has less than
+// labels of its target (SEMANTICS §3), with kubelets beside it and without. It tells of all cgroups. The node has less than
 // they use, so that usage is asked for once more by the names of pods.
 func TestUsageOfDaemonSets(t *testing.T) {
 	t.Parallel()
@@ -66,7 +75,20 @@ func TestUsageOfDaemonSets(t *testing.T) {
 					labels = append(labels, "container_label_io_kubernetes_pod_namespace", p.namespace, "container_label_io_kubernetes_pod_name", p.name, "container_label_io_kubernetes_container_name", p.container)
 				}
 				of("container_cpu_usage_seconds_total", used, labels...)
+				if pause := slices.Clone(labels); shape.container {
+					pause[5], pause[len(pause)-1] = "/kubepods/burstable/pod"+uid+"/pause", "POD"
+					of("container_cpu_usage_seconds_total", func(second int) float64 { return used(second) / 100 }, pause...)
+				}
+				of("container_cpu_usage_seconds_total", used, above("/kubepods/burstable/pod"+uid, shape.target)...)
 			}
+			for _, id := range []string{"/", "/kubepods", "/kubepods/burstable", "/kubepods.slice/kubepods-burstable.slice", "/system.slice/kubelet.service", "/user.slice/user-0.slice/session-1.scope"} {
+				s := life(-600, 7800, func(second int) float64 { return float64(second+7200) * 3 }, "container_cpu_usage_seconds_total", above(id, shape.target)...)
+				s.Labels = slices.Concat(s.Labels[:2], s.Labels[8:])
+				series = append(series, s)
+			}
+			traffic := life(-600, 7800, func(second int) float64 { return float64(second+7200) * 1e6 }, "container_network_transmit_bytes_total", append(above("/", shape.target), "interface", "eth0")...)
+			traffic.Labels = slices.Concat(traffic.Labels[:2], traffic.Labels[8:])
+			series = append(series, traffic)
 			dir := t.TempDir()
 			promtest.WriteBlocks(t, dir, 2*time.Hour, series...)
 			db := openBlocks(t, dir)
@@ -76,6 +98,9 @@ func TestUsageOfDaemonSets(t *testing.T) {
 					set, got := compute(t, db, q)[0], map[string]float64{}
 					for row := range set.Len() {
 						got[set.Text(allocation.Namespace, row)] += set.Value(allocation.Hours.Of(allocation.CPU), row)
+						if sent := set.Value(allocation.NetworkTransferBytes, row); sent > 0 {
+							t.Errorf("%s sent %v bytes of its node", set.Text(allocation.Pod, row), sent)
+						}
 					}
 					for _, p := range pods {
 						if want := 2 * p.cores; (known || p.namespace != "monitoring") && math.Abs(got[p.namespace]-want) > 0.01*want {

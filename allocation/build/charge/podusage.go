@@ -9,9 +9,8 @@ import (
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
-// BarePods returns the names, ascending, of pods that ran for longer than a lookback while no usage of a container of theirs was seen: that of the
-// pod as a whole should be added next. Call it once, after usage of containers was added. Sandboxes such as Kata's, and some runtimes, show only
-// cgroups of pods.
+// BarePods returns the names, ascending, of pods with bareTime: usage of the pod as a whole should be added next. Call it once, after usage of containers
+// was added. Sandboxes such as Kata's, and some runtimes, show only cgroups of pods.
 func (ch *Charger) BarePods() (names []string) {
 	ch.measureRestarted()
 	for p := range ch.EveryPod() {
@@ -27,7 +26,8 @@ func (ch *Charger) BarePods() (names []string) {
 	return slices.Compact(names)
 }
 
-// bareTime is when a pod ran for longer than a lookback and none of its containers had usage of a resource.
+// bareTime is when a pod ran and none of its containers had usage of a resource: for longer than a lookback where some had at another time, else so long
+// that a scrape should have seen some.
 type bareTime struct {
 	timeline.Intervals
 	seen bool // at another time, some had
@@ -43,7 +43,11 @@ func (ch *Charger) bareTime(p *observe.Pod, r allocation.Resource) (bare bareTim
 		}
 	}
 	bare.Intervals, bare.seen = timeline.Union(ran).Without(timeline.Union(seen)), len(seen) > 0
-	bare.Intervals = slices.DeleteFunc(bare.Intervals, func(x timeline.Interval) bool { return x.To-x.From <= timeline.Lookback })
+	least := ch.Sampling.Cell()
+	if bare.seen {
+		least = timeline.Lookback
+	}
+	bare.Intervals = slices.DeleteFunc(bare.Intervals, func(x timeline.Interval) bool { return x.To-x.From <= least })
 	return bare
 }
 
