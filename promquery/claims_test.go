@@ -2,6 +2,7 @@ package promquery_test
 
 import (
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -30,6 +31,16 @@ func TestDevicesByClaims(t *testing.T) {
 		return steadily(-600, 7800, n, "node_gpu_count", "node", "n1", "instance", "n1")
 	}
 	capacity := steadily(-600, 7800, 2, "kube_node_status_capacity", "node", "n1", "resource", "nvidia_com_gpu", "unit", "integer")
+	none := steadily(-600, 7800, 0, "kube_node_status_capacity", "node", "n1", "resource", "nvidia_com_gpu", "unit", "integer")
+	ofOther := append(slices.Clone(held[:4]), "container", "b", "dra_claim_name", "db-0-gpu")
+	host := func(s promtest.Series, name string) promtest.Series {
+		s.Labels[slices.Index(s.Labels, "Hostname")+1] = name
+		return s
+	}
+	until := func(second int, s promtest.Series) promtest.Series {
+		s.Samples = s.Samples[:(second+600)/30]
+		return s
+	}
 	request := steadily(-600, 7800, 1, "kube_pod_container_resource_requests", append(of[:6:6], "container", "a", "resource", "nvidia_com_gpu", "unit", "integer", "node", "n1")...)
 	one := []reserving{{"a", -3600, 9000, 0.5, 0.1, false}}
 	for _, tt := range []struct {
@@ -49,6 +60,12 @@ func TestDevicesByClaims(t *testing.T) {
 		{"another claim beside that of a GPU", one, []promtest.Series{claim("gpu"), claim("nic"), gpu("a", 0.4, held...), count(4)}, 2, 8},
 		{"a request that a claim serves", one, []promtest.Series{claim("gpu"), request, gpu("a", 0.4, held...), count(1)}, 2, 2},
 		{"a request that a claim serves, no exporter", one, []promtest.Series{claim("gpu"), request, count(1)}, 2, 2},
+		{"an exporter that names its own pod as the host", one, []promtest.Series{claim("gpu"), host(gpu("a", 0.4, held...), "dcgm-exporter-x")}, 2, 2},
+		{"a capacity of none and a count", one, []promtest.Series{claim("gpu"), request, none, count(2)}, 2, 4},
+		{"a capacity of none, and exporters", one, []promtest.Series{claim("gpu"), gpu("a", 0.4, held...), none}, 2, 2},
+		{"a slice by labels of the claim", one, []promtest.Series{claim("gpu"), gpu("a", 0.1, append(held[:8:8], "dra_mig_profile", "3g.20gb", "dra_mig_device_uuid", "MIG-1")...), count(1)}, 6. / 7, 2},
+		{"one device of two containers", append(one[:1:1], reserving{"b", -3600, 9000, 0.5, 0.1, false}), []promtest.Series{claim("gpu"), gpu("a", 0.4, held...), gpu("a", 0.4, ofOther...), count(2)}, 2, 4},
+		{"one device of two containers, one of which ends", append(one[:1:1], reserving{"b", -3600, 3600, 0.5, 0.1, false}), []promtest.Series{claim("gpu"), gpu("a", 0.4, held...), until(3600, gpu("a", 0.4, ofOther...)), count(2)}, 2, 4},
 		{"a claim on a node without GPUs", one, []promtest.Series{claim("nic")}, 0, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -72,6 +89,64 @@ func TestDevicesByClaims(t *testing.T) {
 				nodesConserve(t, set)
 				q.Step = time.Hour
 				partsAddUp(t, db, q, nil)
+			}
+		})
+	}
+}
+
+// TestClaimsOfPods checks what pods on two nodes of one GPU each are charged for claims, and that their hours add up.
+func TestClaimsOfPods(t *testing.T) {
+	t.Parallel()
+	exported := func(pod string, from int) promtest.Series {
+		return steadily(from, 7800, 0.4, "DCGM_FI_PROF_GR_ENGINE_ACTIVE", "UUID", "GPU-"+pod[:2], "modelName", "A100", "Hostname", pod[:2], "namespace", "ml", "pod", pod, "container", "c", "dra_claim_name", pod)
+	}
+	both := exported("n1-b", -600) // of the claim that n1-a has, too
+	both.Labels[3] = "GPU-n1"
+	for _, tt := range []struct {
+		name   string
+		claims map[string]string // by pods, whose names begin with their node's
+		ends   int               // of all but the first pod
+		series []promtest.Series
+		want   map[string]float64 // GPU hours
+	}{
+		{"one each", map[string]string{"n1-a": "x", "n2-a": "y"}, 9000, nil, map[string]float64{"n1-a": 2, "n2-a": 2}},
+		{"one of two pods", map[string]string{"n1-a": "x", "n1-b": "x"}, 9000, nil, map[string]float64{"n1-a": 1, "n1-b": 1}},
+		{"one of two pods, one of which has ended", map[string]string{"n1-a": "x", "n1-b": "x"}, 3600, nil, map[string]float64{"n1-a": 1.5, "n1-b": 0.5}},
+		{"a claim whose name is not known yet", map[string]string{"n1-a": "", "n2-a": ""}, 9000, nil, map[string]float64{"n1-a": 2, "n2-a": 2}},
+		{"one of two pods, and an exporter", map[string]string{"n1-a": "x", "n1-b": "x"}, 9000, []promtest.Series{exported("n1-a", -600), both}, map[string]float64{"n1-a": 1, "n1-b": 1}},
+		{"an exporter on one of the nodes", map[string]string{"n1-a": "x", "n2-a": "y"}, 9000, []promtest.Series{exported("n1-a", -600)}, map[string]float64{"n1-a": 2, "n2-a": 2}},
+		{"an exporter that comes later on one of the nodes", map[string]string{"n1-a": "x", "n2-a": "y"}, 9000, []promtest.Series{exported("n1-a", -600), exported("n2-a", 3000)}, map[string]float64{"n1-a": 2, "n2-a": 2}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var series []promtest.Series
+			for _, n := range []string{"n1", "n2"} {
+				series = append(series, steadily(-600, 7800, 1, "kube_node_info", "node", n), steadily(-600, 7800, 1, "node_gpu_count", "node", n), steadily(-600, 7800, 2, "node_gpu_hourly_cost", "node", n),
+					steadily(-600, 7800, 16, "kube_node_status_capacity", "node", n, "resource", "cpu", "unit", "core"))
+			}
+			for pod, claim := range tt.claims {
+				of, to := []string{"namespace", "ml", "pod", pod, "uid", "uid-" + pod}, 7800
+				if pod != "n1-a" {
+					to = min(to, tt.ends)
+				}
+				series = append(series, steadily(-600, 7800, 1, "kube_pod_info", append(of[:6:6], "node", pod[:2])...),
+					steadily(-600, 7800, 1, "kube_pod_resourceclaim_info", append(of[:6:6], "claim_name", "gpu", "resourceclaim_name", claim)...),
+					steadily(-600, to, 1, "kube_pod_container_status_running", append(of[:6:6], "container", "c")...))
+			}
+			dir := t.TempDir()
+			promtest.WriteBlocks(t, dir, 2*time.Hour, append(series, tt.series...)...)
+			db := openBlocks(t, dir)
+			for _, resolution := range []time.Duration{0, time.Minute} {
+				q := allocation.Query{Window: allocation.Window{Start: lifeStart, End: lifeStart.Add(2 * time.Hour)}, Resolution: resolution}
+				set := compute(t, db, q)[0]
+				for row := range set.Len() {
+					pod := set.Text(allocation.Pod, row)
+					if got := set.Value(allocation.Hours.Of(allocation.GPU), row); math.Abs(got-tt.want[pod]) > 0.02 {
+						t.Errorf("%s: %s has %.3f GPU hours, want %.3f", allocation.ResolutionText(resolution), pod, got, tt.want[pod])
+					}
+				}
+				nodesConserve(t, set)
+				q.Step = time.Hour
+				partsAddUp(t, db, q, regexp.MustCompile("gpu idle")) // which is rounding where nothing is left
 			}
 		})
 	}

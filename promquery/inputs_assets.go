@@ -138,7 +138,7 @@ var machines = []Input{
 }
 
 // device reads devices from the labels of the DCGM exporter: a GPU, and the slice of it under MIG.
-var device = map[string][]string{"device": {"UUID", "gpu"}, "slice": {"GPU_I_ID"}, "profile": {"GPU_I_PROFILE"}, "gpu_device": {"device"}, "claim": {"dra_claim_name"}, "host": {"Hostname"}}
+var device = map[string][]string{"device": {"UUID", "gpu"}, "slice": {"GPU_I_ID", "dra_mig_device_uuid"}, "profile": {"GPU_I_PROFILE", "dra_mig_profile"}, "gpu_device": {"device"}, "claim": {"dra_claim_name"}, "host": {"Hostname"}}
 
 // nodeMemory is a figure of node_exporter about a node's memory.
 func nodeMemory(name string, signal signals.Signal, metric string) Input {

@@ -280,7 +280,7 @@ var signals = [NumSignals]struct {
 	PodReserved:              {"pod reserve", append(slices.Clip(podLabels), "node"), ""},
 	PodOverhead:              {"pod overhead", podLabels, ""},
 	OtherDevice:              {"other devices", append(slices.Clip(containerLabels), "resource"), ""},
-	PodClaim:                 {"pod claims", append(slices.Clip(podLabels), "claim_name"), ""},
+	PodClaim:                 {"pod claims", append(slices.Clip(podLabels), "claim_name", "resourceclaim_name"), ""},
 	PodUse:                   {"pod usage", usageLabels, ""},
 	PodLevel:                 {"pod usage", usageLabels, ""},
 }

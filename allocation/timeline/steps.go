@@ -424,3 +424,13 @@ func Within(s, mask Steps) Steps {
 		return v, inS && inMask && m != 0
 	})
 }
+
+// Without is s where mask is absent or 0.
+func Without(s, mask Steps) Steps {
+	return combine(s, mask, func(v, m float64, inS, _ bool) (float64, bool) { return v, inS && m == 0 })
+}
+
+// Apportioned is s divided by how many share it, where these are more than one.
+func Apportioned(s, sharers Steps) Steps {
+	return combine(s, sharers, func(v, n float64, inS, _ bool) (float64, bool) { return v / max(1, n), inS })
+}

@@ -13,7 +13,7 @@ import (
 type Devices struct {
 	Requests timeline.RankedBy[signals.Symbol] // by resource name
 	Used     timeline.RankedBy[DeviceKey]
-	Claimed  timeline.RankedBy[DeviceKey] // 1 while a claim holds the device
+	Claimed  map[DeviceKey]timeline.Steps // 1 while a claim holds the device
 	Names    map[DeviceKey]allocation.GPUDevice
 	Cells    []timeline.Cell // of all of them; there is nothing else once they are resolved
 }
@@ -21,10 +21,16 @@ type Devices struct {
 // DeviceKey names a device, or a slice of one, and its profile, such as 1g.5gb.
 type DeviceKey struct{ Device, Slice, Profile signals.Symbol }
 
+// DeviceClaim is a claim of a pod for devices: 1 while the pod has it. Pods of a namespace that name the same claim share it.
+type DeviceClaim struct {
+	Name signals.Symbol
+	timeline.Steps
+}
+
 // devicesOf returns the devices of c. It makes them if they are new.
 func (c *Container) devicesOf() *Devices {
 	if c.Devices == nil {
-		c.Devices = &Devices{Requests: timeline.RankedBy[signals.Symbol]{}, Used: timeline.RankedBy[DeviceKey]{}, Claimed: timeline.RankedBy[DeviceKey]{}, Names: map[DeviceKey]allocation.GPUDevice{}}
+		c.Devices = &Devices{Requests: timeline.RankedBy[signals.Symbol]{}, Used: timeline.RankedBy[DeviceKey]{}, Claimed: map[DeviceKey]timeline.Steps{}, Names: map[DeviceKey]allocation.GPUDevice{}}
 	}
 	return c.Devices
 }
@@ -55,8 +61,16 @@ func (ob *Observer) addOtherDevice(s *Incoming) error {
 // addPodClaim takes a claim of a pod for devices (dynamic resource allocation).
 func (ob *Observer) addPodClaim(s *Incoming) error {
 	p := ob.PodOf(s.Pod())
-	p.Claims = append(p.Claims, ob.shared.Of(timeline.Ones(ob.Sampling.Steps(s.Points).Positive())))
+	p.Claims = append(p.Claims, DeviceClaim{s.Key[5], ob.shared.Of(timeline.Ones(ob.Sampling.Steps(s.Points).Positive()))})
 	return nil
+}
+
+// AddDevice notes that a node has a device.
+func (t *nodeTable) AddDevice(node NodeKey, device signals.Symbol, present timeline.Steps) {
+	if t.Devices[node] == nil {
+		t.Devices[node] = map[signals.Symbol]timeline.Steps{}
+	}
+	t.Devices[node][device] = timeline.Max(t.Devices[node][device], present)
 }
 
 // addDeviceUse takes how much of one device a container uses. Exporters of one device count once, devices add up. A device that a claim of the pod
@@ -64,10 +78,7 @@ func (ob *Observer) addPodClaim(s *Incoming) error {
 func (ob *Observer) addDeviceUse(s *Incoming) error {
 	present := timeline.Ones(ob.Sampling.Steps(s.Points))
 	if host := (NodeKey{s.Key[0], s.Key[12]}); s.Key[12] != None && s.Key[8] != None {
-		if ob.Nodes.Devices[host] == nil {
-			ob.Nodes.Devices[host] = map[signals.Symbol]timeline.Steps{}
-		}
-		ob.Nodes.Devices[host][s.Key[8]] = timeline.Max(ob.Nodes.Devices[host][s.Key[8]], present)
+		ob.Nodes.AddDevice(host, s.Key[8], present)
 	}
 	if s.Key[4] == None || strings.Contains(s.Key[4].Value(), "dcgm-exporter") {
 		return nil // no container has the device: the labels are those of the exporter
@@ -79,7 +90,7 @@ func (ob *Observer) addDeviceUse(s *Incoming) error {
 	d, device := ob.container(s).devicesOf(), DeviceKey{s.Key[5], s.Key[6], s.Key[7]}
 	d.Used.Add(device, s.Rank, steps.NotNegative())
 	if s.Key[11] != None {
-		d.Claimed.Add(device, s.Rank, present)
+		d.Claimed[device] = timeline.Max(d.Claimed[device], present)
 		ob.Pods.ClaimsByDevice[s.Key[0]] = true
 	}
 	d.Names[device] = d.Names[device].Or(allocation.GPUDevice{Device: s.Key[9].Value(), Model: s.Key[10].Value(), UUID: s.Key[8].Value()})
@@ -103,9 +114,7 @@ func (c *Container) AddDevices(from *Devices, take func(timeline.Steps) timeline
 		}
 		d.Names[device] = d.Names[device].Or(from.Names[device])
 	}
-	for device, alternatives := range from.Claimed {
-		for rank, s := range alternatives {
-			d.Claimed.Add(device, rank, take(s))
-		}
+	for device, s := range from.Claimed {
+		d.Claimed[device] = timeline.Max(d.Claimed[device], take(s))
 	}
 }

@@ -51,7 +51,7 @@ type PodSignals struct {
 	Deleted    timeline.Steps // when its grace period ends
 	final      timeline.Steps // not 0 while the pod's phase is Succeeded or Failed
 	Overhead   [allocation.NumResources]timeline.Steps
-	Claims     []timeline.Steps // 1 while the pod has a claim for devices, one by one
+	Claims     []DeviceClaim
 	// Provisioned is what its provider made for it alone.
 	Provisioned [allocation.NumResources]timeline.Steps
 }

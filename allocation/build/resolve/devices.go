@@ -2,6 +2,7 @@ package resolve
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -55,7 +56,11 @@ func resolveDevices(c *observe.Container, n *observe.Node, dict *allocation.Dict
 	}
 	requested := c.Devices.Requests.Sum(signals.Compare, func(name signals.Symbol) float64 { return deviceFraction(name.Value(), n) })
 	// A claim may serve a request for an extended resource: the two count once.
-	c.Request[allocation.GPU].Add(0, timeline.Max(requested, c.Devices.Claimed.Sum(compareDevices, worthOf)))
+	var claimed timeline.Steps
+	for _, device := range slices.SortedFunc(maps.Keys(c.Devices.Claimed), compareDevices) {
+		claimed = timeline.Sum(claimed, timeline.Scaled(c.Devices.Claimed[device], worthOf(device)))
+	}
+	c.Request[allocation.GPU].Add(0, timeline.Max(requested, claimed))
 	names := make([]observe.DeviceKey, 0, len(c.Devices.Used))
 	for name := range c.Devices.Used {
 		names = append(names, name)
@@ -107,4 +112,55 @@ func described(d *observe.Devices, names []observe.DeviceKey, n *observe.Node) a
 		g.Shared = g.Shared || sharesDevice(resource.Value(), n)
 	}
 	return g
+}
+
+// placeDevices notes the devices that pods use on the nodes of these: exporters may name another host.
+func (rs *Resolver) placeDevices() {
+	for c := range rs.Every() {
+		if c.Devices != nil && c.Pod.Node.Known() {
+			for device, used := range c.Devices.Used {
+				rs.Nodes.AddDevice(observe.NodeKey{Cluster: c.Pod.Cluster, Name: c.Pod.Node.Value}, device.Device, timeline.Ones(used.Best()))
+			}
+		}
+	}
+}
+
+// held is what a claim holds: a device of a node, or what the claim names.
+type held struct {
+	node   observe.NodeKey
+	device observe.DeviceKey
+	claim  observe.ObjectKey
+}
+
+// divideClaims divides what claims hold by how many pods or containers hold it at once.
+func (rs *Resolver) divideClaims() {
+	sharers := map[held]timeline.Steps{}
+	rs.eachHeld(func(of held, steps, ran timeline.Steps) timeline.Steps {
+		sharers[of] = timeline.Sum(sharers[of], timeline.Within(rs.FillGaps(steps), ran))
+		return steps
+	})
+	rs.eachHeld(func(of held, steps, _ timeline.Steps) timeline.Steps { return timeline.Apportioned(steps, sharers[of]) })
+}
+
+// eachHeld replaces when pods and containers hold something by what change returns. ran is when they were seen running.
+func (rs *Resolver) eachHeld(change func(of held, steps, ran timeline.Steps) timeline.Steps) {
+	for p := range rs.EveryPod() {
+		var ran timeline.Steps
+		for _, c := range p.Containers {
+			if c.Devices != nil {
+				for device, steps := range c.Devices.Claimed {
+					of := held{node: observe.NodeKey{Cluster: p.Cluster, Name: p.Node.Value}, device: device}
+					c.Devices.Claimed[device] = change(of, steps, timeline.Ones(steps))
+				}
+			}
+			if len(p.Claims) > 0 {
+				ran = timeline.Max(ran, c.Running.Best())
+			}
+		}
+		for i := range p.Claims {
+			if x := &p.Claims[i]; x.Name != observe.None {
+				x.Steps = change(held{claim: observe.ObjectKey{Cluster: p.Cluster, Namespace: p.Namespace, Name: x.Name}}, x.Steps, ran)
+			}
+		}
+	}
 }

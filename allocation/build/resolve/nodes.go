@@ -48,14 +48,17 @@ func (rs *Resolver) resolveNodes() {
 	}
 }
 
-// devicesOf returns how many GPUs a node has: by its capacity, else by a count, else by what exporters see.
+// devicesOf returns how many GPUs a node has: by its capacity, else by a count, else by what exporters see. The capacity is 0 where devices were given out by a
+// device plugin before, and by claims now.
 func (rs *Resolver) devicesOf(n *observe.Node) timeline.Steps {
 	capacity := n.Reported.Devices.Sum(signals.Compare, func(name signals.Symbol) float64 { return deviceFraction(name.Value(), n) })
 	var seen timeline.Steps
 	for _, device := range rs.Nodes.Devices[n.NodeKey] {
 		seen = timeline.Sum(seen, device)
 	}
-	return timeline.Overlay(rs.FillGaps(capacity), timeline.Overlay(rs.FillGaps(n.Reported.DeviceCount), rs.FillGaps(seen)))
+	capacity = rs.FillGaps(capacity)
+	counted := timeline.Overlay(rs.FillGaps(n.Reported.DeviceCount), rs.FillGaps(seen))
+	return timeline.Overlay(timeline.Overlay(capacity.Positive(), counted), capacity)
 }
 
 // nodeRuns finds when a node ran that was seen at times. Its object may have been created again while its machine ran on.

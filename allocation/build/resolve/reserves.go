@@ -54,17 +54,25 @@ func (rs *Resolver) reserve(p *observe.Pod, r allocation.Resource) observe.Reser
 	return out
 }
 
-// claimed is how many devices the claims of a pod hold, one each, where no exporter says which, and its node has GPUs.
+// claimed is how many devices the claims of a pod hold, one each, while no exporter on its node says which, and the node has GPUs.
 func (rs *Resolver) claimed(p *observe.Pod) (sum timeline.Steps) {
-	if len(p.Claims) == 0 || rs.Pods.ClaimsByDevice[p.Cluster] {
+	if len(p.Claims) == 0 {
 		return nil
 	}
-	gpus := slices.ContainsFunc(rs.Nodes.ByName[observe.NodeKey{Cluster: p.Cluster, Name: p.Node.Value}], func(n *observe.Node) bool { return !n.Amount[allocation.GPU].IsZero() })
+	node := observe.NodeKey{Cluster: p.Cluster, Name: p.Node.Value}
+	gpus := slices.ContainsFunc(rs.Nodes.ByName[node], func(n *observe.Node) bool { return !n.Amount[allocation.GPU].IsZero() })
 	if !gpus {
 		return nil
 	}
 	for _, claim := range p.Claims {
-		sum = timeline.Sum(sum, rs.FillGaps(claim))
+		sum = timeline.Sum(sum, rs.FillGaps(claim.Steps))
+	}
+	if rs.Pods.ClaimsByDevice[p.Cluster] {
+		var told timeline.Steps
+		for _, device := range rs.Nodes.Devices[node] {
+			told = timeline.Max(told, rs.FillGaps(device))
+		}
+		sum = timeline.Without(sum, told)
 	}
 	return sum
 }

@@ -35,8 +35,8 @@ func (rs *Resolver) Resolve() error {
 		rs.Pods.Metadata.By = nil
 	}
 	if err := rs.Run(
-		rs.mergeWithoutUID, rs.splitPlacements, rs.placeByHint, rs.noteSeveralClusters, rs.findAbsence, rs.placeDisks, rs.splitNodes, rs.resolveNodes, rs.findDisks, rs.findBilling, rs.warnUnlabeled, rs.findLocations,
-		rs.sortContainers, rs.reserveRows, rs.findSuccessions, rs.findReserves, rs.resolveContainers, rs.resolveVolumes, rs.dropPodSignals,
+		rs.mergeWithoutUID, rs.splitPlacements, rs.placeByHint, rs.noteSeveralClusters, rs.findAbsence, rs.placeDisks, rs.placeDevices, rs.splitNodes, rs.resolveNodes, rs.findDisks, rs.findBilling, rs.warnUnlabeled, rs.findLocations,
+		rs.sortContainers, rs.reserveRows, rs.findSuccessions, rs.divideClaims, rs.findReserves, rs.resolveContainers, rs.resolveVolumes, rs.dropPodSignals,
 	); err != nil {
 		return err
 	}
