@@ -38,7 +38,15 @@ type restarting struct {
 	runs   []span
 	linger int // seconds
 	scrape int // seconds
+	labels int // of usage
 }
+
+// What distinguishes the series of a restarting container's runs: an id, another label, or nothing, so that they are one series.
+const (
+	byID = iota
+	byName
+	byNothing
+)
 
 func (r restarting) series() []promtest.Series {
 	const uid, end = "44440000-0000-4000-8000-000000000000", 7800
@@ -98,11 +106,29 @@ func (r restarting) series() []promtest.Series {
 			return float64(n), true
 		}),
 	}
+	if r.labels == byNothing {
+		usage := func(value func(t, run int) float64) func(int) (float64, bool) {
+			return func(t int) (v float64, known bool) {
+				for i, x := range r.runs {
+					if x.from <= t && t < x.to+r.linger {
+						v, known = value(t, i), true
+					}
+				}
+				return v, known
+			}
+		}
+		return append(out,
+			regularly(r.scrape, -600, end, usage(func(t, i int) float64 { return 2 * float64(min(t, r.runs[i].to)-r.runs[i].from) }), "container_cpu_usage_seconds_total", "container", "c", "node", "n1"),
+			regularly(r.scrape, -600, end, usage(func(_, i int) float64 { return gibs(i) * (1 << 30) }), "container_memory_working_set_bytes", "container", "c", "node", "n1"))
+	}
 	for i, x := range r.runs {
 		shown := func(value func(t int) float64) func(int) (float64, bool) {
 			return func(t int) (float64, bool) { return value(t), x.from <= t && t < x.to+r.linger }
 		}
 		labels := []string{"container", "c", "node", "n1", "id", fmt.Sprintf("/kubepods.slice/kubepods-pod44440000_0000_4000_8000_000000000000.slice/cri-containerd-ctr%d.scope", i)}
+		if r.labels == byName {
+			labels = append(labels[:4], "name", fmt.Sprintf("ctr%d", i))
+		}
 		out = append(out,
 			regularly(r.scrape, -600, end, shown(func(t int) float64 { return 2 * float64(min(t, x.to)-x.from) }), "container_cpu_usage_seconds_total", labels...),
 			regularly(r.scrape, -600, end, shown(func(int) float64 { return gibs(i) * (1 << 30) }), "container_memory_working_set_bytes", labels...))
@@ -136,7 +162,7 @@ func TestLingeringContainers(t *testing.T) {
 				if (i+k)%2 == 0 && !soak.On() {
 					continue
 				}
-				r := restarting{tt.runs, linger, scrape}
+				r := restarting{tt.runs, linger, scrape, byID}
 				t.Run(fmt.Sprintf("%s, linger %d s, scraped every %d s", tt.name, linger, scrape), func(t *testing.T) {
 					dir := t.TempDir()
 					promtest.WriteBlocks(t, dir, 2*time.Hour, r.series()...)
@@ -153,6 +179,42 @@ func TestLingeringContainers(t *testing.T) {
 					}
 					if math.Abs(gib-memory) > tt.near*memory {
 						t.Errorf("%.4f GiB hours, want %.4f", gib, memory)
+					}
+					q.Step = time.Hour
+					partsAddUp(t, db, q, nil)
+				})
+			}
+		}
+	}
+}
+
+// TestRestartsWithoutIDs checks what a container uses that starts again in place, where no id distinguishes the series of its runs, or they are one series.
+func TestRestartsWithoutIDs(t *testing.T) {
+	t.Parallel()
+	var loop, long []span
+	for i := range 80 {
+		loop = append(loop, span{i*90 + 7, i*90 + 67})
+	}
+	for i := range 20 {
+		long = append(long, span{i*360 + 7, i*360 + 52})
+	}
+	for name, runs := range map[string][]span{"restarts": {{-600, 3607}, {3607, 3647}, {3647, 3687}, {3687, 7800}}, "a crash loop": loop, "a slower crash loop": long} {
+		for labels, by := range []string{byName: "by name", byNothing: "one series"} {
+			for _, linger := range []int{0, 120} {
+				if labels == byID {
+					continue
+				}
+				t.Run(fmt.Sprintf("%s, %s, linger %d s", name, by, linger), func(t *testing.T) {
+					dir := t.TempDir()
+					promtest.WriteBlocks(t, dir, 2*time.Hour, restarting{runs, linger, 15, labels}.series()...)
+					db := openBlocks(t, dir)
+					q := allocation.Query{Window: allocation.Window{Start: lifeStart, End: lifeStart.Add(2 * time.Hour)}}
+					truth := 0.0
+					for _, x := range runs {
+						truth += 2 * float64(min(x.to, 7200)-max(x.from, 0)) / 3600
+					}
+					if cores, _ := coresAndGibs(compute(t, db, q)[0]); math.Abs(cores-truth) > 0.02*truth {
+						t.Errorf("%.4f core hours, want %.4f", cores, truth)
 					}
 					q.Step = time.Hour
 					partsAddUp(t, db, q, nil)
@@ -183,7 +245,7 @@ func TestLingeringContainersOnAGrid(t *testing.T) {
 		for _, linger := range []int{0, 30, 120, 170} {
 			t.Run(fmt.Sprintf("%s, linger %d s", name, linger), func(t *testing.T) {
 				dir := t.TempDir()
-				promtest.WriteBlocks(t, dir, 2*time.Hour, restarting{runs, linger, 15}.series()...)
+				promtest.WriteBlocks(t, dir, 2*time.Hour, restarting{runs, linger, 15, byID}.series()...)
 				db := openBlocks(t, dir)
 				q := allocation.Query{Window: allocation.Window{Start: lifeStart, End: lifeStart.Add(2 * time.Hour)}, Resolution: time.Minute}
 				cores, gibs := coresAndGibs(compute(t, db, q)[0])

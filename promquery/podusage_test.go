@@ -59,6 +59,7 @@ func TestUsageOfPodsOnly(t *testing.T) {
 		{"without labels, not of other pods", two, relabeled(cgroup(-3600, 9000, 1, "id", static)), map[string]float64{"a": 0, "b": 0}},
 		{"without labels, not beside usage of containers", two, slices.Concat(relabeled(cgroup(-3600, 9000, 1, "id", cgroupfs)), cgroup(-3600, 9000, 0.8, "id", cgroupfs+"/x", "container", "a"), cgroup(-3600, 9000, 0.1, "id", cgroupfs+"/y", "container", "b")), map[string]float64{"a": 1.6, "b": 0.2}},
 		{"labels of a cAdvisor that runs as a DaemonSet", two, relabeled(cgroup(-3600, 9000, 1, "id", cgroupfs), "namespace", "monitoring", "pod", "cadvisor-x", "container", "cadvisor"), map[string]float64{"a": 1, "b": 1}},
+		{"labels of a cAdvisor that runs as a DaemonSet, at cgroups of containers, too", two, relabeled(slices.Concat(cgroup(-3600, 9000, 1, "id", cgroupfs), cgroup(-3600, 9000, 0.8, "id", cgroupfs+"/x"), cgroup(-3600, 9000, 0.2, "id", cgroupfs+"/y")), "namespace", "monitoring", "pod", "cadvisor-x", "container", "cadvisor"), map[string]float64{"a": 1, "b": 1}},
 		{"a node that is overcommitted", two, cgroup(-3600, 9000, 20, "id", cgroupfs), map[string]float64{"a": 20, "b": 20}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -51,10 +51,49 @@ func (l *integrator) measureInOrder(c *observe.Container, s *observe.Incoming, s
 		l.measure(c, s)
 		return
 	}
-	held := *s
-	held.Key, held.Points = slices.Clone(s.Key), s.Points.Clone()
 	use := l.ch.containerUse(c)
-	use.unmeasured = append(use.unmeasured, held)
+	for _, part := range l.ch.apart(c, s) {
+		part.Key = slices.Clone(s.Key)
+		use.unmeasured = append(use.unmeasured, part)
+	}
+}
+
+// apart returns a series of usage in parts of its own, one for each start of its container, if it has no id that distinguishes these. A counter that
+// falls is that of another start, and so is one that comes back after it.
+func (ch *Charger) apart(c *observe.Container, s *observe.Incoming) (parts []observe.Incoming) {
+	part := *s
+	if s.ID != 0 || s.Signal != signals.ContainerUse || !ch.Sampling.Exact() {
+		part.Points = s.Points.Clone()
+		return []observe.Incoming{part}
+	}
+	first, last, seen := s.Points.First(), s.Points.First(), int64(timeline.Unborn)
+	cut := func() {
+		var points timeline.Points
+		s.Points.Between(&points, first, last)
+		part.Points, part.ID = points.Clone(), 0
+		if at, known := c.StartBefore(first); known {
+			part.ID = uint64(at)
+		}
+		parts = append(parts, part)
+	}
+	value := math.NaN()
+	for t, v := range s.Points.All() {
+		if v == v {
+			anew := v < value
+			if last > seen && t > first { // it was gone
+				at, _ := c.StartBefore(t)
+				anew = anew || at > seen
+			}
+			if anew {
+				cut()
+				first = t
+			}
+			seen, value = t, v
+		}
+		last = t
+	}
+	cut()
+	return parts
 }
 
 // measureRestarted measures the series that measureInOrder kept, in the order of time.

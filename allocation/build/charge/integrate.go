@@ -20,11 +20,11 @@ func (l *integrator) addUsage(s *observe.Incoming) error {
 	}
 	if p != nil && p.ObjectKey != s.Object() { // the names are those of the pod that cAdvisor runs in, and so is the container's
 		l.ch.podUse(p).alias = s.Key[2].Value()
-		s.Key = slices.Clone(s.Key)
-		s.Key[1], s.Key[2] = p.Namespace, p.Name
-		if len(p.Containers) == 1 {
-			s.Key[4] = p.Containers[0].Name
+		if len(p.Containers) != 1 {
+			return nil // which container it is of is not known: the cgroup of its pod counts
 		}
+		s.Key = slices.Clone(s.Key)
+		s.Key[1], s.Key[2], s.Key[4] = p.Namespace, p.Name, p.Containers[0].Name
 	}
 	known, ran := s.Key[2] == observe.None, false // a series that names no pod makes none
 	for c := range l.ch.instances(s) {
