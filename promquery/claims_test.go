@@ -65,6 +65,7 @@ func TestDevicesByClaims(t *testing.T) {
 		{"a capacity of none, and exporters", one, []promtest.Series{claim("gpu"), gpu("a", 0.4, held...), none}, 2, 2},
 		{"a slice by labels of the claim", one, []promtest.Series{claim("gpu"), gpu("a", 0.1, append(held[:8:8], "dra_mig_profile", "3g.20gb", "dra_mig_device_uuid", "MIG-1")...), count(1)}, 6. / 7, 2},
 		{"one device of two containers", append(one[:1:1], reserving{"b", -3600, 9000, 0.5, 0.1, false}), []promtest.Series{claim("gpu"), gpu("a", 0.4, held...), gpu("a", 0.4, ofOther...), count(2)}, 2, 4},
+		{"one device of two containers, which is busy", append(one[:1:1], reserving{"b", -3600, 9000, 0.5, 0.1, false}), []promtest.Series{claim("gpu"), gpu("a", 0.9, held...), gpu("a", 0.9, ofOther...), count(2)}, 2, 4},
 		{"one device of two containers, one of which ends", append(one[:1:1], reserving{"b", -3600, 3600, 0.5, 0.1, false}), []promtest.Series{claim("gpu"), gpu("a", 0.4, held...), until(3600, gpu("a", 0.4, ofOther...)), count(2)}, 2, 4},
 		{"a claim on a node without GPUs", one, []promtest.Series{claim("nic")}, 0, 0},
 	} {

@@ -132,7 +132,12 @@ type held struct {
 	claim  observe.ObjectKey
 }
 
-// divideClaims divides what claims hold by how many pods or containers hold it at once.
+// deviceOf is a device that a claim of p holds.
+func deviceOf(p *observe.Pod, device observe.DeviceKey) held {
+	return held{node: observe.NodeKey{Cluster: p.Cluster, Name: p.Node.Value}, device: device}
+}
+
+// divideClaims divides what claims hold, and the use of it, by how many pods or containers hold it at once: exporters tell each of them the use by all.
 func (rs *Resolver) divideClaims() {
 	sharers := map[held]timeline.Steps{}
 	rs.eachHeld(func(of held, steps, ran timeline.Steps) timeline.Steps {
@@ -140,6 +145,17 @@ func (rs *Resolver) divideClaims() {
 		return steps
 	})
 	rs.eachHeld(func(of held, steps, _ timeline.Steps) timeline.Steps { return timeline.Apportioned(steps, sharers[of]) })
+	for c := range rs.Every() {
+		if c.Devices == nil {
+			continue
+		}
+		for device := range c.Devices.Claimed {
+			used := c.Devices.Used[device]
+			for rank := range used {
+				used[rank] = timeline.Apportioned(used[rank], sharers[deviceOf(c.Pod, device)])
+			}
+		}
+	}
 }
 
 // eachHeld replaces when pods and containers hold something by what change returns. ran is when they were seen running.
@@ -149,8 +165,7 @@ func (rs *Resolver) eachHeld(change func(of held, steps, ran timeline.Steps) tim
 		for _, c := range p.Containers {
 			if c.Devices != nil {
 				for device, steps := range c.Devices.Claimed {
-					of := held{node: observe.NodeKey{Cluster: p.Cluster, Name: p.Node.Value}, device: device}
-					c.Devices.Claimed[device] = change(of, steps, timeline.Ones(steps))
+					c.Devices.Claimed[device] = change(deviceOf(p, device), steps, timeline.Ones(steps))
 				}
 			}
 			if len(p.Claims) > 0 {
