@@ -112,15 +112,22 @@ var cadvisorLabels = map[string][]string{
 // inContainer is where a cAdvisor that runs as a DaemonSet has the name of a container.
 const inContainer = "container_label_io_kubernetes_container_name"
 
-// cgroupsOfPods match the cgroups of whole pods, and cgroupsOfMany all that are above those of containers: where the target of a cAdvisor has labels, series
-// of these name a container, too.
+// Expressions for the ids of cgroups. Those of pods are slices of systemd, or directories. Where the target of a cAdvisor has labels, the cgroups above those of
+// containers name a container, too. A Prometheus tries an expression on all ids that it has, which takes it long where more is left open than the beginning.
 const (
-	cgroupsOfPods = `.*pod[0-9a-f_-]{32,36}(\.slice)?`
-	cgroupsOfMany = cgroupsOfPods + `|/(docker|init\.scope)?|(.*/)?kubepods(/burstable|/besteffort)?|.*\.(slice|service|mount|socket)|/user\.slice/.*`
+	cgroupsOfPods  = `.*pod[0-9a-f_-]{32,36}(\.slice)?`
+	sliceCgroups   = `.+\.slice`
+	serviceCgroups = `.+\.service`
+	kubeCgroups    = `(/docker/[^/]+)?(/kubelet)?/kubepods(/burstable|/besteffort)?`
+	podCgroups     = kubeCgroups + `/pod[^/]+`
+	cgroupsOfMany  = kubeCgroups + `(/pod[^/]*)?|/(docker|init\.scope)?|/user\.slice/.*`
 )
 
 // ofContainers are matchers for series of single containers.
-var ofContainers = []Matcher{notEqual("container", ""), notEqual("container", "POD"), notEqual(inContainer, "POD"), notMatching("id", cgroupsOfMany)}
+var ofContainers = []Matcher{
+	notEqual("container", ""), notEqual("container", "POD"), notEqual(inContainer, "POD"),
+	notMatching("id", sliceCgroups), notMatching("id", serviceCgroups), notMatching("id", cgroupsOfMany),
+}
 
 // cadvisor is a metric of containers by cAdvisor, how kubelets before 1.16 spelled its labels, and how a DaemonSet does whose target has none.
 func cadvisor(name string) []Alternative {
@@ -140,14 +147,20 @@ func cadvisor(name string) []Alternative {
 // podUsage is usage of the cgroups of pods, by cAdvisor. Those below them have other ids. Where labels do not name the pod, or are those of cAdvisor itself, the UID in
 // the id does.
 func podUsage(name string, signal signals.Signal, r allocation.Resource, of string) Input {
-	byID := map[string][]string{"series": {"id"}, "kubelet_node": kubeletNode, "namespace": {}, "pod": {}, "container": {}}
+	alternatives := []Alternative{{
+		Metric: of, Matchers: []Matcher{equal("container", ""), notEqual("pod", ""), matching("id", cgroupsOfPods)},
+		Labels: map[string][]string{"series": {"id"}, "kubelet_node": kubeletNode}, CgroupUID: true,
+	}}
+	for _, unnamed := range []Matcher{equal("pod", ""), notEqual("container", "")} {
+		for _, id := range []string{sliceCgroups, podCgroups} {
+			alternatives = append(alternatives, Alternative{
+				Metric: of, Matchers: []Matcher{unnamed, matching("id", id)},
+				Labels: map[string][]string{"series": {"id"}, "kubelet_node": kubeletNode, "namespace": {}, "pod": {}, "container": {}}, CgroupUID: true,
+			})
+		}
+	}
 	return Input{
-		Name: name, Signal: signal, Resource: r, Need: Occasional,
-		Alternatives: []Alternative{
-			{Metric: of, Matchers: []Matcher{equal("container", ""), notEqual("pod", ""), matching("id", cgroupsOfPods)}, Labels: map[string][]string{"series": {"id"}, "kubelet_node": kubeletNode}, CgroupUID: true},
-			{Metric: of, Matchers: []Matcher{equal("pod", ""), matching("id", cgroupsOfPods)}, Labels: byID, CgroupUID: true},
-			{Metric: of, Matchers: []Matcher{notEqual("container", ""), matching("id", cgroupsOfPods)}, Labels: byID, CgroupUID: true},
-		},
+		Name: name, Signal: signal, Resource: r, Need: Occasional, Alternatives: alternatives,
 		Missing: "pods of runtimes that show no cgroups of containers, such as Kata Containers, cost what they request", Remedy: kubelet,
 	}
 }
