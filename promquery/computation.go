@@ -172,9 +172,6 @@ func (c *computation) compute(ctx context.Context, queries []allocation.Query) (
 			return err
 		}
 	}
-	if err := c.findOutages(ctx); err != nil {
-		return err
-	}
 	if len(c.windows) == 1 {
 		c.found = c.windows[0].found
 	}
@@ -206,6 +203,9 @@ func (c *computation) load(ctx context.Context) error {
 		step := c.nextStep()
 		if step == nil {
 			return nil
+		}
+		if err := c.findOutages(ctx); err != nil {
+			return err
 		}
 		var asking []*asker
 		for _, w := range c.windows {

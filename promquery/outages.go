@@ -5,8 +5,9 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
+	"github.com/promcost/promcost/allocation/build"
+	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
@@ -19,52 +20,84 @@ type shown struct {
 	at, newest int64 // the point, and when the newest sample that it sees was taken, in Unix milliseconds
 }
 
+// outages are what a window learns of them.
+type outages struct {
+	asked    build.Span                    // the time that was asked for
+	shown    map[Symbol][]shown            // by cluster
+	outdated map[Symbol]timeline.Intervals // by cluster: when a server shows samples from before an outage
+	points   timeline.Points               // scratch of current
+}
+
 // findOutages finds out, for each window, at which points of its grid what the server shows of a cluster was taken before an outage: longer ago
-// than two scrape intervals.
+// than two scrape intervals. It asks for the time that the windows ask for next, as far as it did not before.
 func (c *computation) findOutages(ctx context.Context) error {
 	var asking []*asker
-	seen := make([]map[Symbol][]shown, len(c.windows))
-	for i, w := range c.windows {
-		s := w.Sampling()
-		if w.raw || s.Exact() {
+	for _, w := range c.windows {
+		if w.step == nil || w.raw || w.Sampling().Exact() {
 			continue
 		}
-		beyond := (time.Hour.Milliseconds()/s.Step + 1) * s.Step // as far as windows look for evidence
-		seen[i] = map[Symbol][]shown{}
-		asking = append(asking, &asker{
-			window: w,
-			requests: []Request{{
-				Metric: nodeProbes[0].metric, Keep: Labels(c.cfg.Clusters.Labels...), Start: s.LoadStart() - beyond, End: s.End + beyond,
-				Grid: Grid{Step: s.Step, Times: true}, Input: inputInterval,
-			}},
-			use: func(series Series) error {
-				if !series.Points.Sampled() {
-					return nil
-				}
-				cluster := c.symbols.Of(c.cfg.Clusters.Default)
-				if k := slices.IndexFunc(series.Key, func(s Symbol) bool { return s != none }); k >= 0 {
-					cluster = series.Key[k]
-				}
-				for t, v := range series.Points.All() {
-					seen[i][cluster] = append(seen[i][cluster], shown{t, int64(v * 1000)})
-				}
-				return nil
-			},
-		})
+		a := &asker{window: w, use: func(s Series) error { return w.outages.add(c, s) }}
+		for _, span := range w.outages.lacks(w.step.Asks) {
+			a.requests = append(a.requests, Request{
+				Metric: nodeProbes[0].metric, Keep: Labels(c.cfg.Clusters.Labels...), Start: span.Start, End: span.End,
+				Grid: Grid{Step: w.Sampling().Step, Times: true}, Input: inputInterval,
+			})
+		}
+		if len(a.requests) > 0 {
+			asking = append(asking, a)
+		}
 	}
 	if len(asking) == 0 {
 		return nil
 	}
+	warnings, losses := c.stats.Warnings, c.stats.Losses
 	if _, err := c.fetch(ctx, inputInterval, asking); err != nil {
 		return fmt.Errorf("find outages: %w", err)
 	}
-	c.stats.Warnings, c.stats.Losses = nil, nil // those of the computation repeat them
-	for i, w := range c.windows {
-		for cluster, points := range seen[i] {
-			if late := outdated(points, w.Sampling()); len(late) > 0 {
-				w.outdated[cluster] = late
-			}
+	c.stats.Warnings, c.stats.Losses = warnings, losses // what follows asks for the same time, and repeats them
+	for _, a := range asking {
+		of := &a.window.outages
+		for cluster, points := range of.shown {
+			of.outdated[cluster] = outdated(points, a.window.Sampling())
 		}
+	}
+	return nil
+}
+
+// lacks returns the spans of asks for all of a window's inputs that reach beyond what was asked for, and takes these for asked.
+func (o *outages) lacks(asks []build.Ask) (spans []build.Span) {
+	for i := range asks {
+		if !slices.Contains(asks[i].Signals, signals.NodeInfo) {
+			continue
+		}
+		for _, span := range asks[i].Spans {
+			switch {
+			case o.asked == build.Span{}:
+				o.asked = span
+			case span.Start < o.asked.Start:
+				o.asked.Start = span.Start
+			case span.End > o.asked.End:
+				o.asked.End = span.End
+			default:
+				continue
+			}
+			spans = append(spans, span)
+		}
+	}
+	return spans
+}
+
+// add adds what the server shows of a cluster.
+func (o *outages) add(c *computation, s Series) error {
+	if !s.Points.Sampled() {
+		return nil
+	}
+	cluster := c.symbols.Of(c.cfg.Clusters.Default)
+	if k := slices.IndexFunc(s.Key, func(s Symbol) bool { return s != none }); k >= 0 {
+		cluster = s.Key[k]
+	}
+	for t, v := range s.Points.All() {
+		o.shown[cluster] = append(o.shown[cluster], shown{t, int64(v * 1000)})
 	}
 	return nil
 }
@@ -97,10 +130,10 @@ func outdated(points []shown, s timeline.Sampling) (out timeline.Intervals) {
 }
 
 // current returns the samples of a cluster's series but for those that were taken before an outage. They are valid until the next call.
-func (w *window) current(cluster Symbol, p *timeline.Points) *timeline.Points {
-	late := w.outdated[cluster]
+func (o *outages) current(cluster Symbol, p *timeline.Points) *timeline.Points {
+	late := o.outdated[cluster]
 	if !p.Sampled() || len(late) == 0 {
 		return p
 	}
-	return p.Outside(&w.points, late)
+	return p.Outside(&o.points, late)
 }

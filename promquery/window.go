@@ -27,8 +27,7 @@ type window struct {
 	named              naming // how series name their pods
 	found              *findings
 	own                ownTargets
-	outdated           map[Symbol]timeline.Intervals // by cluster, when a server shows samples from before an outage
-	points             timeline.Points               // scratch of current
+	outages            outages
 	// dropped is how many series of promcost itself a step left out, the largest number of any step.
 	dropped int64
 	doubted bool  // prices may come from promcost
@@ -38,7 +37,7 @@ type window struct {
 
 // addWindow adds a window.
 func (c *computation) addWindow(ctx context.Context, q allocation.Query) {
-	w := &window{of: c, query: q, found: newFindings(nil), outdated: map[Symbol]timeline.Intervals{}, raw: givesRaw(ctx, c.src, q.Window.Start.UnixMilli(), q.Window.End.UnixMilli())}
+	w := &window{of: c, query: q, found: newFindings(nil), outages: outages{shown: map[Symbol][]shown{}, outdated: map[Symbol]timeline.Intervals{}}, raw: givesRaw(ctx, c.src, q.Window.Start.UnixMilli(), q.Window.End.UnixMilli())}
 	c.windows = append(c.windows, w)
 }
 
@@ -108,7 +107,7 @@ func (w *window) take(p *plan, s Series) error {
 		r.found.skipped = true
 		return nil
 	}
-	points := w.current(key[0], s.Points)
+	points := w.outages.current(key[0], s.Points)
 	if points.Len() == 0 {
 		return nil
 	}
