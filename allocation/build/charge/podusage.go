@@ -17,7 +17,10 @@ func (ch *Charger) BarePods() (names []string) {
 		if !slices.ContainsFunc(p.Containers, ch.Measures) {
 			continue
 		}
-		bare := [allocation.NumResources]bareTime{allocation.CPU: ch.bareTime(p, allocation.CPU), allocation.RAM: ch.bareTime(p, allocation.RAM)}
+		var bare [allocation.NumResources]bareTime
+		for _, r := range [...]allocation.Resource{allocation.CPU, allocation.RAM} {
+			bare[r] = ch.bareTime(p, r)
+		}
 		if len(bare[allocation.CPU].Intervals)+len(bare[allocation.RAM].Intervals) > 0 {
 			ch.podUse(p).bare, names = &bare, append(names, p.Name.Value())
 		}
@@ -33,21 +36,31 @@ type bareTime struct {
 	seen bool // at another time, some had
 }
 
+// seenUse returns when a container had usage of a resource, and shortly before and after, for series of one target have times of their own.
+func (ch *Charger) seenUse(c *observe.Container, r allocation.Resource) (out timeline.Intervals) {
+	apart := 2 * ch.Sampling.Cell()
+	for _, f := range ch.containerUse(c).covered[r] {
+		out = append(out, timeline.Interval{From: f.From - apart, To: f.To + apart})
+	}
+	return out
+}
+
+// bareTime is that of a pod. While all of its cluster was unseen, as over an outage of Prometheus, its cgroup was, too.
 func (ch *Charger) bareTime(p *observe.Pod, r allocation.Resource) (bare bareTime) {
 	var ran, seen timeline.Intervals
-	apart := 2 * ch.Sampling.Cell() // series of one target have times of their own
 	for _, c := range p.Containers {
-		ran = append(ran, c.Runs...)
-		for _, f := range ch.containerUse(c).covered[r] {
-			seen = append(seen, timeline.Interval{From: f.From - apart, To: f.To + apart})
-		}
+		ran, seen = append(ran, c.Runs...), append(seen, ch.seenUse(c, r)...)
 	}
 	bare.Intervals, bare.seen = timeline.Union(ran).Without(timeline.Union(seen)), len(seen) > 0
+	if bare.seen {
+		bare.Intervals = bare.Without(ch.AbsentIn(p.Cluster).Containers.Down)
+	}
 	least := ch.Sampling.Cell()
 	if bare.seen {
 		least = timeline.Lookback
 	}
 	bare.Intervals = slices.DeleteFunc(bare.Intervals, func(x timeline.Interval) bool { return x.To-x.From <= least })
+	bare.Intervals = bare.Clip(ch.Start(), ch.End()) // usage is read of the window
 	return bare
 }
 
