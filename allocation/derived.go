@@ -109,6 +109,7 @@ func (d *Derived) Compute(properties map[string]any) string { return d.derive(pr
 // derive computes the property.
 func (d *Derived) derive(properties map[string]any) derivation {
 	text, err := d.compute(properties)
+	text = derivedName(text, properties)
 	if err == nil {
 		return derivation{text: text}
 	}

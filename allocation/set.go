@@ -78,15 +78,6 @@ var specials = [NumSpecials]string{
 // Field returns the kind's name in stored files: workload, idle.
 func (s Special) Field() string { return specials[s] }
 
-// Names of special rows and of missing properties. They never mean anything else.
-const (
-	IdleName        = "__idle__"
-	UnallocatedName = "__unallocated__"
-	UnmountedName   = "__unmounted__"
-	ExternalName    = "__external__"
-	SharedName      = "__shared__"
-)
-
 // Window is the half-open interval [Start, End).
 type Window struct{ Start, End time.Time }
 

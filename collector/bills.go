@@ -12,7 +12,7 @@ import (
 	"github.com/go-kit/log/level"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/promcost/promcost/allocation/metering"
+	"github.com/promcost/promcost/allocation"
 )
 
 // BillState is what bills say, as far as it is known.
@@ -134,7 +134,7 @@ func (b *bills) Collect(metrics chan<- prometheus.Metric) {
 	all := len(state.Cloud)
 	if state.Cloud = capCloudCosts(state.Cloud, b.most()); len(state.Cloud) < all {
 		b.warned.Do(func() {
-			level.Warn(b.logger).Log("msg", "promcost_cloud_cost has more series than --collector.max-series, the smallest are summed into "+metering.OtherName,
+			level.Warn(b.logger).Log("msg", "promcost_cloud_cost has more series than --collector.max-series, the smallest are summed into "+allocation.OtherName,
 				"max_series", b.most(), "series", all)
 		})
 	}
@@ -164,7 +164,7 @@ func capCloudCosts(list []CloudCost, most int) []CloudCost {
 	for _, c := range list[kept:] {
 		i := slices.IndexFunc(out[kept:], func(sum CloudCost) bool { return sum.Provider == c.Provider })
 		if i < 0 {
-			out = append(out, CloudCost{Provider: c.Provider, Account: metering.OtherName, Service: metering.OtherName, Category: metering.OtherName})
+			out = append(out, CloudCost{Provider: c.Provider, Account: allocation.OtherName, Service: allocation.OtherName, Category: allocation.OtherName})
 			i = len(out) - 1 - kept
 		}
 		out[kept+i].Cost += c.Cost

@@ -265,7 +265,7 @@ func TestCap(t *testing.T) {
 	}{
 		{name: "within the limit, with room for others", clusters: 1, namespaces: 72, wantKept: 72},
 		{name: "others stay in their cluster", clusters: 3, namespaces: 40, wantOtherClusters: []string{"c0", "c1", "c2"}, wantKept: 68, wantDropped: 52 * 4},
-		{name: "more clusters than half the limit holds", clusters: 40, namespaces: 3, wantOtherClusters: []string{metering.OtherName, "c0", "c1", "c10", "c11", "c12", "c13", "c14", "c15", "c16", "c17", "c18", "c19", "c2", "c20", "c21", "c22"}, wantKept: 36, wantDropped: 84 * 4},
+		{name: "more clusters than half the limit holds", clusters: 40, namespaces: 3, wantOtherClusters: []string{allocation.OtherName, "c0", "c1", "c10", "c11", "c12", "c13", "c14", "c15", "c16", "c17", "c18", "c19", "c2", "c20", "c21", "c22"}, wantKept: 36, wantDropped: 84 * 4},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			set, sum := newSet(), 0.0
@@ -285,7 +285,7 @@ func TestCap(t *testing.T) {
 				exported += m.GetGauge().GetValue()
 				switch {
 				case label(m, "resource") != "cpu":
-				case label(m, "namespace") == metering.OtherName:
+				case label(m, "namespace") == allocation.OtherName:
 					others = append(others, label(m, "cluster"))
 				default:
 					kept++

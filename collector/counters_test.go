@@ -92,7 +92,7 @@ func TestCountersOfTheMonth(t *testing.T) {
 				}
 				before = now
 			}
-			if folded := before[metering.OtherName] != nil; folded != (namespaces == 300) || len(before) > 200 {
+			if folded := before[allocation.OtherName] != nil; folded != (namespaces == 300) || len(before) > 200 {
 				t.Errorf("%d counters, folded %v", len(before), folded)
 			}
 		})

@@ -51,7 +51,7 @@ func (c *Collector) render(of *snapshot) {
 		}
 		if dropped > 0 && !c.warned[s.Collector()] {
 			c.warned[s.Collector()] = true
-			level.Warn(c.logger).Log("msg", "collector has more series than --collector.max-series, the smallest are summed into "+metering.OtherName,
+			level.Warn(c.logger).Log("msg", "collector has more series than --collector.max-series, the smallest are summed into "+allocation.OtherName,
 				"collector", s.Collector(), "max_series", places.Metering().MaxSeries(), "dropped", dropped)
 		}
 		for k := range c.subjects[served].families {

@@ -11,9 +11,6 @@ import (
 	"github.com/promcost/promcost/allocation/labelnames"
 )
 
-// undefinedName stands for a missing property in an asset's name.
-const undefinedName = "__undefined__"
-
 // property is a property of assets that they are aggregated by.
 type property struct {
 	name string
@@ -114,13 +111,13 @@ func parseDimension(item string, mapping allocation.LabelMapping) ([]Dimension, 
 		return nil, fmt.Errorf("unknown field %q%s: use one of %s", item, hint, strings.Join(Dimensions(), ", "))
 	}
 	if get := properties[i].get; get != nil {
-		return []Dimension{{get: get, lack: undefinedName}}, nil
+		return []Dimension{{get: get, lack: allocation.UndefinedName}}, nil
 	}
 	if named {
 		if name = strings.TrimSpace(name); name == "" {
 			return nil, fmt.Errorf("%q lacks a name: write label:app", item)
 		}
-		return []Dimension{{labels: labelnames.Aliases(name), prefix: labelnames.Sanitize(name) + "=", lack: undefinedName}}, nil
+		return []Dimension{{labels: labelnames.Aliases(name), prefix: labelnames.Sanitize(name) + "=", lack: allocation.UndefinedName}}, nil
 	}
 	labels := mapping[field]
 	if len(labels) == 0 {
@@ -174,7 +171,7 @@ func name(of *listed, keys []Dimension) string {
 	if len(keys) == 0 {
 		parts = []string{a.Provider, a.Account, a.Project, a.Category, clusterInName(a), a.Type.String(), a.Service, a.ProviderID, a.Title}
 		for i, part := range parts {
-			parts[i] = cmp.Or(part, undefinedName)
+			parts[i] = cmp.Or(part, allocation.UndefinedName)
 		}
 		parts[len(parts)-1] += of.since
 	}

@@ -164,7 +164,7 @@ func nameOf(texts *[NumFields]string, tags billing.Tags, keys []Key) string {
 	parts := make([]string, len(keys))
 	for i, k := range keys {
 		if parts[i] = texts[k.field]; k.tag != "" {
-			parts[i] = tagOf(tags, k.tag)
+			parts[i] = allocation.TenantName(tagOf(tags, k.tag))
 		}
 		parts[i] = cmp.Or(parts[i], allocation.UnallocatedName)
 	}

@@ -56,7 +56,7 @@ func (r *Row) Labels() map[string]string {
 	}
 	labels := make(map[string]string, len(r.Tags))
 	for _, t := range r.Tags {
-		labels[t.Name] = t.Value
+		labels[t.Name] = allocation.TenantName(t.Value)
 	}
 	return labels
 }
@@ -154,7 +154,7 @@ func (r *reader) rowOf(l *billing.Line, of described) (*Row, error) {
 	fresh := Row{Tags: l.Tags}
 	for f := range fields {
 		if value := fields[f].value; value != nil {
-			fresh.Texts[f] = value(l)
+			fresh.Texts[f] = allocation.TenantName(value(l))
 		}
 	}
 	fresh.Texts[Category] = category(l, of.asset, of.of)

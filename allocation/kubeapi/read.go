@@ -105,6 +105,12 @@ type allocationBody struct {
 	status AllocationStatus
 }
 
+// noValue is how promcost names what is missing, and noNamespaces are the namespaces of rows that belong to none. No pod has these: what looks
+// like them in a cluster has a backslash before it.
+const noValue = "__unallocated__"
+
+var noNamespaces = []string{noValue, "__unmounted__"}
+
 // perAllocation is about how many bytes an item of a pod takes, its labels and texts not counted.
 const perAllocation = 640
 
@@ -123,7 +129,7 @@ func readAllocations(ctx context.Context, r *reading) error {
 			return err
 		}
 		p := &w.Properties
-		if p.Pod == "" || p.Namespace == "" || strings.HasPrefix(p.Namespace, "__") || r.key.namespace != "" && p.Namespace != r.key.namespace {
+		if p.Pod == "" || p.Namespace == "" || slices.Contains(noNamespaces, p.Namespace) || r.key.namespace != "" && p.Namespace != r.key.namespace {
 			return nil // what belongs to no namespace is in assets
 		}
 		share := r.texts.share
@@ -157,7 +163,7 @@ func (r *reading) readUIDs(ctx context.Context) (map[string][]string, error) {
 		if size += int64(len(name)) + 96; size > r.limit {
 			return tooMuch()
 		}
-		if i := strings.LastIndexByte(name, '/'); i > 0 && !strings.HasPrefix(name[i+1:], "__") {
+		if i := strings.LastIndexByte(name, '/'); i > 0 && name[i+1:] != noValue {
 			uids[name[:i]] = append(uids[name[:i]], name[i+1:])
 		}
 		return nil

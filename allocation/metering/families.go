@@ -10,9 +10,6 @@ import (
 	"github.com/promcost/promcost/allocation/passes"
 )
 
-// OtherName is the label value for all subjects that a limit of series sums into one.
-const OtherName = "__other__"
-
 // Subject is a kind of thing that families describe, such as namespaces, controllers or nodes. The first label is the cluster,
 // except for budgets, which are not in sets.
 type Subject struct {

@@ -187,7 +187,7 @@ func (t *tally) admit(s *Subject, hour []subjectTotal, newcomers []int32, w allo
 
 // isOther reports whether labels are those of __other__.
 func isOther(s *Subject, labels []string) bool {
-	return !slices.ContainsFunc(labels[min(s.unsummed(), len(labels)-1):], func(l string) bool { return l != OtherName })
+	return !slices.ContainsFunc(labels[min(s.unsummed(), len(labels)-1):], func(l string) bool { return l != allocation.OtherName })
 }
 
 // byRank sorts the indices of rows by falling rank, equal ones by label. A nil order stands for all rows.
@@ -230,7 +230,7 @@ func (o *otherSums) add(row *subjectTotal) {
 
 // place is the index of the sum of a cluster.
 func (o *otherSums) place(cluster []string, labels int) int {
-	sum := subjectTotal{labels: slices.Repeat([]string{OtherName}, labels)}
+	sum := subjectTotal{labels: slices.Repeat([]string{allocation.OtherName}, labels)}
 	if labels > 1 && o.tally.has(cluster) {
 		copy(sum.labels, cluster)
 	}

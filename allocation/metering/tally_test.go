@@ -122,7 +122,7 @@ func (l *membershipLaws) add(t *testing.T, hour *allocation.Set) {
 		if ok && !begins[labels].Equal(began[labels]) {
 			ok, old = false, 0 // it lost its place and has it again
 		}
-		if v < old || !ok && strings.Contains(name, metering.OtherName) && begins[labels].Equal(time.Time{}) {
+		if v < old || !ok && strings.Contains(name, allocation.OtherName) && begins[labels].Equal(time.Time{}) {
 			t.Fatalf("%s: %s falls from %v to %v", hour.Window.Start, name, old, v)
 		}
 		if gauge := strings.Replace(name, "_cost_total", "_hourly_cost", 1); math.Abs(v-old-hourly[gauge]) > 1e-9 {
@@ -137,7 +137,7 @@ func (l *membershipLaws) add(t *testing.T, hour *allocation.Set) {
 		t.Fatalf("%s: counters gain %v of %v", hour.Window.Start, gained, cost)
 	}
 	for name := range was {
-		if _, ok := is[name]; !ok && (!l.before.Capped(s) && !now.Capped(s) || strings.Contains(name, metering.OtherName)) {
+		if _, ok := is[name]; !ok && (!l.before.Capped(s) && !now.Capped(s) || strings.Contains(name, allocation.OtherName)) {
 			t.Fatalf("%s: %s is gone", hour.Window.Start, name)
 		}
 	}

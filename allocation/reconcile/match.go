@@ -83,7 +83,7 @@ func (x *Index) outside(item *billing.Item) Match {
 	m := Match{Kind: Cloud}
 	for _, tag := range item.Tags {
 		if p, ok := rules.tags[tag.Name]; ok && tag.Value != "" {
-			m.Kind, m.Text[p] = External, tag.Value
+			m.Kind, m.Text[p] = External, allocation.TenantName(tag.Value)
 			continue
 		}
 		name, isLabel := strings.CutPrefix(tag.Name, labelPrefix)
@@ -93,7 +93,7 @@ func (x *Index) outside(item *billing.Item) Match {
 		if m.Labels == nil {
 			m.Labels = make(map[string]string, len(item.Tags))
 		}
-		m.Labels[name] = tag.Value
+		m.Labels[name] = allocation.TenantName(tag.Value)
 	}
 	m.Cluster = m.Text[allocation.Cluster]
 	return m

@@ -77,13 +77,17 @@ func (o *outside) addExternal(l *billing.Line, m *Match) error {
 func NewCloudCost(item *billing.Item, m *Match) allocation.CloudCost {
 	labels := make(map[string]string, len(item.Tags))
 	for _, tag := range item.Tags {
-		labels[tag.Name] = tag.Value
+		labels[tag.Name] = allocation.TenantName(tag.Value)
 	}
-	return allocation.CloudCost{
+	c := allocation.CloudCost{
 		Name:     cmp.Or(m.Name, item.Resource.Name, lastElement(item.Resource.ID), item.Service.Name, item.Charge.Description, item.Charge.Category.String()),
 		Provider: item.Account.Provider, Account: cmp.Or(item.Account.SubID, item.Account.ID), Project: item.Account.SubName,
 		Category: cmp.Or(item.Service.Category, "Other"), Service: item.Service.Name, ProviderID: item.Resource.ID, Cluster: m.Cluster, Labels: labels,
 	}
+	for _, text := range [...]*string{&c.Name, &c.Account, &c.Project, &c.Category, &c.Service, &c.ProviderID} {
+		*text = allocation.TenantName(*text)
+	}
+	return c
 }
 
 func (o *outside) addCloud(l *billing.Line, m *Match) error {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/ledger/ledgertest"
 	"github.com/promcost/promcost/allocation/metering"
 	"github.com/promcost/promcost/allocation/recorder"
@@ -45,7 +46,7 @@ func TestMembershipSurvivesRestarts(t *testing.T) {
 		r.Model.Extra = 12
 	})
 	before := cappedCounters(r.Accrued())
-	if !strings.HasPrefix(before, "true\n") || !strings.Contains(before, metering.OtherName) {
+	if !strings.HasPrefix(before, "true\n") || !strings.Contains(before, allocation.OtherName) {
 		t.Fatalf("nothing is folded: %s", before)
 	}
 	at, err := r.AccruedAt(t.Context(), ledgertest.ParseTime(t, "2026-03-02T05:30"))

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/intern"
 )
 
@@ -16,13 +17,16 @@ type symbol struct {
 	number uint32
 }
 
-// Value is the text.
+// Value is the text, as series have it.
 func (s Symbol) Value() string {
 	if s.of == nil {
 		return ""
 	}
 	return s.of.text
 }
+
+// Name is the text as rows and assets show it: allocation.TenantName of Value.
+func (s Symbol) Name() string { return allocation.TenantName(s.Value()) }
 
 // Number is the place of the symbol among those of its table, in the order in which they were made: from 1 on, and 0 for "".
 func (s Symbol) Number() int {

@@ -12,7 +12,7 @@ func referFilters(b *strings.Builder) {
 		"`,` separates values, one of which must match; `+` is AND, `|` is OR; both on one level need parentheses. A space before a comparison or a parenthesis is AND, too, " +
 		"because URLs decode `+` to a space. Names and values are case-sensitive, except those of controllerKind and assetType; in a value `\\\"` is a quote and `\\\\` a backslash. " +
 		"`controllerKind:\"job\"` also selects what CronJobs run, whose pods are Jobs' (`+controllerKind!:\"cronjob\"` leaves it out), and on `/v2/allocation` `controllerKind:\"replicaset\"` what Deployments and Rollouts run; `!:` is the complement. " +
-		"The values `\"\"` and `\"__unallocated__\"` match what is missing. Keys of labels and annotations may be written as in Kubernetes or as in " +
+		"The values `\"\"` and `\"__unallocated__\"` match what is missing; a value that looks like the name of a special row has a backslash before it, as in `\\__idle__`, and is found so. Keys of labels and annotations may be written as in Kubernetes or as in " +
 		"Prometheus (`label[app.kubernetes.io/name]`, `label[app_kubernetes_io_name]`); the given spelling wins. A filter has at most 64 KiB and 1,000 levels of parentheses. " +
 		"`promcost filter` applies one to a saved answer.\n")
 	table(b, "operator", "text: the value …", "list, keys of a map: one of them …", "inverse")

@@ -127,8 +127,8 @@ export function below(fields) {
   return next.reduce((a, b) => (DEPTHS.indexOf(b) > DEPTHS.indexOf(a) ? b : a));
 }
 
-// isIdle reports whether a row is of idle, by its name.
-export const isIdle = (name) => name.endsWith("__idle__");
+// isIdle reports whether a row is of idle: its name ends in a part that no value of a workload has without a backslash before it.
+export const isIdle = (name) => name.split("/").at(-1) === "__idle__";
 
 // deeper is the state below a row; undefined where a row cannot be divided. Rows of several fields have their values joined by slashes.
 export function deeper(name, fields, state) {

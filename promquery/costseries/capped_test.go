@@ -86,7 +86,7 @@ func TestCappedMetricsSumToTheSame(t *testing.T) {
 	}
 	folded := 0
 	for series := range scraped[1] {
-		if strings.Contains(series, metering.OtherName) {
+		if strings.Contains(series, allocation.OtherName) {
 			folded++
 		}
 	}

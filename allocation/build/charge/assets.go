@@ -98,14 +98,14 @@ func (ch *Charger) reportResiduals(s *allocation.Set, residuals map[signals.Symb
 			x := residuals[cluster][r]
 			total := 0.0
 			for i := range s.Nodes {
-				if s.Nodes[i].Cluster == cluster.Value() {
+				if s.Nodes[i].Cluster == cluster.Name() {
 					total += s.Nodes[i].Cost[r]
 				}
 			}
 			if x.Cost <= residualSlack*total && x.Overcommit == 0 {
 				continue
 			}
-			x.Cluster, x.Resource = cluster.Value(), r
+			x.Cluster, x.Resource = cluster.Name(), r
 			s.Residuals = append(s.Residuals, x)
 			if x.Cost > total/1000 {
 				ch.Warnf("cluster %s: %s cost of %.6g was allocated outside of any known node's life (promcost_reconciliation_residual): are kube_node_info and kube_node_status_capacity there for all nodes?", x.Cluster, r, x.Cost)

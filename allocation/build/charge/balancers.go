@@ -81,8 +81,8 @@ func (ch *Charger) chargeBalancer(x *observe.Balancer, life timeline.Intervals, 
 		return price.At(to) * observe.Hours(from, to), observe.Hours(from, to)
 	})
 	share := allocation.LoadBalancerShare{
-		Key:     ch.Dict.Add(allocation.LoadBalancerKey(x.Cluster.Value(), x.Namespace.Value(), x.Name.Value())),
-		Service: ch.Dict.Add(x.Namespace.Value() + "/" + x.Name.Value()), IP: ch.Dict.Add(x.Address.Value.Value()), Private: prices.IsPrivate(x.Address.Value.Value()),
+		Key:     ch.Dict.Add(allocation.LoadBalancerKey(x.Cluster.Name(), x.Namespace.Name(), x.Name.Name())),
+		Service: ch.Dict.Add(x.Namespace.Name() + "/" + x.Name.Name()), IP: ch.Dict.Add(x.Address.Value.Value()), Private: prices.IsPrivate(x.Address.Value.Value()),
 	}
 	eachShift(func(p *podUse, s *shift, part timeline.Interval) {
 		share.Hours = observe.Hours(part.From, part.To)

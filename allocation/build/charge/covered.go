@@ -33,7 +33,7 @@ func (ch *Charger) addCovered() {
 		for _, cluster := range observe.SortedSymbols(ran) {
 			for _, x := range ran[cluster].Clip(ch.Borders[i], ch.Borders[i+1]) {
 				s.Covered = append(s.Covered, allocation.Covered{
-					Cluster: cluster.Value(), Start: time.UnixMilli(x.From).UTC(), End: time.UnixMilli(x.To).UTC(), Created: oldest(nodes[cluster], x),
+					Cluster: cluster.Name(), Start: time.UnixMilli(x.From).UTC(), End: time.UnixMilli(x.To).UTC(), Created: oldest(nodes[cluster], x),
 				})
 			}
 		}

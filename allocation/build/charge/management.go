@@ -55,7 +55,7 @@ func (ch *Charger) chargeManagement() {
 		ch.eachSet(lives[cluster], func(set int, life timeline.Intervals) {
 			from, to := life.Bounds()
 			asset := allocation.Management{
-				Cluster: cluster.Value(), Provisioner: m.Provisioner.Value.Value(), PriceSource: price.Source(to),
+				Cluster: cluster.Name(), Provisioner: m.Provisioner.Value.Name(), PriceSource: price.Source(to),
 				Start: time.UnixMilli(from).UTC(), End: time.UnixMilli(to).UTC(),
 			}
 			for _, part := range life {

@@ -85,12 +85,12 @@ func (k *leftKey) names() (names [allocation.Services]string) {
 	if k.kind == allocation.Unallocated {
 		name = allocation.UnallocatedName
 	}
-	names[allocation.Cluster], names[allocation.Namespace], names[allocation.Pod], names[allocation.Container] = k.cluster.Value(), k.namespace.Value(), name, name
+	names[allocation.Cluster], names[allocation.Namespace], names[allocation.Pod], names[allocation.Container] = k.cluster.Name(), k.namespace.Name(), name, name
 	switch {
 	case k.namespace == observe.None:
 		names[allocation.Namespace] = name
 	case k.kind == allocation.Unmounted:
-		names[allocation.Pod] = k.namespace.Value() + "-unmounted-pvcs"
+		names[allocation.Pod] = allocation.UnmountedPod(k.namespace.Name())
 	}
 	return names
 }

@@ -138,8 +138,8 @@ func (x *mounted) findUses() {
 // charge makes the assets and the shares.
 func (x *mounted) charge() {
 	ch := x.ch
-	key := ch.Dict.Add(allocation.VolumeKey(x.v.Cluster.Value(), x.v.Name.Value()))
-	_, id := allocation.ParseProviderID(x.v.Handle.Value.Value())
+	key := ch.Dict.Add(allocation.VolumeKey(x.v.Cluster.Name(), x.v.Name.Name()))
+	_, id := allocation.ParseProviderID(x.v.Handle.Value.Name())
 	provider := ch.Dict.Add(id)
 	x.assets()
 	index := map[observe.RowRef]int{}
@@ -205,13 +205,13 @@ func (x *mounted) assets() {
 		end := part[len(part)-1].To
 		i, j := x.Edge(x.ch.Borders[set]), x.Edge(x.ch.Borders[set+1])
 		d := allocation.Disk{
-			Cluster: x.v.Cluster.Value(), Name: x.v.Name.Value(), ProviderID: x.v.Handle.Value.Value(),
-			StorageClass: x.v.Class.Value.Value(), PriceSource: x.price.Source(end),
+			Cluster: x.v.Cluster.Name(), Name: x.v.Name.Name(), ProviderID: x.v.Handle.Value.Name(),
+			StorageClass: x.v.Class.Value.Name(), PriceSource: x.price.Source(end),
 			Start: time.UnixMilli(part[0].From).UTC(), End: time.UnixMilli(end).UTC(),
 			ByteHours: x.Amount[j] - x.Amount[i], Cost: x.Cost[j] - x.Cost[i],
 		}
 		if c := x.claimAt(end); c != nil {
-			d.ClaimNamespace, d.ClaimName = c.Namespace.Value(), c.Name.Value()
+			d.ClaimNamespace, d.ClaimName = c.Namespace.Name(), c.Name.Name()
 		}
 		d.UsedByteHours, d.UsedMax = x.used(set)
 		x.ch.Sets[set].Disks = append(x.ch.Sets[set].Disks, d)

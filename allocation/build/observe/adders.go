@@ -94,12 +94,12 @@ func (in *interned) addTail(tail []signals.Symbol) allocation.ID {
 	return in.Dict.AddPairs(in.pairs)
 }
 
-// ID is the id of a symbol's text in Dict, which does not copy it.
+// ID is the id of a symbol's name in Dict, which does not copy it.
 func (in *interned) ID(s signals.Symbol) allocation.ID {
 	n := s.Number()
 	in.ids = append(in.ids, make([]allocation.ID, max(0, n+1-len(in.ids)))...)
 	if in.ids[n] == 0 {
-		in.ids[n] = in.Dict.AddWhole(s.Value())
+		in.ids[n] = in.Dict.AddWhole(s.Name())
 	}
 	return in.ids[n]
 }

@@ -82,7 +82,7 @@ func (x *Balancer) Asset(life timeline.Intervals, price *prices.Item) allocation
 	from, to := life.Bounds()
 	address := x.Address.Value.Value()
 	asset := allocation.LoadBalancer{
-		Cluster: x.Cluster.Value(), Namespace: x.Namespace.Value(), Service: x.Name.Value(),
+		Cluster: x.Cluster.Name(), Namespace: x.Namespace.Name(), Service: x.Name.Name(),
 		IP: address, Private: prices.IsPrivate(address), PriceSource: price.Source(to),
 		Start: time.UnixMilli(from).UTC(), End: time.UnixMilli(to).UTC(),
 		Hours: float64(life.Length()) / 3.6e6,

@@ -80,7 +80,7 @@ func (ob *Observer) SamplingOf(s *Incoming) timeline.Sampling {
 func (s *Incoming) tailMap() map[string]string {
 	m := make(map[string]string, len(s.tail)/2)
 	for i := 0; i+1 < len(s.tail); i += 2 {
-		m[s.tail[i].Value()] = s.tail[i+1].Value()
+		m[s.tail[i].Name()] = s.tail[i+1].Name()
 	}
 	return m
 }

@@ -112,7 +112,7 @@ func (ob *Observer) addNodeCapacity(s *Incoming) error {
 func (ob *Observer) addNodePrice(s *Incoming) error {
 	n := ob.nodeOf(s)
 	prices := ob.addPrices(&n.Reported.Priced[s.Resource], s, n.PricedThing(s.Resource))
-	n.Reported.priceLabels.Add(nodePriceLabels{s.Key[2].Value(), s.Key[3].Value(), s.Key[4].Value(), s.Key[5].Value()}, prices)
+	n.Reported.priceLabels.Add(nodePriceLabels{s.Key[2].Name(), s.Key[3].Name(), s.Key[4].Name(), s.Key[5].Name()}, prices)
 	return nil
 }
 
@@ -147,7 +147,7 @@ func (n *Node) isSpot(t int64) bool {
 func (n *Node) Asset(t int64) allocation.Node {
 	from := n.Reported.priceLabels.At(timeline.Forever)
 	asset := allocation.Node{
-		Cluster: n.Cluster.Value(), Name: n.Name.Value(),
+		Cluster: n.Cluster.Name(), Name: n.Name.Name(),
 		ProviderID:   n.ProviderID(),
 		InstanceType: cmp.Or(n.Label(labelnames.InstanceTypeLabels), from.instanceType),
 		Region:       cmp.Or(n.Label(labelnames.RegionLabels), from.region),
@@ -163,7 +163,7 @@ func (n *Node) Asset(t int64) allocation.Node {
 
 // ProviderID is what the provider calls the node, "" where that is not known.
 func (n *Node) ProviderID() string {
-	return cmp.Or(n.Reported.ProviderID.At(timeline.Forever).Value(), n.Reported.priceLabels.At(timeline.Forever).providerID)
+	return cmp.Or(n.Reported.ProviderID.At(timeline.Forever).Name(), n.Reported.priceLabels.At(timeline.Forever).providerID)
 }
 
 // ExtendLife lets a node live from the start of a container on it, if it was first seen shortly after that: it existed then, unless it

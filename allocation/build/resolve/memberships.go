@@ -25,7 +25,7 @@ func (rs *Resolver) servicesAt(p *observe.Pod, t int64) []string {
 	names := rs.cuts.services[:0]
 	for _, x := range rs.Memberships(p) {
 		if _, ok := x.When.Find(t); ok {
-			names = append(names, x.Service.Value())
+			names = append(names, x.Service.Name())
 		}
 	}
 	rs.cuts.services = names

@@ -16,8 +16,8 @@ func (rs *Resolver) resolveNodes() {
 	sights := rs.nodeSights()
 	for i, n := range observe.Each(&rs.Limits, slices.All(rs.SortedNodes())) {
 		n.Index = i
-		rs.Dict.Add(n.Cluster.Value()) // idle rows name nodes that no container ran on
-		rs.Dict.Add(n.Name.Value())
+		rs.Dict.Add(n.Cluster.Name()) // idle rows name nodes that no container ran on
+		rs.Dict.Add(n.Name.Name())
 		n.LabelMap = rs.Dict.TextMap(n.Reported.Labels.At(timeline.Forever))
 		n.SpotByLabel = rs.Sheet().IsSpot(n.LabelMap)
 		n.Provider = rs.Dict.Add(n.ProviderID())
