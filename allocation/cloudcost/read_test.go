@@ -142,3 +142,26 @@ func TestReadStops(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestSpecialNames keeps lines apart that lack a tag or a service from those with values that look so, by all texts that tenants choose.
+func TestSpecialNames(t *testing.T) {
+	const name, shown = allocation.UnallocatedName, `\` + allocation.UnallocatedName
+	lacking := line(1, 1, func(*billing.Item) {})
+	named := line(2, 1, func(i *billing.Item) {
+		i.Tags, i.Service.Name, i.Resource.ID = billing.Tags{{Name: "team", Value: name}}, name, name
+	})
+	for _, keys := range []string{"label:team", "service", "providerID"} {
+		set := read(t, cloudcost.Query{}, keys, lacking, named)
+		got := map[string]float64{}
+		for _, r := range set.Rows {
+			got[r.Name] = r.Costs[billing.Effective]
+		}
+		if diff := cmp.Diff(map[string]float64{name: 1, shown: 2}, got); diff != "" {
+			t.Errorf("%s: %s", keys, diff)
+		}
+	}
+	selected := func(r *cloudcost.Row) bool { return r.Labels()["team"] == shown }
+	if set := read(t, cloudcost.Query{Filter: selected}, "service", lacking, named); len(set.Rows) != 1 || set.Rows[0].Costs[billing.Effective] != 2 {
+		t.Errorf("the tag %s selects %v", shown, set.Rows)
+	}
+}
