@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-kit/log/level"
+
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/memory"
 )
@@ -160,6 +162,11 @@ func (f *filler) compute(ctx context.Context, run hourRun) {
 		}
 		if set := x.result.Set; set != nil {
 			_ = l.archive.keepHour(ctx, set) // a failure is logged there, and the loop tries again: the hour is an answer all the same
+		}
+	}
+	if err == nil {
+		if err := l.archive.doubtVanished(ctx, run.hours); err != nil {
+			level.Warn(l.logger).Log("msg", "Could not compare hours with those before and after", "start", run.hours[0].Start.UTC().Format(time.RFC3339), "err", err)
 		}
 	}
 	account.Close() // before the waiting callers go on and draw memory themselves

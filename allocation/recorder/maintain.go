@@ -169,7 +169,8 @@ func (r *Recorder) nextTry(h allocation.Window, now time.Time, tries int) time.T
 	return due
 }
 
-// completeHour computes a stored hour again. If the result is complete, it replaces the hour, and the day is rolled up again.
+// completeHour computes a stored hour again. If the result is complete, it replaces the hour, and the day is rolled up again. A result
+// that lacks what the hours before and after have is complete only if it does so each time.
 // What counters have counted of it stays.
 func (r *Recorder) completeHour(ctx context.Context, h allocation.Window) error {
 	set, err := r.ledger.ComputeHour(ctx, h)
@@ -181,6 +182,9 @@ func (r *Recorder) completeHour(ctx context.Context, h allocation.Window) error 
 	}
 	if set.Incomplete {
 		return nil
+	}
+	if lost, err := r.archive.Vanished(ctx, set); err != nil || lost != "" && r.incomplete[h.Start.Unix()].tries < len(retryDelays) {
+		return err
 	}
 	if err := r.archive.ReplaceHour(ctx, set); err != nil {
 		return err

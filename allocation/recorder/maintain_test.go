@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -89,6 +90,53 @@ func TestDamageDoesNotHoldUpCounting(t *testing.T) {
 	r.Start(t)
 	if diff := cmp.Diff(before, ledgertest.CountersText(r.Accrued())); diff != "" {
 		t.Errorf("counters without any time to try again (-want +got):\n%s", diff)
+	}
+}
+
+// TestVanishedInputs checks that an hour that lacks an input which the hours before and after it have is incomplete, says so, and is computed
+// again until it has it, or as often as any incomplete hour.
+func TestVanishedInputs(t *testing.T) {
+	const from, metric = "2026-03-02T01:00", "node_cpu_hourly_cost"
+	for _, comesBack := range []bool{true, false} {
+		var vanished atomic.Bool
+		vanished.Store(true)
+		prepare := func(r *ledgertest.Rig) {
+			r.Model.Priced = func(w allocation.Window) string {
+				if vanished.Load() && w.Start.Equal(ledgertest.ParseTime(t, from)) {
+					return "built-in defaults"
+				}
+				return metric
+			}
+		}
+		r := ledgertest.Live(t, "2026-03-02T02:30", ledgertest.Options{Recorder: recorder.Options{Backfill: -1}}, prepare)
+		if hours := r.Kept(t, ledger.Hours); hours[25] != "02T01:00" {
+			t.Fatalf("before the hour after it is there: %v", hours)
+		}
+		r.Pass(45 * time.Minute) // 03:15
+		if hours := r.Kept(t, ledger.Hours); hours[25] != "02T01:00 incomplete" {
+			t.Fatalf("once the hour after it is there: %v", hours)
+		}
+		kept, err := r.History.List(t.Context(), ledger.Hours, ledgertest.Between(t, from, "2026-03-02T02:00"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		sets, err := r.History.Read(t.Context(), kept, nil)
+		if err != nil || len(sets) != 1 || !strings.Contains(strings.Join(sets[0].Warnings, " "), metric+" of cluster c1") {
+			t.Fatalf("the hour does not say what it lacks: %v", err)
+		}
+		r.Pass(30 * time.Minute)
+		if hours := r.Kept(t, ledger.Hours); hours[25] != "02T01:00 incomplete" {
+			t.Errorf("computed again without it: %v", hours)
+		}
+		vanished.Store(!comesBack)
+		pass := 2 * time.Hour
+		if !comesBack {
+			pass = 40 * time.Hour // after the last try
+		}
+		r.Pass(pass)
+		if hours := r.Kept(t, ledger.Hours); hours[25] != "02T01:00" {
+			t.Errorf("comes back %t: %v", comesBack, hours[25])
+		}
 	}
 }
 

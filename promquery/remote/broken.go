@@ -26,10 +26,10 @@ type breakage struct {
 func (b *breakage) over() bool { return b != nil && time.Now().After(b.until) }
 
 // fails reports whether err is a failure of remote read that the query API may not have: a failure of the server that repetition
-// did not mend.
+// did not mend, or an answer without an end, which JSON has by itself.
 func (s *Source) fails(err error) bool {
 	var serr *statusError
-	return s.cfg.Mode == ModeAuto && errors.As(err, &serr) && serr.code/100 == 5
+	return s.cfg.Mode == ModeAuto && (errors.Is(err, errEndedByClose) || errors.As(err, &serr) && serr.code/100 == 5)
 }
 
 // breakageOf is the breakage of remote read that failed now.

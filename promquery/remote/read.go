@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"unsafe"
 
 	"github.com/golang/snappy"
@@ -49,7 +50,11 @@ func readRequest(requests []promquery.Request) request {
 
 // read asks for the selectors by remote read.
 func (r *run) read(ctx context.Context, srv *server) error {
-	return r.parallel(ctx, r.readers(srv, chunks.NewSymbols(promquery.SymbolsOf(ctx))))
+	sample, err := r.src.sampleKnown(ctx, r.requests[0].End)
+	if err != nil {
+		return err
+	}
+	return r.parallel(ctx, r.readers(srv, sample, chunks.NewSymbols(promquery.SymbolsOf(ctx))))
 }
 
 // One request asks for selectors that are few, or that span less time than longRead together: answering several at a time pays
@@ -68,8 +73,8 @@ func (r *run) isSmall() bool {
 	return len(r.requests) <= fewSelectors || span < longRead
 }
 
-// readers divides the selectors among as many requests as may run at a time.
-func (r *run) readers(srv *server, symbols *chunks.Symbols) []func(context.Context) error {
+// readers divides the selectors among as many requests as may run at a time, each of which ends with a query for the sample.
+func (r *run) readers(srv *server, sample *promquery.Request, symbols *chunks.Symbols) []func(context.Context) error {
 	n := min(r.src.cfg.MaxConcurrency, len(r.requests))
 	if r.isSmall() {
 		n = 1
@@ -82,7 +87,7 @@ func (r *run) readers(srv *server, symbols *chunks.Symbols) []func(context.Conte
 			whole.requests = append(whole.requests, r.requests[i])
 		}
 		rd := &streamReader{
-			run: r, srv: srv, share: whole, keys: chunks.NewKeys(srv.external, symbols),
+			run: r, srv: srv, share: whole, sample: sample, keys: chunks.NewKeys(srv.external, symbols),
 			skipped: make([]chunks.Skipped, len(r.requests)), got: make([]int64, len(whole.requests)),
 		}
 		tasks = append(tasks, rd.read)
@@ -98,8 +103,10 @@ type streamReader struct {
 	dec     chunks.Decoder
 	p       timeline.Points
 	list    []chunks.Encoded
-	skipped []chunks.Skipped // by selector of the caller's list
-	got     []int64          // bytes of the answer's frames, by selector of the share
+	skipped []chunks.Skipped   // by selector of the caller's list
+	got     []int64            // bytes of the answer's frames, by selector of the share
+	sample  *promquery.Request // that is known to be there; nil if none is
+	ended   bool               // the answer is there up to the sample
 
 	*share // being asked for
 }
@@ -110,9 +117,12 @@ func (rd *streamReader) read(ctx context.Context) error {
 	var err error
 	for err == nil && len(todo) > 0 {
 		rd.share, todo = todo[0], todo[1:]
-		failed := rd.run.src.send(ctx, readRequest(rd.requests), rd.readBody, rd.sent)
+		failed := rd.run.src.send(ctx, readRequest(rd.queries()), rd.readBody, rd.sent)
 		if failed == nil {
 			continue
+		}
+		if errors.Is(failed, errCutBetween) {
+			rd.run.src.forgetSample()
 		}
 		var shares []*share
 		if ctx.Err() == nil && tooMuch(failed) > 0 && !busy(failed) {
@@ -134,6 +144,14 @@ func (rd *streamReader) read(ctx context.Context) error {
 	return err
 }
 
+// queries are those of the share's request.
+func (rd *streamReader) queries() []promquery.Request {
+	if rd.sample == nil {
+		return rd.requests
+	}
+	return append(slices.Clip(rd.requests), *rd.sample)
+}
+
 // sent counts a request, for each selector what its frames had.
 func (rd *streamReader) sent(req promquery.Sent) {
 	rd.run.sent(req, rd.index, rd.got[:len(rd.index)])
@@ -145,12 +163,19 @@ func (rd *streamReader) readBody(resp *http.Response, body io.Reader) (handed bo
 	if mt := mediaType(resp); mt != streamedType {
 		return false, &notPrometheusError{"content type " + mt + ", want " + streamedType}
 	}
+	if endsByClose(resp) {
+		return false, errEndedByClose
+	}
 	rd.at.rewind()
+	rd.ended = rd.sample == nil
 	frames := newFrameReader(body)
 	for {
 		data, err := frames.next()
-		if errors.Is(err, io.EOF) {
+		if errors.Is(err, io.EOF) && rd.ended {
 			return false, nil
+		}
+		if errors.Is(err, io.EOF) {
+			return rd.at.mixed, streamError{errCutBetween}
 		}
 		if err != nil {
 			return rd.at.mixed, streamError{err}
@@ -166,6 +191,10 @@ func (rd *streamReader) frame(data []byte) error {
 	query, err := queryIndex(data)
 	if err != nil {
 		return streamError{err}
+	}
+	if rd.sample != nil && query == int64(len(rd.requests)) {
+		rd.ended = true
+		return nil
 	}
 	if query < 0 || query >= int64(len(rd.requests)) {
 		return streamError{errQuery}

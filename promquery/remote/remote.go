@@ -104,6 +104,7 @@ type Source struct {
 	detections singleflight.Group[struct{}, *server]
 	mu         sync.Mutex // never held while the server is asked
 	server     *server    // nil until found out
+	sample     knownSample
 }
 
 // New returns a Source for the server at cfg.URL. It sends nothing yet.

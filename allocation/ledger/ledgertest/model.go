@@ -24,6 +24,7 @@ type Model struct {
 	Err        error                                 // of all computations
 	Without    func(w allocation.Window) bool        // hours without data
 	Incomplete func(w allocation.Window) bool        // of which the source says that something is missing
+	Priced     func(w allocation.Window) string      // where the prices of nodes come from
 	Slow       func(ctx context.Context)             // before an answer
 	TooMuch    time.Duration                         // longer queries are refused
 	Rate       func(container int, hour int) float64 // cores, by Unix hour
@@ -122,6 +123,9 @@ func (m *Model) Set(w allocation.Window, dict *allocation.Dict) *allocation.Set 
 	}
 	for i := range Nodes {
 		n := allocation.Node{Cluster: "c1", Name: fmt.Sprint("node-", i), Start: start, End: w.End, RunningSeconds: w.End.Sub(start).Seconds()}
+		if m.Priced != nil {
+			n.PriceSource[allocation.CPU] = m.Priced(w)
+		}
 		n.Idle[allocation.CPU] = 0.5 * w.End.Sub(start).Hours()
 		n.Cost[allocation.CPU] = used[i] + n.Idle[allocation.CPU]
 		s.Nodes = append(s.Nodes, n)
