@@ -58,6 +58,7 @@ type sourceFlags struct {
 	maxConcurrency int
 	maxSamples     int64
 	timeout        time.Duration
+	compression    string
 
 	paramsGiven bool // on the command line, where every user of the machine can read them
 
@@ -88,6 +89,8 @@ func addSourceFlags(g flagGroup) *sourceFlags {
 		PlaceHolder("NAME=VALUE").Envar(queryParams).IsSetByUser(&f.paramsGiven).StringsVar(&f.params)
 	oneOf(g, "prometheus.dedup", "Whether Thanos merges the series of replicas: true, false, or server for its own setting.", &f.dedup, asServer, "true", "false")
 	oneOf(g, "prometheus.partial-response", "Whether Thanos answers, with a warning, when some stores fail: true, false, or server for its own setting.", &f.partial, asServer, "true", "false")
+	oneOf(g, "prometheus.compression", "Whether Prometheus compresses its answers: gzip, none, or auto, which is gzip for servers outside of this machine and of the cluster. Compressing takes a Prometheus up to four times the processor time.", &f.compression,
+		string(remote.CompressionAuto), string(remote.CompressionGzip), string(remote.CompressionNone))
 	durationOf(g, "prometheus.lookback", "How long a sample counts, by the query API, where the data has no staleness markers: two scrape intervals, say. 0 means the server's setting.", &f.lookback, 0).
 		Default("0s")
 	oneOf(g, "source", "What to read: auto, remote-read, query (the query API only), blocks (TSDB blocks on disk), or none to serve a history that others fill. auto reads blocks and, for data that is not in them, the Prometheus, where both are given.", &f.kind,
@@ -184,6 +187,7 @@ func (f *sourceFlags) checkUnused() error {
 		{"prometheus.http-config", f.httpConfig != ""},
 		{"prometheus.external-labels", f.external != nil},
 		{"prometheus.replica-label", len(f.replicas) > 0},
+		{"prometheus.compression", f.compression != string(remote.CompressionAuto)},
 		{"query.max-concurrency", f.concurrencyGiven},
 		{"query.timeout", f.timeoutGiven},
 	}, f.queryFlags()...)

@@ -55,7 +55,7 @@ func openPrometheus(f *sourceFlags) (serverSource, error) {
 	src, err := remote.New(remote.Config{
 		URL: base.String(), Client: client, Mode: remote.Mode(f.kind), MaxConcurrency: f.maxConcurrency, MaxSamples: f.maxSamples,
 		Timeout: f.timeout, ExternalLabels: f.external, ReplicaLabels: f.replicas,
-		Params: f.queryParams(), Lookback: f.lookback,
+		Params: f.queryParams(), Lookback: f.lookback, Compression: remote.Compression(f.compression),
 	})
 	if err != nil {
 		return nil, err

@@ -207,10 +207,7 @@ func (s *Source) once(ctx context.Context, r request, handle func(*http.Response
 		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	}
 	req.Header.Set("User-Agent", "promcost")
-	if u.Scheme == "http" {
-		// Compressing takes a server about as long as making the answer. Where TLS is not needed, the network is near and fast.
-		req.Header.Set("Accept-Encoding", "identity")
-	}
+	req.Header.Set("Accept-Encoding", s.cfg.Compression.acceptedEncoding(s.base))
 	for name, value := range r.header {
 		req.Header.Set(name, value)
 	}
@@ -221,10 +218,14 @@ func (s *Source) once(ctx context.Context, r request, handle func(*http.Response
 		return 0, false, err
 	}
 	defer func() { _ = resp.Body.Close() }() // whatever there was to read has been, or failed
-	if resp.StatusCode/100 != 2 {
-		return 0, false, readStatus(s.base, resp, b)
+	answer, err := unzipped(resp, b)
+	if err != nil {
+		return b.n, false, err
 	}
-	handed, err := handle(resp, b)
+	if resp.StatusCode/100 != 2 {
+		return 0, false, readStatus(s.base, resp, answer)
+	}
+	handed, err := handle(resp, answer)
 	return b.n, handed, err
 }
 

@@ -38,7 +38,7 @@ var errEndedByClose = errors.New("the answer has neither a length nor chunks, so
 
 // endsByClose reports whether only the end of the connection ends an answer.
 func endsByClose(resp *http.Response) bool {
-	return resp.Close && resp.ContentLength < 0 && len(resp.TransferEncoding) == 0 && !resp.Uncompressed
+	return resp.Close && resp.ContentLength < 0 && len(resp.TransferEncoding) == 0 && !isCompressed(resp)
 }
 
 // knownSample is the request for a sample that is known to be there.

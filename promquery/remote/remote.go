@@ -82,6 +82,8 @@ type Config struct {
 	// MaxSamples bounds the samples of one answer of the query API, which the server holds in memory as a whole: what
 	// exceeds it is asked for in parts. Remote read is streamed by both sides and not bounded. 0 is DefaultMaxSamples.
 	MaxSamples int64
+	// Compression is whether answers are asked for compressed; empty is CompressionAuto.
+	Compression Compression
 	// Lookback, if not 0, is how long an instant sees a sample that no staleness marker follows. It is for servers whose data has
 	// no such markers. Raw samples do not depend on it.
 	Lookback time.Duration
@@ -128,6 +130,13 @@ func New(cfg Config) (*Source, error) {
 	case ModeAuto, ModeRemoteRead, ModeQuery:
 	default:
 		return nil, fmt.Errorf("configure source: unknown mode %q; give auto, remote-read or query", cfg.Mode)
+	}
+	switch cfg.Compression {
+	case "":
+		cfg.Compression = CompressionAuto
+	case CompressionAuto, CompressionGzip, CompressionNone:
+	default:
+		return nil, fmt.Errorf("configure source: unknown compression %q; give auto, gzip or none", cfg.Compression)
 	}
 	if cfg.Client == nil {
 		cfg.Client = defaultClient()
