@@ -30,13 +30,13 @@ const remedy = "use aggregate, filter, limit or a shorter window"
 
 // ask asks the API. What it refuses is an error with its own text, so that an assistant can correct itself.
 func (s *server) ask(ctx context.Context, path string, parameters url.Values) (*reply, error) {
+	ctx, account, done := s.cfg.Memory.Within(ctx, remedy)
+	defer done()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, path+"?"+parameters.Encode(), http.NoBody)
 	if err != nil {
 		return nil, fmt.Errorf("ask %s: %w", path, err)
 	}
 	req.RemoteAddr = "mcp"
-	account := s.cfg.Memory.Open(remedy)
-	defer account.Close()
 	w := &response{header: http.Header{}, code: http.StatusOK, draw: account.Draw}
 	w.serve(s.cfg.API, req)
 	if err := ctx.Err(); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -35,6 +36,7 @@ func newServer(cfg Config) *server {
 	}
 	s.addResources()
 	s.addPrompts()
+	s.sdk.AddReceivingMiddleware(inTurn)
 	return s
 }
 
@@ -47,11 +49,11 @@ const instructions = "promcost says what Kubernetes workloads cost, from the met
 // taken. Pages of other origins are refused.
 func Handler(cfg Config) http.Handler {
 	s := newServer(cfg)
-	streams := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s.sdk }, &mcp.StreamableHTTPOptions{
+	streams := s.exchanged(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s.sdk }, &mcp.StreamableHTTPOptions{
 		Stateless: true, JSONResponse: true, MaxRequestBodyBytes: maxRequest,
 		// Proxies on this machine keep the name that clients know the server by. Whatever can be asked here can be read without it.
 		DisableLocalhostProtection: true,
-	})
+	}))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if origin := r.Header.Get("Origin"); origin != "" {
 			if u, err := url.Parse(origin); err != nil || !strings.EqualFold(u.Host, r.Host) {
@@ -94,7 +96,7 @@ func handle(known *schema, answer answerer) mcp.ToolHandler {
 		args := arguments{}
 		if len(req.Params.Arguments) > 0 {
 			if err := json.Unmarshal(req.Params.Arguments, &args); err != nil {
-				return failed(fmt.Errorf("read the arguments: %w: give an object", err)), nil
+				return failed(errors.New("read the arguments: give an object with a member for each argument, and no number above 1e308")), nil
 			}
 		}
 		if err := known.check(args); err != nil {

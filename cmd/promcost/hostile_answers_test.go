@@ -152,6 +152,8 @@ func (a *hostileAnswer) problem(r *hostileRequest) error {
 		errs = append(errs, fmt.Errorf("it is no JSON: %.300s", a.body))
 	}
 	switch {
+	case a.status/100 == 2 && r.path == mcpPath && readable:
+		errs = append(errs, a.unhelpfulCall())
 	case a.status/100 == 2:
 	case a.status/100 != 4 && a.status != http.StatusBadGateway && a.status != http.StatusServiceUnavailable && a.status != http.StatusGatewayTimeout:
 		errs = append(errs, fmt.Errorf("status %d: %.300s", a.status, a.body))
@@ -163,8 +165,11 @@ func (a *hostileAnswer) problem(r *hostileRequest) error {
 
 // ofGo reports whether Go's server, or its mux, has answered before any handler of promcost could: what is no HTTP request that it
 // understands (400, and 431 for long headers), an expectation, a coding or a version of HTTP that it does not know (417, 501, 505), and
-// the way to a path without its dots (3xx), which clients follow by themselves.
+// the way to a path without its dots (3xx), which clients follow by themselves. So does the SDK of assistants to what is no message (4xx).
 func (a *hostileAnswer) ofGo(r *hostileRequest) bool {
+	if r.path == mcpPath && a.status/100 == 4 {
+		return true
+	}
 	switch a.status {
 	case http.StatusRequestHeaderFieldsTooLarge:
 		return true
@@ -196,20 +201,42 @@ func (a *hostileAnswer) unhelpful(r *hostileRequest) error {
 	} else if r.path != promapi.ReadPath && strings.HasPrefix(r.path, "/api/") {
 		return fmt.Errorf("its form is not that of the path: %.300s", a.body)
 	}
+	return unhelpfulText(a.status, message, r.parameter)
+}
+
+// unhelpfulCall says why an answer to an assistant that is a mistake does not say what to do, nil where it does, or is no mistake.
+func (a *hostileAnswer) unhelpfulCall() error {
+	var answer struct {
+		Result struct {
+			IsError bool
+			Content []struct{ Text string }
+		}
+	}
+	if err := json.Unmarshal(a.body, &answer); err != nil || !answer.Result.IsError {
+		return nil //nolint:nilerr // a batch, or a message without an answer
+	}
+	if len(answer.Result.Content) != 1 {
+		return fmt.Errorf("a mistake is not one text: %.300s", a.body)
+	}
+	return unhelpfulText(a.status, answer.Result.Content[0].Text, "")
+}
+
+// unhelpfulText says why the text of an error does not say what to do, nil where it does.
+func unhelpfulText(status int, message, parameter string) error {
 	asPrometheus := slices.ContainsFunc(prometheusWords, func(words string) bool { return strings.Contains(message, words) })
 	own := quoted.ReplaceAllString(message, `""`) // without quotes of the request
 	switch {
 	case strings.TrimSpace(message) == "":
-		return fmt.Errorf("%d says nothing", a.status)
+		return fmt.Errorf("%d says nothing", status)
 	case len(message) > longestMessage:
-		return fmt.Errorf("%d says %d bytes: %.300s …", a.status, len(message), message)
+		return fmt.Errorf("%d says %d bytes: %.300s …", status, len(message), message)
 	case asPrometheus:
-	case a.status == http.StatusBadRequest && !strings.Contains(message, r.parameter):
+	case status == http.StatusBadRequest && !strings.Contains(message, parameter):
 		return fmt.Errorf("400 does not name the parameter: %.300s", message)
 	case goWords.MatchString(own):
-		return fmt.Errorf("%d speaks of %q, which is Go's: %.300s", a.status, goWords.FindString(own), message)
+		return fmt.Errorf("%d speaks of %q, which is Go's: %.300s", status, goWords.FindString(own), message)
 	case !helps.MatchString(message):
-		return fmt.Errorf("%d names neither a place nor a remedy: %.300s", a.status, message)
+		return fmt.Errorf("%d names neither a place nor a remedy: %.300s", status, message)
 	}
 	return nil
 }

@@ -130,6 +130,8 @@ func hostileRequests(t *testing.T) []hostileRequest {
 		}
 		list = append(list, attacksWithout(path, base, headers, bodies, queries)...)
 	}
+	list = append(list, attacksWithout(mcpPath, nil, headers, bodies, queries)...)
+	list = append(list, assistantAttacks(values)...)
 	return append(list, wireAttacks()...)
 }
 
