@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"runtime"
+	"runtime/debug"
 	"sync"
 
 	"github.com/promcost/promcost/allocation/timeline"
@@ -41,7 +42,11 @@ func (s *snapshot) read(ctx context.Context, rs []promquery.Request, of *Session
 	ctx, cancel := context.WithCancel(ctx)
 	p := pipe{free: make(chan *page, mostPages), ready: make(chan *page, mostPages)}
 	held := newReadMemory(ctx)
-	f := of.take(s, promquery.SymbolsOf(ctx), held)
+	f, err := of.take(s, promquery.SymbolsOf(ctx), held)
+	if err != nil {
+		cancel()
+		return promquery.Stats{}, err
+	}
 	for i := range f.pages {
 		p.free <- &f.pages[i]
 	}
@@ -49,6 +54,7 @@ func (s *snapshot) read(ctx context.Context, rs []promquery.Request, of *Session
 	go func() {
 		defer close(p.ready)
 		defer recovered(&broken)
+		debug.SetPanicOnFault(true)
 		broken = f.findAll(ctx, rs, &p)
 	}()
 	defer func() {
@@ -118,7 +124,10 @@ func (r *reader) read(ctx context.Context, cancel func(), from *pipe, yield prom
 	d := decoders{from: from, next: make(chan *decoding, mostPages)}
 	var ended sync.WaitGroup
 	for range max(1, min(mostDecoders, runtime.GOMAXPROCS(0)-1)) {
-		ended.Go(func() { newDecoder(ctx, r.snap).run(&d) })
+		ended.Go(func() {
+			debug.SetPanicOnFault(true)
+			newDecoder(ctx, r.snap).run(&d)
+		})
 	}
 	go func() {
 		ended.Wait()
@@ -254,11 +263,11 @@ func (d *decoder) collectListed(r *promquery.Request, list []chunks.Encoded) {
 func (d *decoder) collectList(r *promquery.Request, p chunkList, lost *damage) {
 	files := d.snap.files[p.block]
 	bad := false // its other chunks are not
-	err := eachChunk(files.index.data[p.at:], func(m chunkMeta) bool {
+	err := files.eachChunk(p.at, func(m chunkMeta) bool {
 		if m.mint > r.End || m.maxt < r.Start {
 			return true
 		}
-		enc, data, err := files.segments.chunk(m.ref)
+		enc, data, err := files.chunk(m.ref)
 		if err == nil {
 			err = chunks.CheckStart(enc, data, m.mint)
 		}

@@ -210,6 +210,20 @@ func (x *index) text(id uint32) ([]byte, error) {
 	return b[n:][:size:size], nil
 }
 
+// touch reads a byte of each page of the symbols, and returns their sum.
+func (x *index) touch(page int) (sum byte) {
+	if len(x.symbols) == 0 {
+		return 0
+	}
+	first, last := int(x.symbols[0]), int(x.symbols[len(x.symbols)-1])
+	size, n := binary.Uvarint(x.data[last:])
+	end := last + n + int(size)
+	for at := first; at < end; at += page {
+		sum += x.data[at]
+	}
+	return sum + x.data[end-1]
+}
+
 // postings are the references of a metric's series, four bytes each, big endian; nil if the block has none.
 func (x *index) postings(name string) ([]byte, error) {
 	offset, ok := x.metrics[name]

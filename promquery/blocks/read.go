@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/prometheus/prometheus/tsdb/chunkenc"
+
 	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/chunks"
 )
@@ -28,6 +30,18 @@ func mapFiles(dir string) (*files, error) {
 		return nil, errors.Join(err, x.close())
 	}
 	return &files{x, s}, nil
+}
+
+// eachChunk is eachChunk of the list at a place of the index file. What the system cannot read of the list is an error.
+func (f *files) eachChunk(at uint64, do func(chunkMeta) bool) (err error) {
+	defer recovered(&err)
+	return eachChunk(f.index.data[at:], do)
+}
+
+// chunk is a chunk of the segments. What the system cannot read of it is an error.
+func (f *files) chunk(ref uint64) (enc chunkenc.Encoding, data []byte, err error) {
+	defer recovered(&err)
+	return f.segments.chunk(ref)
 }
 
 func (f *files) close() error { return errors.Join(f.index.close(), f.segments.close()) }

@@ -3,6 +3,7 @@ package blocks
 import (
 	"context"
 	"iter"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -72,8 +73,10 @@ func (s *Session) End() {
 // mostIdle is how many finders are kept: the blocks of a window, and those of stretches of it that are read again.
 const mostIdle = 3
 
-// take returns a finder for a read of the blocks of a snapshot. Keys are of table.
-func (s *Session) take(snap *snapshot, table *promquery.Symbols, of *readMemory) (f *finder) {
+// take returns a finder for a read of the blocks of a snapshot. Keys are of table. It fails where symbols can no longer be read.
+func (s *Session) take(snap *snapshot, table *promquery.Symbols, of *readMemory) (f *finder, err error) {
+	defer recovered(&err)
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	s.mu.Lock()
 	if i := slices.IndexFunc(s.idle, func(f *finder) bool { return f.reads(snap, table) }); i >= 0 {
 		f = s.idle[i]
@@ -84,7 +87,7 @@ func (s *Session) take(snap *snapshot, table *promquery.Symbols, of *readMemory)
 		f = newFinder(snap, table)
 	}
 	f.account(of)
-	return f
+	return f, nil
 }
 
 // give keeps a finder for later reads.

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"runtime"
+	"runtime/debug"
 	"slices"
 	"sync"
 
@@ -43,7 +45,10 @@ func (db *DB) acquire(mint, maxt int64) (*snapshot, error) {
 		for i, b := range blocks {
 			opened.Go(func() {
 				defer recovered(&errs[i])
-				errs[i] = b.openFiles(mint, maxt)
+				debug.SetPanicOnFault(true)
+				if errs[i] = b.openFiles(mint, maxt); errs[i] == nil {
+					b.touch(mint, maxt)
+				}
 			})
 		}
 		opened.Wait()
@@ -165,9 +170,34 @@ func (s *snapshot) release() error {
 	return errors.Join(errs...)
 }
 
-// recovered turns a panic into *err: Prometheus' readers trust parts of damaged files.
+// touch reads a byte of each page of the symbols that a read of [mint, maxt] needs. Where a file was cut since it was mapped, or its disk
+// fails, this panics before anything is read, so that the block can be left out. Later than that, a fault is found by what reads series and
+// chunks.
+func (b *block) touch(mint, maxt int64) {
+	const page = 4 << 10
+	sum := byte(0)
+	if files := b.ownFiles(mint, maxt); files != nil {
+		sum = files.index.touch(page)
+	} else {
+		for _, text := range b.texts {
+			if text != "" {
+				sum += text[0]
+			}
+		}
+	}
+	runtime.KeepAlive(sum) // so that the reads stay
+}
+
+// recovered turns a panic into *err: Prometheus' readers trust parts of damaged files. On goroutines that set debug.SetPanicOnFault it
+// also turns the fault of reading a mapped file that was cut, or whose disk fails.
 func recovered(err *error) {
-	if r := recover(); r != nil {
+	r := recover()
+	if _, fault := r.(interface{ Addr() uintptr }); fault {
+		*err = errFault
+	} else if r != nil {
 		*err = fmt.Errorf("malformed data: %v", r)
 	}
 }
+
+// errFault is the cause of reads that the system refuses.
+var errFault = errors.New("the system cannot read its file: it was cut while it was in use, or its disk fails")
