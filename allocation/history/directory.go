@@ -13,14 +13,34 @@ import (
 )
 
 // Directory is a Backend in a local directory. It must be one file system that has hard links.
-type Directory struct{ root string }
+type Directory struct {
+	root   string
+	opened os.FileInfo
+}
 
 // OpenDirectory opens a directory and creates it if need be. A read-only directory only fails when it is written to.
 func OpenDirectory(root string) (*Directory, error) {
 	if err := os.MkdirAll(root, 0o777); err != nil {
 		return nil, fmt.Errorf("open history %s: %w", root, err)
 	}
-	return &Directory{root: root}, nil
+	opened, err := os.Stat(root)
+	if err != nil {
+		return nil, fmt.Errorf("open history %s: %w", root, err)
+	}
+	return &Directory{root: root, opened: opened}, nil
+}
+
+// Gone says that the directory is no longer the one that was opened: it was deleted or renamed, or its volume is no longer there. It is
+// nil while the directory is there. What was kept is missing then, as if it had never been computed.
+func (d *Directory) Gone() error {
+	now, err := os.Stat(d.root)
+	switch {
+	case err != nil:
+		return fmt.Errorf("the history is gone: %w: mount its volume or restore %s from a copy, and start promcost again", err, d.root)
+	case !os.SameFile(now, d.opened):
+		return fmt.Errorf("the history is gone: %s is another directory than at the start: mount its volume or restore it from a copy, and start promcost again", d.root)
+	}
+	return nil
 }
 
 func (d *Directory) path(name string) string { return filepath.Join(d.root, filepath.FromSlash(name)) }
@@ -152,14 +172,19 @@ func lock(name string) (mine bool, release func()) {
 // Prepare checks that files can be written, and removes temporary files of dead writers. Files that a process is writing,
 // this one or another, are locked and stay.
 func (d *Directory) Prepare() error {
-	if err := makeDir(d.path(temporary)); err != nil {
-		return err
+	probe, remove, err := d.begin()
+	for range maxRaces { // another process may tidy the folder meanwhile, for it is empty
+		if !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		probe, remove, err = d.begin()
 	}
-	probe, err := os.CreateTemp(d.path(temporary), "probe-*")
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(probe.Close(), os.Remove(probe.Name())); err != nil {
+	err = probe.Close()
+	remove()
+	if err != nil {
 		return err
 	}
 	left, err := filepath.Glob(filepath.Join(d.path(temporary), "*"))

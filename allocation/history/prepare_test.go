@@ -2,10 +2,13 @@ package history_test
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -45,6 +48,47 @@ func TestPrepare(t *testing.T) {
 	}
 	if got := leftIn(t, dir); len(got) > 0 {
 		t.Errorf("after it was killed there are %q", got)
+	}
+}
+
+// TestSeveralPrepare lets writers start at once: each finds that it can write, whatever the others tidy.
+func TestSeveralPrepare(t *testing.T) {
+	dir := t.TempDir()
+	var writers sync.WaitGroup
+	for range 8 {
+		writers.Go(func() {
+			for range 50 {
+				if err := open(t, dir).Prepare(); err != nil {
+					t.Errorf("another writer started at once: %v", err)
+					return
+				}
+			}
+		})
+	}
+	writers.Wait()
+	if got := leftIn(t, dir); len(got) > 0 {
+		t.Errorf("after all have started there are %q", got)
+	}
+}
+
+// TestGone says that the directory is gone, whatever is in its place.
+func TestGone(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "history")
+	d := open(t, dir)
+	if err := d.Gone(); err != nil {
+		t.Errorf("while it is there: %v", err)
+	}
+	if err := os.Rename(dir, dir+".old"); err != nil {
+		t.Fatal(err)
+	}
+	for _, in := range []string{"nothing", "another directory"} {
+		if err := d.Gone(); err == nil || !strings.Contains(err.Error(), "mount its volume") || !strings.Contains(err.Error(), dir) {
+			t.Errorf("%s is in its place: %v", in, err)
+		}
+		open(t, dir)
+	}
+	if err := errors.Join(os.Remove(dir), os.Rename(dir+".old", dir), d.Gone()); err != nil {
+		t.Errorf("once it is there again: %v", err)
 	}
 }
 

@@ -276,8 +276,17 @@ func (s *server) handler() (http.Handler, error) {
 	return s.flags.web.handler(pages{
 		assistants: s.health.Instrument(mcpPath, assistants),
 		metrics:    s.health.Instrument("/metrics", metrics), api: s.api, promql: promql, dashboards: s.health.Instrument("/dashboards/", boards),
-		missing: s.health.Instrument("other", s.flags.web.missing()), ready: s.ready, behind: s.recorder.Behind, reload: s.Reload,
+		missing: s.health.Instrument("other", s.flags.web.missing()), ready: s.ready, behind: s.behind, reload: s.Reload,
 	})
+}
+
+// behind says what is wrong with the history although answers are complete, nil if nothing is.
+func (s *server) behind() error {
+	behind := s.recorder.Behind()
+	if s.gone == nil {
+		return behind
+	}
+	return errors.Join(s.gone(), behind)
 }
 
 // openService is the service over the source that flags name, for one query.

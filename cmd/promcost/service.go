@@ -99,7 +99,8 @@ type service struct {
 	watched  *billwatch.Watch
 	api      http.Handler
 	closers  []io.Closer
-	where    string // where the history is stored
+	where    string       // where the history is stored
+	gone     func() error // says why it is no longer there; nil if it always is
 	meter    func(*config.Settings) (*metering.Metering, error)
 	changed  atomic.Pointer[func()] // called when metrics change; may be nil
 
@@ -164,7 +165,7 @@ func newService(src *opened, f *costFlags, logs loggers, o serviceOptions) (*ser
 			return nil, err
 		}
 	}
-	s.where = keeping.where
+	s.where, s.gone = keeping.where, keeping.gone
 	hours := ledger.Options{
 		MaxConcurrency: f.concurrency, Timeout: f.timeout, Grace: orNone(o.grace), Zone: current.Zone, Now: o.ledgerNow, Memory: budget, Begin: src.begin,
 	}

@@ -94,7 +94,7 @@ func (f *storageFlags) open(logger log.Logger, readOnly bool) (keeping, error) {
 	if err != nil {
 		return k, fmt.Errorf("open --storage.path=%s: %w: %s", f.path, err, f.writable())
 	}
-	k.store = history.New(directory, f.options())
+	k.store, k.gone = history.New(directory, f.options()), directory.Gone
 	return k, nil
 }
 
@@ -116,8 +116,9 @@ func (f *storageFlags) options() history.Options {
 // keeping is how a service keeps history; the zero value keeps none.
 type keeping struct {
 	store    *history.Store
-	where    string    // for people
-	closer   io.Closer // of the storage; nil if it needs none
+	where    string       // for people
+	gone     func() error // says why what was kept is no longer there; nil if it always is
+	closer   io.Closer    // of the storage; nil if it needs none
 	flags    storageFlags
 	readOnly bool
 	loaded   func() bool // whether the source has loaded all of its history; nil if it always has

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/xml"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -373,4 +374,33 @@ func TestStorageInAnImage(t *testing.T) {
 			t.Errorf("%s: exit %d: %s, want %q", flag, code, stderr.String(), want)
 		}
 	}
+}
+
+// TestHistoryGone takes the directory of the history away while it is served. It goes on to answer, and /-/ready says what is wrong, also once
+// another directory is in its place.
+func TestHistoryGone(t *testing.T) {
+	t.Parallel()
+	samples, _ := writeTruth(t, "--demo.end=2026-03-02T03:20:00Z", "--demo.duration=5h", "--demo.nodes=4", "--demo.pods=40")
+	dir := filepath.Join(t.TempDir(), "history")
+	base := spawn(t, "serve", "--storage.path="+dir, "--source=blocks", "--tsdb.path="+samples)
+	says := func(what string) bool {
+		code, body := get(t, base+"/-/ready")
+		return code == http.StatusOK && strings.Contains(body, what)
+	}
+	eventually(t, "it does not get ready", func() bool { return says("promcost is ready.") })
+	if err := os.Rename(dir, dir+".old"); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, body := get(t, base+"/-/ready"); !says("the history is gone") || !says(dir) {
+			t.Errorf("/-/ready says %q", body)
+		}
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(os.Remove(dir), os.Rename(dir+".old", dir)); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "it does not see that it is there again", func() bool { return says("promcost is ready.") })
 }
