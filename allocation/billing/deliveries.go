@@ -66,9 +66,12 @@ func period(name string) (folder string, wantsManifest bool) {
 
 // deliveries returns what the files of a bill bring, in the order of their time, and warnings about what does not count yet.
 func (f *Files) deliveries(ctx context.Context, bill string, settled *settling) (list []Delivery, warnings []string, err error) {
-	manifests, data, err := f.list(ctx)
+	manifests, data, others, err := f.list(ctx)
 	if err != nil {
 		return nil, nil, err
+	}
+	for _, name := range others {
+		warnings = append(warnings, fmt.Sprintf("bill %s: %s is a pipe, a device or a folder and is not read: put a file in its place, or give it another name", bill, f.where(name)))
 	}
 	if len(data)+len(manifests) == 0 {
 		warnings = append(warnings, fmt.Sprintf("bill %s: no file of CSV or Parquet is in %s: give the place that the provider exports to", bill, path.Join(f.Where, f.Pattern)))

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -37,11 +38,12 @@ var (
 	isData     = regexp.MustCompile(`(?i)\.(csv|parquet)(\.gz|\.gzip|\.zst|\.zstd|\.snappy)?$`)
 )
 
-// list returns the manifests and the files with lines, sorted by name.
-func (f *Files) list(ctx context.Context) (manifests, data []file, err error) {
+// list returns the manifests and the files with lines, sorted by name, and what has such a name and is no file: a pipe or a device, which may
+// have no end.
+func (f *Files) list(ctx context.Context) (manifests, data []file, others []string, err error) {
 	if f.Root != "" {
 		if _, err := os.Stat(f.Root); err != nil {
-			return nil, nil, fmt.Errorf("list %s: %w: give a directory that is there", f.Where, err)
+			return nil, nil, nil, fmt.Errorf("list %s: %w: give a directory that is there", f.Where, err)
 		}
 	}
 	var names []string
@@ -50,7 +52,7 @@ func (f *Files) list(ctx context.Context) (manifests, data []file, err error) {
 		return nil
 	}, objstore.WithRecursiveIter())
 	if err != nil {
-		return nil, nil, fmt.Errorf("list %s: %w", f.Where, err)
+		return nil, nil, nil, fmt.Errorf("list %s: %w", f.Where, err)
 	}
 	slices.Sort(names)
 	for _, name := range names {
@@ -58,12 +60,16 @@ func (f *Files) list(ctx context.Context) (manifests, data []file, err error) {
 		if !manifest && !isData.MatchString(name) || !f.matches(name) {
 			continue
 		}
+		if !f.regular(name) {
+			others = append(others, name)
+			continue
+		}
 		a, err := f.Bucket.Attributes(ctx, name)
 		if f.Bucket.IsObjNotFoundErr(err) {
 			continue // deleted meanwhile
 		}
 		if err != nil {
-			return nil, nil, fmt.Errorf("read attributes of %s: %w", f.where(name), err)
+			return nil, nil, nil, fmt.Errorf("read attributes of %s: %w", f.where(name), err)
 		}
 		to := &data
 		if manifest {
@@ -71,7 +77,16 @@ func (f *Files) list(ctx context.Context) (manifests, data []file, err error) {
 		}
 		*to = append(*to, file{name, a.LastModified.UTC(), a.Size})
 	}
-	return manifests, data, nil
+	return manifests, data, others, nil
+}
+
+// regular reports whether a name is that of a file, as far as is known. What is no longer there may have been one.
+func (f *Files) regular(name string) bool {
+	if f.Root == "" {
+		return true
+	}
+	info, err := os.Stat(filepath.Join(f.Root, filepath.FromSlash(name)))
+	return err != nil || info.Mode().IsRegular()
 }
 
 // matches reports whether a name, or a folder that it is in, matches the pattern.
