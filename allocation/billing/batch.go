@@ -75,10 +75,14 @@ func (b *batch) item(key []byte, build func() (*Item, error)) (uint32, error) {
 // maxPeriod is the longest charge period: commitments are bought for some years.
 const maxPeriod = 11 * 366 * 24 * time.Hour
 
-// The errors of charge periods.
+// mostAmount is the largest cost or quantity of a line. Sums of larger ones could be infinite.
+const mostAmount = 1e30
+
+// The errors of charges.
 var (
 	errBackwards = errors.New("the charge period ends before it starts")
 	errTooLong   = fmt.Errorf("the charge period is longer than %d years", int(maxPeriod/(366*24*time.Hour)))
+	errTooMuch   = fmt.Errorf("the amount is beyond %g, which no bill comes to: sums of such amounts mean nothing", float64(mostAmount))
 	errNoCost    = errors.New("the charge has no cost: give at least one of them")
 )
 
@@ -92,6 +96,11 @@ func (b *batch) add(item uint32, start, end int64, n *numbers) error {
 		return &cellError{column: endColumn, err: errBackwards}
 	case end-start > maxPeriod.Milliseconds():
 		return &cellError{column: endColumn, err: errTooLong}
+	}
+	for i, v := range n {
+		if math.Abs(v) > mostAmount {
+			return &cellError{column: amounts()[i], err: errTooMuch}
+		}
 	}
 	p := piece{start: start, end: end, numbers: *n, item: item}
 	if !n.costKnown() {

@@ -164,6 +164,7 @@ func TestDeliveries(t *testing.T) {
 		{"a malformed file leaves what was delivered before", []step{
 			{map[string]string{"a/1.csv": header + row("01", "i-1", "1")}, 1, nil},
 			{map[string]string{"a/1.csv": header + row("01", "i-1", "1") + row("02", "i-1", "one")}, 1, []string{`bill aws: file bills/a/1.csv: row 3, column EffectiveCost: "one" is not a number: nothing of this delivery counts, what was delivered before does`}},
+			{map[string]string{"a/1.csv": header + row("01", "i-1", "1e308") + row("02", "i-1", "1e308")}, 1, []string{`bill aws: file bills/a/1.csv: row 2, column EffectiveCost: the amount is beyond 1e+30, which no bill comes to: sums of such amounts mean nothing: nothing of this delivery counts, what was delivered before does`}},
 			{map[string]string{"a/1.csv": header + row("01", "i-1", "1") + row("02", "i-1", "2")}, 3, nil},
 		}},
 		{"a truncated file", []step{
