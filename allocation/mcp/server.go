@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"net/url"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -46,21 +45,15 @@ const instructions = "promcost says what Kubernetes workloads cost, from the met
 	"Idle is capacity that nobody was allocated. Answers have warnings where data are missing: pass them on."
 
 // Handler serves the protocol over HTTP, by one POST for each message. It keeps no sessions: clients get an id, and any id is
-// taken. Pages of other origins are refused.
+// taken. Which hosts and pages may ask is the caller's to check.
 func Handler(cfg Config) http.Handler {
 	s := newServer(cfg)
 	streams := s.exchanged(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s.sdk }, &mcp.StreamableHTTPOptions{
 		Stateless: true, JSONResponse: true, MaxRequestBodyBytes: maxRequest,
-		// Proxies on this machine keep the name that clients know the server by. Whatever can be asked here can be read without it.
+		// Proxies on this machine keep the name that clients know the server by.
 		DisableLocalhostProtection: true,
 	}))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if origin := r.Header.Get("Origin"); origin != "" {
-			if u, err := url.Parse(origin); err != nil || !strings.EqualFold(u.Host, r.Host) {
-				http.Error(w, fmt.Sprintf("origin %.100q is not that of this server: pages of others may not ask it", origin), http.StatusForbidden)
-				return
-			}
-		}
 		if r.Header.Get(sessionHeader) == "" && r.Method == http.MethodPost {
 			w.Header().Set(sessionHeader, rand.Text())
 		}

@@ -91,6 +91,7 @@ func (r *hostileRequest) request(ctx context.Context, base string) (*http.Reques
 		return nil, err
 	}
 	maps.Copy(req.Header, r.header)
+	req.Host = req.Header.Get("Host")
 	return req, nil
 }
 

@@ -221,6 +221,7 @@ func hostileHeaders() map[string]http.Header {
 		"encodings": {"Accept-Encoding": {strings.Repeat("gzip;q=0.5,", 10_000)}}, "odd encodings": {"Accept-Encoding": {"gzip;q=NaN, zstd;q=1e309, *;q=-1"}},
 		"formats": {"Accept": {strings.Repeat("application/openmetrics-text;version=1.0.0,", 10_000)}}, "odd formats": {"Accept": {"application/vnd.google.protobuf;proto=x;encoding=\x80,*/*;q=\"1\""}},
 		"ranges": {"Range": {"bytes=" + numbered("%d-", ",", 10_000)}}, "origin": {"Origin": {"http://evil.example"}, "Access-Control-Request-Method": {"DELETE"}},
+		"other host": {"Host": {"evil.example"}}, "other site": {"Host": {"evil.example:80"}, "Origin": {"http://evil.example"}, "Sec-Fetch-Site": {"cross-site"}, "Accept": {"text/html"}},
 		"upgrade": {"Connection": {"Upgrade"}, "Upgrade": {"websocket"}}, "forwarded": {"X-Forwarded-For": {"127.0.0.1"}, "X-Original-URL": {"/-/reload"}, "X-Http-Method-Override": {"DELETE"}},
 		"conditions": {"If-None-Match": {"*"}, "If-Modified-Since": {"Sat, 01 Jan 9999 00:00:00 GMT"}}, "authorization": {"Authorization": {"Basic " + strings.Repeat("A", 100_000)}},
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"html"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -59,6 +60,15 @@ func notFound(w http.ResponseWriter, r *http.Request, prefix string, known []str
 		message = fmt.Sprintf("unknown path %.200q: did you mean %s?", prefix+r.URL.Path, link)
 	}
 	failPage(w, r, http.StatusNotFound, message, link)
+}
+
+// otherHost answers a request to a host name that is none of promcost's.
+func otherHost(w http.ResponseWriter, r *http.Request) {
+	host := r.Host
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	failPage(w, r, http.StatusMisdirectedRequest, fmt.Sprintf("host %.200q is not known to be this promcost: if it is, start promcost with --web.allowed-hosts=%.200s", r.Host, host), "")
 }
 
 // failPage answers with an error: a browser gets a page, with a link if there is one, all other clients the API's form.

@@ -7,6 +7,7 @@ import (
 	"html"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"regexp"
 	"strconv"
@@ -32,7 +33,8 @@ const shutdownTimeout = 10 * time.Second
 type webFlags struct {
 	toolkit *web.FlagConfig
 	prefix  string
-	origin  *regexp.Regexp // the origins of pages that may read answers
+	hosts   webserver.Hosts // the names that are answered to
+	origin  *regexp.Regexp  // the origins of pages that may read answers
 	pprof   bool
 	reloads bool // by request
 	mcp     bool // answer assistants
@@ -46,6 +48,7 @@ func addWebFlags(clause *kingpin.CmdClause, address string) *webFlags {
 	f := &webFlags{toolkit: kingpinflag.AddFlags(clause, address)}
 	clause.Flag("web.route-prefix", "Path under which every page answers too, for a proxy that passes it on.").
 		PlaceHolder("/PATH").StringVar(&f.prefix)
+	addHostFlags(clause, &f.hosts)
 	addCORSFlag(clause, &f.origin)
 	countOf(clause, "web.max-connections", "Maximum open connections. Above it, the connection idle longest is closed. Half as many requests are served concurrently, not counting health checks and /metrics.", &f.most, 8).
 		Default(strconv.Itoa(webserver.DefaultConnections))
@@ -55,16 +58,35 @@ func addWebFlags(clause *kingpin.CmdClause, address string) *webFlags {
 	return f
 }
 
+// addHostFlags adds the flags that say by which names clients may ask.
+func addHostFlags(clause *kingpin.CmdClause, hosts *webserver.Hosts) {
+	eachOf(clause, "web.allowed-hosts", "Host names, separated by commas, by which clients may ask, such as costs.example.com or *.example.com; * for any. Addresses, localhost, the host of --web.listen-address, names without a dot and names that end in .svc or .svc.cluster.local are always among them. A request to any other is refused, but for health checks and /metrics: it may come from a web page whose own name leads here (DNS rebinding).", func(text string) error {
+		for name := range strings.SplitSeq(text, ",") {
+			if err := hosts.Add(strings.TrimSpace(name)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}).PlaceHolder("NAME,…")
+	eachOf(clause, "web.external-url", "URL by which browsers reach promcost through a proxy. Its host is one of --web.allowed-hosts.", func(text string) error {
+		u, err := url.Parse(text)
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
+			return errors.New("give a URL such as https://costs.example.com")
+		}
+		return hosts.Add(u.Hostname())
+	}).PlaceHolder("URL")
+}
+
 // addCORSFlag adds the flag that says which pages of other origins may read answers, as Prometheus has it.
 func addCORSFlag(clause *kingpin.CmdClause, origin **regexp.Regexp) {
-	addFlag(clause, "web.cors.origin", "Regular expression of the origins whose pages may read answers of the APIs (CORS), such as https?://(one|two)\\.example\\.com. It is fully anchored.", func(text string) error {
+	addFlag(clause, "web.cors.origin", "Regular expression of the origins whose pages may read answers of the APIs (CORS), such as https?://(one|two)\\.example\\.com. It is fully anchored. Without it, only promcost's own pages may.", func(text string) error {
 		re, err := regexp.Compile("^(?s:" + text + ")$")
 		if err != nil {
 			return fmt.Errorf("%w: give a regular expression such as https://grafana\\.example\\.com", err)
 		}
 		*origin = re
 		return nil
-	}).Default(".*").PlaceHolder("REGEX")
+	}).Default("").PlaceHolder("REGEX")
 }
 
 // validate checks what can be checked before anything is computed, and puts the prefix into the form /a/b.
@@ -77,6 +99,7 @@ func (f *webFlags) validate() error {
 			if err := checkAddress(address); err != nil {
 				return usageErrorf("parse --web.listen-address=%q: %w: give HOST:PORT such as :9003, 127.0.0.1:9003 or [::1]:9003", address, err)
 			}
+			f.hosts.AddListened(address)
 		}
 	}
 	if f.prefix = strings.Trim(f.prefix, "/"); f.prefix != "" {
@@ -224,7 +247,8 @@ func (f *webFlags) routes(prefix string, p pages) (http.Handler, error) {
 		}
 	}
 	mux := http.NewServeMux()
-	handle := func(method, path string, h http.Handler) { mux.Handle(method+prefix+path, http.StripPrefix(prefix, h)) }
+	open := func(method, path string, h http.Handler) { mux.Handle(method+prefix+path, http.StripPrefix(prefix, h)) }
+	handle := func(method, path string, h http.Handler) { open(method, path, f.hosts.Guard(h, otherHost)) }
 	handle("", "/", webserver.CrossOrigin(f.origin, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if costapi.Knows(r.URL.Path) {
 			p.api.ServeHTTP(w, r)
@@ -235,20 +259,20 @@ func (f *webFlags) routes(prefix string, p pages) (http.Handler, error) {
 	handle("", "/api/v1/", webserver.CrossOrigin(f.origin, p.promql))
 	handle("", "/federate", webserver.CrossOrigin(f.origin, p.promql))
 	if f.mcp {
-		handle("", mcpPath, p.assistants)
+		handle("", mcpPath, f.hosts.SameOrigin(p.assistants))
 	}
-	handle("", reloadPath, f.reloadHandler(p.reload))
+	handle("", reloadPath, f.hosts.SameOrigin(f.reloadHandler(p.reload)))
 	const get = http.MethodGet + " "
 	handle(get, "/{$}", browsersTo(explorer.Root, landing(here, f.pprof, p.state)))
 	handle(get, explorer.Root, explorer.Handler(p.missing))
 	handle(get, linksPath, landing(above, f.pprof, p.state))
-	handle(get, "/metrics", p.metrics)
+	open(get, "/metrics", p.metrics)
 	handle(get, "/dashboards/", p.dashboards)
 	handle(get, faviconPath, http.HandlerFunc(serveFavicon))
-	handle(get, "/-/healthy", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	open(get, "/-/healthy", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		webserver.Text(w, http.StatusOK, "promcost is healthy.")
 	}))
-	handle(get, "/-/ready", http.HandlerFunc(p.serveReady))
+	open(get, "/-/ready", http.HandlerFunc(p.serveReady))
 	if f.pprof {
 		for path, h := range f.profiles.Routes() {
 			handle(get, path, h)

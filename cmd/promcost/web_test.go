@@ -19,7 +19,7 @@ func parseWeb(t *testing.T, args ...string) *webFlags {
 	t.Helper()
 	app := kingpin.New("test", "").Terminate(nil)
 	f := addWebFlags(app.Command("serve", ""), ":9003")
-	if _, err := app.Parse(append([]string{"serve"}, args...)); err != nil {
+	if _, err := app.Parse(append([]string{"serve", "--web.allowed-hosts=example.com"}, args...)); err != nil { // which httptest asks
 		t.Fatal(err)
 	}
 	return f

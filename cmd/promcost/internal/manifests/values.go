@@ -123,7 +123,7 @@ type Dashboards struct {
 type Ingress struct {
 	Enabled     bool              `yaml:"enabled" help:"Make an Ingress. promcost has no users of its own: put authentication before it."`
 	Class       string            `yaml:"class" help:"Its class. Empty for the cluster's default."`
-	Host        string            `yaml:"host" help:"Its host. Empty for any."`
+	Host        string            `yaml:"host" help:"Its host, by which promcost then answers. Empty for any, of which promcost answers by those that its flag web.allowed-hosts names."`
 	TLSSecret   string            `yaml:"tlsSecret" help:"Secret with its certificate. Empty for none."`
 	Annotations map[string]string `yaml:"annotations" help:"Its annotations."`
 }
@@ -132,7 +132,7 @@ type Ingress struct {
 type HTTPRoute struct {
 	Enabled   bool             `yaml:"enabled" help:"Make an HTTPRoute of the Gateway API. promcost has no users of its own: put authentication before it."`
 	Gateways  []map[string]any `yaml:"parentRefs" help:"The Gateways that it belongs to, such as [{name: public, namespace: gateways}]."`
-	Hostnames []string         `yaml:"hostnames" help:"Its hosts. Empty for any."`
+	Hostnames []string         `yaml:"hostnames" help:"Its hosts, by which promcost then answers. Empty for any, of which promcost answers by those that its flag web.allowed-hosts names."`
 }
 
 // Pod is where and how pods run.

@@ -82,6 +82,21 @@ appProtocol: https
 {{- end }}
 {{- end }}
 
+{{- /* Arguments that say by which names it is asked, besides those that it always answers to. */}}
+{{- define "promcost.hosts" }}
+{{- with .Release.Namespace }}
+- {{ print "--web.allowed-hosts=" $.Release.Name "." . | toJson }}
+{{- end }}
+{{- if and (.Values.ingress).enabled .Values.ingress.host }}
+- {{ print "--web.allowed-hosts=" (replace "$" "$$" .Values.ingress.host) | toJson }}
+{{- end }}
+{{- if (.Values.httpRoute).enabled }}
+{{- range .Values.httpRoute.hostnames }}
+- {{ print "--web.allowed-hosts=" (replace "$" "$$" .) | toJson }}
+{{- end }}
+{{- end }}
+{{- end }}
+
 {{- /* Arguments that values give as flags: the root, and the names of the flags that are left out. */}}
 {{- define "promcost.flags" }}
 {{- $left := index . 1 }}
@@ -265,6 +280,7 @@ template:
           {{- include "promcost.source" $root | indent 10 }}
           {{- end }}
           {{- include "promcost.files" $root | indent 10 }}
+          {{- include "promcost.hosts" $root | indent 10 }}
           {{- include "promcost.flags" (list $root $left) | indent 10 }}
           {{- if eq $role "shard" }}
           - {{ print "--shard=$(SHARD)/" $root.Values.shards | toJson }}
