@@ -8,6 +8,8 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"github.com/promcost/promcost/allocation/visible"
 )
 
 // shown is how many rows of a list a table has.
@@ -17,7 +19,7 @@ const shown = 20
 func WriteTable(w io.Writer, r *Report, zone *time.Location) error {
 	var b strings.Builder
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	row := func(cells ...string) { fmt.Fprintln(t, strings.Join(cells, "\t")) }
+	row := func(cells ...string) { fmt.Fprintln(t, visible.Row(cells...)) }
 	clock := func(at time.Time) string {
 		if at.IsZero() {
 			return "-"

@@ -12,6 +12,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/diagnosis"
+	"github.com/promcost/promcost/allocation/visible"
 )
 
 // The data of a diagnosis:
@@ -125,7 +126,7 @@ func DiagnosisTable(w io.Writer, d *diagnosis.Diagnosis, in *time.Location) erro
 	b.WriteString("\n")
 	for i := range d.Clusters {
 		c := &d.Clusters[i]
-		fmt.Fprintf(&b, "\ncluster %s: ", c.Cluster)
+		fmt.Fprintf(&b, "\ncluster %s: ", visible.Text(c.Cluster))
 		if c.ScrapeInterval > 0 {
 			fmt.Fprintf(&b, "scraped every %s, ", interval(c.ScrapeInterval))
 		}
@@ -167,7 +168,7 @@ func scrapedInstead(jobs []diagnosis.Job) string {
 	var b strings.Builder
 	b.WriteString("\nJobs that this Prometheus scrapes in the window:\n\n")
 	for _, j := range jobs {
-		fmt.Fprintf(&b, "  %s: %d of %d targets up\n", cmp.Or(j.Name, "(no name)"), j.Up, j.Targets)
+		fmt.Fprintf(&b, "  %s: %d of %d targets up\n", cmp.Or(visible.Text(j.Name), "(no name)"), j.Up, j.Targets)
 	}
 	if len(jobs) == 0 {
 		b.WriteString("  none: is this the right Prometheus, and does its retention cover the window?\n")

@@ -12,6 +12,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/fields"
 	"github.com/promcost/promcost/allocation/passes"
+	"github.com/promcost/promcost/allocation/visible"
 )
 
 // TableOptions say how a table is written.
@@ -46,7 +47,7 @@ func Table(w io.Writer, set *allocation.Set, o TableOptions) error {
 	lines := [][]string{o.header()}
 	for _, r := range rows {
 		billed, ok := o.Billed[r.name]
-		lines = append(lines, o.line(set, cmp.Or(r.name, "(all)"), r.row, decimals, known(billed, ok)))
+		lines = append(lines, o.line(set, cmp.Or(visible.Text(r.name), "(all)"), r.row, decimals, known(billed, ok)))
 	}
 	if hidden > 0 {
 		lines = append(lines, []string{"… and " + strconv.Itoa(hidden) + " more"})

@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/common/version"
 
 	"github.com/promcost/promcost/allocation/notices"
+	"github.com/promcost/promcost/allocation/visible"
 )
 
 // executor carries out a subcommand whose flags have been parsed.
@@ -22,7 +23,8 @@ type executor func(ctx context.Context) error
 // streams are the input and the outputs of a subcommand.
 type streams struct {
 	in  io.Reader // answers that were saved
-	out io.Writer // answers
+	out io.Writer // what people read: nothing that a terminal obeys gets through
+	raw io.Writer // answers in formats for programs, as they are unless they go to a terminal
 	err io.Writer // logs and progress
 }
 
@@ -90,11 +92,20 @@ func commandWords(app *kingpin.Application) (words []string) {
 	return slices.Compact(words)
 }
 
+// newStreams are the streams of a process.
+func newStreams(stdout, stderr io.Writer) streams {
+	s := streams{in: os.Stdin, out: &visible.Writer{W: stdout}, raw: stdout, err: &screen{w: stderr}}
+	if isTerminal(stdout) {
+		s.raw = s.out
+	}
+	return s
+}
+
 // parse reads the command line. It returns nil after help and version, which it prints itself.
 func parse(args []string, stdout, stderr io.Writer) (executor, error) {
 	var printed bytes.Buffer // what kingpin prints, up to the first time that it would end the process
 	ends := 0
-	app, executors := newApp(streams{in: os.Stdin, out: stdout, err: &screen{w: stderr}})
+	app, executors := newApp(newStreams(stdout, stderr))
 	app.UsageWriter(&printed).ErrorWriter(&printed)
 	app.Terminate(func(int) {
 		ends++

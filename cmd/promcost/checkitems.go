@@ -11,6 +11,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/coverage"
 	"github.com/promcost/promcost/allocation/rates"
+	"github.com/promcost/promcost/allocation/visible"
 )
 
 // pricedItems are things other than nodes that have the same price for the same reason.
@@ -110,7 +111,7 @@ func printItemPrices(b *strings.Builder, set *allocation.Set) (missing []string,
 			if rows++; rows == 1 {
 				fmt.Fprintln(t, "\nCLUSTER\tKIND\tOF\tCOUNT\tPRICE\tPER\t730 HOURS\tSOURCE")
 			}
-			fmt.Fprintln(t, strings.Join([]string{x.cluster, x.kind, dash(x.what), strconv.Itoa(x.count), x.price, x.unit, dash(x.monthly), x.source}, "\t"))
+			fmt.Fprintln(t, visible.Row(x.cluster, x.kind, dash(x.what), strconv.Itoa(x.count), x.price, x.unit, dash(x.monthly), x.source))
 			if strings.Contains(x.source, rates.BuiltInPrices) {
 				builtIn += x.count
 			}

@@ -15,6 +15,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/notices"
 	"github.com/promcost/promcost/allocation/rates"
+	"github.com/promcost/promcost/allocation/visible"
 	"github.com/promcost/promcost/cmd/promcost/internal/config"
 )
 
@@ -112,7 +113,7 @@ func printPrices(set *allocation.Set, io streams) error {
 		if n.RunningSeconds > 0 {
 			month = monthText(n.TotalCost() / n.RunningSeconds * 3600)
 		}
-		fmt.Fprintln(t, strings.Join(append(cells, month, strings.Join(sources, ", ")), "\t"))
+		fmt.Fprintln(t, visible.Row(append(cells, month, strings.Join(sources, ", "))...))
 	}
 	if err := t.Flush(); err != nil {
 		return err

@@ -47,7 +47,7 @@ func defineDashboards(clause *kingpin.CmdClause, io streams, _ *logFlags) execut
 		if format != formatConfigMap {
 			return &usageError{cause: errors.New("--out=- has no place for several JSON files: give a directory, or --format=configmap")}
 		}
-		_, err := io.out.Write(documents(files))
+		_, err := io.raw.Write(documents(files))
 		return err
 	}
 }

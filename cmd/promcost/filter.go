@@ -10,6 +10,7 @@ import (
 	"github.com/alecthomas/kingpin/v2"
 
 	"github.com/promcost/promcost/allocation/filter"
+	"github.com/promcost/promcost/allocation/visible"
 	"github.com/promcost/promcost/cmd/promcost/internal/config"
 )
 
@@ -114,7 +115,7 @@ func (f *filterFlags) print(selects *filter.Filter, io streams) (err error) {
 	}
 	out := bufio.NewWriter(io.out)
 	for _, name := range names {
-		err = errors.Join(err, writeLine(out, name))
+		err = errors.Join(err, writeLine(out, visible.Text(name)))
 	}
 	return errors.Join(err, out.Flush())
 }

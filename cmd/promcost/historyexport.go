@@ -81,7 +81,7 @@ func (f *exportFlags) export(ctx context.Context, store *history.Store, to strea
 	}
 	write := func(w io.Writer) error { return f.write(ctx, chosen, read, w, to.err) }
 	if f.output == "" {
-		return write(to.out)
+		return write(to.raw)
 	}
 	if err := writeFile(f.output, write); err != nil {
 		return fmt.Errorf("write --output=%s: %w", f.output, err)

@@ -102,7 +102,7 @@ func queryJP(ctx context.Context, f *jpFlags, io streams) error {
 		if err != nil {
 			return fmt.Errorf("evaluate %s: %w%s", e, err, slip)
 		}
-		if err := f.print(io.out, e.String(), result); err != nil {
+		if err := f.print(io.raw, e.String(), result); err != nil {
 			return err
 		}
 	}

@@ -7,7 +7,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -58,7 +57,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	exec, err := parse(args, stdout, stderr)
 	if err != nil {
-		fmt.Fprintf(stderr, "%s %v\n", paint(stderr, red, "promcost:"), err)
+		_ = mark(stderr, red, "promcost:", err.Error()) // nobody could read an error
 		return exitUsage
 	}
 	if exec == nil { // help or version, already printed
@@ -70,10 +69,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case err == nil || ctx.Err() != nil && errors.Is(err, ctx.Err()):
 		return exitOK
 	case errors.As(err, &usage):
-		fmt.Fprintf(stderr, "%s %v\n", paint(stderr, red, "promcost:"), err)
+		_ = mark(stderr, red, "promcost:", err.Error()) // nobody could read an error
 		return exitUsage
 	default:
-		fmt.Fprintf(stderr, "%s %v\n", paint(stderr, red, "promcost:"), err)
+		_ = mark(stderr, red, "promcost:", err.Error()) // nobody could read an error
 		return exitError
 	}
 }

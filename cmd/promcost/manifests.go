@@ -46,7 +46,7 @@ func defineManifests(clause *kingpin.CmdClause, io streams, _ *logFlags) executo
 				return err
 			}
 		}
-		_, err = io.out.Write(objects)
+		_, err = io.raw.Write(objects)
 		return err
 	}
 }

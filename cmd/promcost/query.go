@@ -150,7 +150,7 @@ func (f *queryFlags) query(ctx context.Context, who *answerer, io streams) error
 		lacks = bytes.Count(bytes.TrimSpace(body), []byte{'\n'}) == 0 && len(warnings) > 0 // it has no row, and a promcost says why
 		fallthrough
 	case "json":
-		_, err = io.out.Write(append(bytes.TrimRight(body, "\n"), '\n'))
+		_, err = io.raw.Write(append(bytes.TrimRight(body, "\n"), '\n'))
 	default:
 		if err = invalid; err == nil {
 			err = printTables(io, answer, tableOptions{limit: f.limit, currency: who.currency(ctx)})

@@ -16,6 +16,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/alecthomas/kingpin/v2"
+
+	"github.com/promcost/promcost/allocation/visible"
 )
 
 // changeFlags ask why costs changed.
@@ -82,7 +84,7 @@ func (f *changeFlags) query(ctx context.Context, who *answerer, io streams) erro
 		}
 	}
 	if f.output != "table" {
-		_, err = io.out.Write(append(bytes.TrimRight(body, "\n"), '\n'))
+		_, err = io.raw.Write(append(bytes.TrimRight(body, "\n"), '\n'))
 		return err
 	}
 	return answer.print(io.out, who.currency(ctx))
@@ -132,12 +134,12 @@ func (a *changeAnswer) print(out io.Writer, currency string) error {
 	}
 	lines := [][]string{{"NAME", "BEFORE", "AFTER", "CHANGE", "", "WHY"}}
 	for _, r := range d.Rows {
-		lines = append(lines, r.line(cmp.Or(r.Name, "(all)"), most))
+		lines = append(lines, r.line(cmp.Or(visible.Text(r.Name), "(all)"), most))
 		for _, p := range r.Parts {
 			if math.Abs(p.Change) < leastShown {
 				continue
 			}
-			lines = append(lines, p.line("  "+cmp.Or(p.Name, "(all)"), most))
+			lines = append(lines, p.line("  "+cmp.Or(visible.Text(p.Name), "(all)"), most))
 		}
 	}
 	lines = append(lines, d.Total.line("TOTAL", 0))

@@ -6,6 +6,8 @@ import (
 	"sync"
 
 	"golang.org/x/term"
+
+	"github.com/promcost/promcost/allocation/visible"
 )
 
 // screen is standard error, with a progress bar below the text that is written.
@@ -17,19 +19,28 @@ type screen struct {
 	drawn bool
 }
 
-// Write implements io.Writer: it wipes out the bar, which is drawn again.
+// Write implements io.Writer: it wipes out the bar, which is drawn again. Of what is written, nothing that a terminal obeys gets through.
 func (s *screen) Write(p []byte) (int, error) {
+	if err := s.send(visible.Lines(string(p))); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// send writes a text as it is in place of the bar.
+func (s *screen) send(text string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.wipe()
-	return s.w.Write(p)
+	_, err := io.WriteString(s.w, text)
+	return err
 }
 
 // draw draws a bar in place of the one that is there.
 func (s *screen) draw(bar string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_, _ = io.WriteString(s.w, wipeLine+bar) // nobody could read an error
+	_, _ = io.WriteString(s.w, wipeLine+visible.Text(bar)) // nobody could read an error
 	s.drawn = true
 }
 
@@ -52,8 +63,11 @@ const wipeLine = "\r\033[K"
 
 // isTerminal reports whether stream, something that is read or written, is a terminal.
 func isTerminal(stream any) bool {
-	if s, ok := stream.(*screen); ok {
+	switch s := stream.(type) {
+	case *screen:
 		stream = s.w
+	case *visible.Writer:
+		stream = s.W
 	}
 	file, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(file.Fd()))
@@ -83,5 +97,14 @@ func paint(w io.Writer, color, text string) string {
 
 // warn writes a warning.
 func warn(w io.Writer, text string) error {
-	return writeLine(w, paint(w, yellow, "warning:")+" "+text)
+	return mark(w, yellow, "warning:", text)
+}
+
+// mark writes a colored word and a text, whose own escape sequences are shown.
+func mark(w io.Writer, color, word, text string) error {
+	line := paint(w, color, word) + " " + visible.Lines(text)
+	if s, ok := w.(*screen); ok {
+		return s.send(line + "\n")
+	}
+	return writeLine(w, line)
 }
