@@ -41,7 +41,7 @@ func comparedValues() map[string]func(g *compareGenerator, path string) string {
 		"filterLabels": of("team:team-a", "team:team*", "team:platform,team:team-b"), "filterAnnotations": of("prometheus_io_scrape:true", "example_com_owner:*"),
 		"filterDepartments": of("*"), "filterEnvironments": of("*"), "filterOwners": of("*"), "filterProducts": of("*"), "filterTeams": word("team"),
 		"filterTypes": of("node", "disk", "node,loadbalancer"), "filterNames": word("asset name"), "filterCategories": of("Compute", "Storage,Network"), "filterProviders": of("AWS", "*"),
-		"filterProviderIDs": word("asset providerID"), "filterAccounts": of("*"), "filterProjects": of("*"), "filterRegions": of("us-east-1", "*"),
+		"filterProviderIDs": word("asset providerID"), "filterProvidersID": word("asset providerID"), "filterAccountIDs": of("*"), "filterInvoiceEntityIDs": of("*"), "filterAccounts": of("*"), "filterProjects": of("*"), "filterRegions": of("us-east-1", "*"),
 		"query": (*compareGenerator).promql, "match[]": (*compareGenerator).series, "match_target": of(`{job="x"}`), "metric": family, "name[]": family,
 		"time": instant, "start": instant, "end": instant, "timeout": of("1m"), "lookback_delta": of("5m", "15m", "1h"), "stats": of("all", "true"), "limit_per_metric": of("1", "2"),
 		"state": of("active"), "scrapePool": of("x"),

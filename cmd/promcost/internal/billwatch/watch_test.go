@@ -205,7 +205,8 @@ func TestBillsThatReachFurther(t *testing.T) {
 	}
 	lines := "BillingAccountId,BillingPeriodStart,BillingCurrency,ProviderName,ChargeCategory,ChargePeriodStart,ChargePeriodEnd,EffectiveCost\n" +
 		"org,2026-10-01T00:00:00Z,USD,Clearview,Usage,2026-10-01T00:00:00Z,2026-10-07T00:00:00Z,6\n"
-	if err := os.WriteFile(filepath.Join(dir, "vendor.csv"), []byte(lines), 0o600); err != nil {
+	file, written := filepath.Join(dir, "vendor.csv"), r.now.Add(-time.Hour)
+	if err := errors.Join(os.WriteFile(file, []byte(lines), 0o600), os.Chtimes(file, written, written)); err != nil {
 		t.Fatal(err)
 	}
 	r.intake.Set([]billing.Source{bill("aws", r.files), bill("vendor", local)}, time.UTC)
