@@ -107,7 +107,7 @@ func (w *window) take(p *plan, s Series) error {
 		r.found.skipped = true
 		return nil
 	}
-	points := w.outages.current(key[0], s.Points)
+	points := w.outages.current(series.Signal, key[0], s.Points)
 	if points.Len() == 0 {
 		return nil
 	}
