@@ -2,10 +2,12 @@ package billing_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +15,7 @@ import (
 	"github.com/go-kit/log"
 	"github.com/klauspost/compress/gzip"
 
+	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/billing"
 	"github.com/promcost/promcost/allocation/memory"
 )
@@ -97,6 +100,36 @@ func TestFolders(t *testing.T) {
 				t.Errorf("the warnings are %q, want %q", got, tt.warnings)
 			}
 		})
+	}
+}
+
+// readingKeeper counts how often statements are read.
+type readingKeeper struct {
+	billing.Keeper
+	reads int
+}
+
+// Read implements billing.Keeper.
+func (k *readingKeeper) Read(ctx context.Context, s *billing.Statement, w allocation.Window, f func(*billing.Line) error) error {
+	k.reads++
+	return k.Keeper.Read(ctx, s, w, f)
+}
+
+// TestFoldersAreComparedOnce checks that a look that finds nothing new reads no lines again.
+func TestFoldersAreComparedOnce(t *testing.T) {
+	dir, k := t.TempDir(), &readingKeeper{Keeper: billing.NewMemory((*memory.Account)(nil))}
+	n := billing.NewIntake(k, log.NewNopLogger(), billing.IntakeOptions{Now: now})
+	n.Set([]billing.Source{{Bill: billing.Bill{Name: "aws", Rates: billing.Rates{Currency: "USD"}}, Files: &billing.Files{Bucket: bucketOf(t, dir), Where: "bills"}}}, time.UTC)
+	put(t, dir, "a/1.csv", sku+usage(1, "i-1")+usage(2, "i-1"), 0)
+	put(t, dir, "b/1.csv", sku+usage(2, "i-1"), 1)
+	warnings := look(t, n).Warnings()
+	reads := k.reads
+	if again := look(t, n).Warnings(); reads == 0 || k.reads != reads || !slices.Equal(again, warnings) {
+		t.Errorf("%d reads at first, %d more at a look that finds nothing new; the warnings are %q, then %q", reads, k.reads-reads, warnings, again)
+	}
+	put(t, dir, "b/1.csv", sku+usage(2, "i-2"), 2)
+	if got := total(t, look(t, n)); got != 3 || k.reads == reads {
+		t.Errorf("the total of folders of which one changed is %v, want 3", got)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -170,7 +171,7 @@ func (n *Intake) Look(ctx context.Context) error {
 	n.looking.Lock()
 	defer n.looking.Unlock()
 	n.mu.Lock()
-	sources, zone := n.sources, n.options.Zone
+	sources, zone, before := n.sources, n.options.Zone, n.standing
 	n.mu.Unlock()
 	kept, err := n.keeper.Kept(ctx)
 	if err != nil {
@@ -191,7 +192,7 @@ func (n *Intake) Look(ctx context.Context) error {
 			return err
 		}
 	}
-	what, err := n.stand(ctx, sources, zone)
+	what, err := n.stand(ctx, before, sources, zone)
 	if err != nil {
 		return err
 	}
@@ -367,7 +368,7 @@ func (n *Intake) Book(ctx context.Context) (*Book, error) {
 	}
 	if what == nil {
 		var err error
-		if what, err = n.stand(ctx, sources, zone); err != nil {
+		if what, err = n.stand(ctx, nil, sources, zone); err != nil {
 			return nil, fmt.Errorf("read bills: %w", err)
 		}
 		n.mu.Lock()
@@ -384,13 +385,14 @@ func (n *Intake) Book(ctx context.Context) (*Book, error) {
 
 // standing is what counts of all that is kept.
 type standing struct {
+	of         string // what it was worked out of
 	statements []Statement
 	warnings   []string
 	stander    *stander
 }
 
-// stand works out what counts. What turns out to be damaged is not kept any more, and is left out.
-func (n *Intake) stand(ctx context.Context, sources []Source, zone *time.Location) (*standing, error) {
+// stand works out what counts, if that may have changed since before. What turns out to be damaged is not kept any more, and is left out.
+func (n *Intake) stand(ctx context.Context, before *standing, sources []Source, zone *time.Location) (*standing, error) {
 	modes := map[string]Restating{}
 	for i := range sources {
 		modes[sources[i].Bill.Name] = sources[i].Bill.Restating
@@ -401,10 +403,20 @@ func (n *Intake) stand(ctx context.Context, sources []Source, zone *time.Locatio
 		if err != nil {
 			return nil, err
 		}
+		var text strings.Builder
+		fmt.Fprintln(&text, modes, zone)
+		for i := range kept.Statements {
+			s := &kept.Statements[i]
+			fmt.Fprintln(&text, s.Key, s.Delivery, s.Delivered.UnixNano(), s.Version)
+		}
+		of := text.String()
+		if before != nil && before.of == of {
+			return &standing{of, before.statements, slices.Concat(kept.Warnings, before.stander.warnings), before.stander}, nil
+		}
 		s := &stander{zone: zone, read: n.keeper.Read, modes: modes, seed: maphash.MakeSeed()}
 		list, err := s.stand(ctx, kept.Statements)
 		if err == nil {
-			return &standing{list, slices.Concat(kept.Warnings, s.warnings), s}, nil
+			return &standing{of, list, slices.Concat(kept.Warnings, s.warnings), s}, nil
 		}
 		if ctx.Err() != nil || left == 1 {
 			return nil, err
