@@ -129,16 +129,10 @@ func outdated(points []shown, s timeline.Sampling) (out timeline.Intervals) {
 	return timeline.Union(out)
 }
 
-// amounts are signals of amounts, which hold over an outage and do not say what ran in it.
-var amounts = []signals.Signal{
-	signals.ContainerUse, signals.ContainerLevel, signals.PodUse, signals.PodLevel, signals.NodeDiskUsed, signals.ClaimUsed, signals.PodTransmitted, signals.PodReceived,
-	signals.PodEgress, signals.NodeTime, signals.NodeMemoryTotal, signals.NodeMemoryAvailable, signals.NodeMemoryBuffers, signals.NodeMemoryCached, signals.DeviceUse,
-}
-
 // current returns the samples of a cluster's series but for those that were taken before an outage. They are valid until the next call.
 func (o *outages) current(of signals.Signal, cluster Symbol, p *timeline.Points) *timeline.Points {
 	late := o.outdated[cluster]
-	if !p.Sampled() || len(late) == 0 || slices.Contains(amounts, of) {
+	if !p.Sampled() || len(late) == 0 || of.IsMeasured() {
 		return p
 	}
 	return p.Outside(&o.points, late)

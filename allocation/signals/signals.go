@@ -183,6 +183,17 @@ func (s Signal) IsIntegrated() bool {
 	return s.IsUsage() || s.IsTraffic() || s == NodeDiskUsed || s == ClaimUsed
 }
 
+// IsMeasured reports whether the signal is an amount that an exporter measures, such as usage. It holds over an outage, and does not say what ran
+// in it.
+func (s Signal) IsMeasured() bool {
+	switch s {
+	case NodeTime, NodeMemoryTotal, NodeMemoryAvailable, NodeMemoryBuffers, NodeMemoryCached, DeviceUse:
+		return true
+	default:
+		return s.IsIntegrated()
+	}
+}
+
 // IsMetadata reports whether the signal is labels or annotations of one pod.
 func (s Signal) IsMetadata() bool { return s == PodLabels || s == PodAnnotations }
 
