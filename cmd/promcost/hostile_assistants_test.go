@@ -141,16 +141,11 @@ func TestHostileAssistants(t *testing.T) {
 	}
 	t.Logf("after a batch: peak of RssAnon %d MB, at most %d are allowed", peak()>>20, mostAnonymous>>20)
 	http.DefaultClient.CloseIdleConnections()
-	eventually(t, "goroutines or descriptors are left behind", func() bool {
-		now := vitalSigns(t, p.url)
-		return now[0] <= before[0]+spareSigns && now[1] <= before[1]+spareSigns
-	})
+	leavesNothing(t, p.url, before)
 	if !soak.On() {
 		return
 	}
-	if peak() > mostAnonymous {
-		t.Errorf("RssAnon was %d MB, at most %d are allowed", peak()>>20, mostAnonymous>>20)
-	}
+	checkPeak(t, peak())
 	if spent > 0.2 {
 		t.Errorf("a second after all have left, it goes on for %.2f s of a processor", spent)
 	}

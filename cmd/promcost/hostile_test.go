@@ -99,18 +99,30 @@ func attack(t *testing.T, requests []hostileRequest, args ...string) {
 		all = append(all, waits[path]...)
 	}
 	t.Logf("the well-behaved client: %s; the threads of promcost ran for %s, and were ready for %s without a processor", waitText("all", all), ran, waited)
-	eventually(t, "goroutines or descriptors are left behind", func() bool {
-		now := vitalSigns(t, p.url)
-		return now[0] <= before[0]+spareSigns && now[1] <= before[1]+spareSigns
-	})
+	leavesNothing(t, p.url, before)
 	if !soak.On() {
 		return
 	}
-	if peak() > mostAnonymous {
-		t.Errorf("RssAnon was %d MB, at most %d are allowed", peak()>>20, mostAnonymous>>20)
-	}
+	checkPeak(t, peak())
 	if wait := quantile(all, 0.99); wait > longestWait {
 		t.Errorf("the well-behaved client waited %s (p99), at most %s are allowed where others leave promcost the processors", wait, longestWait)
+	}
+}
+
+// leavesNothing waits until promcost has no more goroutines and descriptors than before.
+func leavesNothing(t *testing.T, base string, before [2]float64) {
+	t.Helper()
+	eventually(t, "goroutines or descriptors are left behind", func() bool {
+		now := vitalSigns(t, base)
+		return now[0] <= before[0]+spareSigns && now[1] <= before[1]+spareSigns
+	})
+}
+
+// checkPeak checks how much memory promcost took at most.
+func checkPeak(t *testing.T, peak int64) {
+	t.Helper()
+	if peak > mostAnonymous {
+		t.Errorf("RssAnon was %d MB, at most %d are allowed", peak>>20, mostAnonymous>>20)
 	}
 }
 

@@ -61,7 +61,7 @@ func cut(t *testing.T, path string, quarters int64) {
 	}
 }
 
-// TestFileCutWhileItIsRead cuts the files of a block in the middle of a read. Samples that are missing are told of, or the read fails and
+// TestFileCutWhileItIsRead cuts the files of a block in the middle of a read. A warning says that samples are missing, or the read fails and
 // says why.
 func TestFileCutWhileItIsRead(t *testing.T) {
 	for _, file := range []string{"index", "chunks/000001"} {

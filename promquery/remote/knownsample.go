@@ -59,22 +59,30 @@ func (s *Source) sampleKnown(ctx context.Context, end int64) (*promquery.Request
 	if time.Now().Before(sample.until) {
 		return sample.request, nil
 	}
-	sample = knownSample{until: time.Now().Add(noSampleFor)}
-	recent := time.Now().Add(-knownSampleAge).UnixMilli()
-	for _, at := range slices.Compact([]int64{recent, min(recent, end)}) {
-		for _, metric := range knownMetrics {
-			if r := s.findSample(ctx, metric, at); sample.request == nil && r != nil {
-				sample = knownSample{r, time.Now().Add(knownSampleFor)}
-			}
-		}
-	}
+	sample = knownSample{s.newSample(ctx, end), time.Now().Add(knownSampleFor)}
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
+	}
+	if sample.request == nil {
+		sample.until = time.Now().Add(noSampleFor)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.sample = sample
 	return sample.request, nil
+}
+
+// newSample returns the request for the first sample that is found.
+func (s *Source) newSample(ctx context.Context, end int64) *promquery.Request {
+	recent := time.Now().Add(-knownSampleAge).UnixMilli()
+	for _, at := range slices.Compact([]int64{recent, min(recent, end)}) {
+		for _, metric := range knownMetrics {
+			if r := s.findSample(ctx, metric, at); r != nil {
+				return r
+			}
+		}
+	}
+	return nil
 }
 
 // forgetSample makes the next request look for a sample anew: the one that is known may be gone.

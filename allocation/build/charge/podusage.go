@@ -17,10 +17,7 @@ func (ch *Charger) BarePods() (names []string) {
 		if !slices.ContainsFunc(p.Containers, ch.Measures) {
 			continue
 		}
-		var bare [allocation.NumResources]bareTime
-		for _, r := range [...]allocation.Resource{allocation.CPU, allocation.RAM} {
-			bare[r] = ch.bareTime(p, r)
-		}
+		bare := [allocation.NumResources]bareTime{allocation.CPU: ch.bareTime(p, allocation.CPU), allocation.RAM: ch.bareTime(p, allocation.RAM)}
 		if len(bare[allocation.CPU].Intervals)+len(bare[allocation.RAM].Intervals) > 0 {
 			ch.podUse(p).bare, names = &bare, append(names, p.Name.Value())
 		}
@@ -45,19 +42,16 @@ func (ch *Charger) seenUse(c *observe.Container, r allocation.Resource) (out tim
 	return out
 }
 
-// bareTime is that of a pod. While all of its cluster was unseen, as over an outage of Prometheus, its cgroup was, too.
+// bareTime returns that of a pod. While all of its cluster was unseen, as over an outage of Prometheus, its cgroup was, too.
 func (ch *Charger) bareTime(p *observe.Pod, r allocation.Resource) (bare bareTime) {
 	var ran, seen timeline.Intervals
 	for _, c := range p.Containers {
 		ran, seen = append(ran, c.Runs...), append(seen, ch.seenUse(c, r)...)
 	}
 	bare.Intervals, bare.seen = timeline.Union(ran).Without(timeline.Union(seen)), len(seen) > 0
-	if bare.seen {
-		bare.Intervals = bare.Without(ch.AbsentIn(p.Cluster).Containers.Down)
-	}
 	least := ch.Sampling.Cell()
 	if bare.seen {
-		least = timeline.Lookback
+		bare.Intervals, least = bare.Without(ch.AbsentIn(p.Cluster).Containers.Down), timeline.Lookback
 	}
 	bare.Intervals = slices.DeleteFunc(bare.Intervals, func(x timeline.Interval) bool { return x.To-x.From <= least })
 	bare.Intervals = bare.Clip(ch.Start(), ch.End()) // usage is read of the window
