@@ -1,14 +1,19 @@
 package main
 
 import (
+	"crypto/hmac"
+	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/hex"
 	"encoding/pem"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -34,6 +39,49 @@ func guarded(allowed func(r *http.Request) bool) http.Handler {
 // header lets those in that send a header's value.
 func header(name, value string) func(*http.Request) bool {
 	return func(r *http.Request) bool { return r.Header.Get(name) == value }
+}
+
+// signed lets those in whose requests are signed by a key for a region and a service, as AWS checks it (Signature Version 4).
+func signed(id, secret, scope string) func(*http.Request) bool {
+	mac := func(key []byte, text string) []byte {
+		h := hmac.New(sha256.New, key)
+		h.Write([]byte(text))
+		return h.Sum(nil)
+	}
+	sum := func(text []byte) string {
+		s := sha256.Sum256(text)
+		return hex.EncodeToString(s[:])
+	}
+	return func(r *http.Request) bool {
+		day, _, _ := strings.Cut(r.Header.Get("X-Amz-Date"), "T")
+		scope := day + "/" + scope + "/aws4_request"
+		credential, rest, ok := strings.Cut(strings.TrimPrefix(r.Header.Get("Authorization"), "AWS4-HMAC-SHA256 "), ", SignedHeaders=")
+		names, signature, found := strings.Cut(rest, ", Signature=")
+		if !ok || !found || credential != "Credential="+id+"/"+scope {
+			return false
+		}
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return false
+		}
+		request := r.Method + "\n" + r.URL.EscapedPath() + "\n" + strings.ReplaceAll(r.URL.Query().Encode(), "+", "%20") + "\n"
+		for name := range strings.SplitSeq(names, ";") {
+			value := r.Header.Get(name)
+			switch name {
+			case "host":
+				value = r.Host
+			case "content-length":
+				value = strconv.FormatInt(r.ContentLength, 10)
+			}
+			request += name + ":" + value + "\n"
+		}
+		request += "\n" + names + "\n" + sum(body)
+		key := []byte("AWS4" + secret)
+		for part := range strings.SplitSeq(scope, "/") {
+			key = mac(key, part)
+		}
+		return signature == hex.EncodeToString(mac(key, "AWS4-HMAC-SHA256\n"+r.Header.Get("X-Amz-Date")+"\n"+scope+"\n"+sum([]byte(request))))
+	}
 }
 
 // reach asks the server at url what it can, with a file of HTTP configuration.
@@ -70,6 +118,8 @@ func TestHTTPConfig(t *testing.T) {
 		{"bearer", "authorization: {credentials: open}", header("Authorization", "Bearer open")},
 		{"OAuth2", "oauth2: {client_id: promcost, client_secret: sesame, token_url: URL/token}", header("Authorization", "Bearer fresh")},
 		{"tenant", "http_headers: {X-Scope-OrgID: {values: [shop]}}", header("X-Scope-OrgID", "shop")},
+		{"SigV4", "sigv4: {region: eu-west-1, access_key: AKID, secret_key: sesame}", signed("AKID", "sesame", "eu-west-1/aps")},
+		{"SigV4 of another service", "sigv4: {region: eu-west-1, service_name: es, access_key: AKID, secret_key: sesame}", signed("AKID", "sesame", "eu-west-1/es")},
 		{"custom headers", "http_headers: {X-One: {values: [a]}, X-Two: {secrets: [b]}}", func(r *http.Request) bool {
 			return r.Header.Get("X-One") == "a" && r.Header.Get("X-Two") == "b"
 		}},

@@ -117,8 +117,8 @@ func (f *serverFlag) client() (client *http.Client, base string, err error) {
 	if err != nil {
 		return nil, "", err
 	}
-	cfg := promconfig.DefaultHTTPClientConfig
-	cfg.ProxyFromEnvironment = true
+	cfg := httpclient.Config{HTTP: promconfig.DefaultHTTPClientConfig}
+	cfg.HTTP.ProxyFromEnvironment = true
 	client, err = httpclient.New(cfg, user)
 	return client, strings.TrimRight(u.String(), "/"), err
 }

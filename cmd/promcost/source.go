@@ -68,7 +68,7 @@ type sourceFlags struct {
 func addSourceFlags(g flagGroup) *sourceFlags {
 	f := &sourceFlags{}
 	f.prometheus.add(g, prometheusURL, "PROMCOST_PROMETHEUS_URL", "URL of the Prometheus to read from, such as http://localhost:9090. Credentials belong in the file of --prometheus.http-config.")
-	g.Flag("prometheus.http-config", "File that says how to reach the Prometheus: authentication, TLS, proxy, headers. See: https://prometheus.io/docs/prometheus/latest/configuration/configuration/#http_config").
+	g.Flag("prometheus.http-config", "File that says how to reach the Prometheus: authentication, TLS, proxy, headers, and sigv4 for AWS, as remote_write has it. See: https://prometheus.io/docs/prometheus/latest/configuration/configuration/#http_config").
 		PlaceHolder("FILE").StringVar(&f.httpConfig)
 	addFlag(g, "prometheus.external-labels", "External labels of the Prometheus, as NAME=VALUE,…, for a server that does not show its configuration.", func(text string) error {
 		var err error

@@ -3,46 +3,84 @@
 package httpclient
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 
 	promconfig "github.com/prometheus/common/config"
 	"github.com/prometheus/common/version"
+	"github.com/prometheus/sigv4"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/promcost/promcost/promquery/remote"
 )
 
+// Config is the configuration of a client: what Prometheus takes for http_config, and how requests to AWS are signed.
+type Config struct {
+	HTTP promconfig.HTTPClientConfig `yaml:",inline"`
+	// SigV4 signs requests, as Prometheus does for remote_write; nil for not at all.
+	SigV4 *sigv4.SigV4Config `yaml:"sigv4"`
+}
+
 // ReadConfig reads a file of HTTP configuration; no file is a plain client.
-func ReadConfig(file string) (promconfig.HTTPClientConfig, error) {
+func ReadConfig(file string) (Config, error) {
+	cfg := Config{HTTP: promconfig.DefaultHTTPClientConfig}
 	if file == "" {
-		return promconfig.DefaultHTTPClientConfig, nil
+		return cfg, nil
 	}
-	cfg, _, err := promconfig.LoadHTTPConfigFile(file)
+	text, err := os.ReadFile(file)
+	if err == nil {
+		d := yaml.NewDecoder(bytes.NewReader(text))
+		d.KnownFields(true)
+		if err = d.Decode(&cfg); errors.Is(err, io.EOF) {
+			err = nil // it is empty
+		}
+	}
+	if err == nil {
+		cfg.HTTP.SetDirectory(filepath.Dir(file))
+		err = cfg.HTTP.Validate()
+	}
+	if err == nil && cfg.SigV4 != nil && cfg.authenticates() {
+		err = errors.New("at most one of basic_auth, authorization, oauth2 and sigv4 may be given")
+	}
 	if err != nil {
-		return promconfig.HTTPClientConfig{}, fmt.Errorf("read --prometheus.http-config %s: %w: it takes what Prometheus takes for http_config", file, err)
+		return Config{}, fmt.Errorf("read --prometheus.http-config %s: %w: it takes what Prometheus takes for http_config, and sigv4", file, err)
 	}
-	return *cfg, nil
+	return cfg, nil
+}
+
+// authenticates reports whether requests have credentials, but for signatures.
+func (c *Config) authenticates() bool {
+	return c.HTTP.BasicAuth != nil || c.HTTP.Authorization != nil || c.HTTP.OAuth2 != nil
 }
 
 // New is a client that authenticates as cfg says, or as user if the URL has one.
-func New(cfg promconfig.HTTPClientConfig, user *url.Userinfo) (*http.Client, error) {
+func New(cfg Config, user *url.Userinfo) (*http.Client, error) {
 	if user != nil {
-		if cfg.BasicAuth != nil || cfg.Authorization != nil || cfg.OAuth2 != nil {
+		if cfg.authenticates() || cfg.SigV4 != nil {
 			return nil, errors.New("both the URL and --prometheus.http-config have credentials: leave one of them out")
 		}
 		password, _ := user.Password()
-		cfg.BasicAuth = &promconfig.BasicAuth{Username: user.Username(), Password: promconfig.Secret(password)}
+		cfg.HTTP.BasicAuth = &promconfig.BasicAuth{Username: user.Username(), Password: promconfig.Secret(password)}
 	}
 	options := []promconfig.HTTPClientOption{promconfig.WithUserAgent("promcost/" + version.Version), promconfig.WithDialContextFunc(remote.Dial)}
-	client, err := promconfig.NewClientFromConfig(cfg, "promcost", options...)
+	client, err := promconfig.NewClientFromConfig(cfg.HTTP, "promcost", options...)
 	if err != nil {
 		return nil, fmt.Errorf("use --prometheus.http-config: %w", err)
 	}
-	crossOrigin, err := promconfig.NewRoundTripperFromConfig(withoutCredentials(cfg), "promcost", options...)
+	if cfg.SigV4 != nil {
+		if client.Transport, err = sigv4.NewSigV4RoundTripper(cfg.SigV4, client.Transport); err != nil {
+			return nil, fmt.Errorf("use sigv4 of --prometheus.http-config: %w", err)
+		}
+	}
+	crossOrigin, err := promconfig.NewRoundTripperFromConfig(withoutCredentials(cfg.HTTP), "promcost", options...)
 	if err != nil {
 		return nil, fmt.Errorf("use --prometheus.http-config: %w", err)
 	}
