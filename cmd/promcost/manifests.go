@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"github.com/prometheus/common/version"
 
 	"github.com/promcost/promcost/allocation/pricing"
+	"github.com/promcost/promcost/cmd/promcost/internal/bucket"
 	"github.com/promcost/promcost/cmd/promcost/internal/config"
 	"github.com/promcost/promcost/cmd/promcost/internal/manifests"
 	"github.com/promcost/promcost/dashboards"
@@ -23,10 +25,10 @@ import (
 // defineManifests is the manifests subcommand.
 func defineManifests(clause *kingpin.CmdClause, io streams, _ *logFlags) executor {
 	program, cost := newManifestsProgram(), costFlags{}
+	addConfigFlags(clause, &cost)
 	given := manifests.AddFlags(clause, manifests.Default(version.Version), program, func(flag string) bool {
 		return !strings.HasPrefix(flag, logFlagPrefix) // which this command has itself
 	})
-	addConfigFlags(clause, &cost)
 	var chart string
 	clause.Flag("helm", "Directory to write a Helm chart to, which is made where there is none, in place of manifests. What flags and --values say are the chart's defaults.").
 		PlaceHolder("DIR").StringVar(&chart)
@@ -112,11 +114,44 @@ func readManifestFiles(files *costFlags, v *manifests.Values) error {
 	if err != nil {
 		return err
 	}
-	if c.PricesFile() != "" {
-		return usageErrorf("the config names a file of prices, %s, which no pod has: give it by --pricing.file, and leave prices.file out of the config", c.PricesFile())
+	if v.Bills.Secret == "" {
+		if err := readStoresOfBills(c, v); err != nil {
+			return err
+		}
 	}
 	_, err = pricing.Parse(cmp.Or(files.PricingFile, v.PricesFile), []byte(v.Prices))
 	return err
+}
+
+// readStoresOfBills makes the files that describe object stores of bills part of values, but for those with credentials, which all who see
+// the ConfigMap would read.
+func readStoresOfBills(c *config.File, v *manifests.Values) error {
+	for _, bill := range c.Bills {
+		name := filepath.Base(bill.Bucket)
+		if _, given := v.Files[name]; bill.Bucket == "" || given {
+			continue
+		}
+		text, err := os.ReadFile(bill.Bucket)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // another volume may have it
+		}
+		if err != nil {
+			return fmt.Errorf("read the object store of bill %s: %w", bill.Name, err)
+		}
+		secret, err := bucket.HasCredentials(text)
+		if err != nil {
+			return fmt.Errorf("read the object store of bill %s, %s: %w", bill.Name, bill.Bucket, err)
+		}
+		if secret {
+			return usageErrorf("%s, which bill %s names, has credentials, which all who see the ConfigMap would read: put it under the key %s into a Secret, and name that by --bills.secret",
+				bill.Bucket, bill.Name, name)
+		}
+		if v.Files == nil {
+			v.Files = map[string]string{}
+		}
+		v.Files[name] = string(text)
+	}
+	return nil
 }
 
 // checkServe checks the arguments of a container as serve would, but for its files.

@@ -2,23 +2,25 @@ package main
 
 import (
 	"bytes"
-	"crypto/sha256"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path"
 	"path/filepath"
-	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"text/template"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/Masterminds/sprig/v3"
+	gocmp "github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v3"
 
 	"github.com/promcost/promcost/cmd/promcost/internal/manifests"
@@ -37,9 +39,11 @@ var texts = []string{"", "plain", "true", "1e3", "a: b", "#c", "- d", "'e' \"f\"
 
 // valid are values of texts that must be of a form.
 var valid = map[string][]string{
-	"image.repository": {"ghcr.io/promcost/promcost", "r:5000/a"}, "image.tag": {"1.2.3", "latest"}, "storage.size": {"1Gi", "10"},
-	"apiserver.repository": {"r/b"}, "apiserver.caBundle": {"", "QUJD"},
-	"prometheus.url": {"http://p:9090", "https://p.example/$x?"}, "serviceMonitor.interval": {"1m", "90s"}, "dashboards.unit": {"currencyEUR", "currency:XYZ "},
+	"nameOverride": {"", "costs"}, "fullnameOverride": {"", "all-costs"},
+	"image.repository": {"ghcr.io/promcost/promcost", "r:5000/a"}, "image.tag": {"1.2.3", "latest"}, "image.digest": {"", "sha256:" + strings.Repeat("0a", 32)},
+	"storage.size": {"1Gi", "10"}, "storage.retention": {"", "400d"}, "service.targetPort": {"http", "proxy"}, "serviceAccount.name": {"", "costs.reader"},
+	"apiserver.repository": {"r/b"}, "apiserver.digest": {"", "sha256:" + strings.Repeat("1b", 32)}, "apiserver.caBundle": {"", "QUJD"},
+	"prometheus.url": {"http://p:9090", "https://p.example/$x?", "http://10.1.2.3:9090", "https://mimir.example.com:8443"}, "serviceMonitor.interval": {"1m", "90s"}, "dashboards.unit": {"currencyEUR", "currency:XYZ "},
 }
 
 // randomValues are values in which every field has been set at random to some of the texts, of which some are not.
@@ -62,7 +66,7 @@ func randomValues(r *rand.Rand, name string, texts []string) *manifests.Values {
 			}
 		case *int:
 			*p = []int{1, 2, 7, 300, 301, 3000, 20000}[r.IntN(7)]
-			if f.Path == "replicas" || f.Path == "shards" || f.Path == "apiserver.replicas" {
+			if f.Path == "replicas" || f.Path == "shards" || f.Path == "apiserver.replicas" || f.Path == "revisionHistoryLimit" {
 				*p = 1 + r.IntN(3)
 			}
 		case *bool:
@@ -79,14 +83,33 @@ func randomValues(r *rand.Rand, name string, texts []string) *manifests.Values {
 	}
 	v.Prometheus.URL = pick(valid["prometheus.url"])
 	v.Flags = map[string]any{"prometheus.exclude": []any{pick(texts), pick(texts)}, "web.enable-lifecycle": r.IntN(2) == 0, "query.max-memory": "1GB", "promql.passthrough": true}
+	v.Files = map[string]string{"store.yaml": pick(texts)}
+	v.Global = map[string]any{"other": pick(texts)}
+	if r.IntN(2) == 0 {
+		v.Global = map[string]any{"imageRegistry": "mirror.example:5000", "imagePullSecrets": []any{"one", map[string]any{"name": "two"}}, "labels": map[string]any{"example.org/labels": pick(texts), "all": pick(texts)}, "storageClass": pick(texts)}
+	}
+	v.ExtraManifests = []map[string]any{{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "extra"}, "data": map[string]any{"x": pick(texts)}}}
+	// What makes no sense together is left out.
+	v.Storage.EmptyDir = v.Storage.EmptyDir && v.Storage.Secret+v.Storage.ExistingClaim == ""
+	v.Storage.Enabled = v.Storage.Enabled || v.Storage.EmptyDir || v.Storage.Secret+v.Storage.ExistingClaim != ""
+	if v.Storage.Secret != "" || v.Replicas > 1 {
+		v.Storage.ExistingClaim = ""
+	}
 	if v.Storage.Secret == "" {
 		v.Shards = 0
 	}
 	if v.APIServer.Secret == "" {
 		v.APIServer.Replicas = 1
 	}
+	if v.Service.Type == "ClusterIP" {
+		v.Service.NodePort = 0
+	}
+	if len(v.Ingress.Hosts) > 0 {
+		v.Ingress.Host = ""
+	}
 	v.Service.Headlamp = v.Service.Headlamp && v.Web.Secret == ""
 	v.HTTPRoute.Enabled = v.HTTPRoute.Enabled && len(v.HTTPRoute.Gateways) > 0
+	v.Route.Enabled = v.Route.Enabled && v.Route.Host != ""
 	return v
 }
 
@@ -130,7 +153,7 @@ func objectsIn(t *testing.T, text []byte) map[string]any {
 // compareRendered compares what a chart renders for random values with the manifests of the same values.
 func compareRendered(t *testing.T, render func(t *testing.T, name string, values []byte) []byte) {
 	program := newManifestsProgram()
-	for seed := range uint64(30) {
+	for seed := range uint64(60) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			v := randomValues(rand.New(rand.NewPCG(seed, 0)), fmt.Sprint("release-", seed), texts)
 			want, err := program.YAML(v)
@@ -138,7 +161,7 @@ func compareRendered(t *testing.T, render func(t *testing.T, name string, values
 				t.Fatal(err)
 			}
 			values := chartValues(t, v)
-			if diff := cmp.Diff(objectsIn(t, want), objectsIn(t, render(t, v.Name, values))); diff != "" {
+			if diff := gocmp.Diff(objectsIn(t, want), objectsIn(t, render(t, v.Name, values))); diff != "" {
 				t.Errorf("the chart renders other objects (-manifests +chart):\n%s\nfor\n%s", diff, values)
 			}
 		})
@@ -177,7 +200,7 @@ func TestManifestsHostileTexts(t *testing.T) {
 			}
 			return inText.Replace(text)
 		})
-		if diff := cmp.Diff(want, withTexts(objects(texts), func(text string) string { return text })); diff != "" {
+		if diff := gocmp.Diff(want, withTexts(objects(texts), func(text string) string { return text })); diff != "" {
 			t.Errorf("seed %d: a text is not what it says (-want +got):\n%s", seed, diff)
 		}
 	}
@@ -206,10 +229,15 @@ func withTexts(value any, by func(string) string) any {
 	return value
 }
 
-// addHelm adds the functions of Helm that the templates use. They are not the program's own, so that the test checks those, too.
+// addHelm adds the functions of Helm that the templates use: those of sprig, and some of its own.
 func addHelm(t *template.Template) *template.Template {
-	toInt := func(x any) int { return int(reflect.ValueOf(x).Convert(reflect.TypeFor[int]()).Int()) }
-	return t.Funcs(template.FuncMap{
+	decode := func(text string) (x map[string]any) {
+		if err := yaml.Unmarshal([]byte(text), &x); err != nil {
+			return map[string]any{"Error": err.Error()}
+		}
+		return x
+	}
+	return t.Funcs(sprig.TxtFuncMap()).Funcs(template.FuncMap{
 		"include": func(name string, data any) (string, error) {
 			var b strings.Builder
 			err := t.ExecuteTemplate(&b, name, data)
@@ -219,69 +247,134 @@ func addHelm(t *template.Template) *template.Template {
 			text, err := json.Marshal(x)
 			return string(text), err
 		},
-		"replace":   func(old, by, text string) string { return strings.ReplaceAll(text, old, by) },
-		"sha256sum": func(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text))) },
-		"list":      func(x ...any) []any { return x },
-		"has": func(x, in any) bool {
-			list := reflect.ValueOf(in)
-			for i := range list.Len() {
-				if list.Index(i).Interface() == x {
-					return true
-				}
-			}
-			return false
-		},
-		"kindIs": func(kind string, x any) bool { return reflect.TypeOf(x).Kind().String() == kind },
-		"int":    toInt, "base": path.Base,
-		"trimPrefix": func(prefix, text string) string { return strings.TrimPrefix(text, prefix) },
-		"trimSuffix": func(suffix, text string) string { return strings.TrimSuffix(text, suffix) },
-		"indent": func(n int, text string) string {
-			return strings.Repeat(" ", n) + strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", n))
-		},
-		"fail": func(text string) (string, error) { return "", errors.New(text) },
+		"fromJson": decode,
+		"fromYaml": decode,
+		"fail":     func(text string) (string, error) { return "", errors.New(text) },
 	})
 }
 
-// TestManifestsChart renders the files of the chart by Go's own engine with the functions that they use, as Helm does.
-func TestManifestsChart(t *testing.T) {
-	dir := chartOf(t)
-	var defaults map[string]any
+// chartEngine renders the files of a chart by Go's own engine with the functions that they use, as Helm does.
+type chartEngine struct {
+	dir       string
+	defaults  map[string]any
+	templates *template.Template
+}
+
+// newChartEngine reads a chart.
+func newChartEngine(t *testing.T, dir string) *chartEngine {
+	t.Helper()
+	e := &chartEngine{dir: dir, templates: addHelm(template.New("").Option("missingkey=error"))}
 	text, err := os.ReadFile(filepath.Join(dir, "values.yaml"))
-	if err != nil {
+	if err := errors.Join(err, yaml.Unmarshal(text, &e.defaults)); err != nil {
 		t.Fatal(err)
 	}
-	if err := yaml.Unmarshal(text, &defaults); err != nil {
-		t.Fatal(err)
-	}
-	templates := addHelm(template.New("").Option("missingkey=error"))
 	for _, pattern := range []string{"*.tpl", "*.yaml"} {
-		template.Must(templates.ParseGlob(filepath.Join(dir, "templates", pattern)))
+		template.Must(e.templates.ParseGlob(filepath.Join(dir, "templates", pattern)))
 	}
+	return e
+}
+
+// render renders the chart for values: the name of the release, and that of the chart where another one has it, "" where none has.
+func (e *chartEngine) render(release, alias string, values map[string]any) ([]byte, error) {
+	asJSON, err := json.Marshal(values) // in which a number is a float, as Helm has it
+	if err := errors.Join(err, json.Unmarshal(asJSON, &values)); err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	for _, of := range e.templates.Templates() {
+		if filepath.Ext(of.Name()) != ".yaml" {
+			continue // it is a part of others
+		}
+		err := of.Execute(&b, map[string]any{
+			"Values": values, "Release": map[string]any{"Name": release, "Namespace": "costs"},
+			"Chart": map[string]any{"Name": cmp.Or(alias, "promcost"), "IsRoot": alias == ""}, "Capabilities": map[string]any{"APIVersions": noAPIs{}}, "Files": chartFiles(e.dir),
+		})
+		if err != nil {
+			return nil, err
+		}
+		b.WriteByte('\n')
+	}
+	return b.Bytes(), nil
+}
+
+// TestManifestsChart renders the chart for random values.
+func TestManifestsChart(t *testing.T) {
+	engine := newChartEngine(t, chartOf(t))
 	compareRendered(t, func(t *testing.T, name string, values []byte) []byte {
 		var given map[string]any
 		if err := yaml.Unmarshal(values, &given); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(keysOf(defaults), keysOf(given)); diff != "" {
+		if diff := gocmp.Diff(keysOf(engine.defaults), keysOf(given)); diff != "" {
 			t.Errorf("values.yaml has other keys (-values.yaml +values):\n%s", diff)
 		}
-		asJSON, err := json.Marshal(given) // in which a number is a float, as Helm has it
-		if err := errors.Join(err, json.Unmarshal(asJSON, &given)); err != nil {
+		text, err := engine.render(name, "", given)
+		if err != nil {
 			t.Fatal(err)
 		}
-		var b bytes.Buffer
-		for _, of := range templates.Templates() {
-			if filepath.Ext(of.Name()) != ".yaml" {
-				continue // it is a part of others
-			}
-			if err := of.Execute(&b, map[string]any{"Values": given, "Release": map[string]any{"Name": name, "Namespace": "costs"}, "Files": chartFiles(dir)}); err != nil {
-				t.Fatal(err)
-			}
-			b.WriteByte('\n')
-		}
-		return b.Bytes()
+		return text
 	})
 }
+
+// TestManifestsChartNames checks that the names of objects are names to Kubernetes, whatever the release and the chart are called, and that
+// the objects of a chart that another one has twice are all others.
+func TestManifestsChartNames(t *testing.T) {
+	engine := newChartEngine(t, chartOf(t, "--prometheus.url=http://p:9090", "--service-monitor", "--service.headlamp"))
+	label := regexp.MustCompile(`^[a-z]([-a-z0-9]*[a-z0-9])?$`)
+	for _, tt := range []struct {
+		name, release, alias string
+		set                  map[string]any
+		want                 string
+	}{
+		{name: "a release", release: "costs", want: "costs"},
+		{name: "a release with dots", release: "costs.v1.eu", want: "costs-v1-eu"},
+		{name: "a release that begins with a digit", release: "2026", want: "promcost-2026"},
+		{name: "a long release", release: strings.Repeat("a", 53), want: strings.Repeat("a", 37) + "-abe346a7"},
+		{name: "a name of its own", release: "costs", set: map[string]any{"nameOverride": "eu"}, want: "costs-eu"},
+		{name: "a full name of its own", release: "costs", set: map[string]any{"fullnameOverride": "all"}, want: "all"},
+		{name: "part of a chart", release: "platform", alias: "promcost", want: "platform-promcost"},
+		{name: "part of a chart under an alias", release: "platform", alias: "spot_costs", want: "platform-spot-costs"},
+		{name: "part of a chart whose release has its name", release: "promcost", alias: "promcost", want: "promcost"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			values := maps.Clone(engine.defaults)
+			maps.Copy(values, tt.set)
+			text, err := engine.render(tt.release, tt.alias, values)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all := objectsIn(t, text)
+			if _, ok := all["StatefulSet "+tt.want]; !ok {
+				t.Errorf("no StatefulSet is called %s: %v", tt.want, slices.Sorted(maps.Keys(all)))
+			}
+			for name := range all {
+				if _, name, _ := strings.Cut(name, " "); !label.MatchString(name) || len(name) > 63 {
+					t.Errorf("%q is no name of a Service", name)
+				}
+			}
+		})
+	}
+	aliases := []string{"promcost", "costs", "prom", "cost"}
+	seen := map[string]string{}
+	for _, alias := range aliases {
+		text, err := engine.render("promcost-prod", alias, engine.defaults)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name := range objectsIn(t, text) {
+			if seen[name] != "" {
+				t.Errorf("aliases %s and %s both have %s", alias, seen[name], name)
+			}
+			seen[name] = alias
+		}
+	}
+}
+
+// noAPIs are the APIs of a cluster that has none.
+type noAPIs struct{}
+
+// Has reports whether there is an API.
+func (noAPIs) Has(string) bool { return false }
 
 // chartFiles is a directory as templates read its files.
 type chartFiles string
@@ -310,12 +403,15 @@ func (dir chartFiles) Glob(pattern string) (map[string][]byte, error) {
 	return files, err
 }
 
+// opaque are the values whose keys users choose.
+var opaque = []string{"flags", "resources", "labels", "files", "global", "podLabels", "podAnnotations", "nodeSelector", "affinity", "podSecurityContext", "securityContext"}
+
 // keysOf are the keys of a mapping, and those of mappings in it that are sections.
 func keysOf(values map[string]any) []string {
 	var keys []string
 	for k, v := range values {
 		keys = append(keys, k)
-		if section, ok := v.(map[string]any); ok && k != "flags" && k != "resources" && k != "labels" {
+		if section, ok := v.(map[string]any); ok && !slices.Contains(opaque, k) {
 			for name := range section {
 				keys = append(keys, k+"."+name)
 			}
@@ -357,5 +453,48 @@ func TestManifestsChartFiles(t *testing.T) {
 	}
 	if _, ok := flags.Properties["storage.path"]; ok {
 		t.Error("the schema has a flag that the objects set")
+	}
+}
+
+// TestManifestsCounterparts holds the table of values to the names that both charts have: all of OpenCost's and all of this one stand in it.
+func TestManifestsCounterparts(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("testdata", "manifests", "opencost-values.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	theirs := strings.Fields(strings.Join(strings.Split(string(text), "\n")[1:], "\n"))
+	var ours []string
+	for _, f := range manifests.Default("latest").Fields() {
+		if f.Path != "name" && f.Path != "namespace" && !strings.HasPrefix(f.Path, "sidecar.") {
+			ours = append(ours, f.Path)
+		}
+	}
+	if len(theirs) < 100 || len(ours) < 50 {
+		t.Fatalf("%d and %d values", len(theirs), len(ours))
+	}
+	var namedTheirs, namedOurs []string
+	for _, c := range manifests.Counterparts {
+		namedTheirs, namedOurs = append(namedTheirs, c.Theirs...), append(namedOurs, c.Ours...)
+	}
+	below := func(name, of string) bool { return name == of || strings.HasPrefix(name, of+".") }
+	for _, name := range theirs {
+		if !slices.ContainsFunc(namedTheirs, func(of string) bool { return below(name, of) }) {
+			t.Errorf("%s of OpenCost's chart has no counterpart", name)
+		}
+	}
+	for _, of := range namedTheirs {
+		if !slices.ContainsFunc(theirs, func(name string) bool { return below(name, of) }) {
+			t.Errorf("OpenCost's chart has no value %s", of)
+		}
+	}
+	for _, name := range ours {
+		if !slices.Contains(namedOurs, name) {
+			t.Errorf("%s of this chart stands nowhere", name)
+		}
+	}
+	for _, name := range namedOurs {
+		if !slices.Contains(ours, name) {
+			t.Errorf("this chart has no value %s", name)
+		}
 	}
 }

@@ -2,10 +2,14 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -63,5 +67,67 @@ func TestManifestsPolicy(t *testing.T) {
 	}
 	if teams != 1 || own != 1 {
 		t.Errorf("%d peers are the team, %d are pods of promcost: %+v", teams, own, peers)
+	}
+}
+
+// TestManifestsEgress computes where the NetworkPolicy lets promcost go for each URL that values may name.
+func TestManifestsEgress(t *testing.T) {
+	anywhere := func(port int) string { return fmt.Sprintf(`{"ports":[{"port":%d,"protocol":"TCP"}]}`, port) }
+	address := func(cidr string, port int) string {
+		return fmt.Sprintf(`{"ports":[{"port":%d,"protocol":"TCP"}],"to":[{"ipBlock":{"cidr":%q}}]}`, port, cidr)
+	}
+	always := []string{`{"to":[{"namespaceSelector":{}}]}`, `{"ports":[{"port":53,"protocol":"UDP"},{"port":53,"protocol":"TCP"},{"port":443,"protocol":"TCP"}]}`}
+	for _, tt := range []struct {
+		name, url, values string
+		want              []string
+	}{
+		{name: "a Service", url: "http://prometheus:9090"},
+		{name: "a Service by its full name", url: "http://prometheus.monitoring.svc.cluster.local:9090"},
+		{name: "a Service of another namespace, which a host elsewhere may be called like", url: "http://prometheus.monitoring:9090", want: []string{anywhere(9090)}},
+		{name: "a host", url: "https://mimir.example.com:8443/prometheus", want: []string{anywhere(8443)}},
+		{name: "a host at the port of HTTPS", url: "https://mimir.example.com"},
+		{name: "a host at the port of HTTP", url: "http://mimir.example.com/prometheus", want: []string{anywhere(80)}},
+		{name: "an address", url: "http://10.1.2.3:9090", want: []string{address("10.1.2.3/32", 9090)}},
+		{name: "an address at the port of HTTPS", url: "https://10.1.2.3", want: []string{address("10.1.2.3/32", 443)}},
+		{name: "an address of IPv6", url: "http://[2001:db8::1]:9090", want: []string{address("2001:db8::1/128", 9090)}},
+		{name: "a proxy in the pod", url: "http://127.0.0.1:8005"},
+		{name: "a proxy by a variable", url: "https://mimir.example.com", values: "extraEnv: [{name: HTTPS_PROXY, value: 'http://me:secret@proxy.example.com:3128'}]", want: []string{anywhere(3128)}},
+		{name: "a proxy by a variable without a scheme", url: "https://mimir.example.com", values: "extraEnv: [{name: https_proxy, value: '10.9.8.7:3128'}]", want: []string{address("10.9.8.7/32", 3128)}},
+		{name: "the object store of a bill", url: "http://p:9090", values: "{files: {store.yaml: \"type: S3\\nconfig:\\n  endpoint: minio.example.com:9000\\n\"}, config: 'bills: [{name: b, config: store.yaml}]'}", want: []string{anywhere(9000)}},
+		{name: "the object store of a bill as JSON", url: "http://p:9090", values: "{files: {store.yaml: '{\"type\": \"S3\", \"config\": {\"endpoint\": \"10.3.3.3:9000\"}}'}, config: 'bills: [{name: b, config: store.yaml}]'}", want: []string{address("10.3.3.3/32", 9000)}},
+		{name: "URLs of the config", url: "http://p:9090", values: "config: \"# prices are from http://prices.example.com:8000/sheet, and\\n# https://10.4.4.4:8443\"", want: []string{anywhere(8000), address("10.4.4.4/32", 8443)}},
+		{name: "a URL twice", url: "http://10.1.2.3:9090", values: "extraEnv: [{name: HTTP_PROXY, value: 'http://10.1.2.3:9090'}]", want: []string{address("10.1.2.3/32", 9090)}},
+		{name: "GKE's workload identity", url: "http://p:9090", values: "serviceAccount: {annotations: {iam.gke.io/gcp-service-account: costs@project.iam.gserviceaccount.com}}", want: []string{address("169.254.169.252/32", 988), address("169.254.169.254/32", 80)}},
+		{name: "what values say", url: "http://p:9090", values: "networkPolicy: {egress: [{ports: [{port: 6379, protocol: TCP}]}]}", want: []string{anywhere(6379)}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			values := filepath.Join(t.TempDir(), "values.yaml")
+			if err := os.WriteFile(values, []byte(tt.values), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for d := yaml.NewDecoder(bytes.NewReader(manifestsOf(t, "--values="+values, "--prometheus.url="+tt.url))); ; {
+				var o struct {
+					Kind string
+					Spec struct{ Egress []map[string]any }
+				}
+				if err := d.Decode(&o); err != nil {
+					break
+				}
+				if o.Kind != "NetworkPolicy" {
+					continue
+				}
+				for _, rule := range o.Spec.Egress {
+					text, err := json.Marshal(rule)
+					if err != nil {
+						t.Fatal(err)
+					}
+					got = append(got, string(text))
+				}
+			}
+			if diff := cmp.Diff(append(slices.Clone(always), tt.want...), got); diff != "" {
+				t.Errorf("egress (-want +got):\n%s", diff)
+			}
+		})
 	}
 }

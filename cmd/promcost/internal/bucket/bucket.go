@@ -4,8 +4,11 @@ package bucket
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/go-kit/log"
@@ -59,4 +62,32 @@ func Open(what, file string, logger log.Logger) (objstore.Bucket, error) {
 		return nil, fmt.Errorf("open the object store of %s %s: %w", what, file, err)
 	}
 	return objstore.NewPrefixedBucket(bucket, cfg.Prefix), nil
+}
+
+// HasCredentials reports whether a file that describes an object store has something that is to be kept secret.
+func HasCredentials(text []byte) (bool, error) {
+	cfg := settings{}
+	if err := yaml.Unmarshal(text, &cfg); err != nil {
+		return false, errors.New("it is not what Thanos takes for an object store: give type, config and prefix")
+	}
+	return hasSecret(cfg.Config), nil
+}
+
+// secretKey is what keys are called whose values are to be kept secret.
+var secretKey = regexp.MustCompile(`(?i)secret|key|token|password|service_account|connection_string|credential|authorization`)
+
+// hasSecret reports whether a value decoded from YAML has a text at a key of something secret.
+func hasSecret(value any) bool {
+	switch value := value.(type) {
+	case map[string]any:
+		for key, element := range value {
+			text, isText := element.(string)
+			if isText && text != "" && secretKey.MatchString(key) || hasSecret(element) {
+				return true
+			}
+		}
+	case []any:
+		return slices.ContainsFunc(value, hasSecret)
+	}
+	return false
 }

@@ -34,7 +34,7 @@ func (p *Program) Chart(v *Values) ([]File, error) {
 		return nil, err
 	}
 	files["Chart.yaml"] += versions(v)
-	files["README.md"] += table
+	files["README.md"] += besideOpenCost() + "\n## Values\n" + table
 	files["values.yaml"] = values
 	files["values.schema.json"] = p.schemaFile(fields)
 	var all []File
@@ -51,7 +51,20 @@ func versions(v *Values) string {
 	if release.MatchString(v.Image.Tag) {
 		version = strings.TrimPrefix(v.Image.Tag, "v")
 	}
-	return fmt.Sprintf("version: %s\nappVersion: %q\n", version, v.Image.Tag)
+	return fmt.Sprintf(`version: %[1]s
+appVersion: %[2]q
+annotations:
+  artifacthub.io/category: monitoring-logging
+  artifacthub.io/license: Apache-2.0
+  artifacthub.io/links: |
+    - {name: Documentation, url: "https://github.com/promcost/promcost#readme"}
+    - {name: Reference, url: "https://github.com/promcost/promcost/blob/main/REFERENCE.md"}
+  artifacthub.io/changes: |
+    - {kind: changed, description: "What version %[1]s changes", links: [{name: CHANGELOG.md, url: "https://github.com/promcost/promcost/blob/main/CHANGELOG.md"}]}
+  artifacthub.io/images: |
+    - {name: promcost, image: %[3]q}
+    - {name: promcost-apiserver, image: %[4]q}
+`, version, v.Image.Tag, v.Image.Repository+":"+v.Image.Tag, v.APIServer.Repository+":"+v.Image.Tag)
 }
 
 // describe are values.yaml, and the values as README.md lists them.
@@ -94,7 +107,7 @@ func describe(fields []Field) (values, table string, err error) {
 type property struct {
 	Schema      string               `json:"$schema,omitempty"`
 	Description string               `json:"description,omitempty"`
-	Type        any                  `json:"type,omitempty"`
+	Type        any                  `json:"type,omitempty"` // one, or a list
 	Enum        []string             `json:"enum,omitempty"`
 	Pattern     string               `json:"pattern,omitempty"`
 	Minimum     *int                 `json:"minimum,omitempty"`
@@ -108,7 +121,7 @@ type property struct {
 func (p *Program) schemaFile(fields []Field) string {
 	root := &property{
 		Schema: "https://json-schema.org/draft-07/schema#", Type: "object", More: false,
-		Properties: map[string]*property{"global": {Type: "object", Description: "Helm gives it to charts of charts."}},
+		Properties: map[string]*property{"enabled": {Type: "boolean", Description: "What charts of charts that have this one call its condition. It changes nothing here."}},
 	}
 	for _, f := range fields {
 		below := root
@@ -142,13 +155,13 @@ func (f *Field) schema(p *Program) *property {
 	case *bool:
 		s.Type = "boolean"
 	case *[]string:
-		s.Type, s.Items = "array", &property{Type: "string"}
+		s.Type, s.Items = []string{"array", "null"}, &property{Type: "string"}
 	case *[]map[string]any:
-		s.Type, s.Items = "array", &property{Type: "object"}
+		s.Type, s.Items = []string{"array", "null"}, &property{Type: "object"}
 	case *map[string]string:
-		s.Type, s.More = "object", &property{Type: "string"}
+		s.Type, s.More = []string{"object", "null"}, &property{Type: "string"}
 	case *map[string]any:
-		s.Type = "object"
+		s.Type = []string{"object", "null"}
 	}
 	if f.Path == "flags" {
 		s.More, s.Properties = false, p.flagSchemas()

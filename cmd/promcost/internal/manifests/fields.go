@@ -56,8 +56,8 @@ func fieldsOf(v reflect.Value, section, help string) (out []Field) {
 	return out
 }
 
-// byName are the values by name and by section, as templates read them.
-func (v *Values) byName() map[string]any {
+// byName are the values by name and by section, as Helm gives them to templates: all numbers are floats.
+func (v *Values) byName() (values map[string]any, err error) {
 	all := map[string]any{}
 	for _, f := range v.Fields() {
 		if f.release {
@@ -72,7 +72,11 @@ func (v *Values) byName() map[string]any {
 		}
 		in[f.name] = reflect.ValueOf(f.Value).Elem().Interface()
 	}
-	return all
+	text, err := json.Marshal(all)
+	if err != nil {
+		return nil, fmt.Errorf("read the values: %w: keys of mappings must be texts", err)
+	}
+	return values, json.Unmarshal(text, &values)
 }
 
 // sidecarSection is what a chart has not: it cannot change the objects of others.

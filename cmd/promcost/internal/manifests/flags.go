@@ -26,7 +26,10 @@ func AddFlags(clause *kingpin.CmdClause, v *Values, p *Program, pass func(flag s
 		}
 	}
 	for _, flag := range p.Flags {
-		if pass(flag.Name) && !isOwned(flag.Name) {
+		switch {
+		case isOwned(flag.Name) && clause.GetFlag(flag.Name) == nil:
+			g.refuseFlag(clause, flag)
+		case pass(flag.Name) && !isOwned(flag.Name):
 			g.addFlag(clause, flag)
 		}
 	}
@@ -83,6 +86,21 @@ func (g *Given) addField(clause *kingpin.CmdClause, field Field) {
 		}
 	}
 	flag.SetValue(c)
+}
+
+// refuseFlag has a flag that the objects set by themselves say what to give instead.
+func (g *Given) refuseFlag(clause *kingpin.CmdClause, flag Flag) {
+	instead := owned[flag.Name]
+	for _, f := range g.Values.Fields() {
+		if f.Path == instead {
+			instead = f.Flag
+		}
+	}
+	err := fmt.Errorf("--%s is set by the objects themselves: use --%s", flag.Name, instead)
+	if key := secretKeys[flag.Name]; key != "" {
+		err = fmt.Errorf("--%s names a file, which no pod has: put it under the key %s into a Secret, and name that by --%s", flag.Name, key, instead)
+	}
+	clause.Flag(flag.Name, flag.Help).Hidden().SetValue(&change{given: g, isSwitch: flag.Switch, repeats: true, apply: func(string) error { return err }})
 }
 
 func (g *Given) addFlag(clause *kingpin.CmdClause, flag Flag) {

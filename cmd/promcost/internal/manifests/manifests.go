@@ -3,9 +3,10 @@ package manifests
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
+	"io"
 	"net/url"
 	"slices"
 	"strings"
@@ -36,6 +37,7 @@ var owned = map[string]string{
 	"pricing.file":           "prices",
 	"storage.path":           "storage.size",
 	"storage.config":         "storage.secret",
+	"storage.retention":      "storage.retention",
 	"shard":                  "shards",
 	"tsdb.path":              "sidecar.prometheus",
 	"web.listen-address":     "service.port",
@@ -43,11 +45,11 @@ var owned = map[string]string{
 	"web.config.file":        "web.secret",
 }
 
+// secretKeys are the keys of Secrets that have the files of flags.
+var secretKeys = map[string]string{"prometheus.http-config": "http-config.yaml", "storage.config": "objstore.yaml"}
+
 // container is the name of promcost's containers.
 const container = "promcost"
-
-// dashboardLabel is what Grafana's sidecar looks for.
-const dashboardLabel = "grafana_dashboard"
 
 // isOwned reports whether the objects set a flag by themselves.
 func isOwned(flag string) bool { return owned[flag] != "" }
@@ -66,9 +68,9 @@ func (p *Program) sourceFlags() []string {
 
 // YAML are the objects as one stream of documents, the dependent ones after those that they need.
 func (p *Program) YAML(v *Values) ([]byte, error) {
-	templates := []string{"refusals.yaml", "protection.yaml", "config.yaml", "services.yaml", "workloads.yaml", "monitors.yaml", "apiserver.yaml"}
+	templates := []string{"refusals.yaml", "protection.yaml", "config.yaml", "services.yaml", "workloads.yaml", "monitors.yaml", "apiserver.yaml", "extra.yaml"}
 	if v.Sidecar.Prometheus != "" {
-		templates = []string{"refusals.yaml", "config.yaml", "sidecar.yaml", "services.yaml", "monitors.yaml", "apiserver.yaml"}
+		templates = []string{"refusals.yaml", "config.yaml", "sidecar.yaml", "services.yaml", "monitors.yaml", "apiserver.yaml", "extra.yaml"}
 		v.Prometheus.URL = cmp.Or(v.Prometheus.URL, "http://localhost:9090")
 	}
 	if err := p.check(v); err != nil {
@@ -77,7 +79,7 @@ func (p *Program) YAML(v *Values) ([]byte, error) {
 	return p.render(v, templates)
 }
 
-// check checks values one by one.
+// check checks values one by one. Templates refuse what makes no sense together.
 func (p *Program) check(v *Values) error {
 	for _, f := range v.Fields() {
 		if err := f.check(); err != nil {
@@ -87,31 +89,9 @@ func (p *Program) check(v *Values) error {
 	if u, err := url.Parse(v.Prometheus.URL); err == nil && u.User != nil && strings.HasPrefix(u.Scheme, "http") {
 		return errors.New("prometheus.url has credentials, which all who see the pods would read: put them into the Secret of prometheus.secret")
 	}
-	if err := v.checkLabels(); err != nil {
-		return err
-	}
 	for name, value := range v.Flags {
 		if err := p.checkFlag(name, value); err != nil {
 			return err
-		}
-	}
-	return nil
-}
-
-// checkLabels checks that no object is given a label twice.
-func (v *Values) checkLabels() error {
-	for _, of := range []struct {
-		path   string
-		labels map[string]string
-	}{{"labels", v.Labels}, {"pod.labels", v.Pod.Labels}, {"serviceMonitor.labels", v.ServiceMonitor.Labels}, {"prometheusRule.labels", v.PrometheusRule.Labels}} {
-		for _, name := range slices.Sorted(maps.Keys(of.labels)) {
-			_, twice := v.Labels[name]
-			switch {
-			case strings.HasPrefix(name, "app.kubernetes.io/"), name == dashboardLabel:
-				return fmt.Errorf("%s has %s, which the objects set by themselves: leave it out", of.path, name)
-			case twice && of.path != "labels":
-				return fmt.Errorf("%s has %s, and so has labels: leave it out of one of them", of.path, name)
-			}
 		}
 	}
 	return nil
@@ -141,11 +121,54 @@ func (p *Program) checkFlag(name string, value any) error {
 	return nil
 }
 
-// Read reads values from YAML, in the form of the chart's values.yaml, over those that there are.
+// Read reads values from YAML, in the form of the chart's values.yaml, over those that there are, as Helm does: mappings are merged, and
+// null takes away what there is.
 func (v *Values) Read(text []byte) error {
+	if err := decodeStrictly(text, &Values{}); err != nil {
+		return err // which names a line of the text
+	}
+	merged, err := v.byName()
+	if err != nil {
+		return err
+	}
+	var over map[string]any
+	if err := yaml.Unmarshal(text, &over); err != nil {
+		return err
+	}
+	merge(merged, over)
+	after, err := json.Marshal(merged) // which is YAML, too
+	if err != nil {
+		return fmt.Errorf("%w: keys of mappings must be texts", err)
+	}
+	name, namespace := v.Name, v.Namespace
+	*v = Values{Name: name, Namespace: namespace}
+	return decodeStrictly(after, v)
+}
+
+// decodeStrictly decodes YAML that may have only keys of values, or nothing.
+func decodeStrictly(text []byte, v *Values) error {
 	d := yaml.NewDecoder(bytes.NewReader(text))
 	d.KnownFields(true)
-	return d.Decode(v)
+	if err := d.Decode(v); !errors.Is(err, io.EOF) {
+		return err
+	}
+	return nil
+}
+
+// merge writes a mapping over another one.
+func merge(to, over map[string]any) {
+	for key, value := range over {
+		below, isMap := value.(map[string]any)
+		base, wasMap := to[key].(map[string]any)
+		switch {
+		case value == nil:
+			delete(to, key)
+		case isMap && wasMap:
+			merge(base, below)
+		default:
+			to[key] = value
+		}
+	}
 }
 
 // Args are the arguments of each container of promcost in objects, as Kubernetes passes them on to that of the first pod.

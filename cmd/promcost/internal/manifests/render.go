@@ -2,19 +2,18 @@ package manifests
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"embed"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"path"
-	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 	"text/template"
 
+	"github.com/Masterminds/sprig/v3"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -34,26 +33,22 @@ type refusal string
 
 func (r refusal) Error() string { return string(r) }
 
-// functions are those of Helm that the templates use, but for include.
-var functions = template.FuncMap{
-	"toJson": func(x any) (string, error) {
+// functions are those that Helm gives templates, as far as these use them, but for include.
+func functions() template.FuncMap {
+	all := sprig.TxtFuncMap()
+	all["toJson"] = func(x any) (string, error) {
 		text, err := json.Marshal(x)
 		return string(text), err
-	},
-	"list":      func(elements ...any) []any { return elements },
-	"has":       func(element any, list []any) bool { return slices.Contains(list, element) },
-	"kindIs":    func(kind string, x any) bool { return reflect.TypeOf(x).Kind().String() == kind },
-	"int":       func(x int) int { return x }, // Helm gives templates floats
-	"base":      path.Base,
-	"replace":   func(old, by, text string) string { return strings.ReplaceAll(text, old, by) },
-	"sha256sum": func(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text))) },
-	"indent": func(n int, text string) string {
-		spaces := strings.Repeat(" ", n)
-		return spaces + strings.ReplaceAll(text, "\n", "\n"+spaces)
-	},
-	"trimPrefix": func(prefix, text string) string { return strings.TrimPrefix(text, prefix) },
-	"trimSuffix": func(suffix, text string) string { return strings.TrimSuffix(text, suffix) },
-	"fail":       func(reason string) (string, error) { return "", refusal(reason) },
+	}
+	all["fromJson"] = func(text string) (x map[string]any, err error) { return x, json.Unmarshal([]byte(text), &x) }
+	all["fromYaml"] = func(text string) (x map[string]any) {
+		if err := yaml.Unmarshal([]byte(text), &x); err != nil {
+			return map[string]any{"Error": err.Error()}
+		}
+		return x
+	}
+	all["fail"] = func(reason string) (string, error) { return "", refusal(reason) }
+	return all
 }
 
 // chartFiles are the files of the chart that templates read, with the methods that Helm gives them.
@@ -87,16 +82,29 @@ func (f chartFiles) Lines(name string) (lines []any) {
 
 // files are the files of the chart that templates read.
 func (p *Program) files() chartFiles {
-	files := chartFiles{"files/source-flags.txt": strings.Join(p.sourceFlags(), "\n") + "\n"}
+	contexts, err := json.MarshalIndent(map[string]any{"podSecurityContext": podSecurityContext(), "securityContext": securityContext()}, "", "  ")
+	if err != nil {
+		panic("BUG: a security context that is no JSON: " + err.Error())
+	}
+	files := chartFiles{"files/source-flags.txt": strings.Join(p.sourceFlags(), "\n") + "\n", "defaults/security-contexts.json": string(contexts) + "\n"}
 	for _, f := range slices.Concat(p.Rules, p.Dashboards) {
 		files["files/"+path.Base(f.Name)] = string(f.Text)
 	}
 	return files
 }
 
+// capabilities are those of a cluster that is not asked.
+type capabilities struct{ APIVersions apiVersions }
+
+// apiVersions are the APIs of a cluster, of which none is known.
+type apiVersions struct{}
+
+// Has reports whether there is an API.
+func (apiVersions) Has(string) bool { return false }
+
 // render renders templates by name.
 func (p *Program) render(v *Values, names []string) ([]byte, error) {
-	t := template.New("").Option("missingkey=error").Funcs(functions)
+	t := template.New("").Option("missingkey=error").Funcs(functions())
 	t.Funcs(template.FuncMap{"include": func(name string, data any) (string, error) {
 		var b strings.Builder
 		err := t.ExecuteTemplate(&b, name, data)
@@ -107,8 +115,13 @@ func (p *Program) render(v *Values, names []string) ([]byte, error) {
 		patterns = append(patterns, "sidecar.yaml")
 	}
 	template.Must(t.ParseFS(embedded, patterns...))
+	values, err := v.byName()
+	if err != nil {
+		return nil, err
+	}
 	data := map[string]any{
-		"Release": map[string]string{"Name": v.Name, "Namespace": v.Namespace}, "Values": v.byName(), "Files": p.files(),
+		"Release": map[string]any{"Name": v.Name, "Namespace": v.Namespace}, "Chart": map[string]any{"Name": "promcost", "IsRoot": true},
+		"Capabilities": capabilities{}, "Values": values, "Files": p.files(),
 	}
 	var b bytes.Buffer
 	for _, name := range names {

@@ -2,11 +2,43 @@
 JSON, which is YAML of one line: no text can end it. Sections are read as (.Values.section).name, for helm upgrade --reuse-values
 takes the values of an older chart, which may lack the section. Each part begins a new line by itself, so it is included with {{- and indent. */}}
 
+{{- /* The name of all objects: that of the release, followed by that of the chart where it is part of another one, for two may be there under
+two aliases. Names of Services have no dots and begin with a letter, and those of StatefulSets leave room for -shard and a hash in labels of
+63 characters. */}}
+{{- define "promcost.name" -}}
+{{- $name := .Release.Name }}
+{{- $own := .Values.nameOverride }}
+{{- if and (not $own) (not .Chart.IsRoot) }}
+{{- $own = .Chart.Name }}
+{{- end }}
+{{- if .Values.fullnameOverride }}
+{{- $name = .Values.fullnameOverride }}
+{{- else if and $own (ne $own $name) }}
+{{- $name = print $name "-" $own }}
+{{- end }}
+{{- $name = $name | lower | replace "." "-" | replace "_" "-" }}
+{{- if not (regexMatch "^[a-z]" $name) }}
+{{- $name = print "promcost-" $name }}
+{{- end }}
+{{- if gt (len $name) 46 }}
+{{- $name = print (trunc 37 $name | trimSuffix "-") "-" (sha256sum $name | trunc 8) }}
+{{- end }}
+{{- $name }}
+{{- end }}
+
+{{- /* The name of the ServiceAccount. */}}
+{{- define "promcost.account" -}}
+{{- $own := (.Values.serviceAccount).name }}
+{{- if eq (toJson (.Values.serviceAccount).create) "false" }}{{ $own | default "default" }}
+{{- else }}{{ $own | default (include "promcost.name" .) }}
+{{- end }}
+{{- end }}
+
 {{- /* The labels by which pods of a role are selected. They never change. */}}
 {{- define "promcost.selector" }}
 {{- $root := index . 0 }}
 app.kubernetes.io/name: promcost
-app.kubernetes.io/instance: {{ toJson $root.Release.Name }}
+app.kubernetes.io/instance: {{ include "promcost.name" $root | toJson }}
 app.kubernetes.io/component: {{ index . 1 }}
 {{- end }}
 
@@ -17,11 +49,21 @@ app.kubernetes.io/component: {{ index . 1 }}
 {{- end }}
 {{- end }}
 
-{{- /* The labels of an object. */}}
+{{- /* The labels that values give all objects, as JSON. */}}
+{{- define "promcost.common" }}
+{{- $global := .Values.global | default dict }}
+{{- merge dict (.Values.labels | default dict) (get $global "labels" | default dict) (get $global "commonLabels" | default dict) | toJson }}
+{{- end }}
+
+{{- /* The labels of an object: the root, the role, and after the name those that only this object has, if any. */}}
 {{- define "promcost.labels" }}
+{{- $more := dict }}
+{{- if gt (len .) 3 }}
+{{- $more = index . 3 | default dict }}
+{{- end }}
 {{- include "promcost.selector" . }}
 app.kubernetes.io/part-of: promcost
-{{- include "promcost.elements" (index . 0).Values.labels }}
+{{- include "promcost.elements" (merge dict $more (include "promcost.common" (index . 0) | fromJson)) }}
 {{- end }}
 
 {{- /* The namespace of an object, which kubectl gives if promcost manifests is given none. */}}
@@ -31,7 +73,7 @@ namespace: {{ toJson . }}
 {{- end }}
 {{- end }}
 
-{{- /* The metadata of an object, up to its labels: the root, the role and the name. */}}
+{{- /* The metadata of an object, up to its labels: the root, the role, the name, and labels that only this object has, if any. */}}
 {{- define "promcost.metadata" }}
 name: {{ toJson (index . 2) }}
 {{- include "promcost.namespace" (index . 0) }}
@@ -46,8 +88,15 @@ labels:
 
 {{- /* The URL of promcost. */}}
 {{- define "promcost.url" }}
-{{- if (.Values.web).secret }}https://{{ .Release.Name }}.{{ .Release.Namespace }}.svc:{{ (.Values.service).port }}
-{{- else }}http://{{ .Release.Name }}:{{ (.Values.service).port }}
+{{- if (.Values.web).secret }}https://{{ include "promcost.name" . }}.{{ .Release.Namespace }}.svc:{{ (.Values.service).port }}
+{{- else }}http://{{ include "promcost.name" . }}:{{ (.Values.service).port }}
+{{- end }}
+{{- end }}
+
+{{- /* How many older revisions of pods are kept. */}}
+{{- define "promcost.revisions" }}
+{{- if hasKey .Values "revisionHistoryLimit" }}
+revisionHistoryLimit: {{ toJson .Values.revisionHistoryLimit }}
 {{- end }}
 {{- end }}
 
@@ -58,12 +107,29 @@ appProtocol: https
 {{- end }}
 {{- end }}
 
+{{- /* How the history is kept: on claims of its own, on one claim that there is, in the pod only, in an object store, or not at all. */}}
+{{- define "promcost.keeping" -}}
+{{- $storage := .Values.storage | default dict }}
+{{- if $storage.secret }}bucket
+{{- else if eq (toJson $storage.enabled) "false" }}none
+{{- else if $storage.existingClaim }}claim
+{{- else if $storage.emptyDir }}pod
+{{- else }}claims
+{{- end }}
+{{- end }}
+
 {{- /* Arguments that say where things are: the history, the config, the prices, the certificate. */}}
 {{- define "promcost.files" }}
-{{- if (.Values.storage).secret }}
+{{- $keeping := include "promcost.keeping" . }}
+{{- if eq $keeping "bucket" }}
 - "--storage.config=/etc/promcost/storage/objstore.yaml"
+{{- else if eq $keeping "none" }}
+- "--storage.path="
 {{- else }}
 - "--storage.path=/data"
+{{- end }}
+{{- with (.Values.storage).retention }}
+- {{ print "--storage.retention=" . | toJson }}
 {{- end }}
 - "--config.file=/etc/promcost/config/config.yaml"
 {{- if .Values.prices }}
@@ -82,18 +148,63 @@ appProtocol: https
 {{- end }}
 {{- end }}
 
+{{- /* Rules of egress to where the values say that something is: the port, to the address where one is given in place of a name. What only a
+Secret names is not known here. */}}
+{{- define "promcost.egress" }}
+{{- $texts := list (.Values.prometheus).url .Values.config .Values.prices (toJson .Values.files) (toJson .Values.flags) (toJson .Values.extraEnv) }}
+{{- range .Values.extraEnv }}
+{{- $value := get . "value" | toString }}
+{{- if and (hasSuffix "PROXY" (get . "name" | toString | upper)) $value (not (contains "://" $value)) }}
+{{- $texts = append $texts (print "http://" $value) }}
+{{- end }}
+{{- end }}
+{{- range regexFindAll `endpoint["'\\]*:\s*["'\\]*[^\s/"'\\]+:[0-9]+` (toJson .Values.files) -1 }} {{- /* of an object store, without a scheme */}}
+{{- $texts = append $texts (regexReplaceAll `^.*[\s"'\\]([^\s"'\\]+)$` . "https://${1}") }}
+{{- end }}
+{{- $rules := list }}
+{{- $url := `([a-z][a-z0-9+.-]*)://(?:[^/@\s"'\\,]*@)?(\[[0-9a-fA-F:.]+\]|[^/:?#,;\s"'\\)}\]\[]+)(?::([0-9]+))?` }}
+{{- range regexFindAll $url (join "\n" $texts) -1 }}
+{{- $host := regexReplaceAll $url . "${2}" | trimPrefix "[" | trimSuffix "]" }}
+{{- $port := regexReplaceAll $url . "${3}" | default (get (dict "http" "80" "https" "443") (regexReplaceAll $url . "${1}")) }}
+{{- if or (not $port) (regexMatch `^(localhost|127\..*|::1)$` $host) (regexMatch `^[^.:]+$|\.svc(\.|$)` $host) }} {{- /* beside it, or a Service: pods of the cluster may be reached anyway */}}
+{{- else if regexMatch `^[0-9.]+$` $host }}
+{{- $rules = append $rules (dict "to" (list (dict "ipBlock" (dict "cidr" (print $host "/32")))) "ports" (list (dict "protocol" "TCP" "port" (int $port)))) }}
+{{- else if contains ":" $host }}
+{{- $rules = append $rules (dict "to" (list (dict "ipBlock" (dict "cidr" (print $host "/128")))) "ports" (list (dict "protocol" "TCP" "port" (int $port)))) }}
+{{- else if ne $port "443" }}
+{{- $rules = append $rules (dict "ports" (list (dict "protocol" "TCP" "port" (int $port)))) }}
+{{- end }}
+{{- end }}
+{{- if hasKey ((.Values.serviceAccount).annotations | default dict) "iam.gke.io/gcp-service-account" }} {{- /* GKE's metadata server, and where it listens */}}
+{{- range $cidr, $port := dict "169.254.169.254/32" 80 "169.254.169.252/32" 988 }}
+{{- $rules = append $rules (dict "to" (list (dict "ipBlock" (dict "cidr" $cidr))) "ports" (list (dict "protocol" "TCP" "port" $port))) }}
+{{- end }}
+{{- end }}
+{{- range $rules | uniq }}
+- {{ toJson . }}
+{{- end }}
+{{- end }}
+
 {{- /* Arguments that say by which names it is asked, besides those that it always answers to. */}}
 {{- define "promcost.hosts" }}
+{{- $hosts := list }}
 {{- with .Release.Namespace }}
-- {{ print "--web.allowed-hosts=" $.Release.Name "." . | toJson }}
+{{- $hosts = append $hosts (print (include "promcost.name" $) "." .) }}
 {{- end }}
-{{- if and (.Values.ingress).enabled .Values.ingress.host }}
-- {{ print "--web.allowed-hosts=" (replace "$" "$$" .Values.ingress.host) | toJson }}
+{{- if (.Values.ingress).enabled }}
+{{- $hosts = append $hosts .Values.ingress.host }}
+{{- range .Values.ingress.hosts }}
+{{- $hosts = append $hosts (get . "host") }}
+{{- end }}
 {{- end }}
 {{- if (.Values.httpRoute).enabled }}
-{{- range .Values.httpRoute.hostnames }}
-- {{ print "--web.allowed-hosts=" (replace "$" "$$" .) | toJson }}
+{{- $hosts = concat $hosts (.Values.httpRoute.hostnames | default list) }}
 {{- end }}
+{{- if (.Values.route).enabled }}
+{{- $hosts = append $hosts .Values.route.host }}
+{{- end }}
+{{- range $hosts | compact | uniq }}
+- {{ print "--web.allowed-hosts=" (replace "$" "$$" .) | toJson }}
 {{- end }}
 {{- end }}
 
@@ -164,18 +275,72 @@ resources: {{ toJson .Values.resources }}
 {{- end }}
 {{- end }}
 
-{{- /* What the Pod Security level restricted asks of a container, and a root that is read only. */}}
+{{- /* A security context, as JSON: the root and the name of its value. Values of charts that had no such values are those of this chart. Where
+the cluster is OpenShift, which gives pods of each namespace users and groups of its own, those of the image are left out. */}}
+{{- define "promcost.context" }}
+{{- $root := index . 0 }}
+{{- $name := index . 1 }}
+{{- $defaults := index ($root.Files.Get "defaults/security-contexts.json" | fromJson) $name }}
+{{- $context := get $root.Values $name | default dict }}
+{{- if not (hasKey $root.Values "extraEnv") }}
+{{- $context = $defaults }}
+{{- end }}
+{{- if eq (get $context "enabled" | toJson) "false" }}
+{{- $context = dict }}
+{{- end }}
+{{- $context = omit $context "enabled" }}
+{{- if $root.Capabilities.APIVersions.Has "security.openshift.io/v1" }}
+{{- range list "runAsUser" "runAsGroup" "fsGroup" }}
+{{- if eq (get $context . | toJson) (get $defaults . | toJson) }}
+{{- $context = omit $context . }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- toJson $context }}
+{{- end }}
+
+{{- /* The security context of a container: the root. */}}
 {{- define "promcost.restricted" }}
-allowPrivilegeEscalation: false
-readOnlyRootFilesystem: true
-runAsNonRoot: true
-capabilities: {drop: [ALL]}
-seccompProfile: {type: RuntimeDefault}
+{{- with include "promcost.context" (list . "securityContext") | fromJson }}
+securityContext: {{ toJson . }}
+{{- end }}
+{{- end }}
+
+{{- /* The name of an image: the root, the repository and the digest. A registry that all charts share takes the place of the image's own. */}}
+{{- define "promcost.image" -}}
+{{- $root := index . 0 }}
+{{- $name := index . 1 }}
+{{- $global := $root.Values.global | default dict }}
+{{- with get $global "imageRegistry" | default (get (get $global "image" | default dict) "registry") }}
+{{- $name = print (trimSuffix "/" .) "/" (regexReplaceAll "^(localhost|[^/]*[.:][^/]*)/" $name "") }}
+{{- end }}
+{{- with index . 2 }}{{ $name }}@{{ . }}
+{{- else }}{{ $name }}:{{ ($root.Values.image).tag }}
+{{- end }}
+{{- end }}
+
+{{- /* The Secrets of registries, which charts of charts name by texts, too. */}}
+{{- define "promcost.pullSecrets" }}
+{{- $global := .Values.global | default dict }}
+{{- $secrets := list }}
+{{- range concat ((.Values.image).pullSecrets | default list) (get $global "imagePullSecrets" | default list) (get (get $global "image" | default dict) "pullSecrets" | default list) }}
+{{- if kindIs "string" . }}
+{{- $secrets = append $secrets (dict "name" .) }}
+{{- else }}
+{{- $secrets = append $secrets . }}
+{{- end }}
+{{- end }}
+{{- with $secrets | uniq }}
+imagePullSecrets: {{ toJson . }}
+{{- end }}
 {{- end }}
 
 {{- /* Where promcost has its files. */}}
 {{- define "promcost.mounts" }}
 - {name: promcost-config, mountPath: /etc/promcost/config, readOnly: true}
+{{- if (.Values.bills).existingClaim }}
+- {name: promcost-bills, mountPath: /etc/promcost/config/bills, readOnly: true}
+{{- end }}
 {{- if (.Values.prometheus).secret }}
 - {name: promcost-prometheus, mountPath: /etc/promcost/prometheus, readOnly: true}
 {{- end }}
@@ -185,6 +350,9 @@ seccompProfile: {type: RuntimeDefault}
 {{- if (.Values.web).secret }}
 - {name: promcost-web, mountPath: /etc/promcost/web, readOnly: true}
 {{- end }}
+{{- range .Values.extraVolumeMounts }}
+- {{ toJson . }}
+{{- end }}
 {{- end }}
 
 {{- /* The volumes of those files, and one for temporary files. */}}
@@ -192,7 +360,18 @@ seccompProfile: {type: RuntimeDefault}
 - name: promcost-tmp
   emptyDir: {}
 - name: promcost-config
-  configMap: {name: {{ toJson .Release.Name }}}
+  {{- if (.Values.bills).secret }}
+  projected:
+    sources:
+      - configMap: {name: {{ include "promcost.name" . | toJson }}}
+      - secret: {name: {{ toJson .Values.bills.secret }}}
+  {{- else }}
+  configMap: {name: {{ include "promcost.name" . | toJson }}}
+  {{- end }}
+{{- with (.Values.bills).existingClaim }}
+- name: promcost-bills
+  persistentVolumeClaim: {claimName: {{ toJson . }}, readOnly: true}
+{{- end }}
 {{- with (.Values.prometheus).secret }}
 - name: promcost-prometheus
   secret: {secretName: {{ toJson . }}}
@@ -205,39 +384,44 @@ seccompProfile: {type: RuntimeDefault}
 - name: promcost-web
   secret: {secretName: {{ toJson . }}}
 {{- end }}
+{{- range .Values.extraVolumes }}
+- {{ toJson . }}
+{{- end }}
 {{- end }}
 
 {{- /* The labels of pods: the root and the role. */}}
 {{- define "promcost.podLabels" }}
+{{- $root := index . 0 }}
 {{- include "promcost.selector" . }}
-{{- include "promcost.elements" (index . 0).Values.labels }}
-{{- include "promcost.elements" ((index . 0).Values.pod).labels }}
+{{- include "promcost.elements" (merge dict ($root.Values.podLabels | default dict) (($root.Values.pod).labels | default dict) (include "promcost.common" $root | fromJson)) }}
 {{- end }}
 
-{{- /* How pods run: as the user and the group that the image names, and where values say. */}}
+{{- /* The annotations of pods. */}}
+{{- define "promcost.podAnnotations" }}
+{{- include "promcost.elements" (merge dict (.Values.podAnnotations | default dict) ((.Values.pod).annotations | default dict)) }}
+{{- end }}
+
+{{- /* How pods run, and where. */}}
 {{- define "promcost.running" }}
 enableServiceLinks: false
-securityContext:
-  runAsNonRoot: true
-  runAsUser: 65532
-  runAsGroup: 65532
-  fsGroup: 65532
-  fsGroupChangePolicy: OnRootMismatch
-  seccompProfile: {type: RuntimeDefault}
-{{- with (.Values.image).pullSecrets }}
-imagePullSecrets: {{ toJson . }}
+{{- with include "promcost.context" (list . "podSecurityContext") | fromJson }}
+securityContext: {{ toJson . }}
 {{- end }}
-{{- with (.Values.pod).priorityClass }}
+{{- include "promcost.pullSecrets" . }}
+{{- with .Values.priorityClassName | default (.Values.pod).priorityClass }}
 priorityClassName: {{ toJson . }}
 {{- end }}
-{{- with (.Values.pod).nodeSelector }}
+{{- with .Values.nodeSelector | default (.Values.pod).nodeSelector }}
 nodeSelector: {{ toJson . }}
 {{- end }}
-{{- with (.Values.pod).affinity }}
+{{- with .Values.affinity | default (.Values.pod).affinity }}
 affinity: {{ toJson . }}
 {{- end }}
-{{- with (.Values.pod).tolerations }}
+{{- with .Values.tolerations | default (.Values.pod).tolerations }}
 tolerations: {{ toJson . }}
+{{- end }}
+{{- with .Values.topologySpreadConstraints }}
+topologySpreadConstraints: {{ toJson . }}
 {{- end }}
 {{- end }}
 
@@ -246,6 +430,7 @@ that those of the role shard fill, where there are some. */}}
 {{- define "promcost.pods" }}
 {{- $root := index . 0 }}
 {{- $role := index . 1 }}
+{{- $keeping := include "promcost.keeping" $root }}
 {{- $reads := and $root.Values.shards (eq $role "server") }}
 {{- $left := list }} {{- /* flags that pods of the role do not take */}}
 {{- if $reads }}
@@ -262,15 +447,18 @@ template:
       {{- include "promcost.podLabels" . | indent 6 }}
     annotations:
       {{- /* A changed ConfigMap makes new pods. */}}
-      promcost.io/config-hash: {{ print $root.Values.config "\n" $root.Values.prices "\n" $root.Values.pricesFile | sha256sum | toJson }}
-      {{- include "promcost.elements" ($root.Values.pod).annotations | indent 6 }}
+      promcost.io/config-hash: {{ print $root.Values.config "\n" $root.Values.prices "\n" $root.Values.pricesFile "\n" (toJson $root.Values.files) | sha256sum | toJson }}
+      {{- include "promcost.podAnnotations" $root | indent 6 }}
   spec:
-    serviceAccountName: {{ toJson $root.Release.Name }}
+    serviceAccountName: {{ include "promcost.account" $root | toJson }}
     automountServiceAccountToken: false
     {{- include "promcost.running" $root | indent 4 }}
+    {{- with $root.Values.initContainers }}
+    initContainers: {{ toJson . }}
+    {{- end }}
     containers:
       - name: promcost
-        image: {{ print ($root.Values.image).repository ":" ($root.Values.image).tag | toJson }}
+        image: {{ include "promcost.image" (list $root ($root.Values.image).repository ($root.Values.image).digest) | toJson }}
         imagePullPolicy: {{ toJson ($root.Values.image).pullPolicy }}
         args:
           - serve
@@ -285,24 +473,38 @@ template:
           {{- if eq $role "shard" }}
           - {{ print "--shard=$(SHARD)/" $root.Values.shards | toJson }}
           {{- end }}
-        {{- if eq $role "shard" }}
+        {{- if or (eq $role "shard") $root.Values.extraEnv }}
         env:
+          {{- if eq $role "shard" }}
           {{- /* Each share is named by the ordinal of its pod, which begins at 1 and is in a label. */}}
           - name: SHARD
             valueFrom: {fieldRef: {fieldPath: "metadata.labels['apps.kubernetes.io/pod-index']"}}
+          {{- end }}
+          {{- range $root.Values.extraEnv }}
+          - {{ toJson . }}
+          {{- end }}
         {{- end }}
         ports:
           - {name: http, containerPort: 9003}
         {{- include "promcost.probes" (list "http" "/-/healthy" "/-/ready" ($root.Values.web).secret) | indent 8 }}
         {{- include "promcost.resources" $root | indent 8 }}
-        securityContext:
-          {{- include "promcost.restricted" $root | indent 10 }}
+        {{- include "promcost.restricted" $root | indent 8 }}
         volumeMounts:
           - {name: promcost-tmp, mountPath: /tmp, readOnly: false}
-          {{- if not ($root.Values.storage).secret }}
+          {{- if has $keeping (list "claims" "claim" "pod") }}
           - {name: history, mountPath: /data, readOnly: false}
           {{- end }}
           {{- include "promcost.mounts" $root | indent 10 }}
+      {{- range $root.Values.extraContainers }}
+      - {{ toJson . }}
+      {{- end }}
     volumes:
       {{- include "promcost.volumes" $root | indent 6 }}
+      {{- if eq $keeping "claim" }}
+      - name: history
+        persistentVolumeClaim: {claimName: {{ toJson $root.Values.storage.existingClaim }}}
+      {{- else if eq $keeping "pod" }}
+      - name: history
+        emptyDir: {}
+      {{- end }}
 {{- end }}
