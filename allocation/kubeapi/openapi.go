@@ -87,7 +87,7 @@ func (d *definer) define(t reflect.Type) string {
 	}
 	d.known[name] = Definition{} // it may refer to itself
 	def := Definition{Schema: spec.Schema{SchemaProps: spec.SchemaProps{
-		Type: []string{"object"}, Properties: map[string]spec.Schema{}, Description: swaggerDoc(t)[""],
+		Type: []string{"object"}, Properties: map[string]spec.Schema{}, Description: docOf(t, "", ""),
 	}}}
 	switch t {
 	case reflect.TypeFor[runtime.RawExtension](), reflect.TypeFor[metav1.FieldsV1](), reflect.TypeFor[metav1.Patch]():
@@ -100,7 +100,6 @@ func (d *definer) define(t reflect.Type) string {
 
 // fields adds the fields of a struct, and those of structs that are inlined in it.
 func (d *definer) fields(t reflect.Type, def *Definition) {
-	docs := swaggerDoc(t)
 	for f := range t.Fields() {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		switch {
@@ -111,9 +110,7 @@ func (d *definer) fields(t reflect.Type, def *Definition) {
 			continue
 		}
 		s := d.schema(f.Type, def)
-		if s.Description = f.Tag.Get("help"); s.Description == "" {
-			s.Description = docs[name]
-		}
+		s.Description = docOf(t, name, f.Tag.Get("help"))
 		if s.Ref.String() != "" { // beside a reference, nothing counts
 			s = spec.Schema{SchemaProps: spec.SchemaProps{Description: s.Description, AllOf: []spec.Schema{{SchemaProps: spec.SchemaProps{Ref: s.Ref}}}, Default: map[string]any{}}}
 		}
@@ -160,12 +157,19 @@ func (d *definer) schema(t reflect.Type, def *Definition) (s spec.Schema) {
 	return s
 }
 
-// swaggerDoc is what a type of Kubernetes says of its fields; "" is of itself.
-func swaggerDoc(t reflect.Type) map[string]string {
-	if s, ok := reflect.TypeAssert[interface{ SwaggerDoc() map[string]string }](reflect.Zero(t)); ok {
-		return s.SwaggerDoc()
+// docOf is what is said of a field of a type, or of the type itself by the name "": help, or else what the type of Kubernetes says.
+func docOf(t reflect.Type, name, help string) string {
+	switch s, ok := reflect.TypeAssert[interface{ SwaggerDoc() map[string]string }](reflect.Zero(t)); {
+	case help != "":
+		return help
+	case ok:
+		return s.SwaggerDoc()[name]
+	case name == "":
+		return typeHelp[t.Name()]
+	case name == "metadata":
+		return "Metadata as all objects have it. Its name and namespace are those of what it is about; labels are those of pods."
 	}
-	return nil
+	return ""
 }
 
 // OpenAPIModelName is the name of the type in OpenAPI.

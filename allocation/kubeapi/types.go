@@ -6,6 +6,24 @@ import (
 
 // The help of fields is in their tags: the OpenAPI definitions are made from these types.
 
+// typeHelp is what each type is, by its name.
+var typeHelp = map[string]string{
+	"Allocation":              "What a pod costs over a window, which ends where the newest closed hour does. Pods of one name in the window are one Allocation with several uids. Nobody makes Allocations: promcost computes them.",
+	"AllocationSpec":          "Which pod, and which window.",
+	"AllocationStatus":        "The cost of a pod. Costs are money over the window, adjustments included.",
+	"AllocationList":          "What the pods of a namespace, or of all, cost over a window: 24h, or that of the field selector spec.window.",
+	"ClusterAllocation":       "The answer to a question that promcost's configuration saves, such as what teams cost.",
+	"ClusterAllocationSpec":   "A saved question.",
+	"ClusterAllocationStatus": "The answer to a saved question. Costs are money over its window, adjustments included.",
+	"ClusterAllocationRow":    "A row of the answer to a saved question.",
+	"ClusterAllocationList":   "The answers to all saved questions.",
+	"Asset":                   "What something that the cluster is made of costs over a window: a node, a volume, a load balancer, network or management.",
+	"AssetSpec":               "Which asset, and which window.",
+	"AssetStatus":             "The cost of an asset: money over the window.",
+	"AssetList":               "What all assets cost over a window: 24h, or that of the field selector spec.window.",
+	"Bounds":                  "Factors between which counted running time lies relative to the true one.",
+}
+
 // Allocation is what a pod costs over a window. Pods of one name in the window are one Allocation with several uids.
 type Allocation struct {
 	metav1.TypeMeta   `json:",inline"`

@@ -144,7 +144,7 @@ func valueAt(t *testing.T, o runtime.Object, path []string) string {
 	return value
 }
 
-// TestDefinitions holds that every type that is referred to is defined, that every field of ours says what it is, and that the fields
+// TestDefinitions holds that every type that is referred to is defined, that all of our types and fields say what they are, and that the fields
 // are those of the objects.
 func TestDefinitions(t *testing.T) {
 	all := definitions()
@@ -154,8 +154,11 @@ func TestDefinitions(t *testing.T) {
 				t.Errorf("%s refers to %s, which is not there", name, needed)
 			}
 		}
+		if strings.HasPrefix(name, model) && d.Schema.Description == "" {
+			t.Errorf("%s has no description", name)
+		}
 		for property, s := range d.Schema.Properties {
-			if strings.HasPrefix(name, model) && s.Description == "" && property != "kind" && property != "apiVersion" && property != "metadata" {
+			if strings.HasPrefix(name, model) && s.Description == "" {
 				t.Errorf("%s.%s has no description", name, property)
 			}
 		}
