@@ -141,6 +141,7 @@ type Switch struct {
 // Monitor is how promcost is scraped.
 type Monitor struct {
 	Enabled  bool              `yaml:"enabled" help:"Make a ServiceMonitor, by which the Prometheus Operator scrapes promcost."`
+	Kind     string            `yaml:"kind" enum:"ServiceMonitor,PodMonitor,ScrapeConfig,VMServiceScrape" help:"What is made in place of it: another object of the Prometheus Operator, or one of VictoriaMetrics' operator."`
 	Interval string            `yaml:"interval" pattern:"^([0-9]+(ms|[smhd]))+$" help:"How often promcost is scraped. Costs change once an hour."`
 	Labels   map[string]string `yaml:"labels" help:"Its labels, by which a Prometheus selects it, such as release: kube-prometheus-stack."`
 }
@@ -148,6 +149,7 @@ type Monitor struct {
 // Rule is whether there are rules.
 type Rule struct {
 	Enabled bool              `yaml:"enabled" help:"Make PrometheusRules of promcost's recording rules and alerts."`
+	Kind    string            `yaml:"kind" enum:"PrometheusRule,VMRule" help:"What is made in place of them: VMRules are for VictoriaMetrics' operator."`
 	Labels  map[string]string `yaml:"labels" help:"Their labels, by which a Prometheus selects them, such as release: kube-prometheus-stack."`
 }
 
@@ -218,7 +220,7 @@ func Default(version string) *Values {
 		ServiceAccount: ServiceAccount{Create: true}, PodSecurity: podSecurityContext(), Security: securityContext(),
 		NetworkPolicy: NetworkPolicy{Enabled: true}, DisruptionBudget: Switch{Enabled: true},
 		APIServer:      APIServer{Repository: "ghcr.io/promcost/promcost-apiserver", Replicas: 1},
-		ServiceMonitor: Monitor{Interval: "1m"}, Dashboards: Dashboards{Unit: "currencyUSD"}, Sidecar: Sidecar{UID: 1000, GID: 2000},
+		ServiceMonitor: Monitor{Kind: "ServiceMonitor", Interval: "1m"}, PrometheusRule: Rule{Kind: "PrometheusRule"}, Dashboards: Dashboards{Unit: "currencyUSD"}, Sidecar: Sidecar{UID: 1000, GID: 2000},
 	}
 }
 
