@@ -2,13 +2,8 @@ package remote_test
 
 import (
 	"context"
-	"fmt"
-	"io"
 	"math"
-	"net/http"
-	"net/url"
-	"strconv"
-	"strings"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -172,7 +167,7 @@ func benchmarkWays(b *testing.B, prefix string, ways []way, start func(*testing.
 		})
 		b.ReportMetric(peer, "server-cpu-s")
 		b.ReportMetric(anonymous, "server-RssAnon-MB")
-		b.ReportMetric(float64(len(openCostQueries())), "requests")
+		b.ReportMetric(float64(len(slices.Concat(openCostQueries()...))), "requests")
 	})
 	for _, way := range ways {
 		b.Run(prefix+way.name, func(b *testing.B) { benchmarkLoad(b, start(b), way, peer) })
@@ -200,72 +195,4 @@ func benchmarkLoad(b *testing.B, l loaded, way way, peer float64) {
 	b.ReportMetric(own, "cpu-s")
 	b.ReportMetric(float64(stats.Requests), "requests")
 	b.ReportMetric(float64(stats.Samples), "samples")
-}
-
-// openCostQueries are the questions that OpenCost, as of October 2024, asks for the allocations of a day at a resolution of a minute, but for those
-// without any series here. It computes by what it is told of the whole day, and counts minutes by the points of running pods.
-func openCostQueries() (list []string) {
-	const day, cluster = "[1d]", "cluster_id"
-	aggregate := func(op, expr, by string) {
-		list = append(list, fmt.Sprintf("%s(%s) by (%s,%s)", op, expr, by, cluster))
-	}
-	containers, used := `container!="",container!="POD"`, "container_name,container,pod_name,pod,namespace,instance"
-	points := func(op, expr, by string) {
-		aggregate(op, expr, by)
-		list[len(list)-1] += "[1d:1m]"
-	}
-	points("avg", "kube_pod_container_status_running != 0", "pod,namespace,uid")
-	points("avg", `kube_persistentvolumeclaim_info{volumename!=""}`, "persistentvolumeclaim,storageclass,volumename,namespace")
-	points("count", "kube_persistentvolume_capacity_bytes", "persistentvolume")
-	points("count", "kubecost_load_balancer_cost", "namespace,service_name")
-	for _, resource := range []string{`resource="memory",unit="byte",`, `resource="cpu",unit="core",`, `resource="nvidia_com_gpu",`} {
-		aggregate("avg", "avg_over_time(kube_pod_container_resource_requests{"+resource+containers+`,node!=""}`+day+")", "container,pod,namespace,node")
-	}
-	aggregate("avg", "avg_over_time(container_memory_working_set_bytes{"+containers+"}"+day+")", used)
-	aggregate("max", "max_over_time(container_memory_working_set_bytes{"+containers+"}"+day+")", used)
-	aggregate("avg", "rate(container_cpu_usage_seconds_total{"+containers+"}"+day+")", used)
-	aggregate("max", "max_over_time(irate(container_cpu_usage_seconds_total{"+containers+"}[2m])[1d:1m])", used)
-	aggregate("avg", `avg_over_time(DCGM_FI_PROF_GR_ENGINE_ACTIVE{container!=""}`+day+")", "container,pod,namespace")
-	for _, metric := range []string{"node_cpu_hourly_cost", "node_ram_hourly_cost", "node_gpu_hourly_cost"} {
-		aggregate("avg", "avg_over_time("+metric+day+")", "node,instance_type,provider_id")
-	}
-	for _, metric := range []string{"kube_persistentvolume_capacity_bytes", "pv_hourly_cost"} {
-		aggregate("avg", "avg_over_time("+metric+day+")", "persistentvolume,volumename")
-	}
-	for _, to := range []string{`internet="false",same_region="true"`, `internet="false",same_region="false"`, `internet="true"`} {
-		aggregate("sum", "increase(kubecost_pod_network_egress_bytes_total{"+to+"}"+day+")", "pod_name,namespace")
-	}
-	for _, direction := range []string{"receive", "transmit"} {
-		aggregate("sum", "increase(container_network_"+direction+`_bytes_total{pod!=""}`+day+")", "pod_name,pod,namespace")
-	}
-	for _, kind := range []string{"DaemonSet", "Job", "ReplicaSet"} {
-		aggregate("sum", `avg_over_time(kube_pod_owner{owner_kind="`+kind+`"}`+day+")", "pod,owner_name,namespace")
-	}
-	aggregate("avg", "avg_over_time(kubecost_load_balancer_cost"+day+")", "namespace,service_name,ingress_ip")
-	for _, metric := range []string{"kubecost_node_is_spot", "kube_node_labels", "kube_namespace_labels", "kube_namespace_annotations", "kube_pod_labels", "kube_pod_annotations"} {
-		list = append(list, "avg_over_time("+metric+day+")")
-	}
-	return list
-}
-
-// askAsOpenCost asks for what OpenCost does, one question after the other.
-func askAsOpenCost(b *testing.B, server string) {
-	b.Helper()
-	for _, query := range openCostQueries() {
-		form := url.Values{"query": {query}, "time": {strconv.FormatInt(fixed.Unix(), 10)}, "nocache": {"1"}} // or VictoriaMetrics would remember
-		req, err := http.NewRequestWithContext(b.Context(), http.MethodPost, server+"/api/v1/query", strings.NewReader(form.Encode()))
-		if err != nil {
-			b.Fatal(err)
-		}
-		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			b.Fatal(err)
-		}
-		n, err := io.Copy(io.Discard, resp.Body)
-		_ = resp.Body.Close() // it was read
-		if err != nil || resp.StatusCode != http.StatusOK || n == 0 {
-			b.Fatalf("%s: %s, %d bytes, %v", query, resp.Status, n, err)
-		}
-	}
 }
