@@ -98,7 +98,7 @@ func addSourceFlags(g flagGroup) *sourceFlags {
 	g.Flag("tsdb.path", "Directory of TSDB blocks: what a Prometheus has as --storage.tsdb.path. With --prometheus.url, that Prometheus'.").PlaceHolder("DIR").StringVar(&f.tsdbPath)
 	countOf(g, "query.max-concurrency", "Maximum concurrent requests to Prometheus. One extra slot is reserved for windows of up to an hour.", &f.maxConcurrency, 1).Default("2").
 		IsSetByUser(&f.concurrencyGiven)
-	countOf(g, "query.max-samples", "Maximum samples of one answer of the query API, which Prometheus holds in memory. Larger questions are split.", &f.maxSamples, 1).
+	countOf(g, "query.max-samples", "Maximum samples of one answer of the query API, which Prometheus holds in memory. Larger questions are split, and all of them into answers of up to a million samples and 32 MB where that is possible.", &f.maxSamples, 1).
 		Default(strconv.Itoa(remote.DefaultMaxSamples)).IsSetByUser(&f.samplesGiven)
 	durationOf(g, "query.timeout", "Maximum time to wait for Prometheus to begin an answer, and for its next part. --compute.timeout limits the whole.", &f.timeout, time.Millisecond).Default("2m").
 		IsSetByUser(&f.timeoutGiven)

@@ -88,6 +88,7 @@ func TestCompressionOverTLS(t *testing.T) {
 		points[i] = fmt.Sprintf(`[%d,"%d"]`, 60*i, 1000+i%7)
 	}
 	f.handle(rangePath, matrix(`{"metric":{"pod":"a"},"values":[`+strings.Join(points, ",")+`]}`))
+	f.handle("/api/v1/query", counting(t, nil))
 	f.handle("/api/v1/read", status(http.StatusNotFound, "text/plain", ""))
 	srv := httptest.NewTLSServer(compressing(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { f.handlers[r.URL.Path](w, r) })))
 	t.Cleanup(srv.Close)

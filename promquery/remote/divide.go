@@ -29,17 +29,12 @@ const (
 	maxRaw = 1 << 20
 	// hour is the time below which a request is not divided further.
 	hour = int64(60 * 60 * 1000)
-	// rawPiece is the time of the first request for raw samples, because the server holds a whole answer in memory. If that has
-	// few samples, later requests span up to rawGrowth times as much as the one before, and at most rawMost.
-	rawPiece  = 6 * hour
-	rawGrowth = 4
-	rawMost   = 24 * hour
-	// rawLong is the longest time of a request for raw samples whose number is known: a day, and the lookback before it.
-	rawLong = rawMost + hour
-	// rawSlack is how much longer it may be rather than leave over a piece of an instant.
-	rawSlack = int64(60 * 1000)
-	// goodAnswer is how many samples an answer may have that spans more time than it has to.
-	goodAnswer = 10_000_000
+	// rawLong is the longest time of a request for raw samples: a day, and the lookback before it.
+	rawLong = 25 * hour
+	// firstPoints is how many points of a grid the first request is for if the server does not say how many samples there are; of
+	// raw samples it is for an hour. If there are few, later requests span up to growth times as much as the one before.
+	firstPoints = 60
+	growth      = 4
 )
 
 // piece is a part of a selector's time, both ends inclusive, and of its series.
@@ -72,26 +67,27 @@ func (g *group) split() []piece {
 	if sel.Start > sel.End {
 		return nil
 	}
-	n := int64(1)
-	if g.most > 0 {
-		n = int64(math.Ceil(g.samples() / float64(g.most)))
+	step := max(1, sel.Grid.Step)
+	whole := piece{start: sel.End - (sel.End-sel.Start)/step*step, end: sel.End, step: step}
+	if g.most == 0 {
+		return whole.evenly(max(firstPoints, whole.least()))
 	}
-	if sel.Grid.Step > 0 {
-		start := sel.End - (sel.End-sel.Start)/sel.Grid.Step*sel.Grid.Step
-		whole := piece{start: start, end: sel.End, step: sel.Grid.Step}
-		return whole.every(min(maxPoints, (whole.units()+max(n, 1)-1)/max(n, 1)))
-	}
-	whole := piece{start: sel.Start, end: sel.End, step: 1}
-	if g.most > 0 {
-		return whole.evenly(max(rawPiece, min(rawLong, (sel.End-sel.Start)/max(n, 1)+1)))
-	}
-	return whole.evenly(rawPiece)
+	n := max(1, int64(math.Ceil(g.samples()/float64(g.most))))
+	return whole.evenly(max(whole.least(), min(g.longest(), (whole.units()+n-1)/n)))
 }
 
-// evenly divides a piece without a grid into as few pieces of the same length as are not much longer than most.
+// longest is how many instants a piece of the group may have.
+func (g *group) longest() int64 {
+	if g.span.Grid.Step == 0 {
+		return rawLong
+	}
+	return maxPoints
+}
+
+// evenly divides a piece into as few pieces of the same length as have at most so many instants.
 func (p piece) evenly(most int64) []piece {
-	n := max(1, (p.end-p.start-rawSlack+most-1)/most)
-	return p.every((p.end-p.start)/n + 1)
+	n := (p.units() + most - 1) / most
+	return p.every((p.units() + n - 1) / n)
 }
 
 // spaces are the series whose label sorts at or after from and before to; a series without the label has "". An empty to
@@ -133,6 +129,7 @@ type cuts struct {
 	units int64    // most instants of a piece, 0 if all
 	label string   // whose values divide series
 	names []string // the borders of the divisions, ascending
+	whole bool     // a piece that could not be divided had a large answer: others may have, too
 }
 
 // apply divides a piece as was learned; one part means that it is small enough.
@@ -153,18 +150,15 @@ func (c *cuts) apply(p piece) []piece {
 	return append(pieces, rest)
 }
 
-// widen joins pieces of rest, which follow a piece of raw samples, if that piece had so few samples that longer ones are likely to
-// have at most most. It does not join what the server has refused before.
-func (c *cuts) widen(p piece, rest []piece, samples, most int64) []piece {
-	if len(rest) < 2 || c.units > 0 || len(c.names) > 0 {
+// widen joins pieces of rest, which follow a piece, if that had so few samples that longer ones are unlikely to have too many, and no
+// estimate says so. It does not join what was too much before.
+func (q *querier) widen(p piece, rest []piece, samples int64) []piece {
+	if len(rest) < 2 || q.group.most > 0 || q.cuts.units > 0 || len(q.cuts.names) > 0 {
 		return rest
 	}
-	length := p.end - p.start + 1
-	longest := min(rawMost, rawGrowth*length)
-	if samples > 0 && most/samples < longest/length {
-		longest = length * (most / samples)
-	}
-	if longest <= length {
+	most := min(fairAnswer, q.run.src.cfg.MaxSamples)
+	longest := min(q.group.longest(), p.units()*min(growth, most/max(1, samples)))
+	if longest <= p.units() {
 		return rest
 	}
 	return piece{start: rest[0].start, end: rest[len(rest)-1].end, step: p.step}.evenly(longest)
@@ -239,20 +233,51 @@ func (q *querier) names(ctx context.Context, p piece) ([]string, error) {
 	return best, nil
 }
 
-// middle returns the shortest string that divides sorted names in the middle; first says that there may be series without a name,
-// too. It reports false if there are no two parts.
+// spread divides the series of pieces by namespace before they are asked for, if these have too many samples by estimate although time is
+// divided as far as it is. That it cannot does no harm: what is too large is cut off.
+func (q *querier) spread(ctx context.Context, todo []piece) error {
+	if len(todo) == 0 || q.group.most == 0 {
+		return nil
+	}
+	parts := int(q.estimated(todo[0])/float64(q.group.most)) + 1
+	if parts == 1 {
+		return nil
+	}
+	names, err := q.names(ctx, piece{start: q.group.span.Start, end: q.group.span.End})
+	if err != nil {
+		return ctx.Err()
+	}
+	parts = min(parts, len(names))
+	for i := 1; i < parts; i++ {
+		q.cuts.names = append(q.cuts.names, border(names, i*len(names)/parts))
+	}
+	return nil
+}
+
+// estimated is how many samples a piece has by estimate.
+func (q *querier) estimated(p piece) float64 {
+	return q.group.rate * float64(p.units()*p.step) / float64(len(q.cuts.names)+1)
+}
+
+// middle returns the border of sorted names in the middle; first says that there may be series without a name, too. It reports
+// false if there are no two parts.
 func middle(names []string, first bool) (string, bool) {
-	before := ""
 	k := len(names) / 2
-	switch {
-	case k > 0:
-		before = names[k-1]
-	case len(names) == 0 || !first:
+	if len(names) == 0 || k == 0 && !first {
 		return "", false
 	}
+	return border(names, k), true
+}
+
+// border returns the shortest string that divides sorted names before the k-th.
+func border(names []string, k int) string {
+	before := ""
+	if k > 0 {
+		before = names[k-1]
+	}
 	for i, r := range names[k] {
-		if border := names[k][:i+utf8.RuneLen(r)]; border > before {
-			return border, true
+		if s := names[k][:i+utf8.RuneLen(r)]; s > before {
+			return s
 		}
 	}
 	panic("BUG: names are not sorted, or not distinct")
@@ -263,7 +288,7 @@ func middle(names []string, first bool) (string, bool) {
 func tooMuch(err error) int64 {
 	var serr *statusError
 	switch {
-	case errors.Is(err, errTooMany):
+	case errors.Is(err, errTooMany), errors.Is(err, errLarge):
 		return 2
 	case errors.As(err, &serr):
 		switch serr.code {

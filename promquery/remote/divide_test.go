@@ -33,6 +33,7 @@ type limited struct {
 	series []labels.Labels
 	limit  int
 	refuse http.HandlerFunc // the refusal
+	knows  bool             // how many samples there are
 	most   int              // samples of the largest good answer
 }
 
@@ -47,7 +48,7 @@ func (l *limited) ms(r *http.Request, name string) int64 {
 
 // estimates reports whether a request asks how many samples there are.
 func estimates(r *http.Request) bool {
-	return strings.HasPrefix(r.FormValue("query"), "label_replace(")
+	return strings.HasPrefix(r.FormValue("query"), "max_over_time((label_replace(")
 }
 
 // match returns the series of a selector, and the width of its range, 0 if it has none.
@@ -78,8 +79,8 @@ func (l *limited) query(w http.ResponseWriter, r *http.Request) {
 		newFake().handlers["/api/v1/query"](w, r)
 		return
 	}
-	if estimates(r) { // it does not know
-		matrix("")(w, r)
+	if estimates(r) {
+		l.estimate(w, r)
 		return
 	}
 	series, width := l.match(r.FormValue("query"))
@@ -109,11 +110,24 @@ func (l *limited) query(w http.ResponseWriter, r *http.Request) {
 	matrix(strings.Join(list, ","))(w, r)
 }
 
-func must(b []byte, err error) []byte {
+// estimate answers how many samples there are.
+func (l *limited) estimate(w http.ResponseWriter, r *http.Request) {
+	if !l.knows {
+		matrix("")(w, r)
+		return
+	}
+	n := len(l.series)
+	if strings.Contains(r.FormValue("query"), "count_over_time") {
+		n *= 5
+	}
+	counting(l.t, map[string]int{"m": n})(w, r)
+}
+
+func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)
 	}
-	return b
+	return v
 }
 
 // values answers /api/v1/label/…/values.
@@ -294,7 +308,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestNotDivided sees to it that other failures are not met by more requests.
+// TestNotDivided sees to it that other failures are not met by more requests. The first one asks how many samples there are.
 func TestNotDivided(t *testing.T) {
 	for _, tc := range []struct {
 		name     string
@@ -302,12 +316,12 @@ func TestNotDivided(t *testing.T) {
 		requests int64
 		want     string
 	}{
-		{"bad request", status(400, "text/plain", "parse error"), 1, "parse error"},
-		{"unauthorized", status(401, "text/plain", "limited to users"), 1, "--prometheus.http-config"},
-		{"internal error", status(500, "text/plain", "boom"), 3, "boom"},
-		{"rate limit", status(429, "text/plain", "the tenant exceeded the request rate limit"), 6, "rate limit"},
-		{"HTML", text("text/html", html), 1, "HTML"},
-		{"no limit", status(422, "application/json", `{"status":"error","error":"expanding series: block is corrupt"}`), 1, "was refused: 422 Unprocessable Entity: expanding series: block is corrupt"},
+		{"bad request", status(400, "text/plain", "parse error"), 2, "parse error"},
+		{"unauthorized", status(401, "text/plain", "limited to users"), 2, "--prometheus.http-config"},
+		{"internal error", status(500, "text/plain", "boom"), 4, "boom"},
+		{"rate limit", status(429, "text/plain", "the tenant exceeded the request rate limit"), 7, "rate limit"},
+		{"HTML", text("text/html", html), 2, "HTML"},
+		{"no limit", status(422, "application/json", `{"status":"error","error":"expanding series: block is corrupt"}`), 2, "was refused: 422 Unprocessable Entity: expanding series: block is corrupt"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			l := &limited{t: t, series: inNamespaces("namespace", 1, "a", "b"), refuse: tc.refuse}

@@ -14,19 +14,23 @@ import (
 	"github.com/promcost/promcost/promquery"
 )
 
-// A server holds the whole of an answer in memory while it makes it. So requests are made to be of about the same size: not
-// larger than one for the largest metric is, which a server has to be able to answer anyway, and not smaller than pays. How many samples there are the server is asked for, in one question at the end of the time, and as it comes only to
-// sizes the answer need not be exact: what exceeds --query.max-samples all the same is asked for in parts.
+// A server holds the whole of an answer in memory while it makes it. So requests are made to be of about the same size: not larger than
+// any server can answer beside its other work, and not smaller than pays. How many samples there are the server is asked for, in one
+// question. As it comes only to sizes the answer need not be exact: an answer that proves to be larger is cut off and asked for in parts.
 
 const (
 	// worthAsking is the time from which on requests can be large.
-	worthAsking = 6 * hour
-	// smallAnswer is how many samples any answer may have, and fairAnswer how many one may have although it could have fewer,
-	// if another one has as many.
+	worthAsking = hour
+	// smallAnswer is how many samples any answer may have, and fairAnswer how many one may have if there is as much.
 	smallAnswer = 250_000
-	fairAnswer  = 2_000_000
+	fairAnswer  = 750_000
+	// mostAnswer is how many samples an answer has at most if what it is about can be divided, and mostBytes how many bytes.
+	mostAnswer = 1_000_000
+	mostBytes  = 32 << 20
 	// rateOver is the time over which raw samples are counted.
 	rateOver = hour / 12
+	// counts is how often in the time that is asked for samples are counted, but no more often than every hour. The largest count is taken.
+	counts = 4
 	// groupLabel identifies the group of the counted samples.
 	groupLabel = "g"
 )
@@ -37,7 +41,11 @@ func (g *group) samples() float64 { return g.rate * float64(g.span.End-g.span.St
 // estimate asks how many samples groups of one metric each have, and returns how many a request should have at most. That is 0 if
 // it is not worth asking, or if the server does not say.
 func (r *run) estimate(ctx context.Context, metrics []*group) (int64, error) {
-	if len(metrics) < 2 || metrics[0].span.End-metrics[0].span.Start < worthAsking {
+	from, to := int64(math.MaxInt64), int64(0)
+	for _, g := range metrics {
+		from, to = min(from, g.span.Start), max(to, g.span.End)
+	}
+	if to-from < worthAsking {
 		return 0, nil
 	}
 	terms, places := make([]string, len(metrics)), make([]int, len(metrics))
@@ -51,8 +59,8 @@ func (r *run) estimate(ctx context.Context, metrics []*group) (int64, error) {
 	}
 	params := url.Values{"nocache": {"1"}}
 	maps.Copy(params, r.src.cfg.Params)
-	params.Set("query", strings.Join(terms, " or "))
-	params.Set("time", seconds(metrics[0].span.End))
+	params.Set("query", fmt.Sprintf("max_over_time((%s)[%dms:%dms])", strings.Join(terms, " or "), to-from, max(hour, (to-from)/counts)))
+	params.Set("time", seconds(to))
 	r.src.setLookback(params, cmp.Or(metrics[0].span.Grid.Step, hour))
 	req := get("/api/v1/query", params)
 	req.tries = 1 // a missing estimate does no harm
@@ -66,7 +74,7 @@ func (r *run) estimate(ctx context.Context, metrics []*group) (int64, error) {
 	return r.size(metrics), nil
 }
 
-// setRates sets the rates of groups from an answer, and reports whether there are any.
+// setRates sets the rates of groups from an answer, and reports whether it is one.
 func setRates(metrics []*group, data json.RawMessage) bool {
 	var answer struct {
 		Result []struct {
@@ -74,38 +82,32 @@ func setRates(metrics []*group, data json.RawMessage) bool {
 			Value  [2]any
 		}
 	}
-	if json.Unmarshal(data, &answer) != nil {
+	if json.Unmarshal(data, &answer) != nil || answer.Result == nil {
 		return false
 	}
-	for _, g := range metrics {
-		g.rate = 0
-	}
-	known := false
+	rates := make([]float64, len(metrics))
 	for _, series := range answer.Result {
 		i, err := strconv.Atoi(series.Metric[groupLabel])
 		text, ok := series.Value[1].(string)
 		n, parsed := strconv.ParseFloat(text, 64)
 		if err != nil || i < 0 || i >= len(metrics) || !ok || parsed != nil || n <= 0 || math.IsInf(n, 0) || math.IsNaN(n) {
-			continue
+			return false
 		}
-		g := metrics[i]
-		g.rate, known = n/float64(cmp.Or(g.span.Grid.Step, rateOver)), true
+		rates[i] = n / float64(cmp.Or(metrics[i].span.Grid.Step, rateOver))
 	}
-	return known
+	for i, g := range metrics {
+		g.rate = rates[i]
+	}
+	return true
 }
 
 // size is the most samples of a request for the groups. It sets that in the groups.
 func (r *run) size(metrics []*group) int64 {
-	largest, share := 0.0, 0.0
+	largest := 0.0
 	for _, g := range metrics {
-		n := g.samples()
-		if g.span.Grid.Step == 0 {
-			n /= 2 // they take more memory than points of a grid
-		}
-		largest, share = max(largest, n), max(share, g.rate*float64(rawPiece))
+		largest = max(largest, g.samples())
 	}
-	fair := max(share, min(largest, fairAnswer), smallAnswer)
-	most := max(1, min(int64(math.Ceil(fair)), r.src.cfg.MaxSamples))
+	most := min(max(int64(min(largest, fairAnswer)), smallAnswer), max(1, r.src.cfg.MaxSamples*3/4))
 	for _, g := range metrics {
 		g.most = most
 	}

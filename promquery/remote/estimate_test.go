@@ -55,19 +55,19 @@ func TestEstimates(t *testing.T) {
 	for _, tc := range []struct {
 		name       string
 		step       int64
-		hours      int64 // 0 is a day
+		minutes    int64 // 0 is a day
 		counts     map[string]int
 		maxSamples int64
 		want       map[string]int // requests by selector
 	}{
-		{"small ones with small ones", minuteMs, 0, map[string]int{"big": 1000, "half": 500, "few": 10, "rest": 600}, 0, map[string]int{`=~"big|none"`: 1, `=~"half|few"`: 1, `="rest"`: 1}},
+		{"small ones with small ones", minuteMs, 0, map[string]int{"big": 1000, "half": 500, "few": 10, "rest": 600}, 0, map[string]int{`="big"`: 2, `=~"half|few|none"`: 1, `="rest"`: 2}},
 		{"all small", minuteMs, 0, map[string]int{"big": 40, "half": 40, "few": 40, "rest": 40}, 0, map[string]int{`=~"big|half|few|none|rest"`: 1}},
-		{"larger than is fair", minuteMs, 0, map[string]int{"big": 10_000, "half": 1000, "few": 100, "rest": 2000}, 0, map[string]int{`="big"`: 4, `=~"half|few|none"`: 1, `="rest"`: 1}},
-		{"six hours are fair", minuteMs, 0, map[string]int{"big": 100_000, "half": 20_000}, 0, map[string]int{`="big"`: 4, `=~"half|few|none|rest"`: 1}},
-		{"more than is allowed", minuteMs, 0, map[string]int{"big": 1000, "half": 900}, 100_000, map[string]int{`="big"`: 15, `="half"`: 13, `=~"few|none|rest"`: 1}},
-		{"raw", 0, 0, map[string]int{"big": 100_000, "half": 10_000, "few": 8000}, 0, map[string]int{`="big"`: 2, `=~"half|few|none|rest"`: 1}}, // four, were the first not empty
+		{"larger than is fair", minuteMs, 0, map[string]int{"big": 10_000, "half": 1000, "few": 100, "rest": 2000}, 0, map[string]int{`="big"`: 20, `="half"`: 2, `=~"few|none"`: 1, `="rest"`: 4}},
+		{"hours are too large", minuteMs, 0, map[string]int{"big": 100_000, "half": 20_000}, 0, map[string]int{`="big"`: 24, `="half"`: 24, `=~"few|none|rest"`: 1}},
+		{"more than is allowed", minuteMs, 0, map[string]int{"big": 1000, "half": 900}, 100_000, map[string]int{`="big"`: 20, `="half"`: 18, `=~"few|none|rest"`: 1}},
+		{"raw", 0, 0, map[string]int{"big": 100_000, "half": 10_000, "few": 8000}, 0, map[string]int{`="big"`: 24, `="half"`: 4, `="few"`: 4, `=~"none|rest"`: 1}},
 		{"nothing there", minuteMs, 0, nil, 0, map[string]int{`=~"big|half|few|none|rest"`: 1}},
-		{"too short to ask", minuteMs, 5, map[string]int{"big": 1_000_000}, 0, map[string]int{`=~"big|half|few|none|rest"`: 1}},
+		{"too short to ask", minuteMs, 59, map[string]int{"big": 1_000_000}, 0, map[string]int{`=~"big|half|few|none|rest"`: 1}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			f := newFake()
@@ -76,8 +76,8 @@ func TestEstimates(t *testing.T) {
 			f.handle("/api/v1/query", h)
 			sels := day(tc.step, nil)
 			for i := range sels {
-				if tc.hours > 0 {
-					sels[i].End = tc.hours * hourMs
+				if tc.minutes > 0 {
+					sels[i].End = tc.minutes * minuteMs
 				}
 			}
 			_, stats, err := collect(t, f.source(t, remote.Config{Mode: remote.ModeQuery, MaxSamples: tc.maxSamples, MaxConcurrency: 1}), sels...)
@@ -88,7 +88,7 @@ func TestEstimates(t *testing.T) {
 			for _, r := range f.asked {
 				query := r.FormValue("query")
 				switch {
-				case estimates(r):
+				case estimates(r), strings.HasPrefix(r.URL.Path, "/api/v1/label/"):
 					all++
 				case strings.HasPrefix(query, "{__name__"):
 					query, _, _ = strings.Cut(strings.TrimPrefix(query, "{__name__"), "}")
@@ -104,7 +104,7 @@ func TestEstimates(t *testing.T) {
 }
 
 // TestNoEstimates asks servers that do not say how many samples they have, or answer nonsense: then the selectors decide what is
-// asked for at once.
+// asked for at once, first for an hour, and for longer where there was little.
 func TestNoEstimates(t *testing.T) {
 	for _, tc := range []struct {
 		name string
@@ -136,10 +136,14 @@ func TestNoEstimates(t *testing.T) {
 			var asked []string
 			for _, r := range f.asked {
 				if r.URL.Path == rangePath {
-					asked = append(asked, r.FormValue("query"))
+					asked = append(asked, r.FormValue("query")+" "+r.FormValue("start")+" "+r.FormValue("end"))
 				}
 			}
-			if !slices.Equal(asked, []string{`{__name__=~"a|b|c"}`}) || err != nil {
+			want := []string{
+				`{__name__=~"a|b|c"} 60.000 3600.000`, `{__name__=~"a|b|c"} 3660.000 17400.000`, `{__name__=~"a|b|c"} 17460.000 51900.000`,
+				`{__name__=~"a|b|c"} 51960.000 86400.000`,
+			}
+			if !slices.Equal(asked, want) || err != nil {
 				t.Errorf("asked %q, %v", asked, err)
 			}
 		})

@@ -106,7 +106,7 @@ func (s *Source) send(ctx context.Context, req request, handle func(resp *http.R
 		stopped := errors.Is(err, errStopped)
 		sent(promquery.Sent{
 			Took: time.Since(began), Bytes: n, Again: try > 1,
-			Failed: err != nil && !stopped && ctx.Err() == nil,
+			Failed: err != nil && !stopped && !errors.Is(err, errLarge) && ctx.Err() == nil,
 		})
 		switch {
 		case err == nil:

@@ -61,7 +61,13 @@ type querier struct {
 func (q *querier) first() int { return q.group.members[0].i }
 
 // read asks for the group's pieces.
-func (q *querier) read(ctx context.Context) error { return q.pieces(ctx, q.group.split()) }
+func (q *querier) read(ctx context.Context) error {
+	todo := q.group.split()
+	if err := q.spread(ctx, todo); err != nil {
+		return err
+	}
+	return q.pieces(ctx, todo)
+}
 
 // pieces asks for pieces. It divides what is too much for the server: first the group, because one of many metrics may be to
 // blame.
@@ -73,10 +79,7 @@ func (q *querier) pieces(ctx context.Context, todo []piece) error {
 		}
 		samples, err := q.readPiece(ctx, todo[0])
 		if err == nil {
-			done := todo[0]
-			if todo = todo[1:]; q.group.span.Grid.Step == 0 {
-				todo = q.cuts.widen(done, todo, samples, min(cmp.Or(q.group.most, goodAnswer), q.run.src.cfg.MaxSamples))
-			}
+			todo = q.widen(todo[0], todo[1:], samples)
 			continue
 		}
 		n := tooMuch(err)
@@ -86,7 +89,10 @@ func (q *querier) pieces(ctx context.Context, todo []piece) error {
 		if halves := q.group.halves(); halves != nil {
 			return q.split(ctx, halves, todo)
 		}
-		if err := q.divide(ctx, todo[0], n, err); err != nil {
+		switch err := q.divide(ctx, todo[0], n, err); {
+		case errors.Is(err, errLarge):
+			q.cuts.whole = true
+		case err != nil:
 			return err
 		}
 	}
@@ -105,11 +111,31 @@ func (q *querier) split(ctx context.Context, groups []*group, todo []piece) erro
 	return nil
 }
 
-// errTooMany says that an answer has more samples than Config.MaxSamples.
-var errTooMany = errors.New("more samples than --query.max-samples allows")
+// errTooMany says that an answer has more samples than Config.MaxSamples, and errLarge that it has so many samples, or bytes, that parts of it
+// are better.
+var (
+	errTooMany = errors.New("more samples than --query.max-samples allows")
+	errLarge   = errors.New("a large answer")
+)
 
-// readPiece asks for one piece, yields its series and counts the samples of the answer.
+// isLarge reports whether the answer about a piece may be large. An estimate that time was divided in spite of was wrong.
+func (q *querier) isLarge(p piece) bool {
+	if q.group.most == 0 || q.cuts.units > 0 {
+		return q.group.span.End-q.group.span.Start >= worthAsking
+	}
+	return q.estimated(p) > smallAnswer
+}
+
+// readPiece asks for one piece, yields its series and counts the samples of the answer. It reads one large answer at a time.
 func (q *querier) readPiece(ctx context.Context, p piece) (samples int64, err error) {
+	if q.isLarge(p) {
+		select {
+		case q.run.src.large <- struct{}{}:
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		}
+		defer func() { <-q.run.src.large }()
+	}
 	var warnings []string
 	histograms := false
 	err = q.run.src.send(ctx, q.request(p), func(resp *http.Response, body io.Reader) (bool, error) {
@@ -119,8 +145,12 @@ func (q *querier) readPiece(ctx context.Context, p piece) (samples int64, err er
 			if err := q.series(p, labels, points); err != nil {
 				return err
 			}
-			if samples += int64(len(points)); samples > q.run.src.cfg.MaxSamples {
+			samples += int64(len(points))
+			switch {
+			case samples > q.run.src.cfg.MaxSamples:
 				return errTooMany
+			case !q.cuts.whole && (samples > mostAnswer || a.s.n > mostBytes):
+				return errLarge
 			}
 			return nil
 		})

@@ -53,7 +53,7 @@ func TestGrid(t *testing.T) {
 		name             string
 		start, end, step int64
 		limit, points    int
-		requests         int64
+		requests         int
 	}{
 		{"one request", 1, 600_000, 60_000, 11_000, 10, 1},
 		{"start on the grid", 0, 600_000, 60_000, 11_000, 11, 1},
@@ -62,14 +62,15 @@ func TestGrid(t *testing.T) {
 		{"as many as a request takes", 1, 11_000 * 1000, 1000, 11_000, 11_000, 1},
 		{"one more", 0, 11_000 * 1000, 1000, 11_000, 11_001, 2},
 		{"odd step", 5, 100_000_007, 7_001, 11_000, 14_284, 2},
-		{"too many samples", 1, 4 * 3_600_000, 1000, 4000, 14_400, 7},
+		{"too many samples", 1, 4 * 3_600_000, 1000, 4000, 14_400, 5},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			f := newFake()
+			f.handle("/api/v1/query", counting(t, nil))
 			f.handle(rangePath, grid(t, tc.limit))
 			sel := promquery.Request{Metric: "m", Start: tc.start, End: tc.end, Grid: promquery.Grid{Step: tc.step}}
 			want, got := tc.end-int64(tc.points-1)*tc.step, 0
-			stats, err := promtest.Select(t.Context(), f.source(t, remote.Config{Mode: remote.ModeQuery}), []promquery.Request{sel}, func(_ int, _ []promquery.Symbol, p *timeline.Points) error {
+			_, err := promtest.Select(t.Context(), f.source(t, remote.Config{Mode: remote.ModeQuery}), []promquery.Request{sel}, func(_ int, _ []promquery.Symbol, p *timeline.Points) error {
 				if !p.Sampled() {
 					t.Error("points are not marked as sampled")
 				}
@@ -84,8 +85,8 @@ func TestGrid(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got != tc.points || stats.Requests != tc.requests {
-				t.Errorf("got %d points from %d requests, want %d from %d", got, stats.Requests, tc.points, tc.requests)
+			if n := f.count(rangePath); got != tc.points || n != tc.requests {
+				t.Errorf("got %d points from %d requests, want %d from %d", got, n, tc.points, tc.requests)
 			}
 		})
 	}
@@ -100,6 +101,10 @@ func TestRawRequests(t *testing.T) {
 	}
 	var asked []string
 	f.handle("/api/v1/query", func(w http.ResponseWriter, r *http.Request) {
+		if estimates(r) {
+			status(422, "text/plain", "no")(w, r)
+			return
+		}
 		asked = append(asked, r.FormValue("time")+" "+r.FormValue("query")+" nocache="+r.FormValue("nocache"))
 		matrix("")(w, r)
 	})
@@ -109,8 +114,9 @@ func TestRawRequests(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{
-		`15600.666 {__name__="m",a=~"x\\.y\""}[15599667ms] nocache=1`,
-		`46800.000 {__name__="m",a=~"x\\.y\""}[31199334ms] nocache=1`,
+		`3600.923 {__name__="m",a=~"x\\.y\""}[3599924ms] nocache=1`,
+		`18000.616 {__name__="m",a=~"x\\.y\""}[14399693ms] nocache=1`,
+		`46800.000 {__name__="m",a=~"x\\.y\""}[28799384ms] nocache=1`,
 	}
 	if diff := cmp.Diff(want, asked); diff != "" {
 		t.Errorf("requests (-want +got):\n%s", diff)

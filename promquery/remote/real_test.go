@@ -3,6 +3,7 @@ package remote_test
 import (
 	"math"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -247,6 +248,25 @@ func TestWithoutMarkers(t *testing.T) {
 func TestPrometheusInParts(t *testing.T) {
 	d := newDemo(t, fixed)
 	d.agreeInParts(t, promtest.Start(t, d.dir, promtest.Config{Flags: []string{"--query.max-samples=6000"}}))
+}
+
+// TestEstimatesOfServers sees to it that real servers say how many samples they have: nothing is asked for of which there are too many.
+func TestEstimatesOfServers(t *testing.T) {
+	d := newDemo(t, fixed)
+	for name, url := range map[string]string{
+		"Prometheus": promtest.Start(t, d.dir, promtest.Config{}), "VictoriaMetrics": promtest.StartVictoria(t, d.dir, true),
+	} {
+		for _, step := range []int64{0, minuteMs} {
+			sel := promquery.Request{Metric: "container_memory_working_set_bytes", Start: d.end.Add(-10*time.Hour).UnixMilli() + 1, End: d.end.UnixMilli(), Grid: promquery.Grid{Step: step}}
+			_, stats, err := collect(t, must(remote.New(remote.Config{URL: url, Mode: remote.ModeQuery, MaxSamples: 12_000})), sel)
+			if err != nil || stats.Samples < 40_000 {
+				t.Errorf("%s: %d samples, %v", name, stats.Samples, err)
+			}
+			if stats.Requests < 1+stats.Samples/12_000 || slices.ContainsFunc(stats.Sent, func(s promquery.Sent) bool { return s.Failed }) {
+				t.Errorf("%s: %d samples of %d requests, some of which failed: %+v", name, stats.Samples, stats.Requests, stats.Sent)
+			}
+		}
+	}
 }
 
 // TestReplicas computes from a real Prometheus that holds the samples of two replicas: each sample twice, with different values of

@@ -1,8 +1,8 @@
 // Package remote is a promquery.Source over a running server with Prometheus' HTTP API: Prometheus itself, Thanos, Mimir,
 // VictoriaMetrics. Where the server has streamed remote read, one request carries many selectors and chunks are decoded
-// as they arrive; elsewhere the query API is asked on the grid of the computation, or for raw samples piece by piece,
-// for several selectors at once where they allow that. What
-// the server can do is found out at the first use. In this package, a selector is a promquery.Request, and a request is one of HTTP.
+// as they arrive; elsewhere the query API is asked on the grid of the computation, or for raw samples,
+// for several selectors at once where they allow that, and in pieces of up to a million samples, large ones one after the other: a server
+// holds each answer in memory. What the server can do is found out at the first use. In this package, a selector is a promquery.Request, and a request is one of HTTP.
 //
 // # Faults
 //
@@ -80,7 +80,8 @@ type Config struct {
 	// Backoff is the wait before a failed request is first repeated. It doubles each time. 0 is DefaultBackoff.
 	Backoff time.Duration
 	// MaxSamples bounds the samples of one answer of the query API, which the server holds in memory as a whole: what
-	// exceeds it is asked for in parts. Remote read is streamed by both sides and not bounded. 0 is DefaultMaxSamples.
+	// exceeds it is asked for in parts. Answers have up to a million samples and 32 MB anyway, where what they are about can be divided.
+	// Remote read is streamed by both sides and not bounded. 0 is DefaultMaxSamples.
 	MaxSamples int64
 	// Compression is whether answers are asked for compressed; empty is CompressionAuto.
 	Compression Compression
@@ -102,6 +103,7 @@ type Source struct {
 	slots places.Places // of requests that run
 	// background has a slot for each request that may be of promquery.Background: one less than all. Without slots nothing is reserved.
 	background chan struct{}
+	large      chan struct{} // has one slot: of the large answers of the query API
 
 	detections singleflight.Group[struct{}, *server]
 	mu         sync.Mutex // never held while the server is asked
@@ -145,7 +147,9 @@ func New(cfg Config) (*Source, error) {
 	orDefault(&cfg.Timeout, DefaultTimeout)
 	orDefault(&cfg.Backoff, DefaultBackoff)
 	orDefault(&cfg.MaxSamples, DefaultMaxSamples)
-	return &Source{cfg: cfg, base: base, slots: places.New(cfg.MaxConcurrency), background: make(chan struct{}, cfg.MaxConcurrency-1)}, nil
+	return &Source{
+		cfg: cfg, base: base, slots: places.New(cfg.MaxConcurrency), background: make(chan struct{}, cfg.MaxConcurrency-1), large: make(chan struct{}, 1),
+	}, nil
 }
 
 // orDefault sets what is not positive to d.

@@ -80,8 +80,8 @@ func TestNotReady(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "the server is not ready") || strings.Contains(err.Error(), "too much") {
 		t.Errorf("got %v", err)
 	}
-	if stats.Requests != 7 {
-		t.Errorf("took %d requests, want six and one that asks whether there is an answer to anything", stats.Requests)
+	if stats.Requests != 8 {
+		t.Errorf("took %d requests, want six, one for how many samples there are and one that asks whether there is an answer to anything", stats.Requests)
 	}
 }
 

@@ -24,6 +24,7 @@ type scanner struct {
 	buf []byte
 	pos int
 	end int
+	n   int64  // bytes read
 	tok []byte // the last string or number
 	err error
 }
@@ -37,6 +38,7 @@ func (s *scanner) fill() bool {
 	}
 	for range 100 { // readers may return nothing for a while
 		n, err := s.r.Read(s.buf)
+		s.n += int64(n)
 		if s.pos, s.end = 0, n; n > 0 {
 			return true
 		}
