@@ -31,7 +31,7 @@ func OpenDirectory(root string) (*Directory, error) {
 }
 
 // Gone says that the directory is no longer the one that was opened: it was deleted or renamed, or its volume is no longer there. It is
-// nil while the directory is there. What was kept is missing then, as if it had never been computed.
+// nil while the directory is there. What was kept is missing then, as if it had never been computed: so it is neither listed nor written to.
 func (d *Directory) Gone() error {
 	now, err := os.Stat(d.root)
 	switch {
@@ -56,6 +56,9 @@ func (d *Directory) Get(_ context.Context, name string) ([]byte, error) {
 
 // List calls f for the files in dir and below it.
 func (d *Directory) List(ctx context.Context, dir string, times bool, f func(Object) error) error {
+	if err := d.Gone(); err != nil {
+		return err
+	}
 	err := filepath.WalkDir(d.path(dir), func(path string, entry fs.DirEntry, err error) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
@@ -94,6 +97,9 @@ func (d *Directory) List(ctx context.Context, dir string, times bool, f func(Obj
 // crash of the machine.
 func (d *Directory) Put(_ context.Context, name string, data []byte) error {
 	path := d.path(name)
+	if err := d.Gone(); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
 	if _, err := os.Lstat(path); err == nil {
 		return fmt.Errorf("write history %s: %w", path, fs.ErrExist)
 	}
@@ -117,7 +123,7 @@ func (d *Directory) Put(_ context.Context, name string, data []byte) error {
 const maxRaces = 10
 
 func (d *Directory) put(path string, data []byte) error {
-	if err := makeDir(filepath.Dir(path)); err != nil {
+	if err := d.makeDir(filepath.Dir(path)); err != nil {
 		return err
 	}
 	f, remove, err := d.begin()
@@ -144,7 +150,7 @@ func (d *Directory) put(path string, data []byte) error {
 // begin makes a temporary file, which is locked until it is removed. Where there are no locks, Prepare of another process may
 // remove it, and put tries again.
 func (d *Directory) begin() (f *os.File, remove func(), err error) {
-	if err := makeDir(d.path(temporary)); err != nil {
+	if err := d.makeDir(d.path(temporary)); err != nil {
 		return nil, nil, err
 	}
 	f, err = os.CreateTemp(d.path(temporary), "part-*")
@@ -172,6 +178,9 @@ func lock(name string) (mine bool, release func()) {
 // Prepare checks that files can be written, and removes temporary files of dead writers. Files that a process is writing,
 // this one or another, are locked and stay.
 func (d *Directory) Prepare() error {
+	if err := d.Gone(); err != nil {
+		return err
+	}
 	probe, remove, err := d.begin()
 	for range maxRaces { // another process may tidy the folder meanwhile, for it is empty
 		if !errors.Is(err, fs.ErrNotExist) {
@@ -208,16 +217,18 @@ func (d *Directory) Prepare() error {
 // fileMode is the mode of files. CreateTemp makes them private, but backups, DuckDB and other users need to read them.
 const fileMode = 0o644
 
-// makeDir makes a directory and those above it, and syncs them.
-func makeDir(dir string) error {
-	if info, err := os.Stat(dir); err == nil && info.IsDir() {
+// makeDir makes a directory and those above it, but not the root, and syncs them.
+func (d *Directory) makeDir(dir string) error {
+	info, err := os.Stat(dir)
+	if err == nil && info.IsDir() {
 		return nil
 	}
+	if dir == filepath.Clean(d.root) {
+		return err
+	}
 	parent := filepath.Dir(dir)
-	if parent != dir {
-		if err := makeDir(parent); err != nil {
-			return err
-		}
+	if err := d.makeDir(parent); err != nil {
+		return err
 	}
 	if err := os.Mkdir(dir, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
@@ -240,6 +251,9 @@ func syncDir(dir string) error {
 // Delete removes a file, and folders that it leaves empty.
 func (d *Directory) Delete(_ context.Context, name string) error {
 	path := d.path(name)
+	if err := d.Gone(); err != nil {
+		return fmt.Errorf("delete %s: %w", path, err)
+	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("delete from history: %w", err)
 	}

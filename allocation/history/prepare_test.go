@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -71,23 +72,32 @@ func TestSeveralPrepare(t *testing.T) {
 	}
 }
 
-// TestGone says that the directory is gone, whatever is in its place.
+// TestGone says that the directory is gone, whatever is in its place, and neither writes there nor takes it for what was kept.
 func TestGone(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "history")
 	d := open(t, dir)
-	if err := d.Gone(); err != nil {
+	put := func(name string) error { return d.Put(t.Context(), name, []byte("x")) }
+	if err := errors.Join(d.Gone(), put("sets_hourly/a")); err != nil {
 		t.Errorf("while it is there: %v", err)
 	}
 	if err := os.Rename(dir, dir+".old"); err != nil {
 		t.Fatal(err)
 	}
 	for _, in := range []string{"nothing", "another directory"} {
-		if err := d.Gone(); err == nil || !strings.Contains(err.Error(), "mount its volume") || !strings.Contains(err.Error(), dir) {
-			t.Errorf("%s is in its place: %v", in, err)
+		for what, err := range map[string]error{
+			"gone": d.Gone(), "put": put("sets_hourly/b"), "delete": d.Delete(t.Context(), "sets_hourly/a"), "prepare": d.Prepare(),
+			"list": d.List(t.Context(), "sets_hourly", false, func(history.Object) error { return nil }),
+		} {
+			if err == nil || !strings.Contains(err.Error(), "mount its volume") || !strings.Contains(err.Error(), dir) {
+				t.Errorf("%s is in its place, %s: %v", in, what, err)
+			}
+		}
+		if list, err := os.ReadDir(dir); in == "nothing" && !errors.Is(err, fs.ErrNotExist) || len(list) > 0 {
+			t.Errorf("%s is in its place, where %d files were made: %v", in, len(list), err)
 		}
 		open(t, dir)
 	}
-	if err := errors.Join(os.Remove(dir), os.Rename(dir+".old", dir), d.Gone()); err != nil {
+	if err := errors.Join(os.Remove(dir), os.Rename(dir+".old", dir), d.Gone(), put("sets_hourly/b")); err != nil {
 		t.Errorf("once it is there again: %v", err)
 	}
 }

@@ -376,24 +376,35 @@ func TestStorageInAnImage(t *testing.T) {
 	}
 }
 
-// TestHistoryGone takes the directory of the history away while it is served. It goes on to answer, and /-/ready says what is wrong, also once
-// another directory is in its place.
+// TestHistoryGone takes the directory of the history away while it is served. It goes on to answer, with a warning, and /-/ready says what is
+// wrong. Nothing is written, also once another directory is in its place: a history that begins anew would be taken for the whole.
 func TestHistoryGone(t *testing.T) {
 	t.Parallel()
 	samples, _ := writeTruth(t, "--demo.end=2026-03-02T03:20:00Z", "--demo.duration=5h", "--demo.nodes=4", "--demo.pods=40")
 	dir := filepath.Join(t.TempDir(), "history")
-	base := spawn(t, "serve", "--storage.path="+dir, "--source=blocks", "--tsdb.path="+samples)
+	base := spawn(t, "serve", "--storage.path="+dir, "--source=blocks", "--tsdb.path="+samples, "--web.enable-lifecycle")
 	says := func(what string) bool {
 		code, body := get(t, base+"/-/ready")
 		return code == http.StatusOK && strings.Contains(body, what)
 	}
 	eventually(t, "it does not get ready", func() bool { return says("promcost is ready.") })
+	url := base + "/model/allocation?" + faultyWindow
+	want := totals(t, url)
 	if err := os.Rename(dir, dir+".old"); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
 		if _, body := get(t, base+"/-/ready"); !says("the history is gone") || !says(dir) {
 			t.Errorf("/-/ready says %q", body)
+		}
+		reread(t, base)
+		eventually(t, "it does not say that it fails", func() bool { return metric(t, base, "promcost_store_failing") == "1" })
+		sameTotals(t, want, url)
+		if _, body := get(t, url); !strings.Contains(body, "the history fails") || !strings.Contains(body, "the history is gone") {
+			t.Errorf("the answer does not warn: %.500s", body)
+		}
+		if made, err := os.ReadDir(dir); len(made) > 0 {
+			t.Errorf("%d files were made in its place: %v", len(made), err)
 		}
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			t.Fatal(err)
@@ -402,5 +413,21 @@ func TestHistoryGone(t *testing.T) {
 	if err := errors.Join(os.Remove(dir), os.Rename(dir+".old", dir)); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "it does not see that it is there again", func() bool { return says("promcost is ready.") })
+	sameTotals(t, want, url)
+	reread(t, base)
+	eventually(t, "it does not see that it is there again", func() bool { return says("promcost is ready.") && metric(t, base, "promcost_store_failing") == "0" })
+	mustRun(t, "history", "verify", "--storage.path="+dir)
+}
+
+// reread makes promcost read its configuration again, after which it computes the last hour again.
+func reread(t *testing.T, base string) {
+	t.Helper()
+	resp, err := http.Post(base+"/-/reload", "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		t.Fatalf("reload: %s", resp.Status)
+	}
 }
