@@ -28,12 +28,12 @@ var errHistory = errors.New("the history fails")
 // Archive is a History and what is known of it: which sets are damaged, and whether reading and writing work. It reads within the
 // bounds of memory and concurrency. It is safe for concurrent use.
 type Archive struct {
-	history  History
-	logger   log.Logger
-	clock    Clock
-	memory   *memory.Budget
-	readers  places.Places // of questions that read the history
-	readOnly bool
+	history History
+	logger  log.Logger
+	clock   Clock
+	memory  *memory.Budget
+	readers places.Places // of questions that read the history
+	stores  bool          // see Options.Stores
 
 	mu        sync.Mutex
 	damaged   map[setKey]bool // sets that count as missing until they are written again
@@ -44,7 +44,7 @@ type Archive struct {
 
 func newArchive(h History, logger log.Logger, o *Options) *Archive {
 	return &Archive{
-		history: h, logger: logger, clock: o.clock(), memory: o.Memory, readOnly: o.ReadOnly,
+		history: h, logger: logger, clock: o.clock(), memory: o.Memory, stores: o.Stores(), writeErr: o.Unwritable,
 		readers: places.New(2 * o.MaxConcurrency), damaged: map[setKey]bool{},
 	}
 }
@@ -158,8 +158,12 @@ func (a *Archive) ReplaceHour(ctx context.Context, set *allocation.Set) error {
 	return a.Write(ctx, set, Keep{Kind: Hours, Complete: !set.Incomplete, Replace: true})
 }
 
-// keepHour stores a computed hour. If it replaces a damaged hour, the readable part of that one stays as a counted hour.
+// keepHour stores a computed hour. If it replaces a damaged hour, the readable part of that one stays as a counted hour. Where nothing is
+// stored it does nothing.
 func (a *Archive) keepHour(ctx context.Context, set *allocation.Set) error {
+	if !a.stores {
+		return nil
+	}
 	if a.isDamaged(keyOf(Hours, set.Window)) {
 		if err := a.keepCounted(ctx, set.Window); err != nil {
 			a.recordWrite(err)
@@ -209,7 +213,7 @@ func (a *Archive) Invalidate(k Kind, w allocation.Window) {
 // Distrust makes a damaged set count as missing until it is computed and written again.
 func (a *Archive) Distrust(d *DamagedError) {
 	msg := "History is damaged and will be computed again"
-	if a.readOnly {
+	if !a.stores {
 		msg = "History is damaged and taken for missing, for it is only read here"
 	}
 	level.Error(a.logger).Log("msg", msg, "kind", d.Kind, "start", d.Window.Start.UTC().Format(time.RFC3339), "err", d.Err)

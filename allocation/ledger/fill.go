@@ -33,8 +33,8 @@ func (r *HourResult) bytes() int64 {
 	return allocation.SetsBytes([]*allocation.Set{r.Set})
 }
 
-// filler computes closed hours that are not kept, and keeps them. Those who want an hour that is being computed wait for it. It is
-// safe for concurrent use.
+// filler computes closed hours that are not kept, and keeps them, where nothing is stored in the cache. Those who want an hour that is being
+// computed wait for it. It is safe for concurrent use.
 type filler struct {
 	ledger *Ledger
 
@@ -116,10 +116,15 @@ func (f *filler) join(hours []allocation.Window, failed error) (flights []*hourF
 		key := h.Start.Unix()
 		x := f.running[key]
 		if e, ok := f.empty[key]; x == nil && ok && f.ledger.opts.Now().Before(e.until) {
-			x = finished(e.err)
+			x = finished(HourResult{Err: e.err})
+		}
+		if x == nil && !f.ledger.opts.Stores() {
+			if set := f.ledger.cachedHour(h); set != nil {
+				x = finished(HourResult{Set: set})
+			}
 		}
 		if x == nil && failed != nil {
-			x = finished(failed)
+			x = finished(HourResult{Err: failed})
 		}
 		if x == nil {
 			x = &hourFlight{done: make(chan struct{})}
@@ -137,9 +142,9 @@ func (f *filler) join(hours []allocation.Window, failed error) (flights []*hourF
 	return flights, runs
 }
 
-// finished is a flight that ended in an error.
-func finished(err error) *hourFlight {
-	x := &hourFlight{done: make(chan struct{}), result: HourResult{Err: err}}
+// finished is a flight that has ended.
+func finished(result HourResult) *hourFlight {
+	x := &hourFlight{done: make(chan struct{}), result: result}
 	close(x.done)
 	return x
 }
@@ -162,6 +167,9 @@ func (f *filler) compute(ctx context.Context, run hourRun) {
 		}
 		if set := x.result.Set; set != nil {
 			_ = l.archive.keepHour(ctx, set) // a failure is logged there, and the loop tries again: the hour is an answer all the same
+			if !l.opts.Stores() {
+				l.cacheHours([]HourResult{x.result})
+			}
 		}
 	}
 	if err == nil {

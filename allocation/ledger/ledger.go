@@ -56,6 +56,8 @@ type Options struct {
 	Memory *memory.Budget
 	// ReadOnly leaves the history to others: nothing is computed for it or removed from it.
 	ReadOnly bool
+	// Unwritable is why nothing can be stored in the history: what it lacks is computed for each question. The default is that it can.
+	Unwritable error
 	// Loaded says whether the source has loaded all of its history: until then, nothing is kept. The default is that it has.
 	Loaded func() bool
 	// Begin is when the data of the source begin within w: it has nothing of the time before. The default is that this is not known.
@@ -90,6 +92,9 @@ func (o *Options) resolved(q allocation.Query) allocation.Query {
 	q.Resolution, q.ExactBelow = o.Resolution, o.ExactBelow
 	return q
 }
+
+// Stores reports whether computed hours and days are stored in the history.
+func (o *Options) Stores() bool { return !o.ReadOnly && o.Unwritable == nil }
 
 // clock is the clock of the hours.
 func (o *Options) clock() Clock { return Clock{Zone: o.Zone, Grace: o.Grace, Now: o.Now} }

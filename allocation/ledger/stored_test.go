@@ -241,6 +241,43 @@ func TestHistoryFails(t *testing.T) {
 	}
 }
 
+// TestUnwritable asks for hours of a history that nothing can be stored in: those that it has are read, the others computed once and kept in
+// memory, until the source answers otherwise.
+func TestUnwritable(t *testing.T) {
+	r := ledgertest.NewRig(t, "2026-03-05T12:30", ledgertest.Options{})
+	if err := r.Fill(t.Context(), ledgertest.Between(t, "2026-03-04T00:00", "2026-03-04T10:00"), 1, nil); err != nil {
+		t.Fatal(err)
+	}
+	before := r.Kept(t, ledger.Hours)
+	r.Opts.Ledger.Unwritable = errors.New("the disk is read-only")
+	r.Restart(t)
+	w := ledgertest.Between(t, "2026-03-04T00:00", "2026-03-05T00:00")
+	want := ledgertest.Sums(t, r.Exactly(w))
+	for i, computed := range [][]string{{"04T10:00 05T00:00 1h0m0s"}, nil, {"04T10:00 05T00:00 1h0m0s"}} {
+		r.Model.Asked()
+		if i == 2 {
+			r.Ledger.Refresh()
+		}
+		sets := r.Ask(t, allocation.Query{Window: w, Step: time.Hour, Stored: true})
+		ledgertest.Same(t, "answer", ledgertest.Sums(t, sets...), want)
+		if diff := cmp.Diff(computed, r.Model.Asked()); diff != "" {
+			t.Errorf("question %d computed (-want +got):\n%s", i, diff)
+		}
+	}
+	hours := 0
+	for s, err := range r.Hours(t.Context(), w, nil) {
+		if hours++; err != nil || s.Len() == 0 {
+			t.Errorf("hour %s has %d rows: %v", s.Window, s.Len(), err)
+		}
+	}
+	if asked := r.Model.Asked(); hours != 24 || len(asked) > 0 {
+		t.Errorf("%d hours were read and %q computed again", hours, asked)
+	}
+	if diff := cmp.Diff(before, r.Kept(t, ledger.Hours)); diff != "" || !errors.Is(r.Store().Err, r.Opts.Ledger.Unwritable) {
+		t.Errorf("the state is %v, and these were kept (-before +after):\n%s", r.Store().Err, diff)
+	}
+}
+
 func TestDamageIsComputedAgain(t *testing.T) {
 	w := ledgertest.Between(t, "2026-03-04T00:00", "2026-03-05T00:00")
 	sound := ledgertest.NewRig(t, "2026-03-05T12:30", ledgertest.Options{})

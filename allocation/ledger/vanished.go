@@ -100,8 +100,11 @@ func (a *Archive) Vanished(ctx context.Context, hour *allocation.Set) (string, e
 }
 
 // doubtVanished marks kept hours as incomplete that lack what those before and after them have: adjacent hours that were just kept, the one
-// before and the one after.
+// before and the one after. Where nothing is stored it does nothing.
 func (a *Archive) doubtVanished(ctx context.Context, hours []allocation.Window) error {
+	if !a.stores {
+		return nil
+	}
 	const around = 2 * time.Hour
 	list, err := a.List(ctx, Hours, allocation.Window{Start: hours[0].Start.Add(-around), End: hours[len(hours)-1].End.Add(around)})
 	if err != nil {

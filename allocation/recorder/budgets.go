@@ -89,7 +89,7 @@ func (s *spender) open(ctx context.Context) (err error) {
 
 // await returns the hours within w that the loop still has to compute, without hours for which the source has nothing.
 func (s *spender) await(w allocation.Window) (list []allocation.Window) {
-	if s.readOnly {
+	if !s.stores {
 		return nil // the recorder that writes the history knows of them
 	}
 	if from := s.horizon().Start; from.After(w.Start) {

@@ -13,7 +13,6 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/filter"
-	"github.com/promcost/promcost/allocation/ledger"
 	"github.com/promcost/promcost/allocation/ledger/ledgertest"
 	"github.com/promcost/promcost/allocation/metering"
 	"github.com/promcost/promcost/allocation/passes"
@@ -377,11 +376,13 @@ func TestSpendingOfWhatIsShared(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := ledgertest.NewRig(t, "2026-03-02T01:30", ledgertest.Options{Ledger: ledger.Options{ReadOnly: true}, Recorder: recorder.Options{Metering: func() *metering.Metering { return m }}})
+	r := ledgertest.NewRig(t, "2026-03-02T01:30", ledgertest.Options{Recorder: recorder.Options{Metering: func() *metering.Metering { return m }}})
 	w := ledgertest.Between(t, "2026-03-02T00:00", "2026-03-02T01:00")
 	if err := r.Fill(t.Context(), w, 1, nil); err != nil {
 		t.Fatal(err)
 	}
+	r.Opts.Ledger.ReadOnly = true
+	r.Restart(t)
 	got, err := r.SpendingAt(t.Context(), ledgertest.ParseTime(t, "2026-03-02T01:30"))
 	if err != nil || len(got.States) != len(budgets) {
 		t.Fatalf("%d of %d budgets, %v", len(got.States), len(budgets), err)

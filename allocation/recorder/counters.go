@@ -69,7 +69,7 @@ func (c *counters) update(ctx context.Context, latestEnd time.Time) (changed boo
 	if a == nil || !a.Window.Start.Equal(month) {
 		a = metering.NewAccrued(month, meter)
 	}
-	a, err = c.countReadable(ctx, a, end, !c.readOnly)
+	a, err = c.countReadable(ctx, a, end, c.stores)
 	if err != nil {
 		return false, fmt.Errorf("count the costs of the month: %w", err)
 	}

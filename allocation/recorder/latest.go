@@ -129,7 +129,7 @@ func (r *Recorder) lastHour(ctx context.Context, w allocation.Window) (*allocati
 	if r.readOnly {
 		return nil, fmt.Errorf("%w: the history has no hour of the last %s", allocation.ErrNoData, latestPast)
 	}
-	if w.Duration() != time.Hour {
+	if w.Duration() != time.Hour || !r.stores {
 		return r.ledger.ComputeHour(ctx, w)
 	}
 	return r.ledger.FillHour(ctx, w)

@@ -112,7 +112,7 @@ func (r *Recorder) rest(ctx context.Context, d time.Duration) (refreshed, ok boo
 
 // invalidate makes a kept hour be computed again.
 func (r *Recorder) invalidate(w allocation.Window) {
-	if r.ledger.Keeps() && !r.readOnly {
+	if r.ledger.Keeps() && r.stores {
 		r.archive.Invalidate(ledger.Hours, w)
 	}
 }

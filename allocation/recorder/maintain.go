@@ -25,17 +25,17 @@ func (r *Recorder) maintain(ctx context.Context) (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if r.readOnly || r.Spending() != nil && !r.budgetsKnown() {
+	r.archive.RecordRead(nil)
+	r.ledger.Trim()
+	if !r.stores || r.Spending() != nil && !r.budgetsKnown() {
 		if err := r.budgets.update(ctx); err != nil {
 			return false, err
 		}
 	}
-	if r.readOnly {
+	if !r.stores {
 		r.warnNotCounted(true)
 		return false, r.upkeep.tidy(ctx)
 	}
-	r.archive.RecordRead(nil)
-	r.ledger.Trim()
 	w := r.horizon()
 	for _, do := range [...]func(context.Context, allocation.Window) (bool, error){r.catchUp, r.updateWholeBudgets, r.completeHours, r.rollUp, r.mendCounted} {
 		if more, err := do(ctx, w); err != nil || more {

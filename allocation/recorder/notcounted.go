@@ -85,7 +85,7 @@ func (c *counters) warnNotCounted(begun bool) {
 	}
 	msg := "The counters of this month lack hours that the source has nothing of: their increases are right, their values are less than the month's costs"
 	switch {
-	case c.readOnly && u.shown:
+	case !c.stores && u.shown:
 		msg = "The counters of this month lack hours that the history does not have: their increases are right, their values are less than the month's costs"
 	case !u.shown:
 		msg = "There are no counters of this month, for the history lacks hours of it: have a promcost serve that has a source keep this history"

@@ -81,7 +81,7 @@ type Recorder struct {
 func New(l *ledger.Ledger, logger log.Logger, o Options) *Recorder {
 	opts := l.Options()
 	r := &records{
-		ledger: l, archive: l.Archive(), clock: l.Clock(), logger: logger, opts: o.withDefaults(), readOnly: opts.ReadOnly, loaded: opts.Loaded,
+		ledger: l, archive: l.Archive(), clock: l.Clock(), logger: logger, opts: o.withDefaults(), readOnly: opts.ReadOnly, stores: opts.Stores(), loaded: opts.Loaded,
 	}
 	return &Recorder{
 		records: r, counters: &counters{records: r}, budgets: &budgets{records: r}, upkeep: &upkeep{records: r},

@@ -19,7 +19,8 @@ type records struct {
 	clock    ledger.Clock
 	logger   log.Logger
 	opts     Options
-	readOnly bool
+	readOnly bool        // nothing is computed, see ledger.Options
+	stores   bool        // computed hours and days are stored
 	loaded   func() bool // see ledger.Options
 
 	mu      sync.Mutex

@@ -36,7 +36,7 @@ func (u *upkeep) tidy(ctx context.Context) error {
 	if age := now.Sub(last); age >= 0 && age < tidyEvery {
 		return nil
 	}
-	if !u.readOnly {
+	if u.stores {
 		var before time.Time
 		if u.opts.Retention > 0 {
 			before = now.Add(-u.opts.Retention)

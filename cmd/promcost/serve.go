@@ -152,7 +152,7 @@ func defineServe(clause *kingpin.CmdClause, io streams, logs *logFlags) executor
 		source.announce(src, l.kit)
 		svc, err := newService(src, cost, l, serviceOptions{
 			now: time.Now, ledgerNow: src.clock(serve.grace), grace: serve.grace, shard: storage.shard, meter: serve.meter, priced: *serve.enabled["opencost"], resolution: c.hours,
-			keep: func() (keeping, error) { return storage.open(l.kit, source.kind == sourceNone) },
+			keep: func() (keeping, error) { return storage.openServed(l.kit, source.kind == sourceNone) },
 		})
 		if err != nil {
 			return errors.Join(err, src.Close())

@@ -181,7 +181,7 @@ func newService(src *opened, f *costFlags, logs loggers, o serviceOptions) (*ser
 			return nil, errors.Join(err, keeping.closer.Close())
 		}
 	}
-	s.bills, s.readsBills = s.newIntake(&keeping, o.keep == nil), !keeping.readOnly && o.shard.Index <= 1
+	s.bills, s.readsBills = s.newIntake(&keeping, o.keep == nil), !keeping.readOnly && keeping.unwritable == nil && o.shard.Index <= 1
 	s.days, s.closeBills = reconcile.NewDays(budget), func() error { return nil }
 	s.closers = append(s.closers, closerFunc(func() error { return s.closeBills() }))
 	s.api = http.HandlerFunc(s.serveAPI)

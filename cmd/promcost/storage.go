@@ -1,16 +1,19 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/alecthomas/kingpin/v2"
 	"github.com/go-kit/log"
+	"github.com/go-kit/log/level"
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/history"
@@ -58,7 +61,7 @@ const maxShards = 1000
 // addStoragePlaceFlags adds the flags for the place of a history.
 func addStoragePlaceFlags(clause *kingpin.CmdClause) *storageFlags {
 	f := &storageFlags{}
-	clause.Flag("storage.path", "Directory that the history of closed hours and days is kept in. It is made if it is not there. Empty keeps none: every answer is computed, and there are no counters.").
+	clause.Flag("storage.path", "Directory that the history of closed hours and days is kept in. It is made if it is not there. If it has a history and is on a read-only file system, it is read, nothing is stored, and hours that it lacks are computed for each question. Empty keeps none: every answer is computed, and there are no counters.").
 		Default("data").PlaceHolder("DIR").StringVar(&f.path)
 	clause.Flag("storage.config", "YAML file with an object store to keep the history in, in place of --storage.path, as Thanos has it: type (S3, GCS, AZURE, FILESYSTEM), config, prefix.").
 		PlaceHolder("FILE").StringVar(&f.config)
@@ -98,6 +101,22 @@ func (f *storageFlags) open(logger log.Logger, readOnly bool) (keeping, error) {
 	return k, nil
 }
 
+// openServed opens the history of a server. One on a read-only file system that has something is served all the same, except by a shard,
+// which would compute for nobody.
+func (f *storageFlags) openServed(logger log.Logger, readOnly bool) (keeping, error) {
+	k, err := f.open(logger, readOnly)
+	if files, _ := os.ReadDir(f.path); !errors.Is(err, syscall.EROFS) || len(files) == 0 || f.shard.Of > 1 {
+		return k, err
+	}
+	if k, err = f.open(logger, true); err != nil {
+		return k, err
+	}
+	k.readOnly = false
+	k.unwritable = fmt.Errorf("%s: %w: nothing is stored there, hours that it lacks are computed for each question, and bills are those that it has: mount it writable, or give --source=none where another promcost fills it", f.path, syscall.EROFS)
+	level.Warn(logger).Log("msg", "The history can only be read", "err", k.unwritable)
+	return k, nil
+}
+
 // writable is the remedy for a directory that cannot be written to. The image's file system is read-only, so a relative path, such as
 // the default, needs a volume there.
 func (f *storageFlags) writable() string {
@@ -115,13 +134,14 @@ func (f *storageFlags) options() history.Options {
 
 // keeping is how a service keeps history; the zero value keeps none.
 type keeping struct {
-	store    *history.Store
-	where    string       // for people
-	gone     func() error // says why what was kept is no longer there; nil if it always is
-	closer   io.Closer    // of the storage; nil if it needs none
-	flags    storageFlags
-	readOnly bool
-	loaded   func() bool // whether the source has loaded all of its history; nil if it always has
+	store      *history.Store
+	where      string       // for people
+	gone       func() error // says why what was kept is no longer there; nil if it always is
+	closer     io.Closer    // of the storage; nil if it needs none
+	flags      storageFlags
+	readOnly   bool
+	unwritable error       // why nothing can be stored although there is a source; nil if it can
+	loaded     func() bool // whether the source has loaded all of its history; nil if it always has
 }
 
 // open is a ledger that keeps the history, and the recorder that completes it.
@@ -130,7 +150,7 @@ func (k *keeping) open(c ledger.Computer, logger log.Logger, o ledger.Options, r
 		l := ledger.New(c, logger, o)
 		return l, recorder.New(l, logger, r)
 	}
-	o.ReadOnly, o.Loaded = k.readOnly, k.loaded
+	o.ReadOnly, o.Unwritable, o.Loaded = k.readOnly, k.unwritable, k.loaded
 	r.Backfill, r.Retention = orNone(k.flags.backfill), k.flags.retention
 	l := ledger.NewKeeping(c, &keeper{k.store, history.Shard(k.flags.shard)}, logger, o)
 	return l, recorder.New(l, logger, r)

@@ -12,9 +12,11 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -372,6 +374,65 @@ func TestStorageInAnImage(t *testing.T) {
 		var out, stderr bytes.Buffer
 		if code := run(t.Context(), []string{"serve", "--prometheus.url=http://127.0.0.1:1", flag}, &out, &stderr); code != exitError || !strings.Contains(stderr.String(), want) {
 			t.Errorf("%s: exit %d: %s, want %q", flag, code, stderr.String(), want)
+		}
+	}
+}
+
+// readOnlyMount runs a command, its second argument, where a directory, its first one, is on a read-only file system.
+const readOnlyMount = `dir=$1 && shift && mount --bind "$dir" "$dir" && mount -o remount,bind,ro "$dir" && exec "$@"`
+
+// onReadOnly is promcost where a directory is on a read-only file system.
+func onReadOnly(t *testing.T, dir string, args ...string) *exec.Cmd {
+	t.Helper()
+	namespace := []string{"--user", "--map-root-user", "--mount", "sh", "-c"}
+	if out, err := exec.CommandContext(t.Context(), "unshare", append(namespace, readOnlyMount, "sh", t.TempDir(), "true")...).CombinedOutput(); err != nil {
+		t.Skipf("no file system can be mounted here: %v: %s", err, out)
+	}
+	cmd := exec.CommandContext(t.Context(), "unshare", slices.Concat(namespace, []string{readOnlyMount, "sh", dir, os.Args[0]}, args)...)
+	cmd.Env = append(os.Environ(), asProgram+"=1")
+	return cmd
+}
+
+// TestReadOnlyMount serves a history of some hours on a read-only file system, with a source that has more. What it has is read, the rest is
+// computed, nothing is written, and it says so. An empty directory is no history, and refused.
+func TestReadOnlyMount(t *testing.T) {
+	t.Parallel()
+	samples, _ := writeTruth(t, "--demo.end=2026-03-02T03:20:00Z", "--demo.duration=5h", "--demo.nodes=4", "--demo.pods=40")
+	over := func(dir, command string, more ...string) []string {
+		return append([]string{command, "--source=blocks", "--tsdb.path=" + samples, "--storage.path=" + dir}, more...)
+	}
+	want := totals(t, spawn(t, over(t.TempDir(), "serve")...)+"/model/allocation?"+faultyWindow)
+	dir := t.TempDir()
+	mustRun(t, over(dir, "backfill", "--from=2026-03-01T22:00:00Z", "--to=2026-03-02T01:00:00Z")...)
+	before := mustRun(t, "history", "ls", "--storage.path="+dir)
+	if !strings.Contains(before, "2026-03-02T00:00:00Z") || strings.Contains(before, "2026-03-02T01:00:00Z  2026-03-02T02:00:00Z") {
+		t.Fatalf("it has not the hour that it is to have and no later one:\n%s", before)
+	}
+	base := spawnCommand(t, onReadOnly(t, dir, append(over(dir, "serve"), "--web.listen-address=127.0.0.1:0")...))
+	eventually(t, "it does not get ready", func() bool {
+		code, body := get(t, base+"/-/ready")
+		return code == http.StatusOK && strings.Contains(body, dir+": read-only file system: nothing is stored there") && strings.Contains(body, "mount it writable")
+	})
+	for range 2 {
+		sameTotals(t, want, base+"/model/allocation?"+faultyWindow)
+	}
+	if _, body := get(t, base+"/model/allocation?"+faultyWindow); strings.Contains(body, "no costs from") || strings.Contains(body, "the history fails") {
+		t.Errorf("an answer that is whole warns: %.500s", body)
+	}
+	if got := metric(t, base, "promcost_store_failing"); got != "1" {
+		t.Errorf("promcost_store_failing is %q", got)
+	}
+	if got := metric(t, base, `promcost_namespace_hourly_cost\{[^}]*\}`); got == "" {
+		t.Error("there are no costs of the last hour among the metrics")
+	}
+	if after := mustRun(t, "history", "ls", "--storage.path="+dir); after != before {
+		t.Errorf("it was written to:\n%s", after)
+	}
+	empty := t.TempDir()
+	for _, args := range [][]string{over(empty, "serve"), over(dir, "serve", "--shard=1/2"), over(dir, "backfill", "--from=2026-03-02T01:00:00Z")} {
+		refused := onReadOnly(t, strings.TrimPrefix(args[3], "--storage.path="), args...)
+		if out, err := refused.CombinedOutput(); err == nil || !strings.Contains(string(out), "read-only file system: give a directory that this user may write to") {
+			t.Errorf("%q: %v: %s", args, err, out)
 		}
 	}
 }

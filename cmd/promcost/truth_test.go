@@ -40,7 +40,12 @@ func TestMain(m *testing.M) {
 // spawn starts promcost as a process, which listens on a port that the kernel chooses, and returns its URL once it does.
 func spawn(t *testing.T, args ...string) string {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), os.Args[0], append(args, "--web.listen-address=127.0.0.1:0")...)
+	return spawnCommand(t, exec.CommandContext(t.Context(), os.Args[0], append(args, "--web.listen-address=127.0.0.1:0")...))
+}
+
+// spawnCommand starts a command that becomes promcost, as spawn does.
+func spawnCommand(t *testing.T, cmd *exec.Cmd) string {
+	t.Helper()
 	cmd.Env = append(os.Environ(), asProgram+"=1")
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
