@@ -50,8 +50,31 @@ func arguments(line []string) []string {
 	return line[1:]
 }
 
-// run is the program: it carries out the command line args until it is done or ctx is, and returns the exit code.
+// endTimeout is how long the program may take to end once it is to: requests that are being answered may finish.
+const endTimeout = shutdownTimeout + 2*time.Second
+
+// run is the program: it carries out the command line args until it is done or ctx is, and returns the exit code. What then still waits,
+// such as for a pipe that nobody writes to or a disk that does not answer, is left behind after endTimeout.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	code := make(chan int, 1)
+	go func() { code <- carryOut(ctx, args, stdout, stderr) }()
+	var late <-chan time.Time
+	for done := ctx.Done(); ; {
+		select {
+		case c := <-code:
+			return c
+		case <-done:
+			done, late = nil, time.After(endTimeout)
+		case <-late:
+			go mark(stderr, red, "promcost:", "it was to end, but something that it reads or writes does not answer: it ends without that") //nolint:errcheck // which may be the error stream
+			time.Sleep(100 * time.Millisecond)
+			return exitError
+		}
+	}
+}
+
+// carryOut carries out the command line args and returns the exit code.
+func carryOut(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if percent := debug.SetGCPercent(garbagePercent); percent != 100 { // the environment has another GOGC
 		debug.SetGCPercent(percent)
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
 	"math"
 	neturl "net/url"
@@ -26,7 +25,7 @@ func TestMain(m *testing.M) {
 	setKingpin()
 	if os.Getenv(asProgram) != "" {
 		limitFiles()
-		os.Exit(run(context.Background(), arguments(os.Args), os.Stdout, os.Stderr))
+		main()
 	}
 	_ = os.Setenv("COLUMNS", "100")         // kingpin wraps help at the terminal's width
 	debug.SetMemoryLimit(math.MaxInt64 - 1) // as GOMEMLIMIT would: programs that run within the tests leave it
