@@ -43,7 +43,7 @@ var packages = map[string][]string{
 	"promquery/internal/anyselect":     {},
 	"promquery/promapi":                {"allocation", "allocation/caret", "allocation/memory", "allocation/places", "promquery/costseries", "promquery/internal/anyselect", "promquery/upstream"},
 	"promquery/promapi/apitest":        {"promquery/promapi", "promquery/promtest"}, // serves the API over blocks for tests
-	"promquery/upstream":               {"allocation", "allocation/memory", "allocation/places", "promquery/internal/anyselect"},
+	"promquery/upstream":               {"allocation", "allocation/memory", "allocation/places", "promquery", "promquery/chunks", "promquery/internal/anyselect"},
 	"promquery/selfseries":             {},
 	"promquery/democluster":            {"promquery", "promquery/chunks", "allocation", "allocation/build", "allocation/signals", "allocation/timeline"},
 	"promquery/promtest":               {"promquery"}, // starts a real Prometheus for tests

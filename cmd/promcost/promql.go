@@ -31,6 +31,8 @@ import (
 // promqlFlags say how PromQL over costs is answered.
 type promqlFlags struct {
 	passthrough    bool
+	limits         upstream.Limits // of passthrough, by --promql.passthrough.match
+	limited        bool            // there are some
 	timeout        time.Duration
 	maxSamples     int
 	maxConcurrency int
@@ -49,12 +51,17 @@ func addPromQLFlags(g flagGroup) *promqlFlags {
 
 // addPassthrough adds the flag that joins the source's own series.
 func (f *promqlFlags) addPassthrough(g flagGroup) {
-	g.Flag("promql.passthrough", "Let PromQL name the series of --prometheus.url beside those of cost, in one expression. Of metrics that both have (--collector.opencost, --collector.opencost-kube), all series are there, and the Prometheus' where labels are equal. Where it does not answer, cost alone does, with a warning. What promcost says of itself, such as promcost_source_requests_total, is then the Prometheus' to have; without, the last two hours of it are kept in memory.").
+	g.Flag("promql.passthrough", "Let PromQL name the series of --prometheus.url beside those of cost, in one expression. Of metrics that both have (--collector.opencost, --collector.opencost-kube), all series are there, and the Prometheus' where labels are equal. Where it does not answer, cost alone does, with a warning. What promcost says of itself, such as promcost_source_requests_total, is then the Prometheus' to have; without, the last two hours of it are kept in memory. Whoever may ask promcost then reads the Prometheus with promcost's credentials and as its tenant: --promql.passthrough.match and --prometheus.exclude say what of it.").
 		BoolVar(&f.passthrough)
+	eachOf(g, "promql.passthrough.match", "Selector, such as up or {namespace=~\"web|db\"}, of the series that --promql.passthrough lets through; of several, a series matches one. Names and labels of others are not listed either. Without, all but those of --prometheus.exclude.", f.limits.Allow).
+		PlaceHolder("SELECTOR").IsSetByUser(&f.limited)
 }
 
 // validate checks the flags against those of the source.
 func (f *promqlFlags) validate(source *sourceFlags) error {
+	if !f.passthrough && f.limited {
+		return usageErrorf("--promql.passthrough.match limits --promql.passthrough, which is off: give both, or leave it out")
+	}
 	if f.passthrough && source.prometheus.url == "" {
 		return usageErrorf("--promql.passthrough has no Prometheus to read from: give --prometheus.url=URL, or leave it out")
 	}
@@ -70,8 +77,14 @@ func (f *promqlFlags) upstream(source *sourceFlags, src serverSource, owned, sha
 	if err != nil {
 		return nil, err
 	}
+	limits := f.limits
+	for _, m := range source.exclude {
+		if err := limits.Exclude(m); err != nil {
+			return nil, fmt.Errorf("--prometheus.exclude: %w", err)
+		}
+	}
 	return upstream.New(upstream.Config{
-		URL: base, Client: client, Params: source.queryParams(), Owned: owned, Shared: shared, External: src.ExternalLabels,
+		URL: base, Client: client, Params: source.queryParams(), Owned: owned, Shared: shared, Limits: limits, External: src.ExternalLabels,
 		Streams: func(ctx context.Context) (bool, error) {
 			prometheus, ok := src.(*remote.Source)
 			if !ok {

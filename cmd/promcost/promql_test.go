@@ -12,10 +12,12 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/promcost/promcost/promquery/promapi"
 	"github.com/promcost/promcost/promquery/promtest"
 )
 
@@ -227,10 +229,54 @@ func TestPromQLOfTheDemo(t *testing.T) {
 	p.end(t)
 }
 
-// TestPromQLFlags refuses flags that contradict each other.
+// TestPassthroughLimits has passthrough leave out what --prometheus.exclude names and --promql.passthrough.match does not, on every path.
+func TestPassthroughLimits(t *testing.T) {
+	t.Parallel()
+	now := time.Now().UnixMilli()
+	series := func(name string, labels ...string) promtest.Series {
+		return promtest.Series{Labels: append([]string{"__name__", name}, labels...), Samples: promtest.Regular(now-3600_000, now, 60_000, func(int64) float64 { return 1 })}
+	}
+	dir := t.TempDir()
+	promtest.WriteBlocks(t, dir, 2*time.Hour, series("up", "job", "web"), series("up", "job", "private", "s3cret", "x"), series("s3cret_total", "job", "web"), series("requests_total", "job", "web"))
+	prometheus := promtest.Start(t, dir, promtest.Config{})
+	base := spawn(t, "serve", "--prometheus.url="+prometheus, "--storage.path=", "--promql.passthrough", `--prometheus.exclude=job="private"`, "--promql.passthrough.match=up", "--promql.passthrough.match=requests_total")
+	window := fmt.Sprintf("start=%d&end=%d&time=%d&step=60&", now/1000-3600, now/1000, now/1000)
+	for _, path := range promapi.Paths() {
+		path = strings.Replace(path, "{name}", "__name__", 1)
+		for _, expr := range []string{`{__name__=~".+"}`, `{s3cret!=""}`} {
+			for _, query := range []string{"", url.Values{"query": {expr}, "match[]": {expr}, "metric": {""}}.Encode()} {
+				if code, body := get(t, base+path+"?"+window+query); strings.Contains(strings.ReplaceAll(body, expr, ""), "s3cret") && !strings.Contains(path, "_query") {
+					t.Errorf("%s?%s: %d %s", path, query, code, body)
+				}
+			}
+		}
+	}
+	for expr, want := range map[string]int{"up": 1, "requests_total": 1, "s3cret_total": 0, `{job=~".+"}`: 2} {
+		if got, _ := vector(t, base, expr); len(got) != want {
+			t.Errorf("%s: %v, want %d", expr, got, want)
+		}
+	}
+	reader := promtest.Start(t, "", promtest.Config{YAML: fmt.Sprintf("remote_read: [{url: %s/api/v1/read, read_recent: true}]\n", base)})
+	if got, _ := vector(t, reader, `count_over_time({job=~".+"}[2h])`); len(got) > 0 {
+		t.Errorf("by remote read: %v", got)
+	}
+}
+
+// TestPromQLFlags refuses flags that contradict each other, and selectors that select nothing in particular.
 func TestPromQLFlags(t *testing.T) {
-	p := start(t, "serve", "--source=none", "--promql.passthrough")
-	if code := <-p.code; code == exitOK || !strings.Contains(p.err.String(), "--promql.passthrough has no Prometheus") {
-		t.Errorf("%d %s", code, p.err.String())
+	t.Parallel()
+	for _, tt := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--source=none", "--promql.passthrough"}, "--promql.passthrough has no Prometheus"},
+		{[]string{"--prometheus.url=http://127.0.0.1:1", "--promql.passthrough.match=up"}, "--promql.passthrough.match limits --promql.passthrough, which is off"},
+		{[]string{"--prometheus.url=http://127.0.0.1:1", "--promql.passthrough", "--promql.passthrough.match={}"}, "it selects all series"},
+		{[]string{"--prometheus.url=http://127.0.0.1:1", "--promql.passthrough", "--promql.passthrough.match=up or down"}, "it is no selector of series"},
+	} {
+		p := start(t, append([]string{"serve"}, tt.args...)...)
+		if code := <-p.code; code == exitOK || !strings.Contains(p.err.String(), tt.want) {
+			t.Errorf("%q: %d %s", tt.args, code, p.err.String())
+		}
 	}
 }

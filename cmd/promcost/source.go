@@ -77,7 +77,7 @@ func addSourceFlags(g flagGroup) *sourceFlags {
 	}).PlaceHolder("LABELS")
 	g.Flag("prometheus.replica-label", "Label that distinguishes replicas of one Prometheus. Their series are counted once. Repeatable.").
 		PlaceHolder("NAME").StringsVar(&f.replicas)
-	eachOf(g, "prometheus.exclude", "Label matcher, such as job=\"promcost\" or job=~\"pc-.*\", of series to leave out. Series of a promcost are always left out.", func(text string) error {
+	eachOf(g, "prometheus.exclude", "Label matcher, such as job=\"promcost\" or job=~\"pc-.*\", of series to leave out, also by --promql.passthrough. Series of a promcost are always left out of what is computed.", func(text string) error {
 		m, err := promquery.ParseMatcher(text)
 		if err == nil && m.MatchesAbsent() {
 			return fmt.Errorf("it also matches series without the label %s, so nothing would be read: write %s=~\".+\" for those that have it", m.Name, m.Name)

@@ -195,17 +195,26 @@ func (s *Skipped) Warnings(metric string) []string {
 
 // Matchers returns the matchers of a request as those of Prometheus, the metric's name first.
 func Matchers(r *promquery.Request) ([]*labels.Matcher, error) {
-	types := [...]labels.MatchType{labels.MatchEqual, labels.MatchNotEqual, labels.MatchRegexp, labels.MatchNotRegexp}
 	ms := []*labels.Matcher{labels.MustNewMatcher(labels.MatchEqual, "__name__", r.Metric)}
 	for _, m := range r.Matchers {
-		if int(m.Type) >= len(types) {
-			return nil, fmt.Errorf("match label %s of metric %s: unknown match type %d", m.Name, r.Metric, m.Type)
-		}
-		lm, err := labels.NewMatcher(types[m.Type], m.Name, m.Value)
+		lm, err := Matcher(m)
 		if err != nil {
-			return nil, fmt.Errorf("match label %s of metric %s: %w", m.Name, r.Metric, err)
+			return nil, fmt.Errorf("metric %s: %w", r.Metric, err)
 		}
 		ms = append(ms, lm)
 	}
 	return ms, nil
+}
+
+// Matcher returns a matcher as one of Prometheus.
+func Matcher(m promquery.Matcher) (*labels.Matcher, error) {
+	types := [...]labels.MatchType{labels.MatchEqual, labels.MatchNotEqual, labels.MatchRegexp, labels.MatchNotRegexp}
+	if int(m.Type) >= len(types) {
+		return nil, fmt.Errorf("match label %s: unknown match type %d", m.Name, m.Type)
+	}
+	lm, err := labels.NewMatcher(types[m.Type], m.Name, m.Value)
+	if err != nil {
+		return nil, fmt.Errorf("match label %s: %w", m.Name, err)
+	}
+	return lm, nil
 }

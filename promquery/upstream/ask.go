@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/prometheus/prometheus/model/labels"
 )
@@ -59,7 +60,7 @@ func (u *Server) ask(ctx context.Context, path string, params url.Values, data a
 	return info, err
 }
 
-// lookup are the parameters of a look-up of names or of series that any of the selectors matches.
+// lookup are the parameters of a look-up of names or of series that any of the selectors matches; none is all.
 func (u *Server) lookup(mint, maxt int64, limit int, selectors ...[]*labels.Matcher) url.Values {
 	params := url.Values{"start": {secondsText(max(mint, 0))}, "end": {secondsText(min(maxt, maxSeconds*1000))}}
 	if limit > 0 {
@@ -78,9 +79,13 @@ const maxSeconds = 1 << 35
 
 // words are the names that a path of the API lists. A failure is among the warnings.
 func (u *Server) words(ctx context.Context, path string, mint, maxt int64, limit int, matchers []*labels.Matcher) (words []string, warnings []error) {
+	selectors := u.cfg.Limits.narrowed(matchers)
+	if len(selectors) == 0 {
+		return nil, nil
+	}
 	ctx, cancel := u.within(ctx)
 	defer cancel()
-	answer, err := u.ask(ctx, path, u.lookup(mint, maxt, limit, matchers), &words)
+	answer, err := u.ask(ctx, path, u.lookup(mint, maxt, limit, selectors...), &words)
 	for _, w := range answer.warnings {
 		warnings = append(warnings, errors.New("upstream: "+w))
 	}
@@ -112,13 +117,40 @@ func (u *Server) Metadata(ctx context.Context, metric string, limit int, found m
 	if err != nil {
 		return append(answer.warnings, u.failed(err).Error())
 	}
+	may, warnings := u.described(ctx)
+	for _, w := range warnings {
+		answer.warnings = append(answer.warnings, w.Error())
+	}
 	for _, name := range slices.Sorted(maps.Keys(theirs)) {
 		if limit >= 0 && len(found) >= limit {
 			break
 		}
-		if _, ok := found[name]; !ok && !slices.Contains(u.cfg.Owned, name) {
+		if _, ok := found[name]; !ok && !slices.Contains(u.cfg.Owned, name) && may(name) {
 			found[name] = theirs[name]
 		}
 	}
 	return answer.warnings
 }
+
+// describedFor is how far back a series makes the description of its metric known: descriptions are of targets that are scraped now.
+const describedFor = time.Hour
+
+// described says of which metrics descriptions may be shown: those that have series which may be read. Names of series may end in more than
+// that of their metric.
+func (u *Server) described(ctx context.Context) (may func(metric string) bool, warnings []error) {
+	if !u.cfg.Limits.any() {
+		return func(string) bool { return true }, nil
+	}
+	now := time.Now()
+	names, warnings := u.words(ctx, namesPath, now.Add(-describedFor).UnixMilli(), now.UnixMilli(), 0, nil)
+	slices.Sort(names)
+	return func(metric string) bool {
+		return slices.ContainsFunc(suffixes, func(suffix string) bool {
+			_, ok := slices.BinarySearch(names, metric+suffix)
+			return ok
+		})
+	}, warnings
+}
+
+// suffixes are what names of series end in after the name of their metric.
+var suffixes = []string{"", "_bucket", "_count", "_sum", "_total", "_info", "_created", "_gcount", "_gsum"}

@@ -159,20 +159,46 @@ func (u *Server) fetch(ctx context.Context, sel selection) ([]*series, []string,
 	if sel.labelsOnly != nil {
 		return u.readLabels(ctx, sel)
 	}
+	parts := u.cfg.Limits.narrowed(sel.matchers)
+	if len(parts) == 0 {
+		return nil, nil, nil
+	}
 	streams, external, err := u.detect(ctx)
 	if err != nil {
 		return nil, nil, err
-	}
-	if !streams {
-		return u.querySamples(ctx, sel)
 	}
 	for _, m := range sel.matchers {
 		if m.Matches(external[m.Name]) {
 			delete(external, m.Name) // the query names it
 		}
 	}
-	list, err := u.readChunks(ctx, sel, external)
-	return list, nil, err
+	var list []*series
+	var warnings []string
+	first := map[string]int{} // the part that has a series, by its labels
+	for i, matchers := range parts {
+		sel.matchers = matchers
+		var part []*series
+		var said []string
+		if streams {
+			part, err = u.readChunks(ctx, sel, external)
+		} else {
+			part, said, err = u.querySamples(ctx, sel)
+		}
+		warnings = append(warnings, said...)
+		if err != nil {
+			return nil, warnings, err
+		}
+		for _, s := range part {
+			key := string(s.labels.Bytes(nil))
+			if _, ok := first[key]; !ok {
+				first[key] = i
+			}
+			if first[key] == i { // a long series comes in several frames
+				list = append(list, s)
+			}
+		}
+	}
+	return list, warnings, nil
 }
 
 // readChunks reads by streamed remote read, and takes external labels off.
@@ -238,8 +264,12 @@ func chunked(s *prompb.ChunkedSeries, external map[string]string) (*series, erro
 
 // readLabels reads series without samples.
 func (u *Server) readLabels(ctx context.Context, sel selection) ([]*series, []string, error) {
+	selectors := u.cfg.Limits.narrowed(sel.labelsOnly...)
+	if len(selectors) == 0 {
+		return nil, nil, nil
+	}
 	var found []labels.Labels
-	info, err := u.ask(ctx, "/series", u.lookup(sel.mint, sel.maxt, sel.limit, sel.labelsOnly...), &found)
+	info, err := u.ask(ctx, "/series", u.lookup(sel.mint, sel.maxt, sel.limit, selectors...), &found)
 	list := make([]*series, len(found))
 	for i, l := range found {
 		list[i] = &series{labels: l}

@@ -36,6 +36,8 @@ type Config struct {
 	// Shared are the names of cost series that others expose, too, such as kube-state-metrics. The server's series of these names stand beside
 	// the cost series, and in place of those with equal labels; what it scraped from a promcost is left out, unless a query names the job.
 	Shared []string
+	// Limits are the series that may be read. The default is all.
+	Limits Limits
 	// External returns the server's external labels. They are taken off its series, unless a query names them, so that a query
 	// gives the same as on the server itself.
 	External func(ctx context.Context) (map[string]string, error)

@@ -38,12 +38,18 @@ func always[T any](v T) func(context.Context) (T, error) {
 // upstreamOf is the upstream at a URL.
 func upstreamOf(t testing.TB, base string, streams bool, external map[string]string) *upstream.Server {
 	t.Helper()
+	return upstreamWith(t, base, streams, external, upstream.Limits{})
+}
+
+// upstreamWith is the upstream at a URL of which limits allow a part.
+func upstreamWith(t testing.TB, base string, streams bool, external map[string]string, limits upstream.Limits) *upstream.Server {
+	t.Helper()
 	u, err := url.Parse(base)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return upstream.New(upstream.Config{
-		URL: u, Owned: owned, Shared: shared, Streams: always(streams), Timeout: 10 * time.Second, MaxBytes: 1 << 20,
+		URL: u, Owned: owned, Shared: shared, Limits: limits, Streams: always(streams), Timeout: 10 * time.Second, MaxBytes: 1 << 20,
 		External: func(context.Context) (map[string]string, error) {
 			return maps.Clone(external), nil // it is the caller's
 		},

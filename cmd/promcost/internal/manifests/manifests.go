@@ -56,7 +56,7 @@ func isOwned(flag string) bool { return owned[flag] != "" }
 
 // sourceFlags are the names of those that a promcost which computes nothing does not take.
 func (p *Program) sourceFlags() []string {
-	names := []string{"promql.passthrough"} // has no Prometheus to pass through to
+	names := []string{"promql.passthrough", "promql.passthrough.match"} // have no Prometheus to pass through to
 	for _, f := range p.Flags {
 		if f.Source && !isOwned(f.Name) {
 			names = append(names, f.Name)
