@@ -10,8 +10,8 @@ WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
-RUN make bin/build/$TARGETOS-$TARGETARCH/$PROGRAM && mkdir -p root/bin root/data root/tmp && chmod 1777 root/tmp \
-	&& cp bin/build/$TARGETOS-$TARGETARCH/$PROGRAM root/bin/ && chown 65532:65532 root/data
+RUN make bin/build/$TARGETOS-$TARGETARCH/$PROGRAM && mkdir -p root/bin root/data root/licenses root/tmp && chmod 1777 root/tmp \
+	&& cp bin/build/$TARGETOS-$TARGETARCH/$PROGRAM root/bin/ && cp LICENSE NOTICE root/licenses/ && chown 65532:65532 root/data
 
 FROM scratch AS apiserver
 ARG VERSION REVISION

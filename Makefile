@@ -39,7 +39,7 @@ STAMP     = github.com/prometheus/common/version
 TAGS      = disable_grpc_modules
 LDFLAGS   = -s -w -X $(STAMP).Version=$(VERSION) -X $(STAMP).Revision=$(REVISION)
 
-.PHONY: help run test soak check fmt lint verify verify-tidy verify-format verify-generated vet race build e2e e2e-tools record record-clients \
+.PHONY: help run test soak check fmt lint verify verify-tidy verify-format verify-generated verify-notice vet race build e2e e2e-tools record record-clients \
 	image dist dist-check fuzz bench bench-explorer bench-compare compare cover promises generate pictures screenshots clean tools FORCE
 
 help: ## list the targets
@@ -68,8 +68,8 @@ $(RELEASED:%=bin/build/%) $(APISERVER:%=bin/build/%): bin/build/%: FORCE
 		-tags '$(TAGS)' -ldflags '$(LDFLAGS) -X $(STAMP).BuildDate=$(BUILT_ON)' -o $@ ./cmd/$(basename $(*F))
 
 image: bin/build/linux-amd64/promcost bin/build/linux-arm64/promcost $(APISERVER:%=bin/build/%) bin/image ## write images of promcost and promcost-apiserver for amd64 and arm64, OCI layouts, into bin/oci and bin/oci-apiserver; no container engine is needed
-	bin/image -o bin/oci -port 9003/tcp -version '$(VERSION)' -revision '$(REVISION)' -created $(SOURCE_DATE_EPOCH) $(filter %/promcost,$^)
-	bin/image -o bin/oci-apiserver -port 8443/tcp -version '$(VERSION)' -revision '$(REVISION)' -created $(SOURCE_DATE_EPOCH) $(filter %/promcost-apiserver,$^)
+	bin/image -o bin/oci -port 9003/tcp -version '$(VERSION)' -revision '$(REVISION)' -created $(SOURCE_DATE_EPOCH) -licenses LICENSE,NOTICE $(filter %/promcost,$^)
+	bin/image -o bin/oci-apiserver -port 8443/tcp -version '$(VERSION)' -revision '$(REVISION)' -created $(SOURCE_DATE_EPOCH) -licenses LICENSE,NOTICE $(filter %/promcost-apiserver,$^)
 
 dist: $(RELEASED:%=bin/build/%) $(APISERVER:%=bin/build/%) bin/nfpm bin/archive ## write archives, packages, bills of materials and checksums of a release into bin/dist
 	VERSION='$(VERSION)' SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH) .ci/dist bin/dist bin/build/$(shell $(GO) env GOHOSTOS)-$(shell $(GO) env GOHOSTARCH)/promcost $(filter bin/build/%,$^)
@@ -117,7 +117,7 @@ lint: bin/golangci-lint ## run the linters
 	bin/golangci-lint run
 
 # What verify reports, another target mends: fmt, generate, `go mod tidy`.
-verify: verify-tidy verify-format verify-generated vet ## report drift: module files, formatting, generated files, vet
+verify: verify-tidy verify-format verify-generated verify-notice vet ## report drift: module files, formatting, generated files, vet
 
 verify-tidy:
 	$(GO) mod tidy -diff
@@ -125,14 +125,18 @@ verify-tidy:
 verify-format: bin/golangci-lint
 	bin/golangci-lint fmt --diff
 
-verify-generated:
+verify-generated: bin/notice
 	GO='$(GO)' .ci/verify-generated
+
+verify-notice:
+	cd .ci/tools/notice && $(GO) test ./...
 
 vet:
 	$(GO) vet ./...
 
-generate: ## rewrite REFERENCE.md, which is made from the tables, and the JSON of dashboards, which is made from dashboards/grafana
+generate: bin/notice ## rewrite REFERENCE.md, which is made from the tables, the JSON of dashboards, which is made from dashboards/grafana, and NOTICE, from the modules
 	$(GO) generate ./...
+	bin/notice -o NOTICE -go '$(GO)' -tags '$(TAGS)' -platforms '$(patsubst %/,%,$(sort $(dir $(RELEASED))))' ./cmd/promcost ./cmd/promcost-apiserver
 
 cover: $(TEST_TOOLS) ## print which part of each package's statements the tests run; fail below 80 %
 	GO='$(GO)' .ci/cover
@@ -204,8 +208,10 @@ $(eval $(call tool,nfpm,nfpm,github.com/goreleaser/nfpm/v2/cmd/nfpm,-s -w))
 $(eval $(call tool,image,image,.,-s -w))
 $(eval $(call tool,crane,image,github.com/google/go-containerregistry/cmd/crane,-s -w))
 $(eval $(call tool,archive,archive,.,-s -w))
+$(eval $(call tool,notice,notice,.,-s -w))
 bin/image: .ci/tools/image/main.go
 bin/archive: .ci/tools/archive/main.go .ci/tools/archive/bill.go
+bin/notice: .ci/tools/notice/main.go .ci/tools/notice/module.go .ci/tools/notice/notice.go
 # Linking these takes gigabytes: one at a time, also under make -j.
 bin/promtool: | bin/prometheus
 bin/mimir: | bin/thanos

@@ -186,6 +186,11 @@ func testImage(t *testing.T, layout ociLayout, try func(t *testing.T, root strin
 		}
 		unpack(t, layer, config.Created, root)
 		checkBinary(t, filepath.Join(root, config.Config.Entrypoint[0]), config.OS, config.Architecture)
+		for _, file := range []string{"LICENSE", "NOTICE"} {
+			if readText(t, filepath.Join(root, "licenses", file)) != readText(t, filepath.Join("../..", file)) {
+				t.Errorf("the image has another %s", file)
+			}
+		}
 		t.Logf("the layer has %.1f MB", float64(len(layer))/1e6)
 		switch {
 		case config.Architecture != runtime.GOARCH:

@@ -56,7 +56,7 @@ func TestReleaseE2E(t *testing.T) {
 		t.Run(platform, func(t *testing.T) {
 			dir := t.TempDir()
 			system, arch, _ := strings.Cut(platform, "-")
-			binary, along := filepath.Join(dir, "promcost"), []string{"CHANGELOG.md", "LICENSE", "README.md", "_promcost", "promcost.1", "promcost.bash"}
+			binary, along := filepath.Join(dir, "promcost"), []string{"CHANGELOG.md", "LICENSE", "NOTICE", "README.md", "_promcost", "promcost.1", "promcost.bash"}
 			plugin := filepath.Join(dir, "kubectl-promcost")
 			if system == "windows" {
 				binary, plugin = binary+".exe", plugin+".cmd"
@@ -85,7 +85,7 @@ func TestReleaseE2E(t *testing.T) {
 			binary := filepath.Join(dir, "promcost-apiserver")
 			checkBinary(t, binary, "linux", arch)
 			checkBill(t, releaseFile(t, "promcost-apiserver-*.linux-"+arch+".cdx.json"), binary)
-			if files := mustGlob(t, filepath.Join(dir, "*")); len(files) != 4 {
+			if files := mustGlob(t, filepath.Join(dir, "*")); len(files) != 5 {
 				t.Errorf("the archive has %q", files)
 			}
 		})

@@ -203,3 +203,36 @@ func TestServiceOfPackages(t *testing.T) {
 		}
 	}
 }
+
+// TestNotice checks that NOTICE lists the modules that the programs are linked from here, and none of a version that go.mod does not have, and
+// that whatever is released has it.
+func TestNotice(t *testing.T) {
+	t.Parallel()
+	listed := map[string]bool{}
+	for _, m := range regexp.MustCompile(`(?m)^(\S+ v\S+): [A-Z]`).FindAllStringSubmatch(readText(t, "../../NOTICE"), -1) {
+		listed[m[1]] = true
+	}
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "-tags", "disable_grpc_modules", "-f", "{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}}{{end}}{{end}}", ".", "../promcost-apiserver")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	linked, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for m := range strings.Lines(string(linked)) {
+		if m = strings.TrimSpace(m); m != "" && !listed[m] {
+			listed[m] = true
+			t.Errorf("NOTICE lacks %s: make generate writes it", m)
+		}
+	}
+	mod := readText(t, "../../go.mod")
+	for m := range listed {
+		if !strings.Contains(mod, m) {
+			t.Errorf("NOTICE lists %s, which go.mod lacks: make generate writes it", m)
+		}
+	}
+	for file, want := range map[string]int{"../../.ci/dist": 2, "../../.ci/packages/nfpm.yaml": 2, "../../Dockerfile": 1, "../../Makefile": 3} {
+		if n := strings.Count(readText(t, file), "NOTICE"); n < want {
+			t.Errorf("%s names NOTICE %d times, want %d", file, n, want)
+		}
+	}
+}

@@ -1,7 +1,7 @@
 // Command image writes an OCI image layout of a static binary without a container engine: one index with an image for each
 // platform. The same binaries, version and time give the same bytes.
 //
-//	image -o bin/oci -port 9003/tcp -version 1.2.3 -created 1700000000 bin/build/linux-amd64/promcost bin/build/linux-arm64/promcost
+//	image -o bin/oci -port 9003/tcp -version 1.2.3 -created 1700000000 -licenses LICENSE,NOTICE bin/build/linux-amd64/promcost bin/build/linux-arm64/promcost
 package main
 
 import (
@@ -31,13 +31,15 @@ const user = 65532
 type release struct {
 	version, revision, port string // port is the one that it listens on, such as 9003/tcp
 	created                 time.Time
+	licenses                []string // files
 }
 
 func main() {
 	dir, created := flag.String("o", "", "directory of the layout, which is written anew"), flag.Int64("created", 0, "Unix time of its files")
 	version, revision, port := flag.String("version", "", "version of the program"), flag.String("revision", "", "its commit"), flag.String("port", "", "its port")
+	licenses := flag.String("licenses", "", "files of the directory licenses, separated by commas")
 	flag.Parse()
-	r := release{*version, *revision, *port, time.Unix(*created, 0).UTC()}
+	r := release{*version, *revision, *port, time.Unix(*created, 0).UTC(), strings.Split(*licenses, ",")}
 	if err := r.write(*dir, flag.Args()); err != nil {
 		log.Fatal("image: ", err)
 	}
@@ -90,25 +92,39 @@ func (r release) image(p *v1.Platform, file string) (v1.Image, error) {
 	return mutate.Append(img, mutate.Addendum{Layer: layer, History: v1.History{Created: v1.Time{Time: r.created}, CreatedBy: "make image"}})
 }
 
-// layer is a tar archive of the binary, a directory for the history and one for temporary files, all of one time.
+// entry is one of a tar archive, with the content of a file unless it is a directory.
+type entry struct {
+	header tar.Header
+	file   string
+}
+
+// layer is a tar archive of the binary, the licenses, a directory for the history and one for temporary files, all of one time.
 func (r release) layer(file string) (v1.Layer, error) {
-	binary, err := os.ReadFile(file)
-	if err != nil {
-		return nil, err
+	entries := []entry{
+		{header: tar.Header{Typeflag: tar.TypeDir, Name: "bin/", Mode: 0o755}},
+		{tar.Header{Typeflag: tar.TypeReg, Name: "bin/" + filepath.Base(file), Mode: 0o755}, file},
+		{header: tar.Header{Typeflag: tar.TypeDir, Name: "data/", Mode: 0o755, Uid: user, Gid: user}}, // where --storage.path=data is, from /
+		{header: tar.Header{Typeflag: tar.TypeDir, Name: "licenses/", Mode: 0o755}},
 	}
+	for _, license := range r.licenses {
+		entries = append(entries, entry{tar.Header{Typeflag: tar.TypeReg, Name: "licenses/" + filepath.Base(license), Mode: 0o644}, license})
+	}
+	entries = append(entries, entry{header: tar.Header{Typeflag: tar.TypeDir, Name: "tmp/", Mode: 0o1777}})
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
-	for _, h := range []tar.Header{
-		{Typeflag: tar.TypeDir, Name: "bin/", Mode: 0o755},
-		{Typeflag: tar.TypeReg, Name: "bin/" + filepath.Base(file), Mode: 0o755, Size: int64(len(binary))},
-		{Typeflag: tar.TypeDir, Name: "data/", Mode: 0o755, Uid: user, Gid: user}, // where --storage.path=data is, from /
-		{Typeflag: tar.TypeDir, Name: "tmp/", Mode: 0o1777},
-	} {
-		h.ModTime = r.created
-		if err := w.WriteHeader(&h); err != nil {
+	for _, e := range entries {
+		var content []byte
+		if e.file != "" {
+			var err error
+			if content, err = os.ReadFile(e.file); err != nil {
+				return nil, err
+			}
+		}
+		e.header.ModTime, e.header.Size = r.created, int64(len(content))
+		if err := w.WriteHeader(&e.header); err != nil {
 			return nil, err
 		}
-		if _, err := w.Write(binary[:h.Size]); err != nil {
+		if _, err := w.Write(content); err != nil {
 			return nil, err
 		}
 	}
