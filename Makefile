@@ -40,7 +40,7 @@ TAGS      = disable_grpc_modules
 LDFLAGS   = -s -w -X $(STAMP).Version=$(VERSION) -X $(STAMP).Revision=$(REVISION)
 
 .PHONY: help run test soak check fmt lint verify verify-tidy verify-format verify-generated verify-notice vet race build e2e e2e-tools record record-clients \
-	image dist dist-check fuzz bench bench-explorer bench-compare compare cover promises generate pictures screenshots clean tools FORCE
+	image dist dist-check fuzz bench bench-explorer bench-compare compare cover govulncheck promises generate pictures screenshots clean tools FORCE
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -138,6 +138,10 @@ generate: bin/notice ## rewrite REFERENCE.md, which is made from the tables, the
 	$(GO) generate ./...
 	bin/notice -o NOTICE -go '$(GO)' -tags '$(TAGS)' -platforms '$(patsubst %/,%,$(sort $(dir $(RELEASED))))' ./cmd/promcost ./cmd/promcost-apiserver
 
+# Not part of check: what is known of a commit changes without the commit.
+govulncheck: bin/govulncheck ## look for known vulnerabilities in the programs and in Go, where a database can be reached; VULNDB names another
+	GO='$(GO)' TAGS='$(TAGS)' VULNDB='$(VULNDB)' .ci/govulncheck
+
 cover: $(TEST_TOOLS) ## print which part of each package's statements the tests run; fail below 80 %
 	GO='$(GO)' .ci/cover
 
@@ -191,6 +195,7 @@ $(eval $(call tool,promtool,prometheus,github.com/prometheus/prometheus/cmd/prom
 $(eval $(call tool,victoria-metrics,victoria-metrics,github.com/VictoriaMetrics/VictoriaMetrics/app/victoria-metrics,-s -w))
 $(eval $(call tool,golangci-lint,golangci-lint,github.com/golangci/golangci-lint/v2/cmd/golangci-lint,-s -w))
 $(eval $(call tool,benchstat,benchstat,golang.org/x/perf/cmd/benchstat,-s -w))
+$(eval $(call tool,govulncheck,govulncheck,golang.org/x/vuln/cmd/govulncheck,-s -w))
 # Without the tag its sidecar panics on the first call.
 $(eval $(call tool,thanos,thanos,github.com/thanos-io/thanos/cmd/thanos,-s -w,-tags slicelabels))
 $(eval $(call tool,mimir,mimir,github.com/grafana/mimir/cmd/mimir,-s -w))

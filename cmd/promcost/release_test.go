@@ -99,11 +99,12 @@ func TestReleaseScript(t *testing.T) {
 	const tagged, latest = "crane tag example.com/promcost:0.3.0 latest\n", "crane tag example.com/promcost-apiserver:0.3.0 latest\n"
 	for _, tc := range []struct {
 		name, heading, tag string
-		edit               bool
+		edit, signed       bool
 		args               []string
 		told, refused      string
 	}{
 		{name: "a release", heading: "0.3.0", tag: "v0.3.0", told: "make dist image\n"},
+		{name: "a signed release", heading: "0.3.0", tag: "v0.3.0", signed: true, told: "make dist image\n"},
 		{name: "a pushed release", heading: "0.3.0", tag: "v0.3.0", args: []string{"example.com/promcost"}, told: pushed + push("oci", "0.3.0") + tagged + push("oci-apiserver", "0.3.0") + latest},
 		{name: "a pre-release is not the latest", heading: "0.3.0-rc.1", tag: "v0.3.0-rc.1", args: []string{"example.com/promcost"}, told: pushed + push("oci", "0.3.0-rc.1") + push("oci-apiserver", "0.3.0-rc.1")},
 		{name: "no tag", heading: "0.3.0", tag: "nightly", refused: "release: HEAD has no tag: git tag -a v0.3.0\n"},
@@ -112,7 +113,7 @@ func TestReleaseScript(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			const says = "#!/bin/sh\necho \"${0##*/} $*\" >>bin/told\n"
+			const says = "#!/bin/sh\necho \"${0##*/} $*\" >>bin/told\nmkdir -p bin/dist\necho sums >bin/dist/sha256sums.txt\n"
 			dir := writeFiles(t, map[string]string{
 				".ci/version": readText(t, "../../.ci/version"), ".ci/release": readText(t, "../../.ci/release"),
 				"CHANGELOG.md": fmt.Sprintf(changelog, tc.heading), "bin/make": says, "bin/crane": says,
@@ -128,6 +129,9 @@ func TestReleaseScript(t *testing.T) {
 			}
 			cmd := exec.CommandContext(t.Context(), "bash", append([]string{filepath.Join(dir, ".ci/release")}, tc.args...)...)
 			cmd.Env = append(gitEnv(dir), "PATH="+filepath.Join(dir, "bin")+":"+os.Getenv("PATH"))
+			if tc.signed {
+				cmd.Env = append(cmd.Env, "SIGNING_KEY="+signingKey(t))
+			}
 			out, err := cmd.CombinedOutput()
 			if tc.refused != "" {
 				if err == nil || !strings.HasPrefix(string(out), tc.refused) {
@@ -138,6 +142,9 @@ func TestReleaseScript(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%v: %s", err, out)
 			}
+			if tc.signed {
+				checkSignature(t, filepath.Join(dir, "bin/dist"))
+			}
 			if diff := cmp.Diff(tc.told, readText(t, filepath.Join(dir, "bin/told"))); diff != "" {
 				t.Errorf("what it ran (-want +got):\n%s", diff)
 			}
@@ -145,6 +152,40 @@ func TestReleaseScript(t *testing.T) {
 				t.Errorf("notes (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// signingKey is the file of a new private key.
+func signingKey(t *testing.T) string {
+	t.Helper()
+	if _, err := exec.LookPath("ssh-keygen"); err != nil {
+		t.Skip("no ssh-keygen here, by which releases are signed")
+	}
+	key := filepath.Join(t.TempDir(), "key")
+	shell(t, os.Environ(), "", "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "a comment", "-f", key)
+	return key
+}
+
+// checkSignature checks the checksums of a release by the command of SECURITY.md, also that it refuses others.
+func checkSignature(t *testing.T, dist string) {
+	t.Helper()
+	command := regexp.MustCompile("(?m)^    (ssh-keygen -Y verify .+)$").FindStringSubmatch(readText(t, "../../SECURITY.md"))
+	if command == nil {
+		t.Fatal("SECURITY.md does not say how to check a signature")
+	}
+	verify := func() error {
+		cmd := exec.CommandContext(t.Context(), "bash", "-c", command[1])
+		cmd.Dir = dist
+		return cmd.Run()
+	}
+	if err := verify(); err != nil {
+		t.Errorf("%s: %v", command[1], err)
+	}
+	if err := os.WriteFile(filepath.Join(dist, "sha256sums.txt"), []byte("others\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := verify(); err == nil {
+		t.Errorf("%s takes checksums that were not signed", command[1])
 	}
 }
 
