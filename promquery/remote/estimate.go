@@ -23,7 +23,7 @@ const (
 	worthAsking = hour
 	// smallAnswer is how many samples any answer may have, and fairAnswer how many one may have if there is as much.
 	smallAnswer = 250_000
-	fairAnswer  = 750_000
+	fairAnswer  = 900_000
 	// mostAnswer is how many samples an answer has at most if what it is about can be divided, and mostBytes how many bytes.
 	mostAnswer = 1_000_000
 	mostBytes  = 32 << 20

@@ -41,9 +41,9 @@ func TestLargeAnswers(t *testing.T) {
 		most        int // samples of an answer
 		requests    int // for samples
 	}{
-		{"by time, foreseen", inNamespaces("namespace", 90, teams...), minuteMs, 48, true, "", 750_000, 2},
+		{"by time, foreseen", inNamespaces("namespace", 90, teams...), minuteMs, 48, true, "", 900_000, 2},
 		{"by time, found out", inNamespaces("namespace", 90, teams...), minuteMs, 48, false, "", 360 * 48 * 60, 3},
-		{"raw, foreseen", inNamespaces("namespace", 180, teams...), 0, 25, true, "", 750_000, 2},
+		{"raw, foreseen", inNamespaces("namespace", 180, teams...), 0, 25, true, "", 900_000, 2},
 		{"raw, found out", inNamespaces("namespace", 180, teams...), 0, 25, false, "", 720 * 25 * 60, 3},
 		{"by namespace, foreseen", inNamespaces("namespace", 75, teams...), secondMs, 2, true, "", 150 * 3600, 4},
 		{"by namespace, found out", inNamespaces("namespace", 75, teams...), secondMs, 2, false, "", 300 * 7200, 6},
@@ -126,7 +126,7 @@ func TestLargeAnswersTurns(t *testing.T) {
 			done <- err
 		}()
 	}
-	const requests = 2 * 10 // of 7.2 million samples, 720,000 in each
+	const requests = 2 * 8 // of 7.2 million samples, 900,000 in each
 	for range requests {
 		if _, err := promtest.Select(t.Context(), src, []promquery.Request{day("small")}, nil); err != nil {
 			t.Error(err)
