@@ -37,6 +37,16 @@ func TenantName(value string) string {
 	return escapeParts(value, func(part string) bool { return IsSpecialName(strings.TrimLeft(part, `\`)) })
 }
 
+// TenantValue returns the value that TenantName shows as name, as whoever gave it writes it.
+func TenantValue(name string) string {
+	return eachPart(name, func(part string) string {
+		if value, ok := strings.CutPrefix(part, `\`); ok && IsSpecialName(strings.TrimLeft(value, `\`)) {
+			return value
+		}
+		return part
+	})
+}
+
 // derivedName returns a text that was derived from properties as TenantName does. Properties of tenants are escaped already, so a special
 // name among them is that of a special row, and stays; any other that the text has was made of something else.
 func derivedName(text string, properties map[string]any) string {
@@ -50,14 +60,22 @@ func derivedName(text string, properties map[string]any) string {
 
 // escapeParts puts a backslash before the parts between slashes that look like the name of a special row.
 func escapeParts(value string, looksSpecial func(part string) bool) string {
+	return eachPart(value, func(part string) string {
+		if looksSpecial(part) {
+			return `\` + part
+		}
+		return part
+	})
+}
+
+// eachPart is a value whose parts between slashes are changed, if any may look like the name of a special row.
+func eachPart(value string, change func(part string) string) string {
 	if !strings.Contains(value, "__") && !strings.Contains(value, unmountedPod) { // as almost always
 		return value
 	}
 	parts := strings.Split(value, "/")
 	for i, part := range parts {
-		if looksSpecial(part) {
-			parts[i] = `\` + part
-		}
+		parts[i] = change(part)
 	}
 	return strings.Join(parts, "/")
 }

@@ -28,6 +28,9 @@ func TestTenantName(t *testing.T) {
 		if got != want {
 			t.Errorf("%s is shown as %s, want %s", value, got, want)
 		}
+		if back := allocation.TenantValue(got); back != value {
+			t.Errorf("%s is shown as %s, which is of %s", value, got, back)
+		}
 		if of, ok := shown[got]; ok {
 			t.Errorf("%s and %s are shown as %s", value, of, got)
 		}

@@ -144,7 +144,7 @@ func NewIndex(day *allocation.Set, bills []billing.Bill, labels allocation.Label
 	})
 	for _, cluster := range x.clusters {
 		x.have(clusterAsset(Network, cluster), quantity{})
-		x.name(Management, x.have(clusterAsset(Management, cluster), quantity{}), cluster, lastElement(cluster))
+		x.name(Management, x.have(clusterAsset(Management, cluster), quantity{}), billed(cluster), lastElement(billed(cluster)))
 	}
 	for i := range bills {
 		x.bills[bills[i].Name] = newBillRules(&bills[i], labels)

@@ -162,6 +162,49 @@ func TestMatch(t *testing.T) {
 	}
 }
 
+// TestMatchLookalikes matches assets whose names look like those of special rows, which are shown otherwise than bills write them.
+func TestMatchLookalikes(t *testing.T) {
+	start := time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
+	shown := allocation.TenantName
+	const group = "/subscriptions/s-1/resourcegroups/rg/providers/microsoft.compute/"
+	for _, name := range []string{"web-unmounted-pvcs", "__idle__", `\__idle__`, "plain"} {
+		s := allocation.NewSet(allocation.Window{Start: start, End: start.AddDate(0, 0, 1)}, allocation.NewDict())
+		node := func(cluster, id string) {
+			s.Nodes = append(s.Nodes, allocation.Node{Cluster: shown(cluster), Name: shown(name), ProviderID: shown(id), Start: start, End: s.Window.End, RunningSeconds: 86_400})
+			s.Disks = append(s.Disks, allocation.Disk{Cluster: shown(cluster), Name: shown(name), ProviderID: shown(id), Local: true, Start: start, End: s.Window.End})
+		}
+		volume := func(cluster, id string) {
+			s.Disks = append(s.Disks, allocation.Disk{Cluster: cluster, Name: shown(name), ProviderID: shown(id), Start: start, End: s.Window.End})
+		}
+		node("aks", "azure://"+group+"virtualmachines/"+name)
+		node("gke", "gce://project-n/zone-1/"+name)
+		node(name, "metal://"+name)
+		volume("aks", group+"disks/"+name)
+		volume("eks", name)
+		s.Balancers = append(s.Balancers, allocation.LoadBalancer{Cluster: "eks", Namespace: "web", Service: "s", IP: name + "-0123.elb.eu-1.amazonaws.com", Start: start, End: s.Window.End, Hours: 24})
+		x := reconcile.NewIndex(s, []billing.Bill{{Name: "bill"}}, nil)
+		for _, tt := range []struct {
+			item *billing.Item
+			kind reconcile.Kind
+		}{
+			{item("Azure", group+"virtualMachines/"+name), reconcile.Node},
+			{item("GCP", "projects/project-n/zones/zone-1/instances/"+name), reconcile.Node},
+			{item("GCP", gceNode, named(name)), reconcile.Node},
+			{item("GCP", gceDisk, named(name)), reconcile.Volume}, // by its name alone
+			{item("Azure", "/subscriptions/s-1/x/disks/"+name+"_OsDisk_1_0af"), reconcile.LocalDisk},
+			{item("Azure", group+"disks/"+name), reconcile.Volume},
+			{item("Other", name), reconcile.Volume},
+			{item("AWS", elb+"net/"+name+"/01"), reconcile.Balancer},
+			{item("AWS", "arn:aws:eks:eu-1:111:cluster/"+name), reconcile.Management},
+			{item("Kubernetes", allocation.OwnID("gke", allocation.NodeAsset, shown(name))), reconcile.Node},
+		} {
+			if m := x.Match(tt.item); m.Kind != tt.kind {
+				t.Errorf("%s: %s is a %s, want a %s", name, tt.item.Resource.ID, m.Kind, tt.kind)
+			}
+		}
+	}
+}
+
 // TestMatchProperties verifies what tags say of a cost outside of clusters.
 func TestMatchProperties(t *testing.T) {
 	x := reconcile.NewIndex(threeClouds(), []billing.Bill{{Name: "bill"}}, nil)

@@ -13,9 +13,12 @@ const (
 	azure  = "Azure"
 )
 
+// billed is how bills write what Kubernetes calls by a name, in lower case: without the backslash of names that look special.
+func billed(name string) string { return strings.ToLower(allocation.TenantValue(name)) }
+
 // nameNode gives a node its names: its id as Kubernetes and the provider's bill write it. So its own disk gets its names.
 func (x *Index) nameNode(at int32, n *allocation.Node) {
-	id := strings.ToLower(n.ProviderID)
+	id := billed(n.ProviderID)
 	provider, short := allocation.ParseProviderID(id)
 	_, path, _ := strings.Cut(id, "://")
 	x.name(Node, at, id, allocation.OwnID(n.Cluster, allocation.NodeAsset, n.Name))
@@ -33,7 +36,7 @@ func (x *Index) nameNode(at int32, n *allocation.Node) {
 		}
 	case azure:
 		x.name(Node, at, path)
-		x.name(LocalDisk, disk, n.Name)
+		x.name(LocalDisk, disk, billed(n.Name))
 		if set, member, ok := strings.Cut(path, "/virtualmachines/"); ok {
 			x.sets[set] = append(x.sets[set], at)
 			x.name(LocalDisk, disk, lastElement(set)+"_"+member)
@@ -43,7 +46,7 @@ func (x *Index) nameNode(at int32, n *allocation.Node) {
 
 // nameVolume gives a volume its names: its CSI handle or in-tree id, and what bills write of it.
 func (x *Index) nameVolume(at int32, d *allocation.Disk) {
-	id := strings.ToLower(d.ProviderID)
+	id := billed(d.ProviderID)
 	x.name(Volume, at, id, allocation.OwnID(d.Cluster, allocation.DiskAsset, d.Name))
 	if project, zone, name, ok := googleDisk(id); ok {
 		x.name(Volume, at, googleID(project, zone, name))

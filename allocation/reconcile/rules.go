@@ -95,7 +95,7 @@ func (x *Index) node(s *subject) []int32 {
 	if vm := strings.ToLower(s.Resource.VM); vm != "" && len(members) > 0 {
 		one := slices.DeleteFunc(slices.Clone(members), func(i int32) bool {
 			a := &x.assets[i]
-			return strings.ToLower(a.Name) != vm && s.last+"_"+lastElement(a.ProviderID) != vm
+			return billed(a.Name) != vm && s.last+"_"+lastElement(billed(a.ProviderID)) != vm
 		})
 		if len(one) > 0 {
 			return one
