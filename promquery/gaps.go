@@ -303,7 +303,7 @@ func (f *findings) lackingProven(in *Input, cluster Symbol, text string, window 
 	if len(names) == 0 {
 		return ""
 	}
-	return notices.LackingInput.Text(len(names), names, cluster.Value(), text, notices.Clock(window), proof.metric(), many, why)
+	return notices.LackingInput.Text(len(names), names, cluster.Name(), text, notices.Clock(window), proof.metric(), many, why)
 }
 
 // mostHoles is how many holes of an input a warning names.

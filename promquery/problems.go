@@ -188,7 +188,7 @@ const leastSeen = int64(containerProbe / 2 / time.Millisecond)
 func (x *census) unknown() (names []string) {
 	for name, uid := range x.used {
 		if x.pods > 0 && !x.known[name] && (uid == "" || !x.known[uid]) {
-			names = append(names, name)
+			names = append(names, allocation.TenantName(name))
 		}
 	}
 	slices.Sort(names)

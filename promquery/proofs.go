@@ -146,9 +146,9 @@ func (x *proven) objects() (names []string, many string) {
 		return nil, ""
 	}
 	for o := range x.series.objects {
-		name := o[0].Value()
+		name := o[0].Name()
 		if o[1] != none {
-			name += "/" + o[1].Value()
+			name += "/" + o[1].Name()
 		}
 		names = append(names, name)
 	}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -319,6 +320,18 @@ func TestSpecialNames(t *testing.T) {
 			path := "/model/allocation?idle=false&aggregate=namespace&" + windows("")
 			compare(t, decoded(t, bases[0], path+"&filterNamespaces="+url.QueryEscape(name[1])), decoded(t, bases[1], path+"&filterNamespaces="+honest(n)), honest(n))
 			compare(t, decoded(t, bases[0], path+"&fieldSelector="+url.QueryEscape("spec.namespace="+quote.Replace(name[1]))), decoded(t, bases[1], path+"&fieldSelector=spec.namespace="+honest(n)), honest(n))
+		}
+	})
+	t.Run("warnings", func(t *testing.T) {
+		var texts []string
+		for _, path := range []string{"/model/allocation?aggregate=pod&", "/model/assets?"} {
+			answer, _ := decoded(t, bases[0], path+windows(path)).(map[string]any)
+			list, _ := answer["warnings"].([]any)
+			texts = append(texts, fmt.Sprint(list...))
+		}
+		text := strings.Join(texts, "\n")
+		if raw := regexp.MustCompile(`.{0,60}[^\\\w](__(idle|unmounted|unallocated|shared|external|other|undefined|local)__|web-unmounted-pvcs).{0,60}`).FindString(text); raw != "" || !strings.Contains(text, `\__idle__`) {
+			t.Errorf("warnings name tenants as special rows are named: %q in %.2000s", raw, text)
 		}
 	})
 	t.Run("command line", func(t *testing.T) {

@@ -93,7 +93,7 @@ func (ch *Charger) discover(s *observe.Incoming) *observe.Container {
 	ch.DropSignals(c)
 	c.Index = len(ch.Pods.Order)
 	ch.Pods.Order = append(ch.Pods.Order, c)
-	ch.Report.Discovered = append(ch.Report.Discovered, c.Pod.Name.Value()+"/"+c.Name.Value())
+	ch.Report.Discovered = append(ch.Report.Discovered, c.Pod.Name.Name()+"/"+c.Name.Name())
 	return c
 }
 

@@ -67,7 +67,7 @@ func (ch *Charger) chargeManagement() {
 			}
 		})
 		if costs && price.IsDefault(ch.Asked(lives[cluster])) {
-			unpriced = append(unpriced, cluster.Value())
+			unpriced = append(unpriced, cluster.Name())
 		}
 	}
 	ch.Count(notices.UnpricedPlanes, unpriced, ch.Sheet().InDollars())
@@ -86,7 +86,7 @@ func (ch *Charger) chargeLocalDisks() {
 			Kind: rates.ItemStorage, Cluster: a.Cluster, Provider: rates.Provider(a.ProviderID), Region: a.Region, Zone: a.Zone, Name: a.Name, Labels: a.Labels,
 		})
 		if len(ch.Asked(n.Life)) > 0 && price.IsDefault(ch.Asked(n.Life)) {
-			unpriced = append(unpriced, ch.Placed(n.Cluster, a.Name))
+			unpriced = append(unpriced, ch.Placed(n.Cluster, n.Name.Value()))
 		}
 		cuts := timeline.SortedEdges(price.Edges(capacity.Edges(nil)))
 		ch.eachSet(n.Life, func(set int, life timeline.Intervals) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/notices"
 	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
@@ -52,12 +53,12 @@ type report struct {
 	SeveralClusters bool
 }
 
-// Placed is the name of something in a cluster, with the cluster's name if there are several clusters.
+// Placed is the name of something in a cluster as warnings show it, with the cluster's name if there are several clusters.
 func (ob *Observer) Placed(cluster signals.Symbol, name string) string {
 	if ob.Report.SeveralClusters {
-		return cluster.Value() + "/" + name
+		name = cluster.Value() + "/" + name
 	}
-	return name
+	return allocation.TenantName(name)
 }
 
 // unrequested has the containers of a cluster whose requests are missing in the data: those with only a limit, because Kubernetes takes

@@ -236,13 +236,13 @@ func (rs *Resolver) warnSilence(cluster signals.Symbol, gap timeline.Interval) {
 		if newest == "" {
 			question = "has it no data of that time, or was kube-state-metrics down?"
 		}
-		rs.Warnf("cluster %s: no sample of %s %s%s: %s", cluster.Value(), metric, notices.Clock(timeline.Interval{From: rs.Start(), To: rs.End()}), newest, cause(question))
+		rs.Warnf("cluster %s: no sample of %s %s%s: %s", cluster.Name(), metric, notices.Clock(timeline.Interval{From: rs.Start(), To: rs.End()}), newest, cause(question))
 	case gap.From <= rs.Sampling.Start:
-		rs.Warnf("cluster %s: no sample of %s before %s: %s Earlier costs are included only where samples of cAdvisor, or a gap of up to an hour, support them", cluster.Value(), metric, notices.Instant(gap.To), cause("do its data begin there?"))
+		rs.Warnf("cluster %s: no sample of %s before %s: %s Earlier costs are included only where samples of cAdvisor, or a gap of up to an hour, support them", cluster.Name(), metric, notices.Instant(gap.To), cause("do its data begin there?"))
 	case gap.To >= rs.Sampling.End:
-		rs.Warnf("cluster %s: no sample of %s after %s: %s", cluster.Value(), metric, notices.Instant(gap.From), cause("is kube-state-metrics down?"))
+		rs.Warnf("cluster %s: no sample of %s after %s: %s", cluster.Name(), metric, notices.Instant(gap.From), cause("is kube-state-metrics down?"))
 	default:
-		rs.Warnf("cluster %s: no sample of %s %s: %s What ran before and after is taken to have run on", cluster.Value(), metric, notices.Clock(gap), cause("was kube-state-metrics down?"))
+		rs.Warnf("cluster %s: no sample of %s %s: %s What ran before and after is taken to have run on", cluster.Name(), metric, notices.Clock(gap), cause("was kube-state-metrics down?"))
 	}
 }
 

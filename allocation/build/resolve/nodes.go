@@ -88,6 +88,6 @@ func (rs *Resolver) rateNode(n *observe.Node) {
 		unpriced = unpriced || byDefault && !n.Price[r].Cover(rs.Asked(n.Life)) && len(n.Amount[r]) > 0 && !rs.Prices.Suspicious.IsBad(n.PricedThing(r))
 	}
 	if unpriced && len(rs.Asked(n.Life)) > 0 {
-		rs.Prices.Defaulted = append(rs.Prices.Defaulted, rs.Placed(n.Cluster, a.Name))
+		rs.Prices.Defaulted = append(rs.Prices.Defaulted, rs.Placed(n.Cluster, n.Name.Value()))
 	}
 }
