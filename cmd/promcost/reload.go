@@ -36,6 +36,7 @@ type live struct {
 type reloading struct {
 	mu      sync.Mutex // one at a time
 	metrics *collector.Reloads
+	web     *webserver.KeptConfig // nil without a web configuration
 }
 
 // serveAPI answers a request under the settings in use when it came.
@@ -84,12 +85,15 @@ func (s *service) use(next *config.Settings) error {
 	return nil
 }
 
-// Reload reads the config file and the prices again and applies them. If any of it is wrong, nothing changes.
+// Reload reads the config file, the prices and the web configuration again and applies them. If any of it is wrong, nothing changes.
 func (s *service) Reload() error {
 	s.reload.mu.Lock()
 	defer s.reload.mu.Unlock()
 	var before *config.Settings
 	next, err := config.Read(s.flags.Flags)
+	if err == nil && s.reload.web != nil {
+		err = s.reload.web.Look()
+	}
 	if err == nil {
 		before = s.settings()
 		err = s.use(next)

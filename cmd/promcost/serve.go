@@ -184,6 +184,14 @@ type actor func(ctx context.Context) error
 
 // run starts all parts and waits until ctx ends or one of them fails; then it stops the others.
 func (s *server) run(ctx context.Context) error {
+	if file := *s.flags.web.toolkit.WebConfigFile; file != "" {
+		kept, err := webserver.OpenKept(file, s.logs.kit)
+		if err != nil {
+			return errors.Join(fmt.Errorf("read --web.config.file %s: %w", file, err), closeAll(s.listeners))
+		}
+		defer func() { _ = kept.Close() }() // a temporary file
+		s.reload.web, s.actors = kept, append(s.actors, kept.Run)
+	}
 	handler, err := s.handler()
 	if err != nil {
 		return errors.Join(err, closeAll(s.listeners))
@@ -227,6 +235,11 @@ func (s *server) addHTTP(group *oklogrun.Group, srv *http.Server) {
 	srv.BaseContext = func(net.Listener) context.Context { return requests }
 	group.Add(func() error {
 		toolkit := s.flags.web.toolkit
+		if s.reload.web != nil {
+			name := s.reload.web.Name()
+			own := *toolkit
+			own.WebConfigFile, toolkit = &name, &own
+		}
 		var err error
 		if s.listeners != nil {
 			err = web.ServeMultiple(s.listeners, srv, toolkit, s.logs.slog)
@@ -280,13 +293,16 @@ func (s *server) handler() (http.Handler, error) {
 	})
 }
 
-// behind says what is wrong with the history although answers are complete, nil if nothing is.
+// behind says what is wrong with the history or the web configuration although answers are complete, nil if nothing is.
 func (s *server) behind() error {
-	behind := s.recorder.Behind()
-	if s.gone == nil {
-		return behind
+	errs := []error{s.recorder.Behind()}
+	if s.gone != nil {
+		errs = append(errs, s.gone())
 	}
-	return errors.Join(s.gone(), behind)
+	if s.reload.web != nil {
+		errs = append(errs, s.reload.web.Problem())
+	}
+	return errors.Join(errs...)
 }
 
 // openService is the service over the source that flags name, for one query.
