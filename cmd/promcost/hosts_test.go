@@ -149,3 +149,37 @@ func TestOtherOrigins(t *testing.T) {
 		}
 	}
 }
+
+// TestReloadOfOtherSites asks to read the configuration again as pages of hosts that were added do: what browsers call another site or origin
+// is refused.
+func TestReloadOfOtherSites(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		site []string
+		want bool
+	}{
+		{"none is said", nil, true},
+		{"same origin", []string{"same-origin"}, true},
+		{"a person's click", []string{"none"}, true},
+		{"same site", []string{"same-site"}, false},
+		{"cross-site", []string{"cross-site"}, false},
+		{"unknown", []string{"Cross-Site"}, false},
+		{"empty", []string{""}, false},
+		{"twice", []string{"same-origin", "cross-site"}, false},
+	} {
+		h, reloads := hostsHandler(t, "--web.enable-lifecycle", "--web.allowed-hosts=costs.example.invalid")
+		for _, method := range []string{http.MethodPost, http.MethodPut} {
+			r := httptest.NewRequest(method, "/-/reload", nil)
+			r.Host = "promcost:9003"
+			r.Header = http.Header{"Origin": {"https://costs.example.invalid"}, "Sec-Fetch-Site": tt.site}
+			rec := httptest.NewRecorder()
+			h.ServeHTTP(rec, r)
+			if got := rec.Code == http.StatusOK; got != tt.want || !got && rec.Code != http.StatusForbidden {
+				t.Errorf("%s: %s: %d %s", tt.name, method, rec.Code, rec.Body)
+			}
+		}
+		if got := *reloads == 2; got != tt.want {
+			t.Errorf("%s: %d reloads", tt.name, *reloads)
+		}
+	}
+}

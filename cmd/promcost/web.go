@@ -261,7 +261,7 @@ func (f *webFlags) routes(prefix string, p pages) (http.Handler, error) {
 	if f.mcp {
 		handle("", mcpPath, f.hosts.SameOrigin(p.assistants))
 	}
-	handle("", reloadPath, f.hosts.SameOrigin(f.reloadHandler(p.reload)))
+	handle("", reloadPath, f.hosts.SameOrigin(webserver.OwnSite(f.reloadHandler(p.reload))))
 	const get = http.MethodGet + " "
 	handle(get, "/{$}", browsersTo(explorer.Root, landing(here, f.pprof, p.state)))
 	handle(get, explorer.Root, explorer.Handler(p.missing))

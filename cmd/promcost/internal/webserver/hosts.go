@@ -78,6 +78,20 @@ func (h *Hosts) Guard(next http.Handler, refuse http.HandlerFunc) http.Handler {
 	})
 }
 
+// OwnSite refuses requests that browsers say come of a page of another origin, whatever hosts were added: what changes a server is for its
+// own pages and for clients that are no browsers.
+func OwnSite(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for _, site := range r.Header.Values("Sec-Fetch-Site") {
+			if site != "same-origin" && site != "none" {
+				Text(w, http.StatusForbidden, fmt.Sprintf("a page of another origin (%.100q) may not ask this: ask without a browser, as curl does", cmp.Or(r.Header.Get("Origin"), site)))
+				return
+			}
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
 // SameOrigin refuses requests of pages of other origins, which browsers tell by headers that other clients do not send. A page of a
 // host that was added is none of them, for a proxy may ask this server by another name than browsers ask the proxy.
 func (h *Hosts) SameOrigin(next http.Handler) http.Handler {
