@@ -9,6 +9,7 @@ import * as allocations from "./views/allocations.js";
 
 // VIEWS are the views, by their names in the URL: what a tab says, and what loads the module.
 const VIEWS = {
+  __proto__: null,
   allocations: { title: "Allocations", load: () => allocations },
   why: { title: "Why", load: () => import("./views/why.js") },
   assets: { title: "Assets", load: () => import("./views/assets.js") },

@@ -15,7 +15,7 @@ function fill(node, attributes, children) {
 }
 
 // PROPERTIES are set as properties, for their attributes are only what elements begin with.
-const PROPERTIES = { value: 1, checked: 1, indeterminate: 1 };
+const PROPERTIES = { __proto__: null, value: 1, checked: 1, indeterminate: 1 };
 
 // el makes an HTML element: el("button", {class: "link", onclick: f}, "text", other).
 export function el(tag, attributes, ...children) {

@@ -125,3 +125,24 @@ func TestDataIsText(t *testing.T) {
 		}
 	}
 }
+
+// tables are the objects of the page's code that words are looked up in, such as those of its URL.
+var tables = regexp.MustCompile(`(?m)^(?:export )?const ([A-Z_]+) = \{\s*(__proto__: null,)?`)
+
+// TestTablesHaveOwnWordsOnly checks that no word of a URL, such as view=constructor, finds what every object of JavaScript has.
+func TestTablesHaveOwnWordsOnly(t *testing.T) {
+	found := 0
+	for name, text := range files(t) {
+		if !strings.HasSuffix(name, ".js") || strings.Contains(name, "uplot") {
+			continue
+		}
+		for _, table := range tables.FindAllStringSubmatch(string(text), -1) {
+			if found++; table[2] == "" {
+				t.Errorf("%s: %s does not begin with __proto__: null", name, table[1])
+			}
+		}
+	}
+	if found < 10 {
+		t.Errorf("%d tables were found", found)
+	}
+}

@@ -4,6 +4,7 @@ import { path } from "./state.js";
 
 // FAMILIES are the metrics of costs by field, with the labels that are summed by. The last label is the row's name.
 const FAMILIES = {
+  __proto__: null,
   cluster: ["promcost_namespace_hourly_cost", "cluster"],
   namespace: ["promcost_namespace_hourly_cost", "namespace"],
   controller: ["promcost_controller_hourly_cost", "controller_kind, controller"],

@@ -2,6 +2,7 @@
 
 // DEFAULTS are all that there is to the state, with the values that the URL does not show.
 export const DEFAULTS = {
+  __proto__: null,
   view: "allocations",
   window: "7d",
   baseline: "", // what the window is compared with; empty is the time before it
@@ -96,6 +97,7 @@ export function language(text) {
 }
 
 const IDLE = {
+  __proto__: null,
   row: { idle: "true" },
   node: { idle: "true", idleByNode: "true", splitIdle: "true" },
   share: { shareIdle: "true" },
@@ -115,6 +117,7 @@ export function question(state) {
 
 // NEXT are the fields that rows of a field are divided by, when one drills down. Those of labels and teams are controllers.
 const NEXT = {
+  __proto__: null,
   all: "cluster", cluster: "namespace", namespace: "controller", controllerKind: "controller", controller: "pod", deployment: "pod", statefulset: "pod",
   daemonset: "pod", job: "pod", service: "pod", node: "pod", pod: "container", uid: "container", container: "",
 };

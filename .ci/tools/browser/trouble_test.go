@@ -98,6 +98,20 @@ func TestEmptyAnswersE2E(t *testing.T) {
 	})
 }
 
+// TestUnknownViewsE2E opens views that there are not: the first one is shown.
+func TestUnknownViewsE2E(t *testing.T) {
+	at := demoURL(t)
+	for _, view := range []string{"__proto__", "constructor", "toString", "hasOwnProperty", "nosuch", ""} {
+		t.Run(view, func(t *testing.T) {
+			p := open(t, at+"/ui/?view="+view+"&idle=__proto__&effect=constructor")
+			p.wait(`document.querySelector("table.costs tr[data-row]")`)
+			if got := eval[string](p, `document.querySelector("#views a[aria-current]").dataset.view`); got != "allocations" {
+				t.Errorf("the view is %q", got)
+			}
+		})
+	}
+}
+
 // hostile is a name that would do something if it were markup.
 const hostile = `<script>document.title='owned'</script><img src=x onerror=document.title='owned'>`
 

@@ -8,6 +8,7 @@ export const controls = ["window", "prices"];
 
 // TITLES are the types of assets in the order in which they are shown.
 const TITLES = {
+  __proto__: null,
   Node: "Nodes", Disk: "Disks", LoadBalancer: "Load balancers", Network: "Network", ClusterManagement: "Cluster management", Cloud: "Outside of clusters",
 };
 
@@ -89,6 +90,7 @@ function part(resource, title, amount, usage, format) {
 }
 
 const COLUMNS = {
+  __proto__: null,
   Node: (format, usage) => [
     name, text("kind", "Type", (a) => a.nodeType), text("spot", "Spot", (a) => (a.preemptible ? "spot" : "")), text("pool", "Pool", (a) => a.pool),
     part("cpu", "CPU", (a) => format.quantity(a.cpuCores), usage, format), part("ram", "Memory", (a) => format.bytes(a.ramBytes), usage, format),

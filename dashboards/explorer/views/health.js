@@ -10,7 +10,7 @@ export const controls = [];
 const WINDOW = "1h";
 
 // STATES are what an input can be, the worst first, as text.
-const STATES = { missing: "missing", fallback: "second best", none: "not present (optional)", sheet: "from the price sheet", found: "found" };
+const STATES = { __proto__: null, missing: "missing", fallback: "second best", none: "not present (optional)", sheet: "from the price sheet", found: "found" };
 
 export async function show(root, ctx) {
   const { format } = ctx;

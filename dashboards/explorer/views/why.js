@@ -10,6 +10,7 @@ export const controls = ["window", "compare", "aggregate", "filter", "idle", "sh
 
 // EFFECTS are the effects of the API by the names that are shown.
 const EFFECTS = {
+  __proto__: null,
   window: "Length of the windows", replicas: "More or fewer containers", placement: "Moved to other node types", sizeRequest: "Changed requests",
   sizeBurst: "Usage above requests", price: "Node prices", new: "New workloads", gone: "Gone workloads", volumes: "Persistent volumes", network: "Network traffic",
   loadBalancer: "Load balancers", shared: "Shared costs", external: "Costs outside of clusters", idle: "Idle capacity", adjustment: "Discounts and bill corrections",
