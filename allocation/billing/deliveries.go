@@ -74,7 +74,7 @@ func (f *Files) deliveries(ctx context.Context, bill string, settled *settling) 
 		warnings = append(warnings, fmt.Sprintf("bill %s: %s is a pipe, a device or a folder and is not read: put a file in its place, or give it another name", bill, f.where(name)))
 	}
 	if len(data)+len(manifests) == 0 {
-		warnings = append(warnings, fmt.Sprintf("bill %s: no file of CSV or Parquet is in %s: give the place that the provider exports to", bill, path.Join(f.Where, f.Pattern)))
+		warnings = append(warnings, fmt.Sprintf("bill %s: no file of CSV or Parquet is in %s: give the place that the provider exports to", bill, f.place()))
 	}
 	byName := map[string]*file{}
 	for i := range data {

@@ -20,9 +20,9 @@ import (
 // Files are the files of a bill, in a directory or in a bucket.
 type Files struct {
 	Bucket  objstore.BucketReader
-	Root    string // of a directory, which must be there; empty for buckets
+	Root    string // of a directory, which must be there; empty for buckets. No warning or error has it: clients read those
 	Pattern string // of names, as path.Match has it; empty is all
-	Where   string // for people
+	Where   string // of buckets, for people
 }
 
 // file is a file of a bill.
@@ -41,9 +41,10 @@ var (
 // list returns the manifests and the files with lines, sorted by name, and what has such a name and is no file: a pipe or a device, which may
 // have no end.
 func (f *Files) list(ctx context.Context) (manifests, data []file, others []string, err error) {
+	defer func() { err = f.below(err) }()
 	if f.Root != "" {
 		if _, err := os.Stat(f.Root); err != nil {
-			return nil, nil, nil, fmt.Errorf("list %s: %w: give a directory that is there", f.Where, err)
+			return nil, nil, nil, fmt.Errorf("list its files: %w: give a directory that is there", err)
 		}
 	}
 	var names []string
@@ -52,7 +53,7 @@ func (f *Files) list(ctx context.Context) (manifests, data []file, others []stri
 		return nil
 	}, objstore.WithRecursiveIter())
 	if err != nil {
-		return nil, nil, nil, fmt.Errorf("list %s: %w", f.Where, err)
+		return nil, nil, nil, fmt.Errorf("list %s: %w", f.place(), err)
 	}
 	slices.Sort(names)
 	for _, name := range names {
@@ -102,16 +103,62 @@ func (f *Files) matches(name string) bool {
 	return false
 }
 
-func (f *Files) where(name string) string { return strings.TrimSuffix(f.Where, "/") + "/" + name }
+// where is the name of a file for people: of a directory that below the root.
+func (f *Files) where(name string) string {
+	if f.Root != "" {
+		return name
+	}
+	return strings.TrimSuffix(f.Where, "/") + "/" + name
+}
+
+// theirDirectory stands for the root of a directory.
+const theirDirectory = "its directory"
+
+// place is where the files are, for people.
+func (f *Files) place() string {
+	if f.Root == "" {
+		return path.Join(f.Where, f.Pattern)
+	}
+	return strings.TrimSpace(theirDirectory + " " + f.Pattern)
+}
+
+// below is an error of the files, which names those of a directory as they are below its root.
+func (f *Files) below(err error) error {
+	root, absErr := filepath.Abs(f.Root)
+	if err == nil || f.Root == "" || absErr != nil {
+		return err
+	}
+	return &belowError{err, root}
+}
+
+// belowError is an error without the root of the files that it names.
+type belowError struct {
+	err  error
+	root string // absolute
+}
+
+// Error is the cause's, without the root.
+func (e *belowError) Error() string {
+	separator := string(filepath.Separator)
+	text := strings.ReplaceAll(e.err.Error(), strings.TrimSuffix(e.root, separator)+separator, "")
+	if e.root == separator {
+		return text
+	}
+	return strings.ReplaceAll(text, e.root, theirDirectory)
+}
+
+// Unwrap returns the cause.
+func (e *belowError) Unwrap() error { return e.err }
 
 // get returns the content of a small file.
-func (f *Files) get(ctx context.Context, name string) ([]byte, error) {
+func (f *Files) get(ctx context.Context, name string) (data []byte, err error) {
+	defer func() { err = f.below(err) }()
 	const most = 16 << 20
 	in, err := f.Bucket.Get(ctx, name)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", f.where(name), err)
 	}
-	data, err := io.ReadAll(io.LimitReader(in, most))
+	data, err = io.ReadAll(io.LimitReader(in, most))
 	if err = errors.Join(err, in.Close()); err != nil {
 		return nil, fmt.Errorf("read %s: %w", f.where(name), err)
 	}
@@ -119,7 +166,8 @@ func (f *Files) get(ctx context.Context, name string) ([]byte, error) {
 }
 
 // sum identifies the content of a file.
-func (f *Files) sum(ctx context.Context, name string) (string, error) {
+func (f *Files) sum(ctx context.Context, name string) (text string, err error) {
+	defer func() { err = f.below(err) }()
 	in, err := f.Bucket.Get(ctx, name)
 	if err != nil {
 		return "", &accessError{err}
@@ -138,7 +186,7 @@ func (f *Files) read(ctx context.Context, of *file, bill string, to sink) (err e
 			cut.file = of.Name
 		}
 		if err != nil {
-			err = fmt.Errorf("file %s: %w", f.where(of.Name), err)
+			err = f.below(fmt.Errorf("file %s: %w", f.where(of.Name), err))
 		}
 	}()
 	if strings.Contains(strings.ToLower(path.Base(of.Name)), ".parquet") {

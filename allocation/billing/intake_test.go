@@ -2,6 +2,7 @@ package billing_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -195,3 +196,52 @@ func TestDeliveries(t *testing.T) {
 
 // length is how many bytes a text has, as text.
 func length(text string) string { return strconv.Itoa(len(text)) }
+
+// TestDirectoriesAreNotNamed reads a bill of a directory in which much is wrong: neither warnings nor errors name the directory, which is
+// nobody's business who reads costs.
+func TestDirectoriesAreNotNamed(t *testing.T) {
+	root := t.TempDir()
+	n := func(dir string) *billing.Intake {
+		return newIntake(bucketOf(t, t.TempDir()), billing.Source{
+			Bill: billing.Bill{Name: "b", Settle: billing.DefaultSettle, Rates: billing.Rates{Currency: "USD"}}, Files: &billing.Files{Bucket: bucketOf(t, dir), Root: dir},
+		})
+	}
+	dir := filepath.Join(root, "bills")
+	put(t, dir, "a/good.csv", header+row("02", "i-1", "5"), 0)
+	put(t, dir, "b/copy.csv", header+row("02", "i-1", "5"), 0)
+	put(t, dir, "c/cut.csv", header+row("03", "i-1", "5")+"half", 0)
+	put(t, dir, "d/damaged.parquet", "PAR1", 0)
+	put(t, dir, "e/Manifest.json", "{", 0)
+	put(t, dir, "f/huge.csv", header+row("04", "i-1", "1e308"), 0)
+	if err := os.Symlink(filepath.Join(root, "nowhere"), filepath.Join(dir, "gone.csv")); err != nil {
+		t.Fatal(err)
+	}
+	empty := filepath.Join(root, "empty")
+	if err := os.Mkdir(empty, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	lost := filepath.Join(root, "lost")
+	if err := os.Mkdir(lost, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	vanished := n(lost)
+	if err := os.Remove(lost); err != nil {
+		t.Fatal(err)
+	}
+	for name, intake := range map[string]*billing.Intake{"wrong": n(dir), "empty": n(empty), "lost": vanished} {
+		lookErr := intake.Look(t.Context())
+		book, err := intake.Book(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		said := append(book.Warnings(), fmt.Sprint(lookErr))
+		if len(said) < 2 && lookErr == nil {
+			t.Errorf("%s: nothing is said", name)
+		}
+		for _, text := range said {
+			if strings.Contains(text, root) {
+				t.Errorf("%s: the directory is named: %s", name, text)
+			}
+		}
+	}
+}

@@ -60,7 +60,7 @@ func (s *service) openBills(next *config.Settings) (sources []billing.Source, cl
 				return nil, nil, errors.Join(fmt.Errorf("open bill %s: %w", b.Name, err), closeAll())
 			}
 			opened = append(opened, store)
-			src.Files = &billing.Files{Bucket: store, Root: root, Pattern: pattern, Where: root}
+			src.Files = &billing.Files{Bucket: store, Root: root, Pattern: pattern}
 		}
 		sources = append(sources, src)
 	}
