@@ -28,6 +28,7 @@ type Budget struct {
 
 	mu      sync.Mutex
 	used    int64
+	changes uint64    // of used
 	refused [2]uint64 // as too much, and as busy
 	caches  []*Account
 }
@@ -45,6 +46,7 @@ func (b *Budget) Most() int64 { return b.limit - b.limit/reserveShare }
 type Stats struct {
 	Limit, Used   int64  // bytes; a Limit of 0 is no bound
 	Kept          int64  // of Used, held by caches
+	Changes       uint64 // of Used since the process began
 	TooMuch, Busy uint64 // refused draws since the process began: those that can never fit, and those for which others left no room
 }
 
@@ -52,7 +54,7 @@ type Stats struct {
 func (b *Budget) Stats() Stats {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	s := Stats{Limit: b.limit, Used: b.used, TooMuch: b.refused[0], Busy: b.refused[1]}
+	s := Stats{Limit: b.limit, Used: b.used, Changes: b.changes, TooMuch: b.refused[0], Busy: b.refused[1]}
 	for _, a := range b.caches {
 		s.Kept += a.held
 	}
@@ -124,6 +126,7 @@ func (a *Account) draw(bytes int64) (missing int64, err error) {
 		}
 	}
 	a.held, b.used = own, b.used+bytes
+	b.changes++
 	return 0, nil
 }
 
@@ -166,6 +169,7 @@ func (a *Account) Return(bytes int64) {
 	defer a.budget.mu.Unlock()
 	bytes = min(bytes, a.held) // it may be closed
 	a.held, a.budget.used = a.held-bytes, a.budget.used-bytes
+	a.budget.changes++
 }
 
 // Close gives back all that is held. Draws fail from then on.
@@ -175,6 +179,9 @@ func (a *Account) Close() {
 	}
 	a.budget.mu.Lock()
 	defer a.budget.mu.Unlock()
+	if a.held > 0 {
+		a.budget.changes++
+	}
 	a.budget.used -= a.held
 	a.held, a.closed = 0, true
 }

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"runtime/debug"
+	"time"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/go-kit/log"
@@ -43,6 +45,31 @@ func (f *costFlags) budget(logger log.Logger) (b *memory.Budget, restore func() 
 		level.Warn(logger).Log("msg", fmt.Sprintf("Little memory: questions about large clusters or long windows will be refused. Give the container more than %s, or raise --query.max-memory", memory.Text(littleMemory*3/2+processMemory)), "query.max-memory", memory.Text(most))
 	}
 	return memory.New(most), func() error { debug.SetMemoryLimit(was); return nil }
+}
+
+// restAfter is how long after the last question memory is given back to the system.
+const restAfter = 30 * time.Second
+
+// rest gives memory back to the system, once after each time in which questions drew some: the collector, which is driven by new garbage,
+// leaves it for minutes.
+func (s *service) rest(ctx context.Context) error {
+	tick := time.NewTicker(restAfter / 10)
+	defer tick.Stop()
+	resting, changes, since := true, uint64(0), time.Now()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case now := <-tick.C:
+			if n := s.memory.Stats().Changes; n != changes {
+				resting, changes, since = false, n, now
+			}
+			if !resting && now.Sub(since) >= restAfter {
+				debug.FreeOSMemory()
+				resting = true
+			}
+		}
+	}
 }
 
 // machineMemory is the memory limit of the container, or the machine's memory if that is less or there is no limit; 0 if neither

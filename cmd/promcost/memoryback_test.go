@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -67,6 +68,51 @@ func TestMemoryComesBack(t *testing.T) {
 	})
 	if n := metric(t, base, `promcost_memory_refused_total\{reason="too_much"\}`); n == "" || n == "0" {
 		t.Errorf("nothing was too much: %q", n)
+	}
+}
+
+// restingMemory is how many bytes of RssAnon promcost may have a minute after the last question, beside what is cached.
+const restingMemory = 150 << 20
+
+// TestMemoryAtRest asks for more than promcost has at rest, by several clients at once. A minute later the process has given it back.
+func TestMemoryAtRest(t *testing.T) {
+	t.Parallel()
+	blocks, _ := writeTruth(t, "--demo.end=2026-03-02T06:20:00Z", "--demo.duration=8h", "--demo.nodes=20", "--demo.pods=600", "--demo.scrape-interval=30s")
+	p := runDaemon(t, "serve", "--source=blocks", "--tsdb.path="+blocks, "--storage.path="+t.TempDir(), "--query.max-memory=1GB")
+	eventually(t, "it does not get ready", func() bool { code, _ := get(t, p.url+"/-/ready"); return code == http.StatusOK })
+	peak := watchMemory(t, p.Process.Pid)
+	const window = "window=2026-03-02T00:00:00Z,2026-03-02T06:00:00Z"
+	var questions sync.WaitGroup
+	for range 4 {
+		questions.Go(func() {
+			for range soak.Of(1, 20) {
+				for _, question := range []string{"/model/allocation/compute?step=5m&" + window, "/model/allocation?step=1h&" + window, "/model/assets?" + window} {
+					if problem := leaveAfter(t.Context(), p.url+question, time.Minute); problem != "" {
+						t.Error(problem)
+					}
+				}
+			}
+		})
+	}
+	questions.Wait()
+	asked := time.Now()
+	if peak() < 2*restingMemory {
+		t.Errorf("RssAnon was at most %d MB: that is no load", peak()>>20)
+	}
+	for {
+		kept, err := strconv.ParseFloat(metric(t, p.url, "promcost_memory_kept_bytes"), 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		now := int64(anonymous(p.Process.Pid)) << 10
+		if now <= restingMemory+int64(kept) {
+			t.Logf("RssAnon was %d MB at most, and %d MB %s after the last question, %d MB of it cached", peak()>>20, now>>20, time.Since(asked).Round(time.Second), int64(kept)>>20)
+			return
+		}
+		if time.Since(asked) > time.Minute {
+			t.Fatalf("RssAnon was %d MB at most, and is %d MB a minute after the last question, %d MB of it cached", peak()>>20, now>>20, int64(kept)>>20)
+		}
+		time.Sleep(time.Second)
 	}
 }
 

@@ -203,7 +203,7 @@ func (s *server) run(ctx context.Context) error {
 	hangups, stop := s.hangups()
 	defer stop()
 	hours := func(ctx context.Context) error { return s.recorder.Run(promquery.Background(ctx)) }
-	for _, a := range append([]actor{hours, hangups, s.takeBills, s.watched.Run}, s.actors...) {
+	for _, a := range append([]actor{hours, hangups, s.takeBills, s.watched.Run, s.rest}, s.actors...) {
 		actorCtx, cancel := context.WithCancel(ctx)
 		group.Add(func() error { return untilDone(actorCtx, a) }, func(error) { cancel() })
 	}
