@@ -199,7 +199,7 @@ func Matchers(r *promquery.Request) ([]*labels.Matcher, error) {
 	for _, m := range r.Matchers {
 		lm, err := Matcher(m)
 		if err != nil {
-			return nil, fmt.Errorf("metric %s: %w", r.Metric, err)
+			return nil, fmt.Errorf("match label %s of metric %s: %w", m.Name, r.Metric, err)
 		}
 		ms = append(ms, lm)
 	}
@@ -210,11 +210,7 @@ func Matchers(r *promquery.Request) ([]*labels.Matcher, error) {
 func Matcher(m promquery.Matcher) (*labels.Matcher, error) {
 	types := [...]labels.MatchType{labels.MatchEqual, labels.MatchNotEqual, labels.MatchRegexp, labels.MatchNotRegexp}
 	if int(m.Type) >= len(types) {
-		return nil, fmt.Errorf("match label %s: unknown match type %d", m.Name, m.Type)
+		return nil, fmt.Errorf("unknown match type %d", m.Type)
 	}
-	lm, err := labels.NewMatcher(types[m.Type], m.Name, m.Value)
-	if err != nil {
-		return nil, fmt.Errorf("match label %s: %w", m.Name, err)
-	}
-	return lm, nil
+	return labels.NewMatcher(types[m.Type], m.Name, m.Value)
 }
