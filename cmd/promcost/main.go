@@ -50,8 +50,9 @@ func arguments(line []string) []string {
 	return line[1:]
 }
 
-// endTimeout is how long the program may take to end once it is to: requests that are being answered may finish.
-const endTimeout = shutdownTimeout + 2*time.Second
+// endTimeout is how long the program may take to end once it is to, on a busy machine, too: less than the 30 seconds after which Kubernetes
+// kills it.
+const endTimeout = 25 * time.Second
 
 // run is the program: it carries out the command line args until it is done or ctx is, and returns the exit code. What then still waits,
 // such as for a pipe that nobody writes to or a disk that does not answer, is left behind after endTimeout.
