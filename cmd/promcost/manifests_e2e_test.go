@@ -179,7 +179,8 @@ func TestManifestsChartRefusesE2E(t *testing.T) {
 	}
 }
 
-// TestReadmeInKubernetesE2E types the lines of README that put promcost into a cluster, but for the last, which forwards a port.
+// TestReadmeInKubernetesE2E types the lines of README that put promcost into a cluster: that of Helm, with the chart of this tree in place of the
+// published one, then those without it, in another cluster, but for the last, which forwards a port.
 func TestReadmeInKubernetesE2E(t *testing.T) {
 	kubectl := promtest.Kubectl(t)
 	text, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
@@ -187,7 +188,14 @@ func TestReadmeInKubernetesE2E(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, section, _ := strings.Cut(string(text), "\n## In Kubernetes\n\n")
+	install, section, _ := strings.Cut(section, "\n\n")
+	_, section, _ = strings.Cut(section, "\n\n") // of what is without Helm
 	lines, _, _ := strings.Cut(section, "\n\n")
+	const published = "oci://ghcr.io/promcost/charts/promcost"
+	if !strings.Contains(install, "helm install promcost "+published) {
+		t.Fatalf("README begins with %s", install)
+	}
+	helm(t, nil, append([]string{"template"}, strings.Fields(strings.NewReplacer("helm install", "", published, chartOf(t)).Replace(install))...)...)
 	typed := strings.Split(strings.NewReplacer("bin/promcost", os.Args[0], "kubectl ", kubectl+" ").Replace(lines), "\n")
 	if len(typed) != 3 || !strings.Contains(typed[2], "port-forward service/promcost 9003") {
 		t.Fatalf("README has these lines:\n%s", lines)

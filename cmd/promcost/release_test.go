@@ -92,9 +92,12 @@ func edit(t *testing.T, dir string) {
 func TestReleaseScript(t *testing.T) {
 	t.Parallel()
 	const changelog = "# Changelog\n\n## %s / 2026-12-01\n\n* one\n\n## 0.2.0 / 2026-11-01\n\n* before\n"
-	const pushed = "make dist image\nmake bin/crane\n"
+	const pushed = "make dist image\nmake bin/crane bin/helm\n"
 	push := func(image, version string) string {
 		return "crane push bin/" + image + " example.com/promcost" + strings.TrimPrefix(image, "oci") + ":" + version + "\n"
+	}
+	chart := func(version string) string {
+		return "helm push bin/dist/promcost-" + version + ".tgz oci://example.com/charts\n"
 	}
 	const tagged, latest = "crane tag example.com/promcost:0.3.0 latest\n", "crane tag example.com/promcost-apiserver:0.3.0 latest\n"
 	for _, tc := range []struct {
@@ -105,8 +108,8 @@ func TestReleaseScript(t *testing.T) {
 	}{
 		{name: "a release", heading: "0.3.0", tag: "v0.3.0", told: "make dist image\n"},
 		{name: "a signed release", heading: "0.3.0", tag: "v0.3.0", signed: true, told: "make dist image\n"},
-		{name: "a pushed release", heading: "0.3.0", tag: "v0.3.0", args: []string{"example.com/promcost"}, told: pushed + push("oci", "0.3.0") + tagged + push("oci-apiserver", "0.3.0") + latest},
-		{name: "a pre-release is not the latest", heading: "0.3.0-rc.1", tag: "v0.3.0-rc.1", args: []string{"example.com/promcost"}, told: pushed + push("oci", "0.3.0-rc.1") + push("oci-apiserver", "0.3.0-rc.1")},
+		{name: "a pushed release", heading: "0.3.0", tag: "v0.3.0", args: []string{"example.com/promcost"}, told: pushed + push("oci", "0.3.0") + tagged + push("oci-apiserver", "0.3.0") + latest + chart("0.3.0")},
+		{name: "a pre-release is not the latest", heading: "0.3.0-rc.1", tag: "v0.3.0-rc.1", args: []string{"example.com/promcost"}, told: pushed + push("oci", "0.3.0-rc.1") + push("oci-apiserver", "0.3.0-rc.1") + chart("0.3.0-rc.1")},
 		{name: "no tag", heading: "0.3.0", tag: "nightly", refused: "release: HEAD has no tag: git tag -a v0.3.0\n"},
 		{name: "an edit", heading: "0.3.0", tag: "v0.3.0", edit: true, refused: "release: the tree differs from its commit: commit, and tag that\n"},
 		{name: "a tag that the changelog lacks", heading: "0.3.0", tag: "v0.4.0", refused: `release: CHANGELOG.md begins with "0.3.0 / 2026-12-01": write "## 0.4.0 / `},
@@ -116,9 +119,9 @@ func TestReleaseScript(t *testing.T) {
 			const says = "#!/bin/sh\necho \"${0##*/} $*\" >>bin/told\nmkdir -p bin/dist\necho sums >bin/dist/sha256sums.txt\n"
 			dir := writeFiles(t, map[string]string{
 				".ci/version": readText(t, "../../.ci/version"), ".ci/release": readText(t, "../../.ci/release"),
-				"CHANGELOG.md": fmt.Sprintf(changelog, tc.heading), "bin/make": says, "bin/crane": says,
+				"CHANGELOG.md": fmt.Sprintf(changelog, tc.heading), "bin/make": says, "bin/crane": says, "bin/helm": says,
 			})
-			for _, name := range []string{".ci/version", "bin/make", "bin/crane"} {
+			for _, name := range []string{".ci/version", "bin/make", "bin/crane", "bin/helm"} {
 				if err := os.Chmod(filepath.Join(dir, name), 0o700); err != nil {
 					t.Fatal(err)
 				}

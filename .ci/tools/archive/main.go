@@ -1,5 +1,5 @@
-// Command archive packs a binary for each platform with the files that go along, writes what modules it was built from, and
-// sums all files of a release. The same input, version and time give the same bytes.
+// Command archive packs a binary for each platform with the files that go along, writes what modules it was built from, packs a Helm chart,
+// and sums all files of a release. The same input, version and time give the same bytes.
 //
 //	archive -o bin/dist -version 1.2.3 -created 1700000000 -plugin kubectl -with LICENSE,README.md bin/build/linux-amd64/promcost …
 package main
@@ -44,12 +44,16 @@ func main() {
 	created := flag.Int64("created", 0, "time of all files, in seconds of Unix time")
 	plugin := flag.String("plugin", "", "program that runs the binaries as plugins, by the name PROGRAM-BINARY")
 	with := flag.String("with", "", "files that go along, separated by commas")
+	chart := flag.String("chart", "", "directory of a Helm chart to pack, too, whose name it has")
 	flag.Parse()
 	r := release{*dir, *version, time.Unix(*created, 0).UTC(), *plugin, strings.Split(*with, ",")}
 	for _, binary := range flag.Args() {
 		if err := r.add(binary); err != nil {
 			log.Fatalf("archive: %s: %v", binary, err)
 		}
+	}
+	if err := r.addChart(*chart); err != nil {
+		log.Fatalf("archive: %s: %v", *chart, err)
 	}
 	if err := r.sum(); err != nil {
 		log.Fatal("archive: ", err)
@@ -99,6 +103,34 @@ func (r release) add(binary string) error {
 		return err
 	}
 	return r.write(name+suffix, packed)
+}
+
+// addChart packs the files of a chart as Helm does: CHART-VERSION.tgz.
+func (r release) addChart(dir string) error {
+	if dir == "" {
+		return nil
+	}
+	var files []file
+	err := filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		name, err := filepath.Rel(dir, path)
+		if err != nil {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		files = append(files, file{name: filepath.ToSlash(name), mode: 0o644, content: text})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	packed, err := r.tarball(filepath.Base(dir), files)
+	if err != nil {
+		return err
+	}
+	return r.write(filepath.Base(dir)+"-"+r.version+".tgz", packed)
 }
 
 // tarball is a compressed archive of files in one directory.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -44,11 +45,13 @@ func (p *Program) Chart(v *Values) ([]File, error) {
 	return all, nil
 }
 
-// versions are the lines of Chart.yaml that follow from the image. The chart's version is that of the image, where that is one
-// of a release.
+// semantic is what charts have for versions.
+var semantic = regexp.MustCompile(`^v?[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?$`)
+
+// versions are the lines of Chart.yaml that follow from the image. The chart's version is that of the image, where a chart may have it.
 func versions(v *Values) string {
 	version := "0.0.0"
-	if release.MatchString(v.Image.Tag) {
+	if semantic.MatchString(v.Image.Tag) {
 		version = strings.TrimPrefix(v.Image.Tag, "v")
 	}
 	return fmt.Sprintf(`version: %[1]s
