@@ -21,7 +21,7 @@ import (
 )
 
 // sku are the columns of the files of TestFolders.
-const sku = "BillingAccountId,BillingPeriodStart,BillingPeriodEnd,BillingCurrency,SubAccountId,ProviderName,ChargeCategory,ChargeClass,ChargePeriodStart,ChargePeriodEnd,EffectiveCost,BilledCost,ResourceId,SkuId\n"
+const sku = "BillingAccountId,BillingPeriodStart,BillingPeriodEnd,BillingCurrency,SubAccountId,ProviderName,ChargeCategory,ChargeClass,ChargePeriodStart,ChargePeriodEnd,EffectiveCost,BilledCost,ResourceId,SkuId,ChargeDescription\n"
 
 // charged is a row of such a file, of October 2026: of a day, or of the month for day 0.
 func charged(category, class string, day int, resource string, cost float64) string {
@@ -29,7 +29,7 @@ func charged(category, class string, day int, resource string, cost float64) str
 	if day == 0 {
 		start, end = time.Date(2026, 10, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
 	}
-	return fmt.Sprintf("payer,2026-10-01T00:00:00Z,2026-11-01T00:00:00Z,USD,sub,AWS,%s,%s,%s,%s,%v,%v,%s,sku\n",
+	return fmt.Sprintf("payer,2026-10-01T00:00:00Z,2026-11-01T00:00:00Z,USD,sub,AWS,%s,%s,%s,%s,%v,%v,%s,sku,\n",
 		category, class, start.Format(time.RFC3339), end.Format(time.RFC3339), cost, cost, resource)
 }
 
@@ -40,6 +40,16 @@ func usage(day int, resources ...string) string {
 		text.WriteString(charged("Usage", "", day, r, 1))
 	}
 	return text.String()
+}
+
+// described is a row of usage of a day, of 1, without an SKU: its description says what is charged.
+func described(day int, resource, description string) string {
+	return strings.ReplaceAll(charged("Usage", "", day, resource, 1), ",sku,", ",,"+description)
+}
+
+// describedCredit is a row of a credit of 2, without an SKU.
+func describedCredit(description string) string {
+	return strings.ReplaceAll(charged("Credit", "", 1, "", -2), ",sku,", ",,"+description)
 }
 
 // TestFolders takes in folders without manifests, one after the other, and checks what counts of all of them.
@@ -67,6 +77,12 @@ func TestFolders(t *testing.T) {
 		{"a correction that is delivered again", 0, []string{usage(1, ten...) + charged("Usage", "Correction", 1, "i-0", -1), usage(1, ten...) + charged("Usage", "Correction", 1, "i-0", -1)}, 9, ""},
 		{"two equal credits, then one of them", 0, []string{usage(1, ten...) + charged("Credit", "", 1, "", -2) + charged("Credit", "", 1, "", -2), charged("Credit", "", 1, "", -2)}, 6, ""},
 		{"a tax of another amount", 0, []string{usage(1, ten...) + tax, charged("Tax", "", 0, "", 62)}, 103, "both charge 1 resources from 2026-10-01 to 2026-10-31, 31.00 and 62.00"},
+		{"accounts side by side", 0, []string{usage(1, ""), strings.ReplaceAll(usage(1, ""), ",sub,", ",sub-2,")}, 2, ""},
+		{"services side by side", 0, []string{described(1, "i-0", "compute"), described(1, "i-0", "network")}, 2, "both charge 1 resources"},
+		{"teams side by side, without resources", 0, []string{described(1, "", "compute"), described(1, "", "network"), described(1, "", "storage")}, 3, "both charge 1 resources"},
+		{"a day without resources and SKUs restated", 0, []string{described(1, "", "compute"), strings.ReplaceAll(described(1, "", "compute"), ",1,1,", ",3,3,")}, 3, ""},
+		{"a day restated in another case", 0, []string{usage(1, "/Subscriptions/A/x"), usage(1, "/subscriptions/a/X")}, 1, ""},
+		{"credits of equal amounts", 0, []string{usage(1, ten...) + describedCredit("one"), usage(2, ten...) + describedCredit("two")}, 16, ""},
 		{"adds", billing.Adds, []string{usage(1, ten...) + tax, usage(1, ten...) + tax}, 82, ""},
 		{"replaces", billing.Replaces, []string{usage(1, ten...) + tax, usage(2, ten...)}, 10, ""},
 	} {

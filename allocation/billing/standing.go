@@ -264,7 +264,7 @@ func (s *stander) linesOf(ctx context.Context, p *part, day int64) (*dayLines, e
 			line, _ := s.hashes(l)
 			out.usage[line]++
 			out.count++
-			out.costs[l.Resource.ID] += l.paid()
+			out.costs[l.resource()] += l.paid()
 		} else {
 			what, hash := s.hashes(l)
 			out.others[hash] = otherLine{out.others[hash].times + 1, what, l.Charge.Category.String() + " " + l.Resource.ID, l.paid()}
@@ -298,13 +298,21 @@ func (l *Line) restated() bool {
 	return l.Charge.Category == Usage && !strings.EqualFold(l.Charge.Class, "Correction")
 }
 
-// hashes identify what a line is of by its category, resource, SKU and charge period, and the line by its amounts, too.
+// hashes identify what a line is of by its category, account, resource, SKU and charge period, and the line by its amounts, too. Lines that
+// lack a resource or a SKU are told apart by all else that says what is charged: folders side by side may have such lines each.
 func (s *stander) hashes(l *Line) (what, line uint64) {
 	b := binary.BigEndian.AppendUint64(s.text[:0], uint64(l.Start.UnixMilli()))
 	b = binary.BigEndian.AppendUint64(b, uint64(l.End.UnixMilli()))
-	b = append(append(append(b, l.Resource.ID...), 0), l.Charge.Sku...)
+	b = appendTexts(b, l.resource(), l.Charge.Sku)
+	if l.Resource.ID == "" || l.Charge.Sku == "" {
+		b = appendTexts(b, l.Service.Name, l.Resource.Name, l.Resource.Region, l.Charge.Description, l.Charge.SkuPrice, l.Charge.Meter, l.Charge.PricingUnit, l.Charge.ConsumedUnit)
+		for _, tag := range l.Tags {
+			b = appendTexts(b, tag.Name, tag.Value)
+		}
+	}
 	if !l.restated() {
-		b = append(append(append(append(b, 0, byte(l.Charge.Category)), l.Charge.Class...), 0), l.Account.SubID...)
+		b = append(b, byte(l.Charge.Category))
+		b = appendTexts(b, l.Charge.Class)
 	}
 	what = maphash.Bytes(s.seed, b)
 	for k, v := range l.Costs {
@@ -315,6 +323,17 @@ func (s *stander) hashes(l *Line) (what, line uint64) {
 	s.text = b
 	return what, maphash.Bytes(s.seed, b)
 }
+
+// appendTexts appends texts, each with its end.
+func appendTexts(b []byte, texts ...string) []byte {
+	for _, text := range texts {
+		b = append(append(b, text...), 0)
+	}
+	return b
+}
+
+// resource identifies the resource of a line among those of its bill, whatever the case of its id: exporters change that.
+func (l *Line) resource() string { return l.Account.SubID + "\x00" + strings.ToLower(l.Resource.ID) }
 
 // replace marks those lines of a day that those of a newer part take the place of: usage if at least four fifths of it recur, other
 // lines as often as they recur.
