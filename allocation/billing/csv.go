@@ -155,6 +155,9 @@ func (r *csvReader) header() error {
 		r.names = append(r.names, strings.Clone(name))
 	}
 	if r.layout, err = newLayout(r.names); err != nil {
+		if _, after := r.csv.Read(); errors.Is(after, io.EOF) { // it ends within the names, or within the first bytes of its compression
+			return &cutError{err: fmt.Errorf("%w: the file may be cut", err)}
+		}
 		return err
 	}
 	for _, columns := range r.layout.columns {

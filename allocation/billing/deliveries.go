@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/url"
 	"path"
 	"regexp"
 	"slices"
@@ -204,20 +205,32 @@ func listed(text []byte, data map[string]*file) (files []file, err error) {
 	return files, err
 }
 
-// find returns the file that a manifest means. It may name it with a bucket and folders above those that are read.
+// find returns the file that a manifest means. It may name it with a bucket and folders above those that are read, and as a URL, whose
+// path is encoded, with parameters.
 func find(name string, data map[string]*file) *file {
 	_, rest, ok := strings.Cut(name, "://")
 	if !ok {
-		rest = name
+		return findBelow(name, data)
 	}
-	for rest = strings.TrimPrefix(rest, "/"); ; {
+	if of := findBelow(rest, data); of != nil {
+		return of
+	}
+	rest, _, _ = strings.Cut(rest, "?")
+	decoded, err := url.PathUnescape(rest)
+	if err != nil {
+		return nil
+	}
+	return findBelow(decoded, data)
+}
+
+// findBelow returns the file of a name that may begin with folders above those that are read.
+func findBelow(name string, data map[string]*file) *file {
+	for rest, ok := strings.TrimPrefix(name, "/"), true; ok; _, rest, ok = strings.Cut(rest, "/") {
 		if of := data[rest]; of != nil {
 			return of
 		}
-		if _, rest, ok = strings.Cut(rest, "/"); !ok {
-			return nil
-		}
 	}
+	return nil
 }
 
 // fingerprinted returns the delivery with its fingerprint.

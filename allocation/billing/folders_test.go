@@ -200,11 +200,11 @@ func TestFoldersOfOlderVersions(t *testing.T) {
 func TestFilesNamedTwice(t *testing.T) {
 	dir := t.TempDir()
 	n := newIntake(bucketOf(t, dir))
-	put(t, dir, "x/1.csv", header+row("01", "i-1", "1"), 0)
-	put(t, dir, "x/manifest.json", `{"dataFiles":["s3://bucket/prefix/x/1.csv","x/1.csv","/x/1.csv"],"blobs":[{"blobName":"x/1.csv"}]}`, 1)
+	put(t, dir, "x=1/1 .csv", header+row("01", "i-1", "1"), 0)
+	put(t, dir, "x=1/manifest.json", `{"dataFiles":["https://bucket.example/x%3D1/1%20.csv?versionId=2","s3://bucket/prefix/x=1/1 .csv","x=1/1 .csv","/x=1/1 .csv"],"blobs":[{"blobName":"x=1/1 .csv"}]}`, 1)
 	b := look(t, n)
 	if got := total(t, b); got != 1 || len(b.Warnings()) > 0 {
-		t.Errorf("a file that is named four times costs %v, want 1: %q", got, b.Warnings())
+		t.Errorf("a file that is named five times costs %v, want 1: %q", got, b.Warnings())
 	}
 	put(t, dir, "y/1.csv", header+row("02", "i-1", "3"), 2)
 	put(t, dir, "y/copy of 1.csv", header+row("02", "i-1", "3"), 2)
@@ -236,9 +236,11 @@ func TestHalfWritten(t *testing.T) {
 		{"without the last newline", "2.csv", strings.TrimSuffix(full, "\n"), 13, ""},
 		{"cut within a line", "2.csv", full[:len(full)-30], 10, `file bills/a/2.csv: row 3: it has not as many columns as the header: the file may be cut: nothing of this file counts`},
 		{"cut within quotes", "2.csv", header + row("01", "i-1", "1") + `"payer`, 10, `file bills/a/2.csv: row 3, .*nothing of this file counts`},
+		{"cut within the names of columns", "2.csv", header[:40], 10, `file bills/a/2.csv: it is not FOCUS: .*nothing of this file counts`},
 		{"empty", "2.csv", "", 10, `file bills/a/2.csv: it is empty.*nothing of this file counts`},
 		{"cut gzip", "2.csv.gz", packed.String()[:packed.Len()-9], 10, `file bills/a/2.csv.gz: it ends too early or is damaged: unexpected EOF: nothing of this file counts`},
 		{"the beginning of a gzip", "2.csv.gz", packed.String()[:5], 10, `file bills/a/2.csv.gz: it is no whole gzip.*nothing of this file counts`},
+		{"the first byte of a gzip", "2.csv.gz", packed.String()[:1], 10, `file bills/a/2.csv.gz: it is not FOCUS: .*nothing of this file counts`},
 		{"Parquet without its end", "2.parquet", "PAR1 and some more bytes", 10, `file bills/a/2.parquet: .*its end is .*: it may be cut: nothing of this file counts`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
