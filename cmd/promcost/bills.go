@@ -47,12 +47,17 @@ func (s *service) openBills(next *config.Settings) (sources []billing.Source, cl
 		src := billing.Source{Bill: b.Bill}
 		switch {
 		case s.readsBills && b.Bucket != "":
-			store, err := bucket.Open("config of bill "+b.Name, b.Bucket, s.logs.kit)
+			what := "config of bill " + b.Name
+			store, err := bucket.Open(what, b.Bucket, s.logs.kit)
 			if err != nil {
 				return nil, nil, errors.Join(err, closeAll())
 			}
 			opened = append(opened, store)
-			src.Files = &billing.Files{Bucket: store, Where: store.Name()}
+			root, err := bucket.Directory(what, b.Bucket)
+			if err != nil {
+				return nil, nil, errors.Join(err, closeAll())
+			}
+			src.Files = &billing.Files{Bucket: store, Root: root, Where: store.Name()}
 		case s.readsBills:
 			root, pattern := billPlace(b.Path)
 			store, err := filesystem.NewBucket(root)

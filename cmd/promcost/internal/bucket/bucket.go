@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -30,15 +31,9 @@ type settings struct {
 // Open opens the object store that a file describes; what is the setting that names the file. The file may have secrets, so errors do
 // not show it.
 func Open(what, file string, logger log.Logger) (objstore.Bucket, error) {
-	text, err := os.ReadFile(file)
+	cfg, err := read(what, file)
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w: give a readable YAML file", what, err)
-	}
-	cfg := settings{}
-	decoder := yaml.NewDecoder(bytes.NewReader(text))
-	decoder.KnownFields(true)
-	if err := decoder.Decode(&cfg); err != nil {
-		return nil, fmt.Errorf("read %s %s: it is not what Thanos takes for an object store: give type, config and prefix", what, file)
+		return nil, err
 	}
 	inner, err := yaml.Marshal(cfg.Config)
 	if err != nil {
@@ -62,6 +57,31 @@ func Open(what, file string, logger log.Logger) (objstore.Bucket, error) {
 		return nil, fmt.Errorf("open the object store of %s %s: %w", what, file, err)
 	}
 	return objstore.NewPrefixedBucket(bucket, cfg.Prefix), nil
+}
+
+// Directory returns the directory that the objects of a store lie in as files, "" for a store that is no directory.
+func Directory(what, file string) (string, error) {
+	cfg, err := read(what, file)
+	if err != nil || !strings.EqualFold(cfg.Type, string(objstore.FILESYSTEM)) {
+		return "", err
+	}
+	inner, _ := cfg.Config.(map[string]any)
+	root, _ := inner["directory"].(string)
+	return filepath.Join(root, filepath.FromSlash(cfg.Prefix)), nil
+}
+
+// read reads the file that describes an object store.
+func read(what, file string) (cfg settings, err error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return settings{}, fmt.Errorf("read %s: %w: give a readable YAML file", what, err)
+	}
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	decoder.KnownFields(true)
+	if err := decoder.Decode(&cfg); err != nil {
+		return settings{}, fmt.Errorf("read %s %s: it is not what Thanos takes for an object store: give type, config and prefix", what, file)
+	}
+	return cfg, nil
 }
 
 // HasCredentials reports whether a file that describes an object store has something that is to be kept secret.

@@ -41,3 +41,20 @@ func TestOpen(t *testing.T) {
 		t.Errorf("a missing file: %v", err)
 	}
 }
+
+// TestDirectory checks which stores are directories of files, in which not everything is a file.
+func TestDirectory(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "store.yaml")
+	for text, want := range map[string]string{
+		"type: FILESYSTEM\nconfig: {directory: /srv/bills}":               "/srv/bills",
+		"type: filesystem\nprefix: aws/2026\nconfig: {directory: bills/}": "bills/aws/2026",
+		"type: S3\nprefix: aws\nconfig: {bucket: bills, directory: no}":   "",
+	} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := bucket.Directory("--storage.config", file); err != nil || filepath.ToSlash(got) != want {
+			t.Errorf("%s: got %q, %v, want %q", text, got, err, want)
+		}
+	}
+}
