@@ -102,7 +102,7 @@ func (k *KeptConfig) take() error {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.text != nil && bytes.Equal(text, k.text) {
+	if k.text != nil && bytes.Equal(text, k.text) && k.copied() {
 		return nil
 	}
 	next, resolved, err := parseWebConfig(text, filepath.Dir(k.file))
@@ -113,6 +113,9 @@ func (k *KeptConfig) take() error {
 		return err
 	}
 	candidate := k.copy + ".next"
+	if err := os.MkdirAll(filepath.Dir(candidate), 0o700); err != nil {
+		return err
+	}
 	if err := os.WriteFile(candidate, resolved, 0o600); err != nil {
 		return err
 	}
@@ -124,6 +127,12 @@ func (k *KeptConfig) take() error {
 	}
 	k.text, k.used = text, next
 	return nil
+}
+
+// copied reports whether the copy is there: temporary directories are cleaned now and then.
+func (k *KeptConfig) copied() bool {
+	_, err := os.Stat(k.copy)
+	return err == nil
 }
 
 // drops says what protection the next configuration lacks that the one in use has, nil for none. Only a restart gives it up.

@@ -42,6 +42,13 @@ func TestKeptConfig(t *testing.T) {
 			t.Errorf("%q: the copy is %q, %v; the problem %v", tt.text, text, readErr, k.Problem())
 		}
 	}
+	if err := os.RemoveAll(filepath.Dir(k.Name())); err != nil {
+		t.Fatal(err)
+	}
+	lookErr := k.Look()
+	if text, err := os.ReadFile(k.Name()); lookErr != nil || err != nil || !strings.Contains(string(text), "sameorigin") {
+		t.Errorf("after the temporary directory was cleaned: %v; the copy is %q, %v", lookErr, text, err)
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := k.Run(ctx); err != nil {
