@@ -17,6 +17,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/history"
+	"github.com/promcost/promcost/allocation/visible"
 	"github.com/promcost/promcost/allocation/windows"
 )
 
@@ -206,7 +207,7 @@ func printSets(io streams, sets []history.Stored) error {
 		s := &sets[i]
 		bytes += s.Bytes
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%d\t%t\t%d\t%s\t%d\t%d\t%s\n", s.Period, s.Window.Start.UTC().Format(time.RFC3339), s.Window.End.UTC().Format(time.RFC3339),
-			allocation.ResolutionText(s.Resolution), s.Rules, s.Complete, s.Generation, shardsText(s), s.Rows, s.Bytes, strings.Join(s.Clusters, ","))
+			allocation.ResolutionText(s.Resolution), s.Rules, s.Complete, s.Generation, shardsText(s), s.Rows, s.Bytes, visible.Text(strings.Join(s.Clusters, ",")))
 	}
 	if err := t.Flush(); err != nil {
 		return err

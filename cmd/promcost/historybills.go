@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/promcost/promcost/allocation/history"
+	"github.com/promcost/promcost/allocation/visible"
 )
 
 // billPeriod is the word for bills among the periods of a history.
@@ -59,7 +60,7 @@ func (f *historyFlags) listBills(ctx context.Context, store *history.Store, io s
 		t := tabwriter.NewWriter(io.out, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(t, "BILL\tACCOUNT\tSTART\tEND\tCHARGED UNTIL\tDELIVERED\tLINES\tGENERATION\tFILES\tBYTES")
 		for _, s := range list {
-			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\t%d\n", s.Bill, s.Account, s.Start.UTC().Format(time.DateOnly), s.End.UTC().Format(time.DateOnly),
+			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\t%d\n", visible.Text(s.Bill), visible.Text(s.Account), s.Start.UTC().Format(time.DateOnly), s.End.UTC().Format(time.DateOnly),
 				s.Charged.End.UTC().Format(time.RFC3339), s.Delivered.UTC().Format(time.RFC3339), s.Lines, s.Generation, s.Files, s.Bytes)
 		}
 		if err := t.Flush(); err != nil {
