@@ -64,7 +64,7 @@ func signed(id, secret, scope string) func(*http.Request) bool {
 		if err != nil {
 			return false
 		}
-		request := r.Method + "\n" + r.URL.EscapedPath() + "\n" + strings.ReplaceAll(r.URL.Query().Encode(), "+", "%20") + "\n"
+		lines := []string{r.Method, r.URL.EscapedPath(), strings.ReplaceAll(r.URL.Query().Encode(), "+", "%20")}
 		for name := range strings.SplitSeq(names, ";") {
 			value := r.Header.Get(name)
 			switch name {
@@ -73,9 +73,9 @@ func signed(id, secret, scope string) func(*http.Request) bool {
 			case "content-length":
 				value = strconv.FormatInt(r.ContentLength, 10)
 			}
-			request += name + ":" + value + "\n"
+			lines = append(lines, name+":"+value)
 		}
-		request += "\n" + names + "\n" + sum(body)
+		request := strings.Join(append(lines, "", names, sum(body)), "\n")
 		key := []byte("AWS4" + secret)
 		for part := range strings.SplitSeq(scope, "/") {
 			key = mac(key, part)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -203,13 +204,10 @@ func TestManifestsBills(t *testing.T) {
 	}
 }
 
-// merged is a mapping with the elements of another one.
+// merged is a mapping with those elements of another one that it lacks.
 func merged[V any](m, more map[string]V) map[string]V {
 	out := map[string]V{}
-	for _, of := range []map[string]V{more, m} {
-		for key, value := range of {
-			out[key] = value
-		}
-	}
+	maps.Copy(out, more)
+	maps.Copy(out, m)
 	return out
 }
