@@ -25,6 +25,7 @@ type KeptConfig struct {
 	file   string
 	copy   string // of what is in use
 	logger log.Logger
+	dir    *os.File // of the copy: while it is open, no other directory has its identity
 
 	mu      sync.Mutex
 	text    []byte // of the file, as it is in use
@@ -43,7 +44,10 @@ func OpenKept(file string, logger log.Logger) (*KeptConfig, error) {
 		return nil, fmt.Errorf("keep a copy of the web configuration: %w: give a directory that can be written to with TMPDIR", err)
 	}
 	k := &KeptConfig{file: file, copy: filepath.Join(dir, filepath.Base(file)), logger: logger}
-	if err := k.take(); err != nil {
+	if k.dir, err = os.Open(dir); err == nil {
+		err = k.take()
+	}
+	if err != nil {
 		return nil, errors.Join(err, k.Close())
 	}
 	return k, nil
@@ -53,7 +57,9 @@ func OpenKept(file string, logger log.Logger) (*KeptConfig, error) {
 func (k *KeptConfig) Name() string { return k.copy }
 
 // Close removes the copy.
-func (k *KeptConfig) Close() error { return os.RemoveAll(filepath.Dir(k.copy)) }
+func (k *KeptConfig) Close() error {
+	return errors.Join(k.dir.Close(), os.RemoveAll(filepath.Dir(k.copy)))
+}
 
 // Run looks at the file now and then until ctx ends. It returns nil.
 func (k *KeptConfig) Run(ctx context.Context) error {
@@ -113,7 +119,7 @@ func (k *KeptConfig) take() error {
 		return err
 	}
 	candidate := k.copy + ".next"
-	if err := os.MkdirAll(filepath.Dir(candidate), 0o700); err != nil {
+	if err := k.ownDir(); err != nil {
 		return err
 	}
 	if err := os.WriteFile(candidate, resolved, 0o600); err != nil {
@@ -129,10 +135,32 @@ func (k *KeptConfig) take() error {
 	return nil
 }
 
-// copied reports whether the copy is there: temporary directories are cleaned now and then.
+// copied reports whether the copy is there. It makes it and its directory look new, for what is old in temporary directories is removed.
 func (k *KeptConfig) copied() bool {
-	_, err := os.Stat(k.copy)
-	return err == nil
+	now := time.Now()
+	return os.Chtimes(filepath.Dir(k.copy), now, now) == nil && os.Chtimes(k.copy, now, now) == nil
+}
+
+// ownDir makes the directory of the copy again if it was removed. One that somebody else put in its place is not written to.
+func (k *KeptConfig) ownDir() error {
+	name := filepath.Dir(k.copy)
+	made, err := k.dir.Stat()
+	if err != nil {
+		return err
+	}
+	if now, err := os.Lstat(name); err == nil && os.SameFile(made, now) {
+		return nil
+	}
+	if err := os.Mkdir(name, 0o700); err != nil {
+		return fmt.Errorf("make the directory of its copy again: %w", err)
+	}
+	again, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	err = k.dir.Close()
+	k.dir = again
+	return err
 }
 
 // drops says what protection the next configuration lacks that the one in use has, nil for none. Only a restart gives it up.

@@ -2,6 +2,7 @@ package webserver_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -48,6 +49,13 @@ func TestKeptConfig(t *testing.T) {
 	lookErr := k.Look()
 	if text, err := os.ReadFile(k.Name()); lookErr != nil || err != nil || !strings.Contains(string(text), "sameorigin") {
 		t.Errorf("after the temporary directory was cleaned: %v; the copy is %q, %v", lookErr, text, err)
+	}
+	dir := filepath.Dir(k.Name())
+	if err := errors.Join(os.RemoveAll(dir), os.Mkdir(dir, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	if err := k.Look(); err == nil || !strings.Contains(err.Error(), "make the directory of its copy again") {
+		t.Errorf("another directory in its place is written to: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
