@@ -28,6 +28,10 @@ func TestManifestsMonitors(t *testing.T) {
 		{"ServiceMonitor", "monitoring.coreos.com/v1", nil, map[string]any{"selector": selector, "endpoints": []any{endpoint}}, "PrometheusRule"},
 		{"ServiceMonitor", "monitoring.coreos.com/v1", https, map[string]any{"selector": selector, "endpoints": []any{secure}}, "PrometheusRule"},
 		{"PodMonitor", "monitoring.coreos.com/v1", nil, map[string]any{"selector": selector, "podMetricsEndpoints": []any{endpoint}}, "PrometheusRule"},
+		{"PodMonitor", "monitoring.coreos.com/v1", []string{"--sidecar=k8s"}, map[string]any{
+			"selector":            map[string]any{"matchLabels": map[string]any{"app.kubernetes.io/name": "prometheus", "prometheus": "k8s"}},
+			"podMetricsEndpoints": []any{endpoint},
+		}, "PrometheusRule"},
 		{"PodMonitor", "monitoring.coreos.com/v1", https, map[string]any{"selector": selector, "podMetricsEndpoints": []any{secure}}, "PrometheusRule"},
 		{"ScrapeConfig", "monitoring.coreos.com/v1alpha1", nil, map[string]any{"honorLabels": true, "scrapeInterval": "1m", "staticConfigs": targets}, "PrometheusRule"},
 		{"ScrapeConfig", "monitoring.coreos.com/v1alpha1", https, map[string]any{"honorLabels": true, "scrapeInterval": "1m", "scheme": "HTTPS", "tlsConfig": tls, "staticConfigs": targets}, "PrometheusRule"},
