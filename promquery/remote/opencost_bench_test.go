@@ -16,8 +16,8 @@ import (
 const openCostConcurrency = 5
 
 // openCostQueries are the questions that OpenCost, as of October 2024, asks for the allocations and the assets of a day at a resolution
-// of a minute, in rounds: it waits for the answers of one before it asks the next. It computes by what it is told of the whole day, and
-// counts minutes by the points of running pods. Some are of metrics that OpenCost itself exports and the demo cluster lacks.
+// of a minute, in rounds: it waits for the answers of one before it asks the next. It asks for averages and sums over
+// the whole day, and counts minutes by the points of running pods. Some are of metrics that OpenCost itself exports and the demo cluster lacks.
 func openCostQueries() [][]string {
 	var rounds [][]string
 	ask := func(format string, args ...any) {
