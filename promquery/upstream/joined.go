@@ -137,6 +137,9 @@ func (q *joinedQuerier) SelectAny(ctx context.Context, hints *storage.SelectHint
 func (q *joinedQuerier) theirs(ctx context.Context, hints *storage.SelectHints, selectors ...[]*labels.Matcher) storage.SeriesSet {
 	ctx, cancel := context.WithCancel(ctx)
 	q.cancels = append(q.cancels, cancel)
+	for i := range selectors {
+		selectors[i] = slices.Clone(selectors[i]) // a TSDB sorts those that it is given, at the same time
+	}
 	sel := selection{mint: q.mint, maxt: q.maxt, lookback: q.upstream.cfg.Lookback, matchers: selectors[0]}
 	engine := q.lookback
 	if given, ok := lookbackOf(ctx); ok {
