@@ -83,6 +83,21 @@ export class Table {
     this.draw();
   }
 
+  // fill says the cells of some columns anew. The rows stay the elements that they are: one that is replaced while the mouse is pressed on it
+  // gets no click.
+  fill(names) {
+    if (names.includes(this.by.name)) {
+      this.sort();
+      return;
+    }
+    const from = this.options.select ? 1 : 0;
+    for (const line of this.body.querySelectorAll("tr[data-row]")) {
+      this.columns.forEach((c, n) => {
+        if (names.includes(c.name)) line.children[from + n].replaceWith(this.cell(c, n, this.rows[line.dataset.row]));
+      });
+    }
+  }
+
   // draw makes the rows in sight.
   draw() {
     let [first, last] = [0, this.rows.length];
@@ -103,8 +118,11 @@ export class Table {
     const pick = this.options.select && el("td", { class: "pick" }, el("input", {
       type: "checkbox", checked: this.selected.has(row), "aria-label": `Select ${this.options.name(row)}`, onclick: (event) => this.pick(i, event.target.checked, event.shiftKey),
     }));
-    const cells = this.columns.map((c, n) => el(n === 0 ? "th" : "td", { class: this.classes(c), scope: n === 0 ? "row" : undefined }, c.cell(row)));
-    return el("tr", { "aria-rowindex": i + 2, class: this.selected.has(row) ? "selected" : undefined, dataset: { row: i } }, pick, cells);
+    return el("tr", { "aria-rowindex": i + 2, class: this.selected.has(row) ? "selected" : undefined, dataset: { row: i } }, pick, this.columns.map((c, n) => this.cell(c, n, row)));
+  }
+
+  cell(c, n, row) {
+    return el(n === 0 ? "th" : "td", { class: this.classes(c), scope: n === 0 ? "row" : undefined }, c.cell(row));
   }
 
   // pick selects a row, or with shift all from the one before.

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 )
 
@@ -174,6 +175,36 @@ func TestRoutePrefixE2E(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestLateAnswersE2E holds back what the view shows besides its numbers, until the mouse is pressed on a row. The row stays where and what it is,
+// so that letting go opens it.
+func TestLateAnswersE2E(t *testing.T) {
+	late := make(chan struct{})
+	before := proxy(t, demoURL(t), func(_ http.ResponseWriter, r *http.Request) bool {
+		if strings.HasSuffix(r.URL.Path, "/change") || r.URL.Query().Get("accumulate") == "day" {
+			select {
+			case <-late:
+			case <-r.Context().Done():
+			}
+		}
+		return false
+	}, nil)
+	p := open(t, before+"/ui/?idle=hide&window="+week)
+	const row = `[...document.querySelectorAll("table.costs tbody th button.name")].find((e) => e.textContent === "search")`
+	const place = `(() => { const box = ` + row + `.getBoundingClientRect(); return [box.x + 10, box.y + box.height / 2]; })()`
+	was := eval[[2]float64](p, place)
+	mouse := func(event input.DispatchMouseEventType) {
+		p.do(chromedp.MouseEvent(event, was[0], was[1], chromedp.ButtonLeft, chromedp.ClickCount(1)))
+	}
+	mouse(input.DispatchMouseEventTypeMousePressed)
+	close(late)
+	p.wait(`[...document.querySelectorAll("table.costs td.change")].some((e) => e.innerText.includes("why?")) && document.querySelector("#view canvas")`)
+	if is := eval[[2]float64](p, place); is != was {
+		t.Errorf("the row was at %v and is at %v", was, is)
+	}
+	mouse(input.DispatchMouseEventTypeMouseReleased)
+	p.wait(`new URLSearchParams(location.search).get("path")?.includes("search")`)
 }
 
 // TestNewQuestionCancelsE2E holds an answer back, asks something else meanwhile, and wants the first question to end.

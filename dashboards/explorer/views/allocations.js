@@ -39,7 +39,7 @@ export async function show(root, ctx) {
   const headline = new Headline(rows, total, answer, window, ctx);
   const colors = colorsOf(rows);
   const table = costTable(rows, { total, hours, answer, colors, fields, ctx });
-  const [bars, map, sum] = [el("div", { class: "picture" }), el("div", { class: "picture" }), table.sum];
+  const [bars, map, sum] = [el("div", { class: "picture" }), el("div", { class: "picture map" }), table.sum];
   root.append(headline.element, el("div", { class: "pictures" }, bars, map), table.table.element, sum);
 
   const frees = [];
@@ -189,7 +189,7 @@ function costTable(rows, { total, hours, answer, colors, fields, ctx }) {
       sum.textContent = selected.length === 0 ? "" : `${selected.length} selected: ${format.money(cost)} ${format.currency}, ${format.percent(cost / total, 1)} of the total, ${format.money(monthly(cost, answer))} a month`;
     },
   });
-  return { table, sum, compare: (data) => { lacking = partial(data); for (const r of data.rows ?? []) changes.set(r.name, r); table.refresh(); } };
+  return { table, sum, compare: (data) => { lacking = partial(data); for (const r of data.rows ?? []) changes.set(r.name, r); table.fill(["before", "change"]); } };
 }
 
 // small is an amount that matters little where it is no cent.
