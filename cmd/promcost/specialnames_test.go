@@ -16,9 +16,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/apache/arrow-go/v18/arrow/ipc"
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	parquetgo "github.com/parquet-go/parquet-go"
 
 	"github.com/promcost/promcost/promquery/promtest"
 )
@@ -191,6 +193,63 @@ func csvCells(t *testing.T, text string, comma rune) any {
 	return rows
 }
 
+// arrowCells returns the cells of a stream of Arrow.
+func arrowCells(t *testing.T, text string) any {
+	t.Helper()
+	r, err := ipc.NewReader(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Release()
+	rows := []any{}
+	for r.Next() {
+		batch := r.RecordBatch()
+		for i := range int(batch.NumRows()) {
+			var cells []any
+			for _, column := range batch.Columns() {
+				cell := column.ValueStr(i)
+				if strings.HasPrefix(cell, "[") { // a list is JSON
+					cell = strings.ReplaceAll(cell, `\\`, `\`)
+				}
+				cells = append(cells, cell)
+			}
+			rows = append(rows, cells)
+		}
+	}
+	if r.Err() != nil {
+		t.Fatal(r.Err())
+	}
+	return rows
+}
+
+// parquetCells returns the cells of a file of Parquet.
+func parquetCells(t *testing.T, text string) any {
+	t.Helper()
+	f, err := parquetgo.OpenFile(strings.NewReader(text), int64(len(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := []any{}
+	for _, group := range f.RowGroups() {
+		some := make([]parquetgo.Row, group.NumRows())
+		in := group.Rows()
+		if n, err := in.ReadRows(some); n != len(some) {
+			t.Fatalf("%d rows of %d: %v", n, len(some), err)
+		}
+		for _, row := range some {
+			var cells []any
+			for _, value := range row {
+				cells = append(cells, value.String())
+			}
+			rows = append(rows, cells)
+		}
+		if err := in.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return rows
+}
+
 // TestSpecialNames compares the answers of every door where the names of tenants look like those of special rows with the answers where they
 // are ordinary ones: but for the names as they are shown, all is the same. So every tenant has rows of its own, and special rows are what they were.
 func TestSpecialNames(t *testing.T) {
@@ -293,6 +352,19 @@ func TestSpecialNames(t *testing.T) {
 			compare(t, got[0], got[1])
 		})
 	}
+	for format, cells := range map[string]func(*testing.T, string) any{"arrow": arrowCells, "parquet": parquetCells} {
+		t.Run(format, func(t *testing.T) {
+			var got [2]any
+			for i, base := range bases {
+				code, body := get(t, base+"/model/allocation?aggregate=namespace,pod&format="+format+"&"+windows(""))
+				if code != 200 {
+					t.Fatalf("%d %s", code, body)
+				}
+				got[i] = cells(t, body)
+			}
+			compare(t, got[0], got[1], "__idle__", "__unmounted__")
+		})
+	}
 	for _, format := range []string{"csv", "focus"} {
 		t.Run("export as "+format, func(t *testing.T) {
 			var got [2]any
@@ -355,22 +427,24 @@ func TestSpecialNames(t *testing.T) {
 		}
 		compare(t, got[0], got[1], "__idle__", "__unallocated__")
 	})
-	t.Run("/metrics", func(t *testing.T) {
-		var got [2]any
-		eventually(t, "no costs", func() bool {
-			for i, base := range bases {
-				_, body := get(t, base+"/metrics")
-				var lines []any
-				for line := range strings.Lines(body) {
-					if name, _, _ := strings.Cut(line, "{"); strings.HasSuffix(name, "_hourly_cost") {
-						at := strings.LastIndexByte(line, ' ')
-						lines = append(lines, []any{strings.ReplaceAll(line[:at], `\\`, `\`), strings.TrimSpace(line[at:])})
+	for _, path := range []string{"/metrics", "/federate?match[]=" + url.QueryEscape(`{__name__=~".+_hourly_cost"}`)} {
+		t.Run(path, func(t *testing.T) {
+			var got [2]any
+			eventually(t, "no costs", func() bool {
+				for i, base := range bases {
+					_, body := get(t, base+path)
+					var lines []any
+					for line := range strings.Lines(body) {
+						if name, _, _ := strings.Cut(line, "{"); strings.HasSuffix(name, "_hourly_cost") {
+							series, sample, _ := strings.Cut(line, "} ")
+							lines = append(lines, []any{strings.ReplaceAll(series, `\\`, `\`), strings.Fields(sample)[0]})
+						}
 					}
+					got[i] = lines
 				}
-				got[i] = lines
-			}
-			return len(got[0].([]any)) > 20 && len(got[1].([]any)) > 20 //nolint:forcetypeassert // both are lists
+				return len(got[0].([]any)) > 20 && len(got[1].([]any)) > 20 //nolint:forcetypeassert // both are lists
+			})
+			compare(t, got[0], got[1], "__unmounted__", "__unallocated__")
 		})
-		compare(t, got[0], got[1], "__unmounted__", "__unallocated__")
-	})
+	}
 }
