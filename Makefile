@@ -97,7 +97,7 @@ race: $(TEST_TOOLS) ## run all tests with the race detector
 e2e: $(TEST_TOOLS) ## run the tests that want more real servers (e2e-tools builds some); a summary says what was skipped and why
 	GO='$(GO)' .ci/e2e
 
-e2e-tools: bin/axe.js bin/duckdb bin/mcp-inspector bin/thanos bin/mimir bin/crds bin/helm bin/kubectl $(KUBERNETES) ## build the servers of e2e that are not needed otherwise: minutes, and gigabytes of memory
+e2e-tools: bin/axe.js bin/duckdb bin/mcp-inspector bin/thanos bin/mimir bin/crds bin/helm bin/kubectl bin/node-exporter $(KUBERNETES) ## build the servers of e2e that are not needed otherwise: minutes, and gigabytes of memory
 
 record: $(TEST_TOOLS) $(KUBERNETES) bin/node-exporter ## record the expositions below testdata/recorded again, from real exporters over a real Kubernetes API
 	$(GO) test -tags e2e -count 1 -timeout 30m -run RecordE2E ./promquery/promtest -record
@@ -225,6 +225,7 @@ bin/kube-scheduler: | bin/kube-controller-manager
 bin/kubectl: | bin/kube-scheduler
 bin/kwok: | bin/kubectl
 bin/kube-state-metrics: | bin/kwok
+bin/node-exporter: | bin/kube-state-metrics
 
 # Custom resource definitions, by which a Kubernetes API validates objects of others.
 bin/crds: .ci/tools/crds/go.mod .ci/tools/crds/go.sum

@@ -4,7 +4,9 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -13,6 +15,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"go.yaml.in/yaml/v3"
 
 	"github.com/promcost/promcost/promquery/promtest"
 )
@@ -25,11 +29,7 @@ func freeVolume(name, class string) string {
 // TestManifestsE2E has a real API validate the manifests, strictly, in namespaces that allow restricted pods only. Its
 // controllers make the pods, its scheduler places them, and they run as far as kwok lets them. It validates what Helm renders, too.
 func TestManifestsE2E(t *testing.T) {
-	crds := promtest.CRDs(t, "prometheuses", "servicemonitors", "prometheusrules", "httproutes")
-	k := promtest.StartKubernetes(t)
-	if err := k.Apply(t.Context(), "", crds); err != nil {
-		t.Fatal(err)
-	}
+	k := startWithDefinitions(t)
 	k.Create(t, strings.NewReplacer(`"16", memory: 64Gi`, `"64", memory: 512Gi`, "labels: {", "labels: {kubernetes.io/os: linux, ").Replace(node("node-1", "test:///1")))
 	for i := range 6 {
 		k.Create(t, freeVolume(fmt.Sprintf("default-%d", i), ""))
@@ -51,6 +51,11 @@ func TestManifestsE2E(t *testing.T) {
 				}
 			}
 			k.Create(t, fmt.Sprintf("{apiVersion: v1, kind: Namespace, metadata: {name: %s, labels: {pod-security.kubernetes.io/enforce: restricted}}}", namespace))
+			if tt.name == "claim" {
+				for _, claim := range []string{"history", "bills"} {
+					k.Create(t, fmt.Sprintf("{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: %s, namespace: %s}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}, storageClassName: ''}}", claim, namespace))
+				}
+			}
 			objects := manifestsOf(t, flags...)
 			for range 2 { // what is there already stays
 				apply(t, k, namespace, objects)
@@ -59,12 +64,30 @@ func TestManifestsE2E(t *testing.T) {
 				return // there is no operator, and the chart has no sidecar
 			}
 			awaitPods(t, k, namespace, strings.Count(string(objects), "\nkind: StatefulSet")+strings.Count(string(objects), "\nkind: Deployment"))
-			rendered := helm(t, nil, "template", "rendered", chartOf(t, flags...), "--namespace="+namespace, "--no-hooks")
+			rendered := helm(t, nil, "template", "rendered", chartOf(t, flags...), "--namespace="+namespace, "--no-hooks", "--set=service.nodePort=0") // which another Service has
 			validated := askKubectl(t, k, namespace, rendered, "apply", "--server-side", "--force-conflicts", "--dry-run=server", "--validate=strict", "--filename=-")
-			if want := strings.Count("\n"+string(rendered), "\nkind: "); strings.Count(validated, "(server dry run)") != want {
+			if want := countObjects(t, rendered); strings.Count(validated, "(server dry run)") != want {
 				t.Errorf("of %d objects of the chart the API takes\n%s", want, validated)
 			}
 		})
+	}
+}
+
+// countObjects is how many objects YAML has.
+func countObjects(t *testing.T, documents []byte) (n int) {
+	t.Helper()
+	for d := yaml.NewDecoder(bytes.NewReader(documents)); ; {
+		var o map[string]any
+		err := d.Decode(&o)
+		if errors.Is(err, io.EOF) {
+			return n
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o != nil {
+			n++
+		}
 	}
 }
 

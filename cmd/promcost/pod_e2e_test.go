@@ -31,8 +31,11 @@ var podServing = regexp.MustCompile(`msg=(?:serving .*|"Listening on" )address=(
 
 // podObject is what a kubelet needs of a pod with one container.
 type podObject struct {
-	Metadata struct{ Namespace, Name string }
-	Spec     struct {
+	Metadata struct {
+		Namespace, Name string
+		Labels          map[string]string
+	}
+	Spec struct {
 		ServiceAccountName           string
 		AutomountServiceAccountToken bool
 		SecurityContext              podUser

@@ -341,7 +341,15 @@ var collections = map[string]string{
 	"APIService":               "/apis/apiregistration.k8s.io/v1/apiservices",
 	"Prometheus":               "/apis/monitoring.coreos.com/v1/namespaces/%s/prometheuses",
 	"PrometheusRule":           "/apis/monitoring.coreos.com/v1/namespaces/%s/prometheusrules",
-	"ServiceMonitor":           "/apis/monitoring.coreos.com/v1/namespaces/%s/servicemonitors",
+	"PodMonitor":               "/apis/monitoring.coreos.com/v1/namespaces/%s/podmonitors",
+	"ScrapeConfig":             "/apis/monitoring.coreos.com/v1alpha1/namespaces/%s/scrapeconfigs",
+	"VMServiceScrape":          "/apis/operator.victoriametrics.com/v1beta1/namespaces/%s/vmservicescrapes",
+	"VMRule":                   "/apis/operator.victoriametrics.com/v1beta1/namespaces/%s/vmrules",
+	"Route":                    "/apis/route.openshift.io/v1/namespaces/%s/routes",
+
+	"ValidatingAdmissionPolicy":        "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies",
+	"ValidatingAdmissionPolicyBinding": "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings",
+	"ServiceMonitor":                   "/apis/monitoring.coreos.com/v1/namespaces/%s/servicemonitors",
 }
 
 // Path is the path of an object in the API. An object of the cluster has no namespace. Without a name it is the path of all
