@@ -56,27 +56,16 @@ func (s *Side) hours(cluster string) float64 {
 	return cmp.Or(s.Covered.Hours, s.Covered.Window)
 }
 
-// leastCovered is the part of a window that has to have data for its costs to be compared.
-const leastCovered = 1.0 / 5
-
 // Comparable reports whether both windows have data enough for rates to be compared. Else text says which does not, such as "17 of 175 h have
 // data".
 func Comparable(baseline, current Side) (text string, ok bool) {
-	for _, s := range [...]*Side{&baseline, &current} {
-		if s.Covered.Hours < leastCovered*s.Covered.Window {
-			return s.Covered.Text(), false
-		}
-	}
-	return "", true
+	return coverage.Comparable(&baseline.Covered, &current.Covered)
 }
 
 // Relative returns how much a cost changed for each hour that has data, relative to the baseline: 0.5 is half as much again. ok is false where the windows
 // are not Comparable, or where there was no cost before.
 func (r *Row) Relative(baseline, current Side) (ratio float64, ok bool) {
-	if _, ok := Comparable(baseline, current); !ok || !(r.Baseline > 0) {
-		return 0, false
-	}
-	return r.Cost*current.Covered.Factor(1)/(r.Baseline*baseline.Covered.Factor(1)) - 1, true
+	return coverage.Relative(r.Baseline, &baseline.Covered, r.Cost, &current.Covered)
 }
 
 // MaxParts is the most parts of a row that Explain returns.

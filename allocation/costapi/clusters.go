@@ -29,7 +29,7 @@ func (a *api) clusters() []ClusterInfo {
 }
 
 // clusterInfo is the cluster as Kubecost describes it: all values are strings. If there are several clusters, it lists the ids of
-// all. closedUntil is when the newest closed hour ended.
+// all. closedUntil is when the newest closed hour ended, nextClosed when the next one will be closed.
 func (a *api) clusterInfo() map[string]string {
 	c, all := a.info(), a.clusters()
 	out := map[string]string{
@@ -38,8 +38,10 @@ func (a *api) clusterInfo() map[string]string {
 		"logCollection": "false", "productAnalytics": "false", "errorReporting": "false", "valuesReporting": "false",
 		"thanosEnabled": "false", "thanosOffset": "",
 	}
-	if closed := a.cfg.Closed(); !closed.IsZero() {
-		out["closedUntil"] = closed.UTC().Format(time.RFC3339)
+	for name, at := range map[string]time.Time{"closedUntil": a.cfg.Closed(), "nextClosed": a.cfg.NextClosed()} {
+		if !at.IsZero() {
+			out[name] = at.UTC().Format(time.RFC3339)
+		}
 	}
 	if len(all) > 1 {
 		ids := make([]string, len(all))

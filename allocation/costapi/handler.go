@@ -99,6 +99,8 @@ type Config struct {
 	Clusters func() []ClusterInfo
 	// Closed returns when the newest closed hour ended, once for each request about it. The default does not know it.
 	Closed func() time.Time
+	// NextClosed returns when the next hour will be closed, once for each request about it. The default does not know it.
+	NextClosed func() time.Time
 	// Questions are the saved questions. The default has none.
 	Questions []Question
 	// Budgets are the budgets, and Spending how they stood at the end of the last closed hour, nil while that is not known; both
@@ -140,8 +142,12 @@ func (c Config) withDefaults() Config {
 	if c.Clusters == nil {
 		c.Clusters = func() []ClusterInfo { return nil }
 	}
+	unknown := func() time.Time { return time.Time{} }
 	if c.Closed == nil {
-		c.Closed = func() time.Time { return time.Time{} }
+		c.Closed = unknown
+	}
+	if c.NextClosed == nil {
+		c.NextClosed = unknown
 	}
 	if c.Custom == nil {
 		c.Custom = func() (allocation.CustomPrices, bool) { return allocation.CustomPrices{}, false }

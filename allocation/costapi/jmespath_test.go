@@ -79,9 +79,10 @@ func TestJMESPathOnEveryPath(t *testing.T) {
 // error if they look misspelled. Parameters that clients send anyway are neither.
 func TestParametersOfFacts(t *testing.T) {
 	h := newHandler(&fake{}, costapi.Config{
-		Cluster:   func() costapi.ClusterInfo { return costapi.ClusterInfo{ID: "one", Provider: "AWS"} },
-		Closed:    func() time.Time { return now.Truncate(time.Hour) },
-		Questions: []costapi.Question{{Name: "by-team", Query: "window=month&aggregate=label:team"}},
+		Cluster:    func() costapi.ClusterInfo { return costapi.ClusterInfo{ID: "one", Provider: "AWS"} },
+		Closed:     func() time.Time { return now.Truncate(time.Hour) },
+		NextClosed: func() time.Time { return now.Truncate(time.Hour).Add(70 * time.Minute) },
+		Questions:  []costapi.Question{{Name: "by-team", Query: "window=month&aggregate=label:team"}},
 	})
 	for _, path := range []string{"/model/clusterInfo", "/clusterInfo", "/clusterInfoMap", "/model/getConfigs", "/model/questions", "/model/budgets"} {
 		if w := get(h, path, "jmesspath=@"); w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), "did you mean") {
@@ -105,7 +106,8 @@ func TestParametersOfFacts(t *testing.T) {
 	}
 	for path, want := range map[string]any{
 		"/clusterInfo?provider": "AWS", "/clusterInfoMap?one.id": "one", "/model/getConfigs?currencyCode": "USD",
-		"/model/clusterInfo?closedUntil": "2026-11-21T04:00:00Z", "/model/questions?[0].join('?', [name, query])": "by-team?window=month&aggregate=label:team",
+		"/model/clusterInfo?closedUntil": "2026-11-21T04:00:00Z", "/model/clusterInfo?nextClosed": "2026-11-21T05:10:00Z",
+		"/model/questions?[0].join('?', [name, query])": "by-team?window=month&aggregate=label:team",
 	} {
 		path, expression, _ := strings.Cut(path, "?")
 		if got := envelopeOf(t, get(h, path, "jmespath="+expression))["data"]; got != want {

@@ -117,6 +117,29 @@ func (c *Coverage) Factor(hours float64) float64 {
 	return 0
 }
 
+// leastCovered is the part of a window that has to have data for its costs to be compared.
+const leastCovered = 1.0 / 5
+
+// Comparable reports whether both windows have data enough for rates to be compared. Else text says which does not, such as "17 of 175 h have
+// data".
+func Comparable(baseline, current *Coverage) (text string, ok bool) {
+	for _, c := range [...]*Coverage{baseline, current} {
+		if c.Hours < leastCovered*c.Window {
+			return c.Text(), false
+		}
+	}
+	return "", true
+}
+
+// Relative returns how much a cost changed for each hour that has data, relative to the cost of a baseline: 0.5 is half as much again. ok is
+// false where the windows are not Comparable, or where there was no cost before.
+func Relative(before float64, baseline *Coverage, cost float64, current *Coverage) (ratio float64, ok bool) {
+	if _, ok := Comparable(baseline, current); !ok || !(before > 0) {
+		return 0, false
+	}
+	return cost*current.Factor(1)/(before*baseline.Factor(1)) - 1, true
+}
+
 // slack is how many hours may lack data at the edges of a window without a word: less than a scrape.
 const slack = 1.0 / 60
 

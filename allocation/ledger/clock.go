@@ -55,6 +55,9 @@ func (c Clock) LastHour() allocation.Window {
 	return allocation.Window{Start: c.Floor(end.Add(-time.Second)), End: end}
 }
 
+// NextClosed is when the next hour will be closed.
+func (c Clock) NextClosed() time.Time { return c.HourFrom(c.LastHour().End).End.Add(c.Grace) }
+
 // ClosedHours returns the closed hours within w, oldest first. Where clocks are set by half an hour, the rest of an hour is
 // not one of them.
 func (c Clock) ClosedHours(w allocation.Window) (hours []allocation.Window) {

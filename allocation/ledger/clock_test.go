@@ -31,6 +31,12 @@ func TestClock(t *testing.T) {
 			if got := c.LastHour().End; !got.Equal(ledgertest.ParseTime(t, tc.last)) {
 				t.Errorf("the last hour ends at %s, want %s", got.UTC(), tc.last)
 			}
+			next := c.NextClosed()
+			before := ledger.Clock{Zone: c.Zone, Grace: c.Grace, Now: func() time.Time { return next.Add(-time.Second) }}
+			after := ledger.Clock{Zone: c.Zone, Grace: c.Grace, Now: func() time.Time { return next }}
+			if !next.After(now) || !before.LastHour().End.Equal(c.LastHour().End) || !after.LastHour().End.After(c.LastHour().End) {
+				t.Errorf("the next hour is closed at %s, behind that until %s", next.UTC(), c.LastHour().End.UTC())
+			}
 			w := allocation.Window{Start: ledgertest.ParseTime(t, tc.from), End: now}
 			hours := c.ClosedHours(w)
 			if len(hours) != tc.hours || !c.Closed(w).End.Equal(hours[len(hours)-1].End) {

@@ -23,6 +23,7 @@ func newAPI(s *service, current *config.Settings, meter *metering.Metering, bill
 	}
 	cfg.Clusters = func() []costapi.ClusterInfo { return allClusters(current, s.computer.clusters.list()) }
 	cfg.Closed = func() time.Time { return s.ledger.Clock().LastHour().End }
+	cfg.NextClosed = func() time.Time { return s.ledger.Clock().NextClosed() }
 	cfg.Budgets, cfg.Spending, cfg.Diagnose, cfg.Custom = meter.Budgets, s.recorder.Spending, s.computer.Diagnose, current.Rates.Custom
 	cfg.Bills = s.apiBills(current)
 	var ledger costapi.Ledger = s.ledger
