@@ -30,9 +30,10 @@ func NewClient(client *http.Client, base *url.URL, cluster string) *Client {
 
 // state is what promcost says of itself.
 type state struct {
-	closed   time.Time // the end of the newest closed hour
-	cluster  string
-	currency string
+	closed, next time.Time // the end of the newest closed hour, and when the next one will be closed
+	cluster      string
+	several      bool // promcost knows other clusters, too
+	currency     string
 }
 
 // version is the resourceVersion of all objects.
@@ -47,20 +48,24 @@ const (
 // state asks promcost for its state.
 func (c *Client) state(ctx context.Context) (s state, err error) {
 	var info, configs map[string]string
-	if err := c.facts(ctx, "/model/clusterInfo", &info); err != nil {
+	if err := c.facts(ctx, "/model/clusterInfo", nil, &info); err != nil {
 		return s, err
 	}
-	if err := c.facts(ctx, "/model/getConfigs", &configs); err != nil {
+	if err := c.facts(ctx, "/model/getConfigs", nil, &configs); err != nil {
 		return s, err
 	}
 	s.currency = configs["currencyCode"]
+	s.several = strings.Contains(info["clusters"], ",")
 	if s.cluster = c.cluster; s.cluster == "" {
-		if s.cluster = info["id"]; strings.Contains(info["clusters"], ",") {
+		if s.cluster = info["id"]; s.several {
 			return s, unavailable("promcost knows the clusters %.200s: name this one by --cluster.id", info["clusters"])
 		}
 	}
 	if s.closed, err = time.Parse(time.RFC3339, info["closedUntil"]); err != nil {
 		return s, unavailable("promcost does not say which hour is closed: use a newer promcost, or one that is no shard")
+	}
+	if s.next, err = time.Parse(time.RFC3339, info["nextClosed"]); err != nil {
+		s.next = s.closed.Add(time.Hour) // an older promcost does not say it
 	}
 	return s, nil
 }
@@ -70,12 +75,12 @@ type savedQuestion struct{ Name, Query string }
 
 // questions asks promcost for the saved questions.
 func (c *Client) questions(ctx context.Context) (list []savedQuestion, err error) {
-	return list, c.facts(ctx, "/model/questions", &list)
+	return list, c.facts(ctx, "/model/questions", nil, &list)
 }
 
 // facts asks promcost for small data.
-func (c *Client) facts(ctx context.Context, path string, data any) error {
-	body, err := c.get(ctx, path, nil)
+func (c *Client) facts(ctx context.Context, path string, values url.Values, data any) error {
+	body, err := c.get(ctx, path, values)
 	if err != nil {
 		return err
 	}
@@ -86,24 +91,33 @@ func (c *Client) facts(ctx context.Context, path string, data any) error {
 	return nil
 }
 
-// rows asks promcost for rows and calls row with each. It reads at most limit bytes. It returns promcost's warnings.
-func (c *Client) rows(ctx context.Context, path string, values url.Values, limit int64, row func(name string, decode func(any) error) error) (warnings []string, err error) {
+// answer is what promcost says beside rows.
+type answer struct {
+	warnings []string
+	// covered says how much of the window has data; nil if promcost is too old to say it. clusters are the hours of each cluster where
+	// several have data.
+	covered, window *float64
+	clusters        map[string]float64
+}
+
+// rows asks promcost for rows and calls row with each. It reads at most limit bytes.
+func (c *Client) rows(ctx context.Context, path string, values url.Values, limit int64, row func(name string, decode func(any) error) error) (a answer, err error) {
 	body, err := c.get(ctx, path, values)
 	if err != nil {
-		return nil, err
+		return a, err
 	}
 	defer func() { _ = body.Close() }() // it was read as far as wanted
 	limited := &io.LimitedReader{R: body, N: limit}
-	if warnings, err = readRows(json.NewDecoder(limited), row); err == nil {
-		return warnings, nil
+	if a, err = readRows(json.NewDecoder(limited), row); err == nil {
+		return a, nil
 	}
 	if limited.N <= 0 {
-		return nil, tooMuch()
+		return a, tooMuch()
 	}
 	if _, known := errors.AsType[*apierrors.StatusError](err); known {
-		return nil, err
+		return a, err
 	}
-	return nil, notPromcost(path, err)
+	return a, notPromcost(path, err)
 }
 
 // tooMuch is the error for an answer that would take too much memory.
@@ -112,20 +126,21 @@ func tooMuch() error {
 }
 
 // readRows reads an answer of promcost as a stream: an envelope whose data are maps from names to rows.
-func readRows(d *json.Decoder, row func(name string, decode func(any) error) error) (warnings []string, err error) {
+func readRows(d *json.Decoder, row func(name string, decode func(any) error) error) (a answer, err error) {
+	known := map[string]any{"warnings": &a.warnings, "coveredHours": &a.covered, "windowHours": &a.window, "clusterCoveredHours": &a.clusters}
 	err = readObject(d, func(name string) error {
-		switch name {
-		case "data":
+		if name == "data" {
 			return readArray(d, func() error {
 				return readObject(d, func(name string) error { return row(name, d.Decode) })
 			})
-		case "warnings":
-			return d.Decode(&warnings)
+		}
+		if to := known[name]; to != nil {
+			return d.Decode(to)
 		}
 		var rest json.RawMessage
 		return d.Decode(&rest)
 	})
-	return warnings, err
+	return a, err
 }
 
 // readObject calls member with the name of each member of an object, whose value it has to read.
@@ -184,6 +199,12 @@ func (c *Client) get(ctx context.Context, path string, values url.Values) (io.Re
 	return nil, &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: int32(resp.StatusCode), Reason: metav1.StatusReasonBadRequest, Message: "promcost: " + answer.Message,
 	}}
+}
+
+// noData reports whether an error says that promcost has no data at all of what was asked for.
+func noData(err error) bool {
+	known, ok := errors.AsType[*apierrors.StatusError](err)
+	return ok && known.ErrStatus.Code == http.StatusUnprocessableEntity && strings.Contains(known.ErrStatus.Message, ": no data: ")
 }
 
 // unavailable is an error for a failure that may be over at the next try.

@@ -13,6 +13,7 @@ func (a *Allocation) DeepCopyObject() runtime.Object {
 	c.ObjectMeta = *a.DeepCopy()
 	c.Spec.UIDs, c.Spec.Services = slices.Clone(a.Spec.UIDs), slices.Clone(a.Spec.Services)
 	s := &c.Status
+	s.Change = copied(s.Change)
 	s.CPUCoreUsageAverage, s.RAMByteUsageAverage, s.Efficiency = copied(s.CPUCoreUsageAverage), copied(s.RAMByteUsageAverage), copied(s.Efficiency)
 	if s.ErrorBounds != nil {
 		s.ErrorBounds = &Bounds{copied(s.ErrorBounds.Lower), copied(s.ErrorBounds.Upper)}
@@ -29,6 +30,7 @@ func (l *AllocationList) DeepCopyObject() runtime.Object {
 func (a *ClusterAllocation) DeepCopyObject() runtime.Object {
 	c := *a
 	c.ObjectMeta = *a.DeepCopy()
+	c.Status.Change = copied(a.Status.Change)
 	c.Status.Start, c.Status.End = copied(a.Status.Start), copied(a.Status.End)
 	c.Status.Rows, c.Status.Warnings = slices.Clone(a.Status.Rows), slices.Clone(a.Status.Warnings)
 	return &c
@@ -44,6 +46,7 @@ func (a *Asset) DeepCopyObject() runtime.Object {
 	c := *a
 	c.ObjectMeta = *a.DeepCopy()
 	c.Spec.ProviderIDs = slices.Clone(a.Spec.ProviderIDs)
+	c.Status.Change = copied(a.Status.Change)
 	return &c
 }
 

@@ -128,9 +128,9 @@ type snapshot struct {
 	key     key
 	version int64 // Unix time of the end of the hour
 	items   []item
-	// warnings are promcost's, for those who may see all of the cluster.
-	warnings []string
-	bytes    int64 // an estimate
+	// warnings are promcost's, for those who may see all of the cluster; notices are for everyone.
+	warnings, notices []string
+	bytes             int64 // an estimate
 }
 
 // key says what a snapshot is of.

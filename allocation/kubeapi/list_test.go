@@ -60,14 +60,15 @@ func TestObjects(t *testing.T) {
 		return o
 	}
 	at := func(before time.Duration) metav1.Time { return metav1.NewTime(hour.Add(-before)) }
-	half, lower := .5, .9
+	half, lower, same := .5, .9, 0.
+	unchanged := kubeapi.Comparison{Change: &same}
 	version := strconv.FormatInt(hour.Unix(), 10)
 	want := []any{
 		&kubeapi.Allocation{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "db-0:7d", ResourceVersion: version, Labels: map[string]string{"app_kubernetes_io_name": "db", "tier": "back"}},
-			Spec:       kubeapi.AllocationSpec{Window: "7d", Pod: "db-0", UIDs: []string{"u3", "u4"}, ControllerKind: "statefulset", Controller: "db"},
+			Spec:       kubeapi.AllocationSpec{Window: "7d", Pod: "db-0", UIDs: []string{"u3", "u4"}, ControllerKind: "statefulset", Controller: "db", Owner: "bob"},
 			Status: kubeapi.AllocationStatus{
-				Start: at(2 * time.Hour), End: at(0), Costs: kubeapi.Costs{Currency: "EUR", TotalCost: 8, CPUCost: 4, RAMCost: 2.125},
+				Start: at(2 * time.Hour), End: at(0), Costs: kubeapi.Costs{Currency: "EUR", TotalCost: 8, CPUCost: 4, RAMCost: 2.125}, Comparison: unchanged,
 				CPUCores: 1.5, RAMBytes: 1 << 30, Efficiency: &half, ErrorBounds: &kubeapi.Bounds{Lower: &lower},
 			},
 		},
@@ -75,7 +76,7 @@ func TestObjects(t *testing.T) {
 			ObjectMeta: metav1.ObjectMeta{Name: "by-team", ResourceVersion: version},
 			Spec:       kubeapi.ClusterAllocationSpec{Query: "window=month&aggregate=label:team"},
 			Status: kubeapi.ClusterAllocationStatus{
-				Start: new(at(time.Hour)), End: new(at(0)), Costs: kubeapi.Costs{Currency: "EUR", TotalCost: 3, CPUCost: 4}, Warnings: []string{"the price of web-1 is a guess"},
+				Start: new(at(time.Hour)), End: new(at(0)), Costs: kubeapi.Costs{Currency: "EUR", TotalCost: 3, CPUCost: 4}, Comparison: kubeapi.Comparison{Change: &half}, Warnings: []string{"the price of web-1 is a guess"},
 				Rows: []kubeapi.ClusterAllocationRow{{Name: "blue", Costs: kubeapi.Costs{Currency: "EUR", TotalCost: 2, CPUCost: 2.5}}, {Name: "red", Costs: kubeapi.Costs{Currency: "EUR", TotalCost: 1, CPUCost: 1.5}}},
 			},
 		},
@@ -87,7 +88,7 @@ func TestObjects(t *testing.T) {
 		&kubeapi.Asset{ // two nodes of one name are added up
 			ObjectMeta: metav1.ObjectMeta{Name: "node.n1", ResourceVersion: version},
 			Spec:       kubeapi.AssetSpec{Window: "24h", Type: "Node", Name: "n1", Category: "Compute", Provider: "AWS", ProviderIDs: []string{"id-1", "id-2"}},
-			Status:     kubeapi.AssetStatus{Start: at(time.Hour), End: at(0), Currency: "EUR", TotalCost: 4},
+			Status:     kubeapi.AssetStatus{Start: at(time.Hour), End: at(0), Currency: "EUR", TotalCost: 4, Comparison: unchanged},
 		},
 	}
 	got := []any{get("allocations", "shop", "db-0:7d"), get("clusterallocations", "", "by-team"), get("clusterallocations", "", "wrong"), get("assets", "", "node.n1")}
@@ -96,7 +97,8 @@ func TestObjects(t *testing.T) {
 	}
 }
 
-// TestAsked holds what promcost is asked: a window that ends where the newest closed hour does, of one cluster and one namespace.
+// TestAsked holds what promcost is asked: a window that ends where the newest closed hour does, and the one before, of one cluster and one
+// namespace.
 func TestAsked(t *testing.T) {
 	f := newFake()
 	a := newAPI(t, f, kubeapi.Config{})
@@ -104,8 +106,12 @@ func TestAsked(t *testing.T) {
 		t.Fatal(err)
 	}
 	end := hour.Unix()
-	for _, asked := range f.asked {
-		if got, want := asked.Get("window"), fmt.Sprintf("%d,%d", end-2*86400, end); got != want {
+	for i, asked := range f.asked {
+		want := fmt.Sprintf("%d,%d", end-2*86400, end)
+		if i == 2 {
+			want = fmt.Sprintf("%d,%d", end-4*86400, end-2*86400)
+		}
+		if got := asked.Get("window"); got != want {
 			t.Errorf("window %s, want %s", got, want)
 		}
 		if got := asked.Get("fieldSelector"); got != "metadata.namespace=shop,spec.cluster=one" {
@@ -117,13 +123,13 @@ func TestAsked(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if f.questions() != 2 {
-		t.Errorf("promcost was asked %d times, want 2: costs and uids", f.questions())
+	if f.questions() != 3 {
+		t.Errorf("promcost was asked %d times, want 3: uids and owners, costs, costs before", f.questions())
 	}
 	if _, err := a.resources["allocations"].List(in(t, "a=b,c\\"), nil); err != nil { // no namespace is named so, but nothing may come of it
 		t.Error(err)
 	}
-	if got := f.asked[2].Get("fieldSelector"); got != `metadata.namespace=a\=b\,c\\,spec.cluster=one` {
+	if got := f.asked[3].Get("fieldSelector"); got != `metadata.namespace=a\=b\,c\\,spec.cluster=one` {
 		t.Errorf("fieldSelector %s", got)
 	}
 }

@@ -13,19 +13,24 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
+
+	"github.com/promcost/promcost/allocation/coverage"
 )
 
 // reading collects the items of a snapshot, which may take limit bytes.
 type reading struct {
-	client *Client
-	state  state
-	key    key
-	limit  int64
+	client   *Client
+	state    state
+	key      key
+	limit    int64
+	patience time.Duration // with what an answer can do without
 
 	items    []item
 	texts    texts
 	bytes    int64
-	warnings []string
+	warnings []string // promcost's
+	notices  []string // for everyone
+	covered  coverage.Coverage
 }
 
 // add adds an item of about that many bytes, its texts not counted.
@@ -41,28 +46,68 @@ func (r *reading) add(it item, bytes int) error {
 // textFactor is how many bytes of JSON promcost may send for each that may be kept.
 const textFactor = 8
 
-// rows asks promcost for rows of the window, with further parameters.
-func (r *reading) rows(ctx context.Context, path string, more map[string]string, row func(name string, decode func(any) error) error) error {
+// span is a time with a begin and an end.
+type span struct{ start, end time.Time }
+
+// length is how long it is.
+func (w span) length() time.Duration { return w.end.Sub(w.start) }
+
+// window is the window of the snapshot: it ends with the newest closed hour.
+func (r *reading) window() span {
 	length, err := parseWindow(r.key.window)
 	if err != nil {
-		return err
+		panic("BUG: a snapshot of " + r.key.window + ": " + err.Error())
 	}
+	return span{r.state.closed.Add(-length), r.state.closed}
+}
+
+// rows asks promcost for rows of the window of the snapshot, with further parameters, and keeps what is said of the window.
+func (r *reading) rows(ctx context.Context, path string, more map[string]string, row func(name string, decode func(any) error) error) (err error) {
+	r.covered, r.warnings, err = r.ask(ctx, question{path, r.window(), r.key.namespace, more}, row)
+	return err
+}
+
+// question is what promcost is asked: about a window, and a namespace or all of them ("").
+type question struct {
+	path      string
+	window    span
+	namespace string
+	more      map[string]string // further parameters
+}
+
+// ask asks promcost for rows. covered says how much of the window has data of the cluster.
+func (r *reading) ask(ctx context.Context, q question, row func(name string, decode func(any) error) error) (covered coverage.Coverage, warnings []string, err error) {
 	where := fields.OneTermEqualSelector("spec.cluster", r.state.cluster)
-	if r.key.namespace != "" {
-		where = fields.AndSelectors(fields.OneTermEqualSelector("metadata.namespace", r.key.namespace), where)
+	if q.namespace != "" {
+		where = fields.AndSelectors(fields.OneTermEqualSelector("metadata.namespace", q.namespace), where)
 	}
-	end := r.state.version()
 	values := url.Values{
-		"window":        {fmt.Sprintf("%d,%d", end-int64(length/time.Second), end)},
+		"window":        {fmt.Sprintf("%d,%d", q.window.start.Unix(), q.window.end.Unix())},
 		"accumulate":    {"true"},
 		"fieldSelector": {where.String()},
 	}
-	for name, value := range more {
+	for name, value := range q.more {
 		values.Set(name, value)
 	}
-	warnings, err := r.client.rows(ctx, path, values, textFactor*r.limit, row)
-	r.warnings = append(r.warnings, warnings...)
-	return err
+	hours := q.window.length().Hours()
+	a, err := r.client.rows(ctx, q.path, values, textFactor*r.limit, row)
+	if noData(err) {
+		return coverage.Coverage{Window: hours}, nil, nil
+	}
+	covered = a.coverage(hours)
+	if len(a.clusters) > 0 {
+		covered.Hours = a.clusters[r.state.cluster]
+		covered.Clusters = []coverage.Cluster{{Name: r.state.cluster, Hours: covered.Hours}}
+	}
+	return covered, a.warnings, err
+}
+
+// coverage says how much of a window of so many hours has data.
+func (a *answer) coverage(hours float64) coverage.Coverage {
+	if a.covered == nil || a.window == nil {
+		return coverage.Coverage{Hours: hours, Window: hours}
+	}
+	return coverage.Coverage{Hours: *a.covered, Window: *a.window}
 }
 
 // wireCosts are the costs of a row of promcost.
@@ -112,15 +157,19 @@ const noValue = "__unallocated__"
 var noNamespaces = []string{noValue, "__unmounted__"}
 
 // perAllocation is about how many bytes an item of a pod takes, its labels and texts not counted.
-const perAllocation = 640
+const perAllocation = 688
 
-// readAllocations reads what pods cost, and which uids they had: promcost merges pods of one name, and does not say which they are.
+// allocationPath is where promcost says what pods cost.
+const allocationPath = "/model/allocation/compute"
+
+// readAllocations reads what pods cost, how that changed, and which uids and owners they had: promcost merges pods of one name, and does not
+// say which they are.
 func readAllocations(ctx context.Context, r *reading) error {
-	uids, err := r.readUIDs(ctx)
+	known, err := r.readIdentities(ctx)
 	if err != nil {
 		return err
 	}
-	return r.rows(ctx, "/model/allocation/compute", map[string]string{
+	err = r.rows(ctx, allocationPath, map[string]string{
 		"aggregate": "namespace,pod", "idle": "false", "includeAggregatedMetadata": "true",
 		"fields": "properties,start,end,cpuCores,cpuCoreRequestAverage,cpuCoreUsageAverage,ramBytes,ramByteRequestAverage,ramByteUsageAverage,gpuCount,totalEfficiency,errorBounds," + wireCostFields,
 	}, func(_ string, decode func(any) error) error {
@@ -132,11 +181,11 @@ func readAllocations(ctx context.Context, r *reading) error {
 		if p.Pod == "" || p.Namespace == "" || slices.Contains(noNamespaces, p.Namespace) || r.key.namespace != "" && p.Namespace != r.key.namespace {
 			return nil // what belongs to no namespace is in assets
 		}
-		share := r.texts.share
+		share, id := r.texts.share, known[p.Namespace+"/"+p.Pod]
 		b := &allocationBody{
 			spec: AllocationSpec{
-				Pod: share(p.Pod), UIDs: uids[p.Namespace+"/"+p.Pod], Node: share(p.Node), ControllerKind: share(p.ControllerKind), Controller: share(p.Controller),
-				Services: r.texts.shareAll(p.Services),
+				Pod: share(p.Pod), UIDs: id.uids, Node: share(p.Node), ControllerKind: share(p.ControllerKind), Controller: share(p.Controller),
+				Owner: share(id.owner()), Services: r.texts.shareAll(p.Services),
 			},
 			status: AllocationStatus{
 				Start: metav1.NewTime(w.Start), End: metav1.NewTime(w.End), Costs: w.costs(r.state.currency),
@@ -148,14 +197,35 @@ func readAllocations(ctx context.Context, r *reading) error {
 		it := item{share(p.Namespace), b.spec.Pod, newLabels(p.Labels, &r.texts), b}
 		return r.add(it, perAllocation+64*len(b.spec.UIDs)+16*len(p.Services))
 	})
+	if err != nil {
+		return err
+	}
+	r.notice(ctx)
+	before := map[string]string{"aggregate": "namespace,pod", "idle": "false", "fields": "totalCost"}
+	r.compare(ctx, allocationPath, before, func(name string, decode func(any) error) (string, float64, error) {
+		var w struct{ TotalCost float64 }
+		err := decode(&w)
+		return name, w.TotalCost, err
+	})
+	return nil
 }
 
-// readUIDs reads the uids of pods, by namespace/name.
-func (r *reading) readUIDs(ctx context.Context) (map[string][]string, error) {
-	uids := map[string][]string{}
+// identity is what the pods of a name were in the window.
+type identity struct{ uids, owners []string }
+
+// owner is the owners, if there are several with commas between.
+func (id identity) owner() string { return strings.Join(id.owners, ",") }
+
+// identityKeys are what pods are told apart by. Nothing stands between two slashes for all, so that the names of teams and owners, which may have slashes,
+// can be told apart.
+const identityKeys = "namespace,pod,uid,team,all,owner"
+
+// readIdentities reads the uids and the owners of pods, by namespace/name.
+func (r *reading) readIdentities(ctx context.Context) (map[string]identity, error) {
+	known := map[string]identity{}
 	size := int64(0)
-	more := map[string]string{"aggregate": "namespace,pod,uid", "idle": "false", "fields": "name"}
-	err := r.rows(ctx, "/model/allocation/compute", more, func(name string, decode func(any) error) error {
+	more := map[string]string{"aggregate": identityKeys, "idle": "false", "fields": "name", "labelNames": "value"}
+	_, _, err := r.ask(ctx, question{allocationPath, r.window(), r.key.namespace, more}, func(name string, decode func(any) error) error {
 		var rest json.RawMessage
 		if err := decode(&rest); err != nil {
 			return err
@@ -163,16 +233,47 @@ func (r *reading) readUIDs(ctx context.Context) (map[string][]string, error) {
 		if size += int64(len(name)) + 96; size > r.limit {
 			return tooMuch()
 		}
-		if i := strings.LastIndexByte(name, '/'); i > 0 && name[i+1:] != noValue {
-			uids[name[:i]] = append(uids[name[:i]], name[i+1:])
+		parts := strings.SplitN(name, "/", 4)
+		if len(parts) < 4 {
+			return nil
 		}
+		key := parts[0] + "/" + parts[1]
+		id := known[key]
+		id.uids, id.owners = inserted(id.uids, parts[2]), inserted(id.owners, ownerInName(parts[3]))
+		known[key] = id
 		return nil
 	})
-	r.warnings = nil // those of the other question are the same
-	for _, list := range uids {
-		slices.Sort(list)
+	return known, err
+}
+
+// inserted is a sorted list with a text that is no mark for what is missing, once.
+func inserted(list []string, text string) []string {
+	if i, found := slices.BinarySearch(list, text); !found && text != "" && text != noValue {
+		list = slices.Insert(list, i, text)
 	}
-	return uids, err
+	return list
+}
+
+// ownerInName is the team in the rest of the name of a row, else the owner (SEMANTICS §9), "" if there is neither. The two slashes between them are not those of
+// an URL.
+func ownerInName(rest string) string {
+	team, owner := rest, ""
+	for i := 1; i < len(rest); i++ {
+		if strings.HasPrefix(rest[i:], "//") && rest[i-1] != ':' {
+			team, owner = rest[:i], rest[i+2:]
+			break
+		}
+	}
+	return cmp.Or(withoutMarks(team), withoutMarks(owner))
+}
+
+// withoutMarks is the value of an alias without the parts that are missing: it has a part for each label that the alias stands for.
+func withoutMarks(value string) string {
+	if !strings.Contains(value, noValue) {
+		return value
+	}
+	parts := slices.DeleteFunc(strings.Split(value, "/"), func(part string) bool { return part == noValue })
+	return strings.Join(parts, "/")
 }
 
 // wireAsset is an asset as promcost sends it.
@@ -193,12 +294,13 @@ type assetBody struct {
 }
 
 // perAsset is about how many bytes an item of an asset takes.
-const perAsset = 480
+const perAsset = 504
 
 // readAssets reads what assets cost. Those of one type and name are added up.
 func readAssets(ctx context.Context, r *reading) error {
+	const path = "/model/assets"
 	known := map[string]*assetBody{}
-	return r.rows(ctx, "/model/assets", nil, func(_ string, decode func(any) error) error {
+	err := r.rows(ctx, path, nil, func(_ string, decode func(any) error) error {
 		var w wireAsset
 		if err := decode(&w); err != nil {
 			return err
@@ -217,6 +319,16 @@ func readAssets(ctx context.Context, r *reading) error {
 		known[name] = b
 		return r.add(item{"", share(name), newLabels(w.Labels, &r.texts), b}, perAsset)
 	})
+	if err != nil {
+		return err
+	}
+	r.notice(ctx)
+	r.compare(ctx, path, nil, func(_ string, decode func(any) error) (string, float64, error) {
+		var w wireAsset
+		err := decode(&w)
+		return "/" + assetName(w.Type, w.Properties.Name), w.TotalCost, err
+	})
+	return nil
 }
 
 // merge adds an asset of the same type and name.
@@ -264,11 +376,18 @@ func readClusterAllocations(ctx context.Context, r *reading) error {
 	}
 	for _, q := range list {
 		b := &clusterAllocationBody{spec: ClusterAllocationSpec{q.Query}}
-		if err := r.answer(ctx, b); err != nil {
+		if err := r.answer(ctx, q.Name, b); err != nil {
 			b.status = ClusterAllocationStatus{Error: err.Error(), Costs: Costs{Currency: r.state.currency}}
 		}
 		if err := r.add(item{"", q.Name, nil, b}, 640+len(q.Query)+len(b.status.Rows)*160); err != nil {
 			return err
+		}
+	}
+	soon, cancel := context.WithTimeout(ctx, r.patience)
+	defer cancel()
+	for i := range r.items {
+		if b := r.items[i].body.(*clusterAllocationBody); b.status.Error == "" { //nolint:forcetypeassert // they were added above
+			b.status.Comparison = r.changed(soon, b.spec.Query)
 		}
 	}
 	return ctx.Err() // of a question that could not be asked any more, nothing is known
@@ -282,21 +401,17 @@ type wireRow struct {
 }
 
 // answer asks a saved question.
-func (r *reading) answer(ctx context.Context, b *clusterAllocationBody) (err error) {
-	values, err := url.ParseQuery(b.spec.Query)
+func (r *reading) answer(ctx context.Context, name string, b *clusterAllocationBody) error {
+	values, err := savedParameters(b.spec.Query)
 	if err != nil {
 		return fmt.Errorf("parse query: %w", err)
 	}
-	for _, name := range []string{"offset", "jmespath", "explain", "csvColumns", "accumulateBy"} {
-		values.Del(name)
-	}
-	values.Set("format", "json")
 	values.Set("accumulate", "true")
 	values.Set("limit", strconv.Itoa(maxRows+1))
 	values.Set("fields", "name,window,"+wireCostFields)
 	s := &b.status
 	s.Currency = r.state.currency
-	s.Warnings, err = r.client.rows(ctx, "/model/allocation", values, textFactor*r.limit, func(_ string, decode func(any) error) error {
+	a, err := r.client.rows(ctx, "/model/allocation", values, textFactor*r.limit, func(_ string, decode func(any) error) error {
 		var w wireRow
 		if err := decode(&w); err != nil {
 			return err
@@ -313,6 +428,10 @@ func (r *reading) answer(ctx context.Context, b *clusterAllocationBody) (err err
 	}
 	for i := range s.Rows {
 		s.add(&s.Rows[i].Costs)
+	}
+	s.Warnings = a.warnings
+	if covered := a.coverage(0); err == nil && !covered.Whole() {
+		r.notices = append(r.notices, name+": "+covered.Text())
 	}
 	return err
 }

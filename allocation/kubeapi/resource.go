@@ -14,6 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/promcost/promcost/allocation/visible"
 )
 
 // Resource is a resource of the group as an API server installs it: it implements the interfaces rest.Storage, Scoper, Getter, Lister,
@@ -81,8 +83,13 @@ func (r *Resource) Get(ctx context.Context, name string, _ *metav1.GetOptions) (
 	snap := e.snapshot
 	i, ok := slices.BinarySearchFunc(snap.items, item{namespace: r.namespace(ctx), name: base}, compareItems)
 	if !ok {
-		return nil, apierrors.NewNotFound(r.group(), name)
+		err := apierrors.NewNotFound(r.group(), name)
+		for _, text := range snap.notices {
+			err.ErrStatus.Message += ": " + text
+		}
+		return nil, err
 	}
+	r.notify(ctx, snap)
 	return r.object(snap, &snap.items[i], window, suffix), nil
 }
 
@@ -161,9 +168,12 @@ func (r *Resource) List(ctx context.Context, o *internalversion.ListOptions) (ru
 	if err := r.server.send(ctx, len(indices)); err != nil {
 		return nil, err
 	}
-	if r.namespace(ctx) == "" && from == 0 { // warnings name things of all namespaces
-		for _, text := range snap.warnings[:min(len(snap.warnings), maxWarnings)] {
-			r.warn(ctx, text)
+	if from == 0 {
+		r.notify(ctx, snap)
+		if r.namespace(ctx) == "" { // warnings name things of all namespaces
+			for _, text := range snap.warnings[:min(len(snap.warnings), maxWarnings)] {
+				r.warn(ctx, text)
+			}
 		}
 	}
 	list := r.newList()
@@ -179,8 +189,15 @@ func (r *Resource) List(ctx context.Context, o *internalversion.ListOptions) (ru
 	return list, nil
 }
 
-// maxWarnings is how many of promcost's warnings a list shows.
+// maxWarnings is how many of promcost's warnings, and how many notices, a list shows.
 const maxWarnings = 10
+
+// notify shows whoever asks what the window of a snapshot lacks.
+func (r *Resource) notify(ctx context.Context, snap *snapshot) {
+	for _, text := range snap.notices[:min(len(snap.notices), maxWarnings)] {
+		r.warn(ctx, text)
+	}
+}
 
 // bounds are the items of a request's namespace.
 func (r *Resource) bounds(ctx context.Context, snap *snapshot) (between [2]int) {
@@ -241,7 +258,7 @@ func (r *Resource) ConvertToTable(_ context.Context, o, options runtime.Object) 
 	add := func(o runtime.Object) error {
 		cells := make([]any, len(r.columns))
 		for i, c := range r.columns {
-			cells[i] = c.cell(o)
+			cells[i] = visible.Text(c.cell(o))
 		}
 		t.Rows = append(t.Rows, metav1.TableRow{Cells: cells, Object: runtime.RawExtension{Object: o}})
 		return nil

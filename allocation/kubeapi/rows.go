@@ -2,6 +2,7 @@ package kubeapi
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"strconv"
 
@@ -102,11 +103,13 @@ func allocationRow(name, window field) *row {
 			cost("Other", "All other costs: GPUs, volumes, network, load balancers, shared and external costs.", func(c *Costs) float64 {
 				return c.GPUCost + c.PVCost + c.NetworkCost + c.LoadBalancerCost + c.SharedCost + c.ExternalCost
 			}),
-			cost("Total", "All costs.", func(c *Costs) float64 { return c.TotalCost }),
+			cost("Cost", "All costs.", func(c *Costs) float64 { return c.TotalCost }),
 			{name: "Currency", help: "Currency of the costs.", cell: cells(func(a *Allocation) string { return a.Status.Currency })},
+			{name: "Change", help: changeHelp, priority: 1, cell: cells(func(a *Allocation) string { return a.Status.text() })},
+			{name: "Owner", help: "The team, else the owner, by the labelMapping of promcost's configuration.", priority: 1, cell: cells(func(a *Allocation) string { return orNone(a.Spec.Owner) })},
+			{name: "Efficiency", help: "Usage over request, weighted by cost.", priority: 1, cell: cells(func(a *Allocation) string { return percent(a.Status.Efficiency) })},
 			{name: "Cores", help: "Allocated cores.", priority: 1, cell: cells(func(a *Allocation) string { return short(a.Status.CPUCores) })},
 			{name: "GiB", help: "Allocated memory.", priority: 1, cell: cells(func(a *Allocation) string { return short(a.Status.RAMBytes / (1 << 30)) })},
-			{name: "Efficiency", help: "Usage over request, weighted by cost.", priority: 1, cell: cells(func(a *Allocation) string { return percent(a.Status.Efficiency) })},
 			{name: "Bounds", help: "How far running time and requests can be off: counted over true.", priority: 1, cell: cells(func(a *Allocation) string { return bounds(a.Status.ErrorBounds) })},
 			{name: "Node", help: "The node that it ran on.", priority: 1, cell: cells(func(a *Allocation) string { return orNone(a.Spec.Node) })},
 		},
@@ -128,7 +131,7 @@ func clusterAllocationRow(name field) *row {
 		columns: []column{
 			{name: "Name", help: "The name of the question.", format: "name", cell: cells(func(a *ClusterAllocation) string { return a.Name })},
 			{name: "Rows", help: "Rows of the answer.", cell: cells(func(a *ClusterAllocation) string { return strconv.Itoa(len(a.Status.Rows)) })},
-			{name: "Total", help: "All costs.", cell: cells(func(a *ClusterAllocation) string {
+			{name: "Cost", help: "All costs.", cell: cells(func(a *ClusterAllocation) string {
 				switch {
 				case a.Status.Error != "":
 					return "<error>"
@@ -138,6 +141,7 @@ func clusterAllocationRow(name field) *row {
 				return money(a.Status.TotalCost)
 			})},
 			{name: "Currency", help: "Currency of the costs.", cell: cells(func(a *ClusterAllocation) string { return a.Status.Currency })},
+			{name: "Change", help: changeHelp, priority: 1, cell: cells(func(a *ClusterAllocation) string { return a.Status.text() })},
 			{name: "Query", help: "The question.", cell: cells(func(a *ClusterAllocation) string { return a.Spec.Query })},
 			{name: "Error", help: "Why there is no answer.", priority: 1, cell: cells(func(a *ClusterAllocation) string { return orNone(a.Status.Error) })},
 		},
@@ -166,8 +170,9 @@ func assetRow(name, window field) *row {
 		columns: []column{
 			{name: "Name", help: "The type and the name of the asset, and the window if it is not 24h.", format: "name", cell: cells(func(a *Asset) string { return a.Name })},
 			{name: "Type", help: "The type of the asset.", cell: cells(func(a *Asset) string { return a.Spec.Type })},
-			{name: "Total", help: "All costs.", cell: cells(func(a *Asset) string { return money(a.Status.TotalCost) })},
+			{name: "Cost", help: "All costs.", cell: cells(func(a *Asset) string { return money(a.Status.TotalCost) })},
 			{name: "Currency", help: "Currency of the costs.", cell: cells(func(a *Asset) string { return a.Status.Currency })},
+			{name: "Change", help: changeHelp, priority: 1, cell: cells(func(a *Asset) string { return a.Status.text() })},
 			{name: "Provider", help: "The cloud provider.", priority: 1, cell: cells(func(a *Asset) string { return orNone(a.Spec.Provider) })},
 			{name: "NodeType", help: "The instance type of a node.", priority: 1, cell: cells(func(a *Asset) string { return orNone(a.Spec.NodeType) })},
 		},
@@ -198,6 +203,28 @@ func percent(v *float64) string {
 		return "<unknown>"
 	}
 	return strconv.FormatFloat(100**v, 'f', 0, 64) + "%"
+}
+
+// changeHelp describes the column of a Comparison.
+const changeHelp = "How the cost of an hour changed against the window before; new if there was none of it, <unknown> if that window has too few data."
+
+// text is the change in percent.
+func (c *Comparison) text() string {
+	const shown, whole = 0.05, 10 // percent: the least that is not 0, and from when on decimals do not matter
+	switch {
+	case c.New:
+		return "new"
+	case c.Change == nil:
+		return "<unknown>"
+	}
+	switch v := 100 * *c.Change; {
+	case math.Abs(v) < shown:
+		return "0%"
+	case math.Abs(v) < whole:
+		return fmt.Sprintf("%+.1f%%", v)
+	default:
+		return fmt.Sprintf("%+.0f%%", v)
+	}
 }
 
 // bounds are two factors, <unknown> where there are none.

@@ -16,6 +16,7 @@ const (
 	DefaultMaxMemory = 512 << 20
 	DefaultPoll      = 15 * time.Second
 	DefaultBookmarks = time.Minute
+	DefaultPatience  = 10 * time.Second
 	DefaultTimeout   = 5 * time.Minute
 )
 
@@ -28,6 +29,8 @@ type Config struct {
 	Poll time.Duration
 	// Bookmarks is how often watches get a bookmark.
 	Bookmarks time.Duration
+	// Patience bounds how long a reading waits for what its answer can do without: how costs changed, and why there are none.
+	Patience time.Duration
 	// Timeout bounds a reading of a snapshot. It goes on when the request that wanted it has ended: the next finds it done.
 	Timeout time.Duration
 }
@@ -36,6 +39,7 @@ func (c Config) withDefaults() Config {
 	c.MaxMemory = cmp.Or(max(c.MaxMemory, 0), DefaultMaxMemory)
 	c.Poll = cmp.Or(max(c.Poll, 0), DefaultPoll)
 	c.Bookmarks = cmp.Or(max(c.Bookmarks, 0), DefaultBookmarks)
+	c.Patience = cmp.Or(max(c.Patience, 0), DefaultPatience)
 	c.Timeout = cmp.Or(max(c.Timeout, 0), DefaultTimeout)
 	return c
 }
@@ -180,7 +184,7 @@ func (s *Server) get(ctx context.Context, k key, read func(context.Context, *rea
 func (s *Server) read(ctx context.Context, st state, k key, e *entry, read func(context.Context, *reading) error) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
 	defer cancel()
-	r := &reading{client: s.client, state: st, key: k, limit: s.cfg.MaxMemory / 2, texts: texts{known: map[string]string{}}}
+	r := &reading{client: s.client, state: st, key: k, limit: s.cfg.MaxMemory / 2, patience: s.cfg.Patience, texts: texts{known: map[string]string{}}}
 	var err error
 	select {
 	case s.reads <- struct{}{}:
@@ -194,7 +198,7 @@ func (s *Server) read(ctx context.Context, st state, k key, e *entry, read func(
 	defer s.mu.Unlock()
 	s.waiting--
 	if e.err = err; err == nil {
-		e.snapshot = &snapshot{key: k, version: st.version(), items: r.items, warnings: r.warnings, bytes: perSnapshot + r.bytes + r.texts.bytes}
+		e.snapshot = &snapshot{key: k, version: st.version(), items: r.items, warnings: r.warnings, notices: r.notices, bytes: perSnapshot + r.bytes + r.texts.bytes}
 		s.shrink()
 	} else if s.entries[k] == e {
 		delete(s.entries, k)

@@ -41,14 +41,16 @@ type AllocationSpec struct {
 	Node           string   `json:"node,omitempty" help:"The node that it ran on, if it was one."`
 	ControllerKind string   `json:"controllerKind,omitempty" help:"The kind of its controller in small letters, such as deployment."`
 	Controller     string   `json:"controller,omitempty" help:"The name of its controller."`
+	Owner          string   `json:"owner,omitempty" help:"Who owns it: the team by the labelMapping of promcost's configuration, else the owner; with commas between where pods of the name had several. Absent where there is neither."`
 	Services       []string `json:"services,omitempty" help:"The services that select it."`
 }
 
 // AllocationStatus is the cost of a pod. Costs are money over the window, adjustments included.
 type AllocationStatus struct {
-	Start metav1.Time `json:"start" help:"When the first of the pods began to run inside the window."`
-	End   metav1.Time `json:"end" help:"When the last of the pods ended inside the window."`
-	Costs `json:",inline"`
+	Start      metav1.Time `json:"start" help:"When the first of the pods began to run inside the window."`
+	End        metav1.Time `json:"end" help:"When the last of the pods ended inside the window."`
+	Costs      `json:",inline"`
+	Comparison `json:",inline"`
 
 	CPUCores              float64  `json:"cpuCores" help:"Allocated cores, the larger of request and usage, while it ran."`
 	CPUCoreRequestAverage float64  `json:"cpuCoreRequestAverage" help:"Requested cores."`
@@ -73,6 +75,12 @@ type Costs struct {
 	LoadBalancerCost float64 `json:"loadBalancerCost" help:"Cost of load balancers."`
 	SharedCost       float64 `json:"sharedCost" help:"Share of costs that all bear."`
 	ExternalCost     float64 `json:"externalCost" help:"Costs outside of the cluster."`
+}
+
+// Comparison compares the cost of an hour that has data with that in the window before.
+type Comparison struct {
+	Change *float64 `json:"change,omitempty" help:"How much the cost of an hour changed against the window before: 0.5 is half as much again. Absent where it is new, or where either window has data of less than a fifth of its hours."`
+	New    bool     `json:"new,omitempty" help:"There was none of it in the window before."`
 }
 
 // Bounds are factors between which counted running time lies relative to the true one.
@@ -105,13 +113,14 @@ type ClusterAllocationSpec struct {
 
 // ClusterAllocationStatus is the answer to a saved question. Costs are money over its window, adjustments included.
 type ClusterAllocationStatus struct {
-	Start     *metav1.Time `json:"start,omitempty" help:"When the window begins."`
-	End       *metav1.Time `json:"end,omitempty" help:"When the window ends."`
-	Costs     `json:",inline"`
-	Rows      []ClusterAllocationRow `json:"rows,omitempty" help:"The rows of the answer, the dearest first."`
-	Truncated bool                   `json:"truncated,omitempty" help:"There are more rows than these, which the costs above lack, too."`
-	Warnings  []string               `json:"warnings,omitempty" help:"What promcost warns of."`
-	Error     string                 `json:"error,omitempty" help:"Why there is no answer."`
+	Start      *metav1.Time `json:"start,omitempty" help:"When the window begins."`
+	End        *metav1.Time `json:"end,omitempty" help:"When the window ends."`
+	Costs      `json:",inline"`
+	Comparison `json:",inline"`
+	Rows       []ClusterAllocationRow `json:"rows,omitempty" help:"The rows of the answer, the dearest first."`
+	Truncated  bool                   `json:"truncated,omitempty" help:"There are more rows than these, which the costs above lack, too."`
+	Warnings   []string               `json:"warnings,omitempty" help:"What promcost warns of."`
+	Error      string                 `json:"error,omitempty" help:"Why there is no answer."`
 }
 
 // ClusterAllocationRow is a row of the answer to a saved question.
@@ -158,6 +167,7 @@ type AssetStatus struct {
 	RAMCost    float64     `json:"ramCost" help:"Cost of the memory of a node."`
 	GPUCost    float64     `json:"gpuCost" help:"Cost of the GPUs of a node."`
 	Adjustment float64     `json:"adjustment" help:"What reconciliation with the bill adds."`
+	Comparison `json:",inline"`
 }
 
 // AssetList is a list of Assets.

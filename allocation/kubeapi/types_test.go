@@ -266,9 +266,9 @@ func apart(t *testing.T, where string, a, b reflect.Value) {
 func TestTables(t *testing.T) {
 	a := newAPI(t, newFake(), kubeapi.Config{})
 	for resource, want := range map[string][2]string{
-		"allocations":        {"Name Controller CPU Memory Other Total Currency", "Cores GiB Efficiency Bounds Node"},
-		"clusterallocations": {"Name Rows Total Currency Query", "Error"},
-		"assets":             {"Name Type Total Currency", "Provider NodeType"},
+		"allocations":        {"Name Controller CPU Memory Other Cost Currency", "Change Owner Efficiency Cores GiB Bounds Node"},
+		"clusterallocations": {"Name Rows Cost Currency Query", "Change Error"},
+		"assets":             {"Name Type Cost Currency", "Change Provider NodeType"},
 	} {
 		r := a.resources[resource]
 		list, err := r.List(in(t, ""), nil)
@@ -306,7 +306,7 @@ func TestTables(t *testing.T) {
 	if err != nil || len(table.ColumnDefinitions) != 0 {
 		t.Fatal(err, table)
 	}
-	want := []any{"db-0", "statefulset/db", "4.00", "2.12", "0.00", "8.00", "EUR", "1.5", "1", "50%", "0.9-?", "<none>"}
+	want := []any{"db-0", "statefulset/db", "4.00", "2.12", "0.00", "8.00", "EUR", "0%", "bob", "50%", "1.5", "1", "0.9-?", "<none>"}
 	if diff := cmp.Diff(want, table.Rows[0].Cells); diff != "" {
 		t.Error(diff)
 	}

@@ -51,6 +51,9 @@ func (r *Resource) Watch(ctx context.Context, o *internalversion.ListOptions) (w
 	if err := r.server.watched(e, 1); err != nil {
 		return nil, err
 	}
+	if whole {
+		r.notify(ctx, e.snapshot)
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	w := &watching{
 		resource: r, sel: sel, entry: e, changed: changed, ctx: ctx, cancel: cancel, events: make(chan watch.Event),

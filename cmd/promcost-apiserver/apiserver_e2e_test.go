@@ -20,6 +20,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/promcost/promcost/allocation/visible"
 	"github.com/promcost/promcost/promquery/promtest"
 )
 
@@ -120,8 +121,11 @@ func background(t *testing.T, cmd *exec.Cmd) {
 	})
 }
 
-// startDemo runs a promcost over a made-up cluster that ends at a fixed time, and returns its URL.
-func startDemo(t *testing.T, flags ...string) (url string) {
+// demoEnd is when most made-up clusters end, and demoDuration how long they last.
+const demoEnd, demoDuration = "2026-03-05T00:30:00Z", "50h"
+
+// startDemo runs a promcost over a made-up cluster that ends at a time and has data of so long, and returns its URL.
+func startDemo(t *testing.T, end, duration string, flags ...string) (url string) {
 	t.Helper()
 	dir := t.TempDir()
 	binary := filepath.Join(dir, "promcost")
@@ -130,12 +134,12 @@ func startDemo(t *testing.T, flags ...string) (url string) {
 		t.Fatalf("build promcost: %v: %s", err, out)
 	}
 	config := filepath.Join(dir, "config.yaml")
-	questions := "questions:\n- {name: by-namespace, query: 'window=2026-03-03T00:00:00Z,2026-03-04T00:00:00Z&aggregate=namespace'}\n- {name: empty, query: 'window=2020-01-01T00:00:00Z,2020-01-02T00:00:00Z'}\n"
+	questions := "questions:\n- {name: by-namespace, query: 'window=2026-03-03T00:00:00Z,2026-03-04T00:00:00Z&aggregate=namespace'}\n- {name: by-team, query: 'window=2026-03-04T00:00:00Z,2026-03-05T00:00:00Z&aggregate=team&limit=3&costUnit=monthly&sortBy=totalCost'}\n- {name: empty, query: 'window=2020-01-01T00:00:00Z,2020-01-02T00:00:00Z'}\n"
 	if err := os.WriteFile(config, []byte(questions), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	address := freeAddress(t)
-	background(t, exec.Command(binary, append([]string{"demo", "--demo.end=2026-03-05T00:30:00Z", "--demo.duration=50h", "--web.listen-address=" + address, "--config.file=" + config}, flags...)...))
+	background(t, exec.Command(binary, append([]string{"demo", "--demo.end=" + end, "--demo.duration=" + duration, "--web.listen-address=" + address, "--config.file=" + config}, flags...)...))
 	await(t, "http://"+address+"/-/ready")
 	return "http://" + address
 }
@@ -199,7 +203,7 @@ func (c *cluster) command(ctx context.Context, t *testing.T, args ...string) *ex
 }
 
 // transcribe runs every "$ kubectl …" line of a transcript and writes its output below it: "> " lines are standard output, "! " lines
-// standard error. Lines that start with # are kept.
+// standard error. What a terminal obeys is written as Go escapes it. Lines that start with # are kept.
 func (c *cluster) transcribe(t *testing.T, text string) string {
 	t.Helper()
 	places := strings.NewReplacer("$TEAM", c.team, "$DIRECT", c.direct)
@@ -220,7 +224,7 @@ func (c *cluster) transcribe(t *testing.T, text string) string {
 		err := cmd.Run()
 		for _, out := range []struct{ prefix, text string }{{"> ", stdout.String()}, {"! ", stderr.String()}} {
 			for line := range strings.Lines(back.Replace(out.text)) {
-				b.WriteString(strings.TrimRight(out.prefix+strings.TrimRight(line, "\n"), " ") + "\n")
+				b.WriteString(strings.TrimRight(out.prefix+visible.Text(strings.TrimRight(line, "\n")), " ") + "\n")
 			}
 		}
 		if err != nil {
@@ -230,28 +234,32 @@ func (c *cluster) transcribe(t *testing.T, text string) string {
 	return b.String()
 }
 
+// holds compares a transcript with what kubectl says now.
+func (c *cluster) holds(t *testing.T, name string) {
+	t.Helper()
+	file := filepath.Join("testdata", name+".txt")
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := c.transcribe(t, string(want))
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got); go test -update rewrites it:\n%s", file, diff)
+	}
+}
+
 // TestKubectlE2E holds transcripts of kubectl: the examples of the KEP on field selectors, tables and pages, and a team that sees its costs
 // and no others.
 func TestKubectlE2E(t *testing.T) {
-	c := startCluster(t, startDemo(t, "--demo.nodes=4", "--demo.pods=40"))
+	c := startCluster(t, startDemo(t, demoEnd, demoDuration, "--demo.nodes=4", "--demo.pods=40"))
 	for _, name := range []string{"selectors", "tables", "pages", "explain", "team"} {
-		t.Run(name, func(t *testing.T) {
-			file := filepath.Join("testdata", name+".txt")
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := c.transcribe(t, string(want))
-			if *update {
-				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-				return
-			}
-			if diff := cmp.Diff(string(want), got); diff != "" {
-				t.Errorf("%s (-want +got); go test -update rewrites it:\n%s", file, diff)
-			}
-		})
+		t.Run(name, func(t *testing.T) { c.holds(t, name) })
 	}
 	t.Run("OpenAPI", func(t *testing.T) { checkOpenAPI(t, c) })
 	t.Run("certificates", func(t *testing.T) { checkCertificates(t, c) })

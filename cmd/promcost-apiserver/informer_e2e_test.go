@@ -20,7 +20,7 @@ import (
 // TestInformerE2E has an informer of client-go, as controllers use them, follow the stateful pods of a namespace over the closing of
 // an hour.
 func TestInformerE2E(t *testing.T) {
-	h, promcost := behind(t, startDemo(t, "--demo.nodes=4", "--demo.pods=40"))
+	h, promcost := behind(t, startDemo(t, demoEnd, demoDuration, "--demo.nodes=4", "--demo.pods=40"))
 	c := startCluster(t, promcost)
 	cfg, err := clientcmd.BuildConfigFromFlags("", c.Kubeconfig())
 	if err != nil {

@@ -77,7 +77,7 @@ func TestManyE2E(t *testing.T) {
 	if !soak.On() {
 		t.Skip("it measures: -soak runs it")
 	}
-	h, promcost := behind(t, startDemo(t, "--demo.pods=2000", "--demo.nodes=60", "--demo.scrape-interval=2m"))
+	h, promcost := behind(t, startDemo(t, demoEnd, demoDuration, "--demo.pods=2000", "--demo.nodes=60", "--demo.scrape-interval=2m"))
 	c := startCluster(t, promcost)
 	t.Logf("at rest: %s", anonymous(t, c.pid))
 	for _, args := range [][]string{

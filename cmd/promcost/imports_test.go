@@ -33,7 +33,7 @@ var packages = map[string][]string{
 	"cmd/promcost/internal/kubectl":    {},
 	"cmd/promcost/internal/manifests":  {"allocation"},
 	"cmd/promcost/internal/webserver":  {"allocation/memory"},
-	"cmd/promcost-apiserver":           {"allocation/kubeapi"},
+	"cmd/promcost-apiserver":           {"allocation/kubeapi", "allocation/visible"},
 	"collector":                        {"allocation", "allocation/memory", "allocation/metering"},
 	"promquery":                        {"allocation", "allocation/build", "allocation/diagnosis", "allocation/memory", "allocation/metering", "allocation/notices", "allocation/prices", "allocation/rates", "allocation/signals", "allocation/timeline"},
 	"promquery/chunks":                 {"promquery", "allocation/timeline"},
@@ -89,7 +89,7 @@ var packages = map[string][]string{
 	"allocation/recorder":              {"allocation", "allocation/ledger", "allocation/metering", "allocation/passes", "allocation/places"},
 	"allocation/ledger/ledgertest":     {"allocation", "allocation/history", "allocation/ledger", "allocation/metering", "allocation/passes", "allocation/recorder"},
 	"allocation/costapi":               {"allocation", "allocation/assets", "allocation/billcheck", "allocation/billing", "allocation/caret", "allocation/change", "allocation/cloudcost", "allocation/coverage", "allocation/diagnosis", "allocation/encode", "allocation/fields", "allocation/filter", "allocation/jmespath", "allocation/labelnames", "allocation/memory", "allocation/metering", "allocation/notices", "allocation/parquet", "allocation/passes", "allocation/places", "allocation/windows"},
-	"allocation/kubeapi":               {"allocation/labelnames", "allocation/windows"}, // it asks a promcost over HTTP
+	"allocation/kubeapi":               {"allocation/coverage", "allocation/labelnames", "allocation/visible", "allocation/windows"}, // it asks a promcost over HTTP
 	"allocation/mcp":                   {"allocation", "allocation/memory"},
 	"allocation/singleflight":          {},
 	"dashboards":                       {},
