@@ -51,7 +51,12 @@ func escaped(text, kept string) string {
 
 // obeyed reports whether a terminal may do something else with a character than to show it: controls, formats such as direction
 // marks, and separators of lines and paragraphs.
-func obeyed(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) }
+func obeyed(r rune) bool {
+	if r <= unicode.MaxASCII { // nearly all are, and have no others
+		return unicode.IsControl(r)
+	}
+	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
+}
 
 // Writer passes on the lines that are written to it.
 type Writer struct {

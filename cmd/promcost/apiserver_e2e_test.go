@@ -117,6 +117,10 @@ func checkAPIService(t *testing.T, k *promtest.Kubernetes, kubectl string) {
 		out, _, err := askAs(t, k, kubectl, "team", "get", "allocations", "--namespace=search")
 		return err == nil && strings.Contains(out, "elasticsearch-0")
 	})
+	const lacking = "of 168 h have data: they begin at 2026-03-0"
+	if out, said, err := askAs(t, k, kubectl, "team", "get", "allocations", "--namespace=search", "--field-selector=spec.window=7d", "--output=wide"); err != nil || !strings.Contains(said, lacking) || !strings.Contains(out, "OWNER") {
+		t.Errorf("a team asks for more than there is, and is not warned of it: %v: %s%s", err, out, said)
+	}
 	if err := k.Do(t.Context(), http.MethodGet, costService, nil, &s); err != nil {
 		t.Fatal(err)
 	}
