@@ -78,7 +78,7 @@ func randomValues(r *rand.Rand, name string, texts []string) *manifests.Values {
 		case *map[string]string:
 			*p = map[string]string{"example.org/" + f.Path: pick(texts), "other.org/" + f.Path: pick(texts)}
 		case *map[string]any:
-			*p = map[string]any{"x": map[string]any{"y": pick(texts)}}
+			*p = overlaid(*p, map[string]any{"x": map[string]any{"y": pick(texts)}}) // as Helm lays values over those of the chart
 		}
 	}
 	v.Prometheus.URL = pick(valid["prometheus.url"])
@@ -111,6 +111,23 @@ func randomValues(r *rand.Rand, name string, texts []string) *manifests.Values {
 	v.HTTPRoute.Enabled = v.HTTPRoute.Enabled && len(v.HTTPRoute.Gateways) > 0
 	v.Route.Enabled = v.Route.Enabled && v.Route.Host != ""
 	return v
+}
+
+// overlaid are values with those of others, which win.
+func overlaid(values, others map[string]any) map[string]any {
+	out := maps.Clone(values)
+	if out == nil {
+		out = map[string]any{}
+	}
+	for key, other := range others {
+		section, ok := out[key].(map[string]any)
+		more, also := other.(map[string]any)
+		if ok && also {
+			other = overlaid(section, more)
+		}
+		out[key] = other
+	}
+	return out
 }
 
 // chartValues are values as a chart takes them.

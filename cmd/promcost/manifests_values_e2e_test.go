@@ -4,7 +4,6 @@ package main
 
 import (
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"net/http"
 	"os"
@@ -118,20 +117,6 @@ func randomGroups(r *rand.Rand, groups [][]map[string]any) map[string]any {
 		}
 	}
 	return all
-}
-
-// overlaid are values with those of others, which win.
-func overlaid(values, others map[string]any) map[string]any {
-	out := maps.Clone(values)
-	for key, other := range others {
-		section, ok := out[key].(map[string]any)
-		more, also := other.(map[string]any)
-		if ok && also {
-			other = overlaid(section, more)
-		}
-		out[key] = other
-	}
-	return out
 }
 
 // alone is the chart itself.
