@@ -168,12 +168,24 @@ func TestResizedInPlace(t *testing.T) {
 	}
 	asked := regularly(30, -600, 7800, resized(1800), "kube_pod_container_resource_requests", of[4:]...)
 	given := regularly(30, -600, 7800, resized(5400), "kube_pod_container_status_resource_requests", of[4:]...)
+	// A scheduler tells of what is asked for.
+	placed := []string{"namespace", "db", "pod", "db-0", "node", "n1", "resource", "cpu", "unit", "cores"}
+	scheduled := func(beyond float64) promtest.Series {
+		s := regularly(30, -600, 7800, func(t int) (float64, bool) { v, _ := resized(1800)(t); return v + beyond, true }, "kube_pod_resource_request")
+		s.Labels = append([]string{"__name__", "kube_pod_resource_request"}, placed...)
+		return s
+	}
+	overhead := steadily(-600, 7800, 0.25, "kube_pod_overhead_cpu_cores", of[:6]...)
 	for name, tt := range map[string]struct {
 		series []promtest.Series
 		want   float64
 	}{
-		"only what is asked for is known": {[]promtest.Series{asked}, 0.5*1 + 1.5*3},
-		"what is allocated is known":      {[]promtest.Series{asked, given}, 1.5*1 + 0.5*3},
+		"only what is asked for is known":                  {[]promtest.Series{asked}, 0.5*1 + 1.5*3},
+		"what is allocated is known":                       {[]promtest.Series{asked, given}, 1.5*1 + 0.5*3},
+		"only what is asked for is known, and a scheduler": {[]promtest.Series{asked, scheduled(0)}, 0.5*1 + 1.5*3},
+		"what is allocated is known, and a scheduler":      {[]promtest.Series{asked, given, scheduled(0)}, 1.5*1 + 0.5*3},
+		"overhead, what is allocated, and a scheduler":     {[]promtest.Series{asked, given, overhead, scheduled(0.25)}, 1.5*1 + 0.5*3 + 2*0.25},
+		"pod-level resources, what is allocated of them":   {[]promtest.Series{asked, given, scheduled(1)}, 0.5*2 + 1.5*4},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()

@@ -26,6 +26,15 @@ func (r Ranked) Best() Steps {
 	return out
 }
 
+// Largest is the largest alternative, at each time.
+func (r Ranked) Largest() Steps {
+	var out Steps
+	for _, steps := range r {
+		out = Max(out, steps)
+	}
+	return out
+}
+
 // RankedBy are the alternatives of several things.
 type RankedBy[K comparable] map[K]Ranked
 

@@ -33,19 +33,24 @@ func (rs *Resolver) reserve(p *observe.Pod, r allocation.Resource) observe.Reser
 		return observe.Reserve{}
 	}
 	var base, sidecars, peak timeline.Steps // what the containers request that may run at once; the sidecars; the largest of an init container
+	var asked timeline.Steps                // what the former ask for, if that is more: a resize may wait
 	for _, c := range p.Containers {
 		request := rs.FillGaps(c.Request[r].Best())
 		switch {
 		case !c.Init:
-			base = timeline.Sum(base, request)
+			base, asked = timeline.Sum(base, request), timeline.Sum(asked, rs.FillGaps(c.Request[r].Largest()))
 		case rs.besideOthers(c, c.Running.Best()):
 			base, sidecars = timeline.Sum(base, request), timeline.Sum(sidecars, request)
+			asked = timeline.Sum(asked, rs.FillGaps(c.Request[r].Largest()))
 		default:
 			peak = timeline.Max(peak, request)
 		}
 	}
 	overhead := rs.FillGaps(p.Overhead[r])
-	least := timeline.Within(timeline.Sum(base, overhead), timeline.Ones(overhead))
+	whole := timeline.Sum(base, overhead)
+	least := timeline.Within(whole, timeline.Ones(overhead))
+	// Schedulers tell of what is asked for. Where that is no more than the containers', they have what is allocated.
+	told = timeline.Overlay(timeline.Above(told, timeline.Sum(asked, overhead)), timeline.Within(whole, timeline.Ones(told)))
 	out := observe.Reserve{Inits: timeline.Overlay(told, least), Mains: timeline.Overlay(told, least)}
 	if len(peak) > 0 { // what only an init container explains is free again once the init containers have ended
 		explained := timeline.Sum(timeline.Sum(peak, sidecars), overhead)
