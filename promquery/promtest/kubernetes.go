@@ -18,6 +18,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -35,8 +36,8 @@ const token = "promtest"
 
 // Kubernetes is a real Kubernetes API with the controllers and the scheduler, whose nodes and pods are made up by kwok.
 type Kubernetes struct {
-	url, kubeconfig, kubelets string
-	network                   *podNetwork
+	url, kubeconfig, kubelets, scheduler string
+	network                              *podNetwork
 }
 
 // StartKubernetes runs a Kubernetes control plane and kwok until the test ends. Their binaries are $ETCD, $KUBE_APISERVER
@@ -77,13 +78,19 @@ clusters: [{name: test, cluster: {server: %q, insecure-skip-tls-verify: true}}],
 users: [{name: admin, user: {token: %s}}], contexts: [{name: test, context: {cluster: test, user: admin}}]}
 `, k.url, token))
 	for name, binary := range map[string]string{"kube-controller-manager": manager, "kube-scheduler": scheduler} {
-		run(t, process{name: name, binary: binary, ready: "/healthz", tls: true, args: func(addr []string) []string {
-			args := []string{"--kubeconfig=" + k.kubeconfig, "--leader-elect=false", "--bind-address=127.0.0.1", "--secure-port=" + port(addr[0])}
+		url := run(t, process{name: name, binary: binary, ready: "/healthz", tls: true, args: func(addr []string) []string {
+			args := []string{
+				"--kubeconfig=" + k.kubeconfig, "--authentication-kubeconfig=" + k.kubeconfig, "--authorization-kubeconfig=" + k.kubeconfig,
+				"--leader-elect=false", "--bind-address=127.0.0.1", "--secure-port=" + port(addr[0]),
+			}
 			if binary == manager {
 				args = append(args, "--service-account-private-key-file="+private)
 			}
 			return args
-		}})
+		}})[0]
+		if binary == scheduler {
+			k.scheduler = url
+		}
 	}
 	config := writeFile(t, dir, "stages.yaml", strings.Join(append([]string{string(stages)}, documents...), "\n---\n"))
 	k.kubelets = run(t, process{name: "kwok", binary: kwok, ready: "/healthz", args: func(addr []string) []string {
@@ -176,6 +183,20 @@ func (k *Kubernetes) KubeletPort() string { return port(strings.TrimPrefix(k.kub
 // Kubelet is the URL at which kwok answers for the kubelet of a node, with metrics that its configuration says.
 func (k *Kubernetes) Kubelet(node string) string { return k.kubelets + "/metrics/nodes/" + node }
 
+// SchedulerJob is a job of scrapes of what the scheduler says of the resources of pods.
+func (k *Kubernetes) SchedulerJob(interval string) string {
+	return fmt.Sprintf(`
+- job_name: kube-scheduler
+  scrape_interval: %[1]s
+  scrape_timeout: %[1]s
+  scheme: https
+  metrics_path: /metrics/resources
+  authorization: {credentials: %[2]s}
+  tls_config: {insecure_skip_verify: true}
+  static_configs: [{targets: [%[3]q]}]
+`, interval, token, strings.TrimPrefix(k.scheduler, "https://"))
+}
+
 // Do sends a request to the API with an object as JSON (nil: none), and decodes its answer into reply unless that is nil.
 // The error of an answer that is not 2xx has its text.
 func (k *Kubernetes) Do(ctx context.Context, method, path string, object, reply any) error {
@@ -244,9 +265,42 @@ func (k *Kubernetes) Apply(ctx context.Context, namespace string, documents []by
 	}
 }
 
-// Watch calls event with each line of the watch at path, which is an event with its object as JSON, until the context ends
-// or the API ends the watch.
+// Watch calls event with each line of the watch at path, which is an event with its object as JSON, until the context ends. The API ends
+// a watch when it likes, such as one that reads too slowly on a busy machine: it goes on after the last object, so that no event is lost.
 func (k *Kubernetes) Watch(ctx context.Context, path string, event func(line []byte) error) error {
+	var last int64 // resource version
+	note := func(line []byte) error {
+		var e struct {
+			Type   string
+			Object struct {
+				Metadata struct{ ResourceVersion string }
+			}
+		}
+		if err := json.Unmarshal(line, &e); err != nil {
+			return fmt.Errorf("read event of a watch: %w", err)
+		}
+		if e.Type == "ERROR" {
+			return fmt.Errorf("watch ends: %s", line)
+		}
+		if version, err := strconv.ParseInt(e.Object.Metadata.ResourceVersion, 10, 64); err == nil {
+			last = max(last, version) // the first events come in no order
+		}
+		return event(line)
+	}
+	for ctx.Err() == nil {
+		from := path
+		if last > 0 {
+			from += "&resourceVersion=" + strconv.FormatInt(last, 10)
+		}
+		if err := k.watchOnce(ctx, from, note); err != nil && ctx.Err() == nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// watchOnce calls event with each line of a watch until the context or the API ends it.
+func (k *Kubernetes) watchOnce(ctx context.Context, path string, event func(line []byte) error) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, k.url+path, nil)
 	if err != nil {
 		return err
@@ -257,18 +311,19 @@ func (k *Kubernetes) Watch(ctx context.Context, path string, event func(line []b
 		return err
 	}
 	defer func() { _ = resp.Body.Close() }() // it was read as far as wanted
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("watch %s: %s", path, resp.Status)
+	}
 	lines := bufio.NewReader(resp.Body)
 	for {
 		line, err := lines.ReadBytes('\n')
-		if len(bytes.TrimSpace(line)) > 0 {
-			if err := event(line); err != nil {
-				return err
-			}
+		switch {
+		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+			return nil // what comes after the last line is a part of one
+		case err != nil:
+			return err
 		}
-		if errors.Is(err, context.Canceled) {
-			return nil
-		}
-		if err != nil {
+		if err := event(line); err != nil {
 			return err
 		}
 	}
@@ -338,6 +393,11 @@ var collections = map[string]string{
 	"RoleBinding":              "/apis/rbac.authorization.k8s.io/v1/namespaces/%s/rolebindings",
 	"ClusterRole":              "/apis/rbac.authorization.k8s.io/v1/clusterroles",
 	"ClusterRoleBinding":       "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
+	"RuntimeClass":             "/apis/node.k8s.io/v1/runtimeclasses",
+	"DeviceClass":              "/apis/resource.k8s.io/v1/deviceclasses",
+	"ResourceSlice":            "/apis/resource.k8s.io/v1/resourceslices",
+	"ResourceClaim":            "/apis/resource.k8s.io/v1/namespaces/%s/resourceclaims",
+	"ResourceClaimTemplate":    "/apis/resource.k8s.io/v1/namespaces/%s/resourceclaimtemplates",
 	"APIService":               "/apis/apiregistration.k8s.io/v1/apiservices",
 	"Prometheus":               "/apis/monitoring.coreos.com/v1/namespaces/%s/prometheuses",
 	"PrometheusRule":           "/apis/monitoring.coreos.com/v1/namespaces/%s/prometheusrules",

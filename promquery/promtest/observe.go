@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -21,36 +20,32 @@ type Run struct {
 	Init       bool      // an init container, native sidecars included
 	Start, End time.Time // in whole seconds; no End: it runs still
 	CPU        float64   // cores that it requests
+
+	Late time.Duration // how long after its end the API told of it
 }
 
 // Observer records the runs of all containers, by a watch of the API.
 type Observer struct {
 	mu   sync.Mutex
-	runs map[runKey]*Run
+	runs map[ranIn][]*Run
 	err  error
 }
 
-// runKey is what a run is known by.
-type runKey struct {
-	uid, container string
-	start          int64
-}
+// ranIn is a container of a pod.
+type ranIn struct{ uid, container string }
 
 // Observe records runs until the test ends.
 func Observe(t testing.TB, k *Kubernetes) *Observer {
 	t.Helper()
-	o := &Observer{runs: map[runKey]*Run{}}
+	o := &Observer{runs: map[ranIn][]*Run{}}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		for ctx.Err() == nil {
-			// Without a resource version a watch begins with what there is: none that breaks off leaves a gap.
-			if err := k.Watch(ctx, "/api/v1/pods?watch=1&timeoutSeconds=3600", o.record); err != nil && ctx.Err() == nil {
-				o.mu.Lock()
-				o.err = errors.Join(o.err, err)
-				o.mu.Unlock()
-			}
+		if err := k.Watch(ctx, "/api/v1/pods?watch=1", o.record); err != nil {
+			o.mu.Lock()
+			o.err = err
+			o.mu.Unlock()
 		}
 	}()
 	t.Cleanup(func() {
@@ -69,8 +64,10 @@ func (o *Observer) Runs(t testing.TB) []Run {
 		t.Fatalf("watch pods: %v", o.err)
 	}
 	runs := make([]Run, 0, len(o.runs))
-	for _, r := range o.runs {
-		runs = append(runs, *r)
+	for _, list := range o.runs {
+		for _, r := range list {
+			runs = append(runs, *r)
+		}
 	}
 	slices.SortFunc(runs, func(a, b Run) int {
 		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Pod, b.Pod), strings.Compare(a.UID, b.UID),
@@ -110,9 +107,6 @@ func (o *Observer) record(line []byte) error {
 	if err := json.Unmarshal(line, &e); err != nil {
 		return fmt.Errorf("read event of a watch: %w", err)
 	}
-	if e.Type == "ERROR" {
-		return fmt.Errorf("watch ends: %s", line)
-	}
 	pod := &e.Object
 	cpu := map[string]float64{}
 	for _, c := range slices.Concat(pod.Spec.Containers, pod.Spec.InitContainers) {
@@ -134,29 +128,38 @@ func (o *Observer) record(line []byte) error {
 				Namespace: pod.Metadata.Namespace, Pod: pod.Metadata.Name, UID: pod.Metadata.UID, Container: s.Name,
 				Node: pod.Spec.NodeName, Init: init, CPU: cpu[s.Name],
 			}
-			if r := s.State.Running; r != nil {
-				o.add(run, r.StartedAt, time.Time{})
+			if e := s.LastState.Terminated; e != nil {
+				o.add(run, e.StartedAt, e.FinishedAt)
 			}
 			if e := s.State.Terminated; e != nil {
 				o.add(run, e.StartedAt, e.FinishedAt)
 			}
-			if e := s.LastState.Terminated; e != nil {
-				o.add(run, e.StartedAt, e.FinishedAt)
+			if r := s.State.Running; r != nil {
+				o.add(run, r.StartedAt, time.Time{})
 			}
 		}
 	}
 	return nil
 }
 
-// add records a run that began at start, and its end if that is known.
+// add records a run that began at start, and its end if that is known. Where another start is told of a container that runs, and no end of the
+// run before, the start before was a mistake: kwok may start a container twice on a busy machine.
 func (o *Observer) add(run Run, start, end time.Time) {
-	key := runKey{run.UID, run.Container, start.Unix()}
-	if o.runs[key] == nil {
-		run.Start = start.UTC()
-		o.runs[key] = &run
-	}
+	key := ranIn{run.UID, run.Container}
+	run.Start, run.End = start.UTC(), end.UTC()
 	if !end.IsZero() {
-		o.runs[key].End = end.UTC()
+		run.Late = time.Since(end)
+	}
+	list := o.runs[key]
+	i := slices.IndexFunc(list, func(r *Run) bool { return r.Start.Equal(start) })
+	switch {
+	case i < 0 && end.IsZero():
+		list = slices.DeleteFunc(list, func(r *Run) bool { return r.End.IsZero() })
+		o.runs[key] = append(list, &run)
+	case i < 0:
+		o.runs[key] = append(list, &run)
+	case !end.IsZero() && list[i].End.IsZero():
+		list[i].End, list[i].Late = run.End, run.Late
 	}
 }
 
