@@ -9,6 +9,10 @@ import (
 	"math"
 	"net/http"
 	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -24,11 +28,12 @@ var churnFor = flag.Duration("churn", 3*time.Minute, "how long TestChurnE2E chan
 // scrapers are the servers that watch the cluster: one as it comes, and one that scrapes as kube-prometheus-stack does. What
 // that drops of kubelets' metrics is dropped of the recordings, for kwok has no such metrics.
 var scrapers = []struct {
-	name, interval string
-	labels         []string // that the target is given
+	name   string
+	labels []string // that the target is given
+	sees   sight
 }{
-	{"plain", "15s", nil},
-	{"kube-prometheus-stack", "30s", promtest.StackLabels},
+	{"plain", nil, sight{scrape: 15 * time.Second, more: true}},
+	{"kube-prometheus-stack", promtest.StackLabels, sight{scrape: 30 * time.Second}},
 }
 
 // churnNodes are how many nodes there are, the last of which is replaced; still is how many pods run all the time.
@@ -81,8 +86,8 @@ spec:
 `, name, runs)
 }
 
-// scrapeOf is the configuration that scrapes a target, which is given labels by alternating names and values.
-func scrapeOf(target, interval string, labels []string) string {
+// scrapeOf is a job of scrapes of a target, which is given labels by alternating names and values.
+func scrapeOf(job, target, interval string, labels []string) string {
 	var given []string
 	for i := 0; i+1 < len(labels); i += 2 {
 		if labels[i] != "job" {
@@ -90,13 +95,12 @@ func scrapeOf(target, interval string, labels []string) string {
 		}
 	}
 	return fmt.Sprintf(`
-scrape_configs:
-- job_name: kube-state-metrics
+- job_name: %s
   scrape_interval: %s
   scrape_timeout: 10s
   honor_labels: true
   static_configs: [{targets: [%s], labels: {%s}}]
-`, interval, target, strings.Join(given, ", "))
+`, job, interval, target, strings.Join(given, ", "))
 }
 
 // churner changes a cluster.
@@ -152,10 +156,7 @@ type churn struct {
 var churns = []churn{
 	{5, 10, func(c *churner) { c.k.Create(c, job(fmt.Sprintf("blink-%d", c.n), 4*time.Second)) }},
 	{8, 45, func(c *churner) { c.k.Create(c, job(fmt.Sprintf("crunch-%d", c.n), 40*time.Second)) }},
-	{20, 127, func(c *churner) { // a rollout, in step with no scrape
-		patch := fmt.Sprintf(`{"spec":{"template":{"metadata":{"annotations":{"rollout":"%d"}}}}}`, c.n)
-		c.do(http.MethodPatch, promtest.Path("Deployment", "churn", "web"), json.RawMessage(patch))
-	}},
+	{20, 127, func(c *churner) { c.rollOut("churn", "web") }}, // in step with no scrape
 	{15, 50, func(c *churner) {
 		c.k.Create(c, fmt.Sprintf("{apiVersion: v1, kind: Pod, metadata: {name: hungry-%d, namespace: churn}, spec: {containers: [{name: main, image: example/hungry:1, resources: {requests: {cpu: 200m}}}]}}", c.n))
 	}},
@@ -180,23 +181,18 @@ var churns = []churn{
 	}},
 	{90, 0, func(c *churner) { // a node, made again under its name: it is drained, and is gone for a while
 		name := fmt.Sprintf("node-%d", churnNodes)
-		c.do(http.MethodPatch, promtest.Path("Node", "", name), json.RawMessage(`{"spec":{"unschedulable":true}}`))
-		for _, p := range c.pods("/api/v1/pods?fieldSelector=spec.nodeName%3D" + name) {
-			c.do(http.MethodDelete, promtest.Path("Pod", p.Metadata.Namespace, p.Metadata.Name), nil)
-			time.Sleep(1700 * time.Millisecond) // one after the other, as budgets of disruptions would have it
-		}
-		time.Sleep(3 * time.Second)
+		c.drain(name)
 		c.do(http.MethodDelete, promtest.Path("Node", "", name), nil)
 		time.Sleep(20 * time.Second)
 		c.k.Create(c, node(name, "test:///replacement"))
 	}},
 }
 
-// churn changes the cluster until a time.
-func (c *churner) churn(until time.Time, churns []churn) {
+// churn changes the cluster until a time, and until each of churns has happened: on a busy machine that takes longer. It returns the end.
+func (c *churner) churn(until time.Time, churns []churn) (end time.Time) {
 	start := time.Now()
 	done := make([]int, len(churns))
-	for time.Now().Before(until) {
+	for time.Now().Before(until) || slices.Contains(done, 0) {
 		elapsed := int(time.Since(start).Seconds())
 		for i, x := range churns {
 			due := 0
@@ -215,125 +211,148 @@ func (c *churner) churn(until time.Time, churns []churn) {
 		}
 		time.Sleep(500 * time.Millisecond)
 	}
+	return time.Now().Truncate(time.Second)
+}
+
+// awaitRunning waits until so many pods there are, which run.
+func (c *churner) awaitRunning(n int) {
+	c.Helper()
+	for range 300 {
+		pods := c.pods("/api/v1/pods")
+		if len(pods) == n && !slices.ContainsFunc(pods, func(p pod) bool { return p.Status.Phase != "Running" }) {
+			return
+		}
+		time.Sleep(time.Second)
+	}
+	c.Fatalf("%d pods do not run", n)
+}
+
+// awaitValue waits until a query's value is at least so much.
+func awaitValue(t *testing.T, prometheus, query string, least float64) {
+	t.Helper()
+	got := -1.0
+	for range 300 {
+		var reply struct {
+			Data struct {
+				Result []struct{ Value [2]any }
+			}
+		}
+		code, body := get(t, prometheus+"/api/v1/query?query="+url.QueryEscape(query))
+		if err := json.Unmarshal([]byte(body), &reply); err != nil || code != http.StatusOK {
+			t.Fatalf("%s: %d %.500s", query, code, body)
+		}
+		if list := reply.Data.Result; len(list) == 1 {
+			if got, _ = strconv.ParseFloat(list[0].Value[1].(string), 64); got >= least {
+				return
+			}
+		}
+		time.Sleep(time.Second)
+	}
+	t.Fatalf("%s is %g, and does not become %g", query, got, least)
 }
 
 // TestChurnE2E compares what is computed from a real kube-state-metrics, over a real API whose pods come and go, with the times in
-// the pods' own status.
+// the pods' own status, and what it costs with the objects of the API.
 func TestChurnE2E(t *testing.T) {
 	k := promtest.StartKubernetes(t)
 	ksm := strings.TrimPrefix(promtest.StartKubeStateMetrics(t, k, promtest.Allowlists...), "http://")
-	observer := promtest.Observe(t, k)
-	for i := range churnNodes {
-		k.Create(t, node(fmt.Sprintf("node-%d", i+1), fmt.Sprintf("test:///%d", i+1)))
-	}
-	for _, namespace := range []string{"still", "churn", "brief"} {
-		k.Create(t, fmt.Sprintf("{apiVersion: v1, kind: Namespace, metadata: {name: %s, labels: {team: first}}}", namespace))
-	}
-	k.Create(t, deployment("still", "base", still, ""))
-	k.Create(t, deployment("churn", "web", 6, "promtest/start-after: 6s"))
-	k.Create(t, deployment("churn", "crasher", 1, "promtest/crash-after: 12s"))
-	k.Create(t, deployment("brief", "app", 2, ""))
+	tr, c := watchTruth(t, k), &churner{T: t, k: k}
+	pods := c.populate()
 	urls := map[string]string{}
 	for _, s := range scrapers {
-		urls[s.name] = promtest.Start(t, "", promtest.Config{YAML: scrapeOf(ksm, s.interval, s.labels)})
+		interval := s.sees.scrape.String()
+		jobs := scrapeOf("kube-state-metrics", ksm, interval, s.labels)
+		if s.sees.more {
+			jobs += scrapeOf("newer", startNewer(t, tr), interval, nil) + k.SchedulerJob(interval)
+		}
+		urls[s.name] = promtest.Start(t, "", promtest.Config{YAML: "scrape_configs:" + jobs})
 	}
-	time.Sleep(40 * time.Second) // all pods run and were scraped
-	start := time.Now().Truncate(time.Second)
-	end := start.Add(*churnFor)
-	(&churner{T: t, k: k}).churn(end, churns)
-	time.Sleep(time.Until(end) + 70*time.Second) // two scrapes with the ends
-	runs := observer.Runs(t)
+	c.awaitRunning(pods)
 	for _, s := range scrapers {
-		t.Run(s.name, func(t *testing.T) { compareChurn(t, urls[s.name], start, end.Truncate(time.Second), runs) })
+		awaitValue(t, urls[s.name], `sum(kube_pod_status_phase{phase="Running"})`, float64(pods))
+	}
+	start := time.Now().Truncate(time.Second)
+	end := c.churn(start.Add(*churnFor), slices.Concat(churns, sizeChurns))
+	for _, s := range scrapers { // what is scraped in the minute after the end says more about it
+		awaitValue(t, urls[s.name], "min(timestamp(up))", float64(end.Unix())+max(60, 2*s.sees.scrape.Seconds()))
+	}
+	tr.check()
+	for _, s := range scrapers {
+		t.Run(s.name, func(t *testing.T) { compareChurn(t, tr, urls[s.name], start, end, s.sees) })
 	}
 }
 
+// populate makes the nodes and what runs on them from the beginning, and returns how many pods that are.
+func (c *churner) populate() (pods int) {
+	for i := range churnNodes {
+		c.k.Create(c, node(fmt.Sprintf("node-%d", i+1), fmt.Sprintf("test:///%d", i+1)))
+	}
+	for _, namespace := range []string{"still", "churn", "brief"} {
+		c.k.Create(c, fmt.Sprintf("{apiVersion: v1, kind: Namespace, metadata: {name: %s, labels: {team: first}}}", namespace))
+	}
+	c.k.Create(c, deployment("still", "base", still, ""))
+	c.k.Create(c, deployment("churn", "web", 6, "promtest/start-after: 6s"))
+	c.k.Create(c, deployment("churn", "crasher", 1, "promtest/crash-after: 12s"))
+	c.k.Create(c, deployment("brief", "app", 2, ""))
+	objects, err := os.ReadFile(filepath.Join("testdata", "churn.yaml"))
+	if err != nil {
+		c.Fatal(err)
+	}
+	c.k.Create(c, string(objects))
+	return still + 6 + 1 + 2 + 2 + 2 + 1 + 1 + 2 + 1
+}
+
 // compareChurn asks a promcost over a Prometheus about the time of the churn.
-func compareChurn(t *testing.T, prometheus string, start, end time.Time, runs []promtest.Run) {
-	base := spawn(t, "serve", "--storage.path=", "--prometheus.url="+prometheus)
-	for _, resolution := range []string{"exact", "1m"} {
-		t.Run(resolution, func(t *testing.T) { compareRuns(t, base, start, end, resolution, runs) })
+func compareChurn(t *testing.T, tr *truth, prometheus string, start, end time.Time, sees sight) {
+	prices := filepath.Join(t.TempDir(), "prices.yaml")
+	if err := os.WriteFile(prices, []byte(clusterPrices), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	base := spawn(t, "serve", "--storage.path=", "--pricing.file="+prices, "--debug.check", "--prometheus.url="+prometheus)
+	for _, cell := range []time.Duration{0, time.Minute} {
+		sees := sees
+		sees.cell = cell
+		t.Run(sees.resolution(), func(t *testing.T) { compareRuns(t, tr, base, start, end, &sees) })
+		t.Run(sees.resolution()+" costs", func(t *testing.T) { compareCosts(t, tr, base, start, end, &sees) })
 	}
 	t.Run("namespace", func(t *testing.T) {
 		answer, _ := allocations(t, base, start, end, "idle=false&resolution=exact")
-		want, _ := runsWithin(runs, start, end)
+		want := tr.costs(start, end, &sees)
 		for name, r := range answer {
 			_, name, _ = strings.Cut(name, "/")
 			if x := want[name]; x != nil && x.runs[0].Namespace == "brief" {
-				team := "second"
-				if end := x.runs[0].End; !end.IsZero() && end.Before(start.Add(90*time.Second)) {
-					team = "first"
-				}
-				if got := r.texts["properties/namespaceLabels/team"]; got != team {
+				pod := tr.pods.of(x.runs[0].UID)
+				namespace := tr.namespaces.named("", "brief", pod.Metadata.CreationTimestamp)
+				if got, team := r.texts["properties/namespaceLabels/team"], namespace.Metadata.Labels["team"]; got != team {
 					t.Errorf("%s was in a namespace of team %s, and is of %q", name, team, got)
 				}
 			}
 		}
 	})
-	t.Run("node", func(t *testing.T) {
-		var reply struct {
-			Data map[string]struct {
-				Properties struct{ Name, ProviderID string }
-				Minutes    float64
-			}
-		}
-		askFor(t, base+"/assets", start, end, "filter="+url.QueryEscape(`assetType:"node"`), &reply)
-		of := map[string]float64{}
-		for _, x := range reply.Data {
-			if strings.HasPrefix(x.Properties.Name, fmt.Sprintf("node-%d", churnNodes)) {
-				of[x.Properties.ProviderID] = x.Minutes
-			}
-		}
-		if first, second := of[fmt.Sprintf("test:///%d", churnNodes)], of["test:///replacement"]; len(of) != 2 || first <= 0 || second <= 0 || first+second >= end.Sub(start).Minutes() {
-			t.Errorf("the node that was replaced is told as %v minutes by provider id", of)
-		}
-	})
-}
-
-// trueRuns are the runs of a container in a window, by the API.
-type trueRuns struct {
-	seconds, cores float64 // cores: those requested, times seconds
-	runs           []promtest.Run
-}
-
-// runsWithin sums the runs of each container in a window.
-func runsWithin(runs []promtest.Run, start, end time.Time) (of map[string]*trueRuns, all trueRuns) {
-	of = map[string]*trueRuns{}
-	for _, r := range runs {
-		from, to := r.Start, r.End
-		if from.Before(start) {
-			from = start
-		}
-		if to.IsZero() || to.After(end) {
-			to = end
-		}
-		if !from.Before(to) {
-			continue
-		}
-		name := strings.Join([]string{r.Node, r.Namespace, r.Pod, r.Container}, "/")
-		if of[name] == nil {
-			of[name] = &trueRuns{}
-		}
-		seconds := to.Sub(from).Seconds()
-		for _, x := range []*trueRuns{of[name], &all} {
-			x.seconds, x.cores, x.runs = x.seconds+seconds, x.cores+seconds*r.CPU, append(x.runs, r)
-		}
-	}
-	return of, all
+	t.Run("assets", func(t *testing.T) { compareClusterAssets(t, tr, base, start, end, &sees) })
 }
 
 // compareRuns asks promcost about a window and compares it with the true runs: each row with its bounds, and in exact mode
-// the sums.
-func compareRuns(t *testing.T, base string, start, end time.Time, resolution string, runs []promtest.Run) {
-	answer, warnings := allocations(t, base, start, end, "idle=false&resolution="+resolution)
-	want, all := runsWithin(runs, start, end)
-	var sum trueRuns
+// the sums. Requests that change are left to compareCosts: a change is seen at the next scrape.
+func compareRuns(t *testing.T, tr *truth, base string, start, end time.Time, sees *sight) {
+	answer, warnings := allocations(t, base, start, end, "idle=false&resolution="+sees.resolution())
+	want := tr.costs(start, end, sees)
+	var sum, all trueCost
+	for _, x := range want {
+		all.seconds += x.seconds
+		if !x.resized {
+			all.cores += x.cores
+		}
+	}
 	outside := 0
 	for name, r := range answer {
 		_, name, _ = strings.Cut(name, "/") // the cluster
 		counted := 60 * r.figures["minutes"]
-		sum.seconds, sum.cores = sum.seconds+counted, sum.cores+3600*r.figures["cpuCoreRequestHours"]
+		sum.seconds += counted
 		x := want[name]
+		if x == nil || !x.resized {
+			sum.cores += 3600 * r.figures["cpuCoreRequestHours"]
+		}
 		if x == nil {
 			if counted > 1 {
 				t.Errorf("%s runs for %.1fs, by the API it does not", name, counted)
@@ -345,9 +364,7 @@ func compareRuns(t *testing.T, base string, start, end time.Time, resolution str
 		if u, ok := r.figures["errorBounds/upper"]; ok {
 			upper = u
 		}
-		// The API's times are whole seconds, cut: what it says of a run may be off by one.
-		off := float64(len(x.runs))
-		if counted < lower*(x.seconds-off) || counted > upper*(x.seconds+off) {
+		if counted < lower*(x.seconds-x.off) || counted > upper*(x.seconds+x.off) {
 			outside++
 			t.Errorf("%s runs for %.1fs of %.1fs, %.4f, outside of {%.3f, %.3f}: %s", name, counted, x.seconds, counted/x.seconds, lower, upper, times(x.runs))
 		} else if math.Abs(counted-x.seconds) > 2 {
@@ -365,7 +382,7 @@ func compareRuns(t *testing.T, base string, start, end time.Time, resolution str
 	if *churnFor < churnProof {
 		limit = 0.005 // ends that nothing reports are off by up to half a scrape, which few pods do not even out
 	}
-	if resolution == "exact" && (math.Abs(seconds) > limit || math.Abs(cores) > limit) {
+	if sees.cell == 0 && (math.Abs(seconds) > limit || math.Abs(cores) > limit) {
 		t.Errorf("running seconds or requests are off by more than %g %%", 100*limit)
 	}
 }

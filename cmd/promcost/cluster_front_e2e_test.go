@@ -120,7 +120,7 @@ type exposition struct {
 	blocks map[string]*strings.Builder
 }
 
-// add adds a sample at a time.
+// add adds a sample, at a time unless that is zero.
 func (e *exposition) add(kind, metric, labels string, value float64, at time.Time) {
 	b := e.blocks[metric]
 	if b == nil {
@@ -128,7 +128,11 @@ func (e *exposition) add(kind, metric, labels string, value float64, at time.Tim
 		e.blocks[metric], e.order = b, append(e.order, metric)
 		fmt.Fprintf(b, "# TYPE %s %s\n", metric, kind)
 	}
-	fmt.Fprintf(b, "%s{%s} %v %d\n", metric, labels, value, at.UnixMilli())
+	fmt.Fprintf(b, "%s{%s} %v", metric, labels, value)
+	if !at.IsZero() {
+		fmt.Fprintf(b, " %d", at.UnixMilli())
+	}
+	b.WriteString("\n")
 }
 
 // text is all of it.
