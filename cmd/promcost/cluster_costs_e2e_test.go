@@ -255,8 +255,11 @@ func (tr *truth) addRun(x *trueCost, r *promtest.Run, start, end time.Time, off 
 // addVolumes charges containers for the volumes of their pods, each of which one pod mounts at a time.
 func (tr *truth) addVolumes(all map[string]*trueCost, start, end time.Time) {
 	for _, x := range all {
-		for _, r := range x.runs {
+		for i, r := range x.runs {
 			pod := tr.pods.of(r.UID)
+			if i+1 < len(x.runs) && x.runs[i+1].UID == r.UID {
+				r.End = x.runs[i+1].Start // a pod keeps its volumes while its container starts again
+			}
 			for _, v := range pod.Spec.Volumes {
 				if v.PersistentVolumeClaim.ClaimName == "" {
 					continue
