@@ -278,6 +278,8 @@ func TestManifestsChartNames(t *testing.T) {
 		{name: "a full name of its own", release: "costs", set: map[string]any{"fullnameOverride": "all"}, want: "all"},
 		{name: "part of a chart", release: "platform", alias: "promcost", want: "platform-promcost"},
 		{name: "part of a chart under an alias", release: "platform", alias: "spot_costs", want: "platform-spot-costs"},
+		{name: "part of a part of a chart", release: "platform", alias: "shop/charts/promcost", want: "platform-shop-promcost"},
+		{name: "part of another part of it", release: "platform", alias: "bank/charts/promcost", want: "platform-bank-promcost"},
 		{name: "part of a chart whose release has its name", release: "promcost", alias: "promcost", want: "promcost"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -311,6 +313,54 @@ func TestManifestsChartNames(t *testing.T) {
 			}
 			seen[name] = alias
 		}
+	}
+}
+
+// TestManifestsGlobals gives the chart what charts of charts share, of which some is meant for others.
+func TestManifestsGlobals(t *testing.T) {
+	engine := newChartEngine(t, chartOf(t, "--prometheus.url=http://p:9090"))
+	rendered := func(t *testing.T, set map[string]any) map[string]any {
+		t.Helper()
+		values := overlaid(engine.defaults, set)
+		text, err := engine.render("costs", "", values)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, ok := objectsIn(t, text)["StatefulSet costs"].(map[string]any)
+		if !ok {
+			t.Fatalf("there is no StatefulSet in\n%s", text)
+		}
+		return o
+	}
+	at := func(o any, keys ...string) any {
+		for _, key := range keys {
+			section, ok := o.(map[string]any)
+			if !ok {
+				return nil
+			}
+			o = section[key]
+		}
+		return o
+	}
+	for _, key := range []string{"labels", "commonLabels"} {
+		o := rendered(t, map[string]any{"global": map[string]any{key: map[string]any{"app.kubernetes.io/name": "platform", "app.kubernetes.io/part-of": "platform", "team": 5, "production": true}}})
+		for _, labels := range []any{at(o, "metadata", "labels"), at(o, "spec", "template", "metadata", "labels")} {
+			if at(labels, "app.kubernetes.io/name") != "promcost" || at(labels, "team") != "5" || at(labels, "production") != "true" {
+				t.Errorf("global.%s: the labels are %v", key, labels)
+			}
+		}
+	}
+	for adapt, want := range map[string]any{"force": nil, "auto": 65532, "disabled": 65532} {
+		o := rendered(t, map[string]any{"global": map[string]any{"compatibility": map[string]any{"openshift": map[string]any{"adaptSecurityContext": adapt}}}})
+		context := at(o, "spec", "template", "spec", "securityContext")
+		if got := at(context, "runAsUser"); got != want || at(context, "runAsNonRoot") != true {
+			t.Errorf("adaptSecurityContext %s: the context is %v", adapt, context)
+		}
+	}
+	o := rendered(t, map[string]any{"global": map[string]any{"storageClass": "-"}})
+	claims, _ := at(o, "spec", "volumeClaimTemplates").([]any)
+	if len(claims) != 1 || at(claims[0], "spec", "storageClassName") != "" {
+		t.Errorf("the claims are %v", claims)
 	}
 }
 

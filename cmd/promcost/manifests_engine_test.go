@@ -62,7 +62,7 @@ func newChartEngine(t *testing.T, dir string) *chartEngine {
 	return e
 }
 
-// render renders the chart for values: the name of the release, and that of the chart where another one has it, "" where none has.
+// render renders the chart for values: the name of the release, and the path below charts of another one that has it, "" where none has.
 func (e *chartEngine) render(release, alias string, values map[string]any) ([]byte, error) {
 	asJSON, err := json.Marshal(values) // in which a number is a float, as Helm has it
 	if err := errors.Join(err, json.Unmarshal(asJSON, &values)); err != nil {
@@ -75,7 +75,7 @@ func (e *chartEngine) render(release, alias string, values map[string]any) ([]by
 		}
 		err := of.Execute(&b, map[string]any{
 			"Values": values, "Release": map[string]any{"Name": release, "Namespace": "costs"},
-			"Chart": map[string]any{"Name": cmp.Or(alias, "promcost"), "IsRoot": alias == ""}, "Capabilities": map[string]any{"APIVersions": noAPIs{}}, "Files": chartFiles(e.dir),
+			"Chart": map[string]any{"Name": path.Base(cmp.Or(alias, "promcost")), "IsRoot": alias == ""}, "Template": map[string]any{"BasePath": path.Join("platform/charts", cmp.Or(alias, "promcost"), "templates")}, "Capabilities": map[string]any{"APIVersions": noAPIs{}}, "Files": chartFiles(e.dir),
 		})
 		if err != nil {
 			return nil, err

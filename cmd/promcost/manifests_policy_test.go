@@ -98,6 +98,16 @@ func TestManifestsEgress(t *testing.T) {
 		{name: "URLs of the config", url: "http://p:9090", values: "config: \"# prices are from http://prices.example.com:8000/sheet, and\\n# https://10.4.4.4:8443\"", want: []string{anywhere(8000), address("10.4.4.4/32", 8443)}},
 		{name: "a URL twice", url: "http://10.1.2.3:9090", values: "extraEnv: [{name: HTTP_PROXY, value: 'http://10.1.2.3:9090'}]", want: []string{address("10.1.2.3/32", 9090)}},
 		{name: "GKE's workload identity", url: "http://p:9090", values: "serviceAccount: {annotations: {iam.gke.io/gcp-service-account: costs@project.iam.gserviceaccount.com}}", want: []string{address("169.254.169.252/32", 988), address("169.254.169.254/32", 80)}},
+		{name: "GKE's workload identity without an annotation", url: "http://p:9090", values: "networkPolicy: {egress: [{to: [{ipBlock: {cidr: 169.254.169.254/32}}], ports: [{port: 80}]}]}", want: []string{`{"ports":[{"port":80}],"to":[{"ipBlock":{"cidr":"169.254.169.254/32"}}]}`}},
+		{name: "an object store without a port", url: "http://p:9090", values: "{files: {store.yaml: \"type: S3\\nconfig:\\n  endpoint: minio.example.com\\n  insecure: true\\n\"}, config: 'bills: [{name: b, config: store.yaml}]'}", want: []string{anywhere(80)}},
+		{name: "a host that is called like a Service", url: "http://thanos.svc.example.com:9090", want: []string{anywhere(9090)}},
+		{name: "a scheme in capital letters", url: "HTTP://mimir.example.com:8443", want: []string{anywhere(8443)}},
+		{name: "an address of IPv4 as one of IPv6", url: "http://[::ffff:10.1.2.3]:9090", want: []string{address("10.1.2.3/32", 9090)}},
+		{name: "what is no address", url: "http://010.1.2.3:9090", want: []string{anywhere(9090)}},
+		{name: "a large address", url: "http://255.199.20.0:9090", want: []string{address("255.199.20.0/32", 9090)}},
+		{name: "a port with a zero", url: "http://mimir.example.com:0900", want: []string{anywhere(900)}},
+		{name: "what needs no proxy", url: "https://mimir.example.com", values: "extraEnv: [{name: NO_PROXY, value: 'example.com,10.0.0.0/8,.svc'}]"},
+		{name: "its own URL", url: "http://p:9090", values: "flags: {web.external-url: 'https://costs.example.com:8443'}"},
 		{name: "what values say", url: "http://p:9090", values: "networkPolicy: {egress: [{ports: [{port: 6379, protocol: TCP}]}]}", want: []string{anywhere(6379)}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -282,6 +282,9 @@ func (f *sourceFlags) reach() (*url.URL, *http.Client, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	if cfg.HTTP.ProxyURL.URL == nil { // as curl, kubectl and the clients of object stores do
+		cfg.HTTP.ProxyFromEnvironment = true
+	}
 	client, err := httpclient.New(cfg, user)
 	return base, client, err
 }

@@ -120,7 +120,7 @@ func (p *Program) render(v *Values, names []string) ([]byte, error) {
 		return nil, err
 	}
 	data := map[string]any{
-		"Release": map[string]any{"Name": v.Name, "Namespace": v.Namespace}, "Chart": map[string]any{"Name": "promcost", "IsRoot": true},
+		"Release": map[string]any{"Name": v.Name, "Namespace": v.Namespace}, "Chart": map[string]any{"Name": "promcost", "IsRoot": true}, "Template": map[string]any{"BasePath": "promcost/templates"},
 		"Capabilities": capabilities{}, "Values": values, "Files": p.files(),
 	}
 	var b bytes.Buffer

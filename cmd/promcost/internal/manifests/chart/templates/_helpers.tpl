@@ -9,7 +9,7 @@ two aliases. Names of Services have no dots and begin with a letter, and those o
 {{- $name := .Release.Name }}
 {{- $own := .Values.nameOverride }}
 {{- if and (not $own) (not .Chart.IsRoot) }}
-{{- $own = .Chart.Name }}
+{{- $own = slice (splitList "/charts/" (dir .Template.BasePath)) 1 | join "-" | default .Chart.Name }}
 {{- end }}
 {{- if .Values.fullnameOverride }}
 {{- $name = .Values.fullnameOverride }}
@@ -52,7 +52,13 @@ app.kubernetes.io/component: {{ index . 1 }}
 {{- /* The labels that values give all objects, as JSON. */}}
 {{- define "promcost.common" }}
 {{- $global := .Values.global | default dict }}
-{{- merge dict (.Values.labels | default dict) (get $global "labels" | default dict) (get $global "commonLabels" | default dict) | toJson }}
+{{- $shared := dict }} {{- /* by all charts: what these objects set by themselves is meant for others, and numbers are texts */}}
+{{- range $name, $value := merge dict (get $global "labels" | default dict) (get $global "commonLabels" | default dict) }}
+{{- if not (or (hasPrefix "app.kubernetes.io/" $name) (eq $name "grafana_dashboard")) }}
+{{- $shared = set $shared $name (toString $value) }}
+{{- end }}
+{{- end }}
+{{- merge dict (.Values.labels | default dict) $shared | toJson }}
 {{- end }}
 
 {{- /* The labels of an object: the root, the role, and after the name those that only this object has, if any. */}}
@@ -88,8 +94,12 @@ labels:
 
 {{- /* The URL of promcost. */}}
 {{- define "promcost.url" }}
-{{- if (.Values.web).secret }}https://{{ include "promcost.name" . }}.{{ .Release.Namespace }}.svc:{{ (.Values.service).port }}
-{{- else }}http://{{ include "promcost.name" . }}:{{ (.Values.service).port }}
+{{- $name := include "promcost.name" . }}
+{{- if and (ne ((.Values.service).targetPort | default "http") "http") (not (.Values.web).secret) }} {{- /* the certificate of which is for the other name */}}
+{{- $name = print $name "-direct" }}
+{{- end }}
+{{- if (.Values.web).secret }}https://{{ $name }}.{{ .Release.Namespace }}.svc:{{ (.Values.service).port }}
+{{- else }}http://{{ $name }}:{{ (.Values.service).port }}
 {{- end }}
 {{- end }}
 
@@ -151,10 +161,10 @@ appProtocol: https
 {{- /* Rules of egress to where the values say that something is: the port, to the address where one is given in place of a name. What only a
 Secret names is not known here. */}}
 {{- define "promcost.egress" }}
-{{- $texts := list (.Values.prometheus).url .Values.config .Values.prices (toJson .Values.files) (toJson .Values.flags) (toJson .Values.extraEnv) }}
+{{- $texts := list (.Values.prometheus).url .Values.config .Values.prices (toJson .Values.files) (omit (.Values.flags | default dict) "web.external-url" | toJson) (toJson .Values.extraEnv) }}
 {{- range .Values.extraEnv }}
 {{- $value := get . "value" | toString }}
-{{- if and (hasSuffix "PROXY" (get . "name" | toString | upper)) $value (not (contains "://" $value)) }}
+{{- if and (regexMatch "^(HTTPS?|ALL)_PROXY$" (get . "name" | toString | upper)) $value (not (contains "://" $value)) }}
 {{- $texts = append $texts (print "http://" $value) }}
 {{- end }}
 {{- end }}
@@ -162,17 +172,20 @@ Secret names is not known here. */}}
 {{- $texts = append $texts (regexReplaceAll `^.*[\s"'\\]([^\s"'\\]+)$` . "https://${1}") }}
 {{- end }}
 {{- $rules := list }}
-{{- $url := `([a-z][a-z0-9+.-]*)://(?:[^/@\s"'\\,]*@)?(\[[0-9a-fA-F:.]+\]|[^/:?#,;\s"'\\)}\]\[]+)(?::([0-9]+))?` }}
+{{- if regexMatch `insecure["'\\]*:\s*true` (toJson .Values.files) }} {{- /* at the port of HTTP, where it has no other */}}
+{{- $rules = append $rules (dict "ports" (list (dict "protocol" "TCP" "port" 80))) }}
+{{- end }}
+{{- $url := `([a-zA-Z][a-zA-Z0-9+.-]*)://(?:[^/@\s"'\\,]*@)?(\[[0-9a-fA-F:.]+\]|[^/:?#,;\s"'\\)}\]\[]+)(?::([0-9]+))?` }}
 {{- range regexFindAll $url (join "\n" $texts) -1 }}
-{{- $host := regexReplaceAll $url . "${2}" | trimPrefix "[" | trimSuffix "]" }}
-{{- $port := regexReplaceAll $url . "${3}" | default (get (dict "http" "80" "https" "443") (regexReplaceAll $url . "${1}")) }}
-{{- if or (not $port) (regexMatch `^(localhost|127\..*|::1)$` $host) (regexMatch `^[^.:]+$|\.svc(\.|$)` $host) }} {{- /* beside it, or a Service: pods of the cluster may be reached anyway */}}
-{{- else if regexMatch `^[0-9.]+$` $host }}
-{{- $rules = append $rules (dict "to" (list (dict "ipBlock" (dict "cidr" (print $host "/32")))) "ports" (list (dict "protocol" "TCP" "port" (int $port)))) }}
+{{- $host := regexReplaceAll $url . "${2}" | trimPrefix "[" | trimSuffix "]" | lower | trimPrefix "::ffff:" }}
+{{- $port := regexReplaceAll $url . "${3}" | default (get (dict "http" "80" "https" "443") (regexReplaceAll $url . "${1}" | lower)) | atoi }}
+{{- if or (not $port) (regexMatch `^(localhost|127\..*|::1)$` $host) (regexMatch `^[^.:]+$|\.svc(\.cluster\.local)?\.?$` $host) }} {{- /* beside it, or a Service: pods of the cluster may be reached anyway */}}
+{{- else if regexMatch `^((25[0-5]|2[0-4][0-9]|1?[1-9]?[0-9]|1[0-9][0-9])(\.|$)){4}$` $host }}
+{{- $rules = append $rules (dict "to" (list (dict "ipBlock" (dict "cidr" (print $host "/32")))) "ports" (list (dict "protocol" "TCP" "port" $port))) }}
 {{- else if contains ":" $host }}
-{{- $rules = append $rules (dict "to" (list (dict "ipBlock" (dict "cidr" (print $host "/128")))) "ports" (list (dict "protocol" "TCP" "port" (int $port)))) }}
-{{- else if ne $port "443" }}
-{{- $rules = append $rules (dict "ports" (list (dict "protocol" "TCP" "port" (int $port)))) }}
+{{- $rules = append $rules (dict "to" (list (dict "ipBlock" (dict "cidr" (print $host "/128")))) "ports" (list (dict "protocol" "TCP" "port" $port))) }}
+{{- else if ne $port 443 }}
+{{- $rules = append $rules (dict "ports" (list (dict "protocol" "TCP" "port" $port))) }}
 {{- end }}
 {{- end }}
 {{- if hasKey ((.Values.serviceAccount).annotations | default dict) "iam.gke.io/gcp-service-account" }} {{- /* GKE's metadata server, and where it listens */}}
@@ -289,7 +302,8 @@ the cluster is OpenShift, which gives pods of each namespace users and groups of
 {{- $context = dict }}
 {{- end }}
 {{- $context = omit $context "enabled" }}
-{{- if $root.Capabilities.APIVersions.Has "security.openshift.io/v1" }}
+{{- $adapt := dig "compatibility" "openshift" "adaptSecurityContext" "auto" ($root.Values.global | default dict) }}
+{{- if and (ne $adapt "disabled") (or (eq $adapt "force") ($root.Capabilities.APIVersions.Has "security.openshift.io/v1")) }}
 {{- range list "runAsUser" "runAsGroup" "fsGroup" }}
 {{- if eq (get $context . | toJson) (get $defaults . | toJson) }}
 {{- $context = omit $context . }}
