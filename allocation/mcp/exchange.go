@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -46,7 +47,8 @@ func inTurn(next mcp.MethodHandler) mcp.MethodHandler {
 			defer func() { <-e.turn }()
 		case <-ctx.Done():
 		}
-		if err := ctx.Err(); err != nil {
+		// The request may have ended already where the context that follows it has not yet.
+		if err := cmp.Or(e.request.Context().Err(), ctx.Err()); err != nil {
 			return nil, fmt.Errorf("answer %s: the client has left: %w", method, err)
 		}
 		before := e.account.Held()
