@@ -39,6 +39,7 @@
 //	    cpuPerCoreHour: 0.0288
 //	    ramPerGiBHour: 0.00385
 //	    gpuPerDeviceHour: 0.526
+//	  - {instanceType: p3.8xlarge, nodePerHour: 12.24} # a whole node, which is divided among what it has
 //	storage:                            # also by provider, region, zone, cluster, namespace, name, labels, from, to
 //	  - {storageClass: gp3, storagePerGiBMonth: 0.08}
 //	loadBalancers:                      # by provider, region, cluster, namespace, name, labels, from, to
@@ -52,6 +53,9 @@
 // A rule matches if everything it names matches; it must name something, and at least one price. Defaults that a sheet
 // does not set are those of SEMANTICS §4, shown above. Prices of allocations and assets are price × (1 − discount) ×
 // multiplier; custom prices, which answer ACK's customCost, are taken as they are.
+//
+// The price of a whole node is divided in proportion to what its parts cost at the defaults, so that they add up to it; but where there are GPUs,
+// CPU and memory cost the defaults, and the GPUs the rest, if that is at least a fifth. What a rule prices itself, or one before it, keeps its price.
 //
 // Unknown and repeated keys, prices that are negative or not numbers, and rules that can never win because an earlier one
 // says it all are errors with their line. Prices that look as if they were for another unit are warnings.

@@ -94,21 +94,42 @@ func (s *Sheet) Changes(from, to time.Time) []time.Time {
 	return out
 }
 
-// Node prices a node. Each price comes from the first matching rule of nodes that has it, otherwise from the default, which
-// is different for spot nodes.
+// Node prices a node. Each price comes from the first matching rule of nodes that has it or the price of the whole machine, of which the
+// resources without prices of their own have parts; otherwise from the default, which is different for spot nodes.
 func (s *Sheet) Node(n rates.NodeAttributes, at time.Time) rates.NodeRates {
 	subject := nodeSubject(&n)
 	var found [allocation.NumResources]*rule
+	var whole *rule
 	byPods := false
 	for r := range s.sections[nodeSection].matching(&subject, at.UnixMilli()) {
 		byPods = byPods || r.byPods
+		if whole != nil {
+			continue // it has all that is not found yet
+		}
 		for i := range found {
 			if found[i] == nil && r.named.has(nodePrices[i][0]) {
 				found[i] = r
 			}
 		}
+		if r.named.has(machinePrice) && sized(n.Size) {
+			whole = r
+		}
 	}
-	rates := rates.NodeRates{ByPods: byPods, Ruled: found[allocation.CPU] != nil || found[allocation.RAM] != nil}
+	out := rates.NodeRates{ByPods: byPods, Ruled: whole != nil || found[allocation.CPU] != nil || found[allocation.RAM] != nil}
+	unit, own := byResource{}, [allocation.NumResources]bool{}
+	for i, r := range found {
+		if own[i] = r != nil; own[i] {
+			unit[i], _, _, _ = s.price(r, nodePrices[i][0])
+		}
+	}
+	if whole != nil {
+		m := machine{size: n.Size}
+		m.price, _, _, _ = s.price(whole, machinePrice)
+		for i := range m.defaults {
+			m.defaults[i], _, _, _ = s.price(nil, nodePrices[i][0])
+		}
+		unit = m.divided(unit, own)
+	}
 	var sources []string
 	kind := 0
 	if n.Spot {
@@ -116,24 +137,30 @@ func (s *Sheet) Node(n rates.NodeAttributes, at time.Time) rates.NodeRates {
 	}
 	for i, r := range found {
 		p := nodePrices[i][0]
-		if r == nil {
+		switch {
+		case r == nil && whole != nil:
+			r = whole
+		case r == nil:
 			p = nodePrices[i][kind]
 		}
 		price, discount, source, builtIn := s.price(r, p)
-		rates.Price[i], rates.Sources[i] = price, source
+		if r == nil {
+			unit[i] = price
+		}
+		out.Price[i], out.Sources[i] = unit[i], source
 		if i != int(allocation.GPU) {
-			rates.Price[i] *= 1 - discount
-			rates.Default = rates.Default || builtIn
+			out.Price[i] *= 1 - discount
+			out.Default = out.Default || builtIn
 		}
 		if i == int(allocation.CPU) {
-			rates.Discount = discount
+			out.Discount = discount
 		}
 		if !slices.Contains(sources, source) && (i != int(allocation.GPU) || r != nil) {
 			sources = append(sources, source)
 		}
 	}
-	rates.Source = strings.Join(sources, ", ")
-	return rates
+	out.Source = strings.Join(sources, ", ")
+	return out
 }
 
 // IsSpot implements rates.Ruled.

@@ -15,6 +15,7 @@ const (
 	cpuPrice price = iota
 	ramPrice
 	gpuPrice
+	machinePrice
 	spotCPUPrice
 	spotRAMPrice
 	spotGPUPrice
@@ -62,6 +63,7 @@ var prices = [numPrices]struct {
 	cpuPrice:            {"cpuPerCoreHour", 0.031611, nodeSection, false, "a core"},
 	ramPrice:            {"ramPerGiBHour", 0.004237, nodeSection, false, "a GiB of memory"},
 	gpuPrice:            {"gpuPerDeviceHour", 0.95, nodeSection, false, "a GPU"},
+	machinePrice:        {"nodePerHour", 0, nodeSection, false, "a whole node, which is divided among what it has"},
 	spotCPUPrice:        {"spotCPUPerCoreHour", 0.006655, nodeSection, true, "a core of a spot node"},
 	spotRAMPrice:        {"spotRAMPerGiBHour", 0.000892, nodeSection, true, "a GiB of memory of a spot node"},
 	spotGPUPrice:        {"spotGPUPerDeviceHour", 0.95, nodeSection, true, "a GPU of a spot node"},
@@ -88,6 +90,9 @@ var itemPrices = [rates.NumItemKinds]price{
 
 // reference returns the reference price of the same thing in a currency.
 func (p price) reference(currency string) float64 {
+	if p == machinePrice { // of the machines that clusters have most
+		return rates.ReferenceNode(allocation.GPU, currency)
+	}
 	for r := range nodePrices {
 		if slices.Contains(nodePrices[r][:], p) {
 			return rates.ReferenceNode(allocation.Resource(r), currency)

@@ -20,6 +20,8 @@ type NodeAttributes struct {
 	GPUModel     string            // as the node's labels name it: NVIDIA-A100-SXM4-40GB
 	Labels       map[string]string // the node's labels, as they are exported
 	Spot         bool              // spot, preemptible
+	// Size is what the node has of each resource, in cores, GiB (2^30 bytes) and devices: the price of a whole machine is divided among them. 0 is unknown, or none.
+	Size [allocation.NumResources]float64
 }
 
 // NodeRates are the prices of a node where it has no price metrics of its own.

@@ -56,7 +56,7 @@ var packages = map[string][]string{
 	"allocation/build/resolve":         {"allocation", "allocation/build/observe", "allocation/labelnames", "allocation/metadata", "allocation/notices", "allocation/prices", "allocation/rates", "allocation/services", "allocation/signals", "allocation/timeline"},
 	"allocation/build/charge":          {"allocation", "allocation/build/observe", "allocation/build/resolve", "allocation/coverage", "allocation/metadata", "allocation/notices", "allocation/prices", "allocation/rates", "allocation/signals", "allocation/timeline"},
 	"allocation/metadata":              {"allocation"},
-	"allocation/prices":                {"allocation/labelnames", "allocation/notices", "allocation/rates", "allocation/signals", "allocation/timeline"},
+	"allocation/prices":                {"allocation", "allocation/labelnames", "allocation/notices", "allocation/rates", "allocation/signals", "allocation/timeline"},
 	"allocation/services":              {"allocation", "allocation/labelnames", "allocation/signals", "allocation/timeline"},
 	"allocation/signals":               {"allocation", "allocation/intern"},
 	"allocation/notices":               {"allocation", "allocation/timeline"},

@@ -77,7 +77,7 @@ func (rs *Resolver) rateNode(n *observe.Node) {
 	n.Rates = rs.Sheet().Node(rates.NodeAttributes{
 		Cluster: a.Cluster, Name: a.Name, Provider: rates.Provider(a.ProviderID), Region: a.Region, Zone: a.Zone,
 		InstanceType: a.InstanceType, GPUModel: n.Label(labelnames.GPULabels), Labels: a.Labels,
-	})
+	}, &n.Amount)
 	unpriced := false
 	times := append(slices.Clone(n.Rates.Changes), rs.Sampling.End)
 	for r := range allocation.NumResources {
