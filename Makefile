@@ -40,7 +40,7 @@ TAGS      = disable_grpc_modules
 LDFLAGS   = -s -w -X $(STAMP).Version=$(VERSION) -X $(STAMP).Revision=$(REVISION)
 
 .PHONY: help run test soak check fmt lint verify verify-tidy verify-format verify-generated verify-notice vet race build e2e e2e-tools record record-clients \
-	image dist dist-check fuzz bench bench-explorer bench-compare compare cover govulncheck promises generate pictures screenshots clean tools FORCE
+	image dist dist-check fuzz bench bench-explorer bench-compare compare cover govulncheck prices promises generate pictures screenshots clean tools FORCE
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -137,6 +137,11 @@ vet:
 generate: bin/notice ## rewrite REFERENCE.md, which is made from the tables, the JSON of dashboards, which is made from dashboards/grafana, and NOTICE, from the modules
 	$(GO) generate ./...
 	bin/notice -o NOTICE -go '$(GO)' -tags '$(TAGS)' -platforms '$(patsubst %/,%,$(sort $(dir $(RELEASED))))' ./cmd/promcost ./cmd/promcost-apiserver
+
+# Not part of check: the prices change without the commit. KARPENTER is a release of Karpenter's provider for AWS.
+KARPENTER ?= v1.15.2
+prices: ## rewrite the built-in list prices, from a release of Karpenter's provider for AWS, by the module proxy
+	cd .ci/tools/prices && $(GO) run . -version '$(KARPENTER)' -o ../../../allocation/listprices/aws.csv
 
 # Not part of check: what is known of a commit changes without the commit.
 govulncheck: bin/govulncheck ## look for known vulnerabilities in the programs and in Go, where a database can be reached; VULNDB names another

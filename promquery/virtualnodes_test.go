@@ -10,6 +10,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/labelnames"
+	"github.com/promcost/promcost/allocation/listprices"
 	"github.com/promcost/promcost/allocation/pricing"
 	"github.com/promcost/promcost/promquery"
 )
@@ -137,10 +138,11 @@ func TestVirtualTaints(t *testing.T) {
 func computeRated(t *testing.T, src promquery.Source, q allocation.Query, sheet string) *allocation.Set {
 	t.Helper()
 	rated := config
-	var err error
-	if rated.Rates, err = pricing.Parse("prices.yaml", []byte(sheet)); err != nil {
+	parsed, err := pricing.Parse("prices.yaml", []byte(sheet))
+	if err != nil {
 		t.Fatal(err)
 	}
+	rated.Rates = parsed.WithList(listprices.Embedded())
 	sets, err := promquery.NewEngine(src, rated).Compute(t.Context(), q)
 	if err != nil {
 		t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/listprices"
 	"github.com/promcost/promcost/allocation/pricing"
 	"github.com/promcost/promcost/allocation/rates"
 )
@@ -75,3 +76,50 @@ func TestMachinePricesAddUp(t *testing.T) {
 }
 
 func format(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+
+// TestListPrices checks when what a provider lists counts, and that prices of resources then add up to it. m5.large costs 0.096 in us-east-1.
+func TestListPrices(t *testing.T) {
+	const list = "built-in list prices of 2026-07-20"
+	node := func(change func(*rates.NodeAttributes)) rates.NodeAttributes {
+		n := rates.NodeAttributes{Provider: "aws", Region: "us-east-1", InstanceType: "m5.large", Size: [...]float64{2, 8, 0}}
+		if change != nil {
+			change(&n)
+		}
+		return n
+	}
+	for _, tc := range []struct {
+		name, sheet string
+		node        rates.NodeAttributes
+		want        float64 // of the whole node
+		source      string
+		isDefault   bool
+	}{
+		{"listed", "", node(nil), 0.096, list, false},
+		{"listed for another region", "", node(func(n *rates.NodeAttributes) { n.Region = "eu-central-1" }), 0.096, list + " for us-east-1", false},
+		{"spot", "", node(func(n *rates.NodeAttributes) { n.Spot = true }), 0.0336, list + ", estimated from on demand", false},
+		{"with a multiplier", "multiplier: 0.5", node(nil), 0.048, list, false},
+		{"not listed", "", node(func(n *rates.NodeAttributes) { n.InstanceType = "m99.large" }), 2*0.031611 + 8*0.004237, rates.BuiltInPrices, true},
+		{"without a type", "", node(func(n *rates.NodeAttributes) { n.InstanceType = "" }), 2*0.031611 + 8*0.004237, rates.BuiltInPrices, true},
+		{"of a size that is not known", "", node(func(n *rates.NodeAttributes) { n.Size = [...]float64{2, 0, 0} }), 2 * 0.031611, rates.BuiltInPrices, true},
+		{"with Windows", "", node(func(n *rates.NodeAttributes) { n.Labels = map[string]string{"kubernetes_io_os": "windows"} }), 2*0.031611 + 8*0.004237, rates.BuiltInPrices, true},
+		{"a rule comes first", "nodes: [{instanceType: m5.*, cpuPerCoreHour: 0.01, ramPerGiBHour: 0.01}]", node(nil), 0.1, "p.yaml:1", false},
+		{"defaults of the sheet come first", "defaults: {cpuPerCoreHour: 0.01, ramPerGiBHour: 0.01}", node(nil), 0.1, "p.yaml", false},
+		{"defaults of the sheet of nodes on demand say nothing of spot", "defaults: {cpuPerCoreHour: 0.01, ramPerGiBHour: 0.01}", node(func(n *rates.NodeAttributes) { n.Spot = true }), 0.0336, list + ", estimated from on demand", false},
+		{"the sheet prices CPU alone", "defaults: {cpuPerCoreHour: 0.01}", node(nil), 0.096, "p.yaml, " + list, false},
+		{"in another currency", "currency: EUR", node(nil), 2*0.031611 + 8*0.004237, rates.BuiltInPrices, true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s, err := pricing.Parse("p.yaml", []byte(tc.sheet))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, sum := s.WithList(listprices.Embedded()).Node(tc.node, at), 0.0
+			for i, unit := range got.Price {
+				sum += unit * tc.node.Size[i]
+			}
+			if math.Abs(sum-tc.want) > 1e-12 || got.Source != tc.source || got.Default != tc.isDefault {
+				t.Errorf("the node costs %g by %+v, want %g by %q", sum, got, tc.want, tc.source)
+			}
+		})
+	}
+}

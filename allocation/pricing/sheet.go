@@ -1,6 +1,7 @@
 package pricing
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/labelnames"
+	"github.com/promcost/promcost/allocation/listprices"
 	"github.com/promcost/promcost/allocation/rates"
 )
 
@@ -24,7 +26,8 @@ type Sheet struct {
 	sections   [numSections]section
 	changes    []int64 // when rules begin or end, ascending, Unix milliseconds
 	custom     *allocation.CustomPrices
-	spot       []label // that mark spot nodes, besides those of providers
+	spot       []label           // that mark spot nodes, besides those of providers
+	list       *listprices.Table // what providers list for machines, nil for nothing
 	warnings   []string
 }
 
@@ -40,6 +43,16 @@ func Default() *Sheet {
 		s.defaults[p] = prices[p].builtIn
 	}
 	return s
+}
+
+// WithList is the sheet with what providers list for machines, which counts where the sheet has no prices of CPU or memory of its own. Prices in another currency
+// than the sheet's do not.
+func (s *Sheet) WithList(t *listprices.Table) *Sheet {
+	out := *s
+	if out.list = t; t != nil && t.Currency() != cmp.Or(s.currency, rates.Dollar) {
+		out.list = nil
+	}
+	return &out
 }
 
 // Name is the sheet's name, for people: its file, or "built-in defaults".
@@ -95,56 +108,38 @@ func (s *Sheet) Changes(from, to time.Time) []time.Time {
 }
 
 // Node prices a node. Each price comes from the first matching rule of nodes that has it or the price of the whole machine, of which the
-// resources without prices of their own have parts; otherwise from the default, which is different for spot nodes.
+// resources without prices of their own have parts; otherwise from a default that the sheet sets, from what the provider lists, or from the built-in default.
+// Defaults are different for spot nodes.
 func (s *Sheet) Node(n rates.NodeAttributes, at time.Time) rates.NodeRates {
-	subject := nodeSubject(&n)
-	var found [allocation.NumResources]*rule
-	var whole *rule
-	byPods := false
-	for r := range s.sections[nodeSection].matching(&subject, at.UnixMilli()) {
-		byPods = byPods || r.byPods
-		if whole != nil {
-			continue // it has all that is not found yet
-		}
-		for i := range found {
-			if found[i] == nil && r.named.has(nodePrices[i][0]) {
-				found[i] = r
-			}
-		}
-		if r.named.has(machinePrice) && sized(n.Size) {
-			whole = r
-		}
-	}
-	out := rates.NodeRates{ByPods: byPods, Ruled: whole != nil || found[allocation.CPU] != nil || found[allocation.RAM] != nil}
-	unit, own := byResource{}, [allocation.NumResources]bool{}
-	for i, r := range found {
-		if own[i] = r != nil; own[i] {
-			unit[i], _, _, _ = s.price(r, nodePrices[i][0])
-		}
-	}
-	if whole != nil {
+	f := s.find(&n, at)
+	unit, own := s.ownPrices(&f)
+	if f.whole != nil || f.listed != nil {
 		m := machine{size: n.Size}
-		m.price, _, _, _ = s.price(whole, machinePrice)
+		if f.whole != nil {
+			m.price, _, _, _ = s.price(f.whole, machinePrice)
+		} else {
+			m.price = f.listed.PerHour * s.multiplier
+		}
 		for i := range m.defaults {
 			m.defaults[i], _, _, _ = s.price(nil, nodePrices[i][0])
 		}
 		unit = m.divided(unit, own)
 	}
+	out := rates.NodeRates{ByPods: f.byPods, Ruled: f.whole != nil || f.rules[allocation.CPU] != nil || f.rules[allocation.RAM] != nil}
 	var sources []string
-	kind := 0
-	if n.Spot {
-		kind = 1
-	}
-	for i, r := range found {
+	for i, r := range f.rules {
 		p := nodePrices[i][0]
 		switch {
-		case r == nil && whole != nil:
-			r = whole
+		case r == nil && f.whole != nil:
+			r = f.whole
 		case r == nil:
-			p = nodePrices[i][kind]
+			p = nodePrices[i][f.kind]
 		}
 		price, discount, source, builtIn := s.price(r, p)
-		if r == nil {
+		switch {
+		case r == nil && f.listed != nil && !own[i]:
+			source, builtIn = f.listed.Text(s.list.Name(), n.Region), false
+		case r == nil:
 			unit[i] = price
 		}
 		out.Price[i], out.Sources[i] = unit[i], source
@@ -162,6 +157,83 @@ func (s *Sheet) Node(n rates.NodeAttributes, at time.Time) rates.NodeRates {
 	out.Source = strings.Join(sources, ", ")
 	return out
 }
+
+// foundPrices are what there is for a node: rules by resource, one for the whole machine, and what the provider lists.
+type foundPrices struct {
+	rules  [allocation.NumResources]*rule
+	whole  *rule
+	listed *listprices.Price // where the sheet itself lacks a price of CPU or memory
+	byPods bool
+	kind   int // of nodePrices: 1 for spot nodes
+}
+
+// find finds the prices of a node.
+func (s *Sheet) find(n *rates.NodeAttributes, at time.Time) (f foundPrices) {
+	subject := nodeSubject(n)
+	for r := range s.sections[nodeSection].matching(&subject, at.UnixMilli()) {
+		f.byPods = f.byPods || r.byPods
+		if f.whole != nil {
+			continue // it has all that is not found yet
+		}
+		for i := range f.rules {
+			if f.rules[i] == nil && r.named.has(nodePrices[i][0]) {
+				f.rules[i] = r
+			}
+		}
+		if r.named.has(machinePrice) && sized(n.Size) {
+			f.whole = r
+		}
+	}
+	if n.Spot {
+		f.kind = 1
+	}
+	if f.whole == nil && s.unpriced(&f) {
+		f.listed = s.listed(n)
+	}
+	return f
+}
+
+// ownPrices are the prices of resources that have no part of the machine's.
+func (s *Sheet) ownPrices(f *foundPrices) (unit byResource, own [allocation.NumResources]bool) {
+	for i, r := range f.rules {
+		switch p := nodePrices[i][f.kind]; {
+		case r != nil:
+			unit[i], _, _, _ = s.price(r, nodePrices[i][0])
+		case f.listed != nil && s.named.has(p):
+			unit[i], _, _, _ = s.price(nil, p)
+		default:
+			continue
+		}
+		own[i] = true
+	}
+	return unit, own
+}
+
+// unpriced reports whether CPU or memory has neither a rule nor a default that the sheet sets.
+func (s *Sheet) unpriced(f *foundPrices) bool {
+	for _, r := range [...]allocation.Resource{allocation.CPU, allocation.RAM} {
+		if f.rules[r] == nil && !s.named.has(nodePrices[r][f.kind]) {
+			return true
+		}
+	}
+	return false
+}
+
+// listed is what is listed for a node, nil where nothing is, or where its size is not known.
+func (s *Sheet) listed(n *rates.NodeAttributes) *listprices.Price {
+	if s.list == nil || n.InstanceType == "" || !sized(n.Size) {
+		return nil
+	}
+	system, _ := labelnames.Find(&osLabel, n.Labels)
+	p, ok := s.list.Price(listprices.Machine{Provider: strings.ToLower(n.Provider), Region: n.Region, InstanceType: n.InstanceType, Spot: n.Spot, OS: system})
+	if !ok {
+		return nil
+	}
+	return &p
+}
+
+// osLabel is the label of nodes with their operating system.
+var osLabel = labelnames.NewName("kubernetes.io/os")
 
 // IsSpot implements rates.Ruled.
 func (s *Sheet) IsSpot(labels map[string]string) bool {

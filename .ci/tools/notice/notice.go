@@ -16,6 +16,9 @@ library and runtime, which are under the license of golang.org/x below, and part
 "go mod download MODULE@VERSION" gets. Modules that are under Apache-2.0 alone are under the text of LICENSE; what else their licenses want
 to be passed on follows the list. "make generate" writes this file.
 
+The list prices that are built in (allocation/listprices/aws.csv) are figures of github.com/aws/karpenter-provider-aws: Karpenter, Copyright
+Amazon.com, Inc. or its affiliates, under the Apache License, Version 2.0.
+
 `
 
 // line divides texts.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/promcost/promcost/allocation/listprices"
 	"github.com/promcost/promcost/allocation/pricing"
 	"github.com/promcost/promcost/allocation/rates"
 )
@@ -63,6 +64,9 @@ func Read(f Flags) (*Settings, error) {
 			file.currency, s.Rates.Name(), sheet)
 	}
 	s.Currency = cmp.Or(file.currency, s.Rates.Currency(), rates.Dollar)
+	if list := listprices.Embedded(); list.Currency() == s.Currency {
+		s.Rates = s.Rates.WithList(list)
+	}
 	for i := range s.Bills {
 		s.Bills[i].Rates.Currency = s.Currency
 	}
