@@ -168,7 +168,7 @@ func TestResizedInPlace(t *testing.T) {
 	}
 	asked := regularly(30, -600, 7800, resized(1800), "kube_pod_container_resource_requests", of[4:]...)
 	given := regularly(30, -600, 7800, resized(5400), "kube_pod_container_status_resource_requests", of[4:]...)
-	// A scheduler tells of what is asked for.
+	// A scheduler reports what is asked for.
 	placed := []string{"namespace", "db", "pod", "db-0", "node", "n1", "resource", "cpu", "unit", "cores"}
 	scheduled := func(beyond float64) promtest.Series {
 		s := regularly(30, -600, 7800, func(t int) (float64, bool) { v, _ := resized(1800)(t); return v + beyond, true }, "kube_pod_resource_request")

@@ -11,7 +11,7 @@ import (
 	"github.com/promcost/promcost/allocation/kubeapi"
 )
 
-// lacking are promcosts whose windows lack data, and what everyone is told of it.
+// lacking are promcosts whose windows lack data, and the notice for everyone.
 var lacking = []struct {
 	name, window string
 	alter        func(*fake)

@@ -180,7 +180,7 @@ func (p *parser) defaultsRow(r *rule) error {
 		return p.fail(r.line, "a row before matches everything too, and has the same price: keep one of them")
 	}
 	if r.named.has(machinePrice) {
-		return p.fail(r.line, "%s is of all nodes: name the nodes that cost it, such as by instanceType", prices[machinePrice].key)
+		return p.fail(r.line, "%s is the price of some nodes: name them, such as by instanceType", prices[machinePrice].key)
 	}
 	p.defaults.named |= r.named
 	for i := range r.price {

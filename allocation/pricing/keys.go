@@ -25,7 +25,7 @@ func Keys() []Key {
 	}
 	add("", p.sheetSetters())
 	out = append(out, Key{"", []string{"spotLabels"}, "labels with values", "Labels that mark a spot node where they have this value, or one of a list of values, in any case."})
-	add("defaults", p.priceSetters(priceKeys(func(price) bool { return true })))
+	add("defaults", p.priceSetters(priceKeys(ofAll)))
 	for id := range numSections {
 		add(sectionKeys[id].key, p.sectionSetters(id))
 		if slices.Contains(labeled, id) {

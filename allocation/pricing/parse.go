@@ -96,7 +96,7 @@ type field struct {
 func (p *parser) yaml(n *yaml.Node) (*Sheet, error) {
 	fields := p.settings()
 	fields = append(fields, field{"defaults", func(n *yaml.Node) error {
-		return p.mapping(n, "defaults", p.ruleFields(&p.defaults, p.priceSetters(priceKeys(func(x price) bool { return x != machinePrice }))))
+		return p.mapping(n, "defaults", p.ruleFields(&p.defaults, p.priceSetters(priceKeys(ofAll))))
 	}})
 	for id := range sectionKeys {
 		fields = append(fields, field{sectionKeys[id].key, func(n *yaml.Node) error { return p.rules(n, sectionID(id)) }})
@@ -157,7 +157,7 @@ const customEgress = "egressPerGiB"
 // customKeys are the keys of the custom prices.
 func customKeys() []priceKey {
 	keys := priceKeys(func(x price) bool {
-		return inSection(nodeSection)(x) && x != machinePrice || x == storagePrice || x == loadBalancerPrice
+		return inSection(nodeSection)(x) && ofAll(x) || x == storagePrice || x == loadBalancerPrice
 	})
 	return append(keys, priceKey{customEgress, egressInternetPrice, 0})
 }

@@ -138,7 +138,7 @@ func (s *Sheet) Node(n rates.NodeAttributes, at time.Time) rates.NodeRates {
 		price, discount, source, builtIn := s.price(r, p)
 		switch {
 		case r == nil && f.listed != nil && !own[i]:
-			source, builtIn = f.listed.Text(s.list.Name(), n.Region), false
+			source, builtIn = f.listedBy, false
 		case r == nil:
 			unit[i] = price
 		}
@@ -160,11 +160,12 @@ func (s *Sheet) Node(n rates.NodeAttributes, at time.Time) rates.NodeRates {
 
 // foundPrices are what there is for a node: rules by resource, one for the whole machine, and what the provider lists.
 type foundPrices struct {
-	rules  [allocation.NumResources]*rule
-	whole  *rule
-	listed *listprices.Price // where the sheet itself lacks a price of CPU or memory
-	byPods bool
-	kind   int // of nodePrices: 1 for spot nodes
+	rules    [allocation.NumResources]*rule
+	whole    *rule
+	listed   *listprices.Price // where the sheet itself lacks a price of CPU or memory
+	listedBy string            // for people
+	byPods   bool
+	kind     int // of nodePrices: 1 for spot nodes
 }
 
 // find finds the prices of a node.
@@ -188,7 +189,9 @@ func (s *Sheet) find(n *rates.NodeAttributes, at time.Time) (f foundPrices) {
 		f.kind = 1
 	}
 	if f.whole == nil && s.unpriced(&f) {
-		f.listed = s.listed(n)
+		if f.listed = s.listed(n); f.listed != nil {
+			f.listedBy = f.listed.Text(s.list.Name(), n.Region)
+		}
 	}
 	return f
 }

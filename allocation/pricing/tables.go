@@ -138,6 +138,9 @@ func (k *priceKey) perHour(v float64) float64 {
 	return v
 }
 
+// ofAll accepts the prices that the defaults and the custom prices can have: that of a whole node is of some nodes.
+func ofAll(p price) bool { return p != machinePrice }
+
 // inSection accepts the prices that the rules of a list can name.
 func inSection(s sectionID) func(price) bool {
 	return func(p price) bool { return prices[p].section == s && !prices[p].defaultsOnly }

@@ -171,7 +171,7 @@ func (x *trueCost) add(cost string, hourly, seconds, off float64) {
 }
 
 // costs are those of containers in a window, by the names of promcost's rows without the cluster. The API's times are whole seconds, cut, so
-// that each run may be off by one. Usage above requests is told with an error of up to late seconds at each run.
+// that each run may be off by one. Usage above requests is known with an error of up to late seconds at each run.
 func (tr *truth) costs(start, end time.Time, sees *sight) map[string]*trueCost {
 	all := map[string]*trueCost{}
 	for _, r := range tr.observer.Runs(tr) {

@@ -20,7 +20,7 @@ import (
 	"github.com/promcost/promcost/promquery/promtest"
 )
 
-// podEvents are the events of a pod whose container crashes once, and whose second start is told twice.
+// podEvents are the events of a pod whose container crashes once, and whose second start is reported twice.
 const podEvents = `{"type":"ADDED","object":{"metadata":{"namespace":"shop","name":"web-0","uid":"u1","resourceVersion":"7"},"spec":{"containers":[{"name":"c","resources":{"requests":{"cpu":"250m"}}}],"initContainers":[{"name":"i"}]},"status":{}}}
 {"type":"MODIFIED","object":{"metadata":{"namespace":"shop","name":"web-0","uid":"u1","resourceVersion":"8"},"spec":{"nodeName":"n1","containers":[{"name":"c","resources":{"requests":{"cpu":"250m"}}}],"initContainers":[{"name":"i"}]},"status":{"initContainerStatuses":[{"name":"i","state":{"terminated":{"startedAt":"2026-01-01T00:00:00Z","finishedAt":"2026-01-01T00:00:02Z"}}}],"containerStatuses":[{"name":"c","state":{"running":{"startedAt":"2026-01-01T00:00:03Z"}}}]}}}
 {"type":"MODIFIED","object":{"metadata":{"namespace":"shop","name":"web-0","uid":"u1","resourceVersion":"9"},"spec":{"nodeName":"n1","containers":[{"name":"c","resources":{"requests":{"cpu":"250m"}}}],"initContainers":[{"name":"i"}]},"status":{"containerStatuses":[{"name":"c","state":{"running":{"startedAt":"2026-01-01T00:01:00Z"}},"lastState":{"terminated":{"startedAt":"2026-01-01T00:00:03Z","finishedAt":"2026-01-01T00:00:30Z"}}}]}}}

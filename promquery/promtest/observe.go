@@ -21,7 +21,7 @@ type Run struct {
 	Start, End time.Time // in whole seconds; no End: it runs still
 	CPU        float64   // cores that it requests
 
-	Late time.Duration // how long after its end the API told of it
+	Late time.Duration // how long after its end the API reported it
 }
 
 // Observer records the runs of all containers, by a watch of the API.
@@ -142,7 +142,7 @@ func (o *Observer) record(line []byte) error {
 	return nil
 }
 
-// add records a run that began at start, and its end if that is known. Where another start is told of a container that runs, and no end of the
+// add records a run that began at start, and its end if that is known. Where another start is reported of a container that runs, and no end of the
 // run before, the start before was a mistake: kwok may start a container twice on a busy machine.
 func (o *Observer) add(run Run, start, end time.Time) {
 	key := ranIn{run.UID, run.Container}

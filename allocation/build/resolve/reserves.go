@@ -49,7 +49,7 @@ func (rs *Resolver) reserve(p *observe.Pod, r allocation.Resource) observe.Reser
 	overhead := rs.FillGaps(p.Overhead[r])
 	whole := timeline.Sum(base, overhead)
 	least := timeline.Within(whole, timeline.Ones(overhead))
-	// Schedulers tell of what is asked for. Where that is no more than the containers', they have what is allocated.
+	// Schedulers report what is asked for. Where that is no more than what the containers ask for, what is allocated counts.
 	told = timeline.Overlay(timeline.Above(told, timeline.Sum(asked, overhead)), timeline.Within(whole, timeline.Ones(told)))
 	out := observe.Reserve{Inits: timeline.Overlay(told, least), Mains: timeline.Overlay(told, least)}
 	if len(peak) > 0 { // what only an init container explains is free again once the init containers have ended
