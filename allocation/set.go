@@ -116,6 +116,8 @@ type Header struct {
 	Incomplete bool
 	// Covered is when the clusters have data, by cluster and start, without overlap.
 	Covered []Covered
+
+	pricedBy map[string]float64 // see PricedBy; nil where the assets say it
 }
 
 // Covered is a stretch of time in which a cluster has data: a container or a node of it ran.

@@ -9,8 +9,8 @@ import (
 
 // PriceSource is where prices come from.
 type PriceSource struct {
-	Kind     string // sheet, metric or built-in
-	Name     string // of the sheet's file, or of the metric
+	Kind     string // sheet, metric, exporter, list, estimate or built-in
+	Name     string // of the sheet's file, of the metric or the exporter, or of the price list with its date
 	Currency string
 	AsOf     time.Time // when the prices were valid; zero if that is unknown
 }
@@ -28,9 +28,9 @@ func NewPrices(reg prometheus.Registerer, now func() time.Time, sources func() [
 	p := &prices{
 		sources: sources, now: now,
 		info: prometheus.NewDesc("promcost_price_info",
-			"The sources of prices as labels of the value 1: the sheet, metrics that priced nodes in the last closed hour, or the built-in defaults.", []string{"kind", "source", "currency"}, nil),
+			"The sources of prices as labels of the value 1: the sheet or the built-in defaults, and the metrics, exporters and price lists that priced something in the last closed hour.", []string{"kind", "source", "currency"}, nil),
 		age: prometheus.NewDesc("promcost_price_age_seconds",
-			"How long ago the prices were right: since asOf of the sheet or the time of its file, or since the end of the last closed hour that a metric priced.", []string{"source"}, nil),
+			"How long ago the prices were right: since asOf of the sheet or the time of its file, since the date of the price list, or since the end of the last closed hour that a metric or exporter priced.", []string{"source"}, nil),
 	}
 	if err := reg.Register(p); err != nil {
 		return fmt.Errorf("register price metrics: %w", err)

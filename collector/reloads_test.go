@@ -67,11 +67,11 @@ func TestPrices(t *testing.T) {
 		t.Error("registered twice")
 	}
 	compare(t, reg, `
-# HELP promcost_price_age_seconds How long ago the prices were right: since asOf of the sheet or the time of its file, or since the end of the last closed hour that a metric priced.
+# HELP promcost_price_age_seconds How long ago the prices were right: since asOf of the sheet or the time of its file, since the date of the price list, or since the end of the last closed hour that a metric or exporter priced.
 # TYPE promcost_price_age_seconds gauge
 promcost_price_age_seconds{source="node_cpu_hourly_cost"} 0
 promcost_price_age_seconds{source="prices.yaml"} 3600
-# HELP promcost_price_info The sources of prices as labels of the value 1: the sheet, metrics that priced nodes in the last closed hour, or the built-in defaults.
+# HELP promcost_price_info The sources of prices as labels of the value 1: the sheet or the built-in defaults, and the metrics, exporters and price lists that priced something in the last closed hour.
 # TYPE promcost_price_info gauge
 promcost_price_info{currency="EUR",kind="built-in",source="built-in defaults"} 1
 promcost_price_info{currency="EUR",kind="metric",source="node_cpu_hourly_cost"} 1

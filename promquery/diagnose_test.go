@@ -76,6 +76,7 @@ var rare = []string{
 	"node available memory", "node buffers", "node caches", "init state started", "init terminated", "cpu allocated", "memory allocated",
 	"pod cpu reserve", "pod memory reserve", "pod cpu overhead", "pod memory overhead",
 	"pod cpu usage", "pod memory usage", "pod claims", "other devices", "node taints", "pod capacity",
+	"instance price", "instance cpu price", "instance memory price", "whole volume price", "offering price",
 }
 
 // checkInput checks that an input has the state it should, and what goes with that.

@@ -24,6 +24,8 @@ var programs = []program{
 	{kubeState, []string{"kube_"}, ksm, ""},
 	{"cAdvisor (/metrics/cadvisor of the kubelets)", []string{"container_"}, kubelet, "metricRelabelings drop it (cAdvisorMetricRelabelings in kube-prometheus-stack)"},
 	{"/metrics of the kubelets", []string{"kubelet_"}, stats, "metricRelabelings drop it"},
+	{"cloudcost-exporter", []string{"cloudcost_"}, priceExporter, "metricRelabelings drop it"},
+	{"Karpenter", []string{"karpenter_"}, "", "metricRelabelings drop it"},
 	{"node_exporter", []string{"node_cpu_seconds", "node_memory_"}, exporter, "a collector is off, or metricRelabelings drop it"},
 }
 

@@ -208,7 +208,7 @@ func gpuPattern(others []string) string {
 var notInLabels = regexp.MustCompile(`[^A-Za-z0-9_*]`)
 
 // Inputs is everything a computation asks for.
-var Inputs = slices.Concat(workloads, volumes, traffic, balancers, machines)
+var Inputs = slices.Concat(workloads, volumes, traffic, balancers, machines, exportedPrices)
 
 // workloads are the inputs about what runs where, and what nodes have and cost.
 var workloads = []Input{

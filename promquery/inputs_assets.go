@@ -1,8 +1,9 @@
 package promquery
 
 import (
-	"github.com/promcost/promcost/allocation"
+	"fmt"
 
+	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/signals"
 )
 
@@ -135,6 +136,48 @@ var machines = []Input{
 	nodeMemory("node available memory", signals.NodeMemoryAvailable, "node_memory_MemAvailable_bytes"),
 	nodeMemory("node buffers", signals.NodeMemoryBuffers, "node_memory_Buffers_bytes"),
 	nodeMemory("node caches", signals.NodeMemoryCached, "node_memory_Cached_bytes"),
+}
+
+// exportedPrices are the inputs about what nodes and volumes cost by other exporters than OpenCost.
+var exportedPrices = []Input{
+	{
+		Name: "instance price", Signal: signals.InstancePrice, Missing: noOtherPrices, Remedy: priceExporter, Need: Occasional,
+		Alternatives: cloudcost("%s_instance_total_usd_per_hour", instance, "aws_ec2", "azure_aks"),
+	},
+	{
+		Name: "instance cpu price", Signal: signals.InstanceUnitPrice, Resource: allocation.CPU, Missing: noOtherPrices, Remedy: priceExporter, Need: Occasional,
+		Alternatives: cloudcost("%s_instance_cpu_usd_per_core_hour", instance, "aws_ec2", "gcp_gke", "azure_aks"),
+	},
+	{
+		Name: "instance memory price", Signal: signals.InstanceUnitPrice, Resource: allocation.RAM, Missing: noOtherPrices, Remedy: priceExporter, Need: Occasional,
+		Alternatives: cloudcost("%s_instance_memory_usd_per_gib_hour", instance, "aws_ec2", "gcp_gke", "azure_aks"),
+	},
+	{
+		Name: "offering price", Signal: signals.OfferingPrice, Missing: noOtherPrices, Remedy: "let this Prometheus scrape Karpenter, if it runs", Need: Occasional,
+		Alternatives: []Alternative{metric("karpenter_cloudprovider_instance_type_offering_price_estimate", notEqual("capacity_type", "reserved"))},
+	},
+	{
+		Name: "whole volume price", Signal: signals.WholeVolumePrice, Missing: noOtherPrices, Remedy: priceExporter, Need: Occasional,
+		Alternatives: append(cloudcost("%s_persistent_volume_usd_per_hour", nil, "aws_ec2", "gcp_gke"),
+			metric("cloudcost_azure_aks_storage_by_location_total_usd_per_hour"),
+			Alternative{Metric: "cloudcost_azure_aks_storage_by_location_usd_per_gibyte_hour", Signal: signals.VolumeUnitPrice}),
+	},
+}
+
+const (
+	noOtherPrices = "prices are those of other metrics, of the sheet, or of price lists"
+	priceExporter = "run grafana/cloudcost-exporter and let this Prometheus scrape it"
+)
+
+// instance reads the machine that cloudcost-exporter names: where its labels clash with those of its target, theirs are renamed.
+var instance = map[string][]string{"instance": {"exported_instance", "instance"}}
+
+// cloudcost is a metric of cloudcost-exporter for each of its services.
+func cloudcost(name string, labels map[string][]string, services ...string) (list []Alternative) {
+	for _, service := range services {
+		list = append(list, Alternative{Metric: fmt.Sprintf("cloudcost_"+name, service), Labels: labels})
+	}
+	return list
 }
 
 // device reads devices from the labels of the DCGM exporter: a GPU, and the slice of it under MIG.

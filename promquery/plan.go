@@ -225,8 +225,11 @@ func (p *plan) add(l *layout, a *build.Ask, q *question, found *findings) {
 // their own, further requests ask for these.
 func (l *layout) named(a *build.Ask, q *question) (out [][]Matcher) {
 	element, list := "pod", a.Pods
-	if a.Containers != nil {
+	switch {
+	case a.Containers != nil:
 		element, list = "container", a.Containers
+	case a.InstanceTypes != nil:
+		element, list = "instance_type", a.InstanceTypes
 	}
 	r := &l.reader
 	k := slices.Index(r.series.Signal.Key(), element)

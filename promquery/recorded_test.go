@@ -17,6 +17,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/fields"
+	"github.com/promcost/promcost/allocation/pricing"
 	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/blocks"
 	"github.com/promcost/promcost/promquery/promtest"
@@ -91,6 +92,20 @@ var unrecorded = map[string]string{
 	"kube_pod_overhead_memory_bytes":                           "no recorded pod has a RuntimeClass with overhead",
 	"kube_node_spec_taint":                                     "no recorded node is virtual",
 	"kube_pod_annotations":                                     "no recorded pod runs on AWS Fargate, which annotates it",
+
+	"cloudcost_aws_ec2_instance_cpu_usd_per_core_hour":              "cloudcost-exporter wants a cloud",
+	"cloudcost_aws_ec2_instance_memory_usd_per_gib_hour":            "cloudcost-exporter wants a cloud",
+	"cloudcost_gcp_gke_instance_cpu_usd_per_core_hour":              "cloudcost-exporter wants a cloud",
+	"cloudcost_gcp_gke_instance_memory_usd_per_gib_hour":            "cloudcost-exporter wants a cloud",
+	"cloudcost_azure_aks_instance_cpu_usd_per_core_hour":            "cloudcost-exporter wants a cloud",
+	"cloudcost_azure_aks_instance_memory_usd_per_gib_hour":          "cloudcost-exporter wants a cloud",
+	"cloudcost_aws_ec2_instance_total_usd_per_hour":                 "cloudcost-exporter wants a cloud",
+	"cloudcost_azure_aks_instance_total_usd_per_hour":               "cloudcost-exporter wants a cloud",
+	"cloudcost_aws_ec2_persistent_volume_usd_per_hour":              "cloudcost-exporter wants a cloud",
+	"cloudcost_gcp_gke_persistent_volume_usd_per_hour":              "cloudcost-exporter wants a cloud",
+	"cloudcost_azure_aks_storage_by_location_total_usd_per_hour":    "cloudcost-exporter wants a cloud",
+	"cloudcost_azure_aks_storage_by_location_usd_per_gibyte_hour":   "cloudcost-exporter wants a cloud",
+	"karpenter_cloudprovider_instance_type_offering_price_estimate": "Karpenter wants a cloud",
 }
 
 // TestEveryInputIsRecorded feeds every input, and every alternative of one, with what a real exporter exposes.
@@ -247,7 +262,13 @@ func TestAssetsOfRecordings(t *testing.T) {
 		if priced {
 			recordings = append(recordings, "opencost")
 		}
-		s := compute(t, recordedBlocks(t, recordings...), allocation.Query{Window: w})[0]
+		unlisted := config
+		unlisted.Rates = pricing.Default()
+		sets, err := promquery.NewEngine(recordedBlocks(t, recordings...), unlisted).Compute(t.Context(), allocation.Query{Window: w})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := sets[0]
 		var got []asset
 		for i := range s.Nodes {
 			n := &s.Nodes[i]

@@ -18,6 +18,8 @@ type Ask struct {
 	// Pods and Containers are names, ascending. Only series of these are needed, and series of others do no harm. Nil asks for all.
 	// Series that belong to no pod or container are always needed.
 	Pods, Containers []string
+	// InstanceTypes are names, ascending, as Pods are.
+	InstanceTypes []string
 }
 
 // Step is a group of asks that can be answered together. The next step depends on the answers.
@@ -41,6 +43,7 @@ var steps = []step{
 	{"inputs", (*Builder).askInputs},
 	{"inputs beyond the window", (*Builder).askBeyond},
 	{"prices beyond the window", (*Builder).askPricesBeyond},
+	{"prices by other exporters", (*Builder).askExportedPrices},
 	{"fallbacks of the running signal", (*Builder).askSilent},
 	{"fallbacks of the running signal of pods", (*Builder).askPodsWithoutStatus},
 	{"fallbacks of the running signal of init containers", (*Builder).askInitsWithoutStatus},
@@ -68,6 +71,7 @@ var steps = []step{
 // progress is how far a Builder is.
 type progress struct {
 	step                    int                // the next one
+	pricesBeyond            []Span             // that prices were read of besides those that are loaded
 	added                   int64              // series that show that the window has data
 	counts                  bool               // series that are added count in added
 	excesses                []charge.Excess    // of which usage is added again
@@ -127,6 +131,7 @@ var (
 	onDemand = slices.Concat(counterSignals, diskLevels, podUsageSignals, []signals.Signal{
 		signals.Nothing, signals.RunningByUsage, signals.RunningByInfo, signals.PodPhaseRunning, signals.ContainerCreated, signals.InitStarted,
 		signals.PodFinal, signals.ContainerRestarts, signals.PodOwner, signals.NodeTime, signals.ContainerLevel,
+		signals.InstancePrice, signals.InstanceUnitPrice, signals.OfferingPrice, signals.WholeVolumePrice, signals.VolumeUnitPrice,
 	})
 	priceSignals = []signals.Signal{
 		signals.NodePrice, signals.NodeSpot, signals.ZoneEgressPrice, signals.RegionEgressPrice, signals.InternetEgressPrice, signals.VolumePrice,
@@ -164,7 +169,27 @@ func (b *Builder) askBeyond() []Ask {
 	return within(b.resolver.Beyond(), b.inputs())
 }
 
-func (b *Builder) askPricesBeyond() []Ask { return within(b.resolver.Unpriced(), priceSignals) }
+func (b *Builder) askPricesBeyond() []Ask {
+	b.pricesBeyond = b.resolver.Unpriced()
+	return within(b.pricesBeyond, priceSignals)
+}
+
+// askExportedPrices asks for prices of nodes and volumes by other exporters, where those of their own are missing. Schedulers know prices of hundreds of types:
+// they are asked for those that nodes have.
+func (b *Builder) askExportedPrices() (asks []Ask) {
+	spans := append([]Span{b.loaded()}, b.pricesBeyond...)
+	nodes, volumes, instanceTypes := b.observer.Unpriced()
+	if nodes {
+		asks = within(spans, []signals.Signal{signals.InstancePrice, signals.InstanceUnitPrice})
+	}
+	if volumes {
+		asks = append(asks, within(spans, []signals.Signal{signals.WholeVolumePrice, signals.VolumeUnitPrice})...)
+	}
+	if len(instanceTypes) > 0 {
+		asks = append(asks, Ask{Signals: []signals.Signal{signals.OfferingPrice}, Spans: spans, InstanceTypes: instanceTypes})
+	}
+	return asks
+}
 
 // askSilent asks for the fallbacks of the running signal where that is missing.
 func (b *Builder) askSilent() []Ask {

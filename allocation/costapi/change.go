@@ -140,6 +140,7 @@ func (q *request) join(before *request) {
 	}
 	q.provenance.readings = append(slices.Clone(before.provenance.readings), q.provenance.readings...)
 	q.provenance.known = q.provenance.known || before.provenance.known
+	q.provenance.priced.AddPricedBy(&q.provenance.priced, &before.provenance.priced)
 	q.provenance.resolution = max(q.provenance.resolution, before.provenance.resolution)
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/promcost/promcost/allocation/costapi"
 	"github.com/promcost/promcost/allocation/diagnosis"
 	"github.com/promcost/promcost/allocation/notices"
+	"github.com/promcost/promcost/allocation/rates"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -43,6 +44,8 @@ type fake struct {
 	// reading is what it says of every computation.
 	reading *allocation.Reading
 	most    int // sets it answers with, 0 for any number; of more it has no data
+	// priced are the sources of the prices of CPU, memory and GPUs.
+	priced [allocation.NumResources]string
 }
 
 func (f *fake) Sets(ctx context.Context, q allocation.Query) iter.Seq2[*allocation.Set, error] {
@@ -77,7 +80,7 @@ func (f *fake) Sets(ctx context.Context, q allocation.Query) iter.Seq2[*allocati
 		sets := make([]*allocation.Set, len(windows))
 		for i, w := range windows {
 			sets[i] = sampleSet(w, dict, max(q.Resolution, 0)) // exact if the source decides
-			sets[i].Reading = f.reading
+			sets[i].Reading, sets[i].Nodes[0].PriceSource = f.reading, f.priced
 			if f.hole.Start.Before(w.End) && w.Start.Before(f.hole.End) {
 				sets[i].Warnings = append(sets[i].Warnings, notices.HoleWarning(f.hole, "no data: it is gone"))
 				sets[i].Covered = nil
@@ -179,6 +182,10 @@ func sampleDiagnosis(_ context.Context, w allocation.Window) (*diagnosis.Diagnos
 				{Name: "gpus", State: diagnosis.None, Missing: "no GPUs", Remedy: "run it"},
 			},
 		}},
+		Prices: []diagnosis.Price{
+			{Source: "node_cpu_hourly_cost", Kind: rates.MetricSource, AsOf: w.End, Nodes: []string{"a/n1"}, Cost: 3, Share: 0.75},
+			{Source: rates.BuiltInPrices, Kind: rates.DefaultSource, Cost: 1, Share: 0.25},
+		},
 	}, nil
 }
 

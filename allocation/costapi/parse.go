@@ -22,6 +22,7 @@ import (
 	"github.com/promcost/promcost/allocation/memory"
 	"github.com/promcost/promcost/allocation/notices"
 	"github.com/promcost/promcost/allocation/passes"
+	"github.com/promcost/promcost/allocation/rates"
 	"github.com/promcost/promcost/allocation/windows"
 )
 
@@ -109,6 +110,7 @@ type provenance struct {
 	known      bool                  // there is a set
 	// billed is until when all sets were reconciled with bills; zero without bills.
 	billed time.Time
+	priced allocation.Header // has what everything costs by the sources of prices
 }
 
 // add adds how a set was computed.
@@ -120,10 +122,26 @@ func (p *provenance) add(s *allocation.Set) {
 			p.readings = append(p.readings, s.Reading)
 		}
 	}
+	p.priced.AddPricedBy(&p.priced, &s.Header)
 	p.resolution, p.known = max(p.resolution, resolution), true
 	if p.billed.IsZero() || s.BilledUntil.Before(p.billed) && !s.BilledUntil.IsZero() {
 		p.billed = s.BilledUntil
 	}
+}
+
+// leastShare is the least part of the cost that is worth a warning where it rests on defaults or estimates.
+const leastShare = 0.005
+
+// priceWarnings say how much of the cost rests on prices that nobody gave.
+func (p *provenance) priceWarnings() (warnings []string) {
+	defaults, estimates := rates.DefaultShare(p.priced.PricedBy())
+	if defaults >= leastShare {
+		warnings = append(warnings, fmt.Sprintf("%.0f %% of this cost rests on default prices: see promcost check prices for what has them, and what would price it better", 100*defaults))
+	}
+	if estimates >= leastShare {
+		warnings = append(warnings, fmt.Sprintf("%.0f %% of this cost rests on estimated prices: those of another region, or of spot machines by what they cost on demand. See promcost check prices", 100*estimates))
+	}
+	return warnings
 }
 
 // v1Value is a filter of the first language and its value.

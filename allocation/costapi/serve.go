@@ -181,7 +181,7 @@ func (a *api) serveTrends(w http.ResponseWriter, q *request) error {
 // encoding is how sets are written, with the provenance of the answer.
 func (a *api) encoding(q *request) encode.Options {
 	o := encode.Options{
-		Location: a.cfg.Zone, SingularProperties: q.output.singular, Warnings: q.warnings, Page: q.output.page, Fields: q.output.fields, Concerns: q.concerns,
+		Location: a.cfg.Zone, SingularProperties: q.output.singular, Warnings: append(slices.Clip(q.warnings), q.provenance.priceWarnings()...), Page: q.output.page, Fields: q.output.fields, Concerns: q.concerns,
 		RateHours: q.output.rate, Now: q.now.Truncate(time.Second), UnknownIsZero: !q.output.nulls,
 	}
 	if len(q.timing.windows) > 0 {
@@ -193,7 +193,7 @@ func (a *api) encoding(q *request) encode.Options {
 	}
 	o.Resolution, o.BilledUntil = allocation.ResolutionText(resolution), q.provenance.billed
 	if q.output.explain {
-		o.Explain = append([]*allocation.Reading{}, q.provenance.readings...)
+		o.Explain, o.PricedBy = append([]*allocation.Reading{}, q.provenance.readings...), q.provenance.priced.PricedBy()
 	}
 	return o
 }

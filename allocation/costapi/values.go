@@ -300,8 +300,8 @@ func parseFields(q *request, value string) error {
 	return nil
 }
 
-// rates are the words of costMetric with their hours.
-var rates = []struct {
+// costMetrics are the words of costMetric with their hours.
+var costMetrics = []struct {
 	word  string
 	hours float64
 }{
@@ -315,7 +315,7 @@ var rates = []struct {
 
 func parseCostMetric(q *request, value string) error {
 	var words []string
-	for _, r := range rates {
+	for _, r := range costMetrics {
 		if r.word == value {
 			q.output.rate = r.hours
 			return nil

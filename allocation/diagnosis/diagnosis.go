@@ -29,6 +29,7 @@ type Diagnosis struct {
 	Nothing  bool
 	Jobs     []Job
 	Warnings []string // of the source
+	Prices   []Price  // of the last hour of the window, dearest first; empty where nothing is known to cost anything
 }
 
 // Job is a job that a Prometheus scrapes.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/diagnosis"
+	"github.com/promcost/promcost/allocation/rates"
 	"github.com/promcost/promcost/allocation/visible"
 )
 
@@ -30,7 +31,8 @@ import (
 // (prices are the price sheet's that is given), none (there is nothing of the kind, which may be right) or missing. problems are what
 // is wrong with what is there. Of a source that has no input at all (nothing), only the inputs that must be there stand under the one cluster,
 // and jobs are what it scrapes. complete says that no required input is missing, in no part of the window; those parts are uncovered.
-// oldest is that of the source where it knows, else in the window. What is not known is left out.
+// oldest is that of the source where it knows, else in the window. What is not known is left out. prices are what the last hour of the window rests on, with
+// the nodes that each source prices; their kinds are those of the member explain.
 type (
 	diagnosisJSON struct {
 		Window   window             `json:"window"`
@@ -40,6 +42,15 @@ type (
 		Nothing  bool               `json:"nothing,omitempty"`
 		Jobs     []scrapedJob       `json:"jobs,omitempty"`
 		Clusters []diagnosedCluster `json:"clusters"`
+		Prices   []diagnosedPrice   `json:"prices"`
+	}
+	diagnosedPrice struct {
+		Source string           `json:"source"`
+		Kind   rates.SourceKind `json:"kind"`
+		AsOf   *time.Time       `json:"asOf,omitempty"`
+		Nodes  []string         `json:"nodes"`
+		Cost   float64          `json:"cost"`
+		Share  float64          `json:"share"`
 	}
 	scrapedJob struct {
 		Name    string `json:"name"`
@@ -77,7 +88,10 @@ func Diagnosis(w io.Writer, d *diagnosis.Diagnosis, o Options) error {
 	in := o.location()
 	out := diagnosisJSON{
 		Window: window{d.Window.Start.In(in), d.Window.End.In(in)}, Complete: d.Complete(), Oldest: instant(d.Oldest, in),
-		Sources: explainSources(d.Sources, in), Clusters: []diagnosedCluster{}, Nothing: d.Nothing,
+		Sources: explainSources(d.Sources, in), Clusters: []diagnosedCluster{}, Nothing: d.Nothing, Prices: []diagnosedPrice{},
+	}
+	for _, p := range d.Prices {
+		out.Prices = append(out.Prices, diagnosedPrice{p.Source, p.Kind, instant(p.AsOf, in), append([]string{}, p.Nodes...), p.Cost, p.Share})
 	}
 	for _, j := range d.Jobs {
 		out.Jobs = append(out.Jobs, scrapedJob{j.Name, j.Targets, j.Up})
@@ -159,8 +173,29 @@ func DiagnosisTable(w io.Writer, d *diagnosis.Diagnosis, in *time.Location) erro
 	if d.Nothing {
 		b.WriteString(scrapedInstead(d.Jobs))
 	}
+	if err := priceLines(&b, d); err != nil {
+		return err
+	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// priceLines append what the prices of the last hour rest on.
+func priceLines(b *strings.Builder, d *diagnosis.Diagnosis) error {
+	if len(d.Prices) == 0 {
+		return nil
+	}
+	b.WriteString("\nWhat the last hour's cost rests on:\n\n")
+	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "PRICES BY\tKIND\tAGE\tNODES\tSHARE")
+	for _, p := range d.Prices {
+		age := "-"
+		if !p.AsOf.IsZero() {
+			age = strconv.Itoa(int(d.Window.End.Sub(p.AsOf).Hours()/24)) + "d"
+		}
+		fmt.Fprintln(t, visible.Row(p.Source, string(p.Kind), age, strconv.Itoa(len(p.Nodes)), fmt.Sprintf("%.1f %%", 100*p.Share)))
+	}
+	return t.Flush()
 }
 
 // scrapedInstead says what a source without any input scrapes, and what to paste for what must be there.

@@ -42,6 +42,8 @@ type Options struct {
 	Now time.Time
 	// Explain are the computations behind the answer that the member explain shows; nil leaves it out.
 	Explain []*allocation.Reading
+	// PricedBy is what everything in the window costs by the sources of prices, for the member explain.
+	PricedBy []allocation.SourceCost
 	// UnknownIsZero writes unknown usage as 0 in JSON and CSV, for clients of Kubecost and OpenCost, which do not accept null.
 	UnknownIsZero bool
 	// Concerns says which topics' warnings are sent; nil sends all.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/rates"
 )
 
 // The member explain of an answer, one element a computation: an answer about a window that has not ended is made of
@@ -19,10 +20,21 @@ import (
 //	    "inputs": [{"name": "cpu usage", "requests": …, "samples": …, "bytes": …, "retries": …, "errors": …, "requestSeconds": …}, …]}, …],
 //	  "stages": [{"name": "inputs", "seconds": …, "requests": …, "samples": …, "bytes": …}, …],
 //	  "inputs": [{"name": "running", "alternatives": [{"metric": …, "series": …, "samples": …, "clusters":
-//	    [{"cluster": …, "series": …, "samples": …}]}]}, …]}]}
+//	    [{"cluster": …, "series": …, "samples": …}]}]}, …]}],
+//	 "prices": [{"source": "node_cpu_hourly_cost", "kind": "metric", "cost": …, "share": 0.6}, …]}
+//
+// prices say what everything in the window costs by the sources of prices, dearest first, at list price, whatever the answer selects: see rates.SourceKind
+// for their kinds.
 type (
 	explanation struct {
 		Computations []computation `json:"computations"`
+		Prices       []pricedBy    `json:"prices"`
+	}
+	pricedBy struct {
+		Source string           `json:"source"`
+		Kind   rates.SourceKind `json:"kind"`
+		Cost   float64          `json:"cost"`
+		Share  float64          `json:"share"`
 	}
 	computation struct {
 		Window         window   `json:"window"`
@@ -95,10 +107,17 @@ type (
 )
 
 // explain is the JSON of the member explain.
-func explain(readings []*allocation.Reading, in *time.Location) []byte {
-	e := explanation{Computations: []computation{}}
-	for _, r := range readings {
-		e.Computations = append(e.Computations, explainOne(r, in))
+func (o *Options) explain() []byte {
+	e := explanation{Computations: []computation{}, Prices: []pricedBy{}}
+	for _, r := range o.Explain {
+		e.Computations = append(e.Computations, explainOne(r, o.location()))
+	}
+	total := 0.0
+	for _, x := range o.PricedBy {
+		total += x.Cost
+	}
+	for _, x := range o.PricedBy {
+		e.Prices = append(e.Prices, pricedBy{x.Source, rates.Kind(x.Source), x.Cost, x.Cost / total})
 	}
 	return marshal(e)
 }

@@ -63,7 +63,7 @@ func (o *Options) finish(b []byte, warnings []string, of []stretch) []byte {
 		b = appendString(append(b, `,"billedUntil":`...), o.BilledUntil.In(o.location()).Format(time.RFC3339))
 	}
 	if o.Explain != nil {
-		b = append(append(b, `,"explain":`...), explain(o.Explain, o.location())...)
+		b = append(append(b, `,"explain":`...), o.explain()...)
 	}
 	return appendWarnings(b, warnings)
 }

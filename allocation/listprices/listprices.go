@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/promcost/promcost/allocation/rates"
 )
 
 // Machine is what a price is listed for.
@@ -30,14 +32,11 @@ type Price struct {
 
 // Text says for people where a price comes from, of a table by its name, for a machine in a region.
 func (p *Price) Text(table, region string) string {
-	text := table + " of " + p.AsOf.Format(time.DateOnly)
+	other := ""
 	if p.Region != region {
-		text += " for " + p.Region
+		other = p.Region
 	}
-	if p.Estimated {
-		text += ", estimated from on demand"
-	}
-	return text
+	return rates.ListName(table, p.AsOf, other, p.Estimated)
 }
 
 // SpotFactor is what a spot machine costs of its price on demand, where no spot price is known. SEMANTICS §12.

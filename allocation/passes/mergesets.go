@@ -73,6 +73,11 @@ func sumHeaders(sets []*allocation.Set) *allocation.Set {
 		dst.Warnings = slices.Concat(dst.Warnings, s.Warnings)
 	}
 	dst.Warnings = allocation.SortWarnings(slices.Clone(dst.Warnings))
+	headers := make([]*allocation.Header, len(sets))
+	for i, s := range sets {
+		headers[i] = &s.Header
+	}
+	dst.AddPricedBy(headers...)
 	sumAssets(dst, sets)
 	return dst
 }

@@ -20,14 +20,30 @@ type Item struct {
 // Free is an item that costs nothing.
 func Free() Item { return Item{rates: make([]rates.Rate, 1)} }
 
-// Item is the price of an item: the steps of a metric, else the sheet's price with its changes in the window.
-func (s Sheet) Item(metric string, steps timeline.Steps, i rates.Item) Item {
+// ExportedUnit is the price of a unit of an item by another exporter than the metric of its own.
+type ExportedUnit struct {
+	Source   string // the exporter, for people
+	Currency string // ISO code
+	Steps    timeline.Steps
+}
+
+// Item is the price of an item: the steps of a metric, else the sheet's price with its changes in the window, which knows what an exporter says.
+func (s Sheet) Item(metric string, steps timeline.Steps, by ExportedUnit, i rates.Item) Item {
 	t := Item{metric: metric, steps: steps}
-	start, end := time.UnixMilli(s.Start).UTC(), time.UnixMilli(s.End).UTC()
-	t.rates = []rates.Rate{s.Rates.Item(i, start)}
-	for _, change := range s.Rates.Changes(start, end) {
-		if next := s.Rates.Item(i, change); next != t.rates[len(t.rates)-1] {
-			t.changes, t.rates = append(t.changes, change.UnixMilli()), append(t.rates, next)
+	changes := s.changes()
+	if by.Currency == s.Currency() {
+		changes, i.ExportedBy = by.Steps.Edges(changes), by.Source
+	} else {
+		by.Steps = nil
+	}
+	for stretch := range s.stretches(changes) {
+		i.Exported = by.Steps.Value(stretch.To)
+		next := s.Rates.Item(i, time.UnixMilli(stretch.From).UTC())
+		switch {
+		case len(t.rates) == 0:
+			t.rates = append(t.rates, next)
+		case next != t.rates[len(t.rates)-1]:
+			t.changes, t.rates = append(t.changes, stretch.From), append(t.rates, next)
 		}
 	}
 	t.cuts = timeline.SortedEdges(t.steps.Edges(slices.Clone(t.changes)))

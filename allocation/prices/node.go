@@ -15,34 +15,53 @@ type Node struct {
 	rates   [][2]rates.NodeRates // on demand and spot; one more than changes
 }
 
-// Node asks the sheet for a node's prices at the start of the window, and at each change within it of the sheet or of what the node has.
-func (s Sheet) Node(n rates.NodeAttributes, amounts *[allocation.NumResources]timeline.Steps) Node {
-	var changes []int64
-	for _, change := range s.Rates.Changes(time.UnixMilli(s.Start).UTC(), time.UnixMilli(s.End).UTC()) {
-		changes = append(changes, change.UnixMilli())
+// Known is what is known of a node over time, besides its attributes.
+type Known struct {
+	Amount   [allocation.NumResources]timeline.Steps // what it has
+	Price    [allocation.NumResources]timeline.Steps // per price unit and hour, by metrics of its own
+	Exported []Exported                              // by other exporters, best first
+}
+
+// lacksSome reports whether something that the node has lacks a price by a metric of its own at some time, while something else may have one.
+func (k *Known) lacksSome() bool {
+	lacks := false
+	for r, amount := range k.Amount {
+		lacks = lacks || len(amount) > 0 && !k.Price[r].Cover(timeline.Union(timeline.AppendIntervals(nil, amount)))
 	}
-	for _, amount := range amounts {
+	return lacks
+}
+
+// Node asks the sheet for a node's prices at the start of the window, and at each change within it of the sheet or of what is known of the node.
+func (s Sheet) Node(n rates.NodeAttributes, known *Known) Node {
+	changes := s.changes()
+	lacks, currency := known.lacksSome(), s.Currency()
+	for r, amount := range known.Amount {
 		changes = amount.Edges(changes)
+		if lacks {
+			changes = known.Price[r].Edges(changes)
+		}
 	}
-	changes = slices.DeleteFunc(timeline.SortedEdges(changes), func(t int64) bool { return t <= s.Start || t >= s.End })
+	for i := range known.Exported {
+		changes = known.Exported[i].edges(changes)
+	}
 	out := Node{}
-	from := s.Start
-	for _, to := range append(changes, s.End) {
-		for r, amount := range amounts {
+	for stretch := range s.stretches(changes) {
+		to := stretch.To
+		for r, amount := range known.Amount {
 			n.Size[r] = sizeAt(amount, to) / allocation.Resource(r).PerPriceUnit()
+			n.Own[r] = known.Price[r].Value(to)
 		}
 		var next [2]rates.NodeRates
 		for i, spot := range [...]bool{false, true} {
-			n.Spot = spot
-			next[i] = s.Rates.Node(n, time.UnixMilli(from).UTC())
+			n.Spot, n.Exported = spot, exportedAt(known.Exported, currency, to, spot)
+			next[i] = s.Rates.Node(n, time.UnixMilli(stretch.From).UTC())
 		}
 		switch {
 		case len(out.rates) == 0:
 			out.rates = append(out.rates, next)
 		case next != out.rates[len(out.rates)-1]:
-			out.Changes, out.rates = append(out.Changes, from), append(out.rates, next)
+			out.Changes, out.rates = append(out.Changes, stretch.From), append(out.rates, next)
 		}
-		from = to
 	}
 	return out
 }

@@ -2,6 +2,10 @@
 package prices
 
 import (
+	"iter"
+	"slices"
+	"time"
+
 	"github.com/promcost/promcost/allocation/labelnames"
 	"github.com/promcost/promcost/allocation/notices"
 	"github.com/promcost/promcost/allocation/rates"
@@ -12,6 +16,28 @@ import (
 type Sheet struct {
 	Rates      rates.Rates
 	Start, End int64
+}
+
+// changes are the instants in the window at which the sheet's prices change.
+func (s Sheet) changes() (out []int64) {
+	for _, change := range s.Rates.Changes(time.UnixMilli(s.Start).UTC(), time.UnixMilli(s.End).UTC()) {
+		out = append(out, change.UnixMilli())
+	}
+	return out
+}
+
+// stretches are those of the window between changes, which may be in any order.
+func (s Sheet) stretches(changes []int64) iter.Seq[timeline.Interval] {
+	changes = slices.DeleteFunc(timeline.SortedEdges(changes), func(t int64) bool { return t <= s.Start || t >= s.End })
+	return func(yield func(timeline.Interval) bool) {
+		from := s.Start
+		for _, to := range append(changes, s.End) {
+			if !yield(timeline.Interval{From: from, To: to}) {
+				return
+			}
+			from = to
+		}
+	}
 }
 
 // Currency is the currency of the answers.

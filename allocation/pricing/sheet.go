@@ -108,18 +108,13 @@ func (s *Sheet) Changes(from, to time.Time) []time.Time {
 }
 
 // Node prices a node. Each price comes from the first matching rule of nodes that has it or the price of the whole machine, of which the
-// resources without prices of their own have parts; otherwise from a default that the sheet sets, from what the provider lists, or from the built-in default.
-// Defaults are different for spot nodes.
+// resources without prices of their own have parts; otherwise from a default that the sheet sets, from an exporter, from what the provider lists, or from
+// the built-in default. Defaults are different for spot nodes.
 func (s *Sheet) Node(n rates.NodeAttributes, at time.Time) rates.NodeRates {
 	f := s.find(&n, at)
-	unit, own := s.ownPrices(&f)
-	if f.whole != nil || f.listed != nil {
-		m := machine{size: n.Size}
-		if f.whole != nil {
-			m.price, _, _, _ = s.price(f.whole, machinePrice)
-		} else {
-			m.price = f.listed.PerHour * s.multiplier
-		}
+	unit, own := s.ownPrices(&n, &f)
+	if f.perHour > 0 || f.whole != nil {
+		m := machine{price: f.perHour, size: n.Size}
 		for i := range m.defaults {
 			m.defaults[i], _, _, _ = s.price(nil, nodePrices[i][0])
 		}
@@ -137,8 +132,10 @@ func (s *Sheet) Node(n rates.NodeAttributes, at time.Time) rates.NodeRates {
 		}
 		price, discount, source, builtIn := s.price(r, p)
 		switch {
-		case r == nil && f.listed != nil && !own[i]:
-			source, builtIn = f.listedBy, false
+		case r == nil && f.unit[i] > 0:
+			source, builtIn, discount = f.by, false, f.discount(discount)
+		case r == nil && f.perHour > 0 && !own[i]:
+			source, builtIn, discount = f.by, false, f.discount(discount)
 		case r == nil:
 			unit[i] = price
 		}
@@ -158,14 +155,24 @@ func (s *Sheet) Node(n rates.NodeAttributes, at time.Time) rates.NodeRates {
 	return out
 }
 
-// foundPrices are what there is for a node: rules by resource, one for the whole machine, and what the provider lists.
+// foundPrices are what there is for a node: rules by resource, one for the whole machine, and where the sheet itself lacks a price, what others say.
 type foundPrices struct {
 	rules    [allocation.NumResources]*rule
 	whole    *rule
-	listed   *listprices.Price // where the sheet itself lacks a price of CPU or memory
-	listedBy string            // for people
+	perHour  float64    // of the whole machine, by the rule or by others; 0 where nothing says it
+	unit     byResource // by others; 0 where nothing says it
+	by       string     // the others, for people
+	exported bool       // they are an exporter
 	byPods   bool
 	kind     int // of nodePrices: 1 for spot nodes
+}
+
+// discount is what is taken off a price of others: an exporter says what is paid.
+func (f *foundPrices) discount(ofSheet float64) float64 {
+	if f.exported {
+		return 0
+	}
+	return ofSheet
 }
 
 // find finds the prices of a node.
@@ -188,22 +195,50 @@ func (s *Sheet) find(n *rates.NodeAttributes, at time.Time) (f foundPrices) {
 	if n.Spot {
 		f.kind = 1
 	}
-	if f.whole == nil && s.unpriced(&f) {
-		if f.listed = s.listed(n); f.listed != nil {
-			f.listedBy = f.listed.Text(s.list.Name(), n.Region)
-		}
+	switch {
+	case f.whole != nil:
+		f.perHour, _, _, _ = s.price(f.whole, machinePrice)
+	case s.unpriced(n, &f):
+		s.askOthers(n, &f)
 	}
 	return f
 }
 
+// askOthers finds what an exporter says of a node, or else what its provider lists. The exporter that says what a core and a GiB cost divides the price of the
+// machine among them alone: where there are GPUs, the whole price counts.
+func (s *Sheet) askOthers(n *rates.NodeAttributes, f *foundPrices) {
+	x := &n.Exported
+	units := x.Unit[allocation.CPU] > 0 && x.Unit[allocation.RAM] > 0
+	whole := x.PerHour > 0 && sized(n.Size)
+	switch {
+	case whole && (!units || n.Size[allocation.GPU] > 0):
+		f.perHour, f.by, f.exported = x.PerHour, x.Source, true
+	case units:
+		f.by, f.exported = x.Source, true
+		for i, unit := range x.Unit {
+			if !s.named.has(nodePrices[i][f.kind]) {
+				f.unit[i] = unit
+			}
+		}
+	default:
+		if p := s.listed(n); p != nil {
+			f.perHour, f.by = p.PerHour*s.multiplier, p.Text(s.list.Name(), n.Region)
+		}
+	}
+}
+
 // ownPrices are the prices of resources that have no part of the machine's.
-func (s *Sheet) ownPrices(f *foundPrices) (unit byResource, own [allocation.NumResources]bool) {
+func (s *Sheet) ownPrices(n *rates.NodeAttributes, f *foundPrices) (unit byResource, own [allocation.NumResources]bool) {
 	for i, r := range f.rules {
 		switch p := nodePrices[i][f.kind]; {
+		case n.Own[i] > 0:
+			unit[i] = n.Own[i]
 		case r != nil:
 			unit[i], _, _, _ = s.price(r, nodePrices[i][0])
-		case f.listed != nil && s.named.has(p):
+		case f.whole == nil && s.named.has(p):
 			unit[i], _, _, _ = s.price(nil, p)
+		case f.unit[i] > 0:
+			unit[i] = f.unit[i]
 		default:
 			continue
 		}
@@ -212,10 +247,11 @@ func (s *Sheet) ownPrices(f *foundPrices) (unit byResource, own [allocation.NumR
 	return unit, own
 }
 
-// unpriced reports whether CPU or memory has neither a rule nor a default that the sheet sets.
-func (s *Sheet) unpriced(f *foundPrices) bool {
-	for _, r := range [...]allocation.Resource{allocation.CPU, allocation.RAM} {
-		if f.rules[r] == nil && !s.named.has(nodePrices[r][f.kind]) {
+// unpriced reports whether something that the node has lacks a price by a metric of its own, a rule, and a default that the sheet sets.
+func (s *Sheet) unpriced(n *rates.NodeAttributes, f *foundPrices) bool {
+	for r := range f.rules {
+		needed := r != int(allocation.GPU) || n.Size[r] > 0
+		if needed && n.Own[r] == 0 && f.rules[r] == nil && !s.named.has(nodePrices[r][f.kind]) {
 			return true
 		}
 	}
@@ -271,7 +307,8 @@ func (s *Sheet) NodeNeeds(known rates.NodeAttributes, at time.Time) (needs rates
 	return needs
 }
 
-// Item prices an item by the first rule of its list that matches and has the price, else by the default.
+// Item prices an item by the first rule of its list that matches and has the price, else by a default that the sheet sets, by an exporter, or by the built-in
+// default.
 func (s *Sheet) Item(i rates.Item, at time.Time) rates.Rate {
 	p := itemPrices[i.Kind]
 	subject := itemSubject(&i)
@@ -283,6 +320,9 @@ func (s *Sheet) Item(i rates.Item, at time.Time) rates.Rate {
 		}
 	}
 	price, _, source, builtIn := s.price(found, p)
+	if builtIn && i.Exported > 0 {
+		price, source, builtIn = i.Exported, i.ExportedBy, false
+	}
 	return rates.Rate{Price: price, Source: source, Default: builtIn}
 }
 

@@ -9,6 +9,9 @@ import (
 // BuiltInPrices is the Source of prices that no configuration or metric gave.
 const BuiltInPrices = "built-in defaults"
 
+// OpenCostDefaults are the prices of a core, a GiB and a device an hour that OpenCost exports where it has no access to a price list: on demand, and spot.
+var OpenCostDefaults = [2][allocation.NumResources]float64{{0.031611, 0.004237, 0.95}, {0.006655, 0.000892, 0.95}}
+
 // NodeAttributes are what a price may depend on. An empty attribute is unknown.
 type NodeAttributes struct {
 	Cluster      string
@@ -22,6 +25,17 @@ type NodeAttributes struct {
 	Spot         bool              // spot, preemptible
 	// Size is what the node has of each resource, in cores, GiB (2^30 bytes) and devices: the price of a whole machine is divided among them. 0 is unknown, or none.
 	Size [allocation.NumResources]float64
+	// Own are prices of a core, a GiB and a device an hour by metrics of the node itself: what is left of the price of the whole machine is that of the others. 0 is unknown, or free.
+	Own [allocation.NumResources]float64
+	// Exported are its prices by another exporter.
+	Exported Machine
+}
+
+// Machine is what an exporter says that a machine costs, in the currency of the answers. The zero value says nothing.
+type Machine struct {
+	PerHour float64                          // money an hour of the whole machine; 0 is unknown
+	Unit    [allocation.NumResources]float64 // of a core, a GiB and a device an hour; 0 is unknown
+	Source  string                           // the exporter, for people
 }
 
 // NodeRates are the prices of a node where it has no price metrics of its own.
@@ -68,6 +82,8 @@ type Item struct {
 	Namespace    string            // of a volume's claim, or of a load balancer's service
 	Name         string            // of the volume, of the node whose disk it is, or of the service
 	Labels       map[string]string // its labels, as they are exported
+	Exported     float64           // the price of a unit by an exporter; 0 is unknown
+	ExportedBy   string            // the exporter, for people
 }
 
 // Rate is the price of an item.

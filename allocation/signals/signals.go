@@ -167,6 +167,14 @@ const (
 	// container. They count where no container of the pod has usage of its own.
 	PodUse
 	PodLevel
+	// InstancePrice is the price of a whole machine per hour, and InstanceUnitPrice that of a core or a GiB of it, by the name of the instance.
+	InstancePrice
+	InstanceUnitPrice
+	// OfferingPrice is the price of a machine of a type per hour, on demand or spot, in a zone.
+	OfferingPrice
+	// WholeVolumePrice is the price of a whole persistent volume per hour, and VolumeUnitPrice that of a GiB of it.
+	WholeVolumePrice
+	VolumeUnitPrice
 	NumSignals
 )
 
@@ -200,7 +208,8 @@ func (s Signal) IsMetadata() bool { return s == PodLabels || s == PodAnnotations
 // OfAnyMachine reports whether series of the signal come from exporters of machines, or of their prices, and so do not show that there is a cluster.
 func (s Signal) OfAnyMachine() bool {
 	switch s {
-	case DeviceUse, NodeDisk, NodeDiskUsed, NodePrice, NodeSpot, NodeTime, NodeMemoryTotal, NodeMemoryAvailable, NodeMemoryBuffers, NodeMemoryCached:
+	case DeviceUse, NodeDisk, NodeDiskUsed, NodePrice, NodeSpot, NodeTime, NodeMemoryTotal, NodeMemoryAvailable, NodeMemoryBuffers, NodeMemoryCached,
+		InstancePrice, InstanceUnitPrice, OfferingPrice, WholeVolumePrice, VolumeUnitPrice:
 		return true
 	default:
 		return false
@@ -294,6 +303,11 @@ var signals = [NumSignals]struct {
 	PodClaim:                 {"pod claims", append(slices.Clip(podLabels), "claim_name", "resourceclaim_name"), ""},
 	PodUse:                   {"pod usage", usageLabels, ""},
 	PodLevel:                 {"pod usage", usageLabels, ""},
+	InstancePrice:            {"instance price", instanceLabels, ""},
+	InstanceUnitPrice:        {"instance unit price", instanceLabels, ""},
+	OfferingPrice:            {"offering price", []string{"cluster", "instance_type", "capacity_type", "zone"}, ""},
+	WholeVolumePrice:         {"price of a whole volume", []string{"cluster", "persistentvolume"}, ""},
+	VolumeUnitPrice:          {"price of a GiB of a volume", []string{"cluster", "persistentvolume"}, ""},
 }
 
 var (
@@ -302,6 +316,7 @@ var (
 	runningLabels   = []string{"cluster", "namespace", "pod", "uid", "container", "kubelet_node"}
 	claimLabels     = []string{"cluster", "namespace", "persistentvolumeclaim"}
 	serviceLabels   = []string{"cluster", "namespace", "service"}
+	instanceLabels  = []string{"cluster", "instance", "instance_id", "cluster_name"}
 	usageLabels     = []string{"cluster", "namespace", "pod", "uid", "container", "kubelet_node", "series"}
 )
 

@@ -430,6 +430,13 @@ func Without(s, mask Steps) Steps {
 	return combine(s, mask, func(v, m float64, inS, _ bool) (float64, bool) { return v, inS && m == 0 })
 }
 
+// Quotient is s divided by another at the times at which both are above 0, times a factor.
+func Quotient(s, by Steps, factor float64) Steps {
+	return combine(s, by, func(v, n float64, inS, inBy bool) (float64, bool) {
+		return v / n * factor, inS && inBy && v > 0 && n > 0
+	})
+}
+
 // Apportioned is s divided by how many share it, where these are more than one.
 func Apportioned(s, sharers Steps) Steps {
 	return combine(s, sharers, func(v, n float64, inS, _ bool) (float64, bool) { return v / max(1, n), inS })

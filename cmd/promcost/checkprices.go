@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -55,7 +57,7 @@ func checkPrices(ctx context.Context, f *checkFlags, io streams, logs *logFlags)
 			return err
 		}
 	}
-	return printPrices(set, io)
+	return printPrices(set, s, io)
 }
 
 // compute computes the window as one set.
@@ -80,40 +82,36 @@ func (f *checkFlags) compute(ctx context.Context, io streams, logs *logFlags) (*
 	return nil, errors.New("check prices: there is no answer")
 }
 
-// printPrices prints each node with its average prices and their sources, then everything else with a price, and then what has
+// pricedNode is a node with what it costs and why.
+type pricedNode struct {
+	cells  []string
+	cost   float64
+	better string // what would price it better, "" for nothing
+}
+
+// printPrices prints each node with its average prices and their sources, dearest first, then everything else with a price, and then what has
 // default prices.
-func printPrices(set *allocation.Set, io streams) error {
+func printPrices(set *allocation.Set, s *config.Settings, io streams) error {
 	var b strings.Builder
-	b.WriteString("\n")
-	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "CLUSTER\tNODE\tTYPE\tREGION\tSPOT\tCPU\tRAM\tGPU\t730 HOURS\tSOURCE")
 	var missing []string
+	nodes := make([]pricedNode, len(set.Nodes))
 	for i := range set.Nodes {
 		n := &set.Nodes[i]
-		var sources []string
-		cells := []string{n.Cluster, n.Name, dash(n.InstanceType), dash(n.Region), strconv.FormatBool(n.Spot)}
-		for r := range allocation.NumResources {
-			price := "-"
-			if n.Hours[r] > 0 {
-				price = priceText(n.Cost[r] / n.Hours[r] * r.PerPriceUnit())
-				if !slices.Contains(sources, n.PriceSource[r]) {
-					sources = append(sources, n.PriceSource[r])
-				}
-			}
-			cells = append(cells, price)
-		}
-		if slices.ContainsFunc(sources, func(s string) bool { return strings.Contains(s, rates.BuiltInPrices) }) {
+		nodes[i] = priceNode(n, s, set.Window.End)
+		if slices.ContainsFunc(n.PriceSource[:], func(s string) bool { return rates.Kind(s) == rates.DefaultSource }) {
 			name := n.Name
 			if set.Nodes[0].Cluster != set.Nodes[len(set.Nodes)-1].Cluster { // they are in the order of clusters
 				name = n.Cluster + "/" + name
 			}
 			missing = append(missing, name)
 		}
-		month := "-"
-		if n.RunningSeconds > 0 {
-			month = monthText(n.TotalCost() / n.RunningSeconds * 3600)
-		}
-		fmt.Fprintln(t, visible.Row(append(cells, month, strings.Join(sources, ", "))...))
+	}
+	slices.SortStableFunc(nodes, func(x, y pricedNode) int { return cmp.Compare(y.cost, x.cost) })
+	b.WriteString("\n")
+	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "CLUSTER\tNODE\tTYPE\tREGION\tSPOT\tCPU\tRAM\tGPU\t730 HOURS\tSOURCE\tAGE\tBETTER BY")
+	for _, n := range nodes {
+		fmt.Fprintln(t, visible.Row(append(n.cells, dash(n.better))...))
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -122,15 +120,94 @@ func printPrices(set *allocation.Set, io streams) error {
 	if err != nil {
 		return err
 	}
+	b.WriteString(printShares(set))
 	b.WriteString(missingPrices(missing, len(set.Nodes), more))
 	_, err = io.out.Write([]byte(b.String()))
 	return err
 }
 
+// priceNode says what a node costs, why, since when that is right, and what would be better.
+func priceNode(n *allocation.Node, s *config.Settings, now time.Time) pricedNode {
+	out := pricedNode{cost: n.TotalCost(), cells: []string{n.Cluster, n.Name, dash(n.InstanceType), dash(n.Region), strconv.FormatBool(n.Spot)}}
+	var sources []string
+	age := "-"
+	for r := range allocation.NumResources {
+		price := "-"
+		if source := n.PriceSource[r]; n.Hours[r] > 0 {
+			price = priceText(n.Cost[r] / n.Hours[r] * r.PerPriceUnit())
+			if !slices.Contains(sources, source) {
+				sources = append(sources, source)
+				if at := pricesFrom(source, s); !at.IsZero() {
+					age = strconv.Itoa(int(now.Sub(at).Hours()/24)) + "d"
+				}
+				out.better = cmp.Or(out.better, betterPrices(n, source))
+			}
+		}
+		out.cells = append(out.cells, price)
+	}
+	month := "-"
+	if n.RunningSeconds > 0 {
+		month = monthText(n.TotalCost() / n.RunningSeconds * 3600)
+	}
+	out.cells = append(out.cells, month, strings.Join(sources, ", "), age)
+	return out
+}
+
+// pricesFrom is since when the prices of a source are right; zero for prices that are always new, and for defaults.
+func pricesFrom(source string, s *config.Settings) time.Time {
+	if at, ok := rates.AsOf(source); ok {
+		return at
+	}
+	if rates.Kind(source) == rates.SheetSource {
+		return s.RatesFrom
+	}
+	return time.Time{}
+}
+
+// betterPrices says what would price a node better than a source does, "" for nothing.
+func betterPrices(n *allocation.Node, source string) string {
+	switch rates.Kind(source) {
+	case rates.DefaultSource:
+		if provider := rates.Provider(n.ProviderID); provider == "azure" || provider == "gcp" {
+			return "promcost prices fetch --provider=" + provider
+		}
+		return "a rule of --pricing.file"
+	case rates.EstimateSource:
+		return "promcost prices fetch --provider=aws --region=" + n.Region
+	case rates.ListSource:
+		return "bills"
+	case rates.MetricSource, rates.SheetSource, rates.ExporterSource, rates.UnknownSource:
+	}
+	return ""
+}
+
+// printShares says how much of the cost rests on which kind of prices.
+func printShares(set *allocation.Set) string {
+	costs, total := map[rates.SourceKind]float64{}, 0.0
+	for _, x := range set.PricedBy() {
+		costs[rates.Kind(x.Source)] += x.Cost
+		total += x.Cost
+	}
+	var parts []string
+	for _, kind := range slices.SortedFunc(maps.Keys(costs), func(x, y rates.SourceKind) int { return cmp.Or(cmp.Compare(costs[y], costs[x]), cmp.Compare(x, y)) }) {
+		parts = append(parts, fmt.Sprintf("%.1f %% %s", 100*costs[kind]/total, kindTexts[kind]))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "\nThe cost rests on: " + strings.Join(parts, ", ") + ".\n"
+}
+
+// kindTexts are the kinds of sources of prices for people.
+var kindTexts = map[rates.SourceKind]string{
+	rates.MetricSource: "metrics", rates.SheetSource: "the price sheet", rates.ExporterSource: "other exporters", rates.ListSource: "list prices",
+	rates.EstimateSource: "estimates from list prices", rates.DefaultSource: "defaults", rates.UnknownSource: "prices of unknown origin",
+}
+
 // missingPrices says what has built-in prices, nodes by their names, and the remedy.
 func missingPrices(names []string, of int, more []string) string {
 	if len(names) == 0 && len(more) == 0 {
-		return counted(of, "\n{n} {node,|nodes, all} priced by metrics or rules.\n")
+		return counted(of, "\n{n} {node,|nodes, all} priced by metrics, rules or price lists.\n")
 	}
 	var b strings.Builder
 	b.WriteByte('\n')

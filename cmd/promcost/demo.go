@@ -34,11 +34,12 @@ const demoChange = "yesterday"
 
 // demoFlags say which cluster to make up.
 type demoFlags struct {
-	config democluster.Config
-	seed   int
-	dst    bool
-	path   string
-	write  string
+	config   democluster.Config
+	seed     int
+	openCost bool
+	dst      bool
+	path     string
+	write    string
 }
 
 func addDemoFlags(clause *kingpin.CmdClause) *demoFlags {
@@ -57,6 +58,7 @@ func addDemoFlags(clause *kingpin.CmdClause) *demoFlags {
 	clause.Flag("demo.dst", "End the history 36 hours after the clocks of --timezone, or of timeZone of the config file, were last set forward or back, in place of --demo.end: it has a day of 23 or 25 hours.").BoolVar(&f.dst)
 	durationOf(clause, "demo.scrape-interval", "How often everything is scraped.", &f.config.ScrapeInterval, time.Second).Default("30s")
 	countOf(clause, "demo.seed", "Which of many clusters it is: the same flags give the same cluster.", &f.seed, 1).Default("1")
+	clause.Flag("opencost", "Let the cluster have an OpenCost. With --no-opencost its machines cost what AWS lists for them, or what Karpenter estimates.").Default("true").BoolVar(&f.openCost)
 	clause.Flag("demo.path", "Empty directory for the samples, which stay there. The default is a temporary one, which does not.").PlaceHolder("DIR").StringVar(&f.path)
 	clause.Flag("write", "Only write the samples as TSDB blocks into this directory, with their exact costs as truth.json and bills (FOCUS 1.2) below bills/, and exit.").PlaceHolder("DIR").StringVar(&f.write)
 	return f
@@ -86,7 +88,7 @@ func (f *demoFlags) cluster(zone *time.Location) (c *democluster.Cluster, live b
 		}
 	}
 	live = f.config.End.IsZero()
-	f.config.Seed = int64(f.seed)
+	f.config.Seed, f.config.NoOpenCost = int64(f.seed), !f.openCost
 	if c, err = democluster.New(changingYesterday(f.config.WithDefaults(time.Now()), zone)); err != nil {
 		return nil, false, &usageError{cause: err}
 	}

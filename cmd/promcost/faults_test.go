@@ -36,6 +36,15 @@ type fault struct {
 	name  string
 	begin func(t *testing.T) *troubled
 	long  bool // it is tried with -soak only: the loop waits for half a minute before it tries again
+	slow  bool // a round takes minutes with -soak and the race detector
+}
+
+// rounds is how many rounds it has at least.
+func (f *fault) rounds() int {
+	if f.slow {
+		return 2
+	}
+	return soak.Of(2, 10)
 }
 
 // faults are all of them.
@@ -52,7 +61,7 @@ var faults = []fault{
 	{name: "many series in a scrape, by remote read", begin: func(t *testing.T) *troubled { return manySeries(t, sourceRemoteRead, 128<<20, oneScrape) }},
 	{name: "many series of short-lived pods", begin: func(t *testing.T) *troubled { return manySeries(t, sourceBlocks, 128<<20, shortPods) }},
 	{name: "many series of no use", begin: func(t *testing.T) *troubled { return manySeries(t, sourceBlocks, 32<<20, foreignSeries) }},
-	{name: "10,000 files", begin: manyFiles},
+	{name: "10,000 files", begin: manyFiles, slow: true},
 	{name: "Prometheus dies in mid-stream", begin: dyingPrometheus},
 }
 
@@ -75,7 +84,7 @@ func TestFaults(t *testing.T) {
 			var a asked
 			until := time.Now().Add(soak.Duration() / time.Duration(len(faults)))
 			rounds := 0
-			for rounds < soak.Of(2, 10) || time.Now().Before(until) {
+			for rounds < f.rounds() || time.Now().Before(until) {
 				x.round(t, rounds, &a)
 				rounds++
 				if t.Failed() {

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -14,8 +13,8 @@ import (
 
 	"github.com/go-kit/log/level"
 
-	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/metering"
+	"github.com/promcost/promcost/allocation/rates"
 	"github.com/promcost/promcost/allocation/reconcile"
 	"github.com/promcost/promcost/cmd/promcost/internal/config"
 	"github.com/promcost/promcost/cmd/promcost/internal/webserver"
@@ -72,7 +71,7 @@ func (s *service) use(next *config.Settings) error {
 	if err := before(); err != nil {
 		level.Warn(s.logs.kit).Log("msg", "Closing the object stores of bills failed", "err", err)
 	}
-	s.computer.price(next.Pricer(), next.SheetName(), next.GPUResources)
+	s.computer.price(next.Pricer(), next.SheetName(), next.RatesFrom, next.GPUResources)
 	s.health.SetCurrency(next.Currency)
 	bills := s.newReconciler(next)
 	s.current.Store(&live{settings: next, api: newAPI(s, next, meter, bills), metering: meter, reconciler: bills})
@@ -150,7 +149,7 @@ func (f *webFlags) reloadHandler(reload func() error) http.Handler {
 	})
 }
 
-// priceSources are the sources of prices: the sheet, and the metrics that priced nodes in the last closed hour.
+// priceSources are the sources of prices: the sheet, and the metrics, exporters and price lists that priced something in the last closed hour.
 func (s *service) priceSources() []collector.PriceSource {
 	current := s.settings()
 	sheet := collector.PriceSource{Kind: "sheet", Name: current.Rates.Name(), Currency: current.Currency, AsOf: current.RatesFrom}
@@ -162,11 +161,16 @@ func (s *service) priceSources() []collector.PriceSource {
 	if set == nil {
 		return sources
 	}
-	for r := range allocation.NumResources {
-		metric := "node_" + r.String() + "_hourly_cost"
-		if slices.ContainsFunc(set.Nodes, func(n allocation.Node) bool { return n.PriceSource[r] == metric }) {
-			sources = append(sources, collector.PriceSource{Kind: "metric", Name: metric, Currency: current.Currency, AsOf: set.Window.End})
+	for _, by := range set.PricedBy() {
+		x := collector.PriceSource{Kind: string(rates.Kind(by.Source)), Name: by.Source, Currency: current.Currency, AsOf: set.Window.End}
+		switch rates.Kind(by.Source) {
+		case rates.ListSource, rates.EstimateSource:
+			x.AsOf, _ = rates.AsOf(by.Source)
+		case rates.MetricSource, rates.ExporterSource:
+		case rates.SheetSource, rates.DefaultSource, rates.UnknownSource:
+			continue // the sheet has them, rule by rule
 		}
+		sources = append(sources, x)
 	}
 	return sources
 }

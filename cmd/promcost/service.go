@@ -234,14 +234,15 @@ type computer struct {
 	rates  rates.Rates
 	gpus   []string          // resources that are GPUs, too
 	sheet  string            // the name of the price sheet that is given, "" for none
+	asOf   time.Time         // when its prices were right
 	engine *promquery.Engine // nil until the cluster's id is known, and once there are other rates
 }
 
-// price sets the rates, with the name of their sheet, and which resources are GPUs, for computations that begin from now on. Running ones keep theirs.
-func (c *computer) price(rates rates.Rates, sheet string, gpus []string) {
+// price sets the rates, with the name of their sheet and when it was right, and which resources are GPUs, for computations that begin from now on. Running ones keep theirs.
+func (c *computer) price(rates rates.Rates, sheet string, asOf time.Time, gpus []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.rates, c.sheet, c.gpus, c.engine = rates, sheet, gpus, nil
+	c.rates, c.sheet, c.asOf, c.gpus, c.engine = rates, sheet, asOf, gpus, nil
 }
 
 // errNoSource is the error for computations with --source=none.
@@ -299,7 +300,7 @@ func (c *computer) newEngine(id string, warnings ...string) *promquery.Engine {
 	})
 }
 
-// Diagnose says which data the source has of each input.
+// Diagnose says which data the source has of each input, and what prices rest on.
 func (c *computer) Diagnose(ctx context.Context, w allocation.Window) (*diagnosis.Diagnosis, error) {
 	select {
 	case c.diagnosing <- struct{}{}:
@@ -314,12 +315,33 @@ func (c *computer) Diagnose(ctx context.Context, w allocation.Window) (*diagnosi
 		return nil, fmt.Errorf("%w: %w", allocation.ErrUpstream, err)
 	}
 	d, err := engine.Diagnose(ctx, w)
-	if err == nil {
-		for _, src := range d.Sources {
-			c.read(src)
-		}
+	if err != nil {
+		return nil, err
+	}
+	for _, src := range d.Sources {
+		c.read(src)
+	}
+	if !d.Nothing {
+		d.Prices, err = c.prices(ctx, engine, w)
 	}
 	return d, err
+}
+
+// prices are what the last hour of a window rests on; none where nothing is known of it.
+func (c *computer) prices(ctx context.Context, engine *promquery.Engine, w allocation.Window) ([]diagnosis.Price, error) {
+	if hour := w.End.Add(-time.Hour); hour.After(w.Start) {
+		w.Start = hour
+	}
+	sets, err := engine.Compute(ctx, allocation.Query{Window: w, Resolution: allocation.AutoResolution, Shard: c.shard})
+	switch {
+	case allocation.HasNothing(err):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("find what prices rest on: %w", err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return diagnosis.Prices(sets[0], c.asOf), nil
 }
 
 // clusterID is the id of series that do not name their cluster, the default beside an error.

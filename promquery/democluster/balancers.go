@@ -36,7 +36,7 @@ func (c *Cluster) newService(namespace, name, kind string, key uint64) *service 
 // addService puts a service in front of a workload.
 func (c *Cluster) addService(w *workload) {
 	s := c.newService(w.namespace, w.service, w.serviceType, keyOf(w.key, "service"))
-	if s.kind == loadBalancer {
+	if s.kind == loadBalancer && !c.cfg.NoOpenCost {
 		s.hourly, s.priced = tellsBalancerPrice, true
 	}
 	w.services = append(w.services, s)
@@ -75,7 +75,7 @@ func (b *collector) service(s *service) {
 		b.ksm(one, "kube_service_status_load_balancer_ingress", with("ip", s.ingress)...)
 	}
 	if s.priced {
-		b.steps(b.c.opencost, constant(s.life, s.hourly), "kubecost_load_balancer_cost",
+		b.opencost(constant(s.life, s.hourly), "kubecost_load_balancer_cost",
 			"namespace", s.namespace, "service_name", s.name, "ingress_ip", s.ingress)
 	}
 }

@@ -84,12 +84,16 @@ type NamespaceChangeTruth struct {
 // eventTruth are the changes that are made in the history.
 func (c *Cluster) eventTruth() []EventTruth {
 	timeAt := func(fraction float64) time.Time { return instant(c.timeAt(fraction)) }
-	return []EventTruth{
+	events := []EventTruth{
 		{Kind: PriceEvent, Time: timeAt(atPriceChange), What: "a core of " + generalType().name + " costs 12 % more, and volumes and traffic other prices, too"},
 		{Kind: RolloutEvent, Time: timeAt(atBiggerRequest), What: "each pod requests twice as much", Namespace: "payments", Controller: "ledger-writer"},
 		{Kind: SpotEvent, Time: timeAt(atMoveToSpot), What: "all pods move to spot nodes", Namespace: "search", Controller: "indexer"},
 		{Kind: TeamEvent, Time: timeAt(atNewTeam), What: "team-d begins", Namespace: "fraud"},
 	}
+	if c.cfg.NoOpenCost { // nothing says that prices change
+		return events[1:]
+	}
+	return events
 }
 
 // ChangeWindow returns a window that the changes fall into, and which is not longer than the history before it: the 24 hours from

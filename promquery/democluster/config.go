@@ -47,6 +47,8 @@ type Config struct {
 	// Changes is when what ChangeTruth explains begins to happen: within two hours from then on. By default it happens at fixed
 	// fractions of the duration, as all else.
 	Changes time.Time
+	// NoOpenCost leaves out what OpenCost exports, all prices among it.
+	NoOpenCost bool
 }
 
 // WithDefaults returns the configuration with every zero field replaced by its default; now is the default End.

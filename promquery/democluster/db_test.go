@@ -45,8 +45,8 @@ func TestDBFillsUp(t *testing.T) {
 	}
 	want := read(t, openBlocks(t, writeBlocks(t, c, c.Start(), c.End())), c.Start(), c.End())
 	since := c.End().Add(-6 * time.Hour)
-	if got := read(t, db, since, c.End(), "__name__", "up"); len(got) != 15 {
-		t.Errorf("%d up series right after Open, want 15", len(got))
+	if got := read(t, db, since, c.End(), "__name__", "up"); len(got) != 16 {
+		t.Errorf("%d up series right after Open, want 16", len(got))
 	}
 	if err := db.Run(context.Background()); err != nil {
 		t.Fatal(err)

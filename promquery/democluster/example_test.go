@@ -26,5 +26,5 @@ func ExampleCluster_Truth() {
 		idle += i.CPUCost + i.RAMCost + i.GPUCost
 	}
 	fmt.Printf("%d nodes cost %.2f USD: containers %.2f, idle %.2f\n", len(truth.Nodes), nodes, containers, idle)
-	// Output: 11 nodes cost 172.89 USD: containers 86.35, idle 86.53
+	// Output: 11 nodes cost 173.39 USD: containers 86.63, idle 86.76
 }

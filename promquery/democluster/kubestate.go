@@ -37,7 +37,8 @@ func (b *collector) clusterObjects() {
 		b.volume(v)
 	}
 	b.egressCosts()
-	b.steps(b.c.opencost, constant(b.c.always(), managementPrice), "kubecost_cluster_management_cost", "provisioner_name", provisioner)
+	b.opencost(constant(b.c.always(), managementPrice), "kubecost_cluster_management_cost", "provisioner_name", provisioner)
+	b.offerings()
 }
 
 func (b *collector) namespaces() {
@@ -255,34 +256,54 @@ func (b *collector) node(n *node) {
 // nodePrices adds what OpenCost exports for a node.
 func (b *collector) nodePrices(n *node) {
 	id := []string{"instance", n.name, "node", n.name, "instance_type", n.kind.name, "region", region, "provider_id", n.providerID, "arch", "amd64"}
-	gpus := n.kind.capacity.gpu.devices()
+	gpus := n.gpus()
 	cores, gib := float64(n.kind.capacity.cpu)/float64(core), float64(n.kind.capacity.mem)/float64(gibibyte)
 	spot := 0.0
 	if n.spot {
 		spot = 1
 	}
-	total := during(n.life, n.cpu)
+	cpu, ram := n.exported()
+	total := during(n.life, cpu)
 	for i := range total {
-		total[i].value = total[i].value*cores + n.ram[0].value*gib + n.gpu[0].value*gpus
+		total[i].value = total[i].value*cores + ram[0].value*gib + n.gpu[0].value*gpus
 	}
 	for _, row := range []struct {
 		name  string
 		steps []step
 	}{
-		{"node_cpu_hourly_cost", during(n.life, n.cpu)},
-		{"node_ram_hourly_cost", during(n.life, n.ram)},
+		{"node_cpu_hourly_cost", during(n.life, cpu)},
+		{"node_ram_hourly_cost", during(n.life, ram)},
 		{"node_gpu_hourly_cost", during(n.life, n.gpu)},
 		{"node_gpu_count", constant(n.life, gpus)},
 		{"node_total_hourly_cost", total},
 		{"kubecost_node_is_spot", constant(n.life, spot)},
 	} {
-		b.steps(b.c.opencost, row.steps, row.name, id...)
+		b.opencost(row.steps, row.name, id...)
+	}
+}
+
+// opencost adds a series of OpenCost, if there is one.
+func (b *collector) opencost(steps []step, name string, kv ...string) {
+	if !b.c.cfg.NoOpenCost {
+		b.steps(b.c.opencost, steps, name, kv...)
+	}
+}
+
+// offerings adds what Karpenter estimates spot machines to cost, which it makes all of.
+func (b *collector) offerings() {
+	t := computeType()
+	for _, zone := range zones {
+		b.steps(b.c.karpenter, constant(b.c.always(), t.perHour()*t.spotDiscount), "karpenter_cloudprovider_instance_type_offering_price_estimate",
+			"instance_type", t.name, "capacity_type", "spot", "zone", zone)
 	}
 }
 
 // targets returns all that is scraped.
 func (c *Cluster) targets() []*target {
-	list := []*target{c.kubeState, c.opencost}
+	list := []*target{c.kubeState, c.karpenter}
+	if !c.cfg.NoOpenCost {
+		list = append(list, c.opencost)
+	}
 	for _, n := range c.nodes {
 		list = append(list, n.target, n.networkCosts)
 		for _, g := range []*target{n.dcgm, n.exporter} {

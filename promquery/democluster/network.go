@@ -32,6 +32,9 @@ func egressKinds() [numEgress]egressKind {
 
 // egressPrices are the prices of a GiB, that of the internet falls.
 func (c *Cluster) egressPrices() [numEgress][]level {
+	if c.cfg.NoOpenCost { // promcost falls back on these
+		return [numEgress][]level{toInternet: {{0, 0.12}}, toRegion: {{0, 0.01}}, toZone: {{0, 0.01}}}
+	}
 	return [numEgress][]level{
 		toInternet: {{0, 0.12}, {c.timeAt(atPriceChange), 0.09}},
 		toRegion:   {{0, 0.01}},
@@ -96,6 +99,6 @@ func (b *collector) network(p *pod, life span, path string) {
 func (b *collector) egressCosts() {
 	prices := b.c.egressPrices()
 	for i, k := range egressKinds() {
-		b.steps(b.c.opencost, during(b.c.always(), prices[i]), k.price)
+		b.opencost(during(b.c.always(), prices[i]), k.price)
 	}
 }

@@ -28,28 +28,40 @@ type nodeType struct {
 	cpu, ram, gpu   float64 // USD an hour of a core, a GiB, a GPU
 	spotDiscount    float64 // fraction of the list price that a spot node costs
 	changesCPUPrice float64 // factor of the CPU price after the price change; 0 = it does not change
+	unknown         bool    // OpenCost does not know its price, and exports its defaults
 }
 
 func generalType() *nodeType {
-	return &nodeType{
+	return listed(0.384, &nodeType{
 		name: "m5.2xlarge", capacity: resources{cpu: 8 * core, mem: 31_554 * mebibyte}, disk: 80 * gibibyte,
-		cpu: 0.031611, ram: 0.004237, spotDiscount: 0.35, changesCPUPrice: 1.12,
-	}
+		spotDiscount: listedSpot, changesCPUPrice: 1.12,
+	})
 }
 
 func computeType() *nodeType {
-	return &nodeType{
-		name: "c5.4xlarge", capacity: resources{cpu: 16 * core, mem: 31_190 * mebibyte}, disk: 120 * gibibyte,
-		cpu: 0.0337, ram: 0.0044, spotDiscount: 0.35,
-	}
+	return listed(0.68, &nodeType{
+		name: "c5.4xlarge", capacity: resources{cpu: 16 * core, mem: 31_190 * mebibyte}, disk: 120 * gibibyte, spotDiscount: listedSpot,
+		unknown: true,
+	})
+}
+
+// listed gives a machine without GPUs the prices of cores and memory that its price on the provider's list is worth, divided as promcost divides it.
+func listed(perHour float64, t *nodeType) *nodeType {
+	cores, gib := float64(t.capacity.cpu)/float64(core), float64(t.capacity.mem)/float64(gibibyte)
+	part := perHour / (defaultCPUPrice*cores + defaultRAMPrice*gib)
+	t.cpu, t.ram = part*defaultCPUPrice, part*defaultRAMPrice
+	return t
 }
 
 func gpuType() *nodeType {
 	return &nodeType{
 		name: "p4d.8xlarge", capacity: resources{cpu: 32 * core, mem: 244_910 * mebibyte, gpu: gpus{whole: 2, slices: slicesPerGPU, shared: sharesPerGPU}}, disk: 200 * gibibyte,
-		cpu: 0.0213, ram: 0.00286, gpu: 0.45, spotDiscount: 0.35,
+		cpu: 0.0213, ram: 0.00286, gpu: 0.45, spotDiscount: listedSpot,
 	}
 }
+
+// listedSpot is what a spot machine costs of its price on demand.
+const listedSpot = 0.35
 
 // node is a machine, with the scheduler's view of it.
 type node struct {
@@ -71,13 +83,28 @@ type node struct {
 }
 
 // Prices that no exporter has. promcost falls back on the same ones.
-const defaultStoragePrice = 0.00005479452 // USD a GiB-hour
+const (
+	defaultCPUPrice     = 0.031611 // USD a core-hour
+	defaultRAMPrice     = 0.004237 // USD a GiB-hour
+	defaultGPUPrice     = 0.95     // USD a device-hour
+	defaultSpotCPUPrice = 0.006655
+	defaultSpotRAMPrice = 0.000892
+	defaultStoragePrice = 0.00005479452 // USD a GiB-hour
+)
 
 const (
 	region = "us-east-1"
 	// freePercent is the share of a node's capacity that the scheduler gives away at most.
 	freePercent = 90
 )
+
+// zones are those of the region that nodes are in.
+var zones = [...]string{region + "a", region + "b", region + "c"}
+
+// perHour is what a machine without GPUs costs on demand.
+func (t *nodeType) perHour() float64 {
+	return t.cpu*float64(t.capacity.cpu)/float64(core) + t.ram*float64(t.capacity.mem)/float64(gibibyte)
+}
 
 // buildNodes lays out the nodes of the whole history: Nodes at a time, one more in total for the one that
 // joins and the one that leaves.
@@ -109,7 +136,7 @@ func (c *Cluster) buildNodes() {
 
 func (c *Cluster) buildNode(i int, kind *nodeType, spot bool, life span) *node {
 	key := keyOf(c.key, "node", strconv.Itoa(i))
-	zone := region + string(rune('a'+i%3))
+	zone := zones[i%len(zones)]
 	host := 16 + i
 	n := &node{
 		key: key, kind: kind, spot: spot, life: life, zone: zone, uid: uuid(keyOf(key, "uid")),
@@ -125,7 +152,11 @@ func (c *Cluster) buildNode(i int, kind *nodeType, spot bool, life span) *node {
 	n.cpu = []level{{0, kind.cpu * factor}}
 	n.ram = []level{{0, kind.ram * factor}}
 	n.gpu = []level{{0, kind.gpu * factor}}
-	if kind.changesCPUPrice != 0 {
+	switch {
+	case c.cfg.NoOpenCost && n.gpus() > 0: // no provider lists it
+		n.cpu, n.ram, n.gpu = []level{{0, defaultCPUPrice}}, []level{{0, defaultRAMPrice}}, []level{{0, defaultGPUPrice}}
+	case c.cfg.NoOpenCost:
+	case kind.changesCPUPrice != 0:
 		n.cpu = append(n.cpu, level{c.timeAt(atPriceChange), kind.cpu * factor * kind.changesCPUPrice})
 	}
 	n.target = c.newTarget("kubelet", n.ip+":10250", keyOf(key, "cadvisor"))
@@ -141,6 +172,20 @@ func (c *Cluster) buildNode(i int, kind *nodeType, spot bool, life span) *node {
 		n.dcgm.life, n.dcgm.node = life, n.name
 	}
 	return n
+}
+
+// gpus is how many whole devices the node has.
+func (n *node) gpus() float64 { return n.kind.capacity.gpu.devices() }
+
+// exported are the prices of a core and a GiB that OpenCost exports.
+func (n *node) exported() (cpu, ram []level) {
+	switch {
+	case n.kind.unknown && n.spot:
+		return []level{{0, defaultSpotCPUPrice}}, []level{{0, defaultSpotRAMPrice}}
+	case n.kind.unknown:
+		return []level{{0, defaultCPUPrice}}, []level{{0, defaultRAMPrice}}
+	}
+	return n.cpu, n.ram
 }
 
 // overhead is what of a node is kept for the system, systemUse what that uses.

@@ -47,8 +47,8 @@ type Cluster struct {
 	start, end int64 // bounds of the history, unix milliseconds
 	scale      float64
 
-	kubeState, opencost *target
-	stopped             span // Prometheus does not run
+	kubeState, opencost, karpenter *target
+	stopped                        span // Prometheus does not run
 
 	// mu guards what planning beyond the end still adds to, all that follows.
 	mu          sync.RWMutex
@@ -152,6 +152,7 @@ func newCluster(cfg Config, scale float64) *Cluster {
 	c.kubeState = c.newTarget("kube-state-metrics", "10.2.0.14:8080", keyOf(c.key, "kube-state-metrics"))
 	c.kubeState.fails(c.outage(atMetricsOutage, 12*time.Minute))
 	c.opencost = c.newTarget("opencost", "10.2.0.15:9003", keyOf(c.key, "opencost"))
+	c.karpenter = c.newTarget("karpenter", "10.2.0.16:8080", keyOf(c.key, "karpenter"))
 	return c
 }
 

@@ -112,5 +112,7 @@ func (c *Cluster) networkTruth(t *Truth, w span, a *accounts) {
 	}
 	length := hours(float64(w.to - w.from))
 	t.Networks = append(t.Networks, NetworkAssetTruth{ClusterID, a.network})
-	t.ClusterManagement = append(t.ClusterManagement, ClusterManagementTruth{ClusterID, provisioner, length, length * managementPrice})
+	if !c.cfg.NoOpenCost {
+		t.ClusterManagement = append(t.ClusterManagement, ClusterManagementTruth{ClusterID, provisioner, length, length * managementPrice})
+	}
 }

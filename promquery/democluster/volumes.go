@@ -46,7 +46,7 @@ func (c *Cluster) newVolume(namespace, claim, mount string, class storageClass, 
 		bytes: []level{{0, float64(bytes)}}, used: float64(r.between(20, 85)) / 100, life: span{c.start - 100*hourMillis, never},
 		price: []level{{0, defaultStoragePrice}},
 	}
-	if class.price > 0 {
+	if class.price > 0 && !c.cfg.NoOpenCost {
 		v.price = []level{{0, class.price}, {c.timeAt(atPriceChange), class.price * class.raise}}
 	}
 	c.volumes = append(c.volumes, v)
@@ -76,7 +76,7 @@ func (b *collector) volume(v *volume) {
 	b.ksm(during(v.life, v.bytes), "kube_persistentvolume_capacity_bytes", id...)
 	b.ksm(one, "kube_persistentvolume_info", append(id, "storageclass", v.class.name, "csi_driver", v.class.driver, "csi_volume_handle", v.handle)...)
 	if v.class.price > 0 {
-		b.steps(b.c.opencost, during(v.life, v.price), "pv_hourly_cost", append(id, "volumename", v.name, "provider_id", v.handle)...)
+		b.opencost(during(v.life, v.price), "pv_hourly_cost", append(id, "volumename", v.name, "provider_id", v.handle)...)
 	}
 	if v.claim == "" {
 		return

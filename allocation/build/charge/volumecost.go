@@ -80,7 +80,7 @@ type volumeUse struct {
 
 // newMounted lays out when the volume was mounted, and integrates its cost.
 func (ch *Charger) newMounted(v *observe.Volume) *mounted {
-	x := &mounted{ch: ch, v: v, price: ch.PriceOf("pv_hourly_cost", v.Price.Best(), ch.volumeItem(v, v.Owners))}
+	x := &mounted{ch: ch, v: v, price: ch.Sheet().Item("pv_hourly_cost", ch.FillGaps(v.Price.Best()), ch.ExportedVolumePrice(v), ch.volumeItem(v, v.Owners))}
 	edges := append(x.price.Edges(v.Capacity.Edges(v.Life.Edges(nil))), ch.Borders...)
 	for _, o := range v.Owners {
 		edges = o.When.Edges(edges)

@@ -76,6 +76,11 @@ var adders = [signals.NumSignals]func(ob *Observer, s *Incoming) error{
 	signals.PodOverhead:              (*Observer).addPodOverhead,
 	signals.OtherDevice:              (*Observer).addOtherDevice,
 	signals.PodClaim:                 (*Observer).addPodClaim,
+	signals.InstancePrice:            (*Observer).addInstancePrice,
+	signals.InstanceUnitPrice:        (*Observer).addInstancePrice,
+	signals.OfferingPrice:            (*Observer).addOfferingPrice,
+	signals.WholeVolumePrice:         (*Observer).addExportedVolumePrice,
+	signals.VolumeUnitPrice:          (*Observer).addExportedVolumePrice,
 }
 
 // interned has the texts of the sets.

@@ -92,6 +92,7 @@ func newObserver(rates rates.Rates, symbols *signals.Symbols) *Observer {
 		},
 		Prices: priceTable{
 			Rates: rates, Egress: map[signals.Symbol]*egressPrice{}, Management: map[signals.Symbol]*Management{},
+			Exported: newExportedPrices(),
 		},
 		Outages: outages{Absent: map[signals.Symbol]*Absence{}, Silent: map[signals.Symbol]timeline.Intervals{}},
 		Report:  report{Unrequested: map[signals.Symbol]unrequested{}},

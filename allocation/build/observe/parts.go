@@ -69,6 +69,7 @@ type priceTable struct {
 	Egress     map[signals.Symbol]*egressPrice // by cluster
 	Management map[signals.Symbol]*Management  // by cluster
 	Locations  map[signals.Symbol]Location     // of clusters
+	Exported   exportedPrices
 	Suspicious prices.Suspicious
 	Defaulted  []string // nodes that got default prices
 }

@@ -18,5 +18,5 @@ func (ob *Observer) Sheet() prices.Sheet {
 
 // PriceOf is the price of an item: the steps of a metric, else the sheet's price.
 func (ob *Observer) PriceOf(metric string, steps timeline.Steps, i rates.Item) prices.Item {
-	return ob.Sheet().Item(metric, ob.FillGaps(steps), i)
+	return ob.Sheet().Item(metric, ob.FillGaps(steps), prices.ExportedUnit{}, i)
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/build/observe"
 	"github.com/promcost/promcost/allocation/labelnames"
+	"github.com/promcost/promcost/allocation/prices"
 	"github.com/promcost/promcost/allocation/rates"
 	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
@@ -23,11 +24,12 @@ func (rs *Resolver) resolveNodes() {
 		n.Provider = rs.Dict.Add(n.ProviderID())
 		findMarks(n)
 		for r := range allocation.NumResources {
-			n.Amount[r], n.Price[r] = n.Reported.Capacity[r].Best(), rs.FillGaps(n.Reported.Priced[r].Best())
+			n.Amount[r] = n.Reported.Capacity[r].Best()
 			if len(n.Reported.Capacity[r]) > observe.CapacityByAllocatable {
 				n.Allocatable[r] = rs.FillGaps(n.Reported.Capacity[r][observe.CapacityByAllocatable])
 			}
 		}
+		n.Price = rs.OwnPrices(n)
 		n.Amount[allocation.GPU] = rs.devicesOf(n)
 		seen := n.Reported.Seen
 		if len(seen) == 0 {
@@ -77,7 +79,7 @@ func (rs *Resolver) rateNode(n *observe.Node) {
 	n.Rates = rs.Sheet().Node(rates.NodeAttributes{
 		Cluster: a.Cluster, Name: a.Name, Provider: rates.Provider(a.ProviderID), Region: a.Region, Zone: a.Zone,
 		InstanceType: a.InstanceType, GPUModel: n.Label(labelnames.GPULabels), Labels: a.Labels,
-	}, &n.Amount)
+	}, &prices.Known{Amount: n.Amount, Price: n.Price, Exported: rs.ExportedPrices(n, &a)})
 	unpriced := false
 	times := append(slices.Clone(n.Rates.Changes), rs.Sampling.End)
 	for r := range allocation.NumResources {

@@ -84,7 +84,7 @@ func (rs *Resolver) pricesWithoutNode(c *observe.Container, inside timeline.Inte
 	if c.Node != nil || lost {
 		return nil
 	}
-	unknown := rs.Sheet().Node(rates.NodeAttributes{Cluster: c.Pod.Cluster.Value()}, &[allocation.NumResources]timeline.Steps{})
+	unknown := rs.Sheet().Node(rates.NodeAttributes{Cluster: c.Pod.Cluster.Value()}, &prices.Known{})
 	if len(rs.Asked(inside)) > 0 {
 		rs.noteUnplaced(c, &unknown)
 	}

@@ -4,7 +4,7 @@ import { COLORS, StackedBars, treemap } from "../chart.js";
 import { el } from "../dom.js";
 import { below, deeper, isIdle, path, question } from "../state.js";
 import { promql } from "../promql.js";
-import { monthly, named, partial, tiles } from "../parts.js";
+import { doubt, monthly, named, partial, tiles } from "../parts.js";
 import { Table } from "../table.js";
 
 export const controls = ["window", "aggregate", "filter", "idle", "share", "prices", "compare"];
@@ -120,7 +120,7 @@ class Headline {
     this.change = el("span", { class: "muted" }, "…");
     this.against = el("span", {}, "Against the time before");
     this.element = tiles([
-      ["Total", [el("strong", { class: "headline" }, `${format.headline(total)} ${format.currency}`), " ", el("small", { title: "how far it may be off" }, format.bound(errorOf(rows)))]],
+      ["Total", [el("strong", { class: "headline" }, `${format.headline(total)} ${format.currency}`), " ", el("small", { title: "how far it may be off" }, format.bound(errorOf(rows))), doubt(answer)]],
       idle !== 0 && ["Idle", [format.headline(idle), " ", el("small", {}, format.percent(idle / total))]],
       ["A month", [format.headline(monthly(total, answer)), " ", el("small", {}, answer.coverage ?? "at this rate")]],
       [this.against, this.change],

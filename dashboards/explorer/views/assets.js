@@ -1,7 +1,7 @@
 // What costs money: nodes with what is done with them, disks, load balancers and the rest.
 
 import { el } from "../dom.js";
-import { bar, monthly, named, section, tiles } from "../parts.js";
+import { bar, doubt, monthly, named, section, tiles } from "../parts.js";
 import { Table } from "../table.js";
 
 export const controls = ["window", "prices"];
@@ -33,7 +33,7 @@ export async function show(root, ctx) {
   const of = (type) => rows.filter((a) => (TITLES[a.type] ? a.type : "Cloud") === type);
   const types = Object.keys(TITLES).filter((type) => of(type).length > 0);
   const month = ["A month", [format.headline(monthly(sum(rows), assets)), " ", el("small", {}, assets.coverage ?? "at this rate")]];
-  root.append(tiles([["Total", `${format.headline(sum(rows))} ${format.currency}`], month, ...types.map((type) => [TITLES[type], format.headline(sum(of(type)))])]));
+  root.append(tiles([["Total", [`${format.headline(sum(rows))} ${format.currency}`, doubt(assets)]], month, ...types.map((type) => [TITLES[type], format.headline(sum(of(type)))])]));
   const usage = usageOf(rows, Object.values(used.data[0] ?? {}));
   for (const type of types) {
     const columns = [...(COLUMNS[type] ?? COLUMNS.other)(format, usage), ...costs(format, assets)];

@@ -29,8 +29,25 @@ export async function show(root, ctx) {
       ["In", `${format.duration(1000 * read("seconds"))}, ${format.bytes(read("bytes"))}, ${read("requests").toLocaleString("en")} requests`],
     ]));
   if (data.clusters.length === 0) root.append(el("p", { class: "empty" }, "The source has nothing of the last hour: does Prometheus scrape kube-state-metrics and the kubelets?"));
+  if (data.prices.length > 0) root.append(pricesOf(data, format));
   for (const cluster of data.clusters) root.append(...clusterOf(cluster, format));
   for (const source of data.sources) root.append(sourceOf(source, format));
+}
+
+// KINDS are the kinds of sources of prices, as text.
+const KINDS = { __proto__: null, metric: "metric", sheet: "price sheet", exporter: "other exporter", list: "price list", estimate: "estimate", default: "default", unknown: "not known" };
+
+// pricesOf is what the cost of the last hour rests on.
+function pricesOf(data, format) {
+  const age = (p) => (p.asOf ? Math.max(0, (new Date(data.window.end) - new Date(p.asOf)) / 864e5) : undefined);
+  const table = new Table([
+    { name: "source", title: "Prices by", text: true, value: (p) => p.source, cell: (p) => named(p.source) },
+    { name: "kind", title: "Kind", text: true, value: (p) => p.kind, cell: (p) => el("span", { class: `state ${p.kind === "default" ? "missing" : p.kind === "estimate" ? "fallback" : "found"}` }, KINDS[p.kind] ?? p.kind) },
+    { name: "age", title: "Age", wide: true, value: age, cell: (p) => (p.asOf ? `${Math.floor(age(p))}d` : "") },
+    { name: "nodes", title: "Nodes", wide: true, value: (p) => p.nodes.length, cell: (p) => el("span", { title: p.nodes.slice(0, 20).join("\n") }, p.nodes.length.toLocaleString("en")) },
+    { name: "share", title: "Of the cost", value: (p) => p.share, cell: (p) => format.percent(p.share) },
+  ], data.prices, { caption: "What the last hour's cost rests on", sort: "share" });
+  return section("Prices", table.element);
 }
 
 // readiness is what /-/ready says. Not to be ready is an answer, too.

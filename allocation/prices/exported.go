@@ -1,0 +1,74 @@
+package prices
+
+import (
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/rates"
+	"github.com/promcost/promcost/allocation/timeline"
+)
+
+// Exported are prices of a machine that an exporter gives besides those of node_*_hourly_cost.
+type Exported struct {
+	Source   string                                  // the exporter, for people
+	Currency string                                  // ISO code
+	Whole    [2]timeline.Steps                       // of the whole machine an hour: on demand and spot
+	Unit     [allocation.NumResources]timeline.Steps // of a core, a GiB and a device an hour
+}
+
+// kinds are the indexes of Whole: of machines that are spot, and of others.
+var kinds = map[bool]int{true: 1}
+
+// at is what the exporter says for the stretch that ends at t.
+func (e *Exported) at(t int64, spot bool) (m rates.Machine, known bool) {
+	m = rates.Machine{Source: e.Source, PerHour: e.Whole[kinds[spot]].Value(t)}
+	known = m.PerHour > 0
+	for r, steps := range e.Unit {
+		m.Unit[r] = steps.Value(t)
+		known = known || m.Unit[r] > 0
+	}
+	return m, known
+}
+
+// edges appends the instants at which the prices change.
+func (e *Exported) edges(dst []int64) []int64 {
+	for _, steps := range e.Whole {
+		dst = steps.Edges(dst)
+	}
+	for _, steps := range e.Unit {
+		dst = steps.Edges(dst)
+	}
+	return dst
+}
+
+// exportedAt is what the first exporter says that has a price in the currency for the stretch that ends at t.
+func exportedAt(list []Exported, currency string, t int64, spot bool) rates.Machine {
+	for i := range list {
+		if m, known := list[i].at(t, spot); known && list[i].Currency == currency {
+			return m
+		}
+	}
+	return rates.Machine{}
+}
+
+// nearly is how much an exported price may differ from a default, relative to it, and still be that.
+const nearly = 1e-6
+
+// WithoutDefaults leaves out the prices of a node that are those that OpenCost exports where it knows none: CPU and memory at its defaults, on demand or
+// spot, and then those of GPUs as well. SEMANTICS §12.
+func WithoutDefaults(price [allocation.NumResources]timeline.Steps) [allocation.NumResources]timeline.Steps {
+	var mask timeline.Intervals
+	for _, d := range rates.OpenCostDefaults {
+		cpu, ram := around(price[allocation.CPU], d[allocation.CPU]), around(price[allocation.RAM], d[allocation.RAM])
+		mask = timeline.AppendIntervals(mask, timeline.Within(cpu, timeline.Mask(timeline.Union(timeline.AppendIntervals(nil, ram)))))
+	}
+	if len(mask) == 0 {
+		return price
+	}
+	unknown := timeline.Mask(timeline.Union(mask))
+	for r := range price {
+		price[r] = timeline.Without(price[r], unknown)
+	}
+	return price
+}
+
+// around is s where its value is nearly v.
+func around(s timeline.Steps, v float64) timeline.Steps { return s.Between(v*(1-nearly), v*(1+nearly)) }
