@@ -59,7 +59,7 @@ func (p *parser) allColumns() []column {
 	for a := range attributes {
 		columns = append(columns, column{setter: p.attributeSetter(attribute(a))})
 	}
-	for _, s := range []setter{p.spotSetter(), p.billedBySetter(), p.timeSetter("from"), p.timeSetter("to"), p.discountSetter(), p.multiplierSetter()} {
+	for _, s := range []setter{p.spotSetter(), p.billedBySetter(), p.gpuExtraSetter(), p.timeSetter("from"), p.timeSetter("to"), p.discountSetter(), p.multiplierSetter()} {
 		columns = append(columns, column{setter: s})
 	}
 	for _, s := range p.priceSetters(priceKeys(func(price) bool { return true })) {
@@ -168,6 +168,8 @@ func (r *rule) unusable(id sectionID) string {
 		return "spot"
 	case r.byPods && id != nodeSection:
 		return "billedBy"
+	case r.gpuExtra && id != nodeSection:
+		return "gpuExtra"
 	case r.discount != nil && id != nodeSection:
 		return "discount"
 	}

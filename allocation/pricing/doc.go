@@ -26,6 +26,7 @@
 //	    region: eu-central-1
 //	    zone: eu-central-1a
 //	    instanceType: m5.*              # a trailing * matches any end
+//	    providerID: i-0123              # of one machine: as spec.providerID has it, or its end after a slash; Azure's whole id
 //	    gpuModel: NVIDIA-A100*
 //	    cluster: prod
 //	    name: ip-10-0-0-7               # of the node
@@ -40,6 +41,7 @@
 //	    ramPerGiBHour: 0.00385
 //	    gpuPerDeviceHour: 0.526
 //	  - {instanceType: p3.8xlarge, nodePerHour: 12.24} # a whole node, which is divided among what it has
+//	  - {gpuModel: NVIDIA-L4, gpuPerDeviceHour: 0.5, gpuExtra: true} # on top of the price of the whole node, by a rule after it
 //	storage:                            # also by provider, region, zone, cluster, namespace, name, labels, from, to
 //	  - {storageClass: gp3, storagePerGiBMonth: 0.08}
 //	loadBalancers:                      # by provider, region, cluster, namespace, name, labels, from, to
@@ -56,6 +58,7 @@
 //
 // The price of a whole node is divided in proportion to what its parts cost at the defaults, so that they add up to it; but where there are GPUs,
 // CPU and memory cost the defaults, and the GPUs the rest, if that is at least a fifth. What a rule prices itself, or one before it, keeps its price.
+// With gpuExtra that is not a part of the whole node's, but comes on top of it.
 //
 // Unknown and repeated keys, prices that are negative or not numbers, and rules that can never win because an earlier one
 // says it all are errors with their line. Prices that look as if they were for another unit are warnings.

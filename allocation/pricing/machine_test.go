@@ -35,6 +35,10 @@ func TestMachinePrices(t *testing.T) {
 		{"a rule after it prices the same", "- {instanceType: m, nodePerHour: 0.2}\n- {instanceType: 'm*', cpuPerCoreHour: 1, ramPerGiBHour: 1}", [...]float64{2, 8, 0}, [...]float64{0.06, 0.01, 2}},
 		{"a rule before it prices the same", "- {instanceType: 'm*', cpuPerCoreHour: 1, ramPerGiBHour: 1}\n- {instanceType: m, nodePerHour: 0.2}", [...]float64{2, 8, 0}, [...]float64{1, 1, 1}},
 		{"of a machine whose size is not known", "- {instanceType: m, nodePerHour: 0.2}\n- {instanceType: 'm*', cpuPerCoreHour: 1, ramPerGiBHour: 2}", [...]float64{2, 0, 0}, [...]float64{1, 2, 1}},
+		{"GPUs come on top", "- {instanceType: m, gpuPerDeviceHour: 0.75, gpuExtra: true}\n- {instanceType: m, nodePerHour: 0.2}", [...]float64{2, 8, 2}, [...]float64{0.06, 0.01, 0.75}},
+		{"GPUs of the rule itself come on top", "- {instanceType: m, gpuPerDeviceHour: 0.75, gpuExtra: true, nodePerHour: 0.2}", [...]float64{2, 8, 2}, [...]float64{0.06, 0.01, 0.75}},
+		{"GPUs of a rule after it do not", "- {instanceType: m, nodePerHour: 3.1}\n- {instanceType: m, gpuPerDeviceHour: 0.75, gpuExtra: true}", [...]float64{2, 8, 2}, [...]float64{0.03, 0.005, 1.5}},
+		{"GPUs that are no extra", "- {instanceType: m, gpuPerDeviceHour: 0.75, gpuExtra: false}\n- {instanceType: m, nodePerHour: 1.7}", [...]float64{2, 8, 2}, [...]float64{0.06, 0.01, 0.75}},
 		{"nothing", "- {instanceType: m, nodePerHour: 0}", [...]float64{2, 8, 0}, [...]float64{0, 0, 0}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

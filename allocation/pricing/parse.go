@@ -257,6 +257,9 @@ func (p *parser) addRule(r *rule, id sectionID, what string) error {
 	if r.from >= r.to {
 		return p.fail(r.line, "%s ends before it begins: to must be after from", what)
 	}
+	if r.gpuExtra && !r.named.has(gpuPrice) {
+		return p.fail(r.line, "%s has gpuExtra, but no price of GPUs: give gpuPerDeviceHour", what)
+	}
 	if earlier := p.sheet.sections[id].covering(r); earlier != nil {
 		return p.fail(r.line, "%s can never win, line %d matches the same before it: remove one of them", what, earlier.line)
 	}

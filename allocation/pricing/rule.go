@@ -17,6 +17,7 @@ type rule struct {
 	labels     []label               // by key
 	spot       *bool                 // nil matches both
 	byPods     bool                  // nodes that match are billed by their pods
+	gpuExtra   bool                  // its price of GPUs comes on top of that of the whole node
 	from, to   int64                 // when it holds: Unix milliseconds, half-open
 	dated      bool                  // from or to is given
 	discount   *float64              // nil is the sheet's
@@ -62,6 +63,7 @@ func nodeSubject(n *rates.NodeAttributes) subject {
 	return subject{
 		texts: [numAttributes]string{
 			provider: n.Provider, region: n.Region, zone: n.Zone, instanceType: n.InstanceType, gpuModel: n.GPUModel, cluster: n.Cluster, name: n.Name,
+			providerID: rates.MachinePath(n.ProviderID),
 		},
 		labels: n.Labels, spot: n.Spot,
 	}
@@ -76,39 +78,64 @@ func itemSubject(i *rates.Item) subject {
 	}
 }
 
-// section is one of the sheet's lists of rules. Price lists of clouds have thousands of instance types, so rules are indexed.
+// section is one of the sheet's lists of rules. Price lists have thousands of machines, and of instance types, so rules are indexed.
 type section struct {
 	rules   []rule
-	byType  map[string][]int // rules that ask for exactly this instance type, in their order
-	general []int            // the other rules
+	exact   [len(indexed)]map[string][]int // rules that ask for exactly one text of an attribute, in their order
+	general []int                          // the other rules
+}
+
+// indexed are the attributes by which rules are found. A rule that asks for several is found by the first.
+var indexed = [...]attribute{providerID, name, instanceType}
+
+// indexKey is what a text of an attribute is found by.
+func indexKey(a attribute, text string) string {
+	if a == providerID {
+		return text[strings.LastIndexByte(text, '/')+1:]
+	}
+	return text
 }
 
 // add appends a rule.
 func (s *section) add(r *rule) {
 	i := len(s.rules)
 	s.rules = append(s.rules, *r)
-	t := r.texts[instanceType]
-	if t == "" || strings.HasSuffix(t, "*") {
-		s.general = append(s.general, i)
+	for k, a := range indexed {
+		text := r.texts[a]
+		if text == "" || strings.HasSuffix(text, "*") {
+			continue
+		}
+		if s.exact[k] == nil {
+			s.exact[k] = map[string][]int{}
+		}
+		key := indexKey(a, text)
+		s.exact[k][key] = append(s.exact[k][key], i)
 		return
 	}
-	if s.byType == nil {
-		s.byType = map[string][]int{}
-	}
-	s.byType[t] = append(s.byType[t], i)
+	s.general = append(s.general, i)
 }
 
-// candidates are the rules that may match an instance type, in their order.
-func (s *section) candidates(instanceType string) iter.Seq[*rule] {
+// candidates are the rules that may match texts, in their order.
+func (s *section) candidates(texts *[numAttributes]string) iter.Seq[*rule] {
 	return func(yield func(*rule) bool) {
-		typed, general := s.byType[instanceType], s.general
-		for len(typed) > 0 || len(general) > 0 {
-			list := &general
-			if len(general) == 0 || len(typed) > 0 && typed[0] < general[0] {
-				list = &typed
+		lists := [len(indexed) + 1][]int{len(indexed): s.general}
+		for k, a := range indexed {
+			if texts[a] != "" {
+				lists[k] = s.exact[k][indexKey(a, texts[a])]
 			}
-			i := (*list)[0]
-			*list = (*list)[1:]
+		}
+		for {
+			next := &lists[0]
+			for k := range lists {
+				if list := &lists[k]; len(*list) > 0 && (len(*next) == 0 || (*list)[0] < (*next)[0]) {
+					next = list
+				}
+			}
+			if len(*next) == 0 {
+				return
+			}
+			i := (*next)[0]
+			*next = (*next)[1:]
 			if !yield(&s.rules[i]) {
 				return
 			}
@@ -119,7 +146,7 @@ func (s *section) candidates(instanceType string) iter.Seq[*rule] {
 // matching are the rules that match a subject at an instant, in their order.
 func (s *section) matching(x *subject, at int64) iter.Seq[*rule] {
 	return func(yield func(*rule) bool) {
-		for r := range s.candidates(x.texts[instanceType]) {
+		for r := range s.candidates(&x.texts) {
 			if r.from <= at && at < r.to && r.matches(x) && !yield(r) {
 				return
 			}
@@ -129,7 +156,7 @@ func (s *section) matching(x *subject, at int64) iter.Seq[*rule] {
 
 // covering is an earlier rule that leaves r nothing, nil where there is none.
 func (s *section) covering(r *rule) *rule {
-	for earlier := range s.candidates(r.texts[instanceType]) {
+	for earlier := range s.candidates(&r.texts) {
 		if earlier.named&r.named == r.named && earlier.from <= r.from && r.to <= earlier.to && earlier.covers(r) {
 			return earlier
 		}
@@ -142,7 +169,7 @@ func (r *rule) matches(x *subject) bool {
 		return false
 	}
 	for a := range attributes {
-		if r.texts[a] != "" && !matchText(r.texts[a], x.texts[a], attributes[a].anyCase) {
+		if !r.matchesText(attribute(a), x.texts[a]) {
 			return false
 		}
 	}
@@ -156,7 +183,18 @@ func (r *rule) matches(x *subject) bool {
 
 // mayMatch reports whether the rule matches as to an attribute, or that is not known of x.
 func (r *rule) mayMatch(a attribute, x *subject) bool {
-	return x.texts[a] == "" || matchText(r.texts[a], x.texts[a], attributes[a].anyCase)
+	return x.texts[a] == "" || r.matchesText(a, x.texts[a])
+}
+
+// matchesText reports whether the rule matches a text of an attribute.
+func (r *rule) matchesText(a attribute, text string) bool {
+	switch {
+	case r.texts[a] == "":
+		return true
+	case a == providerID:
+		return rates.SameMachine(r.texts[a], text)
+	}
+	return matchText(r.texts[a], text, attributes[a].anyCase)
 }
 
 // covers reports whether r matches whatever o matches, as far as their attributes say.
@@ -165,7 +203,7 @@ func (r *rule) covers(o *rule) bool {
 		return false
 	}
 	for a := range r.texts {
-		if !matchText(r.texts[a], o.texts[a], attributes[a].anyCase) {
+		if !r.matchesText(attribute(a), o.texts[a]) {
 			return false
 		}
 	}
@@ -177,11 +215,8 @@ func (r *rule) covers(o *rule) bool {
 	return true
 }
 
-// matchText reports whether text is what pattern says: anything if it is empty, a prefix if it ends in *.
+// matchText reports whether text is what pattern says: a prefix if it ends in *.
 func matchText(pattern, text string, anyCase bool) bool {
-	if pattern == "" {
-		return true
-	}
 	if anyCase {
 		pattern, text = strings.ToLower(pattern), strings.ToLower(text)
 	}

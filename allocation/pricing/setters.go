@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/promcost/promcost/allocation/listprices"
 	"github.com/promcost/promcost/allocation/rates"
 )
 
@@ -37,14 +38,21 @@ func (p *parser) sectionSetters(id sectionID) []setter {
 		}
 	}
 	if id == nodeSection {
-		setters = append(setters, p.spotSetter(), p.billedBySetter(), p.discountSetter())
+		setters = append(setters, p.spotSetter(), p.billedBySetter(), p.gpuExtraSetter(), p.discountSetter())
 	}
 	setters = append(setters, p.multiplierSetter(), p.timeSetter("from"), p.timeSetter("to"))
 	return append(setters, p.priceSetters(priceKeys(inSection(id)))...)
 }
 
 func (p *parser) attributeSetter(a attribute) setter {
-	return setter{attributes[a].key, "a text", attributes[a].help, func(r *rule, _ int, text string) error {
+	return setter{attributes[a].key, "a text", attributes[a].help, func(r *rule, line int, text string) error {
+		if a == providerID {
+			path := rates.MachinePath(text)
+			if path == "" || strings.HasSuffix(path, "/") || strings.HasSuffix(path, "*") {
+				return p.fail(line, "%s is %q, which names no machine: give an id such as aws:///eu-central-1a/i-0123 or i-0123, without *", attributes[a].key, text)
+			}
+			text = path
+		}
 		if text != "*" { // which is as good as nothing
 			r.texts[a] = text
 		}
@@ -53,12 +61,20 @@ func (p *parser) attributeSetter(a attribute) setter {
 }
 
 func (p *parser) spotSetter() setter {
-	return setter{"spot", "true or false", "Spot nodes alone, or others alone.", func(r *rule, line int, text string) error {
+	return p.boolSetter("spot", "Spot nodes alone, or others alone.", func(r *rule, v bool) { r.spot = &v })
+}
+
+func (p *parser) gpuExtraSetter() setter {
+	return p.boolSetter("gpuExtra", "The rule's price of GPUs comes on top of the price of a whole node, which is then without them.", func(r *rule, v bool) { r.gpuExtra = v })
+}
+
+func (p *parser) boolSetter(key, help string, set func(r *rule, v bool)) setter {
+	return setter{key, "true or false", help, func(r *rule, line int, text string) error {
 		v := strings.EqualFold(text, "true")
 		if !v && !strings.EqualFold(text, "false") {
-			return p.fail(line, "spot is %q, want true or false", text)
+			return p.fail(line, "%s is %q, want true or false", key, text)
 		}
-		r.spot = &v
+		set(r, v)
 		return nil
 	}}
 }
@@ -220,12 +236,15 @@ func (p *parser) remark(line int, text string) { p.remarks = append(p.remarks, r
 // suspicions returns the recorded warnings, and those about prices that look as if they were for another unit, in the order of
 // lines.
 func (p *parser) suspicions() []string {
+	unlike := p.compareWithList()
 	for _, n := range p.noted {
 		reference := n.key.price.reference(p.sheet.currency) * max(n.key.hours, 1)
 		part := n.v / reference
 		remedy := "check its unit"
 		stem, hourly := strings.CutSuffix(n.key.name, "Hour")
 		switch {
+		case n.key.price == machinePrice && unlike[n.line]:
+			continue
 		case part > rates.UnusuallyDear && hourly:
 			remedy = "did you mean " + stem + "Month?"
 		case n.key.hours > 1 && n.v > 0 && part < rates.UnusuallyCheap:
@@ -241,6 +260,42 @@ func (p *parser) suspicions() []string {
 		out = append(out, p.sheet.name+": line "+strconv.Itoa(r.line)+": "+r.text)
 	}
 	return out
+}
+
+// compareWithList records warnings about prices of whole nodes that are as far from what is listed for the type as a month is from an hour. It
+// returns their lines.
+func (p *parser) compareWithList() map[int]bool {
+	unlike := map[int]bool{}
+	for i := range p.sheet.sections[nodeSection].rules {
+		r := &p.sheet.sections[nodeSection].rules[i]
+		if !r.named.has(machinePrice) || r.texts[instanceType] == "" {
+			continue
+		}
+		list := listprices.Embedded()
+		if cmp.Or(p.sheet.currency, rates.Dollar) != list.Currency() {
+			break
+		}
+		// Of the providers with a list, Amazon's machines have such names.
+		listed, ok := list.Price(listprices.Machine{
+			Provider: cmp.Or(strings.ToLower(r.texts[provider]), "aws"), Region: r.texts[region], InstanceType: r.texts[instanceType], Spot: r.spot != nil && *r.spot,
+		})
+		if !ok {
+			continue
+		}
+		text := "a whole " + r.texts[instanceType] + " costs " + number(r.price[machinePrice]) + " an hour, about "
+		against := listed.Text(list.Name(), r.texts[region]) + " have (" + number(listed.PerHour) + "): "
+		switch v := r.price[machinePrice]; {
+		case rates.Alike(v, listed.PerHour*hoursPerMonth):
+			text += "730 times what " + against + "did you mean nodePerMonth?"
+		case rates.Alike(v*hoursPerMonth, listed.PerHour):
+			text += "a 730th of what " + against + "did you mean nodePerHour?"
+		default:
+			continue
+		}
+		p.remark(r.line, text)
+		unlike[r.line] = true
+	}
+	return unlike
 }
 
 // number is a number for people, in three digits.

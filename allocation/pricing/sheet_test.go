@@ -38,6 +38,10 @@ func TestFullSheetNodes(t *testing.T) {
 	lab := rates.NodeAttributes{Cluster: "lab", Name: "n1", Labels: map[string]string{"example_com_rack": "r7"}}
 	spot := lab
 	spot.Spot = true
+	machine := rates.NodeAttributes{ProviderID: "aws:///eu-central-1a/i-0123", Size: [allocation.NumResources]float64{2, 8, 4}}
+	l4 := machine
+	l4.GPUModel = "NVIDIA-L4"
+	const host = 2*.02 + 8*.004237 // what CPU and memory of the machine cost at the defaults
 	type found struct {
 		cpu, ram, gpu, discount float64
 		builtIn                 bool
@@ -54,6 +58,8 @@ func TestFullSheetNodes(t *testing.T) {
 		{"from its first instant on", p4d, july, found{.03 * .9 * 1.5, .005 * .9 * 1.5, 2.5 * 1.5, .1, false}, []int{11, 12}},
 		{"per month", lab, july, found{.01 * .9 * 1.5, ram, gpu, .1, true}, []int{13, -1}},
 		{"spot is built in", spot, july, found{.006655 * .9 * 1.5, .000892 * .9 * 1.5, gpu, .1, true}, []int{-1}},
+		{"by provider id", machine, july, found{.02 * .9 * 1.5, .004237 * .9 * 1.5, (1 - host) / 4 * 1.5, .1, false}, []int{15}},
+		{"GPUs come on top", l4, july, found{.02 / host * .9 * 1.5, .004237 / host * .9 * 1.5, .5 * 1.5, .1, false}, []int{14, 15}},
 		{"nothing known", rates.NodeAttributes{}, july, found{.02 * .9 * 1.5, ram, gpu, .1, true}, []int{0, -1}},
 	} {
 		for name, sheet := range fullSheets(t) {
@@ -182,6 +188,10 @@ func TestWarnings(t *testing.T) {
 		{"custom too", "custom: {cpuPerCoreHour: 22}", []string{"cpuPerCoreMonth"}},
 		{"yen", "currency: JPY\ndefaults: {cpuPerCoreHour: 5, storagePerGiBMonth: 6}", nil},
 		{"yen by the month", "defaults: {storagePerGiBHour: 6}\ncurrency: JPY", []string{"1200 times what is usual: did you mean storagePerGiBMonth?"}},
+		{"a machine by the month", "nodes: [{instanceType: m5.large, nodePerHour: 70.08}]", []string{"p.yaml: line 1: a whole m5.large costs 70.1 an hour, about 730 times what built-in list prices of 2026-07-20 for us-east-1 have (0.096): did you mean nodePerMonth?"}},
+		{"a machine by the hour", "nodes: [{instanceType: m5.large, provider: AWS, region: us-east-1, nodePerMonth: 0.096}]", []string{"a 730th of what"}},
+		{"machines as listed, or not listed", "nodes: [{instanceType: m5.large, nodePerHour: 0.2}, {instanceType: m5.*, nodePerHour: 70}, {instanceType: x, nodePerHour: 70}]", nil},
+		{"a machine in another currency", "currency: EUR\nnodes: [{instanceType: m5.large, nodePerHour: 70.08}]", nil},
 		{"dear and cheap", "defaults: {gpuPerDeviceHour: 40, storagePerGiBMonth: 0.00099, egressZonePerGiB: 0}", nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -154,6 +154,7 @@ const (
 	region
 	zone
 	instanceType
+	providerID
 	gpuModel
 	storageClass
 	cluster
@@ -173,6 +174,7 @@ var attributes = [numAttributes]struct {
 	region:       {"region", []sectionID{nodeSection, storageSection, loadBalancerSection, managementSection, networkSection}, false, "Region."},
 	zone:         {"zone", []sectionID{nodeSection, storageSection, networkSection}, false, "Zone."},
 	instanceType: {"instanceType", []sectionID{nodeSection}, false, "Instance type, such as m5.large."},
+	providerID:   {"providerID", []sectionID{nodeSection}, true, "Provider id of the machine, as spec.providerID has it, or its end after a slash, such as i-0123; Azure's whole id. Any case."},
 	gpuModel:     {"gpuModel", []sectionID{nodeSection}, true, "Model of the GPUs, as labels of the node name it."},
 	storageClass: {"storageClass", []sectionID{storageSection}, false, "Storage class."},
 	cluster:      {"cluster", []sectionID{nodeSection, storageSection, loadBalancerSection, managementSection, networkSection}, false, "Id of the cluster."},

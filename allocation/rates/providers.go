@@ -17,6 +17,24 @@ func Provider(providerID string) string {
 	return name
 }
 
+// MachinePath is a provider id without what names the provider, in small letters: us-east-1a/i-0123 of aws:///us-east-1a/i-0123. Tools write
+// ids of Azure in any case.
+func MachinePath(providerID string) string {
+	if i := strings.LastIndex(providerID, "://"); i >= 0 {
+		providerID = providerID[i+len("://"):]
+	}
+	return strings.ToLower(strings.TrimLeft(providerID, "/"))
+}
+
+// azureRoot begins the paths of machines of Azure, whose ends are numbers that many machines have.
+const azureRoot = "subscriptions/"
+
+// SameMachine reports whether path, or its end after a slash such as i-0123, is what is given. Both are of MachinePath. A machine of Azure
+// is known by its whole path.
+func SameMachine(given, path string) bool {
+	return given == path || !strings.HasPrefix(path, azureRoot) && strings.HasSuffix(path, given) && strings.HasSuffix(path[:len(path)-len(given)], "/")
+}
+
 // driverProviders are the providers of CSI drivers and of in-tree plugins.
 var driverProviders = map[string]string{
 	"ebs.csi.aws.com": "aws", "efs.csi.aws.com": "aws", "fsx.csi.aws.com": "aws",

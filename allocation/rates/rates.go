@@ -16,6 +16,7 @@ var OpenCostDefaults = [2][allocation.NumResources]float64{{0.031611, 0.004237, 
 type NodeAttributes struct {
 	Cluster      string
 	Name         string            // the node's name in Kubernetes
+	ProviderID   string            // aws:///us-east-1a/i-0123, as Kubernetes has it
 	Provider     string            // aws, gcp, azure, …, lower case
 	Region       string            // us-east-1
 	Zone         string            // us-east-1a

@@ -13,6 +13,12 @@ const (
 	UnusuallyCheap = 1.0 / 300
 )
 
+// mostApart is how many times one price for the same thing and length of time may be another.
+const mostApart = 3
+
+// Alike reports whether two prices may be for the same length of time. Those for an hour and for a month are 730 times apart.
+func Alike(a, b float64) bool { return a >= b/mostApart && a <= b*mostApart }
+
 // referenceNode and referenceItem are reference prices in US dollars, roughly.
 var (
 	referenceNode = [allocation.NumResources]float64{allocation.CPU: 0.03, allocation.RAM: 0.004, allocation.GPU: 1}

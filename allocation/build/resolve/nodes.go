@@ -77,7 +77,7 @@ func (rs *Resolver) nodeRuns(n *observe.Node, seen timeline.Steps) timeline.Runs
 func (rs *Resolver) rateNode(n *observe.Node) {
 	a := n.Asset(rs.Sampling.End)
 	n.Rates = rs.Sheet().Node(rates.NodeAttributes{
-		Cluster: a.Cluster, Name: a.Name, Provider: rates.Provider(a.ProviderID), Region: a.Region, Zone: a.Zone,
+		Cluster: a.Cluster, Name: a.Name, ProviderID: a.ProviderID, Provider: rates.Provider(a.ProviderID), Region: a.Region, Zone: a.Zone,
 		InstanceType: a.InstanceType, GPUModel: n.Label(labelnames.GPULabels), Labels: a.Labels,
 	}, &prices.Known{Amount: n.Amount, Price: n.Price, Exported: rs.ExportedPrices(n, &a)})
 	unpriced := false
