@@ -22,6 +22,8 @@ type checkFlags struct {
 	window string
 	output string
 
+	baseline string // a price sheet
+
 	inCluster bool
 	urls      []string // where to look for a Prometheus in a cluster
 }

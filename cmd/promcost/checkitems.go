@@ -19,14 +19,18 @@ type pricedItems struct {
 	kind, cluster, what string
 	price, monthly      string
 	unit, source        string
+	before              string // the price by the baseline
 	count               int
 }
 
-// itemKinds are the kinds of items, and what some of a kind are called.
-var itemKinds = []struct {
+// itemKind is a kind of items, and what some of it are called.
+type itemKind struct {
 	kind, plural string
 	items        func(set *allocation.Set) []pricedItems
-}{
+}
+
+// itemKinds are the kinds of items.
+var itemKinds = []itemKind{
 	{"volume", "volumes", func(set *allocation.Set) []pricedItems { return pricedDisks(set, false) }},
 	{"node disk", "disks of nodes", func(set *allocation.Set) []pricedItems { return pricedDisks(set, true) }},
 	{"load balancer", "load balancers", pricedBalancers},

@@ -24,6 +24,7 @@ import (
 // defineCheckPrices is the subcommand that reads prices, and says what prices each thing of a source.
 func defineCheckPrices(clause *kingpin.CmdClause, io streams, logs *logFlags) executor {
 	f := &checkFlags{source: addSourceFlags(clause), cost: addCostFlags(clause)}
+	clause.Flag("baseline", "Price sheet to compare with: show what each thing of the source costs by both.").PlaceHolder("FILE").StringVar(&f.baseline)
 	clause.Flag("window", "What time to look at. A duration ends now, or where the newest block does if only blocks are read.").Default("1h").StringVar(&f.window)
 	return func(ctx context.Context) error { return checkPrices(ctx, f, io, logs) }
 }
@@ -43,7 +44,15 @@ func checkPrices(ctx context.Context, f *checkFlags, io streams, logs *logFlags)
 		return err
 	}
 	if f.source.prometheus.url == "" && f.source.tsdbPath == "" {
+		if f.baseline != "" {
+			return usageErrorf("--baseline compares prices of what a source has: give --prometheus.url or --tsdb.path")
+		}
 		return writeLine(io.out, "give --prometheus.url or --tsdb.path to see what is priced by what")
+	}
+	if f.baseline != "" {
+		if err := checkBaseline(f.baseline); err != nil {
+			return err
+		}
 	}
 	set, err := f.compute(ctx, io, logs)
 	if err != nil {
@@ -56,6 +65,9 @@ func checkPrices(ctx context.Context, f *checkFlags, io streams, logs *logFlags)
 		if err := warn(io.err, w); err != nil {
 			return err
 		}
+	}
+	if f.baseline != "" {
+		return f.compare(ctx, set, io, logs)
 	}
 	return printPrices(set, s, io)
 }
@@ -145,11 +157,7 @@ func priceNode(n *allocation.Node, s *config.Settings, now time.Time) pricedNode
 		}
 		out.cells = append(out.cells, price)
 	}
-	month := "-"
-	if n.RunningSeconds > 0 {
-		month = monthText(n.TotalCost() / n.RunningSeconds * 3600)
-	}
-	out.cells = append(out.cells, month, strings.Join(sources, ", "), age)
+	out.cells = append(out.cells, nodeMonth(n), strings.Join(sources, ", "), age)
 	return out
 }
 
