@@ -15,7 +15,6 @@ import (
 	"github.com/alecthomas/kingpin/v2"
 	"github.com/prometheus/common/version"
 
-	"github.com/promcost/promcost/allocation/pricing"
 	"github.com/promcost/promcost/cmd/promcost/internal/bucket"
 	"github.com/promcost/promcost/cmd/promcost/internal/config"
 	"github.com/promcost/promcost/cmd/promcost/internal/manifests"
@@ -119,7 +118,7 @@ func readManifestFiles(files *costFlags, v *manifests.Values) error {
 			return err
 		}
 	}
-	_, err = pricing.Parse(cmp.Or(files.PricingFile, v.PricesFile), []byte(v.Prices))
+	_, err = config.ParseSheet(cmp.Or(files.PricingFile, v.PricesFile), []byte(v.Prices))
 	return err
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/promcost/promcost/allocation/listprices"
 	"github.com/promcost/promcost/allocation/pricing"
+	"github.com/promcost/promcost/allocation/pricing/imported"
 	"github.com/promcost/promcost/allocation/rates"
 )
 
@@ -103,11 +104,23 @@ func readSheet(file string) (*pricing.Sheet, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read --pricing.file: %w: give a readable YAML or CSV file, or leave the flag out for the defaults", err)
 	}
-	sheet, err := pricing.Parse(file, text)
+	sheet, err := ParseSheet(file, text)
 	if err != nil {
 		return nil, fmt.Errorf("read --pricing.file: %w", err)
 	}
 	return sheet, nil
+}
+
+// ParseSheet reads a price sheet, as pricing.Parse does. The error of a file of another program says what makes a sheet of it.
+func ParseSheet(file string, text []byte) (*pricing.Sheet, error) {
+	sheet, err := pricing.Parse(file, text)
+	if err == nil {
+		return sheet, nil
+	}
+	if format := imported.Format(text); format != "" {
+		return nil, fmt.Errorf("%s is no price sheet but looks like %s: make a sheet of it with \"promcost prices import %s --output=prices.yaml\"", file, format, file)
+	}
+	return nil, err
 }
 
 // ParseZone reads a time zone: a name such as Europe/Berlin, or an offset such as +05:30.

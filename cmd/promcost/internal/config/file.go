@@ -124,7 +124,7 @@ func (f *File) readPrices(file string, n *yaml.Node) (err error) {
 		if err != nil {
 			return atLine(n, "prices.file: %w", err)
 		}
-		if f.prices, err = pricing.Parse(name, text); err != nil {
+		if f.prices, err = ParseSheet(name, text); err != nil {
 			return atLine(n, "prices.file: %w", err)
 		}
 		return nil
