@@ -228,14 +228,15 @@ func (p *parser) rules(n *yaml.Node, id sectionID) error {
 	if n.Kind != yaml.SequenceNode {
 		return p.fail(n.Line, "%s is %s, want a list of rules, each starting with \"- \"", key, describe(n))
 	}
+	var r rule // one after the other
+	fields := p.ruleFields(&r, p.sectionSetters(id))
+	if slices.Contains(labeled, id) {
+		fields = append(fields, field{"labels", func(n *yaml.Node) (err error) { r.labels, err = p.labels(n); return err }})
+	}
 	for i, item := range n.Content {
 		item = resolve(item)
-		r := newRule(item.Line)
+		r = newRule(item.Line)
 		what := key + "[" + strconv.Itoa(i) + "]"
-		fields := p.ruleFields(&r, p.sectionSetters(id))
-		if slices.Contains(labeled, id) {
-			fields = append(fields, field{"labels", func(n *yaml.Node) (err error) { r.labels, err = p.labels(n); return err }})
-		}
 		if err := p.mapping(item, what, fields); err != nil {
 			return err
 		}

@@ -239,17 +239,20 @@ func (p *parser) suspicions() []string {
 	unlike := p.compareWithList()
 	for _, n := range p.noted {
 		reference := n.key.price.reference(p.sheet.currency) * max(n.key.hours, 1)
-		part := n.v / reference
+		part, dear := n.v/reference, float64(rates.UnusuallyDear)
+		if n.key.price == machinePrice {
+			dear *= 10 // those with many GPUs
+		}
 		remedy := "check its unit"
 		stem, hourly := strings.CutSuffix(n.key.name, "Hour")
 		switch {
 		case n.key.price == machinePrice && unlike[n.line]:
 			continue
-		case part > rates.UnusuallyDear && hourly:
+		case part > dear && hourly:
 			remedy = "did you mean " + stem + "Month?"
 		case n.key.hours > 1 && n.v > 0 && part < rates.UnusuallyCheap:
 			remedy = "did you mean " + strings.TrimSuffix(n.key.name, "Month") + "Hour?"
-		case part <= rates.UnusuallyDear:
+		case part <= dear:
 			continue
 		}
 		p.remark(n.line, n.key.name+" of "+number(n.v)+" is "+number(part)+" times what is usual: "+remedy)
