@@ -118,26 +118,33 @@ func (s *section) add(r *rule) {
 // candidates are the rules that may match texts, in their order.
 func (s *section) candidates(texts *[numAttributes]string) iter.Seq[*rule] {
 	return func(yield func(*rule) bool) {
-		lists := [len(indexed) + 1][]int{len(indexed): s.general}
+		var lists [len(indexed) + 1][]int // the first n have rules
+		n := 0
 		for k, a := range indexed {
-			if texts[a] != "" {
-				lists[k] = s.exact[k][indexKey(a, texts[a])]
+			if texts[a] == "" {
+				continue
+			}
+			if lists[n] = s.exact[k][indexKey(a, texts[a])]; len(lists[n]) > 0 {
+				n++
 			}
 		}
-		for {
-			next := &lists[0]
-			for k := range lists {
-				if list := &lists[k]; len(*list) > 0 && (len(*next) == 0 || (*list)[0] < (*next)[0]) {
-					next = list
+		if len(s.general) > 0 {
+			lists[n] = s.general
+			n++
+		}
+		for n > 0 {
+			next := 0
+			for k := 1; k < n; k++ {
+				if lists[k][0] < lists[next][0] {
+					next = k
 				}
 			}
-			if len(*next) == 0 {
+			if !yield(&s.rules[lists[next][0]]) {
 				return
 			}
-			i := (*next)[0]
-			*next = (*next)[1:]
-			if !yield(&s.rules[i]) {
-				return
+			if lists[next] = lists[next][1:]; len(lists[next]) == 0 {
+				n--
+				lists[next] = lists[n]
 			}
 		}
 	}

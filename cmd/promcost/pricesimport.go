@@ -28,8 +28,8 @@ type importFlags struct {
 // definePricesImport is the subcommand that makes a price sheet of a file of another program.
 func definePricesImport(clause *kingpin.CmdClause, io streams, _ *logFlags) executor {
 	f := &importFlags{}
-	clause.Flag("hourly", "Prices by time are for an hour. Without it and --monthly, prices tell, where they are like usual ones.").BoolVar(&f.hourly)
-	clause.Flag("monthly", "Prices by time are for a month of 730 hours, as Kubecost's settings have them.").BoolVar(&f.monthly)
+	clause.Flag("hourly", "Prices of CPU, memory, GPUs, storage and nodes are for an hour. Without this and --monthly, usual prices tell, or an error asks for it.").BoolVar(&f.hourly)
+	clause.Flag("monthly", "They are for a month of 730 hours, as in Kubecost's settings and ConfigMaps.").BoolVar(&f.monthly)
 	addFlag(clause, "currency", "ISO 4217 code of the prices, where the file does not say it.", func(text string) error {
 		if !pricing.IsCurrency(text) {
 			return errors.New("want a code of three letters such as USD")

@@ -43,6 +43,20 @@ func isCSV(text []byte) bool {
 	return false
 }
 
+// columnPlaces returns where each column stands, -1 for those that may be missing.
+func columnPlaces(header []string) (places [numColumns]int, err error) {
+	if len(header) == 1 {
+		return places, errors.New("the header is one cell: separate cells by commas, and write 0.03 with a dot")
+	}
+	for c, name := range columnNames {
+		places[c] = slices.IndexFunc(header, func(cell string) bool { return strings.EqualFold(strings.TrimSpace(cell), name) })
+		if places[c] < 0 && column(c) != region && column(c) != instanceType {
+			return places, fmt.Errorf("the header lacks %s: want EndTimestamp,InstanceID,Region,AssetClass,InstanceIDField,InstanceType,MarketPriceHourly,Version", name)
+		}
+	}
+	return places, nil
+}
+
 // readCSV reads OpenCost's CSV of prices.
 func readCSV(text []byte, o Options) (*Prices, error) {
 	rows := csv.NewReader(bytes.NewReader(text))
@@ -51,15 +65,12 @@ func readCSV(text []byte, o Options) (*Prices, error) {
 	if err != nil {
 		return nil, err
 	}
-	width := len(header)
-	var columns [numColumns]int // where they stand
-	for c, name := range columnNames {
-		columns[c] = slices.IndexFunc(header, func(cell string) bool { return strings.EqualFold(strings.TrimSpace(cell), name) })
-		if columns[c] < 0 && column(c) != region && column(c) != instanceType {
-			line, _ := rows.FieldPos(0)
-			return nil, fmt.Errorf("line %d: the header lacks %s: want EndTimestamp,InstanceID,Region,AssetClass,InstanceIDField,InstanceType,MarketPriceHourly,Version", line, name)
-		}
+	line, _ := rows.FieldPos(0)
+	columns, err := columnPlaces(header)
+	if err != nil {
+		return nil, fmt.Errorf("line %d: %w", line, err)
 	}
+	width := len(header)
 	p := &Prices{unit: max(o.Unit, Hourly), currency: o.Currency}
 	typed := []string{}
 	for n := 0; ; {
@@ -145,7 +156,7 @@ func (p *Prices) addRow(row *csvRow, o Options) error {
 		err = fmt.Errorf("AssetClass is %.100q, want node, gpu or pv", row.cells[assetClass])
 	}
 	if unknown, ok := errors.AsType[*unknownField](err); ok {
-		p.warn("Left out: %s, for %s", row.place, unknown.Error())
+		p.warn("Left out: %s: %s.", row.place, unknown.Error())
 		return nil
 	}
 	if err != nil {
@@ -170,7 +181,7 @@ const labelsPrefix = "metadata.labels."
 type unknownField struct{ field, want string }
 
 func (e *unknownField) Error() string {
-	return fmt.Sprintf("InstanceIDField is %.200q, which no rule of a sheet can ask for: want %s", e.field, e.want)
+	return fmt.Sprintf("InstanceIDField is %.200q, which rules of a sheet cannot match; they match %s", e.field, e.want)
 }
 
 // label is what has a label whose value is the row's id.
@@ -205,7 +216,7 @@ func (row *csvRow) node() (what entry, rank int, err error) {
 		}
 		return entry{"providerID", quoted(path)}, rankNamed, errors.Join(checkText("InstanceID", path), err)
 	}
-	return what, 0, &unknownField{field, "metadata.name, spec.providerID or metadata.labels.KEY"}
+	return what, 0, &unknownField{field, "metadata.name, spec.providerID and metadata.labels.KEY"}
 }
 
 // volume is which volumes a row prices.
@@ -221,5 +232,5 @@ func (row *csvRow) volume() (what entry, rank int, err error) {
 	case strings.EqualFold(field, "spec.storageClassName"):
 		return entry{"storageClass", quoted(id)}, rankType, checkText("InstanceID", id)
 	}
-	return what, 0, &unknownField{field, "metadata.name, spec.storageClassName or metadata.labels.KEY"}
+	return what, 0, &unknownField{field, "metadata.name, spec.storageClassName and metadata.labels.KEY"}
 }

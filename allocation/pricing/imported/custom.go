@@ -46,17 +46,17 @@ func customPrices() []customPrice {
 
 // leftOut are fields that a sheet has no place for, and why.
 var leftOut = []struct{ field, why string }{
-	{"sharedOverhead", "it is money per month that all share: sharing.shareCost of a config file"},
-	{"sharedNamespaces", "it is no price: sharing.shareNamespaces of a config file"},
-	{"sharedLabelNames", "it is no price: sharing.shareLabels of a config file"},
-	{"shareTenancyCosts", "it is no price: sharing.shareTenancyCosts of a config file"},
-	{"defaultIdle", "it is no price: sharing.shareIdle of a config file"},
+	{"sharedOverhead", "money per month that all share is sharing.shareCost of a config file"},
+	{"sharedNamespaces", "it is no price, but sharing.shareNamespaces of a config file"},
+	{"sharedLabelNames", "it is no price, but sharing.shareLabels of a config file"},
+	{"shareTenancyCosts", "it is no price, but sharing.shareTenancyCosts of a config file"},
+	{"defaultIdle", "it is no price, but sharing.shareIdle of a config file"},
 	{"natGatewayEgress", "no metric says what goes through NAT gateways"},
 	{"natGatewayIngress", "no metric says what goes through NAT gateways"},
-	{"additionalForwardingRuleCost", "all load balancers have one price"},
-	{"LBIngressDataCost", "load balancers have a price by the hour only"},
+	{"additionalForwardingRuleCost", "all load balancers of a sheet's default have one price"},
+	{"LBIngressDataCost", "load balancers have a price by the hour alone"},
 	{"CpuLimit", "it is a limit, no price"},
-	{"gpuLabel", "which nodes have GPUs, and how many, is known from their capacity"},
+	{"gpuLabel", "the capacity of nodes says which have GPUs, and how many"},
 }
 
 // isCustom reports whether a text in JSON has a field of a price.
@@ -98,6 +98,12 @@ func readConfigMap(text []byte, o Options) (*Prices, error) {
 	doc, err := parse(text)
 	if err != nil {
 		return nil, err
+	}
+	if items, err := child(doc, "items"); err == nil && items != nil && items.Kind == yaml.SequenceNode {
+		if len(items.Content) != 1 {
+			return nil, fmt.Errorf("line %d: it is a list of %d objects: save the ConfigMap with the prices alone, by its name", items.Line, len(items.Content))
+		}
+		doc = items.Content[0]
 	}
 	data, err := child(doc, "data")
 	if err != nil {
@@ -241,7 +247,7 @@ func (p *Prices) takePrices(fields customFields, o Options) error {
 			return fmt.Errorf("line %d: %s: %w", line, x.field, err)
 		}
 		if n := len(found); n > 0 && found[n-1].key == x.key {
-			p.note("Left out: %s, for %s has the price of a load balancer.", x.field, found[n-1].field)
+			p.note("Left out: %s: %s is the price of load balancers.", x.field, found[n-1].field)
 			continue
 		}
 		found = append(found, price{x, v})
@@ -255,7 +261,7 @@ func (p *Prices) takePrices(fields customFields, o Options) error {
 			return err
 		}
 		if as := signs[p.unit]; as != "" {
-			p.note("Prices by time are taken to be for %s: %s is like that.", unitNames[p.unit], as)
+			p.note("Prices of CPU, memory, GPUs and storage are read as those of %s, for which %s is usual.", unitNames[p.unit], as)
 		}
 	}
 	for _, x := range found {
@@ -275,14 +281,14 @@ type unitSigns [Monthly + 1]string
 
 // unit is the unit of all prices.
 func (s *unitSigns) unit() (Unit, error) {
-	const ask = "give --hourly or --monthly, as the file means it: a default.json that is mounted is for an hour, what Kubecost's settings and ConfigMaps have is for a month"
+	const ask = "give --hourly or --monthly; a mounted default.json is hourly, and Kubecost's settings and ConfigMaps are monthly"
 	switch {
 	case s[Hourly] != "" && s[Monthly] != "":
-		return Unknown, fmt.Errorf("%s is like a price for an hour, and %s like one for a month: %s", s[Hourly], s[Monthly], ask)
+		return Unknown, fmt.Errorf("%s is usual for an hour, and %s for a month: %s", s[Hourly], s[Monthly], ask)
 	case s[Monthly] != "":
 		return Monthly, nil
 	case s[Hourly] == "" && s[Unknown] != "":
-		return Unknown, fmt.Errorf("%s is unlike a price for an hour and unlike one for a month: %s", s[Unknown], ask)
+		return Unknown, fmt.Errorf("%s is usual neither for an hour nor for a month: %s", s[Unknown], ask)
 	}
 	return Hourly, nil
 }
@@ -311,7 +317,7 @@ func (p *Prices) takeDiscounts(fields customFields) error {
 		}
 	}
 	if p.discount = math.Round((1-rest)*1e12) / 1e12; len(texts) > 0 {
-		p.note("The discount, off CPU and memory of nodes, is %s.", strings.Join(texts, " and then "))
+		p.note("What is taken off CPU and memory of nodes: %s.", strings.Join(texts, " and then "))
 	}
 	return nil
 }
@@ -329,7 +335,7 @@ func (p *Prices) takeSpotLabel(fields customFields) error {
 	switch {
 	case label == "" && value == "":
 	case label == "" || value == "":
-		p.note("Left out: the label of spot nodes, which wants both spotLabel and spotLabelValue.")
+		p.note("Left out: the label of spot nodes: it takes both spotLabel and spotLabelValue.")
 	case len(label) > maxText || len(value) > maxText:
 		return fmt.Errorf("line %d: spotLabel: no label has more than %d bytes", line, maxText)
 	default:
@@ -345,7 +351,7 @@ func (p *Prices) noteOthers(fields customFields) error {
 		return err
 	}
 	if strings.EqualFold(enabled, "false") {
-		p.note("customPricesEnabled is false: prices that a provider lists went before these. To have that here, remove the defaults of CPU and memory, on demand and on spot.")
+		p.note("customPricesEnabled is false: list prices of the provider came before these. To have that here, remove the defaults of CPU and memory, on demand and spot.")
 	}
 	for _, x := range leftOut {
 		text, _, err := fields.take(x.field)
@@ -359,16 +365,16 @@ func (p *Prices) noteOthers(fields customFields) error {
 			if v == 0 {
 				continue
 			}
-			p.note("Left out: %s of %s, for %s.", x.field, decimal(v), x.why)
+			p.note("Left out: %s of %s: %s.", x.field, decimal(v), x.why)
 			continue
 		}
-		p.note("Left out: %s, for %s.", x.field, x.why)
+		p.note("Left out: %s: %s.", x.field, x.why)
 	}
 	for _, known := range []string{"provider", "description", "gpuLabelValue", "sharedLabelValues"} {
 		delete(fields, strings.ToLower(known))
 	}
 	if n := len(fields); n > 0 {
-		p.note("Left out without a look at their values: other settings (%d), such as credentials.", n)
+		p.note("Left out unread: %d other settings, such as credentials.", n)
 	}
 	return nil
 }

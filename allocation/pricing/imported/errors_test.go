@@ -48,6 +48,9 @@ func TestBadFiles(t *testing.T) {
 		{"two documents", configMap(" {CPU: '0.03'}\n---\na: b"), []string{"more than one document"}},
 		{"a reference", "kind: ConfigMap\nx: &x {CPU: '0.03'}\ndata: *x", []string{"line 3", "without references"}},
 
+		{"ConfigMaps", "kind: List\nitems:\n- kind: ConfigMap\n  data: {CPU: '0.03'}\n- kind: ConfigMap", []string{"line 3", "list of 2 objects", "by its name"}},
+		{"a list of ConfigMaps with a bad one", "items:\n- kind: ConfigMap\n  data: {CPU: '-1'}\n", []string{"line 3", "CPU", "negative"}},
+		{"CSV with semicolons", strings.ReplaceAll(header, ",", ";"), []string{"commas"}},
 		{"CSV without a column", "InstanceID,AssetClass,InstanceIDField\n", []string{"line 1", "lacks MarketPriceHourly"}},
 		{"CSV without rows", header, []string{"no price"}},
 		{"CSV that is cut", row(",a,,node,metadata.name,,0.1,") + ",b,,no", []string{"line 3", "4 cells", "cut off"}},

@@ -104,7 +104,7 @@ func isJSON(text []byte) bool {
 	return len(text) > 0 && (text[0] == '{' || text[0] == '[')
 }
 
-var configMap = regexp.MustCompile(`(?m)(^\s*|[{,]\s*)"?kind"?\s*:\s*"?ConfigMap\b`)
+var configMap = regexp.MustCompile(`(?m)(^[\s-]*|[{,]\s*)"?kind"?\s*:\s*"?ConfigMap\b`)
 
 func isConfigMap(text []byte) bool { return configMap.Match(text) }
 

@@ -113,7 +113,7 @@ func (p *Prices) arrange() {
 			kept = append(kept, *r)
 		}
 		if len(replaced) > 0 {
-			p.note("Left out of %s: %s, each with another price of the same further down, which counts.", listKeys[l], some(replaced))
+			p.note("Left out of %s: %s: a line further down prices the same, and counts.", listKeys[l], some(replaced))
 		}
 		slices.SortStableFunc(kept, func(a, b rule) int { return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(b.long, a.long)) })
 		p.rules[l] = kept
