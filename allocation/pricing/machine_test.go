@@ -57,13 +57,18 @@ func TestMachinePrices(t *testing.T) {
 	}
 }
 
-// TestMachinePricesAddUp checks that prices of resources add up to that of the machine, whatever it has and whatever the defaults are.
+// TestMachinePricesAddUp checks that prices of resources add up to that of the machine, and of GPUs that are extra, whatever it has.
 func TestMachinePricesAddUp(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {
 		price := math.Exp(r.Float64()*14 - 7)
 		size := [...]float64{float64(1 + r.IntN(256)), float64(1+r.IntN(64)) / 2 * float64(1+r.IntN(100)), float64(r.IntN(3) * r.IntN(9))}
-		s, err := pricing.Parse("p.yaml", []byte("nodes:\n- {instanceType: m, nodePerHour: "+format(price)+"}\n"))
+		text, want := "nodes:\n", price
+		if r.IntN(2) == 0 {
+			gpu := math.Exp(r.Float64()*14 - 7)
+			text, want = text+"- {instanceType: m, gpuExtra: true, gpuPerDeviceHour: "+format(gpu)+"}\n", price+gpu*size[2]
+		}
+		s, err := pricing.Parse("p.yaml", []byte(text+"- {instanceType: m, nodePerHour: "+format(price)+"}\n"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -73,8 +78,8 @@ func TestMachinePricesAddUp(t *testing.T) {
 				t.Fatalf("%v at %v: a price is negative: %v", size, price, got.Price)
 			}
 		}
-		if math.Abs(sum-price) > 1e-12*price {
-			t.Fatalf("%v at %v: prices %v sum to %v", size, price, got.Price, sum)
+		if math.Abs(sum-want) > 1e-12*want {
+			t.Fatalf("%v at %v: prices %v sum to %v", size, want, got.Price, sum)
 		}
 	}
 }
