@@ -13,14 +13,25 @@ import (
 	"time"
 )
 
-// columns are those of a table as a file.
-var columns = []string{"provider", "region", "instanceType", "option", "os", "price", "currency", "asOf"}
+// columns are those of a table as a file. A file without the last one has machines only.
+var columns = [...]string{"provider", "region", "instanceType", "option", "os", "price", "currency", "asOf", "kind"}
+
+// kindColumn is the index of the column that files may lack.
+const kindColumn = len(columns) - 1
 
 // Purchase options of a table.
 const (
 	onDemand = "ondemand"
 	spot     = "spot"
 )
+
+// option is the purchase option in words.
+func option(isSpot bool) string {
+	if isSpot {
+		return spot
+	}
+	return onDemand
+}
 
 // Limits of tables. A number beyond them is a mistake.
 const (
@@ -29,22 +40,23 @@ const (
 	maxText   = 100 // bytes of a cell
 )
 
-// Read reads a table from CSV: provider, region, instanceType, option (ondemand or spot), os, price (an hour), currency and asOf (a date), in any order. Lines
+// Read reads a table from CSV: provider, region, instanceType, option (ondemand or spot), os, price (an hour), currency and asOf (a date), in any order, and kind
+// (machine, core, memory, gpu, volume or loadBalancer), without which all are machines: instanceType is the name of whatever it is. Lines
 // that begin with # are comments. Errors name the line.
 func Read(name string, r io.Reader) (*Table, error) {
 	in := csv.NewReader(bufio.NewReader(r))
 	in.Comment, in.ReuseRecord = '#', true
 	header, err := in.Read()
 	if err != nil {
-		return nil, fmt.Errorf("read list prices %s: no header: %w: want the columns %s", name, noEOF(err), strings.Join(columns, ","))
+		return nil, fmt.Errorf("read list prices %s: no header: %w: want the columns %s", name, noEOF(err), strings.Join(columns[:kindColumn], ","))
 	}
-	var at [8]int // of each column
+	var at [len(columns)]int // of each column
 	for i, column := range columns {
-		if at[i] = slices.Index(header, column); at[i] < 0 {
-			return nil, fmt.Errorf("read list prices %s: the header lacks %s: want the columns %s", name, column, strings.Join(columns, ","))
+		if at[i] = slices.Index(header, column); at[i] < 0 && i != kindColumn {
+			return nil, fmt.Errorf("read list prices %s: the header lacks %s: want the columns %s", name, column, strings.Join(columns[:kindColumn], ","))
 		}
 	}
-	t := &Table{name: name, byType: map[typeKey][]listed{}}
+	t := newTable(name)
 	texts := map[string]string{} // each once
 	for n := 0; ; n++ {
 		record, err := in.Read()
@@ -55,21 +67,16 @@ func Read(name string, r io.Reader) (*Table, error) {
 		if err == nil && n == maxPrices {
 			err = fmt.Errorf("more than %d prices", maxPrices)
 		}
-		var row row
+		var row Row
 		if err == nil {
 			row, err = parse(record, at, texts)
 		}
-		if err == nil && t.currency != "" && row.currency != t.currency {
-			err = fmt.Errorf("currency is %q, and %s before: give each currency a table of its own", row.currency, t.currency)
-		}
-		if err == nil && slices.ContainsFunc(t.byType[row.key], func(x listed) bool { return x.region == row.region }) {
-			err = errors.New("the same machine has a price already: keep one")
+		if err == nil {
+			err = t.add(&row)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("read list prices %s: line %d: %w", name, line, err)
 		}
-		t.currency = row.currency
-		t.byType[row.key] = append(t.byType[row.key], row.listed)
 	}
 	if len(t.byType) == 0 {
 		return nil, fmt.Errorf("read list prices %s: no prices", name)
@@ -85,17 +92,13 @@ func noEOF(err error) error {
 	return err
 }
 
-// row is a line of a table.
-type row struct {
-	key typeKey
-	listed
-	currency string
-}
-
 // parse reads a line whose columns are at places.
-func parse(record []string, at [8]int, texts map[string]string) (r row, err error) {
+func parse(record []string, at [len(columns)]int, texts map[string]string) (r Row, err error) {
 	cell := func(i int) string { return strings.TrimSpace(record[at[i]]) }
 	for i, column := range columns {
+		if at[i] < 0 {
+			continue
+		}
 		if text := cell(i); text == "" || len(text) > maxText {
 			return r, fmt.Errorf("%s is %.120q: give a text of up to %d bytes", column, text, maxText)
 		}
@@ -111,18 +114,59 @@ func parse(record []string, at [8]int, texts map[string]string) (r row, err erro
 	}
 	switch cell(3) {
 	case spot:
-		r.key.spot = true
+		r.Spot = true
 	case onDemand:
 	default:
 		return r, fmt.Errorf("option is %q, want %s or %s", cell(3), onDemand, spot)
 	}
-	r.key.provider, r.key.instanceType, r.key.os = strings.ToLower(text(0)), text(2), strings.ToLower(text(4))
-	r.region, r.currency = text(1), text(6)
-	if r.price, err = strconv.ParseFloat(cell(5), 64); err != nil || math.IsNaN(r.price) || r.price <= 0 || r.price > maxPrice {
-		return r, fmt.Errorf("price is %q, want what the machine costs an hour, above 0 and at most %g", cell(5), maxPrice)
+	if at[kindColumn] >= 0 {
+		i := slices.Index(kindNames[:], cell(kindColumn))
+		if i < 0 {
+			return r, fmt.Errorf("kind is %q, want one of %s", cell(kindColumn), strings.Join(kindNames[:], ", "))
+		}
+		r.Kind = Kind(i)
 	}
-	if r.asOf, err = time.Parse(time.DateOnly, cell(7)); err != nil {
+	r.Provider, r.Name, r.OS = strings.ToLower(text(0)), text(2), strings.ToLower(text(4))
+	r.Region, r.Currency = text(1), text(6)
+	if r.Price, err = strconv.ParseFloat(cell(5), 64); err != nil || checkPrice(r.Price) != nil {
+		return r, fmt.Errorf("price is %q, want what it costs an hour, above 0 and at most %g", cell(5), maxPrice)
+	}
+	if r.AsOf, err = time.Parse(time.DateOnly, cell(7)); err != nil {
 		return r, fmt.Errorf("asOf is %q, want a date such as 2026-01-31", cell(7))
 	}
 	return r, nil
+}
+
+// checkPrice is an error for a number that no price is.
+func checkPrice(v float64) error {
+	if math.IsNaN(v) || v <= 0 || v > maxPrice {
+		return fmt.Errorf("price is %v, want what it costs an hour, above 0 and at most %g", v, maxPrice)
+	}
+	return nil
+}
+
+// Write writes rows as Read reads them, below lines of comments.
+func Write(w io.Writer, comments []string, rows []Row) error {
+	for _, c := range comments {
+		if _, err := fmt.Fprintf(w, "# %s\n", strings.ReplaceAll(c, "\n", " ")); err != nil {
+			return err
+		}
+	}
+	out := csv.NewWriter(w)
+	if err := out.Write(columns[:]); err != nil {
+		return err
+	}
+	for i := range rows {
+		r := &rows[i]
+		os := r.OS
+		if os == "" {
+			os = linux
+		}
+		err := out.Write([]string{r.Provider, r.Region, r.Name, option(r.Spot), os, strconv.FormatFloat(r.Price, 'g', -1, 64), r.Currency, r.AsOf.Format(time.DateOnly), r.Kind.String()})
+		if err != nil {
+			return err
+		}
+	}
+	out.Flush()
+	return out.Error()
 }

@@ -1,7 +1,6 @@
 package pricing
 
 import (
-	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,8 +25,8 @@ type Sheet struct {
 	sections   [numSections]section
 	changes    []int64 // when rules begin or end, ascending, Unix milliseconds
 	custom     *allocation.CustomPrices
-	spot       []label           // that mark spot nodes, besides those of providers
-	list       *listprices.Table // what providers list for machines, nil for nothing
+	spot       []label             // that mark spot nodes, besides those of providers
+	lists      []*listprices.Table // what providers list, the first that has a price counts
 	warnings   []string
 }
 
@@ -45,15 +44,22 @@ func Default() *Sheet {
 	return s
 }
 
-// WithList is the sheet with what providers list for machines, which counts where the sheet has no prices of CPU or memory of its own. Prices in another currency
-// than the sheet's do not.
-func (s *Sheet) WithList(t *listprices.Table) *Sheet {
+// WithList is the sheet with what providers list, which counts where the sheet has no prices of its own: of CPU or memory, of volumes whose type the name of their
+// storage class tells, and of load balancers. The first table with a price in the region counts, else the first with any. Tables in another currency than the
+// sheet names do not.
+func (s *Sheet) WithList(tables ...*listprices.Table) *Sheet {
 	out := *s
-	if out.list = t; t != nil && t.Currency() != cmp.Or(s.currency, rates.Dollar) {
-		out.list = nil
+	out.lists = nil
+	for _, t := range tables {
+		if s.currency == "" || t.Currency() == s.currency {
+			out.lists = append(out.lists, t)
+		}
 	}
 	return &out
 }
+
+// Lists are the tables of list prices that count, in their order.
+func (s *Sheet) Lists() []*listprices.Table { return slices.Clone(s.lists) }
 
 // Name is the sheet's name, for people: its file, or "built-in defaults".
 func (s *Sheet) Name() string { return s.name }
@@ -224,8 +230,8 @@ func (s *Sheet) askOthers(n *rates.NodeAttributes, f *foundPrices) {
 			}
 		}
 	default:
-		if p := s.listed(n); p != nil {
-			f.perHour, f.by = p.PerHour*s.multiplier, p.Text(s.list.Name(), n.Region)
+		if p, by := s.listedNode(n); p != nil {
+			f.perHour, f.by = p.PerHour*s.multiplier, by
 		}
 	}
 }
@@ -261,22 +267,6 @@ func (s *Sheet) unpriced(n *rates.NodeAttributes, f *foundPrices) bool {
 	return false
 }
 
-// listed is what is listed for a node, nil where nothing is, or where its size is not known.
-func (s *Sheet) listed(n *rates.NodeAttributes) *listprices.Price {
-	if s.list == nil || n.InstanceType == "" || !sized(n.Size) {
-		return nil
-	}
-	system, _ := labelnames.Find(&osLabel, n.Labels)
-	p, ok := s.list.Price(listprices.Machine{Provider: strings.ToLower(n.Provider), Region: n.Region, InstanceType: n.InstanceType, Spot: n.Spot, OS: system})
-	if !ok {
-		return nil
-	}
-	return &p
-}
-
-// osLabel is the label of nodes with their operating system.
-var osLabel = labelnames.NewName("kubernetes.io/os")
-
 // IsSpot implements rates.Ruled.
 func (s *Sheet) IsSpot(labels map[string]string) bool {
 	return slices.ContainsFunc(s.spot, func(l label) bool {
@@ -310,7 +300,7 @@ func (s *Sheet) NodeNeeds(known rates.NodeAttributes, at time.Time) (needs rates
 	return needs
 }
 
-// Item prices an item by the first rule of its list that matches and has the price, else by a default that the sheet sets, by an exporter, or by the built-in
+// Item prices an item by the first rule of its list that matches and has the price, else by a default that the sheet sets, an exporter, what the provider lists, or the built-in
 // default.
 func (s *Sheet) Item(i rates.Item, at time.Time) rates.Rate {
 	p := itemPrices[i.Kind]
@@ -323,10 +313,16 @@ func (s *Sheet) Item(i rates.Item, at time.Time) rates.Rate {
 		}
 	}
 	price, _, source, builtIn := s.price(found, p)
-	if builtIn && i.Exported > 0 {
-		price, source, builtIn = i.Exported, i.ExportedBy, false
+	if !builtIn {
+		return rates.Rate{Price: price, Source: source}
 	}
-	return rates.Rate{Price: price, Source: source, Default: builtIn}
+	if i.Exported > 0 {
+		return rates.Rate{Price: i.Exported, Source: i.ExportedBy}
+	}
+	if listed, by := s.listedItem(&i); listed != nil {
+		return rates.Rate{Price: listed.PerHour * s.multiplier, Source: by}
+	}
+	return rates.Rate{Price: price, Source: source, Default: true}
 }
 
 // price is a price of a rule, else the default, with the multiplier in it. The discount is not.
