@@ -43,6 +43,11 @@ func observed(t *testing.T, reg *prometheus.Registry) {
 	}); err != nil {
 		t.Fatal(err)
 	}
+	if err := collector.NewPriceFetches(reg, func() []collector.PriceFetch {
+		return []collector.PriceFetch{{Provider: "aws", Failures: 2, LastSuccess: end}, {Provider: "gcp", Failures: 1}}
+	}); err != nil {
+		t.Fatal(err)
+	}
 	answer(h.Instrument("/model/assets", http.NotFoundHandler()), httptest.NewRequest(http.MethodGet, "/model/assets", nil))
 }
 

@@ -50,6 +50,7 @@ var subcommands = []struct {
 	{"check bills", "Check bills: which days they cover, which lines match nodes, volumes and other assets of a source, which do not, and how to fix that.", defineCheckBills},
 	{"check prices", "Check prices: warn of those that look wrong, and say where the prices of a source's nodes, volumes, load balancers, control planes and traffic come from.", defineCheckPrices},
 	{"prices import", "Make a price sheet of a file of OpenCost, Kubecost or Karpenter: default.json, a ConfigMap of custom prices, a CSV of prices, or initial-prices.json of Karpenter's provider for Google Cloud.", definePricesImport},
+	{"prices fetch", "Fetch what AWS, Azure and Google list for machines, volumes and load balancers, for --pricing.list.", defineFetchPrices},
 	{"check config", "Check a config file and print what it sets.", defineCheckConfig},
 	{"jp query", "Evaluate JMESPath expressions, in Kyverno's dialect, over JSON or YAML.", defineJPQuery},
 	{"jp function", "List the functions of JMESPath expressions.", defineJPFunction},

@@ -108,6 +108,7 @@ func TestManifestsEgress(t *testing.T) {
 		{name: "a port with a zero", url: "http://mimir.example.com:0900", want: []string{anywhere(900)}},
 		{name: "what needs no proxy", url: "https://mimir.example.com", values: "extraEnv: [{name: NO_PROXY, value: 'example.com,10.0.0.0/8,.svc'}]"},
 		{name: "its own URL", url: "http://p:9090", values: "flags: {web.external-url: 'https://costs.example.com:8443'}"},
+		{name: "a mirror of price lists", url: "http://p:9090", values: "flags: {pricing.fetch: true, pricing.url: ['aws=http://mirror.example.com:8080']}", want: []string{anywhere(8080)}},
 		{name: "what values say", url: "http://p:9090", values: "networkPolicy: {egress: [{ports: [{port: 6379, protocol: TCP}]}]}", want: []string{anywhere(6379)}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

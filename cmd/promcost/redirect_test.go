@@ -86,7 +86,7 @@ func client(t *testing.T, text, url string) *http.Client {
 			t.Fatal(err)
 		}
 	}
-	cfg, err := httpclient.ReadConfig(file)
+	cfg, err := httpclient.ReadConfig("--prometheus.http-config", file)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/promcost/promcost/allocation/rates"
 	"github.com/promcost/promcost/allocation/reconcile"
 	"github.com/promcost/promcost/cmd/promcost/internal/config"
+	"github.com/promcost/promcost/cmd/promcost/internal/pricewatch"
 	"github.com/promcost/promcost/cmd/promcost/internal/webserver"
 	"github.com/promcost/promcost/collector"
 )
@@ -36,6 +37,7 @@ type reloading struct {
 	mu      sync.Mutex // one at a time
 	metrics *collector.Reloads
 	web     *webserver.KeptConfig // nil without a web configuration
+	lists   *pricewatch.Watch     // nil where no list prices are fetched
 }
 
 // serveAPI answers a request under the settings in use when it came.
@@ -95,6 +97,7 @@ func (s *service) Reload() error {
 	}
 	if err == nil {
 		before = s.settings()
+		next = s.withListed(next)
 		err = s.use(next)
 	}
 	s.reload.metrics.Observe(time.Now(), err)

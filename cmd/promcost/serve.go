@@ -116,12 +116,16 @@ type serveCommand struct {
 	serve   *serveFlags
 	storage *storageFlags
 	hours   *resolutionFlags
+	prices  *priceSourceFlags
 }
 
 func newServeCommand(clause *kingpin.CmdClause) *serveCommand {
 	c := &serveCommand{source: addSourceFlags(clause), cost: addCostFlags(clause), serve: addServeFlags(clause, servePreset{address: ":9003"}), storage: addStorageFlags(clause), hours: addResolutionFlags(clause)}
 	addShardFlag(clause, c.storage)
 	c.serve.promql.addPassthrough(clause)
+	c.prices = addPriceSourceFlags(clause)
+	clause.Flag("pricing.fetch", "Once a day, fetch what AWS, Azure and Google list for machines, volumes and load balancers in the regions where nodes run, and keep it beside the history. Without it, nothing is asked of them.").
+		BoolVar(&c.prices.on)
 	return c
 }
 
@@ -152,7 +156,8 @@ func defineServe(clause *kingpin.CmdClause, io streams, logs *logFlags) executor
 		source.announce(src, l.kit)
 		svc, err := newService(src, cost, l, serviceOptions{
 			now: time.Now, ledgerNow: src.clock(serve.grace), grace: serve.grace, shard: storage.shard, meter: serve.meter, priced: *serve.enabled["opencost"], resolution: c.hours,
-			keep: func() (keeping, error) { return storage.openServed(l.kit, source.kind == sourceNone) },
+			keep:   func() (keeping, error) { return storage.openServed(l.kit, source.kind == sourceNone) },
+			prices: c.prices.used(source.kind),
 		})
 		if err != nil {
 			return errors.Join(err, src.Close())
@@ -202,8 +207,11 @@ func (s *server) run(ctx context.Context) error {
 	s.addHTTP(&group, webserver.New(handler, webserver.NewConnections(s.flags.web.most, s.memory)))
 	hangups, stop := s.hangups()
 	defer stop()
-	hours := func(ctx context.Context) error { return s.recorder.Run(promquery.Background(ctx)) }
-	for _, a := range append([]actor{hours, hangups, s.takeBills, s.watched.Run, s.rest}, s.actors...) {
+	hours := func(ctx context.Context) error {
+		s.firstPrices(ctx)
+		return s.recorder.Run(promquery.Background(ctx))
+	}
+	for _, a := range append([]actor{hours, hangups, s.takeBills, s.watched.Run, s.fetchPrices, s.rest}, s.actors...) {
 		actorCtx, cancel := context.WithCancel(ctx)
 		group.Add(func() error { return untilDone(actorCtx, a) }, func(error) { cancel() })
 	}
@@ -293,7 +301,7 @@ func (s *server) handler() (http.Handler, error) {
 	})
 }
 
-// behind says what is wrong with the history or the web configuration although answers are complete, nil if nothing is.
+// behind says what is wrong with the history, the web configuration or list prices although answers are complete, nil if nothing is.
 func (s *server) behind() error {
 	errs := []error{s.recorder.Behind()}
 	if s.gone != nil {
@@ -301,6 +309,9 @@ func (s *server) behind() error {
 	}
 	if s.reload.web != nil {
 		errs = append(errs, s.reload.web.Problem())
+	}
+	if s.reload.lists != nil {
+		errs = append(errs, s.reload.lists.Problem())
 	}
 	return errors.Join(errs...)
 }

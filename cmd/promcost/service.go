@@ -55,6 +55,8 @@ const (
 func addCostFlags(g flagGroup) *costFlags {
 	f := &costFlags{}
 	addConfigFlags(g, f)
+	g.Flag("pricing.list", "CSV file with list prices, as \"promcost prices fetch\" writes it: they count where neither metrics nor rules have a price, before those that are fetched and those that are built in. Repeatable.").
+		PlaceHolder("FILE").StringsVar(&f.PriceLists)
 	zoneOf(g, "timezone", "Time zone on whose clock days and hours begin: an IANA name or an offset. It wins over timeZone of the config file.", &f.Zone).
 		IsSetByUser(&f.ZoneGiven)
 	g.Flag("cluster.id", "Id of the cluster, where series do not carry one; else the source's external label, else "+defaultCluster+".").
@@ -126,7 +128,8 @@ type serviceOptions struct {
 	meter     func(*config.Settings) (*metering.Metering, error) // makes the metering of metrics; nil is the default
 	shard     allocation.Shard                                   // the part that this process computes; the zero value is everything
 
-	resolution *resolutionFlags // of stored hours
+	resolution *resolutionFlags  // of stored hours
+	prices     *priceSourceFlags // by which list prices are fetched; nil for not at all
 }
 
 // newService wires the computing parts over a source. It computes nothing yet.
@@ -185,7 +188,10 @@ func newService(src *opened, f *costFlags, logs loggers, o serviceOptions) (*ser
 	s.days, s.closeBills = reconcile.NewDays(budget), func() error { return nil }
 	s.closers = append(s.closers, closerFunc(func() error { return s.closeBills() }))
 	s.api = http.HandlerFunc(s.serveAPI)
-	return s, s.use(current)
+	if err := s.watchPrices(o.prices, &keeping); err != nil {
+		return nil, err
+	}
+	return s, s.use(s.withListed(current))
 }
 
 // metricsChanged calls the function for changed metrics.

@@ -278,7 +278,7 @@ func (f *sourceFlags) reach() (*url.URL, *http.Client, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	cfg, err := httpclient.ReadConfig(f.httpConfig)
+	cfg, err := httpclient.ReadConfig("--prometheus.http-config", f.httpConfig)
 	if err != nil {
 		return nil, nil, err
 	}

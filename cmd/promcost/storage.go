@@ -77,7 +77,8 @@ func (f *storageFlags) open(logger log.Logger, readOnly bool) (keeping, error) {
 		if err != nil {
 			return k, err
 		}
-		k.store, k.closer, k.where = history.New(history.NewBucket(store, history.BucketOptions{}), f.options()), store, store.Name()
+		k.backend = history.NewBucket(store, history.BucketOptions{})
+		k.store, k.closer, k.where = history.New(k.backend, f.options()), store, store.Name()
 		return k, nil
 	case f.path == "" && readOnly:
 		return k, usageErrorf("--source=none has nothing to serve: give --storage.path or --storage.config of a history that others fill")
@@ -97,7 +98,7 @@ func (f *storageFlags) open(logger log.Logger, readOnly bool) (keeping, error) {
 	if err != nil {
 		return k, fmt.Errorf("open --storage.path=%s: %w: %s", f.path, err, f.writable())
 	}
-	k.store, k.gone = history.New(directory, f.options()), directory.Gone
+	k.backend, k.store, k.gone = directory, history.New(directory, f.options()), directory.Gone
 	return k, nil
 }
 
@@ -135,9 +136,10 @@ func (f *storageFlags) options() history.Options {
 // keeping is how a service keeps history; the zero value keeps none.
 type keeping struct {
 	store      *history.Store
-	where      string       // for people
-	gone       func() error // says why what was kept is no longer there; nil if it always is
-	closer     io.Closer    // of the storage; nil if it needs none
+	backend    history.Backend // of the store
+	where      string          // for people
+	gone       func() error    // says why what was kept is no longer there; nil if it always is
+	closer     io.Closer       // of the storage; nil if it needs none
 	flags      storageFlags
 	readOnly   bool
 	unwritable error       // why nothing can be stored although there is a source; nil if it can

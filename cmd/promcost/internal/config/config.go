@@ -19,6 +19,7 @@ import (
 type Flags struct {
 	ConfigFile  string         // --config.file, "" for none
 	PricingFile string         // --pricing.file, "" for none: it wins over the file's prices
+	PriceLists  []string       // --pricing.list: files of list prices
 	Zone        *time.Location // --timezone
 	ZoneGiven   bool           // --timezone is given, and wins over the file's time zone
 	Budgets     []Budget       // used if the config file has none
@@ -36,6 +37,8 @@ type Settings struct {
 	Currency  string
 	// Overridden are the keys of the config file that flags win over.
 	Overridden []string
+
+	lists []*listprices.Table // of files
 }
 
 // Read reads the config file and the prices, and checks all of it.
@@ -65,9 +68,14 @@ func Read(f Flags) (*Settings, error) {
 			file.currency, s.Rates.Name(), sheet)
 	}
 	s.Currency = cmp.Or(file.currency, s.Rates.Currency(), rates.Dollar)
-	if list := listprices.Embedded(); list.Currency() == s.Currency {
-		s.Rates = s.Rates.WithList(list)
+	for _, name := range f.PriceLists {
+		list, err := readList(name)
+		if err != nil {
+			return nil, err
+		}
+		s.lists = append(s.lists, list)
 	}
+	s = s.WithFetched(nil)
 	for i := range s.Bills {
 		s.Bills[i].Rates.Currency = s.Currency
 	}

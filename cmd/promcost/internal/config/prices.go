@@ -2,10 +2,14 @@ package config
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"os"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/promcost/promcost/allocation/listprices"
 	"github.com/promcost/promcost/allocation/pricing"
 	"github.com/promcost/promcost/allocation/rates"
 )
@@ -18,8 +22,61 @@ func (s *Settings) SheetName() string {
 	return s.Rates.Name()
 }
 
-// maxPriceAge is how old prices may be before a warning says so.
-const maxPriceAge = 366 * 24 * time.Hour
+// readList reads a file of list prices.
+func readList(name string) (*listprices.Table, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("read --pricing.list: %w: give a readable file that \"promcost prices fetch\" wrote", err)
+	}
+	list, err := listprices.Read(name, file)
+	if err = errors.Join(err, file.Close()); err != nil {
+		return nil, fmt.Errorf("read --pricing.list: %w", err)
+	}
+	return list, nil
+}
+
+// WithFetched is the settings with list prices that were fetched, between those of files and those that are built in. Those in another currency than the answers' do not
+// count.
+func (s *Settings) WithFetched(tables []*listprices.Table) *Settings {
+	next := *s
+	lists := slices.Concat(s.lists, tables, []*listprices.Table{listprices.Embedded()})
+	next.Rates = s.Rates.WithList(slices.DeleteFunc(lists, func(t *listprices.Table) bool { return t.Currency() != s.Currency })...)
+	return &next
+}
+
+// How old prices may be before a warning says so: those of sheets, those that are built in, and those that were fetched.
+const (
+	maxPriceAge = 366 * 24 * time.Hour
+	maxBuiltAge = 400 * 24 * time.Hour
+	maxListAge  = 30 * 24 * time.Hour
+)
+
+// listWarnings are the warnings about list prices at an instant. Those that are built in are not used where there are others of their provider.
+func (s *Settings) listWarnings(now time.Time) (out []string) {
+	lists := s.Rates.Lists()
+	for _, t := range lists {
+		switch age := now.Sub(t.AsOf()); {
+		case t != listprices.Embedded() && age > maxListAge:
+			out = append(out, fmt.Sprintf("%s are as of %s, more than 30 days ago: fetch them again", listName(t), t.AsOf().Format(time.DateOnly)))
+		case t == listprices.Embedded() && age > maxBuiltAge && !slices.ContainsFunc(lists, func(other *listprices.Table) bool { return other != t && other.Has("aws") }):
+			out = append(out, fmt.Sprintf("%s of AWS are as of %s, more than 400 days ago: fetch newer ones with --pricing.fetch or \"promcost prices fetch\", or use a newer promcost", t.Name(), t.AsOf().Format(time.DateOnly)))
+		}
+	}
+	for _, t := range s.lists {
+		if t.Currency() != s.Currency {
+			out = append(out, fmt.Sprintf("%s are in %s, and answers in %s: nothing is converted, they are not used", listName(t), t.Currency(), s.Currency))
+		}
+	}
+	return out
+}
+
+// listName is what a table is called at the start of a sentence.
+func listName(t *listprices.Table) string {
+	if strings.HasSuffix(t.Name(), "list prices") {
+		return t.Name()
+	}
+	return "list prices of " + t.Name()
+}
 
 // PriceWarnings are the warnings about the prices at an instant.
 func (s *Settings) PriceWarnings(now time.Time) []string {
@@ -27,6 +84,7 @@ func (s *Settings) PriceWarnings(now time.Time) []string {
 	if asOf := s.Rates.AsOf(); !asOf.IsZero() && now.Sub(asOf) > maxPriceAge {
 		out = append(out, fmt.Sprintf("prices of %s are as of %s, more than a year ago: look them up again", s.Rates.Name(), asOf.Format(time.DateOnly)))
 	}
+	out = append(out, s.listWarnings(now)...)
 	if builtIn := s.Rates.BuiltIn(); s.Currency != rates.Dollar && len(builtIn) > 0 {
 		out = append(out, fmt.Sprintf("built-in defaults are in %s, not converted to %s: give defaults for what no rule and no metric prices (%s)",
 			rates.Dollar, s.Currency, strings.Join(builtIn, ", ")))

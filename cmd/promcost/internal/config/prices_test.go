@@ -1,6 +1,8 @@
 package config_test
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -41,5 +43,48 @@ func TestPriceWarnings(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestListWarnings checks what is said of the age and the currency of list prices.
+func TestListWarnings(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "list.csv")
+	head := "provider,region,instanceType,option,os,price,currency,asOf\n"
+	for _, tt := range []struct{ name, list, now, want string }{
+		{"as of today", "", "2026-11-30", ""},
+		{"built in long ago", "", "2027-08-25", "built-in list prices of AWS are as of 2026-07-20, more than 400 days ago: fetch newer ones with --pricing.fetch"},
+		{"built in long ago, with others of AWS", "aws,eu-central-1,m,ondemand,linux,0.1,USD,2027-08-20", "2027-08-25", ""},
+		{"built in long ago, with others of Google", "gcp,europe-west3,m,ondemand,linux,0.1,USD,2027-08-20", "2027-08-25", "more than 400 days ago"},
+		{"a list of a month ago", "aws,eu-central-1,m,ondemand,linux,0.1,USD,2026-10-30", "2026-11-30", "list prices of " + file + " are as of 2026-10-30, more than 30 days ago: fetch them again"},
+		{"in another currency", "aws,cn-north-1,m,ondemand,linux,0.1,CNY,2026-11-30", "2026-11-30", file + " are in CNY, and answers in USD: nothing is converted, they are not used"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			flags := config.Flags{Zone: time.UTC}
+			if tt.list != "" {
+				if err := os.WriteFile(file, []byte(head+tt.list+"\n"), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				flags.PriceLists = []string{file}
+			}
+			s, err := config.Read(flags)
+			if err != nil {
+				t.Fatal(err)
+			}
+			now, err := time.Parse(time.DateOnly, tt.now)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := s.Warnings(now.Add(time.Hour)); (tt.want != "" || len(got) > 0) && (len(got) != 1 || !strings.Contains(got[0], tt.want)) {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+	for name, want := range map[string]string{filepath.Join(t.TempDir(), "none.csv"): "read --pricing.list: ", file: "read --pricing.list: read list prices " + file + ": line 2: "} {
+		if err := os.WriteFile(file, []byte(head+"aws,eu-central-1,m,ondemand,linux,-1,USD,2026-11-30\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := config.Read(config.Flags{Zone: time.UTC, PriceLists: []string{name}}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", name, err, want)
+		}
 	}
 }

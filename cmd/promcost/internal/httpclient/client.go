@@ -27,11 +27,16 @@ type Config struct {
 	HTTP promconfig.HTTPClientConfig `yaml:",inline"`
 	// SigV4 signs requests, as Prometheus does for remote_write; nil for not at all.
 	SigV4 *sigv4.SigV4Config `yaml:"sigv4"`
+
+	flag string // that names its file
 }
 
-// ReadConfig reads a file of HTTP configuration; no file is a plain client.
-func ReadConfig(file string) (Config, error) {
-	cfg := Config{HTTP: promconfig.DefaultHTTPClientConfig}
+// prometheusFlag is the flag that names the file of a configuration that was not read from one.
+const prometheusFlag = "--prometheus.http-config"
+
+// ReadConfig reads a file of HTTP configuration, which a flag names; no file is a plain client.
+func ReadConfig(flag, file string) (Config, error) {
+	cfg := Config{HTTP: promconfig.DefaultHTTPClientConfig, flag: flag}
 	if file == "" {
 		return cfg, nil
 	}
@@ -51,7 +56,7 @@ func ReadConfig(file string) (Config, error) {
 		err = errors.New("at most one of basic_auth, authorization, oauth2 and sigv4 may be given")
 	}
 	if err != nil {
-		return Config{}, fmt.Errorf("read --prometheus.http-config %s: %w: it takes what Prometheus takes for http_config, and sigv4", file, err)
+		return Config{}, fmt.Errorf("read %s %s: %w: it takes what Prometheus takes for http_config, and sigv4", flag, file, err)
 	}
 	return cfg, nil
 }
@@ -63,9 +68,10 @@ func (c *Config) authenticates() bool {
 
 // New is a client that authenticates as cfg says, or as user if the URL has one.
 func New(cfg Config, user *url.Userinfo) (*http.Client, error) {
+	flag := cmp.Or(cfg.flag, prometheusFlag)
 	if user != nil {
 		if cfg.authenticates() || cfg.SigV4 != nil {
-			return nil, errors.New("both the URL and --prometheus.http-config have credentials: leave one of them out")
+			return nil, fmt.Errorf("both the URL and %s have credentials: leave one of them out", flag)
 		}
 		password, _ := user.Password()
 		cfg.HTTP.BasicAuth = &promconfig.BasicAuth{Username: user.Username(), Password: promconfig.Secret(password)}
@@ -73,16 +79,16 @@ func New(cfg Config, user *url.Userinfo) (*http.Client, error) {
 	options := []promconfig.HTTPClientOption{promconfig.WithUserAgent("promcost/" + version.Version), promconfig.WithDialContextFunc(remote.Dial)}
 	client, err := promconfig.NewClientFromConfig(cfg.HTTP, "promcost", options...)
 	if err != nil {
-		return nil, fmt.Errorf("use --prometheus.http-config: %w", err)
+		return nil, fmt.Errorf("use %s: %w", flag, err)
 	}
 	if cfg.SigV4 != nil {
 		if client.Transport, err = sigv4.NewSigV4RoundTripper(cfg.SigV4, client.Transport); err != nil {
-			return nil, fmt.Errorf("use sigv4 of --prometheus.http-config: %w", err)
+			return nil, fmt.Errorf("use sigv4 of %s: %w", flag, err)
 		}
 	}
 	crossOrigin, err := promconfig.NewRoundTripperFromConfig(withoutCredentials(cfg.HTTP), "promcost", options...)
 	if err != nil {
-		return nil, fmt.Errorf("use --prometheus.http-config: %w", err)
+		return nil, fmt.Errorf("use %s: %w", flag, err)
 	}
 	client.Transport = &originTransport{sameOrigin: client.Transport, crossOrigin: crossOrigin}
 	return client, nil
