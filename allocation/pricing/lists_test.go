@@ -27,7 +27,7 @@ func TestItemsByLists(t *testing.T) {
 	prices := list(t, "a list", "USD",
 		"aws,eu-central-1,gp3,ondemand,linux,0.0001,volume", "aws,eu-central-1,network,ondemand,linux,0.03,loadBalancer",
 		"azure,westeurope,StandardSSD_LRS,ondemand,linux,0.0002,volume", "gcp,europe-west3,pd-balanced,ondemand,linux,0.0003,volume", "gcp,europe-west3,forwarding-rule,ondemand,linux,0.02,loadBalancer")
-	const by = "a list of 2026-11-30"
+	const by = "list prices in a list of 2026-11-30"
 	volume := func(provider, region, class string) rates.Item {
 		return rates.Item{Kind: rates.ItemStorage, Provider: provider, Region: region, StorageClass: class}
 	}
@@ -41,7 +41,7 @@ func TestItemsByLists(t *testing.T) {
 	}{
 		{"a volume", "", volume("aws", "eu-central-1", "gp3"), 0.0001, by, false},
 		{"by a part of the class", "", volume("aws", "eu-central-1", "gp3-encrypted"), 0.0001, by, false},
-		{"of another region", "", volume("aws", "eu-west-1", "ebs-gp3"), 0.0001, by + " for eu-central-1", false},
+		{"of another region", "", volume("aws", "eu-west-1", "ebs-gp3"), 0.0001, by + " for region eu-central-1", false},
 		{"of a class that does not tell", "", volume("aws", "eu-central-1", "ebs-sc"), 0.00005479452, rates.BuiltInPrices, true},
 		{"of a class that tells two", "", volume("aws", "eu-central-1", "gp2-gp3"), 0.00005479452, rates.BuiltInPrices, true},
 		{"of a type that is not listed", "", volume("aws", "eu-central-1", "io1"), 0.00005479452, rates.BuiltInPrices, true},
@@ -85,10 +85,10 @@ func TestOrderOfLists(t *testing.T) {
 		want                 float64
 		source               string
 	}{
-		{"eu-central-1", "m", 1, "fetched of 2026-11-30"},
-		{"us-east-1", "m", 3, "built in of 2026-11-30"},
-		{"eu-west-1", "m", 1, "fetched of 2026-11-30 for eu-central-1"},
-		{"eu-central-1", "n", 4, "built in of 2026-11-30 for us-east-1"},
+		{"eu-central-1", "m", 1, "list prices in fetched of 2026-11-30"},
+		{"us-east-1", "m", 3, "list prices in built in of 2026-11-30"},
+		{"eu-west-1", "m", 1, "list prices in fetched of 2026-11-30 for region eu-central-1"},
+		{"eu-central-1", "n", 4, "list prices in built in of 2026-11-30 for region us-east-1"},
 	} {
 		got := s.Node(rates.NodeAttributes{Provider: "aws", Region: tt.region, InstanceType: tt.instanceType, Size: [...]float64{2, 8, 0}}, at)
 		if sum := 2*got.Price[0] + 8*got.Price[1]; math.Abs(sum-tt.want) > 1e-12 || got.Source != tt.source {

@@ -104,7 +104,7 @@ func TestListPrices(t *testing.T) {
 		isDefault   bool
 	}{
 		{"listed", "", node(nil), 0.096, list, false},
-		{"listed for another region", "", node(func(n *rates.NodeAttributes) { n.Region = "eu-central-1" }), 0.096, list + " for us-east-1", false},
+		{"listed for another region", "", node(func(n *rates.NodeAttributes) { n.Region = "eu-central-1" }), 0.096, list + " for region us-east-1", false},
 		{"spot", "", node(func(n *rates.NodeAttributes) { n.Spot = true }), 0.0336, list + ", estimated from on demand", false},
 		{"with a multiplier", "multiplier: 0.5", node(nil), 0.048, list, false},
 		{"not listed", "", node(func(n *rates.NodeAttributes) { n.InstanceType = "m99.large" }), 2*0.031611 + 8*0.004237, rates.BuiltInPrices, true},

@@ -49,19 +49,24 @@ func Kind(source string) SourceKind {
 	return SheetSource
 }
 
-// What follows the name of a table of list prices.
+// What stands around the name of a table of list prices.
 const (
 	of            = " of "
+	in            = " in "
 	otherRegion   = " for region "
 	estimatedSpot = ", estimated from on demand"
 )
 
 // AsOf is the date of a table of list prices, as a source of prices names it; false for other sources.
 func AsOf(source string) (time.Time, bool) {
-	_, text, ok := strings.Cut(source, ListPrices+of)
-	if !ok || len(text) < len(time.DateOnly) {
+	if kind := Kind(source); kind != ListSource && kind != EstimateSource {
 		return time.Time{}, false
 	}
+	i := strings.LastIndex(source, of)
+	if i < 0 || len(source) < i+len(of)+len(time.DateOnly) {
+		return time.Time{}, false
+	}
+	text := source[i+len(of):]
 	at, err := time.Parse(time.DateOnly, text[:len(time.DateOnly)])
 	return at, err == nil
 }
@@ -69,6 +74,9 @@ func AsOf(source string) (time.Time, bool) {
 // ListName is how assets name list prices of a date, which are of another region if that is given, and may be estimated.
 func ListName(table string, asOf time.Time, region string, estimated bool) string {
 	text := table + of + asOf.Format(time.DateOnly)
+	if !strings.Contains(table, ListPrices) {
+		text = ListPrices + in + text
+	}
 	if region != "" {
 		text += otherRegion + region
 	}

@@ -26,11 +26,12 @@ func TestKind(t *testing.T) {
 		"built-in defaults":                 rates.DefaultSource,
 		"prices.yaml:3, built-in defaults":  rates.DefaultSource,
 		"":                                  rates.UnknownSource,
-		rates.ListName("built-in list prices", day, "", false):           rates.ListSource,
-		rates.ListName("built-in list prices", day, "us-east-1", false):  rates.EstimateSource,
-		rates.ListName("built-in list prices", day, "", true):            rates.EstimateSource,
-		rates.ListName("AWS list prices", day, "us-gov-east-1", true):    rates.EstimateSource,
-		rates.ListName("prices/aws.csv: list prices", day, "eu-1", true): rates.EstimateSource,
+		rates.ListName("built-in list prices", day, "", false):          rates.ListSource,
+		rates.ListName("built-in list prices", day, "us-east-1", false): rates.EstimateSource,
+		rates.ListName("built-in list prices", day, "", true):           rates.EstimateSource,
+		rates.ListName("AWS list prices", day, "us-gov-east-1", true):   rates.EstimateSource,
+		rates.ListName("prices/aws.csv", day, "eu-1", true):             rates.EstimateSource,
+		rates.ListName("of the month.csv", day, "", false):              rates.ListSource,
 	} {
 		if got := rates.Kind(source); got != want {
 			t.Errorf("%q is %s, want %s", source, got, want)
