@@ -47,6 +47,15 @@ func (s *Sheet) listedNode(n *rates.NodeAttributes) (*listprices.Price, string) 
 	return s.listed(n.Region, func(t *listprices.Table) (listprices.Price, bool) { return t.Price(m) })
 }
 
+// Listed is what providers list for a node an hour, in the currency of the sheet and with its multiplier, and where that comes from; 0 where nothing is known.
+func (s *Sheet) Listed(n rates.NodeAttributes) (perHour float64, source string) {
+	p, source := s.listedNode(&n)
+	if p == nil {
+		return 0, ""
+	}
+	return p.PerHour * s.multiplier, source
+}
+
 // listedItem is what is listed for a volume or a load balancer, nil where nothing is.
 func (s *Sheet) listedItem(i *rates.Item) (*listprices.Price, string) {
 	provider := strings.ToLower(i.Provider)

@@ -66,6 +66,11 @@ func checkPrices(ctx context.Context, f *checkFlags, io streams, logs *logFlags)
 			return err
 		}
 	}
+	for _, w := range differingPrices(set, s.Rates) {
+		if err := warn(io.err, w); err != nil {
+			return err
+		}
+	}
 	if f.baseline != "" {
 		return f.compare(ctx, set, io, logs)
 	}
