@@ -63,8 +63,11 @@ func Read(name string, r io.Reader) (*Table, error) {
 		if errors.Is(err, io.EOF) {
 			break
 		}
+		if err != nil {
+			return nil, fmt.Errorf("read list prices %s: %w", name, err) // it names the line
+		}
 		line, _ := in.FieldPos(0)
-		if err == nil && n == maxPrices {
+		if n == maxPrices {
 			err = fmt.Errorf("more than %d prices", maxPrices)
 		}
 		var row Row

@@ -116,6 +116,7 @@ func TestNearestRegion(t *testing.T) {
 
 func FuzzRead(f *testing.F) {
 	f.Add(header + "aws,eu-1,m,ondemand,linux,0.1,USD,2026-01-31\n")
+	f.Add(header + "0\"00")
 	f.Add("# x\n" + header + "aws,eu-1,m,spot,windows,1e-9,EUR,2026-01-31\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		table, err := listprices.Read("prices.csv", strings.NewReader(text))

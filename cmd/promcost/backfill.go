@@ -91,6 +91,7 @@ func (f *backfillFlags) open(w io.Writer, logs *logFlags) (*service, *history.St
 	f.cost.concurrency = f.parallel
 	svc, err := newService(src, f.cost, l, serviceOptions{
 		now: time.Now, ledgerNow: src.clock(f.grace), grace: f.grace, shard: f.storage.shard, priced: f.priced, resolution: f.hours, keep: func() (keeping, error) { return k, nil },
+		prices: &priceSourceFlags{}, // those that serve keeps there
 	})
 	if err != nil {
 		return nil, nil, errors.Join(err, src.Close(), k.closer.Close())

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/promquery/promtest"
 )
 
@@ -215,5 +216,44 @@ func TestFetchPrices(t *testing.T) {
 	c := start(t, "check", "prices", "--tsdb.path="+dir, "--pricing.list="+file)
 	if code := <-c.code; code != exitOK || !strings.Contains(c.out.String(), file+" of ") {
 		t.Errorf("exit %d: %s%s", code, c.out.String(), c.err.String())
+	}
+}
+
+// TestRegionOfNode reads regions from provider ids.
+func TestRegionOfNode(t *testing.T) {
+	for id, want := range map[string]string{
+		"aws:///eu-central-1a/i-0123": "eu-central-1", "aws:///us-gov-west-1b/i-0123": "us-gov-west-1", "aws:///us-west-2-lax-1a/i-0123": "", "gce://project/europe-west3-a/node": "europe-west3",
+		"azure:///subscriptions/s/resourceGroups/g/providers/Microsoft.Compute/virtualMachineScaleSets/p/virtualMachines/0": "", "kind://docker/kind/n": "", "": "",
+	} {
+		if got := regionOfNode(id); got != want {
+			t.Errorf("%s: %q, want %q", id, got, want)
+		}
+	}
+}
+
+// TestBackfillTakesKeptPrices prices hours by the list prices that are kept beside the history, without asking anybody.
+func TestBackfillTakesKeptPrices(t *testing.T) {
+	dir, kept := listedThings(t), filepath.Join(t.TempDir(), "history")
+	file := filepath.Join(kept, "prices", "aws", "eu-central-1", time.Now().UTC().Format("20060102T150405Z")+".csv")
+	if err := os.MkdirAll(filepath.Dir(file), 0o750); err != nil {
+		t.Fatal(err)
+	}
+	list := "provider,region,instanceType,option,os,price,currency,asOf,kind\naws,eu-central-1,m5.large,ondemand,linux,0.115,USD," + time.Now().UTC().Format(time.DateOnly) + ",machine\n"
+	if err := os.WriteFile(file, []byte(list), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := start(t, "backfill", "--tsdb.path="+dir, "--storage.path="+kept, "--history.grace=0s", "--from=2026-01-31T10:00:00Z", "--to=2026-01-31T12:00:00Z")
+	if code := <-p.code; code != exitOK {
+		t.Fatalf("exit %d: %s", code, p.err.String())
+	}
+	from := time.Date(2026, 1, 31, 10, 0, 0, 0, time.UTC)
+	sum := 0.0
+	for _, set := range readHours(t, kept, allocation.Window{Start: from, End: from.Add(2 * time.Hour)}) {
+		for i := range set.Nodes {
+			sum += set.Nodes[i].TotalCost()
+		}
+	}
+	if math.Abs(sum-0.115) > 1e-6 { // the last hour may still get samples
+		t.Errorf("the node costs %g in an hour", sum)
 	}
 }

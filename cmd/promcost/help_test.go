@@ -23,7 +23,7 @@ func TestFlagsAreInGroups(t *testing.T) {
 	for _, match := range regexp.MustCompile(`(?m)^(\S.* flags|Flags):$`).FindAllStringSubmatch(stdout.String(), -1) {
 		titles = append(titles, match[1])
 	}
-	want := []string{"Source flags", "Price and cluster flags", "Computation flags", "History flags", "Collector flags", "PromQL flags", "Web flags", "Log flags", "General flags"}
+	want := []string{"Source flags", "Price and cluster flags", "Price list flags", "Computation flags", "History flags", "Collector flags", "PromQL flags", "Web flags", "Log flags", "General flags"}
 	if diff := cmp.Diff(want, titles); diff != "" {
 		t.Errorf("headings (-want +got):\n%s", diff)
 	}

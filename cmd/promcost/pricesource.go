@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -134,7 +135,13 @@ func (s *service) firstPrices(ctx context.Context) {
 		level.Warn(s.logs.kit).Log("msg", "It is not known yet where nodes run: the first hours are stored without list prices that are fetched", "err", err)
 		return
 	}
-	s.reload.lists.Add(placesOf(sets[0], s.settings()))
+	places := placesOf(sets[0], s.settings())
+	if len(places) == 0 {
+		level.Warn(s.logs.kit).Log("msg", "No list prices are fetched as long as no node says its provider and region",
+			"remedy", "have kube-state-metrics export labels of nodes, or name provider and region of clusters in the config file")
+		return
+	}
+	s.reload.lists.Add(places)
 	s.reload.lists.Look(ctx)
 }
 
@@ -187,11 +194,25 @@ func placesOf(set *allocation.Set, settings *config.Settings) []pricewatch.Place
 		if p.Region == "" {
 			p.Region = c.Region
 		}
+		if p.Region == "" {
+			p.Region = regionOfNode(n.ProviderID)
+		}
 		if p.Provider != "" && p.Region != "" && !slices.Contains(places, p) {
 			places = append(places, p)
 		}
 	}
 	return places
+}
+
+// zone is that of a node in its provider id, and the region before it: aws:///eu-central-1a/i-0123, gce://project/europe-west3-a/node.
+var zone = regexp.MustCompile(`^(?:aws:///([a-z]+(?:-[a-z]+)+-[0-9]+)[a-z]|gce://[^/]+/([a-z]+-[a-z]+[0-9]+)-[a-z])/`)
+
+// regionOfNode is the region of a node by its provider id, "" where that does not tell it.
+func regionOfNode(providerID string) string {
+	if m := zone.FindStringSubmatch(providerID); m != nil {
+		return m[1] + m[2]
+	}
+	return ""
 }
 
 // errNoPlaces is the error for nodes that do not say where they are.

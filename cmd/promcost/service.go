@@ -129,7 +129,7 @@ type serviceOptions struct {
 	shard     allocation.Shard                                   // the part that this process computes; the zero value is everything
 
 	resolution *resolutionFlags  // of stored hours
-	prices     *priceSourceFlags // by which list prices are fetched; nil for not at all
+	prices     *priceSourceFlags // by which list prices are fetched and read from the history; nil for neither
 }
 
 // newService wires the computing parts over a source. It computes nothing yet.
