@@ -312,6 +312,9 @@ func (p *Prices) takeDiscounts(fields customFields) error {
 			return fmt.Errorf("line %d: %s: %w", line, field, err)
 		}
 		if v > 0 {
+			if v < 1 && !strings.HasSuffix(text, "%") {
+				p.warn("%s of %s is read as %s%%, as OpenCost does: is it %s%%?", field, text, text, decimal(v*100))
+			}
 			rest *= 1 - v/100
 			texts = append(texts, field+" of "+decimal(v)+"%")
 		}

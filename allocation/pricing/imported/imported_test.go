@@ -238,6 +238,45 @@ func TestUnits(t *testing.T) {
 
 const header = "EndTimestamp,InstanceID,Region,AssetClass,InstanceIDField,InstanceType,MarketPriceHourly,Version\n"
 
+// TestFilesInConfigMaps reads files that are the only ones of a ConfigMap, as kubectl writes it.
+func TestFilesInConfigMaps(t *testing.T) {
+	for name, text := range map[string]string{
+		"JSON in JSON": `{"apiVersion": "v1", "data": {"default.json": "{\n  \"CPU\": \"0.05\"\n}"}, "kind": "ConfigMap"}`,
+		"CSV in JSON":  `{"data": {"p.csv": ` + fmt.Sprintf("%q", header+",a,,node,metadata.name,,0.2,\n") + `, "README": "of the platform team"}, "kind": "ConfigMap"}`,
+		"CSV in YAML":  "kind: ConfigMap\ndata:\n  p.csv: |\n    " + header + "    ,a,,node,metadata.name,,0.2,\n",
+		"in a list":    "items:\n- kind: ConfigMap\n  data: {CPU: '0.05'}\nkind: List\n",
+	} {
+		s, _, yaml := sheet(t, "configmap", []byte(text), imported.Options{})
+		n := rates.NodeAttributes{Name: "a", Size: size{4, 0, 0}}
+		if strings.HasPrefix(name, "CSV") {
+			n.Size[allocation.RAM] = 16
+		}
+		if got := hourly(s, n); math.Abs(got-0.2) > 1e-12 {
+			t.Errorf("%s: it costs %v by\n%s", name, got, yaml)
+		}
+	}
+}
+
+// TestDiscounts reads discounts in percent, one after the other.
+func TestDiscounts(t *testing.T) {
+	for fields, want := range map[string]struct {
+		discount float64
+		warnings int
+	}{
+		`"discount": "30%"`: {0.3, 0},
+		`"discount": "30"`:  {0.3, 0},
+		`"discount": "30%", "negotiatedDiscount": " 10 % "`: {0.37, 0},
+		`"negotiatedDiscount": "100%"`:                      {1, 0},
+		`"discount": "0.3"`:                                 {0.003, 1},
+		`"discount": "0.5%"`:                                {0.005, 0},
+	} {
+		s, prices, _ := sheet(t, "default.json", []byte(`{"CPU": "0.03", `+fields+`}`), imported.Options{})
+		if got := s.Node(rates.NodeAttributes{}, at).Discount; math.Abs(got-want.discount) > 1e-12 || len(prices.Warnings()) != want.warnings {
+			t.Errorf("%s: discount %v, warnings %q", fields, got, prices.Warnings())
+		}
+	}
+}
+
 // TestMonthlyForHourly compares prices of machines with what AWS lists: an m5.large costs 0.096 an hour.
 func TestMonthlyForHourly(t *testing.T) {
 	row := func(price string) []byte { return []byte(header + ",,us-east-1,node,,m5.large," + price + ",\n") }
