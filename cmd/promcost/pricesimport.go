@@ -38,7 +38,7 @@ func definePricesImport(clause *kingpin.CmdClause, io streams, _ *logFlags) exec
 		return nil
 	})
 	clause.Flag("output", "File to write. The default is standard output.").Short('o').PlaceHolder("FILE").StringVar(&f.output)
-	clause.Arg("file", "The file; - is standard input.").Required().StringVar(&f.file)
+	clause.Arg("file", "The file; standard input without it.").StringVar(&f.file)
 	return func(context.Context) error { return importPrices(f, io) }
 }
 
@@ -59,6 +59,7 @@ func importPrices(f *importFlags, to streams) error {
 	if err != nil {
 		return fmt.Errorf("import prices: %w: give a readable file", err)
 	}
+	f.file = cmp.Or(f.file, "standard input")
 	prices, err := imported.Read(text, o)
 	if err != nil {
 		return fmt.Errorf("import prices %s: %w", f.file, err)
@@ -90,7 +91,7 @@ func importPrices(f *importFlags, to streams) error {
 // read reads the file, and when it was written, zero where that is not known. It reads no further than one byte more than a file may have.
 func (f *importFlags) read(to streams) (text []byte, written time.Time, err error) {
 	from := to.in
-	if f.file == "-" {
+	if f.file == "" { // as kingpin has - too
 		prompt(to, "the file")
 	} else {
 		file, err := os.Open(f.file)

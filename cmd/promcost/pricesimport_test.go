@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -79,5 +80,17 @@ func TestPricesImport(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(dir, name)); !os.IsNotExist(err) {
 			t.Errorf("%s was written: %v", name, err)
 		}
+	}
+}
+
+// TestPricesImportOfStandardInput reads a file that is piped in.
+func TestPricesImportOfStandardInput(t *testing.T) {
+	var out, diagnostics strings.Builder
+	to := streams{in: strings.NewReader(`{"CPU": "0.05", "awsServiceKeySecret": "secret"}`), raw: &out, err: &diagnostics}
+	if err := importPrices(&importFlags{}, to); err != nil {
+		t.Fatal(err)
+	}
+	if text := out.String(); !strings.Contains(text, "from standard input") || !strings.HasSuffix(text, "defaults:\n  cpuPerCoreHour: 0.05\n") || strings.Contains(text, "secret") || diagnostics.Len() > 0 {
+		t.Errorf("%s%s", text, diagnostics.String())
 	}
 }

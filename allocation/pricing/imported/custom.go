@@ -377,7 +377,7 @@ func (p *Prices) noteOthers(fields customFields) error {
 		delete(fields, strings.ToLower(known))
 	}
 	if n := len(fields); n > 0 {
-		p.note("Left out unread: %d other settings, such as credentials.", n)
+		p.note("Left out unread: other settings (%d), such as credentials.", n)
 	}
 	return nil
 }
