@@ -50,7 +50,8 @@ func (c *computation) findPrices(ctx context.Context, of []Prices) error {
 		for t, v := range s.Points.All() {
 			at := slices.IndexFunc(of, func(x Prices) bool { return t > x.window.Start.UnixMilli() && t <= x.window.End.UnixMilli() })
 			free := v == 0 && series.Signal == signals.ManagementPrice // there is no asset then
-			if at >= 0 && v >= 0 && !free {
+			unknown := series.Signal == signals.NodePrice && rates.IsOpenCostDefault(series.Resource, v)
+			if at >= 0 && v >= 0 && !free && !unknown {
 				of[at].priced[name] = true
 			}
 		}

@@ -49,9 +49,6 @@ func exportedAt(list []Exported, currency string, t int64, spot bool) rates.Mach
 	return rates.Machine{}
 }
 
-// nearly is how much an exported price may differ from a default, relative to it, and still be that.
-const nearly = 1e-6
-
 // WithoutDefaults leaves out the prices of a node that are those that OpenCost exports where it knows none: CPU and memory at its defaults, on demand or
 // spot, and then those of GPUs as well. SEMANTICS §12.
 func WithoutDefaults(price [allocation.NumResources]timeline.Steps) [allocation.NumResources]timeline.Steps {
@@ -71,4 +68,6 @@ func WithoutDefaults(price [allocation.NumResources]timeline.Steps) [allocation.
 }
 
 // around is s where its value is nearly v.
-func around(s timeline.Steps, v float64) timeline.Steps { return s.Between(v*(1-nearly), v*(1+nearly)) }
+func around(s timeline.Steps, v float64) timeline.Steps {
+	return s.Between(v*(1-rates.Nearly), v*(1+rates.Nearly))
+}

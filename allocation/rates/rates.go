@@ -1,6 +1,7 @@
 package rates
 
 import (
+	"math"
 	"time"
 
 	"github.com/promcost/promcost/allocation"
@@ -11,6 +12,19 @@ const BuiltInPrices = "built-in defaults"
 
 // OpenCostDefaults are the prices of a core, a GiB and a device an hour that OpenCost exports where it has no access to a price list: on demand, and spot.
 var OpenCostDefaults = [2][allocation.NumResources]float64{{0.031611, 0.004237, 0.95}, {0.006655, 0.000892, 0.95}}
+
+// Nearly is how much an exported price may differ from one of OpenCostDefaults, relative to it, and still be that.
+const Nearly = 1e-6
+
+// IsOpenCostDefault reports whether a price of a resource is one of OpenCostDefaults.
+func IsOpenCostDefault(r allocation.Resource, price float64) bool {
+	for _, d := range OpenCostDefaults {
+		if math.Abs(price-d[r]) <= Nearly*d[r] {
+			return true
+		}
+	}
+	return false
+}
 
 // NodeAttributes are what a price may depend on. An empty attribute is unknown.
 type NodeAttributes struct {

@@ -71,6 +71,9 @@ func AsOf(source string) (time.Time, bool) {
 	return at, err == nil
 }
 
+// IsOfOtherRegion reports whether a source of prices is what a provider lists for another region.
+func IsOfOtherRegion(source string) bool { return strings.Contains(source, otherRegion) }
+
 // ListName is how assets name list prices of a date, which are of another region if that is given, and may be estimated.
 func ListName(table string, asOf time.Time, region string, estimated bool) string {
 	text := table + of + asOf.Format(time.DateOnly)

@@ -101,9 +101,9 @@ func (f *checkFlags) compute(ctx context.Context, io streams, logs *logFlags) (*
 
 // pricedNode is a node with what it costs and why.
 type pricedNode struct {
-	cells  []string
-	cost   float64
-	better string // what would price it better, "" for nothing
+	cells   []string
+	cost    float64
+	sources []string
 }
 
 // printPrices prints each node with its average prices and their sources, dearest first, then everything else with a price, and then what has
@@ -114,8 +114,8 @@ func printPrices(set *allocation.Set, s *config.Settings, io streams) error {
 	nodes := make([]pricedNode, len(set.Nodes))
 	for i := range set.Nodes {
 		n := &set.Nodes[i]
-		nodes[i] = priceNode(n, s, set.Window.End)
-		if slices.ContainsFunc(n.PriceSource[:], func(s string) bool { return rates.Kind(s) == rates.DefaultSource }) {
+		nodes[i] = priceNode(n, s, time.Now())
+		if slices.ContainsFunc(nodes[i].sources, func(s string) bool { return rates.Kind(s) == rates.DefaultSource }) {
 			name := n.Name
 			if set.Nodes[0].Cluster != set.Nodes[len(set.Nodes)-1].Cluster { // they are in the order of clusters
 				name = n.Cluster + "/" + name
@@ -126,9 +126,9 @@ func printPrices(set *allocation.Set, s *config.Settings, io streams) error {
 	slices.SortStableFunc(nodes, func(x, y pricedNode) int { return cmp.Compare(y.cost, x.cost) })
 	b.WriteString("\n")
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "CLUSTER\tNODE\tTYPE\tREGION\tSPOT\tCPU\tRAM\tGPU\t730 HOURS\tSOURCE\tAGE\tBETTER BY")
+	fmt.Fprintln(t, "CLUSTER\tNODE\tTYPE\tREGION\tSPOT\tCPU\tRAM\tGPU\t730 HOURS\tAGE\tBETTER BY\tSOURCE")
 	for _, n := range nodes {
-		fmt.Fprintln(t, visible.Row(append(n.cells, dash(n.better))...))
+		fmt.Fprintln(t, visible.Row(n.cells...))
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -146,23 +146,22 @@ func printPrices(set *allocation.Set, s *config.Settings, io streams) error {
 // priceNode says what a node costs, why, since when that is right, and what would be better.
 func priceNode(n *allocation.Node, s *config.Settings, now time.Time) pricedNode {
 	out := pricedNode{cost: n.TotalCost(), cells: []string{n.Cluster, n.Name, dash(n.InstanceType), dash(n.Region), strconv.FormatBool(n.Spot)}}
-	var sources []string
-	age := "-"
 	for r := range allocation.NumResources {
 		price := "-"
-		if source := n.PriceSource[r]; n.Hours[r] > 0 {
+		if n.Hours[r] > 0 {
 			price = priceText(n.Cost[r] / n.Hours[r] * r.PerPriceUnit())
-			if !slices.Contains(sources, source) {
-				sources = append(sources, source)
-				if at := pricesFrom(source, s); !at.IsZero() {
-					age = strconv.Itoa(int(now.Sub(at).Hours()/24)) + "d"
-				}
-				out.better = cmp.Or(out.better, betterPrices(n, source))
-			}
 		}
 		out.cells = append(out.cells, price)
 	}
-	out.cells = append(out.cells, nodeMonth(n), strings.Join(sources, ", "), age)
+	age, better := "-", ""
+	out.sources = nodeSources(n)
+	for _, source := range out.sources {
+		if at := pricesFrom(source, s); !at.IsZero() {
+			age = strconv.Itoa(max(0, int(now.Sub(at).Hours()/24))) + "d"
+		}
+		better = cmp.Or(better, betterPrices(n, source))
+	}
+	out.cells = append(out.cells, nodeMonth(n), age, dash(better), strings.Join(out.sources, ", "))
 	return out
 }
 
@@ -186,7 +185,10 @@ func betterPrices(n *allocation.Node, source string) string {
 		}
 		return "a rule of --pricing.file"
 	case rates.EstimateSource:
-		return "promcost prices fetch --provider=aws --region=" + n.Region
+		if rates.IsOfOtherRegion(source) {
+			return "promcost prices fetch --provider=" + rates.Provider(n.ProviderID) + " --region=" + n.Region
+		}
+		return "the metrics of Karpenter, or cloudcost-exporter"
 	case rates.ListSource:
 		return "bills"
 	case rates.MetricSource, rates.SheetSource, rates.ExporterSource, rates.UnknownSource:
