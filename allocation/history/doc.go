@@ -14,6 +14,7 @@
 //	bills_daily/bill=<name>/account=<id>/period=20260301T000000Z/date=2026-03-02/part-1.g1.parquet
 //	sets_bills/bill=<name>/account=<id>/period=20260301T000000Z.g1.json
 //	bills_taken/bill=<name>/<delivery>.json
+//	prices/<provider>/<region>/20260302T130000Z.csv
 //	tmp/
 //
 // Names of clusters are percent-encoded. Dates and hours of hourly sets are those of their start in UTC, with the minutes
@@ -34,6 +35,11 @@
 // names stay for a day, because a delivery may take long. What is damaged is read again from the bill's own files.
 //
 //	SELECT "ServiceName", sum("EffectiveCost") FROM read_parquet('data/bills_daily/**/*.parquet') GROUP BY 1
+//
+// # List prices
+//
+// What providers list for a region lies below prices, in a file that is named for when it was fetched: the newest counts, and older ones are removed once it is there.
+// Who fetches them keeps them, not the Store.
 //
 // # Protocol
 //

@@ -58,8 +58,11 @@ func defineFetchPrices(clause *kingpin.CmdClause, io streams, logs *logFlags) ex
 
 // fetchPrices fetches list prices and writes them. If any of them fails, nothing is written.
 func fetchPrices(ctx context.Context, f *fetchFlags, to streams, logs *logFlags) error {
-	if (f.provider == "") != (len(f.regions) == 0) {
-		return usageErrorf("give --provider and --region together, or none of them and a source, whose nodes say where they are")
+	switch fromSource := f.source.prometheus.url != "" || f.source.tsdbPath != ""; {
+	case f.provider == "" && len(f.regions) > 0:
+		return usageErrorf("--region=%s is of a provider: give --provider, too", f.regions[0])
+	case len(f.regions) == 0 && !fromSource:
+		return usageErrorf("nothing says what to fetch: give --provider and --region, or --prometheus.url or --tsdb.path of a source, whose nodes say where they are")
 	}
 	client, key, err := f.prices.open()
 	if err != nil {
@@ -130,5 +133,5 @@ func (f *fetchFlags) places(ctx context.Context, to streams, logs *logFlags) (pl
 	if err != nil {
 		return nil, "", err
 	}
-	return placesOf(set, s), currency, nil
+	return slices.DeleteFunc(placesOf(set, s), func(p pricewatch.Place) bool { return f.provider != "" && p.Provider != f.provider }), currency, nil
 }

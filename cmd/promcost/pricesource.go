@@ -216,4 +216,4 @@ func regionOfNode(providerID string) string {
 }
 
 // errNoPlaces is the error for nodes that do not say where they are.
-var errNoPlaces = errors.New("fetch list prices: no node of the source says its provider and region: give --provider and --region")
+var errNoPlaces = errors.New("fetch list prices: no node of the source says that it is in a region of AWS, Azure or Google whose prices are wanted: give --provider and --region")
