@@ -121,6 +121,17 @@ func TestExportedPrices(t *testing.T) {
 	}
 }
 
+// TestExportersAreNotAsked checks that nobody asks for prices of other exporters where all nodes have their own.
+func TestExportersAreNotAsked(t *testing.T) {
+	t.Parallel()
+	set := compute(t, nodeObjects(nil).blocks(t), twoHours(time.Minute))[0]
+	for _, in := range set.Reading.Inputs {
+		if slices.Contains([]string{"instance price", "instance cpu price", "instance memory price", "offering price", "whole volume price"}, in.Name) {
+			t.Errorf("%s was asked for", in.Name)
+		}
+	}
+}
+
 // checkExported checks what things cost for hours.
 func checkExported(t *testing.T, set *allocation.Set, hours float64) {
 	t.Helper()

@@ -14,12 +14,13 @@ type Exported struct {
 	Unit     [allocation.NumResources]timeline.Steps // of a core, a GiB and a device an hour
 }
 
-// kinds are the indexes of Whole: of machines that are spot, and of others.
-var kinds = map[bool]int{true: 1}
-
 // at is what the exporter says for the stretch that ends at t.
 func (e *Exported) at(t int64, spot bool) (m rates.Machine, known bool) {
-	m = rates.Machine{Source: e.Source, PerHour: e.Whole[kinds[spot]].Value(t)}
+	kind := 0
+	if spot {
+		kind = 1
+	}
+	m = rates.Machine{Source: e.Source, PerHour: e.Whole[kind].Value(t)}
 	known = m.PerHour > 0
 	for r, steps := range e.Unit {
 		m.Unit[r] = steps.Value(t)

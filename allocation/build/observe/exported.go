@@ -1,11 +1,13 @@
 package observe
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/labelnames"
 	"github.com/promcost/promcost/allocation/prices"
 	"github.com/promcost/promcost/allocation/rates"
 	"github.com/promcost/promcost/allocation/signals"
@@ -193,9 +195,9 @@ func (ob *Observer) Unpriced() (nodes, volumes bool, instanceTypes []string) {
 	for n := range ob.EveryNode() {
 		if ob.lacksPrices(n) {
 			nodes = true
-			n.LabelMap = ob.Dict.TextMap(n.Reported.Labels.At(timeline.Forever))
-			if a := n.Asset(ob.Sampling.End); a.InstanceType != "" {
-				types[a.InstanceType] = true
+			labels := ob.Dict.TextMap(n.Reported.Labels.At(timeline.Forever))
+			if of := cmp.Or(labelnames.First(labels, labelnames.InstanceTypeLabels), n.Reported.priceLabels.At(timeline.Forever).instanceType); of != "" {
+				types[of] = true
 			}
 		}
 	}
