@@ -30,6 +30,29 @@ func (n *Node) addDiscount(o *Node) {
 	n.Discount = mean(n.Discount, list[0], o.Discount, list[1])
 }
 
+// AssetsCost returns what the assets of clusters cost with adjustments.
+func (h *Header) AssetsCost() (sum float64) {
+	for i := range h.Nodes {
+		sum += h.Nodes[i].TotalCost()
+		for _, v := range h.Nodes[i].Adjustment {
+			sum += v
+		}
+	}
+	for i := range h.Disks {
+		sum += h.Disks[i].Cost + h.Disks[i].Adjustment
+	}
+	for i := range h.Balancers {
+		sum += h.Balancers[i].Cost + h.Balancers[i].Adjustment
+	}
+	for i := range h.Networks {
+		sum += h.Networks[i].TotalCost() + h.Networks[i].Adjustment
+	}
+	for i := range h.Management {
+		sum += h.Management[i].Cost + h.Management[i].Adjustment
+	}
+	return sum
+}
+
 // extend extends a life span to include another one.
 func extend(start, end *time.Time, fromStart, fromEnd time.Time) {
 	if fromStart.Before(*start) {

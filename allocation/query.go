@@ -56,6 +56,7 @@ type Query struct {
 // Billed are the parts of bills that sets may have: see Set.Reconcile.
 type Billed struct {
 	Adjustments     bool // assets and rows cost what was billed
+	Estimate        bool // with Adjustments: what no bill charges costs what bills charged for the like on the last billed days
 	External, Cloud bool // Set.External and Set.Cloud are there
 }
 

@@ -110,6 +110,8 @@ type Header struct {
 	Reading    *Reading             // of the computation that made the set; nil where unknown
 	// BilledUntil is until when the bills are final, by which the set was reconciled; zero without bills.
 	BilledUntil time.Time
+	// Estimated is what of the cost of the assets was estimated from bills; the zero value where nothing may be.
+	Estimated Estimate
 	// Unlabeled means that no series that the set was computed from has the label cluster.
 	Unlabeled bool
 	// Incomplete means that the source has samples that it did not return. Warnings name them.
@@ -118,6 +120,29 @@ type Header struct {
 	Covered []Covered
 
 	pricedBy map[string]float64 // see PricedBy; nil where the assets say it
+}
+
+// Estimate says how much of what assets cost was estimated from what bills charged for the like.
+type Estimate struct {
+	From  time.Time // start of the first set with estimated costs; zero where there are none
+	Cost  float64   // what is estimated, in currency
+	Total float64   // what all assets of clusters cost with adjustments, in currency
+}
+
+// Add adds the estimate of another set.
+func (e *Estimate) Add(o Estimate) {
+	e.Cost, e.Total = e.Cost+o.Cost, e.Total+o.Total
+	if e.From.IsZero() || !o.From.IsZero() && o.From.Before(e.From) {
+		e.From = o.From
+	}
+}
+
+// Share is the part of the cost that is estimated, 0 where nothing costs anything.
+func (e *Estimate) Share() float64 {
+	if e.Total == 0 {
+		return 0
+	}
+	return e.Cost / e.Total
 }
 
 // Covered is a stretch of time in which a cluster has data: a container or a node of it ran.

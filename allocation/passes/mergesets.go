@@ -68,6 +68,7 @@ func sumHeaders(sets []*allocation.Set) *allocation.Set {
 		}
 		dst.Resolution, dst.ScrapeInterval = max(dst.Resolution, s.Resolution), max(dst.ScrapeInterval, s.ScrapeInterval)
 		dst.Rules = min(dst.Rules, s.Rules)
+		dst.Estimated.Add(s.Estimated)
 		dst.Incomplete = dst.Incomplete || s.Incomplete
 		dst.Unlabeled = dst.Unlabeled && s.Unlabeled
 		dst.Warnings = slices.Concat(dst.Warnings, s.Warnings)

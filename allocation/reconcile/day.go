@@ -111,29 +111,33 @@ func (d *Day) quantities(s *allocation.Set) *quantities {
 func (d *Day) Adjustments(s *allocation.Set) passes.Adjustments {
 	of := d.quantities(s)
 	var out passes.Adjustments
-	byKey := [...]*map[allocation.AssetKey]float64{Node: &out.Nodes, Volume: &out.Volumes, LocalDisk: &out.LocalDisks, Balancer: &out.LoadBalancers}
-	byCluster := [...]*map[string]float64{Network: &out.Networks, Management: &out.Management}
 	for at, a := range d.assets {
 		if !d.billed[at] {
 			continue
 		}
-		v, ok := d.adjustment(at, of)
-		switch {
-		case !ok:
-		case a.Kind >= Network:
-			put(byCluster[a.Kind], a.Cluster, v)
-		default:
-			put(byKey[a.Kind], a.AssetKey, v)
+		if v, ok := d.adjustment(at, of); ok {
+			addAdjustment(&out, a, v)
 		}
 	}
 	return out
 }
 
-func put[K comparable](m *map[K]float64, key K, v float64) {
+// addAdjustment adds the adjustment of an asset.
+func addAdjustment(to *passes.Adjustments, a Asset, v float64) {
+	byKey := [...]*map[allocation.AssetKey]float64{Node: &to.Nodes, Volume: &to.Volumes, LocalDisk: &to.LocalDisks, Balancer: &to.LoadBalancers}
+	byCluster := [...]*map[string]float64{Network: &to.Networks, Management: &to.Management}
+	if a.Kind >= Network {
+		addTo(byCluster[a.Kind], a.Cluster, v)
+	} else {
+		addTo(byKey[a.Kind], a.AssetKey, v)
+	}
+}
+
+func addTo[K comparable](m *map[K]float64, key K, v float64) {
 	if *m == nil {
 		*m = map[K]float64{}
 	}
-	(*m)[key] = v
+	(*m)[key] += v
 }
 
 // adjustment is the adjustment of a part of an asset: in proportion to list cost, or to the amount if the asset is free. It

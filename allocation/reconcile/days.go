@@ -117,7 +117,8 @@ func fingerprint(s *allocation.Set) uint64 {
 	}
 	eachAsset(s, func(a Asset, has quantity, of any) {
 		h.WriteByte(byte(a.Kind))
-		text(a.Cluster, a.Name, a.ProviderID)
+		text(a.Cluster, a.Name, a.ProviderID, classOf(a, of).variety)
+		maphash.WriteComparable(&h, classOf(a, of).spot)
 		if l, ok := of.(*allocation.LoadBalancer); ok {
 			text(l.IP)
 		}

@@ -108,6 +108,7 @@ type Index struct {
 	assets   []Asset
 	there    []bool     // the asset is in the set of the day, or is made where a bill charges it
 	has      []quantity // of each asset
+	classes  []class    // of each asset
 	position map[Asset]int32
 	usage    map[string]float64 // seconds that the containers of each cluster ran
 	clusters []string           // sorted
@@ -131,6 +132,7 @@ func NewIndex(day *allocation.Set, bills []billing.Bill, labels allocation.Label
 	}
 	eachAsset(day, func(a Asset, has quantity, of any) {
 		at := x.have(a, has)
+		x.classes[at] = classOf(a, of)
 		switch of := of.(type) {
 		case *allocation.Node:
 			x.nameNode(at, of)
@@ -163,6 +165,7 @@ func (x *Index) add(a Asset, has quantity) int32 {
 		at = int32(len(x.assets))
 		x.position[a] = at
 		x.assets, x.there, x.has = append(x.assets, a), append(x.there, false), append(x.has, quantity{})
+		x.classes = append(x.classes, classOf(a, nil))
 	}
 	x.has[at] = x.has[at].plus(has)
 	return at

@@ -24,6 +24,8 @@ type world struct {
 	r      *reconcile.Reconciler
 	zone   *time.Location
 	window allocation.Window // whole days that the bills reach
+	// charged are the lines of the book, and of days that it does not reach.
+	charged []billing.Line
 }
 
 // newWorld has five days around a change of clocks, of which bills reach the first four.
@@ -42,6 +44,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 	now := end.Add(time.Hour)
 	bill := &biller{rng: rng, window: allocation.Window{Start: time.Date(2026, 3, 27, 0, 0, 0, 0, time.UTC), End: time.Date(2026, 4, 1, 0, 0, 0, 0, time.UTC)}}
 	w.book = bill.book(c, zone, now)
+	w.charged = bill.lines
 	w.r = reconcile.New(w.ledger, books{w.book}, reconcile.Options{Zone: zone, Now: func() time.Time { return now }})
 	return w
 }

@@ -132,7 +132,7 @@ func providerID(cluster, name string, i int) string {
 
 func (c *clusters) addMachine(i int, cluster string, l life) {
 	m := machine{life: l, disk: []float64{-1, 0, 0.01}[c.rng.IntN(3)]}
-	m.node = allocation.Node{Cluster: cluster, Name: fmt.Sprintf("node-%d", i), InstanceType: "large"}
+	m.node = allocation.Node{Cluster: cluster, Name: fmt.Sprintf("node-%d", i), InstanceType: []string{"large", "small"}[i/3], Spot: i%2 == 1}
 	m.node.ProviderID = providerID(cluster, m.node.Name, i)
 	if c.rng.IntN(6) > 0 { // else it is free
 		m.price = [allocation.NumResources]float64{c.rng.Float64(), c.rng.Float64(), float64(c.rng.IntN(2))}
@@ -143,7 +143,7 @@ func (c *clusters) addMachine(i int, cluster string, l life) {
 func (c *clusters) addStorage(i int, cluster string, slots int) {
 	price := float64(c.rng.IntN(3)) * c.rng.Float64() // some are free
 	c.volumes = append(c.volumes, storage{life: randomLife(c.rng, slots), price: price, disk: allocation.Disk{
-		Cluster: cluster, Name: fmt.Sprintf("pv-%d", i), ProviderID: volumeHandle(cluster, i),
+		Cluster: cluster, Name: fmt.Sprintf("pv-%d", i), ProviderID: volumeHandle(cluster, i), StorageClass: []string{"fast", "slow"}[i/3],
 	}})
 	c.balancers = append(c.balancers, storage{life: randomLife(c.rng, slots), price: 0.01 + c.rng.Float64(), balancer: allocation.LoadBalancer{
 		Cluster: cluster, Namespace: "web", Service: fmt.Sprintf("lb-%d", i), IP: fmt.Sprintf("a%d-77.elb.eu-1.amazonaws.com", i%4), // some share one

@@ -17,6 +17,7 @@ type reach struct {
 	// billed is until when the clusters' costs are final: the earliest of the bills of cloud providers, or of all bills if there
 	// are no such. Of the accounts of a bill the latest counts, because closed accounts get no charges.
 	billed time.Time
+	bills  []time.Time // until when each bill with final charges charges
 	// charged is all time that lines charge.
 	charged allocation.Window
 }
@@ -43,6 +44,7 @@ func newReach(book *billing.Book) reach {
 		}
 	}
 	for bill, until := range byBill {
+		r.bills = append(r.bills, until)
 		if (len(clouds) == 0 || clouds[bill]) && (r.billed.IsZero() || until.Before(r.billed)) {
 			r.billed = until
 		}

@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/billing"
 	"github.com/promcost/promcost/allocation/memory"
 	"github.com/promcost/promcost/allocation/passes"
+	"github.com/promcost/promcost/allocation/singleflight"
 )
 
 // Ledger computes the sets of a query, oldest first, at list prices.
@@ -37,6 +39,9 @@ type Reconciler struct {
 	books  billing.Books
 	opts   Options
 	labels string // differs for other Options.Labels
+
+	lesson   atomic.Pointer[lesson] // the last one
+	learning singleflight.Group[string, *factors]
 }
 
 // New returns a reconciler of the sets of a ledger with the bills of books.
@@ -64,13 +69,14 @@ func (r *Reconciler) Sets(ctx context.Context, q allocation.Query) iter.Seq2[*al
 	q.MergedBy = nil // bills may look at labels
 	return func(yield func(*allocation.Set, error) bool) {
 		a := r.answer(q, wanted)
-		err := a.open(ctx)
+		if err := a.open(ctx); err != nil {
+			a.warnings = []string{fmt.Sprintf("bills cannot be read, so costs are at list prices: %v", err)}
+		} else if err := a.learn(ctx); err != nil {
+			a.warnings = append(slices.Clip(a.warnings), fmt.Sprintf("what bills do not charge is at list prices: %v", err))
+		}
 		if ctx.Err() != nil {
 			yield(nil, fmt.Errorf("read bills: %w", ctx.Err()))
 			return
-		}
-		if err != nil {
-			a.warnings = []string{fmt.Sprintf("bills cannot be read, so costs are at list prices: %v", err)}
 		}
 		a.sets(ctx, yield)
 	}
@@ -84,6 +90,7 @@ type answer struct {
 	book     *billing.Book // nil if it cannot be read
 	reach    reach
 	cuts     allocation.Window // within it, windows are cut at days
+	factors  *factors          // estimate what no bill charges; nil leaves that at list prices
 	warnings []string          // for the first set
 	last     *Day              // of which sets have a part
 }
@@ -186,25 +193,47 @@ func (a *answer) cut(windows []allocation.Window) (pieces []allocation.Window, c
 
 // reconcile reconciles a set that lies within one day or beyond the bills.
 func (a *answer) reconcile(ctx context.Context, set *allocation.Set) (*allocation.Set, error) {
-	if a.book == nil || !set.Window.Start.Before(a.cuts.End) || set.Window.Start.Before(a.cuts.Start) {
+	var of passes.Adjustments
+	var day *Day // nil where bills charge nothing
+	var err error
+	switch {
+	case a.book != nil && set.Window.Start.Before(a.cuts.End) && !set.Window.Start.Before(a.cuts.Start):
+		if day, err = a.dayOf(ctx, set); err != nil {
+			return nil, err
+		}
+		if of, err = a.charged(ctx, set, day); err != nil {
+			return nil, err
+		}
+	case a.factors == nil:
 		return set, nil
 	}
-	day, err := a.dayOf(ctx, set)
-	if err != nil {
+	if a.factors == nil {
+		return passes.Reconcile(set, of)
+	}
+	estimated := a.factors.estimate(set, day, &of)
+	if set, err = passes.Reconcile(set, of); err != nil {
 		return nil, err
 	}
-	var of passes.Adjustments
+	set.Estimated = allocation.Estimate{Cost: estimated, Total: set.AssetsCost()}
+	if estimated != 0 {
+		set.Estimated.From = set.Window.Start
+	}
+	return set, nil
+}
+
+// charged is what bills charge on a day for a set that is the day or a part of it.
+func (a *answer) charged(ctx context.Context, set *allocation.Set, day *Day) (of passes.Adjustments, err error) {
 	if a.wanted.Adjustments {
 		of = day.Adjustments(set)
 	}
 	if a.wanted.External || a.wanted.Cloud {
 		o, err := day.outside(ctx, a.book, set.Window, a.wanted)
 		if err != nil {
-			return nil, err
+			return passes.Adjustments{}, err
 		}
 		of.External, of.Cloud = o.external, o.cloud
 	}
-	return passes.Reconcile(set, of)
+	return of, nil
 }
 
 // dayOf returns the day that a set is, or is a part of.
@@ -280,5 +309,9 @@ func (a *answer) beyond() string {
 	if a.reach.billed.IsZero() {
 		return "no bill has charges yet: all costs are at list prices"
 	}
-	return fmt.Sprintf("costs from %s on are at list prices where bills have no final charges yet", a.reach.billed.In(a.opts.Zone).Format(time.RFC3339))
+	are := "are at list prices"
+	if a.factors != nil {
+		are = "are estimated from the last billed days"
+	}
+	return fmt.Sprintf("costs from %s on %s where bills have no final charges yet", a.reach.billed.In(a.opts.Zone).Format(time.RFC3339), are)
 }

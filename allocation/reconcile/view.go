@@ -12,11 +12,14 @@ import (
 // View is what bills say at one moment, for sets that are at hand. It is for one goroutine.
 type View struct{ answer *answer }
 
-// View returns what the bills say now. It fails if they cannot be read.
-func (r *Reconciler) View(ctx context.Context) (*View, error) {
-	a := r.answer(allocation.Query{Resolution: allocation.AutoResolution, Stored: true}, allocation.Billed{Adjustments: true})
+// View returns what the bills say now, as far as it is wanted. It fails if they cannot be read.
+func (r *Reconciler) View(ctx context.Context, wanted allocation.Billed) (*View, error) {
+	a := r.answer(allocation.Query{Resolution: allocation.AutoResolution, Stored: true}, wanted)
 	if err := a.open(ctx); err != nil {
 		return nil, fmt.Errorf("read bills: %w", err)
+	}
+	if err := a.learn(ctx); err != nil {
+		return nil, err
 	}
 	return &View{a}, nil
 }
@@ -35,7 +38,7 @@ func (*View) Needs(only *allocation.Projection) *allocation.Projection {
 	return only.Union(needs(only))
 }
 
-// Reconcile returns a stored set of an hour or a day with the adjustments of bills. Beyond the bills' reach there are none.
+// Reconcile returns a stored set of an hour or a day with the adjustments of bills. Beyond the bills' reach there are none but estimates, if they are wanted.
 func (v *View) Reconcile(ctx context.Context, set *allocation.Set) (*allocation.Set, error) {
 	set, err := v.answer.reconcile(ctx, set)
 	if err != nil {
@@ -51,7 +54,7 @@ type Hours func(ctx context.Context, w allocation.Window, only *allocation.Proje
 // hour. All have Set.BilledUntil.
 func (r *Reconciler) BilledHours(ctx context.Context, hours Hours, w allocation.Window, only *allocation.Projection) iter.Seq2[*allocation.Set, error] {
 	return func(yield func(*allocation.Set, error) bool) {
-		v, err := r.View(ctx)
+		v, err := r.View(ctx, allocation.Billed{Adjustments: true})
 		if err != nil {
 			yield(nil, fmt.Errorf("%w: %w", allocation.ErrUpstream, err))
 			return

@@ -108,7 +108,7 @@ func (s *service) budgetBills(ctx context.Context) (recorder.Bills, error) {
 	if r == nil {
 		return nil, nil
 	}
-	return r.View(ctx)
+	return r.View(ctx, allocation.Billed{Adjustments: true})
 }
 
 // watchBills registers metrics about the bills.
