@@ -141,6 +141,7 @@ func (q *request) join(before *request) {
 	q.provenance.readings = append(slices.Clone(before.provenance.readings), q.provenance.readings...)
 	q.provenance.known = q.provenance.known || before.provenance.known
 	q.provenance.priced.AddPricedBy(&q.provenance.priced, &before.provenance.priced)
+	q.provenance.estimated.Add(before.provenance.estimated)
 	q.provenance.resolution = max(q.provenance.resolution, before.provenance.resolution)
 }
 

@@ -26,6 +26,7 @@ var choices = map[string][]string{
 	"shareTenancyCosts":                     {"", "true", "false"},
 	"sharelb":                               {"", "true"},
 	"reconcile":                             {"", "false"},
+	"unbilled":                              {"", "estimate"},
 	"external":                              {"", "true"},
 	"step":                                  {"", "1h"},
 	"accumulate":                            {"", "true", "day", "week", "month"},

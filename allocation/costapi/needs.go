@@ -69,13 +69,17 @@ func (q *request) mergedBy() []allocation.Key {
 
 // bills are the parts of bills that the answer shows.
 func (q *request) bills() allocation.Billed {
+	var b allocation.Billed
 	switch {
 	case q.route.endpoint&listed != 0:
-		return allocation.Billed{Adjustments: !q.assets.WithoutAdjustments, Cloud: true}
+		b = allocation.Billed{Adjustments: !q.assets.WithoutAdjustments, Cloud: true}
 	case q.route.endpoint == ackAllocations:
-		return allocation.Billed{Adjustments: true}
+		b = allocation.Billed{Adjustments: true}
+	default:
+		b = allocation.Billed{Adjustments: q.reconcile, External: q.options.External}
 	}
-	return allocation.Billed{Adjustments: q.reconcile, External: q.options.External}
+	b.Estimate = b.Adjustments && q.unbilled == "estimate"
+	return b
 }
 
 // showsResults reports whether the answer of stored sets shows only merged rows.

@@ -24,6 +24,7 @@ func rowParams() []param {
 		{"includeAggregatedMetadata", nil, "boolean", all("false"), results, "Keep the labels and annotations that all merged rows of a namespace have in common.", option(func(o *passes.Options) *bool { return &o.AggregatedMetadata })},
 		{"includeProportionalAssetResourceCosts", nil, "boolean", all("false"), allocations, "Say what part of each asset's cost a row is. Needs idle.", option(func(o *passes.Options) *bool { return &o.Proportions })},
 		{"reconcile", nil, "boolean", all("true"), results, "Correct costs by what bills say, as adjustments. Without bills this changes nothing.", setBool(func(q *request) *bool { return &q.reconcile })},
+		{"unbilled", nil, "list|estimate", all("list"), results | served | assetToplines | assetDiffs | ackAllocations, "What no bill charges, or not yet: its list price, or what bills charged in proportion to list prices on their last 7 days, for nodes of the same cluster, instance type and spot, and the like. Without bills this changes nothing.", setWord(func(q *request) *string { return &q.unbilled }, "list", "estimate")},
 		{"external", nil, "boolean", all("false"), results, "Add the costs outside of clusters that bills have. Without bills this adds nothing.", option(func(o *passes.Options) *bool { return &o.External })},
 	}
 }

@@ -38,6 +38,7 @@ type request struct {
 	selection  selection
 	options    passes.Options // options of the passes
 	reconcile  bool           // costs are those of bills
+	unbilled   string         // list or estimate: what costs are that no bill has
 	assets     assets.Options
 	cloud      cloudQuestion
 	drill      []allocation.Key // of the parts of a row
@@ -109,8 +110,9 @@ type provenance struct {
 	resolution time.Duration         // the longest of all sets
 	known      bool                  // there is a set
 	// billed is until when all sets were reconciled with bills; zero without bills.
-	billed time.Time
-	priced allocation.Header // has what everything costs by the sources of prices
+	billed    time.Time
+	estimated allocation.Estimate
+	priced    allocation.Header // has what everything costs by the sources of prices
 }
 
 // add adds how a set was computed.
@@ -123,6 +125,7 @@ func (p *provenance) add(s *allocation.Set) {
 		}
 	}
 	p.priced.AddPricedBy(&p.priced, &s.Header)
+	p.estimated.Add(s.Estimated)
 	p.resolution, p.known = max(p.resolution, resolution), true
 	if p.billed.IsZero() || s.BilledUntil.Before(p.billed) && !s.BilledUntil.IsZero() {
 		p.billed = s.BilledUntil

@@ -192,6 +192,7 @@ func (a *api) encoding(q *request) encode.Options {
 		resolution = q.provenance.resolution
 	}
 	o.Resolution, o.BilledUntil = allocation.ResolutionText(resolution), q.provenance.billed
+	o.EstimatedFrom, o.EstimatedShare = q.provenance.estimated.From, q.provenance.estimated.Share()
 	if q.output.explain {
 		o.Explain, o.PricedBy = append([]*allocation.Reading{}, q.provenance.readings...), q.provenance.priced.PricedBy()
 	}

@@ -29,6 +29,10 @@ type Options struct {
 	Resolution string
 	// BilledUntil is until when bills are final, by which costs were reconciled; zero is left out.
 	BilledUntil time.Time
+	// EstimatedFrom is from when costs are in part estimated from bills, and EstimatedShare the part of the cost of all assets that is;
+	// zero is left out.
+	EstimatedFrom  time.Time
+	EstimatedShare float64
 	// Page is the part of each set that is written, and its order.
 	Page Page
 	// Fields are the members of allocations and assets that are written; nil writes all.

@@ -62,6 +62,10 @@ func (o *Options) finish(b []byte, warnings []string, of []stretch) []byte {
 	if !o.BilledUntil.IsZero() {
 		b = appendString(append(b, `,"billedUntil":`...), o.BilledUntil.In(o.location()).Format(time.RFC3339))
 	}
+	if !o.EstimatedFrom.IsZero() {
+		b = appendString(append(b, `,"estimatedFrom":`...), o.EstimatedFrom.In(o.location()).Format(time.RFC3339))
+		b = appendNumber(append(b, `,"estimatedShare":`...), o.EstimatedShare)
+	}
 	if o.Explain != nil {
 		b = append(append(b, `,"explain":`...), o.explain()...)
 	}

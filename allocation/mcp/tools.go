@@ -18,7 +18,7 @@ type tool struct {
 
 // rowParameters are the parameters of allocations that assistants get.
 var rowParameters = []string{
-	"window", "aggregate", "filter", "labelSelector", "fieldSelector", "idle", "shareIdle", "shareNamespaces", "shareLabels", "shareCost", "reconcile", "external", "resolution",
+	"window", "aggregate", "filter", "labelSelector", "fieldSelector", "idle", "shareIdle", "shareNamespaces", "shareLabels", "shareCost", "reconcile", "unbilled", "external", "resolution",
 }
 
 // tools are promcost's tools, then those with OpenCost's names.

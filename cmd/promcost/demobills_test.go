@@ -74,6 +74,7 @@ func TestDemoBill(t *testing.T) {
 		}
 	}
 	checkParts(t, base, from, until)
+	checkEstimates(t, base, from, until)
 	checkACK(t, base, from.Format(time.RFC3339)+","+until.Format(time.RFC3339))
 	checkBilledSeries(t, base, from, until)
 	checkBudgets(t, base, until)
@@ -107,6 +108,39 @@ func checkParts(t *testing.T, base string, from, until time.Time) {
 	const computed = "/model/allocation/compute?"
 	if got := sum(computed, from, odd) + sum(computed, odd, until); math.Abs(got-want) > 1e-9*want {
 		t.Errorf("windows with odd edges cost %v, the stored day %v", got, want)
+	}
+}
+
+// checkEstimates verifies that estimates change nothing on a billed day, and that the hours after it cost what bills taught of them, by
+// whatever they are asked.
+func checkEstimates(t *testing.T, base string, from, until time.Time) {
+	t.Helper()
+	sum := func(from, until time.Time, parameters string) (sum float64) {
+		t.Helper()
+		for _, set := range decodeCosts(t, base+"/model/allocation/compute?shareTenancyCosts=true&window="+from.Format(time.RFC3339)+","+until.Format(time.RFC3339)+parameters) {
+			for _, row := range set {
+				sum += row.TotalCost
+			}
+		}
+		return sum
+	}
+	end := until.Add(5 * time.Hour)
+	billed, list := sum(from, until, ""), sum(until, end, "")
+	if got := sum(from, until, "&unbilled=estimate"); math.Abs(got-billed) > 1e-9*billed {
+		t.Errorf("a billed day costs %v with estimates, else %v", got, billed)
+	}
+	after := sum(until, end, "&unbilled=estimate")
+	if factor, day := after/list, billed/sum(from, until, "&reconcile=false"); math.Abs(factor-day) > 0.1 || math.Abs(factor-1) < 0.1 {
+		t.Errorf("after the bills costs are estimated at %v of list prices, the billed day costs %v of them", factor, day)
+	}
+	for _, parameters := range [...]string{"", "&step=1h", "&step=7h", "&aggregate=namespace", "&shareIdle=true&aggregate=pod&step=1h"} {
+		if got := sum(from, end, "&unbilled=estimate"+parameters); math.Abs(got-billed-after) > 1e-9*got {
+			t.Errorf("%s: across the end of the bills costs are %v, in two windows %v", parameters, got, billed+after)
+		}
+	}
+	_, body := get(t, base+"/model/assets?unbilled=estimate&window="+from.Format(time.RFC3339)+","+end.Format(time.RFC3339))
+	if want := fmt.Sprintf(`"estimatedFrom":%q,"estimatedShare":0.`, until.Format(time.RFC3339)); !strings.Contains(body, want) {
+		t.Errorf("the answer lacks %s: %s", want, body[max(0, len(body)-1000):])
 	}
 }
 

@@ -238,7 +238,8 @@ const answers = `
 ## Answers
 
 JSON, in gzip or zstd if the client takes it. ` + "`data`" + ` is what was asked for, ` + "`warnings`" + ` what is missing or doubtful, ` + "`resolution`" + ` the one that was used
-(` + "`1m`, `exact`" + `), ` + "`billedUntil`" + ` until when costs are by bill. ` + "`windowHours`" + ` are the hours of the window up to now, and
+(` + "`1m`, `exact`" + `), ` + "`billedUntil`" + ` until when costs are by bill, and with ` + "`unbilled=estimate`" + ` ` + "`estimatedFrom`" + ` from when
+some are estimated, ` + "`estimatedShare`" + ` the part of the cost of all assets that is. ` + "`windowHours`" + ` are the hours of the window up to now, and
 ` + "`coveredHours`" + ` those that have data; where they differ, ` + "`coverage`" + ` says so in words, as a warning does. ` + "`clusterCoveredHours`" + ` and ` + "`setCoveredHours`" + ` tell them
 apart where there are several clusters or sets. A rate, such as the cost of a month, is a cost divided by ` + "`coveredHours`" + `.
 
