@@ -142,6 +142,18 @@ func checkEstimates(t *testing.T, base string, from, until time.Time) {
 	if want := fmt.Sprintf(`"estimatedFrom":%q,"estimatedShare":0.`, until.Format(time.RFC3339)); !strings.Contains(body, want) {
 		t.Errorf("the answer lacks %s: %s", want, body[max(0, len(body)-1000):])
 	}
+	for _, command := range [...]string{"allocation", "change"} {
+		for flag, estimates := range map[string]bool{"": true, "--unbilled=list": false} {
+			args := []string{"query", command, "--server=" + base, "--output=json", "--window=" + until.Format(time.RFC3339) + "," + end.Format(time.RFC3339)}
+			if flag != "" {
+				args = append(args, flag)
+			}
+			p := start(t, args...)
+			if code := <-p.code; code != exitOK || strings.Contains(p.out.String(), `"estimatedFrom"`) != estimates {
+				t.Errorf("query %s %s: exit %d, want estimates %t: %s", command, flag, code, estimates, p.err.String())
+			}
+		}
+	}
 }
 
 // checkACK compares ACK's view with the reconciled allocation of a window: each namespace's part of what the cluster costs.

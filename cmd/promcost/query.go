@@ -28,10 +28,10 @@ import (
 
 // queryFlags ask for allocations.
 type queryFlags struct {
-	window, aggregate, filter, resolution, step string
-	accumulate, idle                            bool
-	output                                      string
-	limit                                       int
+	window, aggregate, filter, resolution, step, unbilled string
+	accumulate, idle                                      bool
+	output                                                string
+	limit                                                 int
 }
 
 // answerer is who is asked: a promcost over the network, or the same API within this process.
@@ -108,6 +108,7 @@ func addQueryFlags(clause *kingpin.CmdClause, io streams, open opener) executor 
 	clause.Flag("step", "Length of a set, such as 1d; the whole window where none is given.").PlaceHolder("DURATION").StringVar(&f.step)
 	clause.Flag("accumulate", "Sum all sets into one.").BoolVar(&f.accumulate)
 	clause.Flag("idle", "Show what nodes cost and nobody was allocated, as __idle__.").Default("true").BoolVar(&f.idle)
+	oneOf(clause, "unbilled", "What costs are that no bill charges yet: estimate from what bills charged last for nodes of the same kind, or list prices. Matters only where there are bills.", &f.unbilled, "estimate", "list")
 	oneOf(clause, "output", "Output format: table, json or csv.", &f.output, "table", "json", "csv").Short('o')
 	countOf(clause, "limit", "Most rows to show in a table; 0 for all. The total is of all.", &f.limit, 0).Default("0")
 	return open.then(f.query, io)
@@ -117,7 +118,7 @@ func addQueryFlags(clause *kingpin.CmdClause, io streams, open opener) executor 
 func (f *queryFlags) parameters() url.Values {
 	v := url.Values{}
 	for name, value := range map[string]string{
-		"window": f.window, "aggregate": f.aggregate, "filter": f.filter, "resolution": f.resolution, "step": f.step,
+		"window": f.window, "aggregate": f.aggregate, "filter": f.filter, "resolution": f.resolution, "step": f.step, "unbilled": f.unbilled,
 		"accumulate": strconv.FormatBool(f.accumulate), "idle": strconv.FormatBool(f.idle), "nulls": "true",
 	} {
 		if value != "" {

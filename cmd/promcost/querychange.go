@@ -22,8 +22,8 @@ import (
 
 // changeFlags ask why costs changed.
 type changeFlags struct {
-	window, baseline, aggregate, drill, filter, output string
-	limit                                              int
+	window, baseline, aggregate, drill, filter, unbilled, output string
+	limit                                                        int
 }
 
 // defineQueryChange is the query change subcommand, which asks a Prometheus or a running promcost.
@@ -44,6 +44,7 @@ func addChangeFlags(clause *kingpin.CmdClause, io streams, open opener) executor
 	clause.Flag("aggregate", "What to sum by: namespace, controller, node, label:app, … or several separated by commas.").Default("namespace").StringVar(&f.aggregate)
 	clause.Flag("drill", "A field as of --aggregate, whose values that changed most stand below each row.").PlaceHolder("FIELD").StringVar(&f.drill)
 	clause.Flag("filter", `Which workloads: namespace:"shop"+label[app]:"web" and the like.`).PlaceHolder("EXPR").StringVar(&f.filter)
+	oneOf(clause, "unbilled", "What costs are that no bill charges yet: estimate from what bills charged last for nodes of the same kind, or list prices. Matters only where there are bills.", &f.unbilled, "estimate", "list")
 	oneOf(clause, "output", "Output format: table, json or csv.", &f.output, "table", "json", "csv").Short('o')
 	countOf(clause, "limit", "Most rows to show; 0 for all. The total is of all.", &f.limit, 0).Default("20")
 	return open.then(f.query, io)
@@ -52,7 +53,7 @@ func addChangeFlags(clause *kingpin.CmdClause, io streams, open opener) executor
 // parameters are the flags as the API's.
 func (f *changeFlags) parameters() url.Values {
 	v := url.Values{"limit": {strconv.Itoa(f.limit)}}
-	for name, value := range map[string]string{"window": f.window, "baseline": f.baseline, "aggregate": f.aggregate, "drill": f.drill, "filter": f.filter} {
+	for name, value := range map[string]string{"window": f.window, "baseline": f.baseline, "aggregate": f.aggregate, "drill": f.drill, "filter": f.filter, "unbilled": f.unbilled} {
 		if value != "" {
 			v.Set(name, value)
 		}

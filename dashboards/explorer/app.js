@@ -113,6 +113,7 @@ class Footer {
     for (const text of answer.warnings ?? []) this.warnings.add(text);
     if (answer.resolution) this.resolutions.add(answer.resolution);
     this.billed = answer.billedUntil ?? this.billed;
+    if (answer.estimatedFrom) this.estimated = answer;
     this.milliseconds = Math.max(this.milliseconds, answer.milliseconds);
     if (answer.explain) this.hours = hoursOf(answer);
     if (this.shown) this.show();
@@ -126,6 +127,7 @@ class Footer {
       [...this.resolutions].join(", "),
       this.milliseconds > 0 && this.format.duration(this.milliseconds),
       this.billed && `billed until ${this.format.time(this.billed)}`,
+      this.estimated && `${this.format.percent(this.estimated.estimatedShare, 1)} estimated from ${this.format.time(this.estimated.estimatedFrom)} on`,
     ].filter(Boolean);
     const open = byId("footer").querySelector("details")?.open ?? false;
     byId("footer").replaceChildren(

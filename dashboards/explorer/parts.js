@@ -50,8 +50,8 @@ export const monthly = (cost, answer) => cost * 730 / (answer.coveredHours || an
 // partial says that a window of an answer about a change has data of too few hours for a growth to say anything; "" where both have enough.
 export const partial = ({ notComparable }) => (notComparable ? `not comparable: ${notComparable}` : "");
 
-// doubt is a small mark at a cost of which a part rests on prices that nobody gave, with the reason on hover; nothing where none does.
+// doubt is a small mark at a cost of which a part rests on prices that nobody gave, or on estimates, with the reason on hover; nothing where none does.
 export function doubt(answer) {
-  const reasons = (answer.warnings ?? []).filter((text) => text.includes("of this cost rests on"));
+  const reasons = (answer.warnings ?? []).filter((text) => text.includes("of this cost rests on") || text.includes("are estimated from the last billed days"));
   return reasons.length > 0 && el("abbr", { class: "doubt", title: reasons.join("\n"), "aria-label": reasons.join(" "), tabindex: "0", role: "note" }, "≈");
 }

@@ -105,13 +105,16 @@ const IDLE = {
   hide: { idle: "false" },
 };
 
+// ESTIMATED asks for costs as billed, estimated where no bill charges anything yet.
+export const ESTIMATED = { __proto__: null, unbilled: "estimate" };
+
 // question are the parameters of questions about allocations: what is selected and shared, but neither window nor aggregate.
 export function question(state) {
   return {
     ...selection(state), ...IDLE[state.idle],
     shareNamespaces: state.share,
     shareTenancyCosts: state.tenancy,
-    reconcile: state.prices === "list" ? "false" : "",
+    ...(state.prices === "list" ? { reconcile: "false" } : ESTIMATED),
   };
 }
 

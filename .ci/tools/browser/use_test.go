@@ -50,6 +50,7 @@ func TestNumbersOfAllocationsE2E(t *testing.T) {
 			p := open(t, at+"/ui/?window="+week+"&"+tc.query)
 			tc.params.Set("window", week)
 			tc.params.Set("accumulate", "true")
+			tc.params.Set("unbilled", "estimate")
 			sum := 0.0
 			shown := p.costs("", "cost")
 			list := ask[[]map[string]row](t, at, "/model/allocation", tc.params)[0]

@@ -95,7 +95,7 @@ func TestNumbersOfAssetsE2E(t *testing.T) {
 		Properties struct{ Name string }
 		TotalCost  float64
 	}
-	list := ask[[]map[string]asset](t, at, "/model/assets", url.Values{"window": {"7d"}, "accumulate": {"true"}})[0]
+	list := ask[[]map[string]asset](t, at, "/model/assets", url.Values{"window": {"7d"}, "accumulate": {"true"}, "unbilled": {"estimate"}})[0]
 	titles := map[string]string{"Node": "Nodes", "Disk": "Disks", "LoadBalancer": "Load balancers", "Network": "Network", "ClusterManagement": "Cluster management"}
 	checked := 0
 	for key, a := range list {

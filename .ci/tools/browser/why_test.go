@@ -26,7 +26,7 @@ type changed struct {
 
 func TestWhyE2E(t *testing.T) {
 	at := demoURL(t)
-	want := ask[changed](t, at, "/model/allocation/change", url.Values{"window": {"yesterday"}, "aggregate": {"namespace"}, "idle": {"true"}})
+	want := ask[changed](t, at, "/model/allocation/change", url.Values{"window": {"yesterday"}, "aggregate": {"namespace"}, "idle": {"true"}, "unbilled": {"estimate"}})
 	p := open(t, at+"/ui/?window=yesterday")
 	p.wait(`[...document.querySelectorAll(".tiles button")].some((b) => b.textContent === "why?")`)
 	p.clickText(".tiles button", "why?")
@@ -69,7 +69,7 @@ func TestWhyE2E(t *testing.T) {
 func TestCompareE2E(t *testing.T) {
 	at := demoURL(t)
 	const baseline = "2026-03-13T00:00:00Z,2026-03-14T00:00:00Z"
-	want := ask[changed](t, at, "/model/allocation/change", url.Values{"window": {"yesterday"}, "baseline": {baseline}, "aggregate": {"namespace"}, "idle": {"true"}})
+	want := ask[changed](t, at, "/model/allocation/change", url.Values{"window": {"yesterday"}, "baseline": {baseline}, "aggregate": {"namespace"}, "idle": {"true"}, "unbilled": {"estimate"}})
 	p := open(t, at+"/ui/?window=yesterday&baseline="+baseline)
 	p.wait(`[...document.querySelectorAll("table.costs td.change")].some((td) => td.textContent !== "")`)
 	shown := p.costs("", "change")

@@ -2,6 +2,7 @@
 
 import { el } from "../dom.js";
 import { bar, doubt, monthly, named, section, tiles } from "../parts.js";
+import { ESTIMATED } from "../state.js";
 import { Table } from "../table.js";
 
 export const controls = ["window", "prices"];
@@ -14,7 +15,7 @@ const TITLES = {
 
 export async function show(root, ctx) {
   const { state, format } = ctx;
-  const params = { window: state.window, accumulate: "true", disableAdjustments: state.prices === "list" ? "true" : "" };
+  const params = { window: state.window, accumulate: "true", ...(state.prices === "list" ? { disableAdjustments: "true" } : ESTIMATED) };
   const [assets, used] = await Promise.all([
     ctx.ask("model/assets", params),
     ctx.ask("model/allocation", {
