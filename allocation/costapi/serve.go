@@ -247,9 +247,9 @@ type budget struct {
 	Spent    *float64    `json:"spent"`
 	Forecast *float64    `json:"forecast"` // what will be spent by the end of the period
 	Window   *timeWindow `json:"window"`   // the period so far
-	// BilledUntil is until when bills reach, SpentAtList what was spent after that, at list price. Budgets at list price have neither.
-	BilledUntil *time.Time `json:"billedUntil"`
-	SpentAtList *float64   `json:"spentAtList"`
+	// BilledUntil is until when bills reach, SpentUnbilled what was spent after that, as bills let one estimate. Budgets at list price have neither.
+	BilledUntil   *time.Time `json:"billedUntil"`
+	SpentUnbilled *float64   `json:"spentUnbilled"`
 }
 
 // timeWindow is a window in small answers.
@@ -292,15 +292,15 @@ func (a *api) addBills(q *request, state *metering.BudgetState, answer *budget) 
 	if !state.Budget.Billed {
 		return
 	}
-	answer.SpentAtList = &state.SpentAtList
+	answer.SpentUnbilled = &state.SpentUnbilled
 	if state.BilledUntil.IsZero() {
-		answer.SpentAtList = &state.Spent
+		answer.SpentUnbilled = &state.Spent
 		q.warn("budget %q: no bill has final charges yet: all of it is at list prices", state.Budget.Name)
 		return
 	}
 	until := state.BilledUntil.In(a.cfg.Zone)
 	if answer.BilledUntil = &until; until.Before(state.Window.End) {
-		q.warn("budget %q: what was spent from %s on is at list prices: bills have no final charges of it yet", state.Budget.Name, until.Format(time.RFC3339))
+		q.warn("budget %q: what was spent from %s on is estimated from the last billed days: bills have no final charges of it yet", state.Budget.Name, until.Format(time.RFC3339))
 	}
 }
 

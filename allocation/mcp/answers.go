@@ -227,7 +227,7 @@ func (s *server) budgets(ctx context.Context, _ arguments) ([]byte, error) {
 		return nil, fmt.Errorf("read the budgets: %w", err)
 	}
 	for _, b := range list {
-		for _, name := range []string{"spent", "forecast", "spentAtList"} {
+		for _, name := range []string{"spent", "forecast", "spentUnbilled"} {
 			if v, known := b[name].(float64); known {
 				b[name] = rounded(v, 0)
 			}

@@ -84,10 +84,10 @@ type BudgetState struct {
 	Budget *Budget
 	Window allocation.Window // the period so far
 	Spent  float64
-	// BilledUntil is until when bills reach, and SpentAtList what was spent after that, at list price. Of a budget that is not billed
+	// BilledUntil is until when bills reach, and SpentUnbilled what was spent after that, as bills let one estimate. Of a budget that is not billed
 	// both are zero.
-	BilledUntil time.Time
-	SpentAtList float64
+	BilledUntil   time.Time
+	SpentUnbilled float64
 	// Forecast is what will be spent by the end of the period, negative if that is not known.
 	Forecast float64
 }

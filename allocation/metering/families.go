@@ -122,7 +122,7 @@ var (
 		},
 		{
 			name: "promcost_budget_billed_until_timestamp_seconds", value: figure(budgetBilledUntil),
-			help: "Until when the spending of a budget with cost: billed is by bill, in Unix seconds. Later hours count at list price. Other budgets have none.",
+			help: "Until when the spending of a budget with cost: billed is by bill, in Unix seconds. Later hours count as the last billed days let one estimate. Other budgets have none.",
 		},
 	}
 )

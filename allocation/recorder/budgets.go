@@ -189,7 +189,7 @@ func (s *spender) addReach(ctx context.Context, i int, state *metering.BudgetSta
 		since.Start = state.BilledUntil
 	}
 	if since.Start.Before(since.End) {
-		state.SpentAtList, _, err = s.costOf(ctx, i, since)
+		state.SpentUnbilled, _, err = s.costOf(ctx, i, since)
 	}
 	return err
 }

@@ -220,10 +220,10 @@ func TestSpendingByBill(t *testing.T) {
 				t.Fatal(err)
 			}
 			list, billed := &got.States[0], &got.States[1]
-			if !near(list.Spent, all) || !list.BilledUntil.IsZero() || list.SpentAtList != 0 {
+			if !near(list.Spent, all) || !list.BilledUntil.IsZero() || list.SpentUnbilled != 0 {
 				t.Errorf("at list prices: %+v, want %v", list, all)
 			}
-			if !near(billed.Spent, all-off) || !billed.BilledUntil.Equal(until) || !near(billed.SpentAtList, after) {
+			if !near(billed.Spent, all-off) || !billed.BilledUntil.Equal(until) || !near(billed.SpentUnbilled, after) {
 				t.Errorf("by bill: %+v, want %v until %s, and %v after it", billed, all-off, until, after)
 			}
 		})

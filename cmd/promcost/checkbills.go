@@ -102,13 +102,13 @@ func (s *service) billedHours() costseries.Hours {
 	}
 }
 
-// budgetBills are what bills say now, for budgets; nil where there are no bills.
+// budgetBills are what bills say now, for budgets, with estimates of what they do not charge yet; nil where there are no bills.
 func (s *service) budgetBills(ctx context.Context) (recorder.Bills, error) {
 	r := s.current.Load().reconciler
 	if r == nil {
 		return nil, nil
 	}
-	return r.View(ctx, allocation.Billed{Adjustments: true})
+	return r.View(ctx, allocation.Billed{Adjustments: true, Estimate: true})
 }
 
 // watchBills registers metrics about the bills.

@@ -187,10 +187,10 @@ func checkACK(t *testing.T, base, window string) {
 func checkBudgets(t *testing.T, base string, until time.Time) {
 	t.Helper()
 	type budget struct {
-		Cost               string
-		Spent, SpentAtList *float64
-		Window             *struct{ Start, End time.Time }
-		BilledUntil        *time.Time
+		Cost                 string
+		Spent, SpentUnbilled *float64
+		Window               *struct{ Start, End time.Time }
+		BilledUntil          *time.Time
 	}
 	var list []budget
 	eventually(t, "the budgets are not known", func() bool {
@@ -200,7 +200,7 @@ func checkBudgets(t *testing.T, base string, until time.Time) {
 	})
 	costs := func(from, to time.Time, reconcile string) float64 {
 		sum := 0.0
-		parameters := url.Values{"window": {from.Format(time.RFC3339) + "," + to.Format(time.RFC3339)}, "reconcile": {reconcile}, "shareTenancyCosts": {"true"}, "idle": {"true"}, "accumulate": {"true"}}
+		parameters := url.Values{"window": {from.Format(time.RFC3339) + "," + to.Format(time.RFC3339)}, "reconcile": {reconcile}, "unbilled": {"estimate"}, "shareTenancyCosts": {"true"}, "idle": {"true"}, "accumulate": {"true"}}
 		for _, row := range decodeCosts(t, base+"/model/allocation/compute?"+parameters.Encode())[0] {
 			sum += row.TotalCost
 		}
@@ -212,11 +212,11 @@ func checkBudgets(t *testing.T, base string, until time.Time) {
 		}
 	}
 	billed, atList := &list[0], &list[1]
-	if billed.Cost != "billed" || billed.BilledUntil == nil || !billed.BilledUntil.Equal(until) || atList.Cost != "list" || atList.BilledUntil != nil || atList.SpentAtList != nil {
+	if billed.Cost != "billed" || billed.BilledUntil == nil || !billed.BilledUntil.Equal(until) || atList.Cost != "list" || atList.BilledUntil != nil || atList.SpentUnbilled != nil {
 		t.Fatalf("budgets are %+v and %+v, want billed until %s", billed, atList, until)
 	}
 	near("spent by bill", billed.Spent, costs(billed.Window.Start, billed.Window.End, "true"))
-	near("spent after the bills", billed.SpentAtList, costs(until, billed.Window.End, "false"))
+	near("spent after the bills", billed.SpentUnbilled, costs(until, billed.Window.End, "true"))
 	near("spent at list price", atList.Spent, costs(atList.Window.Start, atList.Window.End, "false"))
 	if *billed.Spent >= *atList.Spent {
 		t.Errorf("by bill %v, at list price %v", *billed.Spent, *atList.Spent)

@@ -171,7 +171,7 @@ func (w *watched) testBudgets(t *testing.T) {
 		{"everything", "reconcile=false&idle=true", metering.BudgetMonth},
 		{"tiny", "reconcile=false&idle=true", metering.BudgetYear},
 		{"search", "reconcile=false&idle=false&filter=" + url.QueryEscape(`namespace:"search"`), metering.BudgetWeek},
-		{"invoice", "reconcile=true&idle=true", metering.BudgetWeek},
+		{"invoice", "reconcile=true&unbilled=estimate&idle=true", metering.BudgetWeek},
 	} {
 		eventually(t, tt.budget+": what is spent is not what the API says", func() bool {
 			w.now = time.Now()

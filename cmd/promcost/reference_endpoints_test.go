@@ -101,7 +101,7 @@ var endpoints = []endpoint{
 		"What promcost knows without computing: budgets with what is spent and forecast (what is unknown is null); the saved questions; the cluster, and `closedUntil`, the end of the newest closed hour, and `nextClosed`, when the next one will be closed; currency and time zone; all clusters; " +
 			"when bills were and will be looked for, and what of them does not count.",
 		"/model/budgets",
-		`"data": [{"name": "team-a", "period": "month", "amount": 100, "cost": "list", "spent": 60, "forecast": 90, "window": {"start": …, "end": …}, "billedUntil": null, "spentAtList": null}]`,
+		`"data": [{"name": "team-a", "period": "month", "amount": 100, "cost": "list", "spent": 60, "forecast": 90, "window": {"start": …, "end": …}, "billedUntil": null, "spentUnbilled": null}]`,
 	},
 	{"Health and description", "/healthz /model/healthz /openapi.json", "That the process lives; the API in OpenAPI 3.0, with all fields that selectors may name.", "/openapi.json", ""},
 }

@@ -166,7 +166,7 @@ func budgetKeys() []key[Budget] {
 			}
 			return err
 		}},
-		{"cost", strings.Join(budgetCosts, ", "), "Which costs count: at list prices (the default), or by bill as far as bills reach, and at list prices after that.", func(b *Budget, n *yaml.Node) (err error) {
+		{"cost", strings.Join(budgetCosts, ", "), "Which costs count: at list prices (the default), or by bill as far as bills reach, and after that as the last billed days let one estimate.", func(b *Budget, n *yaml.Node) (err error) {
 			if b.Cost, err = textOf(n, "cost"); err == nil && !slices.Contains(budgetCosts, b.Cost) {
 				err = atLine(n, "cost is %q, want one of %s", b.Cost, strings.Join(budgetCosts, ", "))
 			}
