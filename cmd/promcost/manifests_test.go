@@ -89,6 +89,7 @@ func TestManifestsRefuse(t *testing.T) {
 		"store.yaml":            "{type: S3, config: {bucket: bills, access_key: who, secret_key: sesame}}",
 		"two-places.yaml":       "storage: {emptyDir: true, secret: bucket}",
 		"no-source.yaml":        "flags: {source: none}",
+		"paths.yaml":            "ingress: {enabled: true, hosts: [{host: b.example.com, paths: [{path: costs, pathType: Prefix}]}]}",
 		"hosts.yaml":            "ingress: {enabled: true, host: a.example.com, hosts: [{host: b.example.com}]}",
 		"files.yaml":            "files: {config.yaml: 'currency: EUR'}",
 		"config.yaml":           "{prometheus: {url: http://p:9090}, config: 'currency: dollars'}",
