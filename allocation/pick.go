@@ -42,7 +42,7 @@ func (s *Set) OfCluster(cluster string) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	dst.Cloud, dst.External = nil, nil
+	dst.Cloud, dst.External, dst.pricedBy = nil, nil, nil
 	dst.Nodes = only(s.Nodes, func(n *Node) bool { return n.Cluster == cluster })
 	dst.Disks = only(s.Disks, func(d *Disk) bool { return d.Cluster == cluster })
 	dst.Balancers = only(s.Balancers, func(l *LoadBalancer) bool { return l.Cluster == cluster })

@@ -23,10 +23,9 @@ func TestPricedBy(t *testing.T) {
 	want := []allocation.SourceCost{
 		{Source: "kubecost_network_internet_egress_cost", Cost: 7},
 		{Source: "built-in defaults", Cost: 5.875},
+		{Source: "prices.yaml", Cost: 4.1},
 		{Source: "node_cpu_hourly_cost", Cost: 4},
-		{Source: "prices.yaml:3", Cost: 4},
 		{Source: "pv_hourly_cost", Cost: 3},
-		{Source: "prices.yaml:9", Cost: 0.1},
 	}
 	if diff := cmp.Diff(want, h.PricedBy()); diff != "" {
 		t.Error(diff)

@@ -35,7 +35,9 @@ type manifest struct {
 	Warnings              []string `json:"warnings,omitempty"`
 	// Covered is when the clusters have data. It is not in manifests of before it was kept, and then nil.
 	Covered []covered `json:"covered"`
-	Files   []file    `json:"files"` // by cluster, allocations before assets
+	// PricedBy is what the assets cost by the sources of their prices, which reading all of the assets would say as well.
+	PricedBy []allocation.SourceCost `json:"pricedBy,omitempty"`
+	Files    []file                  `json:"files"` // by cluster, allocations before assets
 
 	version version // of its name
 }

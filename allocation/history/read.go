@@ -253,6 +253,7 @@ func (d decodedSet) set(dict *allocation.Dict) (*allocation.Set, error) {
 		set := allocation.NewSet(m.window(), dict)
 		set.Resolution, set.ScrapeInterval, set.Warnings = m.resolution(), m.scrapeInterval(), m.Warnings
 		set.Rules, set.Unlabeled, set.Covered = m.rules(), m.Unlabeled, m.covered()
+		set.SetPricedBy(m.PricedBy)
 		for k, file := range files {
 			if err := file.AppendTo(set); err != nil {
 				return nil, &CorruptError{Name: m.Files[k].Name, Period: m.version.period, Window: m.window(), Err: err}

@@ -163,7 +163,7 @@ func encodeSet(set *allocation.Set, v version, o WriteOptions) ([]blob, error) {
 func (s *Store) writeVersion(ctx context.Context, set *allocation.Set, v version, o WriteOptions, blobs []blob) (*manifest, error) {
 	m := &manifest{
 		Version: manifestFormat, Period: v.period.String(), Start: set.Window.Start.UTC(), End: set.Window.End.UTC(), Zone: o.Zone.String(),
-		ResolutionSeconds: set.Resolution.Seconds(), ScrapeIntervalSeconds: set.ScrapeInterval.Seconds(), Rules: set.Rules, Unlabeled: set.Unlabeled, Complete: o.Complete, Warnings: set.Warnings, version: v, Covered: []covered{}, Files: []file{},
+		ResolutionSeconds: set.Resolution.Seconds(), ScrapeIntervalSeconds: set.ScrapeInterval.Seconds(), Rules: set.Rules, Unlabeled: set.Unlabeled, Complete: o.Complete, Warnings: set.Warnings, version: v, Covered: []covered{}, PricedBy: set.PricedBy(), Files: []file{},
 	}
 	for _, x := range set.Covered {
 		m.Covered = append(m.Covered, covered(x))

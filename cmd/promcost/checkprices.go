@@ -232,7 +232,7 @@ func missingPrices(names []string, of int, more []string) string {
 	if len(more) > 0 {
 		fmt.Fprintf(&b, "Built-in prices are those of %s.\n", strings.Join(more, ", "))
 	}
-	b.WriteString("Give their prices in the file of --pricing.file or in prices of --config.file.\n")
+	b.WriteString("Give their prices in the file of --pricing.file or in prices of --config.file, or fetch what the provider lists (--pricing.fetch of serve).\n")
 	return b.String()
 }
 
