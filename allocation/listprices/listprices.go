@@ -284,7 +284,7 @@ func (t *Table) find(of typeKey, region string) (Price, bool) {
 		if partition(of.provider, x.region) != part {
 			continue
 		}
-		if n := common(x.region, region); n > like {
+		if n := common(x.region, region); n > like || n == like && x.region < regions[best].region {
 			best, like = i, n
 		}
 	}

@@ -18,7 +18,7 @@ type machine struct {
 
 // divided are the prices of resources whose sum over the size is the price of the machine: own where a resource has a price of its own, and for
 // the others parts of the rest in proportion to what they cost at the defaults. But where there are GPUs, CPU and memory cost the defaults, and
-// the GPUs the rest, if that is at least a fifth of the price. SEMANTICS §12.
+// the GPUs the rest, if that is at least a fifth of the price. Where prices of their own leave nothing, the others cost the defaults. SEMANTICS §12.
 func (m *machine) divided(unit byResource, own [allocation.NumResources]bool) byResource {
 	rest, total := m.price, 0.0
 	for r, amount := range m.size {
@@ -28,6 +28,7 @@ func (m *machine) divided(unit byResource, own [allocation.NumResources]bool) by
 			total += m.defaults[r] * amount
 		}
 	}
+	spent := rest <= 0 && m.price > 0 // on what has prices of its own: the others still cost something
 	rest = max(rest, 0)
 	gpus := m.size[allocation.GPU]
 	forGPUs := rest - (total - m.defaults[allocation.GPU]*gpus)
@@ -37,7 +38,7 @@ func (m *machine) divided(unit byResource, own [allocation.NumResources]bool) by
 		case own[r]:
 		case dear && r == int(allocation.GPU):
 			unit[r] = forGPUs / gpus
-		case dear || total == 0:
+		case dear, spent, total == 0:
 			unit[r] = m.defaults[r]
 		default:
 			unit[r] = m.defaults[r] * rest / total

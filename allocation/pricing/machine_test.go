@@ -30,7 +30,7 @@ func TestMachinePrices(t *testing.T) {
 		{"the rest is the GPUs'", "- {instanceType: m, nodePerHour: 3.1}", [...]float64{2, 8, 2}, [...]float64{0.03, 0.005, 1.5}},
 		{"too little is left for GPUs", "- {instanceType: m, nodePerHour: 0.105}", [...]float64{2, 8, 1}, [...]float64{0.03 * 0.105 / 1.1, 0.005 * 0.105 / 1.1, 0.105 / 1.1}},
 		{"CPU and memory have prices of their own", "- {instanceType: m, nodePerHour: 1, cpuPerCoreHour: 0.05, ramPerGiBHour: 0.01}", [...]float64{2, 8, 1}, [...]float64{0.05, 0.01, 0.82}},
-		{"which are more than the machine's", "- {instanceType: m, nodePerHour: 0.1, cpuPerCoreHour: 0.05, ramPerGiBHour: 0.01}", [...]float64{2, 8, 1}, [...]float64{0.05, 0.01, 0}},
+		{"which are more than the machine's", "- {instanceType: m, nodePerHour: 0.1, cpuPerCoreHour: 0.05, ramPerGiBHour: 0.01}", [...]float64{2, 8, 1}, [...]float64{0.05, 0.01, 1}}, // a GPU is not free
 		{"GPUs have a price of their own", "- {instanceType: m, nodePerHour: 1, gpuPerDeviceHour: 0.8}", [...]float64{2, 8, 1}, [...]float64{0.06, 0.01, 0.8}},
 		{"a rule after it prices the same", "- {instanceType: m, nodePerHour: 0.2}\n- {instanceType: 'm*', cpuPerCoreHour: 1, ramPerGiBHour: 1}", [...]float64{2, 8, 0}, [...]float64{0.06, 0.01, 2}},
 		{"a rule before it prices the same", "- {instanceType: 'm*', cpuPerCoreHour: 1, ramPerGiBHour: 1}\n- {instanceType: m, nodePerHour: 0.2}", [...]float64{2, 8, 0}, [...]float64{1, 1, 1}},

@@ -121,7 +121,7 @@ func (s *Sheet) Node(n rates.NodeAttributes, at time.Time) rates.NodeRates {
 	unit, own := s.ownPrices(&n, &f)
 	if f.perHour > 0 || f.whole != nil {
 		m := machine{price: f.perHour, size: n.Size}
-		if gpu := f.rules[allocation.GPU]; f.whole != nil && gpu != nil && gpu.gpuExtra {
+		if gpu := f.rules[allocation.GPU]; gpu != nil && gpu.gpuExtra {
 			m.size[allocation.GPU] = 0 // the price is without them
 		}
 		for i := range m.defaults {

@@ -89,12 +89,15 @@ func ListName(table string, asOf time.Time, region string, estimated bool) strin
 	return text
 }
 
-// DefaultShare is the part of the cost of assets that rests on default prices, and the part that rests on estimates; 0 where nothing costs anything.
+// DefaultShare is the part of the cost of assets that rests on default prices, and the part that rests on estimates, of what is known; 0 where nothing costs anything.
 func DefaultShare(by []allocation.SourceCost) (defaults, estimates float64) {
 	total := 0.0
 	for _, x := range by {
-		total += x.Cost
-		switch Kind(x.Source) {
+		kind := Kind(x.Source)
+		if kind != UnknownSource {
+			total += x.Cost
+		}
+		switch kind {
 		case DefaultSource:
 			defaults += x.Cost
 		case EstimateSource:

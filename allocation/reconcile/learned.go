@@ -9,6 +9,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/passes"
+	"github.com/promcost/promcost/allocation/rates"
 )
 
 // learnedDays is how many billed days the factor of a class is learned from.
@@ -16,10 +17,11 @@ const learnedDays = 7
 
 // class is what assets have in common that bills are taken to charge alike.
 type class struct {
-	kind    Kind
-	cluster string
-	variety string // the instance type of a node, the storage class of a disk
-	spot    bool
+	kind     Kind
+	provider string // of a node
+	cluster  string
+	variety  string // the instance type of a node, the storage class of a disk
+	spot     bool
 }
 
 // classOf is the class of an asset, which of is.
@@ -27,7 +29,7 @@ func classOf(a Asset, of any) class {
 	c := class{kind: a.Kind, cluster: a.Cluster}
 	switch of := of.(type) {
 	case *allocation.Node:
-		c.variety, c.spot = of.InstanceType, of.Spot
+		c.provider, c.variety, c.spot = rates.Provider(of.ProviderID), of.InstanceType, of.Spot
 	case *allocation.Disk:
 		c.variety = of.StorageClass
 	}
@@ -37,8 +39,12 @@ func classOf(a Asset, of any) class {
 // widths are how wide classes are: in one cluster, in all clusters, and of all varieties.
 const widths = 3
 
-// widened returns the class at a width.
+// widened returns the class at a width. Classes of machines whose provider is not known, and of what is no machine and no volume, are not widened: what bills charge
+// for others says nothing of them.
 func (c class) widened(width int) class {
+	if c.kind != Volume && (c.kind != Node || c.provider == "") {
+		return c
+	}
 	if width > 0 {
 		c.cluster = ""
 	}

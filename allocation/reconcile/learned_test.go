@@ -1,6 +1,7 @@
 package reconcile_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -204,7 +205,7 @@ func (l fleet) Sets(_ context.Context, q allocation.Query) iter.Seq2[*allocation
 		for _, w := range windows {
 			s := allocation.NewSet(w, allocation.NewDict())
 			for _, n := range l {
-				n.ProviderID = "aws:///a/" + n.Name
+				n.ProviderID = cmp.Or(n.ProviderID, "aws:///a/"+n.Name)
 				n.Start, n.End, n.RunningSeconds = w.Start, w.End, w.Duration().Seconds()
 				n.Cost[allocation.CPU] = w.Duration().Hours()
 				n.Idle = n.Cost
@@ -228,6 +229,7 @@ func TestLearnedClasses(t *testing.T) {
 		{Cluster: "west", Name: "i-5", InstanceType: "small"},
 		{Cluster: "west", Name: "i-6", InstanceType: "tiny"},
 		{Cluster: "west", Name: "i-7", InstanceType: "tiny", Spot: true},
+		{Cluster: "west", Name: "own", InstanceType: "large", ProviderID: "k3s://own"}, // no bill is about its like
 	}
 	start := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	reach := start.AddDate(0, 0, 9)
@@ -249,11 +251,11 @@ func TestLearnedClasses(t *testing.T) {
 	for _, when := range []struct {
 		name string
 		day  time.Time
-		want [7]float64
+		want [8]float64
 	}{
-		{"the last billed day", reach.AddDate(0, 0, -1), [7]float64{1, 0.3, 0.25, week, 0.3, (week + 0.3) / 2, 0.25}},
-		{"beyond the reach", reach, [7]float64{week, 0.3, 0.25, week, 0.3, (week + 0.3) / 2, 0.25}},
-		{"before the bills", start.AddDate(0, 0, -1), [7]float64{week, 0.3, 0.25, week, 0.3, (week + 0.3) / 2, 0.25}},
+		{"the last billed day", reach.AddDate(0, 0, -1), [8]float64{1, 0.3, 0.25, week, 0.3, (week + 0.3) / 2, 0.25, 1}},
+		{"beyond the reach", reach, [8]float64{week, 0.3, 0.25, week, 0.3, (week + 0.3) / 2, 0.25, 1}},
+		{"before the bills", start.AddDate(0, 0, -1), [8]float64{week, 0.3, 0.25, week, 0.3, (week + 0.3) / 2, 0.25, 1}},
 	} {
 		for set, err := range r.Sets(t.Context(), allocation.Query{Window: allocation.Window{Start: when.day, End: when.day.AddDate(0, 0, 1)}, Bills: estimated}) {
 			if err != nil {

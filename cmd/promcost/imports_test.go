@@ -83,7 +83,7 @@ var packages = map[string][]string{
 	"allocation/listprices":            {"allocation/rates"},
 	"allocation/listprices/fetch":      {"allocation/listprices"},
 	"allocation/billing":               {"allocation", "allocation/parquet"},
-	"allocation/reconcile":             {"allocation", "allocation/billing", "allocation/memory", "allocation/passes", "allocation/singleflight"},
+	"allocation/reconcile":             {"allocation", "allocation/billing", "allocation/memory", "allocation/passes", "allocation/rates", "allocation/singleflight"},
 	"allocation/billcheck":             {"allocation", "allocation/billing", "allocation/reconcile", "allocation/visible"},
 	"allocation/cloudcost":             {"allocation", "allocation/billing", "allocation/caret", "allocation/labelnames"},
 	"allocation/encode":                {"allocation", "allocation/assets", "allocation/change", "allocation/coverage", "allocation/diagnosis", "allocation/fields", "allocation/notices", "allocation/passes", "allocation/rates", "allocation/visible"},
