@@ -11,6 +11,7 @@ func TestCounted(t *testing.T) {
 		", and 2 damaged manifests":   andDamaged(2),
 		"1 of 1 hour":                 paceLine(1, 1, 0),
 		"0 of 2 hours":                paceLine(0, 2, 0),
+
 		"\n1 node, priced by metrics, rules or price lists.\n":      missingPrices(nil, 1, nil),
 		"\n2 nodes, all priced by metrics, rules or price lists.\n": missingPrices(nil, 2, nil),
 	} {
