@@ -32,7 +32,23 @@ func readList(name string) (*listprices.Table, error) {
 	if err = errors.Join(err, file.Close()); err != nil {
 		return nil, fmt.Errorf("read --pricing.list: %w", err)
 	}
+	if err := hourly(list); err != nil {
+		return nil, fmt.Errorf("read --pricing.list: %s: %w", name, err)
+	}
 	return list, nil
+}
+
+// hourly fails if a machine of a list costs about a month of what is built in for it.
+func hourly(list *listprices.Table) error {
+	const month, about = 730, 3
+	built := listprices.Embedded()
+	for _, r := range list.Rows() {
+		p, ok := built.Price(listprices.Machine{Provider: r.Provider, Region: r.Region, InstanceType: r.Name, Spot: r.Spot, OS: r.OS})
+		if times := r.Price / p.PerHour; ok && r.Kind == listprices.Machines && list.Currency() == built.Currency() && times > month/about && times < month*about {
+			return fmt.Errorf("%s in %s costs %g, some %d times the built-in price of %g an hour: give prices for an hour", r.Name, r.Region, r.Price, month, p.PerHour)
+		}
+	}
+	return nil
 }
 
 // WithFetched is the settings with list prices that were fetched, between those of files and those that are built in. Those in another currency than the answers' do not

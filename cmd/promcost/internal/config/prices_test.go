@@ -88,3 +88,18 @@ func TestListWarnings(t *testing.T) {
 		}
 	}
 }
+
+// TestMonthlyList refuses a list of prices for a month, and takes others of unusual prices.
+func TestMonthlyList(t *testing.T) {
+	for price, want := range map[string]string{"0.096": "", "0.5": "", "9.6": "", "70.08": "m5.large in us-east-1 costs 70.08, some 730 times the built-in price of 0.096 an hour"} {
+		file := filepath.Join(t.TempDir(), "list.csv")
+		text := "provider,region,instanceType,option,os,price,currency,asOf\naws,us-east-1,m5.large,ondemand,linux," + price + ",USD,2026-11-01\n"
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := config.Read(config.Flags{PriceLists: []string{file}, Zone: time.UTC})
+		if (err != nil) != (want != "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", price, err, want)
+		}
+	}
+}
