@@ -142,7 +142,7 @@ func (e *Estimate) Share() float64 {
 	if e.Total == 0 {
 		return 0
 	}
-	return e.Cost / e.Total
+	return min(1, e.Cost/e.Total) // sums of the same costs in another order differ a little
 }
 
 // Covered is a stretch of time in which a cluster has data: a container or a node of it ran.

@@ -17,7 +17,6 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/fields"
-	"github.com/promcost/promcost/allocation/pricing"
 	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/blocks"
 	"github.com/promcost/promcost/promquery/promtest"
@@ -262,13 +261,7 @@ func TestAssetsOfRecordings(t *testing.T) {
 		if priced {
 			recordings = append(recordings, "opencost")
 		}
-		unlisted := config
-		unlisted.Rates = pricing.Default()
-		sets, err := promquery.NewEngine(recordedBlocks(t, recordings...), unlisted).Compute(t.Context(), allocation.Query{Window: w})
-		if err != nil {
-			t.Fatal(err)
-		}
-		s := sets[0]
+		s := computeUnlisted(t, recordedBlocks(t, recordings...), allocation.Query{Window: w})[0]
 		var got []asset
 		for i := range s.Nodes {
 			n := &s.Nodes[i]

@@ -1,6 +1,8 @@
 package prices
 
 import (
+	"slices"
+
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/rates"
 	"github.com/promcost/promcost/allocation/timeline"
@@ -50,25 +52,18 @@ func exportedAt(list []Exported, currency string, t int64, spot bool) rates.Mach
 	return rates.Machine{}
 }
 
-// WithoutDefaults leaves out the prices of a node that are those that OpenCost exports where it knows none: CPU and memory at its defaults, on demand or
-// spot, and then those of GPUs as well. SEMANTICS §12.
+// WithoutDefaults leaves out the prices of a node that are those that OpenCost exports where it knows none: while CPU and memory have its defaults, and then those
+// of GPUs as well. SEMANTICS §12.
 func WithoutDefaults(price [allocation.NumResources]timeline.Steps) [allocation.NumResources]timeline.Steps {
-	var mask timeline.Intervals
-	for _, d := range rates.OpenCostDefaults {
-		cpu, ram := around(price[allocation.CPU], d[allocation.CPU]), around(price[allocation.RAM], d[allocation.RAM])
-		mask = timeline.AppendIntervals(mask, timeline.Within(cpu, timeline.Mask(timeline.Union(timeline.AppendIntervals(nil, ram)))))
+	defaults := func(r allocation.Resource) timeline.Steps {
+		return timeline.Ones(slices.DeleteFunc(slices.Clone(price[r]), func(x timeline.Step) bool { return !rates.IsOpenCostDefault(r, x.V) }))
 	}
-	if len(mask) == 0 {
+	unknown := timeline.Within(defaults(allocation.CPU), defaults(allocation.RAM))
+	if len(unknown) == 0 {
 		return price
 	}
-	unknown := timeline.Mask(timeline.Union(mask))
 	for r := range price {
 		price[r] = timeline.Without(price[r], unknown)
 	}
 	return price
-}
-
-// around is s where its value is nearly v.
-func around(s timeline.Steps, v float64) timeline.Steps {
-	return s.Between(v*(1-rates.Nearly), v*(1+rates.Nearly))
 }

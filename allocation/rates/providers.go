@@ -2,6 +2,7 @@ package rates
 
 import (
 	"cmp"
+	"regexp"
 	"strings"
 )
 
@@ -68,6 +69,18 @@ func PlaceOfVolume(handle string) (region, zone string) {
 		}
 	}
 	return "", ""
+}
+
+// zoneOfNode is the zone of a node in its provider id, and the region before it: aws:///eu-central-1a/i-0123, gce://project/europe-west3-a/node. Local zones have other
+// names.
+var zoneOfNode = regexp.MustCompile(`^(?:aws:///([a-z]+(?:-[a-z]+)+-[0-9]+)[a-z]|gce://[^/]+/([a-z]+-[a-z]+[0-9]+)-[a-z])/`)
+
+// Region is the region of a node by its provider id, "" where that does not tell it.
+func Region(providerID string) string {
+	if m := zoneOfNode.FindStringSubmatch(providerID); m != nil {
+		return m[1] + m[2]
+	}
+	return ""
 }
 
 // MostNamed is the name with the most votes, the first by name in a tie. It is "" only if there is no other.

@@ -10,16 +10,16 @@ import (
 // BuiltInPrices is the Source of prices that no configuration or metric gave.
 const BuiltInPrices = "built-in defaults"
 
-// OpenCostDefaults are the prices of a core, a GiB and a device an hour that OpenCost exports where it has no access to a price list: on demand, and spot.
-var OpenCostDefaults = [2][allocation.NumResources]float64{{0.031611, 0.004237, 0.95}, {0.006655, 0.000892, 0.95}}
+// openCostDefaults are the prices of a core, a GiB and a device an hour that OpenCost exports where it has no access to a price list: on demand, and spot.
+var openCostDefaults = [2][allocation.NumResources]float64{{0.031611, 0.004237, 0.95}, {0.006655, 0.000892, 0.95}}
 
-// Nearly is how much an exported price may differ from one of OpenCostDefaults, relative to it, and still be that.
-const Nearly = 1e-6
+// nearly is how much an exported price may differ from one of OpenCost's defaults, relative to it, and still be that.
+const nearly = 1e-6
 
-// IsOpenCostDefault reports whether a price of a resource is one of OpenCostDefaults.
+// IsOpenCostDefault reports whether a price of a resource is one that OpenCost exports where it has no access to a price list.
 func IsOpenCostDefault(r allocation.Resource, price float64) bool {
-	for _, d := range OpenCostDefaults {
-		if math.Abs(price-d[r]) <= Nearly*d[r] {
+	for _, d := range openCostDefaults {
+		if math.Abs(price-d[r]) <= nearly*d[r] {
 			return true
 		}
 	}

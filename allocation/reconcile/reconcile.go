@@ -298,6 +298,9 @@ func (a *answer) finish(set *allocation.Set) *allocation.Set {
 	if end := earliest(out.Window.End, a.opts.Now()); a.book != nil && a.wanted.Adjustments && end.After(out.BilledUntil) {
 		warnings = append(slices.Clip(warnings), a.beyond())
 	}
+	if from := out.Estimated.From; !from.IsZero() && from.Before(a.reach.billed) {
+		warnings = append(slices.Clip(warnings), fmt.Sprintf("costs from %s on that no bill charges are estimated from the last billed days", from.In(a.opts.Zone).Format(time.RFC3339)))
+	}
 	if len(warnings) > 0 {
 		out.Warnings = allocation.SortWarnings(slices.Concat(out.Warnings, warnings))
 	}

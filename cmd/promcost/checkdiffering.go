@@ -59,19 +59,23 @@ func nodeAttributes(n *allocation.Node) rates.NodeAttributes {
 }
 
 // siblings are nodes on demand that should have one price.
-type siblings struct{ cluster, instanceType, zone, source string }
+type siblings struct {
+	cluster, instanceType, zone string
+	sources                     [allocation.NumResources]string
+}
 
-// unlikeSiblings warns of nodes on demand of one type and zone whose cores cost different amounts by one source.
+// unlikeSiblings warns of nodes on demand of one type and zone that one source prices differently. Prices are means: only nodes that ran all the time are compared, for the
+// others ran at other prices where these change.
 func unlikeSiblings(set *allocation.Set) (warnings []string) {
 	var order []siblings
 	cheapest, dearest := map[siblings]*allocation.Node{}, map[siblings]*allocation.Node{}
-	price := func(n *allocation.Node) float64 { return n.Cost[allocation.CPU] / n.Hours[allocation.CPU] }
+	price := func(n *allocation.Node) float64 { return n.TotalCost() / n.RunningSeconds * 3600 }
 	for i := range set.Nodes {
 		n := &set.Nodes[i]
-		if n.Spot || n.InstanceType == "" || n.Hours[allocation.CPU] == 0 {
+		if n.Spot || n.InstanceType == "" || n.RunningSeconds < set.Window.Duration().Seconds() {
 			continue
 		}
-		of := siblings{n.Cluster, n.InstanceType, n.Zone, n.PriceSource[allocation.CPU]}
+		of := siblings{n.Cluster, n.InstanceType, n.Zone, n.PriceSource}
 		if cheapest[of] == nil {
 			order, cheapest[of], dearest[of] = append(order, of), n, n
 		}
@@ -84,8 +88,8 @@ func unlikeSiblings(set *allocation.Set) (warnings []string) {
 	}
 	for _, of := range order {
 		if low, high := cheapest[of], dearest[of]; price(high) > mostOfSiblings*price(low) {
-			warnings = append(warnings, fmt.Sprintf("nodes on demand of %s in zone %s have different prices by %s: a core costs %s an hour on %s, and %s on %s. Is one of them a spot node, or does its exporter not know it?",
-				of.instanceType, dash(of.zone), of.source, priceText(price(low)), low.Name, priceText(price(high)), high.Name))
+			warnings = append(warnings, fmt.Sprintf("nodes on demand of %s in zone %s have different prices by %s: %s costs %s an hour, and %s costs %s. Is one of them a spot node, or does its exporter not know it?",
+				of.instanceType, dash(of.zone), strings.Join(nodeSources(low), ", "), low.Name, priceText(price(low)), high.Name, priceText(price(high))))
 		}
 	}
 	return warnings

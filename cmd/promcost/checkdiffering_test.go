@@ -3,6 +3,7 @@ package main
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -23,6 +24,10 @@ func TestDifferingPrices(t *testing.T) {
 		n.Cost[allocation.CPU], n.Cost[allocation.RAM] = perHour/2, perHour/2
 		return n
 	}
+	late := func(n allocation.Node) allocation.Node {
+		n.RunningSeconds = 1800
+		return n
+	}
 	for name, tt := range map[string]struct {
 		nodes []allocation.Node
 		want  []string // beginnings of the warnings
@@ -33,13 +38,14 @@ func TestDifferingPrices(t *testing.T) {
 		"nearly free":      {[]allocation.Node{node("a", "z", false, metric, 0.01), node("b", "z", false, metric, 0.01)}, []string{"2 nodes cost by metrics more than 3 times, or less than a third, of what is listed (a, b): "}},
 		"spot":             {[]allocation.Node{node("a", "z", true, metric, 0.03), node("b", "z", true, metric, 0.05)}, nil},
 		"by a sheet":       {[]allocation.Node{node("a", "z", false, "prices.yaml:3", 70)}, nil},
-		"two prices":       {[]allocation.Node{node("a", "z", false, metric, 0.096), node("b", "z", false, metric, 0.11)}, []string{"nodes on demand of m5.large in zone z have different prices by node_cpu_hourly_cost: a core costs 0.024 an hour on a, and 0.0275 on b."}},
+		"two prices":       {[]allocation.Node{node("a", "z", false, metric, 0.096), node("b", "z", false, metric, 0.11)}, []string{"nodes on demand of m5.large in zone z have different prices by node_cpu_hourly_cost: a costs 0.096 an hour, and b costs 0.11."}},
+		"for other times":  {[]allocation.Node{node("a", "z", false, metric, 0.096), late(node("b", "z", false, metric, 0.11))}, nil},
 		"of two zones":     {[]allocation.Node{node("a", "z", false, metric, 0.096), node("b", "y", false, metric, 0.11)}, nil},
 		"of two sources":   {[]allocation.Node{node("a", "z", false, metric, 0.096), node("b", "z", false, listed, 0.11)}, nil},
 		"nothing is known": {[]allocation.Node{{Name: "a"}}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			set := allocation.NewSet(allocation.Window{}, allocation.NewDict())
+			set := allocation.NewSet(allocation.Window{Start: time.Unix(0, 0), End: time.Unix(3600, 0)}, allocation.NewDict())
 			set.Nodes = tt.nodes
 			var got []string
 			for i, w := range differingPrices(set, pricing.Default().WithList(listprices.Embedded())) {

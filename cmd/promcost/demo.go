@@ -58,7 +58,7 @@ func addDemoFlags(clause *kingpin.CmdClause) *demoFlags {
 	clause.Flag("demo.dst", "End the history 36 hours after the clocks of --timezone, or of timeZone of the config file, were last set forward or back, in place of --demo.end: it has a day of 23 or 25 hours.").BoolVar(&f.dst)
 	durationOf(clause, "demo.scrape-interval", "How often everything is scraped.", &f.config.ScrapeInterval, time.Second).Default("30s")
 	countOf(clause, "demo.seed", "Which of many clusters it is: the same flags give the same cluster.", &f.seed, 1).Default("1")
-	clause.Flag("opencost", "Let the cluster have an OpenCost. With --no-opencost its machines cost what AWS lists for them, or what Karpenter estimates, and those with GPUs the defaults.").Default("true").BoolVar(&f.openCost)
+	clause.Flag("opencost", "Let the cluster have an OpenCost. With --no-opencost its machines cost what AWS lists for them, or what Karpenter estimates.").Default("true").BoolVar(&f.openCost)
 	clause.Flag("demo.path", "Empty directory for the samples, which stay there. The default is a temporary one, which does not.").PlaceHolder("DIR").StringVar(&f.path)
 	clause.Flag("write", "Only write the samples as TSDB blocks into this directory, with their exact costs as truth.json and bills (FOCUS 1.2) below bills/, and exit.").PlaceHolder("DIR").StringVar(&f.write)
 	return f

@@ -222,18 +222,6 @@ func TestFetchPrices(t *testing.T) {
 	}
 }
 
-// TestRegionOfNode reads regions from provider ids.
-func TestRegionOfNode(t *testing.T) {
-	for id, want := range map[string]string{
-		"aws:///eu-central-1a/i-0123": "eu-central-1", "aws:///us-gov-west-1b/i-0123": "us-gov-west-1", "aws:///us-west-2-lax-1a/i-0123": "", "gce://project/europe-west3-a/node": "europe-west3",
-		"azure:///subscriptions/s/resourceGroups/g/providers/Microsoft.Compute/virtualMachineScaleSets/p/virtualMachines/0": "", "kind://docker/kind/n": "", "": "",
-	} {
-		if got := regionOfNode(id); got != want {
-			t.Errorf("%s: %q, want %q", id, got, want)
-		}
-	}
-}
-
 // TestBackfillTakesKeptPrices prices hours by the list prices that are kept beside the history, without asking anybody.
 func TestBackfillTakesKeptPrices(t *testing.T) {
 	dir, kept := listedThings(t), filepath.Join(t.TempDir(), "history")

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -195,24 +194,13 @@ func placesOf(set *allocation.Set, settings *config.Settings) []pricewatch.Place
 			p.Region = c.Region
 		}
 		if p.Region == "" {
-			p.Region = regionOfNode(n.ProviderID)
+			p.Region = rates.Region(n.ProviderID)
 		}
 		if p.Provider != "" && p.Region != "" && !slices.Contains(places, p) {
 			places = append(places, p)
 		}
 	}
 	return places
-}
-
-// zone is that of a node in its provider id, and the region before it: aws:///eu-central-1a/i-0123, gce://project/europe-west3-a/node.
-var zone = regexp.MustCompile(`^(?:aws:///([a-z]+(?:-[a-z]+)+-[0-9]+)[a-z]|gce://[^/]+/([a-z]+-[a-z]+[0-9]+)-[a-z])/`)
-
-// regionOfNode is the region of a node by its provider id, "" where that does not tell it.
-func regionOfNode(providerID string) string {
-	if m := zone.FindStringSubmatch(providerID); m != nil {
-		return m[1] + m[2]
-	}
-	return ""
 }
 
 // errNoPlaces is the error for nodes that do not say where they are.

@@ -327,13 +327,16 @@ func (c *computer) Diagnose(ctx context.Context, w allocation.Window) (*diagnosi
 	for _, src := range d.Sources {
 		c.read(src)
 	}
-	if !d.Nothing {
-		d.Prices, err = c.prices(ctx, engine, w)
+	if d.Nothing {
+		return d, nil
 	}
-	return d, err
+	if d.Prices, err = c.prices(ctx, engine, w); err != nil { // what is there and what is missing can be said all the same
+		d.Warnings = append(d.Warnings, fmt.Sprintf("nothing says what prices rest on: %v", err))
+	}
+	return d, nil
 }
 
-// prices are what the last hour of a window rests on; none where nothing is known of it.
+// prices are what the cost of the last hour of a window rests on; none where nothing is known of it.
 func (c *computer) prices(ctx context.Context, engine *promquery.Engine, w allocation.Window) ([]diagnosis.Price, error) {
 	if hour := w.End.Add(-time.Hour); hour.After(w.Start) {
 		w.Start = hour
@@ -343,7 +346,7 @@ func (c *computer) prices(ctx context.Context, engine *promquery.Engine, w alloc
 	case allocation.HasNothing(err):
 		return nil, nil
 	case err != nil:
-		return nil, fmt.Errorf("find what prices rest on: %w", err)
+		return nil, err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -11,7 +11,7 @@ func sharesOfGPUs(t *testing.T, d data) {
 	for _, s := range d.name(t, "kube_node_status_capacity", "unit", "integer") {
 		capacity[s.labels["resource"]] = s.points[0].v
 	}
-	count := d.name(t, "node_gpu_count", "instance_type", "p4d.8xlarge")
+	count := d.name(t, "node_gpu_count", "instance_type", "g7e.8xlarge")
 	if capacity["nvidia_com_gpu"] != 2 || capacity["nvidia_com_mig_1g_5gb"] != 7 || capacity["nvidia_com_gpu_shared"] != 4 || count[0].points[0].v != 4 {
 		t.Fatalf("a GPU node has %v, worth %v", capacity, values(count[0]))
 	}

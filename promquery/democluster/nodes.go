@@ -55,10 +55,13 @@ func listed(perHour float64, t *nodeType) *nodeType {
 
 func gpuType() *nodeType {
 	return &nodeType{
-		name: "p4d.8xlarge", capacity: resources{cpu: 32 * core, mem: 244_910 * mebibyte, gpu: gpus{whole: 2, slices: slicesPerGPU, shared: sharesPerGPU}}, disk: 200 * gibibyte,
+		name: "g7e.8xlarge", capacity: resources{cpu: 32 * core, mem: 244_910 * mebibyte, gpu: gpus{whole: 2, slices: slicesPerGPU, shared: sharesPerGPU}}, disk: 200 * gibibyte,
 		cpu: 0.0213, ram: 0.00286, gpu: 0.45, spotDiscount: listedSpot,
 	}
 }
+
+// gpuPerHour is what the provider lists for the machine with GPUs. OpenCost has another price, as by a contract.
+const gpuPerHour = 5.26824
 
 // listedSpot is what a spot machine costs of its price on demand.
 const listedSpot = 0.35
@@ -86,7 +89,6 @@ type node struct {
 const (
 	defaultCPUPrice     = 0.031611 // USD a core-hour
 	defaultRAMPrice     = 0.004237 // USD a GiB-hour
-	defaultGPUPrice     = 0.95     // USD a device-hour
 	defaultSpotCPUPrice = 0.006655
 	defaultSpotRAMPrice = 0.000892
 	defaultStoragePrice = 0.00005479452 // USD a GiB-hour
@@ -101,7 +103,7 @@ const (
 // zones are those of the region that nodes are in.
 var zones = [...]string{region + "a", region + "b", region + "c"}
 
-// perHour is what a machine without GPUs costs on demand.
+// perHour is what the cores and the memory of a machine cost on demand.
 func (t *nodeType) perHour() float64 {
 	return t.cpu*float64(t.capacity.cpu)/float64(core) + t.ram*float64(t.capacity.mem)/float64(gibibyte)
 }
@@ -153,8 +155,9 @@ func (c *Cluster) buildNode(i int, kind *nodeType, spot bool, life span) *node {
 	n.ram = []level{{0, kind.ram * factor}}
 	n.gpu = []level{{0, kind.gpu * factor}}
 	switch {
-	case c.cfg.NoOpenCost && n.gpus() > 0: // no provider lists it
-		n.cpu, n.ram, n.gpu = []level{{0, defaultCPUPrice}}, []level{{0, defaultRAMPrice}}, []level{{0, defaultGPUPrice}}
+	case c.cfg.NoOpenCost && n.gpus() > 0: // its GPUs cost what the defaults of the rest leave of the price on the provider's list
+		rest := gpuPerHour - (&nodeType{cpu: defaultCPUPrice, ram: defaultRAMPrice, capacity: kind.capacity}).perHour()
+		n.cpu, n.ram, n.gpu = []level{{0, defaultCPUPrice}}, []level{{0, defaultRAMPrice}}, []level{{0, rest / n.gpus()}}
 	case c.cfg.NoOpenCost:
 	case kind.changesCPUPrice != 0:
 		n.cpu = append(n.cpu, level{c.timeAt(atPriceChange), kind.cpu * factor * kind.changesCPUPrice})
