@@ -18,6 +18,9 @@ type Frame struct {
 	VolumeEnds   []int32
 	Balancers    []LoadBalancerShare
 	BalancerEnds []int32
+	// Levels are those of all rows, and LevelEnds say where those of each row end.
+	Levels    [len(Levelled)][]Level
+	LevelEnds [len(Levelled)][]int32
 	// Read is what was read of the rows, nil for everything. Slices of the rest are nil.
 	Read *Projection
 	// Deferred are properties without ids, in place of IDs. They are for sets that go through Apply with options that only
@@ -78,6 +81,9 @@ func (s *Set) AppendFrame(f *Frame) error {
 	}
 	s.table.Volumes.appendAll(had, f.VolumeEnds, f.Volumes)
 	s.table.Balancers.appendAll(had, f.BalancerEnds, f.Balancers)
+	for r := range Levelled {
+		s.table.Levels[r].appendAll(had, f.LevelEnds[r], f.Levels[r])
+	}
 	return nil
 }
 
@@ -147,7 +153,10 @@ func (f *Frame) check(n int) error {
 		what string
 		ends []int32
 		n    int
-	}{{"volumes", f.VolumeEnds, len(f.Volumes)}, {"load balancers", f.BalancerEnds, len(f.Balancers)}} {
+	}{
+		{"volumes", f.VolumeEnds, len(f.Volumes)}, {"load balancers", f.BalancerEnds, len(f.Balancers)},
+		{"levels of CPU usage", f.LevelEnds[CPU], len(f.Levels[CPU])}, {"levels of RAM usage", f.LevelEnds[RAM], len(f.Levels[RAM])},
+	} {
 		last := int32(0)
 		for _, end := range shares.ends {
 			if end < last {

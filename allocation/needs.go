@@ -18,6 +18,7 @@ type Projection struct {
 	Columns    []Column
 	Volumes    bool // the rows' shares of volumes
 	Balancers  bool // and of load balancers
+	Levels     bool // and how long usage was how high; computed sets have these only if a projection asks for them
 	// WithoutAssets leaves out assets. Reading them takes almost as long as reading the rows of a set.
 	WithoutAssets bool
 	// FewOfAssets reads only what the passes of Apply need of assets if Proportions is not set: no labels, places or prices, nor what
@@ -39,7 +40,7 @@ func Union(list ...*Projection) *Projection {
 			return nil
 		}
 		all.Properties, all.Deferred, all.Columns = append(all.Properties, p.Properties...), append(all.Deferred, p.Deferred...), append(all.Columns, p.Columns...)
-		all.Volumes, all.Balancers = all.Volumes || p.Volumes, all.Balancers || p.Balancers
+		all.Volumes, all.Balancers, all.Levels = all.Volumes || p.Volumes, all.Balancers || p.Balancers, all.Levels || p.Levels
 		all.WithoutAssets, few = all.WithoutAssets && p.WithoutAssets, few && (p.WithoutAssets || p.FewOfAssets)
 	}
 	all.FewOfAssets = few && !all.WithoutAssets
@@ -54,7 +55,7 @@ func Union(list ...*Projection) *Projection {
 // Union returns what p or other needs.
 func (p *Projection) Union(other *Projection) *Projection { return Union(p, other) }
 
-// Everything returns a projection of all that rows have, without assets.
+// Everything returns a projection of all that rows have, without levels and assets.
 func Everything() *Projection {
 	p := &Projection{Volumes: true, Balancers: true, WithoutAssets: true}
 	for x := range NumProperties {
@@ -114,6 +115,7 @@ type Unread struct {
 	Properties         [NumProperties]bool
 	Columns            [NumColumns]bool
 	Volumes, Balancers bool
+	Levels             bool
 }
 
 // unread returns what a projection does not read.
@@ -127,7 +129,7 @@ func (p *Projection) unread() (u Unread) {
 	for c := range NumColumns {
 		u.Columns[c] = !slices.Contains(p.Columns, c)
 	}
-	u.Volumes, u.Balancers = !p.Volumes, !p.Balancers
+	u.Volumes, u.Balancers, u.Levels = !p.Volumes, !p.Balancers, !p.Levels
 	return u
 }
 
@@ -139,7 +141,7 @@ func (u *Unread) Add(o *Unread) {
 	for c, is := range o.Columns {
 		u.Columns[c] = u.Columns[c] || is
 	}
-	u.Volumes, u.Balancers = u.Volumes || o.Volumes, u.Balancers || o.Balancers
+	u.Volumes, u.Balancers, u.Levels = u.Volumes || o.Volumes, u.Balancers || o.Balancers, u.Levels || o.Levels
 }
 
 // Require returns ErrUnread if something that p needs of rows was not read of s or is deferred. Code that looks at single
@@ -160,6 +162,9 @@ func (s *Set) Require(p *Projection) error {
 	}
 	if p.Volumes && s.table.Unread.Volumes || p.Balancers && s.table.Unread.Balancers {
 		return s.notRead("volumes and load balancers")
+	}
+	if p.Levels && s.table.Unread.Levels {
+		return s.notRead("levels of usage")
 	}
 	return nil
 }

@@ -85,6 +85,9 @@ func (s *Set) Pick(want func(row int) bool) (*Set, error) {
 		}
 	}
 	to.Volumes, to.Balancers = from.Volumes.pick(rows), from.Balancers.pick(rows)
+	for r := range Levelled {
+		to.Levels[r] = from.Levels[r].pick(rows)
+	}
 	return dst, nil
 }
 

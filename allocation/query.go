@@ -69,6 +69,7 @@ const (
 	SetBytes      = 6 << 10
 	AssetBytes    = 1 << 10
 	filledColumns = 28
+	levelBytes    = 256 // of the levels of a row
 )
 
 // SetBytes returns about how many bytes a set read with p takes in memory; nil reads all columns. files is the size of its
@@ -83,6 +84,9 @@ func (p *Projection) SetBytes(rows, assets int, files int64) int64 {
 	}
 	if !p.WithoutAssets {
 		bytes += int64(assets) * AssetBytes
+	}
+	if p.Levels {
+		bytes += int64(rows) * levelBytes
 	}
 	return bytes
 }

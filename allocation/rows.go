@@ -6,6 +6,7 @@ type Rows struct {
 	set       *Set
 	volumes   []RowShare[VolumeShare]
 	balancers []RowShare[LoadBalancerShare]
+	levels    [len(Levelled)][]RowShare[Level]
 }
 
 // NewRows writes rows into an empty set. The caller fills in the assets and warnings. Columns to which nothing is written take no
@@ -14,6 +15,7 @@ func NewRows(set *Set) *Rows {
 	for c := range columns {
 		set.table.Unread.Columns[c] = true // until Column, or Set
 	}
+	set.table.Unread.Levels = true // until KeepLevels
 	return &Rows{set: set}
 }
 
@@ -64,6 +66,14 @@ func (r *Rows) AddBalancer(row int32, share LoadBalancerShare) {
 	r.balancers = append(r.balancers, RowShare[LoadBalancerShare]{row, share})
 }
 
+// KeepLevels makes the levels of usage of the rows known. Without, they are unread.
+func (r *Rows) KeepLevels() { r.set.table.Unread.Levels = false }
+
+// AddLevel gives a row, or with a time below 0 takes from it, time at a level of usage of CPU or RAM.
+func (r *Rows) AddLevel(of Resource, row int32, level Level) {
+	r.levels[of] = append(r.levels[of], RowShare[Level]{row, level})
+}
+
 // Set returns the set after all rows and shares were added. It sums the shares of volumes and load balancers into their
 // columns.
 func (r *Rows) Set() *Set {
@@ -79,6 +89,10 @@ func (r *Rows) Set() *Set {
 		for _, v := range s.LoadBalancerShares(row) {
 			r.Column(LoadBalancerCost)[row] += v.Cost
 		}
+	}
+	for of := range Levelled {
+		s.table.Levels[of] = MergeLevels(s.Len(), r.levels[of])
+		r.levels[of] = nil
 	}
 	r.volumes, r.balancers = nil, nil
 	for c := range columns {

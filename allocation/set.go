@@ -182,8 +182,9 @@ type Row struct {
 	NSLabels      map[string]string
 	NSAnnotations map[string]string
 	GPU           GPUDevice
-	Volumes       []VolumeShare       // in any order; PVByteHours and PVCost of Values must be their sums
-	LoadBalancers []LoadBalancerShare // in any order; LoadBalancerCost of Values must be their sum
+	Volumes       []VolumeShare          // in any order; PVByteHours and PVCost of Values must be their sums
+	LoadBalancers []LoadBalancerShare    // in any order; LoadBalancerCost of Values must be their sum
+	Levels        [len(Levelled)][]Level // of CPU and RAM, by bucket
 	Start, End    time.Time
 	Values        [NumColumns]float64
 }
@@ -217,6 +218,11 @@ func (s *Set) Append(r *Row) int {
 	}
 	for _, share := range slices.SortedFunc(slices.Values(r.LoadBalancers), func(a, b LoadBalancerShare) int { return byText(a.Key, b.Key) }) {
 		s.table.Balancers.Add(i, share)
+	}
+	for of, levels := range r.Levels {
+		for _, l := range levels {
+			s.table.Levels[of].Add(i, l)
+		}
 	}
 	return i
 }

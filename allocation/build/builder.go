@@ -47,7 +47,7 @@ func NewBuilder(ctx context.Context, q allocation.Query, scrape time.Duration, r
 		return nil, err
 	}
 	rs := resolve.New(ob, q.ChargeFrom)
-	return &Builder{observer: ob, resolver: rs, charger: charge.New(rs), fewOfAssets: q.Only != nil && q.Only.FewOfAssets}, nil
+	return &Builder{observer: ob, resolver: rs, charger: charge.New(rs, q.Only != nil && q.Only.Levels), fewOfAssets: q.Only != nil && q.Only.FewOfAssets}, nil
 }
 
 // Sampling returns which samples the builder needs: from LoadStart() to End, on a grid of Step.

@@ -369,6 +369,9 @@ func copyRow(to, s *allocation.Set, row int) {
 		l.Key, l.Service, l.IP = to.Dict().Add(d.Text(l.Key)), to.Dict().Add(d.Text(l.Service)), to.Dict().Add(d.Text(l.IP))
 		r.LoadBalancers = append(r.LoadBalancers, l)
 	}
+	for _, of := range allocation.Levelled {
+		r.Levels[of] = s.Levels(of, row)
+	}
 	to.Append(r)
 }
 

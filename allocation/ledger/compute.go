@@ -26,6 +26,7 @@ type flightKey struct {
 	after            time.Duration
 	mergedBy         string
 	fewOfAssets      bool
+	levels           bool
 	generation       uint64
 }
 
@@ -63,7 +64,7 @@ func (l *Ledger) compute(ctx context.Context, q allocation.Query) ([]*allocation
 		return nil, fmt.Errorf("compute %s: %w", describe(q), err)
 	}
 	q.After = l.after(&q)
-	key := flightKey{q.Window.Start.UnixNano(), q.Window.End.UnixNano(), bordersKey(q.Borders), q.Step, q.Resolution, q.ExactBelow, q.Alone, q.After, keysKey(q.MergedBy), q.Only != nil && q.Only.FewOfAssets, l.generation.Load()}
+	key := flightKey{q.Window.Start.UnixNano(), q.Window.End.UnixNano(), bordersKey(q.Borders), q.Step, q.Resolution, q.ExactBelow, q.Alone, q.After, keysKey(q.MergedBy), q.Only != nil && q.Only.FewOfAssets, q.Only != nil && q.Only.Levels, l.generation.Load()}
 	answer, leave, err := l.flights.Do(ctx, key, func(ctx context.Context) (computed, error) { return l.computeWithin(ctx, q) })
 	defer leave()
 	if err != nil {

@@ -272,9 +272,7 @@ func (l *Ledger) ComputeHours(ctx context.Context, hours []allocation.Window) []
 // computeRun computes adjacent hours at once.
 func (l *Ledger) computeRun(ctx context.Context, hours []allocation.Window) ([]*allocation.Set, error) {
 	n := len(hours)
-	sets, err := l.compute(ctx, l.opts.resolved(allocation.Query{
-		Window: allocation.Window{Start: hours[0].Start, End: hours[n-1].End}, Step: time.Hour, Alone: true,
-	}))
+	sets, err := l.compute(ctx, l.opts.toStore(allocation.Query{Window: allocation.Window{Start: hours[0].Start, End: hours[n-1].End}, Step: time.Hour}))
 	if err == nil && len(sets) != n {
 		err = fmt.Errorf("internal error: %d sets of %d hours: report it", len(sets), n)
 	}
@@ -283,7 +281,7 @@ func (l *Ledger) computeRun(ctx context.Context, hours []allocation.Window) ([]*
 
 // ComputeHour computes the set of w, at most an hour, and does not keep it.
 func (l *Ledger) ComputeHour(ctx context.Context, w allocation.Window) (*allocation.Set, error) {
-	sets, err := l.compute(ctx, l.opts.resolved(allocation.Query{Window: w, Alone: true}))
+	sets, err := l.compute(ctx, l.opts.toStore(allocation.Query{Window: w}))
 	if err == nil && len(sets) != 1 {
 		err = fmt.Errorf("compute hour: got %d sets, want 1", len(sets))
 	}

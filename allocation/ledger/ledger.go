@@ -49,6 +49,8 @@ type Options struct {
 	Resolution time.Duration
 	// ExactBelow is that of allocation.Query, for stored hours.
 	ExactBelow bool
+	// Levels says that stored hours have the levels of usage.
+	Levels bool
 	// Zone is the time zone on whose clock hours begin. The default is UTC.
 	Zone *time.Location
 	// Memory is what computations, readings of the history and cached answers draw from. Questions draw from the account of
@@ -91,6 +93,13 @@ func (o Options) withDefaults() Options {
 func (o *Options) resolved(q allocation.Query) allocation.Query {
 	q.Resolution, q.ExactBelow = o.Resolution, o.ExactBelow
 	return q
+}
+
+// toStore is the question for hours that are stored: for all that the history has of them.
+func (o *Options) toStore(q allocation.Query) allocation.Query {
+	q.Only = wholly(&allocation.Projection{Levels: o.Levels})
+	q.Alone = true
+	return o.resolved(q)
 }
 
 // Stores reports whether computed hours and days are stored in the history.

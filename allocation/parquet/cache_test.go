@@ -25,7 +25,7 @@ func TestColumnCache(t *testing.T) {
 		}
 	}
 	deferred.Properties = []allocation.Property{allocation.Pod, allocation.GPUDevices}
-	deferred.Volumes, deferred.Balancers, deferred.Columns = true, true, allocation.Everything().Columns
+	deferred.Volumes, deferred.Balancers, deferred.Levels, deferred.Columns = true, true, true, allocation.Everything().Columns
 	keys, err := allocation.ParseKeys("pod", allocation.LabelMapping{})
 	if err != nil {
 		t.Fatal(err)

@@ -81,7 +81,7 @@ func readDamaged(t *testing.T, data []byte) {
 
 // deferring is a projection that defers as much as possible.
 func deferring() *allocation.Projection {
-	p := &allocation.Projection{Properties: []allocation.Property{allocation.Namespace, allocation.GPUDevices}, Volumes: true, Balancers: true}
+	p := &allocation.Projection{Properties: []allocation.Property{allocation.Namespace, allocation.GPUDevices}, Volumes: true, Balancers: true, Levels: true}
 	for x := range allocation.GPUDevices {
 		if x != allocation.Namespace {
 			p.Deferred = append(p.Deferred, x)

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/parquet-go/parquet-go"
@@ -262,15 +263,46 @@ func (d *Decoded) readShares(f *File, p *allocation.Projection) (err error) {
 		}
 	}
 	if p == nil || p.Balancers {
-		d.lbs, err = f.structs(balancersField, []string{"key", "service", "ip"}, []string{"hours", "cost", "cost_adjustment"}, []string{"private"})
+		if d.lbs, err = f.structs(balancersField, []string{"key", "service", "ip"}, []string{"hours", "cost", "cost_adjustment"}, []string{"private"}); err != nil {
+			return err
+		}
 	}
-	return err
+	if p == nil || p.Levels {
+		return d.readLevels(f)
+	}
+	return nil
+}
+
+// readLevels reads how long usage was how high. Files of older versions do not have it.
+func (d *Decoded) readLevels(f *File) error {
+	for _, r := range allocation.Levelled {
+		name := r.String() + usageLevels
+		of, err := f.structs(name, nil, []string{levelField, timeField}, nil)
+		if err != nil {
+			return err
+		}
+		if of == nil {
+			continue
+		}
+		levels := make([]allocation.Level, len(of.numbers[0].numbers))
+		for i, upper := range of.numbers[0].numbers {
+			millis := math.Round(of.numbers[1].numbers[i] * 1000)
+			if !(millis > 0 && millis < math.MaxInt64 && upper >= 0 && upper <= math.MaxFloat64) {
+				return fmt.Errorf("column %s: usage of %v for %v s is none", name, upper, of.numbers[1].numbers[i])
+			}
+			levels[i] = allocation.Level{Bucket: allocation.BucketOf(upper), Millis: int64(millis)}
+		}
+		d.frame.Levels[r], d.frame.LevelEnds[r] = levels, of.ends
+	}
+	return nil
 }
 
 // structs reads a list of structs. It returns nil if the file does not have it, or if no row has any.
 func (f *File) structs(name string, texts, numbers, bools []string) (*structLeaf, error) {
-	if none, err := f.isEmpty(name, "list", "element", texts[0]); err != nil || none {
-		return nil, err
+	if len(texts) > 0 {
+		if none, err := f.isEmpty(name, "list", "element", texts[0]); err != nil || none {
+			return nil, err
+		}
 	}
 	out := &structLeaf{}
 	var first *leaf

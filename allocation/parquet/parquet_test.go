@@ -93,6 +93,11 @@ func randomRow(rng *rand.Rand, d *allocation.Dict, i int) *allocation.Row {
 			Key: d.Add(fmt.Sprint("lb", k)), Service: d.Add("web/x"), IP: d.Add("10.0.0.1"), Private: k == 1, Hours: rng.Float64(), Cost: rng.Float64(), Adjustment: rng.Float64(),
 		})
 	}
+	for of := range r.Levels {
+		for k := range rng.IntN(4) {
+			r.Levels[of] = append(r.Levels[of], allocation.Level{Bucket: allocation.BucketAt(rng.IntN(300) + 300*k), Millis: 1 + rng.Int64N(1<<40)})
+		}
+	}
 	unknown := unknownColumns()
 	for c := range r.Values {
 		if slices.Contains(unknown, allocation.Column(c)) { // which the oldest files do not have
@@ -129,6 +134,7 @@ type resolvedRow struct {
 	Values     map[string]float64 // by the name of the column
 	Volumes    []string
 	Balancers  []string
+	Levels     [len(allocation.Levelled)][]allocation.Level
 }
 
 // resolvedSet is a set with its ids resolved.
@@ -178,6 +184,11 @@ func resolvedSetOf(s *allocation.Set) resolvedSet {
 		}
 		for _, l := range s.LoadBalancerShares(row) {
 			r.Balancers = append(r.Balancers, fmt.Sprint(d.Text(l.Key), d.Text(l.Service), d.Text(l.IP), l.Private, l.Hours, l.Cost, l.Adjustment))
+		}
+		for _, of := range allocation.Levelled {
+			if levels := s.Levels(of, row); len(levels) > 0 {
+				r.Levels[of] = levels
+			}
 		}
 		list[row] = r
 	}
@@ -294,6 +305,7 @@ func TestParquetProjection(t *testing.T) {
 		"properties":     func() error { return got.Require(allocation.OfRows([]allocation.Property{allocation.Labels})) },
 		"volumes":        func() error { return got.Require(&allocation.Projection{Volumes: true}) },
 		"load balancers": func() error { return got.Require(&allocation.Projection{Balancers: true}) },
+		"levels":         func() error { return got.Require(&allocation.Projection{Levels: true}) },
 		"everything":     func() error { return got.Require(nil) },
 		"check":          func() error { return passes.Check(got) },
 		"a format":       func() error { return encode.CSV(io.Discard, got, encode.Options{}) },
@@ -306,6 +318,7 @@ func TestParquetProjection(t *testing.T) {
 	for name, look := range map[string]func(){
 		"text": func() { got.Text(allocation.Pod, 0) }, "value": func() { got.Value(allocation.PVCost, 0) }, "list": func() { got.List(allocation.Services, 0) },
 		"map": func() { got.Pairs(allocation.Labels, 0) }, "volumes": func() { got.Volumes(0) }, "load balancers": func() { got.LoadBalancerShares(0) },
+		"levels": func() { got.Levels(allocation.CPU, 0) },
 	} {
 		if !panics(look) {
 			t.Errorf("%s of a row was not read, and is there", name)

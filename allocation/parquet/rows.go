@@ -20,6 +20,10 @@ const (
 	windowEnd      = "window_end"
 	volumesField   = "volumes"
 	balancersField = "load_balancers"
+
+	usageLevels = "_usage_levels" // after the name of a resource
+	levelField  = "level"         // the highest usage of a bucket, in cores or bytes
+	timeField   = "seconds"
 )
 
 // allocationColumns are the columns of a set's rows.
@@ -41,6 +45,11 @@ func allocationColumns(s *allocation.Set) []Column {
 	for c := range allocation.NumColumns {
 		cols = append(cols, numberColumn(c.Field(), func(row int) float64 { return s.Value(c, row) }))
 	}
+	for _, r := range allocation.Levelled {
+		if s.HasLevels() {
+			cols = append(cols, structsColumn(r.String()+usageLevels, func(row int) int { return len(s.Levels(r, row)) }, levelMembers(s, r)))
+		}
+	}
 	return append(cols,
 		structsColumn(volumesField, func(row int) int { return len(s.Volumes(row)) }, volumeMembers(s)),
 		structsColumn(balancersField, func(row int) int { return len(s.LoadBalancerShares(row)) }, balancerMembers(s)))
@@ -61,6 +70,13 @@ func propertyColumns(s *allocation.Set, p allocation.Property) []Column {
 		return uuidColumns(p.Field(), otherUIDs, func(row int) string { return s.Text(p, row) })
 	}
 	return []Column{textColumn(p.Field(), func(row int) string { return s.Text(p, row) })}
+}
+
+func levelMembers(s *allocation.Set, r allocation.Resource) []member {
+	return []member{
+		{levelField, numberNode(), func(row, i int) parquet.Value { return parquet.DoubleValue(s.Levels(r, row)[i].Bucket.Upper()) }},
+		{timeField, numberNode(), func(row, i int) parquet.Value { return parquet.DoubleValue(float64(s.Levels(r, row)[i].Millis) / 1000) }},
+	}
 }
 
 func volumeMembers(s *allocation.Set) []member {

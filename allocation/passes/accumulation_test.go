@@ -95,6 +95,9 @@ func contents(s *allocation.Set) []string {
 		for _, b := range s.LoadBalancerShares(row) {
 			add(d.Text(b.Key), d.Text(b.Service), d.Text(b.IP), b.Private, b.Hours, b.Cost, b.Adjustment)
 		}
+		for _, r := range allocation.Levelled {
+			add(s.Levels(r, row))
+		}
 		for _, p := range s.SharedParts(row) {
 			add(d.Text(p.Name), p.Cost)
 		}

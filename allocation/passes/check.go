@@ -67,7 +67,7 @@ func (c *checker) full() bool { return len(c.errs) >= maxViolations }
 
 // checkShape verifies that all columns have a value for each row, and that the dictionary has all ids.
 func (c *checker) checkShape() error {
-	if c.rows.Unread != (allocation.Unread{}) {
+	if c.rows.Unread != (allocation.Unread{Levels: !c.set.HasLevels()}) { // levels are computed only where they are asked for
 		return fmt.Errorf("%w: some of set of %s", allocation.ErrUnread, c.set.Window.Text())
 	}
 	n := c.set.Len()
@@ -123,6 +123,7 @@ func (c *checker) checkRows() {
 		}
 		c.checkBounds(row)
 		c.checkUnknown(row)
+		c.checkLevels(row)
 		for r := range allocation.NumResources {
 			if idle, cost := c.rows.Values[allocation.CostIdle.Of(r)][row], c.rows.Values[allocation.Cost.Of(r)][row]; exceeds(idle, cost) {
 				c.add("row %d (%s): %s is %v, more than the cost of %v it is part of", row, c.set.Name(row), allocation.CostIdle.Of(r), idle, cost)
@@ -155,6 +156,22 @@ func (c *checker) checkUnknown(row int) {
 			if unknown, whole := c.rows.Values[part.of][row], c.rows.Values[part.whole][row]; exceeds(unknown, whole) {
 				c.add("row %d (%s): %s is %v, more than the %s of %v it is part of", row, c.set.Name(row), part.of, unknown, part.whole, whole)
 			}
+		}
+	}
+}
+
+// checkLevels verifies that usage has a level for as long as it is known, where levels were computed. Sums may have parts without.
+func (c *checker) checkLevels(row int) {
+	for r := range c.rows.Levels {
+		levels, time := c.rows.Levels[r].Row(row), 0.0
+		for i, l := range levels {
+			if time += float64(l.Millis) / 1000; l.Millis <= 0 || i > 0 && l.Bucket <= levels[i-1].Bucket {
+				c.add("row %d (%s): level %d of %s usage is %d for %d ms, after %d", row, c.set.Name(row), i, allocation.Resource(r), l.Bucket, l.Millis, levels[max(i-1, 0)].Bucket)
+			}
+		}
+		known := c.rows.Values[allocation.RunningSeconds][row] - c.rows.Values[allocation.UnknownSeconds.Of(allocation.Resource(r))][row]
+		if exceeds(time, known) {
+			c.add("row %d (%s): levels of %s usage are of %v s, more than the %v s of which it is known", row, c.set.Name(row), allocation.Resource(r), time, known)
 		}
 	}
 }

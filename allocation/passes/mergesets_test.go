@@ -175,6 +175,7 @@ func TestAppendFrame(t *testing.T) {
 		"values":     {func(f *allocation.Frame) { f.Values[allocation.PVCost] = make([]float64, 1) }, "pvCost of 1 of 2 rows"},
 		"volumes":    {func(f *allocation.Frame) { f.VolumeEnds = []int32{1, 2}; f.Volumes = make([]allocation.VolumeShare, 3) }, "volumes of 2 rows end at 2"},
 		"balancers":  {func(f *allocation.Frame) { f.BalancerEnds = []int32{2, 1} }, "load balancers are out of order"},
+		"levels":     {func(f *allocation.Frame) { f.LevelEnds[allocation.RAM] = []int32{1, 0} }, "levels of RAM usage are out of order"},
 		"many rows":  {func(f *allocation.Frame) { f.VolumeEnds = []int32{0, 0, 0} }, "volumes of 3 rows"},
 		"as it must": {func(*allocation.Frame) {}, ""},
 	} {

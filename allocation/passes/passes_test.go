@@ -104,7 +104,7 @@ func snapshot(sets []*allocation.Set) (rows []string) {
 			for c := range allocation.NumColumns {
 				values = append(values, s.Value(c, row))
 			}
-			rows = append(rows, fmt.Sprint(s.Name(row), values, list(s, row), pairs(s, allocation.Labels, row), s.Volumes(row), s.LoadBalancerShares(row)))
+			rows = append(rows, fmt.Sprint(s.Name(row), values, list(s, row), pairs(s, allocation.Labels, row), s.Volumes(row), s.LoadBalancerShares(row), s.Levels(allocation.CPU, row), s.Levels(allocation.RAM, row)))
 		}
 		rows = append(rows, fmt.Sprint(s.Nodes, s.Residuals, s.Disks, s.Balancers, s.Networks, s.Management, s.Warnings))
 	}

@@ -220,6 +220,24 @@ func compareSet(t *testing.T, where string, got *allocation.Set, want refAnswer,
 			t.Errorf("%s: row %q: minutes %v, want %v", where, name, m, w.minutes)
 		}
 		compareShares(t, where+": row "+name, got, row, &w)
+		compareLevels(t, where+": row "+name, got, row, &w)
+	}
+}
+
+// compareLevels compares the levels of usage of rows.
+func compareLevels(t *testing.T, where string, got *allocation.Set, row int, want *refMerged) {
+	t.Helper()
+	for _, r := range allocation.Levelled {
+		var levels map[allocation.Bucket]int64
+		for _, l := range got.Levels(r, row) {
+			if levels == nil {
+				levels = map[allocation.Bucket]int64{}
+			}
+			levels[l.Bucket] = l.Millis
+		}
+		if diff := cmp.Diff(want.levels[r], levels); diff != "" {
+			t.Errorf("%s: levels of %s usage (-want +got):\n%s", where, r, diff)
+		}
 	}
 }
 

@@ -71,6 +71,20 @@ func setsOf(models []model) (sets []*allocation.Set) {
 	return passes.Join(sets)
 }
 
+// addLevels gives the row random levels of usage for as long as its usage is known, or now and then none.
+func (r *modelRow) addLevels(rng *rand.Rand, res allocation.Resource) {
+	unknown := &r.Values[allocation.UnknownSeconds.Of(res)]
+	left := int64((r.Values[allocation.RunningSeconds] - *unknown) * 1000)
+	if *unknown = r.Values[allocation.RunningSeconds] - float64(left)/1000; rng.IntN(8) == 0 {
+		return
+	}
+	for bucket := allocation.NoUsage; left > 0; bucket += allocation.Bucket(1 + rng.IntN(100)) {
+		part := min(left, 1+rng.Int64N(900_000))
+		r.Levels[res] = append(r.Levels[res], allocation.Level{Bucket: bucket, Millis: part})
+		left -= part
+	}
+}
+
 // randomModels are models of consecutive hours, whose pods go on from one hour to the next.
 func randomModels(rng *rand.Rand, hours, pods int) []model {
 	templates := make([]allocation.Row, pods)
@@ -191,6 +205,9 @@ func runningRow(rng *rand.Rand, r allocation.Row, w allocation.Window) modelRow 
 			if unknown == 1 {
 				out.Values[allocation.UsageHours.Of(res)] = 0
 			}
+		}
+		for _, res := range allocation.Levelled {
+			out.addLevels(amounts, res)
 		}
 	}
 	cluster := r.Text[allocation.Cluster]

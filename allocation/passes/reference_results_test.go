@@ -312,6 +312,7 @@ type refMerged struct {
 	volumes    map[string]modelShare
 	balancers  map[string]modelShare
 	parts      map[string][allocation.NumSharedKinds]float64
+	levels     [len(allocation.Levelled)]map[allocation.Bucket]int64
 }
 
 // refMerge merges the rows of a result by the rules that Apply documents.
@@ -321,6 +322,14 @@ func refMerge(result *refResult, metadata bool) refMerged {
 	out.volumes, out.balancers = map[string]modelShare{}, map[string]modelShare{}
 	same := rows[0].Special == allocation.Workload
 	for _, r := range rows {
+		for of, levels := range r.Levels {
+			for _, l := range levels {
+				if out.levels[of] == nil {
+					out.levels[of] = map[allocation.Bucket]int64{}
+				}
+				out.levels[of][l.Bucket] += l.Millis
+			}
+		}
 		for c, v := range r.Values {
 			m := allocation.Column(c)
 			if m == allocation.UsageMax.Of(allocation.CPU) || m == allocation.UsageMax.Of(allocation.RAM) || m == allocation.UsageMax.Of(allocation.GPU) {

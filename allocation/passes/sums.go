@@ -12,6 +12,7 @@ func (m *merger) sum() {
 	m.times()
 	m.Volumes = sumShares(m, func(t *allocation.Table) *allocation.Shares[allocation.VolumeShare] { return &t.Volumes }, m.Dict.CompareVolumes, (*allocation.VolumeShare).Add)
 	m.Balancers = sumShares(m, func(t *allocation.Table) *allocation.Shares[allocation.LoadBalancerShare] { return &t.Balancers }, m.Dict.CompareBalancers, (*allocation.LoadBalancerShare).Add)
+	m.levels()
 	m.Parts = sumShares(m, func(t *allocation.Table) *allocation.Shares[allocation.SharedPart] { return &t.Parts }, compareParts(m.Dict), addPart)
 	m.Portions = sumShares(m, func(t *allocation.Table) *allocation.Shares[allocation.Portion] { return &t.Portions }, comparePortions(m.Dict), addPortion)
 }
@@ -193,6 +194,26 @@ func sumShares[T any](m *merger, sharesOf func(*allocation.Table) *allocation.Sh
 		}
 	}
 	return allocation.MergeShares(list, compare, add)
+}
+
+// levels sums the levels of usage of merged rows.
+func (m *merger) levels() {
+	for r := range m.Levels {
+		var list []allocation.RowShare[allocation.Level]
+		for _, p := range m.from {
+			levels := &p.Levels[r]
+			list = slices.Grow(list, len(levels.List))
+			for row, g := range p.group {
+				if int(g) == m.n {
+					continue
+				}
+				for _, l := range levels.Row(row) {
+					list = append(list, allocation.RowShare[allocation.Level]{Row: g, Share: l})
+				}
+			}
+		}
+		m.Levels[r] = allocation.MergeLevels(m.n, list)
+	}
 }
 
 func compareParts(d *allocation.Dict) func(a, b *allocation.SharedPart) int {

@@ -23,11 +23,17 @@ type Charger struct {
 	uses  uses
 }
 
-// New returns a charger of what rs resolves.
-func New(rs *resolve.Resolver) *Charger {
+// New returns a charger of what rs resolves. levels says that rows get the levels of their usage.
+func New(rs *resolve.Resolver, levels bool) *Charger {
 	ch := &Charger{Resolver: rs, left: map[leftKey]*left{}}
 	ch.usage = integrator{ch: ch, prices: map[pricedTraffic]*prices.Item{}}
 	ch.usage.moving.until = ch.usage.sameUntil
+	if levels {
+		ch.usage.levels = newLevelCount()
+		for _, rows := range ch.Rows {
+			rows.KeepLevels()
+		}
+	}
 	return ch
 }
 

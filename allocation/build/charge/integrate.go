@@ -343,25 +343,25 @@ func (ch *Charger) holdUsage() {
 func (l *integrator) hold(c *observe.Container, section *observe.Section, r allocation.Resource, free timeline.Interval) bool {
 	rate, until := l.ch.heldRate(c, r, free.From)
 	until = min(max(until, free.From), free.To)
-	l.charged = l.charged[:0]
+	t := l.tally(c, section, r, 1)
 	if free.From < until {
-		l.charged = append(l.charged, timeline.Part{From: free.From, To: until, Amount: rate * float64(until-free.From) / 1000})
+		l.charged = append(l.charged[:0], timeline.Part{From: free.From, To: until, Amount: rate * float64(until-free.From) / 1000})
+		t.add(l.charged)
 	}
 	if until < free.To {
-		l.charged = append(l.charged, timeline.Part{From: until, To: free.To})
-		l.ch.noteUnknown(c, section, r, timeline.Interval{From: until, To: free.To})
+		unknown := l.ch.noteUnknown(c, section, r, timeline.Interval{From: until, To: free.To})
+		l.charged = append(l.charged[:0], timeline.Part{From: until, To: free.To})
+		t.addUnknown(l.charged, unknown)
 	}
-	t := l.tally(c, section, r, 1)
-	t.add(l.charged)
 	t.charge()
 	return free.From < until
 }
 
-// noteUnknown counts the running time within free, a part of a section, as time with unknown usage. A container that requests no
+// noteUnknown counts the running time within free, a part of a section, as time with unknown usage, and returns it in milliseconds. A container that requests no
 // GPU uses none. While a container waits to run its usage is known to be 0, unless none of its usage is known at all.
-func (ch *Charger) noteUnknown(c *observe.Container, section *observe.Section, r allocation.Resource, free timeline.Interval) {
+func (ch *Charger) noteUnknown(c *observe.Container, section *observe.Section, r allocation.Resource, free timeline.Interval) (millis int64) {
 	if ch.Phase != observe.Measuring || r == allocation.GPU && section.Request[allocation.GPU] == 0 {
-		return
+		return 0
 	}
 	spans := c.Runs.Clip(free.From, free.To)
 	if len(ch.containerUse(c).covered[r]) == 0 {
@@ -370,7 +370,9 @@ func (ch *Charger) noteUnknown(c *observe.Container, section *observe.Section, r
 	for _, x := range spans {
 		ch.AddTo(section.Ref, allocation.UnknownSeconds.Of(r), float64(x.To-x.From)/1000)
 		ch.AddTo(section.Ref, allocation.UnknownRequestHours.Of(r), section.Request[r]*observe.Hours(x.From, x.To))
+		millis += x.To - x.From
 	}
+	return millis
 }
 
 // beginsWithSignals reports whether a run is seen from the first signals that were read: it may have begun earlier.

@@ -28,6 +28,7 @@ type integrator struct {
 	joiner    timeline.Joiner    // of them
 	since     int64              // when its container started, if its first cell begins near that but not then; else 0
 	charged   []timeline.Part    // scratch of integrate
+	levels    *levelCount        // scratch of tally; nil where levels are not wanted
 	free      timeline.Intervals // scratch of cover
 	moving    moving
 	flows     []flow // the flows made last

@@ -40,6 +40,7 @@ type tally struct {
 	sign    float64 // -1 takes the charge back
 	request float64 // in a millisecond
 	pod     []reserve
+	levels  *levelCount // nil where nobody wants them
 
 	allocated, used, most float64 // most is the highest usage in a millisecond
 }
@@ -51,6 +52,9 @@ func (l *integrator) tally(c *observe.Container, section *observe.Section, r all
 	}
 	if c.Node != nil && section.Inside[r] {
 		t.load = l.ch.nodeUse(c.Node).load[r]
+	}
+	if r != allocation.GPU && section.Ref.Row != observe.NoRow {
+		t.levels = l.levels
 	}
 	return t
 }
@@ -80,8 +84,24 @@ func (t *tally) add(parts []timeline.Part) {
 		}
 	}
 	t.allocated, t.used, t.most = allocated, used, most
+	if t.levels != nil {
+		t.levels.add(parts)
+	}
 	if len(t.pod) > 0 {
 		t.use(t.pod, parts)
+	}
+}
+
+// addUnknown adds time without known usage, of which the given milliseconds are unknown: in the rest there was none.
+func (t *tally) addUnknown(parts []timeline.Part, unknown int64) {
+	levels := t.levels
+	t.levels = nil
+	t.add(parts)
+	if t.levels = levels; levels != nil {
+		for _, x := range parts {
+			levels.addUnused(x.To - x.From)
+		}
+		levels.addUnused(-unknown)
 	}
 }
 
@@ -105,6 +125,9 @@ func (t *tally) charge() {
 		if t.sign > 0 && t.most > 0 {
 			usage := rows.Column(allocation.UsageMax.Of(r))
 			usage[row] = max(usage[row], t.most*1000)
+		}
+		if t.levels != nil {
+			t.levels.take(rows, r, row, int64(t.sign))
 		}
 	}
 	if !section.Inside[r] && cost != 0 {
