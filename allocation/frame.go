@@ -19,8 +19,8 @@ type Frame struct {
 	Balancers    []LoadBalancerShare
 	BalancerEnds []int32
 	// Levels are those of all rows, and LevelEnds say where those of each row end.
-	Levels    [len(Levelled)][]Level
-	LevelEnds [len(Levelled)][]int32
+	Levels    [len(LevelResources)][]Level
+	LevelEnds [len(LevelResources)][]int32
 	// Read is what was read of the rows, nil for everything. Slices of the rest are nil.
 	Read *Projection
 	// Deferred are properties without ids, in place of IDs. They are for sets that go through Apply with options that only
@@ -81,7 +81,7 @@ func (s *Set) AppendFrame(f *Frame) error {
 	}
 	s.table.Volumes.appendAll(had, f.VolumeEnds, f.Volumes)
 	s.table.Balancers.appendAll(had, f.BalancerEnds, f.Balancers)
-	for r := range Levelled {
+	for r := range LevelResources {
 		s.table.Levels[r].appendAll(had, f.LevelEnds[r], f.Levels[r])
 	}
 	return nil
@@ -154,8 +154,10 @@ func (f *Frame) check(n int) error {
 		ends []int32
 		n    int
 	}{
-		{"volumes", f.VolumeEnds, len(f.Volumes)}, {"load balancers", f.BalancerEnds, len(f.Balancers)},
-		{"levels of CPU usage", f.LevelEnds[CPU], len(f.Levels[CPU])}, {"levels of RAM usage", f.LevelEnds[RAM], len(f.Levels[RAM])},
+		{"volumes", f.VolumeEnds, len(f.Volumes)},
+		{"load balancers", f.BalancerEnds, len(f.Balancers)},
+		{"levels of CPU usage", f.LevelEnds[CPU], len(f.Levels[CPU])},
+		{"levels of RAM usage", f.LevelEnds[RAM], len(f.Levels[RAM])},
 	} {
 		last := int32(0)
 		for _, end := range shares.ends {

@@ -31,19 +31,22 @@ func (b Bucket) Index() int { return int(b - NoUsage) }
 // BucketAt returns the bucket with an index.
 func BucketAt(i int) Bucket { return NoUsage + Bucket(i) }
 
-// Levelled are the resources whose levels of usage are kept.
-var Levelled = [...]Resource{CPU, RAM}
+// LevelResources are the resources whose levels of usage are kept.
+var LevelResources = [...]Resource{CPU, RAM}
 
 // BucketOf returns the bucket of a usage in cores or bytes.
 func BucketOf(usage float64) Bucket {
-	if !(usage > 0) {
+	switch {
+	case !(usage > 0):
 		return NoUsage
+	case usage > 1<<(mostUsed/bucketsPerDouble):
+		return mostUsed
 	}
 	fraction, exponent := math.Frexp(usage * (1 - bucketSlack)) // in [0.5, 1)
 	above := 1
 	for ; above < bucketsPerDouble && fraction > uppers[above-1]; above++ {
 	}
-	return Bucket(min(max((exponent-1)*bucketsPerDouble+above, int(NoUsage)), mostUsed))
+	return Bucket(max((exponent-1)*bucketsPerDouble+above, int(NoUsage)))
 }
 
 // uppers are the upper ends of the buckets of [0.5, 1), without the last: 2^(i/8 - 1).

@@ -31,14 +31,19 @@ func OfRows(properties []Property, columns ...Column) *Projection {
 	return &Projection{Properties: properties, Columns: columns, WithoutAssets: true}
 }
 
-// Union returns what any of the projections needs, nil if one needs everything. Without projections it needs nothing.
+// Union returns what any of the projections needs, nil if one needs everything and none needs levels. Without projections it needs nothing.
 func Union(list ...*Projection) *Projection {
 	all := &Projection{WithoutAssets: true}
 	few := true
-	for _, p := range list {
-		if p == nil {
+	if slices.Contains(list, nil) {
+		if !slices.ContainsFunc(list, func(p *Projection) bool { return p != nil && p.Levels }) {
 			return nil
 		}
+		all = Everything()
+		all.WithoutAssets, all.Levels = false, true
+		return all
+	}
+	for _, p := range list {
 		all.Properties, all.Deferred, all.Columns = append(all.Properties, p.Properties...), append(all.Deferred, p.Deferred...), append(all.Columns, p.Columns...)
 		all.Volumes, all.Balancers, all.Levels = all.Volumes || p.Volumes, all.Balancers || p.Balancers, all.Levels || p.Levels
 		all.WithoutAssets, few = all.WithoutAssets && p.WithoutAssets, few && (p.WithoutAssets || p.FewOfAssets)

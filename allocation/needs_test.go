@@ -32,6 +32,11 @@ func TestProjectionUnion(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
+	all := allocation.Everything()
+	all.Levels, all.WithoutAssets = true, false
+	if diff := cmp.Diff(all, (&allocation.Projection{Levels: true}).Union(nil)); diff != "" {
+		t.Errorf("everything with levels of usage (-want +got):\n%s", diff)
+	}
 	if a.Union(nil) != nil || (*allocation.Projection)(nil).Union(a) != nil {
 		t.Error("everything and something is not everything")
 	}

@@ -85,7 +85,7 @@ func (s *Set) Pick(want func(row int) bool) (*Set, error) {
 		}
 	}
 	to.Volumes, to.Balancers = from.Volumes.pick(rows), from.Balancers.pick(rows)
-	for r := range Levelled {
+	for r := range LevelResources {
 		to.Levels[r] = from.Levels[r].pick(rows)
 	}
 	return dst, nil

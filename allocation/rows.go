@@ -6,7 +6,7 @@ type Rows struct {
 	set       *Set
 	volumes   []RowShare[VolumeShare]
 	balancers []RowShare[LoadBalancerShare]
-	levels    [len(Levelled)][]RowShare[Level]
+	levels    [len(LevelResources)][]RowShare[Level]
 }
 
 // NewRows writes rows into an empty set. The caller fills in the assets and warnings. Columns to which nothing is written take no
@@ -90,7 +90,7 @@ func (r *Rows) Set() *Set {
 			r.Column(LoadBalancerCost)[row] += v.Cost
 		}
 	}
-	for of := range Levelled {
+	for of := range LevelResources {
 		s.table.Levels[of] = MergeLevels(s.Len(), r.levels[of])
 		r.levels[of] = nil
 	}

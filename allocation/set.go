@@ -182,9 +182,9 @@ type Row struct {
 	NSLabels      map[string]string
 	NSAnnotations map[string]string
 	GPU           GPUDevice
-	Volumes       []VolumeShare          // in any order; PVByteHours and PVCost of Values must be their sums
-	LoadBalancers []LoadBalancerShare    // in any order; LoadBalancerCost of Values must be their sum
-	Levels        [len(Levelled)][]Level // of CPU and RAM, by bucket
+	Volumes       []VolumeShare                // in any order; PVByteHours and PVCost of Values must be their sums
+	LoadBalancers []LoadBalancerShare          // in any order; LoadBalancerCost of Values must be their sum
+	Levels        [len(LevelResources)][]Level // of CPU and RAM, by bucket
 	Start, End    time.Time
 	Values        [NumColumns]float64
 }

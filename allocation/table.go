@@ -17,7 +17,7 @@ type Table struct {
 	Unread    Unread // IDs and Values are nil for these
 	Volumes   Shares[VolumeShare]
 	Balancers Shares[LoadBalancerShare]
-	Levels    [len(Levelled)]Shares[Level] // of CPU and RAM
+	Levels    [len(LevelResources)]Shares[Level] // of CPU and RAM
 	Parts     Shares[SharedPart]
 	Portions  Shares[Portion]              // costs that Proportions are computed from
 	Assets    map[PortionKey]*PortionAsset // the assets of Portions

@@ -35,7 +35,7 @@ func TestLevels(t *testing.T) {
 		}
 		rows := 0
 		for row := range whole.Len() {
-			for _, r := range allocation.Levelled {
+			for _, r := range allocation.LevelResources {
 				if plain.Value(allocation.UsageHours.Of(r), row) != whole.Value(allocation.UsageHours.Of(r), row) {
 					t.Fatalf("row %d: usage of %s is %v with levels, and %v without", row, r, whole.Value(allocation.UsageHours.Of(r), row), plain.Value(allocation.UsageHours.Of(r), row))
 				}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/cloudcost"
+	"github.com/promcost/promcost/allocation/encode"
 	"github.com/promcost/promcost/allocation/filter"
 	"github.com/promcost/promcost/allocation/passes"
 	"github.com/promcost/promcost/allocation/places"
@@ -44,6 +45,15 @@ func (q *request) finish(given func(name string) bool) error {
 func (q *request) finishFormat() error {
 	q.options.Check = q.api.cfg.Check
 	q.options.Zone = q.api.cfg.Zone
+	if q.output.quantiles {
+		if q.output.format != "json" {
+			return badRequest("parameter usageQuantiles: %s has columns of its own: use format=json", q.output.format)
+		}
+		if q.output.fields == nil {
+			q.output.fields = encode.Members()
+		}
+		q.output.fields = append(q.output.fields, encode.QuantileMembers()...)
+	}
 	if columnar(q.output.format) {
 		return q.finishColumnar()
 	}

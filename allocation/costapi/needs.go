@@ -9,9 +9,18 @@ import (
 	"github.com/promcost/promcost/allocation/notices"
 )
 
-// needs is the data to read of stored sets for the answer: what the passes, the filters, the format, the page and the warnings
-// declare. It is nil, which is everything, if the sets are checked, for ACK's bills, and for most computed sets: see computedNeeds.
+// needs is the data to read of sets for the answer, with levels of usage where it shows quantiles.
 func (q *request) needs() *allocation.Projection {
+	p := q.rowNeeds()
+	if slices.ContainsFunc(encode.QuantileMembers(), func(name string) bool { return slices.Contains(q.output.fields, name) }) {
+		return p.Union(&allocation.Projection{Levels: true, WithoutAssets: true})
+	}
+	return p
+}
+
+// rowNeeds is the data to read of stored sets for the answer: what the passes, the filters, the format, the page and the warnings
+// declare. It is nil, which is everything, if the sets are checked, for ACK's bills, and for most computed sets: see computedNeeds.
+func (q *request) rowNeeds() *allocation.Projection {
 	switch {
 	case q.api.cfg.Check, q.route.endpoint == ackAllocations:
 		return nil

@@ -100,7 +100,8 @@ func keptHandler(k *kept) http.Handler {
 
 // askings are values of further parameters, which change what answers need.
 var askings = map[string][]string{
-	"fields":         {"", "", "name,totalCost", "totalCost,pvs", "name,minutes,cpuCores", "lbAllocations,cpuCost", "name,properties", "errorBounds", "sharedCostBreakdown", "proportionalAssetResourceCosts", "rawAllocationOnly"},
+	"fields":         {"", "", "name,totalCost", "totalCost,pvs", "name,minutes,cpuCores", "lbAllocations,cpuCost", "name,properties", "errorBounds", "sharedCostBreakdown", "proportionalAssetResourceCosts", "rawAllocationOnly", "name,cpuCoreUsageP95"},
+	"usageQuantiles": {"", "true"},
 	"filter":         {"", "", `namespace:"web"`, `label[app]:"front"|node:"n2"`, `services:"front"`, `team:"red"`, `controllerKind:"job"+pod!:"x"`, `annotation[note]:"x"`},
 	"labelSelector":  {"", "", "app=front"},
 	"fieldSelector":  {"", "", "spec.node=n1", "metadata.name=front-1"},
@@ -127,7 +128,7 @@ var askings = map[string][]string{
 }
 
 // withoutFormat are parameters that requests of other formats than JSON are refused with.
-var withoutFormat = []string{"fields", "explain", "offset", "limit", "sortBy", "costMetric", "jmespath"}
+var withoutFormat = []string{"fields", "usageQuantiles", "explain", "offset", "limit", "sortBy", "costMetric", "jmespath"}
 
 // TestNeeded sends random requests to a ledger that reads only what they declare, and to one that reads everything. The answers are equal.
 func TestNeeded(t *testing.T) {

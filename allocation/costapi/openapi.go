@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/promcost/promcost/allocation"
@@ -133,7 +134,7 @@ func (a *api) allocationSchema() object {
 		}
 	}
 	members["properties"] = typed("object", "What it belongs to.", properties)
-	for _, f := range fields.All() {
+	for _, f := range slices.Concat(fields.All(), fields.Quantiles()) {
 		member := typed("number", f.Help+" In "+f.Unit+".", nil)
 		if f.Nullable {
 			member["nullable"] = true

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/encode"
 	"github.com/promcost/promcost/allocation/passes"
 )
 
@@ -67,6 +68,7 @@ func answerParams() []param {
 		{"sortBy", nil, "field", defaults{}, paged, "The number, or name, that rows are ordered by; totalCost where offset or limit is given, else they are in the order of names.", parseSortBy},
 		{"sortByOrder", nil, "desc|asc", defaults{}, paged, "desc or asc. Default: desc for numbers, asc for names.", parseSortOrder},
 		{"fields", nil, "list", defaults{}, allocations | summaries | toplines | served | ackAllocations, "Comma list of the members of each row that are kept, such as name,totalCost; all without it.", parseFields},
+		{"usageQuantiles", nil, "boolean", all("false"), allocations, "Add quantiles of the usage of CPU and memory to the rows: " + strings.Join(encode.QuantileMembers(), ", ") + ". They are null where the usage levels of a row are not stored.", setBool(func(q *request) *bool { return &q.output.quantiles })},
 		{"jmespath", nil, "expression", defaults{}, computed | billed | diagnoses | facts, "An expression of JMESPath, in Kyverno's dialect, over data, whose result takes its place: [0].*.[name,totalCost] or length(@[0]). fields applies before it, and CSV has no data to evaluate over.", parseJMESPath},
 		{"nulls", nil, "boolean", all("false"), allocations | summaries | toplines, "Write usage and efficiency of rows of which nothing is known as null (empty in CSV), in place of 0, which clients of Kubecost and OpenCost need. Parquet and Arrow have null in any case.", setBool(func(q *request) *bool { return &q.output.nulls })},
 		{"costMetric", []string{"costUnit"}, "cumulative|hourly|daily|weekly|monthly|yearly", all("cumulative"), allocations | summaries | toplines, "Costs of the window, or of an hour, 24, 168, 730 or 8760 hours at the mean rate of the hours of the window that have data.", parseCostMetric},

@@ -83,18 +83,19 @@ type selection struct {
 
 // output is how the answer looks.
 type output struct {
-	format   string
-	fullCSV  bool
-	singular bool
-	explain  bool
-	nulls    bool // unknown usage is null, else 0
-	page     encode.Page
-	fields   []string             // the members to write, nil for all
-	jmespath *jmespath.Expression // evaluated over the data; nil keeps the data
-	rate     float64              // the hours that costs are scaled to, 0 for the window
-	names    []string             // the results whose trends are asked for
-	least    float64              // the part of its cost that an asset has to change to be listed
-	topics   []notices.Topic      // the topics whose warnings are sent
+	format    string
+	fullCSV   bool
+	singular  bool
+	explain   bool
+	nulls     bool // unknown usage is null, else 0
+	quantiles bool // fields are those asked for, and quantiles of usage
+	page      encode.Page
+	fields    []string             // the members to write, nil for all
+	jmespath  *jmespath.Expression // evaluated over the data; nil keeps the data
+	rate      float64              // the hours that costs are scaled to, 0 for the window
+	names     []string             // the results whose trends are asked for
+	least     float64              // the part of its cost that an asset has to change to be listed
+	topics    []notices.Topic      // the topics whose warnings are sent
 }
 
 // search is a search for the values of a field.

@@ -123,6 +123,13 @@ func newEncoder(o *Options) *encoder {
 			e.gpuUsage = f.Value
 		}
 	}
+	for _, f := range fields.Quantiles() {
+		if slices.Contains(o.Fields, f.Name) {
+			quantile := newNumeric(o, f)
+			quantile.written = nil // of no client that does not accept null
+			e.numbers = append(e.numbers, quantile)
+		}
+	}
 	for p := range allocation.NumProperties {
 		if !isServed(p) || !o.writes("properties") {
 			continue
@@ -270,9 +277,9 @@ func (e *setEncoder) allocation(b []byte, row int, k *block, i int) []byte {
 	return append(b, '}')
 }
 
-// appendMaxima appends the largest usages of a single container. Of several containers a maximum would mean nothing: null.
+// appendMaxima appends the largest usages of a container. Of several containers a maximum would mean nothing: null.
 func (o *Options) appendMaxima(b []byte, set *allocation.Set, row int) []byte {
-	if !set.Single(row) || set.Special(row) != allocation.Workload {
+	if set.Several(row) || set.Special(row) != allocation.Workload {
 		return append(b, "null"...)
 	}
 	most := func(r allocation.Resource) float64 {

@@ -4,13 +4,21 @@ import (
 	"github.com/promcost/promcost/allocation/fields"
 )
 
-// Members are the names of the members that an allocation may be written with, in the order they are sent.
+// Members are the names of the members that an allocation is written with, in the order they are sent.
 func Members() []string {
 	names := []string{"name", "properties", "window", "start", "end"}
 	for _, f := range fields.All() {
 		names = append(names, f.Name)
 	}
 	return append(names, "pvs", "lbAllocations", "gpuAllocation", "sharedCostBreakdown", "proportionalAssetResourceCosts", "rawAllocationOnly", "errorBounds")
+}
+
+// QuantileMembers are the names of further members, quantiles of usage, that an allocation is written with where they are named.
+func QuantileMembers() (names []string) {
+	for _, f := range fields.Quantiles() {
+		names = append(names, f.Name)
+	}
+	return names
 }
 
 // SummaryMembers are the names of the members of a summary, in the order they are sent.

@@ -369,7 +369,7 @@ func copyRow(to, s *allocation.Set, row int) {
 		l.Key, l.Service, l.IP = to.Dict().Add(d.Text(l.Key)), to.Dict().Add(d.Text(l.Service)), to.Dict().Add(d.Text(l.IP))
 		r.LoadBalancers = append(r.LoadBalancers, l)
 	}
-	for _, of := range allocation.Levelled {
+	for _, of := range allocation.LevelResources {
 		r.Levels[of] = s.Levels(of, row)
 	}
 	to.Append(r)

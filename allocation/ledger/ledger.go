@@ -97,7 +97,7 @@ func (o *Options) resolved(q allocation.Query) allocation.Query {
 
 // toStore is the question for hours that are stored: for all that the history has of them.
 func (o *Options) toStore(q allocation.Query) allocation.Query {
-	q.Only = wholly(&allocation.Projection{Levels: o.Levels})
+	q.Only = (&allocation.Projection{Levels: o.Levels}).Union(nil)
 	q.Alone = true
 	return o.resolved(q)
 }

@@ -75,7 +75,7 @@ func (a *answer) computeInstead(ctx context.Context, q allocation.Query, cause e
 		ctx, done = memory.With(ctx, account), account.Close
 	}
 	stored := q.Stored // hours are computed as they are for the history
-	q.Alone, q.Stored, q.Only = q.Alone || stored, false, wholly(q.Only)
+	q.Alone, q.Stored, q.Only = q.Alone || stored, false, q.Only.Union(nil)
 	if sets, err = l.compute(ctx, q); err != nil {
 		return nil, done, fmt.Errorf("%w (in place of the history: %w)", err, cause)
 	}
@@ -120,14 +120,4 @@ func warned(s *allocation.Set, text string) *allocation.Set {
 	slices.Sort(own.Warnings)
 	own.Warnings = slices.Compact(own.Warnings)
 	return &own
-}
-
-// wholly is the projection of everything, with levels of usage where p has them.
-func wholly(p *allocation.Projection) *allocation.Projection {
-	if p == nil || !p.Levels {
-		return nil
-	}
-	all := allocation.Everything()
-	all.WithoutAssets, all.Levels = false, true
-	return all
 }

@@ -275,7 +275,7 @@ func (d *Decoded) readShares(f *File, p *allocation.Projection) (err error) {
 
 // readLevels reads how long usage was how high. Files of older versions do not have it.
 func (d *Decoded) readLevels(f *File) error {
-	for _, r := range allocation.Levelled {
+	for _, r := range allocation.LevelResources {
 		name := r.String() + usageLevels
 		of, err := f.structs(name, nil, []string{levelField, timeField}, nil)
 		if err != nil {

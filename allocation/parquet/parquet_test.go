@@ -134,7 +134,7 @@ type resolvedRow struct {
 	Values     map[string]float64 // by the name of the column
 	Volumes    []string
 	Balancers  []string
-	Levels     [len(allocation.Levelled)][]allocation.Level
+	Levels     [len(allocation.LevelResources)][]allocation.Level
 }
 
 // resolvedSet is a set with its ids resolved.
@@ -185,7 +185,7 @@ func resolvedSetOf(s *allocation.Set) resolvedSet {
 		for _, l := range s.LoadBalancerShares(row) {
 			r.Balancers = append(r.Balancers, fmt.Sprint(d.Text(l.Key), d.Text(l.Service), d.Text(l.IP), l.Private, l.Hours, l.Cost, l.Adjustment))
 		}
-		for _, of := range allocation.Levelled {
+		for _, of := range allocation.LevelResources {
 			if levels := s.Levels(of, row); len(levels) > 0 {
 				r.Levels[of] = levels
 			}

@@ -45,11 +45,6 @@ func allocationColumns(s *allocation.Set) []Column {
 	for c := range allocation.NumColumns {
 		cols = append(cols, numberColumn(c.Field(), func(row int) float64 { return s.Value(c, row) }))
 	}
-	for _, r := range allocation.Levelled {
-		if s.HasLevels() {
-			cols = append(cols, structsColumn(r.String()+usageLevels, func(row int) int { return len(s.Levels(r, row)) }, levelMembers(s, r)))
-		}
-	}
 	return append(cols,
 		structsColumn(volumesField, func(row int) int { return len(s.Volumes(row)) }, volumeMembers(s)),
 		structsColumn(balancersField, func(row int) int { return len(s.LoadBalancerShares(row)) }, balancerMembers(s)))
@@ -70,6 +65,16 @@ func propertyColumns(s *allocation.Set, p allocation.Property) []Column {
 		return uuidColumns(p.Field(), otherUIDs, func(row int) string { return s.Text(p, row) })
 	}
 	return []Column{textColumn(p.Field(), func(row int) string { return s.Text(p, row) })}
+}
+
+// levelColumns are the columns of how long usage was how high, where that is known of the set.
+func levelColumns(s *allocation.Set) (cols []Column) {
+	for _, r := range allocation.LevelResources {
+		if s.HasLevels() {
+			cols = append(cols, structsColumn(r.String()+usageLevels, func(row int) int { return len(s.Levels(r, row)) }, levelMembers(s, r)))
+		}
+	}
+	return cols
 }
 
 func levelMembers(s *allocation.Set, r allocation.Resource) []member {

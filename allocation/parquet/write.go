@@ -110,7 +110,7 @@ func Write(w io.Writer, s *allocation.Set, f Footer) (rows int, err error) {
 		if err := s.Require(allocation.Everything()); err != nil {
 			return 0, fmt.Errorf("write Parquet: %w", err)
 		}
-		columns, rows = allocationColumns(s), s.Len()
+		columns, rows = append(allocationColumns(s), levelColumns(s)...), s.Len()
 	case Assets:
 		list := assetRows(s)
 		columns, rows = assetColumns(s.Window, list), len(list)

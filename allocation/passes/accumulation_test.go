@@ -95,7 +95,7 @@ func contents(s *allocation.Set) []string {
 		for _, b := range s.LoadBalancerShares(row) {
 			add(d.Text(b.Key), d.Text(b.Service), d.Text(b.IP), b.Private, b.Hours, b.Cost, b.Adjustment)
 		}
-		for _, r := range allocation.Levelled {
+		for _, r := range allocation.LevelResources {
 			add(s.Levels(r, row))
 		}
 		for _, p := range s.SharedParts(row) {

@@ -227,7 +227,7 @@ func compareSet(t *testing.T, where string, got *allocation.Set, want refAnswer,
 // compareLevels compares the levels of usage of rows.
 func compareLevels(t *testing.T, where string, got *allocation.Set, row int, want *refMerged) {
 	t.Helper()
-	for _, r := range allocation.Levelled {
+	for _, r := range allocation.LevelResources {
 		var levels map[allocation.Bucket]int64
 		for _, l := range got.Levels(r, row) {
 			if levels == nil {

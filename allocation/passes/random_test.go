@@ -206,7 +206,7 @@ func runningRow(rng *rand.Rand, r allocation.Row, w allocation.Window) modelRow 
 				out.Values[allocation.UsageHours.Of(res)] = 0
 			}
 		}
-		for _, res := range allocation.Levelled {
+		for _, res := range allocation.LevelResources {
 			out.addLevels(amounts, res)
 		}
 	}

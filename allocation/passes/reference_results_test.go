@@ -312,7 +312,7 @@ type refMerged struct {
 	volumes    map[string]modelShare
 	balancers  map[string]modelShare
 	parts      map[string][allocation.NumSharedKinds]float64
-	levels     [len(allocation.Levelled)]map[allocation.Bucket]int64
+	levels     [len(allocation.LevelResources)]map[allocation.Bucket]int64
 }
 
 // refMerge merges the rows of a result by the rules that Apply documents.

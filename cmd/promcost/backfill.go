@@ -28,7 +28,7 @@ type backfillFlags struct {
 	storage  *storageFlags
 	hours    *resolutionFlags
 	from, to string
-	grace    time.Duration
+	stored   *storedHours
 	parallel int
 	dryRun   bool
 	priced   bool // prices are among what serve exposes
@@ -36,13 +36,11 @@ type backfillFlags struct {
 }
 
 func defineBackfill(clause *kingpin.CmdClause, io streams, logs *logFlags) executor {
-	f := &backfillFlags{source: addSourceFlags(clause), cost: addCostFlags(clause), storage: addStoragePlaceFlags(clause), hours: addResolutionFlags(clause)}
+	f := &backfillFlags{source: addSourceFlags(clause), cost: addCostFlags(clause), storage: addStoragePlaceFlags(clause), hours: addResolutionFlags(clause), stored: addStoredHoursFlags(clause)}
 	addShardFlag(clause, f.storage)
 	clause.Flag("from", "Where to begin: a date or RFC 3339 time, or a duration before now such as 30d, whose first day is done whole.").Required().StringVar(&f.from)
 	clause.Flag("to", "Where to end: a date or RFC 3339 time. The default is now.").PlaceHolder("TIME").StringVar(&f.to)
 	countOf(clause, "parallel", "Days that are computed at a time.", &f.parallel, 1).Default("2")
-	durationOf(clause, "history.grace", "How long after its end an hour is computed, for samples that come late.", &f.grace, 0).
-		Default(ledger.DefaultGrace.String())
 	addPricedFlag(clause, &f.priced)
 	clause.Flag("recompute", "Also compute hours again that are there, and put them in their place where the source still has all of them. Counters stay as they were.").BoolVar(&f.again)
 	clause.Flag("dry-run", "Compute a few of the hours, keep none, and say what all of them would take.").BoolVar(&f.dryRun)
@@ -55,7 +53,7 @@ func backfill(ctx context.Context, f *backfillFlags, io streams, logs *logFlags)
 	if err != nil {
 		return err
 	}
-	w, err := f.window(svc.computer.source.clock(f.grace)(), svc.settings().Zone)
+	w, err := f.window(svc.computer.source.clock(f.stored.grace)(), svc.settings().Zone)
 	if err == nil {
 		b := &backfilling{service: svc, store: store, flags: f, window: w, io: io, begun: time.Now()}
 		if f.dryRun {
@@ -90,7 +88,7 @@ func (f *backfillFlags) open(w io.Writer, logs *logFlags) (*service, *history.St
 	}
 	f.cost.concurrency = f.parallel
 	svc, err := newService(src, f.cost, l, serviceOptions{
-		now: time.Now, ledgerNow: src.clock(f.grace), grace: f.grace, shard: f.storage.shard, priced: f.priced, resolution: f.hours, keep: func() (keeping, error) { return k, nil },
+		now: time.Now, ledgerNow: src.clock(f.stored.grace), stored: *f.stored, shard: f.storage.shard, priced: f.priced, resolution: f.hours, keep: func() (keeping, error) { return k, nil },
 		prices: &priceSourceFlags{}, // those that serve keeps there
 	})
 	if err != nil {
@@ -304,7 +302,7 @@ func (b *backfilling) describe() string {
 	closed := b.ledger.Clock().Closed(b.window)
 	for _, w := range [...]allocation.Window{{Start: b.window.Start, End: closed.Start}, {Start: closed.End, End: b.window.End}} {
 		if w.Start.Before(w.End) {
-			lines = append(lines, fmt.Sprintf("left out: %s: only whole hours are kept that ended at least %s ago", windowText(w), b.flags.grace))
+			lines = append(lines, fmt.Sprintf("left out: %s: only whole hours are kept that ended at least %s ago", windowText(w), b.flags.stored.grace))
 		}
 	}
 	return strings.Join(lines, "\n")

@@ -38,7 +38,7 @@ func serveArgsByClock(t testing.TB, clock func() time.Time, args ...string) (svc
 		t.Fatal(err)
 	}
 	svc, err = newService(src, cost, l, serviceOptions{
-		now: clock, ledgerNow: clock, grace: flags.grace, meter: flags.meter, resolution: c.hours, keep: func() (keeping, error) { return storage.open(l.kit, false) },
+		now: clock, ledgerNow: clock, stored: *flags.stored, meter: flags.meter, resolution: c.hours, keep: func() (keeping, error) { return storage.open(l.kit, false) },
 	})
 	if err != nil {
 		t.Fatal(err)

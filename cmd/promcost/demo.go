@@ -223,7 +223,7 @@ func (s *server) runDemo(ctx context.Context, c *democluster.Cluster, dir string
 	keep := func() (keeping, error) {
 		return demoKeeping(c.End().Sub(c.Start()), func() bool { return db.Progress().Ready })
 	}
-	s.service, err = newService(&opened{Source: chunks.New(db, chunks.Options{}), since: c.Start()}, cost, s.logs, serviceOptions{now: now, ledgerNow: now, grace: s.flags.grace, keep: keep, meter: s.flags.meter})
+	s.service, err = newService(&opened{Source: chunks.New(db, chunks.Options{}), since: c.Start()}, cost, s.logs, serviceOptions{now: now, ledgerNow: now, stored: *s.flags.stored, keep: keep, meter: s.flags.meter})
 	if err != nil {
 		return errors.Join(err, db.Close(), closeAll(s.listeners))
 	}

@@ -179,7 +179,7 @@ func (f *verifyFlags) service(store *history.Store, io streams, logs *logFlags) 
 	}
 	k := keeping{store: store, readOnly: true, flags: *f.storage, closer: closerFunc(func() error { return nil })}
 	svc, err := newService(src, f.cost, l, serviceOptions{
-		now: time.Now, ledgerNow: src.clock(ledger.DefaultGrace), grace: ledger.DefaultGrace, priced: f.priced, keep: func() (keeping, error) { return k, nil },
+		now: time.Now, ledgerNow: src.clock(ledger.DefaultGrace), stored: storedHours{grace: ledger.DefaultGrace}, priced: f.priced, keep: func() (keeping, error) { return k, nil },
 	})
 	if err != nil {
 		return nil, errors.Join(err, src.Close())

@@ -180,7 +180,7 @@ func (a *promqlAPI) handlerUnder(current *config.Settings) (http.Handler, error)
 		return strings.HasPrefix(collector, compatible) && !*a.flags.enabled[collector]
 	})
 	series := costseries.New(recorded{a.ledger, a.recorder}, costseries.Options{
-		Grace: a.flags.grace, Zone: a.zone, Subjects: subjects, Currency: func() string { return current.Currency },
+		Grace: a.flags.stored.grace, Zone: a.zone, Subjects: subjects, Currency: func() string { return current.Currency },
 		Bounds: timeline.ServedBounds, Now: a.clock, Billed: a.billedHours(),
 	})
 	var owned, shared []string // by promcost alone, and with OpenCost or kube-state-metrics

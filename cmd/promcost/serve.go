@@ -20,7 +20,6 @@ import (
 	"github.com/prometheus/common/version"
 	"github.com/prometheus/exporter-toolkit/web"
 
-	"github.com/promcost/promcost/allocation/ledger"
 	"github.com/promcost/promcost/allocation/mcp"
 	"github.com/promcost/promcost/allocation/metering"
 	"github.com/promcost/promcost/allocation/timeline"
@@ -34,7 +33,7 @@ import (
 type serveFlags struct {
 	web       *webFlags
 	promql    *promqlFlags
-	grace     time.Duration
+	stored    *storedHours
 	maxSeries int
 	labels    []string         // that the collector of that name exports
 	enabled   map[string]*bool // by collector
@@ -51,9 +50,7 @@ type servePreset struct {
 }
 
 func addServeFlags(clause *kingpin.CmdClause, preset servePreset) *serveFlags {
-	f := &serveFlags{web: addWebFlags(clause, preset.address), promql: addPromQLFlags(clause), enabled: map[string]*bool{}}
-	durationOf(clause, "history.grace", "How long after its end an hour is computed, for samples that come late.", &f.grace, 0).
-		Default(ledger.DefaultGrace.String())
+	f := &serveFlags{stored: addStoredHoursFlags(clause), web: addWebFlags(clause, preset.address), promql: addPromQLFlags(clause), enabled: map[string]*bool{}}
 	countOf(clause, "collector.max-series", "Maximum series per collector. Above it, the cheapest are combined into __other__, so totals by cluster, label and resource stay right. PromQL over costs has all of them.", &f.maxSeries, metering.MinMaxSeries).
 		Default(strconv.Itoa(metering.DefaultMaxSeries))
 	names := addFlag(clause, "collector.label.names", "Labels whose values --collector.label exports the cost of, separated by commas: names as Kubernetes or as Prometheus has them, aliases such as team, and properties of the config file. Names switch it on.", func(text string) error {
@@ -155,7 +152,7 @@ func defineServe(clause *kingpin.CmdClause, io streams, logs *logFlags) executor
 		}
 		source.announce(src, l.kit)
 		svc, err := newService(src, cost, l, serviceOptions{
-			now: time.Now, ledgerNow: src.clock(serve.grace), grace: serve.grace, shard: storage.shard, meter: serve.meter, priced: *serve.enabled["opencost"], resolution: c.hours,
+			now: time.Now, ledgerNow: src.clock(serve.stored.grace), stored: *serve.stored, shard: storage.shard, meter: serve.meter, priced: *serve.enabled["opencost"], resolution: c.hours,
 			keep:   func() (keeping, error) { return storage.openServed(l.kit, source.kind == sourceNone) },
 			prices: c.prices.used(source.kind),
 		})

@@ -121,7 +121,7 @@ type service struct {
 type serviceOptions struct {
 	now       func() time.Time // the clock of the API
 	ledgerNow func() time.Time // the clock that says which hour is closed
-	grace     time.Duration
+	stored    storedHours
 	slow      log.Logger                                         // the log of slow computations; nil is the general one
 	keep      func() (keeping, error)                            // opens the history; nil keeps none
 	priced    bool                                               // prices are among the exposed metrics
@@ -170,7 +170,7 @@ func newService(src *opened, f *costFlags, logs loggers, o serviceOptions) (*ser
 	}
 	s.where, s.gone = keeping.where, keeping.gone
 	hours := ledger.Options{
-		MaxConcurrency: f.concurrency, Timeout: f.timeout, Grace: orNone(o.grace), Zone: current.Zone, Now: o.ledgerNow, Memory: budget, Begin: src.begin,
+		MaxConcurrency: f.concurrency, Timeout: f.timeout, Grace: orNone(o.stored.grace), Levels: o.stored.levels, Zone: current.Zone, Now: o.ledgerNow, Memory: budget, Begin: src.begin,
 	}
 	o.resolution.apply(&hours)
 	s.ledger, s.recorder = keeping.open(s.computer, logs.kit, hours, recorder.Options{Metering: s.metering, Bills: s.budgetBills, Changed: s.metricsChanged})
