@@ -10,6 +10,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/metering"
+	"github.com/promcost/promcost/promquery/costseries"
 )
 
 // targetLabels are those that a scrape adds to every series.
@@ -32,6 +33,9 @@ func served(t *testing.T) map[string][]string {
 		for _, f := range s.Families() {
 			metrics[f.Name] = f.Labels
 		}
+	}
+	for _, f := range costseries.UsageFamilies() {
+		metrics[f.Name] = f.Labels
 	}
 	for _, family := range gather(t) {
 		names := []string{}

@@ -14,6 +14,7 @@ import (
 	"github.com/promcost/promcost/allocation/mcp"
 	"github.com/promcost/promcost/allocation/memory"
 	"github.com/promcost/promcost/allocation/metering"
+	"github.com/promcost/promcost/promquery/costseries"
 )
 
 // mcpPath is where assistants ask.
@@ -43,6 +44,9 @@ func metricsReference() string {
 		for _, f := range s.Families() {
 			fmt.Fprintf(&b, "- `%s{%s}`: %s\n", f.Name, strings.Join(f.Labels, ","), f.Help)
 		}
+	}
+	for _, f := range costseries.UsageFamilies() {
+		fmt.Fprintf(&b, "- `%s{%s}`: %s\n", f.Name, strings.Join(f.Labels, ","), f.Help)
 	}
 	return b.String()
 }

@@ -191,11 +191,7 @@ func (a *promqlAPI) handlerUnder(current *config.Settings) (http.Handler, error)
 		} else {
 			shared = append(shared, family.Name)
 		}
-		kind := "gauge"
-		if family.Counter {
-			kind = "counter"
-		}
-		metadata = append(metadata, upstream.Metadata{Name: family.Name, Type: kind, Help: family.Help})
+		metadata = append(metadata, upstream.Metadata{Name: family.Name, Type: family.Type, Help: family.Help})
 	}
 	others, err := f.upstream(a.source, a.computer.source.server, owned, shared)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/promcost/promcost/cmd/promcost/internal/config"
 	"github.com/promcost/promcost/collector"
 	"github.com/promcost/promcost/promquery"
+	"github.com/promcost/promcost/promquery/costseries"
 	"github.com/promcost/promcost/promquery/promapi"
 )
 
@@ -143,6 +144,9 @@ func referFamilies(b *strings.Builder) {
 			}
 			line(b, code(f.Name), code(strings.Join(f.Labels, ",")), shown, f.Help)
 		}
+	}
+	for _, f := range costseries.UsageFamilies() {
+		line(b, code(f.Name), code(strings.Join(f.Labels, ",")), "only in PromQL", f.Help)
 	}
 	for _, f := range collector.BillFamilies() {
 		line(b, code(f.Name), code(strings.Join(f.Labels, ",")), "always", f.Help)

@@ -93,10 +93,30 @@ func (q *Queryable) ChunkQuerier(mint, maxt int64) (storage.ChunkQuerier, error)
 
 // Family is a metric that is served.
 type Family struct {
-	Name    string
-	Help    string
-	Counter bool // a gauge otherwise
-	Labels  []string
+	Name   string
+	Help   string
+	Type   string // as Prometheus' API has it: gauge, counter or gaugehistogram
+	Labels []string
+}
+
+// UsageFamilies are the metrics that only PromQL has.
+func UsageFamilies() (list []Family) {
+	for _, f := range usageFamilies() {
+		list = append(list, f.described())
+	}
+	return list
+}
+
+// described is what is served of a family.
+func (f *family) described() Family {
+	kind := "gauge"
+	switch {
+	case f.histograms != nil:
+		kind = "gaugehistogram"
+	case f.kind == counters:
+		kind = "counter"
+	}
+	return Family{Name: f.name, Help: f.help, Type: kind, Labels: f.labels}
 }
 
 // Families are the metrics that are served, by name.
@@ -104,7 +124,7 @@ func (q *Queryable) Families() []Family {
 	list := make([]Family, len(q.families))
 	for i := range q.families {
 		f := &q.families[i]
-		list[i] = Family{Name: f.name, Help: f.help, Counter: f.kind == counters, Labels: f.labels}
+		list[i] = f.described()
 	}
 	return list
 }

@@ -27,6 +27,7 @@ type family struct {
 	row        *metering.Family  // of the table
 	summable   bool              // series may be summed before the engine sums them
 	budget     bool              // it is about budgets, which need more than one set
+	histograms *histograms       // of usage, nil for a metric of numbers
 	// set emits a metric about a set as a whole.
 	set func(set *allocation.Set, emit emitter)
 }
@@ -51,7 +52,7 @@ const budgetSubject = "budget"
 
 // makeFamilies lists what is served, by name.
 func (q *Queryable) makeFamilies() []family {
-	all := []family{q.currencyInfo()}
+	all := append(usageFamilies(), q.currencyInfo())
 	for _, f := range metering.SetFamilies() {
 		emit := func(set *allocation.Set, emit emitter) { f.Emit(set, q.opts.Bounds, emit) }
 		all = append(all, family{name: f.Name, help: f.Help, labels: f.Labels, set: emit})
@@ -89,6 +90,9 @@ func projection(selected []*selection) *allocation.Projection {
 	for _, s := range selected {
 		if s.reader != nil {
 			all = all.Union(s.reader.Projection())
+		}
+		if s.histograms != nil {
+			all = all.Union(s.histograms.needs)
 		}
 	}
 	return all

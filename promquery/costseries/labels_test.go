@@ -138,10 +138,11 @@ func TestLabelsWithoutMatchers(t *testing.T) {
 func TestFamilies(t *testing.T) {
 	h := someHours(20)
 	h.budget = &metering.Budget{Name: "all", Amount: 100, Period: metering.BudgetMonth, Billed: true}
+	h.sets[10] = usedHours(11).sets[10]
 	q := newQueryable(h, costseries.Options{Currency: func() string { return "EUR" }, Bounds: func(_, _, _ time.Duration) (float64, float64) { return -0.5, 0.5 }})
 	known := map[string]costseries.Family{}
 	for _, f := range q.Families() {
-		if f.Help == "" || f.Counter != strings.HasSuffix(f.Name, "_total") {
+		if f.Help == "" || (f.Type == "counter") != strings.HasSuffix(f.Name, "_total") {
 			t.Errorf("odd family %+v", f)
 		}
 		known[f.Name] = f

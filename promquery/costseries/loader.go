@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
 
 	"github.com/promcost/promcost/allocation"
@@ -98,6 +99,14 @@ func (l *loader) emit(ctx context.Context, set *allocation.Set, emit func(i int3
 			}
 		}
 		switch {
+		case s.histograms != nil:
+			s.histograms.emit(set, func(values []string, h *histogram.FloatHistogram) {
+				if s.matches(values) {
+					if i := l.seriesOf(ctx, s, s.number(values), values); i != unselected {
+						l.putHistogram(i, h)
+					}
+				}
+			})
 		case s.set != nil:
 			s.set(set, emitLabels)
 		case s.budget:

@@ -23,7 +23,7 @@ type selection struct {
 	summed bool
 	reader *metering.SeriesReader // nil for budgets, and for metrics about a set as a whole
 	series []int32                // the loader's series by number within the selection
-	known  []string               // values of labels by number, if there is no reader to number them
+	known  map[string]int         // numbers by the values of labels, if there is no reader to number them
 }
 
 // labelMatcher is a matcher for a label of a family.
@@ -97,7 +97,7 @@ func (s *selection) group(hints *storage.SelectHints) {
 
 // makeReader makes the reader, where the table of families has one.
 func (s *selection) makeReader() {
-	if s.set != nil || s.budget {
+	if s.set != nil || s.budget || s.histograms != nil {
 		return
 	}
 	o := metering.SeriesOptions{Keep: make([]func(string) bool, len(s.labels)), Summed: s.summed, By: s.by}
@@ -145,9 +145,13 @@ func (s *selection) matches(values []string) bool {
 // number is the number of the series with these values of labels, if there is no reader to number them.
 func (s *selection) number(values []string) int {
 	key := strings.Join(values, "\xff")
-	n := slices.Index(s.known, key)
-	if n < 0 {
-		n, s.known = len(s.known), append(s.known, key)
+	n, ok := s.known[key]
+	if !ok {
+		if s.known == nil {
+			s.known = map[string]int{}
+		}
+		n = len(s.known)
+		s.known[key] = n
 	}
 	return n
 }

@@ -23,6 +23,8 @@ type series struct {
 	last   int      // index of the time of the last value
 	times  []int64
 	values []float64
+	// histograms are the samples in place of values, as far as it reaches; a nil one is a stale marker, which values has.
+	histograms []*histogram.FloatHistogram
 }
 
 // put adds v to the value at a time of the clock, which must not be before the last one.
@@ -61,14 +63,15 @@ func (s *series) Iterator(chunkenc.Iterator) chunkenc.Iterator {
 	if times == nil {
 		times = (*s.clock)[s.first : s.first+len(s.values)]
 	}
-	return storage.NewListSeriesIterator(&samples{times: times, values: s.values})
+	return storage.NewListSeriesIterator(&samples{times: times, values: s.values, histograms: s.histograms})
 }
 
 // samples are storage.Samples that are made one at a time, for a single iterator.
 type samples struct {
-	times  []int64
-	values []float64
-	now    sample
+	times      []int64
+	values     []float64
+	histograms []*histogram.FloatHistogram
+	now        sample
 }
 
 // Len implements storage.Samples.
@@ -76,7 +79,10 @@ func (s *samples) Len() int { return len(s.values) }
 
 // Get implements storage.Samples. The sample is valid until the next call.
 func (s *samples) Get(i int) chunks.Sample {
-	s.now = sample{s.times[i], s.values[i]}
+	s.now = sample{t: s.times[i], v: s.values[i]}
+	if i < len(s.histograms) {
+		s.now.h = s.histograms[i]
+	}
 	return &s.now
 }
 
@@ -84,12 +90,20 @@ func (s *samples) Get(i int) chunks.Sample {
 type sample struct {
 	t int64
 	v float64
+	h *histogram.FloatHistogram // nil for a number
 }
 
-func (s *sample) T() int64                    { return s.t }
-func (*sample) ST() int64                     { return 0 }
-func (s *sample) F() float64                  { return s.v }
-func (*sample) H() *histogram.Histogram       { return nil }
-func (*sample) FH() *histogram.FloatHistogram { return nil }
-func (*sample) Type() chunkenc.ValueType      { return chunkenc.ValFloat }
-func (s *sample) Copy() chunks.Sample         { own := *s; return &own }
+func (s *sample) T() int64                      { return s.t }
+func (*sample) ST() int64                       { return 0 }
+func (s *sample) F() float64                    { return s.v }
+func (*sample) H() *histogram.Histogram         { return nil }
+func (s *sample) FH() *histogram.FloatHistogram { return s.h }
+
+func (s *sample) Type() chunkenc.ValueType {
+	if s.h != nil {
+		return chunkenc.ValFloatHistogram
+	}
+	return chunkenc.ValFloat
+}
+
+func (s *sample) Copy() chunks.Sample { own := *s; return &own }
