@@ -73,6 +73,10 @@ const (
 	LoadBalancerCostAdjustment
 	SharedCost
 	ExternalCost
+	CPUPeriods       // of the scheduler, in which a container with a CPU limit ran
+	ThrottledPeriods // of those, in which it was throttled
+	OOMKills         // how often the kernel killed a process of it for its memory
+	CPUWaitingSeconds
 	NumColumns
 )
 
@@ -124,6 +128,10 @@ func makeColumns() (c [NumColumns]columnTraits) {
 		LoadBalancerCostAdjustment: {name: "loadBalancerCostAdjustment", field: "load_balancer_cost_adjustment", money: true, kind: SharedLoadBalancer, adjusts: true, passes: true},
 		SharedCost:                 {name: "sharedCost", field: "shared_cost", money: true, kind: SharedOverhead, passes: true},
 		ExternalCost:               {name: "externalCost", field: "external_cost", money: true, kind: SharedExternal, passes: true},
+		CPUPeriods:                 {name: "cpuPeriods", field: "cpu_periods"},
+		ThrottledPeriods:           {name: "throttledPeriods", field: "cpu_throttled_periods"},
+		OOMKills:                   {name: "oomKills", field: "oom_kills"},
+		CPUWaitingSeconds:          {name: "cpuWaitingSeconds", field: "cpu_waiting_seconds"},
 	} {
 		c[col] = traits
 	}

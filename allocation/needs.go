@@ -123,6 +123,9 @@ type Unread struct {
 	Levels             bool
 }
 
+// Whole reports whether everything was read, but for levels of usage, which are there only where they are asked for.
+func (u *Unread) Whole() bool { return *u == Unread{Levels: u.Levels} }
+
 // unread returns what a projection does not read.
 func (p *Projection) unread() (u Unread) {
 	if p == nil {

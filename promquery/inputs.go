@@ -165,6 +165,11 @@ func podUsage(name string, signal signals.Signal, r allocation.Resource, of stri
 	}
 }
 
+// pressure is a counter of what goes wrong with containers, by cAdvisor. Containers without limits, and older kernels, have none.
+func pressure(name string, signal signals.Signal, of, missing string) Input {
+	return Input{Name: name, Signal: signal, Need: Occasional, Alternatives: cadvisor(of), Missing: missing, Remedy: kubelet}
+}
+
 // carrying are alternatives that carry a signal.
 func carrying(signal signals.Signal, list []Alternative) []Alternative {
 	for i := range list {
@@ -305,6 +310,10 @@ var workloads = []Input{
 	{Name: "cpu usage", Signal: signals.ContainerUse, Resource: allocation.CPU, Alternatives: cadvisor("container_cpu_usage_seconds_total"), Missing: "cpu costs what is requested, whatever is used", Remedy: kubelet},
 	podUsage("pod cpu usage", signals.PodUse, allocation.CPU, "container_cpu_usage_seconds_total"),
 	podUsage("pod memory usage", signals.PodLevel, allocation.RAM, "container_memory_working_set_bytes"),
+	pressure("cpu periods", signals.ContainerPeriods, "container_cpu_cfs_periods_total", "how often containers are throttled is not known"),
+	pressure("throttled cpu periods", signals.ContainerThrottled, "container_cpu_cfs_throttled_periods_total", "how often containers are throttled is not known"),
+	pressure("oom kills", signals.ContainerOOMKills, "container_oom_events_total", "recommended requests do not know of containers that ran out of memory"),
+	pressure("cpu waiting time", signals.ContainerWaiting, "container_pressure_cpu_waiting_seconds_total", "recommended requests do not know of containers that wait for CPU"),
 	{Name: "memory usage", Signal: signals.ContainerLevel, Resource: allocation.RAM, Alternatives: cadvisor("container_memory_working_set_bytes"), Missing: "memory costs what is requested, whatever is used", Remedy: kubelet},
 }
 

@@ -90,6 +90,10 @@ var unrecorded = map[string]string{
 	"kube_pod_overhead_cpu_cores":                              "no recorded pod has a RuntimeClass with overhead",
 	"kube_pod_overhead_memory_bytes":                           "no recorded pod has a RuntimeClass with overhead",
 	"kube_node_spec_taint":                                     "no recorded node is virtual",
+	"container_cpu_cfs_periods_total":                          "the recording has the metrics that costs need",
+	"container_cpu_cfs_throttled_periods_total":                "the recording has the metrics that costs need",
+	"container_oom_events_total":                               "the recording has the metrics that costs need",
+	"container_pressure_cpu_waiting_seconds_total":             "the recording has the metrics that costs need",
 	"kube_pod_annotations":                                     "no recorded pod runs on AWS Fargate, which annotates it",
 
 	"cloudcost_aws_ec2_instance_cpu_usd_per_core_hour":              "cloudcost-exporter wants a cloud",

@@ -127,8 +127,9 @@ var (
 	diskLevels      = []signals.Signal{signals.NodeDiskUsed, signals.ClaimUsed}
 	counterSignals  = []signals.Signal{signals.ContainerUse, signals.PodTransmitted, signals.PodReceived, signals.PodEgress}
 	podUsageSignals = []signals.Signal{signals.PodUse, signals.PodLevel}
+	pressureSignals = []signals.Signal{signals.ContainerPeriods, signals.ContainerThrottled, signals.ContainerOOMKills, signals.ContainerWaiting}
 	// onDemand are signals that are asked for only where what was added before shows a need for them.
-	onDemand = slices.Concat(counterSignals, diskLevels, podUsageSignals, []signals.Signal{
+	onDemand = slices.Concat(counterSignals, diskLevels, podUsageSignals, pressureSignals, []signals.Signal{
 		signals.Nothing, signals.RunningByUsage, signals.RunningByInfo, signals.PodPhaseRunning, signals.ContainerCreated, signals.InitStarted,
 		signals.PodFinal, signals.ContainerRestarts, signals.PodOwner, signals.NodeTime, signals.ContainerLevel,
 		signals.InstancePrice, signals.InstanceUnitPrice, signals.OfferingPrice, signals.WholeVolumePrice, signals.VolumeUnitPrice,
@@ -281,7 +282,13 @@ func (b *Builder) askCountersBefore() []Ask { return ask(&b.usageBefore, counter
 
 func (b *Builder) askCountersAfter() []Ask { return ask(&b.usageAfter, counterSignals...) }
 
-func (b *Builder) askCounters() []Ask { return within([]Span{b.loaded()}, counterSignals) }
+func (b *Builder) askCounters() []Ask {
+	list := counterSignals
+	if b.levels {
+		list = slices.Concat(list, pressureSignals)
+	}
+	return within([]Span{b.loaded()}, list)
+}
 
 // ask asks for usage of the pods; not at all if no more is needed.
 func ask(x *charge.UnseenUsage, list ...signals.Signal) []Ask {

@@ -30,6 +30,7 @@ type Builder struct {
 	charger  *charge.Charger
 	progress
 	fewOfAssets bool // what nodes' cores do and how full disks are is not needed
+	levels      bool // of usage are needed, and what goes wrong with containers
 }
 
 // Budget bounds the memory of a Builder.
@@ -47,7 +48,8 @@ func NewBuilder(ctx context.Context, q allocation.Query, scrape time.Duration, r
 		return nil, err
 	}
 	rs := resolve.New(ob, q.ChargeFrom)
-	return &Builder{observer: ob, resolver: rs, charger: charge.New(rs, q.Only != nil && q.Only.Levels), fewOfAssets: q.Only != nil && q.Only.FewOfAssets}, nil
+	levels := q.Only != nil && q.Only.Levels
+	return &Builder{observer: ob, resolver: rs, charger: charge.New(rs, levels), fewOfAssets: q.Only != nil && q.Only.FewOfAssets, levels: levels}, nil
 }
 
 // Sampling returns which samples the builder needs: from LoadStart() to End, on a grid of Step.

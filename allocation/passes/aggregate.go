@@ -107,7 +107,7 @@ func (w *work) results(group []int32, n int) []result {
 // countDropped records the money of the rows that the filter removed, for Check. Check only works on sets that were read
 // completely.
 func (w *work) countDropped() {
-	if w.keep == nil || w.Unread != (allocation.Unread{}) {
+	if w.keep == nil || !w.Unread.Whole() {
 		return
 	}
 	var rows []int32

@@ -67,7 +67,7 @@ func (c *checker) full() bool { return len(c.errs) >= maxViolations }
 
 // checkShape verifies that all columns have a value for each row, and that the dictionary has all ids.
 func (c *checker) checkShape() error {
-	if c.rows.Unread != (allocation.Unread{Levels: !c.set.HasLevels()}) { // levels are computed only where they are asked for
+	if !c.rows.Unread.Whole() {
 		return fmt.Errorf("%w: some of set of %s", allocation.ErrUnread, c.set.Window.Text())
 	}
 	n := c.set.Len()

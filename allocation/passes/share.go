@@ -110,7 +110,7 @@ func fillPools(w *work, _ *Options) {
 
 // recordIdle records the idle in rows that are removed, for Check. Check only works on sets that were read completely.
 func (w *work) recordIdle(rows []int32) {
-	if w.Unread != (allocation.Unread{}) {
+	if !w.Unread.Whole() {
 		return
 	}
 	for r := range allocation.NumResources {

@@ -175,6 +175,13 @@ const (
 	// WholeVolumePrice is the price of a whole persistent volume per hour, and VolumeUnitPrice that of a GiB of it.
 	WholeVolumePrice
 	VolumeUnitPrice
+	// ContainerPeriods counts the periods of the scheduler in which a container with a CPU limit ran, and ContainerThrottled those in which it was throttled.
+	ContainerPeriods
+	ContainerThrottled
+	// ContainerOOMKills counts how often the kernel killed a process of a container for its memory.
+	ContainerOOMKills
+	// ContainerWaiting counts the seconds in which some process of a container waited for CPU.
+	ContainerWaiting
 	NumSignals
 )
 
@@ -186,9 +193,12 @@ func (s Signal) IsUsage() bool {
 // IsTraffic reports whether the signal counts bytes of pods. It comes once it is known what ran.
 func (s Signal) IsTraffic() bool { return s == PodTransmitted || s == PodReceived || s == PodEgress }
 
+// IsPressure reports whether the signal counts what goes wrong with containers. It comes once it is known what ran, and only where levels of usage are wanted.
+func (s Signal) IsPressure() bool { return s >= ContainerPeriods && s <= ContainerWaiting }
+
 // IsIntegrated reports whether series of the signal come once it is known what ran: they are integrated as they come and are not kept.
 func (s Signal) IsIntegrated() bool {
-	return s.IsUsage() || s.IsTraffic() || s == NodeDiskUsed || s == ClaimUsed
+	return s.IsUsage() || s.IsTraffic() || s.IsPressure() || s == NodeDiskUsed || s == ClaimUsed
 }
 
 // IsMeasured reports whether the signal is an amount that an exporter measures, such as usage. It holds over an outage, and does not say what ran
@@ -217,7 +227,9 @@ func (s Signal) OfAnyMachine() bool {
 }
 
 // HasSeriesKey reports whether the last element of the signal's key only distinguishes series of one key.
-func (s Signal) HasSeriesKey() bool { return s.IsUsage() || s == PodTransmitted || s == PodReceived }
+func (s Signal) HasSeriesKey() bool {
+	return s.IsUsage() || s.IsPressure() || s == PodTransmitted || s == PodReceived
+}
 
 // signals say how each signal is called and keyed. tail marks signals whose key goes on with alternating names and values.
 var signals = [NumSignals]struct {
@@ -308,6 +320,10 @@ var signals = [NumSignals]struct {
 	OfferingPrice:            {"offering price", []string{"cluster", "instance_type", "capacity_type", "zone"}, ""},
 	WholeVolumePrice:         {"price of a whole volume", []string{"cluster", "persistentvolume"}, ""},
 	VolumeUnitPrice:          {"price of a GiB of a volume", []string{"cluster", "persistentvolume"}, ""},
+	ContainerPeriods:         {"cpu periods", usageLabels, ""},
+	ContainerThrottled:       {"throttled cpu periods", usageLabels, ""},
+	ContainerOOMKills:        {"oom kills", usageLabels, ""},
+	ContainerWaiting:         {"cpu waiting time", usageLabels, ""},
 }
 
 var (

@@ -18,6 +18,11 @@ var usageAdders = [signals.NumSignals]func(l *integrator, s *observe.Incoming) e
 	signals.PodEgress:      (*integrator).addEgress,
 	signals.ClaimUsed:      (*integrator).addClaimUsed,
 	signals.NodeDiskUsed:   (*integrator).addNodeDiskUsed,
+
+	signals.ContainerPeriods:   (*integrator).addPressure,
+	signals.ContainerThrottled: (*integrator).addPressure,
+	signals.ContainerOOMKills:  (*integrator).addPressure,
+	signals.ContainerWaiting:   (*integrator).addPressure,
 }
 
 // integrator integrates the usage and traffic that a Charger is given, one series after the other.

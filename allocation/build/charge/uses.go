@@ -39,6 +39,7 @@ type containerUse struct {
 	*observe.Container
 	covered    [allocation.NumResources]timeline.Coverage
 	again      *[allocation.NumResources]timeline.Coverage // covered of the phase Correcting
+	pressed    [len(pressures)]timeline.Coverage           // when what goes wrong was counted
 	unmeasured []observe.Incoming                          // the usage of a container that restarted, until measureRestarted
 }
 
