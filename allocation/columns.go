@@ -77,6 +77,8 @@ const (
 	ThrottledPeriods // of those, in which it was throttled
 	OOMKills         // how often the kernel killed a process of it for its memory
 	CPUWaitingSeconds
+	CPUScaledSeconds // running seconds in which a HorizontalPodAutoscaler scaled its controller by usage of CPU
+	RAMScaledSeconds // and by usage of memory
 	NumColumns
 )
 
@@ -132,6 +134,8 @@ func makeColumns() (c [NumColumns]columnTraits) {
 		ThrottledPeriods:           {name: "throttledPeriods", field: "cpu_throttled_periods"},
 		OOMKills:                   {name: "oomKills", field: "oom_kills"},
 		CPUWaitingSeconds:          {name: "cpuWaitingSeconds", field: "cpu_waiting_seconds"},
+		CPUScaledSeconds:           {name: "cpuScaledSeconds", field: "cpu_scaled_seconds"},
+		RAMScaledSeconds:           {name: "ramScaledSeconds", field: "ram_scaled_seconds"},
 	} {
 		c[col] = traits
 	}

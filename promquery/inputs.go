@@ -192,12 +192,13 @@ func own(name string, matchers ...Matcher) Alternative {
 }
 
 const (
-	ksm        = "run kube-state-metrics and let this Prometheus scrape it"
-	kubelet    = "scrape /metrics/cadvisor of every kubelet"
-	gpus       = "(nvidia|amd)_com_(gpu|mig_.*)|.*shared.*" // whole ones, MIG slices, shares
-	virtual    = "virtual-kubelet.io/provider|eks.amazonaws.com/compute-type|eks.tke.cloud.tencent.com/eklet|vci.vke.volcengine.com/node-type|virtual-node.liqo.io/not-allowed|virtual-node.interlink/no-schedule|kwok.x-k8s.io/node"
-	devices    = ".*(gpu|tpu|npu|neuron|gaudi|fpga|accelerator).*" // what other resources are devices by their name
-	givePrices = "give prices with --pricing.file"
+	ksm           = "run kube-state-metrics and let this Prometheus scrape it"
+	kubelet       = "scrape /metrics/cadvisor of every kubelet"
+	gpus          = "(nvidia|amd)_com_(gpu|mig_.*)|.*shared.*" // whole ones, MIG slices, shares
+	virtual       = "virtual-kubelet.io/provider|eks.amazonaws.com/compute-type|eks.tke.cloud.tencent.com/eklet|vci.vke.volcengine.com/node-type|virtual-node.liqo.io/not-allowed|virtual-node.interlink/no-schedule|kwok.x-k8s.io/node"
+	devices       = ".*(gpu|tpu|npu|neuron|gaudi|fpga|accelerator).*" // what other resources are devices by their name
+	scaledBlindly = "requests are recommended for controllers whose replicas an autoscaler changes by usage"
+	givePrices    = "give prices with --pricing.file"
 )
 
 // gpuPattern matches the resources that are GPUs, as kube-state-metrics writes them: those of NVIDIA and AMD, and some others.
@@ -251,6 +252,8 @@ var workloads = []Input{
 	{Name: "pod owner", Signal: signals.PodOwner, Alternatives: []Alternative{metric("kube_pod_owner")}, Missing: "pods whose creator kube_pod_info does not name have no controller", Remedy: ksm, Need: Occasional, With: by("pod", "running")},
 	{Name: "replicaset owner", Signal: signals.ReplicaSetOwner, Alternatives: []Alternative{metric("kube_replicaset_owner")}, Missing: "deployments show as their replicasets", Remedy: ksm, Need: Occasional, With: created("ReplicaSet")},
 	{Name: "job owner", Signal: signals.JobOwner, Alternatives: []Alternative{metric("kube_job_owner")}, Missing: "cronjobs show as their jobs", Remedy: ksm, Need: Occasional, With: created("Job")},
+	{Name: "autoscaler", Signal: signals.AutoscalerTarget, Alternatives: []Alternative{metric("kube_horizontalpodautoscaler_info")}, Missing: scaledBlindly, Remedy: ksm, Need: Occasional, With: by("autoscaler metric")},
+	{Name: "autoscaler metric", Signal: signals.AutoscalerMetric, Alternatives: []Alternative{metric("kube_horizontalpodautoscaler_spec_target_metric", matching("metric_name", "cpu|memory"))}, Missing: scaledBlindly, Remedy: ksm, Need: Occasional},
 	allocated("cpu allocated", allocation.CPU, "cpu"),
 	allocated("memory allocated", allocation.RAM, "memory"),
 	request("cpu request", signals.ContainerRequest, allocation.CPU, "kube_pod_container_resource_requests", "kube_pod_container_resource_requests_cpu_cores", "cpu"),

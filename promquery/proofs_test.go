@@ -60,6 +60,7 @@ var unprovable = map[string]string{
 	"offering price":           "few clusters have the exporter, and prices of others stand in for it",
 	"cpu periods":              "only containers with a CPU limit have it",
 	"throttled cpu periods":    "only containers with a CPU limit have it",
+	"autoscaler metric":        "few controllers have an autoscaler",
 	"oom kills":                "older kubelets do not have it",
 	"cpu waiting time":         "older kubelets and kernels do not have it",
 	"pod cpu usage":            "usage of containers stands in for it",

@@ -182,6 +182,9 @@ const (
 	ContainerOOMKills
 	// ContainerWaiting counts the seconds in which some process of a container waited for CPU.
 	ContainerWaiting
+	// AutoscalerTarget names what a HorizontalPodAutoscaler scales, and AutoscalerMetric a resource by whose usage it does.
+	AutoscalerTarget
+	AutoscalerMetric
 	NumSignals
 )
 
@@ -324,6 +327,8 @@ var signals = [NumSignals]struct {
 	ContainerThrottled:       {"throttled cpu periods", usageLabels, ""},
 	ContainerOOMKills:        {"oom kills", usageLabels, ""},
 	ContainerWaiting:         {"cpu waiting time", usageLabels, ""},
+	AutoscalerTarget:         {"autoscaler", []string{"cluster", "namespace", "horizontalpodautoscaler", "scaletargetref_kind", "scaletargetref_name"}, ""},
+	AutoscalerMetric:         {"autoscaler metric", []string{"cluster", "namespace", "horizontalpodautoscaler", "metric_name"}, ""},
 }
 
 var (

@@ -81,6 +81,8 @@ var adders = [signals.NumSignals]func(ob *Observer, s *Incoming) error{
 	signals.OfferingPrice:            (*Observer).addOfferingPrice,
 	signals.WholeVolumePrice:         (*Observer).addExportedVolumePrice,
 	signals.VolumeUnitPrice:          (*Observer).addExportedVolumePrice,
+	signals.AutoscalerTarget:         (*Observer).addAutoscalerTarget,
+	signals.AutoscalerMetric:         (*Observer).addAutoscalerMetric,
 }
 
 // interned has the texts of the sets.

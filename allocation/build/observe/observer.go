@@ -29,6 +29,8 @@ type Observer struct {
 	Outages  outages
 	Report   report
 
+	autoscalers autoscalers
+
 	current Incoming        // the series at hand
 	cells   []timeline.Cell // scratch of its integration
 	shared  timeline.Shared // of signals of pods and containers that many have alike
@@ -77,7 +79,7 @@ type Span struct{ Start, End int64 }
 func newObserver(rates rates.Rates, symbols *signals.Symbols) *Observer {
 	dict := allocation.NewDict()
 	return &Observer{
-		interned: interned{Dict: dict}, Symbols: symbols, Storage: newStorage(),
+		interned: interned{Dict: dict}, Symbols: symbols, Storage: newStorage(), autoscalers: autoscalers{},
 		Pods: podTable{
 			ByKey: map[PodKey]*Pod{}, ByName: map[ObjectKey][]*Pod{},
 			Reserved: map[ObjectKey][]Reserved{}, ClaimsByDevice: map[signals.Symbol]bool{}, Namespaces: map[ObjectKey]*namespace{}, Owners: map[OwnerKey]Owner{}, NoPodSignals: PodSignals{Hint: None},

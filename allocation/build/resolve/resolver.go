@@ -5,6 +5,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/build/observe"
+	"github.com/promcost/promcost/allocation/timeline"
 )
 
 // Resolver finds out from what was observed what ran when and where. It makes the sets and their rows, and cuts the time of each container into
@@ -15,6 +16,7 @@ type Resolver struct {
 	Sets       []*allocation.Set
 	Rows       []*allocation.Rows // of the sets
 	cuts       cuts
+	scaled     [len(allocation.LevelResources)]map[observe.OwnerKey]timeline.Intervals // when controllers are scaled by usage of CPU, and of RAM
 }
 
 // New returns a resolver of what ob observes, with an empty set for each of its windows.

@@ -11,6 +11,9 @@ import (
 
 // reserveRows makes room for the rows of all containers in the sets that they are seen in.
 func (rs *Resolver) reserveRows() {
+	for _, r := range allocation.LevelResources {
+		rs.scaled[r] = rs.Autoscaled(r)
+	}
 	more := make([]int, len(rs.Sets)+1) // rows more than in the set before
 	for _, c := range observe.Each(&rs.Limits, slices.All(rs.Pods.Order)) {
 		first, last := rs.SetsOf(c)
@@ -73,7 +76,23 @@ func (rs *Resolver) row(c *observe.Container, from, to int64) observe.RowRef {
 		rs.Rows[set].Ends()[ref.Row] = to
 	}
 	rs.AddTo(ref, allocation.RunningSeconds, float64(to-from)/1000)
+	rs.addScaled(c, ref, from, to)
 	return ref
+}
+
+// scaledColumns are the columns of the time in which controllers are scaled by the usage of a resource.
+var scaledColumns = [len(allocation.LevelResources)]allocation.Column{allocation.CPU: allocation.CPUScaledSeconds, allocation.RAM: allocation.RAMScaledSeconds}
+
+// addScaled counts the time in which the controller of c is scaled by the usage of a resource.
+func (rs *Resolver) addScaled(c *observe.Container, ref observe.RowRef, from, to int64) {
+	for r, scaled := range rs.scaled {
+		if len(scaled) == 0 {
+			continue
+		}
+		o := rs.controller(c.Pod)
+		when := scaled[observe.OwnerKey{Kind: o.Kind, ObjectKey: observe.ObjectKey{Cluster: c.Pod.Cluster, Namespace: c.Pod.Namespace, Name: o.Name}}]
+		rs.AddTo(ref, scaledColumns[r], float64(when.Clip(from, to).Length())/1000)
+	}
 }
 
 // addRow makes the row of c in a set, from from to to, if that is of this shard and no margin.
