@@ -64,6 +64,8 @@ type Config struct {
 	Accrued func() *metering.Accrued
 	// Spending returns the state of the budgets; nil if there are none, or while it is unknown. A nil function leaves budgets out.
 	Spending func() *metering.Spending
+	// Outlook returns what subjects should cost, nil while it is unknown. A nil function leaves that out.
+	Outlook func() *metering.Outlook
 	// Logger gets one line for each subject whose series are capped. Nil logs nothing.
 	Logger log.Logger
 }
@@ -74,6 +76,7 @@ type Collector struct {
 	metering func() *metering.Metering
 	accrued  func() *metering.Accrued
 	spending func() *metering.Spending
+	outlook  func() *metering.Outlook
 	subjects []subject
 	set      []setFamily // about the set as a whole
 	dropped  *prometheus.Desc
@@ -116,7 +119,7 @@ func New(latest LatestSet, cfg Config) *Collector {
 		cfg.Metering = func() *metering.Metering { return fallback }
 	}
 	c := &Collector{
-		latest: latest, metering: cfg.Metering, accrued: cfg.Accrued, spending: cfg.Spending, bounds: cfg.Bounds, logger: cfg.Logger,
+		latest: latest, metering: cfg.Metering, accrued: cfg.Accrued, spending: cfg.Spending, outlook: cfg.Outlook, bounds: cfg.Bounds, logger: cfg.Logger,
 		dropped: prometheus.NewDesc("promcost_series_dropped_total",
 			"Series that were not exported of the sets served since the start, because the collector has more than --collector.max-series of them (their sums are in __other__) or because they are not finite.",
 			[]string{"collector"}, nil),
@@ -128,6 +131,9 @@ func New(latest LatestSet, cfg Config) *Collector {
 	}
 	if c.spending == nil {
 		c.spending = func() *metering.Spending { return nil }
+	}
+	if c.outlook == nil {
+		c.outlook = func() *metering.Outlook { return nil }
 	}
 	for _, s := range c.metering().Subjects() {
 		e := subject{name: s.Name, collector: s.Collector()}
@@ -212,8 +218,8 @@ func (c *Collector) Update() {
 // update renders the latest set if it is new. The last set stays if there is no latest one.
 func (c *Collector) update() {
 	set, _, _ := c.latest.Latest() // the computation's own metrics show the error; the set stays
-	is := snapshot{set: set, accrued: c.accrued(), spending: c.spending(), metering: c.metering()}
-	if was := c.current.Load(); set != nil && (set != was.set || is.accrued != was.accrued || is.spending != was.spending || is.accrued == nil && is.metering != was.metering) {
+	is := snapshot{set: set, accrued: c.accrued(), spending: c.spending(), outlook: c.outlook(), metering: c.metering()}
+	if was := c.current.Load(); set != nil && (set != was.set || is.accrued != was.accrued || is.spending != was.spending || is.outlook != was.outlook || is.accrued == nil && is.metering != was.metering) {
 		c.render(&is)
 		c.current.Store(&is)
 	}

@@ -210,13 +210,14 @@ func TestSwitches(t *testing.T) {
 		{Name: "attacheddisk", Help: "Export cost of the disks attached to nodes.", Default: true},
 		{Name: "clustermanagement", Help: "Export cost of running clusters' control planes.", Default: true},
 		{Name: "budget", Help: "Export what is spent of the budgets of the config file, and what they will come to.", Default: true},
+		{Name: "expected", Help: "Export what namespaces and controllers should cost by their last four weeks, and how unusual their cost is.", Default: true},
 		{Name: "opencost", Help: "Export what dashboards and rules for OpenCost read, by the names and labels of its metrics: scrape with honor_labels."},
 		{Name: "opencost-kube", Help: "Export the few series of kube-state-metrics that dashboards for OpenCost want of the same job."},
 	}
 	if diff := cmp.Diff(want, collector.Switches()); diff != "" {
 		t.Errorf("switches differ (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"namespace", "controller", "pod", "container", "label", "idle", "node", "volume", "loadbalancer", "network", "attacheddisk", "clustermanagement", "budget", "opencost", "opencost-kube"}, collector.Names()); diff != "" {
+	if diff := cmp.Diff([]string{"namespace", "controller", "pod", "container", "label", "idle", "node", "volume", "loadbalancer", "network", "attacheddisk", "clustermanagement", "budget", "expected", "opencost", "opencost-kube"}, collector.Names()); diff != "" {
 		t.Errorf("names differ (-want +got):\n%s", diff)
 	}
 }

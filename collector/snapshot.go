@@ -19,6 +19,7 @@ type snapshot struct {
 	set      *allocation.Set
 	accrued  *metering.Accrued  // nil if there is none
 	spending *metering.Spending // nil if there is none
+	outlook  *metering.Outlook  // nil if there is none
 	metering *metering.Metering
 	metrics  []metric // of costs
 	counts   []metric // counts of what was dropped
@@ -45,10 +46,7 @@ func (c *Collector) render(of *snapshot) {
 		if served < 0 {
 			continue
 		}
-		totals, dropped := places.Fold(s, s.Totals(of.set))
-		if s.Name == "budget" { // which takes more than one set
-			totals = of.spending.Totals()
-		}
+		totals, dropped := places.Fold(s, of.totals(s))
 		if dropped > 0 && !c.warned[s.Collector()] {
 			c.warned[s.Collector()] = true
 			level.Warn(c.logger).Log("msg", "collector has more series than --collector.max-series, the smallest are summed into "+allocation.OtherName,
@@ -74,6 +72,17 @@ func (c *Collector) render(of *snapshot) {
 		})
 	}
 	of.metrics, of.counts = b.metrics, c.droppedMetrics()
+}
+
+// totals are the sums that the gauges of a subject are made from. Some take more than one set.
+func (s *snapshot) totals(of *metering.Subject) *metering.Totals {
+	switch {
+	case of.Name == "budget":
+		return s.spending.Totals()
+	case of.Expects():
+		return s.outlook.Totals(of)
+	}
+	return of.Totals(s.set)
 }
 
 // droppedMetrics are promcost_series_dropped_total of every subject, zeros included.

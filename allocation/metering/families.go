@@ -32,6 +32,7 @@ type Subject struct {
 	names          []labelName           // that tell rows apart, one after the other: of the subject label
 	volumes        bool                  // of rows tell it apart, too
 	drops          bool                  // what is too much rather than sum it
+	expects        bool                  // its families take more than one set, see Past
 	costless       bool                  // its totals have amounts or prices and no costs
 	ofRows         bool                  // its totals are of assets, and depend on rows: the adjustment of idle is what rows leave
 	unsummedLabels int                   // labels besides the cluster that are not summed over where there is too much
@@ -92,6 +93,16 @@ var (
 		name: "promcost_*_billed_hourly_cost", value: hourlyCost,
 		help: "Billed cost per hour of *#, in the currency of promcost_currency_info: at list price where no bill charges it, and only up to where the final charges of bills end. Only PromQL has it, not /metrics.",
 	}}
+	expectedFamilies = []familyTraits{
+		{
+			name: "promcost_*_expected_cost", value: judgement(expectedCost),
+			help: "What * should have cost today up to the end of the last closed hour, in the currency of promcost_currency_info: the median of the same hours of that weekday in four weeks, or else of the last seven days. There is none of fewer than four days. Medians do not add, and growth is not extrapolated.",
+		},
+		{
+			name: "promcost_*_unusual_score", value: judgement(unusualScore),
+			help: "How many times further than usual the list cost of * today is above the expected one, or below where negative: from 4 or -4 on it is unusual.",
+		},
+	}
 	residualFamilies = []familyTraits{
 		{
 			name: "promcost_reconciliation_residual", value: totalCost,
@@ -196,6 +207,16 @@ var subjects = append([]Subject{
 		Labels: []string{"budget", "period"}, families: budgetFamilies, noResource: true, totals: budgetTotals,
 	},
 	{
+		Name: "expected namespace", collector: "expected", Help: "what namespaces and controllers should cost by their last four weeks, and how unusual their cost is", Default: true,
+		Labels: []string{"cluster", "namespace"}, by: []allocation.Property{allocation.Cluster, allocation.Namespace},
+		prefix: "namespace", of: "the namespace's workloads", families: expectedFamilies, noResource: true, expects: true, drops: true, totals: propertyTotals,
+	},
+	{
+		Name: "expected controller", collector: "expected", Default: true,
+		Labels: []string{"cluster", "namespace", "controller_kind", "controller"}, by: []allocation.Property{allocation.Cluster, allocation.Namespace, allocation.ControllerKind, allocation.Controller},
+		prefix: "controller", of: "the controller's workloads", families: expectedFamilies, noResource: true, expects: true, drops: true, totals: propertyTotals,
+	},
+	{
 		Name: "billed namespace", Billed: true, collector: "namespace",
 		Labels: []string{"cluster", "namespace"}, by: []allocation.Property{allocation.Cluster, allocation.Namespace},
 		prefix: "namespace", of: "the namespace's workloads", families: billedFamilies, totals: propertyTotals,
@@ -262,7 +283,7 @@ func (s *Subject) Projection(families ...Family) *allocation.Projection {
 	case len(s.by) == 0:
 		return p
 	}
-	if !s.noResource {
+	if !s.noResource || s.expects {
 		p.Columns = append(p.Columns, allocation.Hours.Of(allocation.GPU))
 		for r := range familyResources {
 			p.Columns = append(p.Columns, s.costColumns(familyResource(r))...)

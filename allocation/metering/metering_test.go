@@ -11,7 +11,7 @@ import (
 )
 
 func TestNewMeteringErrors(t *testing.T) {
-	const known = "namespace, controller, pod, container, label, idle, node, volume, loadbalancer, network, attacheddisk, clustermanagement, budget, opencost, opencost-kube"
+	const known = "namespace, controller, pod, container, label, idle, node, volume, loadbalancer, network, attacheddisk, clustermanagement, budget, expected, opencost, opencost-kube"
 	for _, test := range []struct {
 		name string
 		o    metering.Options
@@ -56,7 +56,7 @@ func TestMeteringSubjects(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"namespace", "controller", "idle", "node", "volume", "loadbalancer", "network", "attacheddisk", "clustermanagement", "budget", "reconciliation"}
+	want := []string{"namespace", "controller", "idle", "node", "volume", "loadbalancer", "network", "attacheddisk", "clustermanagement", "budget", "expected namespace", "expected controller", "reconciliation"}
 	for _, m := range []*metering.Metering{defaults, metering.Default()} {
 		if diff := cmp.Diff(want, names(m)); diff != "" {
 			t.Errorf("-want +got:\n%s", diff)

@@ -28,12 +28,13 @@ type subjectTotal struct {
 	labels []string // values of the Subject's labels
 	has    resourceSet
 	spot   bool // a node of the spot market
+	judged bool // figures say what it should cost
 	cost   [numFamilyResources]float64
 	// used and asked are hours of usage and of requests, unknown those of requests whose usage is not known.
 	used, requested, unknownRequests [allocation.NumResources]float64
 	hours                            [allocation.NumResources]float64 // core-hours, byte-hours and GPU-hours of a container's allocation or a node's capacity
 	byteHours                        float64                          // of a volume
-	figures                          [numBudgetFigures]float64        // figures of a budget, prices of traffic, or costs of overcommitment by resource
+	figures                          [numBudgetFigures]float64        // figures of a budget or of a Past, prices of traffic, or costs of overcommitment by resource
 	since                            int64                            // when its counter began, in Unix seconds; 0 in a set
 	last                             int64                            // end of the last hour in which it had a rank, in Unix seconds; 0 in a set
 }

@@ -80,12 +80,13 @@ func (r *Recorder) Run(ctx context.Context) error {
 	}
 }
 
-// showLatest says that the latest hour is there, once it is counted: what metrics show changes once. It does not wait for counting that
-// fails, which maintain tries again.
+// showLatest says that the latest hour is there, once it is counted and compared: what metrics show changes once. It does not wait for what
+// fails of that, which maintain tries again.
 func (r *Recorder) showLatest(ctx context.Context) {
 	if r.archive != nil && r.loaded() {
 		ctx, done := r.ledger.WithAccount(ctx)
 		_, _ = r.counters.update(ctx, r.latestEnd())
+		_, _ = r.outlooks.update(ctx)
 		done()
 	}
 	r.opts.Changed()

@@ -33,6 +33,9 @@ func (r *Recorder) maintain(ctx context.Context) (more bool, err error) {
 		}
 	}
 	if !r.stores {
+		if err := r.updateOutlook(ctx); err != nil {
+			return false, err
+		}
 		r.warnNotCounted(true)
 		return false, r.upkeep.tidy(ctx)
 	}
@@ -45,8 +48,20 @@ func (r *Recorder) maintain(ctx context.Context) (more bool, err error) {
 	if err := r.budgets.update(ctx); err != nil { // with what was computed meanwhile
 		return false, err
 	}
+	if err := r.updateOutlook(ctx); err != nil {
+		return false, err
+	}
 	r.warnNotCounted(!r.latestEnd().IsZero())
 	return false, r.upkeep.tidy(ctx)
+}
+
+// updateOutlook finds what subjects should cost, unless that is known for the last closed hour.
+func (r *Recorder) updateOutlook(ctx context.Context) error {
+	changed, err := r.outlooks.update(ctx)
+	if changed {
+		r.opts.Changed()
+	}
+	return err
 }
 
 // catchUp computes the newest run of hours that are missing.

@@ -70,6 +70,7 @@ type Recorder struct {
 	*records
 	*counters
 	*budgets
+	*outlooks
 	upkeep *upkeep
 	latest latest
 	// incomplete are the kept hours that are computed again, by start. Only the loop uses it.
@@ -84,7 +85,7 @@ func New(l *ledger.Ledger, logger log.Logger, o Options) *Recorder {
 		ledger: l, archive: l.Archive(), clock: l.Clock(), logger: logger, opts: o.withDefaults(), readOnly: opts.ReadOnly, stores: opts.Stores(), loaded: opts.Loaded,
 	}
 	return &Recorder{
-		records: r, counters: &counters{records: r}, budgets: &budgets{records: r}, upkeep: &upkeep{records: r},
+		records: r, counters: &counters{records: r}, budgets: &budgets{records: r}, outlooks: &outlooks{records: r}, upkeep: &upkeep{records: r},
 		incomplete: map[int64]retry{}, refreshed: make(chan struct{}, 1),
 	}
 }

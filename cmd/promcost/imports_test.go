@@ -61,8 +61,9 @@ var packages = map[string][]string{
 	"allocation/services":              {"allocation", "allocation/labelnames", "allocation/signals", "allocation/timeline"},
 	"allocation/signals":               {"allocation", "allocation/intern"},
 	"allocation/notices":               {"allocation", "allocation/timeline"},
-	"allocation/metering":              {"allocation", "allocation/fields", "allocation/labelnames", "allocation/passes"},
+	"allocation/metering":              {"allocation", "allocation/coverage", "allocation/expected", "allocation/fields", "allocation/labelnames", "allocation/passes"},
 	"allocation/change":                {"allocation", "allocation/coverage", "allocation/fields", "allocation/passes"},
+	"allocation/expected":              {"allocation", "allocation/coverage"},
 	"allocation/assets":                {"allocation", "allocation/caret", "allocation/labelnames"},
 	"allocation/diagnosis":             {"allocation", "allocation/rates"},
 	"allocation/fields":                {"allocation"},
@@ -90,9 +91,9 @@ var packages = map[string][]string{
 	"allocation/parquet":               {"allocation", "allocation/assets"},
 	"allocation/history":               {"allocation", "allocation/billing", "allocation/coverage", "allocation/notices", "allocation/parquet", "allocation/passes"},
 	"allocation/ledger":                {"allocation", "allocation/memory", "allocation/notices", "allocation/passes", "allocation/places", "allocation/singleflight"},
-	"allocation/recorder":              {"allocation", "allocation/ledger", "allocation/metering", "allocation/passes", "allocation/places"},
+	"allocation/recorder":              {"allocation", "allocation/ledger", "allocation/memory", "allocation/metering", "allocation/passes", "allocation/places"},
 	"allocation/ledger/ledgertest":     {"allocation", "allocation/history", "allocation/ledger", "allocation/metering", "allocation/passes", "allocation/recorder"},
-	"allocation/costapi":               {"allocation", "allocation/assets", "allocation/billcheck", "allocation/billing", "allocation/caret", "allocation/change", "allocation/cloudcost", "allocation/coverage", "allocation/diagnosis", "allocation/encode", "allocation/fields", "allocation/filter", "allocation/jmespath", "allocation/labelnames", "allocation/memory", "allocation/metering", "allocation/notices", "allocation/parquet", "allocation/passes", "allocation/places", "allocation/rates", "allocation/windows"},
+	"allocation/costapi":               {"allocation", "allocation/assets", "allocation/billcheck", "allocation/billing", "allocation/caret", "allocation/change", "allocation/cloudcost", "allocation/coverage", "allocation/diagnosis", "allocation/encode", "allocation/expected", "allocation/fields", "allocation/filter", "allocation/jmespath", "allocation/labelnames", "allocation/memory", "allocation/metering", "allocation/notices", "allocation/parquet", "allocation/passes", "allocation/places", "allocation/rates", "allocation/windows"},
 	"allocation/kubeapi":               {"allocation/coverage", "allocation/labelnames", "allocation/visible", "allocation/windows"}, // it asks a promcost over HTTP
 	"allocation/mcp":                   {"allocation", "allocation/memory"},
 	"allocation/singleflight":          {},
@@ -107,7 +108,7 @@ var testOnly = []string{"promquery/promtest", "promquery/promtest/soak", "promqu
 // quiet are the packages that return errors and warnings and leave logging to their callers.
 var quiet = []string{
 	"allocation", "allocation/timeline", "allocation/caret", "allocation/filter", "allocation/jmespath", "allocation/encode", "promquery",
-	"allocation/assets", "allocation/build", "allocation/build/observe", "allocation/build/resolve", "allocation/build/charge", "allocation/change", "allocation/coverage", "allocation/diagnosis", "allocation/fields", "allocation/grouping", "allocation/intern", "allocation/labelnames", "allocation/metadata", "allocation/metering", "allocation/notices", "allocation/parquet", "allocation/passes",
+	"allocation/assets", "allocation/build", "allocation/build/observe", "allocation/build/resolve", "allocation/build/charge", "allocation/change", "allocation/coverage", "allocation/diagnosis", "allocation/expected", "allocation/fields", "allocation/grouping", "allocation/intern", "allocation/labelnames", "allocation/metadata", "allocation/metering", "allocation/notices", "allocation/parquet", "allocation/passes",
 	"allocation/prices", "allocation/rates", "allocation/reconcile", "allocation/services", "allocation/signals", "allocation/windows",
 }
 

@@ -181,7 +181,7 @@ func (a *promqlAPI) handlerUnder(current *config.Settings) (http.Handler, error)
 	})
 	series := costseries.New(recorded{a.ledger, a.recorder}, costseries.Options{
 		Grace: a.flags.stored.grace, Zone: a.zone, Subjects: subjects, Currency: func() string { return current.Currency },
-		Bounds: timeline.ServedBounds, Now: a.clock, Billed: a.billedHours(),
+		Bounds: timeline.ServedBounds, Now: a.clock, Billed: a.billedHours(), Outlooks: a.recorder.OutlooksIn,
 	})
 	var owned, shared []string // by promcost alone, and with OpenCost or kube-state-metrics
 	var metadata []upstream.Metadata

@@ -268,7 +268,7 @@ func (s *server) addHTTP(group *oklogrun.Group, srv *http.Server) {
 
 // handler makes the pages. It registers the metrics, so it can be called once.
 func (s *server) handler() (http.Handler, error) {
-	c := collector.New(s.recorder, collector.Config{Metering: s.metering, Bounds: timeline.ServedBounds, Accrued: s.recorder.Accrued, Spending: s.recorder.Spending, Logger: s.logs.kit})
+	c := collector.New(s.recorder, collector.Config{Metering: s.metering, Bounds: timeline.ServedBounds, Accrued: s.recorder.Accrued, Spending: s.recorder.Spending, Outlook: s.recorder.Outlook, Logger: s.logs.kit})
 	update := c.Update
 	s.changed.Store(&update)
 	exposed, dropped := prometheus.NewRegistry(), prometheus.NewRegistry() // metrics of costs and of promcost itself; the metric about dropped cost series

@@ -37,6 +37,10 @@ type Sets interface {
 // Hours yields hours as Sets.Hours does.
 type Hours func(ctx context.Context, w allocation.Window, only *allocation.Projection) iter.Seq2[*allocation.Set, error]
 
+// Outlooks returns a function that gives what subjects should have cost by instants within w, best asked for in their order. The error wraps
+// allocation.ErrNoData where that is known in none of w.
+type Outlooks func(ctx context.Context, w allocation.Window, subjects ...metering.Subject) (outlookAt func(context.Context, time.Time) (*metering.Outlook, error), err error)
+
 // Options say what a Queryable serves. The zero value serves all subjects in UTC.
 type Options struct {
 	// Grace is the time from the end of an hour until it is shown.
@@ -49,6 +53,8 @@ type Options struct {
 	// Billed are the hours with the adjustments of bills, as far as bills reach, and then an empty hour. All have Set.BilledUntil. It
 	// fails as Sets.Hours does. Nil leaves out the metrics of costs by bill.
 	Billed Hours
+	// Outlooks say what subjects should cost. Nil leaves out the metrics of that.
+	Outlooks Outlooks
 	// Currency names the money of every cost. Nil leaves promcost_currency_info out.
 	Currency func() string
 	// Bounds are the error bounds of a running time d that is counted on a grid of that resolution, or with every sample of a

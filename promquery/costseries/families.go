@@ -27,6 +27,7 @@ type family struct {
 	row        *metering.Family  // of the table
 	summable   bool              // series may be summed before the engine sums them
 	budget     bool              // it is about budgets, which need more than one set
+	expects    bool              // so does what subjects should cost
 	histograms *histograms       // of usage, nil for a metric of numbers
 	// set emits a metric about a set as a whole.
 	set func(set *allocation.Set, emit emitter)
@@ -59,13 +60,13 @@ func (q *Queryable) makeFamilies() []family {
 	}
 	for i := range q.opts.Subjects {
 		s := &q.opts.Subjects[i]
-		if s.Billed && q.opts.Billed == nil {
+		if s.Billed && q.opts.Billed == nil || s.Expects() && q.opts.Outlooks == nil {
 			continue
 		}
 		for _, f := range s.Families() {
 			all = append(all, family{
 				name: f.Name, help: f.Help, kind: kindOf(s, &f), labels: f.Labels, subject: s, row: &f,
-				summable: f.Adds() && s.Name != budgetSubject, budget: s.Name == budgetSubject,
+				summable: f.Adds() && s.Name != budgetSubject && !s.Expects(), budget: s.Name == budgetSubject, expects: s.Expects(),
 			})
 		}
 	}

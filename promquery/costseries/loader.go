@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/prometheus/prometheus/model/histogram"
@@ -36,6 +38,8 @@ type loader struct {
 	warn    warnings
 	// spendings gives the state of the budgets; nil before the first use.
 	spendings func(context.Context, time.Time) (*metering.Spending, error)
+	// outlooks gives what subjects should cost; nil before the first use.
+	outlooks func(context.Context, time.Time) (*metering.Outlook, error)
 }
 
 func (q *querier) loader(selected []*selection) *loader {
@@ -119,6 +123,12 @@ func (l *loader) emit(ctx context.Context, set *allocation.Set, emit func(i int3
 				spending = at.Totals()
 			}
 			s.row.Emit(spending, func(_ int, values []string, v float64) { emitLabels(values, v) })
+		case s.expects:
+			outlook, err := l.outlook(ctx, time.UnixMilli(l.shown(set)))
+			if err != nil && !errors.Is(err, allocation.ErrNoData) {
+				return fmt.Errorf("read costs: %w", err)
+			}
+			s.row.Emit(outlook.Totals(s.subject), func(_ int, values []string, v float64) { emitLabels(values, v) })
 		default:
 			s.reader.Read(set, func(n int, v float64) { take(n, s.reader.Labels(n), v) })
 		}
@@ -138,6 +148,23 @@ func (l *loader) spending(ctx context.Context, at time.Time) (s *metering.Spendi
 		}
 	}
 	return l.spendings(ctx, at)
+}
+
+// outlook is what subjects should have cost by an instant of the query.
+func (l *loader) outlook(ctx context.Context, at time.Time) (o *metering.Outlook, err error) {
+	if l.outlooks == nil {
+		w := l.querier.window(l.mint, l.maxt)
+		subjects := map[string]metering.Subject{}
+		for _, s := range l.selected {
+			if s.expects {
+				subjects[s.subject.Name] = *s.subject
+			}
+		}
+		if l.outlooks, err = l.opts.Outlooks(ctx, allocation.Window{Start: w.Start, End: w.End.Add(l.opts.Grace)}, slices.Collect(maps.Values(subjects))...); err != nil {
+			return nil, err
+		}
+	}
+	return l.outlooks(ctx, at)
 }
 
 // Bytes that are drawn for a selection, and for a series besides its samples. A series holds its labels several times.

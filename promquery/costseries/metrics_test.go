@@ -169,8 +169,8 @@ func compareScrapes(t *testing.T, name, from string, resolution time.Duration) {
 		ended := make(chan error, 1)
 		go func() { ended <- l.Run(ctx) }()
 		reg := prometheus.NewRegistry()
-		reg.MustRegister(collector.New(l, collector.Config{Metering: func() *metering.Metering { return meter }, Bounds: timeline.ServedBounds, Accrued: l.Accrued, Spending: l.Spending}))
-		q := costseries.New(l, costseries.Options{Grace: grace, Zone: zone, Subjects: meter.Subjects(), Bounds: timeline.ServedBounds, Now: c.Now})
+		reg.MustRegister(collector.New(l, collector.Config{Metering: func() *metering.Metering { return meter }, Bounds: timeline.ServedBounds, Accrued: l.Accrued, Spending: l.Spending, Outlook: l.Outlook}))
+		q := costseries.New(l, costseries.Options{Grace: grace, Zone: zone, Subjects: meter.Subjects(), Bounds: timeline.ServedBounds, Now: c.Now, Outlooks: l.OutlooksIn})
 		for until := at.Add(life); at.Before(until); at = at.Add(50 * time.Minute) {
 			c.Pass(at)
 			want := scraped(t, reg)

@@ -21,7 +21,7 @@ type selection struct {
 	by     []int
 	names  []string
 	summed bool
-	reader *metering.SeriesReader // nil for budgets, and for metrics about a set as a whole
+	reader *metering.SeriesReader // nil for metrics about a set as a whole, and for those that need more than one
 	series []int32                // the loader's series by number within the selection
 	known  map[string]int         // numbers by the values of labels, if there is no reader to number them
 }
@@ -97,7 +97,7 @@ func (s *selection) group(hints *storage.SelectHints) {
 
 // makeReader makes the reader, where the table of families has one.
 func (s *selection) makeReader() {
-	if s.set != nil || s.budget || s.histograms != nil {
+	if s.set != nil || s.budget || s.expects || s.histograms != nil {
 		return
 	}
 	o := metering.SeriesOptions{Keep: make([]func(string) bool, len(s.labels)), Summed: s.summed, By: s.by}
