@@ -15,7 +15,7 @@ import (
 
 // finish checks parameters that depend on each other and applies them. given says which parameters the request has.
 func (q *request) finish(given func(name string) bool) error {
-	if q.timing.window == "" {
+	if q.timing.window == "" && q.route.endpoint&forecasting == 0 {
 		return badRequest("parameter window is missing: give one such as window=1d, window=today or window=2026-01-01T00:00:00Z,2026-01-02T00:00:00Z")
 	}
 	for _, check := range [...]func() error{q.finishFormat, q.finishIdle, q.finishFilters, q.finishSearch} {
@@ -28,11 +28,10 @@ func (q *request) finish(given func(name string) bool) error {
 	}
 	q.finishChange()
 	q.finishLabels()
-	if err := q.finishWindow(given); err != nil {
-		return err
-	}
-	if err := q.finishBaseline(); err != nil {
-		return err
+	for _, finish := range [...]func() error{func() error { return q.finishWindow(given) }, q.finishBaseline, q.finishDays} {
+		if err := finish(); err != nil {
+			return err
+		}
 	}
 	q.timing.query.Only, q.timing.query.MergedBy, q.timing.query.Bills = q.needs(), q.mergedBy(), q.bills()
 	if q.options.External && q.api.cfg.Bills == nil {

@@ -186,6 +186,9 @@ const (
 	ackAllocations
 	changes    // of allocations between two windows
 	assetDiffs // of assets between two windows
+	anomalies
+	forecasts
+	assetForecasts
 	diagnoses
 	cloudCosts
 	cloudGraphs
@@ -222,6 +225,9 @@ func routes() []route {
 		{"/model/allocation/summary/topline", kubecost, toplines, true, true, (*api).serveTopline},
 		{"/model/allocation/trends", kubecost, trends, false, true, (*api).serveTrends},
 		{"/model/allocation/change", kubecost, changes, true, true, (*api).serveChange},
+		{"/model/anomalies", kubecost, anomalies, true, true, (*api).serveAnomalies},
+		{"/forecasting/forecast/allocation", kubecost, forecasts, true, true, (*api).serveForecast},
+		{"/forecasting/forecast/assets", kubecost, assetForecasts, true, true, (*api).serveForecast},
 		{"/model/allocation/autocomplete", kubecost, completions, false, true, (*api).serveCompletion},
 		{"/allocation/autocomplete", openCost, completions, false, false, (*api).serveCompletion},
 		{"/model/assets", kubecost, assetLists, true, true, (*api).serveAssets},
@@ -265,7 +271,7 @@ var planned = map[string]string{
 	"/model/savings/requestSizingV2":    "compare request and usage averages of /model/allocation",
 	"/model/allocation/topline":         "ask /model/allocation/summary/topline",
 	"/model/allocation/compute/summary": "ask /model/allocation/summary",
-	"/forecasting/forecast/allocation":  "ask /model/allocation/trends",
+	"/forecasting/forecast/cloudcost":   "ask /model/cloudCost/view/graph",
 	"/model/allocation/compute/topline": "ask /model/allocation/summary/topline",
 	"/model/allocation/summary/compute": "ask /model/allocation/summary",
 	"/allocation/summary/topline":       "ask /model/allocation/summary/topline",

@@ -93,7 +93,7 @@ func (q *request) bills() allocation.Billed {
 
 // showsResults reports whether the answer of stored sets shows only merged rows.
 func (q *request) showsResults() bool {
-	return q.route.endpoint&(allocations|summaries|toplines|changes) != 0 && q.streams() && q.showsMerged()
+	return q.route.endpoint&(allocations|summaries|toplines|changes|anomalies|forecasts) != 0 && q.streams() && q.showsMerged()
 }
 
 // showsMerged reports whether rows are merged before they are shown, and do not show which labels they have in common.
@@ -104,7 +104,7 @@ func (q *request) showsMerged() bool {
 // rowFormat is how the rows of the answer are written.
 func (q *request) rowFormat() encode.Format {
 	switch {
-	case q.route.endpoint&(summaries|toplines) != 0 && q.output.format != "csv":
+	case q.route.endpoint&(summaries|toplines|anomalies|forecasts) != 0 && q.output.format != "csv":
 		return encode.SummaryFormat
 	case q.route.endpoint == trends:
 		return encode.TrendsFormat

@@ -138,6 +138,7 @@ func TestNeeded(t *testing.T) {
 	paths := []string{
 		"/model/allocation", "/model/allocation", "/model/allocation", "/model/allocation/summary", "/model/allocation/summary/topline", "/model/allocation/trends",
 		"/model/allocation/autocomplete", "/model/assets", "/model/assets/topline", "/model/assets/autocomplete",
+		"/model/anomalies", "/forecasting/forecast/allocation", "/forecasting/forecast/assets",
 	}
 	answered := map[string]int{} // by format
 	for seed := range uint64(questions) {

@@ -84,31 +84,37 @@ func params() []param {
 
 // Groups of endpoints that share parameters.
 const (
-	results    = allocations | summaries | toplines | trends | changes  // endpoints that run the passes, except for ACK's
-	selected   = results | completions                                  // endpoints that filter allocations
-	served     = assetLists | assetMaps                                 // endpoints that answer with assets
-	listed     = served | assetToplines | assetCompletions | assetDiffs // endpoints that filter assets
-	computed   = selected | listed | ackAllocations                     // endpoints that ask the ledger
-	clouds     = cloudCosts | cloudViews | cloudTrends                  // endpoints that sum lines of bills
-	customs    = customTotals | customSeries                            // endpoints that sum lines of vendors' bills
-	billed     = clouds | customs | reconciliations
-	compared   = changes | assetDiffs // endpoints that compare two windows
-	cloudViews = cloudGraphs | cloudTotals | cloudTables
-	stepped    = allocations | summaries | assetLists | ackAllocations
+	merged      = allocations | summaries | toplines | trends | changes                   // endpoints that merge rows as they are asked to
+	results     = merged | anomalies | forecasts                                          // endpoints that run the passes, except for ACK's
+	selected    = results | completions                                                   // endpoints that filter allocations
+	served      = assetLists | assetMaps                                                  // endpoints that answer with assets
+	listed      = served | assetToplines | assetCompletions | assetDiffs | assetForecasts // endpoints that filter assets
+	computed    = selected | listed | ackAllocations                                      // endpoints that ask the ledger
+	forecasting = forecasts | assetForecasts                                              // endpoints about time that is to come
+	judging     = anomalies | forecasting                                                 // endpoints about expected costs, of days
+	clouds      = cloudCosts | cloudViews | cloudTrends                                   // endpoints that sum lines of bills
+	customs     = customTotals | customSeries                                             // endpoints that sum lines of vendors' bills
+	billed      = clouds | customs | reconciliations
+	compared    = changes | assetDiffs // endpoints that compare two windows
+	cloudViews  = cloudGraphs | cloudTotals | cloudTables
+	stepped     = allocations | summaries | assetLists | ackAllocations
 )
 
 // timeParams choose the window, the resolution, and the sets.
 func timeParams() []param {
 	hour := defaults{kubecost: "1h"}
 	return []param{
-		{"window", nil, "window", defaults{}, computed &^ assetDiffs, "What time (required): today, yesterday, week, month, lastweek, lastmonth; 30m, 12h, 7d, 2w, also with \" offset 1d\"; two RFC 3339 times, dates or Unix seconds with a comma.", setText(func(q *request) *string { return &q.timing.window })},
+		{"window", nil, "window", defaults{}, computed &^ (assetDiffs | judging), "What time (required): today, yesterday, week, month, lastweek, lastmonth; 30m, 12h, 7d, 2w, also with \" offset 1d\"; two RFC 3339 times, dates or Unix seconds with a comma.", setText(func(q *request) *string { return &q.timing.window })},
 		{"window", nil, "window", hour, diagnoses, "What time to look at.", setText(func(q *request) *string { return &q.timing.window })},
+		{"window", nil, "window", defaults{}, anomalies, "Which days (required), in the forms of window elsewhere: all that it touches, up to the last full hour. The running day is compared with the same hours of others.", setText(func(q *request) *string { return &q.timing.window })},
+		{"predictionWindow", nil, "duration", all("30d"), forecasting, "How many days are forecast, from the next midnight on, such as 30d, up to 366d.", parseAhead},
+		{"period", nil, "day|week|month|quarter", defaults{}, forecasting, "In place of predictionWindow: what the running day, week (from Sunday), month or quarter comes to, with what it has cost so far.", parsePeriod},
 		{"baseline", nil, "window", defaults{}, changes, "What the window is compared with, in the forms of window. Without it: the day, week, month or quarter before one, as much of it as has passed; else as much time before the window.", setText(func(q *request) *string { return &q.timing.baseline })},
 		{"after", []string{"window"}, "window", defaults{}, assetDiffs, "The later window (required), in the forms of window.", setText(func(q *request) *string { return &q.timing.window })},
 		{"before", nil, "window", defaults{}, assetDiffs, "The earlier window, in the forms of window. Without it: the day, week, month or quarter before one, as much of it as has passed; else as much time before the later one.", setText(func(q *request) *string { return &q.timing.baseline })},
-		{"resolution", nil, "auto|exact|duration", all("auto"), computed, "How finely to sample: exact uses every sample, a duration is the distance of a grid, anchored at the window's end, on which running and requests are sampled. auto is exact where TSDB blocks or streamed remote read serve the whole window, else a grid of 1m or the scrape interval, whichever is longer. The answer names what was used.", parseResolution},
-		{"maxError", nil, "number", defaults{}, computed, "In place of resolution: how far the running time of a container may be off, such as 0.05. The resolution is then the longest divisor of an hour that keeps to it, and exact where that is below the scrape interval.", parseMaxError},
-		{"minDuration", nil, "duration", all("10m"), computed, "How long a container has to run for maxError to hold for it.", parseMinDuration},
+		{"resolution", nil, "auto|exact|duration", all("auto"), computed &^ judging, "How finely to sample: exact uses every sample, a duration is the distance of a grid, anchored at the window's end, on which running and requests are sampled. auto is exact where TSDB blocks or streamed remote read serve the whole window, else a grid of 1m or the scrape interval, whichever is longer. The answer names what was used.", parseResolution},
+		{"maxError", nil, "number", defaults{}, computed &^ judging, "In place of resolution: how far the running time of a container may be off, such as 0.05. The resolution is then the longest divisor of an hour that keeps to it, and exact where that is below the scrape interval.", parseMaxError},
+		{"minDuration", nil, "duration", all("10m"), computed &^ judging, "How long a container has to run for maxError to hold for it.", parseMinDuration},
 		{"step", nil, "duration|hour|day|week|month|quarter", defaults{}, stepped, "Length of a set: a duration, cut backward from the window's end, or a word, cut where hours, days, weeks (from Sunday), months or quarters of the time zone begin; without it the window is one set. 1d is 24 hours, but on /v2/allocation a day of the time zone, as 1w is 7 of them. Stored sets, those of paths below /model without compute, are days (hours in a duration under 24h): there it is 1h or 1d.", parseStep},
 		{"accumulate", nil, "boolean|hour|day|week|month|quarter|all|none", all("false"), allocations | summaries, "Sum all sets into one, or those of each hour, day, week (from Sunday), month or quarter of the time zone. Without a step, the window is cut there.", parseAccumulate},
 		{"accumulate", nil, "boolean|hour|day|week|month|quarter|all|none", all("false"), assetLists, "Sum all sets into one, or those of each hour, day, week (from Sunday), month or quarter of the time zone.", parseAccumulate},
@@ -139,6 +145,7 @@ func selectorParams() []param {
 // otherParams are the parameters of single endpoints.
 func otherParams() []param {
 	return []param{
+		{"threshold", nil, "number", all("4"), anomalies, "The score from which on a cost is unusual, above or below what is expected.", parseThreshold},
 		{"names", nil, "list", defaults{}, trends, "Comma list of the results whose trends are asked for (required).", parseNames},
 		{"names", nil, "list", defaults{}, cloudTrends, "Comma list of the rows whose trends are asked for; all without it.", parseNames},
 		{"field", nil, "field", defaults{}, completions, "What values are asked for (required): " + fieldNames(completionFields()) + ", or label:<name>, namespaceLabel:<name> for the values of a label, an alias such as team, or a derived property of the configuration; in any case.", parseField(completionFields())},

@@ -14,7 +14,8 @@ func rowParams() []param {
 		return setBool(func(q *request) *bool { return field(&q.options) })
 	}
 	return []param{
-		{"aggregate", nil, "fields", defaults{}, results, "What rows are merged by: a comma list of " + strings.Join(allocation.KeyNames(), ", ") + "; empty is one row a container.", parseAggregate},
+		{"aggregate", nil, "fields", all("namespace"), anomalies | forecasts, "What is judged by itself: a comma list as of /model/allocation. Medians do not add.", parseJudged(parseAggregate)},
+		{"aggregate", nil, "fields", defaults{}, merged, "What rows are merged by: a comma list of " + strings.Join(allocation.KeyNames(), ", ") + "; empty is one row a container.", parseAggregate},
 		{"drill", nil, "field", defaults{}, changes, "A field as of aggregate: each row has, as parts, the ten of its values that changed most.", parseDrill},
 		{"idle", []string{"includeIdle"}, "boolean", defaults{kubecost: "true", openCost: "false"}, results, "Include what nodes cost and nobody was allocated as __idle__.", option(func(o *passes.Options) *bool { return &o.Idle })},
 		{"idleByNode", nil, "boolean", all("false"), results, "Keep idle per node, else per cluster.", option(func(o *passes.Options) *bool { return &o.IdleByNode })},
@@ -25,7 +26,7 @@ func rowParams() []param {
 		{"includeAggregatedMetadata", nil, "boolean", all("false"), results, "Keep the labels and annotations that all merged rows of a namespace have in common.", option(func(o *passes.Options) *bool { return &o.AggregatedMetadata })},
 		{"includeProportionalAssetResourceCosts", nil, "boolean", all("false"), allocations, "Say what part of each asset's cost a row is. Needs idle.", option(func(o *passes.Options) *bool { return &o.Proportions })},
 		{"reconcile", nil, "boolean", all("true"), results, "Correct costs by what bills say, as adjustments. Without bills this changes nothing.", setBool(func(q *request) *bool { return &q.reconcile })},
-		{"unbilled", nil, "list|estimate", all("list"), results | served | assetToplines | assetDiffs | ackAllocations, "What no bill charges, or not yet: its list price, or what bills charged in proportion to list prices on their last 7 days, for nodes of the same cluster, instance type and spot, and the like. Without bills this changes nothing.", setWord(func(q *request) *string { return &q.unbilled }, "list", "estimate")},
+		{"unbilled", nil, "list|estimate", all("list"), results | served | assetToplines | assetDiffs | assetForecasts | ackAllocations, "What no bill charges, or not yet: its list price, or what bills charged in proportion to list prices on their last 7 days, for nodes of the same cluster, instance type and spot, and the like. Without bills this changes nothing.", setWord(func(q *request) *string { return &q.unbilled }, "list", "estimate")},
 		{"external", nil, "boolean", all("false"), results, "Add the costs outside of clusters that bills have. Without bills this adds nothing.", option(func(o *passes.Options) *bool { return &o.External })},
 	}
 }
@@ -57,13 +58,15 @@ func answerParams() []param {
 	return []param{
 		{"format", nil, "json|csv|parquet|arrow", all("json"), allocations, "csv implies accumulate. Parquet and Arrow (an IPC stream) have a row an allocation of each set, with its window; offset, limit and sortBy are for the others, and for Arrow.", word(format, "json", "csv", "parquet", "arrow")},
 		{"format", nil, "json|csv", all("json"), summaries | toplines, "Format of the answer. CSV has Kubecost's columns, and implies accumulate.", word(format, "json", "csv")},
-		{"format", nil, "json", all("json"), trends | completions | assetToplines | assetCompletions | assetDiffs, "Format of the answer.", word(format, "json")},
+		{"format", nil, "json", all("json"), trends | completions | assetToplines | assetCompletions | assetDiffs | judging, "Format of the answer.", word(format, "json")},
 		{"format", nil, "json|csv", all("json"), changes, "Format of the answer. CSV has a line for each row and part.", word(format, "json", "csv")},
 		{"csvColumns", nil, "standard|full", all("standard"), allocations, "Kubecost's columns of CSV, or all that there are.", setFullCSV},
 		{"offset", nil, "number", all("0"), paged, "Rows of each set left out, the dearest first; idle rows are in any case there.", parseCount(func(q *request) *int { return &q.output.page.Offset })},
 		{"limit", nil, "number", all("0"), paged, "Most rows of each set, the dearest first; 0 for all. Idle rows do not count: they stand beside each page, as Kubecost has them.", parseCount(func(q *request) *int { return &q.output.page.Limit })},
 		{"offset", nil, "number", all("0"), changes, "Rows left out, those that changed most first.", parseCount(func(q *request) *int { return &q.output.page.Offset })},
 		{"limit", nil, "number", all("0"), changes, "Most rows, those that changed most first; 0 for all. The total is of all.", parseCount(func(q *request) *int { return &q.output.page.Limit })},
+		{"offset", nil, "number", all("0"), anomalies, "Rows left out, the most unusual first.", parseCount(func(q *request) *int { return &q.output.page.Offset })},
+		{"limit", nil, "number", all("0"), anomalies, "Most rows, the most unusual first; 0 for all.", parseCount(func(q *request) *int { return &q.output.page.Limit })},
 		{"costChangeRatio", nil, "number", all("0.05"), assetDiffs, "How much of its earlier cost an asset has to change to be listed as changed.", parseCostChangeRatio},
 		{"sortBy", nil, "field", defaults{}, paged, "The number, or name, that rows are ordered by; totalCost where offset or limit is given, else they are in the order of names.", parseSortBy},
 		{"sortByOrder", nil, "desc|asc", defaults{}, paged, "desc or asc. Default: desc for numbers, asc for names.", parseSortOrder},

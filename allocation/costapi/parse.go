@@ -34,6 +34,7 @@ type request struct {
 	now        time.Time       // when the request came
 	memory     *memory.Account // the account that the request draws from
 	vocabulary []filter.Option // what its filters may name, and what that means
+	given      url.Values      // the parameters as they came
 	timing     timing
 	selection  selection
 	options    passes.Options // options of the passes
@@ -58,6 +59,9 @@ type timing struct {
 	step     setStep             // a step of the calendar, in place of the query's
 	windows  []allocation.Window // of the sets, oldest first
 	cut      allocation.Period   // where stored windows are cut
+	// period and ahead are what a forecast is of: the running period of the calendar, or else so many days from the next midnight on.
+	period allocation.Period
+	ahead  int
 	// maxError and minDuration choose the resolution if maxError is above 0.
 	maxError    float64
 	minDuration time.Duration
@@ -94,6 +98,8 @@ type output struct {
 	jmespath  *jmespath.Expression // evaluated over the data; nil keeps the data
 	rate      float64              // the hours that costs are scaled to, 0 for the window
 	names     []string             // the results whose trends are asked for
+	aggregate string               // the aggregation as it is given, of answers about expected costs
+	threshold float64              // the score from which on a cost is unusual
 	least     float64              // the part of its cost that an asset has to change to be listed
 	topics    []notices.Topic      // the topics whose warnings are sent
 }
@@ -153,7 +159,7 @@ type v1Value struct{ name, value string }
 
 // parse reads the parameters of a request: first each one, then those that depend on others.
 func (a *api) parse(rt route, values url.Values) (*request, error) {
-	q := &request{api: a, route: rt, now: a.cfg.Now(), vocabulary: a.vocabulary}
+	q := &request{api: a, route: rt, now: a.cfg.Now(), vocabulary: a.vocabulary, given: values}
 	if rt.family == ackFamily {
 		q.vocabulary = append(slices.Clip(a.vocabulary), filter.WithReplicaSets())
 	}

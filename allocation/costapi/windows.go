@@ -14,6 +14,9 @@ import (
 
 // finishWindow resolves the window and cuts it into the windows of the sets.
 func (q *request) finishWindow(given func(name string) bool) error {
+	if q.route.endpoint&forecasting != 0 {
+		return q.finishPeriod(given)
+	}
 	style := windows.Exact
 	if q.route.family == openCost || q.route.endpoint&billed != 0 {
 		style = windows.Rounded
@@ -36,6 +39,8 @@ func (q *request) finishWindow(given func(name string) bool) error {
 	switch {
 	case q.route.endpoint&billed != 0:
 		q.timing.windows, err = q.cloudWindows(w)
+	case q.route.endpoint == anomalies:
+		q.timing.windows = []allocation.Window{w} // finishDays finds the days of it
 	case q.route.stored:
 		q.timing.windows, err = q.storedWindows(w, relative)
 	case q.route.endpoint&(stepped&^assetLists) == 0:

@@ -101,6 +101,25 @@ func median(values []float64) float64 {
 	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 
+// Before returns the day that is so many days before that of the instant before end, up to the same time of the clock.
+func Before(end time.Time, days int, zone *time.Location) allocation.Window {
+	w := allocation.Window{Start: dayBefore(end, days, zone), End: dayBefore(end, days-1, zone)}
+	if clock := end.In(zone); !end.Equal(dayBefore(end, -1, zone)) {
+		y, m, d := w.Start.Date()
+		w.End = time.Date(y, m, d, clock.Hour(), clock.Minute(), 0, 0, zone)
+	}
+	if days == 0 {
+		w.End = end
+	}
+	return w
+}
+
+// dayBefore is the beginning of the day that is so many days before that of the instant before t.
+func dayBefore(t time.Time, days int, zone *time.Location) time.Time {
+	y, m, d := t.Add(-1).In(zone).Date()
+	return allocation.StartOfDay(y, m, d-days, zone)
+}
+
 // leastCovered is the part of its hours that has to have data for the cost of a day to count.
 const leastCovered = 0.9
 

@@ -18,7 +18,7 @@ type Forecast struct {
 const (
 	Confidence   = 0.8 // of being between Low and High
 	lowPercent   = 10
-	draws        = 1000
+	draws        = 200
 	seed, stream = 11, 28
 )
 

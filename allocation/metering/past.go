@@ -46,26 +46,7 @@ func (p *Past) Len() int { return len(p.items) }
 
 // PastStart is the beginning of the first day that an hour which ends at an instant is compared with.
 func PastStart(end time.Time, zone *time.Location) time.Time {
-	return dayBefore(end, expected.Horizon, zone)
-}
-
-// pastDay is the day so many days before the one of an hour that ends at an instant, up to the same time of the clock.
-func pastDay(end time.Time, ago int, zone *time.Location) allocation.Window {
-	w := allocation.Window{Start: dayBefore(end, ago, zone), End: dayBefore(end, ago-1, zone)}
-	if clock := end.In(zone); !end.Equal(dayBefore(end, -1, zone)) {
-		y, m, d := w.Start.Date()
-		w.End = time.Date(y, m, d, clock.Hour(), clock.Minute(), 0, 0, zone)
-	}
-	if ago == 0 {
-		w.End = end
-	}
-	return w
-}
-
-// dayBefore is the beginning of the day that is so many days before that of the instant before t.
-func dayBefore(t time.Time, days int, zone *time.Location) time.Time {
-	y, m, d := t.Add(-1).In(zone).Date()
-	return allocation.StartOfDay(y, m, d-days, zone)
+	return expected.Before(end, expected.Horizon, zone).Start
 }
 
 // dayNumber counts the days of the calendar.
@@ -107,7 +88,7 @@ func (p *Past) forget(start time.Time) {
 			delete(p.items, key)
 		}
 	}
-	since := dayBefore(start.Add(1), expected.Horizon, p.zone)
+	since := PastStart(start.Add(1), p.zone)
 	p.covered = slices.DeleteFunc(p.covered, func(c allocation.Covered) bool { return !c.End.After(since) })
 }
 
@@ -137,7 +118,7 @@ func (p *Past) Expected() *Totals {
 func (p *Past) knownDays(cluster string) (known [pastDays]bool) {
 	own := slices.DeleteFunc(slices.Clone(p.covered), func(c allocation.Covered) bool { return assetLabels(c.Cluster)[0] != cluster })
 	for ago := range known {
-		known[ago] = expected.Known(pastDay(p.end, ago, p.zone), own)
+		known[ago] = expected.Known(expected.Before(p.end, ago, p.zone), own)
 	}
 	return known
 }

@@ -87,7 +87,7 @@ var packages = map[string][]string{
 	"allocation/reconcile":             {"allocation", "allocation/billing", "allocation/memory", "allocation/passes", "allocation/rates", "allocation/singleflight"},
 	"allocation/billcheck":             {"allocation", "allocation/billing", "allocation/reconcile", "allocation/visible"},
 	"allocation/cloudcost":             {"allocation", "allocation/billing", "allocation/caret", "allocation/labelnames"},
-	"allocation/encode":                {"allocation", "allocation/assets", "allocation/change", "allocation/coverage", "allocation/diagnosis", "allocation/fields", "allocation/notices", "allocation/passes", "allocation/rates", "allocation/visible"},
+	"allocation/encode":                {"allocation", "allocation/assets", "allocation/change", "allocation/coverage", "allocation/diagnosis", "allocation/expected", "allocation/fields", "allocation/notices", "allocation/passes", "allocation/rates", "allocation/visible"},
 	"allocation/parquet":               {"allocation", "allocation/assets"},
 	"allocation/history":               {"allocation", "allocation/billing", "allocation/coverage", "allocation/notices", "allocation/parquet", "allocation/passes"},
 	"allocation/ledger":                {"allocation", "allocation/memory", "allocation/notices", "allocation/passes", "allocation/places", "allocation/singleflight"},

@@ -48,6 +48,20 @@ var endpoints = []endpoint{
   "rows": [{"name": "search", "baseline": …, "cost": …, "change": …, "effects": {…}, "parts": […]}, …]}`,
 	},
 	{
+		"Unusual days", "/model/anomalies", "Days on which something cost unusually much or little ([SEMANTICS.md](SEMANTICS.md) §11), and the question to `/model/allocation/change` that says why. Medians do not add, and growth is not extrapolated.",
+		"/model/anomalies?window=7d&aggregate=namespace",
+		`"data": {"window": {…}, "threshold": 4, "count": 1, "unknown": 0, "notes": […],
+  "rows": [{"name": "search", "day": {…}, "cost": 72, "expected": 24, "spread": 1.2, "score": 40, "change": "/model/allocation/change?…"}]}`,
+	},
+	{
+		"Forecasts", "/forecasting/forecast/allocation",
+		"What the next days, or the running period, will cost, in the shape of Kubecost's forecasts: `all` is everything together, `closedCost` what the period has cost so far. The model is medians of like days ([SEMANTICS.md](SEMANTICS.md) §11), and the limits are the 10th and the 90th percentile. What is not known is null.",
+		"/forecasting/forecast/allocation?period=month&aggregate=namespace",
+		`"data": {"arima/namespace": {"model": "median", "status": "trained", "aggregate": "namespace", "window": {…}, "closedCost": 508, "TotalPredictedCost": 744, "bestCasePredicted": 744, "worstCasePredicted": 792, "notes": […],
+  "predictions": {"all": [{"window": {…}, "predictedCost": 24, "confidenceInterval": {"confidenceLevel": 0.8, "lowerConfidenceLimit": 24, "upperConfidenceLimit": 24}}, …], "search": […]},
+  "totals": {"all": {"closedCost": 508, "predictedCost": 744, "lowerConfidenceLimit": 744, "upperConfidenceLimit": 792}, "search": {…}}}}`,
+	},
+	{
 		"Values of allocations", "/model/allocation/autocomplete /allocation/autocomplete", "Which values a field has, for completion.", "/model/allocation/autocomplete?window=7d&field=namespace&search=sea",
 		`"data": {"data": ["search", "search-dev"]}`,
 	},
@@ -67,6 +81,10 @@ var endpoints = []endpoint{
 	{
 		"Changes of assets", "/model/assets/diff", "Assets that were added, removed or changed between two windows: `Kind` says which.", "/model/assets/diff?window=lastweek&filter=assetType:%22node%22",
 		`"data": {"AWS/…/n1": {"Entity": {"type": "Node", …}, "Kind": "added"}, …}`,
+	},
+	{
+		"Forecasts of assets", "/forecasting/forecast/assets", "The same for assets.", "/forecasting/forecast/assets?predictionWindow=30d&aggregate=type",
+		`"data": {"arima/type": {"model": "median", "status": "trained", "aggregate": "type", …, "predictions": {"all": […], "Node": […]}, "totals": {…}}}`,
 	},
 	{"Values of assets", "/model/assets/autocomplete /assets/autocomplete", "Which values a field of assets has.", "/model/assets/autocomplete?window=7d&field=provider", `"data": {"data": ["AWS"]}`},
 	{
