@@ -20,6 +20,7 @@ export class StackedBars {
     this.element = el("figure", { class: "chart" }, this.host, this.tip);
     this.observer = new ResizeObserver(() => requestAnimationFrame(() => this.resize()));
     this.observer.observe(this.host);
+    this.marks = [];
   }
 
   // free ends the chart.
@@ -37,6 +38,24 @@ export class StackedBars {
     if (width === 0 || width === this.plot?.width) return;
     if (this.plot) this.plot.setSize({ width, height: this.height() });
     else this.draw(width);
+    this.placeMarks();
+  }
+
+  // mark puts a button over the bars of some steps: [{step, title, go}], where step is an index.
+  mark(list) {
+    this.marks = list.map(({ step, title, go }) => ({ step, button: el("button", { type: "button", class: "mark", title, "aria-label": title, onclick: go }, "▲") }));
+    this.element.append(...this.marks.map((m) => m.button));
+    this.placeMarks();
+  }
+
+  placeMarks() {
+    for (const { step, button } of this.marks) if (this.plot) button.style.left = `${this.middle(step)}px`;
+  }
+
+  // middle is where the middle of a step's bar is, in pixels.
+  middle(i) {
+    const { start, end } = this.options.steps[i];
+    return this.plot.valToPos((new Date(start).getTime() + new Date(end).getTime()) / 2000, "x") + this.plot.bbox.left / devicePixelRatio;
   }
 
   height() {
@@ -85,8 +104,7 @@ export class StackedBars {
     const line = (s) => el("tr", {}, el("td", {}, square(this.fill(s)), s.name), el("td", {}, format.money(s.value)));
     this.tip.replaceChildren(el("b", {}, format.span(steps[i])), el("table", { role: "presentation" }, parts.reverse().map(line),
       el("tr", { class: "sum" }, el("td", {}, "total"), el("td", {}, `${format.money(total)} ${format.currency}`))));
-    const middle = (new Date(steps[i].start).getTime() + new Date(steps[i].end).getTime()) / 2000;
-    const left = this.plot.valToPos(middle, "x") + this.plot.bbox.left / devicePixelRatio;
+    const left = this.middle(i);
     this.tip.classList.toggle("left", left > this.host.clientWidth / 2);
     this.tip.style.left = `${left}px`;
   }

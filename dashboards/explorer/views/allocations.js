@@ -51,6 +51,8 @@ export async function show(root, ctx) {
     if (!chart) return;
     frees.push(() => chart.free());
     bars.append(chart.element);
+    if (stepOf(state.window) !== "day") return;
+    ctx.ask("model/anomalies", { ...asked, limit: 200 }).then(({ data }) => { if (!ctx.signal.aborted) chart.mark(unusualDays(data.rows, chart.options.steps, ctx)); }).catch(() => {}); // the costs are shown without marks
   });
   const next = below(fields);
   const parts = next === "" ? Promise.resolve({ data: [{}] }) : ctx.ask("model/allocation", { ...params, aggregate: `${state.aggregate},${next}`, limit: 400, fields: "name,totalCost" });
@@ -226,6 +228,24 @@ function chartOf(sets, rows, colors, { format, go, state }) {
   return new StackedBars({
     steps: steps.filter(Boolean), series, format, label: `Costs over time by ${state.aggregate}; the table below has the sums. Drag to zoom.`,
     zoom: (start, end) => go({ window: `${start},${end}` }),
+  });
+}
+
+// unusualDays are the marks of days on which some rows cost unusually much or little, the most unusual row first: they lead to why.
+function unusualDays(rows, steps, { format, go }) {
+  const days = new Map();
+  for (const r of rows) {
+    const step = steps.findIndex((s) => new Date(s.start).getTime() === new Date(r.day.start).getTime());
+    if (step >= 0) days.set(step, [...(days.get(step) ?? []), r]);
+  }
+  return [...days].map(([step, list]) => {
+    const first = list[0];
+    const baseline = new URLSearchParams(first.change.split("?")[1]).get("baseline");
+    const more = list.length > 1 ? ` and ${list.length - 1} more` : "";
+    return {
+      step, title: `Unusual: ${first.name} cost ${format.money(first.cost)}, expected were ${format.money(first.expected)}${more}. Why?`,
+      go: () => go({ view: "why", window: `${first.day.start},${first.day.end}`, baseline }),
+    };
   });
 }
 
