@@ -125,6 +125,7 @@ func (q *request) changeOf(d *daily, i int) string {
 	values.Set("window", span(d.days[i]))
 	values.Set("baseline", span(expected.Before(d.days[i].End, ago, q.api.cfg.Zone)))
 	values.Set("aggregate", q.output.aggregate)
+	values.Set("unbilled", q.unbilled)
 	return "/model/allocation/change?" + values.Encode()
 }
 

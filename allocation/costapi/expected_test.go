@@ -155,7 +155,7 @@ func TestAnomaliesLeadToWhy(t *testing.T) {
 	}
 	want := url.Values{
 		"window": {"2026-11-18T00:00:00Z,2026-11-19T00:00:00Z"}, "baseline": {"2026-11-11T00:00:00Z,2026-11-12T00:00:00Z"},
-		"aggregate": {"namespace"}, "filterNamespaces": {"web"}, "idle": {"false"},
+		"aggregate": {"namespace"}, "filterNamespaces": {"web"}, "idle": {"false"}, "unbilled": {"estimate"},
 	}
 	if diff := cmp.Diff(want, values); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

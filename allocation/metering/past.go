@@ -18,16 +18,18 @@ type Past struct {
 	end     time.Time // of the last hour
 	covered []allocation.Covered
 	items   map[string]*pastItem
+	days    int     // of all items
 	totals  *Totals // nil while it is not known
 }
 
 // pastDays are the days that are kept: the running one and those that it is compared with.
 const pastDays = expected.Horizon + 1
 
-// pastItem has what one item cost, by day and by hour of the clock. A day stands at its number modulo pastDays.
+// pastItem has what one item cost, by day and by hour of the clock. A day stands at its number modulo pastDays, and is nil where the item cost
+// nothing: many items, such as jobs, have few days.
 type pastItem struct {
 	labels []string
-	costs  [pastDays][24]float64
+	costs  [pastDays]*[24]float64
 }
 
 // NewPast returns an empty Past of a subject that Expects. Days begin on the clock of the zone.
@@ -38,11 +40,14 @@ func NewPast(s *Subject, zone *time.Location) *Past {
 // Expects reports whether the families of the subject say what its items should cost, which takes more than one set.
 func (s *Subject) Expects() bool { return s.expects }
 
-// PastBytes is about the memory that a Past takes for each item.
-const PastBytes = pastDays*24*8 + 200
+// Bytes is about the memory that the Past takes.
+func (p *Past) Bytes() int64 { return int64(len(p.items))*pastItemBytes + int64(p.days)*pastDayBytes }
 
-// Len is the number of items.
-func (p *Past) Len() int { return len(p.items) }
+// What an item and a day of one take.
+const (
+	pastItemBytes = pastDays*8 + 200
+	pastDayBytes  = 24 * 8
+)
 
 // PastStart is the beginning of the first day that an hour which ends at an instant is compared with.
 func PastStart(end time.Time, zone *time.Location) time.Time {
@@ -70,7 +75,12 @@ func (p *Past) Add(hour *allocation.Set) {
 			item = &pastItem{labels: rows[i].labels}
 			p.items[key] = item
 		}
-		item.costs[dayNumber(start)%pastDays][start.Hour()] += rows[i].total()
+		day := &item.costs[dayNumber(start)%pastDays]
+		if *day == nil {
+			*day = &[24]float64{}
+			p.days++
+		}
+		(*day)[start.Hour()] += rows[i].total()
 	}
 }
 
@@ -82,9 +92,12 @@ func (p *Past) forget(start time.Time) {
 	}
 	for key, item := range p.items {
 		for day := max(last+1, today-expected.Horizon); day <= today; day++ {
-			item.costs[day%pastDays] = [24]float64{}
+			if old := &item.costs[day%pastDays]; *old != nil {
+				*old = nil
+				p.days--
+			}
 		}
-		if item.costs == [pastDays][24]float64{} {
+		if item.costs == [pastDays]*[24]float64{} {
 			delete(p.items, key)
 		}
 	}
@@ -93,7 +106,7 @@ func (p *Past) forget(start time.Time) {
 }
 
 // Expected returns what the items should have cost on the day of the last hour up to its end, and how unusual it is what they did. Items of which
-// that is not known are not in it.
+// that is not known are not in it, nor those that cost nothing and should not.
 func (p *Past) Expected() *Totals {
 	if p.totals != nil {
 		return p.totals
@@ -127,8 +140,10 @@ func (p *Past) knownDays(cluster string) (known [pastDays]bool) {
 func (x *pastItem) total(end time.Time, known [pastDays]bool) *subjectTotal {
 	last := end.Add(-1)
 	costOf := func(ago int) (sum float64) {
-		for _, cost := range x.costs[(dayNumber(last)-ago)%pastDays][:last.Hour()+1] {
-			sum += cost
+		if day := x.costs[(dayNumber(last)-ago)%pastDays]; day != nil {
+			for _, cost := range day[:last.Hour()+1] {
+				sum += cost
+			}
 		}
 		return sum
 	}
@@ -136,12 +151,13 @@ func (x *pastItem) total(end time.Time, known [pastDays]bool) *subjectTotal {
 	for i := range past {
 		past[i] = expected.Day{Cost: costOf(i + 1), Known: known[i+1]}
 	}
-	cost, ok := expected.Of(past.Like(0))
-	if !ok || !known[0] {
+	should, ok := expected.Of(past.Like(0))
+	cost := costOf(0)
+	if !ok || !known[0] || should.Expected == 0 && cost == 0 {
 		return nil
 	}
 	row := &subjectTotal{labels: x.labels, judged: true}
-	row.figures[expectedCost], row.figures[unusualScore] = cost.Expected, cost.Score(costOf(0))
+	row.figures[expectedCost], row.figures[unusualScore] = should.Expected, should.Score(cost)
 	return row
 }
 

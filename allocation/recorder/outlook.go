@@ -149,7 +149,7 @@ func (f *foreseer) add(ctx context.Context, kept []ledger.Kept) error {
 		for _, set := range sets {
 			p.Add(set)
 		}
-		bytes += int64(p.Len()) * metering.PastBytes
+		bytes += p.Bytes()
 	}
 	err = memory.FromContext(ctx).Draw(bytes - f.drawn)
 	if err == nil {
