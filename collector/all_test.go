@@ -63,15 +63,36 @@ func fullSet() *allocation.Set {
 	return set
 }
 
+// outlookOf is what a set should cost by four days like it before.
+func outlookOf(m *metering.Metering, set *allocation.Set) *metering.Outlook {
+	var pasts []*metering.Past
+	for _, s := range m.Subjects() {
+		if s.Expects() {
+			pasts = append(pasts, metering.NewPast(&s, time.UTC))
+		}
+	}
+	for ago := 4; ago >= 0; ago-- {
+		day := *set
+		day.Window = allocation.Window{Start: set.Window.Start.AddDate(0, 0, -ago), End: set.Window.End.AddDate(0, 0, -ago)}
+		midnight := allocation.Day.Round(day.Window, time.UTC).Start
+		day.Covered = []allocation.Covered{{Cluster: "prod", Start: midnight, End: day.Window.End}}
+		for _, p := range pasts {
+			p.Add(&day)
+		}
+	}
+	return metering.NewOutlook(set.Window.End, pasts)
+}
+
 // serveEverything is a registry with all that promcost exports of fullSet.
 func serveEverything(t *testing.T) *prometheus.Registry {
 	t.Helper()
 	m, set := everything(t), fullSet()
-	accrued := metering.NewAccrued(set.Window.Start, m).Add(set)
+	accrued, outlook := metering.NewAccrued(set.Window.Start, m).Add(set), outlookOf(m, set)
 	budget := metering.Budget{Name: "all", Amount: 10, Period: metering.BudgetMonth, Billed: true}
 	spending := &metering.Spending{End: end, States: []metering.BudgetState{{Budget: &budget, Spent: 1, Forecast: 2, BilledUntil: end.Add(-24 * time.Hour)}}}
 	reg, _ := serve(t, set, collector.Config{
 		Metering: accrued.Metering, Bounds: timeline.ServedBounds, Accrued: func() *metering.Accrued { return accrued }, Spending: func() *metering.Spending { return spending },
+		Outlook: func() *metering.Outlook { return outlook },
 	})
 	observed(t, reg)
 	return reg
