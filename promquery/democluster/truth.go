@@ -83,6 +83,9 @@ type ContainerTruth struct {
 	// GPU says more about what was requested, nil if nothing was.
 	GPU *GPUTruth `json:"gpu,omitempty"`
 
+	// Used are the stretches of the time it ran in which its usage did not change, in the order of time.
+	Used []UsedTruth `json:"-"`
+
 	// Costs are integrals of max(request, usage) times the node's price at that time, in USD.
 	CPUCost float64 `json:"cpuCost"`
 	RAMCost float64 `json:"ramCost"`
@@ -103,6 +106,13 @@ type ContainerTruth struct {
 	Annotations map[string]string `json:"annotations"`
 	// Services are the names of those that have the pod as an endpoint, sorted.
 	Services []string `json:"services"`
+}
+
+// UsedTruth is a stretch of time with the same usage.
+type UsedTruth struct {
+	Length time.Duration
+	Cores  float64
+	Bytes  float64
 }
 
 // NodeTruth is one node within the window.
@@ -254,6 +264,7 @@ type integrals struct {
 	millis                   int64
 	cpu, cpuRequest, cpuUsed int64
 	ram, ramRequest, ramUsed float64
+	used                     []UsedTruth
 }
 
 // integrate integrates what a container was allocated, requested and used while it ran within w.
@@ -275,6 +286,7 @@ func (ct *container) integrate(w span) (sum integrals) {
 			sum.cpuUsed += s.cpu * d
 			sum.ram += float64(max(q.mem, s.mem)) * float64(d)
 			sum.ramUsed += float64(s.mem) * float64(d)
+			sum.used = append(sum.used, UsedTruth{time.Duration(d) * time.Millisecond, float64(s.cpu) / float64(core), float64(s.mem)})
 		}
 	}
 	sum.cpuRequest = q.cpu * sum.millis
@@ -307,7 +319,7 @@ func (ct *container) truth(p *pod, w span) (ContainerTruth, bool) {
 		RunningSeconds: float64(sum.millis) / float64(secondMillis), Scheduled: instant(p.created),
 		CPUCoreHours: coreHours(sum.cpu), CPURequestCoreHours: coreHours(sum.cpuRequest), CPUUsageCoreHours: coreHours(sum.cpuUsed),
 		RAMByteHours: hours(sum.ram), RAMRequestByteHours: hours(sum.ramRequest), RAMUsageByteHours: hours(sum.ramUsed),
-		GPUHours: hours(float64(sum.millis)) * ct.spec.request.gpu.devices(),
+		GPUHours: hours(float64(sum.millis)) * ct.spec.request.gpu.devices(), Used: sum.used,
 	}
 	for _, r := range ct.runs[1:] {
 		if w.has(r.from) {
