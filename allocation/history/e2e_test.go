@@ -44,13 +44,18 @@ func TestDuckDBE2E(t *testing.T) {
 	s, dir := directory(t, history.Options{})
 	clusters := []string{"arn:aws:eks:eu-west-1:1:cluster/a b", "42", ""}
 	want := [allocation.NumColumns]float64{}
-	rows, assetCosts, labeled := 0, 0.0, 0.0
+	rows, assetCosts, labeled, used := 0, 0.0, 0.0, 0.0 // used: seconds with more than half a core
 	uids := map[string]bool{}
 	for i := range 3 {
 		set := soundSet(1, hour(i), 600, clusters...)
 		write(t, s, set, history.WriteOptions{Complete: true})
 		rows += set.Len()
 		for row := range set.Len() {
+			for _, l := range set.Levels(allocation.CPU, row) {
+				if l.Bucket.Upper() > 0.5 {
+					used += float64(l.Millis) / 1000
+				}
+			}
 			if uid := set.Text(allocation.PodUID, row); uid != "" {
 				uids[uid] = true
 			}
@@ -83,6 +88,7 @@ func TestDuckDBE2E(t *testing.T) {
 		"SELECT count(DISTINCT cluster)::DOUBLE AS x" + fmt.Sprintf(from, "allocations"):                                                     2,
 		"SELECT sum(cpu_cost) AS x" + fmt.Sprintf(from, "allocations") + " WHERE labels['team'] IS NOT NULL":                                 labeled,
 		"SELECT sum(v.cost) AS x FROM (SELECT unnest(volumes) AS v" + fmt.Sprintf(from, "allocations") + ")":                                 wantPV(want),
+		"SELECT sum(l.seconds) AS x FROM (SELECT unnest(cpu_usage_levels) AS l" + fmt.Sprintf(from, "allocations") + ") WHERE l.level > 0.5": used,
 		"SELECT sum(cost) AS x" + fmt.Sprintf(from, "assets"):                                                                                assetCosts,
 		"SELECT count(DISTINCT window_start)::DOUBLE AS x" + fmt.Sprintf(from, "allocations") + " WHERE date = '2026-03-02' AND hour < '02'": 2,
 	} {

@@ -89,6 +89,8 @@ func (m *maker) row(i int, node *allocation.Node) *allocation.Row {
 		r.Values[allocation.RequestHours.Of(res)], r.Values[allocation.LimitHours.Of(res)] = request*hours, 2*request*hours
 		r.Values[allocation.UsageHours.Of(res)], r.Values[allocation.Hours.Of(res)] = usage*hours, used*hours
 		r.Values[allocation.UsageMax.Of(res)] = usage * (1 + rng.Float64())
+		level, millis := allocation.BucketOf(usage), int64(math.Floor(hours*3600e3))
+		r.Levels[res] = []allocation.Level{{Bucket: level - 1, Millis: millis / 3}, {Bucket: level, Millis: millis / 2}}
 		if res == allocation.RAM {
 			r.Values[allocation.UsageMax.Of(res)] = math.Floor(usage*1.2/4096) * 4096
 		}
