@@ -69,7 +69,7 @@ func (a *api) fail(out *answer, r *http.Request, err error) {
 		header.Set("Retry-After", "5")
 	}
 	if status == http.StatusMethodNotAllowed {
-		header.Set("Allow", "GET, HEAD, POST")
+		header.Set("Allow", a.methods(r.URL.Path))
 	}
 	out.body = nil
 	out.WriteHeader(status)

@@ -15,6 +15,8 @@ import (
 
 // finish checks parameters that depend on each other and applies them. given says which parameters the request has.
 func (q *request) finish(given func(name string) bool) error {
+	q.finishSaving()
+	q.finishPrediction()
 	if q.timing.window == "" && q.route.endpoint&forecasting == 0 {
 		return badRequest("parameter window is missing: give one such as window=1d, window=today or window=2026-01-01T00:00:00Z,2026-01-02T00:00:00Z")
 	}
@@ -28,7 +30,7 @@ func (q *request) finish(given func(name string) bool) error {
 	}
 	q.finishChange()
 	q.finishLabels()
-	for _, finish := range [...]func() error{func() error { return q.finishWindow(given) }, q.finishBaseline, q.finishDays} {
+	for _, finish := range [...]func() error{func() error { return q.finishWindow(given) }, q.finishBaseline, q.finishDays, q.finishPrices} {
 		if err := finish(); err != nil {
 			return err
 		}

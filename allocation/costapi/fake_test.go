@@ -211,6 +211,9 @@ func get(h http.Handler, path string, parts ...string) *httptest.ResponseRecorde
 	if len(values) > 0 {
 		target += "?" + values.Encode()
 	}
+	if path == predictionPath {
+		return do(h, httptest.NewRequest(http.MethodPost, target, strings.NewReader(manifestOfFront)))
+	}
 	return do(h, httptest.NewRequest(http.MethodGet, target, nil))
 }
 

@@ -198,6 +198,10 @@ const (
 	customTotals
 	customSeries
 	reconciliations
+	unclaimedVolumes
+	abandonedWorkloads
+	idleGPUs
+	predictions // of what manifests would cost; they are the body
 	facts       // a description of the cluster, which needs no computation
 	information // takes no parameters
 )
@@ -250,6 +254,10 @@ func routes() []route {
 		{"/customCost/total", openCost, customTotals, false, false, (*api).serveCustomTotal},
 		{"/customCost/timeseries", openCost, customSeries, false, false, (*api).serveCustomSeries},
 		{"/model/reconciliation", kubecost, reconciliations, false, false, (*api).serveReconciliation},
+		{"/model/savings/unclaimedVolumes", kubecost, unclaimedVolumes, true, true, (*api).serveSavings},
+		{"/model/savings/abandonedWorkloads", kubecost, abandonedWorkloads, true, true, (*api).serveSavings},
+		{"/model/savings/idleGPUs", kubecost, idleGPUs, true, true, (*api).serveSavings},
+		{"/model/prediction/speccost", kubecost, predictions, true, true, (*api).servePrediction},
 		{"/v2/allocation", ackFamily, ackAllocations, false, false, (*api).serveACK},
 		{"/model/diagnose", kubecost, diagnoses, false, false, (*api).serveDiagnosis},
 		{"/model/clusterInfo", kubecost, facts, false, false, (*api).serveClusterInfo},
@@ -267,7 +275,6 @@ func routes() []route {
 
 // planned are paths of Kubecost and OpenCost that promcost does not answer, with what to ask instead.
 var planned = map[string]string{
-	"/model/prediction/speccost":        "multiply the requests by the prices of /model/assets",
 	"/model/savings/requestSizingV2":    "compare request and usage averages of /model/allocation",
 	"/model/allocation/topline":         "ask /model/allocation/summary/topline",
 	"/model/allocation/compute/summary": "ask /model/allocation/summary",
@@ -374,7 +381,7 @@ func (a *api) serve(out *answer, r *http.Request) error {
 	if !ok {
 		return notFound(r.URL.Path)
 	}
-	values, err := readForm(out, r)
+	values, text, err := readParameters(out, r, rt)
 	if err != nil {
 		return err
 	}
@@ -386,7 +393,7 @@ func (a *api) serve(out *answer, r *http.Request) error {
 	}
 	ctx, account, release := a.cfg.Memory.Within(ctx, remedy)
 	defer release()
-	req.memory = account
+	req.memory, req.prediction.text = account, text
 	req.within(ctx)
 	end := func() error { return nil }
 	if rt.endpoint != information {
@@ -400,6 +407,14 @@ func (a *api) serve(out *answer, r *http.Request) error {
 		panic(http.ErrAbortHandler) // the client must not take a part for the whole answer
 	}
 	return nil
+}
+
+// methods are the methods that a path takes, as the header Allow has them.
+func (a *api) methods(path string) string {
+	if a.routes[strings.TrimSuffix(path, "/")].endpoint == predictions {
+		return http.MethodPost
+	}
+	return "GET, HEAD, POST"
 }
 
 // Knows reports whether the handler answers a path, or has a hint about it.

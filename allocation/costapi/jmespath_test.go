@@ -37,6 +37,12 @@ func TestJMESPathOnEveryPath(t *testing.T) {
 		for _, p := range costapi.Parameters(path) {
 			takes = takes || p.Name == "jmespath"
 			switch p.Name {
+			case "format":
+				if strings.Contains(p.Type, "kubecost") { // which is the data alone
+					params = append(params, "format=json")
+				}
+			case "clusterID":
+				params = append(params, "clusterID=one")
 			case "names":
 				if !p.Ignored {
 					params = append(params, "names=web")

@@ -7,6 +7,7 @@ import (
 	"github.com/promcost/promcost/allocation/change"
 	"github.com/promcost/promcost/allocation/encode"
 	"github.com/promcost/promcost/allocation/notices"
+	"github.com/promcost/promcost/allocation/savings"
 )
 
 // needs is the data to read of sets for the answer, with levels of usage where it shows quantiles.
@@ -26,8 +27,12 @@ func (q *request) rowNeeds() *allocation.Projection {
 		return nil
 	case !q.timing.query.Stored:
 		return q.computedNeeds()
+	case q.route.endpoint == predictions:
+		return savings.HistoryNeeds()
 	case q.route.endpoint&listed != 0: // assets need no rows
 		return &allocation.Projection{}
+	case q.route.endpoint&savingLists != 0:
+		return allocation.Union(append(q.searchNeeds(), savingKinds()[q.route.endpoint].needs)...)
 	case q.route.endpoint == completions:
 		return allocation.Union(append(q.searchNeeds(), q.search.field.needs)...)
 	}
@@ -82,7 +87,7 @@ func (q *request) bills() allocation.Billed {
 	switch {
 	case q.route.endpoint&listed != 0:
 		b = allocation.Billed{Adjustments: !q.assets.WithoutAdjustments, Cloud: true}
-	case q.route.endpoint == ackAllocations:
+	case q.route.endpoint&(ackAllocations|savingLists) != 0:
 		b = allocation.Billed{Adjustments: true}
 	default:
 		b = allocation.Billed{Adjustments: q.reconcile, External: q.options.External}

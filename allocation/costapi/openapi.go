@@ -32,7 +32,7 @@ func (a *api) openAPI() object {
 	paths := object{}
 	for _, rt := range routes() {
 		if rt.path != "/openapi.json" {
-			paths[rt.path] = object{"get": describe(rt)}
+			paths[rt.path] = object{methodOf(rt): describe(rt)}
 		}
 	}
 	return object{
@@ -50,6 +50,14 @@ func (a *api) openAPI() object {
 			}),
 		}},
 	}
+}
+
+// methodOf is the method that a path is described by.
+func methodOf(rt route) string {
+	if rt.endpoint == predictions {
+		return "post"
+	}
+	return "get"
 }
 
 // typed is the schema of a type; help and members may be empty.
@@ -87,11 +95,16 @@ func describe(rt route) object {
 		content = object{"text/plain": object{"schema": typed("string", "", nil)}}
 	}
 	failure := object{"description": "An error.", "content": object{"application/json": object{"schema": reference("Error")}}}
-	return object{
+	operation := object{
 		"operationId": strings.Trim(strings.ReplaceAll(rt.path, "/", "_"), "_"),
 		"parameters":  parameters,
 		"responses":   object{"200": object{"description": "The answer.", "content": content}, "default": failure},
 	}
+	if rt.endpoint == predictions {
+		text := object{"schema": typed("string", "Manifests of Kubernetes: documents of YAML, or JSON.", nil)}
+		operation["requestBody"] = object{"required": true, "content": object{"application/yaml": text}}
+	}
+	return operation
 }
 
 func reference(name string) object { return object{"$ref": "#/components/schemas/" + name} }
@@ -109,6 +122,8 @@ func answerSchema(e endpoint) object {
 		data = object{"type": "array", "items": named("Asset")}
 	case assetMaps:
 		data = named("Asset")
+	case abandonedWorkloads, predictions: // alone
+		return object{"type": "array", "items": typed("object", "", nil)}
 	default:
 	}
 	return typed("object", "", object{

@@ -23,6 +23,7 @@ import (
 	"github.com/promcost/promcost/allocation/notices"
 	"github.com/promcost/promcost/allocation/passes"
 	"github.com/promcost/promcost/allocation/rates"
+	"github.com/promcost/promcost/allocation/savings"
 	"github.com/promcost/promcost/allocation/windows"
 )
 
@@ -42,6 +43,8 @@ type request struct {
 	unbilled   string         // list or estimate: what costs are that no bill has
 	assets     assets.Options
 	cloud      cloudQuestion
+	saving     savings.Question
+	prediction prediction
 	drill      []allocation.Key // of the parts of a row
 	levels     change.Levels    // of a change
 	search     search

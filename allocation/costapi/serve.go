@@ -58,12 +58,16 @@ func (q *request) warnSharedAtOnce(sets []*allocation.Set) {
 	}
 }
 
-// startFile sets the header of an answer that is a file. Warnings go there because the file has no place for them. Their code
-// is the one that kubectl shows.
+// startFile sets the header of an answer that is a file. Warnings go there.
 func (q *request) startFile(w http.ResponseWriter, warnings []string) {
 	header := w.Header()
 	header.Set("Content-Type", cmp.Or(columnarTypes[q.output.format], csvType))
 	header.Set("Content-Disposition", `attachment; filename="`+q.fileName()+`"`)
+	addWarnings(header, warnings)
+}
+
+// addWarnings adds warnings to the header of an answer that has no place for them. Their code is the one that kubectl shows.
+func addWarnings(header http.Header, warnings []string) {
 	for _, text := range warnings {
 		header.Add("Warning", "299 promcost "+strconv.Quote(text))
 	}

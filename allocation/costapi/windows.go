@@ -23,7 +23,11 @@ func (q *request) finishWindow(given func(name string) bool) error {
 	}
 	w, relative, err := windows.Parse(q.timing.window, q.now, q.api.cfg.Zone, style)
 	if err != nil {
-		return badRequest("parameter window: %v", err)
+		name := "window"
+		if q.route.endpoint == predictions {
+			name = "windowAvgUsage"
+		}
+		return badRequest("parameter %s: %v", name, err)
 	}
 	if q.route.endpoint == ackAllocations && w.Duration() < 24*time.Hour && !q.wholeDays(w) {
 		return badRequest("parameter window: %s is %s long, bills are of whole days: give 24h or more", shorten(q.timing.window), w.Duration())

@@ -2,6 +2,8 @@ package encode
 
 import (
 	"cmp"
+	"encoding/json"
+	"fmt"
 	"io"
 	"math"
 	"slices"
@@ -35,6 +37,18 @@ func Allocations(w io.Writer, sets []*allocation.Set, o Options) error {
 		}
 	}
 	s.b = o.end(append(s.b, ']'), sets)
+	return s.close()
+}
+
+// Data writes data in an envelope, beside the warnings of sets and the hours that they cover.
+func Data(w io.Writer, data any, sets []*allocation.Set, o Options) error {
+	body, err := json.Marshal(data)
+	if err != nil {
+		return fmt.Errorf("encode answer: %w", err)
+	}
+	s := newStream(w)
+	s.b = append(append(s.b, `{"code":200,"status":"success","data":`...), body...)
+	s.b = o.end(s.b, sets)
 	return s.close()
 }
 

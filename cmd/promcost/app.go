@@ -42,6 +42,7 @@ var subcommands = []struct {
 	{"history rm", "Remove the hours and days of a window from a history.", defineHistoryRemove},
 	{"query allocation", "Print what workloads cost over a window.", defineQueryAllocation},
 	{"query change", "Print why costs changed between two windows.", defineQueryChange},
+	{"predict", "Print what rendered manifests would cost a month, what they cost now, and the difference.", definePredict},
 	{"kubectl allocation", "Print what workloads cost over a window, asking the promcost in kubectl's cluster. Also: kubectl promcost allocation.", defineKubectlAllocation},
 	{"kubectl change", "Print why costs changed between two windows, asking the promcost in kubectl's cluster. Also: kubectl promcost change.", defineKubectlChange},
 	{"mcp", "Serve a running promcost to assistants on standard input and output (Model Context Protocol).", defineMCP},

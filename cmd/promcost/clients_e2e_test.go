@@ -174,16 +174,29 @@ var kubectlCost = []string{
 	"controller --window=2d", "pod --window=1d", "label -l app --window=1d", "node --window=1d",
 }
 
+// kubectlCostPredict are those that predict what manifests cost.
+var kubectlCostPredict = []string{
+	"predict -f testdata/clients/manifests.yaml", "predict -f testdata/clients/manifests.yaml --no-usage --window-usage=3d --window-cost=5d",
+}
+
 // TestKubectlCostE2E runs kubectl-cost, which reaches promcost as in a cluster: by a forwarded port of the pod that is behind
 // the service of Kubecost, or of OpenCost.
 func TestKubectlCostE2E(t *testing.T) {
 	binary := given(t, "KUBECTL_COST", "the binary of kubectl-cost")
+	for file, commands := range map[string][]string{"kubectl-cost.json": kubectlCost, "kubectl-cost-predict.json": kubectlCostPredict} {
+		t.Run(file, func(t *testing.T) { recordKubectlCost(t, binary, file, commands) })
+	}
+}
+
+// recordKubectlCost records what commands of kubectl-cost ask.
+func recordKubectlCost(t *testing.T, binary, file string, commands []string) {
+	t.Helper()
 	s := session{
 		Client: "kubectl-cost",
 		Source: "github.com/kubecost/kubectl-cost at 3f7453691e1e",
 		How:    "recorded before promcost, while the program reached it through ports that a real API server forwarded",
 	}
-	record(t, "testdata/clients/kubectl-cost.json", s, func(t *testing.T, to http.Handler) {
+	record(t, "testdata/clients/"+file, s, func(t *testing.T, to http.Handler) {
 		server := httptest.NewServer(to)
 		t.Cleanup(server.Close)
 		_, port, err := net.SplitHostPort(server.Listener.Addr().String())
@@ -208,7 +221,7 @@ func TestKubectlCostE2E(t *testing.T) {
 				return k.Do(t.Context(), http.MethodGet, path, nil, &pod) == nil && pod.Status.Phase == "Running"
 			})
 		}
-		for _, command := range kubectlCost {
+		for _, command := range commands {
 			for _, peer := range []string{"", " --opencost"} {
 				cmd := exec.CommandContext(t.Context(), binary, strings.Fields(command+peer+" --kubeconfig="+k.Kubeconfig())...)
 				if out, err := cmd.CombinedOutput(); err != nil {

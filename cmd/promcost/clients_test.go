@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/url"
 	"os"
@@ -57,7 +58,7 @@ var clientChecks = map[string]func(t *testing.T, body []byte){
 	"/model/assets":            func(t *testing.T, body []byte) { checkAssets(t, dataOf[[]map[string]clientAsset](t, body)...) },
 	"/model/clusterInfo":       func(t *testing.T, body []byte) { checkText(t, body, "id") },
 	"/model/getConfigs":        func(t *testing.T, body []byte) { checkText(t, body, "currencyCode") },
-	"/model/prediction":        checkRefusal,
+	"/model/prediction":        checkPrediction,
 	"/model/savings":           checkRefusal,
 	"/cloudCost":               checkCloudCosts,
 	"/cloudCost/status":        checkBillStatus,
@@ -346,6 +347,35 @@ func checkText(t *testing.T, body []byte, field string) {
 	t.Helper()
 	if text, _ := dataOf[map[string]any](t, body)[field].(string); text == "" {
 		t.Errorf("no %s: %s", field, body)
+	}
+}
+
+// checkPrediction wants what kubectl-cost decodes: a list without an envelope, of workloads by kind, each with three rates whose numbers add up.
+func checkPrediction(t *testing.T, body []byte) {
+	type rate struct {
+		TotalMonthlyRate, CPUMonthlyRate, RAMMonthlyRate, GPUMonthlyRate *float64
+		MonthlyCPUCoreHours, MonthlyRAMByteHours, MonthlyGPUHours        *float64
+	}
+	var rows []struct {
+		Namespace, ControllerKind, ControllerName string
+		CostBefore, CostAfter, CostChange         rate
+	}
+	if err := json.Unmarshal(body, &rows); err != nil {
+		t.Fatalf("%v: %.400s", err, body)
+	}
+	checkSome(t, rows)
+	for _, row := range rows {
+		if row.Namespace == "" || row.ControllerKind == "" || row.ControllerName == "" {
+			t.Errorf("%+v", row)
+		}
+		for _, r := range []rate{row.CostBefore, row.CostAfter, row.CostChange} {
+			if r.TotalMonthlyRate == nil || math.Abs(*r.TotalMonthlyRate-*r.CPUMonthlyRate-*r.RAMMonthlyRate-*r.GPUMonthlyRate) > 1e-9 || r.MonthlyCPUCoreHours == nil || r.MonthlyRAMByteHours == nil || r.MonthlyGPUHours == nil {
+				t.Errorf("%s %s: %+v", row.Namespace, row.ControllerName, r)
+			}
+		}
+		if change := *row.CostAfter.TotalMonthlyRate - *row.CostBefore.TotalMonthlyRate; math.Abs(change-*row.CostChange.TotalMonthlyRate) > 1e-9 || *row.CostAfter.TotalMonthlyRate <= 0 {
+			t.Errorf("%s %s: the change is %v, want %v", row.Namespace, row.ControllerName, *row.CostChange.TotalMonthlyRate, change)
+		}
 	}
 }
 

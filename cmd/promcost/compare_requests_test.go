@@ -24,7 +24,7 @@ type comparedRequest struct {
 	header http.Header
 	query  url.Values
 	form   bool
-	body   []byte // of remote read
+	body   []byte // of remote read, or manifests
 	source int    // of sources
 }
 
@@ -117,7 +117,7 @@ func newCompareGenerator(t *testing.T, seed uint64, base string, start, end time
 
 // compareWeights say how many of a hundred random requests are of each class of paths.
 var compareWeights = map[string]int{
-	"compute": 20, "history": 16, "cloud costs": 4, "summary": 10, "topline": 4, "trends": 3, "values": 6, "assets": 10, "asset map": 3, "asset topline": 2, "bills": 5, "promql": 12, "metrics": 2, "facts": 3,
+	"compute": 18, "savings": 2, "history": 16, "cloud costs": 4, "summary": 10, "topline": 4, "trends": 3, "values": 6, "assets": 10, "asset map": 3, "asset topline": 2, "bills": 5, "promql": 12, "metrics": 2, "facts": 3,
 }
 
 // compareClass is the class of a path.
@@ -144,6 +144,8 @@ func compareClass(path string) string {
 		return "assets"
 	case has("/cloudCost"), has("/customCost"):
 		return "cloud costs"
+	case has("/savings/"), has("/prediction/"):
+		return "savings"
 	case path == "/v2/allocation":
 		return "bills"
 	case path == "/model/allocation":
@@ -213,6 +215,8 @@ func (g *compareGenerator) request(path, parameter string) comparedRequest {
 	switch {
 	case path == "/metrics" && g.one(2):
 		r.header = http.Header{"Accept": {"application/openmetrics-text;version=1.0.0"}}
+	case path == predictionPath:
+		r.form, r.body, r.header = false, []byte(predictedFront("cpu: 1")), http.Header{"Content-Type": {"application/yaml"}}
 	case path == "/api/v1/read":
 		read := g.readRequest()
 		r.form, r.body, r.header = false, read.body, read.header

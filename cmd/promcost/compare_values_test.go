@@ -30,7 +30,8 @@ func comparedValues() map[string]func(g *compareGenerator, path string) string {
 	return map[string]func(*compareGenerator, string) string{
 		"window": (*compareGenerator).window, "resolution": of("auto", "exact", "1m", "5m", "30s", "90s", "1h"), "maxError": of("0.05", "0.1", "0.5"), "minDuration": of("10m", "1h"),
 		"baseline": (*compareGenerator).hours, "before": (*compareGenerator).hours, "after": (*compareGenerator).window,
-		"costType": of("blended", "billed", "list"), "unbilled": of("list", "estimate"), "drill": of("controller", "pod", "namespace", "label:team"), "costChangeRatio": of("0", "0.1", "2"), "threshold": of("1", "4", "0.5"), "predictionWindow": of("1d", "7d", "2w"), "period": of("day", "week", "month"),
+		"windowAvgUsage": (*compareGenerator).hours, "windowResourceCost": (*compareGenerator).hours, "clusterID": word("cluster"), "defaultNamespace": word("namespace"),
+		"days": of("0.1", "1", "3"), "costType": of("blended", "billed", "list"), "unbilled": of("list", "estimate"), "drill": of("controller", "pod", "namespace", "label:team"), "costChangeRatio": of("0", "0.1", "2"), "threshold": of("1", "4", "0.5"), "predictionWindow": of("1d", "7d", "2w"), "period": of("day", "week", "month"),
 		"step": (*compareGenerator).step, "aggregate": (*compareGenerator).aggregate, "filter": (*compareGenerator).filter, "share": (*compareGenerator).filter,
 		"fieldSelector": (*compareGenerator).fieldSelector, "labelSelector": of("team", "team=team-a", "team in (team-b,team-c)", "!team", "team!=team-a,team"),
 		"shareNamespaces": word("namespace"), "shareLabels": of("team:platform", "team:team-a,team:team-b"), "shareCost": of("100", "12.5", "0.3"),
@@ -260,7 +261,7 @@ func (g *compareGenerator) expression(path string) string {
 	lists := map[string][]string{
 		"summary": {"sets[0].allocations.*.[name,totalCost]", "length(sets)", "sets[].allocations.*.cpuCost"}, "topline": {"combined", "numResults"}, "trends": {"sets[0].allocationTrends", "step"},
 		"values": {"data", "length(data)", "data[:2]"}, "assets": {"[0].*.[type,totalCost]", "length(@)", "[0].*.properties.name"}, "asset map": {"*.[type,totalCost]", "keys(@)"},
-		"asset topline": {"totalCost", "@"}, "bills": {"[0].*.cost", "length([0])"}, "facts": {"@"},
+		"asset topline": {"totalCost", "@"}, "bills": {"[0].*.cost", "length([0])"}, "facts": {"@"}, "savings": {"@", "length(@)"},
 	}
 	expressions := lists[compareClass(path)]
 	if expressions == nil {

@@ -160,6 +160,9 @@ func attacksOn(t *testing.T, path string, p hostileParameter, base url.Values, v
 			query := maps.Clone(base)
 			query[p.name] = v.values
 			r := hostileRequest{path: path, attack: kind + ": " + v.name, parameter: p.name, method: http.MethodGet, query: query}
+			if path == predictionPath { // which wants manifests
+				r.method, r.body = http.MethodPost, func() io.Reader { return strings.NewReader(predictedFront("cpu: 1")) }
+			}
 			if size := len(strings.Join(v.values, "")); size > 300_000 { // more than headers may have once it is escaped
 				r = r.posted()
 			}
@@ -275,7 +278,26 @@ func hostileBodies() map[string]hostileBody {
 		"read of a bad size": read(append(snappy.Encode(nil, []byte("\x0a\xff\xff\xff\xff\x7f")), 0)),
 		"900 reads":          read(snappy.Encode(nil, many)),
 		"read of text":       read([]byte(strings.Repeat("a", 10_000))),
+		"10^5 documents":     text("application/yaml", strings.Repeat("kind: ConfigMap\n---\n", 100_000)),
+		"10^6 values":        text("application/yaml", "a: ["+strings.Repeat("1,", 1_000_000)+"]"),
+		"nested YAML":        text("application/yaml", strings.Repeat("[", 100_000)),
+		"nested JSON":        text("application/json", strings.Repeat(`{"a":`, 100_000)),
+		"YAML bomb":          text("application/yaml", yamlBomb()),
+		"JSON of lists":      text("application/json", strings.Repeat(`{"kind":"List","items":[`, 5_000)),
+		"odd manifests":      text("application/yaml", predictedFront("cpu: 1e400, memory: \xff")),
 	}
+}
+
+// yamlBomb is a manifest whose anchors stand for 9^9 objects.
+func yamlBomb() string {
+	var b strings.Builder
+	last := "a"
+	b.WriteString("a: &a {x: y}\n")
+	for name := range strings.SplitSeq("bcdefghij", "") {
+		fmt.Fprintf(&b, "%[1]s: &%[1]s {<<: [%[2]s]}\n", name, strings.TrimSuffix(strings.Repeat("*"+last+",", 9), ","))
+		last = name
+	}
+	return b.String() + "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {<<: *j}\n"
 }
 
 // zeros are so many zeros.

@@ -93,9 +93,11 @@ var packages = map[string][]string{
 	"allocation/ledger":                {"allocation", "allocation/memory", "allocation/notices", "allocation/passes", "allocation/places", "allocation/singleflight"},
 	"allocation/recorder":              {"allocation", "allocation/ledger", "allocation/memory", "allocation/metering", "allocation/passes", "allocation/places"},
 	"allocation/ledger/ledgertest":     {"allocation", "allocation/history", "allocation/ledger", "allocation/metering", "allocation/passes", "allocation/recorder"},
-	"allocation/costapi":               {"allocation", "allocation/assets", "allocation/billcheck", "allocation/billing", "allocation/caret", "allocation/change", "allocation/cloudcost", "allocation/coverage", "allocation/diagnosis", "allocation/encode", "allocation/expected", "allocation/fields", "allocation/filter", "allocation/jmespath", "allocation/labelnames", "allocation/memory", "allocation/metering", "allocation/notices", "allocation/parquet", "allocation/passes", "allocation/places", "allocation/rates", "allocation/windows"},
+	"allocation/costapi":               {"allocation", "allocation/assets", "allocation/billcheck", "allocation/billing", "allocation/caret", "allocation/change", "allocation/cloudcost", "allocation/coverage", "allocation/diagnosis", "allocation/encode", "allocation/expected", "allocation/fields", "allocation/filter", "allocation/jmespath", "allocation/labelnames", "allocation/manifest", "allocation/memory", "allocation/metering", "allocation/notices", "allocation/parquet", "allocation/passes", "allocation/places", "allocation/rates", "allocation/savings", "allocation/windows"},
 	"allocation/kubeapi":               {"allocation/coverage", "allocation/labelnames", "allocation/visible", "allocation/windows"}, // it asks a promcost over HTTP
 	"allocation/mcp":                   {"allocation", "allocation/memory"},
+	"allocation/manifest":              {"allocation"},
+	"allocation/savings":               {"allocation", "allocation/coverage", "allocation/labelnames", "allocation/manifest"},
 	"allocation/singleflight":          {},
 	"dashboards":                       {},
 	"dashboards/explorer":              {},
@@ -121,8 +123,8 @@ var otherModules = []struct {
 	why    string
 }{
 	{prefix: "github.com/prometheus/prometheus", only: []string{"promquery", "promquery/"}, why: "its changes end there"},
-	{prefix: "k8s.io/apimachinery", only: []string{"allocation/kubeapi", "cmd/promcost-apiserver", "allocation/filter", "allocation/jmespath"}, tests: true, why: "they are large"},
-	{prefix: "k8s.io/", only: []string{"allocation/kubeapi", "cmd/promcost-apiserver", "allocation/filter", "allocation/jmespath"}, tests: true, why: "they are large"},
+	{prefix: "k8s.io/apimachinery", only: []string{"allocation/kubeapi", "cmd/promcost-apiserver", "allocation/filter", "allocation/jmespath", "allocation/manifest"}, tests: true, why: "they are large"},
+	{prefix: "k8s.io/", only: []string{"allocation/kubeapi", "cmd/promcost-apiserver", "allocation/filter", "allocation/jmespath", "allocation/manifest"}, tests: true, why: "they are large"},
 	{prefix: "github.com/parquet-go/", only: []string{"allocation/parquet"}, why: "file formats are their business"},
 	{prefix: "github.com/apache/arrow-go", only: []string{"allocation/encode"}, why: "file formats are their business"},
 	{prefix: "github.com/grafana/grafana-foundation-sdk", only: []string{"dashboards/grafana"}, why: "promcost has the JSON in it, not what makes it"},

@@ -27,6 +27,7 @@ const (
 	exitOK    = 0
 	exitError = 1 // the command failed
 	exitUsage = 2 // the command line was not understood
+	exitAbove = 3 // manifests cost more than is allowed
 )
 
 func main() {
@@ -87,16 +88,23 @@ func carryOut(ctx context.Context, args []string, stdout, stderr io.Writer) int 
 	if exec == nil { // help or version, already printed
 		return exitOK
 	}
-	err = exec(ctx)
-	var usage *usageError
-	switch {
-	case err == nil || ctx.Err() != nil && errors.Is(err, ctx.Err()):
+	if err = exec(ctx); ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return exitOK
-	case errors.As(err, &usage):
-		_ = mark(stderr, red, "promcost:", err.Error()) // nobody could read an error
-		return exitUsage
-	default:
-		_ = mark(stderr, red, "promcost:", err.Error()) // nobody could read an error
-		return exitError
 	}
+	return exitCode(err, stderr)
+}
+
+// exitCode is the exit code of a command that ended with an error, which it prints.
+func exitCode(err error, stderr io.Writer) int {
+	if err == nil {
+		return exitOK
+	}
+	_ = mark(stderr, red, "promcost:", err.Error()) // nobody could read an error
+	if _, usage := errors.AsType[*usageError](err); usage {
+		return exitUsage
+	}
+	if _, above := errors.AsType[*increaseError](err); above {
+		return exitAbove
+	}
+	return exitError
 }

@@ -231,7 +231,12 @@ const computePath = "/model/allocation/compute"
 // ask sends a query to a path and returns the body of the answer, and the warnings in its header. A refusal is an error with the
 // API's own message.
 func (a *answerer) ask(ctx context.Context, path string, parameters url.Values) (body []byte, warnings []string, err error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, a.base+path+"?"+parameters.Encode(), nil)
+	return a.send(ctx, http.MethodGet, path, parameters, nil)
+}
+
+// send is ask with another method, and with a text in the body.
+func (a *answerer) send(ctx context.Context, method, path string, parameters url.Values, text []byte) (body []byte, warnings []string, err error) {
+	req, err := http.NewRequestWithContext(ctx, method, a.base+path+"?"+parameters.Encode(), bytes.NewReader(text))
 	if err != nil {
 		return nil, nil, fmt.Errorf("ask %s: %w", a.name, err)
 	}

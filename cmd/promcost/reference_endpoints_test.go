@@ -103,6 +103,28 @@ var endpoints = []endpoint{
 		`"data": {"start": …, "end": …, "bills": [{"name": "aws", "totalCost": …, "matchedCost": …, "accounts": […]}], "kinds": […], "unbilled": […], "unmatched": [{"service": …, "cost": …, "why": …, "remedy": …}], "nodes": […]}`,
 	},
 	{
+		"Unclaimed volumes", "/model/savings/unclaimedVolumes", "Persistent volumes that no pod mounts, the dearest first, in money a month of 730 hours: `monthlyCost` with what bills add, `monthlyListCost` at list prices. A filter selects by the cluster, and by the namespace of the claim.",
+		"/model/savings/unclaimedVolumes?days=7",
+		`"data": {"count": 1, "monthlyCost": 12.3, "monthlyListCost": 14.6, "volumes": [{"volumeName": "pvc-…", "monthlyCost": …, "monthlyListCost": …, "bytes": 107374182400, "storageClass": "gp3", "claim": "web/files", "properties": {"cluster": …, "providerID": …}}]}`,
+	},
+	{
+		"Abandoned workloads", "/model/savings/abandonedWorkloads", "Pods that used less than 1 % of the CPU that they request, and whose traffic is below a threshold: a list in Kubecost's shape, with warnings in the header. What is not known of usage counts as used, and of traffic as busy; pods of which that is so are named in a warning.",
+		"/model/savings/abandonedWorkloads?days=7&threshold=500",
+		`[{"pod": "old-1", "namespace": "web", "node": "n1", "clusterId": "one", "owners": [{"name": "old", "kind": "deployment"}], "ingressBytesPerSecond": 10, "egressBytesPerSecond": 0,
+  "allocation": {"cpuCores": 1, "ramBytes": …}, "requests": {…}, "usage": {…}, "monthlySavings": 28.1, "monthlyListSavings": 33.4}]`,
+	},
+	{
+		"Idle GPUs", "/model/savings/idleGPUs", "Pods that hold GPUs and use less than 1 % of them, with what the GPUs cost a month; beside them, as `unknown`, those whose usage is not known.", "/model/savings/idleGPUs?days=3",
+		`"data": {"count": 1, "monthlyCost": 693.5, "monthlyListCost": 693.5, "idle": [{"cluster": …, "node": …, "namespace": "ml", "pod": "train-0", "gpus": 1, "usage": 0.002, "monthlyCost": …}], "unknown": [{…, "usage": null}]}`,
+	},
+	{
+		"Predictions", "/model/prediction/speccost", "What rendered manifests would cost a month, what those workloads cost now, and the difference: POST them as the body, up to 4 MiB and 1,000 objects of YAML or JSON. The answer is a list in Kubecost's shape, with warnings in the header; " +
+			"`format=json` has a total and what is not priced beside it. What cannot be known is null, and `notes` say why. `promcost predict` prints it.",
+		"/model/prediction/speccost?window=7d' --data-binary '@manifests.yaml",
+		`[{"namespace": "web", "controllerKind": "deployment", "controllerName": "front", "replicasBefore": 2, "replicasAfter": 3,
+  "costBefore": {"totalMonthlyRate": 58.4, "cpuMonthlyRate": …, "ramMonthlyRate": …, "gpuMonthlyRate": 0, "pvMonthlyRate": 0, "monthlyCPUCoreHours": …, …}, "costAfter": {…}, "costChange": {…}, "notes": []}]`,
+	},
+	{
 		"Diagnosis", "/model/diagnose", "Which inputs the source has, cluster by cluster. `promcost check source -o json` prints the same. A state is `found` (the best alternative is there), `fallback` (a later one is), " +
 			"`none` (there is nothing of the kind, which may be right) or `missing`. `complete` says that no required input is missing, in no part of the window. `uncovered` are the parts of 15 minutes in which one is, and at the end of the window those of 5 minutes " +
 			"and two scrapes. `oldest` is that of all samples where the source knows it, else of those in the window. Unknown members are left out.",

@@ -1,0 +1,261 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/alecthomas/kingpin/v2"
+
+	"github.com/promcost/promcost/allocation/manifest"
+	"github.com/promcost/promcost/allocation/visible"
+	"github.com/promcost/promcost/cmd/promcost/internal/document"
+)
+
+// predictFlags ask what manifests would cost.
+type predictFlags struct {
+	file, window, cluster, namespace, unbilled, output string
+	usage                                              bool
+	mostIncrease                                       float64 // a month; negative for any
+}
+
+// increaseError is the error of a change that costs more than is allowed.
+type increaseError struct{ text string }
+
+func (e *increaseError) Error() string { return e.text }
+
+// definePredict is the predict subcommand, which asks a Prometheus or a running promcost.
+func definePredict(clause *kingpin.CmdClause, io streams, logs *logFlags) executor {
+	f := &predictFlags{mostIncrease: -1}
+	clause.Flag("filename", "Rendered manifests, documents of YAML or JSON; - is standard input.").Short('f').PlaceHolder("FILE").Required().StringVar(&f.file)
+	clause.Flag("window", "What time usage, replicas and prices are taken from: 7d, lastweek, or two times separated by a comma.").Default("7d").StringVar(&f.window)
+	clause.Flag("for-cluster", "The cluster that the manifests are for, if the source has several.").PlaceHolder("ID").StringVar(&f.cluster)
+	clause.Flag("namespace", "The namespace of manifests that name none.").Short('n').Default("default").StringVar(&f.namespace)
+	clause.Flag("usage", "Count what workloads were seen to use above their requests. Without it: requests alone.").Default("true").BoolVar(&f.usage)
+	addFlag(clause, "max-increase", "Exit with status 3 if the manifests cost more than this amount a month more than now.", func(text string) (err error) {
+		if f.mostIncrease, err = strconv.ParseFloat(text, 64); err != nil || !(f.mostIncrease >= 0 && f.mostIncrease <= math.MaxFloat64) {
+			return errors.New("it must be an amount of money of 0 or more, such as 50")
+		}
+		return nil
+	}).PlaceHolder("AMOUNT")
+	oneOf(clause, "unbilled", "What costs are that no bill charges yet: estimate from what bills charged last for nodes of the same kind, or list prices. Matters only where there are bills.", &f.unbilled, "estimate", "list")
+	oneOf(clause, "output", "Output format: table, markdown for a comment of a pull request, or json.", &f.output, "table", "markdown", "json").Short('o')
+	return anyPromcost(clause, io, logs).then(f.predict, io)
+}
+
+// parameters are the flags as the API's.
+func (f *predictFlags) parameters() url.Values {
+	v := url.Values{"format": {"json"}, "window": {f.window}, "defaultNamespace": {f.namespace}, "noUsage": {strconv.FormatBool(!f.usage)}, "unbilled": {f.unbilled}}
+	if f.cluster != "" {
+		v.Set("clusterID", f.cluster)
+	}
+	return v
+}
+
+// predictionPath is the path of predictions.
+const predictionPath = "/model/prediction/speccost"
+
+// predict asks, and prints the answer.
+func (f *predictFlags) predict(ctx context.Context, who *answerer, io streams) error {
+	text, err := document.ReadText(f.file, io.in, "filename")
+	if err != nil {
+		return err
+	}
+	if _, err := manifest.Parse(text); err != nil { // before anything is computed
+		return fmt.Errorf("read --filename=%s: %w", f.file, err)
+	}
+	stop := showProgress(io.err, who.status)
+	body, _, err := who.send(ctx, http.MethodPost, predictionPath, f.parameters(), text)
+	stop()
+	if err != nil {
+		return err
+	}
+	var answer predictAnswer
+	if err := json.Unmarshal(body, &answer); err != nil || answer.Data.Workloads == nil {
+		return fmt.Errorf("read answer of %s: it is not a promcost's that predicts costs: %w", who.name, err)
+	}
+	for _, w := range answer.Warnings {
+		if err := warn(io.err, w); err != nil {
+			return err
+		}
+	}
+	answer.currency = who.currency(ctx)
+	switch f.output {
+	case "json":
+		_, err = io.raw.Write(append(bytes.TrimRight(body, "\n"), '\n'))
+	case "markdown":
+		err = answer.markdown(io.out, f.window)
+	default:
+		err = answer.table(io.out, f.window)
+	}
+	if err != nil {
+		return err
+	}
+	return f.check(&answer, io)
+}
+
+// check is an error if the manifests cost too much more than now.
+func (f *predictFlags) check(a *predictAnswer, io streams) error {
+	unknown := 0
+	for _, r := range a.Data.Workloads {
+		if r.CostChange.Total == nil {
+			unknown++
+		}
+	}
+	if unknown > 0 && f.mostIncrease >= 0 {
+		if err := warn(io.err, counted(unknown, "what {n} {workload|workloads} will cost is not known: --max-increase looks at the others")); err != nil {
+			return err
+		}
+	}
+	if change := a.Data.Total.CostChange.Total; f.mostIncrease >= 0 && change != nil && *change > f.mostIncrease {
+		return &increaseError{fmt.Sprintf("the manifests cost %.2f %s a month more than now, --max-increase allows %g: request less, or raise it", *change, a.currency, f.mostIncrease)}
+	}
+	return nil
+}
+
+// predictAnswer is the API's answer.
+type predictAnswer struct {
+	Data struct {
+		Cluster   string
+		Total     predictedCosts
+		Workloads []predictedWorkload
+		Unpriced  []manifest.Object
+	}
+	Warnings []string
+	currency string
+}
+
+// predictedCosts are costs a month; nil where unknown.
+type predictedCosts struct {
+	CostBefore, CostAfter, CostChange struct {
+		Total *float64 `json:"totalMonthlyRate"`
+	}
+}
+
+// predictedWorkload is a row of it.
+type predictedWorkload struct {
+	predictedCosts
+	Namespace, ControllerKind, ControllerName string
+	ReplicasBefore, ReplicasAfter             *float64
+	Notes                                     []string
+}
+
+// name is that of the workload, as in deployment shop/web.
+func (r *predictedWorkload) name() string {
+	return visible.Text(r.ControllerKind + " " + r.Namespace + "/" + r.ControllerName)
+}
+
+// cells are the name and the costs now, then, and by how much they differ.
+func (c *predictedCosts) cells(name string) []string {
+	money := func(v *float64, format string) string {
+		if v == nil {
+			return "–"
+		}
+		return fmt.Sprintf(format, *v+0) // without a minus before 0
+	}
+	return []string{name, money(c.CostBefore.Total, "%.2f"), money(c.CostAfter.Total, "%.2f"), money(c.CostChange.Total, "%+.2f")}
+}
+
+// replicas are how many there are and will be on average.
+func (r *predictedWorkload) replicas() string {
+	text := func(v *float64) string {
+		if v == nil {
+			return "?"
+		}
+		return strconv.FormatFloat(*v, 'g', 3, 64)
+	}
+	return text(r.ReplicasBefore) + " → " + text(r.ReplicasAfter)
+}
+
+// heading says what the numbers are. name is that of the cluster.
+func (a *predictAnswer) heading(name, window string) string {
+	return visible.Text(fmt.Sprintf("Costs a month of 730 hours in %s, at the mean prices of the cluster %s and by what it used, window %s", a.currency, name, window))
+}
+
+// remarks are what else there is to say: notes of workloads, and what is not priced.
+func (a *predictAnswer) remarks() (list []string) {
+	for _, r := range a.Data.Workloads {
+		for _, note := range r.Notes {
+			list = append(list, r.name()+": "+visible.Text(note))
+		}
+	}
+	kinds := map[string]int{}
+	for _, o := range a.Data.Unpriced {
+		kinds[o.Kind]++
+	}
+	var texts []string
+	for _, kind := range sortedKeys(kinds) {
+		texts = append(texts, fmt.Sprintf("%d %s", kinds[kind], visible.Text(kind)))
+	}
+	if len(texts) > 0 {
+		list = append(list, "Not priced: "+strings.Join(texts, ", "))
+	}
+	return list
+}
+
+// table writes a line for each workload, the total and the remarks.
+func (a *predictAnswer) table(out io.Writer, window string) error {
+	lines := [][]string{{"WORKLOAD", "NOW", "THEN", "CHANGE", "REPLICAS"}}
+	for _, r := range a.Data.Workloads {
+		lines = append(lines, append(r.cells(r.name()), r.replicas()))
+	}
+	lines = append(lines, append(a.Data.Total.cells("TOTAL"), ""))
+	var widths [5]int
+	for _, cells := range lines {
+		for i, cell := range cells {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	var b strings.Builder
+	b.WriteString(a.heading(a.Data.Cluster, window) + "\n\n")
+	for _, cells := range lines {
+		padded := slices.Clone(cells)
+		for i, cell := range cells[:4] {
+			pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
+			if padded[i] = pad + cell; i == 0 { // the others are numbers
+				padded[i] = cell + pad
+			}
+		}
+		b.WriteString(strings.TrimRight(strings.Join(padded, "  "), " ") + "\n")
+	}
+	if remarks := a.remarks(); len(remarks) > 0 {
+		b.WriteString("\n" + strings.Join(remarks, "\n") + "\n")
+	}
+	_, err := io.WriteString(out, b.String())
+	return err
+}
+
+// markdownText makes names harmless in a table of Markdown: they cannot end a cell, call anyone, or be HTML.
+func markdownText(text string) string {
+	return "`" + strings.NewReplacer("`", "'", "|", `\|`, "\n", " ").Replace(text) + "`"
+}
+
+// markdown writes the same as a comment of a pull request.
+func (a *predictAnswer) markdown(out io.Writer, window string) error {
+	var b strings.Builder
+	total := a.Data.Total.cells("**Total**")
+	fmt.Fprintf(&b, "### Cost of this change: %s %s a month\n\n| Workload | Replicas | Now | Then | Change |\n| --- | ---: | ---: | ---: | ---: |\n", total[3], visible.Text(a.currency))
+	for _, r := range a.Data.Workloads {
+		c := r.cells(markdownText(r.name()))
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", c[0], r.replicas(), c[1], c[2], c[3])
+	}
+	fmt.Fprintf(&b, "| %s | | %s | %s | %s |\n\n%s.\n", total[0], total[1], total[2], total[3], a.heading(markdownText(a.Data.Cluster), window))
+	for i, remark := range a.remarks() {
+		if i == 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString("- " + markdownText(remark) + "\n")
+	}
+	_, err := io.WriteString(out, b.String())
+	return err
+}
