@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -90,9 +91,14 @@ func serveEverything(t *testing.T) *prometheus.Registry {
 	accrued, outlook := metering.NewAccrued(set.Window.Start, m).Add(set), outlookOf(m, set)
 	budget := metering.Budget{Name: "all", Amount: 10, Period: metering.BudgetMonth, Billed: true}
 	spending := &metering.Spending{End: end, States: []metering.BudgetState{{Budget: &budget, Spent: 1, Forecast: 2, BilledUntil: end.Add(-24 * time.Hour)}}}
+	sizes := metering.NewRecommended([]metering.RecommendedRequest{
+		{Cluster: "prod", Namespace: "shop", ControllerKind: "deployment", Controller: "web", Container: "main", CPU: 0.263, RAM: 1240e6},
+		{Cluster: "prod", Namespace: "shop", ControllerKind: "deployment", Controller: "db", Container: "main", CPU: math.NaN(), RAM: 348e6},
+	}, 3)
 	reg, _ := serve(t, set, collector.Config{
 		Metering: accrued.Metering, Bounds: timeline.ServedBounds, Accrued: func() *metering.Accrued { return accrued }, Spending: func() *metering.Spending { return spending },
-		Outlook: func() *metering.Outlook { return outlook },
+		Outlook:     func() *metering.Outlook { return outlook },
+		Recommended: func() *metering.Recommended { return sizes },
 	})
 	observed(t, reg)
 	return reg

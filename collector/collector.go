@@ -66,6 +66,8 @@ type Config struct {
 	Spending func() *metering.Spending
 	// Outlook returns what subjects should cost, nil while it is unknown. A nil function leaves that out.
 	Outlook func() *metering.Outlook
+	// Recommended returns the requests that are recommended; nil while they are unknown. A nil function leaves them out.
+	Recommended func() *metering.Recommended
 	// Logger gets one line for each subject whose series are capped. Nil logs nothing.
 	Logger log.Logger
 }
@@ -77,6 +79,7 @@ type Collector struct {
 	accrued  func() *metering.Accrued
 	spending func() *metering.Spending
 	outlook  func() *metering.Outlook
+	sizes    func() *metering.Recommended
 	subjects []subject
 	set      []setFamily // about the set as a whole
 	dropped  *prometheus.Desc
@@ -119,7 +122,7 @@ func New(latest LatestSet, cfg Config) *Collector {
 		cfg.Metering = func() *metering.Metering { return fallback }
 	}
 	c := &Collector{
-		latest: latest, metering: cfg.Metering, accrued: cfg.Accrued, spending: cfg.Spending, outlook: cfg.Outlook, bounds: cfg.Bounds, logger: cfg.Logger,
+		latest: latest, metering: cfg.Metering, accrued: cfg.Accrued, spending: cfg.Spending, outlook: cfg.Outlook, sizes: cfg.Recommended, bounds: cfg.Bounds, logger: cfg.Logger,
 		dropped: prometheus.NewDesc("promcost_series_dropped_total",
 			"Series that were not exported of the sets served since the start, because the collector has more than --collector.max-series of them (their sums are in __other__) or because they are not finite.",
 			[]string{"collector"}, nil),
@@ -134,6 +137,9 @@ func New(latest LatestSet, cfg Config) *Collector {
 	}
 	if c.outlook == nil {
 		c.outlook = func() *metering.Outlook { return nil }
+	}
+	if c.sizes == nil {
+		c.sizes = func() *metering.Recommended { return nil }
 	}
 	for _, s := range c.metering().Subjects() {
 		e := subject{name: s.Name, collector: s.Collector()}
@@ -191,6 +197,41 @@ func (o own) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
+// Recommended is the metric of recommended requests, as of the last rendering, which PromQL cannot compute for any past time. Register it in another
+// registry than the Collector, which has that metric too.
+func (c *Collector) Recommended() prometheus.Collector {
+	r := recommended{Collector: c}
+	for _, s := range c.subjects {
+		if s.name == metering.RecommendedName {
+			r.desc = s.families[0].desc
+		}
+	}
+	return r
+}
+
+// recommended is a prometheus.Collector of one family, of none where it is switched off.
+type recommended struct {
+	*Collector
+	desc *prometheus.Desc
+}
+
+// Describe implements prometheus.Collector.
+func (r recommended) Describe(ch chan<- *prometheus.Desc) {
+	if r.desc != nil {
+		ch <- r.desc
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (r recommended) Collect(ch chan<- prometheus.Metric) {
+	metrics := r.current.Load().metrics
+	for i := range metrics {
+		if r.desc != nil && metrics[i].desc == r.desc {
+			ch <- &metrics[i]
+		}
+	}
+}
+
 // Collect sends the metrics of the latest set, none before the first set. It does not wait for another goroutine that renders:
 // then it sends the metrics of the set before.
 func (c *Collector) Collect(ch chan<- prometheus.Metric) {
@@ -218,8 +259,8 @@ func (c *Collector) Update() {
 // update renders the latest set if it is new. The last set stays if there is no latest one.
 func (c *Collector) update() {
 	set, _, _ := c.latest.Latest() // the computation's own metrics show the error; the set stays
-	is := snapshot{set: set, accrued: c.accrued(), spending: c.spending(), outlook: c.outlook(), metering: c.metering()}
-	if was := c.current.Load(); set != nil && (set != was.set || is.accrued != was.accrued || is.spending != was.spending || is.outlook != was.outlook || is.accrued == nil && is.metering != was.metering) {
+	is := snapshot{set: set, accrued: c.accrued(), spending: c.spending(), outlook: c.outlook(), sizes: c.sizes(), metering: c.metering()}
+	if was := c.current.Load(); set != nil && (set != was.set || is.accrued != was.accrued || is.spending != was.spending || is.outlook != was.outlook || is.sizes != was.sizes || is.accrued == nil && is.metering != was.metering) {
 		c.render(&is)
 		c.current.Store(&is)
 	}

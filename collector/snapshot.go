@@ -20,6 +20,7 @@ type snapshot struct {
 	accrued  *metering.Accrued  // nil if there is none
 	spending *metering.Spending // nil if there is none
 	outlook  *metering.Outlook  // nil if there is none
+	sizes    *metering.Recommended
 	metering *metering.Metering
 	metrics  []metric // of costs
 	counts   []metric // counts of what was dropped
@@ -47,6 +48,9 @@ func (c *Collector) render(of *snapshot) {
 			continue
 		}
 		totals, dropped := places.Fold(s, of.totals(s))
+		if s.Name == metering.RecommendedName {
+			totals, dropped = of.sizes.Totals()
+		}
 		if dropped > 0 && !c.warned[s.Collector()] {
 			c.warned[s.Collector()] = true
 			level.Warn(c.logger).Log("msg", "collector has more series than --collector.max-series, the smallest are summed into "+allocation.OtherName,

@@ -131,8 +131,8 @@ func TestSchema(t *testing.T) {
 
 func TestBoards(t *testing.T) {
 	boards := readBoards(t)
-	if len(boards) != 8 {
-		t.Errorf("%d dashboards, want 8", len(boards))
+	if len(boards) != 9 {
+		t.Errorf("%d dashboards, want 9", len(boards))
 	}
 	uids, titles := map[string]bool{}, map[string]bool{}
 	for _, b := range boards {

@@ -205,7 +205,7 @@ func TestBadRequests(t *testing.T) {
 		{"series of inference", "/inferenceCost/timeseries", []string{"window=1d", "accumulate=day"}, 501, []string{"costs of inference are off"}},
 		{"model of the cluster", "/kubemodel", []string{"window=1d"}, 503, []string{"is off"}},
 		{"carbon", "/assets/carbon", []string{"window=1d"}, 404, []string{"estimates of carbon are off"}},
-		{"planned path", "/model/savings/requestSizingV2", []string{"window=1d"}, 404, []string{"not there yet", "/model/allocation"}},
+		{"planned path", "/model/allocation/topline", []string{"window=1d"}, 404, []string{"not there yet", "/model/allocation"}},
 		{"long value", compute, []string{"window=" + strings.Repeat("x", 300), "step=" + strings.Repeat("y", 5000)}, 400, []string{"step=yyy", "…"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -171,7 +171,7 @@ const (
 )
 
 // endpoint is the kind of a path's answer. Each parameter names the endpoints that take it.
-type endpoint uint32
+type endpoint uint64
 
 const (
 	allocations endpoint = 1 << iota
@@ -201,6 +201,9 @@ const (
 	unclaimedVolumes
 	abandonedWorkloads
 	idleGPUs
+	kubecostSizes // recommended requests in Kubecost's shape
+	requestSizes
+	backtests   // of recommended requests
 	predictions // of what manifests would cost; they are the body
 	facts       // a description of the cluster, which needs no computation
 	information // takes no parameters
@@ -258,6 +261,10 @@ func routes() []route {
 		{"/model/savings/abandonedWorkloads", kubecost, abandonedWorkloads, true, true, (*api).serveSavings},
 		{"/model/savings/idleGPUs", kubecost, idleGPUs, true, true, (*api).serveSavings},
 		{"/model/prediction/speccost", kubecost, predictions, true, true, (*api).servePrediction},
+		{"/model/savings/requestSizingV2", kubecost, kubecostSizes, true, true, (*api).serveKubecostSizes},
+		{"/model/savings/requestSizingV2/topline", kubecost, kubecostSizes, true, true, (*api).serveKubecostSizesTopline},
+		{"/model/savings/requests", kubecost, requestSizes, true, true, (*api).serveRequestSizes},
+		{"/model/savings/backtest", kubecost, backtests, true, true, (*api).serveBacktest},
 		{"/v2/allocation", ackFamily, ackAllocations, false, false, (*api).serveACK},
 		{"/model/diagnose", kubecost, diagnoses, false, false, (*api).serveDiagnosis},
 		{"/model/clusterInfo", kubecost, facts, false, false, (*api).serveClusterInfo},
@@ -275,7 +282,6 @@ func routes() []route {
 
 // planned are paths of Kubecost and OpenCost that promcost does not answer, with what to ask instead.
 var planned = map[string]string{
-	"/model/savings/requestSizingV2":    "compare request and usage averages of /model/allocation",
 	"/model/allocation/topline":         "ask /model/allocation/summary/topline",
 	"/model/allocation/compute/summary": "ask /model/allocation/summary",
 	"/forecasting/forecast/cloudcost":   "ask /model/cloudCost/view/graph",

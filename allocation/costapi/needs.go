@@ -13,6 +13,9 @@ import (
 // needs is the data to read of sets for the answer, with levels of usage where it shows quantiles.
 func (q *request) needs() *allocation.Projection {
 	p := q.rowNeeds()
+	if q.route.endpoint&sizings != 0 {
+		return q.sizingNeeds()
+	}
 	if slices.ContainsFunc(encode.QuantileMembers(), func(name string) bool { return slices.Contains(q.output.fields, name) }) {
 		return p.Union(&allocation.Projection{Levels: true, WithoutAssets: true})
 	}

@@ -124,6 +124,8 @@ func answerSchema(e endpoint) object {
 		data = named("Asset")
 	case abandonedWorkloads, predictions: // alone
 		return object{"type": "array", "items": typed("object", "", nil)}
+	case kubecostSizes: // a list or an object, alone
+		return object{}
 	default:
 	}
 	return typed("object", "", object{

@@ -45,6 +45,7 @@ type request struct {
 	cloud      cloudQuestion
 	saving     savings.Question
 	prediction prediction
+	sizing     sizing
 	drill      []allocation.Key // of the parts of a row
 	levels     change.Levels    // of a change
 	search     search

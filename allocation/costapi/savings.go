@@ -105,9 +105,10 @@ type headers struct{ sets []*allocation.Set }
 // of are the same sets, of which it keeps that.
 func (h *headers) of(sets iter.Seq2[*allocation.Set, error]) iter.Seq2[*allocation.Set, error] {
 	return func(yield func(*allocation.Set, error) bool) {
+		empty := allocation.NewDict() // that of the set would be kept
 		for s, err := range sets {
 			if err == nil {
-				kept := allocation.NewSet(s.Window, s.Dict())
+				kept := allocation.NewSet(s.Window, empty)
 				kept.Warnings, kept.Covered = s.Warnings, s.Covered
 				h.sets = append(h.sets, kept)
 			}

@@ -158,7 +158,7 @@ func (q *request) storedWindows(w allocation.Window, relative bool) ([]allocatio
 		}
 		return nil, fmt.Errorf("step %s is not that of stored sets: %s", q.timing.query.Step, instead)
 	}
-	if q.options.Accumulate == allocation.Hour {
+	if q.options.Accumulate == allocation.Hour || q.route.endpoint&sizings != 0 {
 		period = allocation.Hour
 	}
 	whole, instants := period.Round(w, q.api.cfg.Zone), !relative && !q.timing.named() || q.timing.moved()

@@ -37,6 +37,12 @@ func (s *server) tools() []tool {
 			"explain_change", "Why costs differ between a window and the one before, or a baseline: effects (replicas, size, placement, price, new, gone, volumes, idle, …) that add up to the change. drill names who did it.",
 			s.schemaOf("/model/allocation/change", append([]string{"baseline", "drill"}, rowParameters...), window, rowsArgument()), s.explainChange,
 		},
+		{
+			"savings", "What containers should request of CPU and memory, by how long their usage was how high: what that saves a month, and, as exceedance, for what part of the time usage was above it. Those that save most come first.",
+			s.schemaOf("/model/savings/requests", []string{"window", "profile", "filter", "sortBy"}, nil, map[string]member{
+				"limit": {Type: "integer", Description: fmt.Sprintf("Most containers; totals are of all. Default: %d, at most %d.", defaultRows, mostSized)},
+			}), s.savings,
+		},
 		{"budgets", "The budgets of the configuration: what is spent of them, and what they will come to.", schema{Type: "object", Properties: map[string]member{}}, s.budgets},
 		{
 			"diagnose", "Which data there is to compute costs from, cluster by cluster, and what is missing.",

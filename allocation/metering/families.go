@@ -118,6 +118,16 @@ var (
 			help: "Cost not charged in the last closed hour because allocations on a node exceeded its capacity for an instant, in the currency of promcost_currency_info.",
 		},
 	}
+	recommendedFamilies = []familyTraits{{
+		name: "promcost_recommended_request",
+		help: "What containers should request of CPU, in cores, and of memory, in bytes, by the profile balanced over the last 14 days, renewed every 6 hours. There is none where a HorizontalPodAutoscaler follows the resource, or too little is known. Of the time before the last two hours, PromQL has none.",
+		value: func(t *subjectTotal, r familyResource, _ float64) (float64, bool) {
+			if r > familyResource(allocation.RAM) {
+				return 0, false
+			}
+			return t.figures[r], t.has.holds(r)
+		},
+	}}
 	budgetFamilies = []familyTraits{
 		{
 			name: "promcost_budget_limit", value: figure(budgetLimit),
@@ -215,6 +225,10 @@ var subjects = append([]Subject{
 		Name: "expected controller", collector: "expected", Default: true,
 		Labels: []string{"cluster", "namespace", "controller_kind", "controller"}, by: []allocation.Property{allocation.Cluster, allocation.Namespace, allocation.ControllerKind, allocation.Controller},
 		prefix: "controller", of: "the controller's workloads", families: expectedFamilies, noResource: true, expects: true, drops: true, totals: propertyTotals,
+	},
+	{
+		Name: RecommendedName, Help: "what containers should request, by the last 14 days",
+		Labels: []string{"cluster", "namespace", "controller_kind", "controller", "container"}, families: recommendedFamilies, drops: true, totals: recommendedTotals,
 	},
 	{
 		Name: "billed namespace", Billed: true, collector: "namespace",

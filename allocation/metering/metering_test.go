@@ -11,7 +11,7 @@ import (
 )
 
 func TestNewMeteringErrors(t *testing.T) {
-	const known = "namespace, controller, pod, container, label, idle, node, volume, loadbalancer, network, attacheddisk, clustermanagement, budget, expected, opencost, opencost-kube"
+	const known = "namespace, controller, pod, container, label, idle, node, volume, loadbalancer, network, attacheddisk, clustermanagement, budget, expected, recommended, opencost, opencost-kube"
 	for _, test := range []struct {
 		name string
 		o    metering.Options

@@ -59,7 +59,7 @@ var clientChecks = map[string]func(t *testing.T, body []byte){
 	"/model/clusterInfo":       func(t *testing.T, body []byte) { checkText(t, body, "id") },
 	"/model/getConfigs":        func(t *testing.T, body []byte) { checkText(t, body, "currencyCode") },
 	"/model/prediction":        checkPrediction,
-	"/model/savings":           checkRefusal,
+	"/model/savings":           checkSavings,
 	"/cloudCost":               checkCloudCosts,
 	"/cloudCost/status":        checkBillStatus,
 	"/cloudCost/view/graph":    checkCloudGraph,
@@ -384,6 +384,40 @@ func checkRefusal(t *testing.T, body []byte) {
 	var answer struct{ Message, Error string }
 	if err := json.Unmarshal(body, &answer); err != nil || answer.Message+answer.Error == "" {
 		t.Errorf("%v: an error without a message: %.400s", err, body)
+	}
+}
+
+// checkSavings wants recommended requests in one of Kubecost's shapes: the list alone, as kubectl-cost reads it, or with a total, as Kubecost's page and MCP server do.
+func checkSavings(t *testing.T, body []byte) {
+	type savings struct{ CPU, Memory *float64 }
+	type recommendation struct {
+		ClusterID, Namespace, ControllerKind, ControllerName, ContainerName string
+		RecommendedRequest, LatestKnownRequest                              map[string]string
+		MonthlySavings, CurrentEfficiency                                   savings
+		NormalizedRecommendedRequest                                        struct{ CPUInMilliCores, MemoryInMiB float64 }
+	}
+	var list []recommendation
+	if body[0] == '[' {
+		if err := json.Unmarshal(body, &list); err != nil {
+			t.Fatal(err)
+		}
+	} else {
+		var whole struct {
+			TotalMonthlySavings *float64
+			Count               int
+			Recommendations     []recommendation
+		}
+		if err := json.Unmarshal(body, &whole); err != nil || whole.TotalMonthlySavings == nil || whole.Count < len(whole.Recommendations) {
+			t.Fatalf("%v: %.400s", err, body)
+		}
+		list = whole.Recommendations
+	}
+	checkSome(t, list)
+	for _, r := range list {
+		if r.ClusterID == "" || r.Namespace == "" || r.ControllerName == "" || r.ContainerName == "" || !strings.HasSuffix(r.RecommendedRequest["cpu"], "m") ||
+			!strings.HasSuffix(r.LatestKnownRequest["memory"], "Mi") || r.MonthlySavings.CPU == nil || r.CurrentEfficiency.Memory == nil || r.NormalizedRecommendedRequest.CPUInMilliCores < 10 {
+			t.Errorf("a recommendation lacks something: %+v", r)
+		}
 	}
 }
 

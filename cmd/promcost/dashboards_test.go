@@ -98,9 +98,9 @@ func watchDemo(t *testing.T) *watched {
 		code, body := get(t, w.promcost+"/-/ready")
 		return code == 200 && !strings.Contains(body, "behind")
 	})
-	eventually(t, "the demo has no metrics of its bill", func() bool {
+	eventually(t, "the demo has no metrics of its bill, or of recommended requests", func() bool {
 		_, body := get(t, w.promcost+"/metrics")
-		return strings.Contains(body, "promcost_bill_matched_ratio{")
+		return strings.Contains(body, "promcost_bill_matched_ratio{") && strings.Contains(body, "promcost_recommended_request{")
 	})
 	var rules []string
 	for _, f := range dashboards.Rules() {

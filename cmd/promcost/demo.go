@@ -23,8 +23,8 @@ import (
 	"github.com/promcost/promcost/promquery/democluster"
 )
 
-// demoPreset has the demo export labels that its workloads have.
-var demoPreset = servePreset{address: "127.0.0.1:9003", labels: "team,app.kubernetes.io/name"}
+// demoPreset has the demo export labels that its workloads have, and requests that are recommended for them.
+var demoPreset = servePreset{address: "127.0.0.1:9003", labels: "team,app.kubernetes.io/name", recommended: true}
 
 // demoWindow is the window that the demo has data of before it serves, and that it shows.
 const demoWindow = "6h"

@@ -48,6 +48,9 @@ func TestDemoShowsEveryPanel(t *testing.T) {
 	eventually(t, "it knows nothing of its bill", func() bool {
 		return len(answerOf(t, base+"/api/v1/query", url.Values{"query": {"promcost_bill_matched_ratio"}})) > 0
 	})
+	eventually(t, "it recommends no requests", func() bool {
+		return len(answerOf(t, base+"/api/v1/query", url.Values{"query": {"promcost_recommended_request"}})) > 0
+	})
 	now := time.Now()
 	for _, e := range expressions(t) {
 		t.Run(strings.Join([]string{e.board, e.panel, e.ref}, "/"), func(t *testing.T) {

@@ -27,6 +27,8 @@ var hostileArguments = []struct{ tool, argument, kind string }{
 	{"allocations", "nosuch", "text"},
 	{"explain_change", "baseline", "window"},
 	{"explain_change", "drill", "list"},
+	{"savings", "profile", "text"},
+	{"savings", "limit", "number"},
 	{"promql", "query", "promql"},
 	{"promql", "start", "time"},
 	{"filter_help", "filter", "filter"},

@@ -97,7 +97,7 @@ var packages = map[string][]string{
 	"allocation/kubeapi":               {"allocation/coverage", "allocation/labelnames", "allocation/visible", "allocation/windows"}, // it asks a promcost over HTTP
 	"allocation/mcp":                   {"allocation", "allocation/memory"},
 	"allocation/manifest":              {"allocation"},
-	"allocation/savings":               {"allocation", "allocation/coverage", "allocation/labelnames", "allocation/manifest"},
+	"allocation/savings":               {"allocation", "allocation/coverage", "allocation/labelnames", "allocation/manifest", "allocation/memory"},
 	"allocation/singleflight":          {},
 	"dashboards":                       {},
 	"dashboards/explorer":              {},

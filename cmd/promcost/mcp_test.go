@@ -120,7 +120,7 @@ func (a *assistant) testTools(t *testing.T) {
 		}
 	}
 	slices.Sort(names)
-	want := []string{"allocations", "assets", "budgets", "diagnose", "explain_change", "filter_help", "get_allocation_costs", "get_asset_costs", "get_cloud_costs", "get_efficiency", "promql"}
+	want := []string{"allocations", "assets", "budgets", "diagnose", "explain_change", "filter_help", "get_allocation_costs", "get_asset_costs", "get_cloud_costs", "get_efficiency", "promql", "savings"}
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Error(diff)
 	}

@@ -125,6 +125,29 @@ var endpoints = []endpoint{
   "costBefore": {"totalMonthlyRate": 58.4, "cpuMonthlyRate": …, "ramMonthlyRate": …, "gpuMonthlyRate": 0, "pvMonthlyRate": 0, "monthlyCPUCoreHours": …, …}, "costAfter": {…}, "costChange": {…}, "notes": []}]`,
 	},
 	{
+		"Recommended requests", "/model/savings/requests", "What each container of a controller should request, by how long its usage was how high (SEMANTICS §10): replicas count together. `why` is what decided: quantile, weekday, maximum, peaks, " +
+			"floor, oom, throttled, or for none hpa, short, unknown. `exceedance` is the part of the running time in which usage was above the recommendation, `currentExceedance` above today's request; `low` and `high` are the 10th and 90th " +
+			"percentile over other draws of the same days. `monthlyRisk` is what the recommendation costs more, where a request is too low. Amounts are cores and bytes; null is unknown.",
+		"/model/savings/requests?profile=safe&limit=10",
+		`"data": {"profile": "safe", "count": 42, "monthlySaving": 812.4, "monthlyRisk": 30.1, "notes": ["freed requests become idle until nodes shrink: …", …], "requests": [{"cluster": …, "namespace": "web", "controllerKind": "deployment", "controller": "front", "container": "nginx",
+  "owner": "team-a", "runningHours": 672, "days": 14, "lowConfidence": false, "hpa": [], "throttled": null, "waiting": null, "oomKilledBytes": null, "monthlySaving": 41.2, "monthlyRisk": 0,
+  "cpu": {"request": 2, "limit": 0, "recommended": 0.263, "why": "quantile", "low": 0.25, "high": 0.31, "exceedance": 0.02, "currentExceedance": 0, "knownHours": 672, "usageAverage": 0.2, "usageMax": 0.6, "monthlySaving": 39},
+  "memory": {…, "recommendedLimit": 1240000000, "highestDays": [1070000000, 1030000000]}}, …]}`,
+	},
+	{
+		"Recommended requests as Kubecost has them", "/model/savings/requestSizingV2 /model/savings/requestSizingV2/topline", "The same by Kubecost's formula, unless parameters say otherwise, in its shape: a list, or where `offset` or `limit` is given an object of the list with its " +
+			"total; topline is the object without the list. Containers without a recommendation are left out. Warnings are in the header.",
+		"/model/savings/requestSizingV2?window=7d&algorithmCPU=quantile&qCPU=0.95",
+		`[{"clusterID": …, "namespace": "web", "controllerKind": "deployment", "controllerName": "front", "containerName": "nginx", "recommendedRequest": {"cpu": "358m", "memory": "1469Mi"}, "latestKnownRequest": {…}, "averageUsage": {…}, "maxUsage": {…},
+  "normalizedRecommendedRequest": {"cpuInMilliCores": 358, "memoryInMiB": 1468.6}, …, "monthlySavings": {"cpu": 35.9, "memory": 18.7, "total": 54.6}, "currentEfficiency": {"cpu": 0.1, "memory": 0.25, "total": 0.16}}, …]`,
+	},
+	{
+		"Back-test of requests", "/model/savings/backtest", "How each preset would have done: a request for each day from the seven days before, without floors and rounding. `slack` is the part of the requested CPU that was not used, `exceedance` the part of the running time in which usage " +
+			"was above the request, `memoryDaysExceeded` the part of the days on which the highest memory usage was; all are means over containers.",
+		"/model/savings/backtest?window=28d",
+		`"data": {"trainingDays": 7, "points": [{"profile": "tight", "slack": 0.33, "exceedance": 0.039, "memorySlack": …, "memoryDaysExceeded": …, "containers": 42, "days": 882}, …]}`,
+	},
+	{
 		"Diagnosis", "/model/diagnose", "Which inputs the source has, cluster by cluster. `promcost check source -o json` prints the same. A state is `found` (the best alternative is there), `fallback` (a later one is), " +
 			"`none` (there is nothing of the kind, which may be right) or `missing`. `complete` says that no required input is missing, in no part of the window. `uncovered` are the parts of 15 minutes in which one is, and at the end of the window those of 5 minutes " +
 			"and two scrapes. `oldest` is that of all samples where the source knows it, else of those in the window. Unknown members are left out.",

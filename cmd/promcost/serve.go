@@ -45,8 +45,9 @@ type serveFlags struct {
 
 // servePreset are defaults that the commands do not share.
 type servePreset struct {
-	address string
-	labels  string // of --collector.label.names; any name switches --collector.label on
+	address     string
+	labels      string // of --collector.label.names; any name switches --collector.label on
+	recommended bool   // whether requests are recommended for metrics
 }
 
 func addServeFlags(clause *kingpin.CmdClause, preset servePreset) *serveFlags {
@@ -62,7 +63,7 @@ func addServeFlags(clause *kingpin.CmdClause, preset servePreset) *serveFlags {
 		names.Default(preset.labels)
 	}
 	for _, s := range collector.Switches() {
-		on := clause.Flag("collector."+s.Name, s.Help).Default(strconv.FormatBool(s.Default || s.Name == labelCollector && preset.labels != ""))
+		on := clause.Flag("collector."+s.Name, s.Help).Default(strconv.FormatBool(s.Default || s.Name == labelCollector && preset.labels != "" || s.Name == metering.RecommendedName && preset.recommended))
 		if s.Name == labelCollector {
 			on.IsSetByUser(&f.labelGiven)
 		}
@@ -268,13 +269,19 @@ func (s *server) addHTTP(group *oklogrun.Group, srv *http.Server) {
 
 // handler makes the pages. It registers the metrics, so it can be called once.
 func (s *server) handler() (http.Handler, error) {
-	c := collector.New(s.recorder, collector.Config{Metering: s.metering, Bounds: timeline.ServedBounds, Accrued: s.recorder.Accrued, Spending: s.recorder.Spending, Outlook: s.recorder.Outlook, Logger: s.logs.kit})
+	sizes := &recommender{service: s.service, logs: s.logs}
+	if *s.flags.enabled[metering.RecommendedName] {
+		s.actors = append(s.actors, sizes.run)
+	}
+	c := collector.New(s.recorder, collector.Config{
+		Metering: s.metering, Bounds: timeline.ServedBounds, Accrued: s.recorder.Accrued, Spending: s.recorder.Spending, Outlook: s.recorder.Outlook, Recommended: sizes.list.Load, Logger: s.logs.kit,
+	})
 	update := c.Update
 	s.changed.Store(&update)
-	exposed, dropped := prometheus.NewRegistry(), prometheus.NewRegistry() // metrics of costs and of promcost itself; the metric about dropped cost series
+	exposed, dropped := prometheus.NewRegistry(), prometheus.NewRegistry() // metrics of costs and of promcost itself; metrics of the cost series that PromQL does not compute
 	if err := errors.Join(
 		s.registry.Register(newGoMetrics()), s.registry.Register(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})),
-		exposed.Register(s.registry), dropped.Register(c.Own()),
+		exposed.Register(s.registry), dropped.Register(c.Own()), dropped.Register(c.Recommended()),
 	); err != nil {
 		return nil, fmt.Errorf("register metrics: %w", err)
 	}

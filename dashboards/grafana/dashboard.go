@@ -62,7 +62,7 @@ func (p prices) description() string {
 
 // boards are all dashboards, in the order of their links.
 func boards() []board {
-	return []board{overview(), namespaces(), nodes(), storage(), rightSizing(), budgets(), bill(), itself()}
+	return []board{overview(), namespaces(), nodes(), storage(), rightSizing(), savings(), budgets(), bill(), itself()}
 }
 
 // tag is the tag of all dashboards. They link to each other by it.

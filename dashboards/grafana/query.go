@@ -30,6 +30,7 @@ var (
 	budgetLabels     = []string{"budget", "period"}
 	residualLabels   = []string{"cluster", "resource"}
 	cloudLabels      = []string{"provider", "account", "service", "category"}
+	requestLabels    = []string{"cluster", "namespace", "controller_kind", "controller", "container", "resource"}
 	nodeTypeLabels   = []string{"cluster", "instance_type"}
 )
 

@@ -60,7 +60,7 @@ func (q *Queryable) makeFamilies() []family {
 	}
 	for i := range q.opts.Subjects {
 		s := &q.opts.Subjects[i]
-		if s.Billed && q.opts.Billed == nil || s.Expects() && q.opts.Outlooks == nil {
+		if s.Billed && q.opts.Billed == nil || s.Expects() && q.opts.Outlooks == nil || s.Name == metering.RecommendedName { // recommendations take two weeks of hours for each instant
 			continue
 		}
 		for _, f := range s.Families() {

@@ -1,0 +1,87 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+)
+
+// mostSized is how many recommendations an answer has at most: each is longer than a row of costs.
+const mostSized = 50
+
+// sized is a recommendation, as the API has it and as assistants get it: amounts in cores and bytes, parts from 0 to 1, null where unknown.
+type sized struct {
+	Cluster        string  `json:"cluster"`
+	Namespace      string  `json:"namespace"`
+	ControllerKind string  `json:"controllerKind"`
+	Controller     string  `json:"controller"`
+	Container      string  `json:"container"`
+	Owner          *string `json:"owner,omitempty"`
+	LowConfidence  bool    `json:"lowConfidence,omitempty"`
+	MonthlySaving  float64 `json:"monthlySaving"`
+	MonthlyRisk    float64 `json:"monthlyRisk"`
+	CPU            amount  `json:"cpu"`
+	Memory         amount  `json:"memory"`
+}
+
+// amount is the recommendation for a resource.
+type amount struct {
+	Request           float64  `json:"request"`
+	Recommended       *float64 `json:"recommended"`
+	Why               string   `json:"why"`
+	Exceedance        *float64 `json:"exceedance"`
+	CurrentExceedance *float64 `json:"currentExceedance"`
+}
+
+// sizes is the answer about recommended requests.
+type sizes struct {
+	Profile       string   `json:"profile"`
+	Currency      string   `json:"currency"`
+	Count         int      `json:"count"`
+	MonthlySaving float64  `json:"monthlySaving"`
+	MonthlyRisk   float64  `json:"monthlyRisk"`
+	Notes         []string `json:"notes"`
+	Requests      []sized  `json:"requests"`
+}
+
+// savings answers with what containers should request.
+func (s *server) savings(ctx context.Context, args arguments) ([]byte, error) {
+	limit, err := args.number("limit", defaultRows, mostSized)
+	if err != nil {
+		return nil, err
+	}
+	v, err := args.parameters(asIs)
+	if err != nil {
+		return nil, err
+	}
+	v.Set("limit", strconv.Itoa(limit))
+	answer, err := s.ask(ctx, "/model/savings/requests", v)
+	if err != nil {
+		return nil, err
+	}
+	var out sizes
+	if err := json.Unmarshal(answer.Data, &out); err != nil {
+		return nil, fmt.Errorf("read the answer: %w", err)
+	}
+	out.Currency = s.currency(ctx)
+	shorten(&out.MonthlySaving, 100)
+	shorten(&out.MonthlyRisk, 100)
+	for i := range out.Requests {
+		r := &out.Requests[i]
+		shorten(&r.MonthlySaving, 100)
+		shorten(&r.MonthlyRisk, 100)
+		for _, part := range [...]*float64{r.CPU.Exceedance, r.CPU.CurrentExceedance, r.Memory.Exceedance, r.Memory.CurrentExceedance} {
+			shorten(part, 1e4)
+		}
+	}
+	return short(out, answer.Warnings)
+}
+
+// shorten rounds a number to a part of 1, so that it takes few words; nil stays.
+func shorten(v *float64, parts float64) {
+	if v != nil {
+		*v = math.Round(*v*parts) / parts
+	}
+}

@@ -1,0 +1,220 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/url"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/alecthomas/kingpin/v2"
+
+	"github.com/promcost/promcost/allocation/savings"
+	"github.com/promcost/promcost/allocation/visible"
+)
+
+// savingsFlags ask what containers should request.
+type savingsFlags struct {
+	window, profile, filter, output string
+	limit                           int
+}
+
+// defineQuerySavings is the query savings subcommand, which asks a Prometheus or a running promcost.
+func defineQuerySavings(clause *kingpin.CmdClause, io streams, logs *logFlags) executor {
+	return addSavingsFlags(clause, io, anyPromcost(clause, io, logs))
+}
+
+// defineKubectlSavings is the kubectl savings subcommand, which asks the promcost of a cluster.
+func defineKubectlSavings(clause *kingpin.CmdClause, io streams, _ *logFlags) executor {
+	return addSavingsFlags(clause, io, clusterPromcost(clause, io))
+}
+
+// addSavingsFlags adds the flags of the question to a subcommand, which asks whom open opens.
+func addSavingsFlags(clause *kingpin.CmdClause, io streams, open opener) executor {
+	f := &savingsFlags{}
+	clause.Flag("window", "What time to look at: 7d, 2w, or two times separated by a comma.").Default("14d").StringVar(&f.window)
+	oneOf(clause, "profile", "What recommends: tight, balanced or safe, or the formulas of krr, vpa or kubecost.", &f.profile, presetWords()...)
+	clause.Flag("filter", `Which workloads: namespace:"shop"+label[app]:"web" and the like.`).PlaceHolder("EXPR").StringVar(&f.filter)
+	oneOf(clause, "output", "Output format: table, json or csv; vpa for VerticalPodAutoscalers, which kubectl apply takes; patch for the requests alone, which server-side kubectl apply takes.",
+		&f.output, "table", "json", "csv", "vpa", "patch").Short('o')
+	countOf(clause, "limit", "Most containers to show, those that save most first; 0 for all. The total is of all.", &f.limit, 0).Default("0")
+	return open.then(f.query, io)
+}
+
+// presetWords are the names of presets, the default first.
+func presetWords() []string {
+	words := []string{savings.DefaultPreset}
+	for _, name := range savings.PresetNames() {
+		if name != savings.DefaultPreset {
+			words = append(words, name)
+		}
+	}
+	return words
+}
+
+// query asks, and prints the answer.
+func (f *savingsFlags) query(ctx context.Context, who *answerer, io streams) error {
+	v := url.Values{"window": {f.window}, "profile": {f.profile}, "limit": {strconv.Itoa(f.limit)}}
+	if f.filter != "" {
+		v.Set("filter", f.filter)
+	}
+	var answer savingsAnswer
+	body, err := who.askFor(ctx, io, "/model/savings/requests", v, &answer)
+	if err != nil {
+		return err
+	}
+	switch f.output {
+	case "json":
+		return writeLine(io.raw, body)
+	case "csv":
+		return answer.writeCSV(io.raw)
+	case "vpa":
+		return answer.writeObjects(io, verticalPodAutoscaler)
+	case "patch":
+		return answer.writeObjects(io, requestPatch)
+	}
+	return answer.print(io.out, f.window, who.currency(ctx))
+}
+
+// askFor asks a path, with progress and warnings on standard error, and reads the answer, which it also returns as it came, without the last line feed.
+func (a *answerer) askFor(ctx context.Context, io streams, path string, v url.Values, answer any) (text string, err error) {
+	stop := showProgress(io.err, a.status)
+	body, warnings, err := a.ask(ctx, path, v)
+	stop()
+	if err != nil {
+		return "", err
+	}
+	var said struct{ Warnings []string }
+	if err := cmp.Or(json.Unmarshal(body, &said), json.Unmarshal(body, answer)); err != nil {
+		return "", fmt.Errorf("read answer of %s: %w", a.name, err)
+	}
+	for _, w := range append(warnings, said.Warnings...) {
+		if err := warn(io.err, w); err != nil {
+			return "", err
+		}
+	}
+	return strings.TrimRight(string(body), "\n"), nil
+}
+
+// savingsAnswer is the answer of the API.
+type savingsAnswer struct {
+	Data struct {
+		Profile                    string
+		Count                      int
+		MonthlySaving, MonthlyRisk float64
+		Notes                      []string
+		Requests                   []savingsRow
+	}
+}
+
+// savingsRow is what a container should request.
+type savingsRow struct {
+	Cluster, Namespace, ControllerKind, Controller, Container string
+	Owner                                                     *string
+	RunningHours                                              float64
+	LowConfidence                                             bool
+	MonthlySaving, MonthlyRisk                                float64
+	CPU, Memory                                               savingsAmount
+}
+
+// savingsAmount is what it should request of a resource, in cores or bytes; nil is unknown.
+type savingsAmount struct {
+	Request                                  float64
+	Recommended, RecommendedLimit, Low, High *float64
+	Why                                      savings.Why
+	Exceedance, CurrentExceedance            *float64
+	MonthlySaving                            *float64
+}
+
+// name is the container, and where it is.
+func (r *savingsRow) name() string {
+	return strings.Join([]string{r.Namespace, r.Controller, r.Container}, "/")
+}
+
+// print writes a table: what is requested and what should be, what that saves, and in words what it risks.
+func (a *savingsAnswer) print(out io.Writer, window, currency string) error {
+	d := &a.Data
+	fmt.Fprintf(out, "requests by %s over %s, savings in %s a month\n\n", visible.Text(d.Profile), visible.Text(window), visible.Text(currency))
+	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "CONTAINER\tCPU\tBETTER\tMEMORY\tBETTER\tSAVES\tCOSTS\tRISK")
+	for i := range d.Requests {
+		r := &d.Requests[i]
+		fmt.Fprintln(t, visible.Row(r.name(), coresText(&r.CPU.Request), coresText(r.CPU.Recommended), bytesText(&r.Memory.Request), bytesText(r.Memory.Recommended),
+			money(r.MonthlySaving), money(r.MonthlyRisk), r.risk()))
+	}
+	fmt.Fprintln(t, visible.Row("TOTAL", "", "", "", "", money(d.MonthlySaving), money(d.MonthlyRisk), ""))
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	if err := writeLine(out, "\nCOSTS is what it costs more where a request is too low today: a risk, and no part of what is saved"); err != nil {
+		return err
+	}
+	for _, note := range d.Notes {
+		if err := writeLine(out, visible.Text(note)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func money(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) }
+
+// risk says in words how often usage is above the recommendation, and what else there is to know.
+func (r *savingsRow) risk() string {
+	var words []string
+	for _, of := range [...]struct {
+		name   string
+		amount *savingsAmount
+	}{{"CPU", &r.CPU}, {"memory", &r.Memory}} {
+		a := of.amount
+		switch {
+		case a.Why == savings.Autoscaled:
+			words = append(words, of.name+" is scaled by a HorizontalPodAutoscaler")
+		case a.Why == savings.TooShort:
+			words = append(words, of.name+": ran for less than an hour")
+		case a.Recommended == nil || a.Exceedance == nil:
+			words = append(words, of.name+" usage is not known")
+		case *a.Exceedance > 0:
+			words = append(words, fmt.Sprintf("%s above its request %s of the time", of.name, percent(*a.Exceedance)))
+		}
+		if a.Recommended != nil && *a.Recommended > a.Request && a.CurrentExceedance != nil && *a.CurrentExceedance > 0 {
+			words = append(words, fmt.Sprintf("%s now %s of the time", of.name, percent(*a.CurrentExceedance)))
+		}
+	}
+	if len(words) == 0 {
+		words = append(words, "never above its requests")
+	}
+	if r.LowConfidence {
+		words = append(words, fmt.Sprintf("rests on %.3g h only", r.RunningHours))
+	}
+	return strings.Join(words, ", ")
+}
+
+// percent is a part in words: 4 %, or less than what is told apart.
+func percent(part float64) string {
+	const least = 0.1
+	if p := 100 * part; p < least {
+		return fmt.Sprintf("less than %g %%", least)
+	}
+	return strconv.FormatFloat(100*part, 'g', 2, 64) + " %"
+}
+
+// coresText is an amount of CPU as Kubernetes has it, – for nothing and for what is not known.
+func coresText(cores *float64) string {
+	if cores == nil || *cores == 0 {
+		return "–"
+	}
+	return cpuQuantity(*cores)
+}
+
+// bytesText is an amount of memory as Kubernetes has it, – for nothing and for what is not known.
+func bytesText(bytes *float64) string {
+	if bytes == nil || *bytes == 0 {
+		return "–"
+	}
+	return memoryQuantity(*bytes)
+}

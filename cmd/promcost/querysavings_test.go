@@ -1,0 +1,123 @@
+package main
+
+import (
+	"encoding/json"
+	"encoding/xml"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// savingsJSON is an answer of the API about three controllers.
+const savingsJSON = `{"data":{"profile":"balanced","count":4,"monthlySaving":40.5,"monthlyRisk":3,"notes":["freed requests become idle"],"requests":[
+	{"cluster":"one","namespace":"web","controllerKind":"deployment","controller":"front","container":"nginx","owner":"a","runningHours":672,"days":14,"monthlySaving":40.5,"monthlyRisk":0,
+		"cpu":{"request":2,"recommended":0.263,"low":0.25,"high":0.3,"why":"quantile","exceedance":0.04,"currentExceedance":0},
+		"memory":{"request":4294967296,"recommended":1240000000,"recommendedLimit":4294967296,"why":"maximum","exceedance":0,"currentExceedance":0}},
+	{"cluster":"one","namespace":"web","controllerKind":"deployment","controller":"front","container":"log\u001b[31m","runningHours":20,"days":1,"lowConfidence":true,"monthlySaving":0,"monthlyRisk":3,
+		"cpu":{"request":0.01,"recommended":0.1,"why":"quantile","exceedance":0.0001,"currentExceedance":0.5},"memory":{"request":0,"why":"unknown"}},
+	{"cluster":"one","namespace":"jobs","controllerKind":"cronjob","controller":"nightly","container":"main","runningHours":14,"days":14,
+		"cpu":{"why":"hpa"},"memory":{"request":1000000,"recommended":34800000,"recommendedLimit":34800000,"why":"floor","exceedance":0}},
+	{"cluster":"one","namespace":"jobs","controllerKind":"pod","controller":"once","container":"main","runningHours":0.2,"days":1,"lowConfidence":true,"cpu":{"why":"short"},"memory":{"why":"short"}}]}}`
+
+func readSavings(t *testing.T) *savingsAnswer {
+	t.Helper()
+	var answer savingsAnswer
+	if err := json.Unmarshal([]byte(savingsJSON), &answer); err != nil {
+		t.Fatal(err)
+	}
+	return &answer
+}
+
+// TestSavingsTable says in words what recommendations risk. Nothing in it is obeyed by a terminal.
+func TestSavingsTable(t *testing.T) {
+	var b strings.Builder
+	if err := readSavings(t).print(&b, "14d", "EUR"); err != nil {
+		t.Fatal(err)
+	}
+	want := strings.Join([]string{
+		`requests by balanced over 14d, savings in EUR a month`, ``,
+		`CONTAINER                CPU    BETTER  MEMORY  BETTER  SAVES  COSTS  RISK`,
+		`web/front/nginx          2000m  263m    4Gi     1240M   40.50  0.00   CPU above its request 4 % of the time`,
+		`web/front/log\u001b[31m  10m    100m    –       –       0.00   3.00   CPU above its request less than 0.1 % of the time, CPU now 50 % of the time, memory usage is not known, rests on 20 h only`,
+		`jobs/nightly/main        –      –       1M      34800k  0.00   0.00   CPU is scaled by a HorizontalPodAutoscaler`,
+		`jobs/once/main           –      –       –       –       0.00   0.00   CPU: ran for less than an hour, memory: ran for less than an hour, rests on 0.2 h only`,
+		`TOTAL                                                   40.50  3.00   `, ``,
+		`COSTS is what it costs more where a request is too low today: a risk, and no part of what is saved`,
+		`freed requests become idle`, ``,
+	}, "\n")
+	if diff := cmp.Diff(want, b.String()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestSavingsObjects writes a VerticalPodAutoscaler, or a patch, for each controller that can have one.
+func TestSavingsObjects(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		makeOf func([]savingsRow) k8sObject
+		want   []string
+		lacks  string
+	}{
+		{"vpa", verticalPodAutoscaler, []string{
+			"kind: VerticalPodAutoscaler\nmetadata:\n  name: front\n  namespace: web\n", "kind: Deployment\n    name: front\n", "containerName: nginx\n        controlledResources:\n          - cpu\n          - memory\n",
+			"minAllowed:\n          cpu: 263m\n          memory: 1240M\n", "kind: CronJob\n    name: nightly\n", "controlledResources:\n          - memory\n", "updateMode: Initial\n",
+		}, "once"},
+		{"patch", requestPatch, []string{
+			"apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: front\n  namespace: web\nspec:\n  template:\n    spec:\n      containers:\n        - name: nginx\n",
+			"limits:\n              memory: 4Gi\n            requests:\n              cpu: 263m\n              memory: 1240M\n", "spec:\n  jobTemplate:\n    spec:\n      template:\n", "memory: 34800k\n",
+		}, "once"},
+	} {
+		var out, errs strings.Builder
+		if err := readSavings(t).writeObjects(streams{raw: &out, err: &errs}, tt.makeOf); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range tt.want {
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("%s lacks\n%s\nin\n%s", tt.name, want, out.String())
+			}
+		}
+		if strings.Contains(out.String(), tt.lacks) || !strings.Contains(errs.String(), "1 containers are left out") {
+			t.Errorf("%s: %s\n%s", tt.name, out.String(), errs.String())
+		}
+	}
+	two := readSavings(t)
+	two.Data.Requests[1].Cluster = "two"
+	if err := two.writeObjects(streams{raw: io.Discard, err: io.Discard}, requestPatch); err == nil || !strings.Contains(err.Error(), "one, two") {
+		t.Errorf("objects of two clusters: error %v", err)
+	}
+}
+
+// TestSavingsCSV leaves empty what is not known.
+func TestSavingsCSV(t *testing.T) {
+	var b strings.Builder
+	if err := readSavings(t).writeCSV(&b); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(b.String(), "\n")
+	if len(lines) != 6 || lines[1] != "one,web,deployment,front,nginx,a,false,40.5,0,2,0.263,0.25,0.3,quantile,0.04,4.294967296e+09,1.24e+09,4.294967296e+09,maximum,0" ||
+		!strings.HasSuffix(lines[4], ",0,,,,short,,0,,,short,") {
+		t.Errorf("%s", b.String())
+	}
+}
+
+// TestBacktestOutput writes a table and a picture.
+func TestBacktestOutput(t *testing.T) {
+	var answer backtestAnswer
+	if err := json.Unmarshal([]byte(`{"data":{"trainingDays":7,"points":[
+		{"profile":"tight","slack":0.336,"exceedance":0.038,"memorySlack":0.15,"memoryDaysExceeded":0,"containers":8,"days":56},{"profile":"<none>","containers":0,"days":0}]}}`), &answer); err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	if err := answer.print(&b); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(b.String(), "tight    33.6 %      3.8 %      15.0 %         0.0 %         8           56\n<none>   –           –          –              –             0           0\n") {
+		t.Errorf("%s", b.String())
+	}
+	picture := answer.picture()
+	if err := xml.Unmarshal(picture, new(struct{ XMLName xml.Name })); err != nil || strings.Count(string(picture), "<circle") != 1 || !strings.Contains(string(picture), ">tight</text>") {
+		t.Errorf("%v: %s", err, picture)
+	}
+}
