@@ -277,6 +277,7 @@ func TestSignals(t *testing.T) {
 		{"never throttled", gib, map[allocation.Column]float64{allocation.CPUPeriods: 100}, savings.Signals{Throttled: 0, Waiting: nan, OOMKilled: nan}},
 		{"throttled", gib, map[allocation.Column]float64{allocation.CPUPeriods: 100, allocation.ThrottledPeriods: 25}, savings.Signals{Throttled: 0.25, Waiting: nan, OOMKilled: nan}},
 		{"waiting", gib, map[allocation.Column]float64{allocation.CPUWaitingSeconds: 360}, savings.Signals{Throttled: nan, Waiting: 0.1, OOMKilled: nan}},
+		{"scaled by CPU", gib, map[allocation.Column]float64{allocation.CPUScaledSeconds: 3600}, savings.Signals{Throttled: nan, Waiting: nan, OOMKilled: nan, Scaled: [2]bool{true, false}}},
 		{"killed at its limit", 2 * gib, map[allocation.Column]float64{allocation.OOMKills: 1}, savings.Signals{Throttled: nan, Waiting: nan, OOMKilled: 2 * gib}},
 		{"killed without a limit", 0, map[allocation.Column]float64{allocation.OOMKills: 1}, savings.Signals{Throttled: nan, Waiting: nan, OOMKilled: gib}},
 	} {

@@ -83,7 +83,7 @@ type rowSums struct {
 
 // Needs returns what Collect reads of rows.
 func Needs(o Options) *allocation.Projection {
-	columns := []allocation.Column{allocation.RunningSeconds, allocation.CPUPeriods, allocation.ThrottledPeriods, allocation.OOMKills, allocation.CPUWaitingSeconds}
+	columns := []allocation.Column{allocation.RunningSeconds, allocation.CPUPeriods, allocation.ThrottledPeriods, allocation.OOMKills, allocation.CPUWaitingSeconds, allocation.CPUScaledSeconds, allocation.RAMScaledSeconds}
 	for _, r := range sizedResources {
 		columns = append(columns, allocation.Cost.Of(r), allocation.Hours.Of(r), allocation.RequestHours.Of(r), allocation.UsageHours.Of(r), allocation.LimitHours.Of(r), allocation.UsageMax.Of(r))
 	}
@@ -269,11 +269,12 @@ func (c *collector) addRow(x *Container, s *allocation.Set, row int, owners allo
 	}
 }
 
-// addSignals adds what else a row says. No column says yet what a HorizontalPodAutoscaler follows: that belongs here, too.
+// addSignals adds what else a row says. Whether an autoscaler follows usage is that of the newest row.
 func (x *Container) addSignals(s *allocation.Set, row int, hours float64) {
 	x.sums.periods += s.Value(allocation.CPUPeriods, row)
 	x.sums.throttled += s.Value(allocation.ThrottledPeriods, row)
 	x.sums.waiting += s.Value(allocation.CPUWaitingSeconds, row)
+	x.Signals.Scaled = [2]bool{s.Value(allocation.CPUScaledSeconds, row) > 0, s.Value(allocation.RAMScaledSeconds, row) > 0}
 	if s.Value(allocation.OOMKills, row) > 0 {
 		at := cmp.Or(tidy(s.Value(allocation.LimitHours.Of(allocation.RAM), row)/hours), s.Value(allocation.UsageMax.Of(allocation.RAM), row))
 		if math.IsNaN(x.Signals.OOMKilled) || at > x.Signals.OOMKilled {

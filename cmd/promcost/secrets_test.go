@@ -52,6 +52,8 @@ func TestPasswordsOnTheCommandLine(t *testing.T) {
 				switch {
 				case command == "backfill":
 					line = append(line, "--from=2026-01-01")
+				case command == "predict":
+					line = append(line, "--filename="+os.DevNull)
 				case command == "manifests" && tt.want == "PROMCOST_":
 					tt.want = "prometheus.secret"
 				}

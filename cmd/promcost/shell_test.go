@@ -60,7 +60,7 @@ func TestBashCompletion(t *testing.T) {
 		"serve --log.level w":          "warn",
 		"serve --prometheus.u":         "--prometheus.url",
 		"query allocation --agg":       "--aggregate",
-		"serve --web.enable-pprof --h": "--help --history.backfill --history.grace",
+		"serve --web.enable-pprof --h": "--help --history.backfill --history.distributions --history.grace",
 	} {
 		t.Run(line, func(t *testing.T) {
 			t.Parallel()

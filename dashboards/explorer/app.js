@@ -13,6 +13,7 @@ const VIEWS = {
   allocations: { title: "Allocations", load: () => allocations },
   why: { title: "Why", load: () => import("./views/why.js") },
   assets: { title: "Assets", load: () => import("./views/assets.js") },
+  savings: { title: "Savings", load: () => import("./views/savings.js") },
   budgets: { title: "Budgets", load: () => import("./views/budgets.js") },
   bill: { title: "Bill", load: () => import("./views/bill.js") },
   health: { title: "Health", load: () => import("./views/health.js") },
