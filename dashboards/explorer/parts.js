@@ -22,23 +22,30 @@ export function bar(used, allocated, label) {
     svg("rect", { class: "used", width: width(used), height: 10 }));
 }
 
-// copyable is a text with a button that copies it; nothing where there is none.
-export function copyable(text) {
-  if (!text) return "";
+// copier is a button that copies a text. Without the right to the clipboard, it calls refused.
+export function copier(text, title, refused) {
   const button = el("button", {
-    type: "button", class: "copy", "aria-label": `Copy: ${text}`, title: "Copy",
+    type: "button", class: "copy", "aria-label": `Copy: ${text}`, title,
     onclick: async () => {
       try {
         await navigator.clipboard.writeText(text);
         button.textContent = "copied";
       } catch {
-        getSelection().selectAllChildren(code); // without the right to the clipboard, Ctrl-C does it
-        button.textContent = "press Ctrl-C";
+        refused(button);
       }
     },
   }, "copy");
+  return button;
+}
+
+// copyable is a text with a button that copies it; nothing where there is none.
+export function copyable(text) {
+  if (!text) return "";
   const code = el("code", {}, text);
-  return el("span", { class: "remedy" }, code, " ", button);
+  return el("span", { class: "remedy" }, code, " ", copier(text, "Copy", (button) => {
+    getSelection().selectAllChildren(code); // Ctrl-C does it
+    button.textContent = "press Ctrl-C";
+  }));
 }
 
 // example is a text over several lines that one may copy.

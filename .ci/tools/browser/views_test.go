@@ -18,6 +18,7 @@ var views = []struct{ name, query, text string }{
 	{"compared", "?window=2026-03-15T00:00:00Z,2026-03-18T00:00:00Z", "search"},
 	{"why", "?view=why&window=yesterday", "search"},
 	{"assets", "?view=assets", "m5.2xlarge"},
+	{"savings", "?view=savings", "ledger-writer"},
 	{"budgets", "?view=budgets", "team-a"},
 	{"bill", "?view=bill", "As billed"},
 	{"health", "?view=health", "kube_pod_info"},

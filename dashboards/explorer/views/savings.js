@@ -1,7 +1,7 @@
 // What to request in place of today's requests, and what is paid for and not used.
 
 import { el } from "../dom.js";
-import { copyable, named, section, tiles } from "../parts.js";
+import { copier, named, section, tiles } from "../parts.js";
 import { selection } from "../state.js";
 import { Table } from "../table.js";
 
@@ -54,7 +54,7 @@ const sized = (title, money, format) => [
   { name: "memory", title: "Memory", help: "Requested now → recommended", value: (r) => r.memory.request, cell: (r) => change(r.memory, format.bytes, format) },
   { name: "risk", title: "Above its request", help: "How much of the time CPU usage would be above the recommended request, and is above today's", wide: true, value: (r) => r.cpu.exceedance, cell: (r) => risk(r, format) },
   { name: "owner", title: "Owner", text: true, wide: true, value: (r) => r.owner ?? "", cell: (r) => named(r.owner) },
-  { name: "command", title: "Command", text: true, wide: true, value: command, cell: (r) => copyable(command(r)) },
+  { name: "command", title: "kubectl", help: "The command that sets the recommended requests", text: true, wide: true, value: command, cell: (r) => copied(command(r)) },
 ];
 
 // change is a request now, and what is recommended, or why nothing is.
@@ -70,6 +70,9 @@ function risk(r, format) {
   const words = `${format.percent(r.cpu.exceedance, 1)} of the time`;
   return [words, r.cpu.currentExceedance !== null && el("small", {}, ` now ${format.percent(r.cpu.currentExceedance, 1)}`), r.lowConfidence && el("abbr", { class: "doubt", title: `Usage of only ${r.days} days is known`, tabindex: "0", role: "note" }, "≈")];
 }
+
+// copied is a button that copies a command, which is long; nothing where there is none. Without the right to the clipboard it shows the command.
+const copied = (text) => text && copier(text, text, (button) => button.replaceWith(el("code", {}, text)));
 
 // command sets the recommended requests of a container; "" where there are none, or nothing that kubectl can change.
 function command(r) {
