@@ -42,7 +42,7 @@ func TestAutoscaled(t *testing.T) {
 			db := openBlocks(t, dir)
 			for _, resolution := range grids() {
 				for _, step := range []time.Duration{0, time.Hour} {
-					q := allocation.Query{Window: allocation.Window{Start: lifeStart, End: lifeStart.Add(2 * time.Hour)}, Resolution: resolution, Step: step}
+					q := allocation.Query{Window: allocation.Window{Start: lifeStart, End: lifeStart.Add(2 * time.Hour)}, Resolution: resolution, Step: step, Only: withLevels()}
 					set, err := passes.Merge(q.Window, compute(t, db, q))
 					if err != nil {
 						t.Fatal(err)

@@ -122,12 +122,13 @@ func (b *Builder) ofContainers(names []string, list ...signals.Signal) []Ask {
 
 // Signals that are asked for together.
 var (
-	metadataSignals = []signals.Signal{signals.PodLabels, signals.PodAnnotations}
-	waitingSignals  = []signals.Signal{signals.PodScheduled, signals.PodPending}
-	diskLevels      = []signals.Signal{signals.NodeDiskUsed, signals.ClaimUsed}
-	counterSignals  = []signals.Signal{signals.ContainerUse, signals.PodTransmitted, signals.PodReceived, signals.PodEgress}
-	podUsageSignals = []signals.Signal{signals.PodUse, signals.PodLevel}
-	pressureSignals = []signals.Signal{signals.ContainerPeriods, signals.ContainerThrottled, signals.ContainerOOMKills, signals.ContainerWaiting}
+	metadataSignals   = []signals.Signal{signals.PodLabels, signals.PodAnnotations}
+	autoscalerSignals = []signals.Signal{signals.AutoscalerTarget, signals.AutoscalerMetric}
+	waitingSignals    = []signals.Signal{signals.PodScheduled, signals.PodPending}
+	diskLevels        = []signals.Signal{signals.NodeDiskUsed, signals.ClaimUsed}
+	counterSignals    = []signals.Signal{signals.ContainerUse, signals.PodTransmitted, signals.PodReceived, signals.PodEgress}
+	podUsageSignals   = []signals.Signal{signals.PodUse, signals.PodLevel}
+	pressureSignals   = []signals.Signal{signals.ContainerPeriods, signals.ContainerThrottled, signals.ContainerOOMKills, signals.ContainerWaiting}
 	// onDemand are signals that are asked for only where what was added before shows a need for them.
 	onDemand = slices.Concat(counterSignals, diskLevels, podUsageSignals, pressureSignals, []signals.Signal{
 		signals.Nothing, signals.RunningByUsage, signals.RunningByInfo, signals.PodPhaseRunning, signals.ContainerCreated, signals.InitStarted,
@@ -151,6 +152,9 @@ func (b *Builder) inputs() (list []signals.Signal) {
 	}
 	if b.resolver.ChargeFrom != allocation.FromScheduled {
 		later = slices.Concat(later, waitingSignals)
+	}
+	if !b.levels {
+		later = slices.Concat(later, autoscalerSignals)
 	}
 	for s := range signals.NumSignals {
 		if !slices.Contains(later, s) {

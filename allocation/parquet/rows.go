@@ -67,20 +67,19 @@ func propertyColumns(s *allocation.Set, p allocation.Property) []Column {
 	return []Column{textColumn(p.Field(), func(row int) string { return s.Text(p, row) })}
 }
 
-// levelColumns are the columns of how long usage was how high, where that is known of the set.
+// levelColumns are the columns of how long usage was how high. They are empty where that is not known of the set: all files have the same columns.
 func levelColumns(s *allocation.Set) (cols []Column) {
 	for _, r := range allocation.LevelResources {
-		if s.HasLevels() {
-			cols = append(cols, structsColumn(r.String()+usageLevels, func(row int) int { return len(s.Levels(r, row)) }, levelMembers(s, r)))
-		}
+		levels := &s.Table().Levels[r] // none where they are unread
+		cols = append(cols, structsColumn(r.String()+usageLevels, func(row int) int { return len(levels.Row(row)) }, levelMembers(levels)))
 	}
 	return cols
 }
 
-func levelMembers(s *allocation.Set, r allocation.Resource) []member {
+func levelMembers(levels *allocation.Shares[allocation.Level]) []member {
 	return []member{
-		{levelField, numberNode(), func(row, i int) parquet.Value { return parquet.DoubleValue(s.Levels(r, row)[i].Bucket.Upper()) }},
-		{timeField, numberNode(), func(row, i int) parquet.Value { return parquet.DoubleValue(float64(s.Levels(r, row)[i].Millis) / 1000) }},
+		{levelField, numberNode(), func(row, i int) parquet.Value { return parquet.DoubleValue(levels.Row(row)[i].Bucket.Upper()) }},
+		{timeField, numberNode(), func(row, i int) parquet.Value { return parquet.DoubleValue(float64(levels.Row(row)[i].Millis) / 1000) }},
 	}
 }
 
