@@ -211,7 +211,7 @@ func TestSwitches(t *testing.T) {
 		{Name: "clustermanagement", Help: "Export cost of running clusters' control planes.", Default: true},
 		{Name: "budget", Help: "Export what is spent of the budgets of the config file, and what they will come to.", Default: true},
 		{Name: "expected", Help: "Export what namespaces and controllers should cost by their last four weeks, and how unusual their cost is.", Default: true},
-		{Name: "recommended", Help: "Export what containers should request, by the last 14 days."},
+		{Name: "recommended", Help: "Export what containers should request, by the last 14 days of the history."},
 		{Name: "opencost", Help: "Export what dashboards and rules for OpenCost read, by the names and labels of its metrics: scrape with honor_labels."},
 		{Name: "opencost-kube", Help: "Export the few series of kube-state-metrics that dashboards for OpenCost want of the same job."},
 	}

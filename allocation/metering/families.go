@@ -227,7 +227,7 @@ var subjects = append([]Subject{
 		prefix: "controller", of: "the controller's workloads", families: expectedFamilies, noResource: true, expects: true, drops: true, totals: propertyTotals,
 	},
 	{
-		Name: RecommendedName, Help: "what containers should request, by the last 14 days",
+		Name: RecommendedName, Help: "what containers should request, by the last 14 days of the history",
 		Labels: []string{"cluster", "namespace", "controller_kind", "controller", "container"}, families: recommendedFamilies, drops: true, totals: recommendedTotals,
 	},
 	{

@@ -29,12 +29,13 @@ type recommender struct {
 	list  atomic.Pointer[metering.Recommended]
 }
 
-// run recommends requests every few hours that close, until the context ends. What fails is tried again when the next hour has closed.
+// run recommends requests every few hours that close, until the context ends. What fails is tried again when the next hour has closed. It waits for the outlook of an hour, which
+// comes once the history has all hours: no source is asked for weeks of samples only to recommend requests.
 func (r *recommender) run(ctx context.Context) error {
 	tried := time.Time{}
 	for {
-		if set, _, _ := r.recorder.Latest(); set != nil && set.Window.End.After(tried) && set.Window.End.Sub(r.until) >= recommendEvery {
-			tried = set.Window.End
+		if o := r.recorder.Outlook(); o != nil && o.End.After(tried) && o.End.Sub(r.until) >= recommendEvery {
+			tried = o.End
 			if err := r.recommend(promquery.Background(ctx), tried); err != nil && ctx.Err() == nil {
 				level.Warn(r.logs.kit).Log("msg", "requests cannot be recommended", "err", err)
 			}
