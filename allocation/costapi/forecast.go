@@ -37,7 +37,7 @@ func parsePeriod(q *request, value string) error {
 	return nil
 }
 
-// finishPeriod finds what the forecast is of, and what of it is closed.
+// finishPeriod finds what the forecast is of, and which part of it is closed.
 func (q *request) finishPeriod(given func(name string) bool) error {
 	if q.timing.period != allocation.NoPeriod && given("predictionWindow") {
 		return badRequest("parameter period: it is given beside predictionWindow: leave one of them out")

@@ -175,7 +175,7 @@ func WriteForecasts(w io.Writer, f *Forecasts, o Options) error {
 	return s.close()
 }
 
-// appendTotal appends what a period comes to as members of these names, and what of it is closed.
+// appendTotal appends what a period comes to as members of these names, and which part of it is closed.
 func appendTotal(b []byte, r *ForecastRow, names ...string) []byte {
 	b = appendNumber(append(b, `"closedCost":`...), r.Closed)
 	for i, v := range [...]float64{r.Total.Expected, r.Total.Low, r.Total.High} {

@@ -60,7 +60,7 @@ func TestPast(t *testing.T) {
 		{name: "a spike", days: 30, hours: 12, cost: func(day, _ int) float64 { return 1 + 9*float64(day/29) }, want: "12 180 "},
 		{name: "a weekly rhythm", days: 36, hours: 12, cost: func(day, _ int) float64 { return 1 + float64(day%7) }, want: "12 0 "},
 		{name: "days older than four weeks do not count", days: 60, hours: 24, cost: func(day, _ int) float64 { return float64(60-day) / 24 }, want: "18.5 -1.686 "},
-		{name: "what is gone for long is not told of", days: 36, hours: 24, cost: func(day, _ int) float64 { return []float64{2: 1, 7: 0}[day/5] }, want: "nothing"},
+		{name: "what is gone for long has no expected cost", days: 36, hours: 24, cost: func(day, _ int) float64 { return []float64{2: 1, 7: 0}[day/5] }, want: "nothing"},
 		{name: "three days", days: 4, hours: 24, cost: func(_, _ int) float64 { return 1 }, want: "nothing"},
 		{
 			name: "days without data are not compared with", days: 8, hours: 24, cost: func(day, _ int) float64 { return float64(min(1, day%3)) },

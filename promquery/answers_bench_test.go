@@ -23,15 +23,44 @@ func BenchmarkPricesOfAnswer(b *testing.B) {
 		cfg.Rates = sheet
 		engines[i] = promquery.NewEngine(db, cfg)
 	}
+	reportTimes(b, func(i int) error {
+		_, err := engines[i].Compute(b.Context(), q)
+		return err
+	})
+}
+
+// reportTimes reports how many times the processor time of the first thing to do the second one takes, in turns.
+func reportTimes(b *testing.B, do func(i int) error) {
+	b.Helper()
 	var took [2]time.Duration
 	for b.Loop() {
-		for i, e := range engines {
+		for i := range took {
 			began := processorTime(b)
-			if _, err := e.Compute(b.Context(), q); err != nil {
+			if err := do(i); err != nil {
 				b.Fatal(err)
 			}
 			took[i] += processorTime(b) - began
 		}
 	}
 	b.ReportMetric(took[1].Seconds()/took[0].Seconds(), "times")
+}
+
+// BenchmarkLevelsOfAnswer is how many times the processor time of an answer about 3,000 pods one takes with levels of usage.
+func BenchmarkLevelsOfAnswer(b *testing.B) {
+	until := time.Date(2026, 3, 3, 12, 0, 0, 0, time.UTC)
+	_, db := newDemoBlocks(b, democluster.Config{End: until, Duration: 7 * time.Hour, Nodes: 100, Pods: 3000})
+	engine := promquery.NewEngine(db, config)
+	for name, resolution := range map[string]time.Duration{"exact": 0, "1m": time.Minute} {
+		b.Run(name, func(b *testing.B) {
+			q := allocation.Query{Window: allocation.Window{Start: until.Add(-6 * time.Hour), End: until}, Resolution: resolution, Step: time.Hour}
+			reportTimes(b, func(i int) error {
+				asked := q
+				if i == 1 {
+					asked.Only = withLevels()
+				}
+				_, err := engine.Compute(b.Context(), asked)
+				return err
+			})
+		})
+	}
 }
