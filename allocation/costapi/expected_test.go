@@ -33,8 +33,9 @@ func (r *rhythms) Sets(_ context.Context, q allocation.Query) iter.Seq2[*allocat
 			yield(nil, err)
 			return
 		}
-		dict := allocation.NewDict()
-		for _, w := range windows {
+		dict := allocation.NewDict() // to which nothing is added once a set was yielded
+		sets := make([]*allocation.Set, len(windows))
+		for i, w := range windows {
 			set := allocation.NewSet(w, dict)
 			costs, node := map[string]float64{}, allocation.Node{Cluster: "c", Name: "n", Start: w.Start, End: w.End}
 			for h := w.Start; h.Before(w.End); h = h.Add(time.Hour) {
@@ -56,6 +57,9 @@ func (r *rhythms) Sets(_ context.Context, q allocation.Query) iter.Seq2[*allocat
 				}
 			}
 			set.Nodes = append(set.Nodes, node)
+			sets[i] = set
+		}
+		for _, set := range sets {
 			if !yield(set, nil) {
 				return
 			}
