@@ -153,8 +153,9 @@ cover: $(TEST_TOOLS) ## print which part of each package's statements the tests 
 promises: $(TEST_TOOLS) ## add an input, a column, a family, a parameter and a store to copies of the tree; list the files that each touches
 	$(GO) test ./cmd/promcost -run '^TestPromises$$' -v -count 1 -timeout 30m -promises
 
-pictures: build ## draw README's picture of the demo again
+pictures: build ## draw README's pictures of the demo again, and where ../shared/data/traces is that of the back-test
 	.ci/pictures
+	$(GO) test ./allocation/savings -count 1 -run '^TestBacktestTraces$$' -update
 
 screenshots: bin/axe.js ## use the explorer page in a Chromium, write pictures of it into bin/screenshots, and README's two
 	@mkdir -p bin/screenshots

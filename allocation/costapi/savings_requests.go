@@ -23,6 +23,8 @@ type sizing struct {
 	order     sizeOrder
 	ascending bool
 	paged     bool // a part of the list is asked for
+	// distribution asks for how usage was distributed, beside the numbers.
+	distribution bool
 }
 
 // sizeOrder is the number that recommendations are ordered by.
@@ -93,6 +95,7 @@ func sizingParams() []param {
 		}},
 		{"offset", nil, "number", all("0"), both, "Recommendations left out. Kubecost's path answers with Recommendations, Count and TotalMonthlySavings where offset or limit is given, else with the list alone.", parseCount(func(q *request) *int { return &q.output.page.Offset })},
 		{"limit", nil, "number", all("0"), both, "Most recommendations; 0 for all. Totals are of all.", parseCount(func(q *request) *int { return &q.output.page.Limit })},
+		{"distribution", nil, "boolean", all("false"), requestSizes, "Add to each resource of a container, as distribution, for which parts of the time usage was how high: at most 24 bars, ends of which are levels in cores or bytes.", setBool(func(q *request) *bool { return &q.sizing.distribution })},
 		{"format", nil, "kubecost|json", all("kubecost"), kubecostSizes, "kubecost is the answer alone, as Kubecost sends it; json has it as data beside warnings and hours, as jmespath does.", setWord(func(q *request) *string { return &q.output.format }, "kubecost", "json")},
 		{"format", nil, "json", all("json"), requestSizes | backtests, "Format of the answer.", setWord(func(q *request) *string { return &q.output.format }, "json")},
 	}
@@ -280,7 +283,11 @@ func (a *api) recommend(q *request) ([]savings.Recommendation, []*allocation.Set
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := q.memory.Draw(int64(len(usage.Containers)) * recommendationBytes); err != nil {
+	each := int64(recommendationBytes)
+	if q.sizing.distribution {
+		each += distributionBytes
+	}
+	if err := q.memory.Draw(int64(len(usage.Containers)) * each); err != nil {
 		return nil, nil, err
 	}
 	c := coverage.Measure(whole(q.timing.windows), usage.Covered, q.now)
@@ -298,8 +305,11 @@ func (a *api) recommend(q *request) ([]savings.Recommendation, []*allocation.Set
 	return list, sets, nil
 }
 
-// recommendationBytes is about what a recommendation takes, with its text in the answer.
-const recommendationBytes = 2048
+// What a recommendation, and the distributions of its usage take, with their text in the answer, about.
+const (
+	recommendationBytes = 2048
+	distributionBytes   = 2048
+)
 
 // page is the part of a list that the request asks for.
 func page[T any](q *request, list []T) []T {

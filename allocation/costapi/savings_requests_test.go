@@ -6,6 +6,7 @@ import (
 	"iter"
 	"math"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -192,6 +193,43 @@ func TestRequestSizes(t *testing.T) {
 	page, _ := sizes[envelope[ownSizes]](t, path, "limit=1&offset=1&sortByOrder=ascending&window=2d")
 	if len(page.Data.Requests) != 1 || page.Data.Count != 2 {
 		t.Errorf("a page has %d of %d", len(page.Data.Requests), page.Data.Count)
+	}
+}
+
+// TestSizeDistributions adds how usage was distributed where it is asked for, and is null where it is not known.
+func TestSizeDistributions(t *testing.T) {
+	type distributed struct {
+		CPU, Memory struct{ Exceedance *float64 }
+		Requests    []struct {
+			CPU, Memory struct {
+				Distribution *struct{ Levels, Shares []float64 }
+			}
+		}
+	}
+	got, _ := sizes[envelope[distributed]](t, "/model/savings/requests", "distribution=true&sortBy=cpuRecommended")
+	busy, dark := got.Data.Requests[0], got.Data.Requests[1]
+	if d := busy.CPU.Distribution; d == nil || !slices.Equal(d.Levels, []float64{0.2293, 0.25}) || !slices.Equal(d.Shares, []float64{1}) {
+		t.Errorf("a quarter of a core: %+v", d)
+	}
+	if d := busy.Memory.Distribution; d == nil || !slices.Equal(d.Levels, []float64{984600000, 1074000000}) || !slices.Equal(d.Shares, []float64{1}) {
+		t.Errorf("a GiB: %+v", d)
+	}
+	if dark.CPU.Distribution != nil || dark.Memory.Distribution != nil {
+		t.Errorf("unknown usage: %+v", dark)
+	}
+	if got.Data.CPU.Exceedance == nil || *got.Data.CPU.Exceedance != 0 || got.Data.Memory.Exceedance == nil {
+		t.Errorf("in the mean: %+v", got.Data)
+	}
+	small, _ := sizes[envelope[distributed]](t, "/model/savings/requests", "sortBy=cpuRecommended&margin=0.5")
+	if small.Data.Requests[0].CPU.Distribution != nil {
+		t.Error("nobody asked for distributions")
+	}
+	if e := small.Data.CPU.Exceedance; e == nil || *e != 1 {
+		t.Errorf("half of what is used is exceeded for %v of the time, want 1: what is unknown does not count", e)
+	}
+	none, _ := sizes[envelope[distributed]](t, "/model/savings/requests", `filter=controllerName:"dark"`)
+	if none.Data.CPU.Exceedance != nil {
+		t.Errorf("of unknown usage: %v", *none.Data.CPU.Exceedance)
 	}
 }
 

@@ -134,8 +134,29 @@ type sizeList struct {
 	Count         int      `json:"count"`
 	MonthlySaving float64  `json:"monthlySaving"`
 	MonthlyRisk   float64  `json:"monthlyRisk"` // what it costs more where requests are below what is needed
+	CPU           exceeded `json:"cpu"`
+	Memory        exceeded `json:"memory"`
 	Notes         []string `json:"notes"`
 	Requests      []size   `json:"requests"`
+}
+
+// exceeded is for which part of the known time usage is above requests: the recommended ones, and today's.
+type exceeded struct {
+	Exceedance        *float64 `json:"exceedance"`
+	CurrentExceedance *float64 `json:"currentExceedance"`
+}
+
+// exceededOf is that of all recommendations for a resource, by the hours whose usage is known.
+func exceededOf(list []savings.Recommendation, r allocation.Resource) exceeded {
+	above, today, hours := 0.0, 0.0, 0.0
+	for i := range list {
+		sized := [...]*savings.Sized{allocation.CPU: &list[i].CPU, allocation.RAM: &list[i].RAM}[r]
+		if sized.Known() {
+			known := list[i].KnownHours[r]
+			above, today, hours = above+sized.Exceedance*known, today+sized.Today*known, hours+known
+		}
+	}
+	return exceeded{known(above / hours), known(today / hours)} // NaN of nothing
 }
 
 // size is the recommendation for a container. Amounts are in cores and bytes, parts from 0 to 1; null is unknown.
@@ -173,6 +194,14 @@ type sizedAmount struct {
 	UsageAverage      *float64    `json:"usageAverage"`
 	UsageMax          *float64    `json:"usageMax"`
 	MonthlySaving     *float64    `json:"monthlySaving"` // below 0 it costs more
+	// Distribution is of usage; null where it is unknown, or not asked for.
+	Distribution *distribution `json:"distribution"`
+}
+
+// distribution is for which parts of the known time usage was how high. A level ends a bar, and begins the next one.
+type distribution struct {
+	Levels []float64 `json:"levels"` // cores or bytes
+	Shares []float64 `json:"shares"` // each between two levels, 0 to 1
 }
 
 type sizedMemory struct {
@@ -187,6 +216,12 @@ func sizedAmountOf(x *savings.Container, s *savings.Sized, r allocation.Resource
 		Exceedance: known(s.Exceedance), CurrentExceedance: known(s.Today), KnownHours: x.KnownHours[r],
 		UsageAverage: known(x.UsageMean[r]), UsageMax: known(x.UsageMax[r]), MonthlySaving: known(s.Saving),
 	}
+}
+
+// distribute adds how usage was distributed.
+func (s *size) distribute(x *savings.Container) {
+	s.CPU.Distribution = (*distribution)(x.Distribution(allocation.CPU))
+	s.Memory.Distribution = (*distribution)(x.Distribution(allocation.RAM))
 }
 
 func sizeOf(r *savings.Recommendation) size {
@@ -216,14 +251,18 @@ func (a *api) serveRequestSizes(w http.ResponseWriter, q *request) error {
 	if err != nil {
 		return err
 	}
-	out := sizeList{Profile: q.sizing.preset.Name, Count: len(list), Notes: savingNotes, Requests: []size{}}
+	out := sizeList{Profile: q.sizing.preset.Name, Count: len(list), CPU: exceededOf(list, allocation.CPU), Memory: exceededOf(list, allocation.RAM), Notes: savingNotes, Requests: []size{}}
 	for i := range list {
 		saving, risk := list[i].Saving()
 		out.MonthlySaving, out.MonthlyRisk = out.MonthlySaving+saving, out.MonthlyRisk+risk
 	}
 	list = page(q, list)
 	for i := range list {
-		out.Requests = append(out.Requests, sizeOf(&list[i]))
+		one := sizeOf(&list[i])
+		if q.sizing.distribution {
+			one.distribute(list[i].Container)
+		}
+		out.Requests = append(out.Requests, one)
 	}
 	return q.writeAnswer(w, out, sets)
 }

@@ -1,7 +1,10 @@
 package savings_test
 
 import (
+	"bytes"
 	"encoding/csv"
+	"flag"
+	"fmt"
 	"iter"
 	"math"
 	"os"
@@ -13,6 +16,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/savings"
+	"github.com/promcost/promcost/allocation/savings/picture"
 )
 
 // sample is a usage of a container, from a time on and until the next sample.
@@ -125,14 +129,19 @@ func readTrace(t *testing.T, file string) (list []sample) {
 	return list
 }
 
+// tracesPicture is README's picture of the back-test on the traces.
+const tracesPicture = "../../.ci/backtest.svg"
+
+var update = flag.Bool("update", false, "rewrite "+tracesPicture)
+
 // TestBacktestTraces finds the points that SEMANTICS §10 names, on machines that were really used like that. The machines are containers of their own: each
-// begins at its first sample, and its days do.
+// begins at its first sample, and its days do. README's picture shows them.
 func TestBacktestTraces(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(traces, "*_cpu_*.csv"))
 	if err != nil || len(files) == 0 {
 		t.Skip("no traces in " + traces)
 	}
-	sums := map[string][2]float64{}
+	points := make([]savings.Point, len(savings.Presets()))
 	for _, file := range files {
 		usage := readTrace(t, file)
 		start := usage[0].at
@@ -141,23 +150,37 @@ func TestBacktestTraces(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, p := range savings.Backtest(u, savings.Presets()) {
+		for i, p := range savings.Backtest(u, savings.Presets()) {
 			if p.Containers != 1 || p.Days != 7 {
 				t.Errorf("%s, %s: %d containers and %d days, want 1 and 7", file, p.Preset, p.Containers, p.Days)
 			}
-			sums[p.Preset] = [2]float64{sums[p.Preset][0] + p.Slack/float64(len(files)), sums[p.Preset][1] + p.Exceedance/float64(len(files))}
+			points[i].Preset = p.Preset
+			points[i].Slack += p.Slack / float64(len(files))
+			points[i].Exceedance += p.Exceedance / float64(len(files))
 		}
 	}
-	for _, want := range []struct {
-		preset            string
-		slack, exceedance float64
-	}{
-		{"tight", 0.33, 0.039}, {"balanced", 0.35, 0.030}, {"safe", 0.38, 0.020}, {"krr", 0.30, 0.093}, {"vpa", 0.32, 0.045}, {"kubecost", 0.65, 0.016},
+	for i, want := range []savings.Point{
+		{Preset: "tight", Slack: 0.33, Exceedance: 0.039},
+		{Preset: "balanced", Slack: 0.35, Exceedance: 0.030},
+		{Preset: "safe", Slack: 0.38, Exceedance: 0.020},
+		{Preset: "krr", Slack: 0.30, Exceedance: 0.093},
+		{Preset: "vpa", Slack: 0.32, Exceedance: 0.045},
+		{Preset: "kubecost", Slack: 0.65, Exceedance: 0.016},
 	} {
-		got := sums[want.preset]
-		t.Logf("%-9s slack %.4f | above the request %.2f %% of the time", want.preset, got[0], 100*got[1])
-		if math.Abs(got[0]-want.slack) > 0.01 || math.Abs(got[1]-want.exceedance) > 0.005 {
-			t.Errorf("%s: slack %.4f, exceedance %.4f, want %.2f, %.3f", want.preset, got[0], got[1], want.slack, want.exceedance)
+		got := points[i]
+		t.Logf("%-9s slack %.4f | above the request %.2f %% of the time", got.Preset, got.Slack, 100*got.Exceedance)
+		if got.Preset != want.Preset || math.Abs(got.Slack-want.Slack) > 0.01 || math.Abs(got.Exceedance-want.Exceedance) > 0.005 {
+			t.Errorf("%+v, want %+v", got, want)
 		}
+	}
+	drawn := picture.Backtest(points, fmt.Sprintf("CPU of %d machines (Amazon EC2 and RDS) over two weeks each. Memory is not back-tested here.", len(files)),
+		"Traces: Numenta Anomaly Benchmark (realAWSCloudwatch), © Numenta Inc., MIT license.")
+	if *update {
+		if err := os.WriteFile(tracesPicture, drawn, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if was, err := os.ReadFile(tracesPicture); err != nil || !bytes.Equal(was, drawn) {
+		t.Errorf("%s is not what the traces yield: go test ./allocation/savings -run TestBacktestTraces -update draws it (%v)", tracesPicture, err)
 	}
 }

@@ -370,11 +370,21 @@ func (x *Container) end() {
 
 // tidy rounds a mean of equal numbers to what it is a mean of.
 func tidy(v float64) float64 {
+	const digits = 13
+	return roundTo(v, digits)
+}
+
+// roundTo rounds a number to so many digits.
+func roundTo(v, digits float64) float64 {
 	if v == 0 {
 		return 0
 	}
-	const digits = 13
-	scale := math.Pow(10, digits-math.Ceil(math.Log10(math.Abs(v))))
+	decimals := digits - math.Ceil(math.Log10(math.Abs(v)))
+	if decimals < 0 {
+		unit := math.Pow(10, -decimals) // whole: its inverse would not be exact
+		return math.Round(v/unit) * unit
+	}
+	scale := math.Pow(10, decimals)
 	return math.Round(v*scale) / scale
 }
 

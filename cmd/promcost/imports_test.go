@@ -98,6 +98,7 @@ var packages = map[string][]string{
 	"allocation/mcp":                   {"allocation", "allocation/memory"},
 	"allocation/manifest":              {"allocation"},
 	"allocation/savings":               {"allocation", "allocation/coverage", "allocation/labelnames", "allocation/manifest", "allocation/memory"},
+	"allocation/savings/picture":       {"allocation/savings"},
 	"allocation/singleflight":          {},
 	"dashboards":                       {},
 	"dashboards/explorer":              {},

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"net/url"
 	"strconv"
 	"strings"
@@ -106,6 +107,7 @@ type savingsAnswer struct {
 		Profile                    string
 		Count                      int
 		MonthlySaving, MonthlyRisk float64
+		CPU, Memory                exceeded // in the mean
 		Notes                      []string
 		Requests                   []savingsRow
 	}
@@ -126,9 +128,12 @@ type savingsAmount struct {
 	Request                                  float64
 	Recommended, RecommendedLimit, Low, High *float64
 	Why                                      savings.Why
-	Exceedance, CurrentExceedance            *float64
 	MonthlySaving                            *float64
+	exceeded
 }
+
+// exceeded is for which part of the time usage is above the recommended requests, and above today's; nil is unknown.
+type exceeded struct{ Exceedance, CurrentExceedance *float64 }
 
 // name is the container, and where it is.
 func (r *savingsRow) name() string {
@@ -146,7 +151,7 @@ func (a *savingsAnswer) print(out io.Writer, window, currency string) error {
 		fmt.Fprintln(t, visible.Row(r.name(), coresText(&r.CPU.Request), coresText(r.CPU.Recommended), bytesText(&r.Memory.Request), bytesText(r.Memory.Recommended),
 			money(r.MonthlySaving), money(r.MonthlyRisk), r.risk()))
 	}
-	fmt.Fprintln(t, visible.Row("TOTAL", "", "", "", "", money(d.MonthlySaving), money(d.MonthlyRisk), ""))
+	fmt.Fprintln(t, visible.Row("TOTAL", "", "", "", "", money(d.MonthlySaving), money(d.MonthlyRisk), a.risk()))
 	if err := t.Flush(); err != nil {
 		return err
 	}
@@ -162,6 +167,31 @@ func (a *savingsAnswer) print(out io.Writer, window, currency string) error {
 }
 
 func money(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) }
+
+// risk says in words how often usage is above the recommendations in the mean, nothing where that is not known.
+func (a *savingsAnswer) risk() string {
+	cpu, memory := a.Data.CPU.Exceedance, a.Data.Memory.Exceedance
+	var words []string
+	for _, of := range [...]struct {
+		name string
+		part *float64
+	}{{"CPU", cpu}, {"memory", memory}} {
+		if of.part != nil && *of.part > 0 {
+			words = append(words, aboveRequest(of.name, *of.part))
+		}
+	}
+	if len(words) == 0 && cpu != nil && memory != nil {
+		return neverAbove
+	}
+	return strings.Join(words, ", ")
+}
+
+const neverAbove = "never above its requests"
+
+// aboveRequest says how often usage of a resource is above its request.
+func aboveRequest(resource string, part float64) string {
+	return fmt.Sprintf("%s above its request %s of the time", resource, percent(part))
+}
 
 // risk says in words how often usage is above the recommendation, and what else there is to know.
 func (r *savingsRow) risk() string {
@@ -179,14 +209,14 @@ func (r *savingsRow) risk() string {
 		case a.Recommended == nil || a.Exceedance == nil:
 			words = append(words, of.name+" usage is not known")
 		case *a.Exceedance > 0:
-			words = append(words, fmt.Sprintf("%s above its request %s of the time", of.name, percent(*a.Exceedance)))
+			words = append(words, aboveRequest(of.name, *a.Exceedance))
 		}
 		if a.Recommended != nil && *a.Recommended > a.Request && a.CurrentExceedance != nil && *a.CurrentExceedance > 0 {
 			words = append(words, fmt.Sprintf("%s now %s of the time", of.name, percent(*a.CurrentExceedance)))
 		}
 	}
 	if len(words) == 0 {
-		words = append(words, "never above its requests")
+		words = append(words, neverAbove)
 	}
 	if r.LowConfidence {
 		words = append(words, fmt.Sprintf("rests on %.3g h only", r.RunningHours))
@@ -211,10 +241,19 @@ func coresText(cores *float64) string {
 	return cpuQuantity(*cores)
 }
 
-// bytesText is an amount of memory as Kubernetes has it, – for nothing and for what is not known.
+// bytesText is an amount of memory to three digits, in the binary units in which people write requests; – for nothing and for what is not known.
 func bytesText(bytes *float64) string {
 	if bytes == nil || *bytes == 0 {
 		return "–"
 	}
-	return memoryQuantity(*bytes)
+	v, unit := *bytes/(1<<10), "Ki"
+	for _, next := range [...]string{"Mi", "Gi", "Ti"} {
+		if v >= 1<<10 {
+			v, unit = v/(1<<10), next
+		}
+	}
+	const digits = 3
+	decimals := max(0, digits-1-int(math.Floor(math.Log10(v))))
+	scale := math.Pow(10, float64(decimals))
+	return strconv.FormatFloat(math.Round(v*scale)/scale, 'f', -1, 64) + unit
 }

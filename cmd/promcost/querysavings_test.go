@@ -11,7 +11,7 @@ import (
 )
 
 // savingsJSON is an answer of the API about three controllers.
-const savingsJSON = `{"data":{"profile":"balanced","count":4,"monthlySaving":40.5,"monthlyRisk":3,"notes":["freed requests become idle"],"requests":[
+const savingsJSON = `{"data":{"profile":"balanced","count":4,"monthlySaving":40.5,"monthlyRisk":3,"cpu":{"exceedance":0.031},"memory":{"exceedance":0},"notes":["freed requests become idle"],"requests":[
 	{"cluster":"one","namespace":"web","controllerKind":"deployment","controller":"front","container":"nginx","owner":"a","runningHours":672,"days":14,"monthlySaving":40.5,"monthlyRisk":0,
 		"cpu":{"request":2,"recommended":0.263,"low":0.25,"high":0.3,"why":"quantile","exceedance":0.04,"currentExceedance":0},
 		"memory":{"request":4294967296,"recommended":1240000000,"recommendedLimit":4294967296,"why":"maximum","exceedance":0,"currentExceedance":0}},
@@ -39,16 +39,28 @@ func TestSavingsTable(t *testing.T) {
 	want := strings.Join([]string{
 		`requests by balanced over 14d, savings in EUR a month`, ``,
 		`CONTAINER                CPU    BETTER  MEMORY  BETTER  SAVES  COSTS  RISK`,
-		`web/front/nginx          2000m  263m    4Gi     1240M   40.50  0.00   CPU above its request 4 % of the time`,
+		`web/front/nginx          2000m  263m    4Gi     1.15Gi  40.50  0.00   CPU above its request 4 % of the time`,
 		`web/front/log\u001b[31m  10m    100m    –       –       0.00   3.00   CPU above its request less than 0.1 % of the time, CPU now 50 % of the time, memory usage is not known, rests on 20 h only`,
-		`jobs/nightly/main        –      –       1M      34800k  0.00   0.00   CPU is scaled by a HorizontalPodAutoscaler`,
+		`jobs/nightly/main        –      –       977Ki   33.2Mi  0.00   0.00   CPU is scaled by a HorizontalPodAutoscaler`,
 		`jobs/once/main           –      –       –       –       0.00   0.00   CPU: ran for less than an hour, memory: ran for less than an hour, rests on 0.2 h only`,
-		`TOTAL                                                   40.50  3.00   `, ``,
+		`TOTAL                                                   40.50  3.00   CPU above its request 3.1 % of the time`, ``,
 		`COSTS is what it costs more where a request is too low today: a risk, and no part of what is saved`,
 		`freed requests become idle`, ``,
 	}, "\n")
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestMemoryText writes what containers request and should request in the same family of units.
+func TestMemoryText(t *testing.T) {
+	for _, tt := range []struct {
+		bytes float64
+		want  string
+	}{{0, "–"}, {512, "0.5Ki"}, {50 << 20, "50Mi"}, {768 << 20, "768Mi"}, {853e6, "813Mi"}, {1023 << 20, "1023Mi"}, {1 << 30, "1Gi"}, {1.5 * (1 << 30), "1.5Gi"}, {27.3e9, "25.4Gi"}, {3 << 40, "3Ti"}} {
+		if got := bytesText(&tt.bytes); got != tt.want {
+			t.Errorf("%v bytes: %s, want %s", tt.bytes, got, tt.want)
+		}
 	}
 }
 
@@ -117,7 +129,7 @@ func TestBacktestOutput(t *testing.T) {
 		t.Errorf("%s", b.String())
 	}
 	picture := answer.picture()
-	if err := xml.Unmarshal(picture, new(struct{ XMLName xml.Name })); err != nil || strings.Count(string(picture), "<circle") != 1 || !strings.Contains(string(picture), ">tight</text>") {
+	if err := xml.Unmarshal(picture, new(struct{ XMLName xml.Name })); err != nil || strings.Count(string(picture), "<circle") != 3 || !strings.Contains(string(picture), ">tight</text>") {
 		t.Errorf("%v: %s", err, picture)
 	}
 }

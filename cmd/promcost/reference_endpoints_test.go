@@ -127,11 +127,12 @@ var endpoints = []endpoint{
 	{
 		"Recommended requests", "/model/savings/requests", "What each container of a controller should request, by how long its usage was how high (SEMANTICS §10): replicas count together. `why` is what decided: quantile, weekday, maximum, peaks, " +
 			"floor, oom, throttled, or for none hpa, short, unknown. `exceedance` is the part of the running time in which usage was above the recommendation, `currentExceedance` above today's request; `low` and `high` are the 10th and 90th " +
-			"percentile over other draws of the same days. `monthlyRisk` is what the recommendation costs more, where a request is too low. Amounts are cores and bytes; null is unknown.",
+			"percentile over other draws of the same days. Above the list, `exceedance` is that of all containers by the hours that they ran. `distribution=true` adds for which `shares` of the time usage lay between which `levels`: " +
+			"at most 24 bars, each of as many buckets of the history, the first with all that is lower. `monthlyRisk` is what the recommendation costs more, where a request is too low. Amounts are cores and bytes; null is unknown.",
 		"/model/savings/requests?profile=safe&limit=10",
-		`"data": {"profile": "safe", "count": 42, "monthlySaving": 812.4, "monthlyRisk": 30.1, "notes": ["freed requests become idle until nodes shrink: …", …], "requests": [{"cluster": …, "namespace": "web", "controllerKind": "deployment", "controller": "front", "container": "nginx",
+		`"data": {"profile": "safe", "count": 42, "monthlySaving": 812.4, "monthlyRisk": 30.1, "cpu": {"exceedance": 0.006, "currentExceedance": 0.21}, "memory": {…}, "notes": ["freed requests become idle until nodes shrink: …", …], "requests": [{"cluster": …, "namespace": "web", "controllerKind": "deployment", "controller": "front", "container": "nginx",
   "owner": "team-a", "runningHours": 672, "days": 14, "lowConfidence": false, "hpa": [], "throttled": null, "waiting": null, "oomKilledBytes": null, "monthlySaving": 41.2, "monthlyRisk": 0,
-  "cpu": {"request": 2, "limit": 0, "recommended": 0.263, "why": "quantile", "low": 0.25, "high": 0.31, "exceedance": 0.02, "currentExceedance": 0, "knownHours": 672, "usageAverage": 0.2, "usageMax": 0.6, "monthlySaving": 39},
+  "cpu": {"request": 2, "limit": 0, "recommended": 0.263, "why": "quantile", "low": 0.25, "high": 0.31, "exceedance": 0.02, "currentExceedance": 0, "knownHours": 672, "usageAverage": 0.2, "usageMax": 0.6, "monthlySaving": 39, "distribution": null},
   "memory": {…, "recommendedLimit": 1240000000, "highestDays": [1070000000, 1030000000]}}, …]}`,
 	},
 	{

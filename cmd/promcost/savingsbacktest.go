@@ -1,17 +1,18 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"html"
 	"io"
+	"math"
 	"net/url"
 	"strconv"
 	"text/tabwriter"
 
 	"github.com/alecthomas/kingpin/v2"
 
+	"github.com/promcost/promcost/allocation/savings"
+	"github.com/promcost/promcost/allocation/savings/picture"
 	"github.com/promcost/promcost/allocation/visible"
 )
 
@@ -83,42 +84,21 @@ func (a *backtestAnswer) print(out io.Writer) error {
 		"above the request. Means over containers, without smallest requests and rounding. Less of both is better.", a.Data.TrainingDays))
 }
 
-// The picture's size and margins, in pixels.
-const (
-	pictureWidth, pictureHeight = 640, 400
-	pictureMargin               = 60
-)
-
-// picture is the points as SVG: what is not used of requests against how often usage is above them.
+// picture is the points as SVG.
 func (a *backtestAnswer) picture() []byte {
-	mostX, mostY := 0.1, 0.01
-	for _, p := range a.Data.Points {
-		if p.Slack != nil && p.Exceedance != nil {
-			mostX, mostY = max(mostX, *p.Slack), max(mostY, *p.Exceedance)
-		}
+	points := make([]savings.Point, len(a.Data.Points))
+	containers, days := 0, 0
+	for i, p := range a.Data.Points {
+		points[i] = savings.Point{Preset: visible.Text(p.Profile), Slack: orNaN(p.Slack), Exceedance: orNaN(p.Exceedance)}
+		containers, days = max(containers, p.Containers), max(days, p.Days)
 	}
-	mostX, mostY = mostX*1.15, mostY*1.15
-	x := func(v float64) float64 { return pictureMargin + v/mostX*(pictureWidth-2*pictureMargin) }
-	y := func(v float64) float64 {
-		return pictureHeight - pictureMargin - v/mostY*(pictureHeight-2*pictureMargin)
+	return picture.Backtest(points, fmt.Sprintf("Means over %d containers on %d of their days, CPU only: the table has memory, too.", containers, days))
+}
+
+// orNaN is a number, NaN where it is unknown.
+func orNaN(v *float64) float64 {
+	if v == nil {
+		return math.NaN()
 	}
-	var b bytes.Buffer
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="12" role="img" aria-label="Back-test of recommended requests">`+"\n", pictureWidth, pictureHeight)
-	fmt.Fprintf(&b, `<rect width="%d" height="%d" fill="#fff"/>`+"\n", pictureWidth, pictureHeight)
-	fmt.Fprintf(&b, `<path d="M%d %d V%d H%d" fill="none" stroke="#444"/>`+"\n", pictureMargin, pictureMargin, pictureHeight-pictureMargin, pictureWidth-pictureMargin)
-	const ticks = 4
-	for i := range ticks + 1 {
-		vx, vy := mostX*float64(i)/ticks, mostY*float64(i)/ticks
-		fmt.Fprintf(&b, `<text x="%.1f" y="%d" text-anchor="middle">%.0f %%</text><text x="%d" y="%.1f" text-anchor="end">%.1f %%</text>`+"\n", x(vx), pictureHeight-pictureMargin+18, 100*vx, pictureMargin-6, y(vy)+4, 100*vy)
-	}
-	fmt.Fprintf(&b, `<text x="%d" y="%d" text-anchor="middle">requested CPU that is not used</text>`+"\n", pictureWidth/2, pictureHeight-14)
-	fmt.Fprintf(&b, `<text x="16" y="%d" text-anchor="middle" transform="rotate(-90 16 %d)">time with usage above the request</text>`+"\n", pictureHeight/2, pictureHeight/2)
-	for _, p := range a.Data.Points {
-		if p.Slack == nil || p.Exceedance == nil {
-			continue
-		}
-		fmt.Fprintf(&b, `<circle cx="%.1f" cy="%.1f" r="5" fill="#1f6feb"/><text x="%.1f" y="%.1f">%s</text>`+"\n", x(*p.Slack), y(*p.Exceedance), x(*p.Slack)+8, y(*p.Exceedance)-6, html.EscapeString(visible.Text(p.Profile)))
-	}
-	b.WriteString("</svg>\n")
-	return b.Bytes()
+	return *v
 }

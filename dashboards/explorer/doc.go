@@ -8,6 +8,7 @@
 //	format.js    money, bounds, bytes and times as text
 //	table.js     tables of up to tens of thousands of rows
 //	chart.js     stacked bars (uPlot), treemap and waterfall (SVG)
+//	histogram.js usage of containers, with their requests (SVG)
 //	filter.js    the filter box and its completion
 //	picture.js   the PNG of a view
 //	promql.js    the PromQL expression that yields what a table says

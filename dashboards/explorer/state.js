@@ -14,6 +14,7 @@ export const DEFAULTS = {
   tenancy: "true", // whether what clusters cost besides nodes is shared
   prices: "billed", // billed or list
   zone: "", // an IANA name; empty is the server's zone
+  profile: "balanced", // of the view savings: what recommends requests
   effect: "", // of the view why: the effect that is looked into
 };
 

@@ -2,7 +2,7 @@
 
 import { el } from "./dom.js";
 
-const HEIGHT = 29; // of a row, in pixels, as in style.css
+const HEIGHT = 29; // of a row, in pixels, unless options say otherwise
 const WHOLE = 200; // rows up to which a table is not cut to what is in sight
 const AROUND = 15; // rows kept above and below what is in sight
 
@@ -14,7 +14,7 @@ export const tablesIn = (element) => [...element.querySelectorAll("table.costs")
 
 // Table shows rows in columns. A column is {name, title, value(row), cell(row), csv(row), text, wide}: value is what it is sorted by, and in CSV unless csv is given, cell a node or a text; text columns
 // are sorted from a to z, wide ones leave narrow screens. Options are caption, sort (the name of a column), select(rows), which is told of the selected rows,
-// and open(row), which Enter calls.
+// and height, of rows in pixels.
 export class Table {
   constructor(columns, rows, options) {
     Object.assign(this, { columns, options, rows: [...rows], selected: new Set(), first: -1, last: -1 });
@@ -23,6 +23,8 @@ export class Table {
     this.body = el("tbody", {});
     this.head = el("tr", { "aria-rowindex": 1 }, this.headers());
     this.table = el("table", { class: "costs", "aria-rowcount": rows.length + 1 }, el("caption", { class: "hidden" }, options.caption), el("thead", {}, this.head), this.body);
+    this.height = options.height ?? HEIGHT;
+    this.table.style.setProperty("--row", `${this.height}px`);
     TABLES.set(this.table, this);
     this.long = rows.length > WHOLE;
     this.element = el("div", { class: this.long ? "scroll long" : "scroll", tabindex: 0, role: "region", "aria-label": options.caption, onkeydown: (event) => this.key(event) }, this.table);
@@ -102,12 +104,12 @@ export class Table {
   draw() {
     let [first, last] = [0, this.rows.length];
     if (this.long) {
-      first = Math.max(0, Math.floor(this.element.scrollTop / HEIGHT) - AROUND);
-      last = Math.min(this.rows.length, first + Math.ceil((this.element.clientHeight || 800) / HEIGHT) + 2 * AROUND);
+      first = Math.max(0, Math.floor(this.element.scrollTop / this.height) - AROUND);
+      last = Math.min(this.rows.length, first + Math.ceil((this.element.clientHeight || 800) / this.height) + 2 * AROUND);
       if (this.first >= 0 && Math.abs(first - this.first) < AROUND && this.last - this.first === last - first) return;
     }
     [this.first, this.last] = [first, last];
-    const space = (rows) => rows > 0 && el("tr", { class: "gap", "aria-hidden": "true", height: rows * HEIGHT });
+    const space = (rows) => rows > 0 && el("tr", { class: "gap", "aria-hidden": "true", height: rows * this.height });
     const at = this.body.contains(document.activeElement) ? document.activeElement.closest("tr").dataset.row : "";
     this.body.replaceChildren(...[space(first), ...this.rows.slice(first, last).map((row, i) => this.line(row, first + i)), space(this.rows.length - last)].filter(Boolean));
     for (const gap of this.body.querySelectorAll(".gap")) gap.style.height = `${gap.getAttribute("height")}px`;
@@ -156,8 +158,8 @@ export class Table {
     event.preventDefault();
     if (this.long) {
       const { scrollTop, clientHeight } = this.element;
-      if (at * HEIGHT < scrollTop) this.element.scrollTop = at * HEIGHT;
-      if ((at + 3) * HEIGHT > scrollTop + clientHeight) this.element.scrollTop = (at + 3) * HEIGHT - clientHeight;
+      if (at * this.height < scrollTop) this.element.scrollTop = at * this.height;
+      if ((at + 3) * this.height > scrollTop + clientHeight) this.element.scrollTop = (at + 3) * this.height - clientHeight;
       this.draw();
     }
     const tag = document.activeElement.matches?.("input") ? "input" : "th a, th button, input";

@@ -17,6 +17,8 @@ const FIELDS = [
   "cluster,namespace", "namespace,controller", "namespace,pod",
 ];
 
+const PROFILES = [["balanced", "balanced"], ["tight", "tight"], ["safe", "safe"], ["krr", "as KRR"], ["vpa", "as the VPA"], ["kubecost", "as Kubecost"]];
+
 const IDLE = [["row", "as a row"], ["node", "one row per node"], ["share", "shared by cost"], ["even", "shared evenly"], ["hide", "left out"]];
 
 // Toolbar is the form with all controls. Each view shows those that it heeds.
@@ -32,7 +34,7 @@ export class Toolbar {
   show(state, controls, format, root) {
     Object.assign(this, { state, format, root, offered: undefined });
     const focused = this.form.contains(document.activeElement) ? document.activeElement.name : "";
-    const parts = { window: () => this.window(), aggregate: () => this.aggregate(), filter: () => this.filter.show(state), idle: () => this.idle(), share: () => this.share(), prices: () => this.prices(), compare: () => this.compare() };
+    const parts = { window: () => this.window(), aggregate: () => this.aggregate(), profile: () => this.profile(), filter: () => this.filter.show(state), idle: () => this.idle(), share: () => this.share(), prices: () => this.prices(), compare: () => this.compare() };
     this.actions = el("span", { class: "actions" });
     this.form.replaceChildren(...Object.keys(parts).filter((name) => controls.includes(name)).map((name) => parts[name]()), el("span", { class: "space" }), this.actions);
     this.form.hidden = controls.length === 0;
@@ -65,6 +67,7 @@ export class Toolbar {
 
   window() { return this.choice("window", "window", WINDOWS, () => this.askWindow("window")); }
   aggregate() { return this.choice("aggregate", "by", FIELDS.map((f) => [f, f.replaceAll(",", ", ")]), () => this.askFields()); }
+  profile() { return this.choice("profile", "requests", PROFILES); }
   idle() { return this.choice("idle", "idle", IDLE); }
   prices() { return this.choice("prices", "prices", [["billed", "as billed"], ["list", "list"]]); }
 

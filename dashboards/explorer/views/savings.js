@@ -1,27 +1,32 @@
 // What to request in place of today's requests, and what is paid for and not used.
 
 import { el } from "../dom.js";
+import { histogram, legend } from "../histogram.js";
 import { copier, named, section, tiles } from "../parts.js";
 import { selection } from "../state.js";
 import { Table } from "../table.js";
 
-export const controls = ["window", "filter"];
+export const controls = ["window", "profile", "filter"];
 
 // LEAST is the saving a month from which on a container is listed.
 const LEAST = 0.005;
 
+const ROW = 60; // pixels of height: a line of text and a histogram
+
 export async function show(root, ctx) {
   const { state, format } = ctx;
   const params = { window: state.window, ...selection(state) };
+  const sizing = { ...params, profile: state.profile };
   const [sizes, volumes, pods, gpus] = await Promise.all([
-    ctx.ask("model/savings/requests", params), ctx.ask("model/savings/unclaimedVolumes", params), ctx.ask("model/savings/abandonedWorkloads", { ...params, format: "json" }), ctx.ask("model/savings/idleGPUs", params),
+    ctx.ask("model/savings/requests", { ...sizing, distribution: true }), ctx.ask("model/savings/unclaimedVolumes", params), ctx.ask("model/savings/abandonedWorkloads", { ...params, format: "json" }), ctx.ask("model/savings/idleGPUs", params),
   ]);
-  ctx.offer({ path: "model/savings/requests", params, promql: { expression: "promcost_recommended_request" } });
+  ctx.offer({ path: "model/savings/requests", params: sizing, promql: { expression: "promcost_recommended_request" } });
   const { data } = sizes;
   const wasted = OTHERS.map((other) => ({ ...other, rows: other.of({ volumes: volumes.data, pods: pods.data, gpus: gpus.data }) }));
   root.append(tiles([
     ["Smaller requests save", `${format.headline(data.monthlySaving)} ${format.currency} a month`],
     ["Larger ones cost", [`${format.headline(data.monthlyRisk)} ${format.currency} a month`, " ", el("small", {}, "where requests are below what is used")]],
+    [`Risk of ${data.profile} requests`, RESOURCES.map(({ name, title }) => el("small", {}, often(title, data[name].exceedance, format)))],
     ["Paid for and not used", `${format.headline(wasted.reduce((sum, { rows, cost }) => sum + rows.reduce((of, row) => of + cost(row), 0), 0))} ${format.currency} a month`],
   ]));
   root.append(...(data.notes ?? []).map((text) => el("p", { class: "muted" }, text)));
@@ -39,36 +44,82 @@ function requests(root, rows, { format }) {
     root.append(el("p", { class: "empty" }, "Nothing is known of how high usage was. The history keeps it from now on; promcost backfill --recompute adds it to hours of before."));
     return;
   }
+  const table = (title, list, ...money) => section(title, legend(), new Table(sized(...money, format), list, { caption: title, sort: "money", height: ROW }).element);
+  const risks = (r) => (r.monthlyRisk >= LEAST ? `risk ${format.money(r.monthlyRisk)}` : "");
   if (saves.length === 0) root.append(el("p", { class: "lead" }, "No request is much higher than what is used."));
-  else root.append(section("Requests that could be smaller", new Table(sized("Saves", (r) => r.monthlySaving, format), saves, { caption: "Requests that could be smaller", sort: "money" }).element));
-  if (lacks.length > 0) root.append(section("Requests that are below what is used", new Table(sized("Costs", (r) => r.monthlyRisk, format), lacks, { caption: "Requests that are below what is used", sort: "money" }).element));
+  else root.append(table("Requests that could be smaller", saves, "Saves", (r) => r.monthlySaving, risks));
+  if (lacks.length > 0) root.append(table("Requests that are below what is used", lacks, "Costs", (r) => r.monthlyRisk, () => ""));
 }
 
 const nameOf = (r) => `${r.namespace}/${r.controller}/${r.container}`;
 
-// sized are the columns of recommended requests.
-const sized = (title, money, format) => [
-  { name: "name", title: "Container", text: true, value: nameOf, cell: (r) => named(nameOf(r)) },
-  { name: "money", title: `${title} a month`, value: money, cell: (r) => format.money(money(r)) },
-  { name: "cpu", title: "Cores", help: "Requested now → recommended", value: (r) => r.cpu.request, cell: (r) => change(r.cpu, format.quantity, format) },
-  { name: "memory", title: "Memory", help: "Requested now → recommended", value: (r) => r.memory.request, cell: (r) => change(r.memory, format.bytes, format) },
-  { name: "risk", title: "Above its request", help: "How much of the time CPU usage would be above the recommended request, and is above today's", wide: true, value: (r) => r.cpu.exceedance, cell: (r) => risk(r, format) },
+// RESOURCES are those with requests: how they are called, and how their amounts are written.
+const RESOURCES = [
+  { name: "cpu", title: "CPU", text: (format) => (v) => `${format.quantity(v)} cores` },
+  { name: "memory", title: "Memory", text: (format) => format.bytes },
+];
+
+// sized are the columns of recommended requests, with an amount of money and what is to be said beside it.
+const sized = (title, money, beside, format) => [
+  { name: "name", title: "Container", text: true, value: nameOf, cell: (r) => el("span", { title: nameOf(r) }, named(`${r.controller}/${r.container}`), el("br", {}), el("small", {}, r.namespace)) },
+  { name: "money", title: `${title} a month`, value: money, cell: (r) => [format.money(money(r)), el("div", {}, el("small", {}, beside(r)))] },
+  ...RESOURCES.map((of) => ({
+    name: of.name, title: of.title, help: "Requested now → recommended, and for how long usage was how high", value: (r) => r[of.name].request, cell: (r) => resized(of, r[of.name], format),
+  })),
+  { name: "risk", title: "Above its request", help: "How much of the time usage would be above the recommended request", value: (r) => r.cpu.exceedance, cell: (r) => risk(r, format) },
   { name: "owner", title: "Owner", text: true, wide: true, value: (r) => r.owner ?? "", cell: (r) => named(r.owner) },
   { name: "command", title: "kubectl", help: "The command that sets the recommended requests", text: true, wide: true, value: command, cell: (r) => copied(command(r)) },
 ];
 
-// change is a request now, and what is recommended, or why nothing is.
-function change(amount, text, format) {
-  const now = amount.request > 0 ? text(amount.request) : "none";
-  if (amount.recommended === null) return el("span", { class: "muted", title: `Nothing is recommended: ${amount.why}` }, now);
-  return el("span", { title: amount.low === null ? undefined : `between ${text(amount.low)} and ${text(amount.high)}` }, `${now} → `, el("strong", {}, text(amount.recommended)));
+// resized is a request now, what is recommended, and both in the picture of usage.
+function resized(of, amount, format) {
+  const text = of.text(format);
+  const { request, recommended, distribution } = amount;
+  return [change(amount, text), distribution && histogram(distribution, request, recommended, describe(of, amount, text, format))].filter(Boolean);
 }
 
-// risk says in words how often a container is above its request.
+// change is a request now, and what is recommended, or why nothing is.
+function change(amount, text) {
+  let now = amount.request > 0 ? text(amount.request) : "none";
+  if (amount.recommended === null) return el("div", { class: "muted" }, `${now}, ${WHY[amount.why] ?? amount.why}`);
+  const to = text(amount.recommended);
+  const [number, unit] = now.split(" ");
+  if (unit === to.split(" ")[1]) now = number;
+  return el("div", { title: amount.low === null ? undefined : `between ${text(amount.low)} and ${text(amount.high)}` }, `${now} → `, el("strong", {}, to));
+}
+
+// WHY is why nothing is recommended, by the words of the API.
+const WHY = { __proto__: null, hpa: "autoscaled", short: "ran too short", unknown: "usage unknown" };
+
+// describe says in words what a histogram shows.
+function describe({ title }, { distribution, request, recommended, usageMax, exceedance, currentExceedance }, text, format) {
+  let sum = 0;
+  const half = distribution.levels[1 + distribution.shares.findIndex((share) => (sum += share) >= 0.5)];
+  return [
+    `${title} usage: half of the time at most ${text(half)}, never more than ${text(usageMax)}.`,
+    request > 0 ? `${text(request)} requested now: ${often("usage", currentExceedance, format)}.` : "Nothing requested now.",
+    recommended !== null && `${text(recommended)} recommended: ${often("usage", exceedance, format)}.`,
+  ].filter(Boolean).join(" ");
+}
+
+// often says in words for how much of the time something is above its request.
+function often(what, part, format) {
+  if (part === null) return `${what} unknown`;
+  return part === 0 ? `${what} never above its request` : `${what} above its request ${share(part, format)} of the time`;
+}
+
+const share = (part, format) => (part < 0.001 ? "less than 0.1 %" : format.percent(part, part < 0.0995 ? 1 : 0));
+
+// risk says in words how often each resource would be above its request, and is where that is more.
 function risk(r, format) {
-  if (r.cpu.exceedance === null) return format.UNKNOWN;
-  const words = `${format.percent(r.cpu.exceedance, 1)} of the time`;
-  return [words, r.cpu.currentExceedance !== null && el("small", {}, ` now ${format.percent(r.cpu.currentExceedance, 1)}`), r.lowConfidence && el("abbr", { class: "doubt", title: `Usage of only ${r.days} days is known`, tabindex: "0", role: "note" }, "≈")];
+  const lines = RESOURCES.map(({ name, title }) => {
+    const { recommended, exceedance, currentExceedance } = r[name];
+    if (recommended === null) return el("div", { class: "muted" }, `${title} –`);
+    const more = currentExceedance > exceedance && el("small", {}, ` now ${share(currentExceedance, format)}`);
+    return el("div", {}, `${title} ${exceedance === 0 ? "never" : `${share(exceedance, format)} of the time`}`, more);
+  });
+  if (r.lowConfidence) lines[0].append(el("abbr", { class: "doubt", title: `Usage of only ${r.days} days is known`, tabindex: "0", role: "note" }, "≈"));
+  return lines;
 }
 
 // copied is a button that copies a command, which is long; nothing where there is none. Without the right to the clipboard it shows the command.
@@ -78,11 +129,15 @@ const copied = (text) => text && copier(text, text, (button) => button.replaceWi
 function command(r) {
   const list = [];
   if (r.cpu.recommended !== null) list.push(`cpu=${Math.ceil(r.cpu.recommended * 1000 - 1e-6)}m`);
-  if (r.memory.recommended !== null) list.push(`memory=${Math.ceil(r.memory.recommended / 2 ** 20 - 1e-6)}Mi`);
+  if (r.memory.recommended !== null) list.push(`memory=${mebibytes(r.memory.recommended)}`);
+  const { limit, recommendedLimit } = r.memory;
+  const limits = limit > 0 && recommendedLimit > limit ? ` --limits=memory=${mebibytes(recommendedLimit)}` : ""; // no request is above its limit
   const names = [r.namespace, r.controller, r.container];
   if (list.length === 0 || !["deployment", "statefulset", "daemonset"].includes(r.controllerKind) || !names.every((name) => /^[a-z0-9.-]+$/.test(name))) return ""; // it is pasted into a shell
-  return `kubectl -n ${r.namespace} set resources ${r.controllerKind}/${r.controller} -c ${r.container} --requests=${list.join(",")}`;
+  return `kubectl -n ${r.namespace} set resources ${r.controllerKind}/${r.controller} -c ${r.container} --requests=${list.join(",")}${limits}`;
 }
+
+const mebibytes = (x) => `${Math.ceil(x / 2 ** 20 - 1e-6)}Mi`;
 
 const text = (name, title, of, wide) => ({ name, title, text: true, wide, value: (r) => of(r) ?? "", cell: (r) => named(of(r)) });
 const costs = (of, format) => ({ name: "cost", title: "Costs a month", value: of, cell: (r) => format.money(of(r)) });

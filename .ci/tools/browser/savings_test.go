@@ -1,0 +1,116 @@
+package browser_test
+
+import (
+	"math"
+	"net/url"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// sizing is the recommendation for a container, as the API has it.
+type sizing struct {
+	Namespace, Controller, Container string
+	CPU, Memory                      sizedAmount
+}
+
+type sizedAmount struct {
+	Request                 float64
+	Recommended, Exceedance *float64
+	Distribution            *struct{ Levels, Shares []float64 }
+}
+
+// drawing is a histogram of the page: where its bars begin and end, which of them are above the recommendation, where the marks are, and what it says.
+type drawing struct {
+	Label            string
+	Left, Right      float64
+	Above            bool
+	Now, Recommended float64 // 0 for none
+}
+
+// drawings are the histograms by the name of the container and the resource.
+const drawings = `Object.fromEntries([...document.querySelectorAll(".savings tr[data-row]")].flatMap((r) => ["cpu", "memory"].map((name) => {
+	const svg = r.querySelector("td." + name + " svg.histogram");
+	if (!svg) return undefined;
+	const numbers = (selector) => [...svg.querySelectorAll(selector)].map((e) => ["x", "width"].map((a) => Number(e.getAttribute(a))));
+	const bars = numbers("rect.time");
+	const middle = (selector) => numbers(selector).map(([x, width]) => x + width / 2)[0] ?? 0;
+	return [r.querySelector("th span").title + " " + name, {
+		Label: svg.getAttribute("aria-label"), Left: Math.min(...bars.map(([x]) => x)), Right: Math.max(...bars.map(([x, width]) => x + width)),
+		Above: svg.querySelector("rect.above") !== null, Now: middle("rect.now"), Recommended: middle("rect.recommended"),
+	}];
+}).filter(Boolean)))`
+
+// TestNumbersOfSavingsE2E finds the marks of requests where the API's levels put them, and in words how often usage is above them.
+func TestNumbersOfSavingsE2E(t *testing.T) {
+	at := demoURL(t)
+	p := open(t, at+"/ui/?view=savings")
+	p.wait(`document.querySelectorAll(".savings tr[data-row] svg.histogram").length > 20`)
+	shown := eval[map[string]drawing](p, drawings)
+	checked := 0
+	for _, r := range ask[struct{ Requests []sizing }](t, at, "/model/savings/requests", url.Values{"window": {"7d"}, "distribution": {"true"}}).Requests {
+		name := r.Namespace + "/" + r.Controller + "/" + r.Container
+		for resource, amount := range map[string]sizedAmount{"cpu": r.CPU, "memory": r.Memory} {
+			if d, ok := shown[name+" "+resource]; ok && amount.Recommended != nil && amount.Distribution != nil {
+				checked += checkDrawing(t, name+" "+resource, &d, &amount)
+			}
+		}
+	}
+	if checked < 20 {
+		t.Errorf("%d histograms were compared", checked)
+	}
+	p.do(chromedp.SetValue(chromedp.CSS("#toolbar select[name=profile]"), "krr"))
+	eval[bool](p, `document.querySelector("#toolbar select[name=profile]").dispatchEvent(new Event("change", {bubbles: true}))`)
+	p.wait(`document.querySelector(".tiles").innerText.includes("Risk of krr requests")`)
+	if got := p.query("profile"); got != "krr" {
+		t.Errorf("the address has the profile %q", got)
+	}
+}
+
+// oftenAbove says in words for which part of the time usage is above its request.
+func oftenAbove(part float64) string {
+	decimals := 1
+	switch {
+	case part == 0:
+		return "never above its request"
+	case part < 0.001:
+		return "above its request less than 0.1 % of the time"
+	case part >= 0.0995:
+		decimals = 0
+	}
+	return "above its request " + strconv.FormatFloat(100*part, 'f', decimals, 64) + " % of the time"
+}
+
+// checkDrawing compares a histogram with the API's numbers, and returns 1 where its bars are wide enough to tell the scale.
+func checkDrawing(t *testing.T, name string, d *drawing, a *sizedAmount) int {
+	t.Helper()
+	often := oftenAbove(*a.Exceedance)
+	if !strings.HasSuffix(d.Label, "recommended: usage "+often+".") {
+		t.Errorf("%s says %q, want it to end in %q", name, d.Label, often)
+	}
+	levels, first := a.Distribution.Levels, 0
+	for a.Distribution.Shares[first] == 0 {
+		first++
+	}
+	highest := levels[len(levels)-1]
+	if levels[first] == 0 || d.Right-d.Left < 20 {
+		return 0
+	}
+	for what, mark := range map[string]struct{ at, of float64 }{"now": {d.Now, a.Request}, "recommended": {d.Recommended, *a.Recommended}} {
+		if (mark.at > 0) != (mark.of > 0) {
+			t.Errorf("%s: the mark %s of %v is at %v", name, what, mark.of, mark.at)
+		}
+		if mark.of > 0 {
+			want := d.Left + (d.Right-d.Left)*math.Log(mark.of/levels[first])/math.Log(highest/levels[first])
+			if math.Abs(mark.at-want) > 0.5 {
+				t.Errorf("%s: the mark %s of %v is at %.2f, want %.2f, for bars are from %v at %.2f to %v at %.2f", name, what, mark.of, mark.at, want, levels[first], d.Left, highest, d.Right)
+			}
+		}
+	}
+	if want := *a.Recommended < highest; d.Above != want {
+		t.Errorf("%s: usage up to %v is above the recommendation %v: %v is shown", name, highest, *a.Recommended, d.Above)
+	}
+	return 1
+}
