@@ -9,6 +9,8 @@
 // The effects of a row add up to the change of its cost, and those of its parts to its own.
 package change
 
+import "slices"
+
 // Effect is a reason for which a cost changes.
 type Effect uint8
 
@@ -40,6 +42,23 @@ var names = [NumEffects]string{
 
 // String returns the effect's name in answers.
 func (e Effect) String() string { return names[e] }
+
+// titles are the names of the effects for people.
+var titles = [NumEffects]string{
+	"Length of the windows", "More or fewer containers", "Moved to other node types", "Changed requests", "Usage above requests", "Node prices", "New workloads",
+	"Gone workloads", "Persistent volumes", "Network traffic", "Load balancers", "Shared costs", "Costs outside of clusters", "Idle capacity", "Discounts and bill corrections",
+}
+
+// Title returns the effect's name for people.
+func (e Effect) Title() string { return titles[e] }
+
+// TitleOf is the title of the effect that has a name in answers: the name itself where a server sends one that is not known here.
+func TitleOf(name string) string {
+	if i := slices.Index(names[:], name); i >= 0 {
+		return titles[i]
+	}
+	return name
+}
 
 // Effects are amounts of money by effect.
 type Effects [NumEffects]float64

@@ -7,12 +7,11 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"unicode/utf8"
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/fields"
 	"github.com/promcost/promcost/allocation/passes"
-	"github.com/promcost/promcost/allocation/visible"
+	"github.com/promcost/promcost/allocation/texttable"
 )
 
 // TableOptions say how a table is written.
@@ -25,12 +24,23 @@ type TableOptions struct {
 	Billed map[string]float64
 	// Limit is the number of rows shown, 0 all of them. The total is of all rows in any case.
 	Limit int
+	// Layout is how wide the table may be. Without room for all costs, OTHER is what is neither of CPU, RAM nor GPUs.
+	Layout texttable.Layout
 }
 
 // Table writes a set for people: a line for each row, the most expensive first, then the total of all. Cores and memory are
 // averages while the row runs; the total averages over the time from the first start to the last end. Memory is in GiB (2^30
-// bytes). The column of other costs, shared and external ones, is left out if there are none.
+// bytes). Columns in which all rows have nothing are left out.
 func Table(w io.Writer, set *allocation.Set, o TableOptions) error {
+	t := o.table(set, false)
+	if !t.Fits(o.Layout) {
+		t = o.table(set, true)
+	}
+	return t.Write(w, o.Layout)
+}
+
+// table is the rows of a set; summed has fewer columns of costs.
+func (o *TableOptions) table(set *allocation.Set, summed bool) *texttable.Table {
 	rows := byCost(set)
 	slices.SortStableFunc(rows, func(a, b namedRow) int {
 		return cmp.Compare(set.TotalCost(b.row), set.TotalCost(a.row))
@@ -44,49 +54,92 @@ func Table(w io.Writer, set *allocation.Set, o TableOptions) error {
 	if o.Limit > 0 && len(rows) > o.Limit {
 		rows, hidden = rows[:o.Limit], len(rows)-o.Limit
 	}
-	lines := [][]string{o.header()}
+	columns := o.columns(summed, decimals)
+	t := &texttable.Table{}
+	for _, c := range columns {
+		t.Columns = append(t.Columns, c.Column)
+	}
+	line := func(set *allocation.Set, name string, row int, billed float64) {
+		cells := make([]string, len(columns))
+		for i, c := range columns {
+			cells[i] = c.cell(tableRow{set, name, row, billed})
+		}
+		t.Rows = append(t.Rows, cells)
+	}
 	for _, r := range rows {
 		billed, ok := o.Billed[r.name]
-		lines = append(lines, o.line(set, cmp.Or(visible.Text(r.name), "(all)"), r.row, decimals, known(billed, ok)))
+		line(set, cmp.Or(r.name, "(all)"), r.row, known(billed, ok))
 	}
 	if hidden > 0 {
-		lines = append(lines, []string{"… and " + strconv.Itoa(hidden) + " more"})
+		t.Rows = append(t.Rows, []string{"… and " + strconv.Itoa(hidden) + " more"})
 	}
 	if total.Len() > 0 {
 		billed := 0.0
 		for _, name := range slices.Sorted(maps.Keys(o.Billed)) {
 			billed += o.Billed[name]
 		}
-		lines = append(lines, o.line(total, "TOTAL", 0, decimals, billed))
+		line(total, "TOTAL", 0, billed)
 	}
-	if total.Len() == 0 || total.Value(allocation.SharedCost, 0)+total.Value(allocation.ExternalCost, 0) == 0 {
-		for i, cells := range lines {
-			if len(cells) > otherCell {
-				lines[i] = slices.Delete(cells, otherCell, otherCell+1)
-			}
-		}
-	}
-	s := newStream(w)
-	writeAligned(s, lines)
-	return s.close()
+	return t
 }
 
-// otherCell is the index of shared and external costs in a line.
-const otherCell = 9
+// tableRow is a row of a set, and what it costs by bill.
+type tableRow struct {
+	set    *allocation.Set
+	name   string
+	row    int
+	billed float64
+}
 
-func (o *TableOptions) header() []string {
+// tableColumn is a column and what a row has in it.
+type tableColumn struct {
+	texttable.Column
+	cell func(r tableRow) string
+}
+
+// columns are those of the table. The ones that matter least leave a narrow one first.
+func (o *TableOptions) columns(summed bool, decimals int) []tableColumn {
 	unit := ""
 	if o.Currency != "" {
 		unit = " " + o.Currency
 	}
-	cells := []string{"NAME", "CPU CORES", "CPU" + unit, "RAM GiB", "RAM" + unit, "GPU" + unit, "DISK" + unit, "NETWORK" + unit, "LB" + unit, "OTHER" + unit, "TOTAL" + unit}
+	money := func(v float64) string {
+		if math.IsNaN(v) {
+			return "–"
+		}
+		return strconv.FormatFloat(v, 'f', decimals, 64)
+	}
+	average := func(name string, of allocation.Resource) tableColumn {
+		return tableColumn{texttable.Column{Name: name, Right: true, Rank: 4}, func(r tableRow) string { return averageOf(r.set, r.row, of) }}
+	}
+	cost := func(name string, spare bool, of ...int) tableColumn {
+		return tableColumn{texttable.Column{Name: name + unit, Right: true, Spare: spare}, func(r tableRow) string {
+			costs, sum := costsOf(r.set, r.row), 0.0
+			for _, i := range of {
+				sum += costs[i]
+			}
+			return money(sum)
+		}}
+	}
+	out := []tableColumn{
+		{texttable.Column{Name: "NAME", Long: texttable.Cut}, func(r tableRow) string { return r.name }},
+		average("CPU CORES", allocation.CPU), cost("CPU", false, 0), average("RAM GiB", allocation.RAM), cost("RAM", false, 2), cost("GPU", true, 1),
+	}
+	if summed {
+		out = append(out, cost("OTHER", true, 3, 4, 5, 6, 7))
+	} else {
+		out = append(out, cost("DISK", true, 3), cost("NETWORK", true, 4), cost("LB", true, 5), cost("OTHER", true, 6, 7))
+	}
+	out = append(out, tableColumn{texttable.Column{Name: "TOTAL" + unit, Right: true}, func(r tableRow) string { return money(r.set.TotalCost(r.row)) }})
 	if o.Billed != nil {
-		cells = append(cells, "BILLED"+unit)
+		out = append(out, tableColumn{texttable.Column{Name: "BILLED" + unit, Right: true}, func(r tableRow) string { return money(r.billed) }})
 	}
 	if o.Monthly != 0 {
-		cells = append(cells, "MONTHLY"+unit)
+		out = append(out, tableColumn{texttable.Column{Name: "MONTHLY" + unit, Right: true, Rank: 1}, func(r tableRow) string {
+			return strconv.FormatFloat(r.set.TotalCost(r.row)*o.Monthly, 'f', 2, 64)
+		}})
 	}
-	return append(cells, "EFFICIENCY")
+	return append(out, tableColumn{texttable.Column{Name: "EFFICIENCY", Right: true, Rank: 2}, func(r tableRow) string { return percent(fields.TotalEfficiency(r.set, r.row)) }})
 }
 
 // known is a value, NaN if it is not known.
@@ -97,36 +150,13 @@ func known(v float64, ok bool) float64 {
 	return v
 }
 
-// line is the cells of a row.
-func (o *TableOptions) line(set *allocation.Set, name string, row, decimals int, billed float64) []string {
-	average := func(r allocation.Resource) string {
-		minutes := set.Minutes(row)
-		if minutes <= 0 {
-			return "0.000"
-		}
-		amount := set.Value(allocation.Hours.Of(r), row) / (minutes / 60) / r.PerPriceUnit()
-		return strconv.FormatFloat(amount, 'f', 3, 64)
+// averageOf is how much of a resource a row has on average, in cores or GiB.
+func averageOf(set *allocation.Set, row int, of allocation.Resource) string {
+	minutes := set.Minutes(row)
+	if minutes <= 0 {
+		return "0.000"
 	}
-	cost := func(v float64) string { return strconv.FormatFloat(v, 'f', decimals, 64) }
-	costs := costsOf(set, row)
-	cells := []string{
-		name,
-		average(allocation.CPU), cost(costs[0]),
-		average(allocation.RAM), cost(costs[2]),
-		cost(costs[1]), cost(costs[3]), cost(costs[4]), cost(costs[5]), cost(costs[6] + costs[7]),
-		cost(set.TotalCost(row)),
-	}
-	if o.Billed != nil {
-		cell := "–"
-		if !math.IsNaN(billed) {
-			cell = cost(billed)
-		}
-		cells = append(cells, cell)
-	}
-	if o.Monthly != 0 {
-		cells = append(cells, strconv.FormatFloat(set.TotalCost(row)*o.Monthly, 'f', 2, 64))
-	}
-	return append(cells, percent(fields.TotalEfficiency(set, row)))
+	return strconv.FormatFloat(set.Value(allocation.Hours.Of(of), row)/(minutes/60)/of.PerPriceUnit(), 'f', 3, 64)
 }
 
 // percent is a ratio in percent, – where it is not known.
@@ -136,30 +166,3 @@ func percent(ratio float64) string {
 	}
 	return strconv.FormatFloat(100*ratio, 'f', 1, 64) + "%"
 }
-
-// writeAligned writes lines of cells: the first left, the others right in their columns.
-func writeAligned(s *stream, lines [][]string) {
-	widths := make([]int, len(lines[0]))
-	for _, cells := range lines {
-		for i, cell := range cells {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
-		}
-	}
-	for _, cells := range lines {
-		for i, cell := range cells {
-			pad := widths[i] - utf8.RuneCountInString(cell)
-			if i > 0 {
-				pad += 2
-				s.b = append(s.b, spaces(pad)...)
-			}
-			s.b = append(s.b, cell...)
-			if i == 0 && len(cells) > 1 {
-				s.b = append(s.b, spaces(pad)...)
-			}
-		}
-		s.b = append(s.b, '\n')
-		s.checkpoint()
-	}
-}
-
-func spaces(n int) []byte { return slices.Repeat([]byte{' '}, n) }

@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/common/version"
 
 	"github.com/promcost/promcost/allocation/notices"
+	"github.com/promcost/promcost/allocation/texttable"
 	"github.com/promcost/promcost/allocation/visible"
 )
 
@@ -26,6 +27,13 @@ type streams struct {
 	out io.Writer // what people read: nothing that a terminal obeys gets through
 	raw io.Writer // answers in formats for programs, as they are unless they go to a terminal
 	err io.Writer // logs and progress
+
+	width int // cells in a line of the terminal that out is; 0 is any number
+}
+
+// layout is that of tables: as wide as they are where -o wide asks for that, else as wide as the terminal.
+func (s *streams) layout(output string) texttable.Layout {
+	return texttable.Layout{Width: s.width, Wide: output == wideOutput}
 }
 
 // subcommands are the rows of the command line: each adds its flags to its clause and returns what carries it out.
@@ -41,13 +49,17 @@ var subcommands = []struct {
 	{"history export", "Write allocations of a history as CSV, Parquet or FOCUS.", defineHistoryExport},
 	{"history rm", "Remove the hours and days of a window from a history.", defineHistoryRemove},
 	{"query allocation", "Print what workloads cost over a window.", defineQueryAllocation},
-	{"query change", "Print why costs changed between two windows.", defineQueryChange},
+	{"query change", "Print why costs changed between two windows. Also: query why.", defineQueryChange},
 	{"predict", "Print what rendered manifests would cost a month, what they cost now, and the difference.", definePredict},
 	{"query savings", "Print what containers should request, what that saves and what it risks.", defineQuerySavings},
+	{"query assets", "Print what nodes, disks, load balancers and the like cost.", defineQueryAssets},
+	{"query budgets", "Print how budgets stand, and what they will come to.", defineQueryBudgets},
 	{"savings backtest", "Print how recommended requests would have done on the days of a history: what is requested in vain, against how often usage is above.", defineSavingsBacktest},
 	{"kubectl allocation", "Print what workloads cost over a window, asking the promcost in kubectl's cluster. Also: kubectl promcost allocation.", defineKubectlAllocation},
-	{"kubectl change", "Print why costs changed between two windows, asking the promcost in kubectl's cluster. Also: kubectl promcost change.", defineKubectlChange},
+	{"kubectl change", "Print why costs changed between two windows, asking the promcost in kubectl's cluster. Also: kubectl promcost change, or why.", defineKubectlChange},
 	{"kubectl savings", "Print what containers should request, asking the promcost in kubectl's cluster. Also: kubectl promcost savings.", defineKubectlSavings},
+	{"kubectl assets", "Print what nodes, disks, load balancers and the like cost, asking the promcost in kubectl's cluster. Also: kubectl promcost assets.", defineKubectlAssets},
+	{"kubectl budgets", "Print how budgets stand, asking the promcost in kubectl's cluster. Also: kubectl promcost budgets.", defineKubectlBudgets},
 	{"mcp", "Serve a running promcost to assistants on standard input and output (Model Context Protocol).", defineMCP},
 	{"filter", "Apply a filter to a saved API response and print the names that match.", defineFilter},
 	{"check source", "Check, per cluster, which required metrics the source has, what you lose without the missing ones, and how to add them.", defineCheckSource},
@@ -62,6 +74,7 @@ var subcommands = []struct {
 	{"dashboards", "Write the Grafana dashboards and the Prometheus rules that belong to promcost.", defineDashboards},
 	{"manifests", "Print what Kubernetes needs to run promcost, or write a Helm chart of it. Flags of serve become those of its container.", defineManifests},
 	{"bounds", "Print the least and most run time counted per true run time, by resolution and pod lifetime: 1.00 is exact, -1.00 may be missed altogether.", defineBounds},
+	{"completion", "Print completions of commands and flags for a shell.", defineCompletion},
 	{"version", "Print the version.", defineVersion},
 }
 
@@ -100,7 +113,7 @@ func commandWords(app *kingpin.Application) (words []string) {
 
 // newStreams are the streams of a process.
 func newStreams(stdout, stderr io.Writer) streams {
-	s := streams{in: os.Stdin, out: &visible.Writer{W: stdout}, raw: stdout, err: &screen{w: stderr}}
+	s := streams{in: os.Stdin, out: &visible.Writer{W: stdout}, raw: stdout, err: &screen{w: stderr}, width: widthOf(stdout)}
 	if isTerminal(stdout) {
 		s.raw = s.out
 	}

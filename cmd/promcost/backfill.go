@@ -235,10 +235,16 @@ func (b *backfilling) ended(ctx context.Context, err error, hours int, p recorde
 		done = fmt.Sprintf("%d of %d missing hours are kept: run it again to go on from there", written, hours)
 	}
 	if ctx.Err() != nil {
-		return fmt.Errorf("backfill was interrupted: %s", done) // not the context's error, which would pass for an end as asked
+		return &interruptedError{done} // not the context's error, which would pass for an end as asked
 	}
 	return fmt.Errorf("%w: %s", err, done)
 }
+
+// interruptedError says what is kept of the work of a command that its user ended.
+type interruptedError struct{ kept string }
+
+// Error implements error.
+func (e *interruptedError) Error() string { return "interrupted: " + e.kept }
 
 // fill fills the days of the window, several at a time, oldest first, and reports its progress after each. The first error ends
 // it.
@@ -332,7 +338,7 @@ func paceLine(done, all int, elapsed time.Duration) string {
 	}
 	rate := float64(done) / elapsed.Seconds()
 	left := time.Duration(float64(all-done) / rate * float64(time.Second))
-	return line + fmt.Sprintf(", %.1f hours/s, %s left", rate, left.Round(time.Second))
+	return line + fmt.Sprintf(", %s left, %.1f hours/s", left.Round(time.Second), rate)
 }
 
 // hoursAtOnce is how many hours a computation of a backfill has.

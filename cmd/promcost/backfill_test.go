@@ -176,8 +176,8 @@ func TestPaceLine(t *testing.T) {
 		want      string
 	}{
 		{0, 10, time.Second, "0 of 10 hours"},
-		{5, 10, 2 * time.Second, "5 of 10 hours, 2.5 hours/s, 2s left"},
-		{10, 10, 2 * time.Second, "10 of 10 hours, 5.0 hours/s, 0s left"},
+		{5, 10, 2 * time.Second, "5 of 10 hours, 2s left, 2.5 hours/s"},
+		{10, 10, 2 * time.Second, "10 of 10 hours, 0s left, 5.0 hours/s"},
 	} {
 		if got := paceLine(tt.done, tt.all, tt.elapsed); got != tt.want {
 			t.Errorf("got %q, want %q", got, tt.want)

@@ -107,23 +107,6 @@ promcost \- what Kubernetes workloads cost
 {{end -}}
 `
 
-// bashCompletion is the template of the completions for bash: kingpin's, but offers a word once, and values of flags after an = as well: bash takes that for a word of its own.
-const bashCompletion = `
-_{{.App.Name}}_bash_autocomplete() {
-    local cur word words=()
-    COMPREPLY=()
-    cur="${COMP_WORDS[COMP_CWORD]}"
-    for word in "${COMP_WORDS[@]:1:$COMP_CWORD}"; do
-        [[ $word == = ]] || words+=("$word")
-    done
-    [[ $cur == = ]] && cur="" && words+=("")
-    COMPREPLY=( $(compgen -W "$( ${COMP_WORDS[0]} --completion-bash "${words[@]}" | sort -u )" -- "$cur") )
-    return 0
-}
-complete -F _{{.App.Name}}_bash_autocomplete -o default {{.App.Name}}
-
-`
-
 // roff escapes text for a man page, in ASCII, without the backquotes of Markdown.
 func roff(text string) string {
 	var b strings.Builder

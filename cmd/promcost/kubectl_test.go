@@ -116,11 +116,12 @@ func TestKubectlAnswers(t *testing.T) {
 }
 
 func TestArguments(t *testing.T) {
-	for name, want := range map[string]string{
-		"promcost": "allocation", "/bin/promcost": "allocation", "kubectl-promcost": "kubectl allocation", "/x/kubectl-promcost.exe": "kubectl allocation",
+	for line, want := range map[string]string{
+		"promcost allocation": "allocation", "/bin/promcost allocation": "allocation", "kubectl-promcost allocation": "kubectl allocation", "/x/kubectl-promcost.exe allocation -o json": "kubectl allocation -o json",
+		"kubectl-promcost": "help kubectl", "kubectl-promcost help": "help kubectl", "kubectl-promcost help change": "help kubectl change", "promcost help": "help",
 	} {
-		if got := strings.Join(arguments([]string{name, "allocation"}), " "); got != want {
-			t.Errorf("%s: %q, want %q", name, got, want)
+		if got := strings.Join(arguments(strings.Fields(line)), " "); got != want {
+			t.Errorf("%s: %q, want %q", line, got, want)
 		}
 	}
 }

@@ -43,12 +43,16 @@ func main() {
 	os.Exit(run(ctx, arguments(os.Args), os.Stdout, os.Stderr))
 }
 
-// arguments are those of a command line. A program that is called by the name of kubectl's plugin is promcost kubectl.
+// arguments are those of a command line. A program that is called by the name of kubectl's plugin is promcost kubectl, whose help shows its
+// own commands.
 func arguments(line []string) []string {
-	if name := filepath.Base(line[0]); strings.TrimSuffix(name, ".exe") == "kubectl-promcost" {
-		return append([]string{"kubectl"}, line[1:]...)
+	if name := filepath.Base(line[0]); strings.TrimSuffix(name, ".exe") != "kubectl-promcost" {
+		return line[1:]
 	}
-	return line[1:]
+	if args := line[1:]; len(args) > 0 && args[0] != "help" {
+		return append([]string{"kubectl"}, args...)
+	}
+	return append([]string{"help", "kubectl"}, line[min(2, len(line)):]...)
 }
 
 // endTimeout is how long the program may take to end once it is to, on a busy machine, too: less than the 30 seconds after which Kubernetes
@@ -98,6 +102,10 @@ func carryOut(ctx context.Context, args []string, stdout, stderr io.Writer) int 
 func exitCode(err error, stderr io.Writer) int {
 	if err == nil {
 		return exitOK
+	}
+	if ended, ok := errors.AsType[*interruptedError](err); ok {
+		_ = writeLine(stderr, ended.Error()) // it is no failure, and nobody could read an error
+		return exitError
 	}
 	_ = mark(stderr, red, "promcost:", err.Error()) // nobody could read an error
 	if _, usage := errors.AsType[*usageError](err); usage {

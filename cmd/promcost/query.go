@@ -19,7 +19,6 @@ import (
 	"github.com/alecthomas/kingpin/v2"
 
 	"github.com/promcost/promcost/allocation"
-	"github.com/promcost/promcost/allocation/coverage"
 	"github.com/promcost/promcost/allocation/diagnosis"
 	"github.com/promcost/promcost/allocation/encode"
 	"github.com/promcost/promcost/cmd/promcost/internal/httpclient"
@@ -28,10 +27,11 @@ import (
 
 // queryFlags ask for allocations.
 type queryFlags struct {
-	window, aggregate, filter, resolution, step, unbilled string
-	accumulate, idle                                      bool
-	output                                                string
-	limit                                                 int
+	window, aggregate, filter, resolution, step string
+	cost, unbilled, share                       string
+	accumulate, idle, shareIdle                 bool
+	output                                      string
+	limit                                       int
 }
 
 // answerer is who is asked: a promcost over the network, or the same API within this process.
@@ -78,6 +78,19 @@ func anyPromcost(clause *kingpin.CmdClause, io streams, logs *logFlags) opener {
 	}
 }
 
+// runningPromcost adds the flag that says which running promcost to ask.
+func runningPromcost(clause *kingpin.CmdClause) opener {
+	server := serverFlag{}
+	server.add(clause, "server", "PROMCOST_SERVER", "URL of the promcost that is asked, such as http://127.0.0.1:9003.")
+	return func(context.Context) (*answerer, error) {
+		if server.url == "" {
+			return nil, usageErrorf("--server is missing: give the URL of a running promcost, such as --server=http://127.0.0.1:9003")
+		}
+		client, base, err := server.client()
+		return askServer(client, base, "--server="+base), err
+	}
+}
+
 // clusterPromcost adds the flags that say which cluster's promcost to ask.
 func clusterPromcost(clause *kingpin.CmdClause, io streams) opener {
 	flags := kubectl.AddFlags(clause)
@@ -108,8 +121,11 @@ func addQueryFlags(clause *kingpin.CmdClause, io streams, open opener) executor 
 	clause.Flag("step", "Length of a set, such as 1d; the whole window where none is given.").PlaceHolder("DURATION").StringVar(&f.step)
 	clause.Flag("accumulate", "Sum all sets into one.").BoolVar(&f.accumulate)
 	clause.Flag("idle", "Show what nodes cost and nobody was allocated, as __idle__.").Default("true").BoolVar(&f.idle)
+	clause.Flag("share-idle", "Give idle capacity to the workloads of its cluster, in proportion to what they cost.").BoolVar(&f.shareIdle)
+	clause.Flag("share", `Whose costs the others bear, as of --filter: namespace:"kube-system".`).PlaceHolder("EXPR").StringVar(&f.share)
+	oneOf(clause, "cost", "Which cost: billed as bills correct it, where there are bills, or list prices.", &f.cost, "billed", "list")
 	oneOf(clause, "unbilled", "What costs are that no bill charges yet: estimate from what bills charged last for nodes of the same kind, or list prices. Matters only where there are bills.", &f.unbilled, "estimate", "list")
-	oneOf(clause, "output", "Output format: table, json or csv.", &f.output, "table", "json", "csv").Short('o')
+	outputOf(clause, &f.output, "json", "csv")
 	countOf(clause, "limit", "Most rows to show in a table; 0 for all. The total is of all.", &f.limit, 0).Default("0")
 	return open.then(f.query, io)
 }
@@ -118,12 +134,18 @@ func addQueryFlags(clause *kingpin.CmdClause, io streams, open opener) executor 
 func (f *queryFlags) parameters() url.Values {
 	v := url.Values{}
 	for name, value := range map[string]string{
-		"window": f.window, "aggregate": f.aggregate, "filter": f.filter, "resolution": f.resolution, "step": f.step, "unbilled": f.unbilled,
+		"window": f.window, "aggregate": f.aggregate, "filter": f.filter, "resolution": f.resolution, "step": f.step, "unbilled": f.unbilled, "share": f.share,
 		"accumulate": strconv.FormatBool(f.accumulate), "idle": strconv.FormatBool(f.idle), "nulls": "true",
 	} {
 		if value != "" {
 			v.Set(name, value)
 		}
+	}
+	if f.shareIdle {
+		v.Set("shareIdle", "true")
+	}
+	if f.cost == "list" {
+		v.Set("reconcile", "false")
 	}
 	if f.output == "csv" {
 		v.Set("format", "csv")
@@ -139,10 +161,8 @@ func (f *queryFlags) query(ctx context.Context, who *answerer, io streams) error
 	if err != nil {
 		return err
 	}
-	for _, w := range warnings {
-		if err := warn(io.err, w); err != nil {
-			return err
-		}
+	if err := warnAll(io.err, warnings); err != nil {
+		return err
 	}
 	answer, invalid := readReply(bytes.NewReader(body))
 	lacks := invalid == nil && answer.lacksData()
@@ -154,7 +174,7 @@ func (f *queryFlags) query(ctx context.Context, who *answerer, io streams) error
 		_, err = io.raw.Write(append(bytes.TrimRight(body, "\n"), '\n'))
 	default:
 		if err = invalid; err == nil {
-			err = printTables(io, answer, tableOptions{limit: f.limit, currency: who.currency(ctx)})
+			err = printTables(io, answer, tableOptions{limit: f.limit, currency: who.currency(ctx), layout: io.layout(f.output)})
 		}
 	}
 	if err != nil || !lacks {
@@ -277,61 +297,24 @@ func headerWarnings(h http.Header) []string {
 	return out
 }
 
-// tableOptions say how answers are printed.
-type tableOptions struct {
-	limit    int
-	currency string
-	billed   map[string]float64 // costs by bill, shown in place of those of a month; nil for none
+// wideOutput is the output of tables with all of their columns.
+const wideOutput = "wide"
+
+// outputOf adds the flag --output of a command that prints a table, or formats for programs.
+func outputOf(g flagGroup, target *string, formats ...string) {
+	words := append([]string{"table", wideOutput}, formats...)
+	help := "Output format: table, which leaves out empty columns and what does not fit the terminal, wide for all of it"
+	for i, name := range formats {
+		if help += ", "; i == len(formats)-1 {
+			help = strings.TrimSuffix(help, ", ") + " or "
+		}
+		help += name
+	}
+	oneOf(g, "output", help+".", target, words...).Short('o')
 }
 
-// printTables writes the answer's sets as tables to standard output, with their costs of a month at the rate of the hours that have data, and
-// its warnings to standard error.
-func printTables(io streams, answer *reply, o tableOptions) error {
-	for _, w := range answer.Warnings {
-		if err := warn(io.err, w); err != nil {
-			return err
-		}
-	}
-	sets, err := answer.sets()
-	if err != nil {
-		return err
-	}
-	const layout = "2006-01-02 15:04 MST"
-	sampled := ""
-	if answer.Resolution != "" {
-		sampled = ", resolution " + answer.Resolution
-	}
-	for i, set := range sets {
-		if i > 0 {
-			fmt.Fprintln(io.out)
-		}
-		if set.Len() == 0 {
-			fmt.Fprintln(io.out, "no allocations")
-			continue
-		}
-		covered := answer.coverage(i, set.Window, time.Now())
-		fmt.Fprintf(io.out, "%s to %s%s, costs in %s, %s\n\n", set.Window.Start.Format(layout), set.Window.End.Format(layout), sampled, o.currency, o.note(&covered))
-		rate := 0.0
-		if o.billed == nil {
-			rate = covered.Factor(coverage.MonthHours)
-		}
-		if err := encode.Table(io.out, set, encode.TableOptions{Limit: o.limit, Monthly: rate, Billed: o.billed}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// note says what the columns of costs are.
-func (o *tableOptions) note(covered *coverage.Coverage) string {
-	switch {
-	case o.billed != nil:
-		return "at list prices but BILLED"
-	case covered.Hours > 0 && !covered.Whole():
-		return "monthly ones of 730 hours at the rate of those with data: " + covered.Text()
-	}
-	return "monthly ones of 730 hours at that rate"
-}
+// isTable reports whether an output is a table.
+func isTable(output string) bool { return output == "table" || output == wideOutput }
 
 // sortedKeys are the keys of a map in order.
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -13,10 +13,11 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/alecthomas/kingpin/v2"
 
+	"github.com/promcost/promcost/allocation/change"
+	"github.com/promcost/promcost/allocation/texttable"
 	"github.com/promcost/promcost/allocation/visible"
 )
 
@@ -28,12 +29,12 @@ type changeFlags struct {
 
 // defineQueryChange is the query change subcommand, which asks a Prometheus or a running promcost.
 func defineQueryChange(clause *kingpin.CmdClause, io streams, logs *logFlags) executor {
-	return addChangeFlags(clause, io, anyPromcost(clause, io, logs))
+	return addChangeFlags(clause.Alias("why"), io, anyPromcost(clause, io, logs))
 }
 
 // defineKubectlChange is the kubectl change subcommand, which asks the promcost of a cluster.
 func defineKubectlChange(clause *kingpin.CmdClause, io streams, _ *logFlags) executor {
-	return addChangeFlags(clause, io, clusterPromcost(clause, io))
+	return addChangeFlags(clause.Alias("why"), io, clusterPromcost(clause, io))
 }
 
 // addChangeFlags adds the flags of the question to a subcommand, which asks whom open opens.
@@ -45,7 +46,7 @@ func addChangeFlags(clause *kingpin.CmdClause, io streams, open opener) executor
 	clause.Flag("drill", "A field as of --aggregate, whose values that changed most stand below each row.").PlaceHolder("FIELD").StringVar(&f.drill)
 	clause.Flag("filter", `Which workloads: namespace:"shop"+label[app]:"web" and the like.`).PlaceHolder("EXPR").StringVar(&f.filter)
 	oneOf(clause, "unbilled", "What costs are that no bill charges yet: estimate from what bills charged last for nodes of the same kind, or list prices. Matters only where there are bills.", &f.unbilled, "estimate", "list")
-	oneOf(clause, "output", "Output format: table, json or csv.", &f.output, "table", "json", "csv").Short('o')
+	outputOf(clause, &f.output, "json", "csv")
 	countOf(clause, "limit", "Most rows to show; 0 for all. The total is of all.", &f.limit, 0).Default("20")
 	return open.then(f.query, io)
 }
@@ -73,22 +74,20 @@ func (f *changeFlags) query(ctx context.Context, who *answerer, io streams) erro
 		return err
 	}
 	var answer changeAnswer
-	if f.output == "table" {
+	if isTable(f.output) {
 		if err := json.Unmarshal(body, &answer); err != nil {
 			return fmt.Errorf("read answer of %s: %w", who.name, err)
 		}
 		warnings = append(warnings, answer.Warnings...)
 	}
-	for _, w := range warnings {
-		if err := warn(io.err, w); err != nil {
-			return err
-		}
+	if err := warnAll(io.err, warnings); err != nil {
+		return err
 	}
-	if f.output != "table" {
+	if !isTable(f.output) {
 		_, err = io.raw.Write(append(bytes.TrimRight(body, "\n"), '\n'))
 		return err
 	}
-	return answer.print(io.out, who.currency(ctx))
+	return answer.print(io.out, who.currency(ctx), io.layout(f.output))
 }
 
 // changeAnswer is the answer of the API.
@@ -99,7 +98,8 @@ type changeAnswer struct {
 		Total                  changeRow
 		Rows                   []changeRow
 	}
-	Warnings []string
+	BilledUntil *time.Time
+	Warnings    []string
 }
 
 // changeRow is a row of it.
@@ -118,68 +118,56 @@ const (
 )
 
 // print writes a table: a line for each row and part, with a bar of its change on a terminal, and the largest effects in words.
-func (a *changeAnswer) print(out io.Writer, currency string) error {
-	const layout = "2006-01-02 15:04 MST"
+func (a *changeAnswer) print(out io.Writer, currency string, layout texttable.Layout) error {
 	d := &a.Data
-	fmt.Fprintf(out, "%s to %s against %s to %s, costs in %s\n\n",
-		d.Window.Start.Format(layout), d.Window.End.Format(layout), d.BaselineWindow.Start.Format(layout), d.BaselineWindow.End.Format(layout), currency)
+	head := fmt.Sprintf("%s to %s against %s to %s, costs in %s", d.Window.Start.Format(times), d.Window.End.Format(times),
+		d.BaselineWindow.Start.Format(times), d.BaselineWindow.End.Format(times), currency)
+	if a.BilledUntil != nil {
+		head += " as bills correct them until " + a.BilledUntil.UTC().Format(times)
+	}
+	fmt.Fprintf(out, "%s\n\n", texttable.Wrap(visible.Text(head), layout.Width))
 	if d.NotComparable != "" {
-		fmt.Fprintf(out, "not comparable: %s\n\n", d.NotComparable)
+		fmt.Fprintf(out, "%s\n\n", texttable.Wrap("not comparable: "+visible.Text(d.NotComparable), layout.Width))
 	}
 	most := 0.0
 	for _, r := range d.Rows {
 		most = max(most, math.Abs(r.Change))
 	}
-	if !isTerminal(out) {
+	if layout.Width == 0 {
 		most = 0 // which draws no bars
 	}
-	lines := [][]string{{"NAME", "BEFORE", "AFTER", "CHANGE", "", "WHY"}}
+	table := texttable.Table{Columns: []texttable.Column{
+		{Name: "NAME", Long: texttable.Cut},
+		{Name: "BEFORE", Right: true},
+		{Name: "AFTER", Right: true},
+		{Name: "CHANGE", Right: true},
+		{Rank: 1, Spare: true},
+		{Name: "WHY", Long: texttable.Wrapped},
+	}}
 	for _, r := range d.Rows {
-		lines = append(lines, r.line(cmp.Or(visible.Text(r.Name), "(all)"), most))
+		table.Rows = append(table.Rows, r.line(cmp.Or(r.Name, "(all)"), most))
 		for _, p := range r.Parts {
 			if math.Abs(p.Change) < leastShown {
 				continue
 			}
-			lines = append(lines, p.line("  "+cmp.Or(visible.Text(p.Name), "(all)"), most))
+			table.Rows = append(table.Rows, p.line("  "+cmp.Or(p.Name, "(all)"), most))
 		}
 	}
-	lines = append(lines, d.Total.line("TOTAL", 0))
-	var widths [6]int
-	for _, cells := range lines {
-		for i, cell := range cells {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
-		}
-	}
-	for _, cells := range lines {
-		var b strings.Builder
-		for i, cell := range cells {
-			pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
-			if 1 <= i && i <= 3 { // numbers
-				cell, pad = pad+cell, ""
-			}
-			if b.WriteString(cell + pad); widths[i] > 0 {
-				b.WriteString("  ")
-			}
-		}
-		if err := writeLine(out, strings.TrimRight(b.String(), " ")); err != nil {
-			return err
-		}
-	}
-	return nil
+	table.Rows = append(table.Rows, d.Total.line("TOTAL", 0))
+	return table.Write(out, layout)
 }
 
 // line is the cells of a row.
 func (r *changeRow) line(name string, most float64) []string {
-	money := func(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) }
-	change := money(r.Change)
+	by := money(r.Change)
 	if r.Change > 0 {
-		change = "+" + change
+		by = "+" + by
 	}
 	bar := ""
 	if most > 0 {
 		bar = strings.Repeat("█", int(math.Round(math.Abs(r.Change)/most*barCells)))
 	}
-	return []string{name, money(r.Baseline), money(r.Cost), change, bar, r.why()}
+	return []string{name, money(r.Baseline), money(r.Cost), by, bar, r.why()}
 }
 
 // why is the effects that matter, the largest first, in words.
@@ -196,7 +184,7 @@ func (r *changeRow) why() string {
 		if math.Abs(v) < leastShown || math.Abs(v) < least*math.Abs(r.Effects[names[0]]) {
 			break
 		}
-		words = append(words, fmt.Sprintf("%s %+.2f", name, v))
+		words = append(words, fmt.Sprintf("%s %+.2f", change.TitleOf(name), v))
 	}
 	if r.WithinBounds && r.Change != 0 {
 		words = append(words, "(within the error bounds)")

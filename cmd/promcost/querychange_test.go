@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/promcost/promcost/allocation/texttable"
 )
 
 // TestChangeTable prints rows, the parts that show, and the effects that matter; bars are for terminals.
@@ -21,16 +23,16 @@ func TestChangeTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	var b strings.Builder
-	if err := answer.print(&b, "EUR"); err != nil {
+	if err := answer.print(&b, "EUR", texttable.Layout{}); err != nil {
 		t.Fatal(err)
 	}
 	const want = `2026-11-08 00:00 UTC to 2026-11-15 00:00 UTC against 2026-11-01 00:00 UTC to 2026-11-08 00:00 UTC, costs in EUR
 
 NAME            BEFORE  AFTER  CHANGE  WHY
-web               1.00   5.00   +4.00  new +4.00
-  deployment:a    0.00   4.00   +4.00  new +4.00
-(all)             2.00   0.50   -1.50  price -1.50, (within the error bounds)
-TOTAL             3.00   5.50   +2.50  new +4.00, price -1.50
+web               1.00   5.00   +4.00  New workloads +4.00
+  deployment:a    0.00   4.00   +4.00  New workloads +4.00
+(all)             2.00   0.50   -1.50  Node prices -1.50, (within the error bounds)
+TOTAL             3.00   5.50   +2.50  New workloads +4.00, Node prices -1.50
 `
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Error(diff)

@@ -56,7 +56,7 @@ func TestReleaseE2E(t *testing.T) {
 		t.Run(platform, func(t *testing.T) {
 			dir := t.TempDir()
 			system, arch, _ := strings.Cut(platform, "-")
-			binary, along := filepath.Join(dir, "promcost"), []string{"CHANGELOG.md", "LICENSE", "NOTICE", "README.md", "_promcost", "promcost.1", "promcost.bash"}
+			binary, along := filepath.Join(dir, "promcost"), []string{"CHANGELOG.md", "LICENSE", "NOTICE", "README.md", "_promcost", "promcost.1", "promcost.bash", "promcost.fish"}
 			plugin := filepath.Join(dir, "kubectl-promcost")
 			if system == "windows" {
 				binary, plugin = binary+".exe", plugin+".cmd"

@@ -28,6 +28,8 @@ type reply struct {
 	WindowHours     float64   `json:"windowHours"`
 	CoveredHours    float64   `json:"coveredHours"`
 	SetCoveredHours []float64 `json:"setCoveredHours"`
+	// BilledUntil is until when bills correct the costs; nil if none does, or if the server does not say.
+	BilledUntil *time.Time `json:"billedUntil"`
 }
 
 // costLine is the part of an allocation that a table shows, in the units of the API: hours, averages, money.

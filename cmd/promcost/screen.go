@@ -3,10 +3,12 @@ package main
 import (
 	"io"
 	"os"
+	"strings"
 	"sync"
 
 	"golang.org/x/term"
 
+	"github.com/promcost/promcost/allocation/texttable"
 	"github.com/promcost/promcost/allocation/visible"
 )
 
@@ -40,7 +42,7 @@ func (s *screen) send(text string) error {
 func (s *screen) draw(bar string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_, _ = io.WriteString(s.w, wipeLine+visible.Text(bar)) // nobody could read an error
+	_, _ = io.WriteString(s.w, wipeLine+texttable.CutEnd(visible.Text(bar), widthOf(s.w)-1)) // nobody could read an error
 	s.drawn = true
 }
 
@@ -61,16 +63,34 @@ func (s *screen) wipe() {
 // wipeLine goes to the beginning of the line and wipes it out.
 const wipeLine = "\r\033[K"
 
-// isTerminal reports whether stream, something that is read or written, is a terminal.
-func isTerminal(stream any) bool {
+// terminalOf is the terminal that stream is, something that is read or written; nil if it is none.
+func terminalOf(stream any) *os.File {
 	switch s := stream.(type) {
 	case *screen:
 		stream = s.w
 	case *visible.Writer:
 		stream = s.W
 	}
-	file, ok := stream.(*os.File)
-	return ok && term.IsTerminal(int(file.Fd()))
+	if file, ok := stream.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
+		return file
+	}
+	return nil
+}
+
+// isTerminal reports whether stream is a terminal.
+func isTerminal(stream any) bool { return terminalOf(stream) != nil }
+
+// widthOf is how many cells a line of the terminal that stream is has, 0 for what is none, or does not say so.
+func widthOf(stream any) int {
+	file := terminalOf(stream)
+	if file == nil {
+		return 0
+	}
+	width, _, err := term.GetSize(int(file.Fd()))
+	if err != nil {
+		return 0
+	}
+	return width
 }
 
 // isWatched reports whether to draw progress on w: it must be a terminal that can show it, and no logs may be on it.
@@ -97,7 +117,19 @@ func paint(w io.Writer, color, text string) string {
 
 // warn writes a warning.
 func warn(w io.Writer, text string) error {
-	return mark(w, yellow, "warning:", text)
+	const word = "warning:"
+	text = texttable.Wrap(word+" "+visible.Text(text), widthOf(w))
+	return mark(w, yellow, word, strings.TrimPrefix(text, word+" "))
+}
+
+// warnAll writes warnings.
+func warnAll(w io.Writer, texts []string) error {
+	for _, text := range texts {
+		if err := warn(w, text); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // mark writes a colored word and a text, whose own escape sequences are shown.

@@ -65,7 +65,7 @@ func TestBashCompletion(t *testing.T) {
 		t.Run(line, func(t *testing.T) {
 			t.Parallel()
 			words := strings.Split("promcost "+line, " ")
-			const script = `eval "$(promcost --completion-script-bash)" && COMP_WORDS=("$@") && COMP_CWORD=$(($#-1)) && ` +
+			const script = `eval "$(promcost completion bash)" && COMP_WORDS=("$@") && COMP_CWORD=$(($#-1)) && ` +
 				`complete -p promcost | grep -q _promcost_bash_autocomplete && _promcost_bash_autocomplete && echo "${COMPREPLY[@]}"`
 			got := strings.Fields(shell(t, env, "", append([]string{"bash", "-c", script, "bash"}, words...)...))
 			slices.Sort(got)
@@ -80,10 +80,10 @@ func TestBashCompletion(t *testing.T) {
 func TestCompletionScripts(t *testing.T) {
 	t.Parallel()
 	env := asPromcost(t)
-	for _, name := range []string{"bash", "zsh"} {
+	for _, name := range []string{"bash", "zsh", "fish"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			script := shell(t, env, "", "promcost", "--completion-script-"+name)
+			script := shell(t, env, "", "promcost", "completion", name)
 			if strings.Contains(script, "usage:") {
 				t.Errorf("it ends in help:\n%s", script)
 			}

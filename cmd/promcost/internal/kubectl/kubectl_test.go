@@ -177,6 +177,7 @@ func TestRoundTrip(t *testing.T) {
 		{name: "no pod", raw: answer{err: "Error from server (ServiceUnavailable): no endpoints available for service\n", code: "1"}, code: 502, body: "no pod of Service costs/p is ready: see kubectl --namespace=costs get pods"},
 		{name: "no Service", raw: answer{err: "Error from server (NotFound): services \"p\" not found\n", code: "1"}, code: 502, body: "see kubectl --namespace=costs get services"},
 		{name: "a password", raw: answer{err: "error: You must be logged in to the server (Unauthorized)\n", code: "1"}, code: 502, body: "port-forward"},
+		{name: "an API of metrics that is down", raw: answer{out: `{}`, err: "E1130 14:00:00.123456   12345 memcache.go:287] \"Unhandled Error\" err=\"couldn't get resource list for metrics.k8s.io/v1beta1: the server is currently unable to handle the request\"\n"}, code: 200, body: `{}`},
 		{name: "a crash", raw: answer{err: "panic\n", code: "2"}, code: 502, body: "exit status 2", said: "panic\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

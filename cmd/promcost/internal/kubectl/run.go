@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"regexp"
 	"strings"
 	"time"
 )
@@ -81,6 +82,10 @@ func (s *speech) end() {
 	}
 }
 
+// discovery is how kubectl logs that it could not list the resources of an API, such as that of metrics: that is no matter of this command, and
+// what matters is an error of its own.
+var discovery = regexp.MustCompile(`^[EWI]\d{4} [0-9:.]+ +\d+ memcache\.go:\d+\] `)
+
 func (s *speech) line(line string) {
 	if text, ok := strings.CutPrefix(line, "Warning: "); ok {
 		s.warnings = append(s.warnings, text)
@@ -92,6 +97,9 @@ func (s *speech) line(line string) {
 			s.errors = append(s.errors, line)
 			return
 		}
+	}
+	if discovery.MatchString(line) {
+		return
 	}
 	_, _ = io.WriteString(s.pass, line+"\n") // nobody could read an error
 }
