@@ -132,6 +132,8 @@ func answerSchema(e endpoint) object {
 		"code": typed("integer", "", nil), "status": typed("string", "", nil), "data": data,
 		"coveredHours": typed("number", "Hours of the window that have data.", nil), "windowHours": typed("number", "Hours of the window up to now.", nil),
 		"warnings": object{"type": "array", "items": typed("string", "", nil)},
+		"warningKinds": object{"type": "array", "items": typed("object", "What the warning at the same place of the list is about, and whether costs are lost by it, estimated, or hardly touched.",
+			object{"kind": typed("string", "", nil), "level": typed("string", "", nil)})},
 	})
 }
 

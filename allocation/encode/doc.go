@@ -69,7 +69,7 @@ func (o *Options) written(v float64) float64 {
 	return v
 }
 
-// AllWarnings are the warnings of the options and of adjacent sets, and that of missing data, sorted, each once.
+// AllWarnings are the warnings of the options and of adjacent sets, and that of missing data, each once: those that matter most first.
 func (o *Options) AllWarnings(sets []*allocation.Set) []string {
 	return o.sorted(o.warnCovered(o.setWarnings(sets), stretches(sets)))
 }
@@ -83,10 +83,12 @@ func (o *Options) setWarnings(sets []*allocation.Set) []string {
 	return all
 }
 
-// sorted are the warnings that concern the answer, those of one kind joined. It may change all.
+// sorted are the warnings that concern the answer, those of one kind joined, by how much they matter. It may change all.
 func (o *Options) sorted(all []string) []string {
 	if o.Concerns != nil {
 		all = slices.DeleteFunc(all, func(w string) bool { return !o.Concerns(notices.TopicOf(w)) })
 	}
-	return notices.JoinWarnings(all)
+	all = notices.JoinWarnings(all)
+	notices.ByLevel(all)
+	return all
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/fields"
+	"github.com/promcost/promcost/allocation/notices"
 )
 
 // Allocations writes the sets as Kubecost and OpenCost send them: an envelope whose data are the sets in order, each a map from
@@ -86,7 +87,7 @@ func (o *Options) finish(b []byte, warnings []string, of []stretch) []byte {
 	return appendWarnings(b, warnings)
 }
 
-// appendWarnings ends an envelope, with its warnings if there are any. It leaves out the field warning that Kubecost and OpenCost
+// appendWarnings ends an envelope, with its warnings and what each is about if there are any. It leaves out the field warning that Kubecost and OpenCost
 // have beside data: no public client of theirs reads it.
 func appendWarnings(b []byte, warnings []string) []byte {
 	if len(warnings) == 0 {
@@ -98,6 +99,15 @@ func appendWarnings(b []byte, warnings []string) []byte {
 			b = append(b, ',')
 		}
 		b = appendString(b, text)
+	}
+	b = append(b, `],"warningKinds":[`...)
+	for i, text := range warnings {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		kind := notices.KindOf(text)
+		b = appendString(append(b, `{"kind":`...), kind.Name)
+		b = append(appendString(append(b, `,"level":`...), kind.Level.String()), '}')
 	}
 	return append(b, "]}\n"...)
 }

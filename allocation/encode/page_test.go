@@ -112,7 +112,11 @@ func TestPagesOfSets(t *testing.T) {
 // keys are those of the first map of data, in the order they were sent.
 func keys(t *testing.T, body []byte) []string {
 	t.Helper()
-	d := json.NewDecoder(bytes.NewReader(body))
+	var envelope struct{ Data json.RawMessage }
+	if err := json.Unmarshal(body, &envelope); err != nil {
+		t.Fatal(err)
+	}
+	d := json.NewDecoder(bytes.NewReader(envelope.Data))
 	var names []string
 	depth := 0
 	for {
@@ -126,7 +130,7 @@ func keys(t *testing.T, body []byte) []string {
 				depth -= 2
 			}
 		case string:
-			if depth == 3 {
+			if depth == 2 {
 				names = append(names, x)
 				var skipped json.RawMessage
 				if err := d.Decode(&skipped); err != nil {

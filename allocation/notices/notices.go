@@ -136,8 +136,8 @@ type pattern struct {
 	places  []string              // of its groups
 }
 
-// patterns are the patterns of all kinds.
-var patterns = sync.OnceValue(func() []pattern {
+// All are all kinds of warnings that count things.
+func All() []Notice {
 	kinds := []Notice{
 		LackingInput, OwnPrices, HistogramChunks, MalformedChunks,
 		UnpricedNodes, UnpricedVolumes, UnpricedBalancers, UnpricedPlanes, UnpricedTraffic, UnpricedDisks,
@@ -149,6 +149,12 @@ var patterns = sync.OnceValue(func() []pattern {
 			kinds = append(kinds, k.Notice(things))
 		}
 	}
+	return kinds
+}
+
+// patterns are the patterns of all kinds.
+var patterns = sync.OnceValue(func() []pattern {
+	kinds := All()
 	list := make([]pattern, len(kinds))
 	for i, kind := range kinds {
 		list[i] = kind.pattern()

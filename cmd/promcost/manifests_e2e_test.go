@@ -219,7 +219,7 @@ func TestReadmeInKubernetesE2E(t *testing.T) {
 		t.Fatalf("README begins with %s", install)
 	}
 	helm(t, nil, append([]string{"template"}, strings.Fields(strings.NewReplacer("helm install", "", published, chartOf(t)).Replace(install))...)...)
-	typed := strings.Split(strings.NewReplacer("bin/promcost", os.Args[0], "kubectl ", kubectl+" ").Replace(lines), "\n")
+	typed := strings.Split(strings.NewReplacer("promcost manifests", os.Args[0]+" manifests", "kubectl ", kubectl+" ").Replace(lines), "\n")
 	if len(typed) != 3 || !strings.Contains(typed[2], "port-forward service/promcost 9003") {
 		t.Fatalf("README has these lines:\n%s", lines)
 	}

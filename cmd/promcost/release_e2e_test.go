@@ -90,6 +90,11 @@ func TestReleaseE2E(t *testing.T) {
 			}
 		})
 	}
+	t.Run("README", func(t *testing.T) {
+		for _, name := range downloads(t, "*") {
+			releaseFile(t, name)
+		}
+	})
 	extracted := func(t *testing.T) (root string) {
 		root = t.TempDir()
 		shell(t, os.Environ(), "", "dpkg-deb", "--extract", releaseFile(t, "promcost_*_"+runtime.GOARCH+".deb"), root)
