@@ -8,13 +8,14 @@ import (
 	"io"
 	"math"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/alecthomas/kingpin/v2"
 
 	"github.com/promcost/promcost/allocation/savings"
+	"github.com/promcost/promcost/allocation/texttable"
 	"github.com/promcost/promcost/allocation/visible"
 )
 
@@ -40,8 +41,8 @@ func addSavingsFlags(clause *kingpin.CmdClause, io streams, open opener) executo
 	clause.Flag("window", "What time to look at: 7d, 2w, or two times separated by a comma.").Default("14d").StringVar(&f.window)
 	oneOf(clause, "profile", "What recommends: tight, balanced or safe, or the formulas of krr, vpa or kubecost.", &f.profile, presetWords()...)
 	clause.Flag("filter", `Which workloads: namespace:"shop"+label[app]:"web" and the like.`).PlaceHolder("EXPR").StringVar(&f.filter)
-	oneOf(clause, "output", "Output format: table, json or csv; vpa for VerticalPodAutoscalers, which kubectl apply takes; patch for the requests alone, which server-side kubectl apply takes.",
-		&f.output, "table", "json", "csv", "vpa", "patch").Short('o')
+	oneOf(clause, "output", "Output format: table, wide for all of its columns and whole names, json or csv; vpa for VerticalPodAutoscalers, which kubectl apply takes; patch for the requests alone, which server-side kubectl apply takes.",
+		&f.output, "table", wideOutput, "json", "csv", "vpa", "patch").Short('o')
 	countOf(clause, "limit", "Most containers to show, those that save most first; 0 for all. The total is of all.", &f.limit, 0).Default("0")
 	return open.then(f.query, io)
 }
@@ -78,7 +79,7 @@ func (f *savingsFlags) query(ctx context.Context, who *answerer, io streams) err
 	case "patch":
 		return answer.writeObjects(io, requestPatch)
 	}
-	return answer.print(io.out, f.window, who.currency(ctx))
+	return answer.print(io.out, f.window, who.currency(ctx), io.layout(f.output))
 }
 
 // askFor asks a path, with progress and warnings on standard error, and reads the answer, which it also returns as it came, without the last line feed.
@@ -141,25 +142,39 @@ func (r *savingsRow) name() string {
 }
 
 // print writes a table: what is requested and what should be, what that saves, and in words what it risks.
-func (a *savingsAnswer) print(out io.Writer, window, currency string) error {
+func (a *savingsAnswer) print(out io.Writer, window, currency string, layout texttable.Layout) error {
 	d := &a.Data
 	fmt.Fprintf(out, "requests by %s over %s, savings in %s a month\n\n", visible.Text(d.Profile), visible.Text(window), visible.Text(currency))
-	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "CONTAINER\tCPU\tBETTER\tMEMORY\tBETTER\tSAVES\tCOSTS\tRISK")
+	t := texttable.Table{Columns: []texttable.Column{
+		{Name: "CONTAINER", Long: texttable.Cut},
+		{Name: "CPU", Right: true},
+		{Name: "BETTER", Right: true},
+		{Name: "MEMORY", Right: true},
+		{Name: "BETTER", Right: true},
+		{Name: "SAVES", Right: true},
+		{Name: "COSTS", Right: true, Spare: true, Rank: 1},
+		{Name: "RISK", Long: texttable.Wrapped},
+	}}
 	for i := range d.Requests {
 		r := &d.Requests[i]
-		fmt.Fprintln(t, visible.Row(r.name(), coresText(&r.CPU.Request), coresText(r.CPU.Recommended), bytesText(&r.Memory.Request), bytesText(r.Memory.Recommended),
-			money(r.MonthlySaving), money(r.MonthlyRisk), r.risk()))
+		t.Rows = append(t.Rows, []string{
+			r.name(), coresText(&r.CPU.Request), coresText(r.CPU.Recommended), bytesText(&r.Memory.Request), bytesText(r.Memory.Recommended),
+			money(r.MonthlySaving), money(r.MonthlyRisk), r.risk(),
+		})
 	}
-	fmt.Fprintln(t, visible.Row("TOTAL", "", "", "", "", money(d.MonthlySaving), money(d.MonthlyRisk), a.risk()))
-	if err := t.Flush(); err != nil {
+	t.Rows = append(t.Rows, []string{"TOTAL", "", "", "", "", money(d.MonthlySaving), money(d.MonthlyRisk), a.risk()})
+	if err := t.Write(out, layout); err != nil {
 		return err
 	}
-	if err := writeLine(out, "\nCOSTS is what it costs more where a request is too low today: a risk, and no part of what is saved"); err != nil {
-		return err
+	notes := d.Notes
+	if d.MonthlyRisk != 0 {
+		notes = slices.Concat([]string{"COSTS: where a request is too low today, a higher one costs " + money(d.MonthlyRisk) + " more. That is a risk, and no part of what is saved"}, notes)
 	}
-	for _, note := range d.Notes {
-		if err := writeLine(out, visible.Text(note)); err != nil {
+	for i, note := range notes {
+		if i == 0 {
+			note = "\n" + note
+		}
+		if err := writeLine(out, texttable.Wrap(visible.Lines(note), layout.Width)); err != nil {
 			return err
 		}
 	}

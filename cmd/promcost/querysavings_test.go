@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/promcost/promcost/allocation/texttable"
 )
 
 // savingsJSON is an answer of the API about three controllers.
@@ -33,18 +35,18 @@ func readSavings(t *testing.T) *savingsAnswer {
 // TestSavingsTable says in words what recommendations risk. Nothing in it is obeyed by a terminal.
 func TestSavingsTable(t *testing.T) {
 	var b strings.Builder
-	if err := readSavings(t).print(&b, "14d", "EUR"); err != nil {
+	if err := readSavings(t).print(&b, "14d", "EUR", texttable.Layout{}); err != nil {
 		t.Fatal(err)
 	}
 	want := strings.Join([]string{
 		`requests by balanced over 14d, savings in EUR a month`, ``,
-		`CONTAINER                CPU    BETTER  MEMORY  BETTER  SAVES  COSTS  RISK`,
-		`web/front/nginx          2000m  263m    4Gi     1.15Gi  40.50  0.00   CPU above its request 4 % of the time`,
-		`web/front/log\u001b[31m  10m    100m    –       –       0.00   3.00   CPU above its request less than 0.1 % of the time, CPU now 50 % of the time, memory usage is not known, rests on 20 h only`,
-		`jobs/nightly/main        –      –       977Ki   33.2Mi  0.00   0.00   CPU is scaled by a HorizontalPodAutoscaler`,
-		`jobs/once/main           –      –       –       –       0.00   0.00   CPU: ran for less than an hour, memory: ran for less than an hour, rests on 0.2 h only`,
-		`TOTAL                                                   40.50  3.00   CPU above its request 3.1 % of the time`, ``,
-		`COSTS is what it costs more where a request is too low today: a risk, and no part of what is saved`,
+		`CONTAINER                  CPU  BETTER  MEMORY  BETTER  SAVES  COSTS  RISK`,
+		`web/front/nginx          2000m    263m     4Gi  1.15Gi  40.50   0.00  CPU above its request 4 % of the time`,
+		`web/front/log\u001b[31m    10m    100m       –       –   0.00   3.00  CPU above its request less than 0.1 % of the time, CPU now 50 % of the time, memory usage is not known, rests on 20 h only`,
+		`jobs/nightly/main            –       –   977Ki  33.2Mi   0.00   0.00  CPU is scaled by a HorizontalPodAutoscaler`,
+		`jobs/once/main               –       –       –       –   0.00   0.00  CPU: ran for less than an hour, memory: ran for less than an hour, rests on 0.2 h only`,
+		`TOTAL                                                   40.50   3.00  CPU above its request 3.1 % of the time`, ``,
+		`COSTS: where a request is too low today, a higher one costs 3.00 more. That is a risk, and no part of what is saved`,
 		`freed requests become idle`, ``,
 	}, "\n")
 	if diff := cmp.Diff(want, b.String()); diff != "" {
@@ -122,10 +124,10 @@ func TestBacktestOutput(t *testing.T) {
 		t.Fatal(err)
 	}
 	var b strings.Builder
-	if err := answer.print(&b); err != nil {
+	if err := answer.print(&b, texttable.Layout{}); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(b.String(), "tight    33.6 %      3.8 %      15.0 %         0.0 %         8           56\n<none>   –           –          –              –             0           0\n") {
+	if !strings.Contains(b.String(), "tight        33.6 %      3.8 %         15.0 %         0.0 %           8    56\n<none>            –          –              –             –           0     0\n") {
 		t.Errorf("%s", b.String())
 	}
 	picture := answer.picture()

@@ -1,18 +1,19 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"math"
 	"net/url"
 	"strconv"
-	"text/tabwriter"
 
 	"github.com/alecthomas/kingpin/v2"
 
 	"github.com/promcost/promcost/allocation/savings"
 	"github.com/promcost/promcost/allocation/savings/picture"
+	"github.com/promcost/promcost/allocation/texttable"
 	"github.com/promcost/promcost/allocation/visible"
 )
 
@@ -61,27 +62,34 @@ func (f *backtestFlags) query(ctx context.Context, who *answerer, io streams) er
 		_, err = io.raw.Write(answer.picture())
 		return err
 	}
-	return answer.print(io.out)
+	return answer.print(io.out, io.layout(f.output))
 }
 
 // print writes a table of the points.
-func (a *backtestAnswer) print(out io.Writer) error {
+func (a *backtestAnswer) print(out io.Writer, layout texttable.Layout) error {
 	part := func(v *float64) string {
 		if v == nil {
 			return "–"
 		}
 		return strconv.FormatFloat(100**v, 'f', 1, 64) + " %"
 	}
-	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "PROFILE\tCPU UNUSED\tCPU ABOVE\tMEMORY UNUSED\tMEMORY ABOVE\tCONTAINERS\tDAYS")
+	t := texttable.Table{Columns: []texttable.Column{
+		{Name: "PROFILE"},
+		{Name: "CPU UNUSED", Right: true},
+		{Name: "CPU ABOVE", Right: true},
+		{Name: "MEMORY UNUSED", Right: true},
+		{Name: "MEMORY ABOVE", Right: true},
+		{Name: "CONTAINERS", Right: true, Rank: 1},
+		{Name: "DAYS", Right: true, Rank: 2},
+	}}
 	for _, p := range a.Data.Points {
-		fmt.Fprintln(t, visible.Row(p.Profile, part(p.Slack), part(p.Exceedance), part(p.MemorySlack), part(p.MemoryDaysExceeded), strconv.Itoa(p.Containers), strconv.Itoa(p.Days)))
+		t.Rows = append(t.Rows, []string{p.Profile, part(p.Slack), part(p.Exceedance), part(p.MemorySlack), part(p.MemoryDaysExceeded), strconv.Itoa(p.Containers), strconv.Itoa(p.Days)})
 	}
-	if err := t.Flush(); err != nil {
+	if err := t.Write(out, layout); err != nil {
 		return err
 	}
-	return writeLine(out, fmt.Sprintf("\nA request a day from the %d days before it. UNUSED is the part of what is requested that is not used; ABOVE is the part of the time, or for memory of the days, in which usage is\n"+
-		"above the request. Means over containers, without smallest requests and rounding. Less of both is better.", a.Data.TrainingDays))
+	return writeLine(out, "\n"+texttable.Wrap(fmt.Sprintf("A request a day from the %d days before it. UNUSED is the part of what is requested that is not used; ABOVE is the part of the time, or for memory of the days, in which usage is "+
+		"above the request. Means over containers, without smallest requests and rounding. Less of both is better.", a.Data.TrainingDays), cmp.Or(layout.Width, 160)))
 }
 
 // picture is the points as SVG.
