@@ -300,6 +300,8 @@ func (p *predictor) replicas(w *manifest.Workload, history controllerHistory, ra
 			return seen, "which nodes it will run on is not known"
 		}
 		return seen, "it is taken to run on as many nodes as it was seen on"
+	case w.Replicas != nil && *w.Replicas == 0: // no HorizontalPodAutoscaler changes that
+		return 0, ""
 	case scaled:
 		if !known {
 			return float64(scaler.Least), "its HorizontalPodAutoscaler is taken to keep to the least number of replicas"
@@ -309,6 +311,8 @@ func (p *predictor) replicas(w *manifest.Workload, history controllerHistory, ra
 			n = min(n, float64(scaler.Most))
 		}
 		return n, "replicas are those that its HorizontalPodAutoscaler was seen to make"
+	case history.scaled():
+		return seen, "replicas are those that its HorizontalPodAutoscaler was seen to make, whatever the manifest says"
 	case w.Replicas != nil:
 		return float64(*w.Replicas), ""
 	case known:

@@ -98,6 +98,10 @@ func predict(t *testing.T, text string, s savings.Setting) savings.PredictedRow 
 		if hour == 0 {
 			ran(s, "cronjob", "nightly", "nightly-1", "main", 0.5, [2]float64{2, 1}, [2]float64{1, 1})
 		}
+		for _, pod := range []string{"api-1", "api-2", "api-3"} {
+			ran(s, "deployment", "api", pod, "main", 1, [2]float64{1, 1}, [2]float64{})
+			s.Table().Values[allocation.RAMScaledSeconds][s.Len()-1] = float64(hour) * 3600 // from the second hour on
+		}
 		ran(s, "daemonset", "agent", "agent-1", "main", 1, [2]float64{0.1, 0}, [2]float64{})
 		ran(s, "", "", "debug", "main", 1, [2]float64{1, 1}, [2]float64{})
 	})
@@ -143,6 +147,15 @@ func TestPredict(t *testing.T) {
 			[2]float64{},
 			"HorizontalPodAutoscaler",
 		},
+		{
+			"autoscaled in the cluster", pods("apps/v1", "Deployment", "api", "replicas: 7, ", "cpu: 2, memory: 1Gi"),
+			savings.Setting{},
+			[2]float64{3, 3},
+			cost(3, 3), cost(6, 3),
+			[2]float64{},
+			"its HorizontalPodAutoscaler was seen to make",
+		},
+		{"an autoscaler that is put to rest", pods("apps/v1", "Deployment", "api", "replicas: 0, ", "cpu: 2, memory: 1Gi"), savings.Setting{}, [2]float64{3, 0}, cost(3, 3), cost(0, 0), [2]float64{}, ""},
 		// Ran for half an hour of two: a quarter of a replica.
 		{"a job as often as seen", pods("batch/v1", "CronJob", "nightly", "", "cpu: 4, memory: 1Gi"), savings.Setting{}, [2]float64{0.25, 0.25}, cost(0.5, 0.25), cost(1, 0.25), [2]float64{}, "as often and as long"},
 		{"a job that never ran", pods("batch/v1", "Job", "once", "", "cpu: 4"), savings.Setting{}, [2]float64{0, math.NaN()}, cost(0, 0), unknown, [2]float64{}, "it was not seen to run"},

@@ -46,11 +46,12 @@ type containerHistory struct {
 	charged  [allocation.NumResources]float64 // ∫max(q, u)
 	requests [allocation.NumResources]float64 // ∫q
 	usage    [allocation.NumResources]usage
+	scaled   bool // a HorizontalPodAutoscaler followed its CPU or memory in the newest hour
 }
 
 // historyColumns are what is summed of containers.
 func historyColumns() []allocation.Column {
-	columns := []allocation.Column{allocation.RunningSeconds}
+	columns := []allocation.Column{allocation.RunningSeconds, allocation.CPUScaledSeconds, allocation.RAMScaledSeconds}
 	for r := range allocation.NumResources {
 		columns = append(columns, allocation.Hours.Of(r), allocation.RequestHours.Of(r), allocation.UsageHours.Of(r), allocation.UnknownSeconds.Of(r))
 	}
@@ -70,6 +71,7 @@ func HistoryNeeds() *allocation.Projection {
 func (c *containerHistory) add(s *allocation.Set, row int) {
 	hours := s.Value(allocation.RunningSeconds, row) / 3600
 	c.hours += hours
+	c.scaled = s.Value(allocation.CPUScaledSeconds, row)+s.Value(allocation.RAMScaledSeconds, row) > 0
 	for r := range allocation.NumResources {
 		c.charged[r] += s.Value(allocation.Hours.Of(r), row)
 		c.requests[r] += s.Value(allocation.RequestHours.Of(r), row)
@@ -133,4 +135,14 @@ func (h controllerHistory) hours() (most float64) {
 		most = max(most, c.hours)
 	}
 	return most
+}
+
+// scaled reports whether a HorizontalPodAutoscaler of the cluster scales the controller.
+func (h controllerHistory) scaled() bool {
+	for _, c := range h {
+		if c.scaled {
+			return true
+		}
+	}
+	return false
 }
