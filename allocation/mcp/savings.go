@@ -8,9 +8,6 @@ import (
 	"strconv"
 )
 
-// mostSized is how many recommendations an answer has at most: each is longer than a row of costs.
-const mostSized = 50
-
 // sized is a recommendation, as the API has it and as assistants get it: amounts in cores and bytes, parts from 0 to 1, null where unknown.
 type sized struct {
 	Cluster        string  `json:"cluster"`
@@ -48,7 +45,7 @@ type sizes struct {
 
 // savings answers with what containers should request.
 func (s *server) savings(ctx context.Context, args arguments) ([]byte, error) {
-	limit, err := args.number("limit", defaultRows, mostSized)
+	limit, err := args.number("limit", defaultRows, mostLong)
 	if err != nil {
 		return nil, err
 	}

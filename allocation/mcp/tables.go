@@ -13,6 +13,7 @@ import (
 const (
 	defaultRows = 20
 	mostRows    = 200
+	mostLong    = 50       // rows that are longer than those of costs
 	mostBytes   = 20 << 10 // of an answer
 )
 

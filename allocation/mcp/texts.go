@@ -38,6 +38,10 @@ var prompts = []struct{ name, title, window, text string }{
 		"Where do we waste money on Kubernetes in the window %s? Call allocations by controller with idle=true: compare efficiency and cost, then say which requests are much too large, how large idle is, and what it would save to halve both.",
 	},
 	{
+		"what_was_unusual", "Was anything unusual, and where does this month end?", "7d",
+		"Did anything cost unusually much or little in the window %s, and where does this month end? Call anomalies by controller, and for the three most unusual days explain_change with the day as window and its baseline. Then call forecast with period=month. Pass on warnings and notes.",
+	},
+	{
 		"will_budgets_last", "Will our budgets last?", "month",
 		"Will our budgets last? Call budgets, and for each that will not last, explain_change over the window %s with the filter of that budget's team, and say what changed.",
 	},

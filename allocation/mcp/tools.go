@@ -40,8 +40,20 @@ func (s *server) tools() []tool {
 		{
 			"savings", "What containers should request of CPU and memory, by how long their usage was how high: what that saves a month, and, as exceedance, for what part of the time usage was above it. Those that save most come first.",
 			s.schemaOf("/model/savings/requests", []string{"window", "profile", "filter", "sortBy"}, nil, map[string]member{
-				"limit": {Type: "integer", Description: fmt.Sprintf("Most containers; totals are of all. Default: %d, at most %d.", defaultRows, mostSized)},
+				"limit": {Type: "integer", Description: fmt.Sprintf("Most containers; totals are of all. Default: %d, at most %d.", defaultRows, mostLong)},
 			}), s.savings,
+		},
+		{
+			"anomalies", "On which days rows cost unusually much or little, compared with the same weekdays of the four weeks before, the most unusual first. explain_change with such a day as window, and its baseline, says why.",
+			s.schemaOf("/model/anomalies", []string{"window", "aggregate", "filter", "threshold", "idle", "unbilled"}, window, map[string]member{
+				"limit": {Type: "integer", Description: fmt.Sprintf("Most rows; count is of all. Default: %d, at most %d.", defaultRows, mostLong)},
+			}), s.anomalies,
+		},
+		{
+			"forecast", "What the running day, week, month or quarter will come to, or the next days, with the 10th and 90th percentile, the dearest rows first. Medians: rows do not add up to the total.",
+			s.schemaOf("/forecasting/forecast/allocation", []string{"period", "predictionWindow", "aggregate", "filter", "idle", "unbilled"}, nil, map[string]member{
+				"limit": {Type: "integer", Description: fmt.Sprintf("Most rows; the total and count are of all. Default: %d, at most %d.", defaultRows, mostRows)},
+			}), s.forecast,
 		},
 		{"budgets", "The budgets of the configuration: what is spent of them, and what they will come to.", schema{Type: "object", Properties: map[string]member{}}, s.budgets},
 		{

@@ -120,7 +120,7 @@ func (a *assistant) testTools(t *testing.T) {
 		}
 	}
 	slices.Sort(names)
-	want := []string{"allocations", "assets", "budgets", "diagnose", "explain_change", "filter_help", "get_allocation_costs", "get_asset_costs", "get_cloud_costs", "get_efficiency", "promql", "savings"}
+	want := []string{"allocations", "anomalies", "assets", "budgets", "diagnose", "explain_change", "filter_help", "forecast", "get_allocation_costs", "get_asset_costs", "get_cloud_costs", "get_efficiency", "promql", "savings"}
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Error(diff)
 	}
@@ -293,6 +293,8 @@ func (a *assistant) testOthers(t *testing.T) {
 	}{
 		{"budgets", nil, `{"currency":"USD","budgets":[{"amount":`},
 		{"diagnose", map[string]any{"window": "1h"}, `"found":`},
+		{"anomalies", map[string]any{"window": "2d", "aggregate": "controller"}, `"currency":"USD","threshold":4,"count":0,"unknown":`},
+		{"forecast", map[string]any{"period": "month"}, `"window":{"start":"2026-11-01T00:00:00Z","end":"2026-12-01T00:00:00Z"},"currency":"USD"`},
 		{"promql", map[string]any{"query": "count(promcost_namespace_hourly_cost)"}, `"resultType":"vector"`},
 		{"promql", map[string]any{"query": "sum(promcost_namespace_hourly_cost)", "start": "2026-11-01T00:00:00Z", "end": "2026-11-01T03:00:00Z", "step": "1h"}, `"resultType":"matrix"`},
 		{"filter_help", map[string]any{"filter": `namespace:"web"`}, `"checked":"the filter is right"`},
@@ -331,6 +333,9 @@ func (a *assistant) testMistakes(t *testing.T) {
 		{"get_cloud_costs", map[string]any{"window": "1d", "vendor": "aws"}, "argument vendor is unknown: give account, accumulate, aggregate, category, filter, limit, provider, region, service or window"},
 		{"get_efficiency", map[string]any{"window": "1d", "aggregate": "namspace"}, "did you mean"},
 		{"explain_change", map[string]any{"window": "1d", "drill": "x,y"}, "parameter drill"},
+		{"anomalies", map[string]any{"window": "1d", "threshold": -1}, "parameter threshold"},
+		{"anomalies", map[string]any{"window": "1d", "limit": 51}, "a whole number from 1 to 50"},
+		{"forecast", map[string]any{"period": "year"}, "parameter period"},
 		{"promql", map[string]any{"query": "sum("}, "parse error"},
 		{"get_cloud_costs", map[string]any{"window": "never"}, "parameter window"},
 	} {
