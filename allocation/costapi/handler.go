@@ -284,6 +284,7 @@ func routes() []route {
 var planned = map[string]string{
 	"/model/allocation/topline":         "ask /model/allocation/summary/topline",
 	"/model/allocation/compute/summary": "ask /model/allocation/summary",
+	"/model/savings":                    "ask /model/savings/requests, unclaimedVolumes, abandonedWorkloads or idleGPUs below it",
 	"/forecasting/forecast/cloudcost":   "ask /model/cloudCost/view/graph",
 	"/model/allocation/compute/topline": "ask /model/allocation/summary/topline",
 	"/model/allocation/summary/compute": "ask /model/allocation/summary",

@@ -172,6 +172,7 @@ func TestOpenCostPageE2E(t *testing.T) {
 var kubectlCost = []string{
 	"namespace", "namespace --window=yesterday --show-all-resources", "namespace --historical --window=7d", "deployment --window=3d", "pod --window=1d -n search",
 	"controller --window=2d", "pod --window=1d", "label -l app --window=1d", "node --window=1d",
+	"savings", "savings --window=7d",
 }
 
 // kubectlCostPredict are those that predict what manifests cost.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math"
 	"net/http"
 	"net/url"
 	"os"
@@ -60,6 +59,10 @@ var clientChecks = map[string]func(t *testing.T, body []byte){
 	"/model/getConfigs":        func(t *testing.T, body []byte) { checkText(t, body, "currencyCode") },
 	"/model/prediction":        checkPrediction,
 	"/model/savings":           checkSavings,
+
+	"/model/savings/abandonedWorkloads": checkAbandoned,
+	"/model/savings/unclaimedVolumes":   checkUnclaimed,
+
 	"/cloudCost":               checkCloudCosts,
 	"/cloudCost/status":        checkBillStatus,
 	"/cloudCost/view/graph":    checkCloudGraph,
@@ -350,74 +353,11 @@ func checkText(t *testing.T, body []byte, field string) {
 	}
 }
 
-// checkPrediction wants what kubectl-cost decodes: a list without an envelope, of workloads by kind, each with three rates whose numbers add up.
-func checkPrediction(t *testing.T, body []byte) {
-	type rate struct {
-		TotalMonthlyRate, CPUMonthlyRate, RAMMonthlyRate, GPUMonthlyRate *float64
-		MonthlyCPUCoreHours, MonthlyRAMByteHours, MonthlyGPUHours        *float64
-	}
-	var rows []struct {
-		Namespace, ControllerKind, ControllerName string
-		CostBefore, CostAfter, CostChange         rate
-	}
-	if err := json.Unmarshal(body, &rows); err != nil {
-		t.Fatalf("%v: %.400s", err, body)
-	}
-	checkSome(t, rows)
-	for _, row := range rows {
-		if row.Namespace == "" || row.ControllerKind == "" || row.ControllerName == "" {
-			t.Errorf("%+v", row)
-		}
-		for _, r := range []rate{row.CostBefore, row.CostAfter, row.CostChange} {
-			if r.TotalMonthlyRate == nil || math.Abs(*r.TotalMonthlyRate-*r.CPUMonthlyRate-*r.RAMMonthlyRate-*r.GPUMonthlyRate) > 1e-9 || r.MonthlyCPUCoreHours == nil || r.MonthlyRAMByteHours == nil || r.MonthlyGPUHours == nil {
-				t.Errorf("%s %s: %+v", row.Namespace, row.ControllerName, r)
-			}
-		}
-		if change := *row.CostAfter.TotalMonthlyRate - *row.CostBefore.TotalMonthlyRate; math.Abs(change-*row.CostChange.TotalMonthlyRate) > 1e-9 || *row.CostAfter.TotalMonthlyRate <= 0 {
-			t.Errorf("%s %s: the change is %v, want %v", row.Namespace, row.ControllerName, *row.CostChange.TotalMonthlyRate, change)
-		}
-	}
-}
-
 // checkRefusal wants an error of the API's shape.
 func checkRefusal(t *testing.T, body []byte) {
 	var answer struct{ Message, Error string }
 	if err := json.Unmarshal(body, &answer); err != nil || answer.Message+answer.Error == "" {
 		t.Errorf("%v: an error without a message: %.400s", err, body)
-	}
-}
-
-// checkSavings wants recommended requests in one of Kubecost's shapes: the list alone, as kubectl-cost reads it, or with a total, as Kubecost's page and MCP server do.
-func checkSavings(t *testing.T, body []byte) {
-	type savings struct{ CPU, Memory *float64 }
-	type recommendation struct {
-		ClusterID, Namespace, ControllerKind, ControllerName, ContainerName string
-		RecommendedRequest, LatestKnownRequest                              map[string]string
-		MonthlySavings, CurrentEfficiency                                   savings
-		NormalizedRecommendedRequest                                        struct{ CPUInMilliCores, MemoryInMiB float64 }
-	}
-	var list []recommendation
-	if body[0] == '[' {
-		if err := json.Unmarshal(body, &list); err != nil {
-			t.Fatal(err)
-		}
-	} else {
-		var whole struct {
-			TotalMonthlySavings *float64
-			Count               int
-			Recommendations     []recommendation
-		}
-		if err := json.Unmarshal(body, &whole); err != nil || whole.TotalMonthlySavings == nil || whole.Count < len(whole.Recommendations) {
-			t.Fatalf("%v: %.400s", err, body)
-		}
-		list = whole.Recommendations
-	}
-	checkSome(t, list)
-	for _, r := range list {
-		if r.ClusterID == "" || r.Namespace == "" || r.ControllerName == "" || r.ContainerName == "" || !strings.HasSuffix(r.RecommendedRequest["cpu"], "m") ||
-			!strings.HasSuffix(r.LatestKnownRequest["memory"], "Mi") || r.MonthlySavings.CPU == nil || r.CurrentEfficiency.Memory == nil || r.NormalizedRecommendedRequest.CPUInMilliCores < 10 {
-			t.Errorf("a recommendation lacks something: %+v", r)
-		}
 	}
 }
 
