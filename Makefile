@@ -238,7 +238,8 @@ bin/crds: .ci/tools/crds/go.mod .ci/tools/crds/go.sum
 	@rm -rf $@ && mkdir -p $@
 	cd .ci/tools/crds && $(GO) build ./... && \
 		cp "$$($(GO) list -m -f '{{.Dir}}' github.com/prometheus-operator/prometheus-operator)"/example/prometheus-operator-crd/*.yaml ../../../$@ && \
-		cp "$$($(GO) list -m -f '{{.Dir}}' sigs.k8s.io/gateway-api)"/config/crd/standard/*.yaml ../../../$@
+		cp "$$($(GO) list -m -f '{{.Dir}}' sigs.k8s.io/gateway-api)"/config/crd/standard/*.yaml ../../../$@ && \
+		cp "$$($(GO) list -m -f '{{.Dir}}' k8s.io/autoscaler/vertical-pod-autoscaler)"/deploy/vpa-v1-crd-gen.yaml ../../../$@/autoscaling.k8s.io_verticalpodautoscalers.yaml
 	@chmod -R u+w $@ && touch $@
 
 # axe looks for what keeps people from using a web page. It comes from npm.

@@ -79,6 +79,7 @@ const (
 	CPUWaitingSeconds
 	CPUScaledSeconds // running seconds in which a HorizontalPodAutoscaler scaled its controller by usage of CPU
 	RAMScaledSeconds // and by usage of memory
+	InitSeconds      // running seconds as an init container, native sidecars included
 	NumColumns
 )
 
@@ -136,6 +137,7 @@ func makeColumns() (c [NumColumns]columnTraits) {
 		CPUWaitingSeconds:          {name: "cpuWaitingSeconds", field: "cpu_waiting_seconds"},
 		CPUScaledSeconds:           {name: "cpuScaledSeconds", field: "cpu_scaled_seconds"},
 		RAMScaledSeconds:           {name: "ramScaledSeconds", field: "ram_scaled_seconds"},
+		InitSeconds:                {name: "initSeconds", field: "init_seconds"},
 	} {
 		c[col] = traits
 	}

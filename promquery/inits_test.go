@@ -43,16 +43,42 @@ func usageOf(container string, from, to int) []promtest.Series {
 // lived is how long the containers of life's pod ran in two hours, with another pod beside it.
 func lived(t *testing.T, resolution time.Duration, series ...promtest.Series) map[string]bounded {
 	t.Helper()
-	other := life(0, 7200, always(1), "kube_pod_container_status_running", "container", "other")
-	other.Labels[slices.Index(other.Labels, "web-0")] = "other"
-	dir := t.TempDir()
-	promtest.WriteBlocks(t, dir, 2*time.Hour, append(series, other, life(0, 7200, always(1), "kube_node_info", "node", "n1"))...)
-	set := compute(t, openBlocks(t, dir), allocation.Query{Window: allocation.Window{Start: lifeStart, End: lifeStart.Add(2 * time.Hour)}, Resolution: resolution})[0]
-	out := map[string]bounded{}
+	set, out := livedSet(t, resolution, series...), map[string]bounded{}
 	for row := range set.Len() {
 		out[set.Text(allocation.Container, row)] = bounded{set.Value(allocation.RunningSeconds, row), set.Value(allocation.LeastSeconds, row), set.Value(allocation.MostSeconds, row)}
 	}
 	return out
+}
+
+// livedSet are two hours of life's pod, with another pod beside it.
+func livedSet(t *testing.T, resolution time.Duration, series ...promtest.Series) *allocation.Set {
+	t.Helper()
+	other := life(0, 7200, always(1), "kube_pod_container_status_running", "container", "other")
+	other.Labels[slices.Index(other.Labels, "web-0")] = "other"
+	dir := t.TempDir()
+	promtest.WriteBlocks(t, dir, 2*time.Hour, append(series, other, life(0, 7200, always(1), "kube_node_info", "node", "n1"))...)
+	return compute(t, openBlocks(t, dir), allocation.Query{Window: allocation.Window{Start: lifeStart, End: lifeStart.Add(2 * time.Hour)}, Resolution: resolution})[0]
+}
+
+// TestInitSeconds counts the time of init containers and native sidecars apart. Of a container that only cAdvisor shows nobody knows what it is.
+func TestInitSeconds(t *testing.T) {
+	running := func(container, metric string, from, to int) promtest.Series {
+		return life(from, to, always(1), metric, "container", container)
+	}
+	pod := append(usageOf("debug", 1800, 3600), life(600, 4200, always(1), "kube_pod_info", "node", "n1"), running("main", "kube_pod_container_status_running", 1200, 4200),
+		running("prepare", "kube_pod_init_container_status_running", 600, 1200), running("proxy", "kube_pod_init_container_status_running", 1200, 4200))
+	for _, resolution := range grids() {
+		set := livedSet(t, resolution, pod...)
+		for row := range set.Len() {
+			name, init := set.Text(allocation.Container, row), set.Value(allocation.InitSeconds, row)
+			if want := set.Value(allocation.RunningSeconds, row); name != "prepare" && name != "proxy" && init != 0 || (name == "prepare" || name == "proxy") && (init != want || init == 0) {
+				t.Errorf("%s at %s: ran %v s, %v of them as an init container", name, resolution, want, init)
+			}
+		}
+		if set.Len() != 5 {
+			t.Errorf("%d rows, want five containers", set.Len())
+		}
+	}
 }
 
 // TestSidecarWithoutStatus checks that a native sidecar with known requests is charged by other metrics of it if

@@ -166,6 +166,7 @@ type size struct {
 	ControllerKind string      `json:"controllerKind"`
 	Controller     string      `json:"controller"`
 	Container      string      `json:"container"`
+	Init           bool        `json:"init"` // an init container, or a native sidecar
 	Owner          *string     `json:"owner"`
 	RunningHours   float64     `json:"runningHours"` // of all replicas
 	Days           int         `json:"days"`         // with known usage
@@ -227,7 +228,7 @@ func (s *size) distribute(x *savings.Container) {
 func sizeOf(r *savings.Recommendation) size {
 	x := r.Container
 	out := size{
-		Cluster: x.Cluster, Namespace: x.Namespace, ControllerKind: x.ControllerKind, Controller: x.Controller, Container: x.Name,
+		Cluster: x.Cluster, Namespace: x.Namespace, ControllerKind: x.ControllerKind, Controller: x.Controller, Container: x.Name, Init: x.Init,
 		RunningHours: x.RunningHours, Days: r.Days, LowConfidence: r.LowConfidence, HPA: []string{},
 		Throttled: known(x.Signals.Throttled), Waiting: known(x.Signals.Waiting), OOMKilledBytes: known(x.Signals.OOMKilled),
 		CPU:    sizedAmountOf(x, &r.CPU, allocation.CPU),

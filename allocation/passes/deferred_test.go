@@ -174,7 +174,7 @@ func TestDeferred(t *testing.T) {
 		dict := allocation.NewDict()
 		whole := randomFrame(r, dict, 1+r.IntN(120))
 		deferred := whole
-		o := randomOptions(t, r)
+		o := randomOptions(t, rand.New(rand.NewPCG(seed, 5))) // whatever columns there are
 		if o.OnlyMerges() && !o.AggregatedMetadata && len(o.Aggregate) > 0 {
 			merges++
 			list := []allocation.Property{allocation.PodUID, allocation.Container, allocation.ProviderID, allocation.NamespaceLabels, allocation.NamespaceAnnotations, allocation.Services, allocation.Cluster, allocation.NodeName}

@@ -278,10 +278,14 @@ func TestSignals(t *testing.T) {
 		{"throttled", gib, map[allocation.Column]float64{allocation.CPUPeriods: 100, allocation.ThrottledPeriods: 25}, savings.Signals{Throttled: 0.25, Waiting: nan, OOMKilled: nan}},
 		{"waiting", gib, map[allocation.Column]float64{allocation.CPUWaitingSeconds: 360}, savings.Signals{Throttled: nan, Waiting: 0.1, OOMKilled: nan}},
 		{"scaled by CPU", gib, map[allocation.Column]float64{allocation.CPUScaledSeconds: 3600}, savings.Signals{Throttled: nan, Waiting: nan, OOMKilled: nan, Scaled: [2]bool{true, false}}},
+		{"an init container", gib, map[allocation.Column]float64{allocation.InitSeconds: 3600}, savings.Signals{Throttled: nan, Waiting: nan, OOMKilled: nan}},
 		{"killed at its limit", 2 * gib, map[allocation.Column]float64{allocation.OOMKills: 1}, savings.Signals{Throttled: nan, Waiting: nan, OOMKilled: 2 * gib}},
 		{"killed without a limit", 0, map[allocation.Column]float64{allocation.OOMKills: 1}, savings.Signals{Throttled: nan, Waiting: nan, OOMKilled: gib}},
 	} {
 		u := collected(t, 2, container{namespace: "n", controller: "web", pod: "a", limit: [2]float64{0, tt.limit}, usage: every(2, constantly(0.5, gib)), signals: tt.signals})
+		if init := tt.signals[allocation.InitSeconds] > 0; u.Containers[0].Init != init {
+			t.Errorf("%s: an init container: %v, want %v", tt.name, u.Containers[0].Init, init)
+		}
 		if diff := cmp.Diff(tt.want, u.Containers[0].Signals, cmpopts.EquateNaNs(), cmpopts.EquateApprox(1e-9, 0)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
 		}

@@ -35,6 +35,7 @@ type Usage struct {
 type Container struct {
 	Cluster, Namespace, ControllerKind, Controller, Name string
 	Owner                                                string     // "" where unknown
+	Init                                                 bool       // it is an init container, or a native sidecar, which is one that restarts
 	Request, Limit                                       [2]float64 // of the newest replica; 0 for none
 	RunningHours                                         float64    // Σ over replicas
 	KnownHours                                           [2]float64 // of them, those whose usage is known
@@ -83,7 +84,7 @@ type rowSums struct {
 
 // Needs returns what Collect reads of rows.
 func Needs(o Options) *allocation.Projection {
-	columns := []allocation.Column{allocation.RunningSeconds, allocation.CPUPeriods, allocation.ThrottledPeriods, allocation.OOMKills, allocation.CPUWaitingSeconds, allocation.CPUScaledSeconds, allocation.RAMScaledSeconds}
+	columns := []allocation.Column{allocation.RunningSeconds, allocation.CPUPeriods, allocation.ThrottledPeriods, allocation.OOMKills, allocation.CPUWaitingSeconds, allocation.CPUScaledSeconds, allocation.RAMScaledSeconds, allocation.InitSeconds}
 	for _, r := range sizedResources {
 		columns = append(columns, allocation.Cost.Of(r), allocation.Hours.Of(r), allocation.RequestHours.Of(r), allocation.UsageHours.Of(r), allocation.LimitHours.Of(r), allocation.UsageMax.Of(r))
 	}
@@ -235,7 +236,7 @@ func (c *collector) addRow(x *Container, s *allocation.Set, row int, owners allo
 	}
 	x.RunningHours += hours
 	if start := s.Start(row); !start.Before(x.newest) {
-		x.newest = start
+		x.newest, x.Init = start, s.Value(allocation.InitSeconds, row) > 0
 		for _, r := range sizedResources {
 			x.Request[r], x.Limit[r] = tidy(s.Value(allocation.RequestHours.Of(r), row)/hours), tidy(s.Value(allocation.LimitHours.Of(r), row)/hours)
 		}

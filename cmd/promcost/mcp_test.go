@@ -333,9 +333,6 @@ func (a *assistant) testMistakes(t *testing.T) {
 		{"get_cloud_costs", map[string]any{"window": "1d", "vendor": "aws"}, "argument vendor is unknown: give account, accumulate, aggregate, category, filter, limit, provider, region, service or window"},
 		{"get_efficiency", map[string]any{"window": "1d", "aggregate": "namspace"}, "did you mean"},
 		{"explain_change", map[string]any{"window": "1d", "drill": "x,y"}, "parameter drill"},
-		{"anomalies", map[string]any{"window": "1d", "threshold": -1}, "parameter threshold"},
-		{"anomalies", map[string]any{"window": "1d", "limit": 51}, "a whole number from 1 to 50"},
-		{"forecast", map[string]any{"period": "year"}, "parameter period"},
 		{"promql", map[string]any{"query": "sum("}, "parse error"},
 		{"get_cloud_costs", map[string]any{"window": "never"}, "parameter window"},
 	} {

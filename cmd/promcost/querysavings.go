@@ -41,8 +41,8 @@ func addSavingsFlags(clause *kingpin.CmdClause, io streams, open opener) executo
 	clause.Flag("window", "What time to look at: 7d, 2w, or two times separated by a comma.").Default("14d").StringVar(&f.window)
 	oneOf(clause, "profile", "What recommends: tight, balanced or safe, or the formulas of krr, vpa or kubecost.", &f.profile, presetWords()...)
 	clause.Flag("filter", `Which workloads: namespace:"shop"+label[app]:"web" and the like.`).PlaceHolder("EXPR").StringVar(&f.filter)
-	oneOf(clause, "output", "Output format: table, wide for all of its columns and whole names, json or csv; vpa for VerticalPodAutoscalers, which kubectl apply takes; patch for the requests alone, which server-side kubectl apply takes.",
-		&f.output, "table", wideOutput, "json", "csv", "vpa", "patch").Short('o')
+	oneOf(clause, "output", "Output format: table, wide for all of its columns and whole names, json or csv; vpa for VerticalPodAutoscalers, which kubectl apply takes; kubectl for commands that set the requests, one a controller; patch for strategic merge patches that do, as Kustomize takes them. kubectl apply --server-side --force-conflicts --dry-run=server checks patches, but do not apply them so: kubectl apply removes what an object does not name.",
+		&f.output, "table", wideOutput, "json", "csv", "vpa", "kubectl", "patch").Short('o')
 	countOf(clause, "limit", "Most containers to show, those that save most first; 0 for all. The total is of all.", &f.limit, 0).Default("0")
 	return open.then(f.query, io)
 }
@@ -75,9 +75,11 @@ func (f *savingsFlags) query(ctx context.Context, who *answerer, io streams) err
 	case "csv":
 		return answer.writeCSV(io.raw)
 	case "vpa":
-		return answer.writeObjects(io, verticalPodAutoscaler)
+		return answer.writeObjects(io, false, verticalPodAutoscaler)
+	case "kubectl":
+		return answer.writeCommands(io)
 	case "patch":
-		return answer.writeObjects(io, requestPatch)
+		return answer.writeObjects(io, true, requestPatch)
 	}
 	return answer.print(io.out, f.window, who.currency(ctx), io.layout(f.output))
 }
@@ -118,6 +120,7 @@ type savingsAnswer struct {
 type savingsRow struct {
 	Cluster, Namespace, ControllerKind, Controller, Container string
 	Owner                                                     *string
+	Init                                                      bool
 	RunningHours                                              float64
 	LowConfidence                                             bool
 	MonthlySaving, MonthlyRisk                                float64
@@ -126,7 +129,7 @@ type savingsRow struct {
 
 // savingsAmount is what it should request of a resource, in cores or bytes; nil is unknown.
 type savingsAmount struct {
-	Request                                  float64
+	Request, Limit                           float64
 	Recommended, RecommendedLimit, Low, High *float64
 	Why                                      savings.Why
 	MonthlySaving                            *float64

@@ -21,6 +21,9 @@ const savingsJSON = `{"data":{"profile":"balanced","count":4,"monthlySaving":40.
 		"cpu":{"request":0.01,"recommended":0.1,"why":"quantile","exceedance":0.0001,"currentExceedance":0.5},"memory":{"request":0,"why":"unknown"}},
 	{"cluster":"one","namespace":"jobs","controllerKind":"cronjob","controller":"nightly","container":"main","runningHours":14,"days":14,
 		"cpu":{"why":"hpa"},"memory":{"request":1000000,"recommended":34800000,"recommendedLimit":34800000,"why":"floor","exceedance":0}},
+	{"cluster":"one","namespace":"web","controllerKind":"deployment","controller":"front","container":"proxy","init":true,"runningHours":672,"days":14,
+		"cpu":{"request":0.5,"limit":0.5,"recommended":0.525,"why":"quantile","exceedance":0,"currentExceedance":0},
+		"memory":{"request":1000000,"limit":34800000,"recommended":34800000,"recommendedLimit":34800000,"why":"floor","exceedance":0}},
 	{"cluster":"one","namespace":"jobs","controllerKind":"pod","controller":"once","container":"main","runningHours":0.2,"days":1,"lowConfidence":true,"cpu":{"why":"short"},"memory":{"why":"short"}}]}}`
 
 func readSavings(t *testing.T) *savingsAnswer {
@@ -44,6 +47,7 @@ func TestSavingsTable(t *testing.T) {
 		`web/front/nginx          2000m    263m     4Gi  1.15Gi  40.50   0.00  CPU above its request 4 % of the time`,
 		`web/front/log\u001b[31m    10m    100m       –       –   0.00   3.00  CPU above its request less than 0.1 % of the time, CPU now 50 % of the time, memory usage is not known, rests on 20 h only`,
 		`jobs/nightly/main            –       –   977Ki  33.2Mi   0.00   0.00  CPU is scaled by a HorizontalPodAutoscaler`,
+		`web/front/proxy           500m    525m   977Ki  33.2Mi   0.00   0.00  never above its requests`,
 		`jobs/once/main               –       –       –       –   0.00   0.00  CPU: ran for less than an hour, memory: ran for less than an hour, rests on 0.2 h only`,
 		`TOTAL                                                   40.50   3.00  CPU above its request 3.1 % of the time`, ``,
 		`COSTS: where a request is too low today, a higher one costs 3.00 more. That is a risk, and no part of what is saved`,
@@ -70,21 +74,23 @@ func TestMemoryText(t *testing.T) {
 func TestSavingsObjects(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
+		inits  bool
 		makeOf func([]savingsRow) k8sObject
 		want   []string
-		lacks  string
+		left   string
 	}{
-		{"vpa", verticalPodAutoscaler, []string{
+		{"vpa", false, verticalPodAutoscaler, []string{
 			"kind: VerticalPodAutoscaler\nmetadata:\n  name: front\n  namespace: web\n", "kind: Deployment\n    name: front\n", "containerName: nginx\n        controlledResources:\n          - cpu\n          - memory\n",
-			"minAllowed:\n          cpu: 263m\n          memory: 1240M\n", "kind: CronJob\n    name: nightly\n", "controlledResources:\n          - memory\n", "updateMode: Initial\n",
-		}, "once"},
-		{"patch", requestPatch, []string{
+			"minAllowed:\n          cpu: 263m\n          memory: 1240M\n", "name: nightly-cronjob\n", "kind: CronJob\n    name: nightly\n", "controlledResources:\n          - memory\n", "updateMode: Initial\n",
+		}, "2 containers are left out"},
+		{"patch", true, requestPatch, []string{
 			"apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: front\n  namespace: web\nspec:\n  template:\n    spec:\n      containers:\n        - name: nginx\n",
 			"limits:\n              memory: 4Gi\n            requests:\n              cpu: 263m\n              memory: 1240M\n", "spec:\n  jobTemplate:\n    spec:\n      template:\n", "memory: 34800k\n",
-		}, "once"},
+			"      initContainers:\n        - name: proxy\n          resources:\n            limits:\n              cpu: 525m\n            requests:\n              cpu: 525m\n              memory: 34800k\n",
+		}, "1 containers are left out"},
 	} {
 		var out, errs strings.Builder
-		if err := readSavings(t).writeObjects(streams{raw: &out, err: &errs}, tt.makeOf); err != nil {
+		if err := readSavings(t).writeObjects(streams{raw: &out, err: &errs}, tt.inits, tt.makeOf); err != nil {
 			t.Fatal(err)
 		}
 		for _, want := range tt.want {
@@ -92,14 +98,36 @@ func TestSavingsObjects(t *testing.T) {
 				t.Errorf("%s lacks\n%s\nin\n%s", tt.name, want, out.String())
 			}
 		}
-		if strings.Contains(out.String(), tt.lacks) || !strings.Contains(errs.String(), "1 containers are left out") {
+		if strings.Contains(out.String(), "once") || strings.Contains(out.String(), "proxy") != tt.inits || !strings.Contains(errs.String(), tt.left) {
 			t.Errorf("%s: %s\n%s", tt.name, out.String(), errs.String())
 		}
 	}
 	two := readSavings(t)
 	two.Data.Requests[1].Cluster = "two"
-	if err := two.writeObjects(streams{raw: io.Discard, err: io.Discard}, requestPatch); err == nil || !strings.Contains(err.Error(), "one, two") {
+	if err := two.writeObjects(streams{raw: io.Discard, err: io.Discard}, true, requestPatch); err == nil || !strings.Contains(err.Error(), "one, two") {
 		t.Errorf("objects of two clusters: error %v", err)
+	}
+}
+
+// TestSavingsCommands writes a command for each controller, none with names that a shell would understand.
+func TestSavingsCommands(t *testing.T) {
+	var out, errs strings.Builder
+	answer := readSavings(t)
+	if err := answer.writeCommands(streams{raw: &out, err: &errs}); err != nil {
+		t.Fatal(err)
+	}
+	const nightly = `kubectl -n jobs patch cronjob nightly -p '{"spec":{"jobTemplate":{"spec":{"template":{"spec":{"containers":[{"name":"main","resources":{"limits":{"memory":"34800k"},"requests":{"memory":"34800k"}}}]}}}}}}'` + "\n"
+	if out.String() != nightly || !strings.Contains(errs.String(), "4 containers are left out") {
+		t.Errorf("%s\n%s", out.String(), errs.String())
+	}
+	answer.Data.Requests[1].Container = "log"
+	out.Reset()
+	if err := answer.writeCommands(streams{raw: &out, err: &errs}); err != nil || !strings.HasPrefix(out.String(), `kubectl -n web patch deployment front -p '{"spec":{"template":{"spec":{"containers":[{"name":"nginx",`) || !strings.HasSuffix(out.String(), nightly) {
+		t.Errorf("%v: %s", err, out.String())
+	}
+	answer.Data.Requests[3].Cluster = "two"
+	if err := answer.writeCommands(streams{raw: io.Discard, err: io.Discard}); err == nil {
+		t.Error("commands for two clusters")
 	}
 }
 
@@ -110,8 +138,8 @@ func TestSavingsCSV(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(b.String(), "\n")
-	if len(lines) != 6 || lines[1] != "one,web,deployment,front,nginx,a,false,40.5,0,2,0.263,0.25,0.3,quantile,0.04,4.294967296e+09,1.24e+09,4.294967296e+09,maximum,0" ||
-		!strings.HasSuffix(lines[4], ",0,,,,short,,0,,,short,") {
+	if len(lines) != 7 || lines[1] != "one,web,deployment,front,nginx,a,false,40.5,0,2,0.263,0.25,0.3,quantile,0.04,4.294967296e+09,1.24e+09,4.294967296e+09,maximum,0" ||
+		!strings.HasSuffix(lines[5], ",0,,,,short,,0,,,short,") {
 		t.Errorf("%s", b.String())
 	}
 }

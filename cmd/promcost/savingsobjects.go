@@ -2,9 +2,11 @@ package main
 
 import (
 	"encoding/csv"
+	"encoding/json"
 	"fmt"
 	"io"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -45,24 +47,41 @@ var controllerKinds = map[string]struct {
 // k8sObject is an object of Kubernetes, or a part of one.
 type k8sObject = map[string]any
 
-// writeObjects writes what make makes of the containers of each controller, and says how many could have none. Objects that people apply name one cluster's.
-func (a *savingsAnswer) writeObjects(io streams, makeOf func(rows []savingsRow) k8sObject) error {
-	var controllers [][]savingsRow
-	at, clusters, left := map[[4]string]int{}, map[string]bool{}, 0
+// controllers are the containers whose requests can be set, by their controllers, init containers among them if inits; left counts the others. What people apply
+// is of one cluster.
+func (a *savingsAnswer) controllers(inits bool) (list [][]savingsRow, left int, err error) {
+	at, clusters := map[[4]string]int{}, map[string]bool{}
 	for _, r := range a.Data.Requests {
-		if _, ok := controllerKinds[r.ControllerKind]; !ok || r.CPU.Recommended == nil && r.Memory.Recommended == nil {
+		if _, ok := controllerKinds[r.ControllerKind]; !ok || r.Init && !inits || r.CPU.Recommended == nil && r.Memory.Recommended == nil {
 			left++
 			continue
 		}
 		clusters[r.Cluster] = true
 		key := [...]string{r.Cluster, r.Namespace, r.ControllerKind, r.Controller}
 		if _, ok := at[key]; !ok {
-			at[key], controllers = len(controllers), append(controllers, nil)
+			at[key], list = len(list), append(list, nil)
 		}
-		controllers[at[key]] = append(controllers[at[key]], r)
+		list[at[key]] = append(list[at[key]], r)
 	}
 	if len(clusters) > 1 {
-		return fmt.Errorf("the answer has containers of the clusters %s, and objects are applied to one: give --filter='cluster:\"…\"'", strings.Join(sortedKeys(clusters), ", "))
+		return nil, 0, fmt.Errorf("the answer has containers of the clusters %s, and objects are applied to one: give --filter='cluster:\"…\"'", strings.Join(sortedKeys(clusters), ", "))
+	}
+	return list, left, nil
+}
+
+// warnLeft says how many containers have no part in what was written.
+func warnLeft(io streams, left int) error {
+	if left == 0 {
+		return nil
+	}
+	return warn(io.err, fmt.Sprintf("%d containers are left out: they have no recommendation, or nobody can set their requests so, such as those of a job that has run or, by a VerticalPodAutoscaler, of init containers", left))
+}
+
+// writeObjects writes what makeOf makes of the containers of each controller, init containers among them if inits.
+func (a *savingsAnswer) writeObjects(io streams, inits bool, makeOf func(rows []savingsRow) k8sObject) error {
+	controllers, left, err := a.controllers(inits)
+	if err != nil {
+		return err
 	}
 	e := yaml.NewEncoder(io.raw)
 	e.SetIndent(2)
@@ -74,10 +93,34 @@ func (a *savingsAnswer) writeObjects(io streams, makeOf func(rows []savingsRow) 
 	if err := e.Close(); err != nil {
 		return fmt.Errorf("write objects: %w", err)
 	}
-	if left > 0 {
-		return warn(io.err, fmt.Sprintf("%d containers are left out: they have no recommendation, or a controller whose requests nobody can set, such as a job that has run", left))
+	return warnLeft(io, left)
+}
+
+// plainName is a name that means nothing to a shell. Kubernetes has no others.
+var plainName = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]*$`)
+
+// writeCommands writes a command for each controller, by which kubectl sets the recommended requests.
+func (a *savingsAnswer) writeCommands(io streams) error {
+	controllers, left, err := a.controllers(true)
+	if err != nil {
+		return err
 	}
-	return nil
+	for _, rows := range controllers {
+		if slices.ContainsFunc(rows, func(r savingsRow) bool {
+			return !plainName.MatchString(r.Namespace) || !plainName.MatchString(r.Controller) || !plainName.MatchString(r.Container)
+		}) {
+			left += len(rows)
+			continue
+		}
+		patch, err := json.Marshal(k8sObject{"spec": requestPatch(rows)["spec"]})
+		if err != nil {
+			return fmt.Errorf("write commands: %w", err)
+		}
+		if _, err := fmt.Fprintf(io.raw, "kubectl -n %s patch %s %s -p '%s'\n", rows[0].Namespace, rows[0].ControllerKind, rows[0].Controller, patch); err != nil {
+			return err
+		}
+	}
+	return warnLeft(io, left)
 }
 
 // requested are the recommended requests of a container.
@@ -92,9 +135,12 @@ func (r *savingsRow) requested() k8sObject {
 	return requests
 }
 
-// verticalPodAutoscaler is one that gives new pods the recommended requests, and evicts none.
+// verticalPodAutoscaler is one that gives new pods the recommended requests, and evicts none. Controllers of other kinds may have the name of a Deployment.
 func verticalPodAutoscaler(rows []savingsRow) k8sObject {
-	kind := controllerKinds[rows[0].ControllerKind]
+	kind, name := controllerKinds[rows[0].ControllerKind], rows[0].Controller
+	if rows[0].ControllerKind != "deployment" {
+		name += "-" + rows[0].ControllerKind
+	}
 	policies := []k8sObject{{"containerName": "*", "mode": "Off"}}
 	for i := range rows {
 		requests := rows[i].requested()
@@ -104,7 +150,7 @@ func verticalPodAutoscaler(rows []savingsRow) k8sObject {
 	}
 	return k8sObject{
 		"apiVersion": "autoscaling.k8s.io/v1", "kind": "VerticalPodAutoscaler",
-		"metadata": k8sObject{"name": rows[0].Controller, "namespace": rows[0].Namespace},
+		"metadata": k8sObject{"name": name, "namespace": rows[0].Namespace},
 		"spec": k8sObject{
 			"targetRef":      k8sObject{"apiVersion": kind.apiVersion, "kind": kind.kind, "name": rows[0].Controller},
 			"updatePolicy":   k8sObject{"updateMode": "Initial"},
@@ -113,18 +159,41 @@ func verticalPodAutoscaler(rows []savingsRow) k8sObject {
 	}
 }
 
-// requestPatch is the part of a controller that sets the recommended requests, and memory limits that are not below them.
-func requestPatch(rows []savingsRow) k8sObject {
-	kind := controllerKinds[rows[0].ControllerKind]
-	var containers []k8sObject
-	for i := range rows {
-		resources := k8sObject{"requests": rows[i].requested()}
-		if limit := rows[i].Memory.RecommendedLimit; limit != nil {
-			resources["limits"] = k8sObject{"memory": memoryQuantity(*limit)}
-		}
-		containers = append(containers, k8sObject{"name": rows[i].Container, "resources": resources})
+// limited are the limits of a container that must change with its requests, none of which may be above one.
+func (r *savingsRow) limited() k8sObject {
+	limits := k8sObject{}
+	if cpu := r.CPU.Recommended; cpu != nil && r.CPU.Limit > 0 && *cpu > r.CPU.Limit {
+		limits["cpu"] = cpuQuantity(*cpu)
 	}
-	spec := k8sObject{"template": k8sObject{"spec": k8sObject{"containers": containers}}}
+	if limit := r.Memory.RecommendedLimit; limit != nil && *limit != r.Memory.Limit {
+		limits["memory"] = memoryQuantity(*limit)
+	}
+	return limits
+}
+
+// requestPatch is the part of a controller that sets the recommended requests, and the limits that must change with them.
+func requestPatch(rows []savingsRow) k8sObject {
+	kind, pod := controllerKinds[rows[0].ControllerKind], k8sObject{}
+	for _, of := range [...]struct {
+		list string
+		init bool
+	}{{"containers", false}, {"initContainers", true}} {
+		var containers []k8sObject
+		for i := range rows {
+			if rows[i].Init != of.init {
+				continue
+			}
+			resources := k8sObject{"requests": rows[i].requested()}
+			if limits := rows[i].limited(); len(limits) > 0 {
+				resources["limits"] = limits
+			}
+			containers = append(containers, k8sObject{"name": rows[i].Container, "resources": resources})
+		}
+		if containers != nil {
+			pod[of.list] = containers
+		}
+	}
+	spec := k8sObject{"template": k8sObject{"spec": pod}}
 	for _, name := range slices.Backward(kind.path) {
 		spec = k8sObject{name: spec}
 	}

@@ -406,6 +406,7 @@ var collections = map[string]string{
 	"VMServiceScrape":          "/apis/operator.victoriametrics.com/v1beta1/namespaces/%s/vmservicescrapes",
 	"VMRule":                   "/apis/operator.victoriametrics.com/v1beta1/namespaces/%s/vmrules",
 	"Route":                    "/apis/route.openshift.io/v1/namespaces/%s/routes",
+	"VerticalPodAutoscaler":    "/apis/autoscaling.k8s.io/v1/namespaces/%s/verticalpodautoscalers",
 
 	"ValidatingAdmissionPolicy":        "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies",
 	"ValidatingAdmissionPolicyBinding": "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings",

@@ -76,6 +76,9 @@ func (rs *Resolver) row(c *observe.Container, from, to int64) observe.RowRef {
 		rs.Rows[set].Ends()[ref.Row] = to
 	}
 	rs.AddTo(ref, allocation.RunningSeconds, float64(to-from)/1000)
+	if c.Init && !c.Alone { // of which usage alone says nothing
+		rs.AddTo(ref, allocation.InitSeconds, float64(to-from)/1000)
+	}
 	rs.addScaled(c, ref, from, to)
 	return ref
 }

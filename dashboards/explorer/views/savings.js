@@ -125,19 +125,19 @@ function risk(r, format) {
 // copied is a button that copies a command, which is long; nothing where there is none. Without the right to the clipboard it shows the command.
 const copied = (text) => text && copier(text, text, (button) => button.replaceWith(el("code", {}, text)));
 
-// command sets the recommended requests of a container; "" where there are none, or nothing that kubectl can change.
+// command sets the recommended requests of a container, and the limits that must change with them; "" where there are none, or nothing that kubectl can change.
 function command(r) {
-  const list = [];
-  if (r.cpu.recommended !== null) list.push(`cpu=${Math.ceil(r.cpu.recommended * 1000 - 1e-6)}m`);
-  if (r.memory.recommended !== null) list.push(`memory=${mebibytes(r.memory.recommended)}`);
-  const { limit, recommendedLimit } = r.memory;
-  const limits = limit > 0 && recommendedLimit > limit ? ` --limits=memory=${mebibytes(recommendedLimit)}` : ""; // no request is above its limit
+  const list = [], limits = [];
+  const cpu = (cores) => `cpu=${Math.ceil(cores * 1000 - 1e-6)}m`;
+  const memory = (bytes) => `memory=${bytes % 1e6 === 0 ? `${bytes / 1e6}M` : Math.ceil(bytes)}`; // not rounded up: no request may be above its limit
+  if (r.cpu.recommended !== null) list.push(cpu(r.cpu.recommended));
+  if (r.cpu.limit > 0 && r.cpu.recommended > r.cpu.limit) limits.push(cpu(r.cpu.recommended));
+  if (r.memory.recommended !== null) list.push(memory(r.memory.recommended));
+  if (r.memory.recommended !== null && r.memory.recommendedLimit !== r.memory.limit) limits.push(memory(r.memory.recommendedLimit));
   const names = [r.namespace, r.controller, r.container];
   if (list.length === 0 || !["deployment", "statefulset", "daemonset"].includes(r.controllerKind) || !names.every((name) => /^[a-z0-9.-]+$/.test(name))) return ""; // it is pasted into a shell
-  return `kubectl -n ${r.namespace} set resources ${r.controllerKind}/${r.controller} -c ${r.container} --requests=${list.join(",")}${limits}`;
+  return `kubectl -n ${r.namespace} set resources ${r.controllerKind}/${r.controller} -c ${r.container} --requests=${list.join(",")}${limits.length > 0 ? ` --limits=${limits.join(",")}` : ""}`;
 }
-
-const mebibytes = (x) => `${Math.ceil(x / 2 ** 20 - 1e-6)}Mi`;
 
 const text = (name, title, of, wide) => ({ name, title, text: true, wide, value: (r) => of(r) ?? "", cell: (r) => named(of(r)) });
 const costs = (of, format) => ({ name: "cost", title: "Costs a month", value: of, cell: (r) => format.money(of(r)) });
