@@ -9,7 +9,6 @@ import (
 	"math"
 	"net/url"
 	"slices"
-	"strconv"
 )
 
 // span is a stretch of time, as the API writes it.
@@ -64,25 +63,13 @@ func (d *unusualDay) UnmarshalJSON(text []byte) error {
 
 // anomalies answers with the days that cost unusually much or little, the most unusual first.
 func (s *server) anomalies(ctx context.Context, args arguments) ([]byte, error) {
-	limit, err := args.number("limit", defaultRows, mostLong)
-	if err != nil {
-		return nil, err
-	}
-	v, err := args.parameters(asIs)
-	if err != nil {
-		return nil, err
-	}
-	v.Set("limit", strconv.Itoa(limit))
-	answer, err := s.ask(ctx, "/model/anomalies", v)
-	if err != nil {
-		return nil, err
-	}
 	var out unusual
-	if err := json.Unmarshal(answer.Data, &out); err != nil {
-		return nil, fmt.Errorf("read the answer: %w", err)
+	warnings, err := s.listed(ctx, "/model/anomalies", args, &out)
+	if err != nil {
+		return nil, err
 	}
 	out.Currency = s.currency(ctx)
-	return short(out, answer.Warnings)
+	return short(out, warnings)
 }
 
 // outlook is an answer about what a period will cost (SEMANTICS §11): medians, so that rows do not add up to the total.

@@ -45,22 +45,10 @@ type sizes struct {
 
 // savings answers with what containers should request.
 func (s *server) savings(ctx context.Context, args arguments) ([]byte, error) {
-	limit, err := args.number("limit", defaultRows, mostLong)
-	if err != nil {
-		return nil, err
-	}
-	v, err := args.parameters(asIs)
-	if err != nil {
-		return nil, err
-	}
-	v.Set("limit", strconv.Itoa(limit))
-	answer, err := s.ask(ctx, "/model/savings/requests", v)
-	if err != nil {
-		return nil, err
-	}
 	var out sizes
-	if err := json.Unmarshal(answer.Data, &out); err != nil {
-		return nil, fmt.Errorf("read the answer: %w", err)
+	warnings, err := s.listed(ctx, "/model/savings/requests", args, &out)
+	if err != nil {
+		return nil, err
 	}
 	out.Currency = s.currency(ctx)
 	shorten(&out.MonthlySaving, 100)
@@ -73,7 +61,28 @@ func (s *server) savings(ctx context.Context, args arguments) ([]byte, error) {
 			shorten(part, 1e4)
 		}
 	}
-	return short(out, answer.Warnings)
+	return short(out, warnings)
+}
+
+// listed reads the answer of a path that lists what is longer than rows of costs, at most so much as the arguments say, and returns its warnings.
+func (s *server) listed(ctx context.Context, path string, args arguments, out any) (warnings []string, err error) {
+	limit, err := args.number("limit", defaultRows, mostLong)
+	if err != nil {
+		return nil, err
+	}
+	v, err := args.parameters(asIs)
+	if err != nil {
+		return nil, err
+	}
+	v.Set("limit", strconv.Itoa(limit))
+	answer, err := s.ask(ctx, path, v)
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(answer.Data, out); err != nil {
+		return nil, fmt.Errorf("read the answer: %w", err)
+	}
+	return answer.Warnings, nil
 }
 
 // shorten rounds a number to a part of 1, so that it takes few words; nil stays.
