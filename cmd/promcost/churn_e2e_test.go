@@ -366,13 +366,13 @@ func compareRuns(t *testing.T, tr *truth, base string, start, end time.Time, see
 		}
 		if counted < lower*(x.seconds-x.off) || counted > upper*(x.seconds+x.off) {
 			outside++
-			t.Errorf("%s runs for %.1fs of %.1fs, %.4f, outside of {%.3f, %.3f}: %s", name, counted, x.seconds, counted/x.seconds, lower, upper, times(x.runs))
+			t.Errorf("%s runs for %.1fs of %.1fs, %.4f, outside of {%.3f, %.3f}: %s", name, counted, x.seconds, counted/x.seconds, lower, upper, timesOf(x.runs))
 		} else if math.Abs(counted-x.seconds) > 2 {
-			t.Logf("%s runs for %.1fs of %.1fs: %s", name, counted, x.seconds, times(x.runs))
+			t.Logf("%s runs for %.1fs of %.1fs: %s", name, counted, x.seconds, timesOf(x.runs))
 		}
 	}
 	for name, x := range want {
-		t.Logf("no row: %s runs for %.1fs: %s", name, x.seconds, times(x.runs))
+		t.Logf("no row: %s runs for %.1fs: %s", name, x.seconds, timesOf(x.runs))
 	}
 	t.Logf("warnings: %s", strings.Join(warnings, "\n"))
 	seconds, cores := sum.seconds/all.seconds-1, sum.cores/all.cores-1
@@ -387,8 +387,8 @@ func compareRuns(t *testing.T, tr *truth, base string, start, end time.Time, see
 	}
 }
 
-// times are runs as text.
-func times(runs []promtest.Run) string {
+// timesOf are runs as text.
+func timesOf(runs []promtest.Run) string {
 	var out []string
 	for _, r := range runs {
 		end := "…"

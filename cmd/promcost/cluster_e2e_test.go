@@ -378,7 +378,7 @@ func compareCosts(t *testing.T, tr *truth, base string, start, end time.Time, se
 			sums[cost] += got
 			if got < lower*exact-slack || bounded && got > upper*exact+slack {
 				outside++
-				t.Errorf("%s: %s is %g of %g, %.4f, outside of {%.3f, %.3f}: %s", name, cost, got, exact, got/exact, lower, upper, times(x.runs))
+				t.Errorf("%s: %s is %g of %g, %.4f, outside of {%.3f, %.3f}: %s", name, cost, got, exact, got/exact, lower, upper, timesOf(x.runs))
 			}
 		}
 	}
@@ -386,9 +386,9 @@ func compareCosts(t *testing.T, tr *truth, base string, start, end time.Time, se
 		// An init container can be missed, and what is gone before the next scrape; on a grid anything that is not longer than a cell.
 		missable := !slices.ContainsFunc(x.runs, func(r promtest.Run) bool { return !r.Init && !tr.missable(&r, sees) })
 		if !missable && (sees.cell == 0 || x.seconds > sees.cell.Seconds()+sees.hidden) {
-			t.Errorf("no row: %s runs for %.1fs: %s", name, x.seconds, times(x.runs))
+			t.Errorf("no row: %s runs for %.1fs: %s", name, x.seconds, timesOf(x.runs))
 		} else {
-			t.Logf("no row: %s runs for %.1fs: %s", name, x.seconds, times(x.runs))
+			t.Logf("no row: %s runs for %.1fs: %s", name, x.seconds, timesOf(x.runs))
 		}
 	}
 	t.Logf("%d rows, %d figures outside of their bounds; warnings: %s", len(answer), outside, strings.Join(warnings, "\n"))
