@@ -19,7 +19,7 @@ func (p *pod) cgroup() string {
 
 func (p *pod) bestEffort() bool {
 	for i := range p.containers {
-		if p.containers[i].spec.request != (resources{}) {
+		if p.containers[i].request != (resources{}) {
 			return false
 		}
 	}

@@ -47,6 +47,8 @@ type Config struct {
 	// Changes is when what ChangeTruth explains begins to happen: within two hours from then on. By default it happens at fixed
 	// fractions of the duration, as all else.
 	Changes time.Time
+	// Requests replace what containers request, and nothing else: all of them run where, when and with the usage that they have without.
+	Requests map[ContainerOf]Requested
 	// NoOpenCost leaves out what OpenCost exports, all prices among it.
 	NoOpenCost bool
 }

@@ -33,7 +33,7 @@ func (c *Cluster) MaxCommitment() (most Commitment) {
 						if part.from >= part.to {
 							continue
 						}
-						q := ct.spec.request
+						q := ct.request
 						level := resources{max(q.cpu, s.cpu), max(q.mem, s.mem), q.gpu}
 						changes = append(changes, change{part.from, level}, change{part.to, resources{}.minus(level)})
 					}

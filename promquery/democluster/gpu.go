@@ -107,7 +107,7 @@ func (ct *container) activity(until int64) (list []level) {
 
 // observed reports whether an exporter can attribute the work on a GPU to the container: it cannot if containers take turns.
 func (ct *container) observed() bool {
-	g := ct.spec.request.gpu
+	g := ct.request.gpu
 	return g.whole+g.slices > 0
 }
 
@@ -171,7 +171,7 @@ type GPUTruth struct {
 }
 
 func (ct *container) gpuTruth(p *pod, w span) *GPUTruth {
-	g := ct.spec.request.gpu
+	g := ct.request.gpu
 	if g == (gpus{}) {
 		return nil
 	}

@@ -174,8 +174,8 @@ func (b *collector) container(p *pod, ct *container, with func(...string) []stri
 		prefix = "kube_pod_init_container_"
 	}
 	name := func(kv ...string) []string { return with(append([]string{"container", ct.spec.name}, kv...)...) }
-	b.requests(p, prefix+"resource_requests", ct.spec.request, name)
-	b.requests(p, prefix+"resource_limits", ct.spec.limit, name)
+	b.requests(p, prefix+"resource_requests", ct.request, name)
+	b.requests(p, prefix+"resource_limits", ct.limit, name)
 
 	life := ct.states(p)
 	b.ksm(life.running, prefix+"status_running", name()...)

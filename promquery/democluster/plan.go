@@ -106,9 +106,10 @@ type pod struct {
 
 // container is one container of one pod; several runs if it was restarted in place.
 type container struct {
-	spec *containerSpec
-	key  uint64
-	runs []span
+	spec           *containerSpec
+	request, limit resources // those of spec, unless the configuration has others
+	key            uint64
+	runs           []span
 }
 
 func (ct *container) id(run int) string { return hex64(keyOf(ct.key, "id", strconv.Itoa(run))) }

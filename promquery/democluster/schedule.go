@@ -181,7 +181,7 @@ func (c *Cluster) newPod(w *workload, at int64) *pod {
 			}
 			p.ready = max(p.ready, run.from)
 		}
-		p.containers = append(p.containers, container{spec: spec, key: keyOf(key, spec.name), runs: []span{run}})
+		p.containers = append(p.containers, container{spec: spec, request: spec.request, limit: spec.limit, key: keyOf(key, spec.name), runs: []span{run}})
 	}
 	return p
 }
@@ -228,6 +228,7 @@ func (c *Cluster) choose(w *workload, not *node) *node {
 
 // bind puts a pod on a node for good, and gives the room back when the pod ends.
 func (c *Cluster) bind(p *pod, n *node) {
+	c.overrideRequests(p)
 	p.node = n
 	p.gpu = n.assign(p)
 	n.free = n.free.minus(p.reserved())

@@ -269,7 +269,7 @@ type integrals struct {
 
 // integrate integrates what a container was allocated, requested and used while it ran within w.
 func (ct *container) integrate(w span) (sum integrals) {
-	q := ct.spec.request
+	q := ct.request
 	for _, r := range ct.runs {
 		live := r.clip(w)
 		if live.from >= live.to {
@@ -319,7 +319,7 @@ func (ct *container) truth(p *pod, w span) (ContainerTruth, bool) {
 		RunningSeconds: float64(sum.millis) / float64(secondMillis), Scheduled: instant(p.created),
 		CPUCoreHours: coreHours(sum.cpu), CPURequestCoreHours: coreHours(sum.cpuRequest), CPUUsageCoreHours: coreHours(sum.cpuUsed),
 		RAMByteHours: hours(sum.ram), RAMRequestByteHours: hours(sum.ramRequest), RAMUsageByteHours: hours(sum.ramUsed),
-		GPUHours: hours(float64(sum.millis)) * ct.spec.request.gpu.devices(), Used: sum.used,
+		GPUHours: hours(float64(sum.millis)) * ct.request.gpu.devices(), Used: sum.used,
 	}
 	for _, r := range ct.runs[1:] {
 		if w.has(r.from) {
@@ -330,7 +330,7 @@ func (ct *container) truth(p *pod, w span) (ContainerTruth, bool) {
 	each(p.node.cpu, w, func(part span, rate float64) { row.CPUCost += coreHours(ct.integrate(part).cpu) * rate })
 	each(p.node.ram, w, func(part span, rate float64) { row.RAMCost += hours(ct.integrate(part).ram) / float64(gibibyte) * rate })
 	each(p.node.gpu, w, func(part span, rate float64) {
-		row.GPUCost += hours(float64(ct.integrate(part).millis)) * ct.spec.request.gpu.devices() * rate
+		row.GPUCost += hours(float64(ct.integrate(part).millis)) * ct.request.gpu.devices() * rate
 	})
 	row.GPU = ct.gpuTruth(p, w)
 	labels, annotations := p.of.podLabels()

@@ -77,7 +77,7 @@ func (p *pod) pendingTruth(w span) (out []PendingTruth) {
 		if ct.spec.init || wait.from >= wait.to {
 			continue
 		}
-		q := ct.spec.request
+		q := ct.request
 		out = append(out, PendingTruth{
 			Cluster: ClusterID, Node: p.node.name, Namespace: p.of.namespace, Pod: p.name, UID: p.uid, Container: ct.spec.name,
 			Start: instant(wait.from), End: instant(wait.to),
