@@ -30,6 +30,7 @@ type container struct {
 	namespace, controller, pod string
 	request, limit             [2]float64
 	usage                      []sample
+	dearer                     float64                       // factor on the prices, at least 1
 	signals                    map[allocation.Column]float64 // of each hour
 }
 
@@ -86,7 +87,7 @@ func addHour(s *allocation.Set, w allocation.Window, c *container) {
 			add(allocation.RequestHours, hours*c.request[r])
 			add(allocation.LimitHours, hours*c.limit[r])
 			add(allocation.Hours, hours*max(usage, c.request[r]))
-			add(allocation.Cost, hours*max(usage, c.request[r])*[2]float64{pricePerCoreHour, pricePerByteHour}[r])
+			add(allocation.Cost, hours*max(usage, c.request[r])*[2]float64{pricePerCoreHour, pricePerByteHour}[r]*max(c.dearer, 1))
 			row.Values[allocation.UsageMax.Of(of)] = max(row.Values[allocation.UsageMax.Of(of)], usage)
 		}
 	}

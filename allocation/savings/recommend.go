@@ -133,7 +133,7 @@ func (e *estimator) size(x *Container, r allocation.Resource) Sized {
 	above, _ := x.whole[r].above(out.Request, x.UsageMax[r])
 	out.Exceedance = above / seconds
 	if e.covered > 0 {
-		out.Saving = (x.charged[r] - x.whole[r].charged(out.Request)/3600) * x.Price[r] / e.covered * coverage.MonthHours
+		out.Saving = (x.cost[r] - x.whole[r].cost(out.Request)) / e.covered * coverage.MonthHours
 	}
 	return out
 }

@@ -204,6 +204,37 @@ func TestSaving(t *testing.T) {
 	}
 }
 
+// TestSavingAtPricesOfTheTime takes the saving at the prices that there were while a container requested what it did: they rose by half when its request was doubled.
+func TestSavingAtPricesOfTheTime(t *testing.T) {
+	wave := every(8, func(at time.Duration) (float64, float64) { return 0.5 + 0.4*math.Sin(at.Hours()), 2 * gib })
+	half := len(wave) / 2
+	replicas := []container{
+		{namespace: "n", controller: "web", pod: "a", request: [2]float64{0.5, gib}, usage: wave[:half+1]},
+		{namespace: "n", controller: "web", pod: "b", request: [2]float64{1, 4 * gib}, usage: wave[half:], dearer: 1.5},
+	}
+	for _, idle := range []bool{false, true} {
+		if idle { // the first half costs nothing, and would cost something
+			replicas[0].request, replicas[0].usage = [2]float64{}, []sample{{at: wave[0].at}, {at: wave[half].at}}
+		}
+		got := recommended(t, collected(t, 8, replicas...), "balanced")[0]
+		cpu, ram := 0.0, 0.0
+		for _, c := range replicas {
+			for i, s := range c.usage[:len(c.usage)-1] {
+				hours, dearer := c.usage[i+1].at.Sub(s.at).Hours(), max(c.dearer, 1)
+				if idle {
+					dearer = 1.5 // all that is known of prices
+				}
+				cpu += (max(c.request[0], s.cores) - max(got.CPU.Request, s.cores)) * hours * pricePerCoreHour * dearer
+				ram += (max(c.request[1], s.ram) - max(got.RAM.Request, s.ram)) * hours * pricePerByteHour * dearer
+			}
+		}
+		month := 730.0 / (8 * 24)
+		if diff := cmp.Diff([]float64{cpu * month, ram * month}, []float64{got.CPU.Saving, got.RAM.Saving}, cmpopts.EquateApprox(0.01, 0)); diff != "" {
+			t.Errorf("idle at first: %v: savings (-want +got):\n%s", idle, diff)
+		}
+	}
+}
+
 // TestReplicas pools replicas, except where a preset asks for the pod that uses most.
 func TestReplicas(t *testing.T) {
 	small := container{namespace: "n", controller: "web", pod: "a", usage: every(3, constantly(0.1, gib))}

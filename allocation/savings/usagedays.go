@@ -40,16 +40,15 @@ type Container struct {
 	RunningHours                                         float64    // Σ over replicas
 	KnownHours                                           [2]float64 // of them, those whose usage is known
 	UsageMean, UsageMax                                  [2]float64 // over known hours; NaN where none are
-	Price                                                [2]float64 // in currency an hour of a core or byte: what it paid in the mean; 0 where that is nothing
 
 	// Signals are what else may decide a recommendation.
 	Signals Signals
 
-	charged [2]float64 // ∫ max(request, usage) dt over known time, in hours
-	whole   [2]spread  // of the window
-	days    []dayUse   // by age
-	sums    rowSums
-	newest  time.Time // when the replica started in its set whose request it has
+	cost   [2]float64 // ∫ max(request, usage) × price dt over known time, in currency
+	whole  [2]spread  // of the window
+	days   []dayUse   // by age
+	sums   rowSums
+	newest time.Time // when the replica started in its set whose request it has
 }
 
 // sizedResources are the resources that requests are recommended for, the indexes of arrays.
@@ -79,6 +78,7 @@ type podUse struct {
 // rowSums are sums of stored columns.
 type rowSums struct {
 	cost, hours                 [2]float64
+	unpriced                    [2]float64 // seconds in which nothing was requested or used, and so nothing paid
 	periods, throttled, waiting float64
 }
 
@@ -253,15 +253,21 @@ func (c *collector) addRow(x *Container, s *allocation.Set, row int, owners allo
 	of := day.pod(pod)
 	of.most = max(of.most, s.Value(allocation.UsageMax.Of(allocation.CPU), row))
 	for _, r := range sizedResources {
-		x.sums.cost[r] += s.Value(allocation.Cost.Of(r), row)
-		x.sums.hours[r] += s.Value(allocation.Hours.Of(r), row)
+		cost, allocated, price := s.Value(allocation.Cost.Of(r), row), s.Value(allocation.Hours.Of(r), row), 0.0
+		if allocated > 0 {
+			price = cost / allocated
+		}
+		x.sums.cost[r], x.sums.hours[r] = x.sums.cost[r]+cost, x.sums.hours[r]+allocated
 		most, request := s.Value(allocation.UsageMax.Of(r), row), s.Value(allocation.RequestHours.Of(r), row)/hours
-		c.placed = place(c.placed[:0], s.Levels(r, row), s.Value(allocation.UsageHours.Of(r), row)*3600, most, &c.weights)
+		c.placed = place(c.placed[:0], s.Levels(r, row), s.Value(allocation.UsageHours.Of(r), row)*3600, most, price, &c.weights)
 		if len(c.placed) == 0 {
 			continue
 		}
+		if allocated == 0 {
+			x.sums.unpriced[r] += c.placed.seconds()
+		}
 		day.most[r] = max(day.most[r], most)
-		x.charged[r] += c.placed.charged(request) / 3600
+		x.cost[r] += c.placed.cost(request)
 		into := &x.whole[r]
 		if r == allocation.CPU {
 			into = &of.usage
@@ -356,8 +362,8 @@ func (x *Container) end() {
 		for i := range x.days {
 			x.UsageMax[r] = max(x.UsageMax[r], x.days[i].most[r])
 		}
-		if x.sums.hours[r] > 0 {
-			x.Price[r] = x.sums.cost[r] / x.sums.hours[r]
+		if x.sums.unpriced[r] > 0 && x.sums.hours[r] > 0 { // all of it lies in the lowest bucket: a request would cost what it does at other times
+			x.whole[r][0].paid += x.sums.unpriced[r] * x.sums.cost[r] / x.sums.hours[r]
 		}
 	}
 	slices.Reverse(x.days)

@@ -14,6 +14,7 @@ type level struct {
 	bucket  allocation.Bucket
 	seconds float64
 	amount  float64               // ∫ usage dt, in cores or bytes × seconds
+	paid    float64               // ∫ price dt: seconds × currency an hour of a core or byte
 	aged    [maxHalfLives]float32 // seconds, each weighted by its age within the day
 }
 
@@ -34,7 +35,7 @@ func (d *spread) add(other spread) (more int) {
 			continue
 		}
 		l := &(*d)[at]
-		l.seconds, l.amount = l.seconds+x.seconds, l.amount+x.amount
+		l.seconds, l.amount, l.paid = l.seconds+x.seconds, l.amount+x.amount, l.paid+x.paid
 		for k, s := range x.aged {
 			l.aged[k] += s
 		}
@@ -79,8 +80,8 @@ var lowers = func() (list [allocation.NumBuckets]float64) {
 }()
 
 // place appends the levels of a row. Usage lies where in its buckets the row's exact sum and maximum put it: in each of them, at the same part of the way from
-// the lower end to the upper one, or to the maximum. weights are those of the time by its age.
-func place(dst spread, levels []allocation.Level, amount, most float64, weights *[maxHalfLives]float64) spread {
+// the lower end to the upper one, or to the maximum. price is that of an hour of a core or byte, and weights are those of the time by its age.
+func place(dst spread, levels []allocation.Level, amount, most, price float64, weights *[maxHalfLives]float64) spread {
 	low, high := 0.0, 0.0
 	for _, l := range levels {
 		from, to := ends(l.Bucket, most)
@@ -93,7 +94,7 @@ func place(dst spread, levels []allocation.Level, amount, most float64, weights 
 	for _, l := range levels {
 		from, to := ends(l.Bucket, most)
 		x := level{bucket: l.Bucket, seconds: float64(l.Millis) / 1000}
-		x.amount = x.seconds * (from + part*(to-from))
+		x.amount, x.paid = x.seconds*(from+part*(to-from)), x.seconds*price
 		for i, w := range weights {
 			x.aged[i] = float32(x.seconds * w)
 		}
@@ -128,10 +129,10 @@ func (d spread) above(request, most float64) (above, between float64) {
 	return above, between
 }
 
-// charged is ∫ max(request, usage) dt.
-func (d spread) charged(request float64) (sum float64) {
+// cost is ∫ max(request, usage) × price dt, in currency. Each bucket has its mean price.
+func (d spread) cost(request float64) (sum float64) {
 	for i := range d {
-		sum += max(d[i].amount, d[i].seconds*request)
+		sum += max(d[i].amount/d[i].seconds, request) * d[i].paid / 3600
 	}
 	return sum
 }
