@@ -66,7 +66,7 @@ func Presets() []Preset {
 		ours("safe", "exceeded least: for what must not be slow", 0.98, day/2, 1.05),
 		{"krr", "what Robusta KRR does", [2]Rule{
 			allocation.CPU: {Of: Quantile, Quantile: 0.95, ByPod: true, Factor: 1, Least: 0.010},
-			allocation.RAM: {Of: Maximum, Factor: 1.15, Least: 100e6},
+			allocation.RAM: {Of: Maximum, Factor: 1.15, Least: 100 * mib},
 		}, false},
 		{"vpa", "what the VerticalPodAutoscaler does", [2]Rule{
 			allocation.CPU: {Of: Quantile, Quantile: 0.90, HalfLife: day, Factor: 1.15, Least: 0.025},

@@ -157,6 +157,6 @@ func rounded(request float64, r allocation.Resource) float64 {
 	}
 	least := [...]float64{allocation.CPU: 0.001, allocation.RAM: 1}
 	unit := max(math.Pow(10, math.Floor(math.Log10(request))-2), least[r])
-	const slip = 1e-9 // of computing: 0.123 stays 0.123
+	const slip = 1e-6 // of computing, and of counters that are large: 0.123 stays 0.123
 	return tidy(math.Ceil(request/unit-slip) * unit)
 }
