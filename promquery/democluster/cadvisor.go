@@ -44,6 +44,9 @@ func (b *collector) podCgroups(p *pod) {
 			}
 			b.sampled(g, life, cpu, key, nanos, "container_cpu_usage_seconds_total", append(kv, "cpu", "total")...)
 			b.sampled(g, life, mem, key, undivided, "container_memory_working_set_bytes", kv...)
+			if b.c.cfg.Pressure {
+				b.pressure(ct, g, life, key, kv)
+			}
 		}
 	}
 	life := span{p.containers[0].runs[0].from, p.end}
@@ -56,6 +59,19 @@ func (b *collector) podCgroups(p *pod) {
 	b.sampled(g, life, cpu, key, nanos, "container_cpu_usage_seconds_total", append(kv, "cpu", "total")...)
 	b.sampled(g, life, mem, key, undivided, "container_memory_working_set_bytes", kv...)
 	b.network(p, life, path)
+}
+
+// pressure adds counters of a container that is hardly ever in trouble: ten periods a second, of which few are throttled, where it has a limit.
+func (b *collector) pressure(ct *container, g *target, life span, key uint64, kv []string) {
+	grows := func(perSecond float64, name string) {
+		b.sampled(g, life, curve{{life.from, 0, int64(perSecond * nanos / 1000)}}, key, nanos, name, kv...)
+	}
+	if ct.limit.cpu > 0 {
+		grows(10, "container_cpu_cfs_periods_total")
+		grows(0.02, "container_cpu_cfs_throttled_periods_total")
+	}
+	grows(0, "container_oom_events_total")
+	grows(0.001, "container_pressure_cpu_waiting_seconds_total")
 }
 
 // curves returns what all that runs on a node has used since it joined: the pods, and the system with 150 millicores and 900 MiB.

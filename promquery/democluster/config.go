@@ -49,6 +49,8 @@ type Config struct {
 	Changes time.Time
 	// Requests replace what containers request, and nothing else: all of them run where, when and with the usage that they have without.
 	Requests map[ContainerOf]Requested
+	// Pressure adds what cAdvisor tells of throttling, of waiting for CPU and of processes that were killed for memory, though it is little.
+	Pressure bool
 	// NoOpenCost leaves out what OpenCost exports, all prices among it.
 	NoOpenCost bool
 }

@@ -32,7 +32,7 @@ type benchSize struct {
 func (s benchSize) write(b *testing.B) (dir string) {
 	b.Helper()
 	c, err := democluster.New(democluster.Config{
-		End: fixed, Duration: 24*time.Hour + block, Nodes: s.nodes, Pods: s.pods, ScrapeInterval: time.Minute, JobsPerHour: s.pods * 200 / 3000,
+		End: fixed, Duration: 24*time.Hour + block, Nodes: s.nodes, Pods: s.pods, ScrapeInterval: time.Minute, JobsPerHour: s.pods * 200 / 3000, Pressure: true,
 	})
 	if err != nil {
 		b.Fatal(err)
@@ -52,11 +52,17 @@ func day() allocation.Window { return allocation.Window{Start: fixed.Add(-24 * t
 // computeDay computes a window, and returns what that took of the source.
 func computeDay(t testing.TB, src promquery.Source, w allocation.Window, resolution time.Duration, mergedBy ...allocation.Key) (stats promquery.Stats) {
 	t.Helper()
+	return computeQuery(t, src, allocation.Query{Window: w, Resolution: resolution, MergedBy: mergedBy, Only: &allocation.Projection{FewOfAssets: true}})
+}
+
+// computeQuery computes a query, and returns what that took of the source.
+func computeQuery(t testing.TB, src promquery.Source, q allocation.Query) (stats promquery.Stats) {
+	t.Helper()
 	e := promquery.NewEngine(src, promquery.Config{
 		Clusters: promquery.Clusters{Labels: []string{"cluster"}, Default: democluster.ClusterID}, Rates: pricing.Default(),
 		Observe: func(o promquery.Observation) { stats = o.Stats },
 	})
-	if _, err := e.Compute(t.Context(), allocation.Query{Window: w, Resolution: resolution, MergedBy: mergedBy, Only: &allocation.Projection{FewOfAssets: true}}); err != nil {
+	if _, err := e.Compute(t.Context(), q); err != nil {
 		t.Fatal(err)
 	}
 	return stats
@@ -109,13 +115,17 @@ type way struct {
 	name       string
 	mode       remote.Mode
 	resolution time.Duration
+	levels     bool // of usage, and counters of pressure: what hours with distributions want
 }
 
 // queryWays are the ways to ask by the query API.
-var queryWays = []way{{"query/1m", remote.ModeQuery, time.Minute}, {"query/exact", remote.ModeQuery, 0}, {"query/1h", remote.ModeQuery, time.Hour}}
+var queryWays = []way{{"query/1m", remote.ModeQuery, time.Minute, false}, {"query/exact", remote.ModeQuery, 0, false}, {"query/1h", remote.ModeQuery, time.Hour, false}}
 
 // remoteRead asks for everything by remote read.
-var remoteRead = way{"remote-read/exact", remote.ModeRemoteRead, 0}
+var remoteRead = way{"remote-read/exact", remote.ModeRemoteRead, 0, false}
+
+// withLevels are ways to ask for distributions of usage, too.
+var withLevels = []way{{"remote-read/distributions", remote.ModeRemoteRead, 0, true}, {"query/1m/distributions", remote.ModeQuery, time.Minute, true}}
 
 // BenchmarkLoad is the load that computing one day puts on a real Prometheus, one fresh server for each way to ask it: the least
 // processor time of the runs, its peak of anonymous memory, and how many requests it was sent. x-opencost is the time, and
@@ -123,7 +133,7 @@ var remoteRead = way{"remote-read/exact", remote.ModeRemoteRead, 0}
 func BenchmarkLoad(b *testing.B) {
 	for _, size := range sizes {
 		dir := size.write(b)
-		benchmarkWays(b, size.name+"/", append([]way{remoteRead}, queryWays...), func(b *testing.B) loaded { return startLoaded(b, dir) })
+		benchmarkWays(b, size.name+"/", slices.Concat([]way{remoteRead}, queryWays, withLevels), func(b *testing.B) loaded { return startLoaded(b, dir) })
 	}
 }
 
@@ -188,7 +198,9 @@ func benchmarkLoad(b *testing.B, l loaded, way way, peer load) {
 	anonymous := l.peak(func() {
 		for b.Loop() {
 			before := cpuSeconds(b)
-			least = min(least, l.processor(func() { stats = computeDay(b, src, day(), way.resolution) }))
+			least = min(least, l.processor(func() {
+				stats = computeQuery(b, src, allocation.Query{Window: day(), Resolution: way.resolution, Only: &allocation.Projection{FewOfAssets: true, Levels: way.levels}})
+			}))
 			own = min(own, cpuSeconds(b)-before)
 		}
 	})
