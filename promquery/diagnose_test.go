@@ -76,7 +76,7 @@ var rare = []string{
 	"node available memory", "node buffers", "node caches", "init state started", "init terminated", "cpu allocated", "memory allocated",
 	"pod cpu reserve", "pod memory reserve", "pod cpu overhead", "pod memory overhead",
 	"pod cpu usage", "pod memory usage", "pod claims", "other devices", "node taints", "pod capacity",
-	"cpu periods", "throttled cpu periods", "oom kills", "cpu waiting time", "autoscaler", "autoscaler metric",
+	"cpu periods", "throttled cpu periods", "oom kills", "killed for memory", "cpu waiting time", "autoscaler", "autoscaler metric",
 	"instance price", "instance cpu price", "instance memory price", "whole volume price", "offering price",
 }
 

@@ -316,6 +316,7 @@ var workloads = []Input{
 	pressure("cpu periods", signals.ContainerPeriods, "container_cpu_cfs_periods_total", "how often containers are throttled is not known"),
 	pressure("throttled cpu periods", signals.ContainerThrottled, "container_cpu_cfs_throttled_periods_total", "how often containers are throttled is not known"),
 	pressure("oom kills", signals.ContainerOOMKills, "container_oom_events_total", "recommended requests do not know of containers that ran out of memory"),
+	{Name: "killed for memory", Signal: signals.ContainerKilled, Alternatives: []Alternative{metric("kube_pod_container_status_last_terminated_reason", equal("reason", "OOMKilled"))}, Missing: "recommended requests know of few containers that ran out of memory", Remedy: ksm, Need: Occasional},
 	pressure("cpu waiting time", signals.ContainerWaiting, "container_pressure_cpu_waiting_seconds_total", "recommended requests do not know of containers that wait for CPU"),
 	{Name: "memory usage", Signal: signals.ContainerLevel, Resource: allocation.RAM, Alternatives: cadvisor("container_memory_working_set_bytes"), Missing: "memory costs what is requested, whatever is used", Remedy: kubelet},
 }

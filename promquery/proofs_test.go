@@ -62,6 +62,7 @@ var unprovable = map[string]string{
 	"throttled cpu periods":    "only containers with a CPU limit have it",
 	"autoscaler metric":        "few controllers have an autoscaler",
 	"oom kills":                "older kubelets do not have it",
+	"killed for memory":        "few containers are ever killed for their memory",
 	"cpu waiting time":         "older kubelets and kernels do not have it",
 	"pod cpu usage":            "usage of containers stands in for it",
 	"pod memory usage":         "usage of containers stands in for it",

@@ -94,6 +94,7 @@ var unrecorded = map[string]string{
 	"container_cpu_cfs_throttled_periods_total":                "the recording has the metrics that costs need",
 	"container_oom_events_total":                               "the recording has the metrics that costs need",
 	"container_pressure_cpu_waiting_seconds_total":             "the recording has the metrics that costs need",
+	"kube_pod_container_status_last_terminated_reason":         "no recorded container was killed for its memory",
 	"kube_horizontalpodautoscaler_info":                        "the recorded cluster has no autoscaler",
 	"kube_horizontalpodautoscaler_spec_target_metric":          "the recorded cluster has no autoscaler",
 	"kube_pod_annotations":                                     "no recorded pod runs on AWS Fargate, which annotates it",

@@ -60,6 +60,7 @@ var steps = []step{
 	{"levels of usage after the window", (*Builder).askLevelsAfter},
 	{"counters of usage before the window", (*Builder).askCountersBefore},
 	{"counters of usage", (*Builder).askCounters},
+	{"containers that were killed for memory", (*Builder).askKilled},
 	{"counters of usage after the window", (*Builder).askCountersAfter},
 	{"usage of pods whose containers show none", (*Builder).askPodUsage},
 	{"", (*Builder).finalize},
@@ -131,6 +132,7 @@ var (
 	pressureSignals   = []signals.Signal{signals.ContainerPeriods, signals.ContainerThrottled, signals.ContainerOOMKills, signals.ContainerWaiting}
 	// onDemand are signals that are asked for only where what was added before shows a need for them.
 	onDemand = slices.Concat(counterSignals, diskLevels, podUsageSignals, pressureSignals, []signals.Signal{
+		signals.ContainerKilled,
 		signals.Nothing, signals.RunningByUsage, signals.RunningByInfo, signals.PodPhaseRunning, signals.ContainerCreated, signals.InitStarted,
 		signals.PodFinal, signals.ContainerRestarts, signals.PodOwner, signals.NodeTime, signals.ContainerLevel,
 		signals.InstancePrice, signals.InstanceUnitPrice, signals.OfferingPrice, signals.WholeVolumePrice, signals.VolumeUnitPrice,
@@ -292,6 +294,14 @@ func (b *Builder) askCounters() []Ask {
 		list = slices.Concat(list, pressureSignals)
 	}
 	return within([]Span{b.loaded()}, list)
+}
+
+// askKilled asks for few series: containers that were never killed have none.
+func (b *Builder) askKilled() []Ask {
+	if !b.levels {
+		return nil
+	}
+	return within([]Span{b.loaded()}, []signals.Signal{signals.ContainerKilled})
 }
 
 // ask asks for usage of the pods; not at all if no more is needed.

@@ -182,6 +182,8 @@ const (
 	ContainerOOMKills
 	// ContainerWaiting counts the seconds in which some process of a container waited for CPU.
 	ContainerWaiting
+	// ContainerKilled says that a container was killed for its memory when it last ended. It comes after ContainerOOMKills.
+	ContainerKilled
 	// AutoscalerTarget names what a HorizontalPodAutoscaler scales, and AutoscalerMetric a resource by whose usage it does.
 	AutoscalerTarget
 	AutoscalerMetric
@@ -201,7 +203,7 @@ func (s Signal) IsPressure() bool { return s >= ContainerPeriods && s <= Contain
 
 // IsIntegrated reports whether series of the signal come once it is known what ran: they are integrated as they come and are not kept.
 func (s Signal) IsIntegrated() bool {
-	return s.IsUsage() || s.IsTraffic() || s.IsPressure() || s == NodeDiskUsed || s == ClaimUsed
+	return s.IsUsage() || s.IsTraffic() || s.IsPressure() || s == ContainerKilled || s == NodeDiskUsed || s == ClaimUsed
 }
 
 // IsMeasured reports whether the signal is an amount that an exporter measures, such as usage. It holds over an outage, and does not say what ran
@@ -210,6 +212,8 @@ func (s Signal) IsMeasured() bool {
 	switch s {
 	case NodeTime, NodeMemoryTotal, NodeMemoryAvailable, NodeMemoryBuffers, NodeMemoryCached, DeviceUse:
 		return true
+	case ContainerKilled:
+		return false
 	default:
 		return s.IsIntegrated()
 	}
@@ -327,6 +331,7 @@ var signals = [NumSignals]struct {
 	ContainerThrottled:       {"throttled cpu periods", usageLabels, ""},
 	ContainerOOMKills:        {"oom kills", usageLabels, ""},
 	ContainerWaiting:         {"cpu waiting time", usageLabels, ""},
+	ContainerKilled:          {"killed for memory", containerLabels, ""},
 	AutoscalerTarget:         {"autoscaler", []string{"cluster", "namespace", "horizontalpodautoscaler", "scaletargetref_kind", "scaletargetref_name"}, ""},
 	AutoscalerMetric:         {"autoscaler metric", []string{"cluster", "namespace", "horizontalpodautoscaler", "metric_name"}, ""},
 }

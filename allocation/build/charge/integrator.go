@@ -23,6 +23,7 @@ var usageAdders = [signals.NumSignals]func(l *integrator, s *observe.Incoming) e
 	signals.ContainerThrottled: (*integrator).addPressure,
 	signals.ContainerOOMKills:  (*integrator).addPressure,
 	signals.ContainerWaiting:   (*integrator).addPressure,
+	signals.ContainerKilled:    (*integrator).addKilled,
 }
 
 // integrator integrates the usage and traffic that a Charger is given, one series after the other.

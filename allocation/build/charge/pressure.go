@@ -1,6 +1,8 @@
 package charge
 
 import (
+	"slices"
+
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/build/observe"
 	"github.com/promcost/promcost/allocation/signals"
@@ -37,6 +39,9 @@ func (l *integrator) press(c *observe.Container, s *observe.Incoming) {
 	}
 	end := l.cells[len(l.cells)-1].To
 	l.cells = l.goOn(c, *covered, s, sampling)
+	if s.Signal == signals.ContainerOOMKills {
+		l.noteKills(c)
+	}
 	if len(l.cells) > 0 {
 		from, to := l.cells[0].From, l.cells[len(l.cells)-1].To
 		l.free = covered.Uncovered(l.free[:0], from, to)
@@ -84,4 +89,40 @@ func (l *integrator) count(c *observe.Container, column allocation.Column, x tim
 		}
 		l.ch.AddTo(section.Ref, column, sum)
 	}
+}
+
+// noteKills notes when the cells at hand counted something.
+func (l *integrator) noteKills(c *observe.Container) {
+	use := l.ch.containerUse(c)
+	for i := range l.cells {
+		cell := &l.cells[i]
+		l.joiner.Within(cell, cell.From, cell.To, func(parts []timeline.Part) {
+			for k := range parts {
+				if parts[k].Amount > 0 {
+					use.killed = append(use.killed, parts[k].To)
+				}
+			}
+		})
+	}
+}
+
+// addKilled counts a kill where a container starts again after it was killed for its memory, unless one was counted since it started before: the
+// counter of its cgroup ends with the container, mostly before a scrape sees its last kill.
+func (l *integrator) addKilled(s *observe.Incoming) error {
+	c := l.ch.PodByUID(s).Container(s.Key[4])
+	if c == nil || len(c.Sections) == 0 {
+		return nil
+	}
+	use, reported, before := l.ch.containerUse(c), l.ch.SamplingOf(s).Reports(s.Points), l.ch.Sampling.LoadStart()
+	for _, x := range c.Started {
+		started := int64(x.V * 1000)
+		counted := func(at int64) bool { return at > before && at <= max(started, x.From+1) }
+		within := slices.IndexFunc(c.Sections, func(section observe.Section) bool { return section.To > started })
+		if within >= 0 && started >= before && reported.Value(x.From+1) > 0 && !slices.ContainsFunc(use.killed, counted) {
+			l.ch.AddTo(c.Sections[within].Ref, allocation.OOMKills, 1)
+			use.killed = append(use.killed, started)
+		}
+		before = max(before, started)
+	}
+	return nil
 }

@@ -40,6 +40,7 @@ type containerUse struct {
 	covered    [allocation.NumResources]timeline.Coverage
 	again      *[allocation.NumResources]timeline.Coverage // covered of the phase Correcting
 	pressed    [len(pressures)]timeline.Coverage           // when what goes wrong was counted
+	killed     []int64                                     // when it was seen to have been killed for its memory, in any order
 	unmeasured []observe.Incoming                          // the usage of a container that restarted, until measureRestarted
 }
 

@@ -28,7 +28,7 @@ func (ob *Observer) Skips(series signals.Series, key []signals.Symbol) bool {
 	case signals.NodeTime, signals.NodeDiskUsed:
 		nodes := ob.NodesAt(&s)
 		return len(nodes) > 0 && !ob.Owns(nodes[0])
-	case signals.ContainerUse, signals.ContainerLevel, signals.ContainerPeriods, signals.ContainerThrottled, signals.ContainerOOMKills, signals.ContainerWaiting:
+	case signals.ContainerUse, signals.ContainerLevel, signals.ContainerPeriods, signals.ContainerThrottled, signals.ContainerOOMKills, signals.ContainerWaiting, signals.ContainerKilled:
 		return ob.skipsContainer(&s)
 	case signals.PodTransmitted, signals.PodReceived, signals.PodEgress, signals.PodUse, signals.PodLevel:
 		return ob.skipsPod(&s)
