@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/pricing"
 	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/promtest"
@@ -56,7 +57,9 @@ func yieldSome(yield promquery.Yield, i int, key []promquery.Symbol, p *timeline
 // sweep is the total cost in a window and what is warned of.
 func sweep(t *testing.T, src promquery.Source, w allocation.Window, resolution time.Duration) (total float64, warnings []string) {
 	t.Helper()
-	sets, err := promquery.NewEngine(src, config).Compute(t.Context(), allocation.Query{Window: w, Resolution: resolution})
+	unlisted := config
+	unlisted.Rates = pricing.Default() // a list price is a price: that it stands in for another is told by its source
+	sets, err := promquery.NewEngine(src, unlisted).Compute(t.Context(), allocation.Query{Window: w, Resolution: resolution})
 	if err != nil {
 		t.Fatal(err)
 	}
