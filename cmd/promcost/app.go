@@ -55,6 +55,7 @@ var subcommands = []struct {
 	{"query assets", "Print what nodes, disks, load balancers and the like cost.", defineQueryAssets},
 	{"query budgets", "Print how budgets stand, and what they will come to.", defineQueryBudgets},
 	{"savings backtest", "Print how recommended requests would have done on the days of a history: what is requested in vain, against how often usage is above.", defineSavingsBacktest},
+	{"report", "Report what a window cost, why that changed, what was unusual and what to save: as Markdown, HTML, or a message to a webhook.", defineReport},
 	{"kubectl allocation", "Print what workloads cost over a window, asking the promcost in kubectl's cluster. Also: kubectl promcost allocation.", defineKubectlAllocation},
 	{"kubectl change", "Print why costs changed between two windows, asking the promcost in kubectl's cluster. Also: kubectl promcost change, or why.", defineKubectlChange},
 	{"kubectl savings", "Print what containers should request, asking the promcost in kubectl's cluster. Also: kubectl promcost savings.", defineKubectlSavings},

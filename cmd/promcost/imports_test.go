@@ -78,6 +78,7 @@ var packages = map[string][]string{
 	"allocation/caret":                 {},
 	"allocation/visible":               {},
 	"allocation/texttable":             {"allocation/visible"},
+	"allocation/report":                {"allocation/visible"},
 	"allocation/filter":                {"allocation", "allocation/caret", "allocation/fields", "allocation/labelnames"},
 	"allocation/jmespath":              {"allocation/caret"},
 	"allocation/pricing":               {"allocation", "allocation/caret", "allocation/labelnames", "allocation/listprices", "allocation/rates"},

@@ -79,6 +79,10 @@ func randomValues(r *rand.Rand, name string, texts []string) *manifests.Values {
 	v.Prometheus.URL = pick(valid["prometheus.url"])
 	v.Flags = map[string]any{"prometheus.exclude": []any{pick(texts), pick(texts)}, "web.enable-lifecycle": r.IntN(2) == 0, "query.max-memory": "1GB", "promql.passthrough": true}
 	v.Files = map[string]string{"store.yaml": pick(texts)}
+	v.Reports = []map[string]any{
+		{"name": "weekly", "schedule": "0 7 * * 1", "secret": pick(texts) + "x", "flags": map[string]any{"title": pick(texts), "limit": 5}},
+		{"name": "d1", "schedule": pick(texts) + "x", "secret": "hook", "timeZone": pick(texts)},
+	}[:r.IntN(3)]
 	v.Global = map[string]any{"other": pick(texts)}
 	if r.IntN(2) == 0 {
 		v.Global = map[string]any{"imageRegistry": "mirror.example:5000", "imagePullSecrets": []any{"one", map[string]any{"name": "two"}}, "labels": map[string]any{"example.org/labels": pick(texts), "all": pick(texts)}, "storageClass": pick(texts)}

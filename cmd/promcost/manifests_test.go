@@ -90,6 +90,8 @@ func TestManifestsRefuse(t *testing.T) {
 		"two-places.yaml":       "storage: {emptyDir: true, secret: bucket}",
 		"no-source.yaml":        "flags: {source: none}",
 		"paths.yaml":            "ingress: {enabled: true, hosts: [{host: b.example.com, paths: [{path: costs, pathType: Prefix}]}]}",
+		"report.yaml":           "reports: [{name: weekly, schedule: '0 7 * * 1'}]", "reports.yaml": "reports: [{name: a, schedule: x, secret: s}, {name: a, schedule: x, secret: s}]",
+		"reportflags.yaml":      "reports: [{name: a, schedule: x, secret: s, flags: {server: 'http://p'}}]",
 		"hosts.yaml":            "ingress: {enabled: true, host: a.example.com, hosts: [{host: b.example.com}]}",
 		"files.yaml":            "files: {config.yaml: 'currency: EUR'}",
 		"config.yaml":           "{prometheus: {url: http://p:9090}, config: 'currency: dollars'}",

@@ -10,14 +10,13 @@ import (
 	"math"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/alecthomas/kingpin/v2"
 
 	"github.com/promcost/promcost/allocation/manifest"
+	"github.com/promcost/promcost/allocation/texttable"
 	"github.com/promcost/promcost/allocation/visible"
 	"github.com/promcost/promcost/cmd/promcost/internal/document"
 )
@@ -96,7 +95,7 @@ func (f *predictFlags) predict(ctx context.Context, who *answerer, io streams) e
 	case "markdown":
 		err = answer.markdown(io.out, f.window)
 	default:
-		err = answer.table(io.out, f.window)
+		err = answer.table(io.out, f.window, io.layout(f.output))
 	}
 	if err != nil {
 		return err
@@ -204,35 +203,29 @@ func (a *predictAnswer) remarks() (list []string) {
 }
 
 // table writes a line for each workload, the total and the remarks.
-func (a *predictAnswer) table(out io.Writer, window string) error {
-	lines := [][]string{{"WORKLOAD", "NOW", "THEN", "CHANGE", "REPLICAS"}}
+func (a *predictAnswer) table(out io.Writer, window string, layout texttable.Layout) error {
+	t := texttable.Table{Columns: []texttable.Column{
+		{Name: "WORKLOAD", Long: texttable.Cut}, {Name: "NOW", Right: true}, {Name: "THEN", Right: true}, {Name: "CHANGE", Right: true}, {Name: "REPLICAS"},
+	}}
 	for _, r := range a.Data.Workloads {
-		lines = append(lines, append(r.cells(r.name()), r.replicas()))
+		t.Rows = append(t.Rows, append(r.cells(r.name()), r.replicas()))
 	}
-	lines = append(lines, append(a.Data.Total.cells("TOTAL"), ""))
-	var widths [5]int
-	for _, cells := range lines {
-		for i, cell := range cells {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+	t.Rows = append(t.Rows, append(a.Data.Total.cells("TOTAL"), ""))
+	if err := writeLine(out, texttable.Wrap(a.heading(a.Data.Cluster, window), layout.Width)+"\n"); err != nil {
+		return err
+	}
+	if err := t.Write(out, layout); err != nil {
+		return err
+	}
+	for i, remark := range a.remarks() {
+		if i == 0 {
+			remark = "\n" + remark
+		}
+		if err := writeLine(out, texttable.Wrap(remark, layout.Width)); err != nil {
+			return err
 		}
 	}
-	var b strings.Builder
-	b.WriteString(a.heading(a.Data.Cluster, window) + "\n\n")
-	for _, cells := range lines {
-		padded := slices.Clone(cells)
-		for i, cell := range cells[:4] {
-			pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
-			if padded[i] = pad + cell; i == 0 { // the others are numbers
-				padded[i] = cell + pad
-			}
-		}
-		b.WriteString(strings.TrimRight(strings.Join(padded, "  "), " ") + "\n")
-	}
-	if remarks := a.remarks(); len(remarks) > 0 {
-		b.WriteString("\n" + strings.Join(remarks, "\n") + "\n")
-	}
-	_, err := io.WriteString(out, b.String())
-	return err
+	return nil
 }
 
 // markdownText makes names harmless in a table of Markdown: they cannot end a cell, call anyone, or be HTML.

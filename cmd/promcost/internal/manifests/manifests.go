@@ -68,7 +68,7 @@ func (p *Program) sourceFlags() []string {
 
 // YAML are the objects as one stream of documents, the dependent ones after those that they need.
 func (p *Program) YAML(v *Values) ([]byte, error) {
-	templates := []string{"refusals.yaml", "protection.yaml", "config.yaml", "services.yaml", "workloads.yaml", "monitors.yaml", "apiserver.yaml", "extra.yaml"}
+	templates := []string{"refusals.yaml", "protection.yaml", "config.yaml", "services.yaml", "workloads.yaml", "reports.yaml", "monitors.yaml", "apiserver.yaml", "extra.yaml"}
 	if v.Sidecar.Prometheus != "" {
 		templates = []string{"refusals.yaml", "config.yaml", "sidecar.yaml", "services.yaml", "monitors.yaml", "apiserver.yaml", "extra.yaml"}
 		v.Prometheus.URL = cmp.Or(v.Prometheus.URL, "http://localhost:9090")

@@ -35,6 +35,7 @@ type Values struct {
 	ServiceMonitor   Monitor           `yaml:"serviceMonitor" help:"The ServiceMonitor for the Prometheus Operator."`
 	PrometheusRule   Rule              `yaml:"prometheusRule" help:"The recording rules and alerts, for the Prometheus Operator."`
 	Dashboards       Dashboards        `yaml:"dashboards" help:"The dashboards, as ConfigMaps for Grafana's sidecar."`
+	Reports          []map[string]any  `yaml:"reports" help:"Reports that are posted to webhooks, a CronJob each: name, schedule, timeZone, the Secret whose key url is the webhook's, and flags of promcost report, such as [{name: weekly, schedule: '0 7 * * 1', secret: slack, flags: {window: lastweek, by: team}}]."`
 	Ingress          Ingress           `yaml:"ingress" help:"An Ingress. promcost has no users of its own: put authentication before it."`
 	HTTPRoute        HTTPRoute         `yaml:"httpRoute" help:"An HTTPRoute of the Gateway API. promcost has no users of its own: put authentication before it."`
 	Route            Route             `yaml:"route" help:"A Route of OpenShift. promcost has no users of its own: put authentication before it."`

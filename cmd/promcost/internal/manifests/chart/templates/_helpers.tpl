@@ -522,3 +522,29 @@ template:
         emptyDir: {}
       {{- end }}
 {{- end }}
+
+{{- /* What pods that ask promcost are to the cluster. */}}
+{{- define "promcost.asking" }}
+serviceAccountName: {{ include "promcost.account" . | toJson }}
+automountServiceAccountToken: false
+{{- with include "promcost.context" (list . "podSecurityContext") | fromJson }}
+securityContext: {{ toJson . }}
+{{- end }}
+{{- include "promcost.pullSecrets" . }}
+{{- end }}
+
+{{- /* The image, the requests and the rights of a container that asks promcost. */}}
+{{- define "promcost.asks" }}
+image: {{ include "promcost.image" (list . (.Values.image).repository (.Values.image).digest) | toJson }}
+imagePullPolicy: {{ toJson (.Values.image).pullPolicy }}
+{{- include "promcost.requests" (list "10m" "64Mi" "256Mi") }}
+{{- include "promcost.restricted" . }}
+{{- end }}
+
+{{- /* How such a container trusts the certificate of promcost. */}}
+{{- define "promcost.certificate" }}
+{{- if (.Values.web).secret }}
+env:
+  - {name: SSL_CERT_FILE, value: /etc/promcost/web/ca.crt}
+{{- end }}
+{{- end }}
