@@ -31,6 +31,7 @@ func (q *request) finishDays() error {
 	if q.route.endpoint != anomalies {
 		return nil
 	}
+	q.timing.query.Stored, q.timing.query.Resolution = true, allocation.AutoResolution
 	list, err := cutWindow(allocation.Day.Round(q.timing.query.Window, q.api.cfg.Zone), allocation.Day, q.api.cfg.Zone)
 	if err != nil {
 		return badRequest("parameter window: %v", err)

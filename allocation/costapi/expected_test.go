@@ -253,6 +253,35 @@ func TestForecastOfTheUnknown(t *testing.T) {
 	}
 }
 
+// listening is a ledger that keeps what it is asked.
+type listening struct {
+	costapi.Ledger
+	asked []allocation.Query
+}
+
+// Sets implements costapi.Ledger.
+func (l *listening) Sets(ctx context.Context, q allocation.Query) iter.Seq2[*allocation.Set, error] {
+	l.asked = append(l.asked, q)
+	return l.Ledger.Sets(ctx, q)
+}
+
+// TestExpectedOfTheHistory wants what is expected of hours of the history: the source may keep only the last of five weeks, and reading them takes long.
+func TestExpectedOfTheHistory(t *testing.T) {
+	for _, path := range []string{"/model/anomalies?window=7d", "/model/anomalies?window=yesterday", "/forecasting/forecast/allocation"} {
+		l := &listening{Ledger: weekly()}
+		path, params, _ := strings.Cut(path, "?")
+		w := get(costapi.New(l, log.NewNopLogger(), costapi.Config{Now: func() time.Time { return now }}), path, params)
+		if w.Code != http.StatusOK || len(l.asked) == 0 {
+			t.Errorf("%s?%s: status %d after %d questions: %s", path, params, w.Code, len(l.asked), w.Body)
+		}
+		for _, q := range l.asked {
+			if !q.Stored || q.Resolution != allocation.AutoResolution || q.Only == nil {
+				t.Errorf("%s?%s: the ledger was asked for %+v", path, params, q)
+			}
+		}
+	}
+}
+
 // TestExpectedMistakes checks what parameters refuse.
 func TestExpectedMistakes(t *testing.T) {
 	h := costapi.New(weekly(), log.NewNopLogger(), costapi.Config{Now: func() time.Time { return now }})
