@@ -115,3 +115,27 @@ func TestBareSavings(t *testing.T) {
 		t.Errorf("warnings %q", warnings)
 	}
 }
+
+// TestSavingsCovered says how many hours have data once, as it does for allocations: nothing in the answers is of a single hour.
+func TestSavingsCovered(t *testing.T) {
+	type covered struct {
+		CoveredHours, WindowHours float64
+		SetCoveredHours           []float64
+	}
+	ask := func(path string) (c covered) {
+		w := get(wastefulHandler(), path, "window=2026-11-17,2026-11-20")
+		if err := json.Unmarshal(w.Body.Bytes(), &c); err != nil || w.Code != http.StatusOK {
+			t.Fatalf("%s: status %d, %v: %s", path, w.Code, err, w.Body)
+		}
+		return c
+	}
+	want := ask("/model/allocation")
+	if want.CoveredHours == 0 {
+		t.Fatal("no hour has data")
+	}
+	for _, path := range []string{"requests", "backtest", "unclaimedVolumes", "idleGPUs"} {
+		if got := ask("/model/savings/" + path); got.CoveredHours != want.CoveredHours || got.WindowHours != want.WindowHours || got.SetCoveredHours != nil {
+			t.Errorf("%s: %+v, want the hours of %+v as a whole", path, got, want)
+		}
+	}
+}

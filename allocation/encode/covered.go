@@ -30,6 +30,14 @@ func assetStretches(sets []*assets.Set) (list []stretch) {
 	return list
 }
 
+// whole are adjacent stretches as one, for answers in which nothing is of a single set.
+func whole(list []stretch) []stretch {
+	if len(list) < 2 {
+		return list
+	}
+	return []stretch{{allocation.Window{Start: list[0].window.Start, End: list[len(list)-1].window.End}, joined(list)}}
+}
+
 // joined is when clusters have data in all of the stretches.
 func joined(list []stretch) []allocation.Covered {
 	all := make([][]allocation.Covered, len(list))

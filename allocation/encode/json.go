@@ -49,7 +49,7 @@ func Data(w io.Writer, data any, sets []*allocation.Set, o Options) error {
 	}
 	s := newStream(w)
 	s.b = append(append(s.b, `{"code":200,"status":"success","data":`...), body...)
-	s.b = o.end(s.b, sets)
+	s.b = o.finish(s.b, o.AllWarnings(sets), whole(stretches(sets)))
 	return s.close()
 }
 
