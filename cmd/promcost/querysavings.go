@@ -136,6 +136,11 @@ type savingsAmount struct {
 	exceeded
 }
 
+// raised reports whether the recommended request costs more although it is smaller than today's: for a part of the time less was requested.
+func (a *savingsAmount) raised() bool {
+	return a.Recommended != nil && a.MonthlySaving != nil && *a.Recommended < a.Request && *a.MonthlySaving < 0
+}
+
 // exceeded is for which part of the time usage is above the recommended requests, and above today's; nil is unknown.
 type exceeded struct{ Exceedance, CurrentExceedance *float64 }
 
@@ -171,7 +176,7 @@ func (a *savingsAnswer) print(out io.Writer, window, currency string, layout tex
 	}
 	notes := d.Notes
 	if d.MonthlyRisk != 0 {
-		notes = slices.Concat([]string{"COSTS: where a request is too low today, a higher one costs " + money(d.MonthlyRisk) + " more. That is a risk, and no part of what is saved"}, notes)
+		notes = slices.Concat([]string{"COSTS: where a request is too low, or was for a part of the time, a higher one costs " + money(d.MonthlyRisk) + " more. That is a risk, and no part of what is saved"}, notes)
 	}
 	for i, note := range notes {
 		if i == 0 {
@@ -236,6 +241,9 @@ func (r *savingsRow) risk() string {
 	if len(words) == 0 {
 		words = append(words, neverAbove)
 	}
+	if r.CPU.raised() || r.Memory.raised() {
+		words = append(words, "costs more than before it was raised")
+	}
 	if r.LowConfidence {
 		words = append(words, fmt.Sprintf("rests on %.3g h only", r.RunningHours))
 	}
@@ -244,11 +252,15 @@ func (r *savingsRow) risk() string {
 
 // percent is a part in words: 4 %, or less than what is told apart.
 func percent(part float64) string {
-	const least = 0.1
-	if p := 100 * part; p < least {
+	const least, whole = 0.1, 9.95 // from which on there are no decimals
+	switch p := 100 * part; {
+	case p < least:
 		return fmt.Sprintf("less than %g %%", least)
+	case p < whole:
+		return strconv.FormatFloat(p, 'g', 2, 64) + " %"
+	default:
+		return strconv.FormatFloat(p, 'f', 0, 64) + " %"
 	}
-	return strconv.FormatFloat(100*part, 'g', 2, 64) + " %"
 }
 
 // coresText is an amount of CPU as Kubernetes has it, – for nothing and for what is not known.

@@ -50,11 +50,45 @@ func TestSavingsTable(t *testing.T) {
 		`web/front/proxy           500m    525m   977Ki  33.2Mi   0.00   0.00  never above its requests`,
 		`jobs/once/main               –       –       –       –   0.00   0.00  CPU: ran for less than an hour, memory: ran for less than an hour, rests on 0.2 h only`,
 		`TOTAL                                                   40.50   3.00  CPU above its request 3.1 % of the time`, ``,
-		`COSTS: where a request is too low today, a higher one costs 3.00 more. That is a risk, and no part of what is saved`,
+		`COSTS: where a request is too low, or was for a part of the time, a higher one costs 3.00 more. That is a risk, and no part of what is saved`,
 		`freed requests become idle`, ``,
 	}, "\n")
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestShareText writes parts of the time with two digits, and none with an exponent.
+func TestShareText(t *testing.T) {
+	for _, tt := range []struct {
+		part float64
+		want string
+	}{{0.0001, "less than 0.1 %"}, {0.0123, "1.2 %"}, {0.04, "4 %"}, {0.0996, "10 %"}, {0.45, "45 %"}, {0.996, "100 %"}, {1, "100 %"}} {
+		if got := percent(tt.part); got != tt.want {
+			t.Errorf("%v: %s, want %s", tt.part, got, tt.want)
+		}
+	}
+}
+
+// TestRaised tells apart a request that is too low, and one that was before it was raised: both cost more, and only the first has to grow.
+func TestRaised(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		cpu  string
+		want string
+	}{
+		{"too low", `{"request":0.5,"recommended":0.9,"exceedance":0,"currentExceedance":0.3,"monthlySaving":-9}`, "CPU now 30 % of the time"},
+		{"raised", `{"request":1.2,"recommended":0.9,"exceedance":0,"currentExceedance":0,"monthlySaving":-9}`, "never above its requests, costs more than before it was raised"},
+		{"too high", `{"request":1.2,"recommended":0.9,"exceedance":0,"currentExceedance":0,"monthlySaving":9}`, "never above its requests"},
+	} {
+		row := savingsRow{Memory: savingsAmount{Recommended: new(float64)}}
+		row.Memory.Exceedance = new(float64)
+		if err := json.Unmarshal([]byte(tt.cpu), &row.CPU); err != nil {
+			t.Fatal(err)
+		}
+		if got := row.risk(); got != tt.want {
+			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
+		}
 	}
 }
 
