@@ -20,12 +20,12 @@ export async function show(root, ctx) {
   const [sizes, volumes, pods, gpus] = await Promise.all([
     ctx.ask("model/savings/requests", { ...sizing, distribution: true }), ctx.ask("model/savings/unclaimedVolumes", params), ctx.ask("model/savings/abandonedWorkloads", { ...params, format: "json" }), ctx.ask("model/savings/idleGPUs", params),
   ]);
-  ctx.offer({ path: "model/savings/requests", params: sizing, promql: { expression: "promcost_recommended_request" } });
+  ctx.offer({ path: "model/savings/requests", params: sizing, promql: promql(state) });
   const { data } = sizes;
   const wasted = OTHERS.map((other) => ({ ...other, rows: other.of({ volumes: volumes.data, pods: pods.data, gpus: gpus.data }) }));
   root.append(tiles([
     ["Smaller requests save", `${format.headline(data.monthlySaving)} ${format.currency} a month`],
-    ["Larger ones cost", [`${format.headline(data.monthlyRisk)} ${format.currency} a month`, " ", el("small", {}, "where requests are below what is used")]],
+    ["Larger ones cost", [`${format.headline(data.monthlyRisk)} ${format.currency} a month`, " ", el("small", {}, "where requests are too low, or were for a part of the time")]],
     [`Risk of ${data.profile} requests`, RESOURCES.map(({ name, title }) => el("small", {}, often(title, data[name].exceedance, format)))],
     ["Paid for and not used", `${format.headline(wasted.reduce((sum, { rows, cost }) => sum + rows.reduce((of, row) => of + cost(row), 0), 0))} ${format.currency} a month`],
   ]));
@@ -34,6 +34,12 @@ export async function show(root, ctx) {
   for (const { title, rows, columns } of wasted) {
     if (rows.length > 0) root.append(section(title, new Table(columns(format), rows, { caption: title, sort: "cost" }).element));
   }
+}
+
+// promql is the metric of recommended requests, or why it does not have what is shown.
+function promql(state) {
+  if (state.profile !== "balanced" || Object.values(selection(state)).some(Boolean)) return { reason: "The metric has what the profile balanced recommends for all workloads: choose it, and leave out the filter." };
+  return { expression: "promcost_recommended_request", note: "It has what is recommended now, by the last 14 days, in cores and bytes, if promcost runs with --collector.recommended." };
 }
 
 // requests are the tables of recommended requests: what saves, and apart from it what is at risk.
@@ -48,8 +54,11 @@ function requests(root, rows, { format }) {
   const risks = (r) => (r.monthlyRisk >= LEAST ? `risk ${format.money(r.monthlyRisk)}` : "");
   if (saves.length === 0) root.append(el("p", { class: "lead" }, "No request is much higher than what is used."));
   else root.append(table("Requests that could be smaller", saves, "Saves", (r) => r.monthlySaving, risks));
-  if (lacks.length > 0) root.append(table("Requests that are below what is used", lacks, "Costs", (r) => r.monthlyRisk, () => ""));
+  if (lacks.length > 0) root.append(table("Requests that are too low, or were", lacks, "Costs", (r) => r.monthlyRisk, (r) => (RESOURCES.some(({ name }) => raised(r[name])) ? "more than before it was raised" : "")));
 }
+
+// raised is whether a recommended request costs more although it is smaller than today's: for a part of the time less was requested.
+const raised = ({ request, recommended, monthlySaving }) => recommended !== null && recommended < request && monthlySaving < 0;
 
 const nameOf = (r) => `${r.namespace}/${r.controller}/${r.container}`;
 
