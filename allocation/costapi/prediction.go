@@ -176,7 +176,7 @@ func (q *request) warnUnpriced(p *savings.Prediction, answer *predicted) {
 // predicted is the answer about manifests.
 type predicted struct {
 	Cluster   string         `json:"cluster"`
-	Total     predictedCosts `json:"total"` // of what is known
+	Total     predictedCosts `json:"total"` // of what is known; null where that is nothing
 	Workloads []predictedRow `json:"workloads"`
 	Unpriced  []unpriced     `json:"unpriced"`
 }
@@ -223,6 +223,7 @@ type unpriced struct {
 func predictedOf(p *savings.Prediction) *predicted {
 	out := &predicted{Cluster: p.Cluster, Workloads: make([]predictedRow, len(p.Rows)), Unpriced: make([]unpriced, len(p.Unpriced))}
 	var before, after savings.Rate
+	summed := 0
 	for i := range p.Rows {
 		row := &p.Rows[i]
 		out.Workloads[i] = predictedRow{
@@ -232,9 +233,12 @@ func predictedOf(p *savings.Prediction) *predicted {
 		if change := row.After.Total() - row.Before.Total(); !math.IsNaN(change) {
 			before.Add(&row.Before)
 			after.Add(&row.After)
+			summed++
 		}
 	}
-	out.Total = costsOf(&before, &after)
+	if summed > 0 || len(p.Rows) == 0 {
+		out.Total = costsOf(&before, &after)
+	}
 	for i, o := range p.Unpriced {
 		out.Unpriced[i] = unpriced(o)
 	}

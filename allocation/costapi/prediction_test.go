@@ -119,6 +119,30 @@ func TestPredictionInFull(t *testing.T) {
 	}
 }
 
+// TestPredictionOfTheUnknown has no total where no cost is known, and one of nothing where nothing is priced.
+func TestPredictionOfTheUnknown(t *testing.T) {
+	documents := strings.Split(manifestOfFront, "---")
+	for _, tt := range []struct{ name, text, want string }{
+		{"a job that never ran", documents[1], "null"},
+		{"nothing with a price", documents[2], "0"},
+	} {
+		w := postManifests(richHandler(costapi.Config{}), url.Values{"window": {"2d"}, "clusterID": {"one"}, "format": {"json"}}, tt.text)
+		var answer struct {
+			Data struct {
+				Total struct {
+					CostAfter, CostChange struct{ TotalMonthlyRate json.RawMessage }
+				}
+			}
+		}
+		if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil {
+			t.Fatalf("status %d, %v: %s", w.Code, err, w.Body)
+		}
+		if total := answer.Data.Total; string(total.CostAfter.TotalMonthlyRate) != tt.want || string(total.CostChange.TotalMonthlyRate) != tt.want {
+			t.Errorf("%s: the total is %s, and the change %s, want %s", tt.name, total.CostAfter.TotalMonthlyRate, total.CostChange.TotalMonthlyRate, tt.want)
+		}
+	}
+}
+
 // TestRefusedPredictions holds what is said of bad requests.
 func TestRefusedPredictions(t *testing.T) {
 	small := costapi.New(&rich{}, log.NewNopLogger(), costapi.Config{Memory: memory.New(1 << 20)})

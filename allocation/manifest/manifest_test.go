@@ -169,6 +169,7 @@ func TestBadManifests(t *testing.T) {
 		{"long", with("cpu: " + strings.Repeat("1", 1000)), "is too long"},
 		{"a list for a quantity", with("cpu: [1]"), "a quantity is no list"},
 		{"replicas below 0", "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec: {replicas: -1, template: {spec: {containers: [{name: a}]}}}", "spec.replicas: -1 is below 0"},
+		{"more replicas than Kubernetes allows", "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec: {replicas: 99999999999999, template: {spec: {containers: [{name: a}]}}}", "spec.replicas: 99999999999999 is below 0 or above 2147483647"},
 		{"words for replicas", "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec: {replicas: two}", "document 1 (Deployment a): spec: it cannot be read: line 4: !!str `two` does not belong there"},
 		{"a claim without a size", "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: a}\nspec: {}", "document 1 (PersistentVolumeClaim a): spec.resources.requests.storage: it is missing"},
 		{"an object twice", pod("[{name: a}]") + "---\n" + pod("[{name: a}]"), "document 4 (Pod shop/a): it is there already, in document 2: keep one"},

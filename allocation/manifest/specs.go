@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 
 	"go.yaml.in/yaml/v3"
@@ -78,8 +79,8 @@ func (p *parser) replicated(id Object, n *yaml.Node) error {
 		p.out.Unpriced = append(p.out.Unpriced, id)
 		return nil
 	}
-	if spec.Replicas != nil && *spec.Replicas < 0 {
-		return p.fail(id, "spec.replicas", fmt.Errorf("%d is below 0: give 0 or more", *spec.Replicas))
+	if n := spec.Replicas; n != nil && (*n < 0 || *n > math.MaxInt32) {
+		return p.fail(id, "spec.replicas", fmt.Errorf("%d is below 0 or above %d: give a number such as 3", *n, math.MaxInt32))
 	}
 	w, err := p.workload(id, "spec.template.spec", &spec.Template.Spec)
 	if err != nil {

@@ -136,6 +136,10 @@ func TestSavingsObjects(t *testing.T) {
 			t.Errorf("%s: %s\n%s", tt.name, out.String(), errs.String())
 		}
 	}
+	var none strings.Builder
+	if err := (&savingsAnswer{}).writeObjects(streams{raw: &none, err: io.Discard}, true, requestPatch); err != nil || none.Len() > 0 {
+		t.Errorf("without recommendations: %v, %q, want nothing", err, none.String())
+	}
 	two := readSavings(t)
 	two.Data.Requests[1].Cluster = "two"
 	if err := two.writeObjects(streams{raw: io.Discard, err: io.Discard}, true, requestPatch); err == nil || !strings.Contains(err.Error(), "one, two") {

@@ -83,6 +83,9 @@ func (a *savingsAnswer) writeObjects(io streams, inits bool, makeOf func(rows []
 	if err != nil {
 		return err
 	}
+	if len(controllers) == 0 { // the encoder refuses to write nothing
+		return warnLeft(io, left)
+	}
 	e := yaml.NewEncoder(io.raw)
 	e.SetIndent(2)
 	for _, rows := range controllers {
