@@ -84,6 +84,27 @@ func TestConstantLoad(t *testing.T) {
 	}
 }
 
+// TestNeverAbove says that usage is never above a request only where the highest usage is not.
+func TestNeverAbove(t *testing.T) {
+	for seed := range uint64(20) {
+		random := rand.New(rand.NewPCG(seed, 1))
+		u := collected(t, 3, container{namespace: "n", controller: "web", pod: "a", request: [2]float64{0.96, gib}, usage: every(3, func(time.Duration) (float64, float64) {
+			return 0.92 + 0.07*math.Pow(random.Float64(), 4), gib // seldom high, in one bucket
+		})})
+		for _, p := range savings.Presets() {
+			r := recommended(t, u, p.Name)[0]
+			for _, of := range []struct {
+				name             string
+				request, exceeds float64
+			}{{"the recommended request", r.CPU.Request, r.CPU.Exceedance}, {"today's request", r.Request[allocation.CPU], r.CPU.Today}} {
+				if most := r.UsageMax[allocation.CPU]; (of.exceeds > 0) != (most > of.request) {
+					t.Errorf("seed %d, %s: usage up to %v is above %s of %v in %v of the time", seed, p.Name, most, of.name, of.request, of.exceeds)
+				}
+			}
+		}
+	}
+}
+
 // decaying is the histogram of the VerticalPodAutoscaler, as documented: buckets that grow by 5 %, and samples whose weight halves every 24 hours.
 type decaying struct {
 	first   float64

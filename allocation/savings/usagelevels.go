@@ -111,7 +111,7 @@ func (l *level) within(most float64) (low, high float64) {
 	return mean - around, mean + around
 }
 
-// above is for how many seconds usage was above a request, and between is ∫ min(request, usage) dt.
+// above is for how many seconds usage was above a request, which is never none where most is above it, and between is ∫ min(request, usage) dt.
 func (d spread) above(request, most float64) (above, between float64) {
 	for i := range d {
 		l := &d[i]
@@ -124,9 +124,23 @@ func (d spread) above(request, most float64) (above, between float64) {
 			between += min(l.amount, l.seconds*request)
 		default:
 			between += l.amount
+			if i == len(d)-1 {
+				above += l.tail(request, most)
+			}
 		}
 	}
 	return above, between
+}
+
+// tail is for how many seconds usage was above a request that is above all of within: some, below most, which is known to have been reached. The part of the bucket's time
+// that is above its mean falls evenly towards that.
+func (l *level) tail(request, most float64) float64 {
+	low, high := ends(l.bucket, most)
+	mean := l.amount / l.seconds
+	if request >= high || mean >= high || mean <= low {
+		return 0
+	}
+	return l.seconds * (mean - low) / (high - low) * (high - request) / (high - mean)
 }
 
 // cost is ∫ max(request, usage) × price dt, in currency. Each bucket has its mean price.
