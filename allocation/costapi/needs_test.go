@@ -236,6 +236,26 @@ func TestNeededOfDerived(t *testing.T) {
 	}
 }
 
+// TestMergedNeeds compares what is said of rows that are merged from several containers, where the properties that tell these apart are not shown, with what is said of
+// everything: one maximum of them all, or the window as an upper bound of their time, would be wrong.
+func TestMergedNeeds(t *testing.T) {
+	files := map[allocation.Window][2][]byte{}
+	for _, field := range []string{"rawAllocationOnly", "errorBounds"} {
+		for _, aggregate := range []string{"namespace", "controller", "pod", "all"} {
+			var bodies [2]string
+			for i, everything := range []bool{false, true} {
+				w := get(keptHandler(&kept{files: files, everything: everything}), "/model/allocation", "window=3d", "aggregate="+aggregate, "accumulate=true", "fields="+field)
+				if bodies[i] = w.Body.String(); w.Code != http.StatusOK || !strings.Contains(bodies[i], field) {
+					t.Fatalf("status %d: %.300s", w.Code, w.Body)
+				}
+			}
+			if diff := cmp.Diff(bodies[1], bodies[0]); diff != "" {
+				t.Errorf("%s by %s of everything and of what is needed (-want +got):\n%.1000s", field, aggregate, diff)
+			}
+		}
+	}
+}
+
 // TestUnread asks a ledger that reads less than a request declares. Each answer is an error, none is made of zeros.
 func TestUnread(t *testing.T) {
 	files := map[allocation.Window][2][]byte{}

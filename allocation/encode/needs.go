@@ -71,7 +71,7 @@ func memberNeeds(name string) *allocation.Projection {
 		of := allocation.OfRows([]allocation.Property{allocation.GPUDevices}, allocation.Hours.Of(allocation.GPU))
 		return allocation.Union(append(fieldNeeds("gpuUsageAverage", "gpuRequestAverage"), of)...)
 	case "rawAllocationOnly":
-		var all []*allocation.Projection
+		all := []*allocation.Projection{allocation.OfRows(allocation.InstanceProperties[:])} // they tell whether rows are of several containers
 		for r := range allocation.NumResources {
 			all = append(all, fields.UsageNeeds(r), allocation.OfRows(nil, allocation.UsageMax.Of(r)))
 		}
