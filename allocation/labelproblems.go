@@ -12,7 +12,8 @@ import (
 type LabelUse struct {
 	Text              string
 	Label, Annotation bool
-	Aggregated        bool // allocations are aggregated by it, not selected
+	Aggregated        bool   // allocations are aggregated by it, not selected
+	Alias             string // that stands for it, if it is looked up for one
 }
 
 // what returns the kind of the name, for texts.
@@ -43,7 +44,11 @@ func LabelUses(keys []Key) []LabelUse {
 	var uses []LabelUse
 	for i := range keys {
 		if text := keys[i].label.String(); text != "" {
-			uses = append(uses, LabelUse{text, keys[i].kind != keyAnnotation, keys[i].kind != keyLabel, true})
+			use := LabelUse{Text: text, Label: keys[i].kind != keyAnnotation, Annotation: keys[i].kind != keyLabel, Aggregated: true}
+			if keys[i].kind == keyAlias {
+				use.Alias = keys[i].field
+			}
+			uses = append(uses, use)
 		}
 	}
 	return uses
@@ -57,6 +62,7 @@ type LabelSearch struct {
 	found     bool
 	clashes   int // workloads whose labels clash
 	keys      []string
+	alike     []string // other names that end in this one, such as example.com/owner
 }
 
 // NewLabelSearch returns a search for a label. known are the names of labels that are in use.
@@ -91,7 +97,9 @@ func (l *LabelSearch) look(s *Set, p Property) {
 		panic(err)
 	}
 	_, _, maps := s.table.Dict.Sizes()
-	finder, rows := s.labelKeys(p).Finder(l.name), make([]int, maps)
+	keys := s.labelKeys(p)
+	finder, rows := keys.Finder(l.name), make([]int, maps)
+	l.addAlike(s, keys)
 	for row, id := range ids {
 		if s.table.Special[row] == Workload {
 			l.workloads = true
@@ -118,6 +126,17 @@ func (l *LabelSearch) look(s *Set, p Property) {
 	}
 }
 
+// addAlike adds the names that end in the name that is looked for, after a slash or what exporters make of one.
+func (l *LabelSearch) addAlike(s *Set, keys *LabelKeys) {
+	ending := "_" + labelnames.Snake(l.use.Text)
+	for _, key := range keys.All() {
+		text := s.table.Dict.Text(key)
+		if strings.HasSuffix(labelnames.Snake(text), ending) && !slices.Contains(l.alike, text) {
+			l.alike = append(l.alike, text)
+		}
+	}
+}
+
 // Missing reports whether no workload has the label although there are workloads.
 func (l *LabelSearch) Missing() bool { return l.workloads && !l.found }
 
@@ -140,11 +159,29 @@ func (l *LabelSearch) Clash() string {
 
 // String says what is wrong, "" if nothing is.
 func (l *LabelSearch) String() string {
+	if l.Missing() && len(l.alike) > 0 {
+		names := slices.Sorted(slices.Values(l.alike))
+		return fmt.Sprintf("%s %s: no allocation of the window has one of that name, but some have %s: %s", l.use.what(), l.use.Text, strings.Join(names[:min(len(names), mostAlike)], ", "), l.use.instead(names[0]))
+	}
 	if l.Missing() {
 		return fmt.Sprintf("%s %s: no allocation of the window has one of that name: it is misspelled, or kube-state-metrics does not export it (see its %s)",
 			l.use.what(), l.use.Text, l.use.allowlist())
 	}
 	return l.Clash()
+}
+
+// mostAlike is how many names a warning names that end in the one that was asked for.
+const mostAlike = 3
+
+// instead says how to ask for another name.
+func (u *LabelUse) instead(name string) string {
+	switch {
+	case u.Alias != "":
+		return fmt.Sprintf("write labelMapping: {%s: %s} into the file of --config.file", u.Alias, name)
+	case u.Annotation:
+		return "ask for annotation:" + name
+	}
+	return "ask for label:" + name
 }
 
 // allowlist returns the flags with which kube-state-metrics exports the label or annotation.

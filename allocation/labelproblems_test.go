@@ -67,6 +67,8 @@ func TestLabelSearch(t *testing.T) {
 		"found":                  {use: allocation.LabelUse{Text: "costCenter", Label: true}, sets: sets},
 		"nothing has labels":     {use: allocation.LabelUse{Text: "x", Label: true}, sets: []*allocation.Set{labeledSet()}},
 		"misspelled":             {use: allocation.LabelUse{Text: "costCentre", Label: true}, sets: sets, want: "label costCentre: no allocation of the window has one of that name: it is misspelled, or kube-state-metrics does not export it (see its --metric-labels-allowlist=pods=[costCentre])"},
+		"of a domain":            {use: allocation.LabelUse{Text: "center", Label: true}, sets: sets, want: "label center: no allocation of the window has one of that name, but some have cost_center: ask for label:cost_center"},
+		"alias of a domain":      {use: allocation.LabelUse{Text: "owner", Label: true, Annotation: true, Alias: "owner"}, sets: []*allocation.Set{labeledSet(map[string]string{"example_com_owner": "a", "corp_io_owner": "b"}, nil)}, want: "label or annotation owner: no allocation of the window has one of that name, but some have corp_io_owner, example_com_owner: write labelMapping: {owner: corp_io_owner} into the file of --config.file"},
 		"no annotation":          {use: allocation.LabelUse{Text: "costCenter", Annotation: true}, sets: sets, want: "annotation costCenter: no allocation"},
 		"either":                 {use: allocation.LabelUse{Text: "costCenter", Label: true, Annotation: true}, sets: sets},
 		"colliding":              {use: allocation.LabelUse{Text: "team", Label: true, Aggregated: true}, sets: sets, want: "label team: its name collides with others, which are exported as team_conflict1 and team_conflict2; 2 allocations have different values of these and are __unallocated__"},

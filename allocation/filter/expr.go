@@ -161,7 +161,7 @@ func (v *vocabulary) labelsIn(e Expr) (uses []allocation.LabelUse) {
 	case *Comparison:
 		if v.spec(e.Field).kind == aliasField {
 			for _, label := range v.labelsOf(e.Field) {
-				uses = append(uses, allocation.LabelUse{Text: label, Label: true, Annotation: true})
+				uses = append(uses, allocation.LabelUse{Text: label, Label: true, Annotation: true, Alias: string(e.Field)})
 			}
 		} else if e.Key != "" {
 			uses = append(uses, allocation.LabelUse{Text: e.Key, Label: e.Field == Label, Annotation: e.Field == Annotation})
