@@ -8,6 +8,8 @@ import (
 	"math"
 	"net/url"
 	"strings"
+
+	"github.com/promcost/promcost/allocation/coverage"
 )
 
 // costComponents are what the cost of an allocation is made of, with the members of the API that they sum.
@@ -79,9 +81,19 @@ func (s *server) allocations(ctx context.Context, args arguments) ([]byte, error
 		total, uncertain = total+r.TotalCost, uncertain+math.Abs(r.TotalCost)*relative
 		entries = append(entries, e)
 	}
-	t.Total = entry{Cost: roundedTotal(total, uncertain)}
+	t.setTotal(total, uncertain)
 	dearest(entries)
 	return t.encode(entries, limit)
+}
+
+// setTotal sets the total, with the sum of its uncertainties, and what that is a month.
+func (t *table) setTotal(total, uncertain float64) {
+	t.Total = entry{Cost: roundedTotal(total, uncertain)}
+	if t.Covered > 0 {
+		factor := coverage.MonthHours / t.Covered
+		monthly := roundedTotal(total*factor, uncertain*factor)
+		t.Monthly = &monthly
+	}
 }
 
 // roundedTotal rounds a sum by the sum of its uncertainties.
@@ -123,7 +135,7 @@ func (s *server) assets(ctx context.Context, args arguments) ([]byte, error) {
 		total += r.TotalCost
 		entries = append(entries, entry{Name: cmp.Or(r.Properties.Name, name), Type: r.Type, Cost: rounded(r.TotalCost, 0), exact: r.TotalCost})
 	}
-	t.Total = entry{Cost: rounded(total, 0)}
+	t.setTotal(total, 0)
 	dearest(entries)
 	return t.encode(entries, limit)
 }
@@ -134,7 +146,7 @@ func (s *server) tableOf(ctx context.Context, answer *reply) (*table, map[string
 	if err := json.Unmarshal(answer.Data, &sets); err != nil {
 		return nil, nil, fmt.Errorf("read the answer: %w", err)
 	}
-	t := &table{Currency: s.currency(ctx), Resolution: answer.Resolution, Warnings: answer.Warnings}
+	t := &table{Currency: s.currency(ctx), Resolution: answer.Resolution, Covered: answer.CoveredHours, Hours: answer.WindowHours, Warnings: answer.Warnings}
 	if len(sets) == 0 {
 		return t, nil, nil
 	}
@@ -208,7 +220,7 @@ func (s *server) explainChange(ctx context.Context, args arguments) ([]byte, err
 	if err := json.Unmarshal(answer.Data, &data); err != nil {
 		return nil, fmt.Errorf("read the answer: %w", err)
 	}
-	t := &table{Window: data.Window, Baseline: data.BaselineWindow, Currency: s.currency(ctx), Resolution: answer.Resolution, Total: data.Total.entry(), Warnings: answer.Warnings}
+	t := &table{Window: data.Window, Baseline: data.BaselineWindow, Currency: s.currency(ctx), Resolution: answer.Resolution, Covered: answer.CoveredHours, Hours: answer.WindowHours, Total: data.Total.entry(), Warnings: answer.Warnings}
 	entries := make([]entry, len(data.Rows))
 	for i := range data.Rows {
 		entries[i] = data.Rows[i].entry()
@@ -233,18 +245,24 @@ func (s *server) budgets(ctx context.Context, _ arguments) ([]byte, error) {
 			}
 		}
 	}
-	return short(struct {
-		Currency string           `json:"currency"`
-		Budgets  []map[string]any `json:"budgets"`
-	}{s.currency(ctx), list}, answer.Warnings)
+	return short(budgetList{s.currency(ctx), list}, answer.Warnings)
+}
+
+// budgetList is an answer about budgets, each as the API has it.
+type budgetList struct {
+	Currency string           `json:"currency"`
+	Budgets  []map[string]any `json:"budgets"`
+}
+
+// shortAnswer is data with its warnings.
+type shortAnswer[T any] struct {
+	Data     T        `json:"data"`
+	Warnings []string `json:"warnings,omitempty"`
 }
 
 // short is data with its warnings, an error where it is too long.
 func short(data any, warnings []string) ([]byte, error) {
-	body, err := json.Marshal(struct {
-		Data     any      `json:"data"`
-		Warnings []string `json:"warnings,omitempty"`
-	}{data, warnings})
+	body, err := json.Marshal(shortAnswer[any]{data, warnings})
 	if err != nil {
 		return nil, fmt.Errorf("write the answer: %w", err)
 	}

@@ -23,6 +23,9 @@ type reply struct {
 	Error      string          `json:"error"` // of Prometheus' API
 	Warnings   []string        `json:"warnings"`
 	Resolution string          `json:"resolution"`
+	// The hours of the window that have data, and those up to now.
+	CoveredHours float64 `json:"coveredHours"`
+	WindowHours  float64 `json:"windowHours"`
 }
 
 // remedy tells how a question takes less memory.

@@ -7,12 +7,14 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/jsonschema-go/jsonschema"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/promcost/promcost/allocation/mcp"
@@ -71,9 +73,9 @@ func TestRounding(t *testing.T) {
 		row("sure", 1234.56789, `{"lower":1,"upper":1}`), row("ten per cent", 987.654321, `{"lower":0.9,"upper":1.1}`), row("may be nothing", 54.321, `{"lower":-1,"upper":null}`),
 		row("small", 0.0123456, "null"), row("smaller", 0.00123456, "null"),
 	}, ",")
-	api := answers(map[string]string{"/model/allocation": `{"data":[{` + rows + `}],"resolution":"exact","warnings":["w"]}`, "/model/getConfigs": `{"data":{"currencyCode":"EUR"}}`})
+	api := answers(map[string]string{"/model/allocation": `{"data":[{` + rows + `}],"resolution":"exact","warnings":["w"],"coveredHours":12,"windowHours":24}`, "/model/getConfigs": `{"data":{"currencyCode":"EUR"}}`})
 	text, failed := ask(t, api, 0, "allocations", map[string]any{"window": "1d", "limit": 3})
-	const want = `{"window":{"start":"a","end":"b"},"currency":"EUR","resolution":"exact","total":{"cost":2300},"rows":[` +
+	const want = `{"window":{"start":"a","end":"b"},"currency":"EUR","resolution":"exact","coveredHours":12,"windowHours":24,"total":{"cost":2300},"totalMonthly":138000,"rows":[` +
 		`{"name":"sure","cost":1234.6,"of":{"cpu":617.3},"efficiency":0.123,"errorBounds":{"lower":1,"upper":1}},` +
 		`{"name":"ten per cent","cost":1000,"of":{"cpu":500},"efficiency":0.123,"errorBounds":{"lower":0.9,"upper":1.1}},` +
 		`{"name":"may be nothing","cost":50,"of":{"cpu":30},"efficiency":0.123,"errorBounds":{"lower":-1,"upper":null}}],` +
@@ -189,5 +191,78 @@ func TestBadAnswers(t *testing.T) {
 				t.Errorf("failed %v, want %q: %.300s", failed, tt.want, text)
 			}
 		})
+	}
+}
+
+// TestOutputs holds the answers of tools to the schemas that they have, and to their texts.
+func TestOutputs(t *testing.T) {
+	rows := `"coveredHours":12,"windowHours":24,"resolution":"exact","warnings":["w"]`
+	api := answers(map[string]string{
+		"/model/getConfigs":                `{"data":{"currencyCode":"EUR"}}`,
+		"/model/allocation":                `{"data":[{"a":{"window":{"start":"a","end":"b"},"totalCost":5,"cpuCost":2}}],` + rows + `}`,
+		"/model/assets":                    `{"data":[{"a":{"type":"Node","properties":{"name":"n"},"window":{"start":"a","end":"b"},"totalCost":5}}],` + rows + `}`,
+		"/model/allocation/change":         `{"data":{"window":{"start":"a"},"baselineWindow":{},"total":{"cost":2,"baseline":1,"change":1},"rows":[{"name":"a","cost":2,"baseline":1,"change":1,"effects":{"new":1},"parts":[{"name":"b","cost":2}]}]},` + rows + `}`,
+		"/model/savings/requests":          `{"data":{"profile":"safe","count":1,"notes":["n"],"requests":[{"container":"c","cpu":{"request":1,"recommended":null,"why":"hpa"}}]}}`,
+		"/model/anomalies":                 `{"data":{"window":{"start":"a"},"threshold":4,"count":1,"notes":[],"rows":[{"name":"a","day":{"start":"a"},"cost":1,"expected":2,"change":"/model/allocation/change?baseline=x"}]}}`,
+		"/forecasting/forecast/allocation": `{"data":{"median":{"window":{"start":"a"},"notes":["n"],"totals":{"all":{"predictedCost":5},"a":{"predictedCost":5}}}}}`,
+		"/model/budgets":                   `{"data":[{"name":"b","amount":5,"spent":null}]}`,
+		"/model/diagnose":                  `{"data":{"complete":true}}`,
+		"/api/v1/query":                    `{"status":"success","data":{"resultType":"vector","result":[]}}`,
+	})
+	server := httptest.NewServer(mcp.Handler(mcp.Config{API: api, Parameters: func(string) []mcp.Parameter { return []mcp.Parameter{{Name: "window"}} }, Memory: memory.New(0)}))
+	defer server.Close()
+	session, err := sdk.NewClient(&sdk.Implementation{Name: "test"}, nil).Connect(t.Context(), &sdk.StreamableClientTransport{Endpoint: server.URL, DisableStandaloneSSE: true}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = session.Close() }()
+	list, err := session.ListTools(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	described := 0
+	for _, tool := range list.Tools {
+		if tool.OutputSchema == nil { // those with OpenCost's names
+			continue
+		}
+		described++
+		t.Run(tool.Name, func(t *testing.T) {
+			text, err := json.Marshal(tool.OutputSchema)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var schema jsonschema.Schema
+			if err := json.Unmarshal(text, &schema); err != nil {
+				t.Fatal(err)
+			}
+			resolved, err := schema.Resolve(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			args := map[string]any{"window": "1d"}
+			switch tool.Name {
+			case "promql":
+				args = map[string]any{"query": "up"}
+			case "budgets", "filter_help", "forecast":
+				args = nil
+			}
+			result, err := session.CallTool(t.Context(), &sdk.CallToolParams{Name: tool.Name, Arguments: args})
+			if err != nil || result.IsError {
+				t.Fatalf("%v: %s", err, result.Content[0].(*sdk.TextContent).Text)
+			}
+			if err := resolved.Validate(result.StructuredContent); err != nil {
+				t.Errorf("%v: %v does not fit %s", err, result.StructuredContent, text)
+			}
+			var said any
+			if err := json.Unmarshal([]byte(result.Content[0].(*sdk.TextContent).Text), &said); err != nil || !reflect.DeepEqual(said, result.StructuredContent) {
+				t.Errorf("text and structure differ (%v):\n%v\n%v", err, said, result.StructuredContent)
+			}
+			if len(schema.Properties) == 0 && schema.AdditionalProperties == nil {
+				t.Errorf("the schema says nothing: %s", text)
+			}
+		})
+	}
+	if described < 10 {
+		t.Errorf("%d tools have schemas of their answers", described)
 	}
 }

@@ -8,11 +8,13 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"reflect"
 	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -29,9 +31,9 @@ func newServer(cfg Config) *server {
 	})}
 	for _, t := range s.tools() {
 		s.sdk.AddTool(&mcp.Tool{
-			Name: t.name, Description: t.help, InputSchema: t.schema,
+			Name: t.name, Description: t.help, InputSchema: t.schema, OutputSchema: outputSchema(t.output),
 			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: new(bool)},
-		}, handle(&t.schema, t.answer))
+		}, handle(&t))
 	}
 	s.addResources()
 	s.addPrompts()
@@ -79,7 +81,7 @@ type answerer func(ctx context.Context, args arguments) ([]byte, error)
 
 // handle is a tool handler. Mistakes are answers, so that an assistant sees what was wrong with its call. Arguments that the schema does
 // not have are mistakes: the API may know them, and answer with something else than the tool reads.
-func handle(known *schema, answer answerer) mcp.ToolHandler {
+func handle(t *tool) mcp.ToolHandler {
 	return func(ctx context.Context, req *mcp.CallToolRequest) (result *mcp.CallToolResult, err error) {
 		defer func() {
 			if p := recover(); p != nil {
@@ -92,14 +94,18 @@ func handle(known *schema, answer answerer) mcp.ToolHandler {
 				return failed(errors.New("read the arguments: give an object with a member for each argument, and no number above 1e308")), nil
 			}
 		}
-		if err := known.check(args); err != nil {
+		if err := t.schema.check(args); err != nil {
 			return failed(err), nil
 		}
-		body, err := answer(ctx, args)
+		body, err := t.answer(ctx, args)
 		if err != nil {
 			return failed(err), nil
 		}
-		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(body)}}}, nil
+		result = &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(body)}}}
+		if t.output != nil {
+			result.StructuredContent = json.RawMessage(body)
+		}
+		return result, nil
 	}
 }
 
@@ -128,6 +134,37 @@ func (s *schema) check(args arguments) error {
 		return fmt.Errorf("argument %.100s is unknown: give %s", name, give)
 	}
 	return nil
+}
+
+// outputSchema describes the answers of a tool by a value of their type. Answers may get members that are not in it.
+func outputSchema(of any) any {
+	if of == nil {
+		return nil // and not a schema that is nil
+	}
+	described, err := jsonschema.ForType(reflect.TypeOf(of), &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
+		reflect.TypeFor[money]():           {Type: "number"},
+		reflect.TypeFor[json.RawMessage](): {},
+		reflect.TypeFor[parts]():           {Type: "array", Items: &jsonschema.Schema{Type: "object"}}, // of themselves
+	}})
+	if err != nil {
+		panic("BUG: an answer without a schema: " + err.Error())
+	}
+	open(described)
+	return described
+}
+
+// open lets objects have members that are not described.
+func open(s *jsonschema.Schema) {
+	if s == nil {
+		return
+	}
+	if s.Type == "object" && s.AdditionalProperties != nil && len(s.Properties) > 0 {
+		s.AdditionalProperties = nil
+	}
+	open(s.Items)
+	for _, p := range s.Properties {
+		open(p)
+	}
 }
 
 // member is an argument in a schema.

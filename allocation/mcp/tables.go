@@ -23,10 +23,15 @@ type table struct {
 	Baseline   json.RawMessage `json:"baselineWindow,omitempty"`
 	Currency   string          `json:"currency"`
 	Resolution string          `json:"resolution,omitempty"`
-	Total      entry           `json:"total"`
-	Rows       []entry         `json:"rows"`
-	Rest       *rest           `json:"rest,omitempty"`
-	Warnings   []string        `json:"warnings,omitempty"`
+	// Covered and Hours are how many hours of the window have data, and how many it has up to now.
+	Covered float64 `json:"coveredHours"`
+	Hours   float64 `json:"windowHours"`
+	Total   entry   `json:"total"`
+	// Monthly is the total of a month of 730 hours at the rate of the hours that have data (SEMANTICS §1), null where none has.
+	Monthly  *money   `json:"totalMonthly"`
+	Rows     []entry  `json:"rows"`
+	Rest     *rest    `json:"rest,omitempty"`
+	Warnings []string `json:"warnings,omitempty"`
 }
 
 // entry is a row. Amounts are in currency.
@@ -41,10 +46,13 @@ type entry struct {
 	Efficiency   *float64         `json:"efficiency,omitempty"`
 	Bounds       *bounds          `json:"errorBounds,omitempty"`
 	WithinBounds bool             `json:"withinBounds,omitempty"`
-	Parts        []entry          `json:"parts,omitempty"`
+	Parts        parts            `json:"parts,omitempty"`
 
 	exact float64 // cost, or change, that the rows are ordered by
 }
+
+// parts are rows one level down.
+type parts []entry
 
 // rest stands for the rows that are left out, and for what rounding took; Rows is 0 for that alone.
 type rest struct {

@@ -14,6 +14,7 @@ type tool struct {
 	name, help string
 	schema     schema
 	answer     answerer
+	output     any // a value of the type that it answers with; nil for tools with OpenCost's names, whose long answers are sent as text alone
 }
 
 // rowParameters are the parameters of allocations that assistants get.
@@ -28,37 +29,44 @@ func (s *server) tools() []tool {
 		{
 			"allocations", "What Kubernetes workloads cost in a window: by namespace, controller, pod, label:<name>, node and the like. Answers with the dearest rows, the rest as one, and the total.",
 			s.schemaOf("/model/allocation", rowParameters, window, rowsArgument()), s.allocations,
+			table{},
 		},
 		{
 			"assets", "What clusters are made of, and what that costs: nodes, disks, load balancers, network, management, and cloud costs of bills.",
 			s.schemaOf("/model/assets", []string{"window", "aggregate", "filter"}, window, rowsArgument()), s.assets,
+			table{},
 		},
 		{
 			"explain_change", "Why costs differ between a window and the one before, or a baseline: effects (replicas, size, placement, price, new, gone, volumes, idle, …) that add up to the change. drill names who did it.",
 			s.schemaOf("/model/allocation/change", append([]string{"baseline", "drill"}, rowParameters...), window, rowsArgument()), s.explainChange,
+			table{},
 		},
 		{
 			"savings", "What containers should request of CPU and memory, by how long their usage was how high: what that saves a month, and, as exceedance, for what part of the time usage was above it. Those that save most come first.",
 			s.schemaOf("/model/savings/requests", []string{"window", "profile", "filter", "sortBy"}, nil, map[string]member{
 				"limit": {Type: "integer", Description: fmt.Sprintf("Most containers; totals are of all. Default: %d, at most %d.", defaultRows, mostLong)},
 			}), s.savings,
+			shortAnswer[sizes]{},
 		},
 		{
 			"anomalies", "On which days rows cost unusually much or little, compared with the same weekdays of the four weeks before, the most unusual first. explain_change with such a day as window, and its baseline, says why.",
 			s.schemaOf("/model/anomalies", []string{"window", "aggregate", "filter", "threshold", "idle", "unbilled"}, window, map[string]member{
 				"limit": {Type: "integer", Description: fmt.Sprintf("Most rows; count is of all. Default: %d, at most %d.", defaultRows, mostLong)},
 			}), s.anomalies,
+			shortAnswer[unusual]{},
 		},
 		{
 			"forecast", "What the running day, week, month or quarter will come to, or the next days, with the 10th and 90th percentile, the dearest rows first. Medians: rows do not add up to the total.",
 			s.schemaOf("/forecasting/forecast/allocation", []string{"period", "predictionWindow", "aggregate", "filter", "idle", "unbilled"}, nil, map[string]member{
 				"limit": {Type: "integer", Description: fmt.Sprintf("Most rows; the total and count are of all. Default: %d, at most %d.", defaultRows, mostRows)},
 			}), s.forecast,
+			shortAnswer[outlook]{},
 		},
-		{"budgets", "The budgets of the configuration: what is spent of them, and what they will come to.", schema{Type: "object", Properties: map[string]member{}}, s.budgets},
+		{"budgets", "The budgets of the configuration: what is spent of them, and what they will come to.", schema{Type: "object", Properties: map[string]member{}}, s.budgets, shortAnswer[budgetList]{}},
 		{
 			"diagnose", "Which data there is to compute costs from, cluster by cluster, and what is missing.",
 			s.schemaOf("/model/diagnose", window, nil, nil), s.diagnose,
+			shortAnswer[any]{},
 		},
 		{
 			"promql", "A PromQL expression over the cost metrics, such as sum by (namespace) (promcost_namespace_hourly_cost). With start and end it is evaluated over time. The resource promcost://metrics lists the metrics.",
@@ -69,11 +77,13 @@ func (s *server) tools() []tool {
 				"step": {Type: "string", Description: "Step of a range, such as 1h or 1d."},
 			}},
 			s.promql,
+			shortAnswer[any]{},
 		},
 		{
 			"filter_help", "How to write filters and aggregations, and, for a filter that is given, what is wrong with it.",
 			schema{Type: "object", Properties: map[string]member{"filter": {Type: "string", Description: "A filter to check."}}},
 			s.filterHelp,
+			map[string]string{},
 		},
 	}, s.openCostTools()...)
 }
@@ -172,9 +182,9 @@ func (s *server) openCostTools() []tool {
 	used := s.openCostSchema("/allocation/compute", "window", "aggregate", "filter")
 	used.Properties["buffer_multiplier"] = member{Type: "number", Description: fmt.Sprintf("How much more than what is used to recommend, as a factor. Default: %g.", defaultBuffer)}
 	return []tool{
-		{"get_allocation_costs", "Costs of allocations in OpenCost's shape, all rows, unrounded. allocations is shorter.", s.openCostSchema("/allocation/compute", all...), s.openCost("allocations", "/allocation/compute", readAllocationSets)},
-		{"get_asset_costs", "Costs of assets in OpenCost's shape, all rows, unrounded. assets is shorter.", s.openCostSchema("/assets", "window"), s.openCost("assets", "/assets", readAssetSet)},
-		{"get_cloud_costs", "Costs of cloud services that bills have, in OpenCost's shape, unrounded.", clouds, s.cloudCosts},
-		{"get_efficiency", "What workloads use of their CPU and memory requests on average, in OpenCost's shape, and what requests somewhat above that would cost. By pod unless aggregated otherwise. Averages hide peaks.", used, s.efficiency},
+		{"get_allocation_costs", "Costs of allocations in OpenCost's shape, all rows, unrounded. allocations is shorter.", s.openCostSchema("/allocation/compute", all...), s.openCost("allocations", "/allocation/compute", readAllocationSets), nil},
+		{"get_asset_costs", "Costs of assets in OpenCost's shape, all rows, unrounded. assets is shorter.", s.openCostSchema("/assets", "window"), s.openCost("assets", "/assets", readAssetSet), nil},
+		{"get_cloud_costs", "Costs of cloud services that bills have, in OpenCost's shape, unrounded.", clouds, s.cloudCosts, nil},
+		{"get_efficiency", "What workloads use of their CPU and memory requests on average, in OpenCost's shape, and what requests somewhat above that would cost. By pod unless aggregated otherwise. Averages hide peaks.", used, s.efficiency, nil},
 	}
 }
