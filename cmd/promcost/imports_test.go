@@ -31,6 +31,7 @@ var packages = map[string][]string{
 	"cmd/promcost/internal/httpclient": {"promquery/remote"},
 	"cmd/promcost/internal/export":     {"allocation", "allocation/billing", "allocation/history", "allocation/passes", "allocation/reconcile", "cmd/promcost/internal/config"},
 	"cmd/promcost/internal/kubectl":    {},
+	"cmd/promcost/internal/webhook":    {},
 	"cmd/promcost/internal/pricewatch": {"allocation/history", "allocation/listprices", "allocation/listprices/fetch", "collector"},
 	"cmd/promcost/internal/manifests":  {"allocation"},
 	"cmd/promcost/internal/webserver":  {"allocation/memory"},
