@@ -90,7 +90,7 @@ func start(t testing.TB, p process) (urls []string, err error) {
 	t.Helper()
 	var addrs []string
 	for range max(1, p.ports) {
-		addr, err := freeAddr()
+		addr, err := reservedAddr(t)
 		if err != nil {
 			return nil, err
 		}
@@ -181,6 +181,31 @@ func exchange(ctx context.Context, method, url string, body []byte, header map[s
 		err = fmt.Errorf("%s %s: %s: %s", method, url, resp.Status, text)
 	}
 	return resp.StatusCode, text, err
+}
+
+// reservedAddr returns a loopback address nobody listens on, and which no other test on this machine takes meanwhile: between being found
+// and being listened on, two servers could have the same, and one test would ask the other's.
+func reservedAddr(t testing.TB) (string, error) {
+	const longest = 3 * time.Hour // that a test lasts: what is older was left behind
+	for {
+		addr, err := freeAddr()
+		if err != nil {
+			return "", err
+		}
+		name := filepath.Join(os.TempDir(), "promcost-test-port-"+port(addr))
+		file, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL, 0o600)
+		if errors.Is(err, os.ErrExist) {
+			if of, err := os.Stat(name); err == nil && time.Since(of.ModTime()) > longest {
+				_ = os.Remove(name) // an error shows when it is made again
+			}
+			continue
+		}
+		if err != nil {
+			return "", fmt.Errorf("reserve port: %w", err)
+		}
+		t.Cleanup(func() { _ = os.Remove(name) })
+		return addr, file.Close()
+	}
 }
 
 // freeAddr returns a loopback address nobody listens on.
