@@ -70,14 +70,7 @@ func (s *server) tools() []tool {
 		},
 		{
 			"promql", "A PromQL expression over the cost metrics, such as sum by (namespace) (promcost_namespace_hourly_cost). With start and end it is evaluated over time. The resource promcost://metrics lists the metrics.",
-			schema{Type: "object", Required: []string{"query"}, Properties: map[string]member{
-				"query": {Type: "string", Description: "The expression. Costs are one sample an hour."},
-				"time":  {Type: "string", Description: "When to evaluate: RFC 3339 or Unix seconds; now without it."},
-				"start": {Type: "string", Description: "Start of a range."}, "end": {Type: "string", Description: "End of a range."},
-				"step": {Type: "string", Description: "Step of a range, such as 1h or 1d."},
-			}},
-			s.promql,
-			shortAnswer[any]{},
+			promqlSchema(), s.promql, shortAnswer[any]{},
 		},
 		{
 			"filter_help", "How to write filters and aggregations, and, for a filter that is given, what is wrong with it.",
@@ -86,6 +79,16 @@ func (s *server) tools() []tool {
 			map[string]string{},
 		},
 	}, s.openCostTools()...)
+}
+
+// promqlSchema describes the arguments of promql.
+func promqlSchema() schema {
+	return schema{Type: "object", Required: []string{"query"}, Properties: map[string]member{
+		"query": {Type: "string", Description: "The expression. Costs are one sample an hour."},
+		"time":  {Type: "string", Description: "When to evaluate: RFC 3339 or Unix seconds; now without it."},
+		"start": {Type: "string", Description: "Start of a range."}, "end": {Type: "string", Description: "End of a range."},
+		"step": {Type: "string", Description: "Step of a range, such as 1h or 1d."},
+	}}
 }
 
 // diagnose answers with the inputs that were found, by name, and with all that is known of the others.
