@@ -1,8 +1,10 @@
 // The frame: state and URL, views, warnings and the footer.
 
 import { ask, Failure } from "./api.js";
-import { el, options } from "./dom.js";
+import { el, NARROW, options } from "./dom.js";
+import { Footer } from "./footer.js";
 import { formats } from "./format.js";
+import { help } from "./help.js";
 import { DEFAULTS, read, write } from "./state.js";
 import { Toolbar } from "./toolbar.js";
 import * as allocations from "./views/allocations.js";
@@ -24,6 +26,7 @@ const byId = (id) => document.getElementById(id);
 let state = read(location.search);
 let running; // AbortController of the view
 let cleanup; // of the view that is on the page
+let shown; // its state
 let server = { currency: "USD", zone: "UTC" };
 
 // go changes the state and the URL, and shows the view anew.
@@ -52,7 +55,7 @@ async function show() {
     else tab.removeAttribute("aria-current");
   }
   const root = el("div", { class: `view ${name}` });
-  const footer = new Footer(format);
+  const footer = new Footer(byId("footer"), format);
   const said = [];
   const old = byId("view");
   old.setAttribute("aria-busy", "true");
@@ -62,9 +65,9 @@ async function show() {
     toolbar.show(state, view.controls ?? [], format, root);
     const ctx = {
       state, signal, format, go,
-      ask: async (path, params) => {
+      ask: async (path, params, heard = true) => {
         const answer = await ask(path, params, signal);
-        footer.add(answer);
+        if (heard) footer.add(answer);
         return answer;
       },
       offer: (what) => toolbar.offer(what),
@@ -73,6 +76,7 @@ async function show() {
     end = await view.show(root, ctx);
   } catch (err) {
     if (signal.aborted) return;
+    if (shown && err.status === 400 && state.filter !== shown.filter) return refuse(err.message);
     if (!(err instanceof Failure)) console.error(err);
     root.replaceChildren(trouble(err));
   }
@@ -82,12 +86,21 @@ async function show() {
   }
   cleanup?.();
   cleanup = end;
+  shown = state;
   const had = old.contains(document.activeElement);
   old.replaceChildren(root);
   old.removeAttribute("aria-busy");
   if (had) old.focus({ preventScroll: true });
   byId("said").replaceChildren(...said.map((text) => el("p", {}, text)));
   footer.show();
+}
+
+// refuse shows again what is shown, and says at the filter box why its filter selects nothing.
+async function refuse(message) {
+  state = shown;
+  history.replaceState(null, "", write(state));
+  await show();
+  toolbar.filter.explain(message);
 }
 
 // trouble says what went wrong, with the server's text, and what to do.
@@ -98,55 +111,6 @@ function trouble(err) {
     el("p", {}, first), rest.length > 0 && el("pre", {}, rest.join("\n")),
     el("p", {}, el("button", { type: "button", onclick: () => show() }, "Try again"), " ",
       el("button", { type: "button", onclick: () => go({ ...DEFAULTS, view: state.view }) }, "Start over")));
-}
-
-// Footer collects what answers say about themselves: warnings, resolution, where they are from, how long they took.
-class Footer {
-  constructor(format) {
-    this.format = format;
-    this.warnings = new Set();
-    this.resolutions = new Set();
-    this.milliseconds = 0;
-    this.shown = false;
-  }
-
-  add(answer) {
-    for (const text of answer.warnings ?? []) this.warnings.add(text);
-    if (answer.resolution) this.resolutions.add(answer.resolution);
-    this.billed = answer.billedUntil ?? this.billed;
-    if (answer.estimatedFrom) this.estimated = answer;
-    this.milliseconds = Math.max(this.milliseconds, answer.milliseconds);
-    if (answer.explain) this.hours = hoursOf(answer);
-    if (this.shown) this.show();
-  }
-
-  show() {
-    this.shown = true;
-    const count = this.warnings.size;
-    const facts = [
-      this.hours && `${this.hours.kept}/${this.hours.all} h in the history`,
-      [...this.resolutions].join(", "),
-      this.milliseconds > 0 && this.format.duration(this.milliseconds),
-      this.billed && `billed until ${this.format.time(this.billed)}`,
-      this.estimated && `${this.format.percent(this.estimated.estimatedShare, 1)} estimated from ${this.format.time(this.estimated.estimatedFrom)} on`,
-    ].filter(Boolean);
-    const open = byId("footer").querySelector("details")?.open ?? false;
-    byId("footer").replaceChildren(
-      count === 0 ? el("span", {}, "No warnings") : el("details", { open },
-        el("summary", {}, `⚠ ${count} warning${count === 1 ? "" : "s"}`),
-        el("ul", {}, [...this.warnings].map((text) => el("li", {}, text)))),
-      el("span", { class: "facts" }, facts.join(" · ")));
-  }
-}
-
-// hoursOf are the hours of an answer's window, and how many of them were kept in the history.
-function hoursOf({ data, explain }) {
-  const window = Object.values(data[0] ?? {})[0]?.window;
-  if (!window) return undefined;
-  const length = (w) => (new Date(w.end) - new Date(w.start)) / 3600e3;
-  const all = length(window);
-  const computed = explain.computations.reduce((sum, c) => sum + length(c.window ?? window), 0);
-  return { all: Math.round(all), kept: Math.max(0, Math.round(all - computed)) };
 }
 
 // listZones fills the list of time zones: the server's, the browser's and UTC.
@@ -201,5 +165,7 @@ byId("theme").addEventListener("click", () => {
   show(); // charts have their colours from the theme
 });
 prefersDark.addEventListener("change", () => show());
+NARROW.addEventListener("change", () => show());
+help();
 await learn();
 show();

@@ -8,7 +8,7 @@ export const COLORS = 9;
 const paint = (i) => color(i < COLORS ? `--c${i}` : "--other");
 
 // StackedBars is a bar a step, with a part for each series. Options are {steps: [{start, end}], series: [{name, color, values}], format,
-// zoom(start, end), label}: color is an index or the name of a custom property, values have a number or null a step. Dragging zooms.
+// zoom(start, end), label, unit}: unit is that of the values, color is an index or the name of a custom property, values have a number or null a step. Dragging zooms.
 export class StackedBars {
   constructor(options) {
     this.options = options;
@@ -17,7 +17,8 @@ export class StackedBars {
       class: "bars", tabindex: 0, role: "group", "aria-label": `${options.label} Left and right go from bar to bar, Enter zooms to one.`,
       onkeydown: (event) => this.key(event), onblur: () => this.tell(-1),
     });
-    this.element = el("figure", { class: "chart" }, this.host, this.tip);
+    this.plane = el("div", { class: "chart" }, this.host, this.tip);
+    this.element = el("figure", {}, el("figcaption", { class: "unit" }, options.unit), this.plane);
     this.observer = new ResizeObserver(() => requestAnimationFrame(() => this.resize()));
     this.observer.observe(this.host);
     this.marks = [];
@@ -43,8 +44,8 @@ export class StackedBars {
 
   // mark puts a button over the bars of some steps: [{step, title, go}], where step is an index.
   mark(list) {
-    this.marks = list.map(({ step, title, go }) => ({ step, button: el("button", { type: "button", class: "mark", title, "aria-label": title, onclick: go }, "▲") }));
-    this.element.append(...this.marks.map((m) => m.button));
+    this.marks = list.map(({ step, title, go }) => ({ step, button: el("button", { type: "button", class: "unusual", title, "aria-label": title, onclick: go }, "▲") }));
+    this.plane.append(...this.marks.map((m) => m.button));
     this.placeMarks();
   }
 

@@ -37,6 +37,9 @@ export function color(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
+// NARROW is whether the screen is that of a phone, as style.css has it.
+export const NARROW = matchMedia("(max-width: 640px)");
+
 // once calls f when nothing has called it for some milliseconds.
 export function debounce(f, milliseconds) {
   let timer;

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/promcost/promcost/allocation/change"
+	"github.com/promcost/promcost/allocation/notices"
 	"github.com/promcost/promcost/dashboards/explorer"
 )
 
@@ -144,5 +146,76 @@ func TestTablesHaveOwnWordsOnly(t *testing.T) {
 	}
 	if found < 10 {
 		t.Errorf("%d tables were found", found)
+	}
+}
+
+// textOf is a file of the repository.
+func textOf(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// textsOf are the texts of an object of the page's code, by their names.
+func textsOf(t *testing.T, path, name string) map[string]string {
+	t.Helper()
+	_, rest, found := strings.Cut(textOf(t, path), "const "+name+" = {")
+	body, _, ended := strings.Cut(rest, "\n};")
+	if !found || !ended {
+		t.Fatalf("%s has no table %s", path, name)
+	}
+	out := map[string]string{}
+	for _, m := range regexp.MustCompile(`([\w-]+|"[^"]+"): "([^"]*)"`).FindAllStringSubmatch(body, -1) {
+		out[strings.Trim(m[1], `"`)] = m[2]
+	}
+	return out
+}
+
+// TestEffectsHaveTheirTitles checks that the page calls causes what tables of the program do.
+func TestEffectsHaveTheirTitles(t *testing.T) {
+	shown := textsOf(t, "views/why.js", "EFFECTS")
+	for e := range change.NumEffects {
+		if shown[e.String()] != e.Title() {
+			t.Errorf("%s is called %q on the page and %q elsewhere", e, shown[e.String()], e.Title())
+		}
+	}
+	if len(shown) != int(change.NumEffects) {
+		t.Errorf("the page has %d effects, there are %d", len(shown), change.NumEffects)
+	}
+}
+
+// TestWarningsHaveHeadings checks that each kind of warnings has a heading on the page, and a section that its link leads to.
+func TestWarningsHaveHeadings(t *testing.T) {
+	shown, sections := textsOf(t, "footer.js", "KINDS"), textOf(t, "../../TROUBLESHOOTING.md")
+	for _, kind := range notices.Kinds() {
+		if shown[kind.Name] == "" {
+			t.Errorf("%s has no heading", kind.Name)
+		}
+		if !strings.Contains(sections, "\n### "+kind.Name+"\n") {
+			t.Errorf("TROUBLESHOOTING.md has no section %s", kind.Name)
+		}
+	}
+}
+
+// TestGlossaryLeadsToSections checks that the sections that the glossary names are in SEMANTICS.md.
+func TestGlossaryLeadsToSections(t *testing.T) {
+	anchors := map[string]bool{}
+	for _, m := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(textOf(t, "../../SEMANTICS.md"), -1) {
+		anchors[strings.ReplaceAll(regexp.MustCompile(`[^\w -]`).ReplaceAllString(strings.ToLower(m[1]), ""), " ", "-")] = true
+	}
+	named := regexp.MustCompile(`(?s)const \[[A-Z, ]+\] = \[(.*?)\];`).FindAllStringSubmatch(textOf(t, "glossary.js"), -1)
+	found := 0
+	for _, list := range named {
+		for _, m := range regexp.MustCompile(`"([^"]+)"`).FindAllStringSubmatch(list[1], -1) {
+			if found++; !anchors[m[1]] {
+				t.Errorf("SEMANTICS.md has no section %s", m[1])
+			}
+		}
+	}
+	if found < 10 {
+		t.Errorf("%d sections were found", found)
 	}
 }

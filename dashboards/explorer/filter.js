@@ -2,6 +2,7 @@
 
 import { ask } from "./api.js";
 import { debounce, el } from "./dom.js";
+import { term } from "./help.js";
 import { language } from "./state.js";
 
 // FIELDS are what v2 filters may name, and the field that lists their values.
@@ -14,6 +15,11 @@ const FIELDS = {
 // WORDS are the fields that plain words are looked for in, one after the other.
 const WORDS = ["namespace", "controllerName", "team", "cluster", "node", "controllerKind", "services", "pod", "container", "department", "environment", "owner", "product"];
 
+const PAUSE = 900; // milliseconds without a key, after which what is typed filters
+
+// UNCLOSED is a selector whose values have no parentheses.
+const UNCLOSED = /^([^\s:=!]+)\s+(in|notin)\s+([^()]+)$/;
+
 const quote = (text) => `"${text.replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"`;
 
 // FilterBox is an input with a list of completions, as ARIA's combobox.
@@ -21,13 +27,16 @@ export class FilterBox {
   constructor(done, form) {
     this.done = done;
     this.list = el("ul", { id: "completions", role: "listbox", "aria-label": "Completions", hidden: true });
+    const pause = debounce(() => this.pause(), PAUSE);
+    const complete = debounce(() => this.complete(), 120);
+    this.clear = el("button", { type: "button", class: "clear", "aria-label": "Clear the filter", title: "Clear the filter", hidden: true, onclick: () => this.empty() }, "×");
     this.input = el("input", {
-      name: "filter", type: "text", role: "combobox", "aria-expanded": "false", "aria-controls": "completions", "aria-autocomplete": "list", spellcheck: "false",
-      autocapitalize: "off", placeholder: 'search team-a, or namespace:"search", or app=web', "aria-describedby": "mistake",
-      oninput: debounce(() => this.complete(), 120), onkeydown: (event) => this.key(event), onblur: () => setTimeout(() => this.close(), 150),
+      name: "filter", "aria-label": "filter", type: "text", role: "combobox", "aria-expanded": "false", "aria-controls": "completions", "aria-autocomplete": "list", spellcheck: "false",
+      autocapitalize: "off", placeholder: "search team-a, or app=web", "aria-describedby": "mistake",
+      oninput: () => { this.clear.hidden = this.input.value === ""; complete(); pause(); }, onkeydown: (event) => this.key(event), onblur: () => setTimeout(() => this.close(), 150),
     });
     this.mistake = el("pre", { id: "mistake", role: "alert", hidden: true });
-    this.element = el("div", { class: "filter" }, el("label", {}, el("span", {}, "filter"), this.input), this.list, this.mistake);
+    this.element = el("div", { class: "filter" }, term("filter", "filter"), el("div", { class: "box" }, this.input, this.clear, this.list));
     form.addEventListener("submit", () => this.submit());
   }
 
@@ -35,6 +44,7 @@ export class FilterBox {
   show(state) {
     this.state = state;
     if (document.activeElement !== this.input || this.accepted) this.input.value = state.filter;
+    this.clear.hidden = this.input.value === "";
     this.accepted = false;
     this.explain("");
     return this.element;
@@ -42,7 +52,7 @@ export class FilterBox {
 
   // explain shows what is wrong with the filter; "" for nothing.
   explain(message) {
-    this.mistake.textContent = message;
+    this.mistake.textContent = message.replace(/^parameter filter=[^]*?: parse filter: /, "");
     this.mistake.hidden = message === "";
     this.input.setAttribute("aria-invalid", String(message !== ""));
   }
@@ -134,22 +144,40 @@ export class FilterBox {
     if (!text.endsWith('"') || text.endsWith(':"')) this.complete();
   }
 
-  // submit takes what is typed. Plain words become a filter first.
+  // submit takes what is typed.
   async submit() {
     this.close();
-    let text = this.input.value.trim();
-    if (language(text) === "words") {
-      this.restart();
-      const made = await this.ofWords(text.split(/\s+/));
-      if (made.mistake) {
-        this.explain(made.mistake);
-        return;
-      }
-      text = made.filter;
+    const { filter, mistake } = await this.read();
+    if (mistake) {
+      this.explain(mistake);
+      return;
     }
     this.accepted = true;
-    this.input.value = text;
-    this.done(text);
+    this.input.value = filter;
+    this.done(filter);
+  }
+
+  // pause takes what is typed so far, if it selects something. What is in the box stays as it is, for one may type on.
+  async pause() {
+    const typed = this.input.value;
+    const { filter, mistake } = await this.read();
+    if (!mistake && typed === this.input.value && document.activeElement === this.input && filter !== this.state.filter) this.done(filter, true);
+  }
+
+  empty() {
+    this.input.value = "";
+    this.input.focus();
+    this.submit();
+  }
+
+  // read is the filter that is typed, or what is wrong with it: {filter, mistake}. Plain words become a filter.
+  async read() {
+    const filter = this.input.value.trim();
+    if (language(filter) !== "words") return { filter };
+    const [, name, verb, list] = UNCLOSED.exec(filter) ?? [];
+    if (list) return { mistake: `The values after “${verb}” stand in parentheses: ${name} ${verb} (${list.trim().split(/[\s,]+/).join(", ")})` };
+    this.restart();
+    return this.ofWords(filter.split(/\s+/));
   }
 
   // ofWords makes a filter of plain words: each is a value of the first field that has it, or else a part of one. Labels come last.

@@ -1,12 +1,25 @@
 // Small parts that several views have.
 
 import { el, svg } from "./dom.js";
+import { term } from "./help.js";
 
-// named is a name that may be long: it is cut where there is no room, and its title is whole.
-export const named = (text) => el("span", { class: "name", title: text }, text ?? "");
+const END = 9; // letters of a name that are never cut
+const SHORT = END + 4; // letters up to which a name is never cut
 
-// tiles are numbers with what they are: a list of [label, text].
-export const tiles = (list) => el("dl", { class: "tiles" }, list.map(([label, text]) => el("div", {}, el("dt", {}, label), el("dd", {}, text))));
+// named is a name that may be long: where there is no room, its middle is cut, and its title is whole.
+export const named = (text) => el("span", { class: "name", title: text }, cut(text ?? ""));
+
+// opener is a name that leads to what it consists of.
+export const opener = (text, onclick) => el("button", { type: "button", class: "link name", "aria-label": text, title: `${text}: show what it consists of`, onclick }, cut(text));
+
+// cut is a name in two parts, of which the first may shrink.
+const cut = (text) => (text.length > SHORT ? [el("span", { class: "head" }, text.slice(0, -END)), el("span", {}, text.slice(-END))] : text);
+
+// tiles are numbers with what they are: a list of [label, text, word], where word is the label's word in the glossary if it is not the label.
+export const tiles = (list) => el("dl", { class: "tiles" }, list.map(([label, text, word = label]) => el("div", {}, el("dt", {}, term(label, word)), el("dd", {}, text))));
+
+// basis says whether the costs of an answer are at list prices or as billed.
+export const basis = (state, answer) => (state.prices !== "list" && answer.billedUntil ? "billed" : "list");
 
 // section is a part of a view with a heading.
 export const section = (title, ...children) => el("section", {}, el("h2", {}, title), children);
@@ -56,6 +69,13 @@ export const monthly = (cost, answer) => cost * 730 / (answer.coveredHours || an
 
 // partial says that a window of an answer about a change has data of too few hours for a growth to say anything; "" where both have enough.
 export const partial = ({ notComparable }) => (notComparable ? `not comparable: ${notComparable}` : "");
+
+// noData is what is shown of an answer without rows: why there are none, if it says so.
+export function noData(answer, { go }) {
+  const reason = (answer.warnings ?? []).find((_, i) => answer.warningKinds?.[i].kind === "missing-data");
+  return el("div", { class: "empty" }, el("p", { class: "lead" }, "No data for this period."), reason && el("p", {}, reason),
+    el("p", {}, "Choose another window. If that is unexpected, check ", el("button", { type: "button", class: "link", onclick: () => go({ view: "health" }) }, "Health"), "."));
+}
 
 // doubt is a small mark at a cost of which a part rests on prices that nobody gave, or on estimates, with the reason on hover; nothing where none does.
 export function doubt(answer) {

@@ -119,6 +119,9 @@ export function question(state) {
   };
 }
 
+// ofRow is a state without the row of idle below a row, which had none itself: costs then add up to those of that row.
+export const ofRow = (state) => (path(state).length > 0 && IDLE[state.idle]?.idle === "true" ? { ...state, idle: "hide" } : state);
+
 // NEXT are the fields that rows of a field are divided by, when one drills down. Those of labels and teams are controllers.
 const NEXT = {
   __proto__: null,

@@ -1,6 +1,7 @@
 // Tables of costs: sorted by any column, usable by keyboard, with a sum of the selected rows. Of long tables only the rows in sight are elements.
 
 import { el } from "./dom.js";
+import { explained } from "./help.js";
 
 const HEIGHT = 29; // of a row, in pixels, unless options say otherwise
 const WHOLE = 200; // rows up to which a table is not cut to what is in sight
@@ -12,12 +13,12 @@ const TABLES = new WeakMap();
 // tablesIn are the tables within an element of the page, in their order there.
 export const tablesIn = (element) => [...element.querySelectorAll("table.costs")].map((table) => TABLES.get(table));
 
-// Table shows rows in columns. A column is {name, title, value(row), cell(row), csv(row), text, wide}: value is what it is sorted by, and in CSV unless csv is given, cell a node or a text; text columns
-// are sorted from a to z, wide ones leave narrow screens. Options are caption, sort (the name of a column), select(rows), which is told of the selected rows,
-// and height, of rows in pixels.
+// Table shows rows in columns. A column is {name, title, term, help, value(row), cell(row), csv(row), text, wide}: term is its word in the glossary, by default its title, help what there is to say besides;
+// value is what it is sorted by, and in CSV unless csv is given, cell a node or a text; text columns are sorted from a to z, wide ones leave narrow screens, and of them those with the
+// highest number, then the last ones, leave a box that is too small. Options are caption, sort (the name of a column), select(rows), which is told of the selected rows, and height, of rows in pixels.
 export class Table {
   constructor(columns, rows, options) {
-    Object.assign(this, { columns, options, rows: [...rows], selected: new Set(), first: -1, last: -1 });
+    Object.assign(this, { columns, options, rows: [...rows], selected: new Set(), gone: new Set(), first: -1, last: -1 });
     this.by = columns.find((c) => c.name === options.sort) ?? columns[0];
     this.down = !this.by.text;
     this.body = el("tbody", {});
@@ -29,17 +30,46 @@ export class Table {
     this.long = rows.length > WHOLE;
     this.element = el("div", { class: this.long ? "scroll long" : "scroll", tabindex: 0, role: "region", "aria-label": options.caption, onkeydown: (event) => this.key(event) }, this.table);
     if (this.long) this.element.addEventListener("scroll", () => this.draw(), { passive: true });
+    new ResizeObserver(() => this.fit()).observe(this.element);
     this.sort();
+  }
+
+  // fit takes wide columns away, those that matter least first, until the table is as wide as its box.
+  fit() {
+    const wide = this.columns.filter((c) => c.wide).reverse().sort((a, b) => b.wide - a.wide);
+    this.leave([]);
+    let over = this.table.offsetWidth - this.element.clientWidth;
+    const gone = [];
+    for (const c of wide) {
+      if (over <= 0) break;
+      over -= this.headerOf(c).offsetWidth;
+      gone.push(c);
+    }
+    this.leave(gone);
+  }
+
+  // leave hides some columns, and shows all others.
+  leave(columns) {
+    const changed = this.columns.filter((c) => this.gone.has(c) !== columns.includes(c));
+    this.gone = new Set(columns);
+    for (const c of changed) {
+      for (const cell of this.table.querySelectorAll(`[data-column="${c.name}"]`)) cell.hidden = this.gone.has(c);
+    }
+  }
+
+  headerOf(c) {
+    return this.head.children[this.columns.indexOf(c) + (this.options.select ? 1 : 0)];
   }
 
   headers() {
     const all = el("input", { type: "checkbox", "aria-label": "Select all rows", onchange: (event) => this.selectAll(event.target.checked) });
-    return [this.options.select && el("th", { class: "pick", scope: "col" }, all), ...this.columns.map((c) => el("th", { scope: "col", class: this.classes(c), "aria-sort": this.order(c) },
-      el("button", { type: "button", title: c.help, onclick: () => this.sortBy(c) }, c.title)))];
+    return [this.options.select && el("th", { class: "pick", scope: "col" }, all), ...this.columns.map((c) => el("th", { scope: "col", ...this.marks(c), "aria-sort": this.order(c) },
+      el("button", { type: "button", onclick: () => this.sortBy(c), ...explained(c.term ?? c.title, c.help) }, c.title)))];
   }
 
-  classes(c) {
-    return [c.text ? "text" : "", c.wide ? "wide" : "", c.name].filter(Boolean).join(" ");
+  // marks are the attributes of a column's cells. Names of columns are no classes, which have meanings of their own.
+  marks(c) {
+    return { class: [c.text ? "text" : "", c.wide ? "wide" : ""].filter(Boolean).join(" ") || undefined, "data-column": c.name, hidden: this.gone.has(c) };
   }
 
   order(c) {
@@ -50,8 +80,7 @@ export class Table {
   sortBy(c) {
     this.down = c === this.by ? !this.down : !c.text;
     this.by = c;
-    const from = this.options.select ? 1 : 0;
-    this.columns.forEach((column, i) => this.head.children[i + from].setAttribute("aria-sort", this.order(column)));
+    for (const column of this.columns) this.headerOf(column).setAttribute("aria-sort", this.order(column));
     this.sort();
   }
 
@@ -124,7 +153,7 @@ export class Table {
   }
 
   cell(c, n, row) {
-    return el(n === 0 ? "th" : "td", { class: this.classes(c), scope: n === 0 ? "row" : undefined }, c.cell(row));
+    return el(n === 0 ? "th" : "td", { ...this.marks(c), scope: n === 0 ? "row" : undefined }, c.cell(row));
   }
 
   // pick selects a row, or with shift all from the one before.

@@ -4,6 +4,7 @@ import { address, curl } from "./api.js";
 import { el, options, save } from "./dom.js";
 import { FilterBox } from "./filter.js";
 import { instant, local, rfc3339 } from "./format.js";
+import { explained } from "./help.js";
 import { path, write } from "./state.js";
 import { tablesIn } from "./table.js";
 
@@ -26,7 +27,7 @@ export class Toolbar {
   constructor(form, go) {
     this.form = form;
     this.go = go;
-    this.filter = new FilterBox((filter) => go({ filter }), form);
+    this.filter = new FilterBox((filter, replace) => go({ filter }, replace), form);
     form.addEventListener("submit", (event) => event.preventDefault());
   }
 
@@ -36,9 +37,21 @@ export class Toolbar {
     const focused = this.form.contains(document.activeElement) ? document.activeElement.name : "";
     const parts = { window: () => this.window(), aggregate: () => this.aggregate(), profile: () => this.profile(), filter: () => this.filter.show(state), idle: () => this.idle(), share: () => this.share(), prices: () => this.prices(), compare: () => this.compare() };
     this.actions = el("span", { class: "actions" });
-    this.form.replaceChildren(...Object.keys(parts).filter((name) => controls.includes(name)).map((name) => parts[name]()), el("span", { class: "space" }), this.actions);
+    this.place([...Object.keys(parts).filter((name) => controls.includes(name)).map((name) => parts[name]()), el("span", { class: "space" }), this.actions, ...(controls.includes("filter") ? [this.filter.mistake] : [])]);
     this.form.hidden = controls.length === 0;
     if (focused) this.form.elements[focused]?.focus();
+  }
+
+  // place puts nodes into the form. The filter box stays where it is, for one may be typing.
+  place(nodes) {
+    const at = nodes.indexOf(this.filter.element);
+    if (at < 0 || !this.form.contains(this.filter.element)) {
+      this.form.replaceChildren(...nodes);
+      return;
+    }
+    for (const node of [...this.form.children]) if (node !== this.filter.element) node.remove();
+    this.filter.element.before(...nodes.slice(0, at));
+    this.filter.element.after(...nodes.slice(at + 1));
   }
 
   // choice is a select that changes one part of the state. other is what asks for a value that is not listed.
@@ -46,7 +59,7 @@ export class Toolbar {
     const value = this.state[name];
     if (!pairs.some(([v]) => v === value)) pairs = [[value, this.describe(name, value)], ...pairs];
     if (other) pairs = [...pairs, ["…", "other …"]];
-    return el("label", {}, el("span", {}, label), el("select", {
+    return el("label", explained(label), el("span", {}, label), el("select", {
       name, onchange: (event) => {
         if (event.target.value !== "…") {
           this.go({ [name]: event.target.value });
@@ -78,7 +91,7 @@ export class Toolbar {
   share() {
     const { share, tenancy } = this.state;
     const text = [share, tenancy === "true" && "control plane"].filter(Boolean).join(", ") || "nothing";
-    return el("label", {}, el("span", {}, "shared"), el("button", { type: "button", class: "choice", name: "share", "aria-haspopup": "dialog", onclick: () => this.askShared() }, text));
+    return el("label", explained("shared"), el("span", {}, "shared"), el("button", { type: "button", class: "choice", name: "share", "aria-haspopup": "dialog", onclick: () => this.askShared() }, text));
   }
 
   askShared() {

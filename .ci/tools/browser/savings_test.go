@@ -32,7 +32,7 @@ type drawing struct {
 
 // drawings are the histograms by the name of the container and the resource.
 const drawings = `Object.fromEntries([...document.querySelectorAll(".savings tr[data-row]")].flatMap((r) => ["cpu", "memory"].map((name) => {
-	const svg = r.querySelector("td." + name + " svg.histogram");
+	const svg = r.querySelector("td[data-column=" + name + "] svg.histogram");
 	if (!svg) return undefined;
 	const numbers = (selector) => [...svg.querySelectorAll(selector)].map((e) => ["x", "width"].map((a) => Number(e.getAttribute(a))));
 	const bars = numbers("rect.time");

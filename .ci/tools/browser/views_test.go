@@ -85,7 +85,7 @@ func (p *page) costs(caption, column string) map[string]string {
 	p.t.Helper()
 	return eval[map[string]string](p, `Object.fromEntries([...document.querySelectorAll("table.costs")]
 		.filter((table) => table.caption.textContent.includes(`+quote(caption)+`))
-		.flatMap((table) => [...table.querySelectorAll("tr[data-row]")].map((r) => [r.querySelector("th").innerText.trim(), r.querySelector("td."+`+quote(column)+`)?.innerText.trim() ?? ""])))`)
+		.flatMap((table) => [...table.querySelectorAll("tr[data-row]")].map((r) => [r.querySelector("th").textContent.trim(), r.querySelector("td[data-column="+`+quote(column)+`+"]")?.innerText.trim() ?? ""])))`)
 }
 
 func TestNumbersOfAssetsE2E(t *testing.T) {

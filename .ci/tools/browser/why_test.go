@@ -71,7 +71,7 @@ func TestCompareE2E(t *testing.T) {
 	const baseline = "2026-03-13T00:00:00Z,2026-03-14T00:00:00Z"
 	want := ask[changed](t, at, "/model/allocation/change", url.Values{"window": {"yesterday"}, "baseline": {baseline}, "aggregate": {"namespace"}, "idle": {"true"}, "unbilled": {"estimate"}})
 	p := open(t, at+"/ui/?window=yesterday&baseline="+baseline)
-	p.wait(`[...document.querySelectorAll("table.costs td.change")].some((td) => td.textContent !== "")`)
+	p.wait(`[...document.querySelectorAll("table.costs td[data-column=change]")].some((td) => td.textContent !== "")`)
 	shown := p.costs("", "change")
 	for _, r := range want.Rows {
 		if text := shown[r.Name]; text != "" && !sameMoney(number(t, text), r.Change) {
@@ -95,7 +95,7 @@ func TestPartE2E(t *testing.T) {
 		}
 	}
 	p := open(t, at+"/ui/")
-	p.wait(`[...document.querySelectorAll("table.costs td.change")].every((td) => td.innerText.startsWith("–"))`)
+	p.wait(`[...document.querySelectorAll("table.costs td[data-column=change]")].every((td) => td.innerText.startsWith("–"))`)
 }
 
 func TestSelectionE2E(t *testing.T) {

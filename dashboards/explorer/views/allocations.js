@@ -2,9 +2,9 @@
 
 import { COLORS, StackedBars, treemap } from "../chart.js";
 import { el } from "../dom.js";
-import { below, deeper, isIdle, path, question } from "../state.js";
+import { below, deeper, isIdle, ofRow, path, question } from "../state.js";
 import { promql } from "../promql.js";
-import { doubt, monthly, named, partial, tiles } from "../parts.js";
+import { basis, doubt, monthly, named, noData, opener, partial, tiles } from "../parts.js";
 import { Table } from "../table.js";
 
 export const controls = ["window", "aggregate", "filter", "idle", "share", "prices", "compare"];
@@ -31,12 +31,14 @@ export async function show(root, ctx) {
   if (rows.length === 0) {
     root.append(state.filter || state.path
       ? el("p", { class: "empty" }, "Nothing that the filter selects ran in this window. Change the filter, go back up, or choose another window.")
-      : el("p", { class: "empty" }, "No data for this period. If that is unexpected, check ", el("button", { type: "button", class: "link", onclick: () => ctx.go({ view: "health" }) }, "Health"), "."));
+      : noData(answer, ctx));
     return;
   }
   const hours = (new Date(window.end) - new Date(window.start)) / 3600e3;
-  const total = rows.reduce((sum, r) => sum + r.totalCost, 0);
-  const headline = new Headline(rows, total, answer, window, ctx);
+  const sumOf = (list) => list.reduce((sum, r) => sum + r.totalCost, 0);
+  const idle = sumOf(rows.filter((r) => isIdle(r.name)));
+  const total = sumOf(rows) - (path(state).length > 0 ? idle : 0); // of a row: it had no idle
+  const headline = new Headline(rows, { total, idle }, answer, window, ctx);
   const colors = colorsOf(rows);
   const table = costTable(rows, { total, hours, answer, colors, fields, ctx });
   const [bars, map, sum] = [el("div", { class: "picture" }), el("div", { class: "picture map" }), table.sum];
@@ -52,15 +54,15 @@ export async function show(root, ctx) {
     frees.push(() => chart.free());
     bars.append(chart.element);
     if (stepOf(state.window) !== "day") return;
-    ctx.ask("model/anomalies", { ...asked, limit: 200 }).then(({ data }) => { if (!ctx.signal.aborted) chart.mark(unusualDays(data.rows, chart.options.steps, ctx)); }).catch(() => {}); // the costs are shown without marks
+    ctx.ask("model/anomalies", { ...asked, limit: 200 }, false).then(({ data }) => { if (!ctx.signal.aborted) chart.mark(unusualDays(data.rows, chart.options.steps, ctx)); }).catch(() => {}); // the costs are shown without marks
   });
   const next = below(fields);
   const parts = next === "" ? Promise.resolve({ data: [{}] }) : ctx.ask("model/allocation", { ...params, aggregate: `${state.aggregate},${next}`, limit: 400, fields: "name,totalCost" });
   fill(map, parts, (a) => {
     map.append(el("figure", {}, mapOf(rows, Object.values(a.data[0] ?? {}), colors, fields, ctx)));
   });
-  const before = { ...asked, baseline: state.baseline, limit: 0 };
-  fill(headline.change, ctx.ask("model/allocation/change", before), (a) => {
+  const before = { ...asked, ...question(ofRow(state)), baseline: state.baseline, limit: 0 };
+  fill(headline.change, ctx.ask("model/allocation/change", before, state.baseline !== ""), (a) => {
     if (!a.data.total) return;
     offered.baseline = a.data.baselineWindow;
     headline.compare(a.data);
@@ -116,16 +118,20 @@ function periodOf(hours) {
 
 // Headline is the line of totals.
 class Headline {
-  constructor(rows, total, answer, window, { format, go, state }) {
+  constructor(rows, { total, idle }, answer, window, { format, go, state }) {
     Object.assign(this, { format, go, hours: (new Date(window.end) - new Date(window.start)) / 3600e3, given: state.baseline !== "" });
-    const idle = rows.filter((r) => isIdle(r.name)).reduce((sum, r) => sum + r.totalCost, 0);
+    const below = path(state).length > 0;
+    const own = below ? rows.filter((r) => !isIdle(r.name)) : rows;
     this.change = el("span", { class: "muted" }, "…");
     this.against = el("span", {}, "Against the time before");
     this.element = tiles([
-      ["Total", [el("strong", { class: "headline" }, `${format.headline(total)} ${format.currency}`), " ", el("small", { title: "how far it may be off" }, format.bound(errorOf(rows))), doubt(answer)]],
-      idle !== 0 && ["Idle", [format.headline(idle), " ", el("small", {}, format.percent(idle / total))]],
+      [`Total, ${basis(state, answer)}`, [
+        el("strong", { class: "headline" }, `${format.headline(total)} ${format.currency}`), " ", el("small", { title: "how far it may be off" }, format.bound(errorOf(own))), doubt(answer),
+        below && idle !== 0 && el("small", { class: "idle" }, ` and ${format.headline(idle)} idle`),
+      ], "Total"],
+      idle !== 0 && !below && ["Idle", [format.headline(idle), " ", el("small", {}, format.percent(idle / total))]],
       ["A month", [format.headline(monthly(total, answer)), " ", el("small", {}, answer.coverage ?? "at this rate")]],
-      [this.against, this.change],
+      [this.against, this.change, "Against"],
       ["Window", el("small", {}, format.span(window), " ", el("span", { class: "muted" }, format.zone))],
     ].filter(Boolean));
   }
@@ -155,26 +161,27 @@ function costTable(rows, { total, hours, answer, colors, fields, ctx }) {
   let lacking = ""; // what says that only a part of a window has costs
   const open = (name) => {
     const to = name === IDLE && state.idle === "row" ? { idle: "node" } : deeper(name, fields, state);
-    return to ? el("button", { type: "button", class: "link name", title: `${name}: show what it consists of`, onclick: () => go(to) }, name) : named(name);
+    return to ? opener(name, () => go(to)) : named(name);
   };
-  const money = (name, title, value, wide = true, help) => ({ name, title, wide, help, value, cell: (r) => small(value(r), format) });
+  const money = (name, title, value, wide = 2) => ({ name, title, wide, value, cell: (r) => small(value(r), format) });
   const part = (name) => (r) => r[`${name}Cost`] + (r[`${name}CostAdjustment`] ?? 0);
+  const share = (r) => (path(state).length > 0 && isIdle(r.name) ? null : r.totalCost / total);
   const some = (column) => rows.some((r) => column.value(r) !== 0);
   const columns = [
-    { name: "name", title: fields.join(", "), text: true, value: (r) => r.name, cell: (r) => [el("i", { class: `swatch ${swatch(colors.get(r.name))}`, "aria-hidden": "true" }), open(r.name)] },
-    { ...money("cost", "Cost", (r) => r.totalCost, false), cell: (r) => format.money(r.totalCost) },
-    { name: "bound", title: "±", wide: true, help: "how far the cost may be off", value: (r) => errorOf([r]), cell: (r) => (r.errorBounds ? format.bound(errorOf([r])) : "") },
-    { name: "share", title: "Share", wide: true, value: (r) => r.totalCost / total, cell: (r) => [meter(r.totalCost / total), format.percent(r.totalCost / total, 1)] },
+    { name: "name", title: fields.join(", "), term: "Rows", text: true, value: (r) => r.name, cell: (r) => [el("i", { class: `swatch ${swatch(colors.get(r.name))}`, "aria-hidden": "true" }), open(r.name)] },
+    { ...money("cost", `Cost, ${basis(state, answer)}`, (r) => r.totalCost, false), term: "Cost", cell: (r) => format.money(r.totalCost) },
+    { name: "bound", title: "±", wide: 2, value: (r) => errorOf([r]), cell: (r) => (r.errorBounds ? format.bound(errorOf([r])) : "") },
+    { name: "share", title: "Share", wide: true, value: share, cell: (r) => (share(r) === null ? "" : [meter(share(r)), format.percent(share(r), 1)]) },
     money("cpu", "CPU", part("cpu")), money("ram", "RAM", part("ram")),
     ...[
-      money("gpu", "GPU", part("gpu")), money("disk", "Disk", part("pv")), money("network", "Net", (r) => part("network")(r) + part("loadBalancer")(r), true, "network traffic and load balancers"),
+      money("gpu", "GPU", part("gpu")), money("disk", "Disk", part("pv")), money("network", "Net", (r) => part("network")(r) + part("loadBalancer")(r)),
       money("shared", "Shared", (r) => r.sharedCost), money("external", "External", (r) => r.externalCost),
     ].filter(some),
-    { name: "efficiency", title: "Efficiency", wide: true, help: "usage of what was requested, weighted by cost", value: (r) => r.totalEfficiency, cell: (r) => format.percent(r.totalEfficiency) },
-    money("month", "A month", (r) => monthly(r.totalCost, answer), true, answer.coverage ?? "at this rate: 730 hours"),
-    ...(state.baseline ? [money("before", "Before", (r) => changes.get(r.name)?.baseline ?? null, true, "in the window that it is compared with")] : []),
+    { name: "efficiency", title: "Efficiency", wide: true, value: (r) => r.totalEfficiency, cell: (r) => format.percent(r.totalEfficiency) },
+    { ...money("month", "A month", (r) => monthly(r.totalCost, answer), 1), help: answer.coverage },
+    ...(state.baseline ? [money("before", "Before", (r) => changes.get(r.name)?.baseline ?? null, 1)] : []),
     {
-      name: "change", title: `Δ ${state.baseline ? "" : periodOf(hours)}`.trim(), help: "against the window that it is compared with", value: (r) => changes.get(r.name)?.change,
+      name: "change", title: `Δ ${state.baseline ? "" : periodOf(hours)}`.trim(), term: "Change", value: (r) => changes.get(r.name)?.change,
       cell: (r) => {
         const c = changes.get(r.name);
         if (!c) return "";
@@ -226,7 +233,7 @@ function chartOf(sets, rows, colors, { format, go, state }) {
   const series = own.map((name) => ({ name, color: colors.get(name), values: known.map((set) => set[name]?.totalCost ?? 0) }));
   if (rest.length > 0) series.splice(series.findLastIndex((s) => !isIdle(s.name)) + 1, 0, { name: `${rest.length} others`, color: "--other", values: known.map((set) => rest.reduce((sum, name) => sum + (set[name]?.totalCost ?? 0), 0)) });
   return new StackedBars({
-    steps: steps.filter(Boolean), series, format, label: `Costs over time by ${state.aggregate}; the table below has the sums. Drag to zoom.`,
+    steps: steps.filter(Boolean), series, format, label: `Costs over time by ${state.aggregate}; the table below has the sums. Drag to zoom.`, unit: `${format.currency} per ${stepOf(state.window)}`,
     zoom: (start, end) => go({ window: `${start},${end}` }),
   });
 }

@@ -1,7 +1,7 @@
 // What costs money: nodes with what is done with them, disks, load balancers and the rest.
 
 import { el } from "../dom.js";
-import { bar, doubt, monthly, named, section, tiles } from "../parts.js";
+import { bar, basis, doubt, monthly, named, noData, section, tiles } from "../parts.js";
 import { ESTIMATED } from "../state.js";
 import { Table } from "../table.js";
 
@@ -27,17 +27,17 @@ export async function show(root, ctx) {
   const window = rows[0]?.window;
   ctx.offer({ path: "model/assets", params, window, csv: { format: "csv" }, promql: { reason: "The history of single assets is in promcost_node_hourly_cost and the like, without what bills add." } });
   if (rows.length === 0) {
-    root.append(el("p", { class: "empty" }, "Nothing cost anything in this window. Choose another window, or look under health whether promcost finds its metrics."));
+    root.append(noData(assets, ctx));
     return;
   }
   const sum = (list) => list.reduce((total, a) => total + (a.totalCost ?? 0), 0);
   const of = (type) => rows.filter((a) => (TITLES[a.type] ? a.type : "Cloud") === type);
   const types = Object.keys(TITLES).filter((type) => of(type).length > 0);
   const month = ["A month", [format.headline(monthly(sum(rows), assets)), " ", el("small", {}, assets.coverage ?? "at this rate")]];
-  root.append(tiles([["Total", [`${format.headline(sum(rows))} ${format.currency}`, doubt(assets)]], month, ...types.map((type) => [TITLES[type], format.headline(sum(of(type)))])]));
+  root.append(tiles([[`Total, ${basis(state, assets)}`, [`${format.headline(sum(rows))} ${format.currency}`, doubt(assets)], "Total"], month, ...types.map((type) => [TITLES[type], format.headline(sum(of(type)))])]));
   const usage = usageOf(rows, Object.values(used.data[0] ?? {}));
   for (const type of types) {
-    const columns = [...(COLUMNS[type] ?? COLUMNS.other)(format, usage), ...costs(format, assets)];
+    const columns = [...(COLUMNS[type] ?? COLUMNS.other)(format, usage), ...costs(format, assets, basis(state, assets))];
     root.append(section(TITLES[type], new Table(columns, of(type), { caption: TITLES[type], sort: "cost" }).element));
   }
 }
@@ -68,10 +68,10 @@ const keyOf = (cluster, name) => JSON.stringify([cluster, name]);
 const ratio = (part, whole) => (part === null ? null : part / whole);
 
 // costs are the columns that all assets have.
-function costs(format, answer) {
+function costs(format, answer, prices) {
   return [
-    { name: "cost", title: "Cost", value: (a) => a.totalCost, cell: (a) => format.money(a.totalCost) },
-    { name: "month", title: "A month", wide: true, help: answer.coverage ?? "if the month were as the window was: 730 hours", value: (a) => a.totalCost, cell: (a) => format.money(monthly(a.totalCost, answer)) },
+    { name: "cost", title: `Cost, ${prices}`, term: "Cost", value: (a) => a.totalCost, cell: (a) => format.money(a.totalCost) },
+    { name: "month", title: "A month", wide: true, help: answer.coverage, value: (a) => a.totalCost, cell: (a) => format.money(monthly(a.totalCost, answer)) },
   ];
 }
 
@@ -81,7 +81,7 @@ const text = (id, title, value) => ({ name: id, title, text: true, wide: true, v
 // part is a column with a bar of what was used, over what was allocated.
 function part(resource, title, amount, usage, format) {
   return {
-    name: resource, title, help: `${title}: the bar is what was used, its outline what was allocated`,
+    name: resource, title, term: `${title} used`, wide: resource === "ram",
     value: (a) => usage(a, resource)?.used,
     cell: (a) => {
       const u = usage(a, resource);
@@ -95,7 +95,7 @@ const COLUMNS = {
   Node: (format, usage) => [
     name, text("kind", "Type", (a) => a.nodeType), text("spot", "Spot", (a) => (a.preemptible ? "spot" : "")), text("pool", "Pool", (a) => a.pool),
     part("cpu", "CPU", (a) => format.quantity(a.cpuCores), usage, format), part("ram", "Memory", (a) => format.bytes(a.ramBytes), usage, format),
-    { name: "gpu", title: "GPU", wide: true, value: (a) => a.gpuCount, cell: (a) => (a.gpuCount ? format.quantity(a.gpuCount) : "") },
+    { name: "gpu", title: "GPUs", wide: true, value: (a) => a.gpuCount, cell: (a) => (a.gpuCount ? format.quantity(a.gpuCount) : "") },
   ],
   Disk: (format) => [
     name, text("claim", "Claim", (a) => a.claimName && `${a.claimNamespace}/${a.claimName}`), text("class", "Class", (a) => a.storageClass),

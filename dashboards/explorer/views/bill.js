@@ -60,7 +60,7 @@ const remedy = { name: "remedy", title: "What to do", text: true, value: (r) => 
 const PARTS = [
   {
     of: "bills", title: "Bills", sort: "totalCost", columns: (format) => [
-      text("name", "Bill"), text("cost", "Cost", true), count("statements", "Deliveries"), count("lines", "Lines"),
+      text("name", "Bill"), text("cost", "Which cost", true), count("statements", "Deliveries"), count("lines", "Lines"),
       { name: "delivered", title: "Delivered", text: true, value: (b) => b.delivered ?? "", cell: (b) => (b.delivered ? format.time(b.delivered) : "") },
       money("totalCost", "Charged", format), money("matchedCost", "Of clusters", format),
     ],

@@ -28,9 +28,9 @@ export async function show(root, ctx) {
     { name: "period", title: "Period", text: true, wide: true, value: (b) => b.period, cell: (b) => ["a ", b.period] },
     { name: "prices", title: "Prices", text: true, wide: true, value: (b) => b.cost ?? "list", cell: (b) => (b.cost === "billed" ? "as billed" : "list") },
     { name: "amount", title: "Budgeted", value: (b) => b.amount, cell: (b) => format.money(b.amount) },
-    { name: "spent", title: "Spent", help: "In the closed hours of the period", value: (b) => part(b, b.spent), csv: (b) => b.spent, cell: (b) => amount(b, b.spent) },
-    { name: "forecast", title: "Forecast", help: "What will be spent at the end of the period", value: (b) => part(b, b.forecast), csv: (b) => b.forecast, cell: (b) => amount(b, b.forecast) },
-    { name: "left", title: "Left", value: (b) => (b.spent === null ? null : b.amount - b.spent), cell: (b) => format.money(b.spent === null ? null : b.amount - b.spent) },
+    { name: "spent", title: "Spent", value: (b) => part(b, b.spent), csv: (b) => b.spent, cell: (b) => amount(b, b.spent) },
+    { name: "forecast", title: "Forecast", value: (b) => part(b, b.forecast), csv: (b) => b.forecast, cell: (b) => amount(b, b.forecast) },
+    { name: "left", title: "Left", wide: true, value: (b) => (b.spent === null ? null : b.amount - b.spent), cell: (b) => format.money(b.spent === null ? null : b.amount - b.spent) },
     { name: "until", title: "Counted", text: true, wide: true, value: (b) => b.window?.end ?? "", cell: (b) => (b.window ? format.span(b.window) : "not yet") },
   ], data, { caption: `Budgets in ${format.currency}`, sort: "forecast" });
   const over = data.filter((b) => part(b, b.forecast) > 1).map((b) => b.name);

@@ -29,8 +29,8 @@ export async function show(root, ctx) {
       ["In", `${format.duration(1000 * read("seconds"))}, ${format.bytes(read("bytes"))}, ${read("requests").toLocaleString("en")} requests`],
     ]));
   if (data.clusters.length === 0) root.append(el("p", { class: "empty" }, "The source has nothing of the last hour: does Prometheus scrape kube-state-metrics and the kubelets?"));
-  if (data.prices.length > 0) root.append(pricesOf(data, format));
   for (const cluster of data.clusters) root.append(...clusterOf(cluster, format));
+  if (data.prices.length > 0) root.append(pricesOf(data, format));
   for (const source of data.sources) root.append(sourceOf(source, format));
 }
 
@@ -42,9 +42,9 @@ function pricesOf(data, format) {
   const age = (p) => (p.asOf ? Math.max(0, (new Date(data.window.end) - new Date(p.asOf)) / 864e5) : undefined);
   const table = new Table([
     { name: "source", title: "Prices by", text: true, value: (p) => p.source, cell: (p) => named(p.source) },
-    { name: "kind", title: "Kind", text: true, value: (p) => p.kind, cell: (p) => el("span", { class: `state ${p.kind === "default" ? "missing" : p.kind === "estimate" ? "fallback" : "found"}` }, KINDS[p.kind] ?? p.kind) },
+    { name: "kind", title: "Kind", term: "Kind of price", text: true, value: (p) => p.kind, cell: (p) => el("span", { class: `state ${p.kind === "default" ? "missing" : p.kind === "estimate" ? "fallback" : "found"}` }, KINDS[p.kind] ?? p.kind) },
     { name: "age", title: "Age", wide: true, value: age, cell: (p) => (p.asOf ? `${Math.floor(age(p))}d` : "") },
-    { name: "nodes", title: "Nodes", wide: true, value: (p) => p.nodes.length, cell: (p) => el("span", { title: p.nodes.slice(0, 20).join("\n") }, p.nodes.length.toLocaleString("en")) },
+    { name: "nodes", title: "Nodes", term: "Priced nodes", wide: true, value: (p) => p.nodes.length, cell: (p) => el("span", { title: p.nodes.slice(0, 20).join("\n") }, p.nodes.length.toLocaleString("en")) },
     { name: "share", title: "Of the cost", value: (p) => p.share, cell: (p) => format.percent(p.share) },
   ], data.prices, { caption: "What the last hour's cost rests on", sort: "share" });
   return section("Prices", table.element);
@@ -56,6 +56,11 @@ async function readiness(signal) {
   return { ok: response.ok, text: (await response.text()).trim() };
 }
 
+// lack is what is lost without an input, and what adds it.
+const lack = (input) => (input.state === "found" ? [] : [input.missing, input.remedy]);
+
+const remedy = (missing, text) => [missing && el("div", {}, missing), copyable(text)];
+
 // clusterOf is what a cluster has of each input, what is wrong first.
 function clusterOf(cluster, format) {
   const order = Object.keys(STATES);
@@ -63,13 +68,12 @@ function clusterOf(cluster, format) {
   const problems = (cluster.problems ?? []).map((text) => el("li", {}, text));
   const gaps = (cluster.uncovered ?? []).map((w) => el("li", {}, `no samples from ${format.span(w)}`));
   const table = new Table([
-    { name: "name", title: "Input", text: true, value: (i) => i.name, cell: (i) => named(i.name) },
+    { name: "name", title: "Input", text: true, value: (i) => i.name, cell: (i) => i.name },
     { name: "state", title: "State", text: true, value: (i) => rank(i), csv: (i) => i.state, cell: (i) => el("span", { class: `state ${i.state}` }, STATES[i.state] ?? i.state, i.required && i.state === "missing" ? ", required" : "") },
+    { name: "remedy", title: "What is lost, and what to do", text: true, value: (i) => lack(i).filter(Boolean).join(": "), cell: (i) => remedy(...lack(i)) },
     { name: "metric", title: "Metric", text: true, wide: true, value: (i) => i.alternatives[0]?.metric ?? "", cell: (i) => named(i.alternatives[0]?.metric ?? "") },
     { name: "series", title: "Series", wide: true, value: (i) => i.alternatives[0]?.series, cell: (i) => (i.alternatives[0]?.series ?? 0).toLocaleString("en") },
     { name: "interval", title: "Scraped", text: true, wide: true, value: (i) => i.scrapeInterval ?? "", cell: (i) => (i.scrapeInterval ? `every ${i.scrapeInterval}` : "") },
-    { name: "missing", title: "What is lost", text: true, value: (i) => (i.state === "found" ? "" : i.missing ?? ""), cell: (i) => (i.state === "found" ? "" : i.missing ?? "") },
-    { name: "remedy", title: "What to do", text: true, value: (i) => (i.state === "found" ? "" : i.remedy ?? ""), cell: (i) => copyable(i.state === "found" ? "" : i.remedy) },
   ], cluster.inputs, { caption: `Inputs of cluster ${cluster.cluster}`, sort: "state" });
   const facts = [cluster.scrapeInterval && `scraped every ${cluster.scrapeInterval}`, cluster.newest && `last sample ${format.time(cluster.newest)}`].filter(Boolean).join(", ");
   return [section(`Cluster ${cluster.cluster}`, facts && el("p", { class: "muted" }, facts), problems.length + gaps.length > 0 && el("ul", { class: "problems" }, problems, gaps), table.element)];
@@ -78,11 +82,11 @@ function clusterOf(cluster, format) {
 // sourceOf is what was read of a source, and how long each input took.
 function sourceOf(source, format) {
   const table = new Table([
-    { name: "name", title: "Input", text: true, value: (i) => i.name, cell: (i) => named(i.name) },
-    ...["requests", "samples"].map((name) => ({ name, title: name, value: (i) => i[name], cell: (i) => i[name].toLocaleString("en") })),
-    { name: "bytes", title: "bytes", value: (i) => i.bytes, cell: (i) => format.bytes(i.bytes) },
-    { name: "time", title: "time", value: (i) => i.requestSeconds, cell: (i) => format.duration(1000 * i.requestSeconds) },
-    ...["retries", "errors"].map((name) => ({ name, title: name, wide: true, value: (i) => i[name], cell: (i) => String(i[name]) })),
+    { name: "name", title: "Input", text: true, value: (i) => i.name, cell: (i) => i.name },
+    ...["Requests", "Samples"].map((title) => [title, title.toLowerCase()]).map(([title, name]) => ({ name, title, value: (i) => i[name], cell: (i) => i[name].toLocaleString("en") })),
+    { name: "bytes", title: "Bytes", value: (i) => i.bytes, cell: (i) => format.bytes(i.bytes) },
+    { name: "time", title: "Time", value: (i) => i.requestSeconds, cell: (i) => format.duration(1000 * i.requestSeconds) },
+    ...["Retries", "Errors"].map((title) => [title, title.toLowerCase()]).map(([title, name]) => ({ name, title, wide: true, value: (i) => i[name], cell: (i) => String(i[name]) })),
   ], source.inputs ?? [], { caption: `What was read of ${source.name}`, sort: "time" });
   return el("details", {}, el("summary", {}, `What was read of ${source.name}, and how long it took`), table.element);
 }

@@ -1,6 +1,6 @@
 // What to request in place of today's requests, and what is paid for and not used.
 
-import { el } from "../dom.js";
+import { el, NARROW } from "../dom.js";
 import { histogram, legend } from "../histogram.js";
 import { copier, named, section, tiles } from "../parts.js";
 import { selection } from "../state.js";
@@ -12,6 +12,7 @@ export const controls = ["window", "profile", "filter"];
 const LEAST = 0.005;
 
 const ROW = 60; // pixels of height: a line of text and a histogram
+const NARROW_ROW = 140; // two of them, and the risk
 
 export async function show(root, ctx) {
   const { state, format } = ctx;
@@ -26,7 +27,7 @@ export async function show(root, ctx) {
   root.append(tiles([
     ["Smaller requests save", `${format.headline(data.monthlySaving)} ${format.currency} a month`],
     ["Larger ones cost", [`${format.headline(data.monthlyRisk)} ${format.currency} a month`, " ", el("small", {}, "where requests are too low, or were for a part of the time")]],
-    [`Risk of ${data.profile} requests`, RESOURCES.map(({ name, title }) => el("small", {}, often(title, data[name].exceedance, format)))],
+    [`Risk of ${data.profile} requests`, RESOURCES.map(({ name, title }) => el("small", {}, often(title, data[name].exceedance, format))), "Risk"],
     ["Paid for and not used", `${format.headline(wasted.reduce((sum, { rows, cost }) => sum + rows.reduce((of, row) => of + cost(row), 0), 0))} ${format.currency} a month`],
   ]));
   root.append(...(data.notes ?? []).map((text) => el("p", { class: "muted" }, text)));
@@ -50,7 +51,7 @@ function requests(root, rows, { format }) {
     root.append(el("p", { class: "empty" }, "Nothing is known of how high usage was. The history keeps it from now on; promcost backfill --recompute adds it to hours of before."));
     return;
   }
-  const table = (title, list, ...money) => section(title, legend(), new Table(sized(...money, format), list, { caption: title, sort: "money", height: ROW }).element);
+  const table = (title, list, ...money) => section(title, legend(), new Table(sized(...money, format), list, { caption: title, sort: "money", height: NARROW.matches ? NARROW_ROW : ROW }).element);
   const risks = (r) => (r.monthlyRisk >= LEAST ? `risk ${format.money(r.monthlyRisk)}` : "");
   if (saves.length === 0) root.append(el("p", { class: "lead" }, "No request is much higher than what is used."));
   else root.append(table("Requests that could be smaller", saves, "Saves", (r) => r.monthlySaving, risks));
@@ -72,12 +73,12 @@ const RESOURCES = [
 const sized = (title, money, beside, format) => [
   { name: "name", title: "Container", text: true, value: nameOf, cell: (r) => el("span", { title: nameOf(r) }, named(`${r.controller}/${r.container}`), el("br", {}), el("small", {}, r.namespace)) },
   { name: "money", title: `${title} a month`, value: money, cell: (r) => [format.money(money(r)), el("div", {}, el("small", {}, beside(r)))] },
-  ...RESOURCES.map((of) => ({
-    name: of.name, title: of.title, help: "Requested now → recommended, and for how long usage was how high", value: (r) => r[of.name].request, cell: (r) => resized(of, r[of.name], format),
-  })),
-  { name: "risk", title: "Above its request", help: "How much of the time usage would be above the recommended request", value: (r) => r.cpu.exceedance, cell: (r) => risk(r, format) },
-  { name: "owner", title: "Owner", text: true, wide: true, value: (r) => r.owner ?? "", cell: (r) => named(r.owner) },
-  { name: "command", title: "kubectl", help: "The command that sets the recommended requests", text: true, wide: true, value: command, cell: (r) => copied(command(r)) },
+  ...(NARROW.matches ? [{ name: "requests", title: "Requests, time above", term: "Request", value: (r) => r.cpu.request, cell: (r) => [...RESOURCES.map((of) => resized(of, r[of.name], format)), risk(r, format)] }] : [
+    ...RESOURCES.map((of) => ({ name: of.name, title: of.title, term: "Request", value: (r) => r[of.name].request, cell: (r) => resized(of, r[of.name], format) })),
+    { name: "risk", title: "Above its request", value: (r) => r.cpu.exceedance, cell: (r) => risk(r, format) },
+    { name: "command", title: "kubectl", text: true, value: command, cell: (r) => copied(command(r)) },
+    { name: "owner", title: "Owner", text: true, wide: true, value: (r) => r.owner ?? "", cell: (r) => named(r.owner) },
+  ]),
 ];
 
 // resized is a request now, what is recommended, and both in the picture of usage.
@@ -124,8 +125,8 @@ function risk(r, format) {
   const lines = RESOURCES.map(({ name, title }) => {
     const { recommended, exceedance, currentExceedance } = r[name];
     if (recommended === null) return el("div", { class: "muted" }, `${title} –`);
-    const more = currentExceedance > exceedance && el("small", {}, ` now ${share(currentExceedance, format)}`);
-    return el("div", {}, `${title} ${exceedance === 0 ? "never" : `${share(exceedance, format)} of the time`}`, more);
+    const more = !NARROW.matches && currentExceedance > exceedance && el("small", {}, ` now ${share(currentExceedance, format)}`);
+    return el("div", {}, `${title} ${exceedance === 0 ? "never" : share(exceedance, format) + (NARROW.matches ? "" : " of the time")}`, more);
   });
   if (r.lowConfidence) lines[0].append(el("abbr", { class: "doubt", title: `Usage of only ${r.days} days is known`, tabindex: "0", role: "note" }, "≈"));
   return lines;

@@ -2,8 +2,8 @@
 
 import { waterfall } from "../chart.js";
 import { el } from "../dom.js";
-import { below, deeper, path, question } from "../state.js";
-import { named, partial, section, tiles } from "../parts.js";
+import { below, deeper, ofRow, path, question } from "../state.js";
+import { basis, named, opener, partial, section, tiles } from "../parts.js";
 import { Table } from "../table.js";
 
 export const controls = ["window", "compare", "aggregate", "filter", "idle", "share", "prices"];
@@ -19,19 +19,20 @@ const shown = (effect) => EFFECTS[effect] ?? effect;
 
 export async function show(root, ctx) {
   const { state, format, go } = ctx;
-  const params = { window: state.window, baseline: state.baseline, aggregate: state.aggregate, ...question(state) };
-  const { data } = await ctx.ask("model/allocation/change", { ...params, limit: 0 });
+  const params = { window: state.window, baseline: state.baseline, aggregate: state.aggregate, ...question(ofRow(state)) };
+  const answer = await ctx.ask("model/allocation/change", { ...params, limit: 0 });
+  const { data } = answer;
   const { total, rows, window, baselineWindow } = data;
   ctx.offer({ path: "model/allocation/change", params, window, baseline: baselineWindow, csv: { format: "csv" }, promql: { reason: "Effects compare two windows workload by workload: no PromQL expression does that." } });
   const steps = path(state);
-  if (steps.length > 0) root.append(el("p", { class: "path" }, `Only ${steps.map(([f, v]) => `${f} ${v}`).join(" › ")}. `, el("button", { type: "button", class: "link", onclick: () => go({ path: "", aggregate: steps[0][0] }) }, "all")));
+  if (steps.length > 0) root.append(el("p", { class: "path" }, `Only ${steps.map(([f, v]) => `${f} ${v}`).join(" › ")}${ofRow(state) === state ? "" : ", without idle"}. `, el("button", { type: "button", class: "link", onclick: () => go({ path: "", aggregate: steps[0][0] }) }, "all")));
   if (rows.length === 0) {
     root.append(el("p", { class: "empty" }, "Nothing that the filter selects ran in either window. Choose another window, or change the filter."));
     return;
   }
   const part = partial(data);
   root.append(tiles([
-    ["Change", [el("strong", { class: "headline" }, `${format.signed(total.change)} ${format.currency}`), total.withinBounds && el("small", {}, " within the error bounds")]],
+    [`Change, ${basis(state, answer)}`, [el("strong", { class: "headline" }, `${format.signed(total.change)} ${format.currency}`), total.withinBounds && el("small", {}, " within the error bounds")], "Change"],
     ["Relative", part ? [format.UNKNOWN, " ", el("small", {}, part)] : format.growth(total.relative)],
     ["Before", el("small", {}, format.span(baselineWindow))],
     ["After", el("small", {}, format.span(window))],
@@ -39,7 +40,7 @@ export async function show(root, ctx) {
   const effects = Object.entries(total.effects).filter(([, v]) => Math.abs(v) >= 0.005 || Math.abs(v) > 1e-3 * Math.abs(total.change)).sort((a, b) => b[1] - a[1]);
   const bars = effects.map(([name, value]) => ({ name, value, title: shown(name) }));
   const picture = waterfall({ name: "before", value: total.baseline }, { name: "after", value: total.cost }, bars, format, state.effect, (effect) => go({ effect }));
-  root.append(section("Why the cost changed", el("p", { class: "muted" }, "Select a cause to see which workloads it affected."), picture));
+  root.append(section("Why the cost changed", el("p", { class: "muted" }, `In ${format.currency}. Select a cause to see which workloads it affected.`), picture));
   if (state.effect in total.effects) root.append(await contributors(params, ctx));
   root.append(changes(rows, ctx));
 }
@@ -49,10 +50,10 @@ function changes(rows, { state, format, go }) {
   const fields = state.aggregate.split(",");
   const drill = (r) => {
     const to = deeper(r.name, fields, state);
-    return to ? el("button", { type: "button", class: "link name", title: `${r.name}: show what it consists of`, onclick: () => go(to) }, r.name) : named(r.name);
+    return to ? opener(r.name, () => go(to)) : named(r.name);
   };
   return section(`Changes by ${fields.join(", ")}`, new Table([
-    { name: "name", title: fields.join(", "), text: true, value: (r) => r.name, cell: drill },
+    { name: "name", title: fields.join(", "), term: "Rows", text: true, value: (r) => r.name, cell: drill },
     { name: "baseline", title: "Before", value: (r) => r.baseline, cell: (r) => format.money(r.baseline) },
     { name: "cost", title: "After", value: (r) => r.cost, cell: (r) => format.money(r.cost) },
     { name: "change", title: "Change", value: (r) => Math.abs(r.change), cell: (r) => el("span", { class: r.withinBounds ? "muted" : r.change > 0 ? "more" : "less", title: r.withinBounds ? "within the error bounds" : undefined }, format.signed(r.change)) },
@@ -77,8 +78,8 @@ async function contributors(params, { state, format, ask }) {
   const title = `${shown(effect)}: workloads affected`;
   if (rows.length === 0) return section(title, el("p", { class: "empty" }, "No workload changed by more than 0.01."));
   return section(title, new Table([
-    { name: "name", title: aggregate.replaceAll(",", ", "), text: true, value: (r) => r.name, cell: (r) => named(r.name) },
-    { name: "effect", title: shown(effect), value: (r) => Math.abs(r.effects[effect]), cell: (r) => el("span", { class: r.effects[effect] > 0 ? "more" : "less" }, format.signed(r.effects[effect])) },
+    { name: "name", title: aggregate.replaceAll(",", ", "), term: "Rows", text: true, value: (r) => r.name, cell: (r) => named(r.name) },
+    { name: "effect", title: shown(effect), term: "Cause", value: (r) => Math.abs(r.effects[effect]), cell: (r) => el("span", { class: r.effects[effect] > 0 ? "more" : "less" }, format.signed(r.effects[effect])) },
     { name: "change", title: "Whole change", wide: true, value: (r) => Math.abs(r.change), cell: (r) => format.signed(r.change) },
     { name: "cost", title: "After", value: (r) => r.cost, cell: (r) => format.money(r.cost) },
   ], rows, { caption: title, sort: "effect" }).element);
