@@ -74,6 +74,7 @@ async function show() {
       notice: (text) => said.push(text),
     };
     end = await view.show(root, ctx);
+    if (!signal.aborted) shown = state;
   } catch (err) {
     if (signal.aborted) return;
     if (shown && err.status === 400 && state.filter !== shown.filter) return refuse(err.message);
@@ -86,7 +87,6 @@ async function show() {
   }
   cleanup?.();
   cleanup = end;
-  shown = state;
   const had = old.contains(document.activeElement);
   old.replaceChildren(root);
   old.removeAttribute("aria-busy");

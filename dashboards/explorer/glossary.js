@@ -35,6 +35,7 @@ export const GLOSSARY = {
   Class: ["The storage class of the volume.", MONEY],
   Type: ["The instance type of the node.", MONEY],
   Spot: ["Whether the node is a spot machine, which the provider may take back.", MONEY],
+  "Storage class": ["The storage class of the volume.", MONEY],
   Pool: ["The node pool or group.", ASSETS],
   Address: ["The IP address of the load balancer.", ASSETS],
   Reached: ["Whether the load balancer is reached from the internet or only from inside.", ASSETS],

@@ -30,7 +30,8 @@ export class Table {
     this.long = rows.length > WHOLE;
     this.element = el("div", { class: this.long ? "scroll long" : "scroll", tabindex: 0, role: "region", "aria-label": options.caption, onkeydown: (event) => this.key(event) }, this.table);
     if (this.long) this.element.addEventListener("scroll", () => this.draw(), { passive: true });
-    new ResizeObserver(() => this.fit()).observe(this.element);
+    const observer = new ResizeObserver(() => this.fit()); // of the table, too: some cells come later
+    for (const box of [this.element, this.table]) observer.observe(box);
     this.sort();
   }
 

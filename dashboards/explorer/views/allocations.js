@@ -185,8 +185,8 @@ function costTable(rows, { total, hours, answer, colors, fields, ctx }) {
       cell: (r) => {
         const c = changes.get(r.name);
         if (!c) return "";
-        const colour = lacking || c.withinBounds ? "muted" : c.change > 0 ? "more" : "less";
-        return [el("span", { class: colour, title: lacking || undefined }, lacking ? format.UNKNOWN : format.signed(c.change)), " ", el("button", { type: "button", class: "link", "aria-label": `Why did ${r.name} change?`, onclick: () => go(whyOf(r.name, fields, state)) }, "why?")];
+        const colour = lacking || c.withinBounds || Math.abs(c.change) < 0.005 ? "muted" : c.change > 0 ? "more" : "less";
+        return [el("span", { class: colour, title: lacking || undefined }, lacking ? format.UNKNOWN : Math.abs(c.change) < 0.005 ? "0.00" : format.signed(c.change)), " ", el("button", { type: "button", class: "link", "aria-label": `Why did ${r.name} change?`, onclick: () => go(whyOf(r.name, fields, state)) }, "why?")];
       },
     },
   ];

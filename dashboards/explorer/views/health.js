@@ -83,7 +83,7 @@ function clusterOf(cluster, format) {
 function sourceOf(source, format) {
   const table = new Table([
     { name: "name", title: "Input", text: true, value: (i) => i.name, cell: (i) => i.name },
-    ...["Requests", "Samples"].map((title) => [title, title.toLowerCase()]).map(([title, name]) => ({ name, title, value: (i) => i[name], cell: (i) => i[name].toLocaleString("en") })),
+    ...["Requests", "Samples"].map((title) => [title, title.toLowerCase()]).map(([title, name]) => ({ name, title, wide: name === "requests", value: (i) => i[name], cell: (i) => i[name].toLocaleString("en") })),
     { name: "bytes", title: "Bytes", value: (i) => i.bytes, cell: (i) => format.bytes(i.bytes) },
     { name: "time", title: "Time", value: (i) => i.requestSeconds, cell: (i) => format.duration(1000 * i.requestSeconds) },
     ...["Retries", "Errors"].map((title) => [title, title.toLowerCase()]).map(([title, name]) => ({ name, title, wide: true, value: (i) => i[name], cell: (i) => String(i[name]) })),
