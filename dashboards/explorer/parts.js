@@ -3,17 +3,26 @@
 import { el, svg } from "./dom.js";
 import { term } from "./help.js";
 
-const END = 9; // letters of a name that are never cut
-const SHORT = END + 4; // letters up to which a name is never cut
+const END = 9; // letters at the end of a name that are never cut
 
-// named is a name that may be long: where there is no room, its middle is cut, and its title is whole.
-export const named = (text) => el("span", { class: "name", title: text }, cut(text ?? ""));
+// named is a name that may be long: shorten cuts its middle where there is no room, and its title is whole.
+export const named = (text) => el("span", { class: "name", title: text }, head(text ?? ""));
 
 // opener is a name that leads to what it consists of.
-export const opener = (text, onclick) => el("button", { type: "button", class: "link name", "aria-label": text, title: `${text}: show what it consists of`, onclick }, cut(text));
+export const opener = (text, onclick) => el("button", { type: "button", class: "link name", "aria-label": text, title: `${text}: show what it consists of`, onclick }, head(text));
 
-// cut is a name in two parts, of which the first may shrink.
-const cut = (text) => (text.length > SHORT ? [el("span", { class: "head" }, text.slice(0, -END)), el("span", {}, text.slice(-END))] : text);
+const head = (text) => el("span", { class: "head" }, text);
+
+// shorten cuts the names within an element that have no room: their ends stay. All others stay one text, which browsers find and copy as such.
+export function shorten(element) {
+  const heads = [...element.querySelectorAll(".name > .head")];
+  for (const h of heads) if (h.nextSibling) h.parentNode.replaceChildren(Object.assign(h, { textContent: h.parentNode.textContent }));
+  for (const h of heads.filter((h) => h.scrollHeight > h.clientHeight + 1)) {
+    const text = h.textContent;
+    h.textContent = text.slice(0, -END);
+    h.after(el("span", {}, text.slice(-END)));
+  }
+}
 
 // tiles are numbers with what they are: a list of [label, text, word], where word is the label's word in the glossary if it is not the label.
 export const tiles = (list) => el("dl", { class: "tiles" }, list.map(([label, text, word = label]) => el("div", {}, el("dt", {}, term(label, word)), el("dd", {}, text))));

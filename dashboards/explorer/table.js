@@ -2,6 +2,7 @@
 
 import { el } from "./dom.js";
 import { explained } from "./help.js";
+import { shorten } from "./parts.js";
 
 const HEIGHT = 29; // of a row, in pixels, unless options say otherwise
 const WHOLE = 200; // rows up to which a table is not cut to what is in sight
@@ -28,7 +29,7 @@ export class Table {
     this.table.style.setProperty("--row", `${this.height}px`);
     TABLES.set(this.table, this);
     this.long = rows.length > WHOLE;
-    this.element = el("div", { class: this.long ? "scroll long" : "scroll", tabindex: 0, role: "region", "aria-label": options.caption, onkeydown: (event) => this.key(event) }, this.table);
+    this.element = el("div", { class: this.long ? "scroll long" : "scroll", tabindex: 0, role: "region", "aria-label": options.caption, onkeydown: (event) => this.key(event), oncopy: (event) => this.copy(event) }, this.table);
     if (this.long) this.element.addEventListener("scroll", () => this.draw(), { passive: true });
     const observer = new ResizeObserver(() => this.fit()); // of the table, too: some cells come later
     for (const box of [this.element, this.table]) observer.observe(box);
@@ -47,6 +48,7 @@ export class Table {
       gone.push(c);
     }
     this.leave(gone);
+    shorten(this.body);
   }
 
   // leave hides some columns, and shows all others.
@@ -143,6 +145,7 @@ export class Table {
     const at = this.body.contains(document.activeElement) ? document.activeElement.closest("tr").dataset.row : "";
     this.body.replaceChildren(...[space(first), ...this.rows.slice(first, last).map((row, i) => this.line(row, first + i)), space(this.rows.length - last)].filter(Boolean));
     for (const gap of this.body.querySelectorAll(".gap")) gap.style.height = `${gap.getAttribute("height")}px`;
+    shorten(this.body);
     if (at) this.body.querySelector(`tr[data-row="${at}"] a, tr[data-row="${at}"] input`)?.focus({ preventScroll: true });
   }
 
@@ -176,6 +179,16 @@ export class Table {
   tell() {
     this.refresh();
     this.options.select([...this.selected]);
+  }
+
+  // copy copies a name as one word: browsers take the two parts of one that is cut for lines.
+  copy(event) {
+    const range = getSelection().getRangeAt(0);
+    const text = range.toString().trim();
+    const names = [...this.body.querySelectorAll(".name")].filter((name) => range.intersectsNode(name));
+    if (names.length !== 1 || !names[0].textContent.includes(text)) return;
+    event.clipboardData.setData("text/plain", text);
+    event.preventDefault();
   }
 
   // key moves between rows with the arrows, and selects with the space bar.

@@ -17,8 +17,9 @@ const cutNames = `[...document.querySelectorAll("table.costs .name")].filter((e)
 	const box = e.getBoundingClientRect(), cell = e.closest("th, td").getBoundingClientRect(), name = e.textContent;
 	if (box.height === 0 || name === "") return false; // a column that is not shown
 	const [head, end] = [e.querySelector(".head"), e.lastElementChild];
+	if (head === end) return head.scrollHeight > head.clientHeight + 1 || !e.title.startsWith(name);
 	const inside = (part) => part.getBoundingClientRect().right <= cell.right + 0.5 && part.getBoundingClientRect().left >= cell.left - 0.5;
-	return !e.title.startsWith(name) || !inside(e) || head && (!inside(end) || end.getBoundingClientRect().width < 30 || head.getBoundingClientRect().width < 20);
+	return !e.title.startsWith(name) || !inside(e) || !inside(end) || end.getBoundingClientRect().width < 30 || head.getBoundingClientRect().width < 20;
 }).map((e) => e.textContent)`
 
 // wideTables are tables that are wider than their boxes.
@@ -44,6 +45,24 @@ func TestNamesE2E(t *testing.T) {
 				t.Errorf("%s on %d px: %q", query, width, got)
 			}
 		}
+	}
+}
+
+// TestCopiedNamesE2E copies a name that is cut: it is one word.
+func TestCopiedNamesE2E(t *testing.T) {
+	p := newPage(t)
+	p.do(chromedp.EmulateViewport(390, 844))
+	p.navigate(demoURL(t) + "/ui/?view=savings")
+	p.wait(`document.querySelector(".savings .name:has(.head + span)")`)
+	got := eval[[2]string](p, `(() => {
+		const name = document.querySelector(".savings .name:has(.head + span)");
+		getSelection().selectAllChildren(name);
+		const event = new ClipboardEvent("copy", {bubbles: true, cancelable: true, clipboardData: new DataTransfer()});
+		name.dispatchEvent(event);
+		return [name.textContent, event.clipboardData.getData("text/plain")];
+	})()`)
+	if got[0] != got[1] || got[0] == "" {
+		t.Errorf("of %q, %q is copied", got[0], got[1])
 	}
 }
 

@@ -28,7 +28,10 @@ export async function show(root, ctx) {
     ["Smaller requests save", `${format.headline(data.monthlySaving)} ${format.currency} a month`],
     ["Larger ones cost", [`${format.headline(data.monthlyRisk)} ${format.currency} a month`, " ", el("small", {}, "where requests are too low, or were for a part of the time")]],
     [`Risk of ${data.profile} requests`, RESOURCES.map(({ name, title }) => el("small", {}, often(title, data[name].exceedance, format))), "Risk"],
-    ["Paid for and not used", `${format.headline(wasted.reduce((sum, { rows, cost }) => sum + rows.reduce((of, row) => of + cost(row), 0), 0))} ${format.currency} a month`],
+    ["Paid for and not used", [
+      `${format.headline(wasted.reduce((sum, { rows, cost }) => sum + rows.reduce((of, row) => of + cost(row), 0), 0))} ${format.currency} a month`, " ",
+      el("small", {}, volumes.billedUntil ? "as billed" : "at list prices"),
+    ]],
   ]));
   root.append(...(data.notes ?? []).map((text) => el("p", { class: "muted" }, text)));
   requests(root, data.requests, ctx);
