@@ -147,6 +147,7 @@ export class FilterBox {
   // submit takes what is typed.
   async submit() {
     this.close();
+    this.tried = this.input.value;
     const { filter, mistake } = await this.read();
     if (mistake) {
       this.explain(mistake);
@@ -160,7 +161,7 @@ export class FilterBox {
   // pause takes what is typed so far, if it selects something. What is in the box stays as it is, for one may type on.
   async pause() {
     const typed = this.input.value;
-    if (typed.replace(/\\./g, "").split('"').length % 2 === 0) return; // within quotes
+    if (typed.replace(/\\./g, "").split('"').length % 2 === 0 || typed === this.tried) return; // within quotes, or submitted
     const { filter, mistake } = await this.read();
     if (!mistake && typed === this.input.value && document.activeElement === this.input && filter !== this.state.filter) this.done(filter, true);
   }

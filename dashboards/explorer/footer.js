@@ -54,10 +54,10 @@ export class Footer {
     const known = Object.keys(LEVELS).map((level) => [level, of(level)]).filter(([, groups]) => groups.size > 0);
     const minor = of("minor");
     const smaller = minor.size > 0 && `${count(minor)} smaller note${count(minor) === 1 ? "" : "s"}`;
-    if (known.length === 0) return el("details", { class: "notes minor", open: open("notes") }, el("summary", {}, smaller), groupsOf(minor));
+    if (known.length === 0) return el("details", { class: "notes minor", open: open("notes") }, el("summary", {}, smaller), el("h2", { class: "hidden" }, "Smaller notes"), groupsOf(minor));
     return el("details", { class: "notes", open: open("notes") },
       el("summary", {}, "⚠ ", known.map(([level, groups]) => `${LEVELS[level]}: ${[...groups.keys()].map(heading).join(", ").toLowerCase()}`).join(". ")),
-      known.map(([level, groups]) => el("section", { class: level }, known.length > 1 && el("h2", {}, LEVELS[level]), groupsOf(groups))),
+      known.map(([level, groups]) => el("section", { class: level }, el("h2", { class: known.length > 1 ? undefined : "hidden" }, LEVELS[level]), groupsOf(groups))),
       smaller && el("details", { class: "minor", open: open("minor") }, el("summary", {}, smaller), groupsOf(minor)));
   }
 }

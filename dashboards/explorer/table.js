@@ -130,6 +130,7 @@ export class Table {
         if (names.includes(c.name)) line.children[from + n].replaceWith(this.cell(c, n, this.rows[line.dataset.row]));
       });
     }
+    this.fit();
   }
 
   // draw makes the rows in sight.

@@ -191,7 +191,7 @@ func TestFilterBoxE2E(t *testing.T) {
 	enter := func(text string) {
 		p.t.Helper()
 		p.click(box)
-		p.do(chromedp.Clear(chromedp.CSS(box)))
+		eval[bool](p, `(document.querySelector("`+box+`").select(), true)`)
 		p.press(text)
 		p.press(kb.Escape + kb.Enter)
 	}
@@ -208,11 +208,13 @@ func TestFilterBoxE2E(t *testing.T) {
 		if got := eval[string](p, `document.querySelector("`+box+`").value`); got != text {
 			t.Errorf("what was typed, %s, became %q", text, got)
 		}
+		p.settle()
 		p.quiet()
 		if after := p.text("#view"); after != before {
 			t.Errorf("after %s the view is %.200q", text, after)
 		}
 	}
+	p.settle()
 	p.checkAxe()
 	p.shot("mistake-kept")
 	p.click("#toolbar .clear")
