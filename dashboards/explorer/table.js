@@ -39,15 +39,13 @@ export class Table {
   // fit takes wide columns away, those that matter least first, until the table is as wide as its box.
   fit() {
     const wide = this.columns.filter((c) => c.wide).reverse().sort((a, b) => b.wide - a.wide);
-    this.leave([]);
-    let over = this.table.offsetWidth - this.element.clientWidth;
     const gone = [];
-    for (const c of wide) {
-      if (over <= 0) break;
-      over -= this.headerOf(c).offsetWidth;
-      gone.push(c);
-    }
     this.leave(gone);
+    for (const c of wide) {
+      if (this.table.offsetWidth <= this.element.clientWidth) break;
+      gone.push(c);
+      this.leave(gone); // the others take of its room what they lacked, so it is measured anew
+    }
     shorten(this.body);
   }
 
