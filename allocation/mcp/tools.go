@@ -70,7 +70,8 @@ func (s *server) tools() []tool {
 		},
 		{
 			"promql", "A PromQL expression over the cost metrics, such as sum by (namespace) (promcost_namespace_hourly_cost). With start and end it is evaluated over time. The resource promcost://metrics lists the metrics.",
-			promqlSchema(), s.promql, shortAnswer[any]{},
+			promqlSchema(), s.promql,
+			shortAnswer[any]{},
 		},
 		{
 			"filter_help", "How to write filters and aggregations, and, for a filter that is given, what is wrong with it.",
