@@ -123,8 +123,8 @@ func addQueryFlags(clause *kingpin.CmdClause, io streams, open opener) executor 
 	clause.Flag("idle", "Show what nodes cost and nobody was allocated, as __idle__.").Default("true").BoolVar(&f.idle)
 	clause.Flag("share-idle", "Give idle capacity to the workloads of its cluster, in proportion to what they cost.").BoolVar(&f.shareIdle)
 	clause.Flag("share", `Whose costs the others bear, as of --filter: namespace:"kube-system".`).PlaceHolder("EXPR").StringVar(&f.share)
-	oneOf(clause, "cost", "Which cost: billed as bills correct it, where there are bills, or list prices.", &f.cost, "billed", "list")
-	oneOf(clause, "unbilled", "What costs are that no bill charges yet: estimate from what bills charged last for nodes of the same kind, or list prices. Matters only where there are bills.", &f.unbilled, "estimate", "list")
+	addWhichCost(clause, &f.cost)
+	addUnbilled(clause, &f.unbilled)
 	outputOf(clause, &f.output, "json", "csv")
 	countOf(clause, "limit", "Most rows to show in a table; 0 for all. The total is of all.", &f.limit, 0).Default("0")
 	return open.then(f.query, io)
@@ -132,15 +132,10 @@ func addQueryFlags(clause *kingpin.CmdClause, io streams, open opener) executor 
 
 // parameters are the flags as the API's.
 func (f *queryFlags) parameters() url.Values {
-	v := url.Values{}
-	for name, value := range map[string]string{
+	v := given(map[string]string{
 		"window": f.window, "aggregate": f.aggregate, "filter": f.filter, "resolution": f.resolution, "step": f.step, "unbilled": f.unbilled, "share": f.share,
 		"accumulate": strconv.FormatBool(f.accumulate), "idle": strconv.FormatBool(f.idle), "nulls": "true",
-	} {
-		if value != "" {
-			v.Set(name, value)
-		}
-	}
+	})
 	if f.shareIdle {
 		v.Set("shareIdle", "true")
 	}
@@ -284,6 +279,50 @@ func (a *answerer) send(ctx context.Context, method, path string, parameters url
 	return nil, nil, fmt.Errorf("ask %s: it answered %s to %s: give the URL of a promcost, without a path", a.name, resp.Status, path)
 }
 
+// askFor asks a path, with progress and warnings on standard error, and reads the answer, which it also returns as it came, without the last line feed.
+func (a *answerer) askFor(ctx context.Context, io streams, path string, v url.Values, answer any) (text string, err error) {
+	text, err = a.askText(ctx, io, path, v)
+	if err != nil {
+		return "", err
+	}
+	var said struct{ Warnings []string }
+	if err := cmp.Or(json.Unmarshal([]byte(text), &said), json.Unmarshal([]byte(text), answer)); err != nil {
+		return "", fmt.Errorf("read answer of %s: %w", a.name, err)
+	}
+	return text, warnAll(io.err, said.Warnings)
+}
+
+// askText is askFor for an answer in a format that is passed on, such as CSV, whose warnings are in its header.
+func (a *answerer) askText(ctx context.Context, io streams, path string, v url.Values) (text string, err error) {
+	stop := showProgress(io.err, a.status)
+	body, warnings, err := a.ask(ctx, path, v)
+	stop()
+	if err != nil {
+		return "", err
+	}
+	return strings.TrimRight(string(body), "\n"), warnAll(io.err, warnings)
+}
+
+// pass asks a path, and prints the answer as it came.
+func (a *answerer) pass(ctx context.Context, io streams, path string, v url.Values) error {
+	text, err := a.askText(ctx, io, path, v)
+	if err != nil {
+		return err
+	}
+	return writeLine(io.raw, text)
+}
+
+// given are parameters, without those that are empty.
+func given(parameters map[string]string) url.Values {
+	v := url.Values{}
+	for name, value := range parameters {
+		if value != "" {
+			v.Set(name, value)
+		}
+	}
+	return v
+}
+
 // headerWarnings are the texts of an answer's Warning headers, which hold the warnings of an answer in CSV.
 func headerWarnings(h http.Header) []string {
 	var out []string
@@ -311,6 +350,16 @@ func outputOf(g flagGroup, target *string, formats ...string) {
 		help += name
 	}
 	oneOf(g, "output", help+".", target, words...).Short('o')
+}
+
+// addWhichCost adds the flag that says whether bills correct costs.
+func addWhichCost(g flagGroup, target *string) {
+	oneOf(g, "cost", "Which cost: billed as bills correct it, where there are bills, or list prices.", target, "billed", "list")
+}
+
+// addUnbilled adds the flag about costs that bills do not charge yet.
+func addUnbilled(g flagGroup, target *string) {
+	oneOf(g, "unbilled", "What costs are that no bill charges yet: estimate from what bills charged last for nodes of the same kind, or list prices. Matters only where there are bills.", target, "estimate", "list")
 }
 
 // isTable reports whether an output is a table.

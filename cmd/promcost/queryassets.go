@@ -1,10 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/url"
 	"slices"
@@ -41,8 +39,8 @@ func addAssetFlags(clause *kingpin.CmdClause, io streams, open opener) executor 
 	clause.Flag("window", "What time: today, lastweek, 30m, 12h, 7d, or two times separated by a comma.").Default("1d").StringVar(&f.window)
 	clause.Flag("aggregate", "What to sum by: type, cluster, provider, service, label:team, … or several separated by commas; empty for single assets.").StringVar(&f.aggregate)
 	clause.Flag("filter", `Which assets: assetType:"node"+cluster:"prod" and the like.`).PlaceHolder("EXPR").StringVar(&f.filter)
-	oneOf(clause, "cost", "Which cost: billed as bills correct it, where there are bills, or list prices.", &f.cost, "billed", "list")
-	oneOf(clause, "unbilled", "What costs are that no bill charges yet: estimate from what bills charged last for nodes of the same kind, or list prices. Matters only where there are bills.", &f.unbilled, "estimate", "list")
+	addWhichCost(clause, &f.cost)
+	addUnbilled(clause, &f.unbilled)
 	outputOf(clause, &f.output, "json", "csv")
 	countOf(clause, "limit", "Most rows to show in a table; 0 for all. The total is of all.", &f.limit, 0).Default("0")
 	return open.then(f.query, io)
@@ -50,36 +48,19 @@ func addAssetFlags(clause *kingpin.CmdClause, io streams, open opener) executor 
 
 // query asks, and prints the answer.
 func (f *assetFlags) query(ctx context.Context, who *answerer, io streams) error {
-	v := url.Values{"accumulate": {"true"}}
-	for name, value := range map[string]string{"window": f.window, "aggregate": f.aggregate, "filter": f.filter, "unbilled": f.unbilled} {
-		if value != "" {
-			v.Set(name, value)
-		}
-	}
+	const path = "/model/assets"
+	v := given(map[string]string{"accumulate": "true", "window": f.window, "aggregate": f.aggregate, "filter": f.filter, "unbilled": f.unbilled})
 	if f.cost == "list" {
 		v.Set("disableAdjustments", "true")
 	}
 	if f.output == "csv" {
 		v.Set("format", "csv")
 	}
-	stop := showProgress(io.err, who.status)
-	body, warnings, err := who.ask(ctx, "/model/assets", v)
-	stop()
-	if err != nil {
-		return err
+	if !isTable(f.output) {
+		return who.pass(ctx, io, path, v)
 	}
 	var answer assetAnswer
-	if isTable(f.output) {
-		if err := json.Unmarshal(body, &answer); err != nil {
-			return fmt.Errorf("read answer of %s: %w", who.name, err)
-		}
-		warnings = append(warnings, answer.Warnings...)
-	}
-	if err := warnAll(io.err, warnings); err != nil {
-		return err
-	}
-	if !isTable(f.output) {
-		_, err = io.raw.Write(append(bytes.TrimRight(body, "\n"), '\n'))
+	if _, err := who.askFor(ctx, io, path, v, &answer); err != nil {
 		return err
 	}
 	return answer.print(io, f, who.currency(ctx))
@@ -90,7 +71,6 @@ type assetAnswer struct {
 	Data                      []map[string]*assetLine
 	CoveredHours, WindowHours float64
 	BilledUntil               *time.Time
-	Warnings                  []string
 }
 
 // assetLine is what a table shows of an asset, or of several under one name.

@@ -1,10 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -45,7 +43,7 @@ func addChangeFlags(clause *kingpin.CmdClause, io streams, open opener) executor
 	clause.Flag("aggregate", "What to sum by: namespace, controller, node, label:app, … or several separated by commas.").Default("namespace").StringVar(&f.aggregate)
 	clause.Flag("drill", "A field as of --aggregate, whose values that changed most stand below each row.").PlaceHolder("FIELD").StringVar(&f.drill)
 	clause.Flag("filter", `Which workloads: namespace:"shop"+label[app]:"web" and the like.`).PlaceHolder("EXPR").StringVar(&f.filter)
-	oneOf(clause, "unbilled", "What costs are that no bill charges yet: estimate from what bills charged last for nodes of the same kind, or list prices. Matters only where there are bills.", &f.unbilled, "estimate", "list")
+	addUnbilled(clause, &f.unbilled)
 	outputOf(clause, &f.output, "json", "csv")
 	countOf(clause, "limit", "Most rows to show; 0 for all. The total is of all.", &f.limit, 0).Default("20")
 	return open.then(f.query, io)
@@ -53,12 +51,9 @@ func addChangeFlags(clause *kingpin.CmdClause, io streams, open opener) executor
 
 // parameters are the flags as the API's.
 func (f *changeFlags) parameters() url.Values {
-	v := url.Values{"limit": {strconv.Itoa(f.limit)}}
-	for name, value := range map[string]string{"window": f.window, "baseline": f.baseline, "aggregate": f.aggregate, "drill": f.drill, "filter": f.filter, "unbilled": f.unbilled} {
-		if value != "" {
-			v.Set(name, value)
-		}
-	}
+	v := given(map[string]string{
+		"window": f.window, "baseline": f.baseline, "aggregate": f.aggregate, "drill": f.drill, "filter": f.filter, "unbilled": f.unbilled, "limit": strconv.Itoa(f.limit),
+	})
 	if f.output == "csv" {
 		v.Set("format", "csv")
 	}
@@ -67,24 +62,12 @@ func (f *changeFlags) parameters() url.Values {
 
 // query asks, and prints the answer.
 func (f *changeFlags) query(ctx context.Context, who *answerer, io streams) error {
-	stop := showProgress(io.err, who.status)
-	body, warnings, err := who.ask(ctx, "/model/allocation/change", f.parameters())
-	stop()
-	if err != nil {
-		return err
+	const path = "/model/allocation/change"
+	if !isTable(f.output) {
+		return who.pass(ctx, io, path, f.parameters())
 	}
 	var answer changeAnswer
-	if isTable(f.output) {
-		if err := json.Unmarshal(body, &answer); err != nil {
-			return fmt.Errorf("read answer of %s: %w", who.name, err)
-		}
-		warnings = append(warnings, answer.Warnings...)
-	}
-	if err := warnAll(io.err, warnings); err != nil {
-		return err
-	}
-	if !isTable(f.output) {
-		_, err = io.raw.Write(append(bytes.TrimRight(body, "\n"), '\n'))
+	if _, err := who.askFor(ctx, io, path, f.parameters(), &answer); err != nil {
 		return err
 	}
 	return answer.print(io.out, who.currency(ctx), io.layout(f.output))

@@ -1,13 +1,10 @@
 package main
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -60,10 +57,7 @@ func presetWords() []string {
 
 // query asks, and prints the answer.
 func (f *savingsFlags) query(ctx context.Context, who *answerer, io streams) error {
-	v := url.Values{"window": {f.window}, "profile": {f.profile}, "limit": {strconv.Itoa(f.limit)}}
-	if f.filter != "" {
-		v.Set("filter", f.filter)
-	}
+	v := given(map[string]string{"window": f.window, "profile": f.profile, "filter": f.filter, "limit": strconv.Itoa(f.limit)})
 	var answer savingsAnswer
 	body, err := who.askFor(ctx, io, "/model/savings/requests", v, &answer)
 	if err != nil {
@@ -82,26 +76,6 @@ func (f *savingsFlags) query(ctx context.Context, who *answerer, io streams) err
 		return answer.writeObjects(io, true, requestPatch)
 	}
 	return answer.print(io.out, f.window, who.currency(ctx), io.layout(f.output))
-}
-
-// askFor asks a path, with progress and warnings on standard error, and reads the answer, which it also returns as it came, without the last line feed.
-func (a *answerer) askFor(ctx context.Context, io streams, path string, v url.Values, answer any) (text string, err error) {
-	stop := showProgress(io.err, a.status)
-	body, warnings, err := a.ask(ctx, path, v)
-	stop()
-	if err != nil {
-		return "", err
-	}
-	var said struct{ Warnings []string }
-	if err := cmp.Or(json.Unmarshal(body, &said), json.Unmarshal(body, answer)); err != nil {
-		return "", fmt.Errorf("read answer of %s: %w", a.name, err)
-	}
-	for _, w := range append(warnings, said.Warnings...) {
-		if err := warn(io.err, w); err != nil {
-			return "", err
-		}
-	}
-	return strings.TrimRight(string(body), "\n"), nil
 }
 
 // savingsAnswer is the answer of the API.

@@ -40,7 +40,7 @@ func defineReport(clause *kingpin.CmdClause, io streams, logs *logFlags) executo
 	clause.Flag("window", "What time: yesterday, lastweek, lastmonth, 7d, or two times separated by a comma.").Default("lastweek").StringVar(&f.window)
 	clause.Flag("by", "What rows are of: namespace, team, controller, label:app, …").Default("namespace").StringVar(&f.by)
 	clause.Flag("filter", `Which workloads: namespace:"shop"+label[app]:"web" and the like.`).PlaceHolder("EXPR").StringVar(&f.filter)
-	oneOf(clause, "cost", "Which cost: billed as bills correct it, where there are bills, or list prices.", &f.cost, "billed", "list")
+	addWhichCost(clause, &f.cost)
 	countOf(clause, "limit", "Most rows of each part.", &f.limit, 1).Default("10")
 	oneOf(clause, "output", "Output format: markdown, html for a page that needs nothing else, slack or teams for a message as their webhooks take it, or json.",
 		&f.output, "markdown", "html", "slack", "teams", "json").Short('o')
@@ -170,13 +170,7 @@ func (f *reportFlags) gather(ctx context.Context, who *answerer, io streams) (*r
 
 // get asks a path and reads the answer.
 func (f *reportFlags) get(ctx context.Context, who *answerer, path string, parameters map[string]string, answer any) error {
-	v := url.Values{}
-	for name, value := range parameters {
-		if value != "" {
-			v.Set(name, value)
-		}
-	}
-	body, _, err := who.ask(ctx, path, v)
+	body, _, err := who.ask(ctx, path, given(parameters))
 	if err != nil {
 		return err
 	}
