@@ -306,7 +306,7 @@ func demoReady(p democluster.Progress) error {
 // greet prints the first costs and what to try next.
 func greet(ctx context.Context, svc *service, c *democluster.Cluster, base string, io streams) error {
 	window, billed := demoShown(c)
-	parameters, who := url.Values{"window": {window}, "aggregate": {"namespace"}, "reconcile": {"false"}}, askService(svc)
+	parameters, who := url.Values{"window": {window}, "aggregate": {"namespace"}, "reconcile": {"false"}, "nulls": {"true"}}, askService(svc)
 	body, _, err := who.ask(ctx, computePath, parameters)
 	if err != nil {
 		return err
@@ -332,7 +332,7 @@ func greet(ctx context.Context, svc *service, c *democluster.Cluster, base strin
 		}
 	}
 	var b bytes.Buffer
-	if err := printTables(streams{out: &b, err: io.err}, answer, tableOptions{currency: svc.settings().Currency, billed: costs}); err != nil {
+	if err := printTables(streams{out: &b, err: io.err}, answer, tableOptions{currency: svc.settings().Currency, billed: costs, layout: io.layout("table")}); err != nil {
 		return err
 	}
 	fmt.Fprintf(&b, `
