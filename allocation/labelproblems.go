@@ -129,10 +129,14 @@ func (l *LabelSearch) look(s *Set, p Property) {
 // addAlike adds the names that end in the name that is looked for, after a slash or what exporters make of one.
 func (l *LabelSearch) addAlike(s *Set, keys *LabelKeys) {
 	ending := "_" + labelnames.Snake(l.use.Text)
-	for _, key := range keys.All() {
-		text := s.table.Dict.Text(key)
-		if strings.HasSuffix(labelnames.Snake(text), ending) && !slices.Contains(l.alike, text) {
-			l.alike = append(l.alike, text)
+	for snake, ids := range keys.bySnake {
+		if !strings.HasSuffix(snake, ending) {
+			continue
+		}
+		for _, id := range ids {
+			if text := s.table.Dict.Text(id); !slices.Contains(l.alike, text) {
+				l.alike = append(l.alike, text)
+			}
 		}
 	}
 }
