@@ -126,7 +126,7 @@ func (l *LabelSearch) look(s *Set, p Property) {
 	}
 }
 
-// addAlike adds the names that end in the name that is looked for, after a slash or what exporters make of one.
+// addAlike adds names that end in the one that is looked for, such as example.com/owner for owner, or example_com_owner as exporters write it.
 func (l *LabelSearch) addAlike(s *Set, keys *LabelKeys) {
 	ending := "_" + labelnames.Snake(l.use.Text)
 	for snake, ids := range keys.bySnake {
@@ -174,7 +174,7 @@ func (l *LabelSearch) String() string {
 	return l.Clash()
 }
 
-// mostAlike is how many names a warning names that end in the one that was asked for.
+// mostAlike is how many similar names a warning lists.
 const mostAlike = 3
 
 // instead says how to ask for another name.

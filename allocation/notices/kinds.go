@@ -25,7 +25,7 @@ type Kind struct {
 	Level Level
 }
 
-// kinds are the kinds of warnings, by words that one of them has. The first that has one of a warning's words is its kind.
+// kinds are the kinds of warnings, each with words by which it is recognized. The first kind that matches counts.
 var kinds = []struct {
 	Kind
 	words []string

@@ -24,7 +24,7 @@ import (
 	"github.com/promcost/promcost/cmd/promcost/internal/webhook"
 )
 
-// reportFlags say what to report, and whom to.
+// reportFlags say what to report, and where to send it.
 type reportFlags struct {
 	title, window, by, filter, cost, output string
 	send, receiver, page                    string

@@ -112,7 +112,7 @@ export const GLOSSARY = {
   Lines: ["How many lines of the bill it is.", BILLS],
   Delivered: ["When the newest part of the bill was delivered.", BILLS],
   Charged: ["What the bill charges.", BILLS],
-  "Of clusters": ["What of it is for nodes, volumes and the like that promcost knows.", BILLS],
+  "Of clusters": ["The part that is for nodes, volumes and the like that promcost knows.", BILLS],
   Kind: ["What is charged for.", BILLS],
   "List / billed": ["List price ÷ what is billed: 2 means half price.", BILLS],
   Resource: ["The resource as the bill names it.", BILLS],

@@ -16,7 +16,7 @@ export const tablesIn = (element) => [...element.querySelectorAll("table.costs")
 
 // Table shows rows in columns. A column is {name, title, term, help, value(row), cell(row), csv(row), text, wide}: term is its word in the glossary, by default its title, help what there is to say besides;
 // value is what it is sorted by, and in CSV unless csv is given, cell a node or a text; text columns are sorted from a to z, wide ones leave narrow screens, and of them those with the
-// highest number, then the last ones, leave a box that is too small. Options are caption, sort (the name of a column), select(rows), which is told of the selected rows, and height, of rows in pixels.
+// highest number, then the last ones, leave a box that is too small. Options are caption, sort (the name of a column), select(rows), which gets the selected rows, and height, of rows in pixels.
 export class Table {
   constructor(columns, rows, options) {
     Object.assign(this, { columns, options, rows: [...rows], selected: new Set(), gone: new Set(), first: -1, last: -1 });
