@@ -201,7 +201,8 @@ const (
 	unclaimedVolumes
 	abandonedWorkloads
 	idleGPUs
-	kubecostSizes // recommended requests in Kubecost's shape
+	savingOverviews // of what those and kubecostSizes list
+	kubecostSizes   // recommended requests in Kubecost's shape
 	requestSizes
 	backtests   // of recommended requests
 	predictions // of what manifests would cost; they are the body
@@ -257,6 +258,7 @@ func routes() []route {
 		{"/customCost/total", openCost, customTotals, false, false, (*api).serveCustomTotal},
 		{"/customCost/timeseries", openCost, customSeries, false, false, (*api).serveCustomSeries},
 		{"/model/reconciliation", kubecost, reconciliations, false, false, (*api).serveReconciliation},
+		{"/model/savings", kubecost, savingOverviews, true, true, (*api).serveSavingsOverview},
 		{"/model/savings/unclaimedVolumes", kubecost, unclaimedVolumes, true, true, (*api).serveSavings},
 		{"/model/savings/abandonedWorkloads", kubecost, abandonedWorkloads, true, true, (*api).serveSavings},
 		{"/model/savings/idleGPUs", kubecost, idleGPUs, true, true, (*api).serveSavings},
@@ -284,7 +286,7 @@ func routes() []route {
 var planned = map[string]string{
 	"/model/allocation/topline":         "ask /model/allocation/summary/topline",
 	"/model/allocation/compute/summary": "ask /model/allocation/summary",
-	"/model/savings":                    "ask /model/savings/requests, unclaimedVolumes, abandonedWorkloads or idleGPUs below it",
+	"/model/savings":                    "ask /model/savings for what there is",
 	"/forecasting/forecast/cloudcost":   "ask /model/cloudCost/view/graph",
 	"/model/allocation/compute/topline": "ask /model/allocation/summary/topline",
 	"/model/allocation/summary/compute": "ask /model/allocation/summary",

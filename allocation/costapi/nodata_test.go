@@ -43,6 +43,7 @@ var emptyAnswers = []struct{ path, params, data string }{
 	{"/assets", "window=2026-11-18,2026-11-20&aggregate=assetType&accumulate=true", `{}`},
 	{"/assets/autocomplete", "window=2026-11-18,2026-11-20&field=name", `{"data":[]}`},
 	{"/v2/allocation", "window=2026-11-18,2026-11-20&step=1d", `[{},{}]`},
+	{"/model/savings", "window=2026-11-10,2026-11-20", `"containerRequestSizing":{"savingsPerMonth":0,`},
 	{"/model/savings/unclaimedVolumes", "window=2026-11-17,2026-11-20", `{"count":0,"monthlyCost":0,"monthlyListCost":0,"volumes":[]}`},
 	{"/model/savings/abandonedWorkloads", "window=2026-11-12,2026-11-19&format=json", `[]`},
 	{"/model/savings/requestSizingV2", "window=2026-11-18,2026-11-20&format=json", `[]`},

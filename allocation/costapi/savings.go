@@ -36,6 +36,7 @@ func savingKinds() map[endpoint]saving {
 func savingParams() []param {
 	const days = "For how many days it has to be so up to the end of the data, in each of them: all of the window if that is shorter."
 	list := []param{
+		{"window", nil, "window", all("14d"), savingOverviews, "What time to look at, in the forms of the other paths. Without it each part looks at the time that its own path does.", setText(func(q *request) *string { return &q.timing.window })},
 		{"window", nil, "window", defaults{}, savingLists, "What time to look at, in the forms of the other paths. Without it: the days.", setText(func(q *request) *string { return &q.timing.window })},
 		{"threshold", nil, "number", all("500"), abandonedWorkloads, "The traffic in bytes a second, sent and received, below which a pod is abandoned.", parseTraffic},
 		{"format", nil, "kubecost|json", all("kubecost"), abandonedWorkloads | predictions, "kubecost is the list alone, as Kubecost sends it; json has it as data beside warnings and hours, as jmespath does.", setWord(func(q *request) *string { return &q.output.format }, "kubecost", "json")},
@@ -86,17 +87,26 @@ func (q *request) shortenSaving() {
 	}
 }
 
-// serveSavings answers with what could cost less.
-func (a *api) serveSavings(w http.ResponseWriter, q *request) error {
+// findSavings finds what could cost less.
+func (a *api) findSavings(q *request) (data any, sets []*allocation.Set, err error) {
 	q.shortenSaving()
 	q.saving.Window, q.saving.Now, q.saving.Filter = whole(q.timing.windows), q.now, q.options.Filter
 	matches, said := q.newMatches(), &headers{}
-	data, err := savingKinds()[q.route.endpoint].find(q, said.of(a.stream(q, matches)), q.saving)
+	data, err = savingKinds()[q.route.endpoint].find(q, said.of(a.stream(q, matches)), q.saving)
+	if err != nil {
+		return nil, nil, err
+	}
+	q.warnUnmatched(matches)
+	return data, said.sets, nil
+}
+
+// serveSavings answers with what could cost less.
+func (a *api) serveSavings(w http.ResponseWriter, q *request) error {
+	data, sets, err := a.findSavings(q)
 	if err != nil {
 		return err
 	}
-	q.warnUnmatched(matches)
-	return q.writeAnswer(w, data, said.sets)
+	return q.writeAnswer(w, data, sets)
 }
 
 // headers keep of sets what answers say about them as a whole.

@@ -58,8 +58,9 @@ var clientChecks = map[string]func(t *testing.T, body []byte){
 	"/model/clusterInfo":       func(t *testing.T, body []byte) { checkText(t, body, "id") },
 	"/model/getConfigs":        func(t *testing.T, body []byte) { checkText(t, body, "currencyCode") },
 	"/model/prediction":        checkPrediction,
-	"/model/savings":           checkSavings,
 
+	"/model/savings":                    checkSavingsOverview,
+	"/model/savings/requestSizingV2":    checkSavings,
 	"/model/savings/abandonedWorkloads": checkAbandoned,
 	"/model/savings/unclaimedVolumes":   checkUnclaimed,
 

@@ -70,6 +70,26 @@ func checkSavings(t *testing.T, body []byte) {
 	}
 }
 
+// checkSavingsOverview wants the parts that Kubecost's MCP server lists, each with its saving and its time.
+func checkSavingsOverview(t *testing.T, body []byte) {
+	type part struct {
+		SavingsPerMonth *float64
+		LastRefresh     string
+	}
+	data := dataOf[struct {
+		Cluster, Profile                                             string
+		ContainerRequestSizing, AbandonedWorkloads, UnclaimedVolumes part
+	}](t, body)
+	if data.Cluster == "" || data.Profile == "" {
+		t.Errorf("of no cluster: %+v", data)
+	}
+	for _, p := range []part{data.ContainerRequestSizing, data.AbandonedWorkloads, data.UnclaimedVolumes} {
+		if p.SavingsPerMonth == nil || p.LastRefresh == "" {
+			t.Errorf("a part lacks something: %+v", data)
+		}
+	}
+}
+
 // checkAbandoned wants what Kubecost's MCP server reads: a list without an envelope, of pods with their owners and numbers. The demo has none.
 func checkAbandoned(t *testing.T, body []byte) {
 	var list []struct {

@@ -103,6 +103,11 @@ var endpoints = []endpoint{
 		`"data": {"start": …, "end": …, "bills": [{"name": "aws", "totalCost": …, "matchedCost": …, "accounts": […]}], "kinds": […], "unbilled": […], "unmatched": [{"service": …, "cost": …, "why": …, "remedy": …}], "nodes": […]}`,
 	},
 	{
+		"Overview of savings", "/model/savings", "What the paths below come to, in money a month, with the same filter: requests by Kubecost's formula, and what is listed as abandoned, unclaimed and idle. A pod may be in several of them: they do not add up.",
+		"/model/savings?filter=namespace:web",
+		`"data": {"cluster": "one", "profile": "kubecost", "containerRequestSizing": {"savingsPerMonth": 812.4, "lastRefresh": …}, "abandonedWorkloads": {…}, "unclaimedVolumes": {…}, "idleGPUs": {…}}`,
+	},
+	{
 		"Unclaimed volumes", "/model/savings/unclaimedVolumes", "Persistent volumes that no pod mounts, the dearest first, in money a month of 730 hours: `monthlyCost` with what bills add, `monthlyListCost` at list prices. A filter selects by the cluster, and by the namespace of the claim.",
 		"/model/savings/unclaimedVolumes?days=7",
 		`"data": {"count": 1, "monthlyCost": 12.3, "monthlyListCost": 14.6, "volumes": [{"volumeName": "pvc-…", "monthlyCost": …, "monthlyListCost": …, "bytes": 107374182400, "storageClass": "gp3", "claim": "web/files", "properties": {"cluster": …, "providerID": …}}]}`,
