@@ -46,7 +46,7 @@ func addDemoFlags(clause *kingpin.CmdClause) *demoFlags {
 	f := &demoFlags{}
 	countOf(clause, "demo.nodes", "Nodes of the cluster at any time.", &f.config.Nodes, 1).Default("10")
 	countOf(clause, "demo.pods", "Pods that run at a time, about.", &f.config.Pods, 1).Default("150")
-	durationOf(clause, "demo.duration", "How much history there is. With more than a week, dashboards and alerts compare it with the week before.", &f.config.Duration, time.Minute).Default("8d")
+	durationOf(clause, "demo.duration", "How much history there is. With more than two weeks, a week is compared with the whole week before it.", &f.config.Duration, time.Minute).Default("16d")
 	addFlag(clause, "demo.end", "When the history ends, as an RFC 3339 time. The default is now, and the cluster then lives on.", func(text string) error {
 		end, err := time.Parse(time.RFC3339, text)
 		if err != nil {
