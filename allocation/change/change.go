@@ -20,13 +20,23 @@ const separator = '\x1f'
 type Levels struct {
 	Keys  []allocation.Key // of the rows; there is at least one
 	Parts []allocation.Key // of the parts of a row, without its keys; none for no parts
+	// Owners are the keys that say whose a unit is: of its owner, then of its team. None, and rows have neither.
+	Owners []allocation.Key
 }
 
 // Options returns the options of the passes whose sets Explain takes: one set for each window.
 func (l Levels) Options(o passes.Options) passes.Options {
-	o.Aggregate = slices.Concat(l.Keys, l.Parts, allocation.UnitKeys())
+	o.Aggregate = slices.Concat(l.Keys, l.Parts, allocation.UnitKeys(), l.Owners)
 	o.Separator, o.EvenKeys = separator, len(l.Keys)
 	o.Accumulate = allocation.All
+	return o
+}
+
+// StepOptions turns the options that Options returned into those of passes whose sets say what rows and parts cost in each of several steps. Named takes the
+// names of their rows apart.
+func (l Levels) StepOptions(o passes.Options) passes.Options {
+	o.Aggregate = o.Aggregate[:len(l.Keys)+len(l.Parts)]
+	o.Accumulate = allocation.NoPeriod
 	return o
 }
 
@@ -100,12 +110,12 @@ func Explain(baseline, current Side, l Levels) (rows []Row, total Row, err error
 				part.addUnit(ofUnit, sides)
 			}
 			if len(l.Parts) > 0 && ofPart[0].unit != "" {
-				row.Parts = append(row.Parts, part.row(ofPart[0].part, sides))
+				row.Parts = append(row.Parts, part.row(ofPart[0].part, sides).owned(ofPart))
 			}
 			whole.add(&part)
 		}
 		parts := row.Parts
-		row = whole.row(row.Name, sides)
+		row = whole.row(row.Name, sides).owned(ofRow)
 		row.Parts = largest(parts)
 		rows = append(rows, row)
 		sum.add(&whole)
@@ -117,6 +127,7 @@ func Explain(baseline, current Side, l Levels) (rows []Row, total Row, err error
 // instance is a row of a set: a unit on a class of nodes in one window.
 type instance struct {
 	row, part, unit, class string
+	owner, team            string
 	set                    *allocation.Set
 	at                     int // its row in the set
 	side                   int // 0 is the baseline
@@ -127,8 +138,11 @@ func (l Levels) instance(s *allocation.Set, row, side int) instance {
 	name := s.Name(row)
 	values := strings.Split(name, string(rune(separator)))
 	x := instance{row: name, set: s, at: row, side: side}
-	if n := len(l.Keys); len(values) == n+len(l.Parts)+len(allocation.UnitKeys()) {
-		last := len(values) - 1
+	if n := len(l.Keys); len(values) == n+len(l.Parts)+len(allocation.UnitKeys())+len(l.Owners) {
+		last := len(values) - 1 - len(l.Owners)
+		if len(l.Owners) > 0 {
+			x.owner, x.team = values[last+1], values[last+2]
+		}
 		x.row, x.part = strings.Join(values[:n], "/"), strings.Join(values[n:n+len(l.Parts)], "/")
 		x.unit, x.class = strings.Join(values[n+len(l.Parts):last], string(rune(separator))), values[last]
 	}
@@ -156,6 +170,7 @@ type spread struct {
 	effects Effects
 	costs   [2]float64
 	bounded [2]bounded
+	ran     [2]ran
 }
 
 // bounded is the cost of CPU, RAM and GPUs that error bounds hold for, and the running times that they follow from.
@@ -165,6 +180,7 @@ func (s *spread) add(other *spread) {
 	s.effects.add(&other.effects)
 	for i := range s.costs {
 		s.costs[i] += other.costs[i]
+		s.ran[i].add(&other.ran[i])
 		b, o := &s.bounded[i], &other.bounded[i]
 		b.cost, b.running, b.least, b.most = b.cost+o.cost, b.running+o.running, b.least+o.least, b.most+o.most
 	}
@@ -172,7 +188,17 @@ func (s *spread) add(other *spread) {
 
 // row is the answer for what was summed.
 func (s *spread) row(name string, sides [2]Side) Row {
-	return Row{Name: name, Baseline: s.costs[0], Cost: s.costs[1], Effects: s.effects, WithinBounds: s.withinBounds(sides)}
+	return Row{
+		Name: name, Baseline: s.costs[0], Cost: s.costs[1], Effects: s.effects, WithinBounds: s.withinBounds(sides),
+		Before: s.ran[0].amounts(), After: s.ran[1].amounts(),
+	}
+}
+
+// owned returns the row with whose its instances are.
+func (r Row) owned(list []instance) Row {
+	r.Owner = leading(list, func(x *instance) string { return x.owner })
+	r.Team = leading(list, func(x *instance) string { return x.team })
+	return r
 }
 
 // withinBounds reports whether the true costs may be equal: whether [C1/u1 − C0/l0, C1/l1 − C0/u0] plus what has no bounds

@@ -9,7 +9,10 @@
 // The effects of a row add up to the change of its cost, and those of its parts to its own.
 package change
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // Effect is a reason for which a cost changes.
 type Effect uint8
@@ -78,6 +81,12 @@ type Row struct {
 	Effects  Effects // their sum is Change, but for rounding
 	// WithinBounds means that the costs may be equal: the interval in which the change lies by the error bounds of both contains 0.
 	WithinBounds bool
+	// Before and After are what ran in the baseline and in the current window.
+	Before, After Amounts
+	// Owner and Team are whose most of the cost is, by the keys Levels.Owners; "" where nothing says so.
+	Owner, Team string
+	// Since is when the cost reached its new level, as the function Since finds it: zero where it did not, or where nobody asked.
+	Since time.Time
 	// Parts are the rows one level down that changed most, largest first. Rows that passes add, such as idle, have none.
 	Parts []Row
 }

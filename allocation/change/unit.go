@@ -79,6 +79,7 @@ func (s *spread) addCosts(unit []instance, hours [2]float64) (loads [2]load, run
 			}
 		}
 		if running > 0 {
+			s.ran[x.side].addInstance(x, hours[x.side])
 			b.running, b.least, b.most = b.running+running, b.least+x.value(allocation.LeastSeconds), b.most+fields.MostSeconds(x.set, x.at)
 		}
 	}

@@ -2,14 +2,12 @@ package costapi
 
 import (
 	"errors"
-	"math"
 	"net/http"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/promcost/promcost/allocation"
-	"github.com/promcost/promcost/allocation/assets"
 	"github.com/promcost/promcost/allocation/change"
 	"github.com/promcost/promcost/allocation/coverage"
 	"github.com/promcost/promcost/allocation/encode"
@@ -27,6 +25,15 @@ func (q *request) finishChange() {
 	}
 	q.levels = change.Levels{Keys: q.options.Aggregate, Parts: q.drill}
 	q.options = q.levels.Options(q.options)
+}
+
+// finishOwners adds the keys that say whose the rows of a change are.
+func (q *request) finishOwners() {
+	if q.route.endpoint != changes {
+		return
+	}
+	q.levels.Owners = q.aliasKeys("owner,team")
+	q.options.Aggregate = slices.Concat(q.options.Aggregate, q.levels.Owners)
 }
 
 // finishBaseline finds the window to compare with and the windows of its sets. Stored windows that reach the present end with the
@@ -175,6 +182,9 @@ func (a *api) serveChange(w http.ResponseWriter, q *request) error {
 	if page.Limit > 0 {
 		rows = rows[:min(page.Limit, len(rows))]
 	}
+	if err := a.addSince(q, rows, &total); err != nil {
+		return err
+	}
 	if err := q.memory.Draw(min(int64(len(rows))*encodingBytes, mostEncoding)); err != nil {
 		return err
 	}
@@ -194,46 +204,4 @@ func (q *request) missing(name string, side change.Side) []allocation.Window {
 		q.warn("the %s: %s: what is missing is the effect window, and relative changes compare the costs of an hour that has data", name, c.Text())
 	}
 	return notices.Holes(slices.Concat(q.warnings, side.Set.Warnings), whole(q.timing.windows))
-}
-
-// serveAssetDiff answers with the assets that are not in both windows, or that cost something else.
-func (a *api) serveAssetDiff(w http.ResponseWriter, q *request) error {
-	q.options.Accumulate = allocation.All
-	before := q.forWindows(q.timing.before)
-	earlier, err := a.assetSets(before)
-	if err != nil {
-		return err
-	}
-	later, err := a.assetSets(q)
-	if err != nil {
-		return err
-	}
-	q.join(before)
-	diffs := diffAssets(earlier[0], later[0], q.output.least)
-	w.Header().Set("Content-Type", jsonType)
-	return encode.AssetDiffs(w, diffs, append(earlier, later...), a.encoding(q))
-}
-
-// diffAssets are the assets that only one set has, and those whose cost differs by the part least or more, by name.
-func diffAssets(earlier, later *assets.Set, least float64) (diffs []encode.AssetDiff) {
-	was := map[string]*allocation.Asset{}
-	for i := range earlier.Assets {
-		was[earlier.Assets[i].Name] = &earlier.Assets[i]
-	}
-	for i := range later.Assets {
-		x := &later.Assets[i]
-		old, ok := was[x.Name]
-		delete(was, x.Name)
-		switch {
-		case !ok:
-			diffs = append(diffs, encode.AssetDiff{Asset: x, Window: later.Window, Kind: "added"})
-		case math.Abs(x.TotalCost()-old.TotalCost()) >= least*math.Abs(old.TotalCost()) && x.TotalCost() != old.TotalCost():
-			diffs = append(diffs, encode.AssetDiff{Asset: x, Window: later.Window, Kind: "changed"})
-		}
-	}
-	for _, x := range was {
-		diffs = append(diffs, encode.AssetDiff{Asset: x, Window: earlier.Window, Kind: "removed"})
-	}
-	slices.SortFunc(diffs, func(a, b encode.AssetDiff) int { return strings.Compare(a.Asset.Name, b.Asset.Name) })
-	return diffs
 }

@@ -30,6 +30,7 @@ func (q *request) finish(given func(name string) bool) error {
 	}
 	q.finishChange()
 	q.finishLabels()
+	q.finishOwners()
 	q.finishSizing(given)
 	for _, finish := range [...]func() error{func() error { return q.finishWindow(given) }, q.finishBaseline, q.finishDays, q.finishPrices} {
 		if err := finish(); err != nil {

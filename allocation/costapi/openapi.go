@@ -122,6 +122,8 @@ func answerSchema(e endpoint) object {
 		data = object{"type": "array", "items": named("Asset")}
 	case assetMaps:
 		data = named("Asset")
+	case changes:
+		data = changeSchema()
 	case abandonedWorkloads, predictions: // alone
 		return object{"type": "array", "items": typed("object", "", nil)}
 	case kubecostSizes: // a list or an object, alone
@@ -135,6 +137,32 @@ func answerSchema(e endpoint) object {
 		"warningKinds": object{"type": "array", "items": typed("object", "What the warning at the same place of the list is about, and whether costs are lost by it, estimated, or hardly touched.",
 			object{"kind": typed("string", "", nil), "level": typed("string", "", nil)})},
 	})
+}
+
+// changeSchema describes why costs changed.
+func changeSchema() object {
+	number := func(help string) object { return typed("number", help, nil) }
+	nullable := func(o object) object {
+		o["nullable"] = true
+		return o
+	}
+	amounts := func(when string) object {
+		members := object{
+			"replicas": number("Containers at a time."), "cores": number("Cores that were paid for: the larger of request and usage."), "gib": number("The same of memory."), "gpus": number(""),
+			"corePrice": nullable(number("Of a core for an hour, without idle.")), "gibPrice": nullable(number("")), "gpuPrice": nullable(number("")),
+		}
+		return typed("object", "What ran in the "+when+", on average over the hours that have data.", members)
+	}
+	since := typed("string", "The first hour or day from which on the cost stays within a quarter of its new level.", nil)
+	since["format"] = "date-time"
+	row := object{
+		"name": typed("string", "", nil), "baseline": number(""), "cost": number(""), "change": number(""), "relative": nullable(number("")),
+		"effects":      object{"type": "object", "additionalProperties": number("")},
+		"withinBounds": typed("boolean", "Whether the true costs may be equal.", nil), "since": nullable(since),
+		"owner": nullable(typed("string", "Whose most of the cost is.", nil)), "team": nullable(typed("string", "", nil)), "before": amounts("baseline"), "after": amounts("window"),
+	}
+	rows := object{"type": "array", "items": typed("object", "", row)}
+	return typed("object", "", object{"total": typed("object", "", row), "rows": rows})
 }
 
 // allocationSchema describes an allocation.

@@ -222,13 +222,18 @@ func (q *request) sizingOptions() savings.Options {
 		return o.For(savings.Presets()...)
 	}
 	if q.route.endpoint == requestSizes {
-		keys, err := allocation.ParseKeys("team,owner", q.api.cfg.Labels)
-		if err != nil {
-			panic("BUG: aliases of owners: " + err.Error())
-		}
-		o.Owners = allocation.KeysAmong(keys, q.selection.labelNames)
+		o.Owners = q.aliasKeys("team,owner")
 	}
 	return o.For(q.sizing.preset)
+}
+
+// aliasKeys are the keys of aliases, about which there are no warnings, for nobody asked for them.
+func (q *request) aliasKeys(names string) []allocation.Key {
+	keys, err := allocation.ParseKeys(names, q.api.cfg.Labels)
+	if err != nil {
+		panic("BUG: aliases: " + err.Error())
+	}
+	return allocation.KeysAmong(keys, q.selection.labelNames)
 }
 
 // sizingNeeds is what is read of hours, for checks all of rows.

@@ -2,7 +2,10 @@ package encode
 
 import (
 	"io"
+	"math"
 	"strconv"
+	"strings"
+	"time"
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/assets"
@@ -89,7 +92,53 @@ func (c *Changed) appendChange(b []byte, r *change.Row) []byte {
 		b = appendString(append(b, begin...), change.Effect(i).String())
 		b = appendNumber(append(b, ':'), v)
 	}
-	return strconv.AppendBool(append(b, `},"withinBounds":`...), r.WithinBounds)
+	b = strconv.AppendBool(append(b, `},"withinBounds":`...), r.WithinBounds)
+	if b = append(b, `,"since":`...); r.Since.IsZero() {
+		b = append(b, "null"...)
+	} else {
+		b = appendTime(b, r.Since)
+	}
+	b = appendOwner(append(b, `,"owner":`...), r.Owner)
+	b = appendOwner(append(b, `,"team":`...), r.Team)
+	b = appendAmounts(append(b, `,"before":`...), &r.Before)
+	return appendAmounts(append(b, `,"after":`...), &r.After)
+}
+
+// appendOwner appends whose something is, or null where nothing says so.
+func appendOwner(b []byte, name string) []byte {
+	if name == "" {
+		return append(b, "null"...)
+	}
+	return appendString(b, name)
+}
+
+// amounts are the members of Amounts, in the order of answers.
+var amounts = [...]struct {
+	name string
+	of   func(a *change.Amounts) float64
+}{
+	{"replicas", func(a *change.Amounts) float64 { return a.Replicas }},
+	{"cores", func(a *change.Amounts) float64 { return a.Allocated[allocation.CPU] }},
+	{"gib", func(a *change.Amounts) float64 {
+		return a.Allocated[allocation.RAM] / allocation.RAM.PerPriceUnit()
+	}},
+	{"gpus", func(a *change.Amounts) float64 { return a.Allocated[allocation.GPU] }},
+	{"corePrice", func(a *change.Amounts) float64 { return a.Prices[allocation.CPU] }},
+	{"gibPrice", func(a *change.Amounts) float64 { return a.Prices[allocation.RAM] }},
+	{"gpuPrice", func(a *change.Amounts) float64 { return a.Prices[allocation.GPU] }},
+}
+
+// appendAmounts appends what ran in a window as an object.
+func appendAmounts(b []byte, a *change.Amounts) []byte {
+	for i, member := range amounts {
+		begin := byte(',')
+		if i == 0 {
+			begin = '{'
+		}
+		b = appendString(append(b, begin), member.name)
+		b = appendNumber(append(b, ':'), member.of(a))
+	}
+	return append(b, '}')
 }
 
 // ChangeCSV writes why costs changed: a line for each row and, behind it, for each of its parts, whose names stand in a column of
@@ -100,13 +149,31 @@ func ChangeCSV(w io.Writer, c *Changed) error {
 	for i := range change.NumEffects {
 		s.b = append(append(s.b, ','), i.String()...)
 	}
-	s.b = append(s.b, ",WithinBounds\n"...)
+	s.b = append(s.b, ",WithinBounds,Since,Owner,Team"...)
+	for _, side := range [...]string{"Before", "After"} {
+		for _, member := range amounts {
+			s.b = append(append(append(s.b, ','), side...), strings.ToUpper(member.name[:1])+member.name[1:]...)
+		}
+	}
+	s.b = append(s.b, '\n')
 	line := func(name, part string, r *change.Row) {
 		s.b = appendCell(append(appendCell(s.b, name), ','), part)
 		for _, v := range append([]float64{r.Baseline, r.Cost, r.Change()}, r.Effects[:]...) {
 			s.b = appendNumber(append(s.b, ','), v)
 		}
-		s.b = append(strconv.AppendBool(append(s.b, ','), r.WithinBounds), '\n')
+		s.b = append(strconv.AppendBool(append(s.b, ','), r.WithinBounds), ',')
+		if !r.Since.IsZero() {
+			s.b = r.Since.AppendFormat(s.b, time.RFC3339)
+		}
+		s.b = appendCell(append(appendCell(append(s.b, ','), r.Owner), ','), r.Team)
+		for _, a := range [...]*change.Amounts{&r.Before, &r.After} {
+			for _, member := range amounts {
+				if s.b = append(s.b, ','); !math.IsNaN(member.of(a)) {
+					s.b = appendNumber(s.b, member.of(a))
+				}
+			}
+		}
+		s.b = append(s.b, '\n')
 		s.checkpoint()
 	}
 	for i := range c.Rows {

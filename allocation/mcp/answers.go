@@ -180,7 +180,20 @@ type changed struct {
 	Baseline, Cost, Change float64
 	Effects                map[string]float64
 	WithinBounds           bool
+	Since, Owner, Team     string
+	Before, After          map[string]*float64 // replicas, cores and the like
 	Parts                  []changed
+}
+
+// amounts has the numbers that are known, with as many digits as anybody reads.
+func amounts(of map[string]*float64) map[string]money {
+	out := map[string]money{}
+	for name, v := range of {
+		if v != nil && *v != 0 {
+			out[name] = rounded(*v, 0)
+		}
+	}
+	return out
 }
 
 // entry is the row in a compact answer.
@@ -189,6 +202,7 @@ func (c *changed) entry() entry {
 	baseline, change := to(c.Baseline, size), to(c.Change, size)
 	e := entry{
 		Name: c.Name, Baseline: &baseline, Cost: to(c.Cost, size), Change: &change, Effects: map[string]money{}, WithinBounds: c.WithinBounds, exact: c.Change,
+		Since: c.Since, Owner: c.Owner, Team: c.Team, Before: amounts(c.Before), After: amounts(c.After),
 	}
 	for name, v := range c.Effects {
 		if m := to(v, size); m.value != 0 {

@@ -46,6 +46,11 @@ type entry struct {
 	Efficiency   *float64         `json:"efficiency,omitempty"`
 	Bounds       *bounds          `json:"errorBounds,omitempty"`
 	WithinBounds bool             `json:"withinBounds,omitempty"`
+	Since        string           `json:"since,omitempty"` // when the cost reached its level
+	Owner        string           `json:"owner,omitempty"`
+	Team         string           `json:"team,omitempty"`
+	Before       map[string]money `json:"before,omitempty"` // replicas, cores and the like, and what they cost an hour
+	After        map[string]money `json:"after,omitempty"`
 	Parts        parts            `json:"parts,omitempty"`
 
 	exact float64 // cost, or change, that the rows are ordered by

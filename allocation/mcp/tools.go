@@ -37,7 +37,7 @@ func (s *server) tools() []tool {
 			table{},
 		},
 		{
-			"explain_change", "Why costs differ between a window and the one before, or a baseline: effects (replicas, size, placement, price, new, gone, volumes, idle, …) that add up to the change. drill names who did it.",
+			"explain_change", "Why costs differ between a window and the one before, or a baseline: effects (replicas, size, placement, price, new, gone, volumes, idle, …) that add up to the change, since when, replicas, cores, GiB and prices before and after, owner and team. drill names who did it.",
 			s.schemaOf("/model/allocation/change", append([]string{"baseline", "drill"}, rowParameters...), window, rowsArgument()), s.explainChange,
 			table{},
 		},

@@ -91,6 +91,8 @@ type changeRow struct {
 	Baseline, Cost, Change float64
 	Effects                map[string]float64
 	WithinBounds           bool
+	Since                  *time.Time
+	Owner, Team            string
 	Parts                  []changeRow
 }
 
@@ -125,6 +127,8 @@ func (a *changeAnswer) print(out io.Writer, currency string, layout texttable.La
 		{Name: "AFTER", Right: true},
 		{Name: "CHANGE", Right: true},
 		{Rank: 1, Spare: true},
+		{Name: "SINCE", Rank: 2, Spare: true},
+		{Name: "OWNER", Rank: 3, Spare: true, Long: texttable.Cut},
 		{Name: "WHY", Long: texttable.Wrapped},
 	}}
 	for _, r := range d.Rows {
@@ -150,7 +154,11 @@ func (r *changeRow) line(name string, most float64) []string {
 	if most > 0 {
 		bar = strings.Repeat("█", int(math.Round(math.Abs(r.Change)/most*barCells)))
 	}
-	return []string{name, money(r.Baseline), money(r.Cost), by, bar, r.why()}
+	since := ""
+	if r.Since != nil {
+		since = r.Since.Format("2006-01-02 15:04")
+	}
+	return []string{name, money(r.Baseline), money(r.Cost), by, bar, since, cmp.Or(r.Team, r.Owner), r.why()}
 }
 
 // why is the effects that matter, the largest first, in words.

@@ -42,10 +42,11 @@ var endpoints = []endpoint{
 		`"data": {"step": …, "sets": [{"allocationTrends": {"search": {"trends": {"costs": {"totalCost": {"relativeChange": {"isInfinite": false, "isNaN": false, "value": 0.12}}}}}, …}, "window": {…}}]}`,
 	},
 	{
-		"Changes", "/model/allocation/change", "Why costs differ between two windows: effects that add up to the change ([SEMANTICS.md](SEMANTICS.md) defines them). `missing` lists the parts of both windows that have no costs.",
+		"Changes", "/model/allocation/change", "Why costs differ between two windows: effects that add up to the change ([SEMANTICS.md](SEMANTICS.md) defines them). `missing` lists the parts of both windows that have no costs. `since` is when a row reached its new level, `before` and `after` are what ran on average, and what a core, a GiB and a GPU cost an hour.",
 		"/model/allocation/change?window=lastweek&aggregate=namespace&drill=controller",
 		`"data": {"window": {…}, "baselineWindow": {…}, "total": {"baseline": 24.4, "cost": 48.8, "change": 24.4, "relative": 1.0, "effects": {"replicas": 3.2, "price": 1.1, …}, "withinBounds": false},
-  "rows": [{"name": "search", "baseline": …, "cost": …, "change": …, "effects": {…}, "parts": […]}, …]}`,
+  "rows": [{"name": "search", "baseline": …, "cost": …, "change": …, "effects": {…}, "since": "2026-03-10T00:00:00Z", "owner": "jo", "team": "team-b",
+    "before": {"replicas": 3, "cores": 1.5, "gib": 6, "gpus": 0, "corePrice": 0.03, "gibPrice": 0.004, "gpuPrice": null}, "after": {…}, "parts": […]}, …]}`,
 	},
 	{
 		"Unusual days", "/model/anomalies", "Days on which something cost unusually much or little ([SEMANTICS.md](SEMANTICS.md) §11), and the question to `/model/allocation/change` that says why. Medians do not add, and growth is not extrapolated.",
