@@ -5,16 +5,19 @@ import { color, el, svg } from "./dom.js";
 // COLORS is how many colours style.css has for series: --c0 and so on. What comes after them has --other.
 export const COLORS = 9;
 
+const DRAGGED = 5; // pixels from which on a click is dragging
+
 const paint = (i) => color(i < COLORS ? `--c${i}` : "--other");
 
 // StackedBars is a bar a step, with a part for each series. Options are {steps: [{start, end}], series: [{name, color, values}], format,
-// zoom(start, end), label, unit}: unit is that of the values, color is an index or the name of a custom property, values have a number or null a step. Dragging zooms.
+// zoom(start, end), explain(start, end), label, unit}: unit is that of the values, color is an index or the name of a custom property, values have a number or
+// null a step. Dragging zooms, a click explains a bar.
 export class StackedBars {
   constructor(options) {
     this.options = options;
     this.tip = el("div", { class: "tip", role: "status", hidden: true });
     this.host = el("div", {
-      class: "bars", tabindex: 0, role: "group", "aria-label": `${options.label} Left and right go from bar to bar, Enter zooms to one.`,
+      class: "bars", tabindex: 0, role: "group", "aria-label": `${options.label} Left and right go from bar to bar, Enter zooms to one, W asks why it costs that.`,
       onkeydown: (event) => this.key(event), onblur: () => this.tell(-1),
     });
     this.plane = el("div", { class: "chart" }, this.host, this.tip);
@@ -81,6 +84,14 @@ export class StackedBars {
       cursor: { y: false, points: { show: false }, drag: { x: true, y: false, setScale: false } },
       hooks: { setCursor: [(u) => this.tell(u.cursor.left >= 0 ? this.at(u, u.cursor.left) : -1)], setSelect: [(u) => this.select(u)] },
     }, [steps.map((s) => seconds(s.start)), ...stacked.reverse()], this.host);
+    let pressed; // where the mouse was
+    this.plot.over.addEventListener("mousedown", (event) => { pressed = event.offsetX; });
+    this.plot.over.addEventListener("click", (event) => { if (Math.abs(event.offsetX - pressed) < DRAGGED) this.explain(this.at(this.plot, event.offsetX)); });
+  }
+
+  explain(i) {
+    const { start, end } = this.options.steps[i];
+    this.options.explain?.(start, end);
   }
 
   fill(series) {
@@ -104,7 +115,8 @@ export class StackedBars {
     const total = parts.reduce((sum, s) => sum + s.value, 0);
     const line = (s) => el("tr", {}, el("td", {}, square(this.fill(s)), s.name), el("td", {}, format.money(s.value)));
     this.tip.replaceChildren(el("b", {}, format.span(steps[i])), el("table", { role: "presentation" }, parts.reverse().map(line),
-      el("tr", { class: "sum" }, el("td", {}, "total"), el("td", {}, `${format.money(total)} ${format.currency}`))));
+      el("tr", { class: "sum" }, el("td", {}, "total"), el("td", {}, `${format.money(total)} ${format.currency}`))),
+    this.options.explain ? el("small", {}, "Click: why? Drag: zoom") : "");
     const left = this.middle(i);
     this.tip.classList.toggle("left", left > this.host.clientWidth / 2);
     this.tip.style.left = `${left}px`;
@@ -117,6 +129,7 @@ export class StackedBars {
     const from = this.chosen ?? -1;
     if (step) this.tell(from < 0 && step < 0 ? steps.length - 1 : Math.max(0, Math.min(steps.length - 1, from + step)));
     else if (event.key === "Enter" && from >= 0) zoom(steps[from].start, steps[from].end);
+    else if (event.key.toLowerCase() === "w" && from >= 0) this.explain(from);
     else if (event.key === "Escape") this.tell(-1);
     else return;
     event.preventDefault();
@@ -124,7 +137,7 @@ export class StackedBars {
 
   select(u) {
     const { left, width } = u.select;
-    if (width < 5) return;
+    if (width < DRAGGED) return;
     const { steps, zoom } = this.options;
     const [from, to] = [steps[this.at(u, left)], steps[this.at(u, left + width)]];
     u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);

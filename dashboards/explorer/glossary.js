@@ -66,6 +66,9 @@ export const GLOSSARY = {
   Relative: ["The change of the cost of an hour that has data.", CHANGE],
   Why: ["The causes that changed the cost most.", CHANGE],
   "Whole change": ["The change of the row by all causes.", CHANGE],
+  Timeline: ["What the row cost over time, the window in colour. The mark is since when it costs about as much as now.", CHANGE],
+  Whose: ["The owner and the team that most of the cost is of.", IDLE],
+  "What ran": ["Containers at a time, cores, GiB and GPUs that were paid for, and the price of a core-hour, before → after.", CHANGE],
   Cause: ["What this cause alone changed. All causes of a row add up to its change.", CHANGE],
   // assets
   Nodes: ["What machines cost over their lives in the window.", ASSETS],

@@ -234,7 +234,7 @@ function chartOf(sets, rows, colors, { format, go, state }) {
   if (rest.length > 0) series.splice(series.findLastIndex((s) => !isIdle(s.name)) + 1, 0, { name: `${rest.length} others`, color: "--other", values: known.map((set) => rest.reduce((sum, name) => sum + (set[name]?.totalCost ?? 0), 0)) });
   return new StackedBars({
     steps: steps.filter(Boolean), series, format, label: `Costs over time by ${state.aggregate}; the table below has the sums. Drag to zoom.`, unit: `${format.currency} per ${stepOf(state.window)}`,
-    zoom: (start, end) => go({ window: `${start},${end}` }),
+    zoom: (start, end) => go({ window: `${start},${end}` }), explain: (start, end) => go({ view: "why", window: `${start},${end}`, baseline: "" }),
   });
 }
 

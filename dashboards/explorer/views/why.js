@@ -4,6 +4,7 @@ import { waterfall } from "../chart.js";
 import { el } from "../dom.js";
 import { below, deeper, ofRow, path, question } from "../state.js";
 import { basis, named, opener, partial, section, tiles } from "../parts.js";
+import { timeline } from "../sparkline.js";
 import { Table } from "../table.js";
 
 export const controls = ["window", "compare", "aggregate", "filter", "idle", "share", "prices"];
@@ -32,34 +33,103 @@ export async function show(root, ctx) {
   }
   const part = partial(data);
   root.append(tiles([
-    [`Change, ${basis(state, answer)}`, [el("strong", { class: "headline" }, `${format.signed(total.change)} ${format.currency}`), total.withinBounds && el("small", {}, " within the error bounds")], "Change"],
+    [`Change, ${basis(state, answer)}`, [el("strong", { class: "headline" }, part ? format.UNKNOWN : `${format.signed(total.change)} ${format.currency}`), total.withinBounds && el("small", {}, " within the error bounds")], "Change"],
     ["Relative", part ? [format.UNKNOWN, " ", el("small", {}, part)] : format.growth(total.relative)],
     ["Before", el("small", {}, format.span(baselineWindow))],
     ["After", el("small", {}, format.span(window))],
   ]));
+  root.append(...gaps(data, format));
+  if (part) return;
   const effects = Object.entries(total.effects).filter(([, v]) => Math.abs(v) >= 0.005 || Math.abs(v) > 1e-3 * Math.abs(total.change)).sort((a, b) => b[1] - a[1]);
   const bars = effects.map(([name, value]) => ({ name, value, title: shown(name) }));
   const picture = waterfall({ name: "before", value: total.baseline }, { name: "after", value: total.cost }, bars, format, state.effect, (effect) => go({ effect }));
   root.append(section("Why the cost changed", el("p", { class: "muted" }, `In ${format.currency}. Select a cause to see which workloads it affected.`), picture));
   if (state.effect in total.effects) root.append(await contributors(params, ctx));
-  root.append(changes(rows, ctx));
+  const table = changes(data, ctx);
+  root.append(table.element);
+  if (rows.length <= MOST) drawn(data, ctx).then((times) => { if (!ctx.signal.aborted) table.draw(times); }).catch(() => {}); // the table is shown without pictures
 }
 
-// changes is the table of all rows.
-function changes(rows, { state, format, go }) {
+// MOST is how many rows may have a picture: its question asks for a number a row and step.
+const MOST = 500;
+
+// gaps are bars of windows that lack data: how much of each has some.
+function gaps({ notComparable, window, baselineWindow, baselineCoveredHours, baselineWindowHours, missing }, format) {
+  const length = (w) => (new Date(w.end) - new Date(w.start)) / 3600e3;
+  const lost = (w) => (missing ?? []).reduce((sum, m) => sum + Math.max(0, (Math.min(new Date(m.end), new Date(w.end)) - Math.max(new Date(m.start), new Date(w.start))) / 3600e3), 0);
+  const hours = (x) => format.quantity(x);
+  const list = [["Before", baselineWindow, baselineCoveredHours, baselineWindowHours], ["After", window, length(window) - lost(window), length(window)]]
+    .filter(([, , covered, all]) => all - covered > 1 / 60)
+    .map(([name, w, covered, all]) => el("div", { class: "lack" },
+      el("span", {}, `${name}: ${hours(covered)} of ${hours(all)} h have data`), el("progress", { value: covered, max: all, "aria-label": `Hours with data of ${format.span(w)}` })));
+  if (list.length === 0 && !notComparable) return [];
+  return [section("Data is missing", el("p", { class: "muted" }, notComparable
+    ? "Nothing is compared before both windows have data of a fifth of their hours. While the history is being filled, look again later, or choose other windows."
+    : "What is missing is shown as the cause “Length of the windows”, and never as fewer containers."), list)];
+}
+
+// drawn asks what rows cost in each hour, day or week from the baseline to the end of the window.
+async function drawn({ baselineWindow, window }, { state, ask }) {
+  const start = [baselineWindow.start, window.start].reduce((a, b) => (new Date(b) < new Date(a) ? b : a));
+  const hours = (new Date(window.end) - new Date(start)) / 3600e3;
+  const accumulate = hours <= 72 ? "hour" : hours <= 92 * 24 ? "day" : "week";
+  const { data } = await ask("model/allocation", { window: `${start},${window.end}`, aggregate: state.aggregate, ...question(ofRow(state)), accumulate, fields: "name,window,totalCost" });
+  const sets = data.filter((set) => Object.keys(set).length > 0);
+  return { steps: sets.map((set) => Object.values(set)[0].window), of: (name) => sets.map((set) => set[name]?.totalCost ?? 0), unit: accumulate };
+}
+
+// AMOUNTS are what ran, with their names in the API, and how they are said.
+const AMOUNTS = [
+  ["replicas", "containers", (x, format) => format.quantity(x)], ["cores", "cores", (x, format) => format.quantity(x)], ["gib", "GiB", (x, format) => format.quantity(x)], ["gpus", "GPUs", (x, format) => format.quantity(x)],
+  ["corePrice", "a core-hour", (x, format) => (x === null ? format.UNKNOWN : x.toPrecision(3))],
+];
+
+const STEADY = 0.02; // part by which an amount may differ and still be told once
+
+// amounts are what ran before and after, in words.
+function amounts({ before, after }, format) {
+  return AMOUNTS.filter(([name]) => before[name] || after[name]).map(([name, unit, text]) => {
+    const [was, is] = [before[name], after[name]];
+    const steady = was !== null && is !== null && Math.abs(is - was) <= STEADY * Math.max(is, was);
+    return el("span", { class: steady ? undefined : "changed" }, `${steady ? text(is, format) : `${text(was, format)} → ${text(is, format)}`} ${unit}`);
+  });
+}
+
+// changes is the table of all rows: its element, and draw, which fills in what they cost over time.
+function changes({ rows, window }, { state, format, go }) {
   const fields = state.aggregate.split(",");
+  let times;
+  const picture = (r) => {
+    if (!times || times.steps.length < 2) return "";
+    const values = times.of(r.name);
+    const words = `Cost of each ${times.unit}: from ${format.money(values[0])} to ${format.money(values.at(-1))}, at most ${format.money(Math.max(...values))}${r.since ? `; at this level since ${format.time(r.since)}` : ""}`;
+    return timeline(times.steps, values, window, r.since, words);
+  };
   const drill = (r) => {
     const to = deeper(r.name, fields, state);
     return to ? opener(r.name, () => go(to)) : named(r.name);
   };
-  return section(`Changes by ${fields.join(", ")}`, new Table([
+  const whose = (r) => [r.owner, r.team].filter(Boolean).join(", ");
+  const table = new Table([
     { name: "name", title: fields.join(", "), term: "Rows", text: true, value: (r) => r.name, cell: drill },
+    { name: "times", title: "Timeline", wide: true, csv: (r) => r.since, value: (r) => (r.since ? new Date(r.since).getTime() : null), cell: (r) => el("div", {}, picture(r)) },
     { name: "baseline", title: "Before", value: (r) => r.baseline, cell: (r) => format.money(r.baseline) },
     { name: "cost", title: "After", value: (r) => r.cost, cell: (r) => format.money(r.cost) },
-    { name: "change", title: "Change", value: (r) => Math.abs(r.change), cell: (r) => el("span", { class: r.withinBounds ? "muted" : r.change > 0 ? "more" : "less", title: r.withinBounds ? "within the error bounds" : undefined }, format.signed(r.change)) },
-    { name: "why", title: "Why", text: true, wide: true, value: (r) => words(r, format), cell: (r) => words(r, format) },
-  ], rows, { caption: `Changes by ${fields.join(", ")}`, sort: "change" }).element);
+    { name: "change", title: "Change", value: (r) => Math.abs(r.change), cell: (r) => el("span", { class: r.withinBounds ? "muted" : r.change > 0 ? "more" : "less", title: r.withinBounds ? "within the error bounds" : undefined }, format.signed(r.change), r.since && el("small", { class: "under" }, `since ${format.time(r.since)}`)) },
+    { name: "owner", title: "Owner", term: "Whose", text: true, wide: true, value: whose, cell: (r) => named(whose(r)) },
+    { name: "ran", title: "What ran", text: true, wide: true, value: (r) => amounts(r, format).map((e) => e.textContent).join(", "), cell: (r) => el("div", { class: "ran" }, amounts(r, format).flatMap((e, i) => (i > 0 ? [" · ", e] : [e]))) },
+    { name: "why", title: "Why", text: true, wide: true, value: (r) => words(r, format), cell: (r) => el("div", { class: "words" }, words(r, format)) },
+  ], rows, { caption: `Changes by ${fields.join(", ")}`, sort: "change", height: ROW });
+  return {
+    element: section(`Changes by ${fields.join(", ")}`, table.element),
+    draw: (found) => {
+      times = found;
+      table.fill(["times"]);
+    },
+  };
 }
+
+const ROW = 50; // pixels of height: two lines of text
 
 // words are the largest effects of a row.
 function words(row, format) {
