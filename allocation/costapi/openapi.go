@@ -181,7 +181,7 @@ func (a *api) allocationSchema() object {
 		}
 	}
 	members["properties"] = typed("object", "What it belongs to.", properties)
-	for _, f := range slices.Concat(fields.All(), fields.Quantiles()) {
+	for _, f := range slices.Concat(fields.All(), fields.OnDemand()) {
 		member := typed("number", f.Help+" In "+f.Unit+".", nil)
 		if f.Nullable {
 			member["nullable"] = true

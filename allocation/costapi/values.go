@@ -285,7 +285,7 @@ func parseFields(q *request, value string) error {
 	case ackAllocations:
 		known = encode.ACKMembers()
 	default:
-		known = append(known, encode.QuantileMembers()...)
+		known = append(known, encode.OnDemandMembers()...)
 	}
 	for name := range strings.SplitSeq(value, ",") {
 		if name = strings.TrimSpace(name); name == "" {

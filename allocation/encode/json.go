@@ -147,11 +147,11 @@ func newEncoder(o *Options) *encoder {
 			e.gpuUsage = f.Value
 		}
 	}
-	for _, f := range fields.Quantiles() {
+	for _, f := range fields.OnDemand() {
 		if slices.Contains(o.Fields, f.Name) {
-			quantile := newNumeric(o, f)
-			quantile.written = nil // of no client that does not accept null
-			e.numbers = append(e.numbers, quantile)
+			number := newNumeric(o, f)
+			number.written = nil // of no client that does not accept null
+			e.numbers = append(e.numbers, number)
 		}
 	}
 	for p := range allocation.NumProperties {

@@ -13,7 +13,15 @@ func Members() []string {
 	return append(names, "pvs", "lbAllocations", "gpuAllocation", "sharedCostBreakdown", "proportionalAssetResourceCosts", "rawAllocationOnly", "errorBounds")
 }
 
-// QuantileMembers are the names of further members, quantiles of usage, that an allocation is written with where they are named.
+// OnDemandMembers are the names of further members that an allocation is written with where they are named.
+func OnDemandMembers() (names []string) {
+	for _, f := range fields.OnDemand() {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
+// QuantileMembers are those of OnDemandMembers that are quantiles of usage.
 func QuantileMembers() (names []string) {
 	for _, f := range fields.Quantiles() {
 		names = append(names, f.Name)

@@ -84,7 +84,7 @@ func memberNeeds(name string) *allocation.Projection {
 
 // fieldNeeds is the data that fields are derived from.
 func fieldNeeds(names ...string) (needs []*allocation.Projection) {
-	for _, f := range slices.Concat(fields.All(), fields.Quantiles()) {
+	for _, f := range slices.Concat(fields.All(), fields.OnDemand()) {
 		if slices.Contains(names, f.Name) {
 			needs = append(needs, f.Needs())
 		}
