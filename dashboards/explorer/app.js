@@ -9,11 +9,12 @@ import { DEFAULTS, read, write } from "./state.js";
 import { Toolbar } from "./toolbar.js";
 import * as allocations from "./views/allocations.js";
 
-// VIEWS are the views, by their names in the URL: what a tab says, and what loads the module.
+// VIEWS are the views, by their names in the URL: what a tab says, and what loads the module. Inner ones have no tab: others lead to them.
 const VIEWS = {
   __proto__: null,
   allocations: { title: "Allocations", load: () => allocations },
   why: { title: "Why", load: () => import("./views/why.js") },
+  workload: { title: "Workload", inner: true, load: () => import("./views/workload.js") },
   assets: { title: "Assets", load: () => import("./views/assets.js") },
   savings: { title: "Savings", load: () => import("./views/savings.js") },
   budgets: { title: "Budgets", load: () => import("./views/budgets.js") },
@@ -144,7 +145,7 @@ function supported(zone) {
 
 const prefersDark = matchMedia("(prefers-color-scheme: dark)");
 const toolbar = new Toolbar(byId("toolbar"), go);
-byId("views").append(...Object.entries(VIEWS).map(([name, { title }]) => el("a", {
+byId("views").append(...Object.entries(VIEWS).filter(([, { inner }]) => !inner).map(([name, { title }]) => el("a", {
   href: name === DEFAULTS.view ? "./" : `?view=${name}`, dataset: { view: name },
   onclick: (event) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey) return;

@@ -12,7 +12,8 @@
 //	glossary.js  what the words of the page mean
 //	help.js      shows that beside a word
 //	histogram.js usage of containers, with their requests (SVG)
-//	sparkline.js  costs over time, small (SVG)
+//	sparkline.js costs over time, small (SVG)
+//	lines.js     requests, usage and limits over time (uPlot)
 //	filter.js    the filter box and its completion
 //	picture.js   the PNG of a view
 //	promql.js    the PromQL expression that yields what a table says

@@ -82,6 +82,18 @@ export const GLOSSARY = {
   "GPUs": ["How many GPUs there are.", AMOUNTS],
   "Size, used": ["The size of the volume. The bar is filled up to what its files take.", AMOUNTS],
   Size: ["The size of the volume.", AMOUNTS],
+  // a workload
+  "At a time": ["How many containers ran at a time, on average.", AMOUNTS],
+  "CPU used of requested": ["Average usage ÷ average request of CPU.", MONEY],
+  "Memory used of requested": ["Average usage ÷ average request of memory.", MONEY],
+  Throttled: ["The part of the scheduler's periods in which a container ran into its CPU limit, of those with a limit.", USAGE],
+  "Killed for memory": ["How many times a container was killed because it used more memory than its limit.", USAGE],
+  "CPU requested": ["Cores that were requested, on average.", AMOUNTS],
+  "CPU usage": ["Cores that were used, on average.", AMOUNTS],
+  "Memory requested": ["Memory that was requested, on average.", AMOUNTS],
+  "Memory usage": ["Memory that was used, on average.", AMOUNTS],
+  From: ["Since when it ran there, within the window.", WINDOWS],
+  To: ["Until when it ran there, within the window.", WINDOWS],
   // savings
   "Smaller requests save": ["What recommended requests save in a month, at the price that CPU and memory cost now. It becomes idle capacity until there are fewer nodes.", USAGE],
   "Larger ones cost": ["What it costs in a month to request what is used already.", USAGE],

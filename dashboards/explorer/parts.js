@@ -8,8 +8,8 @@ const END = 9; // letters at the end of a name that are never cut
 // named is a name that may be long: shorten cuts its middle where there is no room, and its title is whole.
 export const named = (text) => el("span", { class: "name", title: text }, head(text ?? ""));
 
-// opener is a name that leads to what it consists of.
-export const opener = (text, onclick) => el("button", { type: "button", class: "link name", "aria-label": text, title: `${text}: show what it consists of`, onclick }, head(text));
+// opener is a name that leads somewhere: to what it consists of, unless what says what else is there.
+export const opener = (text, onclick, what = "show what it consists of") => el("button", { type: "button", class: "link name", "aria-label": text, title: `${text}: ${what}`, onclick }, head(text));
 
 const head = (text) => el("span", { class: "head" }, text);
 

@@ -143,7 +143,22 @@ export const isIdle = (name) => name.split("/").at(-1) === "__idle__";
 // deeper is the state below a row; undefined where a row cannot be divided. Rows of several fields have their values joined by slashes.
 export function deeper(name, fields, state) {
   const next = below(fields);
+  const to = next !== "" && narrowed(name, fields, state);
+  return to ? { path: to, aggregate: next } : undefined;
+}
+
+// narrowed is the path to a row; undefined for idle, and where a name has more parts than fields.
+function narrowed(name, fields, state) {
   const values = fields.length === 1 ? [name] : name.split("/");
-  if (next === "" || values.length !== fields.length || isIdle(name)) return undefined;
-  return { path: JSON.stringify([...path(state), ...fields.map((field, i) => [field, values[i]])]), aggregate: next };
+  if (values.length !== fields.length || isIdle(name)) return undefined;
+  return JSON.stringify([...path(state), ...fields.map((field, i) => [field, values[i]])]);
+}
+
+// WORKLOADS are the fields whose rows the view workload shows.
+const WORKLOADS = ["controller", "deployment", "statefulset", "daemonset", "job", "pod", "container"];
+
+// workload is the state that shows a row as a workload; undefined for rows that are none, such as those of what pays for all.
+export function workload(name, fields, state) {
+  const to = WORKLOADS.includes(fields.at(-1)) && !/(^|\/)__\w+__$/.test(name) && narrowed(name, fields, state);
+  return to ? { view: "workload", path: to } : undefined;
 }

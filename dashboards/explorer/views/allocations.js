@@ -2,7 +2,7 @@
 
 import { COLORS, StackedBars, treemap } from "../chart.js";
 import { el } from "../dom.js";
-import { below, deeper, isIdle, ofRow, path, question } from "../state.js";
+import { below, deeper, isIdle, ofRow, path, question, workload } from "../state.js";
 import { promql } from "../promql.js";
 import { basis, doubt, monthly, named, noData, opener, partial, tiles } from "../parts.js";
 import { Table } from "../table.js";
@@ -161,14 +161,20 @@ function costTable(rows, { total, hours, answer, colors, fields, ctx }) {
   let lacking = ""; // what says that only a part of a window has costs
   const open = (name) => {
     const to = name === IDLE && state.idle === "row" ? { idle: "node" } : deeper(name, fields, state);
+    const own = workload(name, fields, state);
+    if (!to && own) return opener(name, () => go(own), "requests, usage and more");
     return to ? opener(name, () => go(to)) : named(name);
+  };
+  const details = (name) => {
+    const own = fields.at(-1) !== "container" && workload(name, fields, state);
+    return own && el("button", { type: "button", class: "link details", "aria-label": `Requests, usage and more of ${name}`, title: "Requests, usage and more", onclick: () => go(own) }, "details");
   };
   const money = (name, title, value, wide = 2) => ({ name, title, wide, value, cell: (r) => small(value(r), format) });
   const part = (name) => (r) => r[`${name}Cost`] + (r[`${name}CostAdjustment`] ?? 0);
   const share = (r) => (path(state).length > 0 && isIdle(r.name) ? null : r.totalCost / total);
   const some = (column) => rows.some((r) => column.value(r) !== 0);
   const columns = [
-    { name: "name", title: fields.join(", "), term: "Rows", text: true, value: (r) => r.name, cell: (r) => [el("i", { class: `swatch ${swatch(colors.get(r.name))}`, "aria-hidden": "true" }), open(r.name)] },
+    { name: "name", title: fields.join(", "), term: "Rows", text: true, value: (r) => r.name, cell: (r) => [el("i", { class: `swatch ${swatch(colors.get(r.name))}`, "aria-hidden": "true" }), open(r.name), details(r.name)] },
     { ...money("cost", `Cost, ${basis(state, answer)}`, (r) => r.totalCost, false), term: "Cost", cell: (r) => format.money(r.totalCost) },
     { name: "bound", title: "±", wide: 2, value: (r) => errorOf([r]), cell: (r) => (r.errorBounds ? format.bound(errorOf([r])) : "") },
     { name: "share", title: "Share", wide: true, value: share, cell: (r) => (share(r) === null ? "" : [meter(share(r)), format.percent(share(r), 1)]) },

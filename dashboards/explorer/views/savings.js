@@ -47,7 +47,7 @@ function promql(state) {
 }
 
 // requests are the tables of recommended requests: what saves, and apart from it what is at risk.
-function requests(root, rows, { format }) {
+export function requests(root, rows, { format }) {
   const saves = rows.filter((r) => r.monthlySaving >= LEAST);
   const lacks = rows.filter((r) => r.monthlySaving < LEAST && r.monthlyRisk >= LEAST);
   if (rows.length === 0) {

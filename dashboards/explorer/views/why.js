@@ -87,7 +87,7 @@ const AMOUNTS = [
 const STEADY = 0.02; // part by which an amount may differ and still be told once
 
 // amounts are what ran before and after, in words.
-function amounts({ before, after }, format) {
+export function amounts({ before, after }, format) {
   return AMOUNTS.filter(([name]) => before[name] || after[name]).map(([name, unit, text]) => {
     const [was, is] = [before[name], after[name]];
     const steady = was !== null && is !== null && Math.abs(is - was) <= STEADY * Math.max(is, was);
@@ -132,7 +132,7 @@ function changes({ rows, window }, { state, format, go }) {
 const ROW = 50; // pixels of height: two lines of text
 
 // words are the largest effects of a row.
-function words(row, format) {
+export function words(row, format) {
   const sorted = Object.entries(row.effects).sort((a, b) => Math.abs(b[1]) - Math.abs(a[1]));
   const matters = sorted.filter(([, v]) => Math.abs(v) >= 0.005 && Math.abs(v) >= 0.02 * Math.abs(sorted[0][1]));
   return matters.slice(0, 4).map(([name, v]) => `${shown(name)} ${format.signed(v)}`).join(", ");
