@@ -103,6 +103,8 @@ type Config struct {
 	NextClosed func() time.Time
 	// Questions are the saved questions. The default has none.
 	Questions []Question
+	// Views are the saved views of the page. The default has none.
+	Views []View
 	// Budgets are the budgets, and Spending how they stood at the end of the last closed hour, nil while that is not known; both
 	// once for each request about them. The default has none.
 	Budgets  func() []metering.Budget
@@ -275,6 +277,7 @@ func routes() []route {
 		{"/clusterInfoMap", openCost, facts, false, false, (*api).serveClusterInfoMap},
 		{"/model/getConfigs", kubecost, facts, false, false, (*api).serveConfigs},
 		{"/model/budgets", kubecost, facts, false, false, (*api).serveBudgets},
+		{"/model/views", kubecost, facts, false, false, (*api).serveViews},
 		{"/model/questions", kubecost, facts, false, false, (*api).serveQuestions},
 		{"/model/healthz", kubecost, information, false, false, (*api).serveHealth},
 		{"/healthz", openCost, information, false, false, (*api).serveHealth},

@@ -90,7 +90,7 @@ func TestParametersOfFacts(t *testing.T) {
 		NextClosed: func() time.Time { return now.Truncate(time.Hour).Add(70 * time.Minute) },
 		Questions:  []costapi.Question{{Name: "by-team", Query: "window=month&aggregate=label:team"}},
 	})
-	for _, path := range []string{"/model/clusterInfo", "/clusterInfo", "/clusterInfoMap", "/model/getConfigs", "/model/questions", "/model/budgets"} {
+	for _, path := range []string{"/model/clusterInfo", "/clusterInfo", "/clusterInfoMap", "/model/getConfigs", "/model/questions", "/model/views", "/model/budgets"} {
 		if w := get(h, path, "jmesspath=@"); w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), "did you mean") {
 			t.Errorf("%s: %s", path, w.Body)
 		}

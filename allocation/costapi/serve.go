@@ -237,6 +237,17 @@ func (a *api) serveConfigs(w http.ResponseWriter, q *request) error {
 	return q.writeData(w, map[string]string{"currencyCode": a.cfg.Currency, "timeZone": a.cfg.Zone.String()})
 }
 
+// serveViews answers with the saved views of the page, in the order of the configuration.
+func (a *api) serveViews(w http.ResponseWriter, q *request) error {
+	return q.writeData(w, append([]View{}, a.cfg.Views...))
+}
+
+// View is a saved view of the page.
+type View struct {
+	Name  string `json:"name"`
+	Query string `json:"query"` // of the page's address
+}
+
 // serveQuestions answers with the saved questions, in the order of the configuration.
 func (a *api) serveQuestions(w http.ResponseWriter, q *request) error {
 	return q.writeData(w, append([]Question{}, a.cfg.Questions...))

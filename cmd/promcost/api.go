@@ -53,6 +53,9 @@ func vocabularyOf(current *config.Settings) costapi.Config {
 	for _, q := range current.Questions {
 		cfg.Questions = append(cfg.Questions, costapi.Question(q))
 	}
+	for _, v := range current.Views {
+		cfg.Views = append(cfg.Views, costapi.View(v))
+	}
 	return cfg
 }
 

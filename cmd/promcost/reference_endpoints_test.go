@@ -167,8 +167,8 @@ var endpoints = []endpoint{
      "missing": "no cost by label", "remedy": "run kube-state-metrics with …"}, …]}]}`,
 	},
 	{
-		"Facts", "/model/budgets /model/questions /model/clusterInfo /model/getConfigs /model/clusterInfoMap /clusterInfo /clusterInfoMap /cloudCost/status /customCost/status",
-		"What promcost knows without computing: budgets with what is spent and forecast (what is unknown is null); the saved questions; the cluster, and `closedUntil`, the end of the newest closed hour, and `nextClosed`, when the next one will be closed; currency and time zone; all clusters; " +
+		"Facts", "/model/budgets /model/questions /model/views /model/clusterInfo /model/getConfigs /model/clusterInfoMap /clusterInfo /clusterInfoMap /cloudCost/status /customCost/status",
+		"What promcost knows without computing: budgets with what is spent and forecast (what is unknown is null); the saved questions, and the saved views of the page; the cluster, and `closedUntil`, the end of the newest closed hour, and `nextClosed`, when the next one will be closed; currency and time zone; all clusters; " +
 			"when bills were and will be looked for, and what of them does not count.",
 		"/model/budgets",
 		`"data": [{"name": "team-a", "period": "month", "amount": 100, "cost": "list", "spent": 60, "forecast": 90, "window": {"start": …, "end": …}, "billedUntil": null, "spentUnbilled": null}]`,

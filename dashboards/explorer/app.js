@@ -5,7 +5,8 @@ import { el, NARROW, options } from "./dom.js";
 import { Footer } from "./footer.js";
 import { formats } from "./format.js";
 import { help } from "./help.js";
-import { DEFAULTS, read, write } from "./state.js";
+import { Saved } from "./saved.js";
+import { DEFAULTS, explicit, read, write } from "./state.js";
 import { Toolbar } from "./toolbar.js";
 import * as allocations from "./views/allocations.js";
 
@@ -33,7 +34,7 @@ let server = { currency: "USD", zone: "UTC" };
 // go changes the state and the URL, and shows the view anew.
 function go(patch, replace = false) {
   state = { ...state, ...patch };
-  history[replace ? "replaceState" : "pushState"](null, "", write(state));
+  history[replace ? "replaceState" : "pushState"](null, "", saved.first === undefined ? write(state) : explicit(state));
   show();
 }
 
@@ -124,13 +125,23 @@ function listZones() {
 
 // learn asks what the page shows of the server: its currency, zone and cluster.
 async function learn() {
-  const [configs, info] = await Promise.allSettled([ask("model/getConfigs"), ask("model/clusterInfo")]);
+  const [configs, info, views] = await Promise.allSettled([ask("model/getConfigs"), ask("model/clusterInfo"), ask("model/views")]);
   if (configs.status === "fulfilled") {
     const { currencyCode, timeZone } = configs.value.data;
     server = { currency: currencyCode ?? "USD", zone: supported(timeZone) };
   }
   if (info.status === "fulfilled") byId("cluster").textContent = info.value.data.name ?? "";
+  if (views.status === "fulfilled") saved.share(views.value.data);
   listZones();
+}
+
+// begin shows the first saved view where the address names none.
+function begin() {
+  if (location.search === "" && saved.first !== undefined) {
+    state = read(saved.first);
+    history.replaceState(null, "", explicit(state));
+  }
+  show();
 }
 
 // supported is the zone, or UTC where this browser does not know it.
@@ -145,6 +156,8 @@ function supported(zone) {
 
 const prefersDark = matchMedia("(prefers-color-scheme: dark)");
 const toolbar = new Toolbar(byId("toolbar"), go);
+const saved = new Saved({ go: (query) => go(read(query)), query: () => explicit(state).slice(1) });
+byId("zone").before(saved.element);
 byId("views").append(...Object.entries(VIEWS).filter(([, { inner }]) => !inner).map(([name, { title }]) => el("a", {
   href: name === DEFAULTS.view ? "./" : `?view=${name}`, dataset: { view: name },
   onclick: (event) => {
@@ -169,4 +182,4 @@ prefersDark.addEventListener("change", () => show());
 NARROW.addEventListener("change", () => show());
 help();
 await learn();
-show();
+begin();

@@ -15,6 +15,7 @@
 //	sparkline.js costs over time, small (SVG)
 //	lines.js     requests, usage and limits over time (uPlot)
 //	filter.js    the filter box and its completion
+//	saved.js     saved views, of the configuration and of the browser
 //	picture.js   the PNG of a view
 //	promql.js    the PromQL expression that yields what a table says
 //	parts.js     small parts that several views have

@@ -36,6 +36,13 @@ export function write(state) {
   return text ? "?" + text : location.pathname;
 }
 
+// explicit is the query of a URL that has the state, and names its view even where it is the default.
+export function explicit(state) {
+  const query = new URLSearchParams(write(state).startsWith("?") ? write(state) : "");
+  query.set("view", state.view);
+  return `?${query}`;
+}
+
 // path is where drilling down has led, a list of [field, value].
 export function path(state) {
   try {

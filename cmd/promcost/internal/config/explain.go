@@ -48,6 +48,9 @@ func (s *Settings) Explain() []string {
 	for _, q := range s.Questions {
 		lines = append(lines, "question "+q.Name+": "+q.Query)
 	}
+	for _, v := range s.Views {
+		lines = append(lines, "view "+v.Name+": "+v.Query)
+	}
 	for _, r := range resources() {
 		if declared := s.Selectable.Fields(r)[len(filter.NewSelectable().Fields(r)):]; len(declared) > 0 {
 			lines = append(lines, "selectable fields of "+r.String()+": "+strings.Join(declared, ", "))

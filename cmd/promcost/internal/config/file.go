@@ -34,6 +34,7 @@ type File struct {
 	Clusters     map[string]Cluster // by id
 	Budgets      []Budget
 	Questions    []Question
+	Views        []View
 	Bills        []Bill
 	// BillsInterval is how often files of bills are looked for.
 	BillsInterval time.Duration

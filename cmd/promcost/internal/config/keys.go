@@ -28,7 +28,7 @@ type Key struct {
 // Keys are the keys of the config file.
 func Keys() []Key {
 	return slices.Concat(described("", fileKeys("")), described("sharing.", sharingKeys()), described("clusters.ID.", clusterKeys()),
-		described("budgets[].", budgetKeys()), described("bills[].", billKeys("")), described("questions[].", questionKeys()), described("selectableFields[].", selectableKeys()))
+		described("budgets[].", budgetKeys()), described("bills[].", billKeys("")), described("questions[].", questionKeys()), described("views[].", viewKeys()), described("selectableFields[].", selectableKeys()))
 }
 
 // described are rows as Keys, below a prefix.
@@ -66,6 +66,7 @@ func fileKeys(file string) []key[File] {
 		{"bills", "list of keys below", "Bills of providers and vendors, in FOCUS. What they charge for the same account and billing period counts once, from the first of them.", (*File).readBills},
 		{"billsInterval", "duration", "How often files of bills are looked for; also when the config file is read again. The default is 1h.", (*File).readBillsInterval},
 		{"questions", "list of keys below", "Questions that are asked again and again, by name: /model/questions lists them, and kubectl gets their answers as clusterallocations.", (*File).readQuestions},
+		{"views", "list of keys below", "Views of the page that everybody has, by name. The page begins with the first.", (*File).readViews},
 		{"selectableFields", "list of keys below", "Fields that field selectors may name, besides those that they may name anyway; at most " + strconv.Itoa(filter.MaxSelectable) + " of a resource.", (*File).readSelectable},
 	}
 }
