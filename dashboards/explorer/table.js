@@ -100,12 +100,13 @@ export class Table {
   }
 
   // csv is the table as CSV, in the order in which it is shown: the values that it is sorted by, which are not rounded. What is unknown is empty.
-  csv() {
+  // more are columns with one value in all rows, as [title, value].
+  csv(more = []) {
     const cell = (value) => {
       const text = String(value ?? "");
       return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
     };
-    const lines = [this.columns.map((c) => c.title), ...this.rows.map((row) => this.columns.map((c) => (c.csv ?? c.value)(row)))];
+    const lines = [[...this.columns.map((c) => c.title), ...more.map(([title]) => title)], ...this.rows.map((row) => [...this.columns.map((c) => (c.csv ?? c.value)(row)), ...more.map(([, value]) => value)])];
     return lines.map((line) => line.map(cell).join(",") + "\r\n").join("");
   }
 

@@ -139,7 +139,7 @@ export class Toolbar {
     this.actions.replaceChildren(
       button("link", "Copy a permanent link with fixed dates", () => this.showLink()),
       what.csv ? el("a", { class: "button", title: "The table as CSV", download: "", href: address(what.path, { ...what.params, ...what.csv }).href }, "CSV")
-        : button("CSV", "The tables of this view as CSV", () => saveTables()),
+        : button("CSV", "The tables of this view as CSV", () => saveTables(what.window, this.format.currency)),
       button("curl", "The command that asks the same", () => showText("The same by curl", curl(what.path, this.absolute(what.params)))),
       what.promql ? button("PromQL", "The expression that yields the same", () => this.showExpression(what.promql)) : "",
       button("PNG", "The picture of this view", () => this.save()));
@@ -183,11 +183,12 @@ function dialog(title, fields, done) {
   box.showModal();
 }
 
-// saveTables saves the tables that the page shows, with an empty line between them.
-function saveTables() {
+// saveTables saves the tables that the page shows, with an empty line between them. Each row says of which window it is, and in which currency.
+function saveTables(window, currency) {
+  const more = [["Window start", window?.start], ["Window end", window?.end], ["Currency", currency]].filter(([, value]) => value);
   const tables = tablesIn(document.getElementById("view"));
   if (tables.length === 0) showText("There is no table to save", "", "The view says why.");
-  else save("promcost.csv", new Blob([tables.map((table) => table.csv()).join("\r\n")], { type: "text/csv" }));
+  else save("promcost.csv", new Blob([tables.map((table) => table.csv(more)).join("\r\n")], { type: "text/csv" }));
 }
 
 // showText shows a text to be copied.

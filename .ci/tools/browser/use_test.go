@@ -4,7 +4,6 @@ import (
 	"encoding/csv"
 	"fmt"
 	"math"
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -220,19 +219,26 @@ func TestLinkAndCSVE2E(t *testing.T) {
 	if again := open(t, link).total(); again != total {
 		t.Errorf("the link shows %v, the page %v", again, total)
 	}
-	href := eval[string](p, `[...document.querySelectorAll("#toolbar .actions a")].find((a) => a.textContent === "CSV").href`)
-	resp, err := http.Get(href)
+	p.wait(`[...document.querySelectorAll("table.costs td")].some((td) => td.innerText.includes("why?"))`)
+	lines, err := csv.NewReader(strings.NewReader(p.saved())).ReadAll()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer resp.Body.Close()
-	lines, err := csv.NewReader(resp.Body).ReadAll()
-	if err != nil || resp.StatusCode != http.StatusOK {
-		t.Fatalf("%s: %s %v", href, resp.Status, err)
-	}
-	shown := p.costs("", "cost")
-	if len(lines)-1 != len(shown) {
+	if shown := p.costs("", "cost"); len(lines)-1 != len(shown) {
 		t.Errorf("%d lines of CSV for %d rows", len(lines)-1, len(shown))
+	}
+	sum, of := 0.0, func(line []string, title string) string { return line[slices.Index(lines[0], title)] }
+	for _, line := range lines[1:] {
+		cost, month, change := number(t, of(line, "Cost")), number(t, of(line, "A month")), number(t, of(line, "Δ"))
+		if sum += cost; math.Abs(month-cost*730/60) > 1e-6*month || change == 0 {
+			t.Errorf("%s costs %v, %v a month, %v more", line[0], cost, month, change)
+		}
+		if of(line, "Currency") != "USD" || of(line, "Window start") != "2026-03-16T00:00:00Z" || of(line, "Window end") != "2026-03-18T12:00:00Z" {
+			t.Errorf("the line %q has another window or currency", line)
+		}
+	}
+	if math.Abs(sum-total) > 0.006 {
+		t.Errorf("the lines add up to %v, the page has %v", sum, total)
 	}
 	p.clickText("#toolbar .actions button", "curl")
 	line := eval[string](p, `document.querySelector("dialog[open] textarea").value`)
@@ -241,16 +247,22 @@ func TestLinkAndCSVE2E(t *testing.T) {
 	}
 }
 
+// saved is what the button CSV saves.
+func (p *page) saved() string {
+	p.t.Helper()
+	eval[bool](p, `(() => { const make = URL.createObjectURL; URL.createObjectURL = (blob) => { blob.text().then((text) => { window.saved = text; }); return make.call(URL, blob); }; return true; })()`)
+	p.clickText("#toolbar .actions button", "CSV")
+	p.wait("window.saved")
+	return eval[string](p, "window.saved")
+}
+
 // TestCSVOfTablesE2E saves the tables of views whose answers have no CSV of their own.
 func TestCSVOfTablesE2E(t *testing.T) {
 	at := demoURL(t)
 	for view, want := range map[string]string{"budgets": "Budget,Period,Prices", "bill": "Namespace,List,Billed", "health": `Input,State,"What is lost, and what to do"`} {
 		t.Run(view, func(t *testing.T) {
 			p := open(t, at+"/ui/?view="+view)
-			eval[bool](p, `(() => { const make = URL.createObjectURL; URL.createObjectURL = (blob) => { blob.text().then((text) => { window.saved = text; }); return make.call(URL, blob); }; return true; })()`)
-			p.clickText("#toolbar .actions button", "CSV")
-			p.wait("window.saved")
-			if text := eval[string](p, "window.saved"); !strings.HasPrefix(text, want) || strings.Count(text, "\r\n") < 2 {
+			if text := p.saved(); !strings.HasPrefix(text, want) || strings.Count(text, "\r\n") < 2 {
 				t.Errorf("saved is %.300q", text)
 			}
 		})

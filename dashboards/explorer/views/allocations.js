@@ -26,7 +26,7 @@ export async function show(root, ctx) {
   const rows = Object.values(answer.data[0] ?? {});
   root.append(crumbs(ctx));
   const window = rows[0]?.window;
-  const offered = { path: "model/allocation", params, window, csv: { format: "csv" }, promql: window ? promql(state, rows, window, Boolean(answer.billedUntil)) : undefined };
+  const offered = { path: "model/allocation", params, window, promql: window ? promql(state, rows, window, Boolean(answer.billedUntil)) : undefined };
   ctx.offer(offered);
   if (rows.length === 0) {
     root.append(state.filter || state.path
