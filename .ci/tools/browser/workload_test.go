@@ -17,7 +17,7 @@ func TestWorkloadE2E(t *testing.T) {
 	at := demoURL(t)
 	type row struct{ TotalCost, Containers, CPUCoreRequestAverage float64 }
 	want := ask[[]map[string]row](t, at, "/model/allocation", url.Values{
-		"window": {"yesterday"}, "aggregate": {"all"}, "accumulate": {"true"}, "unbilled": {"estimate"}, "shareTenancyCosts": {"true"}, "filter": {`namespace:"payments"+controllerKind:"deployment"+controllerName:"ledger-writer"`},
+		"window": {"yesterday"}, "aggregate": {"all"}, "accumulate": {"true"}, "idle": {"false"}, "unbilled": {"estimate"}, "shareTenancyCosts": {"true"}, "filter": {`namespace:"payments"+controllerKind:"deployment"+controllerName:"ledger-writer"`},
 		"fields": {"totalCost,containers,cpuCoreRequestAverage"},
 	})[0]
 	var of row

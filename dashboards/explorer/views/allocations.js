@@ -167,7 +167,7 @@ function costTable(rows, { total, hours, answer, colors, fields, ctx }) {
   };
   const details = (name) => {
     const own = fields.at(-1) !== "container" && workload(name, fields, state);
-    return own && el("button", { type: "button", class: "link details", "aria-label": `Requests, usage and more of ${name}`, title: "Requests, usage and more", onclick: () => go(own) }, "details");
+    return own && el("button", { type: "button", class: "link details", "aria-label": `details of ${name}`, title: "Requests, usage and more", onclick: () => go(own) }); // its text is in style.css: the cell says the name alone
   };
   const money = (name, title, value, wide = 2) => ({ name, title, wide, value, cell: (r) => small(value(r), format) });
   const part = (name) => (r) => r[`${name}Cost`] + (r[`${name}CostAdjustment`] ?? 0);
