@@ -39,14 +39,11 @@ export class Table {
   // fit takes wide columns away, those that matter least first, until the table is as wide as its box.
   fit() {
     const wide = this.columns.filter((c) => c.wide).reverse().sort((a, b) => b.wide - a.wide);
-    const gone = [];
-    this.leave(gone);
-    for (const c of wide) {
+    for (let n = 0; n <= wide.length; n++) {
+      this.leave(wide.slice(0, n));
+      shorten(this.body); // the others take of a column's room what they lacked, and ends of names need some
       if (this.table.offsetWidth <= this.element.clientWidth) break;
-      gone.push(c);
-      this.leave(gone); // the others take of its room what they lacked, so it is measured anew
     }
-    shorten(this.body);
   }
 
   // leave hides some columns, and shows all others.

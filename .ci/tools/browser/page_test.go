@@ -123,6 +123,16 @@ func (p *page) settle() {
 	p.wait(`document.querySelector("#view > .view") && !document.querySelector("#view[aria-busy]")`)
 }
 
+// last is a list of faults when it is empty, or still not after some seconds: tables fit themselves once they are drawn.
+func (p *page) last(faults string) []string {
+	p.t.Helper()
+	return eval[[]string](p, `(async () => {
+		const faults = () => `+faults+`;
+		for (let i = 0; i < 50 && faults().length > 0; i++) await new Promise((done) => setTimeout(done, 100));
+		return faults();
+	})()`)
+}
+
 // quiet waits until the page has asked nothing for half a second.
 func (p *page) quiet() {
 	p.t.Helper()

@@ -38,10 +38,10 @@ func TestNamesE2E(t *testing.T) {
 		for _, query := range queries {
 			p.navigate(at + "/ui/" + query)
 			p.quiet()
-			if got := eval[[]string](p, cutNames); len(got) > 0 {
+			if got := p.last(cutNames); len(got) > 0 {
 				t.Errorf("%s on %d px: these names cannot be read: %q", query, width, got[:min(5, len(got))])
 			}
-			if got := eval[[]string](p, wideTables); len(got) > 0 {
+			if got := p.last(wideTables); len(got) > 0 {
 				t.Errorf("%s on %d px: %q", query, width, got)
 			}
 		}
@@ -252,7 +252,7 @@ func TestWarningsE2E(t *testing.T) {
 			return body
 		}
 		body = strings.NewReplacer(`"warnings":`, `"own":`, `"warningKinds":`, `"ownKinds":`).Replace(body)
-		return strings.Replace(body, `"code":200`, fmt.Sprintf(`"code":200,"warnings":["trivia","a bill is damaged"],"warningKinds":%s`, kinds), 1)
+		return strings.Replace(body, `"code":200`, `"code":200,"warnings":["trivia","a bill is damaged"],"warningKinds":`+kinds, 1)
 	})
 	p = open(t, fake+"/ui/?view=budgets")
 	p.clickText("#footer summary", "⚠ Costs are missing or wrong: bills that do not count in full")
