@@ -164,8 +164,11 @@ function narrowed(name, fields, state) {
 // WORKLOADS are the fields whose rows the view workload shows.
 const WORKLOADS = ["controller", "deployment", "statefulset", "daemonset", "job", "pod", "container"];
 
-// workload is the state that shows a row as a workload; undefined for rows that are none, such as those of what pays for all.
+// isWorkload reports whether a value of a field is a workload: those that stand for what has none, or for what nobody used, are not.
+export const isWorkload = (field, value) => WORKLOADS.includes(field) && !/(^|\/)__\w+__$/.test(value);
+
+// workload is the state that shows a row as a workload; undefined for rows that are none.
 export function workload(name, fields, state) {
-  const to = WORKLOADS.includes(fields.at(-1)) && !/(^|\/)__\w+__$/.test(name) && narrowed(name, fields, state);
+  const to = isWorkload(fields.at(-1), name) && narrowed(name, fields, state);
   return to ? { view: "workload", path: to } : undefined;
 }

@@ -229,7 +229,7 @@ func TestLinkAndCSVE2E(t *testing.T) {
 	}
 	sum, of := 0.0, func(line []string, title string) string { return line[slices.Index(lines[0], title)] }
 	for _, line := range lines[1:] {
-		cost, month, change := number(t, of(line, "Cost")), number(t, of(line, "A month")), number(t, of(line, "Δ"))
+		cost, month, change := number(t, of(line, "Cost, billed")), number(t, of(line, "A month")), number(t, of(line, "Δ"))
 		if sum += cost; math.Abs(month-cost*730/60) > 1e-6*month || change == 0 {
 			t.Errorf("%s costs %v, %v a month, %v more", line[0], cost, month, change)
 		}

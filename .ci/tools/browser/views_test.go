@@ -17,6 +17,7 @@ var views = []struct{ name, query, text string }{
 	{"containers", "?aggregate=cluster,namespace,controller&window=yesterday&idle=node", "payments"},
 	{"compared", "?window=2026-03-15T00:00:00Z,2026-03-18T00:00:00Z", "search"},
 	{"why", "?view=why&window=yesterday", "search"},
+	{"workload", "?view=workload&window=yesterday&path=" + writer, "ledger-writer"},
 	{"assets", "?view=assets", "m5.2xlarge"},
 	{"savings", "?view=savings", "ledger-writer"},
 	{"budgets", "?view=budgets", "team-a"},

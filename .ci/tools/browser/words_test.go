@@ -1,7 +1,6 @@
 package browser_test
 
 import (
-	"fmt"
 	"math"
 	"net/url"
 	"slices"

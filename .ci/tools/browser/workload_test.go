@@ -63,6 +63,9 @@ func TestToWorkloadE2E(t *testing.T) {
 	}
 	p.clickText("nav.path button", "among others")
 	p.wait(`new URLSearchParams(location.search).get("aggregate") === "controller"`)
+	p.navigate(at + "/ui/?window=yesterday&aggregate=pod&path=" + writer)
+	p.clickText("nav.path button", "requests, usage and more")
+	p.wait(`document.querySelectorAll("#view canvas").length >= 4`)
 	p.navigate(at + "/ui/?window=yesterday&aggregate=container&path=" + writer)
 	p.clickText("table.costs tbody th button.name", "ledger")
 	p.wait(`new URLSearchParams(location.search).get("view") === "workload"`)

@@ -2,7 +2,7 @@
 
 import { COLORS, StackedBars, treemap } from "../chart.js";
 import { el } from "../dom.js";
-import { below, deeper, isIdle, ofRow, path, question, workload } from "../state.js";
+import { below, deeper, isIdle, isWorkload, ofRow, path, question, workload } from "../state.js";
 import { promql } from "../promql.js";
 import { basis, doubt, monthly, named, noData, opener, partial, tiles } from "../parts.js";
 import { Table } from "../table.js";
@@ -79,14 +79,15 @@ function stepOf(window) {
   return hours <= 92 * 24 ? "day" : "week";
 }
 
-// crumbs are where drilling down has led, with ways back.
+// crumbs are where drilling down has led, with ways back, and to what else there is of a workload.
 function crumbs({ state, go }) {
   const steps = path(state);
   if (steps.length === 0) return "";
   const to = (n) => () => go({ path: n === 0 ? "" : JSON.stringify(steps.slice(0, n)), aggregate: n === 0 ? steps[0][0] : below([steps[n - 1][0]]) });
   return el("nav", { class: "path", "aria-label": "Where drilling down has led" }, el("button", { type: "button", class: "link", onclick: to(0) }, "all"),
     steps.map(([field, value], i) => [el("span", { "aria-hidden": "true" }, " › "),
-      i === steps.length - 1 ? el("span", { "aria-current": "page" }, `${field} ${value}`) : el("button", { type: "button", class: "link", onclick: to(i + 1) }, `${field} ${value}`)]));
+      i === steps.length - 1 ? el("span", { "aria-current": "page" }, `${field} ${value}`) : el("button", { type: "button", class: "link", onclick: to(i + 1) }, `${field} ${value}`)]),
+    isWorkload(...steps.at(-1)) && [" · ", el("button", { type: "button", class: "link", onclick: () => go({ view: "workload" }) }, "requests, usage and more")]);
 }
 
 // colorsOf are the colours of rows: those that cost most have one each, idle and the rest are grey.
