@@ -34,9 +34,9 @@ var (
 // prefix is where the demo answers too.
 const prefix = "/cost"
 
-// demo is a promcost with the demo's cluster, its history complete. All tests share it.
+// demo is a promcost with the cluster of the demo, its history complete: of eight days, so that a week has half a baseline. All tests share it.
 var demo = sync.OnceValues(func() (string, error) {
-	return start("promcost is ready.", "demo", "--demo.end=2026-03-18T12:00:00Z", "--web.route-prefix="+prefix, "--timezone=UTC")
+	return start("promcost is ready.", "demo", "--demo.end=2026-03-18T12:00:00Z", "--demo.duration=8d", "--web.route-prefix="+prefix, "--timezone=UTC")
 })
 
 // demoURL is where the demo answers, without a slash at its end.
