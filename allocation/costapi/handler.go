@@ -224,7 +224,7 @@ type route struct {
 
 // routes are the paths of the API.
 func routes() []route {
-	return []route{
+	return append(savingRoutes(), []route{
 		{"/model/allocation", kubecost, allocations, true, true, (*api).serveAllocations},
 		{"/model/allocation/compute", kubecost, allocations, false, false, (*api).serveAllocations},
 		{"/allocation", openCost, allocations, false, false, (*api).serveAllocations},
@@ -260,15 +260,7 @@ func routes() []route {
 		{"/customCost/total", openCost, customTotals, false, false, (*api).serveCustomTotal},
 		{"/customCost/timeseries", openCost, customSeries, false, false, (*api).serveCustomSeries},
 		{"/model/reconciliation", kubecost, reconciliations, false, false, (*api).serveReconciliation},
-		{"/model/savings", kubecost, savingOverviews, true, true, (*api).serveSavingsOverview},
-		{"/model/savings/unclaimedVolumes", kubecost, unclaimedVolumes, true, true, (*api).serveSavings},
-		{"/model/savings/abandonedWorkloads", kubecost, abandonedWorkloads, true, true, (*api).serveSavings},
-		{"/model/savings/idleGPUs", kubecost, idleGPUs, true, true, (*api).serveSavings},
 		{"/model/prediction/speccost", kubecost, predictions, true, true, (*api).servePrediction},
-		{"/model/savings/requestSizingV2", kubecost, kubecostSizes, true, true, (*api).serveKubecostSizes},
-		{"/model/savings/requestSizingV2/topline", kubecost, kubecostSizes, true, true, (*api).serveKubecostSizesTopline},
-		{"/model/savings/requests", kubecost, requestSizes, true, true, (*api).serveRequestSizes},
-		{"/model/savings/backtest", kubecost, backtests, true, true, (*api).serveBacktest},
 		{"/v2/allocation", ackFamily, ackAllocations, false, false, (*api).serveACK},
 		{"/model/diagnose", kubecost, diagnoses, false, false, (*api).serveDiagnosis},
 		{"/model/clusterInfo", kubecost, facts, false, false, (*api).serveClusterInfo},
@@ -282,7 +274,7 @@ func routes() []route {
 		{"/model/healthz", kubecost, information, false, false, (*api).serveHealth},
 		{"/healthz", openCost, information, false, false, (*api).serveHealth},
 		{"/openapi.json", kubecost, information, false, false, (*api).serveOpenAPI},
-	}
+	}...)
 }
 
 // planned are paths of Kubecost and OpenCost that promcost does not answer, with what to ask instead.

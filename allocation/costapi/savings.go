@@ -32,6 +32,20 @@ func savingKinds() map[endpoint]saving {
 	}
 }
 
+// savingRoutes are the paths about what could cost less.
+func savingRoutes() []route {
+	return []route{
+		{"/model/savings", kubecost, savingOverviews, true, true, (*api).serveSavingsOverview},
+		{"/model/savings/unclaimedVolumes", kubecost, unclaimedVolumes, true, true, (*api).serveSavings},
+		{"/model/savings/abandonedWorkloads", kubecost, abandonedWorkloads, true, true, (*api).serveSavings},
+		{"/model/savings/idleGPUs", kubecost, idleGPUs, true, true, (*api).serveSavings},
+		{"/model/savings/requestSizingV2", kubecost, kubecostSizes, true, true, (*api).serveKubecostSizes},
+		{"/model/savings/requestSizingV2/topline", kubecost, kubecostSizes, true, true, (*api).serveKubecostSizesTopline},
+		{"/model/savings/requests", kubecost, requestSizes, true, true, (*api).serveRequestSizes},
+		{"/model/savings/backtest", kubecost, backtests, true, true, (*api).serveBacktest},
+	}
+}
+
 // savingParams are the parameters of endpoints about savings.
 func savingParams() []param {
 	const days = "For how many days it has to be so up to the end of the data, in each of them: all of the window if that is shorter."
