@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/prometheus/common/model"
 )
 
 // matcherForm is a label's name, an operator and the rest.
@@ -35,6 +37,15 @@ func ParseMatcher(text string) (Matcher, error) {
 		}
 	}
 	return m, nil
+}
+
+// String writes the matcher in PromQL.
+func (m Matcher) String() string {
+	name := m.Name
+	if !model.LegacyValidation.IsValidLabelName(name) {
+		name = strconv.Quote(name)
+	}
+	return name + [...]string{"=", "!=", "=~", "!~"}[m.Type] + strconv.Quote(m.Value)
 }
 
 // MatchesAbsent reports whether m is a regular expression that also matches series without the label.

@@ -20,6 +20,7 @@ import (
 	"github.com/promcost/promcost/promquery/chunks"
 	"github.com/promcost/promcost/promquery/promtest"
 	"github.com/promcost/promcost/promquery/remote"
+	"github.com/promcost/promcost/promquery/victoria"
 )
 
 const (
@@ -53,6 +54,15 @@ type opened struct {
 	promquery.Source
 	sampled bool // gives no raw samples if a Step is asked for
 	markers bool // shows staleness markers
+	rounds  bool // keeps 12 digits of values, as VictoriaMetrics does
+}
+
+// word is a sample as the source keeps it.
+func (o opened) word(t int64, v float64) string {
+	if o.rounds && !timeline.IsStale(v) {
+		return fmt.Sprintf("%d=%.9g", t-begin, v)
+	}
+	return word(t, v)
 }
 
 // sources are all there are. Each is opened over a directory of blocks.
@@ -72,7 +82,7 @@ var sources = []struct {
 				t.Error(err)
 			}
 		})
-		return opened{chunks.New(db, chunks.Options{}), false, true}
+		return opened{chunks.New(db, chunks.Options{}), false, true, false}
 	}},
 	{"blocks", func(t *testing.T, dir string) opened {
 		db, err := blocks.Open(dir)
@@ -84,13 +94,20 @@ var sources = []struct {
 				t.Error(err)
 			}
 		})
-		return opened{db, false, true}
+		return opened{db, false, true, false}
 	}},
 	{"remote read", func(t *testing.T, dir string) opened {
-		return opened{openRemote(t, dir, remote.ModeRemoteRead), false, true}
+		return opened{openRemote(t, dir, remote.ModeRemoteRead), false, true, false}
 	}},
 	{"query API", func(t *testing.T, dir string) opened {
-		return opened{openRemote(t, dir, remote.ModeQuery), true, false}
+		return opened{openRemote(t, dir, remote.ModeQuery), true, false, false}
+	}},
+	{"VictoriaMetrics", func(t *testing.T, dir string) opened {
+		server, err := remote.New(remote.Config{URL: promtest.StartVictoria(t, dir, true)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return opened{victoria.New(victoria.Config{Server: server}), false, true, true}
 	}},
 }
 
@@ -120,6 +137,10 @@ func ask(t *testing.T, src promquery.Source, sels ...promquery.Request) (bySelec
 	}
 	samples := map[id][]string{}
 	last := map[id]int64{}
+	write := word
+	if o, ok := src.(opened); ok {
+		write = o.word
+	}
 	symbols := signals.NewSymbols()
 	stats, err := promtest.Select(promquery.WithSymbols(t.Context(), symbols), src, sels, func(i int, key []promquery.Symbol, p *timeline.Points) error {
 		var parts []string
@@ -138,7 +159,7 @@ func ask(t *testing.T, src promquery.Source, sels ...promquery.Request) (bySelec
 				t.Errorf("series %v: sample at %d follows one at %d", k, ts, prev)
 			}
 			last[k] = ts
-			samples[k] = append(samples[k], word(ts, v))
+			samples[k] = append(samples[k], write(ts, v))
 		}
 		return nil
 	})
@@ -165,7 +186,7 @@ func word(t int64, v float64) string {
 }
 
 // want returns the fixture's series of a metric with their samples in [start, end], by the key that keep names.
-func want(metric string, start, end int64, markers bool, keep []promquery.Label, match func(labels map[string]string) bool) []series {
+func want(src opened, metric string, start, end int64, keep []promquery.Label, match func(labels map[string]string) bool) []series {
 	var list []series
 	for _, s := range fixture() {
 		lset := map[string]string{}
@@ -181,8 +202,8 @@ func want(metric string, start, end int64, markers bool, keep []promquery.Label,
 		}
 		out := series{Key: strings.Join(parts, "|")}
 		for _, p := range s.Samples {
-			if start <= p.T && p.T <= end && (markers || !timeline.IsStale(p.V)) {
-				out.Samples = append(out.Samples, word(p.T, p.V))
+			if start <= p.T && p.T <= end && (src.markers || !timeline.IsStale(p.V)) {
+				out.Samples = append(out.Samples, src.word(p.T, p.V))
 			}
 		}
 		if len(out.Samples) > 0 {
@@ -249,7 +270,7 @@ func testRaw(t *testing.T, src opened) {
 		t.Run(tc.name, func(t *testing.T) {
 			sel := promquery.Request{Metric: tc.metric, Matchers: tc.matchers, Keep: promquery.Labels(tc.keep...), Start: begin + tc.from, End: begin + tc.to}
 			got, stats := ask(t, src, sel)
-			expected := want(tc.metric, sel.Start, sel.End, src.markers, sel.Keep, tc.match)
+			expected := want(src, tc.metric, sel.Start, sel.End, sel.Keep, tc.match)
 			if diff := cmp.Diff(expected, got[0]); diff != "" {
 				t.Errorf("answer (-want +got):\n%s", diff)
 			}
@@ -288,7 +309,7 @@ func testSeveral(t *testing.T, src opened) {
 	}
 	got, _ := ask(t, src, sels...)
 	for i, sel := range sels {
-		if diff := cmp.Diff(want(sel.Metric, sel.Start, sel.End, src.markers, sel.Keep, anything), got[i]); diff != "" {
+		if diff := cmp.Diff(want(src, sel.Metric, sel.Start, sel.End, sel.Keep, anything), got[i]); diff != "" {
 			t.Errorf("selector %d (-want +got):\n%s", i, diff)
 		}
 	}

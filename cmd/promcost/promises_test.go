@@ -96,10 +96,10 @@ var promises = map[string]struct {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return opened{src, false, true}
+		return opened{src, false, true, false}
 	}},`},
 			{"promquery/source_test.go", `	"github.com/promcost/promcost/promquery/promtest"`, `	"github.com/promcost/promcost/promquery/promised"`},
-			{"promquery/diagnose_test.go", `"query API": "query"}`, `"promised": "promised",`},
+			{"promquery/diagnose_test.go", `"query API": "query", `, `"promised": "promised",`},
 		},
 	},
 }

@@ -86,7 +86,7 @@ func (f *promqlFlags) upstream(source *sourceFlags, src serverSource, owned, sha
 	return upstream.New(upstream.Config{
 		URL: base, Client: client, Params: source.queryParams(), Owned: owned, Shared: shared, Limits: limits, External: src.ExternalLabels,
 		Streams: func(ctx context.Context) (bool, error) {
-			prometheus, ok := src.(*remote.Source)
+			prometheus, ok := src.(byPrometheusAPI)
 			if !ok {
 				return false, nil
 			}
@@ -95,6 +95,11 @@ func (f *promqlFlags) upstream(source *sourceFlags, src serverSource, owned, sha
 		},
 		Lookback: source.lookback, Timeout: source.timeout, MaxConcurrency: source.maxConcurrency,
 	}), nil
+}
+
+// byPrometheusAPI is implemented by sources that are read by one of Prometheus' APIs, or by another one beside them.
+type byPrometheusAPI interface {
+	Mode(ctx context.Context) (remote.Mode, error)
 }
 
 // promql answers PromQL over the service's costs and what own has, its requests counted by path.

@@ -117,7 +117,7 @@ func addQueryFlags(clause *kingpin.CmdClause, io streams, open opener) executor 
 	clause.Flag("aggregate", "What to sum by: namespace, controller, node, label:app, … or several separated by commas; empty for containers.").
 		Default("namespace").StringVar(&f.aggregate)
 	clause.Flag("filter", `Which workloads: namespace:"shop"+label[app]:"web" and the like.`).PlaceHolder("EXPR").StringVar(&f.filter)
-	clause.Flag("resolution", "How finely to sample: a duration such as 1m, exact for every sample there is, or auto: exact where blocks or streamed remote read serve the whole window, else 1m or the scrape interval.").Default("auto").StringVar(&f.resolution)
+	clause.Flag("resolution", "How finely to sample: a duration such as 1m, exact for every sample there is, or auto: exact where blocks, streamed remote read or VictoriaMetrics' exports serve the whole window, else 1m or the scrape interval.").Default("auto").StringVar(&f.resolution)
 	clause.Flag("step", "Length of a set, such as 1d; the whole window where none is given.").PlaceHolder("DURATION").StringVar(&f.step)
 	clause.Flag("accumulate", "Sum all sets into one.").BoolVar(&f.accumulate)
 	clause.Flag("idle", "Show what nodes cost and nobody was allocated, as __idle__.").Default("true").BoolVar(&f.idle)

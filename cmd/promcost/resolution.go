@@ -21,7 +21,7 @@ type resolutionFlags struct {
 
 func addResolutionFlags(g flagGroup) *resolutionFlags {
 	f := &resolutionFlags{}
-	addFlag(g, "compute.resolution", "How finely to sample for exposed metrics and the history: a divisor of an hour such as 5m, which spares a server that has only the query API, exact for every sample there is, or auto: exact where blocks or streamed remote read serve the whole hour, else 1m or the scrape interval. Stored hours keep theirs.", f.parse).
+	addFlag(g, "compute.resolution", "How finely to sample for exposed metrics and the history: a divisor of an hour such as 5m, which spares a server that has only the query API, exact for every sample there is, or auto: exact where blocks, streamed remote read or VictoriaMetrics' exports serve the whole hour, else 1m or the scrape interval. Stored hours keep theirs.", f.parse).
 		Default("auto").IsSetByUser(&f.resolutionGiven)
 	addFlag(g, "compute.max-error", "In place of --compute.resolution: how far the running time of a container may be off, such as 0.5. The resolution is then the longest divisor of an hour that keeps to it, and exact where that is below the scrape interval.", func(text string) (err error) {
 		if f.most, err = strconv.ParseFloat(text, 64); err != nil || !(f.most > 0 && f.most <= 1) {

@@ -20,6 +20,7 @@ import (
 	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/blocks"
 	"github.com/promcost/promcost/promquery/remote"
+	"github.com/promcost/promcost/promquery/victoria"
 )
 
 // The values of --source. auto chooses by the other flags and by what the server allows: both sources if both are given.
@@ -27,6 +28,7 @@ const (
 	sourceAuto       = "auto"
 	sourceRemoteRead = "remote-read"
 	sourceQuery      = "query"
+	sourceVictoria   = victoria.Name
 	sourceBlocks     = "blocks"
 	sourceNone       = "none" // for serve: answers only from the stored history
 )
@@ -93,7 +95,7 @@ func addSourceFlags(g flagGroup) *sourceFlags {
 		string(remote.CompressionAuto), string(remote.CompressionGzip), string(remote.CompressionNone))
 	durationOf(g, "prometheus.lookback", "How long a sample counts, by the query API, where the data has no staleness markers: two scrape intervals, say. 0 means the server's setting.", &f.lookback, 0).
 		Default("0s")
-	oneOf(g, "source", "What to read: auto, remote-read, query (the query API only), blocks (TSDB blocks on disk), or none to serve a history that others fill. auto reads blocks and, for data that is not in them, the Prometheus, where both are given.", &f.kind,
+	oneOf(g, "source", "What to read: auto, remote-read, query (the query API only), victoria-metrics (its exports), blocks (TSDB blocks on disk), or none to serve a history that others fill. auto reads blocks and, for data that is not in them, the server, where both are given; of a server it reads raw samples where it has remote read or exports.", &f.kind,
 		append(storeNames(), sourceBlocks, sourceNone)...)
 	g.Flag("tsdb.path", "Directory of TSDB blocks: what a Prometheus has as --storage.tsdb.path. With --prometheus.url, that Prometheus'.").PlaceHolder("DIR").StringVar(&f.tsdbPath)
 	countOf(g, "query.max-concurrency", "Maximum concurrent requests to Prometheus. One extra slot is reserved for windows of up to an hour.", &f.maxConcurrency, 1).Default("2").

@@ -7,6 +7,7 @@ import (
 
 	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/remote"
+	"github.com/promcost/promcost/promquery/victoria"
 )
 
 // serverSource is an opened store: a Source that also says when its data begin and which labels all of its series have.
@@ -27,9 +28,10 @@ type store struct {
 // stores are the ways of reading the server at --prometheus.url, one for each value of --source that names a server. The first one is the
 // default.
 var stores = []store{
-	{sourceAuto, openPrometheus},
+	{sourceAuto, openAuto},
 	{sourceRemoteRead, openPrometheus},
 	{sourceQuery, openPrometheus},
+	{sourceVictoria, openVictoria},
 }
 
 // storeNames are the values of --source that name a store.
@@ -48,17 +50,35 @@ func storeOf(name string) *store {
 
 // openPrometheus opens a server with Prometheus' HTTP API.
 func openPrometheus(f *sourceFlags) (serverSource, error) {
-	base, client, err := f.reach()
-	if err != nil {
-		return nil, err
-	}
-	src, err := remote.New(remote.Config{
-		URL: base.String(), Client: client, Mode: remote.Mode(f.kind), MaxConcurrency: f.maxConcurrency, MaxSamples: f.maxSamples,
-		Timeout: f.timeout, ExternalLabels: f.external, ReplicaLabels: f.replicas,
-		Params: f.queryParams(), Lookback: f.lookback, Compression: remote.Compression(f.compression),
-	})
+	src, err := f.openRemote(remote.Mode(f.kind))
 	if err != nil {
 		return nil, err
 	}
 	return src, nil
+}
+
+// openAuto opens a server that is read by what it has: remote read, VictoriaMetrics' exports, or the query API.
+func openAuto(f *sourceFlags) (serverSource, error) { return f.openExports(false) }
+
+// openVictoria opens a server that is read by VictoriaMetrics' exports.
+func openVictoria(f *sourceFlags) (serverSource, error) { return f.openExports(true) }
+
+func (f *sourceFlags) openExports(insist bool) (serverSource, error) {
+	src, err := f.openRemote(remote.ModeAuto)
+	if err != nil {
+		return nil, err
+	}
+	return victoria.New(victoria.Config{Server: src, ReplicaLabels: f.replicas, Insist: insist}), nil
+}
+
+func (f *sourceFlags) openRemote(mode remote.Mode) (*remote.Source, error) {
+	base, client, err := f.reach()
+	if err != nil {
+		return nil, err
+	}
+	return remote.New(remote.Config{
+		URL: base.String(), Client: client, Mode: mode, MaxConcurrency: f.maxConcurrency, MaxSamples: f.maxSamples,
+		Timeout: f.timeout, ExternalLabels: f.external, ReplicaLabels: f.replicas,
+		Params: f.queryParams(), Lookback: f.lookback, Compression: remote.Compression(f.compression),
+	})
 }

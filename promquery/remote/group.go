@@ -214,10 +214,9 @@ func (g *group) text(further spaces) string {
 	if g.label != "" {
 		list = append(list, oneOf(g.values))
 	}
-	operators := [...]string{"=", "!=", "=~", "!~"}
 	var terms []string
 	for _, m := range append(list, further.matchers()...) {
-		terms = append(terms, labelText(m.Name)+operators[m.Type]+strconv.Quote(m.Value))
+		terms = append(terms, m.String())
 	}
 	return "{" + strings.Join(terms, ",") + "}"
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/promcost/promcost/promquery/democluster"
 	"github.com/promcost/promcost/promquery/promtest"
 	"github.com/promcost/promcost/promquery/remote"
+	"github.com/promcost/promcost/promquery/victoria"
 )
 
 // block is how long the blocks of benchmarks are.
@@ -116,16 +117,17 @@ type way struct {
 	mode       remote.Mode
 	resolution time.Duration
 	levels     bool // of usage, and counters of pressure: what hours with distributions want
+	exports    bool // of VictoriaMetrics
 }
 
 // queryWays are the ways to ask by the query API.
-var queryWays = []way{{"query/1m", remote.ModeQuery, time.Minute, false}, {"query/exact", remote.ModeQuery, 0, false}, {"query/1h", remote.ModeQuery, time.Hour, false}}
+var queryWays = []way{{"query/1m", remote.ModeQuery, time.Minute, false, false}, {"query/exact", remote.ModeQuery, 0, false, false}, {"query/1h", remote.ModeQuery, time.Hour, false, false}}
 
 // remoteRead asks for everything by remote read.
-var remoteRead = way{"remote-read/exact", remote.ModeRemoteRead, 0, false}
+var remoteRead = way{"remote-read/exact", remote.ModeRemoteRead, 0, false, false}
 
 // withLevels are ways to ask for distributions of usage, too.
-var withLevels = []way{{"remote-read/distributions", remote.ModeRemoteRead, 0, true}, {"query/1m/distributions", remote.ModeQuery, time.Minute, true}}
+var withLevels = []way{{"remote-read/distributions", remote.ModeRemoteRead, 0, true, false}, {"query/1m/distributions", remote.ModeQuery, time.Minute, true, false}}
 
 // BenchmarkLoad is the load that computing one day puts on a real Prometheus, one fresh server for each way to ask it: the least
 // processor time of the runs, its peak of anonymous memory, and how many requests it was sent. x-opencost is the time, and
@@ -149,7 +151,7 @@ func BenchmarkOtherServers(b *testing.B) {
 			ways  []way
 			start func(b *testing.B) (url string, usage func() promtest.Usage)
 		}{
-			{"VictoriaMetrics", queryWays, func(b *testing.B) (string, func() promtest.Usage) { return promtest.StartVictoriaMeasured(b, dir) }},
+			{"VictoriaMetrics", append([]way{{name: "exports", exports: true}}, queryWays...), func(b *testing.B) (string, func() promtest.Usage) { return promtest.StartVictoriaMeasured(b, dir) }},
 			{"Thanos", queryWays, func(b *testing.B) (string, func() promtest.Usage) {
 				return promtest.StartThanosMeasured(b, dir, block, metric, seen)
 			}},
@@ -189,9 +191,13 @@ type load struct{ processor, anonymous float64 }
 
 // benchmarkLoad computes a day, over and over.
 func benchmarkLoad(b *testing.B, l loaded, way way, peer load) {
-	src, err := remote.New(remote.Config{URL: l.url, Mode: way.mode})
+	server, err := remote.New(remote.Config{URL: l.url, Mode: way.mode})
 	if err != nil {
 		b.Fatal(err)
+	}
+	var src promquery.Source = server
+	if way.exports {
+		src = victoria.New(victoria.Config{Server: server, Insist: true})
 	}
 	var stats promquery.Stats
 	least, own := math.Inf(1), math.Inf(1)
@@ -210,5 +216,6 @@ func benchmarkLoad(b *testing.B, l loaded, way way, peer load) {
 	b.ReportMetric(anonymous/peer.anonymous, "x-opencost-RssAnon")
 	b.ReportMetric(own, "cpu-s")
 	b.ReportMetric(float64(stats.Requests), "requests")
+	b.ReportMetric(float64(stats.Bytes)/1e6, "MB")
 	b.ReportMetric(float64(stats.Samples), "samples")
 }
