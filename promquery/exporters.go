@@ -16,17 +16,23 @@ type program struct {
 	dropped  string   // why single metrics may be missing; keep says it of kube-state-metrics
 }
 
-const kubeState = "kube-state-metrics"
+// Names of programs that clusters have.
+const (
+	KubeStateMetrics = "kube-state-metrics"
+	CAdvisor         = "cAdvisor (/metrics/cadvisor of the kubelets)"
+	Kubelets         = "/metrics of the kubelets"
+	NodeExporter     = "node_exporter"
+)
 
 // programs expose the inputs. A metric belongs to the first one with a matching prefix.
 var programs = []program{
 	{"OpenCost", []string{"node_cpu_hourly", "node_ram_hourly", "node_gpu_hourly", "pv_hourly", "kubecost_", "pod_pvc_"}, "", "metricRelabelings drop it"},
-	{kubeState, []string{"kube_"}, ksm, ""},
-	{"cAdvisor (/metrics/cadvisor of the kubelets)", []string{"container_"}, kubelet, "metricRelabelings drop it (cAdvisorMetricRelabelings in kube-prometheus-stack)"},
-	{"/metrics of the kubelets", []string{"kubelet_"}, stats, "metricRelabelings drop it"},
+	{KubeStateMetrics, []string{"kube_"}, ksm, ""},
+	{CAdvisor, []string{"container_"}, kubelet, "metricRelabelings drop it (cAdvisorMetricRelabelings in kube-prometheus-stack)"},
+	{Kubelets, []string{"kubelet_"}, stats, "metricRelabelings drop it"},
 	{"cloudcost-exporter", []string{"cloudcost_"}, priceExporter, "metricRelabelings drop it"},
 	{"Karpenter", []string{"karpenter_"}, "", "metricRelabelings drop it"},
-	{"node_exporter", []string{"node_cpu_seconds", "node_memory_"}, exporter, "a collector is off, or metricRelabelings drop it"},
+	{NodeExporter, []string{"node_cpu_seconds", "node_memory_"}, exporter, "a collector is off, or metricRelabelings drop it"},
 }
 
 // programOf is the program that exposes a metric, nil if it is unknown.
@@ -38,6 +44,34 @@ func programOf(metric string) *program {
 		return nil
 	}
 	return &programs[i]
+}
+
+// Exporter is a program that exposes metrics of inputs.
+type Exporter struct {
+	Name    string   // "" for all that are none of the others
+	Metrics []string // sorted
+}
+
+// Exporters are the programs that expose the inputs, with all the metrics that may serve one.
+func Exporters() []Exporter {
+	list := make([]Exporter, len(programs)+1)
+	for i := range programs {
+		list[i].Name = programs[i].name
+	}
+	for i := range Inputs {
+		for _, a := range Inputs[i].Alternatives {
+			of := &list[len(programs)]
+			if p := programOf(a.Metric); p != nil {
+				of = &list[slices.IndexFunc(list, func(e Exporter) bool { return e.Name == p.name })]
+			}
+			of.Metrics = append(of.Metrics, a.Metric)
+		}
+	}
+	for i := range list {
+		slices.Sort(list[i].Metrics)
+		list[i].Metrics = slices.Compact(list[i].Metrics)
+	}
+	return list
 }
 
 // fallbacks say what is lost if a metric takes the place of the best one of an input. With metrics that are not listed, nothing is lost.

@@ -184,7 +184,7 @@ var resources = []struct{ prefix, name string }{
 
 // keep says how a program that is scraped, or what stands between it and Prometheus, is brought to keep a metric.
 func (e *program) keep(metric string) string {
-	if e.name != kubeState {
+	if e.name != KubeStateMetrics {
 		return e.dropped
 	}
 	kind := ""

@@ -24,6 +24,8 @@ type checkFlags struct {
 
 	baseline string // a price sheet
 
+	allowlist *allowlist // printed in place of a check; nil checks
+
 	inCluster bool
 	urls      []string // where to look for a Prometheus in a cluster
 }
@@ -38,11 +40,19 @@ func (f *checkFlags) define(clause *kingpin.CmdClause, io streams, logs *logFlag
 	clause.Flag("window", "What time to look at. A duration ends now, or where the newest block does if only blocks are read.").Default("1h").StringVar(&f.window)
 	oneOf(clause, "output", "Output format: table or json.", &f.output, "table", "json").Short('o')
 	clause.Flag("in-cluster", "In a pod: look for a Prometheus at the names that its Services usually have, print the flags that name what answers, and check that.").BoolVar(&f.inCluster)
+	const service = "Print the lines by which a service stores the metrics that costs are computed from, where it stores only those it is told to, and check nothing: azure, google, grafana-cloud or amp."
+	addFlag(clause, "for", service, func(name string) (err error) {
+		f.allowlist, err = allowlistNamed(name)
+		return err
+	}).PlaceHolder("SERVICE").HintOptions(allowlistNames()...)
 	return func(ctx context.Context) error { return checkSource(ctx, f, io, logs) }
 }
 
 // checkSource prints which data the source has. A missing input that is required is an error.
 func checkSource(ctx context.Context, f *checkFlags, io streams, logs *logFlags) error {
+	if f.allowlist != nil {
+		return f.allowlist.write(io)
+	}
 	if f.inCluster {
 		if err := f.findSource(ctx, io); err != nil {
 			return err

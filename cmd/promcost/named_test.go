@@ -16,6 +16,7 @@ import (
 var othersFlags = map[string]string{
 	"metric-allowlist":             "kube-state-metrics",
 	"metric-labels-allowlist":      "kube-state-metrics",
+	"ksm-metric-labels-allow-list": "az aks update", "ksm-metric-annotations-allow-list": "az aks update",
 	"metric-annotations-allowlist": "kube-state-metrics",
 	"resources":                    "kube-state-metrics",
 	"namespaces":                   "kube-state-metrics",

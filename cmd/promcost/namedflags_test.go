@@ -17,7 +17,7 @@ import (
 
 // othersFlags are the flags of other programs that promcost names, and whose they are.
 var othersFlags = map[string]string{
-	"metric-allowlist": "kube-state-metrics", "metric-labels-allowlist": "kube-state-metrics", "metric-annotations-allowlist": "kube-state-metrics", "resources": "kube-state-metrics", "namespaces": "kube-state-metrics", "storage.tsdb.path": "Prometheus", "enable-feature": "Prometheus",
+	"ksm-metric-labels-allow-list": "az aks update", "ksm-metric-annotations-allow-list": "az aks update", "metric-allowlist": "kube-state-metrics", "metric-labels-allowlist": "kube-state-metrics", "metric-annotations-allowlist": "kube-state-metrics", "resources": "kube-state-metrics", "namespaces": "kube-state-metrics", "storage.tsdb.path": "Prometheus", "enable-feature": "Prometheus",
 	"all-namespaces": "kubectl", "raw": "kubectl", "server-side": "kubectl", "force-conflicts": "kubectl", "dry-run": "kubectl",
 	"promcost.url": "promcost-apiserver", "promcost.http-config": "promcost-apiserver", "tls.cert-file": "promcost-apiserver", "tls.key-file": "promcost-apiserver",
 	"cache.max-memory": "promcost-apiserver",
