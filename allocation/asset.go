@@ -102,6 +102,7 @@ type Asset struct {
 	// Title is the property name: the name of the node or volume, <namespace>/<service> of a load balancer, …
 	Title      string
 	Region     string            // of nodes, of their disks, and of volumes with a region label
+	Pool       string            // of nodes and of their disks
 	Labels     map[string]string // of merged assets: the common ones
 	Start, End time.Time
 	Cost       float64 // after discounts, without the adjustment

@@ -95,7 +95,9 @@ func (k Key) bind(s *Set, labelValue bool) (boundKey, error) {
 		b.cols = [][]ID{nil}
 		b.cols[0], b.texts = k.derived.column(s)
 	case keyNodeClass:
-		b.cols = [][]ID{s.nodeClasses()}
+		b.cols = [][]ID{s.nodeTexts((*Node).class)}
+	case keyNodePool:
+		b.cols = [][]ID{s.nodeTexts((*Node).pool)}
 	case keyBarePod:
 		b.cols = [][]ID{s.barePods()}
 	case keyAll:
@@ -152,42 +154,6 @@ func (s *Set) barePods() []ID {
 		if controller == 0 {
 			ids[i] = s.table.IDs[Pod][i]
 		}
-	}
-	return ids
-}
-
-// class returns the class of a node: its instance type, and whether it is a spot instance.
-func (n *Node) class() string {
-	if n.Spot {
-		return n.InstanceType + " spot"
-	}
-	return n.InstanceType
-}
-
-// EachText calls f with the texts that must be in the dictionary of s before the key is bound to s.
-func (k Key) EachText(s *Set, f func(text string)) {
-	if k.kind == keyNodeClass {
-		for i := range s.Nodes {
-			f(s.Nodes[i].class())
-		}
-	}
-}
-
-// nodeClasses returns the class of each row's node, 0 where it is not known. The classes must be in the dictionary.
-func (s *Set) nodeClasses() []ID {
-	type place struct{ cluster, node ID }
-	classes := make(map[place]ID, len(s.Nodes))
-	for i := range s.Nodes {
-		n := &s.Nodes[i]
-		cluster, _ := s.table.Dict.Find(n.Cluster)
-		node, ok := s.table.Dict.Find(n.Name)
-		if class, known := s.table.Dict.Find(n.class()); ok && known {
-			classes[place{cluster, node}] = class
-		}
-	}
-	ids := make([]ID, s.Len())
-	for i, node := range s.table.IDs[NodeName] {
-		ids[i] = classes[place{s.table.IDs[Cluster][i], node}]
 	}
 	return ids
 }

@@ -34,6 +34,7 @@ const (
 	keyAll                       // nothing: all rows become one
 	keyDerived                   // a property computed from others
 	keyNodeClass                 // the instance type of the node, and whether it is a spot instance
+	keyNodePool                  // the pool of the node
 	keyBarePod                   // the pod, where it has no controller
 )
 
@@ -48,6 +49,7 @@ type keyField struct {
 var keyFields = []keyField{
 	{"cluster", keyProperty, Cluster},
 	{"node", keyProperty, NodeName},
+	{"nodePool", keyNodePool, NodeName},
 	{"namespace", keyProperty, Namespace},
 	{"controllerKind", keyProperty, ControllerKind},
 	{"controller", keyController, Controller},
@@ -112,8 +114,8 @@ func (k Key) Needs() *Projection {
 		return OfRows([]Property{ControllerKind, Controller})
 	case keyAlias:
 		return OfRows([]Property{Labels, Annotations})
-	case keyNodeClass:
-		return &Projection{Properties: []Property{Cluster, NodeName}, FewOfAssets: true}
+	case keyNodeClass, keyNodePool:
+		return NodePoolNeeds()
 	case keyBarePod:
 		return OfRows([]Property{Controller, Pod})
 	case keyDerived:
@@ -122,6 +124,9 @@ func (k Key) Needs() *Projection {
 	}
 	return OfRows([]Property{k.property})
 }
+
+// OfNodePools reports whether the key is the pool of nodes.
+func (k Key) OfNodePools() bool { return k.kind == keyNodePool }
 
 // UnitKeys returns the keys of the units that a change of cost is explained by (SEMANTICS §9): cluster, namespace, kind and name
 // of the controller, pod where there is no controller, and container. The last key is the class of nodes that the unit ran on.
@@ -246,7 +251,7 @@ func parseKey(item string, mapping LabelMapping, derived []*Derived) ([]Key, err
 			keys[i].label = labelnames.NewName(label)
 		}
 		return keys, nil
-	case keyProperty, keyController, keyService, keyAll, keyDerived, keyNodeClass, keyBarePod:
+	case keyProperty, keyController, keyService, keyAll, keyDerived, keyNodeClass, keyNodePool, keyBarePod:
 	}
 	return []Key{key}, nil
 }

@@ -23,6 +23,7 @@ var properties = []property{
 	{"category", func(a *allocation.Asset) string { return a.Category }},
 	{"cluster", clusterInName},
 	{"name", func(a *allocation.Asset) string { return a.Title }},
+	{"nodePool", func(a *allocation.Asset) string { return a.Pool }},
 	{"project", func(a *allocation.Asset) string { return a.Project }},
 	{"provider", func(a *allocation.Asset) string { return a.Provider }},
 	{"providerid", func(a *allocation.Asset) string { return a.ProviderID }},
@@ -102,7 +103,7 @@ func parseDimension(item string, mapping allocation.LabelMapping) ([]Dimension, 
 	if field == "assettype" { // as filters call it
 		field = "type"
 	}
-	i := slices.IndexFunc(properties, func(f property) bool { return f.name == field })
+	i := slices.IndexFunc(properties, func(f property) bool { return strings.EqualFold(f.name, field) })
 	if i < 0 {
 		hint := ""
 		if near := caret.Nearest(strings.TrimSuffix(field, ":"), Dimensions()); near != "" {

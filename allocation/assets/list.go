@@ -64,7 +64,7 @@ type nodeName struct{ cluster, name, providerID string }
 
 // listAll lists all assets of the set, in the order of its fields.
 func listAll(s *allocation.Set) []listed {
-	providers, regions := clusterProviders(s), nodeRegions(s)
+	providers, nodes := clusterProviders(s), nodesByName(s)
 	list := make([]listed, 0, len(s.Nodes)+len(s.Disks)+len(s.Balancers)+len(s.Networks)+len(s.Management)+len(s.Cloud))
 	add := func(a allocation.Asset) { list = append(list, listed{Asset: a}) }
 	same := map[nodeName]int{}
@@ -83,8 +83,8 @@ func listAll(s *allocation.Set) []listed {
 		d := &s.Disks[i]
 		a := newAsset(allocation.DiskAsset, d.Cluster, d.Name, d.ProviderID, providers)
 		a.Labels, a.Start, a.End, a.Cost, a.Adjustment, a.Disk = d.Labels, d.Start, d.End, d.Cost, d.Adjustment, d
-		if d.Local {
-			a.Region = regions[allocation.AssetKey{Cluster: d.Cluster, Name: d.Name}]
+		if n := nodes[allocation.AssetKey{Cluster: d.Cluster, Name: d.Name}]; n != nil && d.Local {
+			a.Region, a.Pool = n.Region, n.Pool
 		}
 		a.Region = cmp.Or(a.Region, labelnames.Region(d.Labels))
 		add(a)
@@ -133,12 +133,12 @@ func clusterProviders(s *allocation.Set) map[string]nodeProvider {
 	return out
 }
 
-// nodeRegions are the regions of the nodes.
-func nodeRegions(s *allocation.Set) map[allocation.AssetKey]string {
-	out := make(map[allocation.AssetKey]string, len(s.Nodes))
+// nodesByName are the nodes by cluster and name; of several, the last.
+func nodesByName(s *allocation.Set) map[allocation.AssetKey]*allocation.Node {
+	out := make(map[allocation.AssetKey]*allocation.Node, len(s.Nodes))
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
-		out[allocation.AssetKey{Cluster: n.Cluster, Name: n.Name}] = n.Region
+		out[allocation.AssetKey{Cluster: n.Cluster, Name: n.Name}] = n
 	}
 	return out
 }
@@ -169,7 +169,7 @@ func nodeAsset(n *allocation.Node) allocation.Asset {
 		a.Project, _, _ = strings.Cut(rest, "/")
 	}
 	a.Labels, a.Start, a.End, a.Cost, a.Node = n.Labels, n.Start, n.End, n.TotalCost(), n
-	a.Region = n.Region
+	a.Region, a.Pool = n.Region, n.Pool
 	for _, v := range n.Adjustment {
 		a.Adjustment += v
 	}

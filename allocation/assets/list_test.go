@@ -135,3 +135,20 @@ func TestParseAssetDimensions(t *testing.T) {
 		t.Errorf("got %v, %v", keys, err)
 	}
 }
+
+// TestAssetsByNodePool merges nodes and their own disks by pool.
+func TestAssetsByNodePool(t *testing.T) {
+	s := assetSet(time.Unix(0, 0).UTC(), allocation.NewDict())
+	s.Nodes[1].Pool = ""
+	s.Disks = append(s.Disks, allocation.Disk{Cluster: "a/b:c", Name: "n1", Local: true, Cost: 0.5}, allocation.Disk{Cluster: "other", Name: "n1", Local: true, Cost: 4})
+	got := map[string]float64{}
+	for name, a := range merged(t, s, "NodePool,type") {
+		if a.Type <= allocation.DiskAsset {
+			got[name] = a.TotalCost()
+		}
+	}
+	want := map[string]float64{"p/Node": 1.5, "p/Disk": 0.5, "__undefined__/Node": 6, "__undefined__/Disk": 6}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -65,6 +65,7 @@ func merge(a, b *allocation.Asset) {
 		{&a.ProviderID, &b.ProviderID},
 		{&a.Title, &b.Title},
 		{&a.Region, &b.Region},
+		{&a.Pool, &b.Pool},
 	} {
 		agree(p.into, *p.from)
 	}

@@ -22,6 +22,7 @@ type completion struct {
 	run   bool                   // whether only rows that run have it: a volume that nobody mounts has no pod
 	// rows and assets call add with the values of a row or an asset.
 	rows   func(c *completion, s *allocation.Set, row int, add func(string))
+	bind   func(s *allocation.Set) (func(row int) string, error) // in place of rows
 	assets func(c *completion, a *allocation.Asset, add func(string))
 }
 
@@ -37,6 +38,7 @@ func completionFields() []completion {
 		text("cluster", allocation.Cluster),
 		text("namespace", allocation.Namespace),
 		text("node", allocation.NodeName),
+		{name: "nodePool", needs: allocation.NodePoolNeeds(), bind: (*allocation.Set).NodePools},
 		text("controllerKind", allocation.ControllerKind),
 		text("controllerName", allocation.Controller),
 		pod,
@@ -94,6 +96,7 @@ func assetCompletionFields() []completion {
 		{name: "category", assets: text(func(a *allocation.Asset) string { return a.Category })},
 		{name: "cluster", assets: text(func(a *allocation.Asset) string { return a.Cluster })},
 		{name: "name", assets: text(func(a *allocation.Asset) string { return a.Title })},
+		{name: "nodePool", assets: text(func(a *allocation.Asset) string { return a.Pool })},
 		{name: "project", assets: text(func(a *allocation.Asset) string { return a.Project })},
 		{name: "provider", assets: text(func(a *allocation.Asset) string { return a.Provider })},
 		{name: "providerID", assets: text(func(a *allocation.Asset) string { return a.ProviderID })},
@@ -112,6 +115,15 @@ func assetCompletionFields() []completion {
 			}
 		}},
 	}
+}
+
+// of returns a function that calls add with the values of a row of the set.
+func (c *completion) of(s *allocation.Set, add func(string)) (func(row int), error) {
+	if c.bind == nil {
+		return func(row int) { c.rows(c, s, row, add) }, nil
+	}
+	text, err := c.bind(s)
+	return func(row int) { add(text(row)) }, err
 }
 
 // has reports whether rows of a kind can have values of the field.
@@ -210,10 +222,14 @@ func (a *api) serveCompletion(w http.ResponseWriter, q *request) error {
 				q.warnings = append(q.warnings, w)
 			}
 		}
+		valuesOf, err := q.search.field.of(s, values.add)
+		if err != nil {
+			return err
+		}
 		for row := range s.Len() {
 			if q.search.field.has(s.Special(row)) && selects(row) {
 				found = true
-				q.search.field.rows(q.search.field, s, row, values.add)
+				valuesOf(row)
 			}
 		}
 	}

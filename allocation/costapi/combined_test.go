@@ -15,7 +15,7 @@ import (
 // choices are values of parameters, of which each request takes some at random; "" leaves the parameter out. None of them
 // changes what everything costs.
 var choices = map[string][]string{
-	"aggregate":                             {"", "namespace", "cluster,namespace,pod", "label:app", "team,environment", "node", "all", "controller,service"},
+	"aggregate":                             {"", "namespace", "cluster,namespace,pod", "label:app", "team,environment", "node", "nodePool", "nodePool,namespace", "all", "controller,service"},
 	"idleByNode":                            {"", "true"},
 	"splitIdle":                             {"", "true"},
 	"shareIdle":                             {"", "true", "weighted", "even"},

@@ -20,7 +20,7 @@ func (q *request) finish(given func(name string) bool) error {
 	if q.timing.window == "" && q.route.endpoint&forecasting == 0 {
 		return badRequest("parameter window is missing: give one such as window=1d, window=today or window=2026-01-01T00:00:00Z,2026-01-02T00:00:00Z")
 	}
-	for _, check := range [...]func() error{q.finishFormat, q.finishIdle, q.finishFilters, q.finishSearch} {
+	for _, check := range [...]func() error{q.finishFormat, func() error { return q.finishIdle(given) }, q.finishFilters, q.finishSearch} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -84,8 +84,11 @@ func (q *request) warn(format string, args ...any) {
 	q.warnings = append(q.warnings, fmt.Sprintf(format, args...))
 }
 
-// finishIdle checks the parameters about idle. OpenCost's paths share idle only if they include it.
-func (q *request) finishIdle() error {
+// finishIdle checks the parameters about idle. OpenCost's paths share idle only if they include it. A pool has the idle of its nodes.
+func (q *request) finishIdle(given func(name string) bool) error {
+	if !given("idleByNode") {
+		q.options.IdleByNode = slices.ContainsFunc(q.options.Aggregate, allocation.Key.OfNodePools)
+	}
 	if q.options.Proportions && !q.options.Idle {
 		return badRequest("parameter includeProportionalAssetResourceCosts: it needs idle, for assets cost that, too: give includeIdle=true")
 	}

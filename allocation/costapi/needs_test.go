@@ -102,13 +102,13 @@ func keptHandler(k *kept) http.Handler {
 var askings = map[string][]string{
 	"fields":         {"", "", "name,totalCost", "totalCost,pvs", "name,minutes,cpuCores", "lbAllocations,cpuCost", "name,properties", "errorBounds", "sharedCostBreakdown", "proportionalAssetResourceCosts", "rawAllocationOnly", "name,cpuCoreUsageP95"},
 	"usageQuantiles": {"", "true"},
-	"filter":         {"", "", `namespace:"web"`, `label[app]:"front"|node:"n2"`, `services:"front"`, `team:"red"`, `controllerKind:"job"+pod!:"x"`, `annotation[note]:"x"`},
+	"filter":         {"", "", `namespace:"web"`, `label[app]:"front"|node:"n2"`, `services:"front"`, `team:"red"`, `controllerKind:"job"+pod!:"x"`, `annotation[note]:"x"`, `nodePool:"gpu"|pod:"front-1"`},
 	"labelSelector":  {"", "", "app=front"},
 	"fieldSelector":  {"", "", "spec.node=n1", "metadata.name=front-1"},
 	"sortBy":         {"", "name", "cpuCost", "totalEfficiency", "minutes"},
 	"format":         {"", "", "csv", "parquet", "arrow"},
 	"csvColumns":     {"", "full"},
-	"field":          {"cluster", "namespace", "node", "controllerKind", "pod", "service", "label", "label:app", "annotation", "namespaceLabel"},
+	"field":          {"nodePool", "cluster", "namespace", "node", "controllerKind", "pod", "service", "label", "label:app", "annotation", "namespaceLabel"},
 	"names":          {"web,ml"},
 	"filterTypes":    {"", "Node"},
 	"limit":          {"", "3"},
@@ -185,7 +185,7 @@ func TestNeeded(t *testing.T) {
 // TestNeededOfSums asks for sums of several sets, in formats with all members and with a few.
 func TestNeededOfSums(t *testing.T) {
 	files := map[allocation.Window][2][]byte{}
-	for _, aggregate := range []string{"namespace", "cluster,namespace,pod", "label:app", "node", "all"} {
+	for _, aggregate := range []string{"namespace", "cluster,namespace,pod", "label:app", "node", "nodePool", "all"} {
 		for _, asked := range []string{
 			"format=csv", "format=csv&csvColumns=full", "format=parquet", "format=arrow",
 			"fields=name,totalCost", "fields=cpuCost,totalCost&filter=namespace:\"web\"", "fields=minutes,cpuCores&idle=false", "fields=totalCost&shareTenancyCosts=false",

@@ -26,6 +26,7 @@ var v1AssetFilters = []v1Object{
 	{"filterAccounts", Account, false, "accounts"},
 	{"filterProjects", Project, false, "projects"},
 	{"filterServices", Service, true, "services"},
+	{"filterNodePools", NodePool, false, "pools of nodes"},
 	{"filterRegions", Region, false, "regions"},
 	{"filterLabels", Label, false, "labels, as name:value"},
 }

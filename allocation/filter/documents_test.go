@@ -67,12 +67,12 @@ func TestDocumentOfV2(t *testing.T) {
 			t.Errorf("%s selects %q, want %q", tc.filter, got, tc.want)
 		}
 	}
-	// Its lists of the fields of allocations and of assets.
-	allocations := "cluster node namespace controllerName controllerKind container pod services label annotation department environment owner product team"
+	// Its lists of the fields of allocations and of assets, and the pool of nodes.
+	allocations := "cluster node namespace controllerName controllerKind container pod services label annotation department environment owner product team nodePool"
 	if diff := cmp.Diff(strings.Fields(allocations), filter.FieldNames(filter.Allocations)); diff != "" {
 		t.Error(diff)
 	}
-	assets := "name assetType category cluster project provider providerID account service label department environment owner product team region"
+	assets := "name assetType category cluster project provider providerID account service label department environment owner product team region nodePool"
 	if diff := cmp.Diff(strings.Fields(assets), filter.FieldNames(filter.Assets)); diff != "" {
 		t.Error(diff)
 	}

@@ -13,7 +13,7 @@ import (
 // Field names what a comparison looks at, as filters write it.
 type Field string
 
-// The fields of allocations. Service, label, annotation and the aliases have the same meaning for assets.
+// The fields of allocations. Service, label, annotation, the pool of nodes and the aliases have the same meaning for assets.
 const (
 	Cluster        Field = "cluster"
 	Node           Field = "node"
@@ -31,6 +31,8 @@ const (
 	Owner       Field = "owner"
 	Product     Field = "product"
 	Team        Field = "team"
+	// NodePool is the pool that the node is of.
+	NodePool Field = "nodePool"
 )
 
 // The further fields of assets. They have Cluster, Label and the aliases as well.
@@ -87,7 +89,7 @@ type fieldSpec struct {
 	text     func(d *allocation.Dict, id allocation.ID) string
 	// bind gives the texts of a set's allocations, in place of a property. It looks at needs.
 	bind  func(s *allocation.Set) (func(row int) string, error)
-	needs []allocation.Property
+	needs *allocation.Projection
 	// asset is the text of an asset.
 	asset func(a *allocation.Asset) string
 	// saved is the text of an object of a saved answer.
@@ -111,14 +113,15 @@ var allocationFields = []fieldSpec{
 	{name: Owner, kind: aliasField},
 	{name: Product, kind: aliasField},
 	{name: Team, kind: aliasField},
+	{name: NodePool, bind: (*allocation.Set).NodePools, needs: allocation.NodePoolNeeds(), saved: func(*saved) string { return "" }}, // answers do not have it
 
-	{name: objectName, hidden: true, bind: nameOf, needs: nameNeeds, saved: func(o *saved) string { return o.key }},
+	{name: objectName, hidden: true, bind: nameOf, needs: allocation.OfRows(nameNeeds), saved: func(o *saved) string { return o.key }},
 	{name: objectNamespace, hidden: true, property: allocation.Namespace, saved: func(o *saved) string { return o.Properties.Namespace }},
 	{name: objectKind, hidden: true, property: allocation.ControllerKind, anyCase: true, saved: func(o *saved) string { return o.Properties.ControllerKind }},
 	{name: ProviderID, hidden: true, property: allocation.ProviderID, text: shortProviderID, saved: func(o *saved) string { return o.Properties.ProviderID }},
 	{name: firstService, hidden: true, property: allocation.Services, text: firstOfList, saved: func(o *saved) string { return first(o.services()) }},
-	{name: startTime, hidden: true, bind: timeOf((*allocation.Set).Start), saved: func(o *saved) string { return o.Start }},
-	{name: endTime, hidden: true, bind: timeOf((*allocation.Set).End), saved: func(o *saved) string { return o.End }},
+	{name: startTime, hidden: true, bind: timeOf((*allocation.Set).Start), needs: allocation.OfRows(nil), saved: func(o *saved) string { return o.Start }},
+	{name: endTime, hidden: true, bind: timeOf((*allocation.Set).End), needs: allocation.OfRows(nil), saved: func(o *saved) string { return o.End }},
 }
 
 // assetFields are the fields of assets, in the order of the documentation.
@@ -139,6 +142,7 @@ var assetFields = []fieldSpec{
 	{name: Product, kind: aliasField},
 	{name: Team, kind: aliasField},
 	{name: Region, asset: func(a *allocation.Asset) string { return a.Region }, saved: func(o *saved) string { return o.region() }},
+	{name: NodePool, asset: func(a *allocation.Asset) string { return a.Pool }, saved: func(o *saved) string { return o.Pool }},
 
 	{name: objectName, hidden: true, asset: func(a *allocation.Asset) string { return a.Title }, saved: func(o *saved) string { return o.Properties.Name }},
 	{name: objectNamespace, hidden: true, asset: func(*allocation.Asset) string { return "" }, saved: func(*saved) string { return "" }}, // no asset is in one
@@ -312,7 +316,7 @@ func (v *vocabulary) find(name Field) *fieldSpec {
 	if !v.assets {
 		for _, d := range v.derived {
 			if d.Name == string(name) {
-				spec := &fieldSpec{name: name, bind: d.Bind, needs: d.Needs}
+				spec := &fieldSpec{name: name, bind: d.Bind, needs: allocation.OfRows(d.Needs)}
 				if d.Of != nil {
 					spec.saved = func(o *saved) string { return d.Of(o.properties()) }
 				}
@@ -352,7 +356,7 @@ func (v *vocabulary) spec(name Field) *fieldSpec {
 		return spec
 	}
 	nothing := func(int) string { return "" }
-	return &fieldSpec{name: name, bind: func(*allocation.Set) (func(int) string, error) { return nothing, nil }}
+	return &fieldSpec{name: name, needs: allocation.OfRows(nil), bind: func(*allocation.Set) (func(int) string, error) { return nothing, nil }}
 }
 
 // example is a comparison as filters write it.

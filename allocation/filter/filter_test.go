@@ -41,8 +41,16 @@ func makeSet(rows []row) *allocation.Set {
 			},
 			Services: r.services, Labels: r.labels, Annotations: r.annotations,
 		})
+		if r.node != "" {
+			s.Nodes = append(s.Nodes, allocation.Node{Cluster: r.cluster, Name: r.node, Pool: poolOf(r.node)})
+		}
 	}
 	return s
+}
+
+// poolOf is the pool of a node, "" of some.
+func poolOf(node string) string {
+	return map[string]string{"n1": "batch", "n3": "general", "a": "ab", "b": "ab", "ab": "a"}[node]
 }
 
 func namedSet() *allocation.Set {
@@ -109,6 +117,10 @@ func TestMatch(t *testing.T) {
 		{`namespace!:"nowhere"`, "web api db bare"},
 		{`cluster:"two"`, "db bare"},
 		{`node:"n1","n3"`, "web db bare"},
+		{`nodePool:"batch"`, "web"},
+		{`nodePool!:"batch"`, "api db bare"},
+		{`nodePool<~:"gen","b"`, "web db bare"},
+		{`nodePool:"__unallocated__"`, "api"},
 		{`pod<~:"front","db"`, "web db"},
 		{`pod!<~:"front","db"`, "api bare"},
 		{`pod~>:"-1"`, "web api"},

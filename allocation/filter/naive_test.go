@@ -65,7 +65,7 @@ func compareOne(c *filter.Comparison, value string, r row) bool {
 	}
 	text := map[filter.Field]string{
 		filter.Cluster: r.cluster, filter.Node: r.node, filter.Namespace: r.namespace, filter.ControllerName: r.controller,
-		filter.Pod: r.pod, filter.Container: r.container,
+		filter.Pod: r.pod, filter.Container: r.container, filter.NodePool: poolOf(r.node),
 	}[c.Field]
 	return compareText(c.Op, text, value)
 }
@@ -129,7 +129,7 @@ var (
 
 var randomFields = []filter.Field{
 	filter.Cluster, filter.Node, filter.Namespace, filter.ControllerName, filter.ControllerKind, filter.Pod, filter.Container, filter.Services,
-	filter.Label, filter.Label, filter.Annotation, filter.Annotation, filter.Team, filter.Owner, "derived",
+	filter.Label, filter.Label, filter.Annotation, filter.Annotation, filter.Team, filter.Owner, filter.NodePool, "derived",
 }
 
 func pick(rnd *rand.Rand, from []string) string { return from[rnd.IntN(len(from))] }

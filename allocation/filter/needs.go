@@ -5,29 +5,32 @@ import "github.com/promcost/promcost/allocation"
 // Needs returns the data of a set that Bind looks at.
 func (f *Filter) Needs() *allocation.Projection {
 	v := f.fieldsOf(false)
-	return allocation.OfRows(v.needs(f.root))
+	return allocation.Union(v.needs(f.root)...)
 }
 
 // Needs implements allocation.Filter.
 func (w within) Needs() *allocation.Projection { return w.filter.Needs() }
 
-// needs are the properties that decide whether e holds for an allocation, with repetitions.
-func (v *vocabulary) needs(e Expr) (properties []allocation.Property) {
+// needs is what decides whether e holds for an allocation, with repetitions.
+func (v *vocabulary) needs(e Expr) (list []*allocation.Projection) {
+	of := func(properties ...allocation.Property) []*allocation.Projection {
+		return []*allocation.Projection{allocation.OfRows(properties)}
+	}
 	switch e := e.(type) {
 	case *LabelSelector:
-		return []allocation.Property{allocation.Labels}
+		return of(allocation.Labels)
 	case *Comparison:
 		switch spec := v.spec(e.Field); {
 		case spec.bind != nil:
-			return spec.needs
+			return []*allocation.Projection{spec.needs}
 		case spec.kind == aliasField:
-			return []allocation.Property{allocation.Labels, allocation.Annotations}
+			return of(allocation.Labels, allocation.Annotations)
 		default:
-			return []allocation.Property{spec.property}
+			return of(spec.property)
 		}
 	}
 	for _, part := range partsOf(e) {
-		properties = append(properties, v.needs(part)...)
+		list = append(list, v.needs(part)...)
 	}
-	return properties
+	return list
 }

@@ -88,6 +88,7 @@ type saved struct {
 	Start          string            `json:"start"`
 	End            string            `json:"end"`
 	NodeType       string            `json:"nodeType"`
+	Pool           string            `json:"pool"`
 	StorageClass   string            `json:"storageClass"`
 	VolumeName     string            `json:"volumeName"`
 	ClaimName      string            `json:"claimName"`

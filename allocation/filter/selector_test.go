@@ -223,12 +223,12 @@ func TestSelectableAbsent(t *testing.T) {
 
 // TestSelectableAssets selects assets by every kind of field.
 func TestSelectableAssets(t *testing.T) {
-	s, err := add(t, ".spec.storageClass", ".spec.preemptible", ".spec.private", ".spec.nodeType", ".spec.ip", ".spec.volumeName", ".spec.region", ".spec.claimName")
+	s, err := add(t, ".spec.storageClass", ".spec.preemptible", ".spec.private", ".spec.nodeType", ".spec.ip", ".spec.volumeName", ".spec.nodePool", ".spec.claimName")
 	if err != nil {
 		t.Fatal(err)
 	}
 	set := allocation.NewSet(allocation.Window{}, allocation.NewDict())
-	set.Nodes = []allocation.Node{{Cluster: "c1", Name: "n1", Spot: true, InstanceType: "m5"}, {Cluster: "c2", Name: "n2"}}
+	set.Nodes = []allocation.Node{{Cluster: "c1", Name: "n1", Spot: true, InstanceType: "m5", Pool: "batch"}, {Cluster: "c2", Name: "n2"}}
 	set.Disks = []allocation.Disk{
 		{Cluster: "c1", Name: "data", StorageClass: "ssd", ClaimName: "pvc"},
 		{Cluster: "c1", Name: "n1", Local: true},
@@ -249,6 +249,7 @@ func TestSelectableAssets(t *testing.T) {
 		{"spec.nodeType=m5", "Node n1"},
 		{"spec.ip=10.0.0.1", "LoadBalancer web/front"},
 		{"spec.cluster=c2", "Node n2"},
+		{"spec.nodePool=batch", "Disk n1, Node n1"},
 	} {
 		e, err := s.Parse(filter.Assets, tc.selector)
 		if err != nil {

@@ -26,10 +26,11 @@ type v1Filter struct {
 	what  string
 }
 
-// v1Filters are Kubecost's first filters, in the order of its documentation.
+// v1Filters are Kubecost's first filters, in the order of its documentation, and one of pools of nodes.
 var v1Filters = []v1Filter{
 	{"filterClusters", v1Value, Cluster, "", "clusters"},
 	{"filterNodes", v1Value, Node, "", "nodes"},
+	{"filterNodePools", v1Value, NodePool, "", "pools of nodes"},
 	{"filterNamespaces", v1Value, Namespace, "", "namespaces"},
 	{"filterControllerKinds", v1Value, ControllerKind, "", "kinds of controllers, such as deployment"},
 	{"filterControllers", v1Controller, ControllerName, "", "controllers, by name or as kind:name"},

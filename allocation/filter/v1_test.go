@@ -63,7 +63,7 @@ func TestV1Errors(t *testing.T) {
 	if e, err := filter.V1("filterPods", " , "); err != nil || len(e.(filter.And)) != 0 {
 		t.Errorf("an empty list is %v, %v, want all", e, err)
 	}
-	if names := filter.V1Filters(); len(names) != 15 || names[2].Name != "filterNamespaces" {
+	if names := filter.V1Filters(); len(names) != 16 || names[3].Name != "filterNamespaces" {
 		t.Errorf("filters %v", names)
 	}
 }
@@ -184,7 +184,7 @@ func assetList() []allocation.Asset {
 	at := time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
 	s := allocation.NewSet(allocation.Window{Start: at, End: at.Add(time.Hour)}, allocation.NewDict())
 	s.Nodes = []allocation.Node{
-		{Cluster: "c1", Name: "n1", ProviderID: "aws:///z/i-1", Region: "eu-1", Labels: map[string]string{"pool": "gpu", "a/b": "x", "team": "red"}},
+		{Cluster: "c1", Name: "n1", ProviderID: "aws:///z/i-1", Region: "eu-1", Pool: "batch", Labels: map[string]string{"pool": "gpu", "a/b": "x", "team": "red"}},
 		{Cluster: "c2", Name: "n2", ProviderID: "gce://proj/z/vm", Labels: map[string]string{"pool": "cpu", "a_b": "x", "kubernetes_label_owner": "ann"}},
 	}
 	s.Disks = []allocation.Disk{{Cluster: "c1", Name: "data", ProviderID: "vol-1"}}
@@ -212,6 +212,8 @@ func TestAssetFilters(t *testing.T) {
 		{"clusters in their case", v1("filterClusters", "C1"), ""},
 		{"nothing", v1("filterClusters", " ,"), "data n1 n2 web/front"},
 		{"regions", v1("filterRegions", "eu-1"), "n1"},
+		{"pools", v1("filterNodePools", "bat*"), "n1"},
+		{"a pool", v2(`nodePool:"batch","x"+assetType:"node"`), "n1"},
 		{"labels as written or not", v1("filterLabels", "a/b:x"), "n1 n2"},
 		{"no project", v1("filterProjects", "__unallocated__"), "data n1 web/front"},
 		{"type", v2(`assetType:"node"`), "n1 n2"},
@@ -259,7 +261,7 @@ func TestAssetFilters(t *testing.T) {
 	if _, err := filter.V1Assets("filterMoods", "x"); err == nil {
 		t.Error("an unknown filter is taken")
 	}
-	if _, err := filter.V1Assets("filterLabels", "x"); err == nil || len(filter.V1AssetFilters()) != 11 {
+	if _, err := filter.V1Assets("filterLabels", "x"); err == nil || len(filter.V1AssetFilters()) != 12 {
 		t.Error("a label without a value is taken")
 	}
 }

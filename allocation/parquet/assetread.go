@@ -14,7 +14,7 @@ import (
 // that identify an asset.
 var passedAssets = [...]string{
 	"type", "cluster", "namespace", "name", "provider_id", "ip", "local", "storage_class", "cost", "cost_adjustment", "cpu_cost", "cpu_cost_idle", "cpu_cost_adjustment",
-	"ram_cost", "ram_cost_idle", "ram_cost_adjustment", "gpu_cost", "gpu_cost_idle", "gpu_cost_adjustment", "created_seconds", "instance_type", "spot",
+	"ram_cost", "ram_cost_idle", "ram_cost_adjustment", "gpu_cost", "gpu_cost_idle", "gpu_cost_adjustment", "created_seconds", "instance_type", "pool", "spot",
 	"cross_zone_cost", "cross_region_cost", "internet_cost", "running_seconds", "byte_hours", "load_balancer_hours",
 }
 

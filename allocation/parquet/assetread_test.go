@@ -65,7 +65,7 @@ func TestFewOfAssets(t *testing.T) {
 	for seed := range uint64(60) {
 		rng := rand.New(rand.NewPCG(seed, 5))
 		flip := func() bool { return rng.IntN(2) == 0 }
-		keys, err := allocation.ParseKeys([]string{"namespace", "node", "pod"}[rng.IntN(3)], nil)
+		keys, err := allocation.ParseKeys([]string{"namespace", "node", "nodePool", "pod"}[rng.IntN(4)], nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -42,9 +42,13 @@ func aggregate(w *work, o *Options) {
 	w.countDropped()
 	var idle []int32
 	if w.idle != nil {
-		idle = make([]int32, w.idle.Len())
-		for row := range idle {
-			idle[row] = groups.Add(w.idleName(row, o))
+		names, err := w.idleNames(o)
+		if err != nil {
+			w.err = err
+			return
+		}
+		for _, name := range names {
+			idle = append(idle, groups.Add(name))
 		}
 	}
 	group := groups.RowGroups(w.set.Len())

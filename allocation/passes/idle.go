@@ -1,7 +1,9 @@
 package passes
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/promcost/promcost/allocation"
 )
@@ -238,14 +240,27 @@ func (w *work) shareIdleResource(r allocation.Resource, byPlace []idleWeights, s
 
 func notZero(v float64) bool { return v != 0 }
 
-// idleName returns the name of an idle row.
-func (w *work) idleName(row int, o *Options) string {
-	if !o.SplitIdle {
-		return allocation.IdleName
+// idleNames returns the names of the idle rows.
+func (w *work) idleNames(o *Options) ([]string, error) {
+	byPool := o.IdleByNode && slices.ContainsFunc(o.Aggregate, allocation.Key.OfNodePools)
+	place := func(row int) string { return w.idle.Text(allocation.NodeName, row) }
+	if byPool {
+		pools, err := w.idle.NodePools()
+		if err != nil {
+			return nil, err
+		}
+		place = func(row int) string { return cmp.Or(pools(row), allocation.UnallocatedName) }
 	}
-	name := []byte(allocation.ClusterInName(w.idle.Text(allocation.Cluster, row)))
-	if o.IdleByNode {
-		name = append(append(name, '/'), w.idle.Text(allocation.NodeName, row)...)
+	names := make([]string, w.idle.Len())
+	for row := range names {
+		var parts []string
+		if o.SplitIdle {
+			parts = append(parts, allocation.ClusterInName(w.idle.Text(allocation.Cluster, row)))
+		}
+		if byPool || o.SplitIdle && o.IdleByNode {
+			parts = append(parts, place(row))
+		}
+		names[row] = strings.Join(append(parts, allocation.IdleName), "/")
 	}
-	return string(append(name, "/"+allocation.IdleName...))
+	return names, nil
 }

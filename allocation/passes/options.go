@@ -25,7 +25,8 @@ type Options struct {
 	// idle stays that the selected rows would have been given.
 	IdleByNode bool
 	// SplitIdle names idle rows by cluster, `<cluster>/__idle__`, or by node, `<cluster>/<node>/__idle__`. With ShareIdle
-	// there is nothing to split, and a warning says so.
+	// there is nothing to split, and a warning says so. Idle by node that is aggregated by nodePool is named by pool: `<pool>/__idle__`, and
+	// `<cluster>/<pool>/__idle__` where it is split.
 	SplitIdle bool
 	// ShareIdle divides idle among the rows of its cluster or node, by resource: Weighted by their cost of it, or Even. It is
 	// added to their Cost, and CostIdle shows it. Idle that no row can take stays __idle__, even without Idle.

@@ -47,7 +47,7 @@ var aggregations = []string{
 	"", "cluster", "node", "namespace", "controllerKind", "controller", "deployment", "statefulset", "job", "service", "pod",
 	"container", "all", "product", "team", "environment", "department", "label:app", "label:app.kubernetes.io/name",
 	"label:app_kubernetes_io_name", "annotation:team", "cluster,namespace", "namespace,label:app,controller",
-	"container,pod", "namespace,label:nobody,team",
+	"container,pod", "namespace,label:nobody,team", "nodePool", "nodePool,namespace", "cluster,nodePool",
 }
 
 func near(a, b float64) bool {

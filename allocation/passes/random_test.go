@@ -244,7 +244,7 @@ func (m *model) addNodes(rng *rand.Rand) {
 		var residual [allocation.NumResources]float64
 		for _, name := range []string{"", "gone", "n1", "n2", "n3"} {
 			n := allocation.Node{
-				Cluster: cluster, Name: name, ProviderID: "aws:///eu-1/i-" + name, InstanceType: "m5.large",
+				Cluster: cluster, Name: name, ProviderID: "aws:///eu-1/i-" + name, InstanceType: "m5.large", Pool: poolOf(name),
 				Start: m.window.Start, End: m.window.End.Add(-time.Duration(rng.IntN(30)) * time.Minute),
 				Labels: map[string]string{"zone": "a"},
 			}
@@ -275,6 +275,9 @@ func (m *model) addNodes(rng *rand.Rand) {
 		}
 	}
 }
+
+// poolOf is the pool of a node, "" of one without a pool or that is unknown.
+func poolOf(node string) string { return map[string]string{"n1": "general", "n2": "general"}[node] }
 
 func (m *model) costOn(cluster, node string, r allocation.Resource) (sum float64) {
 	for i := range m.rows {

@@ -150,17 +150,25 @@ func (s *refSet) results() refAnswer {
 	}
 	s.addTenancyParts(answer)
 	for _, r := range s.idle {
-		name := allocation.IdleName
-		if s.q.SplitIdle {
-			name = refCluster(r.Text[allocation.Cluster])
-			if s.q.IdleByNode {
-				name += "/" + r.Text[allocation.NodeName]
-			}
-			name += "/" + allocation.IdleName
-		}
+		name := s.idleName(r)
 		answer.at(name).rows = append(answer.at(name).rows, r)
 	}
 	return answer
+}
+
+// idleName is the name of an idle row.
+func (s *refSet) idleName(r *refRow) string {
+	name, node := allocation.IdleName, r.Text[allocation.NodeName]
+	switch {
+	case s.q.IdleByNode && strings.Contains(s.q.aggregate, "nodePool"):
+		name = orEmpty(poolOf(node), allocation.UnallocatedName) + "/" + name
+	case s.q.IdleByNode && s.q.SplitIdle:
+		name = node + "/" + name
+	}
+	if s.q.SplitIdle {
+		name = refCluster(r.Text[allocation.Cluster]) + "/" + name
+	}
+	return name
 }
 
 // bear gives a result its part of the pools.
@@ -249,6 +257,8 @@ func refPart(r *refRow, field string, value bool) string {
 		return refCluster(r.Text[allocation.Cluster])
 	case "node":
 		return r.Text[allocation.NodeName]
+	case "nodePool":
+		return poolOf(r.Text[allocation.NodeName])
 	case "namespace":
 		return r.Text[allocation.Namespace]
 	case "pod":

@@ -40,7 +40,7 @@ func comparedValues() map[string]func(g *compareGenerator, path string) string {
 		"shareNamespaces": word("namespace"), "shareLabels": of("team:platform", "team:team-a,team:team-b"), "shareCost": of("100", "12.5", "0.3"),
 		"offset": of("1", "3"), "limit": of("1", "5", "20", "100"), "sortBy": (*compareGenerator).sortBy, "fields": (*compareGenerator).members, "jmespath": (*compareGenerator).expression,
 		"names": word("namespace"), "field": (*compareGenerator).field, "search": of("a", "e", "p", "o"),
-		"filterClusters": word("cluster"), "filterNodes": word("node"), "filterNamespaces": word("namespace"), "filterControllerKinds": word("controllerKind"),
+		"filterClusters": word("cluster"), "filterNodes": word("node"), "filterNodePools": word("nodePool"), "filterNamespaces": word("namespace"), "filterControllerKinds": word("controllerKind"),
 		"filterControllers": word("controllerName"), "filterPods": word("pod"), "filterContainers": word("container"), "filterServices": word("service"),
 		"filterLabels": of("team:team-a", "team:team*", "team:platform,team:team-b"), "filterAnnotations": of("prometheus_io_scrape:true", "example_com_owner:*"),
 		"filterDepartments": of("*"), "filterEnvironments": of("*"), "filterOwners": of("*"), "filterProducts": of("*"), "filterTeams": word("team"),
@@ -85,7 +85,7 @@ func comparedWords(t *testing.T, base string, start, end time.Time) map[string][
 			t.Fatalf("%s: %d %v: %.300s", target, code, err, body)
 		}
 	}
-	for _, field := range []string{"cluster", "node", "namespace", "controllerKind", "controllerName", "pod", "container", "service", "team", "asset name", "asset providerID", "asset type"} {
+	for _, field := range []string{"cluster", "node", "nodePool", "namespace", "controllerKind", "controllerName", "pod", "container", "service", "team", "asset name", "asset providerID", "asset type"} {
 		path, name := "/model/allocation/autocomplete", field
 		if asset, ok := strings.CutPrefix(field, "asset "); ok {
 			path, name = "/model/assets/autocomplete", asset
@@ -192,7 +192,7 @@ func (g *compareGenerator) filter(path string) string {
 	if compareClass(path) == "cloud costs" {
 		return g.pick(cloudcost.Names(strings.Contains(path, "/customCost"))...) + g.pick(`:"a"`, `!:"a"`, `~:"s"`, `<~:"A"`)
 	}
-	fields := []string{"cluster", "node", "namespace", "namespace", "controllerKind", "controllerName", "pod", "container"}
+	fields := []string{"cluster", "node", "nodePool", "namespace", "namespace", "controllerKind", "controllerName", "pod", "container"}
 	label := `label[team]`
 	if class := compareClass(path); strings.HasPrefix(class, "asset") || strings.Contains(path, "assets") {
 		fields, label = []string{"asset name", "asset providerID", "asset type", "asset type"}, `label[kubernetes_io_arch]`
@@ -279,9 +279,9 @@ func (g *compareGenerator) expression(path string) string {
 // field is one that values are asked of.
 func (g *compareGenerator) field(path string) string {
 	if strings.Contains(path, "assets") {
-		return g.pick("type", "name", "cluster", "category", "service", "providerID", "label:kubernetes_io_arch")
+		return g.pick("type", "name", "nodePool", "cluster", "category", "service", "providerID", "label:kubernetes_io_arch")
 	}
-	return g.pick("cluster", "node", "namespace", "controllerKind", "controllerName", "pod", "container", "service", "label", "annotation", "label:team", "namespaceLabel:team", "team")
+	return g.pick("cluster", "node", "nodePool", "namespace", "controllerKind", "controllerName", "pod", "container", "service", "label", "annotation", "label:team", "namespaceLabel:team", "team")
 }
 
 // family is the name of a metric of cost.
