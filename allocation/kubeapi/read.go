@@ -283,6 +283,7 @@ type wireAsset struct {
 	Labels     map[string]string
 	Start, End time.Time
 	NodeType   string
+	Pool       string
 
 	TotalCost, CPUCost, RAMCost, GPUCost, Adjustment float64
 }
@@ -294,7 +295,7 @@ type assetBody struct {
 }
 
 // perAsset is about how many bytes an item of an asset takes.
-const perAsset = 504
+const perAsset = 520
 
 // readAssets reads what assets cost. Those of one type and name are added up.
 func readAssets(ctx context.Context, r *reading) error {
@@ -312,7 +313,7 @@ func readAssets(ctx context.Context, r *reading) error {
 		}
 		share := r.texts.share
 		b := &assetBody{
-			spec:   AssetSpec{Type: share(w.Type), Name: share(w.Properties.Name), Category: share(w.Properties.Category), Provider: share(w.Properties.Provider), NodeType: share(w.NodeType)},
+			spec:   AssetSpec{Type: share(w.Type), Name: share(w.Properties.Name), Category: share(w.Properties.Category), Provider: share(w.Properties.Provider), NodeType: share(w.NodeType), NodePool: share(w.Pool)},
 			status: AssetStatus{Start: metav1.NewTime(w.Start), End: metav1.NewTime(w.End), Currency: r.state.currency},
 		}
 		b.merge(&w)
@@ -351,6 +352,9 @@ func (b *assetBody) merge(w *wireAsset) {
 	}
 	if b.spec.NodeType != w.NodeType {
 		b.spec.NodeType = ""
+	}
+	if b.spec.NodePool != w.Pool {
+		b.spec.NodePool = ""
 	}
 }
 

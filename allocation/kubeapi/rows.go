@@ -166,6 +166,7 @@ func assetRow(name, window field) *row {
 			{"spec.category", "Its category, such as Compute.", bodyText(func(b *body) string { return b.spec.Category })},
 			{"spec.provider", "The cloud provider.", bodyText(func(b *body) string { return b.spec.Provider })},
 			{"spec.nodeType", "The instance type of a node.", bodyText(func(b *body) string { return b.spec.NodeType })},
+			{"spec.nodePool", "The pool that a node is of.", bodyText(func(b *body) string { return b.spec.NodePool })},
 		},
 		columns: []column{
 			{name: "Name", help: "The type and the name of the asset, and the window if it is not 24h.", format: "name", cell: cells(func(a *Asset) string { return a.Name })},

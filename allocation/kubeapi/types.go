@@ -155,6 +155,7 @@ type AssetSpec struct {
 	Provider    string   `json:"provider,omitempty" help:"The cloud provider."`
 	ProviderIDs []string `json:"providerIDs,omitempty" help:"The provider's ids of what had the name in the window, sorted."`
 	NodeType    string   `json:"nodeType,omitempty" help:"The instance type of a node."`
+	NodePool    string   `json:"nodePool,omitempty" help:"The pool that a node is of."`
 }
 
 // AssetStatus is the cost of an asset: money over the window.

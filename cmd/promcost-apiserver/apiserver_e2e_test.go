@@ -282,7 +282,7 @@ func checkOpenAPI(t *testing.T, c *cluster) {
 	for kind, want := range map[string]string{
 		"Allocation":        "metadata.name metadata.namespace spec.window spec.pod spec.node spec.controller spec.controllerKind",
 		"ClusterAllocation": "metadata.name",
-		"Asset":             "metadata.name spec.window spec.type spec.category spec.provider spec.nodeType",
+		"Asset":             "metadata.name spec.window spec.type spec.category spec.provider spec.nodeType spec.nodePool",
 	} {
 		s := api.Components.Schemas["io.promcost.cost.v1alpha1."+kind]
 		var got []string

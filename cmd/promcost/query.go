@@ -114,7 +114,7 @@ func defineKubectlAllocation(clause *kingpin.CmdClause, io streams, _ *logFlags)
 func addQueryFlags(clause *kingpin.CmdClause, io streams, open opener) executor {
 	f := &queryFlags{}
 	clause.Flag("window", "What time: today, lastweek, 30m, 12h, 7d, or two times separated by a comma.").Default("1d").StringVar(&f.window)
-	clause.Flag("aggregate", "What to sum by: namespace, controller, node, label:app, … or several separated by commas; empty for containers.").
+	clause.Flag("aggregate", "What to sum by: namespace, controller, node, nodePool, label:app, … or several separated by commas; empty for containers.").
 		Default("namespace").StringVar(&f.aggregate)
 	clause.Flag("filter", `Which workloads: namespace:"shop"+label[app]:"web" and the like.`).PlaceHolder("EXPR").StringVar(&f.filter)
 	clause.Flag("resolution", "How finely to sample: a duration such as 1m, exact for every sample there is, or auto: exact where blocks, streamed remote read or VictoriaMetrics' exports serve the whole window, else 1m or the scrape interval.").Default("auto").StringVar(&f.resolution)

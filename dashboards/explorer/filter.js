@@ -8,7 +8,7 @@ import { language } from "./state.js";
 // FIELDS are what v2 filters may name, and the field that lists their values.
 const FIELDS = {
   __proto__: null,
-  namespace: "namespace", controllerName: "controllerName", controllerKind: "controllerKind", pod: "pod", container: "container", node: "node", cluster: "cluster",
+  namespace: "namespace", controllerName: "controllerName", controllerKind: "controllerKind", pod: "pod", container: "container", node: "node", nodePool: "nodePool", cluster: "cluster",
   services: "service", team: "team", department: "department", environment: "environment", owner: "owner", product: "product",
 };
 

@@ -14,7 +14,7 @@ const WINDOWS = [
 ];
 
 const FIELDS = [
-  "cluster", "namespace", "controller", "controllerKind", "pod", "container", "node", "service", "team", "department", "environment", "owner", "product",
+  "cluster", "namespace", "controller", "controllerKind", "pod", "container", "node", "nodePool", "service", "team", "department", "environment", "owner", "product",
   "cluster,namespace", "namespace,controller", "namespace,pod",
 ];
 
