@@ -33,7 +33,7 @@ func (b BoundKeys) Columns() (cols [][]ID) {
 
 // OfSet reports whether ids of Columns belong to the set only, not to its Dict.
 func (b BoundKeys) OfSet() bool {
-	return slices.ContainsFunc(b.keys, func(k boundKey) bool { return k.kind == keyDerived })
+	return slices.ContainsFunc(b.keys, func(k boundKey) bool { return k.texts != nil })
 }
 
 // Any reports whether a row has a value of any of the keys. All rows have one of the key `all`.
@@ -58,7 +58,7 @@ type boundKey struct {
 	dict   *Dict
 	kind   keyKind
 	cols   [][]ID
-	texts  []string // of a derived property, indexed by its own ids
+	texts  []string // by id, of keys with ids of their own; nil where the ids are those of dict
 	prefix string   // before the value, such as `app=`
 	raw    bool     // not a cluster's id: written as it is
 }
@@ -95,9 +95,10 @@ func (k Key) bind(s *Set, labelValue bool) (boundKey, error) {
 		b.cols = [][]ID{nil}
 		b.cols[0], b.texts = k.derived.column(s)
 	case keyNodeClass:
-		b.cols = [][]ID{s.nodeTexts((*Node).class)}
+		b.cols = [][]ID{s.nodeClasses()}
 	case keyNodePool:
-		b.cols = [][]ID{s.nodeTexts((*Node).pool)}
+		b.cols = [][]ID{nil}
+		b.cols[0], b.texts = s.poolColumn()
 	case keyBarePod:
 		b.cols = [][]ID{s.barePods()}
 	case keyAll:
@@ -117,7 +118,7 @@ func (b *boundKey) appendName(dst []byte, row int, fill bool) []byte {
 		}
 		return dst
 	}
-	if b.kind == keyDerived {
+	if b.texts != nil {
 		return append(dst, b.texts[id]...)
 	}
 	if b.kind == keyController {

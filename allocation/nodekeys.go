@@ -8,29 +8,36 @@ func (n *Node) class() string {
 	return n.InstanceType
 }
 
-func (n *Node) pool() string { return n.Pool }
-
 // EachText calls f with the texts that must be in the dictionary of s before the key is bound to s.
 func (k Key) EachText(s *Set, f func(text string)) {
-	text := (*Node).class
-	switch k.kind {
-	case keyNodeClass:
-	case keyNodePool:
-		text = (*Node).pool
-	default:
-		return
-	}
-	for i := range s.Nodes {
-		f(text(&s.Nodes[i]))
+	if k.kind == keyNodeClass {
+		for i := range s.Nodes {
+			f(s.Nodes[i].class())
+		}
 	}
 }
 
-// nodeTexts returns a text of each row's node, 0 where it is not known. The texts must be in the dictionary.
-func (s *Set) nodeTexts(text func(*Node) string) []ID {
+// nodeClasses returns the class of each row's node, 0 where it is not known. The classes must be in the dictionary.
+func (s *Set) nodeClasses() []ID {
 	return ofNodes(s, func(n *Node) ID {
-		id, _ := s.table.Dict.Find(text(n))
+		id, _ := s.table.Dict.Find(n.class())
 		return id
 	})
+}
+
+// poolColumn returns the pool of each row's node as an index of texts; 0 is none.
+func (s *Set) poolColumn() (ids []ID, texts []string) {
+	known := map[string]ID{"": 0}
+	texts = []string{""}
+	ids = ofNodes(s, func(n *Node) ID {
+		id, ok := known[n.Pool]
+		if !ok {
+			id = ID(len(texts))
+			texts, known[n.Pool] = append(texts, n.Pool), id
+		}
+		return id
+	})
+	return ids, texts
 }
 
 // NodePoolNeeds returns what NodePools looks at.
@@ -44,8 +51,8 @@ func (s *Set) NodePools() (func(row int) string, error) {
 	if err := s.Require(NodePoolNeeds()); err != nil {
 		return nil, err
 	}
-	pools := ofNodes(s, (*Node).pool)
-	return func(row int) string { return pools[row] }, nil
+	ids, texts := s.poolColumn()
+	return func(row int) string { return texts[ids[row]] }, nil
 }
 
 // ofNodes returns a value of each row's node, the zero value where it is not known.

@@ -43,6 +43,13 @@ func TestLabelProblems(t *testing.T) {
 				"label owner: no workload has a label of that name, and it is no property of the configuration",
 			},
 		},
+		{
+			"no pools",
+			[]string{"nodePool"},
+			[]string{"label"},
+			set,
+			[]string{"label nodePool: no node has a label that names its pool, or kube-state-metrics does not export it (see its --metric-labels-allowlist=nodes=[*])"},
+		},
 		{"switched off", []string{"sqad"}, []string{}, set, nil},
 		{"nothing to have labels", []string{"sqad"}, []string{"label"}, newFamilySet(), nil},
 	} {

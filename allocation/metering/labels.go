@@ -15,8 +15,11 @@ type labelName struct {
 	keys []allocation.Key
 }
 
-// parseLabelNames reads the names of labels. A name is a derived property or an alias, in upper or lower case, else a label. If one
-// name spells the alias exactly, another spelling is a label.
+// poolName is the name of the pool of nodes, which is no label of workloads.
+const poolName = "nodePool"
+
+// parseLabelNames reads the names of labels. A name is a derived property, nodePool or an alias, in upper or lower case, else a label. If
+// one name spells the alias exactly, another spelling is a label.
 func parseLabelNames(o *Options) ([]labelName, error) {
 	var out []labelName
 	var names []string
@@ -24,6 +27,7 @@ func parseLabelNames(o *Options) ([]labelName, error) {
 		names = append(names, strings.TrimSpace(name))
 	}
 	aliases := slices.Collect(maps.Keys(allocation.DefaultLabelMapping()))
+	aliases = append(aliases, poolName)
 	for _, d := range o.Derived {
 		aliases = append(aliases, d.Name())
 	}
@@ -95,6 +99,12 @@ func (m *Metering) LabelProblems(s *allocation.Set) []string {
 		if d := name.keys[0].Derived(); d != nil {
 			if text := d.Problem([]*allocation.Set{s}); text != "" {
 				problems = append(problems, text)
+			}
+			continue
+		}
+		if name.keys[0].OfNodePools() {
+			if !slices.ContainsFunc(s.Nodes, func(n allocation.Node) bool { return n.Pool != "" }) {
+				problems = append(problems, fmt.Sprintf("label %s: no node has a label that names its pool, or kube-state-metrics does not export it (see its --metric-labels-allowlist=nodes=[*])", name.name))
 			}
 			continue
 		}

@@ -35,6 +35,7 @@ func TestLabelsAreResolvedAsInAggregations(t *testing.T) {
 		{"tier", "tier"},
 		{"namespace", "label:namespace"},
 		{"nobody-has-it", "label:nobody-has-it"},
+		{"nodepool", "nodePool"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			set := randomLabels(rand.New(rand.NewPCG(1, 2)))
@@ -89,9 +90,10 @@ func TestLabelsAreResolvedAsInAggregations(t *testing.T) {
 // randomLabels are containers with random labels and annotations, raw and as Prometheus can hold them.
 func randomLabels(rng *rand.Rand) *allocation.Set {
 	set := newFamilySet()
+	set.Nodes = []allocation.Node{{Cluster: "c", Name: "n", Pool: "general"}, {Cluster: "c", Name: "batch-1", Pool: "batch"}, {Cluster: "c", Name: "bare"}}
 	for i := range 200 {
 		row := familyRow("c", fmt.Sprint("ns", i%3), "", "", map[allocation.Column]float64{allocation.Cost.Of(allocation.CPU): float64(i)})
-		row.Text[allocation.NodeName], row.Text[allocation.Pod], row.Text[allocation.Container] = "n", fmt.Sprint("p", i), "main"
+		row.Text[allocation.NodeName], row.Text[allocation.Pod], row.Text[allocation.Container] = []string{"n", "batch-1", "bare"}[i%3], fmt.Sprint("p", i), "main"
 		row.Labels, row.Annotations = map[string]string{}, map[string]string{}
 		for _, name := range []string{"app", "squad", "app.kubernetes.io/name", "app_kubernetes_io_name"} {
 			switch rng.IntN(4) {

@@ -98,7 +98,7 @@ func checkParts(t *testing.T, base string, from, until time.Time) {
 	want, odd := sum("/model/allocation?", from, until), from.Add(9*time.Hour+41*time.Minute)
 	for _, path := range []string{
 		"/model/allocation?step=1h", "/model/allocation/compute?", "/model/allocation/compute?step=1h", "/model/allocation/compute?step=7h",
-		"/model/allocation/compute?aggregate=namespace", "/model/allocation/compute?aggregate=node", "/model/allocation/compute?aggregate=controller,label:app",
+		"/model/allocation/compute?aggregate=namespace", "/model/allocation/compute?aggregate=node", "/model/allocation/compute?aggregate=nodePool", "/model/allocation/compute?aggregate=controller,label:app",
 		"/model/allocation/compute?shareIdle=true&aggregate=pod", "/allocation/compute?includeIdle=true&aggregate=namespace&step=5h",
 	} {
 		if got := sum(path, from, until); math.Abs(got-want) > 1e-9*want {

@@ -54,7 +54,7 @@ func addServeFlags(clause *kingpin.CmdClause, preset servePreset) *serveFlags {
 	f := &serveFlags{stored: addStoredHoursFlags(clause), web: addWebFlags(clause, preset.address), promql: addPromQLFlags(clause), enabled: map[string]*bool{}}
 	countOf(clause, "collector.max-series", "Maximum series per collector. Above it, the cheapest are combined into __other__, so totals by cluster, label and resource stay right. PromQL over costs has all of them.", &f.maxSeries, metering.MinMaxSeries).
 		Default(strconv.Itoa(metering.DefaultMaxSeries))
-	names := addFlag(clause, "collector.label.names", "Labels whose values --collector.label exports the cost of, separated by commas: names as Kubernetes or as Prometheus has them, aliases such as team, and properties of the config file. Names switch it on.", func(text string) error {
+	names := addFlag(clause, "collector.label.names", "Labels whose values --collector.label exports the cost of, separated by commas: names as Kubernetes or as Prometheus has them, aliases such as team, nodePool for the pool of nodes, and properties of the config file. Names switch it on.", func(text string) error {
 		f.labels = strings.Split(text, ",")
 		return nil
 	}).PlaceHolder("NAME,…")
