@@ -77,6 +77,7 @@ func (n *Node) Add(was *Node) {
 		n.IdleAdjustment[r] += was.IdleAdjustment[r]
 	}
 	n.RunningSeconds += was.RunningSeconds
+	n.Charged.add(was.Charged)
 	extend(&n.Start, &n.End, was.Start, was.End)
 }
 

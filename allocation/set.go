@@ -376,6 +376,19 @@ type Node struct {
 	IdleAdjustment             [NumResources]float64 // the part of Adjustment that belongs to Idle
 	Overhead                   [NumResources]float64 // part of the capacity that Kubernetes cannot allocate, 0 to 1
 	CPUBreakdown, RAMBreakdown Breakdown
+	Charged                    Charged // what bills say of it; the zero value where they say nothing
+}
+
+// Charged is what bills say of commitments, such as savings plans and reservations, that a node used.
+type Charged struct {
+	Listed    float64 // the list cost of the time that lines charge with a known amortized cost
+	Committed float64 // what they charge for that time under commitments, amortized: it is due without the node, too
+}
+
+// add adds what bills say of another time.
+func (c *Charged) add(o Charged) {
+	c.Listed += o.Listed
+	c.Committed += o.Committed
 }
 
 // TotalCost returns the cost of the node.

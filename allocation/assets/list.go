@@ -74,7 +74,7 @@ func listAll(s *allocation.Set) []listed {
 	}
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
-		add(nodeAsset(n))
+		add(OfNode(n))
 		if same[nodeName{n.Cluster, n.Name, n.ProviderID}] > 1 && !n.Created.IsZero() {
 			list[len(list)-1].since = "@" + n.Created.UTC().Format(time.RFC3339)
 		}
@@ -125,7 +125,7 @@ type nodeProvider struct{ name, project string }
 func clusterProviders(s *allocation.Set) map[string]nodeProvider {
 	out := map[string]nodeProvider{}
 	for i := range s.Nodes {
-		n := nodeAsset(&s.Nodes[i])
+		n := OfNode(&s.Nodes[i])
 		if _, ok := out[n.Cluster]; !ok && n.Provider != "" {
 			out[n.Cluster] = nodeProvider{n.Provider, n.Project}
 		}
@@ -163,7 +163,8 @@ func newAsset(t allocation.AssetType, cluster, title, id string, providers map[s
 	return a
 }
 
-func nodeAsset(n *allocation.Node) allocation.Asset {
+// OfNode returns a node as an asset.
+func OfNode(n *allocation.Node) allocation.Asset {
 	a := newAsset(allocation.NodeAsset, n.Cluster, n.Name, n.ProviderID, nil)
 	if rest, ok := strings.CutPrefix(n.ProviderID, "gce://"); ok {
 		a.Project, _, _ = strings.Cut(rest, "/")

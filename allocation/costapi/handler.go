@@ -204,6 +204,7 @@ const (
 	abandonedWorkloads
 	idleGPUs
 	savingOverviews // of what those and kubecostSizes list
+	nodeSavings     // of what bills would be without nodes
 	kubecostSizes   // recommended requests in Kubecost's shape
 	requestSizes
 	backtests   // of recommended requests

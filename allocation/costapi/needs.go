@@ -32,6 +32,8 @@ func (q *request) rowNeeds() *allocation.Projection {
 		return q.computedNeeds()
 	case q.route.endpoint == predictions:
 		return savings.HistoryNeeds()
+	case q.route.endpoint == nodeSavings:
+		return savings.NodeNeeds()
 	case q.route.endpoint&listed != 0: // assets need no rows
 		return &allocation.Projection{}
 	case q.route.endpoint&savingLists != 0:
@@ -88,10 +90,10 @@ func (q *request) mergedBy() []allocation.Key {
 func (q *request) bills() allocation.Billed {
 	var b allocation.Billed
 	switch {
+	case q.route.endpoint&(ackAllocations|savingLists|nodeSavings) != 0:
+		b = allocation.Billed{Adjustments: true}
 	case q.route.endpoint&listed != 0:
 		b = allocation.Billed{Adjustments: !q.assets.WithoutAdjustments, Cloud: true}
-	case q.route.endpoint&(ackAllocations|savingLists) != 0:
-		b = allocation.Billed{Adjustments: true}
 	default:
 		b = allocation.Billed{Adjustments: q.reconcile, External: q.options.External}
 	}

@@ -49,6 +49,7 @@ var emptyAnswers = []struct{ path, params, data string }{
 	{"/model/savings/requestSizingV2", "window=2026-11-18,2026-11-20&format=json", `[]`},
 	{"/model/savings/requestSizingV2/topline", "window=2026-11-18,2026-11-20&format=json", `{"TotalMonthlySavings":0,"Count":0,"Recommendations":null}`},
 	{"/model/savings/requests", "window=2026-11-18,2026-11-20", `"count":0,"monthlySaving":0,"monthlyRisk":0`},
+	{"/model/savings/nodes", "window=2026-11-18,2026-11-20", `"aggregate":"nodePool","count":0,"monthlyCost":0,`},
 	{"/model/savings/backtest", "window=2026-11-10,2026-11-20", `"profile":"tight","slack":null,"exceedance":null,"memorySlack":null,"memoryDaysExceeded":null,"containers":0,"days":0`},
 	{"/model/savings/idleGPUs", "window=2026-11-18,2026-11-20", `{"count":0,"monthlyCost":0,"monthlyListCost":0,"idle":[],"unknown":[]}`},
 	{"/model/prediction/speccost", "window=2026-11-18,2026-11-20&format=json", `"ramMonthlyRate":null,"gpuMonthlyRate":0`},

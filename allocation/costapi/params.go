@@ -87,18 +87,18 @@ func params() []param {
 
 // Groups of endpoints that share parameters.
 const (
-	sizings     = kubecostSizes | requestSizes | backtests                                // endpoints about requests
-	merged      = allocations | summaries | toplines | trends | changes                   // endpoints that merge rows as they are asked to
-	savingLists = unclaimedVolumes | abandonedWorkloads | idleGPUs                        // endpoints about what could cost less
-	results     = merged | anomalies | forecasts                                          // endpoints that run the passes, except for ACK's
-	selected    = results | completions | savingLists | savingOverviews | sizings         // endpoints that filter allocations
-	served      = assetLists | assetMaps                                                  // endpoints that answer with assets
-	listed      = served | assetToplines | assetCompletions | assetDiffs | assetForecasts // endpoints that filter assets
-	computed    = selected | listed | ackAllocations                                      // endpoints that ask the ledger
-	forecasting = forecasts | assetForecasts                                              // endpoints about time that is to come
-	judging     = anomalies | forecasting                                                 // endpoints about expected costs, of days
-	clouds      = cloudCosts | cloudViews | cloudTrends                                   // endpoints that sum lines of bills
-	customs     = customTotals | customSeries                                             // endpoints that sum lines of vendors' bills
+	sizings     = kubecostSizes | requestSizes | backtests                                              // endpoints about requests
+	merged      = allocations | summaries | toplines | trends | changes                                 // endpoints that merge rows as they are asked to
+	savingLists = unclaimedVolumes | abandonedWorkloads | idleGPUs                                      // endpoints about what could cost less
+	results     = merged | anomalies | forecasts                                                        // endpoints that run the passes, except for ACK's
+	selected    = results | completions | savingLists | savingOverviews | sizings                       // endpoints that filter allocations
+	served      = assetLists | assetMaps                                                                // endpoints that answer with assets
+	listed      = served | assetToplines | assetCompletions | assetDiffs | assetForecasts | nodeSavings // endpoints that filter assets
+	computed    = selected | listed | ackAllocations                                                    // endpoints that ask the ledger
+	forecasting = forecasts | assetForecasts                                                            // endpoints about time that is to come
+	judging     = anomalies | forecasting                                                               // endpoints about expected costs, of days
+	clouds      = cloudCosts | cloudViews | cloudTrends                                                 // endpoints that sum lines of bills
+	customs     = customTotals | customSeries                                                           // endpoints that sum lines of vendors' bills
 	billed      = clouds | customs | reconciliations
 	compared    = changes | assetDiffs // endpoints that compare two windows
 	cloudViews  = cloudGraphs | cloudTotals | cloudTables
@@ -109,7 +109,7 @@ const (
 func timeParams() []param {
 	hour := defaults{kubecost: "1h"}
 	return []param{
-		{"window", nil, "window", defaults{}, computed &^ (assetDiffs | judging | savingLists | savingOverviews | sizings), "What time (required): today, yesterday, week, month, lastweek, lastmonth; 30m, 12h, 7d, 2w, also with \" offset 1d\"; two RFC 3339 times, dates or Unix seconds with a comma.", setText(func(q *request) *string { return &q.timing.window })},
+		{"window", nil, "window", defaults{}, computed &^ (assetDiffs | judging | savingLists | savingOverviews | nodeSavings | sizings), "What time (required): today, yesterday, week, month, lastweek, lastmonth; 30m, 12h, 7d, 2w, also with \" offset 1d\"; two RFC 3339 times, dates or Unix seconds with a comma.", setText(func(q *request) *string { return &q.timing.window })},
 		{"window", nil, "window", hour, diagnoses, "What time to look at.", setText(func(q *request) *string { return &q.timing.window })},
 		{"window", nil, "window", defaults{}, anomalies, "Which days (required), in the forms of window elsewhere: all that it touches, up to the last full hour. The running day is compared with the same hours of others.", setText(func(q *request) *string { return &q.timing.window })},
 		{"predictionWindow", nil, "duration", all("30d"), forecasting, "How many days are forecast, from the next midnight on, such as 30d, up to 366d.", parseAhead},

@@ -26,7 +26,7 @@ func rowParams() []param {
 		{"includeAggregatedMetadata", nil, "boolean", all("false"), results, "Keep the labels and annotations that all merged rows of a namespace have in common.", option(func(o *passes.Options) *bool { return &o.AggregatedMetadata })},
 		{"includeProportionalAssetResourceCosts", nil, "boolean", all("false"), allocations, "Say what part of each asset's cost a row is. Needs idle.", option(func(o *passes.Options) *bool { return &o.Proportions })},
 		{"reconcile", nil, "boolean", all("true"), results | predictions, "Correct costs by what bills say, as adjustments. Without bills this changes nothing.", setBool(func(q *request) *bool { return &q.reconcile })},
-		{"unbilled", nil, "list|estimate", all("list"), (results | savingLists | predictions | served | assetToplines | assetDiffs | ackAllocations) &^ judging, "What no bill charges, or not yet: its list price, or what bills charged in proportion to list prices on their last 7 days, for nodes of the same cluster, instance type and spot, and the like. Without bills this changes nothing.", setWord(func(q *request) *string { return &q.unbilled }, "list", "estimate")},
+		{"unbilled", nil, "list|estimate", all("list"), (results | savingLists | nodeSavings | predictions | served | assetToplines | assetDiffs | ackAllocations) &^ judging, "What no bill charges, or not yet: its list price, or what bills charged in proportion to list prices on their last 7 days, for nodes of the same cluster, instance type and spot, and the like. Without bills this changes nothing.", setWord(func(q *request) *string { return &q.unbilled }, "list", "estimate")},
 		{"unbilled", nil, "list|estimate", all("estimate"), judging, "What no bill charges, or not yet: its list price, or as bills charged the like lately. At list price, days that are not billed yet would be unusual.", setWord(func(q *request) *string { return &q.unbilled }, "list", "estimate")},
 		{"external", nil, "boolean", all("false"), results, "Add the costs outside of clusters that bills have. Without bills this adds nothing.", option(func(o *passes.Options) *bool { return &o.External })},
 	}
@@ -59,7 +59,7 @@ func answerParams() []param {
 	return []param{
 		{"format", nil, "json|csv|parquet|arrow", all("json"), allocations, "csv implies accumulate. Parquet and Arrow (an IPC stream) have a row an allocation of each set, with its window; offset, limit and sortBy are for the others, and for Arrow.", word(format, "json", "csv", "parquet", "arrow")},
 		{"format", nil, "json|csv", all("json"), summaries | toplines, "Format of the answer. CSV has Kubecost's columns, and implies accumulate.", word(format, "json", "csv")},
-		{"format", nil, "json", all("json"), unclaimedVolumes | idleGPUs | trends | completions | assetToplines | assetCompletions | assetDiffs | judging, "Format of the answer.", word(format, "json")},
+		{"format", nil, "json", all("json"), unclaimedVolumes | idleGPUs | nodeSavings | trends | completions | assetToplines | assetCompletions | assetDiffs | judging, "Format of the answer.", word(format, "json")},
 		{"format", nil, "json|csv", all("json"), changes, "Format of the answer. CSV has a line for each row and part.", word(format, "json", "csv")},
 		{"csvColumns", nil, "standard|full", all("standard"), allocations, "Kubecost's columns of CSV, or all that there are.", setFullCSV},
 		{"offset", nil, "number", all("0"), paged, "Rows of each set left out, the dearest first; idle rows are in any case there.", parseCount(func(q *request) *int { return &q.output.page.Offset })},

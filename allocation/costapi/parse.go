@@ -102,7 +102,7 @@ type output struct {
 	jmespath  *jmespath.Expression // evaluated over the data; nil keeps the data
 	rate      float64              // the hours that costs are scaled to, 0 for the window
 	names     []string             // the results whose trends are asked for
-	aggregate string               // the aggregation as it is given, of answers about expected costs
+	aggregate string               // the aggregation as it is given, of answers about expected costs and about nodes
 	threshold float64              // the score from which on a cost is unusual
 	least     float64              // the part of its cost that an asset has to change to be listed
 	topics    []notices.Topic      // the topics whose warnings are sent

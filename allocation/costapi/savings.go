@@ -39,6 +39,7 @@ func savingRoutes() []route {
 		{"/model/savings/unclaimedVolumes", kubecost, unclaimedVolumes, true, true, (*api).serveSavings},
 		{"/model/savings/abandonedWorkloads", kubecost, abandonedWorkloads, true, true, (*api).serveSavings},
 		{"/model/savings/idleGPUs", kubecost, idleGPUs, true, true, (*api).serveSavings},
+		{"/model/savings/nodes", kubecost, nodeSavings, true, true, (*api).serveNodeSavings},
 		{"/model/savings/requestSizingV2", kubecost, kubecostSizes, true, true, (*api).serveKubecostSizes},
 		{"/model/savings/requestSizingV2/topline", kubecost, kubecostSizes, true, true, (*api).serveKubecostSizesTopline},
 		{"/model/savings/requests", kubecost, requestSizes, true, true, (*api).serveRequestSizes},
@@ -52,6 +53,9 @@ func savingParams() []param {
 	list := []param{
 		{"window", nil, "window", all("14d"), savingOverviews, "What time to look at, in the forms of the other paths. Without it each part looks at the time that its own path does.", setText(func(q *request) *string { return &q.timing.window })},
 		{"window", nil, "window", defaults{}, savingLists, "What time to look at, in the forms of the other paths. Without it: the days.", setText(func(q *request) *string { return &q.timing.window })},
+		{"window", nil, "window", all("7d"), nodeSavings, "What time to look at, in the forms of the other paths.", setText(func(q *request) *string { return &q.timing.window })},
+		{"aggregate", nil, "nodePool|node", all("nodePool"), nodeSavings, "Whether the answer is about pools or about single nodes of each cluster.", setWord(func(q *request) *string { return &q.output.aggregate }, "nodePool", "node")},
+		{"limit", nil, "number", all("0"), nodeSavings, "Most pools or nodes, the dearest first; 0 for all. Sums are of all.", parseCount(func(q *request) *int { return &q.output.page.Limit })},
 		{"threshold", nil, "number", all("500"), abandonedWorkloads, "The traffic in bytes a second, sent and received, below which a pod is abandoned.", parseTraffic},
 		{"format", nil, "kubecost|json", all("kubecost"), abandonedWorkloads | predictions, "kubecost is the list alone, as Kubecost sends it; json has it as data beside warnings and hours, as jmespath does.", setWord(func(q *request) *string { return &q.output.format }, "kubecost", "json")},
 	}

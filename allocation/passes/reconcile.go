@@ -13,7 +13,8 @@ import (
 // Adjustments are the differences between bills and list prices for the window of one set. They are added to the cost of
 // assets, in currency, and are negative where the bill is lower.
 type Adjustments struct {
-	Nodes         map[allocation.AssetKey]float64 // divided over CPU, RAM and GPU in proportion to their cost
+	Nodes         map[allocation.AssetKey]float64            // divided over CPU, RAM and GPU in proportion to their cost
+	Charged       map[allocation.AssetKey]allocation.Charged // of nodes: no difference, but what Node.Charged is
 	Volumes       map[allocation.AssetKey]float64
 	LocalDisks    map[allocation.AssetKey]float64 // by node
 	LoadBalancers map[allocation.AssetKey]float64
@@ -42,6 +43,7 @@ func Reconcile(s *allocation.Set, a Adjustments) (*allocation.Set, error) {
 	}
 	out := *s
 	addClusterAssets(&out, &a)
+	setCharged(&out, a.Charged)
 	err := errors.Join(
 		adjustAssets(&out.Nodes, a.Nodes, "node", func(n *allocation.Node) allocation.AssetKey {
 			return allocation.AssetKey{Cluster: n.Cluster, Name: n.Name, ProviderID: n.ProviderID}
@@ -61,6 +63,30 @@ func Reconcile(s *allocation.Set, a Adjustments) (*allocation.Set, error) {
 		return fail(err)
 	}
 	return adjusted, nil
+}
+
+// setCharged notes in a copy of the nodes what bills say of commitments. Nodes with one key divide it in proportion to cost.
+func setCharged(s *allocation.Set, of map[allocation.AssetKey]allocation.Charged) {
+	if len(of) == 0 {
+		return
+	}
+	s.Nodes = slices.Clone(s.Nodes)
+	sums := map[allocation.AssetKey]float64{}
+	keys := make([]allocation.AssetKey, len(s.Nodes))
+	for i := range s.Nodes {
+		n := &s.Nodes[i]
+		keys[i] = allocation.AssetKey{Cluster: n.Cluster, Name: n.Name, ProviderID: n.ProviderID}
+		if _, ok := of[keys[i]]; !ok {
+			keys[i].ProviderID = ""
+		}
+		sums[keys[i]] += n.TotalCost()
+	}
+	for i := range s.Nodes {
+		if c, ok := of[keys[i]]; ok && sums[keys[i]] > 0 {
+			share := s.Nodes[i].TotalCost() / sums[keys[i]]
+			s.Nodes[i].Charged = allocation.Charged{Listed: c.Listed * share, Committed: c.Committed * share}
+		}
+	}
 }
 
 // ReconcileNeeds returns what Reconcile looks at.

@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"context"
+	"math"
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/billing"
@@ -14,6 +15,8 @@ type Day struct {
 	window  allocation.Window
 	matched []float64 // what lines charge for each asset
 	billed  []bool    // a line charges the asset, or it is known to be charged elsewhere
+	// committed is what lines charge for each asset under commitments, amortized; NaN where a line does not tell that.
+	committed []float64
 }
 
 // Reached says of a line whether its charges are final: later ones would make assets look cheap.
@@ -21,13 +24,14 @@ type Reached func(*billing.Line) bool
 
 // NewDay reads the lines of a day and matches them with its assets. Lines that are not reached do not count.
 func NewDay(ctx context.Context, x *Index, book *billing.Book, day allocation.Window, reached Reached) (*Day, error) {
-	d := &Day{Index: x, window: day, matched: make([]float64, len(x.assets)), billed: make([]bool, len(x.assets))}
+	d := &Day{Index: x, window: day, matched: make([]float64, len(x.assets)), billed: make([]bool, len(x.assets)), committed: make([]float64, len(x.assets))}
 	matches := x.matcher()
 	err := book.Read(ctx, day, func(l *billing.Line) error {
 		if m := matches(l.Item); m.Kind < External && reached(l) {
 			x.divide(m, func(at int32, share float64) {
 				d.matched[at] += l.Cost * share
 				d.billed[at] = true
+				d.committed[at] += committedCost(l) * share
 			})
 		}
 		return nil
@@ -37,6 +41,18 @@ func NewDay(ctx context.Context, x *Index, book *billing.Book, day allocation.Wi
 	}
 	d.takeOffDisks()
 	return d, nil
+}
+
+// committedCost is what a line charges under a commitment, amortized: with the part of what was paid for the commitment as a whole. It is NaN
+// if the line is of one and does not tell that.
+func committedCost(l *billing.Line) float64 {
+	switch {
+	case l.Commitment.Status == "":
+		return 0
+	case !l.Known[billing.Effective]:
+		return math.NaN()
+	}
+	return l.Costs[billing.Effective]
 }
 
 // mostItems bounds how many items are remembered at a time. A bill may have millions, and lines of one are close together.
@@ -118,6 +134,10 @@ func (d *Day) Adjustments(s *allocation.Set) passes.Adjustments {
 		if v, ok := d.adjustment(at, of); ok {
 			addAdjustment(&out, a, v)
 		}
+		if list, committed := d.has[at].list, d.committed[at]; a.Kind == Node && of.there[at] && list > 0 && !math.IsNaN(committed) {
+			part := of.has[at].list
+			addCharged(&out, a.AssetKey, allocation.Charged{Listed: part, Committed: committed * (part / list)})
+		}
 	}
 	return out
 }
@@ -131,6 +151,13 @@ func addAdjustment(to *passes.Adjustments, a Asset, v float64) {
 	} else {
 		addTo(byKey[a.Kind], a.AssetKey, v)
 	}
+}
+
+func addCharged(to *passes.Adjustments, key allocation.AssetKey, c allocation.Charged) {
+	if to.Charged == nil {
+		to.Charged = map[allocation.AssetKey]allocation.Charged{}
+	}
+	to.Charged[key] = c
 }
 
 func addTo[K comparable](m *map[K]float64, key K, v float64) {

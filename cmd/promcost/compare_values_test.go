@@ -175,6 +175,9 @@ func (g *compareGenerator) step(path string) string {
 
 // aggregate is one to three keys.
 func (g *compareGenerator) aggregate(path string) string {
+	if strings.HasSuffix(path, "/savings/nodes") {
+		return g.pick("nodePool", "node")
+	}
 	switch class := compareClass(path); class {
 	case "bills":
 		return g.pick("namespace", "controller", "controllerKind", "pod")
@@ -194,7 +197,7 @@ func (g *compareGenerator) filter(path string) string {
 	}
 	fields := []string{"cluster", "node", "nodePool", "namespace", "namespace", "controllerKind", "controllerName", "pod", "container"}
 	label := `label[team]`
-	if class := compareClass(path); strings.HasPrefix(class, "asset") || strings.Contains(path, "assets") {
+	if class := compareClass(path); strings.HasPrefix(class, "asset") || strings.Contains(path, "assets") || strings.HasSuffix(path, "/savings/nodes") {
 		fields, label = []string{"asset name", "asset providerID", "asset type", "asset type"}, `label[kubernetes_io_arch]`
 	}
 	condition := func() string {

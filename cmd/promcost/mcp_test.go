@@ -122,7 +122,7 @@ func (a *assistant) testTools(t *testing.T) {
 		}
 	}
 	slices.Sort(names)
-	want := []string{"allocations", "anomalies", "assets", "budgets", "diagnose", "explain_change", "filter_help", "forecast", "get_allocation_costs", "get_asset_costs", "get_cloud_costs", "get_efficiency", "promql", "savings"}
+	want := []string{"allocations", "anomalies", "assets", "budgets", "diagnose", "explain_change", "filter_help", "forecast", "get_allocation_costs", "get_asset_costs", "get_cloud_costs", "get_efficiency", "nodes", "promql", "savings"}
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Error(diff)
 	}

@@ -124,6 +124,13 @@ var endpoints = []endpoint{
 		`"data": {"count": 1, "monthlyCost": 693.5, "monthlyListCost": 693.5, "idle": [{"cluster": …, "node": …, "namespace": "ml", "pod": "train-0", "gpus": 1, "usage": 0.002, "monthlyCost": …}], "unknown": [{…, "usage": null}]}`,
 	},
 	{
+		"Without these nodes", "/model/savings/nodes", "What pools of nodes are used for, and what would be paid a month without them, the dearest first: `moving` is what pods would have to run elsewhere, `daemonSets` what ends with the nodes, `idle` what nobody is allocated, `idleElsewhere` what is idle on the cluster's other " +
+			"nodes. `committedMonthlyCost` is what bills charge under commitments, null where they charge nothing, and `billedPart` how much of the time they charge. `aggregate=node` is about single nodes; a filter selects nodes, as that of assets does. `promcost query nodes` prints it.",
+		"/model/savings/nodes?filter=nodePool:batch",
+		`"data": {"aggregate": "nodePool", "count": 1, "monthlyCost": 1155.1, "monthlyListCost": …, "notes": […], "nodes": [{"cluster": …, "nodePool": "batch", "nodeTypes": ["c5.4xlarge"], "nodes": 3.2, "monthlyCost": 1155.1, "monthlyListCost": …,
+  "moving": {"cpuCores": 25.2, "ramBytes": …, "gpus": 0, "monthlyCost": 590.5, "monthlyListCost": …}, "daemonSets": {…}, "idle": {…}, "idleElsewhere": {"cpuCores": 40.2, …}, "committedMonthlyCost": 0, "billedPart": 0.9, "monthlySavings": {"least": 564.2, "most": 1155.1}}]}`,
+	},
+	{
 		"Predictions", "/model/prediction/speccost", "What rendered manifests would cost a month, what those workloads cost now, and the difference: POST them as the body, up to 4 MiB and 1,000 objects of YAML or JSON. The answer is a list in Kubecost's shape, with warnings in the header; " +
 			"`format=json` has a total and what is not priced beside it. What cannot be known is null, and `notes` say why. `promcost predict` prints it.",
 		"/model/prediction/speccost?window=7d' --data-binary '@manifests.yaml",

@@ -40,6 +40,7 @@ var wideImports = map[string]string{
 // wideStructs are the structs that may have more fields than the limit, with the reason. Flags and options, rows of
 // tables and shapes on the wire are listed here too: they do no work.
 var wideStructs = map[string]string{
+	"allocation.Node":                        "rows of a table: what is known of a node, a column of the history each",
 	"cmd/promcost/internal/manifests.Values": "options: what a deployment can be set to",
 	"allocation/parquet.assetRow":            "a shape on the wire: the columns of a Parquet file",
 	"promquery/democluster.ContainerTruth":   "rows of a table: what the demo knows of a container",

@@ -23,6 +23,8 @@ var longAnswers = map[string]string{
 		`"notComparable":"17 of 175 h have data","total":{"baseline":123456.78,"cost":234567.89,"change":111111.11,"effects":{"sizeRequest":111111.11}},` +
 		`"rows":[{"name":"NAME","baseline":123456.78,"cost":234567.89,"change":111111.11,"effects":{"sizeRequest":70000,"placement":30000,"adjustment":11111.11}}]}}`,
 	"/model/assets":  `{"code":200,"data":[{"x":{"type":"ClusterManagement","properties":{"name":"NAME"},"window":{"start":"2026-01-31T00:00:00Z","end":"2026-01-31T10:00:00Z"},"nodeType":"u-24tb1.112xlarge","preemptible":1,"totalCost":123456.78}}]}`,
+	"/model/savings/nodes": `{"code":200,"data":{"count":1,"monthlyCost":123456.78,"notes":["The least is saved if what moves costs its list price elsewhere and commitments are paid on."],"nodes":[{"cluster":"one","nodePool":"NAME","nodes":123.4,"monthlyCost":123456.78,` +
+		`"moving":{"cpuCores":1234.5,"ramBytes":12345678901234,"gpus":12,"monthlyCost":98765.43},"idle":{"monthlyCost":23456.78},"idleElsewhere":{"cpuCores":1234.5,"ramBytes":12345678901234},"committedMonthlyCost":23456.78,"monthlySavings":{"least":-1234.56}}]}}`,
 	"/model/budgets": `{"code":200,"data":[{"name":"NAME","period":"quarter","cost":"billed","amount":1234567,"spent":1234567.89,"forecast":2345678.9}]}`,
 	"/model/savings/requests": `{"code":200,"data":{"profile":"balanced","count":1,"monthlySaving":12345.67,"requests":[{"namespace":"NAME","controller":"NAME","container":"NAME","lowConfidence":true,"runningHours":1.5,` +
 		`"monthlySaving":12345.67,"cpu":{"request":12.5,"recommended":10.25,"exceedance":0.04},"memory":{"request":12345678901,"recommended":2345678901,"exceedance":0.01}}]}}`,
@@ -35,7 +37,7 @@ func TestTablesFit(t *testing.T) {
 		fmt.Fprint(w, strings.ReplaceAll(longAnswers[r.URL.Path], "NAME", name))
 	}))
 	defer server.Close()
-	for _, command := range []string{"allocation", "change", "why", "assets", "budgets", "savings"} {
+	for _, command := range []string{"allocation", "change", "why", "assets", "budgets", "savings", "nodes"} {
 		t.Run(command, func(t *testing.T) {
 			t.Setenv("NO_COLOR", "1")
 			printed := func(args ...string) string {
