@@ -6,6 +6,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/change"
 	"github.com/promcost/promcost/allocation/encode"
+	"github.com/promcost/promcost/allocation/nodeuse"
 	"github.com/promcost/promcost/allocation/notices"
 	"github.com/promcost/promcost/allocation/savings"
 )
@@ -33,7 +34,7 @@ func (q *request) rowNeeds() *allocation.Projection {
 	case q.route.endpoint == predictions:
 		return savings.HistoryNeeds()
 	case q.route.endpoint == nodeSavings:
-		return savings.NodeNeeds()
+		return nodeuse.Needs()
 	case q.route.endpoint&listed != 0: // assets need no rows
 		return &allocation.Projection{}
 	case q.route.endpoint&savingLists != 0:

@@ -6,7 +6,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/assets"
-	"github.com/promcost/promcost/allocation/savings"
+	"github.com/promcost/promcost/allocation/nodeuse"
 )
 
 // nodeAnswer is the answer about what bills would be without nodes. Money is a month's, as billed where it is not said to be listed.
@@ -59,27 +59,21 @@ type bounds struct {
 
 // serveNodeSavings answers with what nodes are used for, and what would be paid without them.
 func (a *api) serveNodeSavings(w http.ResponseWriter, q *request) error {
-	q.saving.Window, q.saving.Now = whole(q.timing.windows), q.now
 	said := &headers{}
-	list, err := savings.NodeGroups(said.of(a.stream(q, &filterMatches{})), q.saving, q.output.aggregate == "node", q.selectsNode)
-	if err == nil {
-		err = q.selection.steps.Err()
-	}
+	list, err := nodeuse.Groups(said.of(a.stream(q, &filterMatches{})), whole(q.timing.windows), q.now, q.output.aggregate == "node", q.selectsNode)
 	if err != nil {
-		return fmt.Errorf("look at nodes: %w", err)
+		return err
 	}
-	out := nodeAnswer{Aggregate: q.output.aggregate, Count: len(list), Notes: []string{savings.NodeNote}, Nodes: []nodeGroup{}}
-	listed, charged := 0.0, 0.0
+	if err := q.selection.steps.Err(); err != nil {
+		return fmt.Errorf("filter nodes: %w", err)
+	}
+	out := nodeAnswer{Aggregate: q.output.aggregate, Count: len(list), Notes: nodeuse.Notes(list), Nodes: []nodeGroup{}}
 	for i := range list {
 		g := &list[i]
 		out.MonthlyCost, out.MonthlyListCost = out.MonthlyCost+g.Cost.Billed, out.MonthlyListCost+g.Cost.List
-		listed, charged = listed+g.Cost.List, charged+g.Cost.List*g.BilledPart
 		if limit := q.output.page.Limit; limit == 0 || i < limit {
 			out.Nodes = append(out.Nodes, nodeGroupOf(g))
 		}
-	}
-	if note := savings.CommitmentNote(charged, listed); note != "" {
-		out.Notes = append(out.Notes, note)
 	}
 	return q.writeAnswer(w, out, said.sets)
 }
@@ -93,7 +87,7 @@ func (q *request) selectsNode(n *allocation.Node) bool {
 	return q.assets.Filter(&a)
 }
 
-func nodeGroupOf(g *savings.NodeGroup) nodeGroup {
+func nodeGroupOf(g *nodeuse.Group) nodeGroup {
 	least, most := g.Savings()
 	return nodeGroup{
 		Cluster: g.Cluster, NodePool: g.Pool, Node: g.Node, NodeTypes: append([]string{}, g.InstanceTypes...), Nodes: g.Count, MonthlyCost: g.Cost.Billed, MonthlyListCost: g.Cost.List,
@@ -102,7 +96,7 @@ func nodeGroupOf(g *savings.NodeGroup) nodeGroup {
 	}
 }
 
-func nodePartOf(p *savings.NodePart) nodePart {
+func nodePartOf(p *nodeuse.Part) nodePart {
 	return nodePart{nodeAmountsOf(p.Amounts), p.Cost.Billed, p.Cost.List}
 }
 

@@ -203,6 +203,7 @@ func TestOutputs(t *testing.T) {
 		"/model/assets":                    `{"data":[{"a":{"type":"Node","properties":{"name":"n"},"window":{"start":"a","end":"b"},"totalCost":5}}],` + rows + `}`,
 		"/model/allocation/change":         `{"data":{"window":{"start":"a"},"baselineWindow":{},"total":{"cost":2,"baseline":1,"change":1},"rows":[{"name":"a","cost":2,"baseline":1,"change":1,"effects":{"new":1},"parts":[{"name":"b","cost":2}]}]},` + rows + `}`,
 		"/model/savings/requests":          `{"data":{"profile":"safe","count":1,"notes":["n"],"requests":[{"container":"c","cpu":{"request":1,"recommended":null,"why":"hpa"}}]}}`,
+		"/model/savings/nodes":             `{"data":{"aggregate":"nodePool","count":1,"monthlyCost":5,"notes":["n"],"nodes":[{"cluster":"c","nodePool":"p","nodeTypes":["m5"],"monthlyCost":5,"moving":{"cpuCores":1},"committedMonthlyCost":null,"monthlySavings":{"least":null,"most":5}}]}}`,
 		"/model/anomalies":                 `{"data":{"window":{"start":"a"},"threshold":4,"count":1,"notes":[],"rows":[{"name":"a","day":{"start":"a"},"cost":1,"expected":2,"change":"/model/allocation/change?baseline=x"}]}}`,
 		"/forecasting/forecast/allocation": `{"data":{"median":{"window":{"start":"a"},"notes":["n"],"totals":{"all":{"predictedCost":5},"a":{"predictedCost":5}}}}}`,
 		"/model/budgets":                   `{"data":[{"name":"b","amount":5,"spent":null}]}`,

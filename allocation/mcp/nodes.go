@@ -21,9 +21,9 @@ type nodeUsed struct {
 	NodeTypes            []string    `json:"nodeTypes"`
 	Nodes                float64     `json:"nodes"`
 	MonthlyCost          float64     `json:"monthlyCost"`
-	Moving               partOfNodes    `json:"moving"`
-	DaemonSets           partOfNodes    `json:"daemonSets"`
-	Idle                 partOfNodes    `json:"idle"`
+	Moving               partOfNodes `json:"moving"`
+	DaemonSets           partOfNodes `json:"daemonSets"`
+	Idle                 partOfNodes `json:"idle"`
 	IdleElsewhere        meanAmounts `json:"idleElsewhere"`
 	CommittedMonthlyCost *float64    `json:"committedMonthlyCost"`
 	BilledPart           float64     `json:"billedPart"`

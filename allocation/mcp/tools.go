@@ -42,20 +42,6 @@ func (s *server) tools() []tool {
 			table{},
 		},
 		{
-			"savings", "What containers should request of CPU and memory, by how long their usage was how high: what that saves a month, and, as exceedance, for what part of the time usage was above it. Those that save most come first.",
-			s.schemaOf("/model/savings/requests", []string{"window", "profile", "filter", "sortBy"}, nil, map[string]member{
-				"limit": {Type: "integer", Description: fmt.Sprintf("Most containers; totals are of all. Default: %d, at most %d.", defaultRows, mostLong)},
-			}), s.savings,
-			shortAnswer[sizes]{},
-		},
-		{
-			"nodes", "What pools of nodes, or single nodes, are used for and what would be paid without them: what is idle, what pods would have to run elsewhere and how much is idle there, what is paid on under commitments, and what is saved at least and at most. The dearest come first.",
-			s.schemaOf("/model/savings/nodes", []string{"window", "aggregate", "filter", "unbilled"}, nil, map[string]member{
-				"limit": {Type: "integer", Description: fmt.Sprintf("Most pools or nodes; sums are of all. Default: %d, at most %d.", defaultRows, mostLong)},
-			}), s.nodes,
-			shortAnswer[nodesWithout]{},
-		},
-		{
 			"anomalies", "On which days rows cost unusually much or little, compared with the same weekdays of the four weeks before, the most unusual first. explain_change with such a day as window, and its baseline, says why.",
 			s.schemaOf("/model/anomalies", []string{"window", "aggregate", "filter", "threshold", "idle", "unbilled"}, window, map[string]member{
 				"limit": {Type: "integer", Description: fmt.Sprintf("Most rows; count is of all. Default: %d, at most %d.", defaultRows, mostLong)},
@@ -86,7 +72,27 @@ func (s *server) tools() []tool {
 			s.filterHelp,
 			map[string]string{},
 		},
-	}, s.openCostTools()...)
+	}, append(s.savingTools(), s.openCostTools()...)...)
+}
+
+// savingTools are those about what could cost less.
+func (s *server) savingTools() []tool {
+	return []tool{
+		{
+			"savings", "What containers should request of CPU and memory, by how long their usage was how high: what that saves a month, and, as exceedance, for what part of the time usage was above it. Those that save most come first.",
+			s.schemaOf("/model/savings/requests", []string{"window", "profile", "filter", "sortBy"}, nil, map[string]member{
+				"limit": {Type: "integer", Description: fmt.Sprintf("Most containers; totals are of all. Default: %d, at most %d.", defaultRows, mostLong)},
+			}), s.savings,
+			shortAnswer[sizes]{},
+		},
+		{
+			"nodes", "What pools of nodes, or single nodes, are used for and what would be paid without them: what is idle, what pods would have to run elsewhere and how much is idle there, what is paid on under commitments, and what is saved at least and at most. The dearest come first.",
+			s.schemaOf("/model/savings/nodes", []string{"window", "aggregate", "filter", "unbilled"}, nil, map[string]member{
+				"limit": {Type: "integer", Description: fmt.Sprintf("Most pools or nodes; sums are of all. Default: %d, at most %d.", defaultRows, mostLong)},
+			}), s.nodes,
+			shortAnswer[nodesWithout]{},
+		},
+	}
 }
 
 // promqlSchema describes the arguments of promql.

@@ -97,11 +97,12 @@ var packages = map[string][]string{
 	"allocation/ledger":                {"allocation", "allocation/memory", "allocation/notices", "allocation/passes", "allocation/places", "allocation/singleflight"},
 	"allocation/recorder":              {"allocation", "allocation/ledger", "allocation/memory", "allocation/metering", "allocation/passes", "allocation/places"},
 	"allocation/ledger/ledgertest":     {"allocation", "allocation/history", "allocation/ledger", "allocation/metering", "allocation/passes", "allocation/recorder"},
-	"allocation/costapi":               {"allocation", "allocation/assets", "allocation/billcheck", "allocation/billing", "allocation/caret", "allocation/change", "allocation/cloudcost", "allocation/coverage", "allocation/diagnosis", "allocation/encode", "allocation/expected", "allocation/fields", "allocation/filter", "allocation/jmespath", "allocation/labelnames", "allocation/manifest", "allocation/memory", "allocation/metering", "allocation/notices", "allocation/parquet", "allocation/passes", "allocation/places", "allocation/rates", "allocation/savings", "allocation/windows"},
+	"allocation/costapi":               {"allocation", "allocation/assets", "allocation/billcheck", "allocation/billing", "allocation/caret", "allocation/change", "allocation/cloudcost", "allocation/coverage", "allocation/diagnosis", "allocation/encode", "allocation/expected", "allocation/fields", "allocation/filter", "allocation/jmespath", "allocation/labelnames", "allocation/manifest", "allocation/memory", "allocation/metering", "allocation/nodeuse", "allocation/notices", "allocation/parquet", "allocation/passes", "allocation/places", "allocation/rates", "allocation/savings", "allocation/windows"},
 	"allocation/kubeapi":               {"allocation/coverage", "allocation/labelnames", "allocation/visible", "allocation/windows"}, // it asks a promcost over HTTP
 	"allocation/mcp":                   {"allocation", "allocation/coverage", "allocation/memory"},
 	"allocation/manifest":              {"allocation"},
 	"allocation/savings":               {"allocation", "allocation/coverage", "allocation/labelnames", "allocation/manifest", "allocation/memory"},
+	"allocation/nodeuse":               {"allocation", "allocation/coverage"},
 	"allocation/savings/picture":       {"allocation/savings"},
 	"allocation/singleflight":          {},
 	"dashboards":                       {},

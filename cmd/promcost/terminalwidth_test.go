@@ -22,7 +22,7 @@ var longAnswers = map[string]string{
 	"/model/allocation/change": `{"code":200,"data":{"window":{"start":"2026-11-08T00:00:00Z","end":"2026-11-15T00:00:00Z"},"baselineWindow":{"start":"2026-11-01T00:00:00Z","end":"2026-11-08T00:00:00Z"},` +
 		`"notComparable":"17 of 175 h have data","total":{"baseline":123456.78,"cost":234567.89,"change":111111.11,"effects":{"sizeRequest":111111.11}},` +
 		`"rows":[{"name":"NAME","baseline":123456.78,"cost":234567.89,"change":111111.11,"effects":{"sizeRequest":70000,"placement":30000,"adjustment":11111.11}}]}}`,
-	"/model/assets":  `{"code":200,"data":[{"x":{"type":"ClusterManagement","properties":{"name":"NAME"},"window":{"start":"2026-01-31T00:00:00Z","end":"2026-01-31T10:00:00Z"},"nodeType":"u-24tb1.112xlarge","preemptible":1,"totalCost":123456.78}}]}`,
+	"/model/assets": `{"code":200,"data":[{"x":{"type":"ClusterManagement","properties":{"name":"NAME"},"window":{"start":"2026-01-31T00:00:00Z","end":"2026-01-31T10:00:00Z"},"nodeType":"u-24tb1.112xlarge","preemptible":1,"totalCost":123456.78}}]}`,
 	"/model/savings/nodes": `{"code":200,"data":{"count":1,"monthlyCost":123456.78,"notes":["The least is saved if what moves costs its list price elsewhere and commitments are paid on."],"nodes":[{"cluster":"one","nodePool":"NAME","nodes":123.4,"monthlyCost":123456.78,` +
 		`"moving":{"cpuCores":1234.5,"ramBytes":12345678901234,"gpus":12,"monthlyCost":98765.43},"idle":{"monthlyCost":23456.78},"idleElsewhere":{"cpuCores":1234.5,"ramBytes":12345678901234},"committedMonthlyCost":23456.78,"monthlySavings":{"least":-1234.56}}]}}`,
 	"/model/budgets": `{"code":200,"data":[{"name":"NAME","period":"quarter","cost":"billed","amount":1234567,"spent":1234567.89,"forecast":2345678.9}]}`,

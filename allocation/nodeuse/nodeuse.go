@@ -1,4 +1,4 @@
-package savings
+package nodeuse
 
 import (
 	"cmp"
@@ -8,28 +8,35 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/coverage"
 )
 
-// NodePart is a part of what nodes have, in the mean over the hours that have data, and what it costs.
-type NodePart struct {
+// Part is a part of what nodes have, in the mean over the hours that have data, and what it costs.
+type Part struct {
 	Amounts [allocation.NumResources]float64 // cores, bytes of memory, devices
 	Cost    Monthly
 }
 
-// NodeGroup is a node or a pool of nodes of a cluster, and what would become of its cost without it (SEMANTICS §12).
-type NodeGroup struct {
+// Monthly is money of a month of 730 hours, at the rate of the hours that have data (SEMANTICS §1).
+type Monthly struct {
+	List   float64 // at list prices
+	Billed float64 // with what bills add
+}
+
+// Group is a node or a pool of nodes of a cluster, and what would become of its cost without it (SEMANTICS §12).
+type Group struct {
 	Cluster, Pool string
 	Node          string   // empty for pools
 	InstanceTypes []string // sorted
 	Count         float64  // of nodes, in the mean over the hours that have data
 	Cost          Monthly
 
-	Moving     NodePart // of pods that would run elsewhere
-	DaemonSets NodePart // of pods of DaemonSets, which end with their nodes
-	Idle       NodePart
+	Moving     Part // of pods that would run elsewhere
+	DaemonSets Part // of pods of DaemonSets, which end with their nodes
+	Idle       Part
 	// Elsewhere is what is idle on the other nodes of the cluster, in the mean: cores, bytes of memory, devices.
 	Elsewhere [allocation.NumResources]float64
 
@@ -41,28 +48,29 @@ type NodeGroup struct {
 // Savings returns how much less is paid a month without the nodes: at least if all that moves costs its list price elsewhere and commitments
 // are paid on, at most if there is room for it and commitments serve other machines. least is NaN where bills do not tell commitments, and
 // negative where more may be paid than before.
-func (g *NodeGroup) Savings() (least, most float64) {
+func (g *Group) Savings() (least, most float64) {
 	return g.Cost.Billed - g.Moving.Cost.List - g.Committed, g.Cost.Billed
 }
 
-// NodeNote says in one sentence what Savings rests on.
-const NodeNote = "The least is saved if what moves costs its list price elsewhere and commitments are paid on, the most if other nodes have room and other machines use the commitments. Below 0 more is paid."
-
-// CommitmentNote says in one sentence what is not known of commitments, where bills charge nodes of which charged of listed is the list cost; ""
-// where all is known.
-func CommitmentNote(charged, listed float64) string {
+// Notes say in sentences what Savings rests on, and what is not known of commitments.
+func Notes(groups []Group) []string {
 	const rounding = 1e-9
+	notes := []string{"The least is saved if what moves costs its list price elsewhere and commitments are paid on, the most if other nodes have room and other machines use the commitments. Below 0 more is paid."}
+	listed, charged := 0.0, 0.0
+	for i := range groups {
+		listed, charged = listed+groups[i].Cost.List, charged+groups[i].Cost.List*groups[i].BilledPart
+	}
 	switch {
 	case charged == 0 && listed > 0:
-		return "No bill charges these nodes, so what is committed is not known."
+		notes = append(notes, "No bill charges these nodes, so what is committed is not known.")
 	case charged < listed*(1-rounding):
-		return fmt.Sprintf("Bills charge %.0f %% of these nodes' time, by list cost; the rest of the time of a node or pool is taken to be committed alike.", 100*charged/listed)
+		notes = append(notes, fmt.Sprintf("Bills charge %.0f %% of these nodes' time, by list cost; the rest of the time of a node or pool is taken to be committed alike.", 100*charged/listed))
 	}
-	return ""
+	return notes
 }
 
-// NodeNeeds returns what NodeGroups looks at.
-func NodeNeeds() *allocation.Projection {
+// Needs returns what Groups looks at.
+func Needs() *allocation.Projection {
 	p := &allocation.Projection{Properties: []allocation.Property{allocation.Cluster, allocation.NodeName, allocation.ControllerKind}}
 	for r := range allocation.NumResources {
 		p.Columns = append(p.Columns, allocation.Hours.Of(r), allocation.Cost.Of(r), allocation.Adjustment.Of(r))
@@ -70,19 +78,27 @@ func NodeNeeds() *allocation.Projection {
 	return p
 }
 
-// NodeGroups returns the nodes that are selected, or their pools, the dearest first, by what the sets, which come oldest first, say of them.
-func NodeGroups(sets iter.Seq2[*allocation.Set, error], q Question, byNode bool, selects func(*allocation.Node) bool) ([]NodeGroup, error) {
+// Groups returns the nodes that are selected, or their pools, the dearest first, by what sets of the window up to now, which come oldest first,
+// say of them. It ends with the first error.
+func Groups(sets iter.Seq2[*allocation.Set, error], w allocation.Window, now time.Time, byNode bool, selects func(*allocation.Node) bool) ([]Group, error) {
 	groups := nodeGroups{byNode: byNode, selects: selects, sums: map[nodeKey]*nodeSums{}, idle: map[string]*resourceHours{}}
-	w := newWalk(q)
-	err := w.each(sets, NodeNeeds(), func(s *allocation.Set, _ func(int) bool) { groups.add(s) })
-	if err != nil {
-		return nil, err
+	var covered []allocation.Covered
+	for s, err := range sets {
+		if err == nil {
+			err = s.Require(Needs())
+		}
+		if err != nil {
+			return nil, fmt.Errorf("look at nodes: %w", err)
+		}
+		covered = coverage.Join(covered, s.Covered)
+		groups.add(s)
 	}
-	list := make([]NodeGroup, 0, len(groups.sums))
+	c := coverage.Measure(w, covered, now)
+	list := make([]Group, 0, len(groups.sums))
 	for key, sums := range groups.sums {
-		list = append(list, sums.group(key, groups.idle[key.cluster], w))
+		list = append(list, sums.group(key, groups.idle[key.cluster], &c))
 	}
-	slices.SortFunc(list, func(a, b NodeGroup) int {
+	slices.SortFunc(list, func(a, b Group) int {
 		return cmp.Or(cmp.Compare(b.Cost.Billed, a.Cost.Billed), strings.Compare(a.Cluster, b.Cluster), strings.Compare(a.Pool, b.Pool), strings.Compare(a.Node, b.Node))
 	})
 	return list, nil
@@ -99,10 +115,10 @@ func (h *resourceHours) over(hours float64) (mean [allocation.NumResources]float
 	return mean
 }
 
-// nodeKey identifies a NodeGroup.
+// nodeKey identifies a Group.
 type nodeKey struct{ cluster, pool, node string }
 
-// nodeSums are the sums over the sets of a NodeGroup.
+// nodeSums are the sums over the sets of a Group.
 type nodeSums struct {
 	types                    map[string]bool
 	seconds                  float64
@@ -110,7 +126,7 @@ type nodeSums struct {
 	charged                  allocation.Charged
 }
 
-// partSums are the sums of a NodePart.
+// partSums are the sums of a Part.
 type partSums struct {
 	hours            resourceHours
 	list, adjustment float64
@@ -196,22 +212,23 @@ func idleHours(n *allocation.Node, r allocation.Resource) float64 {
 }
 
 // group is what the sums say. idle is that of all nodes of the cluster.
-func (x *nodeSums) group(key nodeKey, idle *resourceHours, w *walk) NodeGroup {
-	c := coverage.Measure(w.question.Window, w.covered, w.question.Now)
-	hours := 1 / c.Factor(1)
-	part := func(p *partSums) NodePart { return NodePart{p.hours.over(hours), w.month(p.list, p.adjustment)} }
+func (x *nodeSums) group(key nodeKey, idle *resourceHours, c *coverage.Coverage) Group {
+	hours, month := 1/c.Factor(1), c.Factor(coverage.MonthHours)
+	part := func(p *partSums) Part {
+		return Part{p.hours.over(hours), Monthly{p.list * month, (p.list + p.adjustment) * month}}
+	}
 	elsewhere := *idle
 	for r := range elsewhere {
 		elsewhere[r] = max(0, elsewhere[r]-x.idle.hours[r]) // differences of sums may round below 0
 	}
-	g := NodeGroup{
+	g := Group{
 		Cluster: key.cluster, Pool: key.pool, Node: key.node, InstanceTypes: slices.Sorted(maps.Keys(x.types)), Count: x.seconds / 3600 / hours,
-		Cost: w.month(x.whole.list, x.whole.adjustment), Moving: part(&x.moving), DaemonSets: part(&x.own), Idle: part(&x.idle),
+		Cost: part(&x.whole).Cost, Moving: part(&x.moving), DaemonSets: part(&x.own), Idle: part(&x.idle),
 		Elsewhere: elsewhere.over(hours), Committed: math.NaN(),
 	}
 	if listed := x.charged.Listed; listed > 0 {
 		g.BilledPart = min(1, listed/x.whole.list)
-		g.Committed = x.charged.Committed / g.BilledPart * c.Factor(coverage.MonthHours)
+		g.Committed = x.charged.Committed / g.BilledPart * month
 	}
 	return g
 }

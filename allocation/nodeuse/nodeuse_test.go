@@ -1,4 +1,4 @@
-package savings_test
+package nodeuse_test
 
 import (
 	"errors"
@@ -11,8 +11,26 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/promcost/promcost/allocation"
-	"github.com/promcost/promcost/allocation/savings"
+	"github.com/promcost/promcost/allocation/nodeuse"
 )
+
+const gib = 1 << 30
+
+var begin = time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
+
+// daily are sets of days, filled by fill.
+func daily(days int, fill func(day int, s *allocation.Set)) iter.Seq2[*allocation.Set, error] {
+	return func(yield func(*allocation.Set, error) bool) {
+		for i := range days {
+			s := allocation.NewSet(allocation.Window{Start: begin.AddDate(0, 0, i), End: begin.AddDate(0, 0, i+1)}, allocation.NewDict())
+			s.Covered = []allocation.Covered{{Cluster: "c", Start: s.Window.Start, End: s.Window.End}}
+			fill(i, s)
+			if !yield(s, nil) {
+				return
+			}
+		}
+	}
+}
 
 // nodeDays are two days of a cluster: a1 of pool a has 4 cores and 8 GiB for 1 an hour, half for each, and is billed at 3/4 of that, of which
 // 0.25 an hour is committed on the first day; nothing is billed on the second. a2 is its twin on the second day, and has nobody. b1 has no
@@ -63,16 +81,16 @@ func nodeDays() iter.Seq2[*allocation.Set, error] {
 }
 
 // poolOfDays is what is known of pool a: of 3 node-days of 24, one is billed. The divisor is 48 hours of data, and a month has 730.
-func poolOfDays() savings.NodeGroup {
+func poolOfDays() nodeuse.Group {
 	const month = 730. / 48
 	amounts := func(cores, gibs float64) [allocation.NumResources]float64 {
 		return [allocation.NumResources]float64{allocation.CPU: cores, allocation.RAM: gibs * gib}
 	}
-	part := func(cores, gibs, list, billed float64) savings.NodePart {
-		return savings.NodePart{Amounts: amounts(cores, gibs), Cost: savings.Monthly{List: list * month, Billed: billed * month}}
+	part := func(cores, gibs, list, billed float64) nodeuse.Part {
+		return nodeuse.Part{Amounts: amounts(cores, gibs), Cost: nodeuse.Monthly{List: list * month, Billed: billed * month}}
 	}
-	return savings.NodeGroup{
-		Cluster: "c", Pool: "a", InstanceTypes: []string{"m5"}, Count: 1.5, Cost: savings.Monthly{List: 72 * month, Billed: (72 - 6) * month},
+	return nodeuse.Group{
+		Cluster: "c", Pool: "a", InstanceTypes: []string{"m5"}, Count: 1.5, Cost: nodeuse.Monthly{List: 72 * month, Billed: (72 - 6) * month},
 		Moving:     part(2, 2, 2*24*(0.25+0.125), 24*0.375*1.75),
 		DaemonSets: part(1, 0, 2*24*0.125, 24*0.125*1.75),
 		// a1 has 1 core and 6 GiB idle throughout; a2 has 4 and 8 for half of the time.
@@ -82,10 +100,10 @@ func poolOfDays() savings.NodeGroup {
 	}
 }
 
-func TestNodeGroups(t *testing.T) {
-	q := savings.Question{Window: day(0, 2)}
+func TestGroups(t *testing.T) {
+	w := allocation.Window{Start: begin, End: begin.AddDate(0, 0, 2)}
 	same := cmp.Options{cmpopts.EquateApprox(1e-12, 0), cmpopts.EquateNaNs()}
-	list, err := savings.NodeGroups(nodeDays(), q, false, func(*allocation.Node) bool { return true })
+	list, err := nodeuse.Groups(nodeDays(), w, time.Time{}, false, func(*allocation.Node) bool { return true })
 	if err != nil || len(list) != 2 {
 		t.Fatalf("%d pools, %v", len(list), err)
 	}
@@ -103,7 +121,7 @@ func TestNodeGroups(t *testing.T) {
 		t.Errorf("without bills it saves %v to %v", least, most)
 	}
 
-	nodes, err := savings.NodeGroups(nodeDays(), q, true, func(n *allocation.Node) bool { return n.Pool == "a" })
+	nodes, err := nodeuse.Groups(nodeDays(), w, time.Time{}, true, func(n *allocation.Node) bool { return n.Pool == "a" })
 	if err != nil || len(nodes) != 2 || nodes[0].Node != "a1" || nodes[1].Node != "a2" || nodes[1].Count != 0.5 {
 		t.Fatalf("%+v, %v", nodes, err)
 	}
@@ -112,11 +130,11 @@ func TestNodeGroups(t *testing.T) {
 	}
 }
 
-// TestNodeGroupsFail passes on what is wrong with sets.
-func TestNodeGroupsFail(t *testing.T) {
+// TestGroupsFail passes on what is wrong with sets.
+func TestGroupsFail(t *testing.T) {
 	broken := errors.New("broken")
 	failing := func(yield func(*allocation.Set, error) bool) { yield(nil, broken) }
-	if _, err := savings.NodeGroups(failing, savings.Question{Window: day(0, 1), Now: time.Now()}, false, nil); !errors.Is(err, broken) {
+	if _, err := nodeuse.Groups(failing, allocation.Window{Start: begin, End: begin.Add(time.Hour)}, time.Time{}, false, nil); !errors.Is(err, broken) {
 		t.Errorf("got %v", err)
 	}
 }
