@@ -22,7 +22,8 @@ const (
 // Saved reads an answer of the API, such as one of /model/allocation or /model/assets, and returns the names of the
 // allocations or assets in it that the filter selects, each once, in the order of the answer. Its data is an array of maps
 // or one map; without the envelope around it, an array. They are selected by what the answer says of them, which is what
-// a filter in the request goes by, too, as long as it does not aggregate. The region of an asset is not in it but as a label.
+// a filter in the request goes by, too, as long as it does not aggregate. The region of an asset is not in it but as a label, and the pool of an
+// allocation's node is not in it at all.
 // It is read as a stream. Errors name the place; an answer of the other kind is one, and so is a summary, which says nothing
 // of what its costs belong to.
 func (f *Filter) Saved(r io.Reader) ([]string, error) {
