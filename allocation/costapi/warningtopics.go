@@ -37,6 +37,9 @@ func (q *request) concern(values url.Values, configured map[string]string) {
 	if metadata || byAlias || mentions("label") {
 		q.output.topics = append(q.output.topics, notices.AboutLabels, notices.AboutNodeLabels)
 	}
+	if mentions("nodepool") {
+		q.output.topics = append(q.output.topics, notices.AboutNodeLabels)
+	}
 	if metadata || byAlias || mentions("annotation") {
 		q.output.topics = append(q.output.topics, notices.AboutAnnotations)
 	}
