@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/prometheus/tsdb"
+	"google.golang.org/grpc"
 
 	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
@@ -20,6 +21,7 @@ import (
 	"github.com/promcost/promcost/promquery/chunks"
 	"github.com/promcost/promcost/promquery/promtest"
 	"github.com/promcost/promcost/promquery/remote"
+	"github.com/promcost/promcost/promquery/thanos"
 	"github.com/promcost/promcost/promquery/victoria"
 )
 
@@ -108,6 +110,26 @@ var sources = []struct {
 			t.Fatal(err)
 		}
 		return opened{victoria.New(victoria.Config{Server: server}), false, true, true}
+	}},
+	{"Thanos", func(t *testing.T, dir string) opened {
+		opts := tsdb.DefaultOptions()
+		opts.RetentionDuration = math.MaxInt64 / int64(time.Millisecond)
+		db, err := tsdb.Open(dir, nil, nil, opts, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		src, err := thanos.New(thanos.Config{Stores: []string{promtest.ServeStore(t, func(q promtest.StoreQuestion, stream grpc.ServerStream) error {
+			return promtest.SendSeries(stream, q, promtest.StoreAnswer(t, db, q))
+		})}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := errors.Join(src.Close(), db.Close()); err != nil {
+				t.Error(err)
+			}
+		})
+		return opened{src, false, true, false}
 	}},
 }
 

@@ -94,7 +94,7 @@ func checkSource(ctx context.Context, f *checkFlags, io streams, logs *logFlags)
 // findSource looks for a Prometheus in the cluster, prints the flags of all that it finds, and takes the first as the source.
 func (f *checkFlags) findSource(ctx context.Context, io streams) error {
 	url := &f.source.prometheus.url
-	if *url != "" || f.source.tsdbPath != "" {
+	if f.source.given() {
 		return usageErrorf("--in-cluster looks for a source, but there is one: leave out --in-cluster, or --prometheus.url and --tsdb.path")
 	}
 	found := manifests.Find(ctx, f.urls)

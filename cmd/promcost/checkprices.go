@@ -43,7 +43,7 @@ func checkPrices(ctx context.Context, f *checkFlags, io streams, logs *logFlags)
 	if err := writeLine(io.out, "prices: "+s.ExplainPrices()+", in "+s.Currency); err != nil {
 		return err
 	}
-	if f.source.prometheus.url == "" && f.source.tsdbPath == "" {
+	if !f.source.given() {
 		if f.baseline != "" {
 			return usageErrorf("--baseline compares prices of what a source has: give --prometheus.url or --tsdb.path")
 		}

@@ -58,7 +58,7 @@ func defineFetchPrices(clause *kingpin.CmdClause, io streams, logs *logFlags) ex
 
 // fetchPrices fetches list prices and writes them. If any of them fails, nothing is written.
 func fetchPrices(ctx context.Context, f *fetchFlags, to streams, logs *logFlags) error {
-	switch fromSource := f.source.prometheus.url != "" || f.source.tsdbPath != ""; {
+	switch fromSource := f.source.given(); {
 	case f.provider == "" && len(f.regions) > 0:
 		return usageErrorf("--region=%s is of a provider: give --provider, too", f.regions[0])
 	case len(f.regions) == 0 && !fromSource:

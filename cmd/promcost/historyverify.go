@@ -30,7 +30,7 @@ func defineHistoryVerify(clause *kingpin.CmdClause, io streams, logs *logFlags) 
 	addPricedFlag(clause, &f.priced)
 	return func(ctx context.Context) error {
 		f.zone = f.cost.Zone
-		priced := f.source.prometheus.url != "" || f.source.tsdbPath != ""
+		priced := f.source.given()
 		if priced {
 			if err := f.source.validate(f.cost); err != nil {
 				return err

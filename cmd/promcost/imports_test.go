@@ -40,6 +40,7 @@ var packages = map[string][]string{
 	"promquery":                        {"allocation", "allocation/build", "allocation/diagnosis", "allocation/memory", "allocation/metering", "allocation/notices", "allocation/prices", "allocation/rates", "allocation/signals", "allocation/timeline"},
 	"promquery/chunks":                 {"promquery", "allocation/timeline"},
 	"promquery/remote":                 {"promquery", "promquery/chunks", "allocation/places", "allocation/timeline", "allocation/singleflight"},
+	"promquery/thanos":                 {"promquery", "promquery/chunks"},
 	"promquery/victoria":               {"promquery", "promquery/chunks", "promquery/remote", "allocation/memory", "allocation/timeline"},
 	"promquery/blocks":                 {"promquery", "promquery/chunks", "allocation/memory", "allocation/timeline"},
 	"promquery/costseries":             {"allocation", "allocation/memory", "allocation/metering", "promquery/internal/anyselect"},

@@ -70,7 +70,7 @@ func anyPromcost(clause *kingpin.CmdClause, io streams, logs *logFlags) opener {
 			}
 			return askService(svc), nil
 		}
-		if source.prometheus.url != "" || source.tsdbPath != "" {
+		if source.given() {
 			return nil, usageErrorf("--server computes by itself: leave --prometheus.url and --tsdb.path out")
 		}
 		client, base, err := server.client()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -20,6 +21,7 @@ import (
 	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/blocks"
 	"github.com/promcost/promcost/promquery/remote"
+	"github.com/promcost/promcost/promquery/thanos"
 	"github.com/promcost/promcost/promquery/victoria"
 )
 
@@ -29,6 +31,7 @@ const (
 	sourceRemoteRead = "remote-read"
 	sourceQuery      = "query"
 	sourceVictoria   = victoria.Name
+	sourceThanos     = thanos.Name
 	sourceBlocks     = "blocks"
 	sourceNone       = "none" // for serve: answers only from the stored history
 )
@@ -50,6 +53,7 @@ type sourceFlags struct {
 	kind           string
 	prometheus     serverFlag
 	httpConfig     string
+	thanosStores   []string
 	external       map[string]string // nil: the server is asked
 	tsdbPath       string
 	replicas       []string
@@ -70,6 +74,8 @@ type sourceFlags struct {
 func addSourceFlags(g flagGroup) *sourceFlags {
 	f := &sourceFlags{}
 	f.prometheus.add(g, prometheusURL, "PROMCOST_PROMETHEUS_URL", "URL of the Prometheus to read from, such as http://localhost:9090. Credentials belong in the file of --prometheus.http-config.")
+	g.Flag("thanos.store", "gRPC address of Thanos Query, or of another server with its StoreAPI, as HOST:PORT, or tls://HOST:PORT: every sample is read from it. Repeatable: what several have counts once. TLS is as --prometheus.http-config has it.").
+		PlaceHolder("ADDRESS").StringsVar(&f.thanosStores)
 	g.Flag("prometheus.http-config", "File that says how to reach the Prometheus: authentication, TLS, proxy, headers, and sigv4 for AWS, as remote_write has it. See: https://prometheus.io/docs/prometheus/latest/configuration/configuration/#http_config").
 		PlaceHolder("FILE").StringVar(&f.httpConfig)
 	addFlag(g, "prometheus.external-labels", "External labels of the Prometheus, as NAME=VALUE,…, for a server that does not show its configuration.", func(text string) error {
@@ -95,7 +101,7 @@ func addSourceFlags(g flagGroup) *sourceFlags {
 		string(remote.CompressionAuto), string(remote.CompressionGzip), string(remote.CompressionNone))
 	durationOf(g, "prometheus.lookback", "How long a sample counts, by the query API, where the data has no staleness markers: two scrape intervals, say. 0 means the server's setting.", &f.lookback, 0).
 		Default("0s")
-	oneOf(g, "source", "What to read: auto, remote-read, query (the query API only), victoria-metrics (its exports), blocks (TSDB blocks on disk), or none to serve a history that others fill. auto reads blocks and, for data that is not in them, the server, where both are given; of a server it reads raw samples where it has remote read or exports.", &f.kind,
+	oneOf(g, "source", "What to read: auto, remote-read, query (the query API only), victoria-metrics (its exports), thanos (--thanos.store), blocks (TSDB blocks on disk), or none to serve a history that others fill. auto reads blocks and, for data that is not in them, the server, where both are given; of a server it reads raw samples where it has remote read or exports.", &f.kind,
 		append(storeNames(), sourceBlocks, sourceNone)...)
 	g.Flag("tsdb.path", "Directory of TSDB blocks: what a Prometheus has as --storage.tsdb.path. With --prometheus.url, that Prometheus'.").PlaceHolder("DIR").StringVar(&f.tsdbPath)
 	countOf(g, "query.max-concurrency", "Maximum concurrent requests to Prometheus. One extra slot is reserved for windows of up to an hour.", &f.maxConcurrency, 1).Default("2").
@@ -107,10 +113,18 @@ func addSourceFlags(g flagGroup) *sourceFlags {
 	return f
 }
 
+// given reports whether a source of samples is named.
+func (f *sourceFlags) given() bool {
+	return f.prometheus.url != "" || f.tsdbPath != "" || len(f.thanosStores) > 0
+}
+
 // validate checks that the flags name one source, and that replicas and clusters have different labels.
 func (f *sourceFlags) validate(cost *costFlags) error {
+	if done, err := f.validateThanos(cost); done || err != nil {
+		return err
+	}
 	switch {
-	case f.kind == sourceNone && (f.prometheus.url != "" || f.tsdbPath != ""):
+	case f.kind == sourceNone && f.given():
 		return usageErrorf("--source=none reads no samples: leave out --prometheus.url and --tsdb.path, or --source")
 	case f.kind == sourceNone:
 		return f.checkUnused()
@@ -126,8 +140,8 @@ func (f *sourceFlags) validate(cost *costFlags) error {
 	case f.tsdbPath != "" && f.kind != sourceAuto:
 		return usageErrorf("--source=%s does not read --tsdb.path=%s: leave that out, or --source to join it with --prometheus.url", f.kind, f.tsdbPath)
 	}
-	if slices.Contains(f.replicas, cost.clusterLabel) {
-		return usageErrorf("--prometheus.replica-label=%s is --cluster.label, too: clusters would be counted as replicas of one, name another label in one of them", cost.clusterLabel)
+	if err := f.checkReplicas(cost); err != nil {
+		return err
 	}
 	if err := f.checkParams(); err != nil {
 		return err
@@ -138,6 +152,35 @@ func (f *sourceFlags) validate(cost *costFlags) error {
 		}
 	}
 	return f.prometheus.check()
+}
+
+// validateThanos checks the flags where --thanos.store is the source. done says that nothing else is to be checked.
+func (f *sourceFlags) validateThanos(cost *costFlags) (done bool, err error) {
+	if f.kind == sourceThanos && len(f.thanosStores) == 0 {
+		return false, usageErrorf("--source=thanos has no server to read: give --thanos.store=HOST:PORT")
+	}
+	if len(f.thanosStores) == 0 {
+		return false, nil
+	}
+	if f.kind != sourceThanos && f.kind != sourceAuto {
+		return false, usageErrorf("--source=%s does not read --thanos.store: leave one of them out", f.kind)
+	}
+	if f.tsdbPath != "" {
+		return false, usageErrorf("--thanos.store and --tsdb.path are two sources, which are not joined: leave one of them out")
+	}
+	f.kind = sourceThanos
+	if err := f.checkReplicas(cost); err != nil || f.prometheus.url == "" {
+		return true, err
+	}
+	return true, f.prometheus.check() // which --promql.passthrough asks
+}
+
+// checkReplicas checks that replicas and clusters have different labels.
+func (f *sourceFlags) checkReplicas(cost *costFlags) error {
+	if slices.Contains(f.replicas, cost.clusterLabel) {
+		return usageErrorf("--prometheus.replica-label=%s is --cluster.label, too: clusters would be counted as replicas of one, name another label in one of them", cost.clusterLabel)
+	}
+	return nil
 }
 
 // checkParams checks the parameters that are added to every query. Some are reserved for promcost.
@@ -239,10 +282,14 @@ type opened struct {
 
 // Close closes what was opened.
 func (o *opened) Close() error {
-	if o.blocks == nil {
-		return nil
+	var errs []error
+	if o.blocks != nil {
+		errs = append(errs, o.blocks.Close())
 	}
-	return o.blocks.Close()
+	if c, ok := o.server.(io.Closer); ok {
+		errs = append(errs, c.Close())
+	}
+	return errors.Join(errs...)
 }
 
 // open opens the source. Closing it is the caller's business.

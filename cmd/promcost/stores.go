@@ -2,11 +2,16 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
+	promconfig "github.com/prometheus/common/config"
+
+	"github.com/promcost/promcost/cmd/promcost/internal/httpclient"
 	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/remote"
+	"github.com/promcost/promcost/promquery/thanos"
 	"github.com/promcost/promcost/promquery/victoria"
 )
 
@@ -32,6 +37,7 @@ var stores = []store{
 	{sourceRemoteRead, openPrometheus},
 	{sourceQuery, openPrometheus},
 	{sourceVictoria, openVictoria},
+	{sourceThanos, openThanos},
 }
 
 // storeNames are the values of --source that name a store.
@@ -62,6 +68,23 @@ func openAuto(f *sourceFlags) (serverSource, error) { return f.openExports(false
 
 // openVictoria opens a server that is read by VictoriaMetrics' exports.
 func openVictoria(f *sourceFlags) (serverSource, error) { return f.openExports(true) }
+
+// openThanos opens servers with Thanos' StoreAPI.
+func openThanos(f *sourceFlags) (serverSource, error) {
+	cfg, err := httpclient.ReadConfig("--prometheus.http-config", f.httpConfig)
+	if err != nil {
+		return nil, err
+	}
+	secure, err := promconfig.NewTLSConfig(&cfg.HTTP.TLSConfig)
+	if err != nil {
+		return nil, fmt.Errorf("read --prometheus.http-config: %w", err)
+	}
+	src, err := thanos.New(thanos.Config{Stores: f.thanosStores, TLS: secure, ReplicaLabels: f.replicas, Whole: f.partial == "false", Timeout: f.timeout})
+	if err != nil {
+		return nil, err
+	}
+	return src, nil
+}
 
 func (f *sourceFlags) openExports(insist bool) (serverSource, error) {
 	src, err := f.openRemote(remote.ModeAuto)

@@ -26,11 +26,11 @@ func StartVictoriaMeasured(t testing.TB, tsdbDir string) (url string, usage func
 
 // StartThanosMeasured runs Thanos Query over one sidecar for benchmarks: what is used are these two and their Prometheus. It waits for
 // samples of metric at the instant at. The blocks in tsdbDir are as long as block.
-func StartThanosMeasured(t testing.TB, tsdbDir string, block time.Duration, metric string, at time.Time) (url string, usage func() Usage) {
+func StartThanosMeasured(t testing.TB, tsdbDir string, block time.Duration, metric string, at time.Time) (url, store string, usage func() Usage) {
 	t.Helper()
 	var p processes
-	url = startThanos(t, tsdbDir, []string{"a"}, block, metric, at, p.add)
-	return url, p.usage(t)
+	url, store = startThanos(t, tsdbDir, []string{"a"}, block, metric, at, p.add)
+	return url, store, p.usage(t)
 }
 
 // StartMimirMeasured runs Mimir for benchmarks over the blocks in tsdbDir, which its store-gateway reads from its bucket. They are as long

@@ -70,15 +70,15 @@ func MCPInspector(t testing.TB) (binary string) {
 }
 
 // StartThanos runs a Thanos Query, $THANOS or bin/thanos, over two sidecars, each beside a Prometheus with the blocks of tsdbDir,
-// and returns its URL. The two are replicas with different values of the external label replica. It waits until both replicas
+// and returns its URL, and the address of its StoreAPI. The two are replicas with different values of the external label replica. It waits until both replicas
 // return samples of metric at the instant at. It skips the test if there is no binary.
-func StartThanos(t testing.TB, tsdbDir, metric string, at time.Time) (url string) {
+func StartThanos(t testing.TB, tsdbDir, metric string, at time.Time) (url, store string) {
 	t.Helper()
 	return startThanos(t, tsdbDir, []string{"a", "b"}, 2*time.Hour, metric, at, nil)
 }
 
 // startThanos runs a Thanos Query over replicas of a Prometheus whose blocks are so long, and tells started its processes unless nil.
-func startThanos(t testing.TB, tsdbDir string, replicas []string, block time.Duration, metric string, at time.Time, started func(pid int)) (url string) {
+func startThanos(t testing.TB, tsdbDir string, replicas []string, block time.Duration, metric string, at time.Time, started func(pid int)) (url, store string) {
 	t.Helper()
 	binary := optional(t, "THANOS", "thanos")
 	args := []string{"query", "--query.replica-label=replica"}
@@ -91,13 +91,14 @@ func startThanos(t testing.TB, tsdbDir string, replicas []string, block time.Dur
 		}})
 		args = append(args, "--endpoint="+strings.TrimPrefix(sidecar[1], "http://"))
 	}
-	url = run(t, process{name: "Thanos Query", binary: binary, ready: "/-/ready", ports: 2, started: started, args: func(addr []string) []string {
+	addresses := run(t, process{name: "Thanos Query", binary: binary, ready: "/-/ready", ports: 2, started: started, args: func(addr []string) []string {
 		return append(args, "--http-address="+addr[0], "--grpc-address="+addr[1])
-	}})[0]
+	}})
+	url, store = addresses[0], strings.TrimPrefix(addresses[1], "http://")
 	for _, replica := range replicas {
 		waitSeries(t, url, fmt.Sprintf("%s{replica=%q}", metric, replica), at)
 	}
-	return url
+	return url, store
 }
 
 // BlocksOf are the flags of a Prometheus that does not compact blocks of this length.

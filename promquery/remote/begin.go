@@ -8,34 +8,15 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/promcost/promcost/promquery"
 )
 
 // DataBegin returns when the data of metrics begin within [from, to), rounded down to whole hours after from: there are none before.
 // It is to if there are none at all. It asks the server for one series, a few times at most, without samples. Servers that know
 // the times of series only roughly may answer an earlier time, never a later one; a partial answer is an error.
 func (s *Source) DataBegin(ctx context.Context, metrics []string, from, to time.Time) (time.Time, error) {
-	// Nothing is there before empty, something before full. Most servers have had data for long: the first hour is asked for first.
-	empty, full := from, to
-	for next := from.Add(time.Hour); empty.Before(full); next = empty.Add((full.Sub(empty) / 2).Truncate(time.Hour)) {
-		if !next.After(empty) {
-			next = empty.Add(time.Hour)
-		}
-		if next.After(to) {
-			next = to
-		}
-		some, err := s.hasSeries(ctx, metrics, empty, next)
-		switch {
-		case err != nil:
-			return time.Time{}, err
-		case !some:
-			empty = next
-		case next.Sub(empty) <= time.Hour:
-			return empty, nil
-		default:
-			full = next
-		}
-	}
-	return empty, nil
+	return promquery.FirstHour(from, to, func(from, to time.Time) (bool, error) { return s.hasSeries(ctx, metrics, from, to) })
 }
 
 // hasSeries reports whether there are samples of any of the metrics in [from, to).

@@ -14,6 +14,7 @@ import (
 	"github.com/promcost/promcost/promquery/democluster"
 	"github.com/promcost/promcost/promquery/promtest"
 	"github.com/promcost/promcost/promquery/remote"
+	"github.com/promcost/promcost/promquery/thanos"
 	"github.com/promcost/promcost/promquery/victoria"
 )
 
@@ -72,6 +73,7 @@ func computeQuery(t testing.TB, src promquery.Source, q allocation.Query) (stats
 // loaded is a server over blocks whose load is measured.
 type loaded struct {
 	url   string
+	store string // the address of its StoreAPI, of Thanos
 	usage func() promtest.Usage
 }
 
@@ -79,7 +81,7 @@ type loaded struct {
 func startLoaded(b *testing.B, dir string) loaded {
 	b.Helper()
 	url, usage := promtest.StartMeasured(b, dir, promtest.Config{Flags: promtest.BlocksOf(block)})
-	return loaded{url, usage}
+	return loaded{url, "", usage}
 }
 
 // processor is what f takes of the server's processor, in seconds.
@@ -117,17 +119,18 @@ type way struct {
 	mode       remote.Mode
 	resolution time.Duration
 	levels     bool // of usage, and counters of pressure: what hours with distributions want
-	exports    bool // of VictoriaMetrics
+	// open opens another source than a remote.Source.
+	open func(b *testing.B, l loaded) promquery.Source
 }
 
 // queryWays are the ways to ask by the query API.
-var queryWays = []way{{"query/1m", remote.ModeQuery, time.Minute, false, false}, {"query/exact", remote.ModeQuery, 0, false, false}, {"query/1h", remote.ModeQuery, time.Hour, false, false}}
+var queryWays = []way{{"query/1m", remote.ModeQuery, time.Minute, false, nil}, {"query/exact", remote.ModeQuery, 0, false, nil}, {"query/1h", remote.ModeQuery, time.Hour, false, nil}}
 
 // remoteRead asks for everything by remote read.
-var remoteRead = way{"remote-read/exact", remote.ModeRemoteRead, 0, false, false}
+var remoteRead = way{"remote-read/exact", remote.ModeRemoteRead, 0, false, nil}
 
 // withLevels are ways to ask for distributions of usage, too.
-var withLevels = []way{{"remote-read/distributions", remote.ModeRemoteRead, 0, true, false}, {"query/1m/distributions", remote.ModeQuery, time.Minute, true, false}}
+var withLevels = []way{{"remote-read/distributions", remote.ModeRemoteRead, 0, true, nil}, {"query/1m/distributions", remote.ModeQuery, time.Minute, true, nil}}
 
 // BenchmarkLoad is the load that computing one day puts on a real Prometheus, one fresh server for each way to ask it: the least
 // processor time of the runs, its peak of anonymous memory, and how many requests it was sent. x-opencost is the time, and
@@ -149,19 +152,24 @@ func BenchmarkOtherServers(b *testing.B) {
 		for _, server := range []struct {
 			name  string
 			ways  []way
-			start func(b *testing.B) (url string, usage func() promtest.Usage)
+			start func(b *testing.B) loaded
 		}{
-			{"VictoriaMetrics", append([]way{{name: "exports", exports: true}}, queryWays...), func(b *testing.B) (string, func() promtest.Usage) { return promtest.StartVictoriaMeasured(b, dir) }},
-			{"Thanos", queryWays, func(b *testing.B) (string, func() promtest.Usage) {
-				return promtest.StartThanosMeasured(b, dir, block, metric, seen)
+			{"VictoriaMetrics", append([]way{{name: "exports", open: openVictoria}}, queryWays...), func(b *testing.B) loaded {
+				url, usage := promtest.StartVictoriaMeasured(b, dir)
+				return loaded{url, "", usage}
 			}},
-			{"Mimir", append([]way{remoteRead}, queryWays...), func(b *testing.B) (string, func() promtest.Usage) {
-				return promtest.StartMimirMeasured(b, dir, block, metric, seen)
+			{"Thanos", append([]way{{name: "StoreAPI", open: openThanos}}, queryWays...), func(b *testing.B) loaded {
+				url, store, usage := promtest.StartThanosMeasured(b, dir, block, metric, seen)
+				return loaded{url, store, usage}
+			}},
+			{"Mimir", append([]way{remoteRead}, queryWays...), func(b *testing.B) loaded {
+				url, usage := promtest.StartMimirMeasured(b, dir, block, metric, seen)
+				return loaded{url, "", usage}
 			}},
 		} {
 			b.Run(size.name+"/"+server.name, func(b *testing.B) {
-				url, usage := server.start(b)
-				benchmarkWays(b, "", server.ways, func(*testing.B) loaded { return loaded{url, usage} })
+				l := server.start(b)
+				benchmarkWays(b, "", server.ways, func(*testing.B) loaded { return l })
 			})
 		}
 	}
@@ -189,16 +197,47 @@ func benchmarkWays(b *testing.B, prefix string, ways []way, start func(*testing.
 // load is what questions take of a server: the least processor time in seconds, and the peak of anonymous memory in MB.
 type load struct{ processor, anonymous float64 }
 
-// benchmarkLoad computes a day, over and over.
-func benchmarkLoad(b *testing.B, l loaded, way way, peer load) {
-	server, err := remote.New(remote.Config{URL: l.url, Mode: way.mode})
+// source is how the server is asked.
+func (w *way) source(b *testing.B, l loaded) promquery.Source {
+	b.Helper()
+	if w.open != nil {
+		return w.open(b, l)
+	}
+	src, err := remote.New(remote.Config{URL: l.url, Mode: w.mode})
 	if err != nil {
 		b.Fatal(err)
 	}
-	var src promquery.Source = server
-	if way.exports {
-		src = victoria.New(victoria.Config{Server: server, Insist: true})
+	return src
+}
+
+// openVictoria asks for exports.
+func openVictoria(b *testing.B, l loaded) promquery.Source {
+	b.Helper()
+	src, err := remote.New(remote.Config{URL: l.url})
+	if err != nil {
+		b.Fatal(err)
 	}
+	return victoria.New(victoria.Config{Server: src, Insist: true})
+}
+
+// openThanos asks by the StoreAPI.
+func openThanos(b *testing.B, l loaded) promquery.Source {
+	b.Helper()
+	src, err := thanos.New(thanos.Config{Stores: []string{l.store}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		if err := src.Close(); err != nil {
+			b.Error(err)
+		}
+	})
+	return src
+}
+
+// benchmarkLoad computes a day, over and over.
+func benchmarkLoad(b *testing.B, l loaded, way way, peer load) {
+	src := way.source(b, l)
 	var stats promquery.Stats
 	least, own := math.Inf(1), math.Inf(1)
 	anonymous := l.peak(func() {
