@@ -114,8 +114,8 @@ func record(t *testing.T, file string, s session, use func(t *testing.T, to http
 	}
 }
 
-// given returns a path that an environment variable names, and skips the test where it names none.
-func given(t *testing.T, variable, what string) string {
+// fromEnvironment returns a path that an environment variable names, and skips the test where it names none.
+func fromEnvironment(t *testing.T, variable, what string) string {
 	t.Helper()
 	path := os.Getenv(variable)
 	if path == "" {
@@ -145,8 +145,8 @@ func servePage(t *testing.T, dir string, api http.Handler) (url string) {
 // TestOpenCostPageE2E uses OpenCost's web page in a browser: all of it, and each choice of its pages of cloud and external costs, which must
 // show costs.
 func TestOpenCostPageE2E(t *testing.T) {
-	page := given(t, "OPENCOST_UI", "the directory of OpenCost's built page")
-	legacy := given(t, "OPENCOST_UI_LEGACY", "the directory of the page that build:legacy makes")
+	page := fromEnvironment(t, "OPENCOST_UI", "the directory of OpenCost's built page")
+	legacy := fromEnvironment(t, "OPENCOST_UI_LEGACY", "the directory of the page that build:legacy makes")
 	for _, c := range []struct{ client, script, file string }{
 		{"OpenCost's web page", "session.mjs", "opencost-ui.json"},
 		{"OpenCost's web page: all that its pages of cloud and external costs can ask for", "bills.mjs", "opencost-ui-bills.json"},
@@ -183,7 +183,7 @@ var kubectlCostPredict = []string{
 // TestKubectlCostE2E runs kubectl-cost, which reaches promcost as in a cluster: by a forwarded port of the pod that is behind
 // the service of Kubecost, or of OpenCost.
 func TestKubectlCostE2E(t *testing.T) {
-	binary := given(t, "KUBECTL_COST", "the binary of kubectl-cost")
+	binary := fromEnvironment(t, "KUBECTL_COST", "the binary of kubectl-cost")
 	for file, commands := range map[string][]string{"kubectl-cost.json": kubectlCost, "kubectl-cost-predict.json": kubectlCostPredict} {
 		t.Run(file, func(t *testing.T) { recordKubectlCost(t, binary, file, commands) })
 	}

@@ -64,7 +64,7 @@ func TestKubectlE2E(t *testing.T) {
 		{"table", []string{window}, false},
 		{"json", []string{window, "-o", "json", "--aggregate=controller"}, false},
 		{"csv", []string{window, "-o", "csv", "--aggregate=label:team,pod", "--filter=namespace!:\"a&b c\"+pod!:\"x\""}, false},
-		{"no data", []string{later, "-o", "csv"}, false},
+		{"no data", []string{later, "-o", "csv"}, true},
 		{"a wrong filter", []string{window, "--filter=namespce:\"a\""}, true},
 		{"a wrong window", []string{"--window=7x"}, true},
 	} {
