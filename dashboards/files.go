@@ -2,7 +2,9 @@ package dashboards
 
 import (
 	"bytes"
+	"cmp"
 	"embed"
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"slices"
@@ -15,18 +17,34 @@ var boards embed.FS
 //go:embed rules/costs.yaml rules/promcost.yaml
 var rules embed.FS
 
+//go:embed README.md
+var readme []byte
+
+// Settings are what differs between the dashboards of two promcosts.
+type Settings struct {
+	Currency string // that money is shown in, an ISO 4217 code
+	Page     string // URL of promcost's page, to which series lead; empty is DefaultPage
+}
+
+// DefaultPage is where promcost's page is if nothing else is said.
+const DefaultPage = "http://localhost:9003"
+
 // File is a file to be written or served.
 type File struct {
 	Name string // slash-separated, relative to the output directory
 	Text []byte
 }
 
-// Dashboards are the Grafana dashboards as JSON, ready to be imported, sorted by name, with money shown in a currency given
-// by its ISO 4217 code. Each call returns slices of its own.
-func Dashboards(currency string) []File {
+// Dashboards are the Grafana dashboards as JSON, ready to be provisioned, sorted by name. Each call returns slices of its own.
+func Dashboards(o Settings) []File {
 	files := read(boards, "json", "")
+	page, err := json.Marshal(cmp.Or(strings.TrimRight(o.Page, "/"), DefaultPage))
+	if err != nil {
+		panic("BUG: encode a string: " + err.Error())
+	}
 	for i := range files {
-		files[i].Text = bytes.ReplaceAll(files[i].Text, []byte(`"currencyUSD"`), fmt.Appendf(nil, "%q", unit(currency)))
+		files[i].Text = bytes.ReplaceAll(files[i].Text, []byte(`"currencyUSD"`), fmt.Appendf(nil, "%q", unit(o.Currency)))
+		files[i].Text = bytes.ReplaceAll(files[i].Text, fmt.Appendf(nil, "%q", DefaultPage), page)
 	}
 	return files
 }
@@ -34,6 +52,9 @@ func Dashboards(currency string) []File {
 // Rules are the Prometheus rule files, in YAML, below the directory rules, sorted by name: rules/costs.yaml about costs and
 // rules/promcost.yaml about promcost itself. Each call returns slices of its own.
 func Rules() []File { return read(rules, "rules", "rules/") }
+
+// Readme is README.md: how to load the files, and the runbook of the alerts. Each call returns a slice of its own.
+func Readme() File { return File{Name: "README.md", Text: bytes.Clone(readme)} }
 
 // read reads all files of a directory and names them below prefix.
 func read(from fs.ReadDirFS, dir, prefix string) []File {
@@ -68,9 +89,9 @@ func unit(currency string) string {
 
 // Manifests are the same files for Kubernetes: a ConfigMap for each dashboard, with the label that Grafana's sidecar looks for,
 // and a PrometheusRule for each rule file, for the Prometheus Operator. They name no namespace.
-func Manifests(currency string) []File {
+func Manifests(o Settings) []File {
 	var files []File
-	for _, f := range Dashboards(currency) {
+	for _, f := range Dashboards(o) {
 		name := strings.TrimSuffix(f.Name, ".json")
 		head := "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: " + name + "-dashboard\n  labels:\n" +
 			"    app.kubernetes.io/part-of: promcost\n    grafana_dashboard: \"1\"\ndata:\n  " + f.Name + ": |\n"

@@ -25,8 +25,8 @@ type manifest struct {
 
 // TestManifests holds manifests to the files that they carry.
 func TestManifests(t *testing.T) {
-	boards, rules := dashboards.Dashboards("EUR"), dashboards.Rules()
-	for i, f := range dashboards.Manifests("EUR") {
+	boards, rules := dashboards.Dashboards(dashboards.Settings{Currency: "EUR"}), dashboards.Rules()
+	for i, f := range dashboards.Manifests(dashboards.Settings{Currency: "EUR"}) {
 		var m manifest
 		if err := yaml.Unmarshal(f.Text, &m); err != nil {
 			t.Fatalf("%s: %v", f.Name, err)
@@ -58,7 +58,7 @@ func TestManifests(t *testing.T) {
 
 // TestFilesHaveNamesOfTheirOwn as they are written side by side, and served.
 func TestFilesHaveNamesOfTheirOwn(t *testing.T) {
-	for _, files := range [][]dashboards.File{append(dashboards.Dashboards("USD"), dashboards.Rules()...), dashboards.Manifests("USD")} {
+	for _, files := range [][]dashboards.File{slices.Concat(dashboards.Dashboards(dashboards.Settings{}), dashboards.Imports(dashboards.Settings{}), dashboards.Rules(), []dashboards.File{dashboards.Readme()}), dashboards.Manifests(dashboards.Settings{Currency: "USD"})} {
 		var names []string
 		for _, f := range files {
 			if len(f.Text) == 0 || strings.Contains(f.Name, "..") || strings.HasPrefix(f.Name, "/") {

@@ -57,7 +57,7 @@ func TestDashboardsAreInOneCurrency(t *testing.T) {
 	} {
 		t.Run(tt.currency, func(t *testing.T) {
 			money := 0
-			for _, f := range dashboards.Dashboards(tt.currency) {
+			for _, f := range dashboards.Dashboards(dashboards.Settings{Currency: tt.currency}) {
 				units := unitsOf(t, f)
 				for _, u := range units {
 					if len(u) > 8 && u[:8] == "currency" {

@@ -74,7 +74,7 @@ func TestRuleExpressions(t *testing.T) {
 
 // TestRecordedSeriesAreOfRulesOnly has dashboards work without the rules: promcost's own API has no recorded series.
 func TestRecordedSeriesAreOfRulesOnly(t *testing.T) {
-	for _, f := range dashboards.Dashboards("USD") {
+	for _, f := range dashboards.Dashboards(dashboards.Settings{Currency: "USD"}) {
 		for _, rule := range ruleList(t) {
 			if rule.Record != "" && strings.Contains(string(f.Text), rule.Record) {
 				t.Errorf("%s reads %s, which promcost's own API has not", f.Name, rule.Record)
@@ -98,6 +98,22 @@ func TestAlertsSayWhatToDo(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestAlertsSayHowToTryThem looks for it in the comment above each alert.
+func TestAlertsSayHowToTryThem(t *testing.T) {
+	said := regexp.MustCompile(`(?m)^ +# Try it: [^\n]+\.\n +- alert: (\w+)$`)
+	var known []string
+	for _, f := range dashboards.Rules() {
+		for _, m := range said.FindAllSubmatch(f.Text, -1) {
+			known = append(known, string(m[1]))
+		}
+	}
+	for _, rule := range alerts(t) {
+		if !slices.Contains(known, rule.Alert) {
+			t.Errorf("nothing above %s says how to try it", rule.Alert)
+		}
 	}
 }
 

@@ -148,8 +148,8 @@ var (
 	}
 )
 
-// subjects is the table of subjects.
-var subjects = append([]Subject{
+// charged is the table of subjects that have a cost per hour, at list prices; billed makes those by bill of them.
+var charged = []Subject{
 	{
 		Name: "namespace", Help: "cost and efficiency of namespaces", Default: true,
 		Labels: []string{"cluster", "namespace"}, by: []allocation.Property{allocation.Cluster, allocation.Namespace},
@@ -212,6 +212,10 @@ var subjects = append([]Subject{
 		Labels: []string{"cluster"},
 		prefix: "cluster_management", of: "running the cluster's control plane", families: assetFamilies, noResource: true, totals: managementTotals,
 	},
+}
+
+// subjects is the table of all subjects.
+var subjects = slices.Concat(charged, []Subject{
 	{
 		Name: "budget", Help: "what is spent of the budgets of the config file, and what they will come to", Default: true,
 		Labels: []string{"budget", "period"}, families: budgetFamilies, noResource: true, totals: budgetTotals,
@@ -231,30 +235,24 @@ var subjects = append([]Subject{
 		Labels: []string{"cluster", "namespace", "controller_kind", "controller", "container"}, families: recommendedFamilies, drops: true, totals: recommendedTotals,
 	},
 	{
-		Name: "billed namespace", Billed: true, collector: "namespace",
-		Labels: []string{"cluster", "namespace"}, by: []allocation.Property{allocation.Cluster, allocation.Namespace},
-		prefix: "namespace", of: "the namespace's workloads", families: billedFamilies, totals: propertyTotals,
-	},
-	{
-		Name: "billed controller", Billed: true, collector: "controller",
-		Labels: []string{"cluster", "namespace", "controller_kind", "controller"}, by: []allocation.Property{allocation.Cluster, allocation.Namespace, allocation.ControllerKind, allocation.Controller},
-		prefix: "controller", of: "the controller's workloads", families: billedFamilies, totals: propertyTotals,
-	},
-	{
-		Name: "billed idle", Billed: true, collector: "idle",
-		Labels: []string{"cluster", "node"},
-		prefix: "idle", of: "what the node has and no workload was allocated", families: billedFamilies, ofRows: true, totals: billedIdleTotals,
-	},
-	{
-		Name: "billed node", Billed: true, collector: "node",
-		Labels: []string{"cluster", "node", "instance_type", "region", "zone", "provider_id", "spot"},
-		prefix: "node", of: "the node", families: billedFamilies, totals: billedNodeTotals,
-	},
-	{
 		Name: "reconciliation", Help: "what does not add up", Always: true,
 		Labels: []string{"cluster"}, families: residualFamilies, totals: residualTotals,
 	},
-}, openCostSubjects...)
+}, billed(charged), openCostSubjects)
+
+// billed returns subjects of the same things that cost what bills charge. Of traffic, bills do not say where it goes.
+func billed(list []Subject) []Subject {
+	var all []Subject
+	for _, s := range list {
+		if s.Name == "network" {
+			continue
+		}
+		s.Name, s.Help, s.collector, s.Default, s.Billed, s.families = "billed "+s.Name, "", s.Name, false, true, billedFamilies
+		s.ofRows = s.prefix == "idle"
+		all = append(all, s)
+	}
+	return all
+}
 
 // Subjects returns all subjects, in the order of the reference documentation. Here the subject label has no labels: Metering.Subjects
 // has it with the configured ones.

@@ -112,7 +112,7 @@ func (m *Metering) Table() []Subject {
 	all := Subjects()
 	for i := range all {
 		switch {
-		case all[i].Name == "label":
+		case all[i].prefix == "label":
 			all[i].names = m.names
 		case strings.HasPrefix(all[i].collector, "opencost"):
 			all[i].clusterLabel = m.clusters

@@ -183,29 +183,25 @@ func eachTotal[T any](list []T, total func(*T) (labels []string, has resourceSet
 // wholeAsset is the set of resources of assets that are not divided by resource.
 const wholeAsset resourceSet = 1
 
-func idleTotals(_ *Subject, s *allocation.Set) []subjectTotal {
-	return eachTotal(s.Nodes, func(n *allocation.Node) ([]string, resourceSet, []float64) {
-		return assetLabels(n.Cluster, n.Name), nodeResources(n), n.Idle[:]
-	})
+// price is the cost of an asset that the subject has: with the adjustment that a bill makes, or without.
+func (s *Subject) price(cost, adjustment float64) float64 {
+	if s.Billed {
+		return cost + adjustment
+	}
+	return cost
 }
 
-func billedIdleTotals(_ *Subject, s *allocation.Set) []subjectTotal {
-	return eachTotal(s.Nodes, func(n *allocation.Node) ([]string, resourceSet, []float64) {
-		return assetLabels(n.Cluster, n.Name), nodeResources(n), sumOf(n.Idle, n.IdleAdjustment)
-	})
-}
-
-// sumOf sums costs and their adjustments by resource.
-func sumOf(cost, adjustment [allocation.NumResources]float64) []float64 {
+// prices is price by resource.
+func (s *Subject) prices(cost, adjustment [allocation.NumResources]float64) []float64 {
 	for r, v := range adjustment {
-		cost[r] += v
+		cost[r] = s.price(cost[r], v)
 	}
 	return cost[:]
 }
 
-func billedNodeTotals(_ *Subject, s *allocation.Set) []subjectTotal {
+func idleTotals(subject *Subject, s *allocation.Set) []subjectTotal {
 	return eachTotal(s.Nodes, func(n *allocation.Node) ([]string, resourceSet, []float64) {
-		return nodeLabels(n), nodeResources(n), sumOf(n.Cost, n.Adjustment)
+		return assetLabels(n.Cluster, n.Name), nodeResources(n), subject.prices(n.Idle, n.IdleAdjustment)
 	})
 }
 
@@ -214,25 +210,25 @@ func nodeLabels(n *allocation.Node) []string {
 	return assetLabels(n.Cluster, n.Name, n.InstanceType, n.Region, n.Zone, n.ProviderID, strconv.FormatBool(n.Spot))
 }
 
-func nodeTotals(_ *Subject, s *allocation.Set) []subjectTotal {
+func nodeTotals(subject *Subject, s *allocation.Set) []subjectTotal {
 	return eachTotal(s.Nodes, func(n *allocation.Node) ([]string, resourceSet, []float64) {
-		return nodeLabels(n), nodeResources(n), n.Cost[:]
+		return nodeLabels(n), nodeResources(n), subject.prices(n.Cost, n.Adjustment)
 	})
 }
 
 // volumeTotals leaves out the nodes' own disks: attachedDiskTotals has them.
-func volumeTotals(_ *Subject, s *allocation.Set) []subjectTotal {
+func volumeTotals(subject *Subject, s *allocation.Set) []subjectTotal {
 	return eachTotal(s.Disks, func(d *allocation.Disk) ([]string, resourceSet, []float64) {
 		if d.Local {
 			return nil, 0, nil
 		}
-		return assetLabels(d.Cluster, d.Name, d.StorageClass, d.ClaimNamespace, d.ClaimName), wholeAsset, []float64{d.Cost}
+		return assetLabels(d.Cluster, d.Name, d.StorageClass, d.ClaimNamespace, d.ClaimName), wholeAsset, []float64{subject.price(d.Cost, d.Adjustment)}
 	})
 }
 
-func balancerTotals(_ *Subject, s *allocation.Set) []subjectTotal {
+func balancerTotals(subject *Subject, s *allocation.Set) []subjectTotal {
 	return eachTotal(s.Balancers, func(b *allocation.LoadBalancer) ([]string, resourceSet, []float64) {
-		return assetLabels(b.Cluster, b.Namespace, b.Service, b.IP), wholeAsset, []float64{b.Cost}
+		return assetLabels(b.Cluster, b.Namespace, b.Service, b.IP), wholeAsset, []float64{subject.price(b.Cost, b.Adjustment)}
 	})
 }
 
@@ -252,18 +248,18 @@ func networkTotals(_ *Subject, s *allocation.Set) (rows []subjectTotal) {
 	return rows
 }
 
-func attachedDiskTotals(_ *Subject, s *allocation.Set) []subjectTotal {
+func attachedDiskTotals(subject *Subject, s *allocation.Set) []subjectTotal {
 	return eachTotal(s.Disks, func(d *allocation.Disk) ([]string, resourceSet, []float64) {
 		if !d.Local {
 			return nil, 0, nil
 		}
-		return assetLabels(d.Cluster, d.Name), wholeAsset, []float64{d.Cost}
+		return assetLabels(d.Cluster, d.Name), wholeAsset, []float64{subject.price(d.Cost, d.Adjustment)}
 	})
 }
 
-func managementTotals(_ *Subject, s *allocation.Set) []subjectTotal {
+func managementTotals(subject *Subject, s *allocation.Set) []subjectTotal {
 	return eachTotal(s.Management, func(m *allocation.Management) ([]string, resourceSet, []float64) {
-		return assetLabels(m.Cluster), wholeAsset, []float64{m.Cost}
+		return assetLabels(m.Cluster), wholeAsset, []float64{subject.price(m.Cost, m.Adjustment)}
 	})
 }
 

@@ -91,7 +91,7 @@ func leastOf(expression string, shown []sample) float64 {
 // testVariables asks both for what the variables offer, as Grafana does: values of a label with match[].
 func (w *watched) testVariables(t *testing.T) {
 	query := regexp.MustCompile(`^label_values\((.*), (\w+)\)$`)
-	for _, f := range dashboards.Dashboards("USD") {
+	for _, f := range dashboards.Dashboards(dashboards.Settings{Currency: "USD"}) {
 		var board struct {
 			Title      string
 			Templating struct {
@@ -106,7 +106,7 @@ func (w *watched) testVariables(t *testing.T) {
 		}
 		for _, v := range board.Templating.List {
 			m := query.FindStringSubmatch(grafanaFills.Replace(fmt.Sprint(v.Query)))
-			if v.Type == "datasource" {
+			if v.Type != "query" {
 				continue
 			}
 			t.Run(board.Title+"/"+v.Name, func(t *testing.T) {

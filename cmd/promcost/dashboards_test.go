@@ -40,6 +40,8 @@ var (
 	grafanaFills = strings.NewReplacer(
 		"$cluster", ".*", "$namespace", ".*", "$controller", ".*", "$label", ".*", "$budget", ".*", "$instance", ".*", "$__rate_interval", "10s",
 	)
+	// bothPrices are the values of the variable prices.
+	bothPrices = []string{"hourly_cost", "billed_hourly_cost"}
 	// shortened are windows of the few seconds that the test has.
 	shortened = strings.NewReplacer("[1d:5m]", "[5s:1s]", "offset 1w", "offset 1s")
 )
@@ -48,7 +50,7 @@ var (
 func expressions(t *testing.T) []expression {
 	t.Helper()
 	var all []expression
-	for _, f := range dashboards.Dashboards("USD") {
+	for _, f := range dashboards.Dashboards(dashboards.Settings{Currency: "USD"}) {
 		var board struct {
 			Title  string
 			Panels []struct {
@@ -64,8 +66,13 @@ func expressions(t *testing.T) []expression {
 		}
 		for _, p := range board.Panels {
 			for _, q := range p.Targets {
-				whole := grafanaFills.Replace(q.Expr)
-				all = append(all, expression{board: board.Title, panel: p.Title, ref: q.RefID, text: shortened.Replace(whole), whole: whole, overTime: q.Range})
+				for _, prices := range bothPrices {
+					whole := strings.ReplaceAll(grafanaFills.Replace(q.Expr), "${prices}", prices)
+					all = append(all, expression{board: board.Title, panel: p.Title, ref: q.RefID, text: shortened.Replace(whole), whole: whole, overTime: q.Range})
+					if !strings.Contains(q.Expr, "${prices}") {
+						break
+					}
+				}
 			}
 		}
 	}
@@ -219,6 +226,7 @@ func TestDashboardsShowTheDemo(t *testing.T) {
 func (w *watched) testPanels(t *testing.T) {
 	for _, e := range expressions(t) {
 		if e.ofPromcost() {
+			t.Run(strings.Join([]string{e.board, e.panel, e.ref, "by bill"}, "/"), func(t *testing.T) { checkShown(t, e.text, w.byBill(t, &e)) })
 			continue
 		}
 		t.Run(strings.Join([]string{e.board, e.panel, e.ref}, "/"), func(t *testing.T) {
@@ -232,6 +240,22 @@ func (w *watched) testPanels(t *testing.T) {
 			}
 		})
 	}
+}
+
+// byBill asks promcost itself, as it was at the end of the last hour that bills charge.
+func (w *watched) byBill(t *testing.T, e *expression) []sample {
+	t.Helper()
+	until := w.query(t, "max(promcost_bill_charged_until_timestamp_seconds)")
+	if len(until) != 1 {
+		t.Fatalf("bills charge until %v", until)
+	}
+	at := strconv.FormatInt(int64(until[0].Value.Value)+30*60, 10) // where that hour is shown
+	text := strings.ReplaceAll(e.whole, "offset 1w", "offset 1h")
+	if e.overTime {
+		from := strconv.FormatInt(int64(until[0].Value.Value)-2*3600, 10)
+		return answerOf(t, w.promcost+"/api/v1/query_range", url.Values{"query": {text}, "start": {from}, "end": {at}, "step": {"1h"}})
+	}
+	return answerOf(t, w.promcost+"/api/v1/query", url.Values{"query": {text}, "time": {at}})
 }
 
 // checkShown wants something, and nothing but numbers.

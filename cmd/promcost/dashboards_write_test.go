@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,14 +12,16 @@ import (
 )
 
 func TestDashboardsAreWritten(t *testing.T) {
+	readme := []dashboards.File{dashboards.Readme()}
 	for _, tt := range []struct {
 		name  string
 		flags []string
 		want  []dashboards.File
 	}{
-		{"for Grafana and Prometheus", nil, append(dashboards.Dashboards("USD"), dashboards.Rules()...)},
-		{"in another currency", []string{"--currency=EUR"}, append(dashboards.Dashboards("EUR"), dashboards.Rules()...)},
-		{"for Kubernetes", []string{"--format=configmap"}, dashboards.Manifests("USD")},
+		{"for Grafana and Prometheus", nil, slices.Concat(dashboards.Dashboards(dashboards.Settings{Currency: "USD"}), dashboards.Rules(), readme)},
+		{"in another currency", []string{"--currency=EUR"}, slices.Concat(dashboards.Dashboards(dashboards.Settings{Currency: "EUR"}), dashboards.Rules(), readme)},
+		{"for Kubernetes", []string{"--format=configmap"}, append(dashboards.Manifests(dashboards.Settings{Currency: "USD"}), readme...)},
+		{"for Grafana's import page", []string{"--format=import", "--page-url=https://costs.example.com"}, slices.Concat(dashboards.Imports(dashboards.Settings{Currency: "USD", Page: "https://costs.example.com"}), dashboards.Rules(), readme)},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "made", "by it")
@@ -54,8 +57,8 @@ func TestManifestsToStandardOutput(t *testing.T) {
 	if code := run(t.Context(), []string{"dashboards", "--out=-", "--format=configmap"}, &out, &stderr); code != exitOK {
 		t.Fatalf("exit %d: %s", code, stderr.String())
 	}
-	if docs := strings.Split(out.String(), "\n---\n"); len(docs) != len(dashboards.Manifests("USD")) {
-		t.Errorf("%d documents, want %d", len(docs), len(dashboards.Manifests("USD")))
+	if docs := strings.Split(out.String(), "\n---\n"); len(docs) != len(dashboards.Manifests(dashboards.Settings{Currency: "USD"})) {
+		t.Errorf("%d documents, want %d", len(docs), len(dashboards.Manifests(dashboards.Settings{Currency: "USD"})))
 	}
 }
 
@@ -73,7 +76,7 @@ func TestDashboardsThatCannotBeWritten(t *testing.T) {
 		{"no directory", []string{"--out=" + file}, exitError, []string{file, "--out=DIR"}},
 		{"JSON to standard output", []string{"--out=-"}, exitUsage, []string{"--out=-", "--format=configmap"}},
 		{"no currency", []string{"--currency=dollars"}, exitUsage, []string{"--currency", "dollars", "USD"}},
-		{"no format", []string{"--format=helm"}, exitUsage, []string{"--format", "grafana, configmap"}},
+		{"no format", []string{"--format=helm"}, exitUsage, []string{"--format", "grafana, import, configmap"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var out, stderr bytes.Buffer

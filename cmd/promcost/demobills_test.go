@@ -250,6 +250,7 @@ func checkBilledSeries(t *testing.T, base string, from, until time.Time) {
 			}
 			return node[strings.LastIndex(node, "/")+1:]
 		}},
+		{"pod", "pod", unshared + "aggregate=pod&" + day, withoutIdle},
 		{"node", "node", "/model/assets?filterTypes=Node&aggregate=name&" + day, func(s string) string { return s }},
 	} {
 		want := map[string]float64{}

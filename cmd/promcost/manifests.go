@@ -72,7 +72,7 @@ func newManifestsProgram() *manifests.Program {
 			Name: f.Name, Help: f.Help, Switch: f.IsBoolFlag(), Repeats: ok && repeats.IsCumulative(), Source: read.GetFlag(f.Name) != nil,
 		})
 	}
-	for _, d := range dashboards.Dashboards("USD") {
+	for _, d := range dashboards.Dashboards(dashboards.Settings{Currency: "USD"}) {
 		p.Dashboards = append(p.Dashboards, manifests.File(d))
 	}
 	for _, r := range dashboards.Rules() {

@@ -38,7 +38,7 @@ var valid = map[string][]string{
 	"image.repository": {"ghcr.io/promcost/promcost", "r:5000/a"}, "image.tag": {"1.2.3", "latest"}, "image.digest": {"", "sha256:" + strings.Repeat("0a", 32)},
 	"storage.size": {"1Gi", "10"}, "storage.retention": {"", "400d"}, "service.targetPort": {"http", "proxy"}, "serviceAccount.name": {"", "costs.reader"},
 	"apiserver.repository": {"r/b"}, "apiserver.digest": {"", "sha256:" + strings.Repeat("1b", 32)}, "apiserver.caBundle": {"", "QUJD"},
-	"prometheus.url": {"http://p:9090", "https://p.example/$x?", "http://10.1.2.3:9090", "https://mimir.example.com:8443"}, "serviceMonitor.interval": {"1m", "90s"}, "dashboards.unit": {"currencyEUR", "currency:XYZ "},
+	"prometheus.url": {"http://p:9090", "https://p.example/$x?", "http://10.1.2.3:9090", "https://mimir.example.com:8443"}, "serviceMonitor.interval": {"1m", "90s"}, "dashboards.unit": {"currencyEUR", "currency:XYZ "}, "dashboards.url": {"https://costs.example.com", "http://c:9003/$x"},
 }
 
 // randomValues are values in which every field has been set at random to some of the texts, of which some are not.

@@ -135,7 +135,7 @@ func TestManifestsHaveFiles(t *testing.T) {
 		rules += len(o.Spec.Groups)
 	}
 	want := map[string]string{"config.yaml": cfg, "prices.csv": string(csv)}
-	for _, f := range dashboards.Dashboards("EUR") {
+	for _, f := range dashboards.Dashboards(dashboards.Settings{Currency: "EUR"}) {
 		want[f.Name] = string(f.Text)
 	}
 	if diff := cmp.Diff(want, data); diff != "" {

@@ -26,6 +26,7 @@ import (
 	"github.com/promcost/promcost/cmd/promcost/internal/config"
 	"github.com/promcost/promcost/cmd/promcost/internal/webserver"
 	"github.com/promcost/promcost/collector"
+	"github.com/promcost/promcost/dashboards"
 	"github.com/promcost/promcost/promquery"
 )
 
@@ -296,7 +297,9 @@ func (s *server) handler() (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	boards := dashboardsHandler(func() string { return s.settings().Currency })
+	boards := dashboardsHandler(func(r *http.Request) dashboards.Settings {
+		return dashboards.Settings{Currency: s.settings().Currency, Page: s.flags.web.page(r)}
+	})
 	assistants := mcp.Handler(assistantConfig(bothAPIs(s.api, promql), s.memory))
 	return s.flags.web.handler(pages{
 		assistants: s.health.Instrument(mcpPath, assistants),

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -35,10 +36,12 @@ type webFlags struct {
 	prefix  string
 	hosts   webserver.Hosts // the names that are answered to
 	origin  *regexp.Regexp  // the origins of pages that may read answers
-	pprof   bool
-	reloads bool // by request
-	mcp     bool // answer assistants
-	most    int  // connections
+
+	external string // a URL by which browsers reach promcost, if given
+	pprof    bool
+	reloads  bool // by request
+	mcp      bool // answer assistants
+	most     int  // connections
 
 	profiles webserver.Profiles
 }
@@ -48,7 +51,7 @@ func addWebFlags(clause *kingpin.CmdClause, address string) *webFlags {
 	f := &webFlags{toolkit: kingpinflag.AddFlags(clause, address)}
 	clause.Flag("web.route-prefix", "Path under which every page answers too, for a proxy that passes it on.").
 		PlaceHolder("/PATH").StringVar(&f.prefix)
-	addHostFlags(clause, &f.hosts)
+	addHostFlags(clause, &f.hosts, &f.external)
 	addCORSFlag(clause, &f.origin)
 	countOf(clause, "web.max-connections", "Maximum open connections. Above it, the connection idle longest is closed. Half as many requests are served concurrently, not counting health checks and /metrics.", &f.most, 8).
 		Default(strconv.Itoa(webserver.DefaultConnections))
@@ -59,7 +62,7 @@ func addWebFlags(clause *kingpin.CmdClause, address string) *webFlags {
 }
 
 // addHostFlags adds the flags that say by which names clients may ask.
-func addHostFlags(clause *kingpin.CmdClause, hosts *webserver.Hosts) {
+func addHostFlags(clause *kingpin.CmdClause, hosts *webserver.Hosts, external *string) {
 	eachOf(clause, "web.allowed-hosts", "Host names, separated by commas, by which clients may ask, such as costs.example.com or *.example.com; * for any. Addresses, localhost, the host of --web.listen-address, names without a dot and names that end in .svc or .svc.cluster.local are always among them. A request to any other is refused, but for health checks and /metrics: it may come from a web page whose own name leads here (DNS rebinding).", func(text string) error {
 		for name := range strings.SplitSeq(text, ",") {
 			if err := hosts.Add(strings.TrimSpace(name)); err != nil {
@@ -68,13 +71,32 @@ func addHostFlags(clause *kingpin.CmdClause, hosts *webserver.Hosts) {
 		}
 		return nil
 	}).PlaceHolder("NAME,…")
-	eachOf(clause, "web.external-url", "URL by which browsers reach promcost through a proxy. Its host is one of --web.allowed-hosts.", func(text string) error {
-		u, err := url.Parse(text)
-		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
-			return errors.New("give a URL such as https://costs.example.com")
+	eachOf(clause, "web.external-url", "URL by which browsers reach promcost through a proxy. Its host is one of --web.allowed-hosts. Links of the dashboards lead to the first one.", func(text string) error {
+		u, err := parseWebURL(text)
+		if err != nil {
+			return err
 		}
+		*external = cmp.Or(*external, text)
 		return hosts.Add(u.Hostname())
 	}).PlaceHolder("URL")
+}
+
+// parseWebURL reads a URL that browsers can open.
+func parseWebURL(text string) (*url.URL, error) {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
+		return nil, errors.New("give a URL such as https://costs.example.com")
+	}
+	return u, nil
+}
+
+// page is the URL of promcost's page, without /ui/, as a client reached it that is not behind a proxy.
+func (f *webFlags) page(r *http.Request) string {
+	scheme := "http://"
+	if r.TLS != nil {
+		scheme = "https://"
+	}
+	return cmp.Or(f.external, scheme+r.Host+f.prefix)
 }
 
 // addCORSFlag adds the flag that says which pages of other origins may read answers, as Prometheus has it.

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/alecthomas/kingpin/v2"
+
+	"github.com/promcost/promcost/dashboards"
 )
 
 // parseWeb parses web flags as a subcommand would.
@@ -114,7 +116,7 @@ func TestPages(t *testing.T) {
 			if err := f.validate(); err != nil {
 				t.Fatal(err)
 			}
-			h, err := f.handler(pages{metrics: text("metrics"), api: text("api"), promql: text("promql"), dashboards: dashboardsHandler(func() string { return "EUR" }), assistants: text("mcp"), missing: f.missing(), ready: func() error { return tt.ready }, behind: func() error {
+			h, err := f.handler(pages{metrics: text("metrics"), api: text("api"), promql: text("promql"), dashboards: dashboardsHandler(func(*http.Request) dashboards.Settings { return dashboards.Settings{Currency: "EUR"} }), assistants: text("mcp"), missing: f.missing(), ready: func() error { return tt.ready }, behind: func() error {
 				if strings.HasSuffix(tt.path, "?behind") {
 					return errors.New("3 closed hours are not in the history yet")
 				}

@@ -8,10 +8,10 @@ func bill() board {
 	listToBill := once(nodeTypeLabels, "promcost_list_to_bill_ratio", ofCluster)
 	matched := "max by (bill) (promcost_bill_matched_ratio)"
 	until := "max by (bill) (promcost_bill_charged_until_timestamp_seconds)"
-	billed := func(labels []string, of string) string {
-		return once(labels, "promcost_"+of+"_billed_hourly_cost", ofCluster)
+	of := func(labels []string, subject string) string {
+		return once(labels, "promcost_"+subject+"_"+billed, ofCluster)
 	}
-	namespaces, idle, nodes := billed(namespaceLabels, "namespace"), billed(idleLabels, "idle"), billed(nodeLabels, "node")
+	namespaces, idle, nodes := of(namespaceLabels, "namespace"), of(idleLabels, "idle"), of(nodeLabels, "node")
 	return board{
 		uid: "promcost-bill", title: "promcost / Bill", from: "7d", step: costStep, costs: byBill,
 		help:      "What bills charge, which part of it clusters explain, and how far list prices are off.",
@@ -25,12 +25,12 @@ func bill() board {
 				value(matched, "{{bill}}"),
 			show(number, 6, seconds, "Age of the newest final charges", "1 to 3 days are as it should be.").
 				value("time() - "+until, "{{bill}}"),
-			show(areas, 12, money, "Billed cost per hour by namespace", "What workloads cost by bill, and idle."+beyond).linked(toNamespaces).
+			show(areas, 12, money, "Billed cost per hour by namespace", "What workloads cost by bill, and idle."+beyond).linked(ofBilled(*toNamespaces), ofBilled(*whyOfNamespace)).
 				value(sumBy(namespaces, perNamespace...), ofNamespaces).
 				value(sumBy(idle, "cluster"), "{{cluster}} idle"),
 			show(lines, 12, money, "Nodes by bill and at list price", "The distance is the discount."+beyond).
 				value("sum("+nodes+")", "by bill").
-				value("sum("+nodeHourly+")", "at list price"),
+				value("sum("+once(nodeLabels, "promcost_node_"+atList, ofCluster)+")", "at list price"),
 			show(columns, 12, money, "By service, yesterday", "The 100 that cost most.").
 				value(top(100, cloud), "A day"),
 			show(bars, 12, money, "By category, yesterday", "The categories of OpenCost's cloud costs.").

@@ -6,6 +6,7 @@ package grafana
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/grafana/grafana-foundation-sdk/go/cog"
 	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
@@ -35,7 +36,7 @@ type board struct {
 	uid, title, help string
 	from             string // the time range that it opens with, up to now
 	step             string // that queries over time are asked in at least
-	costs            prices // what its costs are
+	costs            prices // what its costs are, and whether that can be chosen
 	variables        []variable
 	panels           []panel
 }
@@ -44,20 +45,49 @@ type board struct {
 type prices uint8
 
 const (
-	listPrices prices = iota // as they were when it ran, and stay
-	byBill                   // what was billed, and list prices where a panel says so
-	asBudgets                // each budget says which
-	noPrices                 // it is not about costs
+	chosenPrices prices = iota // what the variable prices says
+	byBill                     // what was billed, and list prices where a panel says so
+	asBudgets                  // each budget says which
+	listPrices                 // as they were when it ran, and stay
 )
 
 // description returns what the description of a dashboard says about its costs.
 func (p prices) description() string {
 	return [...]string{
-		listPrices: " Costs are at list prices, not by bill.",
-		byBill:     " Costs are by bill, or at list prices where a panel says so.",
-		asBudgets:  " Costs are at list prices, or by bill for budgets with cost: billed.",
-		noPrices:   "",
+		chosenPrices: " Costs are at list prices or by bill: choose which at the top, or at one of the two links, as bills end some days ago. By bill wants promcost itself as the data source.",
+		byBill:       " Costs are by bill, or at list prices where a panel says so; the other dashboards can switch.",
+		asBudgets:    " Costs are at list prices, or by bill for budgets with cost: billed in the config file: there is nothing to switch here.",
+		listPrices:   " The one cost here, Residual, is at list prices: bills have none.",
 	}[p]
+}
+
+// Values of the variable prices: how the names of metrics end. Its texts are values of the parameter prices of promcost's page.
+const (
+	atList = "hourly_cost"
+	billed = "billed_hourly_cost"
+)
+
+// pricesVariable chooses between list prices and bills.
+func pricesVariable() cog.Builder[dashboard.VariableModel] {
+	option := func(text, value string, selected bool) dashboard.VariableOption {
+		return dashboard.VariableOption{
+			Selected: &selected, Text: dashboard.StringOrArrayOfString{String: &text}, Value: dashboard.StringOrArrayOfString{String: &value},
+		}
+	}
+	list := option("list", atList, true)
+	return dashboard.NewCustomVariableBuilder("prices").Label("Costs").
+		Description("At list prices, or by bill. By bill wants promcost itself as the data source, and a time range that ends where bills do.").
+		Values(dashboard.StringOrMap{String: new("list : " + atList + ", billed : " + billed)}).
+		Options([]dashboard.VariableOption{list, option("billed", billed, false)}).Current(list)
+}
+
+// pageURL is the address of promcost's page until package dashboards hands the files out.
+const pageURL = "http://localhost:9003"
+
+// pageVariable is the address of promcost's page.
+func pageVariable() cog.Builder[dashboard.VariableModel] {
+	return dashboard.NewConstantVariableBuilder("promcost").Label("promcost").
+		Description("Address of promcost's page, where series lead.").Value(dashboard.StringOrMap{String: new(pageURL)})
 }
 
 // boards are all dashboards, in the order of their links.
@@ -95,14 +125,16 @@ func Files() ([]File, error) {
 const width = 24
 
 func (b *board) build() (dashboard.Dashboard, error) {
-	links := dashboard.NewDashboardLinkBuilder("promcost").Type(dashboard.DashboardLinkTypeDashboards).Tags([]string{tag}).
-		IncludeVars(true).KeepTime(true).AsDropdown(false)
 	d := dashboard.NewDashboardBuilder(b.title).Uid(b.uid).Description(b.help+b.costs.description()).Tags([]string{tag}).
-		Time("now-"+b.from, "now").Timezone("browser").Refresh("5m").Tooltip(dashboard.DashboardCursorSyncCrosshair).Link(links).
+		Time("now-"+b.from, "now").Timezone("browser").Refresh("5m").Tooltip(dashboard.DashboardCursorSyncCrosshair).Links(b.links()).
 		WithVariable(dashboard.NewDatasourceVariableBuilder("datasource").Label("Data source").Type("prometheus"))
 	for _, v := range b.variables {
 		d.WithVariable(v.build())
 	}
+	if b.costs == chosenPrices {
+		d.WithVariable(pricesVariable())
+	}
+	d.WithVariable(pageVariable())
 	var x, y, below uint32 // of the next panel, and of the next line
 	for i := range b.panels {
 		p := &b.panels[i]
@@ -114,6 +146,29 @@ func (b *board) build() (dashboard.Dashboard, error) {
 		below = max(below, y+p.usualHeight())
 	}
 	return d.Build()
+}
+
+// links lead to the other dashboards, and from one sort of costs to the other, each with a time range in which there are such costs.
+func (b *board) links() []cog.Builder[dashboard.DashboardLink] {
+	links := []cog.Builder[dashboard.DashboardLink]{
+		dashboard.NewDashboardLinkBuilder("promcost").Type(dashboard.DashboardLinkTypeDashboards).Tags([]string{tag}).
+			IncludeVars(true).KeepTime(true).AsDropdown(false),
+	}
+	if b.costs != chosenPrices {
+		return links
+	}
+	kept := []string{"/d/" + b.uid + "?${datasource:queryparam}"}
+	for _, v := range b.variables {
+		kept = append(kept, "${"+v.name+":queryparam}")
+	}
+	for _, l := range [...]struct{ title, tooltip, prices, from, to string }{
+		{"At list prices", "Up to now, at list prices", atList, "now-" + b.from, "now"},
+		{"By bill", "By bill, up to where bills mostly end", billed, "now-10d", "now-3d"},
+	} {
+		links = append(links, dashboard.NewDashboardLinkBuilder(l.title).Type(dashboard.DashboardLinkTypeLink).Tooltip(l.tooltip).
+			Url(strings.Join(kept, "&")+"&var-prices="+l.prices+"&from="+l.from+"&to="+l.to))
+	}
+	return links
 }
 
 func (v *variable) build() cog.Builder[dashboard.VariableModel] {

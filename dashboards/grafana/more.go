@@ -3,11 +3,11 @@ package grafana
 // storage is about volumes, traffic and load balancers.
 func storage() board {
 	resource := func(name string) string {
-		return once(namespaceLabels, "promcost_namespace_hourly_cost", and(ofNamespace, `resource="`+name+`"`))
+		return once(namespaceLabels, "promcost_namespace_"+chosen, and(ofNamespace, `resource="`+name+`"`))
 	}
-	unmounted := once(controllerLabels, "promcost_controller_hourly_cost", and(ofNamespace, `controller="__unmounted__", resource="pv"`))
-	volumes := once(volumeLabels, "promcost_persistentvolume_hourly_cost", ofNamespace)
-	balancers := once(balancerLabels, "promcost_loadbalancer_hourly_cost", ofNamespace)
+	unmounted := once(controllerLabels, "promcost_controller_"+chosen, and(ofNamespace, `controller="__unmounted__", resource="pv"`))
+	volumes := once(volumeLabels, "promcost_persistentvolume_"+chosen, ofNamespace)
+	balancers := once(balancerLabels, "promcost_loadbalancer_"+chosen, ofNamespace)
 	traffic := once(trafficLabels, "promcost_network_hourly_cost", ofCluster)
 	return board{
 		uid: "promcost-storage-network", title: "promcost / Storage and network", from: "7d", step: costStep,
@@ -22,15 +22,15 @@ func storage() board {
 				value("sum("+resource("network")+")", ""),
 			show(number, 6, money, "Load balancers per hour", "Of the workloads behind them; __unallocated__ has those that nobody is behind.").
 				value("sum("+resource("load_balancer")+")", ""),
-			show(areas, 12, money, "Volumes per hour by namespace", "A claim belongs to its namespace, whether it is mounted or not.").linked(toNamespaces).
+			show(areas, 12, money, "Volumes per hour by namespace", "A claim belongs to its namespace, whether it is mounted or not.").linked(toNamespaces, whyOfNamespace).
 				value(sumBy(resource("pv"), perNamespace...), ofNamespaces),
-			show(areas, 12, money, "Unmounted volumes per hour by namespace", "__unmounted__ are volumes without a claim.").linked(toNamespaces).
+			show(areas, 12, money, "Unmounted volumes per hour by namespace", "__unmounted__ are volumes without a claim.").linked(toNamespaces, whyOfNamespace).
 				value(sumBy(unmounted, perNamespace...)+" > 0", ofNamespaces),
-			show(areas, 12, money, "Traffic per hour by namespace", "List prices of egress, as far as it is measured by destination.").linked(toNamespaces).
+			show(areas, 12, money, "Traffic per hour by namespace", "Egress, as far as it is measured by destination.").linked(toNamespaces, whyOfNamespace).
 				value(sumBy(resource("network"), perNamespace...), ofNamespaces),
-			show(areas, 12, money, "Traffic per hour by where it goes", "To other zones, other regions and the internet, of the whole cluster.").
+			show(areas, 12, money, "Traffic per hour by where it goes, at list prices", "To other zones, other regions and the internet, of the whole cluster.").
 				value(sumBy(traffic, trafficLabels...), "{{cluster}} {{traffic}}"),
-			show(areas, 12, money, "Load balancers per hour by namespace", "Divided over the pods behind each.").linked(toNamespaces).
+			show(areas, 12, money, "Load balancers per hour by namespace", "Divided over the pods behind each.").linked(toNamespaces, whyOfNamespace).
 				value(sumBy(resource("load_balancer"), perNamespace...), ofNamespaces),
 			show(columns, 12, money, "All volumes", "The 100 that cost most.").
 				value(top(100, volumes), "Per hour"),
@@ -58,11 +58,11 @@ func rightSizing() board {
 				value("730 * sum("+unusedCost+")", ""),
 			show(number, 6, money, "Idle on top, per hour", "What nodes have and nobody requested: see Nodes and idle.").
 				value("sum("+idleHourly+")", ""),
-			show(lines, 12, ratio, "Efficiency by namespace", "Weighted by cost.").linked(toNamespaces).
+			show(lines, 12, ratio, "Efficiency by namespace", "Weighted by cost.").linked(toNamespaces, whyOfNamespace).
 				value(efficiency(perNamespace...), ofNamespaces),
-			show(areas, 12, money, "Requested, not used, per hour by namespace", "Where lowering requests pays.").linked(toNamespaces).
+			show(areas, 12, money, "Requested, not used, per hour by namespace", "Where lowering requests pays.").linked(toNamespaces, whyOfNamespace).
 				value(sumBy(unusedCost, perNamespace...), ofNamespaces),
-			show(columns, 24, money, "Namespaces to look at", "The most to gain first. What nobody measures has no efficiency.").linked(toNamespaces).
+			show(columns, 24, money, "Namespaces to look at", "The most to gain first. What nobody measures has no efficiency.").linked(toNamespaces, whyOfNamespace).
 				value(sumBy(unusedCost, perNamespace...), "Not used per hour").
 				value(sumBy(measuredCost, perNamespace...), "CPU and memory per hour").
 				column(efficiency(perNamespace...), "Efficiency", ratio).
@@ -116,7 +116,7 @@ func itself() board {
 	}
 	value := func(metric string) string { return metric + "{" + ofInstance + "}" }
 	return board{
-		uid: "promcost-itself", title: "promcost / promcost itself", from: "2h", step: "15s", costs: noPrices,
+		uid: "promcost-itself", title: "promcost / promcost itself", from: "2h", step: "15s", costs: listPrices,
 		help:      "Whether promcost keeps up, what it asks of its source, and how exact its numbers are. promcost's own API knows the last two hours, a Prometheus that scrapes it as much as it keeps.",
 		variables: []variable{clusterVariable, instanceVariable},
 		panels: []panel{

@@ -43,12 +43,6 @@ type query struct {
 	unit       string // of a column, if it differs from the panel's
 }
 
-// link leads from a row or a series to a dashboard that shows more of it.
-type link struct {
-	title, uid string
-	labels     []string // labels whose values become those of the variables of the same names; the last one shows the link
-}
-
 // panel is a row of a dashboard's table of panels.
 type panel struct {
 	kind    kind
@@ -58,7 +52,7 @@ type panel struct {
 	width   uint32 // of 24
 	height  uint32 // of the panel; 0: what its kind usually has
 	queries []query
-	link    *link
+	links   []*link // of the first query
 }
 
 // heights are the usual heights of the kinds.
@@ -94,18 +88,6 @@ func (p *panel) targets() []cog.Builder[variants.Dataquery] {
 	return targets
 }
 
-// url is the address of the link; values is Grafana's name for the labels of a row or a series.
-func (l *link) url(values string) string {
-	var set strings.Builder
-	for _, label := range l.labels {
-		fmt.Fprintf(&set, "&var-%s=${%s.%s}", label, values, label)
-	}
-	return fmt.Sprintf("/d/%s?${datasource:queryparam}%s&${__url_time_range}", l.uid, set.String())
-}
-
-// shownAt is the label whose column has the link.
-func (l *link) shownAt() string { return l.labels[len(l.labels)-1] }
-
 // build is the panel as Grafana has it, with its number, its place and the least step of its queries over time.
 func (p *panel) build(id, x, y uint32, step string) cog.Builder[dashboard.Panel] {
 	return &headed{panel: p, shown: p.shown(step), id: id, pos: dashboard.GridPos{X: x, Y: y, W: p.width, H: p.usualHeight()}}
@@ -131,6 +113,9 @@ func (h *headed) Build() (dashboard.Panel, error) {
 		built.FieldConfig = dashboard.NewFieldConfigSource()
 	}
 	built.FieldConfig.Defaults.Unit = &h.unit
+	if h.kind == number && h.prices() {
+		built.FieldConfig.Defaults.NoValue = new("none, or not billed yet")
+	}
 	for _, target := range h.targets() {
 		t, err := target.Build()
 		if err != nil {
@@ -166,9 +151,8 @@ func (p *panel) series(step string) cog.Builder[dashboard.Panel] {
 	if p.kind == areas {
 		b.FillOpacity(40).LineWidth(0).Stacking(common.NewStackingConfigBuilder().Mode(common.StackingModeNormal))
 	}
-	if p.link != nil {
-		to := dashboard.NewDashboardLinkBuilder(p.link.title).Url(p.link.url("__field.labels"))
-		b.DataLinks([]cog.Builder[dashboard.DashboardLink]{to})
+	if len(p.links) > 0 {
+		b.OverrideByQuery("A", []dashboard.DynamicConfigValue{linksValue(p.links, "__field.labels")})
 	}
 	return b
 }
@@ -190,10 +174,12 @@ func (p *panel) table() cog.Builder[dashboard.Panel] {
 	b.WithTransformation(dashboard.DataTransformerConfig{Id: "organize", Options: map[string]any{
 		"excludeByName": map[string]any{"Time": true}, "renameByName": names,
 	}})
-	if p.link != nil {
-		b.OverrideByName(p.link.shownAt(), []dashboard.DynamicConfigValue{{Id: "links", Value: []map[string]any{
-			{"title": p.link.title, "url": p.link.url("__data.fields")},
-		}}})
+	for i, l := range p.links {
+		label := l.shownAt()
+		elsewhere := func(o *link) bool { return o.shownAt() != label }
+		if slices.IndexFunc(p.links, func(o *link) bool { return !elsewhere(o) }) == i { // the first of its column
+			b.OverrideByName(label, []dashboard.DynamicConfigValue{linksValue(slices.DeleteFunc(slices.Clone(p.links), elsewhere), "__data.fields")})
+		}
 	}
 	return b
 }
@@ -212,10 +198,15 @@ func (p panel) column(expr, name, unit string) panel {
 	return p
 }
 
-// linked adds a link from its rows or series.
-func (p panel) linked(l *link) panel {
-	p.link = l
+// linked adds links from the rows or series of its first query.
+func (p panel) linked(links ...*link) panel {
+	p.links = links
 	return p
+}
+
+// prices reports whether the variable prices chooses what it shows.
+func (p *panel) prices() bool {
+	return slices.ContainsFunc(p.queries, func(q query) bool { return strings.Contains(q.expr, chosen) })
 }
 
 // tall sets a height other than the kind's.

@@ -43,6 +43,9 @@ var (
 
 const ofNamespaces = "{{cluster}} / {{namespace}}"
 
+// chosen is the end of the name of a metric with costs per hour, as the variable prices says.
+const chosen = "${prices}"
+
 // once is every series of a metric, once: replicas of promcost that are scraped have the same numbers and must not be added up. It
 // matches no labels of the scrape, because series from promcost's own API have none.
 func once(labels []string, metric, matchers string) string {
@@ -96,13 +99,13 @@ func forecast(total, hourly string) string {
 // Costs of namespaces that have an efficiency: CPU and memory.
 var (
 	measured       = and(ofNamespace, `resource=~"cpu|ram"`)
-	measuredCost   = once(namespaceLabels, "promcost_namespace_hourly_cost", measured)
+	measuredCost   = once(namespaceLabels, "promcost_namespace_"+chosen, measured)
 	measuredRatio  = once(namespaceLabels, "promcost_namespace_efficiency_ratio", measured)
 	usedCost       = measuredRatio + " * " + measuredCost
 	unusedCost     = measuredCost + " * (1 - clamp_max(" + measuredRatio + ", 1))"
-	namespacesCost = once(namespaceLabels, "promcost_namespace_hourly_cost", ofNamespace)
-	idleHourly     = once(idleLabels, "promcost_idle_hourly_cost", ofCluster)
-	nodeHourly     = once(nodeLabels, "promcost_node_hourly_cost", ofCluster)
+	namespacesCost = once(namespaceLabels, "promcost_namespace_"+chosen, ofNamespace)
+	idleHourly     = once(idleLabels, "promcost_idle_"+chosen, ofCluster)
+	nodeHourly     = once(nodeLabels, "promcost_node_"+chosen, ofCluster)
 )
 
 // efficiency is the cost-weighted efficiency by labels. What costs nothing or is not measured has none.

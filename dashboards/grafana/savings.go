@@ -5,7 +5,7 @@ func savings() board {
 	requests := func(resource string) string {
 		return once(requestLabels, "promcost_recommended_request", and(ofNamespace, `resource="`+resource+`"`))
 	}
-	unmounted := once(controllerLabels, "promcost_controller_hourly_cost", and(ofNamespace, `controller="__unmounted__", resource="pv"`))
+	unmounted := once(controllerLabels, "promcost_controller_"+chosen, and(ofNamespace, `controller="__unmounted__", resource="pv"`))
 	perContainer := requestLabels[:len(requestLabels)-1] // without the resource
 	const wants = " Wants --collector.recommended where promcost is scraped."
 	return board{
@@ -19,7 +19,7 @@ func savings() board {
 				value("730 * sum("+idleHourly+")", ""),
 			show(number, 8, money, "Volumes that no pod mounts, per month", "Delete them, or know why not.").
 				value("730 * sum("+unmounted+") or vector(0)", ""),
-			show(areas, 12, money, "Requested, not used, per hour by namespace", "Where lower requests pay.").linked(toNamespaces).
+			show(areas, 12, money, "Requested, not used, per hour by namespace", "Where lower requests pay.").linked(toNamespaces, whyOfNamespace).
 				value(sumBy(unusedCost, perNamespace...), ofNamespaces),
 			show(areas, 12, money, "Idle per hour by cluster", "It grows as requests shrink, until nodes go.").
 				value(sumBy(idleHourly, "cluster"), "{{cluster}}"),

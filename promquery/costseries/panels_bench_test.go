@@ -47,7 +47,7 @@ func BenchmarkPanels(b *testing.B) {
 		Grace: grace, Subjects: m.Table(), Now: func() time.Time { return end.Add(time.Hour) },
 	})
 	variables := strings.NewReplacer("$cluster", ".*", "$namespace", ".*", "$controller", ".*", "$label", "app", "$budget", ".*", "$instance", ".*")
-	for _, f := range dashboards.Dashboards("USD") {
+	for _, f := range dashboards.Dashboards(dashboards.Settings{Currency: "USD"}) {
 		var board boardQueries
 		if err := json.Unmarshal(f.Text, &board); err != nil {
 			b.Fatal(err)

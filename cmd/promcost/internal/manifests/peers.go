@@ -44,7 +44,7 @@ var Counterparts = []Counterpart{
 	{"metrics", []string{"opencost.metrics"}, []string{"serviceMonitor.enabled", "serviceMonitor.kind", "serviceMonitor.interval", "serviceMonitor.labels", "flags"}, "families by `collector.*`"},
 	{"rules", nil, []string{"prometheusRule.enabled", "prometheusRule.kind", "prometheusRule.labels"}, ""},
 	{"reports", nil, []string{"reports"}, "posted to webhooks"},
-	{"dashboards", nil, []string{"dashboards.enabled", "dashboards.unit", "dashboards.annotations"}, ""},
+	{"dashboards", nil, []string{"dashboards.enabled", "dashboards.unit", "dashboards.url", "dashboards.annotations"}, ""},
 	{"page", []string{"opencost.ui.enabled", "opencost.ui.image", "opencost.ui.uiPort", "opencost.ui.uiPath", "opencost.ui.useIPv6", "opencost.ui.useDefaultFqdn", "opencost.ui.nginx", "opencost.ui.extraEnv", "opencost.ui.extraVolumeMounts"}, nil, "in the same container, at /ui/"},
 	{"MCP", []string{"opencost.mcp"}, nil, "at /mcp of the same port"},
 	{"Ingress", []string{"opencost.exporter.apiIngress", "opencost.ui.ingress"}, []string{"ingress.enabled", "ingress.class", "ingress.host", "ingress.hosts", "ingress.tls", "ingress.tlsSecret", "ingress.annotations"}, ""},

@@ -158,6 +158,7 @@ type Rule struct {
 type Dashboards struct {
 	Enabled     bool              `yaml:"enabled" help:"Make ConfigMaps of the dashboards, with the label that Grafana's sidecar looks for."`
 	Unit        string            `yaml:"unit" pattern:"^currency.+$" help:"Grafana's unit of money: currencyEUR, say, or \"currency:XYZ \" for one that Grafana does not know."`
+	URL         string            `yaml:"url" pattern:"^https?://[^ \"\\\\]+$" help:"URL by which browsers reach promcost's page, to which series lead: why did this cost change?"`
 	Annotations map[string]string `yaml:"annotations" help:"Their annotations, such as grafana_folder: Costs."`
 }
 
@@ -221,7 +222,7 @@ func Default(version string) *Values {
 		ServiceAccount: ServiceAccount{Create: true}, PodSecurity: podSecurityContext(), Security: securityContext(),
 		NetworkPolicy: NetworkPolicy{Enabled: true}, DisruptionBudget: Switch{Enabled: true},
 		APIServer:      APIServer{Repository: "ghcr.io/promcost/promcost-apiserver", Replicas: 1},
-		ServiceMonitor: Monitor{Kind: "ServiceMonitor", Interval: "1m"}, PrometheusRule: Rule{Kind: "PrometheusRule"}, Dashboards: Dashboards{Unit: "currencyUSD"}, Sidecar: Sidecar{UID: 1000, GID: 2000},
+		ServiceMonitor: Monitor{Kind: "ServiceMonitor", Interval: "1m"}, PrometheusRule: Rule{Kind: "PrometheusRule"}, Dashboards: Dashboards{Unit: "currencyUSD", URL: "http://localhost:9003"}, Sidecar: Sidecar{UID: 1000, GID: 2000},
 	}
 }
 
