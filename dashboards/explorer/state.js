@@ -68,6 +68,7 @@ export function condition(field, value) {
   const at = value.indexOf(":");
   switch (field) {
     case "controller":
+      if (value === "__unmounted__:__unmounted__") return `container:"__unmounted__"`; // volumes without a pod, as links of dashboards name them
       if (at < 0) return `controllerName:${quote(value)}`;
       return `${ofKind(value.slice(0, at))}+controllerName:${quote(value.slice(at + 1))}`;
     case "deployment": case "statefulset": case "daemonset": case "job":
