@@ -330,13 +330,19 @@ func deploy(t *testing.T, k *promtest.Kubernetes) *deployed {
 	k.Create(t, freeVolume("history", ""))
 	apply(t, k, "costs", manifestsOf(t, "--namespace=costs", "--prometheus.url=http://prometheus-operated.monitoring:9090", "--pricing.file="+prices, "--debug.check"))
 	awaitPods(t, k, "costs", 1)
+	return deployedIn(t, k, "costs")
+}
+
+// deployedIn is the promcost of a namespace.
+func deployedIn(t *testing.T, k *promtest.Kubernetes, namespace string) *deployed {
+	t.Helper()
 	var pod struct {
 		Spec struct{ Containers []struct{ Args []string } }
 	}
 	var configs struct {
 		Items []struct{ Data map[string]string }
 	}
-	for path, reply := range map[string]any{promtest.Path("Pod", "costs", "promcost-0"): &pod, promtest.Path("ConfigMap", "costs", ""): &configs} {
+	for path, reply := range map[string]any{promtest.Path("Pod", namespace, "promcost-0"): &pod, promtest.Path("ConfigMap", namespace, ""): &configs} {
 		if err := k.Do(t.Context(), http.MethodGet, path, nil, reply); err != nil {
 			t.Fatal(err)
 		}
