@@ -7,12 +7,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/diagnosis"
 	"github.com/promcost/promcost/allocation/rates"
+	"github.com/promcost/promcost/allocation/texttable"
 	"github.com/promcost/promcost/allocation/visible"
 )
 
@@ -129,73 +129,89 @@ func interval(d time.Duration) string {
 	return allocation.ResolutionText(d.Round(time.Millisecond))
 }
 
-// DiagnosisTable writes a diagnosis for people: a table of inputs a cluster, then what to do about those that are missing.
-func DiagnosisTable(w io.Writer, d *diagnosis.Diagnosis, in *time.Location) error {
-	const layout = "2006-01-02 15:04:05 MST"
+// clock is how a diagnosis writes times for people.
+const clock = "2006-01-02 15:04:05 MST"
+
+// DiagnosisTable writes a diagnosis for people: a table of inputs a cluster, then what to do about those that are missing. Lines fit the layout.
+func DiagnosisTable(w io.Writer, d *diagnosis.Diagnosis, in *time.Location, layout texttable.Layout) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s to %s, read by %s", d.Window.Start.In(in).Format(layout), d.Window.End.In(in).Format(layout), sourceNames(d.Sources))
+	head := fmt.Sprintf("%s to %s, read by %s", d.Window.Start.In(in).Format(clock), d.Window.End.In(in).Format(clock), sourceNames(d.Sources))
 	if d.Oldest.Before(d.Window.Start) && !d.Oldest.IsZero() {
-		fmt.Fprintf(&b, "; oldest sample not before %s", d.Oldest.In(in).Format(layout))
+		head += "; oldest sample not before " + d.Oldest.In(in).Format(clock)
 	}
-	b.WriteString("\n")
+	b.WriteString(texttable.WrapLines(head+"\n", layout.Width))
 	for i := range d.Clusters {
 		c := &d.Clusters[i]
-		fmt.Fprintf(&b, "\ncluster %s: ", visible.Text(c.Cluster))
-		if c.ScrapeInterval > 0 {
-			fmt.Fprintf(&b, "scraped every %s, ", interval(c.ScrapeInterval))
-		}
-		if d.Nothing {
-			b.WriteString("no samples of anything that promcost needs\n")
-		} else {
-			fmt.Fprintf(&b, "samples from %s to %s\n", c.Oldest.In(in).Format(layout), c.Newest.In(in).Format(layout))
-		}
-		for _, u := range c.Uncovered {
-			fmt.Fprintf(&b, "not covered: %s to %s\n", u.Start.In(in).Format(layout), u.End.In(in).Format(layout))
-		}
-		b.WriteString("\n")
-		t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(t, "INPUT\tSTATE\tSERVED BY\tSERIES\tEVERY\tAGE")
+		b.WriteString(texttable.WrapLines(clusterHead(c, d.Nothing, in), layout.Width))
+		t := texttable.Table{Columns: []texttable.Column{
+			{Name: "INPUT"}, {Name: "STATE"}, {Name: "SERVED BY", Long: texttable.Cut}, {Name: "SERIES", Right: true}, {Name: "EVERY", Right: true, Rank: 1}, {Name: "AGE", Right: true, Rank: 2},
+		}}
 		for k := range c.Inputs {
-			diagnosisLines(t, &c.Inputs[k], d.Window.End)
+			t.Rows = append(t.Rows, diagnosisLines(&c.Inputs[k], d.Window.End)...)
 		}
-		if err := t.Flush(); err != nil {
+		if err := t.Write(&b, layout); err != nil {
 			return err
 		}
-		remedies(&b, c, diagnosis.Missing, "What is missing, and how to add it", "Nothing is missing.")
-		remedies(&b, c, diagnosis.Fallback, "What is read in place of something better, what is lost by that, and how to add the better", "")
-		if len(c.Problems) > 0 {
-			b.WriteString("\nWhat is wrong with what is there:\n\n")
-		}
-		for _, text := range c.Problems {
-			fmt.Fprintf(&b, "  %s\n", text)
-		}
+		b.WriteString(texttable.WrapLines(clusterNotes(c), layout.Width))
 	}
 	if d.Nothing {
 		b.WriteString(scrapedInstead(d.Jobs))
 	}
-	if err := priceLines(&b, d); err != nil {
+	if err := priceLines(&b, d, layout); err != nil {
 		return err
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
+// clusterHead says of what time there are samples of a cluster.
+func clusterHead(c *diagnosis.Cluster, nothing bool, in *time.Location) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "\ncluster %s: ", visible.Text(c.Cluster))
+	if c.ScrapeInterval > 0 {
+		fmt.Fprintf(&b, "scraped every %s, ", interval(c.ScrapeInterval))
+	}
+	if nothing {
+		b.WriteString("no samples of anything that promcost needs\n")
+	} else {
+		fmt.Fprintf(&b, "samples from %s to %s\n", c.Oldest.In(in).Format(clock), c.Newest.In(in).Format(clock))
+	}
+	for _, u := range c.Uncovered {
+		fmt.Fprintf(&b, "not covered: %s to %s\n", u.Start.In(in).Format(clock), u.End.In(in).Format(clock))
+	}
+	b.WriteString("\n")
+	return b.String()
+}
+
+// clusterNotes says what to do about the inputs of a cluster.
+func clusterNotes(c *diagnosis.Cluster) string {
+	var b strings.Builder
+	remedies(&b, c, diagnosis.Missing, "What is missing, and how to add it", "Nothing is missing.")
+	remedies(&b, c, diagnosis.Fallback, "What is read in place of something better, what is lost by that, and how to add the better", "")
+	if len(c.Problems) > 0 {
+		b.WriteString("\nWhat is wrong with what is there:\n\n")
+	}
+	for _, text := range c.Problems {
+		fmt.Fprintf(&b, "  %s\n", text)
+	}
+	return b.String()
+}
+
 // priceLines append what the prices of the last hour rest on.
-func priceLines(b *strings.Builder, d *diagnosis.Diagnosis) error {
+func priceLines(b *strings.Builder, d *diagnosis.Diagnosis, layout texttable.Layout) error {
 	if len(d.Prices) == 0 {
 		return nil
 	}
 	b.WriteString("\nWhat the last hour's cost rests on:\n\n")
-	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "PRICES BY\tKIND\tAGE\tNODES\tSHARE")
+	t := texttable.Table{Columns: []texttable.Column{{Name: "PRICES BY", Long: texttable.Cut}, {Name: "KIND"}, {Name: "AGE", Right: true}, {Name: "NODES", Right: true}, {Name: "SHARE", Right: true}}}
 	for _, p := range d.Prices {
 		age := "-"
 		if !p.AsOf.IsZero() {
 			age = strconv.Itoa(int(d.Window.End.Sub(p.AsOf).Hours()/24)) + "d"
 		}
-		fmt.Fprintln(t, visible.Row(p.Source, string(p.Kind), age, strconv.Itoa(len(p.Nodes)), fmt.Sprintf("%.1f %%", 100*p.Share)))
+		t.Rows = append(t.Rows, []string{p.Source, string(p.Kind), age, strconv.Itoa(len(p.Nodes)), fmt.Sprintf("%.1f %%", 100*p.Share)})
 	}
-	return t.Flush()
+	return t.Write(b, layout)
 }
 
 // scrapedInstead says what a source without any input scrapes, and what to paste for what must be there.
@@ -244,21 +260,21 @@ func sourceNames(sources []allocation.SourceReading) string {
 	return strings.Join(names, " and ")
 }
 
-// diagnosisLines writes a line for each metric that serves an input. AGE is how long before the window's end its newest sample is.
-func diagnosisLines(w io.Writer, in *diagnosis.Input, end time.Time) {
+// diagnosisLines are a line for each metric that serves an input. AGE is how long before the window's end its newest sample is.
+func diagnosisLines(in *diagnosis.Input, end time.Time) (lines [][]string) {
 	if len(in.Alternatives) == 0 {
 		served := "-"
 		if in.State == diagnosis.Sheet {
 			served = in.Missing
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t0\t-\t-\n", in.Name, in.State, served)
-		return
+		return [][]string{{in.Name, string(in.State), served, "0", "-", "-"}}
 	}
 	name, state, every, age := in.Name, string(in.State), interval(in.ScrapeInterval.Round(100*time.Millisecond)), end.Sub(in.Newest).Round(time.Second).String()
 	for _, a := range in.Alternatives {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", name, state, a.Metric, strconv.FormatInt(a.Series, 10), every, age)
+		lines = append(lines, []string{name, state, a.Metric, strconv.FormatInt(a.Series, 10), every, age})
 		name, state, every, age = "", "", "", ""
 	}
+	return lines
 }
 
 // remedies lists what to do about the inputs in a state, each remedy once. It says so where there are none.

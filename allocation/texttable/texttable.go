@@ -274,6 +274,20 @@ func Wrap(text string, most int) string {
 	}
 }
 
+// WrapLines wraps each line of a text, and indents what goes on as the line is. A text that ends with a line feed still does.
+func WrapLines(text string, most int) string {
+	if most <= 0 {
+		return text
+	}
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		body := strings.TrimLeft(line, " ")
+		indent := line[:len(line)-len(body)]
+		lines[i] = indent + strings.ReplaceAll(Wrap(body, max(1, most-len(indent))), "\n", "\n"+indent)
+	}
+	return strings.Join(lines, "\n")
+}
+
 // wrapAt divides a text at the last blank within so many cells, or there if it has none.
 func wrapAt(text string, most int) (line, rest string) {
 	if cellsOf(text) <= most {

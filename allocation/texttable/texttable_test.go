@@ -124,3 +124,12 @@ func ExampleTable() {
 	// web      1.50
 	// search  12.00
 }
+
+func TestWrapLines(t *testing.T) {
+	const text = "\nwhat is missing:\n\n    give prices with --pricing.file\n"
+	for width, want := range map[int]string{0: text, 80: text, 24: "\nwhat is missing:\n\n    give prices with\n    --pricing.file\n"} {
+		if got := texttable.WrapLines(text, width); got != want {
+			t.Errorf("in %d cells: got %q, want %q", width, got, want)
+		}
+	}
+}

@@ -14,15 +14,6 @@ import (
 // Text is a text without anything that a terminal obeys, in one line and one cell of a table.
 func Text(text string) string { return escaped(text, "") }
 
-// Row is a row of a table with tabs between its cells, as text/tabwriter takes it.
-func Row(cells ...string) string {
-	shown := make([]string, len(cells))
-	for i, cell := range cells {
-		shown[i] = Text(cell)
-	}
-	return strings.Join(shown, "\t")
-}
-
 // Lines is Text for several lines: line feeds and tabs stay.
 func Lines(text string) string { return escaped(text, "\n\t") }
 

@@ -183,7 +183,10 @@ func TestPaceLine(t *testing.T) {
 			t.Errorf("got %q, want %q", got, tt.want)
 		}
 	}
-	if got := barLine(6, 12, "x"); got != "[============            ] x" {
-		t.Errorf("got %q", got)
+	bar := barLine(6, 12, "x")
+	for width, want := range map[int]string{0: "[============            ] x", 80: "[============            ] x", 40: "x"} {
+		if got := withoutBar(bar, width); got != want {
+			t.Errorf("in %d cells: got %q, want %q", width, got, want)
+		}
 	}
 }

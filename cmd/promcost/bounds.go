@@ -4,13 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
+	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/alecthomas/kingpin/v2"
 
+	"github.com/promcost/promcost/allocation/texttable"
 	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/allocation/windows"
 )
@@ -34,12 +34,12 @@ func defineBounds(clause *kingpin.CmdClause, io streams, _ *logFlags) executor {
 	f := &boundsFlags{}
 	clause.Flag("resolution", "Resolutions, separated by commas.").Default("1m,2m,5m,10m,30m,60m").StringVar(&f.resolutions)
 	clause.Flag("running", "How long pods run, separated by commas.").Default("30s,5m,1h,1d,7d").StringVar(&f.running)
-	oneOf(clause, "output", "Output format: table or json.", &f.output, "table", "json").Short('o')
-	return func(context.Context) error { return printBounds(io.out, f) }
+	oneOf(clause, "output", "Output format: table, wide (all columns, however wide) or json.", &f.output, "table", wideOutput, "json").Short('o')
+	return func(context.Context) error { return printBounds(io, f) }
 }
 
 // printBounds writes the bounds of every resolution and running time asked, as factors of the true running time.
-func printBounds(w io.Writer, f *boundsFlags) error {
+func printBounds(io streams, f *boundsFlags) error {
 	resolutions, err := parseDurations("--resolution", f.resolutions)
 	if err != nil {
 		return err
@@ -56,28 +56,27 @@ func printBounds(w io.Writer, f *boundsFlags) error {
 		}
 	}
 	if f.output == "json" {
-		enc := json.NewEncoder(w)
+		enc := json.NewEncoder(io.out)
 		enc.SetIndent("", "  ")
 		return enc.Encode(cells)
 	}
-	return boundsTable(w, cells, len(running))
+	return boundsTable(io, f, cells, len(running))
 }
 
 // boundsTable writes cells as a table with the given number of columns of running times.
-func boundsTable(w io.Writer, cells []bound, columns int) error {
-	t := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
-	fmt.Fprint(t, "resolution")
-	for _, c := range cells[:columns] {
-		fmt.Fprintf(t, "\t%s pod", c.Running)
+func boundsTable(io streams, f *boundsFlags, cells []bound, columns int) error {
+	t := texttable.Table{Columns: []texttable.Column{{Name: "resolution"}}}
+	for i, c := range cells[:columns] {
+		t.Columns = append(t.Columns, texttable.Column{Name: c.Running + " pod", Rank: i})
 	}
-	for i, c := range cells {
-		if i%columns == 0 {
-			fmt.Fprintf(t, "\n%s", c.Resolution)
+	for row := range slices.Chunk(cells, columns) {
+		line := []string{row[0].Resolution}
+		for _, c := range row {
+			line = append(line, fmt.Sprintf("%.2f, %.2f", c.Lower, c.Upper))
 		}
-		fmt.Fprintf(t, "\t%.2f, %.2f", c.Lower, c.Upper)
+		t.Rows = append(t.Rows, line)
 	}
-	fmt.Fprintln(t)
-	return t.Flush()
+	return t.Write(io.out, io.layout(f.output))
 }
 
 // namedDuration is a duration and how it was written.

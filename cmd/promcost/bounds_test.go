@@ -28,7 +28,7 @@ func TestBoundsPrintTheSpecTable(t *testing.T) {
 	var got [][]string
 	for line := range strings.Lines(stdout.String()) {
 		var cells []string
-		for cell := range strings.SplitSeq(strings.TrimSpace(line), "   ") {
+		for cell := range strings.SplitSeq(strings.TrimSpace(line), "  ") {
 			if cell = strings.TrimSpace(cell); cell != "" {
 				cells = append(cells, cell)
 			}

@@ -38,7 +38,7 @@ func defineCheckSource(clause *kingpin.CmdClause, io streams, logs *logFlags) ex
 func (f *checkFlags) define(clause *kingpin.CmdClause, io streams, logs *logFlags) executor {
 	f.source, f.cost = addSourceFlags(clause), addCostFlags(clause)
 	clause.Flag("window", "What time to look at. A duration ends now, or where the newest block does if only blocks are read.").Default("1h").StringVar(&f.window)
-	oneOf(clause, "output", "Output format: table or json.", &f.output, "table", "json").Short('o')
+	oneOf(clause, "output", "Output format: table, wide (all columns, however wide) or json.", &f.output, "table", wideOutput, "json").Short('o')
 	clause.Flag("in-cluster", "In a pod: look for a Prometheus at the names that its Services usually have, print the flags that name what answers, and check that.").BoolVar(&f.inCluster)
 	const service = "Print the lines by which a service stores the metrics that costs are computed from, where it stores only those it is told to, and check nothing: azure, google, grafana-cloud or amp."
 	addFlag(clause, "for", service, func(name string) (err error) {
@@ -141,5 +141,5 @@ func (f *checkFlags) print(d *diagnosis.Diagnosis, zone *time.Location, io strea
 			return err
 		}
 	}
-	return encode.DiagnosisTable(io.out, d, zone)
+	return encode.DiagnosisTable(io.out, d, zone, io.layout(f.output))
 }

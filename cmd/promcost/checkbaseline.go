@@ -8,11 +8,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/promcost/promcost/allocation"
-	"github.com/promcost/promcost/allocation/visible"
+	"github.com/promcost/promcost/allocation/texttable"
 	"github.com/promcost/promcost/cmd/promcost/internal/config"
 )
 
@@ -37,15 +36,23 @@ func (f *checkFlags) compare(ctx context.Context, set *allocation.Set, io stream
 	if err != nil {
 		return err
 	}
-	return printCompared(set, before, io)
+	return printCompared(set, before, io, io.layout(f.output))
 }
 
 // printCompared prints each node and everything else with a price, with its price and its source in both sets, and what all nodes cost.
-func printCompared(now, before *allocation.Set, io streams) error {
+func printCompared(now, before *allocation.Set, io streams, layout texttable.Layout) error {
 	var b strings.Builder
 	b.WriteString("\n")
-	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "CLUSTER\tKIND\tOF\tCOUNT\tPRICE\tBEFORE\tPER\tSOURCE (BEFORE)")
+	t := texttable.Table{Columns: []texttable.Column{
+		{Name: "CLUSTER", Rank: 3, Long: texttable.Cut},
+		{Name: "KIND"},
+		{Name: "OF", Long: texttable.Cut},
+		{Name: "COUNT", Right: true, Rank: 2},
+		{Name: "PRICE", Right: true},
+		{Name: "BEFORE", Right: true},
+		{Name: "PER", Rank: 1},
+		{Name: "SOURCE (BEFORE)", Long: texttable.Wrapped},
+	}}
 	kinds := append([]itemKind{{"node", "nodes", pricedNodes}}, itemKinds...)
 	for _, k := range kinds {
 		items, others := k.items(now), k.items(before)
@@ -59,10 +66,10 @@ func printCompared(now, before *allocation.Set, io streams) error {
 			}
 		}
 		for _, x := range together(k.kind, items) {
-			fmt.Fprintln(t, visible.Row(x.cluster, x.kind, dash(x.what), strconv.Itoa(x.count), x.price, x.before, x.unit, x.source))
+			t.Rows = append(t.Rows, []string{x.cluster, x.kind, dash(x.what), strconv.Itoa(x.count), x.price, x.before, x.unit, x.source})
 		}
 	}
-	if err := t.Flush(); err != nil {
+	if err := t.Write(&b, layout); err != nil {
 		return err
 	}
 	fmt.Fprintf(&b, "\nAll nodes cost %s in 730 hours, and %s before.\n", monthText(hourlyCost(now)), monthText(hourlyCost(before)))

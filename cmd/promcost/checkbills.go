@@ -24,7 +24,7 @@ import (
 func defineCheckBills(clause *kingpin.CmdClause, io streams, logs *logFlags) executor {
 	f := &checkFlags{source: addSourceFlags(clause), cost: addCostFlags(clause)}
 	clause.Flag("window", "What time to look at: the days of it that bills reach.").Default("7d").StringVar(&f.window)
-	oneOf(clause, "output", "Output format: table or json.", &f.output, "table", "json").Short('o')
+	oneOf(clause, "output", "Output format: table, wide (all columns, however wide) or json.", &f.output, "table", wideOutput, "json").Short('o')
 	return func(ctx context.Context) error { return checkBills(ctx, f, io, logs) }
 }
 
@@ -59,7 +59,7 @@ func checkBills(ctx context.Context, f *checkFlags, io streams, logs *logFlags) 
 		encoder.SetIndent("", "  ")
 		err = encoder.Encode(report)
 	} else {
-		err = billcheck.WriteTable(io.out, report, svc.settings().Zone)
+		err = billcheck.WriteTable(io.out, report, svc.settings().Zone, io.layout(f.output))
 	}
 	if err != nil {
 		return err

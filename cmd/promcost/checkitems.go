@@ -6,12 +6,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/coverage"
 	"github.com/promcost/promcost/allocation/rates"
-	"github.com/promcost/promcost/allocation/visible"
+	"github.com/promcost/promcost/allocation/texttable"
 )
 
 // pricedItems are things other than nodes that have the same price for the same reason.
@@ -105,17 +104,22 @@ func together(kind string, items []pricedItems) []pricedItems {
 
 // printItemPrices appends the things other than nodes with their prices and the sources of these; missing says which of them have
 // default prices.
-func printItemPrices(b *strings.Builder, set *allocation.Set) (missing []string, err error) {
-	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
-	rows := 0
+func printItemPrices(b *strings.Builder, set *allocation.Set, layout texttable.Layout) (missing []string, err error) {
+	t := texttable.Table{Columns: []texttable.Column{
+		{Name: "CLUSTER", Rank: 2, Long: texttable.Cut},
+		{Name: "KIND"},
+		{Name: "OF", Long: texttable.Cut},
+		{Name: "COUNT", Right: true},
+		{Name: "PRICE", Right: true},
+		{Name: "PER"},
+		{Name: "730 HOURS", Right: true, Rank: 1},
+		{Name: "SOURCE", Long: texttable.Wrapped},
+	}}
 	for _, k := range itemKinds {
 		all := k.items(set)
 		builtIn := 0
 		for _, x := range together(k.kind, all) {
-			if rows++; rows == 1 {
-				fmt.Fprintln(t, "\nCLUSTER\tKIND\tOF\tCOUNT\tPRICE\tPER\t730 HOURS\tSOURCE")
-			}
-			fmt.Fprintln(t, visible.Row(x.cluster, x.kind, dash(x.what), strconv.Itoa(x.count), x.price, x.unit, dash(x.monthly), x.source))
+			t.Rows = append(t.Rows, []string{x.cluster, x.kind, dash(x.what), strconv.Itoa(x.count), x.price, x.unit, dash(x.monthly), x.source})
 			if strings.Contains(x.source, rates.BuiltInPrices) {
 				builtIn += x.count
 			}
@@ -124,5 +128,9 @@ func printItemPrices(b *strings.Builder, set *allocation.Set) (missing []string,
 			missing = append(missing, fmt.Sprintf("%d of %d %s", builtIn, len(all), k.plural))
 		}
 	}
-	return missing, t.Flush()
+	if len(t.Rows) == 0 {
+		return missing, nil
+	}
+	b.WriteByte('\n')
+	return missing, t.Write(b, layout)
 }

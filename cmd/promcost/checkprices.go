@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/alecthomas/kingpin/v2"
@@ -17,13 +16,14 @@ import (
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/notices"
 	"github.com/promcost/promcost/allocation/rates"
-	"github.com/promcost/promcost/allocation/visible"
+	"github.com/promcost/promcost/allocation/texttable"
 	"github.com/promcost/promcost/cmd/promcost/internal/config"
 )
 
 // defineCheckPrices is the subcommand that reads prices, and says what prices each thing of a source.
 func defineCheckPrices(clause *kingpin.CmdClause, io streams, logs *logFlags) executor {
 	f := &checkFlags{source: addSourceFlags(clause), cost: addCostFlags(clause)}
+	oneOf(clause, "output", "Output format: table, or wide (all columns, however wide).", &f.output, "table", wideOutput).Short('o')
 	clause.Flag("baseline", "Price sheet to compare with: show what each thing of the source costs by both.").PlaceHolder("FILE").StringVar(&f.baseline)
 	clause.Flag("window", "What time to look at. A duration ends now, or where the newest block does if only blocks are read.").Default("1h").StringVar(&f.window)
 	return func(ctx context.Context) error { return checkPrices(ctx, f, io, logs) }
@@ -74,7 +74,7 @@ func checkPrices(ctx context.Context, f *checkFlags, io streams, logs *logFlags)
 	if f.baseline != "" {
 		return f.compare(ctx, set, io, logs)
 	}
-	return printPrices(set, s, io)
+	return printPrices(set, s, io, io.layout(f.output))
 }
 
 // compute computes the window as one set.
@@ -108,7 +108,7 @@ type pricedNode struct {
 
 // printPrices prints each node with its average prices and their sources, dearest first, then everything else with a price, and then what has
 // default prices.
-func printPrices(set *allocation.Set, s *config.Settings, io streams) error {
+func printPrices(set *allocation.Set, s *config.Settings, io streams, layout texttable.Layout) error {
 	var b strings.Builder
 	var missing []string
 	nodes := make([]pricedNode, len(set.Nodes))
@@ -125,20 +125,33 @@ func printPrices(set *allocation.Set, s *config.Settings, io streams) error {
 	}
 	slices.SortStableFunc(nodes, func(x, y pricedNode) int { return cmp.Compare(y.cost, x.cost) })
 	b.WriteString("\n")
-	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "CLUSTER\tNODE\tTYPE\tREGION\tSPOT\tCPU\tRAM\tGPU\t730 HOURS\tAGE\tBETTER BY\tSOURCE")
+	t := texttable.Table{Columns: []texttable.Column{
+		{Name: "CLUSTER", Rank: 3, Long: texttable.Cut},
+		{Name: "NODE", Long: texttable.Cut},
+		{Name: "TYPE", Rank: 2, Long: texttable.Cut},
+		{Name: "REGION", Rank: 5},
+		{Name: "SPOT", Rank: 1},
+		{Name: "CPU", Right: true},
+		{Name: "RAM", Right: true},
+		{Name: "GPU", Right: true, Spare: true},
+		{Name: "730 HOURS", Right: true},
+		{Name: "AGE", Right: true, Rank: 4, Spare: true},
+		{Name: "BETTER BY", Rank: 6, Long: texttable.Wrapped},
+		{Name: "SOURCE", Long: texttable.Wrapped},
+	}}
 	for _, n := range nodes {
-		fmt.Fprintln(t, visible.Row(n.cells...))
+		t.Rows = append(t.Rows, n.cells)
 	}
-	if err := t.Flush(); err != nil {
+	if err := t.Write(&b, layout); err != nil {
 		return err
 	}
-	more, err := printItemPrices(&b, set)
+	more, err := printItemPrices(&b, set, layout)
 	if err != nil {
 		return err
 	}
-	b.WriteString(printShares(set))
-	b.WriteString(missingPrices(missing, len(set.Nodes), more))
+	for _, text := range [...]string{printShares(set), missingPrices(missing, len(set.Nodes), more)} {
+		b.WriteString(texttable.WrapLines(text, layout.Width))
+	}
 	_, err = io.out.Write([]byte(b.String()))
 	return err
 }

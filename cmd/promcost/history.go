@@ -10,14 +10,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/alecthomas/kingpin/v2"
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/history"
-	"github.com/promcost/promcost/allocation/visible"
+	"github.com/promcost/promcost/allocation/texttable"
 	"github.com/promcost/promcost/allocation/windows"
 )
 
@@ -111,23 +110,23 @@ func within(in, w allocation.Window) bool {
 // defineHistoryList is the subcommand that lists sets.
 func defineHistoryList(clause *kingpin.CmdClause, io streams, logs *logFlags) executor {
 	f, output := addHistoryFlags(clause, allPeriods, "hourly", "daily", "counted", billPeriod), ""
-	oneOf(clause, "output", "Output format: table or json.", &output, "table", "json").Short('o')
+	oneOf(clause, "output", "Output format: table, wide (all columns, however wide) or json.", &output, "table", wideOutput, "json").Short('o')
 	return func(ctx context.Context) error {
 		store, done, err := f.open(io, logs, true)
 		if err != nil {
 			return err
 		}
 		if f.period == billPeriod {
-			return errors.Join(f.listBills(ctx, store, io, output == "json"), done())
+			return errors.Join(f.listBills(ctx, store, io, output), done())
 		}
 		sets, damaged, err := f.list(ctx, store)
 		if err == nil && output == "json" {
 			err = printSetsJSON(io, sets)
 		} else if err == nil {
-			err = printSets(io, sets)
+			err = printSets(io, sets, output)
 		}
 		if err == nil && output != "json" && f.period == allPeriods {
-			err = f.listBills(ctx, store, io, false)
+			err = f.listBills(ctx, store, io, output)
 		}
 		if err == nil {
 			var changed []*history.CorruptError
@@ -199,17 +198,30 @@ func lacksOf(s *history.Stored) (shards []string) {
 }
 
 // printSets writes a line a set, and a last one with their sum.
-func printSets(io streams, sets []history.Stored) error {
-	t := tabwriter.NewWriter(io.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "PERIOD\tSTART\tEND\tRESOLUTION\tRULES\tCOMPLETE\tGENERATION\tPARTS\tROWS\tBYTES\tCLUSTERS")
+func printSets(io streams, sets []history.Stored, output string) error {
+	t := texttable.Table{Columns: []texttable.Column{
+		{Name: "PERIOD"},
+		{Name: "START"},
+		{Name: "END", Rank: 3},
+		{Name: "RESOLUTION", Rank: 4},
+		{Name: "RULES", Right: true, Rank: 6},
+		{Name: "COMPLETE"},
+		{Name: "GENERATION", Right: true, Rank: 7},
+		{Name: "PARTS", Rank: 5},
+		{Name: "ROWS", Right: true, Rank: 1},
+		{Name: "BYTES", Right: true, Rank: 2},
+		{Name: "CLUSTERS", Long: texttable.Cut},
+	}}
 	bytes := int64(0)
 	for i := range sets {
 		s := &sets[i]
 		bytes += s.Bytes
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%d\t%t\t%d\t%s\t%d\t%d\t%s\n", s.Period, s.Window.Start.UTC().Format(time.RFC3339), s.Window.End.UTC().Format(time.RFC3339),
-			allocation.ResolutionText(s.Resolution), s.Rules, s.Complete, s.Generation, shardsText(s), s.Rows, s.Bytes, visible.Text(strings.Join(s.Clusters, ",")))
+		t.Rows = append(t.Rows, []string{
+			s.Period.String(), s.Window.Start.UTC().Format(time.RFC3339), s.Window.End.UTC().Format(time.RFC3339), allocation.ResolutionText(s.Resolution), strconv.Itoa(s.Rules),
+			strconv.FormatBool(s.Complete), strconv.Itoa(s.Generation), shardsText(s), strconv.Itoa(s.Rows), strconv.FormatInt(s.Bytes, 10), strings.Join(s.Clusters, ","),
+		})
 	}
-	if err := t.Flush(); err != nil {
+	if err := t.Write(io.out, io.layout(output)); err != nil {
 		return err
 	}
 	return writeLine(io.out, counted(len(sets), "{n} {set|sets}, {} bytes", bytes))

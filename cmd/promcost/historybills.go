@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"text/tabwriter"
+	"strconv"
 	"time"
 
 	"github.com/promcost/promcost/allocation/history"
-	"github.com/promcost/promcost/allocation/visible"
+	"github.com/promcost/promcost/allocation/texttable"
 )
 
 // billPeriod is the word for bills among the periods of a history.
@@ -42,12 +42,12 @@ type listedBill struct {
 }
 
 // listBills prints the statements. Without any, the table is left out.
-func (f *historyFlags) listBills(ctx context.Context, store *history.Store, io streams, asJSON bool) error {
+func (f *historyFlags) listBills(ctx context.Context, store *history.Store, io streams, output string) error {
 	list, damaged, err := f.bills(ctx, store)
 	if err != nil {
 		return err
 	}
-	if asJSON {
+	if output == "json" {
 		out := make([]listedBill, len(list))
 		for i, s := range list {
 			out[i] = listedBill{s.Bill, s.Account, s.Start.UTC(), s.End.UTC(), s.Charged.End.UTC(), s.Delivery, s.Delivered.UTC(), s.Lines, s.Generation, s.Files, s.Bytes}
@@ -57,17 +57,33 @@ func (f *historyFlags) listBills(ctx context.Context, store *history.Store, io s
 		return errors.Join(enc.Encode(out), printDamaged(io, damaged))
 	}
 	if len(list) > 0 || f.period == billPeriod {
-		t := tabwriter.NewWriter(io.out, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(t, "BILL\tACCOUNT\tSTART\tEND\tCHARGED UNTIL\tDELIVERED\tLINES\tGENERATION\tFILES\tBYTES")
-		for _, s := range list {
-			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\t%d\n", visible.Text(s.Bill), visible.Text(s.Account), s.Start.UTC().Format(time.DateOnly), s.End.UTC().Format(time.DateOnly),
-				s.Charged.End.UTC().Format(time.RFC3339), s.Delivered.UTC().Format(time.RFC3339), s.Lines, s.Generation, s.Files, s.Bytes)
-		}
-		if err := t.Flush(); err != nil {
+		if err := billsTable(list).Write(io.out, io.layout(output)); err != nil {
 			return err
 		}
 	}
 	return printDamaged(io, damaged)
+}
+
+func billsTable(list []history.StoredBill) *texttable.Table {
+	t := &texttable.Table{Columns: []texttable.Column{
+		{Name: "BILL", Long: texttable.Cut},
+		{Name: "ACCOUNT", Long: texttable.Cut},
+		{Name: "START"},
+		{Name: "END"},
+		{Name: "CHARGED UNTIL", Rank: 3},
+		{Name: "DELIVERED", Rank: 2},
+		{Name: "LINES", Right: true},
+		{Name: "GENERATION", Right: true, Rank: 5},
+		{Name: "FILES", Right: true, Rank: 4},
+		{Name: "BYTES", Right: true, Rank: 1},
+	}}
+	for _, s := range list {
+		t.Rows = append(t.Rows, []string{
+			s.Bill, s.Account, s.Start.UTC().Format(time.DateOnly), s.End.UTC().Format(time.DateOnly), s.Charged.End.UTC().Format(time.RFC3339), s.Delivered.UTC().Format(time.RFC3339),
+			strconv.FormatInt(s.Lines, 10), strconv.Itoa(s.Generation), strconv.Itoa(s.Files), strconv.FormatInt(s.Bytes, 10),
+		})
+	}
+	return t
 }
 
 // verifyBills reads every file of the statements. text says what is sound, "" without any.

@@ -90,7 +90,7 @@ var packages = map[string][]string{
 	"allocation/listprices/fetch":      {"allocation/listprices"},
 	"allocation/billing":               {"allocation", "allocation/parquet"},
 	"allocation/reconcile":             {"allocation", "allocation/billing", "allocation/memory", "allocation/passes", "allocation/rates", "allocation/singleflight"},
-	"allocation/billcheck":             {"allocation", "allocation/billing", "allocation/reconcile", "allocation/visible"},
+	"allocation/billcheck":             {"allocation", "allocation/billing", "allocation/reconcile", "allocation/texttable", "allocation/visible"},
 	"allocation/cloudcost":             {"allocation", "allocation/billing", "allocation/caret", "allocation/labelnames"},
 	"allocation/encode":                {"allocation", "allocation/assets", "allocation/change", "allocation/coverage", "allocation/diagnosis", "allocation/expected", "allocation/fields", "allocation/notices", "allocation/passes", "allocation/rates", "allocation/texttable", "allocation/visible"},
 	"allocation/parquet":               {"allocation", "allocation/assets"},

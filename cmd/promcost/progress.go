@@ -17,12 +17,22 @@ const (
 // showProgress draws a moving bar with the elapsed time and the status until the returned function is called. It draws nothing if
 // w is not a terminal, or if the work takes less than a second.
 func showProgress(w io.Writer, status func() string) (stop func()) {
-	return showPictures(w, func(n int, elapsed time.Duration) string { return progressLine(n, elapsed, status()) })
+	return showPictures(w, func(n int, elapsed time.Duration) string { return onLine(w, progressLine(n, elapsed, status())) })
 }
 
 // showBar draws a bar of done out of all, like showProgress.
 func showBar(w io.Writer, status func() (done, all int, text string)) (stop func()) {
-	return showPictures(w, func(int, time.Duration) string { return barLine(status()) })
+	return showPictures(w, func(int, time.Duration) string { return onLine(w, barLine(status())) })
+}
+
+// onLine is a picture without its bar where that would take half of a terminal's line: how much is done, and how long the rest takes, matter more.
+func onLine(w io.Writer, picture string) string { return withoutBar(picture, widthOf(w)) }
+
+func withoutBar(picture string, width int) string {
+	if bar, text, ok := strings.Cut(picture, "] "); ok && width > 0 && len(bar) > width/2 {
+		return text
+	}
+	return picture
 }
 
 func showPictures(w io.Writer, picture func(n int, elapsed time.Duration) string) (stop func()) {

@@ -21,6 +21,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/diagnosis"
 	"github.com/promcost/promcost/allocation/encode"
+	"github.com/promcost/promcost/allocation/texttable"
 	"github.com/promcost/promcost/cmd/promcost/internal/httpclient"
 	"github.com/promcost/promcost/cmd/promcost/internal/kubectl"
 )
@@ -201,7 +202,7 @@ func (f *queryFlags) explainNothing(ctx context.Context, who *answerer, io strea
 	for _, s := range answer.Data.Sources {
 		d.Sources = append(d.Sources, allocation.SourceReading{Name: s.Name})
 	}
-	if err := encode.DiagnosisTable(io.err, &d, time.UTC); err != nil {
+	if err := encode.DiagnosisTable(io.err, &d, time.UTC, texttable.Layout{Width: widthOf(io.err)}); err != nil {
 		return err
 	}
 	return fmt.Errorf("%w: none of the metrics that promcost needs has samples", allocation.ErrNoData)

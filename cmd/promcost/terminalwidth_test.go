@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -39,30 +41,74 @@ func TestTablesFit(t *testing.T) {
 	defer server.Close()
 	for _, command := range []string{"allocation", "change", "why", "assets", "budgets", "savings", "nodes"} {
 		t.Run(command, func(t *testing.T) {
-			t.Setenv("NO_COLOR", "1")
-			printed := func(args ...string) string {
-				tty, written := openTerminal(t)
-				if err := unix.IoctlSetWinsize(int(tty.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: columns}); err != nil {
-					t.Skipf("size the terminal: %v", err)
-				}
-				code := run(t.Context(), append([]string{"query", command, "--server=" + server.URL}, args...), tty, tty)
-				text := written()
-				if code != exitOK {
-					t.Errorf("exit %d: %s", code, text)
-				}
-				return text
-			}
-			text := printed()
-			for line := range strings.Lines(text) {
-				if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > columns && strings.Count(line, " ") > 1 {
-					t.Errorf("%d columns: %s", n, line)
-				}
-			}
+			args := []string{"query", command, "--server=" + server.URL}
+			text := onTerminal(t, columns, args...)
+			checkWidth(t, text, columns)
 			if !strings.Contains(text, "payments") || !strings.Contains(text, "…") {
 				t.Errorf("no name is cut in the middle:\n%s", text)
 			}
-			if wide := printed("-o", "wide"); !strings.Contains(wide, name) {
+			if wide := onTerminal(t, columns, append(args, "-o", "wide")...); !strings.Contains(wide, name) {
 				t.Errorf("-o wide cuts names:\n%s", wide)
+			}
+		})
+	}
+}
+
+// onTerminal is what a command prints on a terminal of so many columns.
+func onTerminal(t *testing.T, columns uint16, args ...string) string {
+	t.Helper()
+	t.Setenv("NO_COLOR", "1")
+	tty, written := openTerminal(t)
+	if err := unix.IoctlSetWinsize(int(tty.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: columns}); err != nil {
+		t.Skipf("size the terminal: %v", err)
+	}
+	code := run(t.Context(), args, tty, tty)
+	text := written()
+	if code != exitOK {
+		t.Errorf("exit %d: %s", code, text)
+	}
+	return text
+}
+
+// checkWidth wants no line that is wider, but for single words that are.
+func checkWidth(t *testing.T, text string, columns int) {
+	t.Helper()
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line[strings.LastIndex(line, "\033[K")+1:], "\r\n") // what a progress bar left is wiped out
+		if n := utf8.RuneCountInString(line); n > columns && strings.Count(strings.TrimSpace(line), " ") > 1 {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+}
+
+// TestTablesOfSourcesFit does the same for the tables of what a source, its bills and a history have.
+func TestTablesOfSourcesFit(t *testing.T) {
+	const columns = 80
+	dir := t.TempDir()
+	demo, stored, file := filepath.Join(dir, "demo"), filepath.Join(dir, "stored"), filepath.Join(dir, "config.yaml")
+	mustRun(t, "demo", "--write="+demo, "--demo.nodes=4", "--demo.pods=40", "--demo.duration=36h", "--demo.scrape-interval=2m", "--demo.end=2026-01-31T02:00:00Z")
+	bills := "bills:\n- {name: provider, path: " + filepath.Join(demo, "bills", "aws") + "}\n- {name: vendor, path: " + filepath.Join(demo, "bills", "clearview") + "}\n"
+	if err := os.WriteFile(file, []byte(bills), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	source := []string{"--source=blocks", "--tsdb.path=" + demo}
+	mustRun(t, append([]string{"backfill", "--storage.path=" + stored, "--config.file=" + file, "--from=2026-01-30T00:00:00Z", "--to=2026-01-31T00:00:00Z"}, source...)...)
+	for _, tt := range []struct {
+		name string
+		args []string
+		kept string // a column that only -o wide has room for
+	}{
+		{"bounds", []string{"bounds", "--running=30s,5m,1h,1d,7d,30d,90d"}, "90d pod"},
+		{"source", append([]string{"check", "source"}, source...), "EVERY"},
+		{"prices", append([]string{"check", "prices"}, source...), "BETTER BY"},
+		{"baseline", append([]string{"check", "prices", "--baseline=" + filepath.Join("..", "..", "allocation", "pricing", "testdata", "example.yaml")}, source...), "CLUSTER"},
+		{"bills", append([]string{"check", "bills", "--config.file=" + file, "--window=2026-01-29T00:00:00Z,2026-01-31T02:00:00Z"}, source...), "DELIVERED"},
+		{"history", []string{"history", "ls", "--storage.path=" + stored}, "GENERATION"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			checkWidth(t, onTerminal(t, columns, tt.args...), columns)
+			if wide := onTerminal(t, columns, append(tt.args, "-o", "wide")...); !strings.Contains(wide, tt.kept) {
+				t.Errorf("-o wide lacks the column %s:\n%s", tt.kept, wide)
 			}
 		})
 	}
