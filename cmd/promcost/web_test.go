@@ -206,3 +206,26 @@ func TestURLs(t *testing.T) {
 		})
 	}
 }
+
+// TestPageOfDashboards: links of the dashboards lead to where clients are, unless the flags name a proxy.
+func TestPageOfDashboards(t *testing.T) {
+	for _, tt := range []struct {
+		name, url, want string
+		flags           []string
+	}{
+		{"as it was asked", "http://costs.svc:9003/dashboards/", "http://costs.svc:9003", nil},
+		{"by TLS", "https://costs.svc:9003/dashboards/", "https://costs.svc:9003", nil},
+		{"under a prefix", "http://costs.svc/dashboards/", "http://costs.svc/cost", []string{"--web.route-prefix=cost"}},
+		{"behind a proxy", "http://10.1.2.3:9003/dashboards/", "https://costs.example.com/", []string{"--web.external-url=https://costs.example.com/", "--web.external-url=http://other.example.com"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			f := parseWeb(t, tt.flags...)
+			if err := f.validate(); err != nil {
+				t.Fatal(err)
+			}
+			if got := f.page(httptest.NewRequest(http.MethodGet, tt.url, nil)); got != tt.want {
+				t.Errorf("got %s, want %s", got, tt.want)
+			}
+		})
+	}
+}

@@ -46,7 +46,7 @@ func BenchmarkPanels(b *testing.B) {
 	q := costseries.New(l, costseries.Options{
 		Grace: grace, Subjects: m.Table(), Now: func() time.Time { return end.Add(time.Hour) },
 	})
-	variables := strings.NewReplacer("$cluster", ".*", "$namespace", ".*", "$controller", ".*", "$label", "app", "$budget", ".*", "$instance", ".*")
+	variables := strings.NewReplacer("$cluster", ".*", "$namespace", ".*", "$controller", ".*", "$label", "app", "$budget", ".*", "$instance", ".*", "${prices}", "hourly_cost")
 	for _, f := range dashboards.Dashboards(dashboards.Settings{Currency: "USD"}) {
 		var board boardQueries
 		if err := json.Unmarshal(f.Text, &board); err != nil {
