@@ -39,7 +39,7 @@ func TestForecastAtTheTurnOfAMonth(t *testing.T) {
 		{"2026-11-01T01:15:00Z", 30*24 - 1}, // of November
 		{"2026-11-01T02:30:00Z", 30*24 - 2},
 	} {
-		got, spent, hour := ask("Forecast for the month", tt.at), ask("Month to date", tt.at), ask("Run rate per hour", tt.at)
+		got, spent, hour := ask("Forecast for the month, at list prices", tt.at), ask("Month to date, at list prices", tt.at), ask("Run rate per hour", tt.at)
 		if want := spent + tt.left*hour; math.Abs(got-want) > 0.2*tt.left*hour+1e-9*want { // the day's average is not the hour's
 			t.Errorf("at %s: forecast %v, want about %v: %v is spent, %v an hour", tt.at, got, want, spent, hour)
 		}
