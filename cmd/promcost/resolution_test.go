@@ -29,7 +29,7 @@ func TestComputeResolution(t *testing.T) {
 	} {
 		t.Run(tc.resolution, func(t *testing.T) {
 			dir := t.TempDir()
-			svc, url, end := serveArgsByClock(t, clock, append([]string{"--prometheus.url=" + store, "--storage.path=" + dir, "--history.grace=10m"}, strings.Fields(tc.flags)...)...)
+			svc, url, end := serveArgsByClock(t, clock, append([]string{"--prometheus.url=" + store, "--source=query", "--storage.path=" + dir, "--history.grace=10m"}, strings.Fields(tc.flags)...)...)
 			eventually(t, "it does not keep its hours", func() bool {
 				return metric(t, url, `promcost_store_sets\{length="hour"\}`) == "5" && metric(t, url, "promcost_resolution_seconds") != ""
 			})
