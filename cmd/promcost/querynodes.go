@@ -73,59 +73,83 @@ type nodeLine struct {
 	Moving, Idle            struct{ CPUCores, RAMBytes, GPUs, MonthlyCost float64 }
 	IdleElsewhere           struct{ CPUCores, RAMBytes, GPUs float64 }
 	CommittedMonthlyCost    *float64
-	MonthlySavings          struct{ Least *float64 }
+	MonthlySavings          struct{ Least, Most *float64 }
 }
 
 // print writes a table: what pools or nodes cost, what of it is idle, what would have to run elsewhere and how much is idle there, and what is
-// saved without them at least.
+// saved without them, at least and at most.
 func (a *nodesAnswer) print(io streams, f *nodeFlags, currency string) error {
 	d := &a.Data
 	if len(d.Nodes) == 0 {
 		return writeLine(io.out, "no nodes")
 	}
 	what := map[string]string{"node": "NODE", "nodePool": "POOL"}[f.aggregate]
-	fmt.Fprintf(io.out, "nodes over %s, costs in %s a month\n\n", visible.Text(f.window), visible.Text(currency))
+	fmt.Fprintf(io.out, "nodes over %s, costs in %s a month as billed, at list prices where no bill charges\n\n", visible.Text(f.window), visible.Text(currency))
 	t := texttable.Table{Columns: []texttable.Column{
 		{Name: what, Long: texttable.Cut},
 		{Name: "NODES", Right: true, Rank: 3},
 		{Name: "COST", Right: true},
 		{Name: "IDLE", Right: true},
-		{Name: "PODS", Right: true},
+		{Name: "IDLE %", Right: true, Rank: 1},
+		{Name: "PODS", Right: true, Rank: 1},
 		{Name: "CPU", Right: true, Rank: 2},
 		{Name: "MEMORY", Right: true, Rank: 2},
 		{Name: "GPU", Right: true, Spare: true, Rank: 2},
 		{Name: "ELSEWHERE", Right: true, Rank: 1},
 		{Name: "COMMITTED", Right: true, Spare: true},
-		{Name: "SAVES AT LEAST", Right: true},
+		{Name: "SAVES", Right: true},
 	}}
+	idle := 0.0
 	several := slices.ContainsFunc(d.Nodes, func(n nodeLine) bool { return n.Cluster != d.Nodes[0].Cluster })
 	for i := range d.Nodes {
 		n := &d.Nodes[i]
+		idle += n.Idle.MonthlyCost
 		name := cmp.Or(n.Node, n.NodePool, allocation.UnallocatedName)
 		if several {
 			name = n.Cluster + "/" + name
 		}
 		t.Rows = append(t.Rows, []string{
-			name, strconv.FormatFloat(n.Nodes, 'f', 1, 64), money(n.MonthlyCost), money(n.Idle.MonthlyCost), money(n.Moving.MonthlyCost),
-			coresText(&n.Moving.CPUCores), bytesText(&n.Moving.RAMBytes), gpusText(n.Moving.GPUs), coresText(&n.IdleElsewhere.CPUCores) + " " + bytesText(&n.IdleElsewhere.RAMBytes),
-			moneyOrNone(n.CommittedMonthlyCost), moneyOrNone(n.MonthlySavings.Least),
+			name, strconv.FormatFloat(n.Nodes, 'f', 1, 64), money(n.MonthlyCost), money(n.Idle.MonthlyCost), partText(n.Idle.MonthlyCost, n.MonthlyCost), money(n.Moving.MonthlyCost),
+			coresText(&n.Moving.CPUCores), bytesText(&n.Moving.RAMBytes), gpusText(n.Moving.GPUs), n.elsewhere(),
+			moneyOrNone(n.CommittedMonthlyCost), moneyOrNone(n.MonthlySavings.Least) + " to " + moneyOrNone(n.MonthlySavings.Most),
 		})
 	}
 	if more := d.Count - len(d.Nodes); more > 0 {
 		t.Rows = append(t.Rows, []string{fmt.Sprintf("… and %d more", more)})
 	}
-	t.Rows = append(t.Rows, []string{"TOTAL", "", money(d.MonthlyCost)})
+	total := []string{"TOTAL", "", money(d.MonthlyCost)}
+	if d.Count == len(d.Nodes) {
+		total = append(total, money(idle), partText(idle, d.MonthlyCost))
+	}
+	t.Rows = append(t.Rows, total)
 	layout := io.layout(f.output)
 	if err := t.Write(io.out, layout); err != nil {
 		return err
 	}
-	notes := append([]string{"\nPODS, CPU, MEMORY: what would have to run elsewhere, without DaemonSets. ELSEWHERE: what is idle on the cluster's other nodes."}, d.Notes...)
+	notes := append([]string{"\nSAVES is without the nodes, at least and at most. What would have to run elsewhere are their pods without those of DaemonSets, which are the rest of COST beside IDLE; -o wide shows how large they are, and what is idle on the cluster's other nodes."}, d.Notes...)
 	for _, note := range notes {
 		if err := writeLine(io.out, texttable.Wrap(visible.Lines(note), layout.Width)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// elsewhere is what is idle on the other nodes. GPUs are named where some are wanted.
+func (n *nodeLine) elsewhere() string {
+	text := coresText(&n.IdleElsewhere.CPUCores) + " " + bytesText(&n.IdleElsewhere.RAMBytes)
+	if n.Moving.GPUs > 0 {
+		text += fmt.Sprintf(" %.1f GPUs", n.IdleElsewhere.GPUs)
+	}
+	return text
+}
+
+// partText is a part of a whole in percent, – of nothing.
+func partText(part, whole float64) string {
+	if !(whole > 0) {
+		return "–"
+	}
+	return fmt.Sprintf("%.0f%%", 100*part/whole)
 }
 
 // moneyOrNone is an amount of money, – where it is not known.
