@@ -74,8 +74,6 @@ type sourceFlags struct {
 func addSourceFlags(g flagGroup) *sourceFlags {
 	f := &sourceFlags{}
 	f.prometheus.add(g, prometheusURL, "PROMCOST_PROMETHEUS_URL", "URL of the Prometheus to read from, such as http://localhost:9090. Credentials belong in the file of --prometheus.http-config.")
-	g.Flag("thanos.store", "gRPC address of Thanos Query, or of another server with its StoreAPI, as HOST:PORT, or tls://HOST:PORT: every sample is read from it. Repeatable: what several have counts once. TLS is as --prometheus.http-config has it.").
-		PlaceHolder("ADDRESS").StringsVar(&f.thanosStores)
 	g.Flag("prometheus.http-config", "File that says how to reach the Prometheus: authentication, TLS, proxy, headers, and sigv4 for AWS, as remote_write has it. See: https://prometheus.io/docs/prometheus/latest/configuration/configuration/#http_config").
 		PlaceHolder("FILE").StringVar(&f.httpConfig)
 	addFlag(g, "prometheus.external-labels", "External labels of the Prometheus, as NAME=VALUE,…, for a server that does not show its configuration.", func(text string) error {
@@ -104,6 +102,8 @@ func addSourceFlags(g flagGroup) *sourceFlags {
 	oneOf(g, "source", "What to read: auto, remote-read, query (the query API only), victoria-metrics (its exports), thanos (--thanos.store), blocks (TSDB blocks on disk), or none to serve a history that others fill. auto reads blocks and, for data that is not in them, the server, where both are given; of a server it reads raw samples where it has remote read or exports.", &f.kind,
 		append(storeNames(), sourceBlocks, sourceNone)...)
 	g.Flag("tsdb.path", "Directory of TSDB blocks: what a Prometheus has as --storage.tsdb.path. With --prometheus.url, that Prometheus'.").PlaceHolder("DIR").StringVar(&f.tsdbPath)
+	g.Flag("thanos.store", "gRPC address of Thanos Query, or of another server with its StoreAPI, as HOST:PORT, or tls://HOST:PORT: every sample is read from it. Repeatable: what several have counts once. TLS is as --prometheus.http-config has it.").
+		PlaceHolder("ADDRESS").StringsVar(&f.thanosStores)
 	countOf(g, "query.max-concurrency", "Maximum concurrent requests to Prometheus. One extra slot is reserved for windows of up to an hour.", &f.maxConcurrency, 1).Default("2").
 		IsSetByUser(&f.concurrencyGiven)
 	countOf(g, "query.max-samples", "Maximum samples of one answer of the query API, which Prometheus holds in memory. Larger questions are split, and all of them into answers of up to a million samples and 32 MB where that is possible.", &f.maxSamples, 1).
