@@ -157,7 +157,7 @@ func (c *checker) addDay(ctx context.Context, set *allocation.Set, day allocatio
 	return c.book.Read(ctx, day, func(l *billing.Line) error {
 		if final(l) {
 			m := matches.match(l.Item)
-			c.addLine(l, &m)
+			c.addLine(l, &m.Match)
 		}
 		return nil
 	})

@@ -31,52 +31,50 @@ func (c *Checker) Check(ctx context.Context, w allocation.Window) (*Report, erro
 	return Check(ctx, c.ledger, book, Options{w, c.zone, c.labels})
 }
 
-// assetTypes are the types of assets by the kinds of lines.
-var assetTypes = [reconcile.External]allocation.AssetType{
-	reconcile.Node: allocation.NodeAsset, reconcile.Volume: allocation.DiskAsset, reconcile.LocalDisk: allocation.DiskAsset,
-	reconcile.Balancer: allocation.LoadBalancerAsset, reconcile.Network: allocation.NetworkAsset, reconcile.Management: allocation.ManagementAsset,
-}
-
-// Assets returns a function that finds the type of asset that a line of a book within a window is of. It reads the assets of a day
-// when it first sees a line of that day; its error ends the reading of lines. It is not safe for concurrent use.
-func (c *Checker) Assets(ctx context.Context, book *billing.Book) func(*billing.Line) (allocation.AssetType, bool, error) {
+// Parts returns a function that finds what a line of a book within a window charges, and which parts of its cost each of these takes.
+// It reads the assets of a day when it first sees a line of that day; its error ends the reading of lines. What it returns must not
+// be changed. It is not safe for concurrent use.
+func (c *Checker) Parts(ctx context.Context, book *billing.Book) func(*billing.Line) ([]reconcile.Part, error) {
 	days := map[int64]*dayIndex{}
-	return func(l *billing.Line) (allocation.AssetType, bool, error) {
+	return func(l *billing.Line) ([]reconcile.Part, error) {
 		w := allocation.Day.Round(allocation.Window{Start: l.Start, End: l.Start.Add(1)}, c.zone)
 		d := days[w.Start.Unix()]
 		if d == nil {
 			set, err := assetsOf(ctx, c.ledger, w)
 			if err != nil {
-				return 0, false, err
+				return nil, err
 			}
 			d = newDayIndex(reconcile.NewIndex(set, book.Bills(), c.labels))
 			days[w.Start.Unix()] = d
 		}
-		m := d.match(l.Item)
-		if m.Kind >= reconcile.External {
-			return 0, false, nil
-		}
-		return assetTypes[m.Kind], true, nil
+		return d.match(l.Item).parts, nil
 	}
 }
 
 // dayIndex is an index that remembers the items that it saw last.
 type dayIndex struct {
 	index *reconcile.Index
-	known map[*billing.Item]reconcile.Match
+	known map[*billing.Item]matched
+}
+
+// matched is what an item is about.
+type matched struct {
+	reconcile.Match
+	parts []reconcile.Part
 }
 
 func newDayIndex(x *reconcile.Index) *dayIndex {
-	return &dayIndex{x, map[*billing.Item]reconcile.Match{}}
+	return &dayIndex{x, map[*billing.Item]matched{}}
 }
 
 // mostKnown bounds how many items are remembered: lines of one are close together.
 const mostKnown = 4096
 
-func (d *dayIndex) match(item *billing.Item) reconcile.Match {
+func (d *dayIndex) match(item *billing.Item) matched {
 	m, ok := d.known[item]
 	if !ok {
-		if m = d.index.Match(item); len(d.known) >= mostKnown {
+		m.Match = d.index.Match(item)
+		if m.parts = d.index.Parts(&m.Match); len(d.known) >= mostKnown {
 			clear(d.known)
 		}
 		d.known[item] = m

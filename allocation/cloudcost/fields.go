@@ -10,6 +10,7 @@ import (
 	"github.com/promcost/promcost/allocation/billing"
 	"github.com/promcost/promcost/allocation/caret"
 	"github.com/promcost/promcost/allocation/labelnames"
+	"github.com/promcost/promcost/allocation/reconcile"
 )
 
 // Field is a text that lines of bills are summed, filtered and described by.
@@ -28,6 +29,10 @@ const (
 	Category
 	Service
 	ChargeCategory
+	CommitmentStatus
+	Kind
+	Cluster
+	Asset
 	Zone
 	Description
 	ResourceName
@@ -53,8 +58,12 @@ var fields = [NumFields]struct {
 	Category:          {"category", "", nil},
 	Service:           {"service", "", func(l *billing.Line) string { return l.Service.Name }},
 	ChargeCategory:    {"chargeCategory", "chargeCategory", func(l *billing.Line) string { return l.Charge.Category.String() }},
+	CommitmentStatus:  {"commitmentStatus", "", func(l *billing.Line) string { return l.Commitment.Status }},
+	Kind:              {"kind", "", nil},
+	Cluster:           {"cluster", "", nil},
+	Asset:             {"asset", "", nil},
 	Zone:              {"", "zone", func(l *billing.Line) string { return cmp.Or(l.Resource.Zone, l.Resource.Region) }},
-	Description:       {"", "description", func(l *billing.Line) string { return l.Charge.Description }},
+	Description:       {"description", "description", func(l *billing.Line) string { return l.Charge.Description }},
 	ResourceName:      {"", "resourceName", func(l *billing.Line) string { return cmp.Or(l.Resource.Name, l.Resource.ID) }},
 	ResourceType:      {"", "resourceType", func(l *billing.Line) string { return cmp.Or(l.Resource.Type, l.Service.Name) }},
 	UsageUnit:         {"", "usageUnit", func(l *billing.Line) string { return cmp.Or(l.Charge.ConsumedUnit, l.Charge.PricingUnit) }},
@@ -193,10 +202,10 @@ const (
 	categoryOther      = "Other"
 )
 
-// assetCategories are the categories of lines that charge assets of clusters, by kind of asset.
-var assetCategories = [allocation.NumAssetTypes]string{
-	allocation.NodeAsset: categoryMachine, allocation.DiskAsset: categoryDisk, allocation.NetworkAsset: categoryNetwork,
-	allocation.LoadBalancerAsset: categoryBalancer, allocation.ManagementAsset: categoryManagement, allocation.CloudAsset: categoryOther,
+// assetCategories are the categories of lines that charge assets of clusters, by kind of line.
+var assetCategories = [reconcile.External]string{
+	reconcile.Node: categoryMachine, reconcile.Volume: categoryDisk, reconcile.LocalDisk: categoryDisk, reconcile.Balancer: categoryBalancer,
+	reconcile.Network: categoryNetwork, reconcile.Management: categoryManagement,
 }
 
 // services are the categories of other usage, by words of its description in lower case. The first that fits counts.
@@ -213,13 +222,13 @@ var services = []struct {
 	{"networking", []string{""}, categoryNetwork},
 }
 
-// category is the category of a line: that of the cluster's asset that the line charges, else that of the service.
-func category(l *billing.Line, asset allocation.AssetType, ofCluster bool) string {
+// category is the category of a line of a kind: that of the cluster's asset that the line charges, else that of the service.
+func category(l *billing.Line, kind reconcile.Kind) string {
 	switch {
 	case l.Charge.Category != billing.Usage || l.Unused():
 		return categoryOther
-	case ofCluster:
-		return assetCategories[asset]
+	case kind < reconcile.External:
+		return assetCategories[kind]
 	}
 	text := strings.ToLower(strings.Join([]string{l.Service.Name, l.Resource.Type, l.Charge.Meter, l.Charge.Description}, "\n"))
 	for _, s := range services {

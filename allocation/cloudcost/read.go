@@ -9,6 +9,7 @@ import (
 
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/billing"
+	"github.com/promcost/promcost/allocation/reconcile"
 )
 
 // Source has the lines of bills; billing.Book is one.
@@ -23,8 +24,8 @@ type Query struct {
 	Keys    []Key               // nil keeps a row for each thing that is charged
 	Filter  func(*Row) bool     // nil keeps all lines
 	Custom  bool                // only lines of vendors of SaaS
-	// Asset returns the type of asset of a cluster that a line is of, ok is false if it is of none. nil knows of no clusters.
-	Asset func(*billing.Line) (asset allocation.AssetType, ok bool, err error)
+	// Parts returns what a line charges, with the parts of its cost. nil knows of no clusters.
+	Parts func(*billing.Line) ([]reconcile.Part, error)
 	// Grow is called before each row is kept. If it returns an error, Read stops with it.
 	Grow func() error
 }
@@ -87,9 +88,8 @@ func Read(ctx context.Context, src Source, q Query) ([]Set, error) {
 
 // described is all that texts and the filter depend on.
 type described struct {
-	item  *billing.Item
-	asset allocation.AssetType
-	of    bool // it is an asset of a cluster
+	item *billing.Item
+	of   reconcile.Asset
 }
 
 // rowKey tells rows apart: by the name of their keys, or without keys by all texts.
@@ -109,41 +109,66 @@ type reader struct {
 // mostKnown bounds how many items are remembered: lines of one are close together.
 const mostKnown = 4096
 
+// noCluster is what lines are of where no cluster is known.
+var noCluster = []reconcile.Part{{Asset: reconcile.Asset{Kind: reconcile.Cloud}, Share: 1}}
+
 func (r *reader) add(l *billing.Line) error {
-	of := described{item: l.Item}
-	var err error
-	if r.query.Asset != nil {
-		if of.asset, of.of, err = r.query.Asset(l); err != nil {
+	parts := noCluster
+	if r.query.Parts != nil {
+		var err error
+		if parts, err = r.query.Parts(l); err != nil {
 			return err
 		}
 	}
-	row, ok := r.known[of]
-	if !ok {
-		if row, err = r.rowOf(l, of); err != nil {
+	selected := false
+	for i := range parts {
+		row, err := r.find(l, described{l.Item, parts[i].Asset})
+		if err != nil {
 			return err
 		}
-		if len(r.known) >= mostKnown {
-			clear(r.known)
+		if row != nil {
+			row.add(l, &parts[i])
+			selected = true
 		}
-		r.known[of] = row
 	}
-	if row == nil {
-		return nil
-	}
-	for c, cost := range l.Costs {
-		row.Costs[c] += cost
-		row.Weights[c] += math.Abs(cost)
-		if of.of {
-			row.Kubernetes[c] += math.Abs(cost)
-		}
-		if !l.Known[c] {
+	for c := range l.Costs {
+		if selected && !l.Known[c] {
 			r.set.Unknown[c]++
 		}
 	}
-	if row.Quantity += l.Quantity; row.Texts[UsageUnit] == "" {
-		row.Quantity = math.NaN()
-	}
 	return nil
+}
+
+// find returns the row of a part of a line, nil if the part is not selected.
+func (r *reader) find(l *billing.Line, of described) (*Row, error) {
+	row, ok := r.known[of]
+	if ok {
+		return row, nil
+	}
+	row, err := r.rowOf(l, of)
+	if err != nil {
+		return nil, err
+	}
+	if len(r.known) >= mostKnown {
+		clear(r.known)
+	}
+	r.known[of] = row
+	return row, nil
+}
+
+// add adds a part of a line.
+func (r *Row) add(l *billing.Line, part *reconcile.Part) {
+	for c, cost := range l.Costs {
+		cost *= part.Share
+		r.Costs[c] += cost
+		r.Weights[c] += math.Abs(cost)
+		if part.Kind < reconcile.External {
+			r.Kubernetes[c] += math.Abs(cost)
+		}
+	}
+	if r.Quantity += l.Quantity * part.Share; r.Texts[UsageUnit] == "" {
+		r.Quantity = math.NaN()
+	}
 }
 
 // rowOf finds or makes the row of a line, nil if the line is not selected.
@@ -157,7 +182,10 @@ func (r *reader) rowOf(l *billing.Line, of described) (*Row, error) {
 			fresh.Texts[f] = allocation.TenantName(value(l))
 		}
 	}
-	fresh.Texts[Category] = category(l, of.asset, of.of)
+	fresh.Texts[Category] = category(l, of.of.Kind)
+	if r.query.Parts != nil {
+		fresh.Texts[Kind], fresh.Texts[Cluster], fresh.Texts[Asset] = of.of.Kind.String(), of.of.Cluster, of.of.Name
+	}
 	if r.query.Filter != nil && !r.query.Filter(&fresh) {
 		return nil, nil
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/billing"
 	"github.com/promcost/promcost/allocation/cloudcost"
+	"github.com/promcost/promcost/allocation/reconcile"
 )
 
 // lines are a source of lines, each of a cost.
@@ -163,5 +164,47 @@ func TestSpecialNames(t *testing.T) {
 	selected := func(r *cloudcost.Row) bool { return r.Labels()["team"] == shown }
 	if set := read(t, cloudcost.Query{Filter: selected}, "service", lacking, named); len(set.Rows) != 1 || set.Rows[0].Costs[billing.Effective] != 2 {
 		t.Errorf("the tag %s selects %v", shown, set.Rows)
+	}
+}
+
+// TestParts divides a line among the assets that it charges: rows add up to the line, and assets can be selected.
+func TestParts(t *testing.T) {
+	of := func(kind reconcile.Kind, name string, share float64) reconcile.Part {
+		return reconcile.Part{Asset: reconcile.Asset{Kind: kind, AssetKey: allocation.AssetKey{Cluster: "one", Name: name}}, Share: share}
+	}
+	scaleSet := line(8, 4, func(i *billing.Item) { i.Resource.ID = "set" })
+	tax := line(3, 1, func(i *billing.Item) {
+		i.Charge.Category, i.Charge.Description = billing.Tax, "VAT"
+	})
+	parts := func(l *billing.Line) ([]reconcile.Part, error) {
+		if l.Resource.ID == "set" {
+			return []reconcile.Part{of(reconcile.Node, "a", 0.25), of(reconcile.Node, "b", 0.75)}, nil
+		}
+		return []reconcile.Part{{Asset: reconcile.Asset{Kind: reconcile.Cloud}, Share: 1}}, nil
+	}
+	for _, tc := range []struct {
+		name, keys string
+		filter     func(*cloudcost.Row) bool
+		want       map[string]float64
+	}{
+		{"by asset", "kind,cluster,asset", nil, map[string]float64{"node/one/a": 2, "node/one/b": 6, "cloud/__unallocated__/__unallocated__": 3}},
+		{"by kind", "kind", nil, map[string]float64{"node": 8, "cloud": 3}},
+		{"of one asset", "provider", func(r *cloudcost.Row) bool { return r.Texts[cloudcost.Asset] == "b" }, map[string]float64{"AWS": 6}},
+		{"by description", "chargeCategory,description", nil, map[string]float64{"Usage/__unallocated__": 8, "Tax/VAT": 3}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			set := read(t, cloudcost.Query{Parts: parts, Filter: tc.filter}, tc.keys, scaleSet, tax)
+			got := map[string]float64{}
+			for i := range set.Rows {
+				r := &set.Rows[i]
+				got[r.Name] = r.Costs[billing.Effective]
+				if share := r.KubernetesShare(billing.Effective); (share == 1) != (r.Texts[cloudcost.Kind] == "node") {
+					t.Errorf("%s: clusters explain %v", r.Name, share)
+				}
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
 	}
 }

@@ -10,14 +10,15 @@ import (
 	"github.com/promcost/promcost/allocation/billing"
 	"github.com/promcost/promcost/allocation/cloudcost"
 	"github.com/promcost/promcost/allocation/filter"
+	"github.com/promcost/promcost/allocation/reconcile"
 )
 
 // Bills are what bills say, and which of their lines clusters explain.
 type Bills interface {
 	billing.Books
-	// Assets returns a function that finds the type of asset of a cluster that a line of a book is of. It is not safe for
-	// concurrent use.
-	Assets(ctx context.Context, book *billing.Book) func(*billing.Line) (asset allocation.AssetType, ok bool, err error)
+	// Parts returns a function that finds what a line of a book charges, and which parts of its cost each of these takes. It is not
+	// safe for concurrent use.
+	Parts(ctx context.Context, book *billing.Book) func(*billing.Line) ([]reconcile.Part, error)
 	// Check compares the bills of a window with the assets of clusters.
 	Check(ctx context.Context, w allocation.Window) (*billcheck.Report, error)
 }
@@ -66,7 +67,7 @@ func (a *api) cloudSets(q *request) ([]cloudcost.Set, error) {
 		q.cloud.keys = query.Keys
 	}
 	if !query.Custom {
-		query.Asset = a.cfg.Bills.Assets(q.ctx, book)
+		query.Parts = a.cfg.Bills.Parts(q.ctx, book)
 	}
 	if f := q.cloud.filter; f != nil {
 		query.Filter = filter.BindOf(f, func(r *cloudcost.Row, n int) string { return r.Text(query.Custom, n) }, (*cloudcost.Row).Labels, q.selection.steps)

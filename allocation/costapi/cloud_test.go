@@ -18,6 +18,7 @@ import (
 	"github.com/promcost/promcost/allocation/billcheck"
 	"github.com/promcost/promcost/allocation/billing"
 	"github.com/promcost/promcost/allocation/costapi"
+	"github.com/promcost/promcost/allocation/reconcile"
 )
 
 // ofBills reports whether a path answers from bills alone.
@@ -42,9 +43,13 @@ func (f fakeBills) Book(context.Context) (*billing.Book, error) {
 	}, f.lines), nil
 }
 
-func (fakeBills) Assets(context.Context, *billing.Book) func(*billing.Line) (allocation.AssetType, bool, error) {
-	return func(l *billing.Line) (allocation.AssetType, bool, error) {
-		return allocation.NodeAsset, strings.HasPrefix(l.Resource.ID, "i-"), nil
+func (fakeBills) Parts(context.Context, *billing.Book) func(*billing.Line) ([]reconcile.Part, error) {
+	return func(l *billing.Line) ([]reconcile.Part, error) {
+		of := reconcile.Asset{Kind: reconcile.Cloud}
+		if strings.HasPrefix(l.Resource.ID, "i-") {
+			of = reconcile.Asset{Kind: reconcile.Node, AssetKey: allocation.AssetKey{Cluster: "one", Name: "n1"}}
+		}
+		return []reconcile.Part{{Asset: of, Share: 1}}, nil
 	}
 }
 
@@ -132,6 +137,8 @@ func TestCloudTable(t *testing.T) {
 		{"filter label", "AWS 4.00 0.00", []string{"aggregate=provider", `filter=label[team]:"web"`}},
 		{"filter without label", "AWS 8.00 0.67, Datadog 7.00 0.00", []string{"aggregate=provider", `filter=label!:"team"`}},
 		{"filter accountID", "Datadog 7.00 0.00", []string{"aggregate=provider", `filter=accountID:"dd-1"`}},
+		{"kind and asset", "node/n1 12.00 1.00, cloud/__unallocated__ 10.00 0.00", []string{"aggregate=kind,asset"}},
+		{"filter kind", "Datadog 7.00 0.00, AWS 3.00 0.00", []string{"aggregate=provider", `filter=kind:"cloud"`}},
 		{"filter invoiceEntityID", "AWS 15.00 0.48", []string{"aggregate=provider", `filter=invoiceEntityID<~:"pay"`}},
 		{"filter provider", "Datadog 7.00 0.00", []string{"aggregate=provider", `filter=provider!:"AWS"`}},
 		{"filter providerID", "AWS 12.00 1.00", []string{"aggregate=provider", `filter=providerID:"i-1"`}},

@@ -176,7 +176,9 @@ func (w *world) lines(t *testing.T, window allocation.Window) (sums [reconcile.N
 			m := x.Match(l.Item)
 			sums[m.Kind] += l.Cost
 			size += math.Abs(l.Cost)
-			x.Assets(&m, func(a reconcile.Asset, _ float64) { hit[fmt.Sprint(day, a)] = true })
+			for _, p := range x.Parts(&m) {
+				hit[fmt.Sprint(day, p.Asset)] = true
+			}
 			return nil
 		})
 		if err != nil {

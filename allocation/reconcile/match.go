@@ -99,9 +99,21 @@ func (x *Index) outside(item *billing.Item) Match {
 	return m
 }
 
-// Assets calls f with each asset that a match is about, and with its part of the cost, from 0 to 1.
-func (x *Index) Assets(m *Match, f func(a Asset, share float64)) {
-	x.divide(m, func(at int32, share float64) { f(x.assets[at], share) })
+// Part is what a line charges, with its part of the cost, from 0 to 1.
+type Part struct {
+	Asset
+	Share float64
+}
+
+// Parts returns the assets that a match is about, with their parts of the cost; for an External or Cloud cost one of that kind, with
+// the cluster and the name that are known.
+func (x *Index) Parts(m *Match) []Part {
+	if m.Kind >= External {
+		return []Part{{Asset{m.Kind, allocation.AssetKey{Cluster: m.Cluster, Name: m.Name}}, 1}}
+	}
+	parts := make([]Part, 0, len(m.assets))
+	x.divide(m, func(at int32, share float64) { parts = append(parts, Part{x.assets[at], share}) })
+	return parts
 }
 
 // divide divides a match among its assets in proportion to their list cost of the day; if all are free, by how much there was

@@ -144,17 +144,18 @@ func TestMatch(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := x.Match(tc.item)
-			got := m.Several
-			x.Assets(&m, func(a reconcile.Asset, part float64) {
-				text := m.Kind.String() + " " + a.Cluster + " " + a.Name
-				if part != 1 {
-					text += " " + format(part)
+			var got []string
+			for _, p := range x.Parts(&m) {
+				text := p.Kind.String()
+				if p.Kind < reconcile.External {
+					text += " " + p.Cluster + " " + p.Name
+				}
+				if p.Share != 1 {
+					text += " " + format(p.Share)
 				}
 				got = append(got, text)
-			})
-			if m.Kind >= reconcile.External {
-				got = append([]string{m.Kind.String()}, got...)
 			}
+			got = append(got, m.Several...)
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}

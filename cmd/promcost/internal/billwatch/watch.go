@@ -187,7 +187,7 @@ func cloudCosts(ctx context.Context, c *billcheck.Checker, book *billing.Book, d
 	if err != nil {
 		return nil, err
 	}
-	sets, err := cloudcost.Read(ctx, wholly{book, charged}, cloudcost.Query{Windows: []allocation.Window{day}, Keys: keys, Asset: c.Assets(ctx, book)})
+	sets, err := cloudcost.Read(ctx, wholly{book, charged}, cloudcost.Query{Windows: []allocation.Window{day}, Keys: keys, Parts: c.Parts(ctx, book)})
 	if err != nil {
 		return nil, err
 	}
