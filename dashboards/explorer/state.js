@@ -15,6 +15,8 @@ export const DEFAULTS = {
   prices: "billed", // billed or list
   zone: "", // an IANA name; empty is the server's zone
   profile: "balanced", // of the view savings: what recommends requests
+  bill: "", // of the view bill: where opening it has led, a JSON list of [field, value]
+  external: "", // whether costs outside of clusters join the rows whose names they carry
   effect: "", // of the view why: the effect that is looked into
 };
 
@@ -43,17 +45,20 @@ export function explicit(state) {
   return `?${query}`;
 }
 
-// path is where drilling down has led, a list of [field, value].
-export function path(state) {
+// steps are the pairs of a JSON list of [field, value].
+export function steps(text) {
   try {
-    const list = JSON.parse(state.path || "[]");
-    return list.filter((step) => Array.isArray(step) && step.length === 2 && step.every((s) => typeof s === "string"));
+    return JSON.parse(text || "[]").filter((step) => Array.isArray(step) && step.length === 2 && step.every((s) => typeof s === "string"));
   } catch {
     return [];
   }
 }
 
-const quote = (text) => `"${text.replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"`;
+// path is where drilling down has led, a list of [field, value].
+export const path = (state) => steps(state.path);
+
+// quote is a text as filters have it.
+export const quote = (text) => `"${text.replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"`;
 
 // ofKind is the v2 filter for controllers of a kind alone: one of Jobs also selects what CronJobs run.
 const ofKind = (kind) => `controllerKind:${quote(kind)}` + (kind.toLowerCase() === "job" ? `+controllerKind!:"cronjob"` : "");
@@ -123,6 +128,7 @@ export function question(state) {
     ...selection(state), ...IDLE[state.idle],
     shareNamespaces: state.share,
     shareTenancyCosts: state.tenancy,
+    external: state.external,
     ...(state.prices === "list" ? { reconcile: "false" } : ESTIMATED),
   };
 }

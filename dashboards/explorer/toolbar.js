@@ -35,7 +35,7 @@ export class Toolbar {
   show(state, controls, format, root) {
     Object.assign(this, { state, format, root, offered: undefined });
     const focused = this.form.contains(document.activeElement) ? document.activeElement.name : "";
-    const parts = { window: () => this.window(), aggregate: () => this.aggregate(), profile: () => this.profile(), filter: () => this.filter.show(state), idle: () => this.idle(), share: () => this.share(), prices: () => this.prices(), compare: () => this.compare() };
+    const parts = { window: () => this.window(), aggregate: () => this.aggregate(), profile: () => this.profile(), filter: () => this.filter.show(state), idle: () => this.idle(), share: () => this.share(), external: () => this.external(), prices: () => this.prices(), compare: () => this.compare() };
     this.actions = el("span", { class: "actions" });
     this.place([...Object.keys(parts).filter((name) => controls.includes(name)).map((name) => parts[name]()), el("span", { class: "space" }), this.actions, ...(controls.includes("filter") ? [this.filter.mistake] : [])]);
     this.form.hidden = controls.length === 0;
@@ -82,6 +82,7 @@ export class Toolbar {
   aggregate() { return this.choice("aggregate", "by", FIELDS.map((f) => [f, f.replaceAll(",", ", ")]), () => this.askFields()); }
   profile() { return this.choice("profile", "requests", PROFILES); }
   idle() { return this.choice("idle", "idle", IDLE); }
+  external() { return this.choice("external", "external", [["", "left out"], ["true", "included"]]); }
   prices() { return this.choice("prices", "prices", [["billed", "as billed"], ["list", "list"]]); }
 
   compare() {

@@ -153,9 +153,10 @@ func TestNumbersOfBudgetsE2E(t *testing.T) {
 
 func TestNumbersOfBillE2E(t *testing.T) {
 	at := demoURL(t)
+	const days = "2026-03-11T00:00:00Z,2026-03-18T12:00:00Z" // of 7d
 	p := open(t, at+"/ui/?view=bill")
 	for column, reconcile := range map[string]string{"billed": "true", "list": "false"} {
-		for name, r := range ask[[]map[string]row](t, at, "/model/allocation", url.Values{"window": {"7d"}, "aggregate": {"namespace"}, "idle": {"true"}, "accumulate": {"true"}, "reconcile": {reconcile}})[0] {
+		for name, r := range ask[[]map[string]row](t, at, "/model/allocation", url.Values{"window": {days}, "aggregate": {"namespace"}, "idle": {"true"}, "accumulate": {"true"}, "reconcile": {reconcile}})[0] {
 			if x := number(t, p.costs("Costs at list prices", column)[name]); !sameMoney(x, r.TotalCost) {
 				t.Errorf("%s of %s: %v is shown, the API has %v", column, name, x, r.TotalCost)
 			}
@@ -167,7 +168,7 @@ func TestNumbersOfBillE2E(t *testing.T) {
 			TotalCost, MatchedCost float64
 		}
 	}
-	for _, b := range ask[report](t, at, "/model/reconciliation", url.Values{"window": {"7d"}}).Bills {
+	for _, b := range ask[report](t, at, "/model/reconciliation", url.Values{"window": {days}}).Bills {
 		if x := number(t, p.costs("Bills", "matchedCost")[b.Name]); !sameMoney(x, b.MatchedCost) || b.MatchedCost > b.TotalCost {
 			t.Errorf("matched of bill %s: %v is shown, the API has %v", b.Name, x, b.MatchedCost)
 		}

@@ -7,7 +7,7 @@ import { promql } from "../promql.js";
 import { basis, doubt, monthly, named, noData, opener, partial, tiles } from "../parts.js";
 import { Table } from "../table.js";
 
-export const controls = ["window", "aggregate", "filter", "idle", "share", "prices", "compare"];
+export const controls = ["window", "aggregate", "filter", "idle", "share", "external", "prices", "compare"];
 
 const IDLE = "__idle__";
 

@@ -1,8 +1,10 @@
 // What bills say: list against billed, and what of the bills matches the clusters.
 
 import { el } from "../dom.js";
-import { copyable, example, named, section, tiles } from "../parts.js";
+import { copyable, example, named, opener, section, tiles } from "../parts.js";
+import { quote, steps } from "../state.js";
 import { Table } from "../table.js";
+import { difference, money, namespace } from "./billed.js";
 
 export const controls = ["window"];
 
@@ -13,15 +15,20 @@ const EXAMPLE = `bills:
 
 export async function show(root, ctx) {
   const { state, format } = ctx;
-  const params = { window: state.window };
-  const costs = { ...params, aggregate: "namespace", idle: "true", accumulate: "true", fields: "totalCost" };
-  const [report, billed, list] = await Promise.all([
-    ctx.ask("model/reconciliation", params), ctx.ask("model/allocation", costs), ctx.ask("model/allocation", { ...costs, reconcile: "false" }),
-  ]);
-  const { data } = report;
+  const costs = { window: state.window, aggregate: "namespace", idle: "true", accumulate: "true", fields: "totalCost,window" };
+  const [billed, list] = await Promise.all([ctx.ask("model/allocation", costs), ctx.ask("model/allocation", { ...costs, reconcile: "false" })]);
+  const { window } = Object.values(billed.data[0] ?? {})[0] ?? {};
+  const params = { window: window ? `${window.start},${window.end}` : state.window }; // the days that the costs are of
+  const { data } = await ctx.ask("model/reconciliation", params);
   ctx.offer({ path: "model/reconciliation", params, promql: { reason: "Metrics know of the newest day of bills only: promcost_bill_matched_ratio and promcost_list_to_bill_ratio." } });
   if (!data.bills) {
     root.append(el("p", { class: "empty" }, "There are no bills: all costs are at list prices. Name bills in the file of --config.file:"), example("An example of bills", EXAMPLE));
+    return;
+  }
+  const [first] = steps(state.bill);
+  if (first) {
+    root.append(crumbs(ctx));
+    await (first[0] === "namespace" ? namespace(root, first[1], data, ctx) : charged(root, data, ctx));
     return;
   }
   const rows = rowsOf(list.data[0] ?? {}, billed.data[0] ?? {});
@@ -32,15 +39,58 @@ export async function show(root, ctx) {
     ["Billed until", billed.billedUntil ? format.time(billed.billedUntil) : "no bill reaches the window"],
   ]));
   root.append(section("List against billed", new Table([
-    { name: "name", title: "Namespace", text: true, value: (r) => r.name, cell: (r) => named(r.name) },
+    { name: "name", title: "Namespace", text: true, value: (r) => r.name, cell: (r) => (r.name.startsWith("__") ? named(r.name) : into("namespace", r.name, r.name, ctx)) },
     money("list", "List", format), money("billed", "Billed", format),
-    { name: "difference", title: "Difference", value: (r) => r.billed - r.list, cell: (r) => format.signed(r.billed - r.list) },
+    { name: "difference", title: "Difference", value: (r) => r.billed - r.list, cell: (r) => difference(r, format) },
     { name: "rate", title: "%", wide: true, value: (r) => rate(r), cell: (r) => format.growth(rate(r)) },
   ], rows, { caption: "Costs at list prices and as billed, by namespace", sort: "billed" }).element));
+  if (data.start) await charged(root, data, ctx);
   for (const part of PARTS) {
     const rows = data[part.of] ?? [];
-    if (rows.length > 0) root.append(section(part.title, new Table(part.columns(format), rows, { caption: part.title, sort: part.sort }).element));
+    if (rows.length > 0) root.append(section(part.title, new Table(part.columns(format, ctx), rows, { caption: part.title, sort: part.sort }).element));
   }
+}
+
+// LEVELS are the fields of lines by which charges open, one below the other. The last one is the lines.
+const LEVELS = [
+  { field: "provider", title: "Provider" }, { field: "accountID", title: "Account" }, { field: "service", title: "Service" },
+  { field: "providerID,chargeCategory,commitmentStatus,description", title: "Line" },
+];
+
+const NONE = "__unallocated__"; // the value of lines without one
+
+// into is a name that opens what has a value of a field, below what is open already.
+const into = (field, value, text, { state, go }) => opener(text, () => go({ bill: JSON.stringify([...steps(state.bill), [field, value]]) }));
+
+// crumbs are where opening the bill has led, with ways back.
+function crumbs({ state, go }) {
+  const led = steps(state.bill);
+  const to = (n) => () => go({ bill: n === 0 ? "" : JSON.stringify(led.slice(0, n)) });
+  return el("nav", { class: "path", "aria-label": "Where opening the bill has led" }, el("button", { type: "button", class: "link", onclick: to(0) }, "all bills"),
+    led.map(([, value], i) => [el("span", { "aria-hidden": "true" }, " › "),
+      i === led.length - 1 ? el("span", { "aria-current": "page" }, value) : el("button", { type: "button", class: "link", onclick: to(i + 1) }, value)]));
+}
+
+// charged shows what is charged below what is open: by provider, account, service, and then each line.
+async function charged(root, { start, end }, ctx) {
+  const { state, format } = ctx;
+  const led = steps(state.bill);
+  const level = LEVELS.find((l) => !led.some(([field]) => field === l.field));
+  const last = level === LEVELS.at(-1);
+  const filter = led.map(([field, value]) => `${field}:${quote(value)}`).join("+");
+  const { data } = await ctx.ask("model/cloudCost", { window: `${start},${end}`, aggregate: level.field, accumulate: "true", filter });
+  const rows = Object.entries(data.sets[0]?.cloudCosts ?? {}).map(([name, { properties, amortizedNetCost: { cost, kubernetesPercent } }]) => ({ name, ...properties, cost, ofClusters: cost * kubernetesPercent }));
+  const total = (key) => rows.reduce((sum, r) => sum + r[key], 0);
+  if (led.length > 0) root.append(tiles([["Charged", el("strong", { class: "headline" }, `${format.money(total("cost"))} ${format.currency}`)], ["Of clusters", format.money(total("ofClusters"))], ["Window", el("small", {}, format.span({ start, end }))]]));
+  const what = (r) => [r.chargeCategory !== "Usage" && r.chargeCategory, r.commitmentStatus === "Unused" && "unused commitment"].filter(Boolean).join(", ").toLowerCase();
+  const shown = (r) => (r.name === NONE ? "none" : level.field === "accountID" && r.accountName && r.accountName !== r.name ? `${r.accountName} (${r.name})` : r.name);
+  const columns = last ? [
+    { name: "name", title: "Line", text: true, value: (r) => r.description ?? r.providerID ?? r.service ?? "", cell: (r) => named(r.description ?? r.providerID ?? r.service) },
+    { name: "resource", title: "Resource", text: true, wide: true, value: (r) => r.providerID ?? "", cell: (r) => named(r.providerID) },
+    { name: "what", title: "Kind", text: true, wide: true, value: what, cell: what },
+  ] : [{ name: "name", title: level.title, text: true, value: shown, cell: (r) => into(level.field, r.name, shown(r), ctx) }];
+  const title = `Charged by ${level.title.toLowerCase()}`;
+  root.append(section(title, new Table([...columns, money("cost", "Charged", format), { ...money("ofClusters", "Of clusters", format), wide: true }], rows, { caption: title, sort: "cost" }).element));
 }
 
 // rate is how much more than list is billed; unknown where nothing is charged at list prices.
@@ -52,7 +102,6 @@ function rowsOf(list, billed) {
 }
 
 const text = (name, title, wide) => ({ name, title, text: true, wide, value: (r) => r[name] ?? "", cell: (r) => named(r[name]) });
-const money = (name, title, format) => ({ name, title, value: (r) => r[name], cell: (r) => format.money(r[name]) });
 const count = (name, title) => ({ name, title, wide: true, value: (r) => r[name], cell: (r) => r[name].toLocaleString("en") });
 const remedy = { name: "remedy", title: "What to do", text: true, value: (r) => r.remedy ?? "", cell: (r) => copyable(r.remedy) };
 
@@ -66,8 +115,8 @@ const PARTS = [
     ],
   },
   {
-    of: "kinds", title: "What is charged", sort: "cost", columns: (format) => [
-      text("kind", "Kind"), count("lines", "Lines"), money("cost", "Charged", format), { name: "share", title: "Share", value: (k) => k.share, cell: (k) => format.percent(k.share, 1) },
+    of: "kinds", title: "What is charged", sort: "cost", columns: (format, ctx) => [
+      { ...text("kind", "Kind"), cell: (k) => (k.lines > 0 ? into("kind", k.kind, k.kind, ctx) : named(k.kind)) }, count("lines", "Lines"), money("cost", "Charged", format), { name: "share", title: "Share", value: (k) => k.share, cell: (k) => format.percent(k.share, 1) },
     ],
   },
   {

@@ -7,7 +7,7 @@ import { basis, named, opener, partial, section, tiles } from "../parts.js";
 import { timeline } from "../sparkline.js";
 import { Table } from "../table.js";
 
-export const controls = ["window", "compare", "aggregate", "filter", "idle", "share", "prices"];
+export const controls = ["window", "compare", "aggregate", "filter", "idle", "share", "external", "prices"];
 
 // EFFECTS are the effects of the API by the names that are shown.
 const EFFECTS = {
