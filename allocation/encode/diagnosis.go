@@ -30,7 +30,7 @@ import (
 // A state is found (the best alternative is there), fallback (a later one is: missing says what that costs, if anything), sheet
 // (prices are the price sheet's that is given), none (there is nothing of the kind, which may be right) or missing. problems are what
 // is wrong with what is there. Of a source that has no input at all (nothing), only the inputs that must be there stand under the one cluster,
-// and jobs are what it scrapes. complete says that no required input is missing, in no part of the window; those parts are uncovered.
+// jobs are what it scrapes, and recipes what to paste. complete says that no required input is missing, in no part of the window; those parts are uncovered.
 // oldest is that of the source where it knows, else in the window. What is not known is left out. prices are what the last hour of the window rests on, with
 // the nodes that each source prices; their kinds are those of the member explain.
 type (
@@ -41,6 +41,7 @@ type (
 		Sources  []source           `json:"sources"`
 		Nothing  bool               `json:"nothing,omitempty"`
 		Jobs     []scrapedJob       `json:"jobs,omitempty"`
+		Recipes  []recipe           `json:"recipes,omitempty"`
 		Clusters []diagnosedCluster `json:"clusters"`
 		Prices   []diagnosedPrice   `json:"prices"`
 	}
@@ -92,6 +93,9 @@ func Diagnosis(w io.Writer, d *diagnosis.Diagnosis, o Options) error {
 	}
 	for _, p := range d.Prices {
 		out.Prices = append(out.Prices, diagnosedPrice{p.Source, p.Kind, instant(p.AsOf, in), append([]string{}, p.Nodes...), p.Cost, p.Share})
+	}
+	if d.Nothing {
+		out.Recipes = recipes
 	}
 	for _, j := range d.Jobs {
 		out.Jobs = append(out.Jobs, scrapedJob{j.Name, j.Targets, j.Up})
@@ -224,32 +228,41 @@ func scrapedInstead(jobs []diagnosis.Job) string {
 	if len(jobs) == 0 {
 		b.WriteString("  none: is this the right Prometheus, and does its retention cover the window?\n")
 	}
-	return b.String() + addInputs
+	for _, r := range recipes {
+		b.WriteString("\n" + r.Title + ":\n\n")
+		for line := range strings.Lines(r.Text) {
+			b.WriteString("  " + line)
+		}
+	}
+	return b.String()
 }
 
-// addInputs is how a Prometheus is told to scrape what must be there.
-const addInputs = `
-kube-prometheus-stack scrapes what must be there, with these values:
+// recipe is a text to paste that adds what must be there.
+type recipe struct {
+	Title string `json:"title"`
+	Text  string `json:"text"`
+}
 
-  kubeStateMetrics: {enabled: true}
-  kubelet: {enabled: true}
-  kube-state-metrics:
-    metricLabelsAllowlist: ["pods=[*]", "namespaces=[*]", "nodes=[*]"]
-
-A plain Prometheus in the cluster, beside a kube-state-metrics in the namespace kube-system, with these lines of its configuration:
-
-  scrape_configs:
-    - job_name: kube-state-metrics
-      honor_labels: true
-      static_configs: [{targets: ["kube-state-metrics.kube-system:8080"]}]
-    - job_name: kubelet
-      scheme: https
-      metrics_path: /metrics/cadvisor
-      authorization: {credentials_file: /var/run/secrets/kubernetes.io/serviceaccount/token}
-      tls_config: {insecure_skip_verify: true}
-      kubernetes_sd_configs: [{role: node}]
-      relabel_configs: [{source_labels: [__meta_kubernetes_node_name], target_label: node}]
-`
+// recipes are how a Prometheus is told to scrape what must be there.
+var recipes = []recipe{
+	{"kube-prometheus-stack scrapes what must be there, with these values", `kubeStateMetrics: {enabled: true}
+kubelet: {enabled: true}
+kube-state-metrics:
+  metricLabelsAllowlist: ["pods=[*]", "namespaces=[*]", "nodes=[*]"]
+`},
+	{"A plain Prometheus in the cluster, beside a kube-state-metrics in the namespace kube-system, with these lines of its configuration", `scrape_configs:
+  - job_name: kube-state-metrics
+    honor_labels: true
+    static_configs: [{targets: ["kube-state-metrics.kube-system:8080"]}]
+  - job_name: kubelet
+    scheme: https
+    metrics_path: /metrics/cadvisor
+    authorization: {credentials_file: /var/run/secrets/kubernetes.io/serviceaccount/token}
+    tls_config: {insecure_skip_verify: true}
+    kubernetes_sd_configs: [{role: node}]
+    relabel_configs: [{source_labels: [__meta_kubernetes_node_name], target_label: node}]
+`},
+}
 
 // sourceNames joins the names of the sources that were read.
 func sourceNames(sources []allocation.SourceReading) string {

@@ -164,7 +164,7 @@ var endpoints = []endpoint{
 	{
 		"Diagnosis", "/model/diagnose", "Which inputs the source has, cluster by cluster. `promcost check source -o json` prints the same. A state is `found` (the best alternative is there), `fallback` (a later one is), " +
 			"`none` (there is nothing of the kind, which may be right) or `missing`. `complete` says that no required input is missing, in no part of the window. `uncovered` are the parts of 15 minutes in which one is, and at the end of the window those of 5 minutes " +
-			"and two scrapes. `oldest` is that of all samples where the source knows it, else of those in the window. Unknown members are left out.",
+			"and two scrapes. `oldest` is that of all samples where the source knows it, else of those in the window. Unknown members are left out. Of a source that has none of the inputs, `nothing` is true, `jobs` are what it scrapes, and `recipes` texts that add what must be there.",
 		"/model/diagnose?window=1h",
 		`"data": {"window": {"start": …, "end": …}, "complete": true, "oldest": …, "sources": [as explain has them],
   "clusters": [{"cluster": "prod", "scrapeInterval": "30s", "oldest": …, "newest": …, "uncovered": [{"start": …, "end": …}], "inputs": [

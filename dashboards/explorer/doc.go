@@ -20,7 +20,7 @@
 //	promql.js    the PromQL expression that yields what a table says
 //	parts.js     small parts that several views have
 //	dom.js       elements; data only ever becomes text
-//	views/       one module a view
+//	views/       one module a view, and what several of them show
 //	uplot/       uPlot 1.6.32, as published (MIT)
 //
 // A view is a module below views and a row in app.js' table VIEWS. Titles of its columns and tiles are words of the glossary. It exports

@@ -138,6 +138,10 @@ export const GLOSSARY = {
   "What to do": ["What adds or matches it.", BILLS],
   Days: ["On how many days no bill charges it.", BILLS],
   // health
+  "Samples since": ["The oldest sample that the source says it has.", METRICS],
+  Job: ["A job of Prometheus' configuration.", METRICS],
+  Targets: ["How many targets the job has.", METRICS],
+  Up: ["How many of the targets answered last.", METRICS],
   Metrics: ["Whether the metrics that costs need are there.", METRICS],
   Missing: ["How many of the inputs of promcost have no samples.", METRICS],
   "Read for the last hour": ["How much it takes to compute an hour.", RESOLUTION],

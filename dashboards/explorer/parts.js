@@ -79,13 +79,6 @@ export const monthly = (cost, answer) => cost * 730 / (answer.coveredHours || an
 // partial says that a window of an answer about a change has data of too few hours for a growth to say anything; "" where both have enough.
 export const partial = ({ notComparable }) => (notComparable ? `not comparable: ${notComparable}` : "");
 
-// noData is what is shown of an answer without rows: why there are none, if it says so.
-export function noData(answer, { go }) {
-  const reason = (answer.warnings ?? []).find((_, i) => answer.warningKinds?.[i].kind === "missing-data");
-  return el("div", { class: "empty" }, el("p", { class: "lead" }, "No data for this period."), reason && el("p", {}, reason),
-    el("p", {}, "Choose another window. If that is unexpected, check ", el("button", { type: "button", class: "link", onclick: () => go({ view: "health" }) }, "Health"), "."));
-}
-
 // doubt is a small mark at a cost of which a part rests on prices that nobody gave, or on estimates, with the reason on hover; nothing where none does.
 export function doubt(answer) {
   const reasons = (answer.warnings ?? []).filter((text) => text.includes("of this cost rests on") || text.includes("are estimated from the last billed days"));

@@ -4,8 +4,9 @@ import { COLORS, StackedBars, treemap } from "../chart.js";
 import { el } from "../dom.js";
 import { below, deeper, isIdle, isWorkload, ofRow, path, question, workload } from "../state.js";
 import { promql } from "../promql.js";
-import { basis, doubt, monthly, named, noData, opener, partial, tiles } from "../parts.js";
+import { basis, doubt, monthly, named, opener, partial, tiles } from "../parts.js";
 import { Table } from "../table.js";
+import { empty } from "./onboarding.js";
 
 export const controls = ["window", "aggregate", "filter", "idle", "share", "external", "prices", "compare"];
 
@@ -29,9 +30,8 @@ export async function show(root, ctx) {
   const offered = { path: "model/allocation", params, window, promql: window ? promql(state, rows, window, Boolean(answer.billedUntil)) : undefined };
   ctx.offer(offered);
   if (rows.length === 0) {
-    root.append(state.filter || state.path
-      ? el("p", { class: "empty" }, "Nothing that the filter selects ran in this window. Change the filter, go back up, or choose another window.")
-      : noData(answer, ctx));
+    if (state.filter || state.path) root.append(el("p", { class: "empty" }, "Nothing that the filter selects ran in this window. Change the filter, go back up, or choose another window."));
+    else await empty(root, answer, ctx);
     return;
   }
   const hours = (new Date(window.end) - new Date(window.start)) / 3600e3;

@@ -1,9 +1,10 @@
 // What costs money: nodes with what is done with them, disks, load balancers and the rest.
 
 import { el } from "../dom.js";
-import { bar, basis, doubt, monthly, named, noData, section, tiles } from "../parts.js";
+import { bar, basis, doubt, monthly, named, section, tiles } from "../parts.js";
 import { ESTIMATED } from "../state.js";
 import { Table } from "../table.js";
+import { empty } from "./onboarding.js";
 
 export const controls = ["window", "prices"];
 
@@ -27,7 +28,7 @@ export async function show(root, ctx) {
   const window = rows[0]?.window;
   ctx.offer({ path: "model/assets", params, window, csv: { format: "csv" }, promql: { reason: "The history of single assets is in promcost_node_hourly_cost and the like, without what bills add." } });
   if (rows.length === 0) {
-    root.append(noData(assets, ctx));
+    await empty(root, assets, ctx);
     return;
   }
   const sum = (list) => list.reduce((total, a) => total + (a.totalCost ?? 0), 0);

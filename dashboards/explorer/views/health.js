@@ -3,6 +3,7 @@
 import { el } from "../dom.js";
 import { copyable, named, section, tiles } from "../parts.js";
 import { Table } from "../table.js";
+import { onboarding } from "./onboarding.js";
 
 export const controls = [];
 
@@ -17,18 +18,23 @@ export async function show(root, ctx) {
   const [ready, answer] = await Promise.all([readiness(ctx.signal), ctx.ask("model/diagnose", { window: WINDOW })]);
   const { data } = answer;
   ctx.offer({ path: "model/diagnose", params: { window: WINDOW }, promql: { reason: "Health is not of costs: no PromQL expression yields it. Metrics that begin with promcost_ tell of promcost itself." } });
+  if (data.nothing) {
+    onboarding(root, data, ctx);
+    return;
+  }
   const inputs = data.clusters.flatMap((c) => c.inputs);
   const count = (required, of) => of.filter((i) => Boolean(i.required) === required).length;
   const lost = inputs.filter((i) => i.state === "missing");
   const missing = `${count(true, lost)} of ${count(true, inputs)} required, ${count(false, lost)} of ${count(false, inputs)} optional`;
   const read = (name) => data.sources.reduce((sum, s) => sum + (s[name] ?? 0), 0);
-  root.append(el("p", { class: ready.ok && data.complete ? "lead" : "lead over" }, ready.text),
+  const lacking = ready.ok && !data.complete;
+  root.append(el("p", { class: ready.ok && data.complete ? "lead" : "lead over" }, lacking ? "promcost runs, but required metrics are missing." : ready.text),
     tiles([
       ["Metrics", data.complete ? "all required metrics are there" : "required metrics are missing"], ["Missing", missing],
+      new Date(data.oldest) < new Date(data.window.start) && ["Samples since", el("small", {}, format.time(data.oldest))],
       ["Read for the last hour", `${read("samples").toLocaleString("en")} samples of ${read("series").toLocaleString("en")} series`],
       ["In", `${format.duration(1000 * read("seconds"))}, ${format.bytes(read("bytes"))}, ${read("requests").toLocaleString("en")} requests`],
-    ]));
-  if (data.clusters.length === 0) root.append(el("p", { class: "empty" }, "The source has nothing of the last hour: does Prometheus scrape kube-state-metrics and the kubelets?"));
+    ].filter(Boolean)));
   for (const cluster of data.clusters) root.append(...clusterOf(cluster, format));
   if (data.prices.length > 0) root.append(pricesOf(data, format));
   for (const source of data.sources) root.append(sourceOf(source, format));

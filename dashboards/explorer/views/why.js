@@ -6,6 +6,7 @@ import { below, deeper, ofRow, path, question } from "../state.js";
 import { basis, named, opener, partial, section, tiles } from "../parts.js";
 import { timeline } from "../sparkline.js";
 import { Table } from "../table.js";
+import { empty } from "./onboarding.js";
 
 export const controls = ["window", "compare", "aggregate", "filter", "idle", "share", "external", "prices"];
 
@@ -28,7 +29,8 @@ export async function show(root, ctx) {
   const steps = path(state);
   if (steps.length > 0) root.append(el("p", { class: "path" }, `Only ${steps.map(([f, v]) => `${f} ${v}`).join(" › ")}${ofRow(state) === state ? "" : ", without idle"}. `, el("button", { type: "button", class: "link", onclick: () => go({ path: "", aggregate: steps[0][0] }) }, "all")));
   if (rows.length === 0) {
-    root.append(el("p", { class: "empty" }, "Nothing that the filter selects ran in either window. Choose another window, or change the filter."));
+    if (state.filter || state.path) root.append(el("p", { class: "empty" }, "Nothing that the filter selects ran in either window. Choose another window, or change the filter."));
+    else await empty(root, answer, ctx);
     return;
   }
   const part = partial(data);
