@@ -158,12 +158,15 @@ export class FilterBox {
     this.done(filter);
   }
 
-  // pause takes what is typed so far, if it selects something. What is in the box stays as it is, for one may type on.
+  // pause takes what is typed so far, if it selects something, and else says why not. What is in the box stays as it is, for one may type on.
   async pause() {
     const typed = this.input.value;
     if (typed.replace(/\\./g, "").split('"').length % 2 === 0 || typed === this.tried) return; // within quotes, or submitted
     const { filter, mistake } = await this.read();
-    if (!mistake && typed === this.input.value && document.activeElement === this.input && filter !== this.state.filter) this.done(filter, true);
+    if (typed !== this.input.value || document.activeElement !== this.input) return;
+    if (mistake) this.explain(mistake);
+    else if (filter !== this.state.filter) this.done(filter, true);
+    else this.explain("");
   }
 
   empty() {

@@ -2,7 +2,8 @@
 
 import { el } from "./dom.js";
 
-const TROUBLESHOOTING = "https://github.com/promcost/promcost/blob/main/TROUBLESHOOTING.md";
+// TROUBLESHOOTING is the page that goes through what may be wrong.
+export const TROUBLESHOOTING = "https://github.com/promcost/promcost/blob/main/TROUBLESHOOTING.md";
 
 // KINDS are the headings of the kinds of warnings.
 const KINDS = {

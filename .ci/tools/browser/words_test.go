@@ -185,6 +185,7 @@ func TestFilterBoxE2E(t *testing.T) {
 	p := newPage(t)
 	p.allowed = refused
 	p.navigate(at + "/ui/?filter=" + url.QueryEscape(`namespace:"search"`))
+	p.wait(`document.querySelector("#view").innerText.includes("why?")`) // the comparison comes last
 	p.quiet()
 	before := p.text("#view")
 	enter := func(text string) {
@@ -213,6 +214,9 @@ func TestFilterBoxE2E(t *testing.T) {
 			t.Errorf("after %s the view is %.200q", text, after)
 		}
 	}
+	enter("no-such-thing")
+	p.press("-either") // without Enter: it says so by itself
+	p.wait(`document.querySelector("#mistake:not([hidden])")?.innerText.includes("no-such-thing-either: it is part of no namespace")`)
 	p.settle()
 	p.checkAxe()
 	p.shot("mistake-kept")

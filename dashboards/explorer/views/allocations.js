@@ -6,6 +6,7 @@ import { below, deeper, isIdle, isWorkload, ofRow, path, question, workload } fr
 import { promql } from "../promql.js";
 import { basis, doubt, monthly, named, opener, partial, tiles } from "../parts.js";
 import { Table } from "../table.js";
+import { TROUBLESHOOTING } from "../footer.js";
 import { empty } from "./onboarding.js";
 
 export const controls = ["window", "aggregate", "filter", "idle", "share", "external", "prices", "compare"];
@@ -30,7 +31,7 @@ export async function show(root, ctx) {
   const offered = { path: "model/allocation", params, window, promql: window ? promql(state, rows, window, Boolean(answer.billedUntil)) : undefined };
   ctx.offer(offered);
   if (rows.length === 0) {
-    if (state.filter || state.path) root.append(el("p", { class: "empty" }, "Nothing that the filter selects ran in this window. Change the filter, go back up, or choose another window."));
+    if (state.filter || state.path) root.append(el("p", { class: "empty" }, "Nothing that the filter selects ran in this window. Change the filter, go back up, or choose another window. If it did run then: ", el("a", { href: `${TROUBLESHOOTING}#pods-are-missing`, target: "_blank", rel: "noopener" }, "why pods are missing"), "."));
     else await empty(root, answer, ctx);
     return;
   }
