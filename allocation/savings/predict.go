@@ -271,11 +271,14 @@ func (p *predictor) after(w *manifest.Workload, history controllerHistory, rates
 	r.price(rates)
 	for i, cost := range r.Cost {
 		if math.IsNaN(cost) {
-			row.Notes = append(row.Notes, "no node that it would run on has a price of "+allocation.Resource(i).String())
+			row.Notes = append(row.Notes, "no node that it would run on has a price of "+resourceWords[i])
 		}
 	}
 	return r
 }
+
+// resourceWords are what people call the resources.
+var resourceWords = [allocation.NumResources]string{allocation.CPU: "CPU", allocation.RAM: "memory", allocation.GPU: "GPUs"}
 
 // replicas is how many pods there will be on average, NaN where nobody can know, and why it is not what the manifest says.
 func (p *predictor) replicas(w *manifest.Workload, history controllerHistory, rates *nodeRates) (n float64, why string) {

@@ -177,7 +177,7 @@ func TestPredict(t *testing.T) {
 			[2]float64{},
 			"which nodes it will run on is not known",
 		},
-		{"GPUs that no node has", pods("apps/v1", "Deployment", "new", "", "nvidia.com/gpu: 1"), savings.Setting{}, [2]float64{0, 1}, cost(0, 0), [allocation.NumResources]float64{0, 0, math.NaN()}, [2]float64{}, "no node that it would run on has a price of gpu"},
+		{"GPUs that no node has", pods("apps/v1", "Deployment", "new", "", "nvidia.com/gpu: 1"), savings.Setting{}, [2]float64{0, 1}, cost(0, 0), [allocation.NumResources]float64{0, 0, math.NaN()}, [2]float64{}, "no node that it would run on has a price of GPUs"},
 		{"a pod", "apiVersion: v1\nkind: Pod\nmetadata: {name: debug}\nspec: {containers: [{name: main, resources: {limits: {cpu: 2, memory: 1Gi}}}]}", savings.Setting{}, [2]float64{1, 1}, cost(1, 1), cost(2, 1), [2]float64{}, ""},
 		{
 			"volumes of replicas", strings.Replace(pods("apps/v1", "StatefulSet", "db", "replicas: 3, ", "cpu: 1"), "template:", "volumeClaimTemplates: [{metadata: {name: data}, spec: {resources: {requests: {storage: 20Gi}}}}], template:", 1),

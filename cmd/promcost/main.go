@@ -27,7 +27,7 @@ const (
 	exitOK    = 0
 	exitError = 1 // the command failed
 	exitUsage = 2 // the command line was not understood
-	exitAbove = 3 // manifests cost more than is allowed
+	exitAbove = 3 // manifests cost more than is allowed, or nobody can know
 )
 
 func main() {

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/alecthomas/kingpin/v2"
 
@@ -41,7 +42,7 @@ func definePredict(clause *kingpin.CmdClause, io streams, logs *logFlags) execut
 	clause.Flag("for-cluster", "The cluster that the manifests are for, if the source has several.").PlaceHolder("ID").StringVar(&f.cluster)
 	clause.Flag("namespace", "The namespace of manifests that name none.").Short('n').Default("default").StringVar(&f.namespace)
 	clause.Flag("usage", "Count what workloads were seen to use above their requests. Without it: requests alone.").Default("true").BoolVar(&f.usage)
-	addFlag(clause, "max-increase", "Exit with status 3 if the manifests cost more than this amount a month more than now.", func(text string) (err error) {
+	addFlag(clause, "max-increase", "Exit with status 3 if the manifests cost more than this amount a month more than now, or if what one will cost is not known.", func(text string) (err error) {
 		if f.mostIncrease, err = strconv.ParseFloat(text, 64); err != nil || !(f.mostIncrease >= 0 && f.mostIncrease <= math.MaxFloat64) {
 			return errors.New("it must be an amount of money of 0 or more, such as 50")
 		}
@@ -93,33 +94,41 @@ func (f *predictFlags) predict(ctx context.Context, who *answerer, io streams) e
 	case "json":
 		_, err = io.raw.Write(append(bytes.TrimRight(body, "\n"), '\n'))
 	case "markdown":
-		err = answer.markdown(io.out, f.window)
+		err = f.markdown(io.out, &answer)
 	default:
-		err = answer.table(io.out, f.window, io.layout(f.output))
+		err = answer.table(io.out, f.heading(&answer, answer.Data.Cluster), io.layout(f.output))
 	}
 	if err != nil {
 		return err
 	}
-	return f.check(&answer, io)
+	return f.verdict(&answer)
 }
 
-// check is an error if the manifests cost too much more than now.
-func (f *predictFlags) check(a *predictAnswer, io streams) error {
-	unknown := 0
-	for _, r := range a.Data.Workloads {
-		if r.CostChange.Total == nil {
-			unknown++
-		}
+// verdict is an error if the manifests cost too much more than now, or if nobody can know: a check of changes must not let those through.
+func (f *predictFlags) verdict(a *predictAnswer) error {
+	if f.mostIncrease < 0 {
+		return nil
 	}
-	if unknown > 0 && f.mostIncrease >= 0 {
-		if err := warn(io.err, counted(unknown, "what {n} {workload|workloads} will cost is not known: --max-increase looks at the others")); err != nil {
-			return err
-		}
-	}
-	if change := a.Data.Total.CostChange.Total; f.mostIncrease >= 0 && change != nil && *change > f.mostIncrease {
+	change, unknown := a.Data.Total.CostChange.Total, a.unknown()
+	above := change != nil && *change > f.mostIncrease
+	switch {
+	case len(unknown) > 0 && above:
+		return &increaseError{fmt.Sprintf("the manifests cost %.2f %s a month more than now, and what %s will cost is not known: --max-increase allows %g: request less, or raise it", *change, a.currency, firstOf(unknown), f.mostIncrease)}
+	case len(unknown) > 0:
+		return &increaseError{fmt.Sprintf("--max-increase=%g cannot be judged, for what %s will cost is not known: give a --window with data, a price of what has none, or a file without them", f.mostIncrease, firstOf(unknown))}
+	case above:
 		return &increaseError{fmt.Sprintf("the manifests cost %.2f %s a month more than now, --max-increase allows %g: request less, or raise it", *change, a.currency, f.mostIncrease)}
 	}
 	return nil
+}
+
+// firstOf lists the first of names.
+func firstOf(names []string) string {
+	const most = 5
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }
 
 // predictAnswer is the API's answer.
@@ -130,8 +139,19 @@ type predictAnswer struct {
 		Workloads []predictedWorkload
 		Unpriced  []manifest.Object
 	}
-	Warnings []string
-	currency string
+	BilledUntil *time.Time
+	Warnings    []string
+	currency    string
+}
+
+// unknown are the names of the workloads of which it is not known what they will cost, or cost now.
+func (a *predictAnswer) unknown() (names []string) {
+	for i := range a.Data.Workloads {
+		if r := &a.Data.Workloads[i]; r.CostChange.Total == nil {
+			names = append(names, r.name())
+		}
+	}
+	return names
 }
 
 // predictedCosts are costs a month; nil where unknown.
@@ -176,9 +196,16 @@ func (r *predictedWorkload) replicas() string {
 	return text(r.ReplicasBefore) + " → " + text(r.ReplicasAfter)
 }
 
-// heading says what the numbers are. name is that of the cluster.
-func (a *predictAnswer) heading(name, window string) string {
-	return visible.Text(fmt.Sprintf("Costs a month of 730 hours in %s, at the mean prices of the cluster %s and by what it used, window %s", a.currency, name, window))
+// heading says what the numbers are. name is that of the cluster, empty where there are no data.
+func (f *predictFlags) heading(a *predictAnswer, name string) string {
+	of, by := "the cluster "+name, "by what was used"
+	if a.Data.Cluster == "" {
+		of = "nodes"
+	}
+	if !f.usage {
+		by = "by requests alone"
+	}
+	return visible.Text(fmt.Sprintf("Costs a month of 730 hours in %s %s, at the mean prices of %s and %s, window %s", a.currency, pricesText(a.BilledUntil), of, by, f.window))
 }
 
 // remarks are what else there is to say: notes of workloads, and what is not priced.
@@ -203,7 +230,7 @@ func (a *predictAnswer) remarks() (list []string) {
 }
 
 // table writes a line for each workload, the total and the remarks.
-func (a *predictAnswer) table(out io.Writer, window string, layout texttable.Layout) error {
+func (a *predictAnswer) table(out io.Writer, heading string, layout texttable.Layout) error {
 	t := texttable.Table{Columns: []texttable.Column{
 		{Name: "WORKLOAD", Long: texttable.Cut}, {Name: "NOW", Right: true}, {Name: "THEN", Right: true}, {Name: "CHANGE", Right: true}, {Name: "REPLICAS"},
 	}}
@@ -211,7 +238,7 @@ func (a *predictAnswer) table(out io.Writer, window string, layout texttable.Lay
 		t.Rows = append(t.Rows, append(r.cells(r.name()), r.replicas()))
 	}
 	t.Rows = append(t.Rows, append(a.Data.Total.cells("TOTAL"), ""))
-	if err := writeLine(out, texttable.Wrap(a.heading(a.Data.Cluster, window), layout.Width)+"\n"); err != nil {
+	if err := writeLine(out, texttable.Wrap(heading, layout.Width)+"\n"); err != nil {
 		return err
 	}
 	if err := t.Write(out, layout); err != nil {
@@ -233,17 +260,25 @@ func markdownText(text string) string {
 	return "`" + strings.NewReplacer("`", "'", "|", `\|`, "\n", " ").Replace(text) + "`"
 }
 
-// markdown writes the same as a comment of a pull request.
-func (a *predictAnswer) markdown(out io.Writer, window string) error {
+// markdown writes the same as a comment of a pull request, with the verdict and the warnings that matter: nobody sees them in a log.
+func (f *predictFlags) markdown(out io.Writer, a *predictAnswer) error {
 	var b strings.Builder
 	total := a.Data.Total.cells("**Total**")
-	fmt.Fprintf(&b, "### Cost of this change: %s %s a month\n\n| Workload | Replicas | Now | Then | Change |\n| --- | ---: | ---: | ---: | ---: |\n", total[3], visible.Text(a.currency))
+	b.WriteString(a.title() + "\n\n")
+	if text := f.judged(a); text != "" {
+		b.WriteString(text + "\n\n")
+	}
+	b.WriteString("| Workload | Replicas | Now | Then | Change |\n| --- | ---: | ---: | ---: | ---: |\n")
 	for _, r := range a.Data.Workloads {
 		c := r.cells(markdownText(r.name()))
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", c[0], r.replicas(), c[1], c[2], c[3])
 	}
-	fmt.Fprintf(&b, "| %s | | %s | %s | %s |\n\n%s.\n", total[0], total[1], total[2], total[3], a.heading(markdownText(a.Data.Cluster), window))
-	for i, remark := range a.remarks() {
+	fmt.Fprintf(&b, "| %s | | %s | %s | %s |\n\n%s.\n", total[0], total[1], total[2], total[3], f.heading(a, markdownText(a.Data.Cluster)))
+	remarks := a.remarks()
+	for _, warning := range weighty(a.Warnings) {
+		remarks = append(remarks, "Warning: "+visible.Text(warning))
+	}
+	for i, remark := range remarks {
 		if i == 0 {
 			b.WriteByte('\n')
 		}
@@ -251,4 +286,29 @@ func (a *predictAnswer) markdown(out io.Writer, window string) error {
 	}
 	_, err := io.WriteString(out, b.String())
 	return err
+}
+
+// title is the change of all that is known, as a heading of Markdown.
+func (a *predictAnswer) title() string {
+	const title = "### Cost of this change: "
+	change := a.Data.Total.CostChange.Total
+	if change == nil {
+		return title + "not known"
+	}
+	text := fmt.Sprintf("%s%+.2f %s a month %s", title, *change+0, visible.Text(a.currency), pricesText(a.BilledUntil))
+	if n := len(a.unknown()); n > 0 {
+		text += counted(n, ", without {n} {workload|workloads} of which it is not known")
+	}
+	return text
+}
+
+// judged is the limit and the verdict as a sentence of Markdown, empty without a limit.
+func (f *predictFlags) judged(a *predictAnswer) string {
+	if f.mostIncrease < 0 {
+		return ""
+	}
+	if err := f.verdict(a); err != nil {
+		return "❌ **Refused**: " + markdownText(err.Error())
+	}
+	return fmt.Sprintf("✅ **Allowed**: the limit is an increase of %g %s a month.", f.mostIncrease, visible.Text(a.currency))
 }

@@ -95,7 +95,7 @@ func TestPredictTranscript(t *testing.T) {
 	for name, text := range map[string]string{
 		"more.yaml": predictedFront("cpu: 300m, memory: 512Mi") + "---\napiVersion: batch/v1\nkind: Job\nmetadata: {name: once}\nspec: {template: {spec: {containers: [{name: main}]}}}\n" +
 			"---\nkind: Service\nmetadata: {name: \"x|`@team<b>\\e[31m\"}\n---\nkind: Service\nmetadata: {name: y}\n",
-		"units.yaml": predictedFront("memory: 512MB"), "none.yaml": "# nothing\n", "text.yaml": "hello", "many.yaml": strings.Repeat("kind: ConfigMap\n---\n", 10_000),
+		"front.yaml": predictedFront("cpu: 300m, memory: 512Mi"), "units.yaml": predictedFront("memory: 512MB"), "none.yaml": "# nothing\n", "text.yaml": "hello", "many.yaml": strings.Repeat("kind: ConfigMap\n---\n", 10_000),
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)

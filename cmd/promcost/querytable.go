@@ -66,14 +66,19 @@ func (o *tableOptions) head(out io.Writer, w allocation.Window, resolution strin
 	return writeLine(out, texttable.Wrap(visible.Text(text), o.layout.Width)+"\n")
 }
 
+// pricesText says what costs are: as bills correct them until a time, or at list prices without one.
+func pricesText(until *time.Time) string {
+	if until == nil {
+		return "at list prices"
+	}
+	return "as bills correct them until " + until.UTC().Format(times)
+}
+
 // note says which costs the columns have, and what those of a month are.
 func (o *tableOptions) note(answer *reply, covered *coverage.Coverage) string {
-	kind := "at list prices"
-	switch {
-	case o.billed != nil:
-		return kind + " but BILLED"
-	case answer.BilledUntil != nil:
-		kind = "as bills correct them until " + answer.BilledUntil.UTC().Format(times)
+	kind := pricesText(answer.BilledUntil)
+	if o.billed != nil {
+		return pricesText(nil) + " but BILLED"
 	}
 	if covered.Hours > 0 && !covered.Whole() {
 		return kind + ", monthly ones of 730 hours at the rate of those with data: " + covered.Text()

@@ -12,7 +12,7 @@ import (
 func referCommands(b *strings.Builder) {
 	app, _ := newApp(streams{out: io.Discard, err: io.Discard})
 	model := app.Model()
-	b.WriteString("\n## Commands\n\n`promcost help COMMAND` shows the flags of a command, by the same groups. Exit codes: 0 done, 1 the command failed, 2 the command line was not understood, 3 manifests cost more than `predict --max-increase` allows. " +
+	b.WriteString("\n## Commands\n\n`promcost help COMMAND` shows the flags of a command, by the same groups. Exit codes: 0 done, 1 the command failed, 2 the command line was not understood, 3 manifests cost more than `predict --max-increase` allows, or nobody can know. " +
 		"Every command takes:\n")
 	table(b, "flag", "default", "what")
 	for _, f := range flagsOf(model.Flags) {

@@ -210,8 +210,13 @@ func (f *reportFlags) addChange(ctx context.Context, who *answerer, r *report.Re
 			r.Movers = append(r.Movers, reportRow(row))
 		}
 	}
-	r.Quality = report.Quality{CoveredHours: answer.CoveredHours, WindowHours: answer.WindowHours, Warnings: slices.DeleteFunc(answer.Warnings, func(text string) bool { return notices.KindOf(text).Level == notices.Minor })}
+	r.Quality = report.Quality{CoveredHours: answer.CoveredHours, WindowHours: answer.WindowHours, Warnings: weighty(answer.Warnings)}
 	return nil
+}
+
+// weighty are the warnings that matter to those who read only the result.
+func weighty(warnings []string) []string {
+	return slices.DeleteFunc(slices.Clone(warnings), func(text string) bool { return notices.KindOf(text).Level == notices.Minor })
 }
 
 // stamps is a window as the API takes it.
