@@ -57,6 +57,7 @@ type Unusual struct {
 // Budget is how a budget stands.
 type Budget struct {
 	Name, Period    string
+	Prices          string // list or billed
 	Amount          float64
 	Spent, Forecast *float64
 }
@@ -64,9 +65,12 @@ type Budget struct {
 // Over reports whether it will be exceeded.
 func (b *Budget) Over() bool { return b.Forecast != nil && *b.Forecast > b.Amount }
 
-// Savings is what smaller requests would save a month, and of which containers most.
+// Savings is what smaller requests would save a month, what larger ones would cost more where usage is above requests, and of which containers
+// most is saved. Prices says what the amounts are, as in Report.
 type Savings struct {
 	Monthly float64
+	More    float64
+	Prices  string
 	Largest []Saving
 }
 

@@ -33,8 +33,8 @@ func week(name string) *report.Report {
 			{Name: "search", Before: 50, After: 45, Causes: []report.Cause{{Title: "Node prices", Amount: -5}}},
 		},
 		Unusual: []report.Unusual{{Name: name, Day: report.Window{Start: monday, End: monday.AddDate(0, 0, 1)}, Cost: 9, Expected: 3}},
-		Budgets: []report.Budget{{Name: name, Period: "month", Amount: 100, Spent: new(90.0), Forecast: new(120.0)}, {Name: "new", Period: "week", Amount: 5}},
-		Savings: &report.Savings{Monthly: 40, Largest: []report.Saving{{Name: name + "/web/app", CPU: "2000m → 300m", Memory: "4Gi → 1Gi", Monthly: 40}}},
+		Budgets: []report.Budget{{Name: name, Period: "month", Prices: "billed", Amount: 100, Spent: new(90.0), Forecast: new(120.0)}, {Name: "new", Period: "week", Prices: "list", Amount: 5}},
+		Savings: &report.Savings{Monthly: 40, More: 55.5, Prices: "at list prices", Largest: []report.Saving{{Name: name + "/web/app", CPU: "2000m → 300m", Memory: "4Gi → 1Gi", Monthly: 40}}},
 		Quality: report.Quality{CoveredHours: 160, WindowHours: 168, Warnings: []string{"no costs of " + name}},
 	}
 }

@@ -44,18 +44,18 @@ func (r *Report) tables() []table {
 		unusual.Rows = append(unusual.Rows, []string{u.Day.text(), u.Name, money(u.Cost), money(u.Expected), u.word()})
 	}
 	add(unusual)
-	budgets := table{Heading: "Budgets", Columns: []column{{"Budget", false}, {"Period", false}, {"Amount", true}, {"Spent", true}, {"Forecast", true}, {"", false}}}
+	budgets := table{Heading: "Budgets", Columns: []column{{"Budget", false}, {"Period", false}, {"Prices", false}, {"Amount", true}, {"Spent", true}, {"Forecast", true}, {"", false}}}
 	for _, b := range r.Budgets {
 		over := ""
 		if b.Over() {
 			over = "over budget"
 		}
-		budgets.Rows = append(budgets.Rows, []string{b.Name, b.Period, money(b.Amount), b.spent(), b.forecast(), over})
+		budgets.Rows = append(budgets.Rows, []string{b.Name, b.Period, b.Prices, money(b.Amount), b.spent(), b.forecast(), over})
 	}
 	add(budgets)
 	if s := r.Savings; s != nil {
 		saving := table{
-			Heading: "What to save", Note: "Smaller requests would save " + money(s.Monthly) + " " + r.Currency + " a month, once nodes shrink.",
+			Heading: "What to save", Note: s.text(r.Currency),
 			Columns: []column{{"Container", false}, {"CPU", true}, {"Memory", true}, {"Saves a month", true}},
 		}
 		for _, x := range s.Largest {
@@ -69,6 +69,15 @@ func (r *Report) tables() []table {
 	}
 	add(quality)
 	return list
+}
+
+// text is what would be saved, and what would cost more, in a sentence.
+func (s *Savings) text(currency string) string {
+	text := "Smaller requests would save " + money(s.Monthly) + " " + currency + " a month " + s.Prices + ", once nodes shrink."
+	if s.More > 0 {
+		text += " Where usage is above requests, larger ones would cost " + money(s.More) + " " + currency + " a month more."
+	}
+	return text
 }
 
 // withoutEmpty is the table without columns of texts in which no row has one.

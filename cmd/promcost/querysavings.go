@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/alecthomas/kingpin/v2"
 
@@ -71,11 +72,11 @@ func (f *savingsFlags) query(ctx context.Context, who *answerer, io streams) err
 	case "vpa":
 		return answer.writeObjects(io, false, verticalPodAutoscaler)
 	case "kubectl":
-		return answer.writeCommands(io)
+		return answer.writeCommands(io, answer.head(f.window, who.currency(ctx)))
 	case "patch":
 		return answer.writeObjects(io, true, requestPatch)
 	}
-	return answer.print(io.out, f.window, who.currency(ctx), io.layout(f.output))
+	return answer.print(io.out, answer.head(f.window, who.currency(ctx)), io.layout(f.output))
 }
 
 // savingsAnswer is the answer of the API.
@@ -88,6 +89,7 @@ type savingsAnswer struct {
 		Notes                      []string
 		Requests                   []savingsRow
 	}
+	BilledUntil *time.Time
 }
 
 // savingsRow is what a container should request.
@@ -123,10 +125,15 @@ func (r *savingsRow) name() string {
 	return strings.Join([]string{r.Namespace, r.Controller, r.Container}, "/")
 }
 
+// head says what the answer is of, and in what its amounts are.
+func (a *savingsAnswer) head(window, currency string) string {
+	return visible.Text(fmt.Sprintf("requests by %s over %s, savings in %s a month, costs %s", a.Data.Profile, window, currency, pricesText(a.BilledUntil)))
+}
+
 // print writes a table: what is requested and what should be, what that saves, and in words what it risks.
-func (a *savingsAnswer) print(out io.Writer, window, currency string, layout texttable.Layout) error {
+func (a *savingsAnswer) print(out io.Writer, head string, layout texttable.Layout) error {
 	d := &a.Data
-	fmt.Fprintf(out, "requests by %s over %s, savings in %s a month\n\n", visible.Text(d.Profile), visible.Text(window), visible.Text(currency))
+	fmt.Fprintf(out, "%s\n\n", texttable.Wrap(head, layout.Width))
 	t := texttable.Table{Columns: []texttable.Column{
 		{Name: "CONTAINER", Long: texttable.Cut},
 		{Name: "CPU", Right: true},
@@ -134,7 +141,7 @@ func (a *savingsAnswer) print(out io.Writer, window, currency string, layout tex
 		{Name: "MEMORY", Right: true},
 		{Name: "BETTER", Right: true},
 		{Name: "SAVES", Right: true},
-		{Name: "COSTS", Right: true, Spare: true, Rank: 1},
+		{Name: "COSTS", Right: true, Spare: true},
 		{Name: "RISK", Long: texttable.Wrapped},
 	}}
 	for i := range d.Requests {

@@ -38,11 +38,11 @@ func readSavings(t *testing.T) *savingsAnswer {
 // TestSavingsTable says in words what recommendations risk. Nothing in it is obeyed by a terminal.
 func TestSavingsTable(t *testing.T) {
 	var b strings.Builder
-	if err := readSavings(t).print(&b, "14d", "EUR", texttable.Layout{}); err != nil {
+	if err := readSavings(t).print(&b, readSavings(t).head("14d", "EUR"), texttable.Layout{}); err != nil {
 		t.Fatal(err)
 	}
 	want := strings.Join([]string{
-		`requests by balanced over 14d, savings in EUR a month`, ``,
+		`requests by balanced over 14d, savings in EUR a month, costs at list prices`, ``,
 		`CONTAINER                  CPU  BETTER  MEMORY  BETTER  SAVES  COSTS  RISK`,
 		`web/front/nginx          2000m    263m     4Gi  1.15Gi  40.50   0.00  CPU above its request 4 % of the time`,
 		`web/front/log\u001b[31m    10m    100m       –       –   0.00   3.00  CPU above its request less than 0.1 % of the time, CPU now 50 % of the time, memory usage is not known, rests on 20 h only`,
@@ -147,25 +147,35 @@ func TestSavingsObjects(t *testing.T) {
 	}
 }
 
-// TestSavingsCommands writes a command for each controller, none with names that a shell would understand.
+// TestSavingsCommands writes a command for each controller, with what it changes and saves, none with names that a shell would understand.
 func TestSavingsCommands(t *testing.T) {
 	var out, errs strings.Builder
 	answer := readSavings(t)
-	if err := answer.writeCommands(streams{raw: &out, err: &errs}); err != nil {
+	if err := answer.writeCommands(streams{raw: &out, err: &errs}, "requests"); err != nil {
 		t.Fatal(err)
 	}
-	const nightly = `kubectl -n jobs patch cronjob nightly -p '{"spec":{"jobTemplate":{"spec":{"template":{"spec":{"containers":[{"name":"main","resources":{"limits":{"memory":"34800k"},"requests":{"memory":"34800k"}}}]}}}}}}'` + "\n"
-	if out.String() != nightly || !strings.Contains(errs.String(), "4 containers are left out") {
+	const nightly = "# jobs/nightly main: memory 977Ki → 33.2Mi, its limit – → 33.2Mi: costs the same\n" +
+		`kubectl -n jobs patch cronjob nightly -p '{"spec":{"jobTemplate":{"spec":{"template":{"spec":{"containers":[{"name":"main","resources":{"limits":{"memory":"34800k"},"requests":{"memory":"34800k"}}}]}}}}}}'` + "\n"
+	if want := "# requests\n# These commands save 0.00 and, where requests grow, cost 0.00 more: costs the same in all.\n" + nightly; out.String() != want || !strings.Contains(errs.String(), "4 containers are left out") {
 		t.Errorf("%s\n%s", out.String(), errs.String())
 	}
 	answer.Data.Requests[1].Container = "log"
 	out.Reset()
-	if err := answer.writeCommands(streams{raw: &out, err: &errs}); err != nil || !strings.HasPrefix(out.String(), `kubectl -n web patch deployment front -p '{"spec":{"template":{"spec":{"containers":[{"name":"nginx",`) || !strings.HasSuffix(out.String(), nightly) {
+	const front = "# requests\n# These commands save 40.50 and, where requests grow, cost 3.00 more: saves 37.50 a month in all.\n" +
+		"# web/front nginx: CPU 2000m → 263m, memory 4Gi → 1.15Gi, its limit – → 4Gi: saves 40.50 a month\n" +
+		"# web/front log: CPU 10m → 100m: costs 3.00 a month more\n" +
+		"# web/front proxy: CPU 500m → 525m, its limit 500m → 525m, memory 977Ki → 33.2Mi: costs the same\n" +
+		`kubectl -n web patch deployment front -p '{"spec":{"template":{"spec":{"containers":[{"name":"nginx",`
+	if err := answer.writeCommands(streams{raw: &out, err: &errs}, "requests"); err != nil || !strings.HasPrefix(out.String(), front) || !strings.HasSuffix(out.String(), nightly) {
 		t.Errorf("%v: %s", err, out.String())
 	}
 	answer.Data.Requests[3].Cluster = "two"
-	if err := answer.writeCommands(streams{raw: io.Discard, err: io.Discard}); err == nil {
+	if err := answer.writeCommands(streams{raw: io.Discard, err: io.Discard}, "requests"); err == nil {
 		t.Error("commands for two clusters")
+	}
+	out.Reset()
+	if err := (&savingsAnswer{}).writeCommands(streams{raw: &out, err: io.Discard}, "requests"); err != nil || out.Len() > 0 {
+		t.Errorf("without recommendations: %v, %q, want nothing", err, out.String())
 	}
 }
 
@@ -199,5 +209,21 @@ func TestBacktestOutput(t *testing.T) {
 	picture := answer.picture()
 	if err := xml.Unmarshal(picture, new(struct{ XMLName xml.Name })); err != nil || strings.Count(string(picture), "<circle") != 3 || !strings.Contains(string(picture), ">tight</text>") {
 		t.Errorf("%v: %s", err, picture)
+	}
+}
+
+// TestSavingsNarrow keeps what larger requests cost where a terminal is narrow: the line below the table explains it.
+func TestSavingsNarrow(t *testing.T) {
+	var b strings.Builder
+	if err := readSavings(t).print(&b, "requests", texttable.Layout{Width: 80}); err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(b.String()) {
+		if n := len([]rune(strings.TrimSuffix(line, "\n"))); n > 80 {
+			t.Errorf("a line of %d cells: %s", n, line)
+		}
+	}
+	if head := strings.Split(b.String(), "\n")[2]; !strings.Contains(head, "SAVES  COSTS  RISK") {
+		t.Errorf("%s", b.String())
 	}
 }

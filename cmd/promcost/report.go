@@ -196,10 +196,7 @@ func (f *reportFlags) addChange(ctx context.Context, who *answerer, r *report.Re
 	d := &answer.Data
 	r.Window, r.Baseline = report.Window(d.Window), report.Window(d.BaselineWindow)
 	r.NotComparable = d.NotComparable
-	r.Prices = "at list prices"
-	if answer.BilledUntil != nil {
-		r.Prices = "as billed until " + answer.BilledUntil.Format(time.DateOnly)
-	}
+	r.Prices = reportPrices(answer.BilledUntil)
 	r.Total = reportRow(&d.Total)
 	if f.page != "" {
 		v := url.Values{"view": {"why"}, "window": {stamps(r.Window)}, "baseline": {stamps(r.Baseline)}, "aggregate": {f.by}, "filter": {f.filter}}
@@ -217,6 +214,14 @@ func (f *reportFlags) addChange(ctx context.Context, who *answerer, r *report.Re
 // weighty are the warnings that matter to those who read only the result.
 func weighty(warnings []string) []string {
 	return slices.DeleteFunc(slices.Clone(warnings), func(text string) bool { return notices.KindOf(text).Level == notices.Minor })
+}
+
+// reportPrices says what costs of a report are.
+func reportPrices(until *time.Time) string {
+	if until == nil {
+		return "at list prices"
+	}
+	return "as billed until " + until.Format(time.DateOnly)
 }
 
 // stamps is a window as the API takes it.
@@ -264,13 +269,13 @@ func (f *reportFlags) addBudgets(ctx context.Context, who *answerer, r *report.R
 	}
 	for _, b := range answer.Data {
 		if b.Spent != nil { // of one that was not running, nothing is known
-			r.Budgets = append(r.Budgets, report.Budget{Name: b.Name, Period: b.Period, Amount: b.Amount, Spent: b.Spent, Forecast: b.Forecast})
+			r.Budgets = append(r.Budgets, report.Budget{Name: b.Name, Period: b.Period, Prices: b.Cost, Amount: b.Amount, Spent: b.Spent, Forecast: b.Forecast})
 		}
 	}
 	return nil
 }
 
-// addSavings adds what smaller requests would save.
+// addSavings adds what smaller requests would save, and larger ones would cost.
 func (f *reportFlags) addSavings(ctx context.Context, who *answerer, r *report.Report) error {
 	var answer savingsAnswer
 	if err := f.get(ctx, who, "/model/savings/requests", map[string]string{"window": "14d", "filter": f.filter, "limit": strconv.Itoa(f.limit)}, &answer); err != nil {
@@ -279,7 +284,7 @@ func (f *reportFlags) addSavings(ctx context.Context, who *answerer, r *report.R
 	if answer.Data.MonthlySaving <= 0 {
 		return nil
 	}
-	s := &report.Savings{Monthly: answer.Data.MonthlySaving}
+	s := &report.Savings{Monthly: answer.Data.MonthlySaving, More: answer.Data.MonthlyRisk, Prices: reportPrices(answer.BilledUntil)}
 	for i := range answer.Data.Requests {
 		x := &answer.Data.Requests[i]
 		if x.MonthlySaving < leastShown {

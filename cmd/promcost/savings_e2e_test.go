@@ -170,7 +170,7 @@ func testSavingsCommands(t *testing.T, k *promtest.Kubernetes, base string) {
 		cmd.Env = append(os.Environ(), "KUBECONFIG="+k.Kubeconfig(), "PATH="+filepath.Dir(promtest.Kubectl(t))+":"+os.Getenv("PATH"))
 		cmd.Stdin = bytes.NewReader(commands)
 		out, err := cmd.CombinedOutput()
-		if n := bytes.Count(commands, []byte("\n")); err != nil || bytes.Count(out, []byte(want)) != n || n < 10 {
+		if n := bytes.Count(commands, []byte("\nkubectl ")); err != nil || bytes.Count(out, []byte(want)) != n || n < 10 {
 			t.Fatalf("%v: of %d commands%s:\n%s", err, n, want, out)
 		}
 	}

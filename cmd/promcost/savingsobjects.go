@@ -2,11 +2,9 @@ package main
 
 import (
 	"encoding/csv"
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -95,33 +93,6 @@ func (a *savingsAnswer) writeObjects(io streams, inits bool, makeOf func(rows []
 	}
 	if err := e.Close(); err != nil {
 		return fmt.Errorf("write objects: %w", err)
-	}
-	return warnLeft(io, left)
-}
-
-// plainName is a name that means nothing to a shell. Kubernetes has no others.
-var plainName = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]*$`)
-
-// writeCommands writes a command for each controller, by which kubectl sets the recommended requests.
-func (a *savingsAnswer) writeCommands(io streams) error {
-	controllers, left, err := a.controllers(true)
-	if err != nil {
-		return err
-	}
-	for _, rows := range controllers {
-		if slices.ContainsFunc(rows, func(r savingsRow) bool {
-			return !plainName.MatchString(r.Namespace) || !plainName.MatchString(r.Controller) || !plainName.MatchString(r.Container)
-		}) {
-			left += len(rows)
-			continue
-		}
-		patch, err := json.Marshal(k8sObject{"spec": requestPatch(rows)["spec"]})
-		if err != nil {
-			return fmt.Errorf("write commands: %w", err)
-		}
-		if _, err := fmt.Fprintf(io.raw, "kubectl -n %s patch %s %s -p '%s'\n", rows[0].Namespace, rows[0].ControllerKind, rows[0].Controller, patch); err != nil {
-			return err
-		}
 	}
 	return warnLeft(io, left)
 }
