@@ -97,6 +97,10 @@ func sizingParams() []param {
 		{"limit", nil, "number", all("0"), both, "Most recommendations; 0 for all. Totals are of all.", parseCount(func(q *request) *int { return &q.output.page.Limit })},
 		{"distribution", nil, "boolean", all("false"), requestSizes, "Add to each resource of a container, as distribution, for which parts of the time usage was how high: at most 24 bars, ends of which are levels in cores or bytes.", setBool(func(q *request) *bool { return &q.sizing.distribution })},
 		{"format", nil, "kubecost|json", all("kubecost"), kubecostSizes, "kubecost is the answer alone, as Kubecost sends it; json has it as data beside warnings and hours, as jmespath does.", setWord(func(q *request) *string { return &q.output.format }, "kubecost", "json")},
+		{"only", nil, "all|smaller", all("all"), requestSizes, "smaller leaves out what would raise a request, whose why is then grows, and containers for which nothing is left. Totals are of the rest.", func(q *request, value string) error {
+			q.sizing.preset.Smaller = value == "smaller"
+			return oneOf(value, "all", "smaller")
+		}},
 		{"format", nil, "json", all("json"), requestSizes | backtests, "Format of the answer.", setWord(func(q *request) *string { return &q.output.format }, "json")},
 	}
 	return append(list, param{name: "includeLabelsAndAnnotations", on: kubecostSizes, help: "Accepted and ignored."})

@@ -196,6 +196,37 @@ func TestRequestSizes(t *testing.T) {
 	}
 }
 
+// TestSmallerSizes leaves out what would raise a request, and containers for which nothing is left.
+func TestSmallerSizes(t *testing.T) {
+	for _, tt := range []struct {
+		name, params string
+		count        int
+		cpu, memory  string // why
+	}{
+		{"all", "minRecCPUMillicores=3000&filter=controllerName:\"busy\"", 1, "floor", "maximum"},
+		{"one resource grows", "minRecCPUMillicores=3000&only=smaller", 1, "grows", "maximum"},
+		{"both are smaller", "only=smaller", 1, "quantile", "maximum"},
+		{"both grow", "minRecCPUMillicores=3000&minRecRAMBytes=9e9&only=smaller", 0, "", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got, _ := sizes[envelope[ownSizes]](t, "/model/savings/requests", tt.params)
+			if len(got.Data.Requests) != tt.count || got.Data.Count != tt.count {
+				t.Fatalf("%d recommendations, counted as %d, want %d", len(got.Data.Requests), got.Data.Count, tt.count)
+			}
+			if tt.count == 0 {
+				return
+			}
+			busy := got.Data.Requests[0]
+			if busy.CPU.Why != tt.cpu || busy.Memory.Why != tt.memory {
+				t.Errorf("why is %s and %s, want %s and %s", busy.CPU.Why, busy.Memory.Why, tt.cpu, tt.memory)
+			}
+			if grows := tt.cpu == "grows"; grows != (busy.CPU.Recommended == nil) || grows != (busy.CPU.MonthlySaving == nil) || busy.Memory.Recommended == nil || busy.Memory.RecommendedLimit == nil {
+				t.Errorf("%+v", busy)
+			}
+		})
+	}
+}
+
 // TestSizeDistributions adds how usage was distributed where it is asked for, and is null where it is not known.
 func TestSizeDistributions(t *testing.T) {
 	type distributed struct {
@@ -271,6 +302,7 @@ func TestBadSizes(t *testing.T) {
 		{"requests", "algorithmCPU=median", "use max"},
 		{"requests", "sortBy=price", "use totalSavings"},
 		{"requests", "format=csv", "use json"},
+		{"requests", "only=larger", "use all or smaller"},
 		{"requestSizingV2", "targetCPUUtilization=0", "above 0, at most 1"},
 		{"requestSizingV2", "minRecRAMBytes=-1", "from 0 to 1e15"},
 		{"requestSizingV2", "sortByOrder=down", "use descending"},

@@ -39,6 +39,8 @@ type Preset struct {
 	Rules [2]Rule
 	// Ours presets leave alone what a HorizontalPodAutoscaler scales, and never shrink what is throttled. Those of peers apply their formulas and nothing else.
 	Ours bool
+	// Smaller leaves out what would raise a request above today's.
+	Smaller bool
 }
 
 const (
@@ -58,7 +60,7 @@ func Presets() []Preset {
 		return Preset{name, help, [2]Rule{
 			allocation.CPU: {Of: Quantile, Quantile: q, HalfLife: halfLife, Weekday: true, Factor: factor, Least: 0.010},
 			allocation.RAM: {Of: Maximum, Factor: 1.15, Least: 32 * mib, Kill: 1.2},
-		}, true}
+		}, true, false}
 	}
 	return []Preset{
 		ours("tight", "saves most: for what may be slow for a while", 0.90, day, 1.10),
@@ -67,15 +69,15 @@ func Presets() []Preset {
 		{"krr", "what Robusta KRR does", [2]Rule{
 			allocation.CPU: {Of: Quantile, Quantile: 0.95, ByPod: true, Factor: 1, Least: 0.010},
 			allocation.RAM: {Of: Maximum, Factor: 1.15, Least: 100 * mib},
-		}, false},
+		}, false, false},
 		{"vpa", "what the VerticalPodAutoscaler does", [2]Rule{
 			allocation.CPU: {Of: Quantile, Quantile: 0.90, HalfLife: day, Factor: 1.15, Least: 0.025},
 			allocation.RAM: {Of: Peaks, Quantile: 0.90, HalfLife: day, Factor: 1.15, Least: 250 * mib},
-		}, false},
+		}, false, false},
 		{KubecostPreset, "what Kubecost does", [2]Rule{
 			allocation.CPU: {Of: Maximum, Factor: 1 / 0.7, Least: 0.010},
 			allocation.RAM: {Of: Maximum, Factor: 1 / 0.7, Least: 20 * mib},
-		}, false},
+		}, false, false},
 	}
 }
 

@@ -12,11 +12,12 @@ import (
 // Why is what decided a recommendation, in a word of the API.
 type Why string
 
-// What decides a recommendation. There is none for the first three.
+// What decides a recommendation. There is none for the first four.
 const (
 	Autoscaled Why = "hpa"       // a HorizontalPodAutoscaler follows the resource
 	TooShort   Why = "short"     // it ran for less than an hour
 	NoUsage    Why = "unknown"   // no usage is known
+	Grows      Why = "grows"     // it would be above today's request, and only smaller ones are wanted
 	ByQuantile Why = "quantile"  // of usage
 	ByWeekday  Why = "weekday"   // the same quantile, of the same weekday a week before
 	ByMaximum  Why = "maximum"   // of usage
@@ -60,6 +61,23 @@ func (r *Recommendation) Saving() (saving, risk float64) {
 	return saving, risk
 }
 
+// smaller leaves out of a list, in place, what would raise a request, and containers with nothing else.
+func smaller(list []Recommendation) []Recommendation {
+	for i := range list {
+		r := &list[i]
+		for resource, sized := range [...]*Sized{allocation.CPU: &r.CPU, allocation.RAM: &r.RAM} {
+			if sized.Known() && sized.Request > r.Request[resource] {
+				nan := math.NaN()
+				*sized = Sized{Request: nan, Why: Grows, Low: nan, High: nan, Exceedance: nan, Today: sized.Today, Saving: nan}
+			}
+		}
+		if !r.RAM.Known() {
+			r.MemoryLimit = math.NaN()
+		}
+	}
+	return slices.DeleteFunc(list, func(r Recommendation) bool { return !r.CPU.Known() && !r.RAM.Known() })
+}
+
 // What recommendations rest on at least.
 const (
 	leastHours    = 1
@@ -78,6 +96,9 @@ func Recommend(u *Usage, p Preset, covered float64) []Recommendation {
 	out := make([]Recommendation, len(u.Containers))
 	for i, x := range u.Containers {
 		out[i] = e.recommend(x)
+	}
+	if p.Smaller {
+		return smaller(out)
 	}
 	return out
 }

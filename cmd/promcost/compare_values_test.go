@@ -33,7 +33,7 @@ func comparedValues() map[string]func(g *compareGenerator, path string) string {
 		"baseline": (*compareGenerator).hours, "before": (*compareGenerator).hours, "after": (*compareGenerator).window,
 		"windowAvgUsage": (*compareGenerator).hours, "windowResourceCost": (*compareGenerator).hours, "clusterID": word("cluster"), "defaultNamespace": word("namespace"),
 		"days": of("0.1", "1", "3"), "costType": of("blended", "billed", "list"), "unbilled": of("list", "estimate"), "drill": of("controller", "pod", "namespace", "label:team"), "costChangeRatio": of("0", "0.1", "2"), "threshold": of("1", "4", "0.5"), "predictionWindow": of("1d", "7d", "2w"), "period": of("day", "week", "month"),
-		"profile": of(savings.PresetNames()...), "qCPU": of("0.5", "0.9"), "qRAM": of("0.99"), "targetCPUUtilization": of("0.5", "0.8"), "targetRAMUtilization": of("0.65"), "minRecCPUMillicores": of("0", "500"),
+		"profile": of(savings.PresetNames()...), "only": of("all", "smaller"), "qCPU": of("0.5", "0.9"), "qRAM": of("0.99"), "targetCPUUtilization": of("0.5", "0.8"), "targetRAMUtilization": of("0.65"), "minRecCPUMillicores": of("0", "500"),
 		"minRecRAMBytes": of("1", "1e9"), "halfLife": of("6h", "7d"), "margin": of("1", "1.5"), "memoryMargin": of("0", "0.3"),
 		"step": (*compareGenerator).step, "aggregate": (*compareGenerator).aggregate, "filter": (*compareGenerator).filter, "share": (*compareGenerator).filter,
 		"fieldSelector": (*compareGenerator).fieldSelector, "labelSelector": of("team", "team=team-a", "team in (team-b,team-c)", "!team", "team!=team-a,team"),

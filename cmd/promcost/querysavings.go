@@ -19,8 +19,8 @@ import (
 
 // savingsFlags ask what containers should request.
 type savingsFlags struct {
-	window, profile, filter, output string
-	limit                           int
+	window, profile, only, filter, output string
+	limit                                 int
 }
 
 // defineQuerySavings is the query savings subcommand, which asks a Prometheus or a running promcost.
@@ -38,6 +38,7 @@ func addSavingsFlags(clause *kingpin.CmdClause, io streams, open opener) executo
 	f := &savingsFlags{}
 	clause.Flag("window", "What time to look at: 7d, 2w, or two times separated by a comma.").Default("14d").StringVar(&f.window)
 	oneOf(clause, "profile", "What recommends: tight, balanced or safe, or the formulas of krr, vpa or kubecost.", &f.profile, presetWords()...)
+	oneOf(clause, "only", "What to recommend: all requests, or only smaller ones, which raise none.", &f.only, "all", "smaller")
 	clause.Flag("filter", `Which workloads: namespace:"shop"+label[app]:"web" and the like.`).PlaceHolder("EXPR").StringVar(&f.filter)
 	oneOf(clause, "output", "Output format: table, wide for all of its columns and whole names, json or csv; vpa for VerticalPodAutoscalers, which kubectl apply takes; kubectl for commands that set the requests, one a controller; patch for strategic merge patches that do, as Kustomize takes them. kubectl apply --server-side --force-conflicts --dry-run=server checks patches, but do not apply them so: kubectl apply removes what an object does not name.",
 		&f.output, "table", wideOutput, "json", "csv", "vpa", "kubectl", "patch").Short('o')
@@ -59,6 +60,9 @@ func presetWords() []string {
 // query asks, and prints the answer.
 func (f *savingsFlags) query(ctx context.Context, who *answerer, io streams) error {
 	v := given(map[string]string{"window": f.window, "profile": f.profile, "filter": f.filter, "limit": strconv.Itoa(f.limit)})
+	if f.only != "all" { // which servers without the parameter answer, too
+		v.Set("only", f.only)
+	}
 	var answer savingsAnswer
 	body, err := who.askFor(ctx, io, "/model/savings/requests", v, &answer)
 	if err != nil {
@@ -210,6 +214,8 @@ func (r *savingsRow) risk() string {
 			words = append(words, of.name+" is scaled by a HorizontalPodAutoscaler")
 		case a.Why == savings.TooShort:
 			words = append(words, of.name+": ran for less than an hour")
+		case a.Why == savings.Grows:
+			words = append(words, of.name+" is left as it is, although more is needed")
 		case a.Recommended == nil || a.Exceedance == nil:
 			words = append(words, of.name+" usage is not known")
 		case *a.Exceedance > 0:

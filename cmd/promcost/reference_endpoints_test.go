@@ -139,7 +139,7 @@ var endpoints = []endpoint{
 	},
 	{
 		"Recommended requests", "/model/savings/requests", "What each container of a controller should request, by how long its usage was how high (SEMANTICS §10): replicas count together. `why` is what decided: quantile, weekday, maximum, peaks, " +
-			"floor, oom, throttled, or for none hpa, short, unknown. `exceedance` is the part of the running time in which usage was above the recommendation, `currentExceedance` above today's request; `low` and `high` are the 10th and 90th " +
+			"floor, oom, throttled, or for none hpa, short, unknown, grows. `exceedance` is the part of the running time in which usage was above the recommendation, `currentExceedance` above today's request; `low` and `high` are the 10th and 90th " +
 			"percentile over other draws of the same days. Above the list, `exceedance` is that of all containers by the hours that they ran. `distribution=true` adds for which `shares` of the time usage lay between which `levels`: " +
 			"at most 24 bars, each of as many buckets of the history, the first with all that is lower. `monthlyRisk` is what the recommendation costs more, where a request is too low. Amounts are cores and bytes; null is unknown.",
 		"/model/savings/requests?profile=safe&limit=10",
