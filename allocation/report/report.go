@@ -103,6 +103,9 @@ func (w Window) text() string {
 // money is an amount.
 func money(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) }
 
+// cents is an amount as it is shown.
+func cents(v float64) float64 { return math.Round(v*100) / 100 }
+
 // signed is a change.
 func signed(v float64) string { return fmt.Sprintf("%+.2f", v) }
 
@@ -120,10 +123,14 @@ func (r *Report) headline() string {
 
 // causes are the largest causes in words.
 func (r *Row) causes() string {
-	const most = 3
+	const most, least = 3, 0.005 // the latter rounds to nothing
 	var words []string
+	others := cents(r.Change())
 	for _, c := range r.Causes[:min(most, len(r.Causes))] {
-		words = append(words, c.Title+" "+signed(c.Amount))
+		words, others = append(words, c.Title+" "+signed(c.Amount)), others-cents(c.Amount)
+	}
+	if len(r.Causes) > most && math.Abs(others) >= least {
+		words = append(words, "others "+signed(others))
 	}
 	return cmp.Or(strings.Join(words, ", "), "–")
 }

@@ -144,3 +144,12 @@ func elements(t *testing.T, page string) string {
 	}
 	return b.String()
 }
+
+// TestOtherCauses sums up the causes that have no room, so that those of a row come to its change.
+func TestOtherCauses(t *testing.T) {
+	r := week("web")
+	r.Movers = []report.Row{{Name: "web", Before: 1, After: 11.5, Causes: []report.Cause{{Title: "a", Amount: 9}, {Title: "b", Amount: -3}, {Title: "c", Amount: 2.5}, {Title: "d", Amount: 1.5}, {Title: "e", Amount: 0.5}}}}
+	if text := r.Markdown(); !strings.Contains(text, "a +9.00, b -3.00, c +2.50, others +2.00 |") {
+		t.Errorf("%s", text)
+	}
+}

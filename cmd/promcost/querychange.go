@@ -161,24 +161,31 @@ func (r *changeRow) line(name string, most float64) []string {
 	return []string{name, money(r.Baseline), money(r.Cost), by, bar, since, cmp.Or(r.Team, r.Owner), r.why()}
 }
 
-// why is the effects that matter, the largest first, in words.
+// why is the effects that matter, the largest first, in words, and what the others come to: together they are the change.
 func (r *changeRow) why() string {
 	const (
 		least = 0.02 // of the largest effect
 		most  = 4
 	)
-	names := sortedKeys(r.Effects)
+	names := slices.DeleteFunc(sortedKeys(r.Effects), func(name string) bool { return math.Abs(r.Effects[name]) < leastShown })
 	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(math.Abs(r.Effects[b]), math.Abs(r.Effects[a])) })
 	var words []string
+	others := cents(r.Change)
 	for _, name := range names[:min(most, len(names))] {
 		v := r.Effects[name]
-		if math.Abs(v) < leastShown || math.Abs(v) < least*math.Abs(r.Effects[names[0]]) {
+		if math.Abs(v) < least*math.Abs(r.Effects[names[0]]) {
 			break
 		}
-		words = append(words, fmt.Sprintf("%s %+.2f", change.TitleOf(name), v))
+		words, others = append(words, fmt.Sprintf("%s %+.2f", change.TitleOf(name), v)), others-cents(v)
+	}
+	if len(words) < len(names) && math.Abs(others) >= leastShown {
+		words = append(words, fmt.Sprintf("others %+.2f", others))
 	}
 	if r.WithinBounds && r.Change != 0 {
 		words = append(words, "(within the error bounds)")
 	}
 	return strings.Join(words, ", ")
 }
+
+// cents is an amount as it is shown.
+func cents(v float64) float64 { return math.Round(v*100) / 100 }

@@ -45,3 +45,24 @@ TOTAL             3.00   5.50   +2.50                           New workloads +4
 		t.Errorf("the bar of a change of 1.5 of 4 is %q", got[4])
 	}
 }
+
+// TestChangeOthers sums up the effects that are not shown, so that what is shown comes to the change.
+func TestChangeOthers(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		change float64
+		of     map[string]float64
+		want   string
+	}{
+		{"all are shown", 2.5, map[string]float64{"new": 4, "price": -1.5}, "New workloads +4.00, Node prices -1.50"},
+		{"more than four", 15.5, map[string]float64{"new": 10, "price": 5, "idle": -4, "sizeBurst": 3, "sizeRequest": 2, "replicas": -0.5}, "New workloads +10.00, Node prices +5.00, Idle capacity -4.00, Usage above requests +3.00, others +1.50"},
+		{"small ones", 100.5, map[string]float64{"new": 100, "price": 0.5}, "New workloads +100.00, others +0.50"},
+		{"of which nothing is left", 10, map[string]float64{"new": 10, "price": 0.1, "idle": -0.1}, "New workloads +10.00"},
+		{"what rounds to nothing", 10.004, map[string]float64{"new": 10, "price": 0.004}, "New workloads +10.00"},
+	} {
+		r := changeRow{Change: tt.change, Effects: tt.of}
+		if got := r.why(); got != tt.want {
+			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
+		}
+	}
+}
