@@ -135,7 +135,7 @@ func (q *request) warnNothing(s *filterMatches, answer []*allocation.Set) {
 	for i, e := range s.selects.list {
 		if !s.selects.matched[i] {
 			warned = true
-			q.warn("parameter %s: nothing of the window matches %s", e.parameter, shorten(e.text))
+			q.warn("parameter %s: nothing of the window matches %s: check how it is spelled; if it is right, see https://github.com/promcost/promcost/blob/main/TROUBLESHOOTING.md#pods-are-missing", e.parameter, shorten(e.text))
 		}
 	}
 	if !warned && len(q.selection.selects) > 1 {
