@@ -47,7 +47,7 @@ func sumList[T any](sum func(T) float64) func(a *api, q *request) (float64, []*a
 	}
 }
 
-// monthlySaving is what can be saved a month, and when that was computed.
+// monthlySaving is what can be saved a month, by what was known at a time.
 type monthlySaving struct {
 	SavingsPerMonth float64   `json:"savingsPerMonth"`
 	LastRefresh     time.Time `json:"lastRefresh"`
@@ -74,9 +74,18 @@ func (a *api) serveSavingsOverview(w http.ResponseWriter, q *request) error {
 		if i == 0 {
 			longest, data["profile"] = sets, of.sizing.preset.Name
 		}
-		data[part.name] = monthlySaving{saving, q.now.Truncate(time.Second)}
+		data[part.name] = monthlySaving{saving, of.lookedUntil()}
 	}
 	return q.writeAnswer(w, data, longest)
+}
+
+// lookedUntil is until when the answer looks: the end of its window, or now.
+func (q *request) lookedUntil() time.Time {
+	until := whole(q.timing.windows).End
+	if until.After(q.now) {
+		until = q.now
+	}
+	return until.Truncate(time.Second).UTC()
 }
 
 // ofParts are the parameters of the request that its parts take: all but those about its answer.

@@ -84,7 +84,11 @@ func (a *nodesAnswer) print(io streams, f *nodeFlags, currency string) error {
 		return writeLine(io.out, "no nodes")
 	}
 	what := map[string]string{"node": "NODE", "nodePool": "POOL"}[f.aggregate]
-	fmt.Fprintf(io.out, "nodes over %s, costs in %s a month as billed, at list prices where no bill charges\n\n", visible.Text(f.window), visible.Text(currency))
+	layout := io.layout(f.output)
+	head := fmt.Sprintf("nodes over %s, costs in %s a month as billed, at list prices where no bill charges", visible.Text(f.window), visible.Text(currency))
+	if err := writeLine(io.out, texttable.Wrap(head, layout.Width)+"\n"); err != nil {
+		return err
+	}
 	t := texttable.Table{Columns: []texttable.Column{
 		{Name: what, Long: texttable.Cut},
 		{Name: "NODES", Right: true, Rank: 3},
@@ -122,7 +126,6 @@ func (a *nodesAnswer) print(io streams, f *nodeFlags, currency string) error {
 		total = append(total, money(idle), partText(idle, d.MonthlyCost))
 	}
 	t.Rows = append(t.Rows, total)
-	layout := io.layout(f.output)
 	if err := t.Write(io.out, layout); err != nil {
 		return err
 	}

@@ -7,11 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"syscall"
 	"testing"
 	"time"
@@ -208,9 +210,21 @@ func reservedAddr(t testing.TB) (string, error) {
 	}
 }
 
+// Ports below those that systems give to whoever asks for any, as the servers within tests do: none of these can take one before the process
+// for which it was found.
+const firstPort, endOfPorts = 10_240, 32_768
+
 // freeAddr returns a loopback address nobody listens on.
 func freeAddr() (string, error) {
-	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
+	const tries = 1000
+	var l net.Listener
+	var err error
+	for range tries {
+		at := net.JoinHostPort("127.0.0.1", strconv.Itoa(firstPort+rand.N(endOfPorts-firstPort)))
+		if l, err = new(net.ListenConfig).Listen(context.Background(), "tcp", at); err == nil {
+			break
+		}
+	}
 	if err != nil {
 		return "", fmt.Errorf("find free port: %w", err)
 	}
