@@ -124,11 +124,7 @@ func overlapping(list []Encoded) int {
 
 // merge appends the samples of overlapping chunks in order of time.
 func (d *Decoder) merge(p *timeline.Points, list []Encoded, mint, maxt int64, skip func(error)) {
-	type sample struct {
-		t int64
-		v float64
-	}
-	var all []sample
+	var all Overlap
 	var part timeline.Points
 	for _, c := range list {
 		part.Reset()
@@ -136,12 +132,30 @@ func (d *Decoder) merge(p *timeline.Points, list []Encoded, mint, maxt int64, sk
 			skip(err)
 			continue
 		}
-		for t, v := range part.All() {
-			all = append(all, sample{t, v})
-		}
+		all.Add(&part)
 	}
-	slices.SortStableFunc(all, func(a, b sample) int { return cmp.Compare(a.t, b.t) })
-	for _, s := range all {
+	all.AppendTo(p)
+}
+
+// Overlap is the samples of parts of a series that overlap in time. The zero value is empty.
+type Overlap struct{ samples []sample }
+
+type sample struct {
+	t int64
+	v float64
+}
+
+// Add adds a part.
+func (o *Overlap) Add(part *timeline.Points) {
+	for t, v := range part.All() {
+		o.samples = append(o.samples, sample{t, v})
+	}
+}
+
+// AppendTo appends the samples to p, in the order of time. Of two at one time, that which was added first counts.
+func (o *Overlap) AppendTo(p *timeline.Points) {
+	slices.SortStableFunc(o.samples, func(a, b sample) int { return cmp.Compare(a.t, b.t) })
+	for _, s := range o.samples {
 		p.Append(s.t, s.v)
 	}
 }

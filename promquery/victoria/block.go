@@ -10,6 +10,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/promcost/promcost/allocation/timeline"
+	"github.com/promcost/promcost/promquery/chunks"
 )
 
 // What a block has at most: rows, as VictoriaMetrics checks when it reads one, and bytes of its numbers.
@@ -155,25 +156,16 @@ func (d *decoder) series(p *timeline.Points, blocks []block, mint, maxt int64) e
 
 // merge appends the samples of blocks that overlap.
 func (d *decoder) merge(p *timeline.Points, blocks []block, mint, maxt int64) error {
-	type sample struct {
-		t int64
-		v float64
-	}
-	var all []sample
+	var all chunks.Overlap
 	var part timeline.Points
 	for i := range blocks {
 		part.Reset()
 		if err := d.append(&part, &blocks[i], mint, maxt); err != nil {
 			return err
 		}
-		for t, v := range part.All() {
-			all = append(all, sample{t, v})
-		}
+		all.Add(&part)
 	}
-	slices.SortStableFunc(all, func(a, b sample) int { return cmp.Compare(a.t, b.t) })
-	for _, s := range all {
-		p.Append(s.t, s.v)
-	}
+	all.AppendTo(p)
 	return nil
 }
 
