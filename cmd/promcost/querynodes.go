@@ -76,8 +76,8 @@ type nodeLine struct {
 	MonthlySavings          struct{ Least, Most *float64 }
 }
 
-// print writes a table: what pools or nodes cost, what of it is idle, what would have to run elsewhere and how much is idle there, and what is
-// saved without them, at least and at most.
+// print writes a table: what pools or nodes cost, how much of that is idle, what would have to run elsewhere, and what is saved without them,
+// at least and at most.
 func (a *nodesAnswer) print(io streams, f *nodeFlags, currency string) error {
 	d := &a.Data
 	if len(d.Nodes) == 0 {

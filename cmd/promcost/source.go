@@ -169,8 +169,23 @@ func (f *sourceFlags) validateThanos(cost *costFlags) (done bool, err error) {
 		return false, usageErrorf("--thanos.store and --tsdb.path are two sources, which are not joined: leave one of them out")
 	}
 	f.kind = sourceThanos
-	if err := f.checkReplicas(cost); err != nil || f.prometheus.url == "" {
+	if err := f.checkReplicas(cost); err != nil {
 		return true, err
+	}
+	if f.prometheus.url == "" {
+		unused := []givenFlag{
+			{"prometheus.query-param", len(f.params) > 0},
+			{"prometheus.dedup", f.dedup != asServer},
+			{"prometheus.lookback", f.lookback != 0},
+			{"query.max-samples", f.samplesGiven},
+			{"prometheus.external-labels", f.external != nil},
+			{"prometheus.compression", f.compression != string(remote.CompressionAuto)},
+			{"query.max-concurrency", f.concurrencyGiven},
+		}
+		if name := firstGiven(unused); name != "" {
+			return true, usageErrorf("--%s has no effect on --thanos.store, which is asked by gRPC: leave it out", name)
+		}
+		return true, nil
 	}
 	return true, f.prometheus.check() // which --promql.passthrough asks
 }

@@ -100,7 +100,7 @@ func nodes() board {
 				value(sumBy(nodeHourly, "spot"), "spot: {{spot}}"),
 			show(areas, 12, money, "Nodes per hour by zone", "Traffic between zones costs too: see Storage and network.").
 				value(sumBy(nodeHourly, "region", "zone"), "{{region}} {{zone}}"),
-			show(columns, 24, money, "All nodes", "Cost of the last closed hour, and what of it was idle.").linked(whyOfNode).
+			show(columns, 24, money, "All nodes", "Cost of the last closed hour, and how much of that was idle.").linked(whyOfNode).
 				value(sumBy(nodeHourly, "cluster", "node", "provider_id", "instance_type", "zone", "spot"), "Per hour").
 				value(sumBy(idleHourly, "cluster", "node"), "Idle per hour").
 				column(sumBy(idleHourly, "cluster", "node")+" / ("+sumBy(nodeHourly, "cluster", "node")+" > 0)", "Idle part", ratio),
