@@ -32,7 +32,7 @@ func parseJudged(parse func(*request, string) error) func(*request, string) erro
 	}
 }
 
-// serveAnomalies answers with the days on which results cost unusually much or little.
+// serveAnomalies answers with the days on which results cost unusually much or little, those with the most money at stake first.
 func (a *api) serveAnomalies(w http.ResponseWriter, q *request) error {
 	windows := q.timing.windows
 	if len(windows) == 0 {
@@ -73,7 +73,7 @@ func (a *api) serveAnomalies(w http.ResponseWriter, q *request) error {
 		}
 	}
 	slices.SortStableFunc(u.Rows, func(a, b encode.UnusualRow) int {
-		return cmp.Or(cmp.Compare(math.Abs(b.Score), math.Abs(a.Score)), b.Day.Start.Compare(a.Day.Start))
+		return cmp.Or(cmp.Compare(math.Abs(b.Cost-b.Of.Expected), math.Abs(a.Cost-a.Of.Expected)), b.Day.Start.Compare(a.Day.Start))
 	})
 	return a.writeUnusual(w, q, d, u)
 }

@@ -24,11 +24,11 @@ func TestBudgets(t *testing.T) {
 		Budgets: func() []metering.Budget { return budgets },
 		Spending: func() *metering.Spending {
 			return &metering.Spending{States: []metering.BudgetState{
-				{Budget: &budgets[0], Window: month, Spent: 60, Forecast: 90},
-				{Budget: &budgets[2], Window: month, Spent: 1, Forecast: -1},
-				{Budget: &budgets[3], Window: month, Spent: 5, Forecast: -1, BilledUntil: time.Date(2026, 11, 19, 0, 0, 0, 0, time.UTC), SpentUnbilled: 2},
-				{Budget: &budgets[4], Window: month, Spent: 5, Forecast: -1, BilledUntil: month.End},
-				{Budget: &budgets[5], Window: month, Spent: 5, Forecast: -1},
+				{Budget: &budgets[0], Window: month, Known: month.Duration(), Spent: 60, Forecast: 90},
+				{Budget: &budgets[2], Window: month, Known: 24 * time.Hour, Spent: 1, Forecast: -1},
+				{Budget: &budgets[3], Window: month, Known: month.Duration(), Spent: 5, Forecast: -1, BilledUntil: time.Date(2026, 11, 19, 0, 0, 0, 0, time.UTC), SpentUnbilled: 2},
+				{Budget: &budgets[4], Window: month, Known: month.Duration(), Spent: 5, Forecast: -1, BilledUntil: month.End},
+				{Budget: &budgets[5], Window: month, Known: month.Duration(), Spent: 5, Forecast: -1},
 			}, Unknown: []string{"new"}}
 		},
 	})
@@ -39,17 +39,18 @@ func TestBudgets(t *testing.T) {
 	if err := json.Unmarshal(get(h, "/model/budgets").Body.Bytes(), &answer); err != nil {
 		t.Fatal(err)
 	}
-	const want = `[{"name":"team-a","period":"month","amount":100,"cost":"list","spent":60,"forecast":90,"window":{"start":"2026-11-01T00:00:00Z","end":"2026-11-21T04:00:00Z"},"billedUntil":null,"spentUnbilled":null},` +
-		`{"name":"new","period":"week","amount":5,"cost":"list","spent":null,"forecast":null,"window":null,"billedUntil":null,"spentUnbilled":null},` +
-		`{"name":"first day","period":"day","amount":7,"cost":"list","spent":1,"forecast":null,"window":{"start":"2026-11-01T00:00:00Z","end":"2026-11-21T04:00:00Z"},"billedUntil":null,"spentUnbilled":null},` +
-		`{"name":"bill","period":"month","amount":8,"cost":"billed","spent":5,"forecast":null,"window":{"start":"2026-11-01T00:00:00Z","end":"2026-11-21T04:00:00Z"},"billedUntil":"2026-11-19T00:00:00Z","spentUnbilled":2},` +
-		`{"name":"whole bill","period":"month","amount":8,"cost":"billed","spent":5,"forecast":null,"window":{"start":"2026-11-01T00:00:00Z","end":"2026-11-21T04:00:00Z"},"billedUntil":"2026-11-21T04:00:00Z","spentUnbilled":0},` +
-		`{"name":"no bill","period":"month","amount":8,"cost":"billed","spent":5,"forecast":null,"window":{"start":"2026-11-01T00:00:00Z","end":"2026-11-21T04:00:00Z"},"billedUntil":null,"spentUnbilled":5}]`
+	const want = `[{"name":"team-a","period":"month","amount":100,"cost":"list","spent":60,"forecast":90,"window":{"start":"2026-11-01T00:00:00Z","end":"2026-11-21T04:00:00Z"},"coveredHours":484,"windowHours":484,"billedUntil":null,"spentUnbilled":null},` +
+		`{"name":"new","period":"week","amount":5,"cost":"list","spent":null,"forecast":null,"window":null,"coveredHours":null,"windowHours":null,"billedUntil":null,"spentUnbilled":null},` +
+		`{"name":"first day","period":"day","amount":7,"cost":"list","spent":1,"forecast":null,"window":{"start":"2026-11-01T00:00:00Z","end":"2026-11-21T04:00:00Z"},"coveredHours":24,"windowHours":484,"billedUntil":null,"spentUnbilled":null},` +
+		`{"name":"bill","period":"month","amount":8,"cost":"billed","spent":5,"forecast":null,"window":{"start":"2026-11-01T00:00:00Z","end":"2026-11-21T04:00:00Z"},"coveredHours":484,"windowHours":484,"billedUntil":"2026-11-19T00:00:00Z","spentUnbilled":2},` +
+		`{"name":"whole bill","period":"month","amount":8,"cost":"billed","spent":5,"forecast":null,"window":{"start":"2026-11-01T00:00:00Z","end":"2026-11-21T04:00:00Z"},"coveredHours":484,"windowHours":484,"billedUntil":"2026-11-21T04:00:00Z","spentUnbilled":0},` +
+		`{"name":"no bill","period":"month","amount":8,"cost":"billed","spent":5,"forecast":null,"window":{"start":"2026-11-01T00:00:00Z","end":"2026-11-21T04:00:00Z"},"coveredHours":484,"windowHours":484,"billedUntil":null,"spentUnbilled":5}]`
 	if diff := cmp.Diff(want, string(answer.Data)); diff != "" {
 		t.Error(diff)
 	}
 	wantWarnings := []string{
 		`budget "new": what is spent of it is not known yet: hours of its period have to be computed, see promcost backfill`,
+		`budget "first day": 1 of 20.2 days have data: what the others cost is not in what is spent. promcost backfill adds them, as far as the source has samples of them`,
 		`budget "bill": what was spent from 2026-11-19T00:00:00Z on is estimated from the last billed days: bills have no final charges of it yet`,
 		`budget "no bill": no bill has final charges yet: all of it is at list prices`,
 	}

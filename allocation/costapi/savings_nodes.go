@@ -11,6 +11,7 @@ import (
 
 // nodeAnswer is the answer about what bills would be without nodes. Money is a month's, as billed where it is not said to be listed.
 type nodeAnswer struct {
+	Window          timeWindow  `json:"window"`
 	Aggregate       string      `json:"aggregate"`
 	Count           int         `json:"count"`
 	MonthlyCost     float64     `json:"monthlyCost"`
@@ -60,14 +61,15 @@ type bounds struct {
 // serveNodeSavings answers with what nodes are used for, and what would be paid without them.
 func (a *api) serveNodeSavings(w http.ResponseWriter, q *request) error {
 	said := &headers{}
-	list, err := nodeuse.Groups(said.of(a.stream(q, &filterMatches{})), whole(q.timing.windows), q.now, q.output.aggregate == "node", q.selectsNode)
+	window := whole(q.timing.windows)
+	list, err := nodeuse.Groups(said.of(a.stream(q, &filterMatches{})), window, q.now, q.output.aggregate == "node", q.selectsNode)
 	if err != nil {
 		return err
 	}
 	if err := q.selection.steps.Err(); err != nil {
 		return fmt.Errorf("filter nodes: %w", err)
 	}
-	out := nodeAnswer{Aggregate: q.output.aggregate, Count: len(list), Notes: nodeuse.Notes(list), Nodes: []nodeGroup{}}
+	out := nodeAnswer{Window: timeWindow{window.Start.In(a.cfg.Zone), window.End.In(a.cfg.Zone)}, Aggregate: q.output.aggregate, Count: len(list), Notes: nodeuse.Notes(list), Nodes: []nodeGroup{}}
 	for i := range list {
 		g := &list[i]
 		out.MonthlyCost, out.MonthlyListCost = out.MonthlyCost+g.Cost.Billed, out.MonthlyListCost+g.Cost.List

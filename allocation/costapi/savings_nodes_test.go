@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"iter"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -38,9 +39,10 @@ func (f *committed) Sets(ctx context.Context, q allocation.Query) iter.Seq2[*all
 // for 0.1875, and m1 of another cluster 2 and 8 for 0.09375.
 func TestNodeSavings(t *testing.T) {
 	const (
-		least = "The least is saved if what moves costs its list price elsewhere and commitments are paid on, the most if other nodes have room and other machines use the commitments. Below 0 more is paid."
-		none  = "No bill charges these nodes, so what is committed is not known."
-		gpu   = `"nodeTypes":["g5.2xlarge"],"nodes":1,"monthlyCost":1003.75,"monthlyListCost":1003.75,` +
+		least  = "The least is saved if what moves costs its list price elsewhere and commitments are paid on, the most if other nodes have room and other machines use the commitments. Below 0 more is paid."
+		window = `{"window":{"start":"2026-11-14T00:00:00Z","end":"2026-11-21T04:13:00Z"},`
+		none   = "No bill charges these nodes, so what is committed is not known."
+		gpu    = `"nodeTypes":["g5.2xlarge"],"nodes":1,"monthlyCost":1003.75,"monthlyListCost":1003.75,` +
 			`"moving":{"cpuCores":4,"ramBytes":8589934592,"gpus":1,"monthlyCost":479.0625,"monthlyListCost":479.0625},` +
 			`"daemonSets":{"cpuCores":0.25,"ramBytes":536870912,"gpus":0,"monthlyCost":7.12890625,"monthlyListCost":7.12890625},` +
 			`"idle":{"cpuCores":3.75,"ramBytes":25232932864,"gpus":1,"monthlyCost":517.55859375,"monthlyListCost":517.55859375},` +
@@ -57,20 +59,20 @@ func TestNodeSavings(t *testing.T) {
 	}{
 		"a pool": {
 			[]string{`filter=nodePool:"gpu"`},
-			`{"aggregate":"nodePool","count":1,"monthlyCost":1003.75,"monthlyListCost":1003.75,"notes":["` + least + `","` + none + `"],"nodes":[{"cluster":"one","nodePool":"gpu",` + gpu + `]}`,
+			window + `"aggregate":"nodePool","count":1,"monthlyCost":1003.75,"monthlyListCost":1003.75,"notes":["` + least + `","` + none + `"],"nodes":[{"cluster":"one","nodePool":"gpu",` + gpu + `]}`,
 		},
 		"the dearest node": {
 			[]string{"aggregate=node", "limit=1"},
-			`{"aggregate":"node","count":3,"monthlyCost":1209.0625,"monthlyListCost":1209.0625,"notes":["` + least + `","Bills charge 11 % of these nodes' time, by list cost; the rest of the time of a node or pool is taken to be committed alike."],` +
+			window + `"aggregate":"node","count":3,"monthlyCost":1209.0625,"monthlyListCost":1209.0625,"notes":["` + least + `","Bills charge 11 % of these nodes' time, by list cost; the rest of the time of a node or pool is taken to be committed alike."],` +
 				`"nodes":[{"cluster":"one","nodePool":"gpu","node":"n2",` + gpu + `]}`,
 		},
 		"a committed node": {
 			[]string{"filterNames=n1", "window=yesterday"},
-			`{"aggregate":"nodePool","count":1,"monthlyCost":136.875,"monthlyListCost":136.875,"notes":["` + least + `"],"nodes":[` + n1 + `]}`,
+			strings.NewReplacer("14T00", "20T00", "21T04:13", "21T00:00").Replace(window) + `"aggregate":"nodePool","count":1,"monthlyCost":136.875,"monthlyListCost":136.875,"notes":["` + least + `"],"nodes":[` + n1 + `]}`,
 		},
 		"nothing": {
 			[]string{`filter=assetType:"disk"`},
-			`{"aggregate":"nodePool","count":0,"monthlyCost":0,"monthlyListCost":0,"notes":["` + least + `"],"nodes":[]}`,
+			window + `"aggregate":"nodePool","count":0,"monthlyCost":0,"monthlyListCost":0,"notes":["` + least + `"],"nodes":[]}`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

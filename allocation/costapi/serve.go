@@ -262,6 +262,9 @@ type budget struct {
 	Spent    *float64    `json:"spent"`
 	Forecast *float64    `json:"forecast"` // what will be spent by the end of the period
 	Window   *timeWindow `json:"window"`   // the period so far
+	// CoveredHours are the hours of the window that have costs, WindowHours all of them: Spent lacks the others.
+	CoveredHours *float64 `json:"coveredHours"`
+	WindowHours  *float64 `json:"windowHours"`
 	// BilledUntil is until when bills reach, SpentUnbilled what was spent after that, as bills let one estimate. Budgets at list price have neither.
 	BilledUntil   *time.Time `json:"billedUntil"`
 	SpentUnbilled *float64   `json:"spentUnbilled"`
@@ -292,6 +295,10 @@ func (a *api) serveBudgets(w http.ResponseWriter, q *request) error {
 		} else {
 			answer.Spent = &state.Spent
 			answer.Window = &timeWindow{state.Window.Start.In(a.cfg.Zone), state.Window.End.In(a.cfg.Zone)}
+			covered, all := state.Known.Hours(), state.Window.Duration().Hours()
+			if answer.CoveredHours, answer.WindowHours = &covered, &all; covered < all {
+				q.warn("budget %q: %s: what the others cost is not in what is spent. promcost backfill adds them, as far as the source has samples of them", b.Name, (&coverage.Coverage{Hours: covered, Window: all}).Text())
+			}
 			if state.Forecast >= 0 {
 				answer.Forecast = &state.Forecast
 			}

@@ -24,7 +24,7 @@ type TableOptions struct {
 	Billed map[string]float64
 	// Limit is the number of rows shown, 0 all of them. The total is of all rows in any case.
 	Limit int
-	// Layout is how wide the table may be. Without room for all costs, OTHER is what is neither of CPU, RAM nor GPUs.
+	// Layout is how wide the table may be. Without room for all costs, REST is what is neither of CPU, RAM nor GPUs.
 	Layout texttable.Layout
 }
 
@@ -126,7 +126,7 @@ func (o *TableOptions) columns(summed bool, decimals int) []tableColumn {
 		average("CPU CORES", allocation.CPU), cost("CPU", false, 0), average("RAM GiB", allocation.RAM), cost("RAM", false, 2), cost("GPU", true, 1),
 	}
 	if summed {
-		out = append(out, cost("OTHER", true, 3, 4, 5, 6, 7))
+		out = append(out, cost("REST", true, 3, 4, 5, 6, 7))
 	} else {
 		out = append(out, cost("DISK", true, 3), cost("NETWORK", true, 4), cost("LB", true, 5), cost("OTHER", true, 6, 7))
 	}

@@ -83,7 +83,9 @@ func (b *Budget) Projection() *allocation.Projection {
 type BudgetState struct {
 	Budget *Budget
 	Window allocation.Window // the period so far
-	Spent  float64
+	// Known is for how long of the window costs are kept: Spent has them, and nothing of the rest.
+	Known time.Duration
+	Spent float64
 	// BilledUntil is until when bills reach, and SpentUnbilled what was spent after that, as bills let one estimate. Of a budget that is not billed
 	// both are zero.
 	BilledUntil   time.Time

@@ -30,11 +30,12 @@ var kinds = []struct {
 	Kind
 	words []string
 }{
+	{Kind{"question", Lost}, []string{"parameter ", " parameters are not known", "nothing of the window matches"}},
 	{Kind{"labels", Minor}, []string{"about labels", "about annotations", "about services", "label ", "annotation "}},
 	{Kind{"estimated-bills", Estimated}, []string{"estimated from the last billed days"}},
 	{Kind{"bills", Lost}, []string{"bill ", "bills have not", "what bills do not charge"}},
 	{Kind{"odd-prices", Lost}, []string{byMetrics, RulesNeed, "which prices this promcost exposed", "series of prices", "have different prices by"}},
-	{Kind{"default-prices", Estimated}, []string{"a price: ", "the default price", "of this cost rests on"}},
+	{Kind{"default-prices", Estimated}, []string{"a price: ", "the default price", shareOfCost}},
 	{Kind{"unreadable-samples", Lost}, []string{"native histograms skipped", "malformed ", "the answer is partial", "newest samples are missing", "block "}},
 	{Kind{"missing-metrics", Lost}, []string{"not in kube_pod_info", "limits and no requests", "it concerns", "usage series ", "nothing tells", "nothing says"}},
 	{Kind{"pods-without-nodes", Lost}, []string{noKnownNode, "no node of the cluster", "allocated outside of any known node's life"}},
@@ -68,6 +69,31 @@ func Kinds() []Kind {
 		list = append(list, k.Kind)
 	}
 	return append(list, OtherKind)
+}
+
+// shareOfCost is in warnings that say how much of a cost they concern.
+const shareOfCost = " % of this cost rests on"
+
+// Foremost returns at most so many warnings, those that stand for the others: of each kind the first that ByLevel has, or better one that says how much of the
+// cost it concerns. Where there is room, others follow.
+func Foremost(warnings []string, most int) []string {
+	sorted := slices.Clone(warnings)
+	ByLevel(sorted)
+	var list, others []string
+	at := map[Kind]int{}
+	for _, text := range sorted {
+		i, seen := at[KindOf(text)]
+		switch {
+		case !seen:
+			at[KindOf(text)], list = len(list), append(list, text)
+		case strings.Contains(text, shareOfCost):
+			list[i], others = text, append(others, list[i])
+		default:
+			others = append(others, text)
+		}
+	}
+	list = append(list, others...)
+	return list[:min(most, len(list))]
 }
 
 // ByLevel sorts warnings: those that matter most first, in alphabetical order among equals.

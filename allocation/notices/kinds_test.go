@@ -26,7 +26,7 @@ func TestKindOf(t *testing.T) {
 		{"gaps-in-samples", notices.UnseenUsage.Text(2, []string{"a", "b"}, "from x to y")},
 		{"short-init-containers", notices.UnseenInits.Text(1, []string{"a"})},
 		{"labels", notices.AboutLabels.Warning("no pod has any")},
-		{"other-warnings", `parameter "agg" is not known to /model/allocation and was ignored`},
+		{"question", `parameter "agg" is not known to /model/allocation and was ignored`},
 	}
 	var texts []string
 	for _, w := range warnings {
@@ -43,6 +43,25 @@ func TestKindOf(t *testing.T) {
 	for _, k := range notices.All() {
 		if text := k.Text(2, []string{"a", "b"}, "x", "x", "x", "x", "x", "x"); notices.KindOf(text) == notices.OtherKind {
 			t.Errorf("it is about nothing known: %s", text)
+		}
+	}
+}
+
+// TestForemost takes one warning of each kind, and of prices the one that says how much of the cost has them.
+func TestForemost(t *testing.T) {
+	volumes, part := notices.UnpricedVolumes.Text(2, []string{"a", "b"}, ""), "2 % of this cost rests on default prices: see promcost check prices"
+	inits, gap := notices.UnseenInits.Text(1, []string{"a"}), "cluster one: no sample of kube_pod_container_status_running from x to y"
+	for _, c := range []struct {
+		name string
+		most int
+		want []string
+	}{
+		{"all kinds", 9, []string{part, gap, inits, volumes}},
+		{"the first two", 2, []string{part, gap}},
+		{"none", 0, nil},
+	} {
+		if got := notices.Foremost([]string{inits, volumes, part, gap}, c.most); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}
 }

@@ -162,7 +162,7 @@ func (s *spender) spend(ctx context.Context, i int, end time.Time) (state meteri
 	if err != nil || known == 0 {
 		return metering.BudgetState{}, false, err
 	}
-	state = metering.BudgetState{Budget: b, Window: allocation.Window{Start: period.Start, End: end}, Spent: spent, Forecast: -1}
+	state = metering.BudgetState{Budget: b, Window: allocation.Window{Start: period.Start, End: end}, Known: known, Spent: spent, Forecast: -1}
 	if err := s.addReach(ctx, i, &state); err != nil {
 		return metering.BudgetState{}, false, err
 	}

@@ -72,6 +72,9 @@ func TestSpending(t *testing.T) {
 			if want := costOf(t, r, s.Budget, from, end); !near(s.Spent, want) {
 				t.Errorf("%s: %s has spent %v, want %v", now, s.Budget.Name, s.Spent, want)
 			}
+			if s.Known != end.Sub(from) {
+				t.Errorf("%s: %s knows %s, want %s", now, s.Budget.Name, s.Known, end.Sub(from))
+			}
 			want := s.Spent + s.Spent/end.Sub(from).Hours()*period.End.Sub(end).Hours()
 			if !end.Add(-7 * 24 * time.Hour).Before(start) {
 				want = s.Spent

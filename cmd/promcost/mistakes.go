@@ -10,6 +10,9 @@ import (
 	"github.com/promcost/promcost/allocation/caret"
 )
 
+// sameFlag is a table of what flags are called that mean the same elsewhere.
+var sameFlag = map[string]string{"by": "aggregate", "group-by": "aggregate", "aggregate": "by", "format": "output", "url": "server", "baseline-window": "baseline"}
+
 // explainMistake is the error of a command line. For an unknown command or flag, it suggests a known one.
 func explainMistake(app *kingpin.Application, args []string, err error) error {
 	context, failed := app.ParseContext(args)
@@ -28,6 +31,8 @@ func explainMistake(app *kingpin.Application, args []string, err error) error {
 	switch {
 	case valueless:
 		err = fmt.Errorf("flag %s has no value: give %[1]s=VALUE", strings.TrimSuffix(flag, "'"))
+	case token.Type == kingpin.TokenLong && unknown && slices.Contains(flags, sameFlag[token.Value]):
+		err = fmt.Errorf("unknown flag --%s: did you mean --%s?", token.Value, sameFlag[token.Value])
 	case token.Type == kingpin.TokenLong && unknown:
 		err = fmt.Errorf("unknown flag --%s%s", token.Value, meant("--", strings.TrimPrefix(token.Value, "no-"), flags))
 	case token.Type == kingpin.TokenShort && unknown:

@@ -24,9 +24,9 @@ import (
 
 // predictFlags ask what manifests would cost.
 type predictFlags struct {
-	file, window, cluster, namespace, unbilled, output string
-	usage                                              bool
-	mostIncrease                                       float64 // a month; negative for any
+	file, window, cluster, namespace, cost, unbilled, output string
+	usage                                                    bool
+	mostIncrease                                             float64 // a month; negative for any
 }
 
 // increaseError is the error of a change that costs more than is allowed.
@@ -48,9 +48,10 @@ func definePredict(clause *kingpin.CmdClause, io streams, logs *logFlags) execut
 		}
 		return nil
 	}).PlaceHolder("AMOUNT")
-	oneOf(clause, "unbilled", "What costs are that no bill charges yet: estimate from what bills charged last for nodes of the same kind, or list prices. Matters only where there are bills.", &f.unbilled, "estimate", "list")
+	addWhichCost(clause, &f.cost)
+	addUnbilled(clause, &f.unbilled)
 	oneOf(clause, "output", "Output format: table, markdown for a comment of a pull request, or json.", &f.output, "table", "markdown", "json").Short('o')
-	return anyPromcost(clause, io, logs).then(f.predict, io)
+	return anyPromcost(clause, io, logs).then(f.predict, io, &f.output)
 }
 
 // parameters are the flags as the API's.
@@ -58,6 +59,9 @@ func (f *predictFlags) parameters() url.Values {
 	v := url.Values{"format": {"json"}, "window": {f.window}, "defaultNamespace": {f.namespace}, "noUsage": {strconv.FormatBool(!f.usage)}, "unbilled": {f.unbilled}}
 	if f.cluster != "" {
 		v.Set("clusterID", f.cluster)
+	}
+	if f.cost == "list" {
+		v.Set("reconcile", "false")
 	}
 	return v
 }
@@ -84,11 +88,7 @@ func (f *predictFlags) predict(ctx context.Context, who *answerer, io streams) e
 	if err := json.Unmarshal(body, &answer); err != nil || answer.Data.Workloads == nil {
 		return fmt.Errorf("read answer of %s: it is not a promcost's that predicts costs: %w", who.name, err)
 	}
-	for _, w := range answer.Warnings {
-		if err := warn(io.err, w); err != nil {
-			return err
-		}
-	}
+	who.warnings = answer.Warnings
 	answer.currency = who.currency(ctx)
 	switch f.output {
 	case "json":

@@ -30,7 +30,7 @@ import (
 type queryFlags struct {
 	window, aggregate, filter, resolution, step string
 	cost, unbilled, share                       string
-	accumulate, idle, shareIdle                 bool
+	accumulate, idle, shareIdle, shareTenancy   bool
 	output                                      string
 	limit                                       int
 }
@@ -42,20 +42,29 @@ type answerer struct {
 	name   string        // in errors
 	status func() string // how far the work is
 	close  func()
+
+	asked    url.Values // the parameters of the last question
+	lacks    bool       // the last answer says that no hour of the window has data, and has no row
+	warnings []string   // of all answers
 }
 
 // opener opens whom to ask.
 type opener func(ctx context.Context) (*answerer, error)
 
-// then carries out a question: it opens whom to ask, asks, and closes.
-func (open opener) then(ask func(ctx context.Context, who *answerer, io streams) error, io streams) executor {
+// then carries out a question: it opens whom to ask, asks, and closes. What was found goes first, to the standard output, the warnings about it
+// after it. A source that has nothing of what promcost needs is an error.
+func (open opener) then(ask func(ctx context.Context, who *answerer, io streams) error, io streams, output *string) executor {
 	return func(ctx context.Context) error {
 		who, err := open(ctx)
 		if err != nil {
 			return err
 		}
 		defer who.close()
-		return ask(ctx, who, io)
+		err = ask(ctx, who, io)
+		if failed := warnFor(io.err, who.warnings, *output); failed != nil || err != nil || !who.lacks {
+			return cmp.Or(err, failed)
+		}
+		return who.explainNothing(ctx, io)
 	}
 }
 
@@ -123,19 +132,20 @@ func addQueryFlags(clause *kingpin.CmdClause, io streams, open opener) executor 
 	clause.Flag("accumulate", "Sum all sets into one.").BoolVar(&f.accumulate)
 	clause.Flag("idle", "Show what nodes cost and nobody was allocated, as __idle__.").Default("true").BoolVar(&f.idle)
 	clause.Flag("share-idle", "Give idle capacity to the workloads of its cluster, in proportion to what they cost.").BoolVar(&f.shareIdle)
+	clause.Flag("share-tenancy-costs", "Let workloads also bear what control planes and node disks cost. PromQL's costs of workloads have none of that.").Default("true").BoolVar(&f.shareTenancy)
 	clause.Flag("share", `Whose costs the others bear, as of --filter: namespace:"kube-system".`).PlaceHolder("EXPR").StringVar(&f.share)
 	addWhichCost(clause, &f.cost)
 	addUnbilled(clause, &f.unbilled)
 	outputOf(clause, &f.output, "json", "csv")
 	countOf(clause, "limit", "Most rows to show in a table; 0 for all. The total is of all.", &f.limit, 0).Default("0")
-	return open.then(f.query, io)
+	return open.then(f.query, io, &f.output)
 }
 
 // parameters are the flags as the API's.
 func (f *queryFlags) parameters() url.Values {
 	v := given(map[string]string{
 		"window": f.window, "aggregate": f.aggregate, "filter": f.filter, "resolution": f.resolution, "step": f.step, "unbilled": f.unbilled, "share": f.share,
-		"accumulate": strconv.FormatBool(f.accumulate), "idle": strconv.FormatBool(f.idle), "nulls": "true",
+		"accumulate": strconv.FormatBool(f.accumulate), "idle": strconv.FormatBool(f.idle), "nulls": "true", "shareTenancyCosts": strconv.FormatBool(f.shareTenancy),
 	})
 	if f.shareIdle {
 		v.Set("shareIdle", "true")
@@ -157,32 +167,34 @@ func (f *queryFlags) query(ctx context.Context, who *answerer, io streams) error
 	if err != nil {
 		return err
 	}
-	if err := warnAll(io.err, warnings); err != nil {
-		return err
-	}
 	answer, invalid := readReply(bytes.NewReader(body))
-	lacks := invalid == nil && answer.lacksData()
+	if invalid == nil {
+		who.lacks, warnings = answer.lacksData(), answer.Warnings
+	}
+	who.warnings = warnings
 	switch f.output {
 	case "csv":
-		lacks = bytes.Count(bytes.TrimSpace(body), []byte{'\n'}) == 0 && len(warnings) > 0 // it has no row, and a promcost says why
+		who.lacks = lacksRows(string(body), warnings)
 		fallthrough
 	case "json":
 		_, err = io.raw.Write(append(bytes.TrimRight(body, "\n"), '\n'))
-	default:
-		if err = invalid; err == nil {
-			err = printTables(io, answer, tableOptions{limit: f.limit, currency: who.currency(ctx), layout: io.layout(f.output)})
-		}
-	}
-	if err != nil || !lacks {
 		return err
 	}
-	return f.explainNothing(ctx, who, io)
+	if invalid != nil {
+		return invalid
+	}
+	return printTables(io, answer, tableOptions{limit: f.limit, currency: who.currency(ctx), layout: io.layout(f.output)})
+}
+
+// lacksRows reports whether an answer in CSV has no row, and a promcost says why.
+func lacksRows(text string, warnings []string) bool {
+	return strings.Count(strings.TrimSpace(text), "\n") == 0 && len(warnings) > 0
 }
 
 // explainNothing says on standard error what the source scrapes and what must be there, if it has none of what promcost needs: then it returns an
 // error.
-func (f *queryFlags) explainNothing(ctx context.Context, who *answerer, io streams) error {
-	body, _, err := who.ask(ctx, "/model/diagnose", url.Values{"window": {f.window}})
+func (a *answerer) explainNothing(ctx context.Context, io streams) error {
+	body, _, err := a.ask(ctx, "/model/diagnose", given(map[string]string{"window": a.asked.Get("window")}))
 	if err != nil {
 		return err
 	}
@@ -233,12 +245,12 @@ func (a *answerer) currency(ctx context.Context) string {
 
 // askServer asks over the network.
 func askServer(client *http.Client, base, name string) *answerer {
-	return &answerer{client, base, name, func() string { return "waiting for " + strings.TrimPrefix(name, "--server=") }, func() {}}
+	return &answerer{client: client, base: base, name: name, status: func() string { return "waiting for " + strings.TrimPrefix(name, "--server=") }, close: func() {}}
 }
 
 // askService asks the API within this process.
 func askService(svc *service) *answerer {
-	return &answerer{&http.Client{Transport: httpclient.InProcess(svc.api)}, "http://promcost", "promcost", svc.status, func() { _ = svc.Close() }}
+	return &answerer{client: &http.Client{Transport: httpclient.InProcess(svc.api)}, base: "http://promcost", name: "promcost", status: svc.status, close: func() { _ = svc.Close() }}
 }
 
 // computePath is the path of allocations.
@@ -252,6 +264,7 @@ func (a *answerer) ask(ctx context.Context, path string, parameters url.Values) 
 
 // send is ask with another method, and with a text in the body.
 func (a *answerer) send(ctx context.Context, method, path string, parameters url.Values, text []byte) (body []byte, warnings []string, err error) {
+	a.asked = parameters
 	req, err := http.NewRequestWithContext(ctx, method, a.base+path+"?"+parameters.Encode(), bytes.NewReader(text))
 	if err != nil {
 		return nil, nil, fmt.Errorf("ask %s: %w", a.name, err)
@@ -280,20 +293,19 @@ func (a *answerer) send(ctx context.Context, method, path string, parameters url
 	return nil, nil, fmt.Errorf("ask %s: it answered %s to %s: give the URL of a promcost, without a path", a.name, resp.Status, path)
 }
 
-// askFor asks a path, with progress and warnings on standard error, and reads the answer, which it also returns as it came, without the last line feed.
+// askFor asks a path, with progress on standard error, keeps the warnings, and reads the answer, which it also returns as it came, without the last line feed.
 func (a *answerer) askFor(ctx context.Context, io streams, path string, v url.Values, answer any) (text string, err error) {
 	text, err = a.askText(ctx, io, path, v)
 	if err != nil {
 		return "", err
 	}
-	var said struct{ Warnings []string }
-	if err := cmp.Or(json.Unmarshal([]byte(text), &said), json.Unmarshal([]byte(text), answer)); err != nil {
+	if err := json.Unmarshal([]byte(text), answer); err != nil {
 		return "", fmt.Errorf("read answer of %s: %w", a.name, err)
 	}
-	return text, warnAll(io.err, said.Warnings)
+	return text, nil
 }
 
-// askText is askFor for an answer in a format that is passed on, such as CSV, whose warnings are in its header.
+// askText is askFor for an answer in a format that is passed on, such as CSV, whose warnings are in its header, not in its text.
 func (a *answerer) askText(ctx context.Context, io streams, path string, v url.Values) (text string, err error) {
 	stop := showProgress(io.err, a.status)
 	body, warnings, err := a.ask(ctx, path, v)
@@ -301,7 +313,18 @@ func (a *answerer) askText(ctx context.Context, io streams, path string, v url.V
 	if err != nil {
 		return "", err
 	}
-	return strings.TrimRight(string(body), "\n"), warnAll(io.err, warnings)
+	text = strings.TrimRight(string(body), "\n")
+	var said struct {
+		Warnings                  []string
+		WindowHours, CoveredHours float64
+	}
+	if json.Unmarshal(body, &said) == nil {
+		a.lacks, warnings = said.WindowHours > 0 && said.CoveredHours == 0, said.Warnings
+	} else {
+		a.lacks = lacksRows(text, warnings)
+	}
+	a.warnings = append(a.warnings, warnings...)
+	return text, nil
 }
 
 // pass asks a path, and prints the answer as it came.

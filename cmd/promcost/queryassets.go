@@ -43,7 +43,7 @@ func addAssetFlags(clause *kingpin.CmdClause, io streams, open opener) executor 
 	addUnbilled(clause, &f.unbilled)
 	outputOf(clause, &f.output, "json", "csv")
 	countOf(clause, "limit", "Most rows to show in a table; 0 for all. The total is of all.", &f.limit, 0).Default("0")
-	return open.then(f.query, io)
+	return open.then(f.query, io, &f.output)
 }
 
 // query asks, and prints the answer.
@@ -163,7 +163,7 @@ func defineKubectlBudgets(clause *kingpin.CmdClause, io streams, _ *logFlags) ex
 func addBudgetFlags(clause *kingpin.CmdClause, io streams, open opener) executor {
 	f := &budgetFlags{}
 	outputOf(clause, &f.output, "json")
-	return open.then(f.query, io)
+	return open.then(f.query, io, &f.output)
 }
 
 // budgetAnswer is the answer of the API. What is not known of a budget is nil.
@@ -172,6 +172,8 @@ type budgetAnswer struct {
 		Name, Period, Cost string
 		Amount             float64
 		Spent, Forecast    *float64
+		// Of the period so far: the hours that have costs, and all of them.
+		CoveredHours, WindowHours *float64
 	}
 }
 
@@ -191,12 +193,13 @@ func (f *budgetFlags) query(ctx context.Context, who *answerer, io streams) erro
 	fmt.Fprintf(io.out, "budgets in %s\n\n", visible.Text(who.currency(ctx)))
 	t := texttable.Table{Columns: []texttable.Column{
 		{Name: "BUDGET", Long: texttable.Cut},
-		{Name: "PERIOD", Rank: 1},
-		{Name: "PRICES", Rank: 2},
+		{Name: "PERIOD"},
+		{Name: "PRICES"},
 		{Name: "AMOUNT", Right: true},
 		{Name: "SPENT", Right: true},
 		{Name: "FORECAST", Right: true},
 		{Name: "LEFT", Right: true},
+		{Name: "DATA", Right: true, Spare: true, Rank: 1},
 	}}
 	var over []string
 	for _, b := range answer.Data {
@@ -205,10 +208,14 @@ func (f *budgetFlags) query(ctx context.Context, who *answerer, io streams) erro
 			rest := b.Amount - *b.Spent
 			left = &rest
 		}
+		data := ""
+		if b.CoveredHours != nil && b.WindowHours != nil && *b.CoveredHours < *b.WindowHours {
+			data = partText(*b.CoveredHours, *b.WindowHours)
+		}
 		if b.Forecast != nil && *b.Forecast > b.Amount {
 			over = append(over, b.Name)
 		}
-		t.Rows = append(t.Rows, []string{b.Name, b.Period, b.Cost, money(b.Amount), moneyOr(b.Spent), moneyOr(b.Forecast), moneyOr(left)})
+		t.Rows = append(t.Rows, []string{b.Name, b.Period, b.Cost, money(b.Amount), moneyOr(b.Spent), moneyOr(b.Forecast), moneyOr(left), data})
 	}
 	if err := t.Write(io.out, io.layout(f.output)); err != nil {
 		return err

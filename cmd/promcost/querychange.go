@@ -21,8 +21,8 @@ import (
 
 // changeFlags ask why costs changed.
 type changeFlags struct {
-	window, baseline, aggregate, drill, filter, unbilled, output string
-	limit                                                        int
+	window, baseline, aggregate, drill, filter, cost, unbilled, output string
+	limit                                                              int
 }
 
 // defineQueryChange is the query change subcommand, which asks a Prometheus or a running promcost.
@@ -43,10 +43,11 @@ func addChangeFlags(clause *kingpin.CmdClause, io streams, open opener) executor
 	clause.Flag("aggregate", "What to sum by: namespace, controller, node, label:app, … or several separated by commas.").Default("namespace").StringVar(&f.aggregate)
 	clause.Flag("drill", "A field as of --aggregate, whose values that changed most stand below each row.").PlaceHolder("FIELD").StringVar(&f.drill)
 	clause.Flag("filter", `Which workloads: namespace:"shop"+label[app]:"web" and the like.`).PlaceHolder("EXPR").StringVar(&f.filter)
+	addWhichCost(clause, &f.cost)
 	addUnbilled(clause, &f.unbilled)
 	outputOf(clause, &f.output, "json", "csv")
 	countOf(clause, "limit", "Most rows to show; 0 for all. The total is of all.", &f.limit, 0).Default("20")
-	return open.then(f.query, io)
+	return open.then(f.query, io, &f.output)
 }
 
 // parameters are the flags as the API's.
@@ -54,6 +55,9 @@ func (f *changeFlags) parameters() url.Values {
 	v := given(map[string]string{
 		"window": f.window, "baseline": f.baseline, "aggregate": f.aggregate, "drill": f.drill, "filter": f.filter, "unbilled": f.unbilled, "limit": strconv.Itoa(f.limit),
 	})
+	if f.cost == "list" {
+		v.Set("reconcile", "false")
+	}
 	if f.output == "csv" {
 		v.Set("format", "csv")
 	}
@@ -105,11 +109,8 @@ const (
 // print writes a table: a line for each row and part, with a bar of its change on a terminal, and the largest effects in words.
 func (a *changeAnswer) print(out io.Writer, currency string, layout texttable.Layout) error {
 	d := &a.Data
-	head := fmt.Sprintf("%s to %s against %s to %s, costs in %s", d.Window.Start.Format(times), d.Window.End.Format(times),
-		d.BaselineWindow.Start.Format(times), d.BaselineWindow.End.Format(times), currency)
-	if a.BilledUntil != nil {
-		head += " as bills correct them until " + a.BilledUntil.UTC().Format(times)
-	}
+	head := fmt.Sprintf("%s to %s against %s to %s, costs in %s %s", d.Window.Start.Format(times), d.Window.End.Format(times),
+		d.BaselineWindow.Start.Format(times), d.BaselineWindow.End.Format(times), currency, pricesText(a.BilledUntil))
 	fmt.Fprintf(out, "%s\n\n", texttable.Wrap(visible.Text(head), layout.Width))
 	if d.NotComparable != "" {
 		fmt.Fprintf(out, "%s\n\n", texttable.Wrap("not comparable: "+visible.Text(d.NotComparable), layout.Width))

@@ -26,7 +26,7 @@ func TestChangeTable(t *testing.T) {
 	if err := answer.print(&b, "EUR", texttable.Layout{}); err != nil {
 		t.Fatal(err)
 	}
-	const want = `2026-11-08 00:00 UTC to 2026-11-15 00:00 UTC against 2026-11-01 00:00 UTC to 2026-11-08 00:00 UTC, costs in EUR
+	const want = `2026-11-08 00:00 UTC to 2026-11-15 00:00 UTC against 2026-11-01 00:00 UTC to 2026-11-08 00:00 UTC, costs in EUR at list prices
 
 NAME            BEFORE  AFTER  CHANGE  SINCE             OWNER  WHY
 web               1.00   5.00   +4.00  2026-11-10 07:00  a      New workloads +4.00

@@ -3,9 +3,12 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/csv"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/alecthomas/kingpin/v2"
 
@@ -37,9 +40,9 @@ func addNodeFlags(clause *kingpin.CmdClause, io streams, open opener) executor {
 	oneOf(clause, "aggregate", "What a line is about: nodePool for the nodes of a pool, or node.", &f.aggregate, "nodePool", "node")
 	clause.Flag("filter", `Which nodes: nodePool:"batch"+cluster:"prod" and the like.`).PlaceHolder("EXPR").StringVar(&f.filter)
 	addUnbilled(clause, &f.unbilled)
-	outputOf(clause, &f.output, "json")
+	outputOf(clause, &f.output, "json", "csv")
 	countOf(clause, "limit", "Most lines to show, the most expensive first; 0 for all. The total is of all.", &f.limit, 0).Default("0")
-	return open.then(f.query, io)
+	return open.then(f.query, io, &f.output)
 }
 
 // query asks, and prints the answer.
@@ -50,8 +53,11 @@ func (f *nodeFlags) query(ctx context.Context, who *answerer, io streams) error 
 	if err != nil {
 		return err
 	}
-	if !isTable(f.output) {
+	switch f.output {
+	case "json":
 		return writeLine(io.raw, body)
+	case "csv":
+		return answer.writeCSV(io.raw)
 	}
 	return answer.print(io, f, who.currency(ctx))
 }
@@ -59,6 +65,7 @@ func (f *nodeFlags) query(ctx context.Context, who *answerer, io streams) error 
 // nodesAnswer is the answer of the API.
 type nodesAnswer struct {
 	Data struct {
+		Window      struct{ Start, End time.Time }
 		Count       int
 		MonthlyCost float64
 		Notes       []string
@@ -85,7 +92,7 @@ func (a *nodesAnswer) print(io streams, f *nodeFlags, currency string) error {
 	}
 	what := map[string]string{"node": "NODE", "nodePool": "POOL"}[f.aggregate]
 	layout := io.layout(f.output)
-	head := fmt.Sprintf("nodes over %s, costs in %s a month as billed, at list prices where no bill charges", visible.Text(f.window), visible.Text(currency))
+	head := fmt.Sprintf("nodes from %s to %s, costs in %s a month as billed, at list prices where no bill charges", d.Window.Start.Format(times), d.Window.End.Format(times), visible.Text(currency))
 	if err := writeLine(io.out, texttable.Wrap(head, layout.Width)+"\n"); err != nil {
 		return err
 	}
@@ -134,6 +141,30 @@ func (a *nodesAnswer) print(io streams, f *nodeFlags, currency string) error {
 		if err := writeLine(io.out, texttable.Wrap(visible.Lines(note), layout.Width)); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// writeCSV writes a line for each pool or node. What is not known is empty.
+func (a *nodesAnswer) writeCSV(out io.Writer) error {
+	w := csv.NewWriter(out)
+	lines := [][]string{{
+		"Start", "End", "Cluster", "NodePool", "Node", "Nodes", "MonthlyCost", "IdleMonthlyCost", "MovingMonthlyCost", "MovingCPUCores", "MovingRAMBytes", "MovingGPUs",
+		"IdleElsewhereCPUCores", "IdleElsewhereRAMBytes", "IdleElsewhereGPUs", "CommittedMonthlyCost", "LeastMonthlySavings", "MostMonthlySavings",
+	}}
+	for i := range a.Data.Nodes {
+		n := &a.Data.Nodes[i]
+		line := []string{a.Data.Window.Start.Format(time.RFC3339), a.Data.Window.End.Format(time.RFC3339), n.Cluster, n.NodePool, n.Node}
+		for _, v := range [...]*float64{
+			&n.Nodes, &n.MonthlyCost, &n.Idle.MonthlyCost, &n.Moving.MonthlyCost, &n.Moving.CPUCores, &n.Moving.RAMBytes, &n.Moving.GPUs,
+			&n.IdleElsewhere.CPUCores, &n.IdleElsewhere.RAMBytes, &n.IdleElsewhere.GPUs, n.CommittedMonthlyCost, n.MonthlySavings.Least, n.MonthlySavings.Most,
+		} {
+			line = append(line, numberOrEmpty(v))
+		}
+		lines = append(lines, line)
+	}
+	if err := w.WriteAll(lines); err != nil {
+		return fmt.Errorf("write CSV: %w", err)
 	}
 	return nil
 }

@@ -20,10 +20,10 @@ func TestNodesTable(t *testing.T) {
 		want            []string
 	}{
 		"one cluster": {
-			`{"data":{"count":3,"monthlyCost":1200,"notes":["a note"],"nodes":[` + batch + `,` + strings.ReplaceAll(bare, "CLUSTER", "one") + `]}}`,
+			`{"data":{"window":{"start":"2026-01-24T00:00:00Z","end":"2026-01-31T00:00:00Z"},"count":3,"monthlyCost":1200,"notes":["a note"],"nodes":[` + batch + `,` + strings.ReplaceAll(bare, "CLUSTER", "one") + `]}}`,
 			"nodePool",
 			[]string{
-				`nodes over 7d, costs in EUR a month as billed, at list prices where no bill charges`, ``,
+				`nodes from 2026-01-24 00:00 UTC to 2026-01-31 00:00 UTC, costs in EUR a month as billed, at list prices where no bill charges`, ``,
 				`POOL             NODES     COST    IDLE  IDLE %    PODS     CPU  MEMORY  GPU              ELSEWHERE  COMMITTED               SAVES`,
 				`batch              3.2  1155.10  551.00     48%  590.50  25200m  58.1Gi  1.0  40200m 299Gi 0.0 GPUs    1000.50  -436.00 to 1155.10`,
 				`__unallocated__    1.0    10.00   10.00    100%    0.00       –       –    –                    – –          –          – to 10.00`,
@@ -35,11 +35,11 @@ func TestNodesTable(t *testing.T) {
 			},
 		},
 		"two clusters": {
-			`{"data":{"count":2,"monthlyCost":1200,"nodes":[` + batch + `,` + strings.ReplaceAll(bare, "CLUSTER", "two") + `]}}`,
+			`{"data":{"window":{"start":"2026-01-24T00:00:00Z","end":"2026-01-31T00:00:00Z"},"count":2,"monthlyCost":1200,"nodes":[` + batch + `,` + strings.ReplaceAll(bare, "CLUSTER", "two") + `]}}`,
 			"node",
 			[]string{`NODE`, `one/batch`, `two/__unallocated__`},
 		},
-		"none": {`{"data":{"count":0,"nodes":[]}}`, "nodePool", []string{"no nodes", ""}},
+		"none": {`{"data":{"window":{"start":"2026-01-24T00:00:00Z","end":"2026-01-31T00:00:00Z"},"count":0,"nodes":[]}}`, "nodePool", []string{"no nodes", ""}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var answer nodesAnswer
@@ -47,7 +47,7 @@ func TestNodesTable(t *testing.T) {
 				t.Fatal(err)
 			}
 			var b strings.Builder
-			if err := answer.print(streams{out: &b}, &nodeFlags{window: "7d", aggregate: tt.aggregate, output: "table"}, "EUR"); err != nil {
+			if err := answer.print(streams{out: &b}, &nodeFlags{aggregate: tt.aggregate, output: "table"}, "EUR"); err != nil {
 				t.Fatal(err)
 			}
 			if name == "two clusters" {

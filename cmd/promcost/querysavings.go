@@ -43,7 +43,7 @@ func addSavingsFlags(clause *kingpin.CmdClause, io streams, open opener) executo
 	oneOf(clause, "output", "Output format: table, wide for all of its columns and whole names, json or csv; vpa for VerticalPodAutoscalers, which kubectl apply takes; kubectl for commands that set the requests, one a controller; patch for strategic merge patches that do, as Kustomize takes them. kubectl apply --server-side --force-conflicts --dry-run=server checks patches, but do not apply them so: kubectl apply removes what an object does not name.",
 		&f.output, "table", wideOutput, "json", "csv", "vpa", "kubectl", "patch").Short('o')
 	countOf(clause, "limit", "Most containers to show, those that save most first; 0 for all. The total is of all.", &f.limit, 0).Default("0")
-	return open.then(f.query, io)
+	return open.then(f.query, io, &f.output)
 }
 
 // presetWords are the names of presets, the default first.
@@ -134,6 +134,9 @@ func (a *savingsAnswer) head(window, currency string) string {
 	return visible.Text(fmt.Sprintf("requests by %s over %s, savings in %s a month, costs %s", a.Data.Profile, window, currency, pricesText(a.BilledUntil)))
 }
 
+// leastPart is the part of all savings and costs below which a container is not named in a table: hundreds of jobs come to a cent each.
+const leastPart = 0.001
+
 // print writes a table: what is requested and what should be, what that saves, and in words what it risks.
 func (a *savingsAnswer) print(out io.Writer, head string, layout texttable.Layout) error {
 	d := &a.Data
@@ -148,12 +151,20 @@ func (a *savingsAnswer) print(out io.Writer, head string, layout texttable.Layou
 		{Name: "COSTS", Right: true, Spare: true},
 		{Name: "RISK", Long: texttable.Wrapped},
 	}}
+	small, saves, costs := 0, 0.0, 0.0
 	for i := range d.Requests {
 		r := &d.Requests[i]
+		if !layout.Wide && max(r.MonthlySaving, r.MonthlyRisk) < leastPart*(d.MonthlySaving+d.MonthlyRisk) {
+			small, saves, costs = small+1, saves+r.MonthlySaving, costs+r.MonthlyRisk
+			continue
+		}
 		t.Rows = append(t.Rows, []string{
 			r.name(), coresText(&r.CPU.Request), coresText(r.CPU.Recommended), bytesText(&r.Memory.Request), bytesText(r.Memory.Recommended),
 			money(r.MonthlySaving), money(r.MonthlyRisk), r.risk(),
 		})
+	}
+	if small > 0 {
+		t.Rows = append(t.Rows, []string{counted(small, "{n} small {one|ones}"), "", "", "", "", money(saves), money(costs), "-o wide shows them"})
 	}
 	t.Rows = append(t.Rows, []string{"TOTAL", "", "", "", "", money(d.MonthlySaving), money(d.MonthlyRisk), a.risk()})
 	if err := t.Write(out, layout); err != nil {

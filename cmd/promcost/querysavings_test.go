@@ -38,7 +38,7 @@ func readSavings(t *testing.T) *savingsAnswer {
 // TestSavingsTable says in words what recommendations risk. Nothing in it is obeyed by a terminal.
 func TestSavingsTable(t *testing.T) {
 	var b strings.Builder
-	if err := readSavings(t).print(&b, readSavings(t).head("14d", "EUR"), texttable.Layout{}); err != nil {
+	if err := readSavings(t).print(&b, readSavings(t).head("14d", "EUR"), texttable.Layout{Wide: true}); err != nil {
 		t.Fatal(err)
 	}
 	want := strings.Join([]string{
@@ -54,6 +54,29 @@ func TestSavingsTable(t *testing.T) {
 		`freed requests become idle`, ``,
 	}, "\n")
 	if diff := cmp.Diff(want, b.String()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestSmallSavings sums up what is small in a table: the column still adds up to the total.
+func TestSmallSavings(t *testing.T) {
+	var b strings.Builder
+	if err := readSavings(t).print(&b, "", texttable.Layout{}); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for line := range strings.Lines(b.String()) {
+		if cells := strings.Fields(line); strings.HasPrefix(line, "web/") || strings.HasPrefix(line, "3 small") || strings.HasPrefix(line, "TOTAL") {
+			got = append(got, strings.Join(cells, " "))
+		}
+	}
+	want := []string{
+		`web/front/nginx 2000m 263m 4Gi 1.15Gi 40.50 0.00 CPU above its request 4 % of the time`,
+		`web/front/log\u001b[31m 10m 100m – – 0.00 3.00 CPU above its request less than 0.1 % of the time, CPU now 50 % of the time, memory usage is not known, rests on 20 h only`,
+		`3 small ones 0.00 0.00 -o wide shows them`,
+		`TOTAL 40.50 3.00 CPU above its request 3.1 % of the time`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

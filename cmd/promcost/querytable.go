@@ -20,12 +20,8 @@ type tableOptions struct {
 	layout   texttable.Layout
 }
 
-// printTables writes the answer's sets as tables to standard output, with their costs of a month at the rate of the hours that have data, and
-// its warnings to standard error.
+// printTables writes the answer's sets as tables to standard output, with their costs of a month at the rate of the hours that have data.
 func printTables(io streams, answer *reply, o tableOptions) error {
-	if err := warnAll(io.err, answer.Warnings); err != nil {
-		return err
-	}
 	sets, err := answer.sets()
 	if err != nil {
 		return err

@@ -48,7 +48,7 @@ func defineReport(clause *kingpin.CmdClause, io streams, logs *logFlags) executo
 	oneOf(clause, "receiver", "What the webhook takes: slack (Mattermost and others, too), teams, or json for anything; auto goes by its URL.", &f.receiver, "auto", "slack", "teams", "json")
 	clause.Flag("dry-run", "Print the message that would be posted, and post nothing.").BoolVar(&f.dryRun)
 	clause.Flag("page", "URL of promcost as readers reach it, such as https://costs.example.com: the report links to its page.").PlaceHolder("URL").StringVar(&f.page)
-	return open.then(f.report, io)
+	return open.then(f.report, io, &f.output)
 }
 
 // report asks, and prints or posts the report.

@@ -27,7 +27,7 @@ func defineSavingsBacktest(clause *kingpin.CmdClause, io streams, logs *logFlags
 	clause.Flag("window", "What time to look at: each day with seven days before it is tested.").Default("28d").StringVar(&f.window)
 	clause.Flag("filter", `Which workloads: namespace:"shop"+label[app]:"web" and the like.`).PlaceHolder("EXPR").StringVar(&f.filter)
 	oneOf(clause, "output", "Output format: table, json, or svg for a picture.", &f.output, "table", "json", "svg").Short('o')
-	return open.then(f.query, io)
+	return open.then(f.query, io, &f.output)
 }
 
 // backtestAnswer is the answer of the API.

@@ -176,12 +176,6 @@ func requestPatch(rows []savingsRow) k8sObject {
 
 // writeCSV writes a line for each container. What is not known is empty.
 func (a *savingsAnswer) writeCSV(out io.Writer) error {
-	number := func(v *float64) string {
-		if v == nil {
-			return ""
-		}
-		return strconv.FormatFloat(*v, 'g', -1, 64)
-	}
 	w := csv.NewWriter(out)
 	lines := [][]string{{
 		"Cluster", "Namespace", "ControllerKind", "Controller", "Container", "Owner", "LowConfidence", "MonthlySaving", "MonthlyRisk",
@@ -194,13 +188,21 @@ func (a *savingsAnswer) writeCSV(out io.Writer) error {
 			owner = *r.Owner
 		}
 		lines = append(lines, []string{
-			r.Cluster, r.Namespace, r.ControllerKind, r.Controller, r.Container, owner, strconv.FormatBool(r.LowConfidence), number(&r.MonthlySaving), number(&r.MonthlyRisk),
-			number(&r.CPU.Request), number(r.CPU.Recommended), number(r.CPU.Low), number(r.CPU.High), string(r.CPU.Why), number(r.CPU.Exceedance),
-			number(&r.Memory.Request), number(r.Memory.Recommended), number(r.Memory.RecommendedLimit), string(r.Memory.Why), number(r.Memory.Exceedance),
+			r.Cluster, r.Namespace, r.ControllerKind, r.Controller, r.Container, owner, strconv.FormatBool(r.LowConfidence), numberOrEmpty(&r.MonthlySaving), numberOrEmpty(&r.MonthlyRisk),
+			numberOrEmpty(&r.CPU.Request), numberOrEmpty(r.CPU.Recommended), numberOrEmpty(r.CPU.Low), numberOrEmpty(r.CPU.High), string(r.CPU.Why), numberOrEmpty(r.CPU.Exceedance),
+			numberOrEmpty(&r.Memory.Request), numberOrEmpty(r.Memory.Recommended), numberOrEmpty(r.Memory.RecommendedLimit), string(r.Memory.Why), numberOrEmpty(r.Memory.Exceedance),
 		})
 	}
 	if err := w.WriteAll(lines); err != nil {
 		return fmt.Errorf("write CSV: %w", err)
 	}
 	return nil
+}
+
+// numberOrEmpty is a number of CSV, empty where it is not known.
+func numberOrEmpty(v *float64) string {
+	if v == nil {
+		return ""
+	}
+	return strconv.FormatFloat(*v, 'g', -1, 64)
 }

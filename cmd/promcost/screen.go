@@ -3,11 +3,13 @@ package main
 import (
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 
 	"golang.org/x/term"
 
+	"github.com/promcost/promcost/allocation/notices"
 	"github.com/promcost/promcost/allocation/texttable"
 	"github.com/promcost/promcost/allocation/visible"
 )
@@ -122,12 +124,27 @@ func warn(w io.Writer, text string) error {
 	return mark(w, yellow, word, strings.TrimPrefix(text, word+" "))
 }
 
-// warnAll writes warnings.
-func warnAll(w io.Writer, texts []string) error {
-	for _, text := range texts {
+// mostWarnings is how many warnings stand below a table.
+const mostWarnings = 3
+
+// warnFor writes the warnings of an answer, those that matter most first: below a table at most mostWarnings of different kinds, and how many others
+// there are; none beside JSON, which has them.
+func warnFor(w io.Writer, texts []string, output string) error {
+	shown := slices.Clone(texts)
+	notices.ByLevel(shown)
+	switch output {
+	case "json":
+		return nil
+	case "table":
+		shown = notices.Foremost(texts, mostWarnings)
+	}
+	for _, text := range shown {
 		if err := warn(w, text); err != nil {
 			return err
 		}
+	}
+	if rest := len(texts) - len(shown); rest > 0 {
+		return writeLine(w, texttable.Wrap(counted(rest, "{n} more {warning is|warnings are} in the answer: -o json shows {it|them}"), widthOf(w)))
 	}
 	return nil
 }
