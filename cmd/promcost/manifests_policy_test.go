@@ -109,6 +109,8 @@ func TestManifestsEgress(t *testing.T) {
 		{name: "what needs no proxy", url: "https://mimir.example.com", values: "extraEnv: [{name: NO_PROXY, value: 'example.com,10.0.0.0/8,.svc'}]"},
 		{name: "its own URL", url: "http://p:9090", values: "flags: {web.external-url: 'https://costs.example.com:8443'}"},
 		{name: "a mirror of price lists", url: "http://p:9090", values: "flags: {pricing.fetch: true, pricing.url: ['aws=http://mirror.example.com:8080']}", want: []string{anywhere(8080)}},
+		{name: "Thanos", values: "flags: {thanos.store: ['thanos.example.com:10901', 'tls://10.1.2.3:10902', 'thanos-query:10903']}", want: []string{address("10.1.2.3/32", 10902), anywhere(10901)}},
+		{name: "one Thanos", values: "flags: {thanos.store: 'thanos.example.com:10901'}", want: []string{anywhere(10901)}},
 		{name: "what values say", url: "http://p:9090", values: "networkPolicy: {egress: [{ports: [{port: 6379, protocol: TCP}]}]}", want: []string{anywhere(6379)}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -152,7 +152,9 @@ appProtocol: https
 
 {{- /* Arguments that say what a promcost reads. Kubernetes is to expand nothing in values, here and below. */}}
 {{- define "promcost.source" }}
-- {{ print "--prometheus.url=" (replace "$" "$$" (.Values.prometheus).url) | toJson }}
+{{- with (.Values.prometheus).url }}
+- {{ print "--prometheus.url=" (replace "$" "$$" .) | toJson }}
+{{- end }}
 {{- if (.Values.prometheus).secret }}
 - "--prometheus.http-config=/etc/promcost/prometheus/http-config.yaml"
 {{- end }}
@@ -167,6 +169,10 @@ Secret names is not known here. */}}
 {{- if and (regexMatch "^(HTTPS?|ALL)_PROXY$" (get . "name" | toString | upper)) $value (not (contains "://" $value)) }}
 {{- $texts = append $texts (print "http://" $value) }}
 {{- end }}
+{{- end }}
+{{- $stores := get (.Values.flags | default dict) "thanos.store" | default list }}
+{{- range kindIs "string" $stores | ternary (list $stores) $stores }} {{- /* HOST:PORT, without a scheme */}}
+{{- $texts = append $texts (contains "://" . | ternary . (print "grpc://" .)) }}
 {{- end }}
 {{- range regexFindAll `endpoint["'\\]*:\s*["'\\]*[^\s/"'\\]+:[0-9]+` (toJson .Values.files) -1 }} {{- /* of an object store, without a scheme */}}
 {{- $texts = append $texts (regexReplaceAll `^.*[\s"'\\]([^\s"'\\]+)$` . "https://${1}") }}
