@@ -161,6 +161,9 @@ func (c *computation) compute(ctx context.Context, queries []allocation.Query) (
 	if err := c.findScrapeIntervals(ctx); err != nil {
 		return fmt.Errorf("find the scrape interval: %w", err)
 	}
+	if err := c.findOTel(ctx); err != nil {
+		return err
+	}
 	if err := c.findOwn(ctx); err != nil {
 		return err
 	}
@@ -231,6 +234,7 @@ func (c *computation) load(ctx context.Context) error {
 const (
 	inputInterval = "scrape interval"
 	inputOwn      = "series of promcost"
+	inputOTel     = "series of OpenTelemetry"
 )
 
 // errNothing says that the source has none of the inputs.

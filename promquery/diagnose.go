@@ -55,17 +55,21 @@ func (c *computation) diagnose(ctx context.Context, w allocation.Window) (*diagn
 		return nil, err
 	}
 	c.found.frame = newFrame(w, 0, 0)
+	if c.found.otel, err = c.lookForOTel(ctx, w); err != nil {
+		return nil, err
+	}
 	// Raw samples show how far apart they are and how old the last one is; samples on a grid do not.
 	p := c.cfg.newPlan(c.symbols, c.found, question{}, build.Ask{Signals: allSignals(), Spans: []build.Span{{Start: w.Start.UnixMilli(), End: w.End.UnixMilli()}}})
 	p.own = own
-	got, err := c.ask(ctx, "all inputs", p.rs, func(s Series) error {
+	look := func(s Series) error {
 		series, key, err := p.readPoints(s.Request, s.Key, s.Points)
 		if err != nil || series.Signal == signals.Nothing || p.readers[s.Request].bare(key) {
 			return err // promcost's own series, or an empty one
 		}
 		p.readers[s.Request].found.look(key, s.Points, c.found.frame)
 		return nil
-	})
+	}
+	got, err := c.ask(ctx, "all inputs", p.rs, func(s Series) error { return p.translate(s, look) })
 	if err != nil {
 		return nil, err
 	}
@@ -161,7 +165,7 @@ func (f *findings) diagnoseInput(i int, cluster Symbol) (diagnosis.Input, []int6
 			continue
 		}
 		c := &f.inputs[i][rank].clusters[k]
-		d.Alternatives = append(d.Alternatives, diagnosis.Metric{Metric: in.Alternatives[rank].Metric, Series: c.series})
+		d.Alternatives = append(d.Alternatives, diagnosis.Metric{Metric: f.metric(i, rank), Series: c.series})
 		intervals = append(intervals, c.intervals...)
 		if at := time.UnixMilli(c.newest).UTC(); at.After(d.Newest) {
 			d.Newest = at
@@ -170,7 +174,7 @@ func (f *findings) diagnoseInput(i int, cluster Symbol) (diagnosis.Input, []int6
 			d.Oldest = at
 		}
 		switch {
-		case rank == 0:
+		case in.isBest(rank):
 			d.State = diagnosis.Found
 		case d.State == diagnosis.Missing:
 			d.State = diagnosis.Fallback

@@ -1,6 +1,7 @@
 package promquery
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -22,6 +23,7 @@ const (
 	CAdvisor         = "cAdvisor (/metrics/cadvisor of the kubelets)"
 	Kubelets         = "/metrics of the kubelets"
 	NodeExporter     = "node_exporter"
+	OTelCollector    = "OpenTelemetry Collector"
 )
 
 // programs expose the inputs. A metric belongs to the first one with a matching prefix.
@@ -33,6 +35,7 @@ var programs = []program{
 	{"cloudcost-exporter", []string{"cloudcost_"}, priceExporter, "metricRelabelings drop it"},
 	{"Karpenter", []string{"karpenter_"}, "", "metricRelabelings drop it"},
 	{NodeExporter, []string{"node_cpu_seconds", "node_memory_"}, exporter, "a collector is off, or metricRelabelings drop it"},
+	{name: OTelCollector},
 }
 
 // programOf is the program that exposes a metric, nil if it is unknown.
@@ -46,13 +49,22 @@ func programOf(metric string) *program {
 	return &programs[i]
 }
 
+// program is the program that exposes the metric, nil if it is unknown.
+func (a *Alternative) program() *program {
+	if a.OTel != nil {
+		return &programs[len(programs)-1]
+	}
+	return programOf(a.Metric)
+}
+
 // Exporter is a program that exposes metrics of inputs.
 type Exporter struct {
 	Name    string   // "" for all that are none of the others
 	Metrics []string // sorted
 }
 
-// Exporters are the programs that expose the inputs, with all the metrics that may serve one.
+// Exporters are the programs that expose the inputs, with all the metrics that may serve one. Those of the OpenTelemetry Collector have the names that they
+// have there.
 func Exporters() []Exporter {
 	list := make([]Exporter, len(programs)+1)
 	for i := range programs {
@@ -61,8 +73,12 @@ func Exporters() []Exporter {
 	for i := range Inputs {
 		for _, a := range Inputs[i].Alternatives {
 			of := &list[len(programs)]
-			if p := programOf(a.Metric); p != nil {
+			if p := a.program(); p != nil {
 				of = &list[slices.IndexFunc(list, func(e Exporter) bool { return e.Name == p.name })]
+			}
+			if a.OTel != nil {
+				of.Metrics = append(of.Metrics, a.OTel.Names...)
+				continue
 			}
 			of.Metrics = append(of.Metrics, a.Metric)
 		}
@@ -84,6 +100,9 @@ var fallbacks = []struct{ input, metric, cost string }{
 	{"node gpu", "kube_node_status_allocatable", "devices that are not healthy cost nothing"},
 	{"node gpu", "node_gpu_count", "nodes have whole devices: MIG slices and shares are not told apart"},
 	{"node disk", "container_fs_limit_bytes", "a node's own disk is as large as all disks that its kubelet sees, which may be those of volumes"},
+	{"running", "k8s_container_ready", "containers run while their pod's phase is Running: the back-off between restarts is charged"},
+	{"node cpu", "k8s_node_allocatable_cpu", "nodes cost what pods may take of them, without what is reserved for the system"},
+	{"node memory", "k8s_node_allocatable_memory_bytes", "nodes cost what pods may take of them, without what is reserved for the system"},
 	{"gpu usage", "DCGM_FI_DEV_GPU_UTIL", "a device counts as used while anything runs on it, however little of it that takes"},
 }
 
@@ -104,16 +123,27 @@ func (f *findings) explain(d *diagnosis.Input, i int, cluster Symbol, sheet stri
 		d.Missing, d.Remedy = f.proof(in, cluster).cost(cost), f.remedy(in, cluster)
 	case d.State == diagnosis.Fallback:
 		for _, s := range fallbacks {
-			if s.input == in.Name && s.metric == d.Alternatives[0].Metric {
+			if s.input == in.Name && s.metric == f.first(i, cluster) {
 				d.Missing, d.Remedy = s.cost, f.remedy(in, cluster)
 			}
 		}
 	}
 }
 
+// first is the metric of the first alternative that a cluster has.
+func (f *findings) first(i int, cluster Symbol) string {
+	rank := slices.IndexFunc(f.inputs[i], func(t tally) bool {
+		return slices.ContainsFunc(t.clusters, func(c clusterTally) bool { return c.cluster == cluster })
+	})
+	return Inputs[i].Alternatives[max(rank, 0)].Metric
+}
+
 // remedy is how to get the best metric of an input: the remedy of the table, or, if the program that exposes it is scraped, where
 // to look for the metric.
 func (f *findings) remedy(in *Input, cluster Symbol) string {
+	if f.otel.tells(cluster) {
+		return cmp.Or(in.otelSetting(), in.Remedy)
+	}
 	best := &in.Alternatives[0]
 	e := f.dropper(in, cluster)
 	if e == nil {
@@ -158,7 +188,7 @@ func (a *Alternative) selector() string {
 func (f *findings) scrapes(e *program, cluster Symbol) bool {
 	for i, tallies := range f.inputs {
 		for rank := range tallies {
-			if programOf(Inputs[i].Alternatives[rank].Metric) == e && slices.ContainsFunc(tallies[rank].clusters, func(c clusterTally) bool { return c.cluster == cluster }) {
+			if Inputs[i].Alternatives[rank].program() == e && slices.ContainsFunc(tallies[rank].clusters, func(c clusterTally) bool { return c.cluster == cluster }) {
 				return true
 			}
 		}

@@ -127,7 +127,7 @@ func (f *findings) samplesOf(cluster Symbol, take func(in *Input, rank int) bool
 func (f *findings) pods(cluster Symbol) timeline.Intervals {
 	for _, take := range []func(in *Input, rank int) bool{
 		func(in *Input, rank int) bool {
-			return in.Signal == signals.ContainerRunning && !in.Init && rank == 0
+			return in.Signal == signals.ContainerRunning && !in.Init && in.isBest(rank)
 		},
 		func(in *Input, _ int) bool { return in.Signal == signals.ContainerRunning && !in.Init },
 		func(in *Input, _ int) bool { return in.Signal == signals.PodInfo },
@@ -161,9 +161,12 @@ func (f *findings) missing(lost []Loss) []string {
 			continue
 		}
 		var never, holes gaps
+		var lacking []*Input
 		for i := range Inputs {
 			if in := &Inputs[i]; f.wasRequested(i) && (!f.someLabels || !in.Signal.IsMetadata()) {
-				if text := f.lacksAll(i, cluster); text != "" {
+				if text := f.lacksAll(i, cluster); text != "" && f.otel.tells(cluster) {
+					lacking = append(lacking, in)
+				} else if text != "" {
 					window := []timeline.Interval{{From: f.frame.start, To: f.frame.end}}
 					why := f.blame(in, lost, window, f.remedy(in, cluster))
 					if proven := f.lackingProven(in, cluster, text, window[0], why); proven != "" {
@@ -173,11 +176,14 @@ func (f *findings) missing(lost []Loss) []string {
 					}
 				}
 				if when := f.lacksFor(in, cluster, pods); len(when) > 0 {
-					holes.add(gap{worded(when) + ", while pods ran,", f.blame(in, lost, when, "was what exports it down?"), ""}, in.withoutIt(in.Missing))
+					holes.add(gap{worded(when) + ", while pods ran,", f.blame(in, lost, when, "was what exports it down?"), ""}, f.withoutIt(in, cluster))
 				} else if when, by := f.lacksWhileProven(in, cluster); len(when) > 0 {
-					holes.add(gap{worded(when) + ", while " + by + " had some,", f.blame(in, lost, when, "was what exports it down, or is it no longer kept?"), in.About}, in.withoutIt(in.Missing))
+					holes.add(gap{worded(when) + ", while " + by + " had some,", f.blame(in, lost, when, "was what exports it down, or is it no longer kept?"), in.About}, f.withoutIt(in, cluster))
 				}
 			}
+		}
+		if f.otel.tells(cluster) {
+			out = append(out, otelWarning(cluster, lacking))
 		}
 		for _, x := range append(never, holes...) {
 			out = append(out, x.about.Warning(fmt.Sprintf("cluster %s: no sample %s of %s: %s", cluster.Value(), x.when, strings.Join(x.texts, ", "), x.why)))
@@ -229,6 +235,15 @@ func (f *findings) blame(in *Input, lost []Loss, when []timeline.Interval, other
 	return strings.Join(of, " and ") + " cannot be read"
 }
 
+// withoutIt names an input that a cluster had and is missing, and what is lost.
+func (f *findings) withoutIt(in *Input, cluster Symbol) string {
+	metric := in.Alternatives[0].Metric
+	if own := slices.IndexFunc(in.Alternatives, func(a Alternative) bool { return a.OTel != nil }); own >= 0 && f.otel.tells(cluster) {
+		metric = in.Alternatives[own].Metric
+	}
+	return fmt.Sprintf("%s (%s: %s)", metric, in.Name, in.Missing)
+}
+
 // withoutIt names an input that is missing, and what is lost.
 func (in *Input) withoutIt(cost string) string {
 	return fmt.Sprintf("%s (%s: %s)", in.Alternatives[0].Metric, in.Name, cost)
@@ -278,8 +293,8 @@ func (f *findings) lacksAll(i int, cluster Symbol) string {
 		return ""
 	}
 	if sampled != nil {
-		best, _ := f.samplesOf(cluster, func(other *Input, rank int) bool { return other.Name == in.Name && rank == 0 })
-		fallback := slices.ContainsFunc(in.Alternatives, func(a Alternative) bool { return a.Signal != signals.Nothing })
+		best, _ := f.samplesOf(cluster, func(other *Input, i int) bool { return other.Name == in.Name && in.isBest(i) })
+		fallback := slices.ContainsFunc(in.Alternatives, func(a Alternative) bool { return a.Signal != signals.Nothing && a.OTel == nil })
 		if best == nil && fallback {
 			return in.withoutIt("what stands in for it is less exact")
 		}

@@ -32,6 +32,8 @@ type Alternative struct {
 	Price bool
 	// Scale is what the metric's values are multiplied by; 0 is 1.
 	Scale float64
+	// OTel says that the metric is one of an OpenTelemetry Collector; nil is no such metric.
+	OTel *OTel
 }
 
 // Input is something a computation wants to know, and the alternatives that can tell, best first. The first alternative
@@ -214,7 +216,7 @@ func gpuPattern(others []string) string {
 var notInLabels = regexp.MustCompile(`[^A-Za-z0-9_*]`)
 
 // Inputs is everything a computation asks for.
-var Inputs = slices.Concat(workloads, volumes, traffic, balancers, machines, exportedPrices)
+var Inputs = withOTel(slices.Concat(workloads, volumes, traffic, balancers, machines, exportedPrices))
 
 // workloads are the inputs about what runs where, and what nodes have and cost.
 var workloads = []Input{

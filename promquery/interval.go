@@ -3,6 +3,7 @@ package promquery
 import (
 	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"github.com/promcost/promcost/allocation"
@@ -16,62 +17,100 @@ const (
 	containerProbe = 6 * time.Minute
 )
 
-// probe is a series that every node has, from kube-state-metrics or cAdvisor.
+// probe is a series that every node has, or every pod, from kube-state-metrics or cAdvisor, or from the receiver of OpenTelemetry in their place.
 type probe struct {
 	metric   string
 	matchers []Matcher
-	cadvisor bool
+	of       Receiver
+	dialect  dialect
 }
 
 // nodeProbes are cheap to read. Some installations drop cAdvisor's series of whole nodes.
-var nodeProbes = []probe{
+var nodeProbes = append([]probe{
 	{metric: "kube_node_info"},
-	{metric: "container_memory_working_set_bytes", matchers: []Matcher{equal("id", "/")}, cadvisor: true},
-	{metric: "machine_memory_bytes", cadvisor: true},
-}
+	{metric: "container_memory_working_set_bytes", matchers: []Matcher{equal("id", "/")}, of: KubeletReceiver},
+	{metric: "machine_memory_bytes", of: KubeletReceiver},
+}, otelProbes(nodeReady, nodeTime)...)
 
-// containerProbes are read if cAdvisor has no series of nodes.
-var containerProbes = []probe{
-	{metric: "container_memory_working_set_bytes", matchers: []Matcher{notEqual("container", ""), notEqual("container", "POD")}, cadvisor: true},
+// containerProbes are read if there are no series of nodes.
+var containerProbes = append([]probe{
+	{metric: "container_memory_working_set_bytes", matchers: []Matcher{notEqual("container", ""), notEqual("container", "POD")}, of: KubeletReceiver},
+}, otelProbes(podPhase, containerTime)...)
+
+// otelProbes are metrics of OpenTelemetry's receivers in all spellings.
+func otelProbes(list ...Alternative) (probes []probe) {
+	for i := range list {
+		for d := underscores; d < numDialects; d++ {
+			for _, name := range list[i].spellings(d) {
+				probes = append(probes, probe{metric: name, of: list[i].OTel.Receiver, dialect: d})
+			}
+		}
+	}
+	return probes
 }
 
 // intervals are the distances in milliseconds between the samples of each series of the probes that shows one, and the scrape intervals
-// that they show.
+// that they show, by receiver: of other programs, and of OpenTelemetry.
 type intervals struct {
-	ofKubeState, ofCadvisor []int64
-	kubeState, cadvisor     time.Duration
+	now   [numReceivers][2][]int64
+	found [numReceivers][2]time.Duration
+	otel  *otel
 }
 
-// findScrapeIntervals finds, for each window, the scrape intervals of kube-state-metrics and cAdvisor, and takes the longer one. It looks
-// at the end of the window, then at its beginning and middle, then, for a window within an outage, in the hour before it. If it finds
+// lacks reports whether no interval is known of what a receiver tells.
+func (x *intervals) lacks(r Receiver) bool { return x.found[r][0] == 0 && x.found[r][1] == 0 }
+
+// instants are where in a window probes are read, in this order.
+var instants = []func(w allocation.Window) time.Time{
+	func(w allocation.Window) time.Time { return w.End },
+	func(w allocation.Window) time.Time { return w.Start.Add(probeLength) },
+	func(w allocation.Window) time.Time { return w.Start.Add(w.Duration() / 2) },
+	func(w allocation.Window) time.Time { return w.Start },
+	func(w allocation.Window) time.Time { return w.Start.Add(-probeLength) },
+	func(w allocation.Window) time.Time { return w.Start.Add(-2 * probeLength) },
+}
+
+// divisible is how long a window is at the beginning of which OpenTelemetry may have told what other programs do at its end. What is computed of longer ones is
+// mostly made of hours.
+const divisible = 2 * time.Hour
+
+// findScrapeIntervals finds, for each window, the scrape intervals of kube-state-metrics and cAdvisor, or of OpenTelemetry's receivers where these are not there,
+// and takes the longer one. It looks at the end of the window, then at its beginning and middle, then, for a window within an outage, in the hour before it. If it finds
 // neither, it takes the default.
 func (c *computation) findScrapeIntervals(ctx context.Context) error {
 	found := make([]intervals, len(c.windows))
-	for _, end := range []func(w allocation.Window) time.Time{
-		func(w allocation.Window) time.Time { return w.End },
-		func(w allocation.Window) time.Time { return w.Start.Add(probeLength) },
-		func(w allocation.Window) time.Time { return w.Start.Add(w.Duration() / 2) },
-		func(w allocation.Window) time.Time { return w.Start },
-		func(w allocation.Window) time.Time { return w.Start.Add(-probeLength) },
-		func(w allocation.Window) time.Time { return w.Start.Add(-2 * probeLength) },
-	} {
+	for i, w := range c.windows {
+		found[i].otel = &w.otel
+	}
+	for at := range instants {
 		for i := range found {
-			found[i].ofKubeState, found[i].ofCadvisor = nil, nil
+			found[i].now = [numReceivers][2][]int64{}
 		}
-		err := c.probe(ctx, found, end, probeLength, nodeProbes, func(x *intervals) bool { return x.kubeState == 0 || x.cadvisor == 0 })
+		err := c.probe(ctx, found, at, probeLength, nodeProbes, func(x *intervals, p *probe, w allocation.Window) bool {
+			return x.lacks(ClusterReceiver) || x.lacks(KubeletReceiver) || at < 3 && w.Duration() >= divisible && (x.otel.speaking() || at == 1 && p.dialect != classic)
+		})
 		if err == nil {
-			err = c.probe(ctx, found, end, containerProbe, containerProbes, func(x *intervals) bool { return x.cadvisor == 0 && len(x.ofCadvisor) == 0 })
+			err = c.probe(ctx, found, at, containerProbe, containerProbes, func(x *intervals, p *probe, _ allocation.Window) bool {
+				return x.lacks(p.of) && len(x.now[p.of][0]) == 0 && len(x.now[p.of][1]) == 0
+			})
 		}
 		if err != nil {
 			return err
 		}
 		for i := range found {
 			x := &found[i]
-			x.kubeState, x.cadvisor = cmp.Or(x.kubeState, configured(median(x.ofKubeState))), cmp.Or(x.cadvisor, configured(median(x.ofCadvisor)))
+			for r := range x.now {
+				for k := range x.now[r] {
+					x.found[r][k] = cmp.Or(x.found[r][k], configured(median(x.now[r][k])))
+				}
+			}
 		}
 	}
 	for i, w := range c.windows {
-		w.scrape = cmp.Or(max(found[i].kubeState, found[i].cadvisor), DefaultScrapeInterval)
+		for _, of := range found[i].found {
+			w.scrape = max(w.scrape, cmp.Or(of[0], of[1]))
+		}
+		w.scrape = cmp.Or(w.scrape, DefaultScrapeInterval)
 	}
 	return nil
 }
@@ -90,25 +129,30 @@ func configured(measured time.Duration) time.Duration {
 	return measured.Round(time.Second)
 }
 
-// probe reads probes that end at an instant of each window of which too little is found.
-func (c *computation) probe(ctx context.Context, found []intervals, end func(allocation.Window) time.Time, length time.Duration, probes []probe, lacks func(*intervals) bool) error {
+// probe reads probes that end at an instant of each window of which they are wanted.
+func (c *computation) probe(ctx context.Context, found []intervals, at int, length time.Duration, probes []probe, wants func(*intervals, *probe, allocation.Window) bool) error {
 	var asking []*asker
+	keep := Labels(slices.Concat(c.cfg.Clusters.Labels, nodeLabels)...)
 	for k, w := range c.windows {
-		if !lacks(&found[k]) {
-			continue
-		}
-		at := end(w.query.Window)
+		end := instants[at](w.query.Window)
+		var asked []*probe
 		a := &asker{window: w, use: func(s Series) error {
-			found[k].add(&probes[s.Request], s.Points.Interval())
+			n := len(s.Key) - len(nodeLabels)
+			found[k].add(asked[s.Request], c.clusterOf(s.Key[:n]), uint8(1)<<at, slices.ContainsFunc(s.Key[n:], func(s Symbol) bool { return s != none }), s.Points.Interval())
 			return nil
 		}}
-		for _, p := range probes {
-			a.requests = append(a.requests, Request{
-				Metric: p.metric, Matchers: p.matchers, Start: at.Add(-length).UnixMilli(), End: at.UnixMilli(),
-				Keep: Labels("node"), Input: inputInterval, AtOnce: manyAtOnce,
-			})
+		for i := range probes {
+			if p := &probes[i]; wants(&found[k], p, w.query.Window) {
+				asked = append(asked, p)
+				a.requests = append(a.requests, Request{
+					Metric: p.metric, Matchers: p.matchers, Start: end.Add(-length).UnixMilli(), End: end.UnixMilli(),
+					Keep: keep, Input: inputInterval, AtOnce: manyAtOnce,
+				})
+			}
 		}
-		asking = append(asking, a)
+		if len(asked) > 0 {
+			asking = append(asking, a)
+		}
 	}
 	if len(asking) == 0 {
 		return nil
@@ -118,13 +162,14 @@ func (c *computation) probe(ctx context.Context, found []intervals, end func(all
 	return err
 }
 
-// add adds the distance between samples of a series.
-func (x *intervals) add(of *probe, d int64) {
-	switch {
-	case d <= 0 || d > timeline.Lookback: // an outage
-	case of.cadvisor:
-		x.ofCadvisor = append(x.ofCadvisor, d)
-	default:
-		x.ofKubeState = append(x.ofKubeState, d)
+// nodeLabels are how series of OpenTelemetry name nodes.
+var nodeLabels = []string{underscores.spell("k8s.node.name"), dots.spell("k8s.node.name"), underscores.spell("k8s.pod.name"), dots.spell("k8s.pod.name")}
+
+// add adds a series, which names its node or pod or does not, and the distance between its samples.
+func (x *intervals) add(of *probe, cluster Symbol, instant uint8, named bool, d int64) {
+	x.otel.see(of, cluster, instant, named)
+	if d > 0 && d <= timeline.Lookback { // else it was an outage
+		k := min(int(of.dialect), 1)
+		x.now[of.of][k] = append(x.now[of.of][k], d)
 	}
 }

@@ -28,6 +28,7 @@ type reader struct {
 	cluster   int                    // the index in the source's key of the label cluster, -1 if it is not asked for
 	tail      string
 	tailNames []Label // for label maps: the elements' labels
+	otel      *otelReader
 	key       []Symbol
 	found     *tally
 }
@@ -41,6 +42,7 @@ type plan struct {
 	times   *frame
 	named   naming // how series named their pods
 	own     *ownTargets
+	otel    *otel
 	dropped int64    // series of a promcost
 	unsure  bool     // the series that was read last is a price that may be promcost's
 	doubted bool     // there was such a series
@@ -94,6 +96,7 @@ func (in *Input) signal(rank int) signals.Signal {
 // layout is what all requests for an alternative have in common, whatever their times.
 type layout struct {
 	input, rank int
+	dialect     dialect
 	request     Request // without times
 	reader      reader  // without a key of its own
 }
@@ -103,8 +106,12 @@ func newLayouts(clusterLabels []string, pattern string) (all []layout) {
 	for i := range Inputs {
 		in := &Inputs[i]
 		for rank := range in.Alternatives {
+			if in.Alternatives[rank].OTel != nil {
+				all = append(all, in.otelLayouts(i, rank, clusterLabels)...)
+				continue
+			}
 			l := layout{input: i, rank: rank}
-			l.request, l.reader = in.request(rank, clusterLabels)
+			l.request, l.reader = in.request(rank, clusterLabels, classic)
 			if k := slices.IndexFunc(l.request.Matchers, func(m Matcher) bool { return m.Value == gpus }); k >= 0 && pattern != gpus {
 				l.request.Matchers = slices.Clone(l.request.Matchers)
 				l.request.Matchers[k].Value = pattern
@@ -115,12 +122,24 @@ func newLayouts(clusterLabels []string, pattern string) (all []layout) {
 	return all
 }
 
-// request returns the request for an alternative, and the reader of its series.
-func (in *Input) request(rank int, clusterLabels []string) (Request, reader) {
+// otelLayouts are those of an alternative of OpenTelemetry, for all its spellings.
+func (in *Input) otelLayouts(i, rank int, clusterLabels []string) (all []layout) {
+	for d := underscores; d < numDialects; d++ {
+		request, reader := in.request(rank, clusterLabels, d)
+		for _, name := range in.Alternatives[rank].spellings(d) {
+			request.Metric = name
+			all = append(all, layout{i, rank, d, request, reader})
+		}
+	}
+	return all
+}
+
+// request returns the request for an alternative in a dialect, and the reader of its series.
+func (in *Input) request(rank int, clusterLabels []string, d dialect) (Request, reader) {
 	alt, elements := &in.Alternatives[rank], in.Signal.Key()
 	request := Request{Metric: alt.Metric, Matchers: alt.Matchers, AtOnce: in.atOnce(rank), Input: in.Name}
 	r := reader{
-		series: signals.Series{Signal: in.signal(rank), Resource: in.Resource, Rank: in.Rank + rank, Init: in.Init, Unmarked: alt.CgroupUID, Scale: alt.Scale},
+		series: signals.Series{Signal: in.signal(rank), Resource: in.Resource, Rank: in.rank(rank), Init: in.Init, Unmarked: alt.CgroupUID || alt.OTel != nil, Scale: alt.Scale},
 		pod:    slices.Index(elements, "pod"), tail: in.Signal.Tail(),
 	}
 	var keep []Label
@@ -132,7 +151,11 @@ func (in *Input) request(rank int, clusterLabels []string) (Request, reader) {
 		return k
 	}
 	for _, element := range elements {
-		labels, uid, series := alt.Labels[element], element == "uid" && alt.CgroupUID, element == "series" && alt.Labels[element] != nil
+		labels, uid := alt.Labels[element], element == "uid" && alt.CgroupUID
+		if alt.OTel != nil {
+			labels = alt.attributes(element, d)
+		}
+		series := element == "series" && len(labels) > 0
 		switch {
 		case element == "cluster":
 			labels = clusterLabels
@@ -141,7 +164,7 @@ func (in *Input) request(rank int, clusterLabels []string) (Request, reader) {
 		case labels == nil:
 			labels = []string{element}
 		}
-		if exported := "exported_" + element; len(labels) > 0 && slices.Contains(objects, element) && !uid && !slices.Contains(labels, exported) {
+		if exported := "exported_" + element; alt.OTel == nil && len(labels) > 0 && slices.Contains(objects, element) && !uid && !slices.Contains(labels, exported) {
 			labels = append([]string{"exported_" + labels[0]}, labels...)
 		}
 		var at []int
@@ -151,6 +174,10 @@ func (in *Input) request(rank int, clusterLabels []string) (Request, reader) {
 			at = append(at, k)
 		}
 		r.elements = append(r.elements, at)
+	}
+	if alt.OTel != nil {
+		request.Matchers = d.spellAll(alt.Matchers)
+		r.otel = alt.otelReader(d, elements, r.elements, place)
 	}
 	r.cluster = slices.IndexFunc(keep, func(l Label) bool { return l.Name == "cluster" })
 	if alt.Own {
@@ -173,6 +200,7 @@ type question struct {
 	unmarked int64  // the lookback of series that get no staleness markers; 0 is that of the others
 	raw      bool   // the source gives raw samples
 	named    naming // how some series name their pods
+	otel     *otel  // what is known of OpenTelemetry's receivers; nil is none
 }
 
 // naming says by which of the labels that an element may be read from, counted from the last, series name it. The last is the element's own;
@@ -191,9 +219,12 @@ func (n *naming) join(others naming) {
 
 // newPlan makes the requests for the signals of asks. It records in found what is read.
 func (c *Config) newPlan(symbols *Symbols, found *findings, q question, asks ...build.Ask) *plan {
-	p := &plan{symbols: symbols, cluster: symbols.Of(c.Clusters.Default), times: found.frame}
+	p := &plan{symbols: symbols, cluster: symbols.Of(c.Clusters.Default), times: found.frame, otel: q.otel}
 	for i := range c.layouts {
 		l := &c.layouts[i]
+		if !q.otel.speaks(l) {
+			continue
+		}
 		for k := range asks {
 			if slices.Contains(asks[k].Signals, l.reader.series.Signal) {
 				p.add(l, &asks[k], &q, found)
@@ -233,7 +264,7 @@ func (l *layout) named(a *build.Ask, q *question) (out [][]Matcher) {
 	}
 	r := &l.reader
 	k := slices.Index(r.series.Signal.Key(), element)
-	if list == nil || k < 0 || len(r.elements[k]) == 0 {
+	if list == nil || k < 0 || len(r.elements[k]) == 0 || r.otel != nil && q.otel.joined {
 		return [][]Matcher{nil}
 	}
 	labels := l.request.Keep
@@ -323,6 +354,11 @@ func (p *plan) read(i int, key []Symbol) (signals.Series, []Symbol) {
 			}
 		}
 	}
+	if r.otel != nil {
+		for e, text := range r.otel.fixed {
+			out[e] = p.symbols.Of(text)
+		}
+	}
 	series := r.series
 	p.unsure = false
 	if r.own {
@@ -380,6 +416,10 @@ func (p *plan) readPoints(i int, labels []Symbol, points *timeline.Points) (sign
 
 // count counts a series for what its request is for, unless skips says that other shards use it.
 func (p *plan) count(s Series, skips func(signals.Series, []Symbol) bool) error {
+	return p.translate(s, func(s Series) error { return p.countOne(s, skips) })
+}
+
+func (p *plan) countOne(s Series, skips func(signals.Series, []Symbol) bool) error {
 	series, key, err := p.readPoints(s.Request, s.Key, s.Points)
 	if err != nil || series.Signal == signals.Nothing {
 		return err

@@ -16,6 +16,8 @@ const intervalSeries = 100
 type tally struct {
 	requested bool
 	input     int // its number in the table
+	// spelled is how its series were called, where that may differ from the table.
+	spelled string
 	// skipped says that some of its series were left out, which other shards use.
 	skipped  bool
 	clusters []clusterTally
@@ -88,6 +90,7 @@ type findings struct {
 	frame  *frame // nil if times are not recorded
 	// someLabels says that labels and annotations were read of some pods only: where these have none says nothing.
 	someLabels bool
+	otel       *otel // what is known of OpenTelemetry's receivers; nil is none
 }
 
 func newFindings(times *frame) *findings {
@@ -108,6 +111,11 @@ func (f *findings) tally(input, rank int) *tally {
 	return t
 }
 
+// metric is what an alternative is called.
+func (f *findings) metric(input, rank int) string {
+	return cmp.Or(f.inputs[input][rank].spelled, Inputs[input].Alternatives[rank].Metric)
+}
+
 // reading is what was found, for answers that explain themselves.
 func (f *findings) reading() []allocation.InputReading {
 	var out []allocation.InputReading
@@ -117,7 +125,7 @@ func (f *findings) reading() []allocation.InputReading {
 			if !tallies[rank].requested {
 				continue
 			}
-			alt := allocation.AlternativeReading{Metric: Inputs[i].Alternatives[rank].Metric}
+			alt := allocation.AlternativeReading{Metric: f.metric(i, rank)}
 			for _, c := range tallies[rank].sorted() {
 				alt.Clusters = append(alt.Clusters, allocation.ClusterReading{Cluster: c.cluster.Value(), Series: c.series, Samples: c.samples})
 			}

@@ -27,6 +27,7 @@ type window struct {
 	named              naming // how series name their pods
 	found              *findings
 	own                ownTargets
+	otel               otel
 	outages            outages
 	// dropped is how many series of promcost itself a step left out, the largest number of any step.
 	dropped int64
@@ -51,6 +52,7 @@ func (w *window) begin(ctx context.Context) (err error) {
 		return err
 	}
 	w.resolution = time.Duration(w.Sampling().Step) * time.Millisecond
+	w.found.otel = &w.otel
 	w.found.frame = newFrame(q.Window, w.Sampling().Step, w.scrape)
 	return nil
 }
@@ -75,7 +77,7 @@ func (c *computation) nextStep() (first *build.Step) {
 // asker asks for the step of the window.
 func (w *window) asker() *asker {
 	s := w.Sampling()
-	q := question{grid: Grid{Step: s.Step}, unmarked: s.Unmarked().Lookback, raw: w.raw, named: w.named}
+	q := question{grid: Grid{Step: s.Step}, unmarked: s.Unmarked().Lookback, raw: w.raw, named: w.named, otel: &w.otel}
 	plan := func(found *findings) *plan {
 		p := w.of.cfg.newPlan(w.of.symbols, found, q, w.step.Asks...)
 		p.own = &w.own
@@ -91,6 +93,10 @@ func (w *window) asker() *asker {
 
 // take gives the builder a series.
 func (w *window) take(p *plan, s Series) error {
+	return p.translate(s, func(s Series) error { return w.takeOne(p, s) })
+}
+
+func (w *window) takeOne(p *plan, s Series) error {
 	series, key, err := p.readPoints(s.Request, s.Key, s.Points)
 	if err != nil {
 		return err
@@ -136,6 +142,7 @@ func (w *window) finish() error {
 		w.Warn(text)
 	}
 	w.warnOwn()
+	w.warnOTel()
 	for _, text := range c.stats.Missing() {
 		w.Warn(text)
 	}
