@@ -59,7 +59,7 @@ func (c *computation) diagnose(ctx context.Context, w allocation.Window) (*diagn
 		return nil, err
 	}
 	// Raw samples show how far apart they are and how old the last one is; samples on a grid do not.
-	p := c.cfg.newPlan(c.symbols, c.found, question{}, build.Ask{Signals: allSignals(), Spans: []build.Span{{Start: w.Start.UnixMilli(), End: w.End.UnixMilli()}}})
+	p := c.cfg.newPlan(c.symbols, c.found, question{otel: c.found.otel}, build.Ask{Signals: allSignals(), Spans: []build.Span{{Start: w.Start.UnixMilli(), End: w.End.UnixMilli()}}})
 	p.own = own
 	look := func(s Series) error {
 		series, key, err := p.readPoints(s.Request, s.Key, s.Points)

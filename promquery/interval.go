@@ -32,8 +32,9 @@ var nodeProbes = append([]probe{
 	{metric: "machine_memory_bytes", of: KubeletReceiver},
 }, otelProbes(nodeReady, nodeTime)...)
 
-// containerProbes are read if there are no series of nodes.
+// containerProbes are read if there are no series of nodes, or none of programs that tell the same as OpenTelemetry's receivers.
 var containerProbes = append([]probe{
+	{metric: "kube_pod_info"},
 	{metric: "container_memory_working_set_bytes", matchers: []Matcher{notEqual("container", ""), notEqual("container", "POD")}, of: KubeletReceiver},
 }, otelProbes(podPhase, containerTime)...)
 
@@ -91,7 +92,8 @@ func (c *computation) findScrapeIntervals(ctx context.Context) error {
 		})
 		if err == nil {
 			err = c.probe(ctx, found, at, containerProbe, containerProbes, func(x *intervals, p *probe, _ allocation.Window) bool {
-				return x.lacks(p.of) && len(x.now[p.of][0]) == 0 && len(x.now[p.of][1]) == 0
+				none := x.lacks(p.of) && len(x.now[p.of][0]) == 0 && len(x.now[p.of][1]) == 0
+				return none || p.dialect == classic && x.otel.alone(p.of, 1<<at)
 			})
 		}
 		if err != nil {

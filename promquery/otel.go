@@ -59,28 +59,11 @@ func (r *otelReader) judge(key []Symbol) (named, counts bool) {
 // sights are at which instants of a window some program was seen, as bits.
 type sights struct{ otel, classic uint8 }
 
-// state says what of a receiver counts in a cluster, given what was seen of it and of the programs that tell the same.
-func (s sights) state() otelState {
-	switch {
-	case s.otel == 0:
-		return absent
-	case s.classic == 0:
-		return counted
-	case s.otel&^s.classic == 0:
-		return superseded
-	}
-	return divided
-}
+// superseded reports whether a receiver was only seen together with programs that tell the same: then only these count.
+func (s sights) superseded() bool { return s.otel != 0 && s.otel&^s.classic == 0 }
 
-// otelState is what of a receiver counts in a cluster.
-type otelState uint8
-
-const (
-	absent     otelState = iota // it is not there
-	counted                     // all
-	superseded                  // nothing: another program tells the same all the time
-	divided                     // what it tells when the other program is silent
-)
+// counts reports whether what a receiver tells counts, at least while no other program tells it.
+func (s sights) counts() bool { return s.otel != 0 && !s.superseded() }
 
 // identity is the attributes of a target for some time, by label.
 type identity struct {
@@ -119,12 +102,27 @@ func (o *otel) see(p *probe, cluster Symbol, instant uint8, named bool) {
 	o.joined = o.joined || !named
 }
 
+// alone reports whether a receiver was seen at an instant in a cluster, and no other program that tells the same.
+func (o *otel) alone(r Receiver, instant uint8) bool {
+	for _, of := range o.seen {
+		if of[r].otel&instant != 0 && of[r].classic&instant == 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // speaking reports whether any series of OpenTelemetry's receivers were seen.
 func (o *otel) speaking() bool { return slices.Contains(o.dialects[:], true) }
 
 // any reports whether there is anything of a receiver that counts.
 func (o *otel) any(r Receiver) bool {
-	return o.has(r, counted) || o.has(r, divided)
+	for _, of := range o.seen {
+		if of[r].counts() {
+			return true
+		}
+	}
+	return false
 }
 
 // speaks reports whether the source has series of a layout that count.
@@ -176,7 +174,7 @@ func (c *computation) askOTel(w *window) *asker {
 		a.requests, uses = append(a.requests, r), append(uses, use)
 	}
 	for r, told := range toldBy {
-		if o.has(Receiver(r), divided) {
+		if o.any(Receiver(r)) {
 			ask(told.Metric, told.Matchers, clusters, func(s Series) { o.tell(Receiver(r), c.clusterOf(s.Key), s.Points) })
 		}
 	}
@@ -186,16 +184,6 @@ func (c *computation) askOTel(w *window) *asker {
 		ask("target_info", nil, keep, func(s Series) { o.identify(labels, s) })
 	}
 	return a
-}
-
-// has reports whether a receiver is in a state in any cluster.
-func (o *otel) has(r Receiver, want otelState) bool {
-	for _, of := range o.seen {
-		if of[r].state() == want {
-			return true
-		}
-	}
-	return false
 }
 
 // clusterOf is the cluster that the first label with a value names.
@@ -302,7 +290,7 @@ func (p *plan) clusterOf(r *reader, key []Symbol) Symbol {
 // meanings are the samples that count, with what they mean.
 func (o *otel) meanings(r *otelReader, cluster Symbol, p *timeline.Points) *timeline.Points {
 	var told timeline.Intervals
-	if seen := o.seen[cluster]; seen != nil && seen[r.Receiver].state() == superseded {
+	if seen := o.seen[cluster]; seen != nil && seen[r.Receiver].superseded() {
 		told = timeline.Intervals{{From: math.MinInt64, To: math.MaxInt64}}
 	} else if of := o.told[cluster]; of != nil {
 		told = of[r.Receiver]

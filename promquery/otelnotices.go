@@ -40,8 +40,7 @@ func (o *otel) tells(cluster Symbol) bool {
 	if o == nil || o.seen[cluster] == nil {
 		return false
 	}
-	s := o.seen[cluster][ClusterReceiver].state()
-	return s == counted || s == divided
+	return o.seen[cluster][ClusterReceiver].counts()
 }
 
 // otelWarning says of a cluster that OpenTelemetry's receivers tell of it, what they never do, and what they could.
@@ -66,7 +65,7 @@ func (w *window) warnOTel() {
 	clusters := slices.SortedFunc(maps.Keys(w.otel.seen), func(a, b Symbol) int { return strings.Compare(a.Value(), b.Value()) })
 	for _, cluster := range clusters {
 		for r, s := range w.otel.seen[cluster] {
-			if state := s.state(); state == superseded || state == divided {
+			if told := w.otel.told[cluster]; s.superseded() || told != nil && len(told[r]) > 0 {
 				w.Warn(fmt.Sprintf("cluster %s: OpenTelemetry's receivers and other programs both tell of it: %s counts, and %s only while that has no samples", cluster.Value(), Receiver(r).classic(), Receiver(r)))
 			}
 		}
