@@ -115,8 +115,12 @@ var (
 
 // creators are the kinds of controllers that the processor k8s_attributes names, those that create others first.
 var creators = []struct{ kind, attribute string }{
-	{"Deployment", "k8s.deployment.name"}, {"CronJob", "k8s.cronjob.name"}, {"StatefulSet", "k8s.statefulset.name"},
-	{"DaemonSet", "k8s.daemonset.name"}, {"Job", "k8s.job.name"}, {"ReplicaSet", "k8s.replicaset.name"},
+	{"Deployment", "k8s.deployment.name"},
+	{"CronJob", "k8s.cronjob.name"},
+	{"StatefulSet", "k8s.statefulset.name"},
+	{"DaemonSet", "k8s.daemonset.name"},
+	{"Job", "k8s.job.name"},
+	{"ReplicaSet", "k8s.replicaset.name"},
 }
 
 // owners are the controllers of pods.
@@ -180,6 +184,21 @@ var otelAlternatives = map[string][]Alternative{
 	"claim capacity":   {volumeOfPod},
 	"claim usage":      {ofKubelet("k8s_pod_volume_usage_bytes", "k8s.pod.volume.usage")},
 	"pod volumes":      {volumeOfPod},
+}
+
+// OTelAttributes are the attributes of resources that inputs are read from, sorted.
+func OTelAttributes() (names []string) {
+	for _, labels := range []map[string][]string{otelLabels, byClaim} {
+		for _, list := range labels {
+			names = append(names, list...)
+		}
+	}
+	for _, x := range creators {
+		names = append(names, x.attribute)
+	}
+	names = slices.DeleteFunc(names, func(name string) bool { return slices.Contains(otelLabels["interface"], name) }) // which points have
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // withOTel adds the metrics of OpenTelemetry's receivers to inputs.

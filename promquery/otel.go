@@ -211,19 +211,10 @@ func (o *otel) tell(r Receiver, cluster Symbol, p *timeline.Points) {
 // attributes are the labels that target_info may have.
 func (o *otel) attributes() (list []string) {
 	for d := underscores; d < numDialects; d++ {
-		if !o.dialects[d] {
-			continue
-		}
-		for _, names := range otelLabels {
-			for _, name := range names {
+		for _, name := range OTelAttributes() {
+			if o.dialects[d] {
 				list = append(list, d.spell(name))
 			}
-		}
-		for _, x := range creators {
-			list = append(list, d.spell(x.attribute))
-		}
-		for _, names := range byClaim {
-			list = append(list, d.spell(names[0]))
 		}
 	}
 	slices.Sort(list)

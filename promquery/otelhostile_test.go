@@ -76,8 +76,12 @@ func TestBothDialects(t *testing.T) {
 	d := bothDialects(t)
 	whole := func(list []promtest.Series) []promtest.Series { return list }
 	middle := d.window.Start.Add(d.window.Duration() / 2)
-	before := func(list []promtest.Series) []promtest.Series { return during(list, d.window.Start.Add(-time.Hour), middle) }
-	after := func(list []promtest.Series) []promtest.Series { return during(list, middle, d.window.End.Add(time.Hour)) }
+	before := func(list []promtest.Series) []promtest.Series {
+		return during(list, d.window.Start.Add(-time.Hour), middle)
+	}
+	after := func(list []promtest.Series) []promtest.Series {
+		return during(list, middle, d.window.End.Add(time.Hour))
+	}
 	for _, resolution := range grids() {
 		q := allocation.Query{Window: d.window, Resolution: resolution}
 		want := otelRows(compute(t, blocksOf(t, d.classic), q)[0])

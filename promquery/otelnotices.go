@@ -21,8 +21,8 @@ var otelSettings = []struct {
 	{"extra_metadata_labels: [k8s.volume.type] of kubeletstats", []string{"claim capacity", "pod volumes"}},
 	{"metrics: {k8s.pod.volume.usage: {enabled: true}} of kubeletstats", []string{"claim usage"}},
 	{"extract: {metadata: [k8s.deployment.name, k8s.statefulset.name, k8s.daemonset.name, k8s.cronjob.name, k8s.job.name]} of the processor k8s_attributes", []string{"pod owner", "replicaset owner", "job owner"}},
-	{"the receiver k8s_cluster", []string{"pod", "node", "cpu request", "memory request", "cpu limit", "memory limit"}},
-	{"the receiver kubeletstats, with metric_groups: [node, pod, container, volume]", []string{"cpu usage", "memory usage", "bytes sent", "bytes received", "node disk"}},
+	{"up the receiver k8s_cluster", []string{"pod", "node", "cpu request", "memory request", "cpu limit", "memory limit"}},
+	{"up the receiver kubeletstats, with metric_groups: [node, pod, container, volume]", []string{"cpu usage", "memory usage", "bytes sent", "bytes received", "node disk"}},
 }
 
 // otelSetting is what has to be set in a Collector so that its receivers tell of the input; "" if they never do.
@@ -45,7 +45,7 @@ func (o *otel) tells(cluster Symbol) bool {
 
 // otelWarning says of a cluster that OpenTelemetry's receivers tell of it, what they never do, and what they could.
 func otelWarning(cluster Symbol, lacking []*Input) string {
-	text := fmt.Sprintf("cluster %s: OpenTelemetry's receivers tell of it. They never tell of GPUs, prices, load balancers, services, labels, and when containers start and end: kube-state-metrics beside them does", cluster.Value())
+	texts := []string{fmt.Sprintf("cluster %s: OpenTelemetry's receivers tell of it. They never tell of GPUs, prices, load balancers, services, labels, and when containers start and end: kube-state-metrics beside them does", cluster.Value())}
 	for _, x := range otelSettings {
 		var costs []string
 		for _, in := range lacking {
@@ -54,10 +54,10 @@ func otelWarning(cluster Symbol, lacking []*Input) string {
 			}
 		}
 		if len(costs) > 0 {
-			text += fmt.Sprintf("; set %s in the Collector, for it lacks %s", x.setting, strings.Join(costs, ", "))
+			texts = append(texts, fmt.Sprintf("set %s in the Collector, for it lacks %s", x.setting, strings.Join(costs, ", ")))
 		}
 	}
-	return text
+	return strings.Join(texts, "; ")
 }
 
 // warnOTel warns of clusters of which others tell, too, and of series that nothing names.

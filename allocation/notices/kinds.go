@@ -31,6 +31,7 @@ var kinds = []struct {
 	words []string
 }{
 	{Kind{"question", Lost}, []string{"parameter ", " parameters are not known", "nothing of the window matches"}},
+	{Kind{"opentelemetry", Estimated}, []string{"OpenTelemetry's receivers"}},
 	{Kind{"labels", Minor}, []string{"about labels", "about annotations", "about services", "label ", "annotation "}},
 	{Kind{"estimated-bills", Estimated}, []string{"estimated from the last billed days"}},
 	{Kind{"bills", Lost}, []string{"bill ", "bills have not", "what bills do not charge"}},

@@ -78,6 +78,17 @@ node-exporter:
     source_labels: [__name__]
     regex: {{join .NodeExporter "|"}}
 `},
+	{"opentelemetry", `# OpenTelemetry Collector: a processor for what k8s_cluster and kubeletstats send. OPENTELEMETRY.md has the rest of its configuration.
+processors:
+  filter/promcost:
+    metrics:
+      include:
+        match_type: strict
+        metric_names: [{{join .OTelCollector ", "}}]
+# Prometheus that takes it by OTLP: what stays a label of each series.
+otlp:
+  promote_resource_attributes: [{{join .Attributes ", "}}]
+`},
 }
 
 // allowlistNames are the values of --for.
@@ -112,6 +123,7 @@ func (a *allowlist) write(io streams) error {
 	err = t.Execute(&b, map[string]any{
 		"Labels": "namespaces=[*],pods=[*]", "KubeStateMetrics": metrics[promquery.KubeStateMetrics], "CAdvisor": metrics[promquery.CAdvisor],
 		"Kubelets": metrics[promquery.Kubelets], "NodeExporter": metrics[promquery.NodeExporter],
+		"OTelCollector": metrics[promquery.OTelCollector], "Attributes": promquery.OTelAttributes(),
 	})
 	if err != nil {
 		return fmt.Errorf("write allowlist of %s: %w", a.name, err)

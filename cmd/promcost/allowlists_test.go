@@ -55,6 +55,36 @@ func TestAllowlists(t *testing.T) {
 	}
 }
 
+// TestAllowlistOfOpenTelemetry holds the lines for a Collector and the Prometheus behind it against the table of inputs.
+func TestAllowlistOfOpenTelemetry(t *testing.T) {
+	t.Parallel()
+	var got struct {
+		Processors map[string]struct {
+			Metrics struct {
+				Include struct {
+					MatchType   string   `yaml:"match_type"`
+					MetricNames []string `yaml:"metric_names"`
+				}
+			}
+		}
+		OTLP struct {
+			Attributes []string `yaml:"promote_resource_attributes"`
+		}
+	}
+	if err := yaml.Unmarshal([]byte(mustRun(t, "check", "source", "--for=opentelemetry")), &got); err != nil {
+		t.Fatal(err)
+	}
+	exporters := promquery.Exporters()
+	i := slices.IndexFunc(exporters, func(e promquery.Exporter) bool { return e.Name == promquery.OTelCollector })
+	include := got.Processors["filter/promcost"].Metrics.Include
+	if diff := cmp.Diff(exporters[i].Metrics, include.MetricNames); diff != "" || include.MatchType != "strict" {
+		t.Errorf("metrics (-inputs +lines):\n%s", diff)
+	}
+	if diff := cmp.Diff(promquery.OTelAttributes(), got.OTLP.Attributes); diff != "" || !slices.Contains(got.OTLP.Attributes, "k8s.pod.uid") {
+		t.Errorf("attributes (-inputs +lines):\n%s", diff)
+	}
+}
+
 // TestAllowlistOfPrometheus has Prometheus read the lines that its own configuration takes.
 func TestAllowlistOfPrometheus(t *testing.T) {
 	t.Parallel()

@@ -39,7 +39,7 @@ func TestInstall(t *testing.T) {
 
 // TestPagesAreShort: nobody reads long pages. README has 110 lines at most, and the pages that it leads newcomers to have less than 200.
 func TestPagesAreShort(t *testing.T) {
-	for page, most := range map[string]int{"README.md": 110, "TROUBLESHOOTING.md": 199, "MIGRATING.md": 199, "TUTORIAL.md": 199} {
+	for page, most := range map[string]int{"README.md": 110, "TROUBLESHOOTING.md": 199, "MIGRATING.md": 199, "TUTORIAL.md": 199, "OPENTELEMETRY.md": 119} {
 		if n := strings.Count(readText(t, filepath.Join("..", "..", page)), "\n"); n > most {
 			t.Errorf("%s has %d lines, more than %d", page, n, most)
 		}
