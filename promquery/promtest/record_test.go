@@ -31,6 +31,9 @@ var kept = regexp.MustCompile(`^(kube_pod_(info|owner|labels|annotations|created
 	`|spec_volumes_persistentvolumeclaims_info|(init_)?container_.*)|kube_namespace_(labels|annotations|created)|kube_node_(info|labels|created|status_.*)` +
 	`|kube_(replicaset|job)_owner|kube_service_.*|kube_endpointslice_(info|labels|endpoints)|kube_persistentvolume.*|node_.*)$`)
 
+// ofCollector are the metrics of an OpenTelemetry Collector that inputs read and related ones.
+var ofCollector = regexp.MustCompile(`^(container_(cpu_time|memory_working_set)|k8s_(container_(cpu|memory|ready|restarts|status)|node_|pod_(phase|cpu_time|memory_working|network_io)|volume_))`)
+
 // prices are those that OpenCost is given, in its own format.
 const prices = `{"provider": "custom", "description": "made up", "CPU": "0.04", "spotCPU": "0.012", "RAM": "0.005", "spotRAM": "0.0015", "GPU": "1.1",
 "storage": "0.0001", "zoneNetworkEgress": "0.01", "regionNetworkEgress": "0.02", "internetNetworkEgress": "0.09",
@@ -57,6 +60,11 @@ func cluster(t *testing.T) (*promtest.Kubernetes, *promtest.Observer, []*target)
 			"--resources=endpoints,persistentvolumes,services", "--metric-labels-allowlist=persistentvolumes=[*],services=[*]")},
 		{name: "node-exporter", keep: kept.MatchString, url: promtest.StartNodeExporter(t,
 			"--collector.disable-defaults", "--collector.cpu", "--collector.meminfo", "--web.disable-exporter-metrics")},
+	}
+	if os.Getenv("OTELCOL") == "" {
+		t.Log("the OpenTelemetry Collector is not recorded: OTELCOL does not name its binary")
+	} else {
+		targets = append(targets, &target{name: "opentelemetry", url: promtest.StartCollector(t, k, ""), once: true, keep: ofCollector.MatchString})
 	}
 	observer := promtest.Observe(t, k)
 	objects, err := os.ReadFile("testdata/objects.yaml")
