@@ -97,10 +97,10 @@ race: $(TEST_TOOLS) ## run all tests with the race detector
 e2e: $(TEST_TOOLS) ## run the tests that want more real servers (e2e-tools builds some); a summary says what was skipped and why
 	GO='$(GO)' .ci/e2e
 
-e2e-tools: bin/axe.js bin/duckdb bin/mcp-inspector bin/thanos bin/mimir bin/crds bin/helm bin/kubectl bin/node-exporter $(KUBERNETES) ## build the servers of e2e that are not needed otherwise: minutes, and gigabytes of memory
+e2e-tools: bin/axe.js bin/duckdb bin/mcp-inspector bin/thanos bin/mimir bin/crds bin/helm bin/kubectl bin/node-exporter bin/otelcol $(KUBERNETES) ## build the servers of e2e that are not needed otherwise: minutes, and gigabytes of memory
 
-record: $(TEST_TOOLS) $(KUBERNETES) bin/node-exporter ## record the expositions below testdata/recorded again, from real exporters over a real Kubernetes API
-	$(GO) test -tags e2e -count 1 -timeout 30m -run RecordE2E ./promquery/promtest -record
+record: $(TEST_TOOLS) $(KUBERNETES) bin/node-exporter bin/otelcol ## record the expositions below testdata/recorded again, from real exporters over a real Kubernetes API
+	OTELCOL=$(CURDIR)/bin/otelcol $(GO) test -tags e2e -count 1 -timeout 30m -run RecordE2E ./promquery/promtest -record
 
 # Their sources are not in the module proxy. OPENCOST_UI and OPENCOST_UI_LEGACY name the directories of OpenCost's built web
 # page (npm run build and build:legacy), KUBECTL_COST a binary; what is not named is not recorded. The page wants Chromium.
@@ -215,6 +215,7 @@ $(eval $(call tool,etcd,etcd,go.etcd.io/etcd/server/v3,-s -w))
 $(eval $(call tool,kwok,kwok,sigs.k8s.io/kwok/cmd/kwok,-s -w))
 $(eval $(call tool,kube-state-metrics,kube-state-metrics,k8s.io/kube-state-metrics/v2,-s -w -X $(STAMP).Version=2.18.0))
 $(eval $(call tool,node-exporter,node-exporter,github.com/prometheus/node_exporter,-s -w -X $(STAMP).Version=1.12.1))
+$(eval $(call tool,otelcol,otelcol,.,-s -w))
 $(eval $(call tool,helm,helm,helm.sh/helm/v4/cmd/helm,-s -w))
 $(eval $(call tool,nfpm,nfpm,github.com/goreleaser/nfpm/v2/cmd/nfpm,-s -w))
 $(eval $(call tool,image,image,.,-s -w))
@@ -222,6 +223,7 @@ $(eval $(call tool,crane,image,github.com/google/go-containerregistry/cmd/crane,
 $(eval $(call tool,archive,archive,.,-s -w))
 $(eval $(call tool,notice,notice,.,-s -w))
 bin/image: .ci/tools/image/main.go
+bin/otelcol: .ci/tools/otelcol/main.go
 bin/archive: .ci/tools/archive/main.go .ci/tools/archive/bill.go
 bin/notice: .ci/tools/notice/main.go .ci/tools/notice/module.go .ci/tools/notice/notice.go
 # Linking these takes gigabytes: one at a time, also under make -j.
@@ -233,6 +235,7 @@ bin/kubectl: | bin/kube-scheduler
 bin/kwok: | bin/kubectl
 bin/kube-state-metrics: | bin/kwok
 bin/node-exporter: | bin/kube-state-metrics
+bin/otelcol: | bin/node-exporter
 
 # Custom resource definitions, by which a Kubernetes API validates objects of others.
 bin/crds: .ci/tools/crds/go.mod .ci/tools/crds/go.sum
