@@ -5,9 +5,12 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
 
@@ -115,15 +118,19 @@ func (o *otel) alone(r Receiver, instant uint8) bool {
 // speaking reports whether any series of OpenTelemetry's receivers were seen.
 func (o *otel) speaking() bool { return slices.Contains(o.dialects[:], true) }
 
-// any reports whether there is anything of a receiver that counts.
-func (o *otel) any(r Receiver) bool {
-	for _, of := range o.seen {
+// counting are the clusters of which what a receiver tells counts.
+func (o *otel) counting(r Receiver) (clusters []Symbol) {
+	for cluster, of := range o.seen {
 		if of[r].counts() {
-			return true
+			clusters = append(clusters, cluster)
 		}
 	}
-	return false
+	slices.SortFunc(clusters, signals.Compare)
+	return clusters
 }
+
+// any reports whether there is anything of a receiver that counts.
+func (o *otel) any(r Receiver) bool { return len(o.counting(r)) > 0 }
 
 // speaks reports whether the source has series of a layout that count.
 func (o *otel) speaks(l *layout) bool {
@@ -175,7 +182,7 @@ func (c *computation) askOTel(w *window) *asker {
 	}
 	for r, told := range toldBy {
 		if o.any(Receiver(r)) {
-			ask(told.Metric, told.Matchers, clusters, func(s Series) { o.tell(Receiver(r), c.clusterOf(s.Key), s.Points) })
+			ask(told.Metric, append(slices.Clone(told.Matchers), c.ofClusters(o.counting(Receiver(r)))...), clusters, func(s Series) { o.tell(Receiver(r), c.clusterOf(s.Key), s.Points) })
 		}
 	}
 	if o.joined && (o.any(ClusterReceiver) || o.any(KubeletReceiver)) {
@@ -184,6 +191,23 @@ func (c *computation) askOTel(w *window) *asker {
 		ask("target_info", nil, keep, func(s Series) { o.identify(labels, s) })
 	}
 	return a
+}
+
+// ofClusters matches the series of some clusters, and perhaps others.
+func (c *computation) ofClusters(list []Symbol) (matchers []Matcher) {
+	var names []string
+	unlabeled := len(c.cfg.Clusters.Labels) > 1 // one of them may be missing
+	for _, cluster := range list {
+		names = append(names, regexp.QuoteMeta(cluster.Value()))
+		unlabeled = unlabeled || cluster.Value() == c.cfg.Clusters.Default
+	}
+	if unlabeled {
+		names = append(names, "")
+	}
+	for _, label := range c.cfg.Clusters.Labels {
+		matchers = append(matchers, matching(label, strings.Join(names, "|")))
+	}
+	return matchers
 }
 
 // clusterOf is the cluster that the first label with a value names.

@@ -21,6 +21,7 @@ import (
 // dialects is a cluster in both dialects.
 type dialects struct {
 	classic, otel []promtest.Series
+	sent          []otelSeries // what otel is made of
 	window        allocation.Window
 }
 
@@ -28,7 +29,7 @@ func bothDialects(t *testing.T) dialects {
 	t.Helper()
 	c, _ := newDemoBlocks(t, democluster.Config{End: time.Date(2026, 3, 2, 18, 0, 0, 0, time.UTC), Duration: 5 * time.Hour, Nodes: 4, Pods: 40, Seed: 4})
 	classic, sent := inBoth(t, seriesOfCluster(t, c))
-	return dialects{classic, storedAs(t, sent, otlptranslator.UnderscoreEscapingWithSuffixes, true), allocation.Window{Start: c.End().Add(-4 * time.Hour), End: c.End().Add(-time.Hour)}}
+	return dialects{classic, storedAs(t, sent, otlptranslator.UnderscoreEscapingWithSuffixes, true), sent, allocation.Window{Start: c.End().Add(-4 * time.Hour), End: c.End().Add(-time.Hour)}}
 }
 
 // during are the samples of series from one time to another.
@@ -120,6 +121,35 @@ func TestBothDialects(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestDialectsOfClusters has one cluster in each dialect: both count.
+func TestDialectsOfClusters(t *testing.T) {
+	t.Parallel()
+	d := bothDialects(t)
+	of := func(list []promtest.Series, cluster string) (out []promtest.Series) {
+		for _, s := range list {
+			out = append(out, promtest.Series{Labels: append([]string{"cluster", cluster}, s.Labels...), Samples: s.Samples})
+		}
+		return out
+	}
+	q := allocation.Query{Window: d.window}
+	want := compute(t, blocksOf(t, d.classic), q)[0]
+	set := compute(t, blocksOf(t, append(of(d.classic, "one"), of(d.otel, "two")...)), q)[0]
+	cost := map[string]float64{}
+	for row := range set.Len() {
+		cost[set.Text(allocation.Cluster, row)] += set.TotalCost(row)
+	}
+	sum := 0.0
+	for row := range want.Len() {
+		sum += want.TotalCost(row)
+	}
+	if len(cost) != 2 || !near(cost["one"], sum, 1e-9) || !near(cost["two"], sum, 1e-9) {
+		t.Errorf("%v, want twice %g", cost, sum)
+	}
+	if slices.ContainsFunc(set.Warnings, func(text string) bool { return strings.Contains(text, "both tell") }) {
+		t.Errorf("%q", set.Warnings)
 	}
 }
 

@@ -92,10 +92,7 @@ func (o *outages) add(c *computation, s Series) error {
 	if !s.Points.Sampled() {
 		return nil
 	}
-	cluster := c.symbols.Of(c.cfg.Clusters.Default)
-	if k := slices.IndexFunc(s.Key, func(s Symbol) bool { return s != none }); k >= 0 {
-		cluster = s.Key[k]
-	}
+	cluster := c.clusterOf(s.Key)
 	for t, v := range s.Points.All() {
 		o.shown[cluster] = append(o.shown[cluster], shown{t, int64(v * 1000)})
 	}
