@@ -177,7 +177,7 @@ func TestGroupsNamed(t *testing.T) {
 func TestRequestsOfADay(t *testing.T) {
 	_, dir := promtest.WriteDemo(t, democluster.New, democluster.Config{End: fixed, Duration: 25 * time.Hour, Nodes: 5, Pods: 60, Seed: 2})
 	url := promtest.Start(t, dir, promtest.Config{})
-	for mode, most := range map[remote.Mode]int64{remote.ModeQuery: 60, remote.ModeRemoteRead: 15} {
+	for mode, most := range map[remote.Mode]int64{remote.ModeQuery: 61, remote.ModeRemoteRead: 15} {
 		src, err := remote.New(remote.Config{URL: url, Mode: mode})
 		if err != nil {
 			t.Fatal(err)
