@@ -53,6 +53,8 @@ type Grid struct {
 	// Lookback is how long an instant sees the last sample of a series, in milliseconds; 0 is five minutes. It is shorter for series
 	// that get no staleness markers.
 	Lookback int64
+	// Interval is the scrape interval in milliseconds, 0 if it is not known. Where the points are no further apart, raw samples are no more.
+	Interval int64
 	// Last says that only the value at End is needed.
 	Last bool
 	// Times asks for when the newest of the samples was taken that an instant sees, in Unix seconds, in place of values: one series for each

@@ -36,7 +36,7 @@ const (
 // fixture is what every source must answer from.
 func fixture() []promtest.Series {
 	requests := func(ns, pod string) []string {
-		return []string{"__name__", "requests", "namespace", ns, "pod", pod, "container", "c", "cluster", "stored"}
+		return []string{"__name__", "requests", "namespace", ns, "pod", pod, "container", "c", "cluster", "stored", "job", "state", "instance", "a:80"}
 	}
 	usage := []string{"__name__", "usage", "namespace", "shop", "pod", "web-0", "container", "c"}
 	constant := func(int64) float64 { return 0.25 }
@@ -45,6 +45,7 @@ func fixture() []promtest.Series {
 		{Labels: requests("shop", "web-0"), Samples: promtest.Regular(begin, end, minute, constant)},
 		{Labels: requests("shop", "web-1"), Samples: append(ends, promtest.Stale(begin+hour+minute))},
 		{Labels: requests("pay", "api \"quoted\\ü\nline"), Samples: promtest.Regular(begin+90*minute, end, minute, constant)},
+		{Labels: []string{"__name__", "up", "job", "state", "instance", "a:80"}, Samples: promtest.Regular(begin, end, minute, func(int64) float64 { return 1 })},
 		{Labels: usage, Samples: promtest.Regular(begin+7, end, 30_000, func(t int64) float64 { return math.Sqrt(float64(t - begin)) })},
 		{Labels: []string{"__name__", "info", "node", "n1"}, Samples: promtest.Regular(begin, end, minute, func(int64) float64 { return 1 })},
 		{Labels: []string{"__name__", "info", "node", "n2", "arch", "arm64"}, Samples: promtest.Regular(begin, end, minute, func(int64) float64 { return 1 })},
@@ -102,7 +103,7 @@ var sources = []struct {
 		return opened{openRemote(t, dir, remote.ModeRemoteRead), false, true, false}
 	}},
 	{"query API", func(t *testing.T, dir string) opened {
-		return opened{openRemote(t, dir, remote.ModeQuery), true, false, false}
+		return opened{openRemote(t, dir, remote.ModeQuery), true, true, false} // it puts the markers back
 	}},
 	{"VictoriaMetrics", func(t *testing.T, dir string) opened {
 		server, err := remote.New(remote.Config{URL: promtest.StartVictoria(t, dir, true)})

@@ -77,7 +77,7 @@ func (c *computation) nextStep() (first *build.Step) {
 // asker asks for the step of the window.
 func (w *window) asker() *asker {
 	s := w.Sampling()
-	q := question{grid: Grid{Step: s.Step}, unmarked: s.Unmarked().Lookback, raw: w.raw, named: w.named, otel: &w.otel}
+	q := question{grid: Grid{Step: s.Step, Interval: s.Interval}, unmarked: s.Unmarked().Lookback, raw: w.raw, named: w.named, otel: &w.otel}
 	plan := func(found *findings) *plan {
 		p := w.of.cfg.newPlan(w.of.symbols, found, q, w.step.Asks...)
 		p.own = &w.own

@@ -78,8 +78,11 @@ func (g *group) split() []piece {
 
 // longest is how many instants a piece of the group may have.
 func (g *group) longest() int64 {
-	if g.span.Grid.Step == 0 {
+	switch step := g.span.Grid.Step; {
+	case step == 0:
 		return rawLong
+	case g.raw:
+		return max(1, rawLong/step)
 	}
 	return maxPoints
 }

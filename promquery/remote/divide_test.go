@@ -48,7 +48,7 @@ func (l *limited) ms(r *http.Request, name string) int64 {
 
 // estimates reports whether a request asks how many samples there are.
 func estimates(r *http.Request) bool {
-	return strings.HasPrefix(r.FormValue("query"), "max_over_time((label_replace(")
+	return strings.HasPrefix(r.FormValue("query"), "label_replace(")
 }
 
 // match returns the series of a selector, and the width of its range, 0 if it has none.

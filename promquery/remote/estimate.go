@@ -16,7 +16,8 @@ import (
 
 // A server holds the whole of an answer in memory while it makes it. So requests are made to be of about the same size: not larger than
 // any server can answer beside its other work, and not smaller than pays. How many samples there are the server is asked for, in one
-// question. As it comes only to sizes the answer need not be exact: an answer that proves to be larger is cut off and asked for in parts.
+// question about the end of the time: to look at several instants takes as many times as long. As it comes only to sizes the answer need
+// not be exact: an answer that proves to be larger is cut off and asked for in parts.
 
 const (
 	// worthAsking is the time from which on requests can be large.
@@ -29,8 +30,6 @@ const (
 	mostBytes  = 32 << 20
 	// rateOver is the time over which raw samples are counted.
 	rateOver = hour / 12
-	// counts is how often in the time that is asked for samples are counted, but no more often than every hour. The largest count is taken.
-	counts = 4
 	// groupLabel identifies the group of the counted samples.
 	groupLabel = "g"
 )
@@ -59,7 +58,7 @@ func (r *run) estimate(ctx context.Context, metrics []*group) (int64, error) {
 	}
 	params := url.Values{"nocache": {"1"}}
 	maps.Copy(params, r.src.cfg.Params)
-	params.Set("query", fmt.Sprintf("max_over_time((%s)[%dms:%dms])", strings.Join(terms, " or "), to-from, max(hour, (to-from)/counts)))
+	params.Set("query", strings.Join(terms, " or "))
 	params.Set("time", seconds(to))
 	r.src.setLookback(params, cmp.Or(metrics[0].span.Grid.Step, hour))
 	req := get("/api/v1/query", params)
@@ -93,12 +92,21 @@ func setRates(metrics []*group, data json.RawMessage) bool {
 		if err != nil || i < 0 || i >= len(metrics) || !ok || parsed != nil || n <= 0 || math.IsInf(n, 0) || math.IsNaN(n) {
 			return false
 		}
-		rates[i] = n / float64(cmp.Or(metrics[i].span.Grid.Step, rateOver))
+		rates[i] = n / float64(metrics[i].apart())
 	}
 	for i, g := range metrics {
 		g.rate = rates[i]
 	}
 	return true
+}
+
+// apart is how far apart the samples of a series are, in milliseconds, of which the count of the group is that of series; or the time over
+// which its samples are counted.
+func (g *group) apart() int64 {
+	if g.raw {
+		return g.span.Grid.Interval
+	}
+	return cmp.Or(g.span.Grid.Step, rateOver)
 }
 
 // size is the most samples of a request for the groups. It sets that in the groups.

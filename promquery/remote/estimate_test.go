@@ -44,6 +44,9 @@ func counting(t *testing.T, counts map[string]int) http.HandlerFunc {
 	}
 }
 
+// ofScrapes reports whether a query asks when targets were scraped.
+func ofScrapes(query string) bool { return strings.HasPrefix(query, `{__name__="up"}`) }
+
 // TestEstimates looks at what is asked of a server that says how many samples it has: answers are to be of one size.
 func TestEstimates(t *testing.T) {
 	day := func(step int64, atOnce map[string]int) (sels []promquery.Request) {
@@ -89,6 +92,8 @@ func TestEstimates(t *testing.T) {
 				query := r.FormValue("query")
 				switch {
 				case estimates(r), strings.HasPrefix(r.URL.Path, "/api/v1/label/"):
+					all++
+				case ofScrapes(query):
 					all++
 				case strings.HasPrefix(query, "{__name__"):
 					query, _, _ = strings.Cut(strings.TrimPrefix(query, "{__name__"), "}")

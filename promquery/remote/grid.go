@@ -6,26 +6,41 @@ import (
 	"github.com/promcost/promcost/promquery"
 )
 
-// betterRaw reports whether to ask for raw samples of a selector with a grid: servers give them at less cost than they evaluate a
-// function at each point. They have to be as good, which they are of series that get no staleness markers, as they do not show any, and
-// no more than the points: the lookback of such series is two scrape intervals.
-func betterRaw(sel *promquery.Request) bool {
-	return sel.Grid.Step > 0 && 2*sel.Grid.Step <= sel.Grid.Lookback
+// betterRaw reports whether to ask for raw samples in place of a grid: servers give them at less cost than they evaluate an expression
+// at each point. That holds if they are no more than the points.
+func betterRaw(grid *promquery.Grid) bool {
+	return grid.Step > 0 && grid.Step <= grid.Interval && !grid.Times
 }
 
-// onGrid appends to dst what last_over_time shows of raw samples on the grid of a piece: the last one within the lookback, whose start is
-// excluded, as from Prometheus 3 on. Samples that are NaN are passed over: VictoriaMetrics writes staleness markers like that.
-func onGrid(dst, samples []point, p piece, lookback int64) []point {
+// onGrid appends to dst what an instant shows of raw samples on the grid of a piece: the last one within the lookback, whose start is
+// excluded, as from Prometheus 3 on. A staleness marker, or what VictoriaMetrics writes for it, ends the series, or else is passed over, as
+// last_over_time does.
+func onGrid(dst, samples []point, p piece, lookback int64, ends bool) []point {
 	last := point{t: math.MinInt64}
 	for at := p.start; at <= p.end; at += p.step {
 		for ; len(samples) > 0 && samples[0].t <= at; samples = samples[1:] {
-			if s := samples[0]; s.t > last.t && !math.IsNaN(s.v) {
+			s := samples[0]
+			switch gone := math.IsNaN(s.v); {
+			case s.t <= last.t, gone && !ends:
+			case gone:
+				last = point{s.t, math.NaN()}
+			default:
 				last = s
 			}
 		}
-		if last.t > at-lookback {
+		if last.t > at-lookback && !math.IsNaN(last.v) {
 			dst = append(dst, point{at, last.v})
 		}
 	}
 	return dst
+}
+
+// shortest is the shortest distance of samples, 0 if there are fewer than two.
+func shortest(samples []point) (d int64) {
+	for i := 1; i < len(samples); i++ {
+		if x := samples[i].t - samples[i-1].t; x > 0 && (d == 0 || x < d) {
+			d = x
+		}
+	}
+	return d
 }

@@ -23,7 +23,7 @@ import (
 // unmarked asks for the minutes of series that get no staleness markers and are scraped once a minute.
 var unmarked = promquery.Request{
 	Metric: "container_memory_working_set_bytes", Keep: promquery.Labels("pod"), Start: fixed.Add(-5 * time.Hour).UnixMilli(), End: fixed.UnixMilli(),
-	Grid: promquery.Grid{Step: 60_000, Lookback: 120_000},
+	Grid: promquery.Grid{Step: 60_000, Lookback: 120_000, Interval: 60_000},
 }
 
 // scraped are the samples of pods that come and go. Some of their scrapes are on the grid, some fail, and some series have markers. If
@@ -63,8 +63,14 @@ func scraped(edges bool) (list []promtest.Series) {
 // lastOverTime is what the server itself makes of the selector's grid, in the form of collect.
 func lastOverTime(t *testing.T, server string, sel promquery.Request) map[string][]string {
 	t.Helper()
+	return pointsOf(t, server, fmt.Sprintf("last_over_time(%s[%dms])", sel.Metric, sel.Grid.Lookback), sel)
+}
+
+// pointsOf is what the server makes of an expression on the selector's grid, in the form of collect.
+func pointsOf(t *testing.T, server, expr string, sel promquery.Request) map[string][]string {
+	t.Helper()
 	params := url.Values{
-		"query": {fmt.Sprintf("last_over_time(%s[%dms])", sel.Metric, sel.Grid.Lookback)}, "nocache": {"1"},
+		"query": {expr}, "nocache": {"1"},
 		"start": {strconv.FormatInt(sel.Start/1000, 10)}, "end": {strconv.FormatInt(sel.End/1000, 10)}, "step": {strconv.FormatInt(sel.Grid.Step/1000, 10)},
 	}
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server+"/api/v1/query_range?"+params.Encode(), nil)

@@ -27,7 +27,14 @@ func (r *run) queries(ctx context.Context, index []int, requests []promquery.Req
 		return nil, err
 	}
 	for _, g := range metrics {
-		g.raw = r.src.cfg.Lookback == 0 && betterRaw(&g.span)
+		g.raw = r.src.cfg.Lookback == 0 && betterRaw(&g.span.Grid)
+	}
+	scrapes, err := r.findScrapes(ctx, metrics)
+	if err != nil {
+		return nil, err
+	}
+	for _, g := range metrics {
+		g.raw = g.raw && (scrapes != nil || !r.src.unmarked(g))
 	}
 	most, err := r.estimate(ctx, metrics)
 	if err != nil {
@@ -38,6 +45,9 @@ func (r *run) queries(ctx context.Context, index []int, requests []promquery.Req
 	tasks := make([]func(context.Context) error, len(list))
 	for i, g := range list {
 		q := &querier{run: r, group: g, keys: chunks.NewKeys(nil, chunks.NewSymbols(symbols)), handedUntil: map[uint64]int64{}, got: make([]int64, len(g.members))}
+		if r.src.unmarked(g) {
+			q.scrapes = scrapes
+		}
 		tasks[i] = q.read
 	}
 	return tasks, nil
@@ -51,6 +61,9 @@ type querier struct {
 	keys        *chunks.Keys
 	p           timeline.Points
 	hash        maphash.Hash
+	scrapes     *scrapes         // by which raw samples get staleness markers, nil if they get none
+	record      *scrapes         // takes the samples in place of the caller, nil if the caller does
+	marked      []point          // samples of a series with staleness markers
 	onGrid      []point          // of a series whose raw samples were asked for
 	handedUntil map[uint64]int64 // by hash of its labels, up to when a series has been handed on
 	got         []int64          // points of the answer, by member of the group
@@ -102,7 +115,7 @@ func (q *querier) pieces(ctx context.Context, todo []piece) error {
 // split asks for pieces of parts of the group, one part after the other.
 func (q *querier) split(ctx context.Context, groups []*group, todo []piece) error {
 	for _, g := range groups {
-		part := &querier{run: q.run, group: g, keys: q.keys, handedUntil: q.handedUntil, got: make([]int64, len(g.members))}
+		part := &querier{run: q.run, group: g, keys: q.keys, handedUntil: q.handedUntil, got: make([]int64, len(g.members)), scrapes: q.scrapes, record: q.record}
 		part.hash.SetSeed(q.hash.Seed()) // the same seed, to recognize what was seen
 		if err := part.pieces(ctx, slices.Clone(todo)); err != nil {
 			return err
@@ -202,15 +215,15 @@ func (q *querier) series(p piece, labels []label, points []point) error {
 	if byTime := func(a, b point) int { return cmp.Compare(a.t, b.t) }; !slices.IsSortedFunc(points, byTime) {
 		slices.SortStableFunc(points, byTime) // of two at one time the first one counts
 	}
-	if q.group.raw {
-		q.onGrid = onGrid(q.onGrid[:0], points, p, q.group.span.Grid.Lookback)
-		points = q.onGrid
-	}
+	points = q.sampled(p, labels, points)
 	points = slices.DeleteFunc(points, func(s point) bool { return s.t < start || p.end < s.t })
 	if len(points) == 0 {
 		return nil
 	}
 	q.handedUntil[id] = p.end
+	if q.record != nil {
+		return q.record.add(id, labels, points)
+	}
 	for i := range q.group.members {
 		m := &q.group.members[i]
 		if !q.group.wants(m, labels) {
@@ -226,6 +239,26 @@ func (q *querier) series(p piece, labels []label, points []point) error {
 		}
 	}
 	return nil
+}
+
+// sampled returns the samples of a series with staleness markers, or the points of the grid of a piece that are made of them. Samples that
+// are not from known scrapes count for two scrape intervals.
+func (q *querier) sampled(p piece, labels []label, points []point) []point {
+	grid := &q.group.span.Grid
+	lookback := cmp.Or(grid.Lookback, timeline.Lookback)
+	if q.scrapes != nil && len(points) > 0 {
+		if of := q.scrapes.of(labels, points); of != nil {
+			q.marked = of.mark(q.marked[:0], points, p.end)
+			points = q.marked
+		} else {
+			lookback = min(lookback, 2*max(grid.Interval, shortest(points)))
+		}
+	}
+	if q.group.raw {
+		q.onGrid = onGrid(q.onGrid[:0], points, p, lookback, grid.Lookback == 0)
+		points = q.onGrid
+	}
+	return points
 }
 
 // hand yields points of a series to a selector, which may mark them: each gets its own.
@@ -258,7 +291,7 @@ func (q *querier) request(p piece) request {
 	path := "/api/v1/query"
 	switch step := q.group.span.Grid.Step; {
 	case q.group.raw:
-		params.Set("query", fmt.Sprintf("%s[%dms]", expr, p.end-p.start+q.group.span.Grid.Lookback))
+		params.Set("query", fmt.Sprintf("%s[%dms]", expr, p.end-p.start+cmp.Or(q.group.span.Grid.Lookback, timeline.Lookback)))
 		params.Set("time", seconds(p.end))
 	case step > 0:
 		path += "_range"
@@ -275,7 +308,11 @@ func (q *querier) request(p piece) request {
 		params.Set("step", seconds(step))
 		q.run.src.setLookback(params, step)
 	default:
-		params.Set("query", fmt.Sprintf("%s[%dms]", expr, p.end-p.start+1))
+		reach := p.end - p.start + 1
+		if q.scrapes != nil {
+			reach += timeline.Lookback // a series may have ended just before
+		}
+		params.Set("query", fmt.Sprintf("%s[%dms]", expr, reach))
 		params.Set("time", seconds(p.end))
 	}
 	req := get(path, params)

@@ -101,8 +101,12 @@ func TestRawRequests(t *testing.T) {
 	}
 	var asked []string
 	f.handle("/api/v1/query", func(w http.ResponseWriter, r *http.Request) {
-		if estimates(r) {
+		switch {
+		case estimates(r):
 			status(422, "text/plain", "no")(w, r)
+			return
+		case ofScrapes(r.FormValue("query")):
+			matrix("")(w, r)
 			return
 		}
 		asked = append(asked, r.FormValue("time")+" "+r.FormValue("query")+" nocache="+r.FormValue("nocache"))

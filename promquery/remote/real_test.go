@@ -108,8 +108,8 @@ var resolutions = []time.Duration{0, time.Minute, 5 * time.Minute, time.Hour}
 
 // agree computes the demo from a server at every resolution and compares the answers with those from the blocks. Costs
 // and times may differ by so many cells of the grid for each container, and containers whose whole life is within that
-// may be missing, or be there in addition. In exact mode that is one scrape interval: range selectors show no staleness
-// markers, so a last sample lasts one interval where in the blocks it ends before.
+// may be missing, or be there in addition. In exact mode without staleness markers that is one scrape interval: a last sample lasts one
+// interval where in the blocks it ends before.
 func (d *demo) agree(t *testing.T, cfg remote.Config, cells float64) {
 	t.Helper()
 	cfg.Timeout = 10 * time.Minute
@@ -117,11 +117,11 @@ func (d *demo) agree(t *testing.T, cfg remote.Config, cells float64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, resolution := range soak.Of(resolutions[:2], resolutions) {
+	for _, resolution := range append(soak.Of(resolutions[:2], resolutions), scrape) {
 		t.Run(resolution.String(), func(t *testing.T) {
 			got, want := d.compute(t, src, resolution), d.compute(t, d.source, resolution)
 			slack := cells * resolution.Seconds()
-			if resolution == 0 {
+			if resolution == 0 && cfg.Lookback > 0 {
 				slack = scrape.Seconds()
 			}
 			d.compareRows(t, got, want, slack, resolution)

@@ -22,7 +22,8 @@
 // to look back further than five minutes or two steps (max_lookback, which the others ignore) and then gives the same
 // answers. Where samples come without markers, ends are a lookback late: Config.Lookback bounds that for all of them
 // (lookback_delta for the others), two scrape intervals being enough. Raw samples from the query API never show
-// markers, except VictoriaMetrics', and a last one lasts one scrape interval.
+// markers, except VictoriaMetrics'. They are put back where up says when the target was scraped; elsewhere a last sample lasts one scrape
+// interval. A grid that is as fine as the scrapes is made of raw samples, which cost the server less.
 package remote
 
 import (
@@ -109,6 +110,7 @@ type Source struct {
 	mu         sync.Mutex // never held while the server is asked
 	server     *server    // nil until found out
 	sample     knownSample
+	scrapes    *scrapes // that were found last, nil if none were
 }
 
 // New returns a Source for the server at cfg.URL. It sends nothing yet.
