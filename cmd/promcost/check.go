@@ -13,6 +13,7 @@ import (
 	"github.com/promcost/promcost/allocation/encode"
 	"github.com/promcost/promcost/allocation/windows"
 	"github.com/promcost/promcost/cmd/promcost/internal/manifests"
+	"github.com/promcost/promcost/promquery/remote"
 )
 
 // checkFlags are the flags of the commands that check a source.
@@ -76,6 +77,9 @@ func checkSource(ctx context.Context, f *checkFlags, io streams, logs *logFlags)
 	if err := f.print(d, svc.settings().Zone, io); err != nil {
 		return err
 	}
+	if err := nameStore(ctx, svc.computer.source.server, io); err != nil {
+		return err
+	}
 	if d.Nothing {
 		return fmt.Errorf("check source from %s to %s: %w: none of the metrics that promcost needs has samples", w.Start.UTC().Format(time.RFC3339), w.End.UTC().Format(time.RFC3339), allocation.ErrNoData)
 	}
@@ -89,6 +93,21 @@ func checkSource(ctx context.Context, f *checkFlags, io streams, logs *logFlags)
 		return errors.New("a required input is missing: nothing right can be computed without it")
 	}
 	return nil
+}
+
+// nameStore says which hosted store a server is, if it is one that is known. Not to know is no failure.
+func nameStore(ctx context.Context, server serverSource, io streams) error {
+	s, ok := server.(interface {
+		Service(ctx context.Context) (*remote.Service, error)
+	})
+	if !ok {
+		return nil
+	}
+	store, err := s.Service(ctx)
+	if err != nil || store == nil {
+		return nil //nolint:nilerr // the check has its answer
+	}
+	return writeLine(io.err, "This is "+store.Name+": "+store.Gives+".")
 }
 
 // findSource looks for a Prometheus in the cluster, prints the flags of all that it finds, and takes the first as the source.

@@ -17,6 +17,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/promcost/promcost/cmd/promcost/internal/httpclient"
 	"github.com/promcost/promcost/promquery/remote"
 )
 
@@ -174,5 +175,31 @@ func TestMutualTLS(t *testing.T) {
 				t.Errorf("got %v, want %q", err, tt.want)
 			}
 		})
+	}
+}
+
+// TestRecipes reads the files for hosted stores that MIGRATING.md gives.
+func TestRecipes(t *testing.T) {
+	page, err := os.ReadFile("../../MIGRATING.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(page), "### By the query API only")
+	found := 0
+	for part := range strings.SplitSeq(section, "\n\n") {
+		if !strings.HasPrefix(part, "    # ") {
+			continue
+		}
+		found++
+		file := filepath.Join(t.TempDir(), "http-config.yaml")
+		if err := os.WriteFile(file, []byte(part), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := httpclient.ReadConfig("--prometheus.http-config", file); err != nil {
+			t.Errorf("%v in\n%s", err, part)
+		}
+	}
+	if found != 4 {
+		t.Errorf("%d recipes, want 4", found)
 	}
 }

@@ -21,10 +21,21 @@ func (s *Source) DataBegin(ctx context.Context, metrics []string, from, to time.
 
 // hasSeries reports whether there are samples of any of the metrics in [from, to).
 func (s *Source) hasSeries(ctx context.Context, metrics []string, from, to time.Time) (bool, error) {
-	params := url.Values{
-		"match[]": {fmt.Sprintf("{__name__=~%q}", strings.Join(metrics, "|"))},
-		"start":   {seconds(from.UnixMilli())}, "end": {seconds(to.UnixMilli() - 1)}, "limit": {"1"},
+	has, err := s.matchesSeries(ctx, fmt.Sprintf("{__name__=~%q}", strings.Join(metrics, "|")), from, to)
+	if !IsRefused(err) {
+		return has, err
 	}
+	for _, metric := range metrics { // a server may want to be asked for one metric at a time
+		if has, err = s.matchesSeries(ctx, fmt.Sprintf("{__name__=%q}", metric), from, to); has || err != nil {
+			break
+		}
+	}
+	return has, err
+}
+
+// matchesSeries reports whether there are samples of a selector in [from, to).
+func (s *Source) matchesSeries(ctx context.Context, selector string, from, to time.Time) (bool, error) {
+	params := url.Values{"match[]": {selector}, "start": {seconds(from.UnixMilli())}, "end": {seconds(to.UnixMilli() - 1)}, "limit": {"1"}}
 	maps.Copy(params, s.cfg.Params)
 	var series []json.RawMessage
 	answer, err := s.askWhole(ctx, get("/api/v1/series", params), uncounted)

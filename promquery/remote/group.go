@@ -95,16 +95,26 @@ func (g *group) halves() []*group {
 		return nil
 	}
 	var out []*group
-	for k := range 2 {
-		out = append(out, &group{span: g.span, raw: g.raw, atOnce: g.atOnce, shared: g.shared, label: g.label, rate: g.rate / 2, most: g.most})
-		for _, m := range g.members {
+	for _, second := range []bool{false, true} {
+		half := g.part(func(m *member) bool {
 			late := slices.Index(g.names, m.name) >= len(g.names)/2
 			if len(g.names) == 1 {
 				late = slices.Index(g.values, m.value) >= len(g.values)/2
 			}
-			if late == (k == 1) {
-				out[k].add(m)
-			}
+			return late == second
+		})
+		half.rate = g.rate / 2
+		out = append(out, half)
+	}
+	return out
+}
+
+// part is the group with some of its members.
+func (g *group) part(of func(*member) bool) *group {
+	out := &group{span: g.span, raw: g.raw, atOnce: g.atOnce, shared: g.shared, label: g.label, rate: g.rate, most: g.most}
+	for i := range g.members {
+		if of(&g.members[i]) {
+			out.add(g.members[i])
 		}
 	}
 	return out

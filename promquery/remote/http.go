@@ -45,7 +45,8 @@ type statusError struct {
 	html       bool
 	message    string        // the server's message
 	retryAfter time.Duration // 0 if the server does not set it
-	redirected string        // the server that a redirect led to, "" where none led to another
+	header     http.Header
+	redirected string // the server that a redirect led to, "" where none led to another
 }
 
 func (e *statusError) Error() string {
@@ -331,7 +332,7 @@ func (b *body) Read(p []byte) (int, error) {
 
 // readStatus makes an error of an answer with a bad status; asked is where the request was sent to.
 func readStatus(asked *url.URL, resp *http.Response, body io.Reader) error {
-	e := &statusError{code: resp.StatusCode, html: isHTML(resp)}
+	e := &statusError{code: resp.StatusCode, html: isHTML(resp), header: resp.Header}
 	e.retryAfter = retryAfter(resp.Header.Get("Retry-After"), time.Now())
 	if last := cmp.Or(resp.Request, &http.Request{URL: asked}).URL; last.Scheme != asked.Scheme || last.Host != asked.Host {
 		e.redirected = last.Scheme + "://" + last.Host

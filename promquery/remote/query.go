@@ -36,11 +36,15 @@ func (r *run) queries(ctx context.Context, index []int, requests []promquery.Req
 	for _, g := range metrics {
 		g.raw = g.raw && (scrapes != nil || !r.src.unmarked(g))
 	}
-	most, err := r.estimate(ctx, metrics)
-	if err != nil {
-		return nil, err
+	list := metrics
+	if !r.src.isSingle() {
+		most, err := r.estimate(ctx, metrics)
+		if err != nil {
+			return nil, err
+		}
+		list = together(metrics, most)
 	}
-	list := append(together(metrics, most), ends(lasts)...)
+	list = append(list, ends(lasts)...)
 	symbols := promquery.SymbolsOf(ctx)
 	tasks := make([]func(context.Context) error, len(list))
 	for i, g := range list {
@@ -95,6 +99,9 @@ func (q *querier) pieces(ctx context.Context, todo []piece) error {
 			todo = q.widen(todo[0], todo[1:], samples)
 			continue
 		}
+		if parts := q.singles(ctx, err); parts != nil {
+			return q.split(ctx, parts, todo)
+		}
 		n := tooMuch(err)
 		if n == 0 || ctx.Err() != nil || busy(err) && !q.run.src.answers(ctx, q.sent) {
 			return fmt.Errorf("%v: %w", q.group, err)
@@ -110,6 +117,32 @@ func (q *querier) pieces(ctx context.Context, todo []piece) error {
 		}
 	}
 	return nil
+}
+
+// singles returns a group for each metric if the server has refused a question because it is about several; nil if it has not. Then it
+// is asked about one metric at a time from here on.
+func (q *querier) singles(ctx context.Context, cause error) []*group {
+	if len(q.group.names) == 1 || !IsRefused(cause) {
+		return nil
+	}
+	if several, _ := q.run.src.takesSeveral(ctx); several || ctx.Err() != nil {
+		return nil
+	}
+	q.run.src.mu.Lock()
+	q.run.src.single = true
+	q.run.src.mu.Unlock()
+	var out []*group
+	for _, name := range q.group.names {
+		out = append(out, q.group.part(func(m *member) bool { return m.name == name }))
+	}
+	return out
+}
+
+// isSingle reports whether the server takes questions about one metric only.
+func (s *Source) isSingle() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.single
 }
 
 // split asks for pieces of parts of the group, one part after the other.

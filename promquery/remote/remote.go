@@ -111,6 +111,7 @@ type Source struct {
 	server     *server    // nil until found out
 	sample     knownSample
 	scrapes    *scrapes // that were found last, nil if none were
+	single     bool     // the server takes questions about one metric only
 }
 
 // New returns a Source for the server at cfg.URL. It sends nothing yet.
