@@ -64,6 +64,9 @@ func (s *times) add(t int64) {
 	*s = append(*s, stretch{from: t, n: 1})
 }
 
+// end is the last of the times, of which there are some.
+func (s times) end() int64 { return s[len(s)-1].last() }
+
 // has reports whether t is one of the times.
 func (s times) has(t int64) bool {
 	k := s.reach(0, t-1)
@@ -108,7 +111,8 @@ func (s times) mark(dst, samples []point, end int64) []point {
 // of returns the scrapes that the samples of a series come from, nil if none are known.
 func (s *scrapes) of(labels []label, samples []point) *times {
 	for _, list := range s.byTarget[targetOf(labels)] {
-		if list.has(samples[0].t) && list.has(samples[len(samples)-1].t) {
+		last := samples[len(samples)-1].t
+		if list.has(samples[0].t) && (list.has(last) || last > list.end()) { // a scrape may have come since
 			return list
 		}
 	}

@@ -49,6 +49,7 @@ func TestMarkers(t *testing.T) {
 		{"ended", []string{scrapedSeries("up", "", minutes...)}, every(60, 60, 600), "540=1 600=1 660=NaN"},
 		{"missed once", []string{scrapedSeries("up", "", minutes...)}, []int64{60, 120, 240, 300, 7200}, "120=1 180=NaN 240=1 300=1 360=NaN 7200=1"},
 		{"a scrape that was late", []string{scrapedSeries("up", "", 60, 120, 183, 240, 300)}, []int64{60, 120, 240, 300}, "60=1 120=1 183=NaN 240=1 300=1"},
+		{"a scrape that came since", []string{scrapedSeries("up", "", every(60, 60, 7140)...)}, []int64{60, 120, 240, 7200}, "120=1 180=NaN 240=1 300=NaN 7200=1"},
 		{"an outage", []string{scrapedSeries("up", "", append(every(60, 60, 600), 901)...)}, every(60, 60, 600), "480=1 540=1 600=1"},
 		{"scraped within the lookback", []string{scrapedSeries("up", "", append(every(60, 60, 600), 900)...)}, every(60, 60, 600), "540=1 600=1 900=NaN"},
 		{"times of its own", []string{scrapedSeries("up", "", minutes...)}, []int64{61, 121, 181}, "61=1 121=1 181=1"},
