@@ -8,19 +8,16 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math/rand/v2"
 	"slices"
 	"time"
 
 	"github.com/thanos-io/objstore"
+
+	"github.com/promcost/promcost/allocation/attempts"
 )
 
 // BucketOptions say how often a bucket is asked again that fails. Zero fields take the defaults.
-type BucketOptions struct {
-	Attempts int           // of each request; the default is 5
-	Backoff  time.Duration // before the second attempt; it doubles from one to the next. The default is 200ms
-	Timeout  time.Duration // of one attempt, and after which no other is made; the default is 30s
-}
+type BucketOptions = attempts.Options
 
 // Bucket is a Backend in an object store.
 type Bucket struct {
@@ -31,38 +28,12 @@ type Bucket struct {
 // NewBucket returns a backend in a bucket, which the caller closes. Failed requests are repeated, unless the object does not
 // exist or access is denied.
 func NewBucket(b objstore.Bucket, o BucketOptions) *Bucket {
-	o.Attempts = cmp.Or(max(o.Attempts, 0), 5)
-	o.Backoff, o.Timeout = cmp.Or(max(o.Backoff, 0), 200*time.Millisecond), cmp.Or(max(o.Timeout, 0), 30*time.Second)
-	return &Bucket{bucket: b, opts: o}
+	return &Bucket{bucket: b, opts: o.WithDefaults()}
 }
 
 // retry calls f until it succeeds, or the attempts are used up.
 func (b *Bucket) retry(ctx context.Context, what, name string, f func(context.Context) error) error {
-	backoff, begun := b.opts.Backoff, time.Now()
-	for attempt := 1; ; attempt++ {
-		within, cancel := context.WithTimeout(ctx, b.opts.Timeout)
-		err := f(within)
-		cancel()
-		switch {
-		case err == nil:
-			return nil
-		case b.bucket.IsObjNotFoundErr(err):
-			return fmt.Errorf("%s of bucket %s: %s: %w", what, b.bucket.Name(), name, fs.ErrNotExist)
-		case ctx.Err() != nil:
-			return fmt.Errorf("%s of bucket %s: %s: %w", what, b.bucket.Name(), name, errors.Join(ctx.Err(), err))
-		case b.bucket.IsAccessDeniedErr(err):
-			return fmt.Errorf("%s of bucket %s: %s: %w: allow it in the bucket's policy", what, b.bucket.Name(), name, err)
-		case attempt >= b.opts.Attempts, time.Since(begun) >= b.opts.Timeout: // the caller is waiting
-			return fmt.Errorf("%s of bucket %s: %s: %w (%d attempts): is the object store there?", what, b.bucket.Name(), name, err, attempt)
-		}
-		timer := time.NewTimer(backoff/2 + rand.N(backoff)) // so that replicas do not retry at the same time
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-		}
-		backoff *= 2
-	}
+	return b.opts.Do(ctx, b.bucket, what, name, f)
 }
 
 // Get is the content of an object.
