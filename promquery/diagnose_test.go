@@ -17,6 +17,7 @@ import (
 	"github.com/promcost/promcost/allocation/diagnosis"
 	"github.com/promcost/promcost/allocation/memory"
 	"github.com/promcost/promcost/promquery"
+	"github.com/promcost/promcost/promquery/bucket"
 	"github.com/promcost/promcost/promquery/promtest"
 	"github.com/promcost/promcost/promquery/thanos"
 	"github.com/promcost/promcost/promquery/victoria"
@@ -107,7 +108,7 @@ func checkInput(t *testing.T, in *diagnosis.Input, states map[string]diagnosis.S
 // TestDiagnoseSources diagnoses the same blocks through every source.
 func TestDiagnoseSources(t *testing.T) {
 	c, dir := demoDir(t)
-	cfg, named := config, map[string]string{"chunks over a TSDB": "tsdb", "blocks": "blocks", "remote read": "remote-read", "query API": "query", "VictoriaMetrics": victoria.Name, "Thanos": thanos.Name}
+	cfg, named := config, map[string]string{"chunks over a TSDB": "tsdb", "blocks": "blocks", "remote read": "remote-read", "query API": "query", "VictoriaMetrics": victoria.Name, "Thanos": thanos.Name, "bucket": bucket.Name}
 	var first []diagnosis.Cluster
 	for _, source := range sources {
 		t.Run(source.name, func(t *testing.T) {

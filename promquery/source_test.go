@@ -12,12 +12,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/prometheus/tsdb"
+	"github.com/thanos-io/objstore/providers/filesystem"
 	"google.golang.org/grpc"
 
 	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/blocks"
+	"github.com/promcost/promcost/promquery/bucket"
 	"github.com/promcost/promcost/promquery/chunks"
 	"github.com/promcost/promcost/promquery/promtest"
 	"github.com/promcost/promcost/promquery/remote"
@@ -131,6 +133,13 @@ var sources = []struct {
 			}
 		})
 		return opened{src, false, true, false}
+	}},
+	{"bucket", func(t *testing.T, dir string) opened {
+		store, err := filesystem.NewBucket(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return opened{bucket.New(bucket.Config{Bucket: store}), false, true, false}
 	}},
 }
 

@@ -16,7 +16,7 @@ var flagGroups = [...]struct {
 }{
 	{ownFlags, nil},
 	{"Demo flags", []string{"demo."}},
-	{"Source flags", []string{"prometheus.", "thanos.", "query.", "source", "tsdb."}},
+	{"Source flags", []string{"prometheus.", "thanos.", "blocks.", "query.", "source", "tsdb."}},
 	{"Price and cluster flags", []string{"charge-from", "cluster.", "config.file", "pricing.", "timezone"}},
 	{"Price list flags", []string{"pricing.fetch", "pricing.google-key-file", "pricing.http-config", "pricing.url"}},
 	{"Computation flags", []string{"compute.", "debug.", "query.max-memory"}},

@@ -20,6 +20,7 @@ import (
 	"github.com/promcost/promcost/cmd/promcost/internal/httpclient"
 	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/blocks"
+	"github.com/promcost/promcost/promquery/bucket"
 	"github.com/promcost/promcost/promquery/remote"
 	"github.com/promcost/promcost/promquery/thanos"
 	"github.com/promcost/promcost/promquery/victoria"
@@ -54,6 +55,7 @@ type sourceFlags struct {
 	prometheus     serverFlag
 	httpConfig     string
 	thanosStores   []string
+	bucket         bucketFlags
 	external       map[string]string // nil: the server is asked
 	tsdbPath       string
 	replicas       []string
@@ -99,11 +101,12 @@ func addSourceFlags(g flagGroup) *sourceFlags {
 		string(remote.CompressionAuto), string(remote.CompressionGzip), string(remote.CompressionNone))
 	durationOf(g, "prometheus.lookback", "How long a sample counts, by the query API, where the data has no staleness markers: two scrape intervals, say. 0 means the server's setting.", &f.lookback, 0).
 		Default("0s")
-	oneOf(g, "source", "What to read: auto, remote-read, query (the query API only), victoria-metrics (its exports), thanos (--thanos.store), blocks (TSDB blocks on disk), or none to serve a history that others fill. auto reads blocks and, for data that is not in them, the server, where both are given; of a server it reads raw samples where it has remote read or exports.", &f.kind,
+	oneOf(g, "source", "What to read: auto, remote-read, query (the query API only), victoria-metrics (its exports), thanos (--thanos.store), bucket (TSDB blocks in an object store, --blocks.config), blocks (those on disk), or none to serve a history that others fill. auto reads blocks and, for data that is not in them, the server, where both are given; of a server it reads raw samples where it has remote read or exports.", &f.kind,
 		append(storeNames(), sourceBlocks, sourceNone)...)
 	g.Flag("tsdb.path", "Directory of TSDB blocks: what a Prometheus has as --storage.tsdb.path. With --prometheus.url, that Prometheus'.").PlaceHolder("DIR").StringVar(&f.tsdbPath)
 	g.Flag("thanos.store", "gRPC address of Thanos Query, or of another server with its StoreAPI, as HOST:PORT, or tls://HOST:PORT: every sample is read from it. Repeatable: what several have counts once. TLS is as --prometheus.http-config has it.").
 		PlaceHolder("ADDRESS").StringsVar(&f.thanosStores)
+	f.bucket.add(g)
 	countOf(g, "query.max-concurrency", "Maximum concurrent requests to Prometheus. One extra slot is reserved for windows of up to an hour.", &f.maxConcurrency, 1).Default("2").
 		IsSetByUser(&f.concurrencyGiven)
 	countOf(g, "query.max-samples", "Maximum samples of one answer of the query API, which Prometheus holds in memory. Larger questions are split, and all of them into answers of up to a million samples and 32 MB where that is possible.", &f.maxSamples, 1).
@@ -115,13 +118,15 @@ func addSourceFlags(g flagGroup) *sourceFlags {
 
 // given reports whether a source of samples is named.
 func (f *sourceFlags) given() bool {
-	return f.prometheus.url != "" || f.tsdbPath != "" || len(f.thanosStores) > 0
+	return f.prometheus.url != "" || f.tsdbPath != "" || len(f.thanosStores) > 0 || f.bucket.config != ""
 }
 
 // validate checks that the flags name one source, and that replicas and clusters have different labels.
 func (f *sourceFlags) validate(cost *costFlags) error {
-	if done, err := f.validateThanos(cost); done || err != nil {
-		return err
+	for _, validate := range []func(*costFlags) (bool, error){f.validateBucket, f.validateThanos} {
+		if done, err := validate(cost); done || err != nil {
+			return err
+		}
 	}
 	switch {
 	case f.kind == sourceNone && f.given():
@@ -243,14 +248,7 @@ func (f *sourceFlags) queryFlags() []givenFlag {
 
 // checkUnused refuses flags about asking a Prometheus if none is asked.
 func (f *sourceFlags) checkUnused() error {
-	flags := append([]givenFlag{
-		{"prometheus.http-config", f.httpConfig != ""},
-		{"prometheus.external-labels", f.external != nil},
-		{"prometheus.replica-label", len(f.replicas) > 0},
-		{"prometheus.compression", f.compression != string(remote.CompressionAuto)},
-		{"query.max-concurrency", f.concurrencyGiven},
-		{"query.timeout", f.timeoutGiven},
-	}, f.queryFlags()...)
+	flags := append(f.serverFlags(), givenFlag{"prometheus.replica-label", len(f.replicas) > 0}, givenFlag{"query.timeout", f.timeoutGiven})
 	if name := firstGiven(flags); name != "" {
 		return usageErrorf("--%s has no effect without --prometheus.url: give that, or leave it out", name)
 	}
@@ -288,8 +286,9 @@ func parseLabels(text string) (map[string]string, error) {
 // opened is a source, and the parts of it that know more than samples.
 type opened struct {
 	promquery.Source
-	blocks  *blocks.DB   // nil if no blocks are read
-	server  serverSource // nil if none is asked
+	blocks  *blocks.DB     // nil if no blocks are read
+	bucket  *bucket.Source // nil if no blocks in an object store are read
+	server  serverSource   // nil if none is asked
 	exclude []promquery.Matcher
 	kind    string    // --source
 	since   time.Time // when the data begin, for other sources than blocks and servers; zero if unknown
@@ -300,6 +299,9 @@ func (o *opened) Close() error {
 	var errs []error
 	if o.blocks != nil {
 		errs = append(errs, o.blocks.Close())
+	}
+	if o.bucket != nil && o.server != serverSource(o.bucket) {
+		errs = append(errs, o.bucket.Close())
 	}
 	if c, ok := o.server.(io.Closer); ok {
 		errs = append(errs, c.Close())
@@ -332,6 +334,9 @@ func (f *sourceFlags) open() (*opened, error) {
 	o.Source = o.server
 	if o.blocks != nil {
 		o.Source = promquery.Join(o.blocks, o.server, o.blocks.Cover)
+	}
+	if err := f.joinBucket(o); err != nil {
+		return nil, errors.Join(err, o.Close())
 	}
 	return o, nil
 }
@@ -366,18 +371,28 @@ func (f *sourceFlags) announce(o *opened, logger log.Logger) {
 // clock is the clock that decides which hours are closed, given that hours are computed a grace period after their end. Blocks end
 // some hours ago, because the newest samples are not in them. If nothing else is read, now is the newest block's end.
 func (o *opened) clock(grace time.Duration) func() time.Time {
-	if o.blocks == nil || o.server != nil {
-		return time.Now
-	}
 	return func() time.Time {
 		now := time.Now()
-		if _, newest, err := o.blocks.Bounds(); err == nil && newest > 0 {
+		if newest := o.newest(); newest > 0 {
 			if end := time.UnixMilli(newest).Add(grace); end.Before(now) {
 				return end
 			}
 		}
 		return now
 	}
+}
+
+// newest is the end of the newest block if nothing but blocks is read, in Unix milliseconds; else, and if that is not known, 0.
+func (o *opened) newest() (end int64) {
+	switch {
+	case o.bucket != nil && o.server == serverSource(o.bucket):
+		ctx, cancel := context.WithTimeout(context.Background(), boundsTimeout)
+		defer cancel()
+		_, end, _ = o.bucket.Settled(ctx) // who reads the bucket says why it does not answer
+	case o.blocks != nil && o.server == nil:
+		_, end, _ = o.blocks.Bounds()
+	}
+	return end
 }
 
 // begin is when the data begin within w, as far as the source can tell: there are none before it. If blocks are damaged, it
@@ -388,6 +403,9 @@ func (o *opened) begin(ctx context.Context, w allocation.Window) (begin time.Tim
 		if begin, err = o.server.DataBegin(ctx, promquery.Evident(), w.Start, w.End); err != nil {
 			return time.Time{}, err
 		}
+	}
+	if o.bucket != nil && o.server != serverSource(o.bucket) {
+		return o.bucket.DataBegin(ctx, promquery.Evident(), w.Start, begin)
 	}
 	if o.blocks == nil {
 		if o.server == nil {

@@ -38,6 +38,7 @@ var stores = []store{
 	{sourceQuery, openPrometheus},
 	{sourceVictoria, openVictoria},
 	{sourceThanos, openThanos},
+	{sourceBucket, openBucketAlone},
 }
 
 // storeNames are the values of --source that name a store.

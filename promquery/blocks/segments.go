@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
+	"math"
 	"os"
 	"path/filepath"
 
@@ -60,14 +62,32 @@ func (s *segments) chunk(ref uint64) (enc chunkenc.Encoding, data []byte, err er
 	if offset >= uint64(len(b)) {
 		return 0, nil, fmt.Errorf("%w: chunk at %d is beyond its file", errMalformed, offset)
 	}
-	b = b[offset:]
+	enc, data, err = DecodeChunk(b[offset:])
+	if err != nil {
+		return 0, nil, fmt.Errorf("chunk at %d: %w", offset, err)
+	}
+	return enc, data, nil
+}
+
+// ChunkSize is how many bytes the chunk takes that b begins with, as chunk files have it. It is 0 if b does not show that.
+func ChunkSize(b []byte) int64 {
+	size, n := binary.Uvarint(b)
+	if n <= 0 || size > math.MaxInt32 {
+		return 0
+	}
+	return int64(n+1) + int64(size) + crc32.Size
+}
+
+// DecodeChunk is the encoding and the data of the chunk that b begins with, as chunk files have it, its checksum verified. The capacity of the
+// data reaches into what follows the chunk.
+func DecodeChunk(b []byte) (enc chunkenc.Encoding, data []byte, err error) {
 	size, n := binary.Uvarint(b)
 	if n <= 0 || size >= uint64(len(b)-n) {
-		return 0, nil, fmt.Errorf("%w: chunk at %d is longer than its file", errMalformed, offset)
+		return 0, nil, fmt.Errorf("%w: it is longer than its file", errMalformed)
 	}
 	end := n + 1 + int(size)
 	if !sealed(b[n:end], b[end:]) {
-		return 0, nil, fmt.Errorf("%w: checksum of the chunk at %d", errMalformed, offset)
+		return 0, nil, fmt.Errorf("%w: checksum", errMalformed)
 	}
 	return chunkenc.Encoding(b[n]), b[n+1 : end : min(end+own.Padding, len(b))], nil
 }
