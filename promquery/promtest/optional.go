@@ -152,6 +152,52 @@ func StartMimir(t testing.TB, tsdbDir string) (url string) {
 	return url + "/prometheus"
 }
 
+// MimirBucket runs a Mimir with the samples of the blocks in tsdbDir, as StartMimir does, has it upload blocks of its own, and returns the directory
+// that is its bucket. Its only tenant is anonymous.
+func MimirBucket(t testing.TB, tsdbDir string) (dir string) {
+	t.Helper()
+	data := t.TempDir()
+	url := startMimir(t, data, nil)
+	Push(t, url+"/api/v1/push", tsdbDir, true)
+	if code, text, err := exchange(context.Background(), http.MethodPost, url+"/ingester/flush?wait=true", nil, nil); err != nil {
+		t.Fatalf("have Mimir upload its blocks: %d %s %v", code, text, err)
+	}
+	dir = filepath.Join(data, "blocks")
+	waitBlocks(t, filepath.Join(dir, "anonymous"), 1)
+	return dir
+}
+
+// ThanosBucket runs a Prometheus with the blocks in tsdbDir, each of two hours, and a Thanos sidecar that uploads them, and returns the directory that is
+// the bucket. Blocks have the external label replica. It skips the test if there is no binary.
+func ThanosBucket(t testing.TB, tsdbDir string, blocks int) (dir string) {
+	t.Helper()
+	binary := optional(t, "THANOS", "thanos")
+	dir = t.TempDir()
+	prometheus, data := startPrometheus(t, Binary(t), tsdbDir, Config{External: map[string]string{"replica": "a"}, Flags: BlocksOf(2 * time.Hour)}, nil)
+	run(t, process{name: "Thanos sidecar", binary: binary, ready: "/-/ready", ports: 2, args: func(addr []string) []string {
+		return []string{
+			"sidecar", "--prometheus.url=" + prometheus, "--tsdb.path=" + data, "--http-address=" + addr[0], "--grpc-address=" + addr[1],
+			fmt.Sprintf("--objstore.config={type: FILESYSTEM, config: {directory: %q}}", dir),
+		}
+	}})
+	waitBlocks(t, dir, blocks)
+	return dir
+}
+
+// waitBlocks waits until at least so many blocks are uploaded to a directory.
+func waitBlocks(t testing.TB, dir string, least int) {
+	t.Helper()
+	for deadline := time.Now().Add(startTimeout); ; time.Sleep(100 * time.Millisecond) {
+		metas, err := filepath.Glob(filepath.Join(dir, "*", "meta.json"))
+		if err == nil && len(metas) >= least {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("wait for uploads: %d of %d blocks are in %s, %v", len(metas), least, dir, err)
+		}
+	}
+}
+
 // startMimir runs a Mimir that stores in dir, and tells started its process unless nil.
 func startMimir(t testing.TB, dir string, started func(pid int), flags ...string) (url string) {
 	t.Helper()
