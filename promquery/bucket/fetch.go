@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 
@@ -16,6 +17,9 @@ import (
 
 // batchBytes is how many bytes of chunks are held at a time, and as many are read meanwhile.
 const batchBytes = 16 << 20
+
+// chunkBytes is what a chunk takes in memory beside its data.
+const chunkBytes = 128
 
 // answer is a series that answers a request, with its chunks once these are read.
 type answer struct {
@@ -32,36 +36,46 @@ type batch struct {
 	bytes   int64
 }
 
-// batches divides the series that answer each request into batches.
-func batches(all [][]series) (out []*batch) {
-	b := &batch{}
-	for i, list := range all {
-		for _, x := range list {
-			a := answer{request: i, series: x}
-			for _, p := range x.parts {
-				for k := range p.places {
-					a.bytes += p.places[k].size
-				}
+// batches divides the series that answer each request into batches. It lets go of what was found, which is by block and request.
+func (r *reader) batches(found [][][]part) iter.Seq[*batch] {
+	return func(yield func(*batch) bool) {
+		b := &batch{}
+		for i := range r.asked {
+			var parts []part
+			for _, of := range found {
+				parts = append(parts, of[i]...)
+				of[i] = nil
 			}
-			b.bytes += a.bytes
-			if b.answers = append(b.answers, a); b.bytes >= batchBytes {
-				out = append(out, b)
+			for _, x := range gather(parts) {
+				a := answer{request: i, series: x}
+				for _, p := range x.parts {
+					for k := range p.places {
+						a.bytes += p.places[k].size + chunkBytes
+					}
+				}
+				b.bytes += a.bytes
+				if b.answers = append(b.answers, a); b.bytes < batchBytes {
+					continue
+				}
+				if !yield(b) {
+					return
+				}
 				b = &batch{}
 			}
 		}
+		yield(b)
 	}
-	return append(out, b)
 }
 
 // hand hands over the series that answer each request. While those of a batch are decoded, the next one is read.
-func (r *reader) hand(ctx context.Context, all [][]series) error {
+func (r *reader) hand(ctx context.Context, found [][][]part) error {
 	within, cancel := context.WithCancel(ctx)
 	defer cancel()
 	ready := make(chan *batch)
 	var group errgroup.Group
 	group.Go(func() error {
 		defer close(ready)
-		for _, b := range batches(all) {
+		for b := range r.batches(found) {
 			if err := r.fetch(within, b); err != nil {
 				return err
 			}

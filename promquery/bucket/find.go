@@ -16,7 +16,7 @@ import (
 
 // Bytes that a series and the place of a chunk take in memory, beside the text of labels.
 const (
-	partBytes  = 256
+	partBytes  = 128
 	placeBytes = 32
 	entryBytes = 100 // of a series' entry in an index, about
 )
@@ -137,7 +137,7 @@ func (r *reader) choose(d *decoder, b *block, metrics []string, entries []entry,
 			if len(p.places) == 0 {
 				continue
 			}
-			if err := r.draw(partBytes + int64(len(p.places))*placeBytes + int64(lset.ByteSize())); err != nil {
+			if err := r.keep(&p); err != nil {
 				return err
 			}
 			found[i] = append(found[i], p)
@@ -150,6 +150,25 @@ func (r *reader) choose(d *decoder, b *block, metrics []string, entries []entry,
 		r.weight[i] += n
 	}
 	return nil
+}
+
+// keep draws the memory of a part. Parts of one series share their labels, which are most of it.
+func (r *reader) keep(p *part) error {
+	r.mu.Lock()
+	hash := p.labels.Hash()
+	shared, ok := r.labels[hash]
+	switch {
+	case !ok:
+		r.labels[hash] = p.labels
+	case labels.Equal(shared, p.labels):
+		p.labels = shared
+	}
+	r.mu.Unlock()
+	bytes := partBytes + int64(len(p.places))*placeBytes
+	if !ok {
+		bytes += int64(p.labels.ByteSize())
+	}
+	return r.draw(bytes)
 }
 
 // matches reports whether all matchers hold for a series.
@@ -193,14 +212,17 @@ type series struct {
 
 // gather joins the parts of each series, in the order in which series come first.
 func gather(parts []part) (list []series) {
-	at := make(map[string]int, len(parts))
-	var key []byte
+	at := make(map[uint64]int, len(parts))
 	for _, p := range parts {
-		key = p.labels.Bytes(key)
-		i, ok := at[string(key)]
+		hash := p.labels.Hash()
+		i, ok := at[hash]
+		for ok && !labels.Equal(list[i].labels, p.labels) { // another series has the same hash
+			hash++
+			i, ok = at[hash]
+		}
 		if !ok {
 			i = len(list)
-			at[string(key)] = i
+			at[hash] = i
 			list = append(list, series{labels: p.labels})
 		}
 		list[i].parts = append(list[i].parts, p)

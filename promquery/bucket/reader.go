@@ -34,16 +34,17 @@ type reader struct {
 	meter  meter   // of all reads
 	weight []int64 // by request: bytes that are read for it
 
-	mu    sync.Mutex // guards what follows while blocks are read side by side
-	stats promquery.Stats
-	from  *memory.Account
-	held  int64
+	mu     sync.Mutex // guards what follows while blocks are read side by side
+	stats  promquery.Stats
+	from   *memory.Account
+	held   int64
+	labels map[uint64]labels.Labels // of series, by their hash
 }
 
 func (s *Source) newReader(ctx context.Context, external map[string]string, rs []promquery.Request, yield promquery.Yield) (*reader, error) {
 	r := &reader{
 		src: s, yield: yield, keys: chunks.NewKeys(external, chunks.NewSymbols(promquery.SymbolsOf(ctx))), began: time.Now(),
-		weight: make([]int64, len(rs)), from: memory.FromContext(ctx),
+		weight: make([]int64, len(rs)), from: memory.FromContext(ctx), labels: map[uint64]labels.Labels{},
 	}
 	for i := range rs {
 		ms, err := chunks.Matchers(&rs[i])
@@ -116,14 +117,6 @@ func (r *reader) read(ctx context.Context) error {
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	all := make([][]series, len(r.asked))
-	for i := range r.asked {
-		var parts []part
-		for _, of := range found {
-			parts = append(parts, of[i]...)
-			of[i] = nil
-		}
-		all[i] = gather(parts)
-	}
-	return r.hand(ctx, all)
+	r.labels = nil
+	return r.hand(ctx, found)
 }

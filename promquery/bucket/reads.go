@@ -34,27 +34,37 @@ func (s *Source) get(ctx context.Context, m *meter, object string, from, length 
 	}
 	err = s.cfg.Requests.Do(ctx, s.cfg.Bucket, "read", object, func(ctx context.Context) error {
 		m.reads.Add(1)
-		r, err := s.cfg.Bucket.GetRange(ctx, object, from, length)
-		if err != nil {
-			if a, aerr := s.cfg.Bucket.Attributes(ctx, object); aerr == nil && a.Size <= from {
-				data = nil // stores refuse to read beyond the end
-				return nil
-			}
-			return err
-		}
-		var buf bytes.Buffer
-		if size, err := objstore.TryToGetSize(r); err == nil {
-			buf.Grow(int(min(size, length)) + bytes.MinRead)
-		}
-		_, err = io.Copy(&buf, io.LimitReader(r, length))
-		data = buf.Bytes()
+		data, err = s.read(ctx, object, from, length)
 		m.bytes.Add(int64(len(data)))
-		return errors.Join(err, r.Close())
+		if err == nil {
+			return nil
+		}
+		if a, aerr := s.cfg.Bucket.Attributes(ctx, object); aerr == nil && a.Size <= from { // stores refuse to read beyond the end
+			data, err = nil, nil
+		}
+		return err
 	})
 	if err == nil && len(data) == 0 {
 		err = fmt.Errorf("read of bucket %s: %s: %w: it ends before %d", s.cfg.Bucket.Name(), object, errBroken, from)
 	}
 	return data, err
+}
+
+// read reads a part of an object once.
+func (s *Source) read(ctx context.Context, object string, from, length int64) ([]byte, error) {
+	r, err := s.cfg.Bucket.GetRange(ctx, object, from, length)
+	if err != nil {
+		return nil, err
+	}
+	var buf bytes.Buffer
+	if size, err := objstore.TryToGetSize(r); err == nil {
+		buf.Grow(int(min(size, length)) + bytes.MinRead)
+	}
+	_, err = io.Copy(&buf, io.LimitReader(r, length))
+	if cerr := r.Close(); err == nil {
+		err = cerr
+	}
+	return buf.Bytes(), err
 }
 
 // span is where a record lies in an object. Its end is an estimate.
