@@ -360,6 +360,9 @@ func (f *sourceFlags) reach() (*url.URL, *http.Client, error) {
 
 // announce logs where the source differs from the flags.
 func (f *sourceFlags) announce(o *opened, logger log.Logger) {
+	if o.bucket != nil && o.server != serverSource(o.bucket) {
+		level.Info(logger).Log("msg", "Reading blocks in an object store for the time before what the Prometheus has", "blocks.config", f.bucket.config, "prometheus.url", redacted(f.prometheus.url))
+	}
 	if o.blocks != nil && o.server != nil {
 		level.Info(logger).Log("msg", "Reading TSDB blocks, and from the Prometheus what is not in them", "tsdb.path", f.tsdbPath, "prometheus.url", redacted(f.prometheus.url))
 		if found, err := o.blocks.Blocks(); err == nil && len(found) == 0 {

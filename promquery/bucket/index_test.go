@@ -3,9 +3,11 @@ package bucket_test
 import (
 	"encoding/binary"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/thanos-io/objstore"
 
 	"github.com/promcost/promcost/promquery"
@@ -96,4 +98,39 @@ func TestReads(t *testing.T) {
 	if again := store.reads.Load() - before; again >= before-int64(len(dir)) {
 		t.Errorf("%d reads where much was read before by %d", again, before)
 	}
+}
+
+// TestLong reads a series whose entry in the index is longer than is read of one at first.
+func TestLong(t *testing.T) {
+	t.Parallel()
+	const second, seconds = 1000, 4 * 86400
+	long := promtest.Series{Labels: []string{"__name__", "usage", "pod", "p1"}, Samples: promtest.Regular(begin, begin+seconds*second-1, second, func(t int64) float64 { return float64(t-begin) / 1e3 })}
+	store := objstore.NewInMemBucket()
+	upload(t, store, "", written(t, 1000*24*time.Hour, long)[0], nil)
+	whole := usage
+	whole.End = begin + seconds*second
+	got, stats, err := ask(t, over(store, bucket.Config{}), whole)
+	if err != nil || !stats.Whole() || got["|p1|"] != seconds {
+		t.Errorf("%v: %v, missing %q", err, got, stats.Missing())
+	}
+}
+
+// TestConcurrent asks for the same at the same time.
+func TestConcurrent(t *testing.T) {
+	t.Parallel()
+	store := objstore.NewInMemBucket()
+	for _, dir := range written(t, 2*time.Hour, used(begin, end, "p1", "p2")...) {
+		upload(t, store, "", dir, nil)
+	}
+	src := over(store, bucket.Config{CacheBytes: 1, Refresh: 1})
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			got, _, err := ask(t, src, usage)
+			if diff := cmp.Diff(map[string]int{"|p1|": 360, "|p2|": 360}, got); diff != "" || err != nil {
+				t.Errorf("%v, samples (-want +got):\n%s", err, diff)
+			}
+		})
+	}
+	all.Wait()
 }
