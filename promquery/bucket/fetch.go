@@ -112,13 +112,13 @@ func (r *reader) decode(ctx context.Context, b *batch, skipped []chunks.Skipped)
 			return err
 		}
 		a := &b.answers[k]
-		q := r.asked[a.request].Request
+		q := &r.asked[a.request]
 		if len(a.ends) > 1 {
 			a.chunks = chunks.Merge(a.chunks, a.ends)
 		}
-		r.keys.Begin(q)
+		r.keys.Begin(q.Request)
 		a.labels.Range(func(l labels.Label) { r.keys.Label(l.Name, l.Value) })
-		samples, err := r.dec.Hand(a.request, r.keys.Key(), r.keys.Series(), a.chunks, q.Start, q.End, skipped[a.request].Add, r.yield)
+		samples, err := r.dec.Hand(q.number, r.keys.Key(), r.keys.Series(), a.chunks, q.Start, q.End, skipped[a.request].Add, r.yield)
 		r.stats.Count(samples)
 		if err != nil {
 			return err
@@ -143,7 +143,7 @@ func (r *reader) fetch(ctx context.Context, b *batch) error {
 	files := map[string][]wanted{}
 	for k := range b.answers {
 		a, n := &b.answers[k], 0
-		r.weight[a.request] += a.bytes
+		r.weight[r.asked[a.request].number] += a.bytes
 		for _, p := range a.parts {
 			for at := range p.places {
 				name := p.block.segmentName(p.places[at].segment())

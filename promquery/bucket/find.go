@@ -147,7 +147,7 @@ func (r *reader) choose(d *decoder, b *block, metrics []string, entries []entry,
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for i, n := range weights {
-		r.weight[i] += n
+		r.weight[r.asked[i].number] += n
 	}
 	return nil
 }

@@ -17,9 +17,13 @@ import (
 // blocksAtOnce is how many blocks' indexes are read at a time.
 const blocksAtOnce = 2
 
+// requestsAtOnce is how many requests' series are looked for at a time. More take fewer reads, and more memory.
+const requestsAtOnce = 16
+
 // asked is a request, and its matchers as those of Prometheus, without that of the metric.
 type asked struct {
 	*promquery.Request
+	number   int // its index in the Select
 	matchers []*labels.Matcher
 }
 
@@ -29,7 +33,8 @@ type reader struct {
 	yield  promquery.Yield
 	keys   *chunks.Keys
 	dec    chunks.Decoder
-	asked  []asked
+	all    []asked
+	asked  []asked // those of all that are being answered
 	began  time.Time
 	meter  meter   // of all reads
 	weight []int64 // by request: bytes that are read for it
@@ -44,14 +49,14 @@ type reader struct {
 func (s *Source) newReader(ctx context.Context, external map[string]string, rs []promquery.Request, yield promquery.Yield) (*reader, error) {
 	r := &reader{
 		src: s, yield: yield, keys: chunks.NewKeys(external, chunks.NewSymbols(promquery.SymbolsOf(ctx))), began: time.Now(),
-		weight: make([]int64, len(rs)), from: memory.FromContext(ctx), labels: map[uint64]labels.Labels{},
+		weight: make([]int64, len(rs)), from: memory.FromContext(ctx),
 	}
 	for i := range rs {
 		ms, err := chunks.Matchers(&rs[i])
 		if err != nil {
 			return nil, err
 		}
-		r.asked = append(r.asked, asked{&rs[i], ms[1:]})
+		r.all = append(r.all, asked{&rs[i], i, ms[1:]})
 	}
 	return r, nil
 }
@@ -80,7 +85,7 @@ func (r *reader) release() { r.from.Return(r.held) }
 
 // account counts the reads. They are for all requests, by what was read for each.
 func (r *reader) account() {
-	all := make([]int, len(r.asked))
+	all := make([]int, len(r.all))
 	for i := range all {
 		all[i] = i
 	}
@@ -95,8 +100,8 @@ func (r *reader) read(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	mint, maxt := r.asked[0].Start, r.asked[0].End
-	for _, q := range r.asked {
+	mint, maxt := r.all[0].Start, r.all[0].End
+	for _, q := range r.all {
 		mint, maxt = min(mint, q.Start), max(maxt, q.End)
 	}
 	for _, l := range v.losses {
@@ -105,6 +110,18 @@ func (r *reader) read(ctx context.Context) error {
 		}
 	}
 	list := slices.DeleteFunc(slices.Clone(v.blocks), func(b *block) bool { return !b.overlaps(mint, maxt) })
+	for r.asked = range slices.Chunk(r.all, requestsAtOnce) {
+		if err := r.answer(ctx, list); err != nil {
+			return err
+		}
+		r.free(r.held)
+	}
+	return nil
+}
+
+// answer answers those requests that are asked now.
+func (r *reader) answer(ctx context.Context, list []*block) error {
+	r.labels = map[uint64]labels.Labels{}
 	found := make([][][]part, len(list)) // by block and request
 	group, within := errgroup.WithContext(ctx)
 	group.SetLimit(blocksAtOnce)
