@@ -23,6 +23,8 @@ const VIEWS = {
   health: { title: "Health", load: () => import("./views/health.js") },
 };
 
+const WINDOW = "7d"; // of views that have no WINDOW of their own, where the address names none
+
 const byId = (id) => document.getElementById(id);
 
 let state = read(location.search);
@@ -64,9 +66,10 @@ async function show() {
   let end;
   try {
     const view = await VIEWS[name].load();
-    toolbar.show(state, view.controls ?? [], format, root);
+    const asked = { ...state, window: state.window || (view.WINDOW ?? WINDOW) };
+    toolbar.show(asked, view.controls ?? [], format, root);
     const ctx = {
-      state, signal, format, go,
+      state: asked, signal, format, go,
       ask: async (path, params, heard = true) => {
         const answer = await ask(path, params, signal);
         if (heard) footer.add(answer);

@@ -13,11 +13,16 @@ export const opener = (text, onclick, what = "show what it consists of") => el("
 
 const head = (text) => el("span", { class: "head" }, text);
 
-// shorten cuts the names within an element that have no room: their ends stay. All others stay one text, which browsers find and copy as such.
-export function shorten(element) {
+// whole makes the names within an element one text again, as they were before shorten.
+export function whole(element) {
   const heads = [...element.querySelectorAll(".name > .head")];
   for (const h of heads) if (h.nextSibling) h.parentNode.replaceChildren(Object.assign(h, { textContent: h.parentNode.textContent }));
-  for (const h of heads.filter((h) => h.scrollHeight > h.clientHeight + 1)) {
+  return heads;
+}
+
+// shorten cuts the names within an element that have no room: their ends stay. All others stay one text, which browsers find and copy as such.
+export function shorten(element) {
+  for (const h of whole(element).filter((h) => h.scrollHeight > h.clientHeight + 1)) {
     const text = h.textContent;
     h.textContent = text.slice(0, -END);
     h.after(el("span", {}, text.slice(-END)));
@@ -26,6 +31,9 @@ export function shorten(element) {
 
 // tiles are numbers with what they are: a list of [label, text, word], where word is the label's word in the glossary if it is not the label.
 export const tiles = (list) => el("dl", { class: "tiles" }, list.map(([label, text, word = label]) => el("div", {}, el("dt", {}, term(label, word)), el("dd", {}, text))));
+
+// when is the tile of the window.
+export const when = (window, format) => ["Window", el("small", {}, format.span(window), " ", el("span", { class: "muted" }, format.zone))];
 
 // basis says whether the costs of an answer are at list prices or as billed.
 export const basis = (state, answer) => (state.prices !== "list" && answer.billedUntil ? "billed" : "list");
@@ -72,6 +80,9 @@ export function copyable(text) {
 
 // example is a text over several lines that one may copy.
 export const example = (label, text) => el("pre", { class: "example", tabindex: 0, "aria-label": label, role: "region" }, text);
+
+// cents is an amount as it is shown, in hundredths.
+export const cents = (amount) => Math.round(100 * amount) / 100;
 
 // monthly is what a cost of an answer comes to in a month of 730 hours, at the rate of the hours that have data.
 export const monthly = (cost, answer) => cost * 730 / (answer.coveredHours || answer.windowHours);

@@ -4,7 +4,7 @@
 export const DEFAULTS = {
   __proto__: null,
   view: "allocations",
-  window: "7d",
+  window: "", // empty is that of the view
   baseline: "", // what the window is compared with; empty is the time before it
   aggregate: "namespace", // a comma list of fields
   filter: "", // a v2 filter or a selector, as typed
@@ -133,8 +133,11 @@ export function question(state) {
   };
 }
 
-// ofRow is a state without the row of idle below a row, which had none itself: costs then add up to those of that row.
-export const ofRow = (state) => (path(state).length > 0 && IDLE[state.idle]?.idle === "true" ? { ...state, idle: "hide" } : state);
+// isPart reports whether a state shows only some rows: below a row, or those of a filter. The idle capacity that falls on them then stands apart.
+export const isPart = (state) => path(state).length > 0 || state.filter.trim() !== "";
+
+// ofRow is a state of a part without its row of idle: costs then add up to those of the rows.
+export const ofRow = (state) => (isPart(state) && IDLE[state.idle]?.idle === "true" ? { ...state, idle: "hide" } : state);
 
 // NEXT are the fields that rows of a field are divided by, when one drills down. Those of labels and teams are controllers.
 const NEXT = {

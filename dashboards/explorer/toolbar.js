@@ -1,6 +1,6 @@
 // The toolbar: what is asked, and the same question elsewhere (link, CSV, curl, PromQL, PNG).
 
-import { address, curl } from "./api.js";
+import { curl } from "./api.js";
 import { el, options, save } from "./dom.js";
 import { FilterBox } from "./filter.js";
 import { instant, local, rfc3339 } from "./format.js";
@@ -9,7 +9,7 @@ import { path, write } from "./state.js";
 import { tablesIn } from "./table.js";
 
 const WINDOWS = [
-  ["today", "today"], ["yesterday", "yesterday"], ["12h", "12 hours"], ["7d", "7 days"], ["week", "this week"], ["lastweek", "last week"],
+  ["today", "today"], ["yesterday", "yesterday"], ["12h", "12 hours"], ["7d", "7 days"], ["14d", "14 days"], ["week", "this week, from Sunday"], ["lastweek", "last week, from Sunday"],
   ["30d", "30 days"], ["month", "this month"], ["lastmonth", "last month"], ["90d", "90 days"],
 ];
 
@@ -91,7 +91,7 @@ export class Toolbar {
 
   share() {
     const { share, tenancy } = this.state;
-    const text = [share, tenancy === "true" && "control plane"].filter(Boolean).join(", ") || "nothing";
+    const text = [share, tenancy === "true" && "control plane, node disks"].filter(Boolean).join(", ") || "nothing";
     return el("label", explained("shared"), el("span", {}, "shared"), el("button", { type: "button", class: "choice", name: "share", "aria-haspopup": "dialog", onclick: () => this.askShared() }, text));
   }
 
@@ -132,15 +132,14 @@ export class Toolbar {
     });
   }
 
-  // offer shows the buttons for what a view asked: {path, params, window, baseline, csv, promql}. A view may set baseline later.
+  // offer shows the buttons for what a view asked: {path, params, window, baseline, promql}. A view may set baseline later.
   offer(what) {
     this.offered = what;
     this.form.hidden = false; // views without controls have these
     const button = (text, title, onclick) => el("button", { type: "button", title, onclick }, text);
     this.actions.replaceChildren(
       button("link", "Copy a permanent link with fixed dates", () => this.showLink()),
-      what.csv ? el("a", { class: "button", title: "The table as CSV", download: "", href: address(what.path, { ...what.params, ...what.csv }).href }, "CSV")
-        : button("CSV", "The tables of this view as CSV", () => saveTables(what.window, this.format.currency)),
+      button("CSV", "The tables of this view as CSV", () => saveTables(what, this.format.currency)),
       button("curl", "The command that asks the same", () => showText("The same by curl", curl(what.path, this.absolute(what.params)))),
       what.promql ? button("PromQL", "The expression that yields the same", () => this.showExpression(what.promql)) : "",
       button("PNG", "The picture of this view", () => this.save()));
@@ -184,9 +183,9 @@ function dialog(title, fields, done) {
   box.showModal();
 }
 
-// saveTables saves the tables that the page shows, with an empty line between them. Each row says of which window it is, and in which currency.
-function saveTables(window, currency) {
-  const more = [["Window start", window?.start], ["Window end", window?.end], ["Currency", currency]].filter(([, value]) => value);
+// saveTables saves the tables that the page shows, with an empty line between them. Each row says of which window it is, what that is compared with, and in which currency.
+function saveTables({ window, baseline }, currency) {
+  const more = [["Window start", window?.start], ["Window end", window?.end], ["Against start", baseline?.start], ["Against end", baseline?.end], ["Currency", currency]].filter(([, value]) => value);
   const tables = tablesIn(document.getElementById("view"));
   if (tables.length === 0) showText("There is no table to save", "", "The view says why.");
   else save("promcost.csv", new Blob([tables.map((table) => table.csv(more)).join("\r\n")], { type: "text/csv" }));

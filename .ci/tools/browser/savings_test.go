@@ -46,7 +46,7 @@ const drawings = `Object.fromEntries([...document.querySelectorAll(".savings tr[
 // TestNumbersOfSavingsE2E finds the marks of requests where the API's levels put them, and in words how often usage is above them.
 func TestNumbersOfSavingsE2E(t *testing.T) {
 	at := demoURL(t)
-	p := open(t, at+"/ui/?view=savings")
+	p := open(t, at+"/ui/?view=savings&window=7d")
 	p.wait(`document.querySelectorAll(".savings tr[data-row] svg.histogram").length > 20`)
 	shown := eval[map[string]drawing](p, drawings)
 	checked := 0
@@ -66,6 +66,49 @@ func TestNumbersOfSavingsE2E(t *testing.T) {
 	p.wait(`document.querySelector(".tiles").innerText.includes("Risk of krr requests")`)
 	if got := p.query("profile"); got != "krr" {
 		t.Errorf("the address has the profile %q", got)
+	}
+}
+
+// TestSavingsAgreeE2E adds up rows: what larger requests cost is what the tile says. No row of requests that are too low has a smaller one for both; what was raised says so.
+func TestSavingsAgreeE2E(t *testing.T) {
+	at := demoURL(t)
+	p := open(t, at+"/ui/?view=savings")
+	tiles := p.texts(".tiles dd")
+	sum := 0.0
+	for _, caption := range []string{"that are too low", "that were raised"} {
+		for _, text := range p.costs(caption, "money") {
+			sum += number(t, text)
+		}
+	}
+	for _, text := range p.costs("could be smaller", "money") {
+		if _, more, ok := strings.Cut(text, ": "); ok {
+			sum += number(t, more)
+		}
+	}
+	if want := number(t, tiles[1]); math.Abs(sum-want) > 0.005*float64(len(p.texts("table.costs tr[data-row]"))) || want == 0 {
+		t.Errorf("larger requests cost %v, rows come to %v", want, sum)
+	}
+	for i := range 2 {
+		if !strings.Contains(tiles[i], "at list prices") && !strings.Contains(tiles[i], "as billed") {
+			t.Errorf("the tile %q says not at which prices", tiles[i])
+		}
+	}
+	type asked struct{ Requests []sizing }
+	lower := map[string]bool{}
+	for _, r := range ask[asked](t, at, "/model/savings/requests", url.Values{"window": {"14d"}}).Requests { // as in the terminal
+		smaller := func(a sizedAmount) bool { return a.Recommended == nil || *a.Recommended <= a.Request }
+		lower[r.Controller+"/"+r.Container+r.Namespace] = smaller(r.CPU) && smaller(r.Memory)
+	}
+	for name := range p.costs("that are too low", "money") {
+		if lower[name] {
+			t.Errorf("%s is called too low, and has smaller recommendations", name)
+		}
+	}
+	if got := p.costs("that were raised", "money")["ledger-writer/ledgerpayments"]; !strings.Contains(got, "saves 0 yet: CPU and Memory raised") {
+		t.Errorf("ledger-writer says %q", got)
+	}
+	if text := p.text(".tiles"); !strings.Contains(text, "4 Mar, 00:00 – 18 Mar, 12:00") {
+		t.Errorf("the head is %q", text)
 	}
 }
 

@@ -237,7 +237,7 @@ func TestNewQuestionCancelsE2E(t *testing.T) {
 	eval[bool](p, `document.querySelector("#toolbar select[name=window]").dispatchEvent(new Event("change", {bubbles: true}))`)
 	wait(ended, "the first question goes on")
 	p.settle()
-	if got := p.query("window"); got != "" { // 7d, the default
+	if got := p.query("window"); got != "7d" {
 		t.Errorf("the window is %q", got)
 	}
 	p.wait(`document.querySelector("table.costs tr[data-row]")`)

@@ -67,7 +67,86 @@ func TestCopiedNamesE2E(t *testing.T) {
 
 // essential are the columns that must be in sight on any screen.
 var essential = map[string][]string{
-	"?view=savings": {"name", "money"}, "?view=budgets": {"name", "spent", "forecast"}, "?view=health": {"name", "state", "remedy"}, "": {"name", "cost", "change"},
+	"?view=savings": {"name", "money"}, "?view=budgets": {"name", "spent", "forecast"}, "?view=health": {"name", "state", "remedy"}, "": {"name", "cost", "change"}, "?view=why&window=yesterday": {"name", "cost", "change"},
+}
+
+// underneath are the columns whose texts stand in the second line of rows on a phone.
+var underneath = map[string][]string{
+	"": {"Share", "A month"}, "?view=budgets": {"Period", "Prices", "Left"}, "?view=why&window=yesterday&aggregate=controller": {"Owner", "What ran", "Why"},
+	"?aggregate=pod&window=yesterday": {"Share", "A month"},
+}
+
+func TestSecondLinesE2E(t *testing.T) {
+	at := demoURL(t)
+	p := newPage(t)
+	p.do(chromedp.EmulateViewport(390, 844))
+	for query, columns := range underneath {
+		p.navigate(at + "/ui/" + query)
+		p.quiet()
+		for _, column := range columns {
+			if n := eval[int](p, `[...document.querySelectorAll("tr.under span > small:first-child")].filter((e) => e.textContent === `+quote(column)+` && e.getBoundingClientRect().height > 0 && e.parentNode.textContent.length > e.textContent.length + 1).length`); n < 3 {
+				t.Errorf("%q has %d second lines with %s", query, n, column)
+			}
+		}
+		if width := eval[int](p, `document.documentElement.scrollWidth`); width > 390 {
+			t.Errorf("%q is %d px wide; the widest: %s", query, width, eval[string](p, widest))
+		}
+		if got := p.last(wideTables); len(got) > 0 {
+			t.Errorf("%q: %q", query, got)
+		}
+		p.checkAxe()
+	}
+	p.navigate(at + "/ui/?aggregate=pod&window=yesterday")
+	p.wait(`document.querySelector(".scroll.long")`)
+	eval[bool](p, `(document.querySelector(".scroll.long").scrollTop = 1e9, true)`)
+	p.wait(`document.querySelector(".scroll.long tr.gap:first-child") && !document.querySelector(".scroll.long tr.gap:last-child")`)
+	if gap := eval[float64](p, `(() => {
+		const box = document.querySelector(".scroll.long").getBoundingClientRect(), last = [...document.querySelectorAll("tr.under")].at(-1).getBoundingClientRect();
+		return Math.abs(box.bottom - last.bottom);
+	})()`); gap > 40 {
+		t.Errorf("below the last row there are %v px", gap)
+	}
+}
+
+// TestRoomForNamesE2E finds names that are cut while another column has room to spare for them: none.
+func TestRoomForNamesE2E(t *testing.T) {
+	at := demoURL(t)
+	p := newPage(t)
+	for _, width := range []int64{1440, 1024} {
+		p.do(chromedp.EmulateViewport(width, 900))
+		p.navigate(at + "/ui/?view=why&window=yesterday&aggregate=controller")
+		p.quiet()
+		if got := p.last(`[...document.querySelectorAll("table.costs th .name:has(.head + span)")].map((e) => e.textContent)`); len(got) > 0 {
+			t.Errorf("on %d px these names are cut: %q", width, got[:min(5, len(got))])
+		}
+	}
+}
+
+// TestWindowBoxE2E wants the box of the window to show all of its text, and weeks to say when they begin.
+func TestWindowBoxE2E(t *testing.T) {
+	at := demoURL(t)
+	p := newPage(t)
+	for _, width := range []int64{1440, 1024, 390} {
+		p.do(chromedp.EmulateViewport(width, 900))
+		p.navigate(at + "/ui/?window=2026-03-10T10:30:00Z,2026-03-16T12:30:00Z&baseline=2026-03-09T10:30:00Z,2026-03-10T10:30:00Z")
+		for _, name := range []string{"window", "baseline"} {
+			sizes := eval[[2]float64](p, `(() => {
+				const box = document.querySelector("select[name=`+name+`]"), alone = box.cloneNode();
+				alone.append(box.selectedOptions[0].cloneNode(true));
+				alone.style.width = "auto";
+				document.querySelector("#toolbar .actions").append(alone);
+				const sizes = [box.offsetWidth, alone.offsetWidth];
+				alone.remove();
+				return sizes;
+			})()`)
+			if sizes[0] < sizes[1] {
+				t.Errorf("on %d px the box %s has %v px, its text takes %v", width, name, sizes[0], sizes[1])
+			}
+		}
+	}
+	if options := strings.Join(p.texts("select[name=window] option"), "; "); !strings.Contains(options, "this week, from Sunday") || !strings.Contains(options, "last week, from Sunday") {
+		t.Errorf("windows are %q", options)
+	}
 }
 
 func TestEssentialColumnsE2E(t *testing.T) {
@@ -163,6 +242,51 @@ func TestDrillingKeepsNumbersE2E(t *testing.T) {
 			t.Errorf("rows add up to %v, their change is %v", sum, want)
 		}
 	})
+}
+
+// TestFilterAndRowAgreeE2E comes to a namespace by its row and by a filter: both headlines say the cost of the row, and the idle capacity apart.
+func TestFilterAndRowAgreeE2E(t *testing.T) {
+	at := demoURL(t)
+	p := open(t, at+"/ui/?window=yesterday")
+	want := number(t, p.costs("", "cost")["payments"])
+	var said []string
+	for _, query := range []string{"&filter=" + url.QueryEscape(`namespace:"payments"`), "&aggregate=controller&path=" + url.QueryEscape(`[["namespace","payments"]]`)} {
+		p.navigate(at + "/ui/?window=yesterday" + query)
+		if got := p.total(); got != want {
+			t.Errorf("%s: the headline is %v, the row says %v", query, got, want)
+		}
+		said = append(said, p.text(".tiles small.idle"))
+		if !eval[bool](p, `document.querySelector(".tiles small.idle [data-help]") !== null`) {
+			t.Errorf("%s: idle has no explanation", query)
+		}
+		p.wait(`document.querySelector(".tiles").innerText.includes("why?")`)
+		change := number(t, p.costs("", "change")[p.names()[0]])
+		p.clickText(".tiles button", "why?")
+		p.wait(`document.querySelector(".view.why .tiles")`)
+		p.settle()
+		if strings.Contains(query, "filter") && p.total() != change {
+			t.Errorf("why says %v, the row %v", p.total(), change)
+		}
+	}
+	if said[0] != said[1] || !strings.Contains(said[0], "idle") {
+		t.Errorf("of idle, they say %q", said)
+	}
+}
+
+// TestCurrencyOfTablesE2E wants each table of money to say its currency.
+func TestCurrencyOfTablesE2E(t *testing.T) {
+	at := demoURL(t)
+	p := newPage(t)
+	for _, v := range views {
+		if v.name == "health" {
+			continue
+		}
+		p.navigate(at + "/ui/" + v.query)
+		p.quiet()
+		if got := eval[[]string](p, `[...document.querySelectorAll("table.costs")].map((t) => t.caption.textContent).filter((text) => !text.endsWith("in USD"))`); len(got) > 0 {
+			t.Errorf("%s: these tables have no currency: %q", v.name, got)
+		}
+	}
 }
 
 // TestListOrBilledE2E wants each total to say which prices it is at.

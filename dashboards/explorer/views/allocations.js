@@ -2,9 +2,10 @@
 
 import { COLORS, StackedBars, treemap } from "../chart.js";
 import { el } from "../dom.js";
-import { below, deeper, isIdle, isWorkload, ofRow, path, question, workload } from "../state.js";
+import { below, deeper, isIdle, isPart, isWorkload, ofRow, path, question, workload } from "../state.js";
 import { promql } from "../promql.js";
-import { basis, doubt, monthly, named, opener, partial, tiles } from "../parts.js";
+import { term } from "../help.js";
+import { basis, doubt, monthly, named, opener, partial, tiles, when } from "../parts.js";
 import { Table } from "../table.js";
 import { TROUBLESHOOTING } from "../footer.js";
 import { empty } from "./onboarding.js";
@@ -38,7 +39,7 @@ export async function show(root, ctx) {
   const hours = (new Date(window.end) - new Date(window.start)) / 3600e3;
   const sumOf = (list) => list.reduce((sum, r) => sum + r.totalCost, 0);
   const idle = sumOf(rows.filter((r) => isIdle(r.name)));
-  const total = sumOf(rows) - (path(state).length > 0 ? idle : 0); // of a row: it had no idle
+  const total = sumOf(rows) - (isPart(state) ? idle : 0); // of rows, which had no idle
   const headline = new Headline(rows, { total, idle }, answer, window, ctx);
   const colors = colorsOf(rows);
   const table = costTable(rows, { total, hours, answer, colors, fields, ctx });
@@ -122,19 +123,19 @@ function periodOf(hours) {
 class Headline {
   constructor(rows, { total, idle }, answer, window, { format, go, state }) {
     Object.assign(this, { format, go, hours: (new Date(window.end) - new Date(window.start)) / 3600e3, given: state.baseline !== "" });
-    const below = path(state).length > 0;
-    const own = below ? rows.filter((r) => !isIdle(r.name)) : rows;
+    const part = isPart(state);
+    const own = part ? rows.filter((r) => !isIdle(r.name)) : rows;
     this.change = el("span", { class: "muted" }, "…");
     this.against = el("span", {}, "Against the time before");
     this.element = tiles([
       [`Total, ${basis(state, answer)}`, [
         el("strong", { class: "headline" }, `${format.headline(total)} ${format.currency}`), " ", el("small", { title: "how far it may be off" }, format.bound(errorOf(own))), doubt(answer),
-        below && idle !== 0 && el("small", { class: "idle" }, ` and ${format.headline(idle)} idle`),
+        part && idle !== 0 && el("small", { class: "idle" }, " and ", term(`${format.headline(idle)} idle`, "Idle of these")),
       ], "Total"],
-      idle !== 0 && !below && ["Idle", [format.headline(idle), " ", el("small", {}, format.percent(idle / total))]],
+      idle !== 0 && !part && ["Idle", [format.headline(idle), " ", el("small", {}, format.percent(idle / total))]],
       ["A month", [format.headline(monthly(total, answer)), " ", el("small", {}, answer.coverage ?? "at this rate")]],
       [this.against, this.change, "Against"],
-      ["Window", el("small", {}, format.span(window), " ", el("span", { class: "muted" }, format.zone))],
+      when(window, format),
     ].filter(Boolean));
   }
 
@@ -173,20 +174,20 @@ function costTable(rows, { total, hours, answer, colors, fields, ctx }) {
   };
   const money = (name, title, value, wide = 2) => ({ name, title, wide, value, cell: (r) => small(value(r), format) });
   const part = (name) => (r) => r[`${name}Cost`] + (r[`${name}CostAdjustment`] ?? 0);
-  const share = (r) => (path(state).length > 0 && isIdle(r.name) ? null : r.totalCost / total);
+  const share = (r) => (isPart(state) && isIdle(r.name) ? null : r.totalCost / total);
   const some = (column) => rows.some((r) => column.value(r) !== 0);
   const columns = [
     { name: "name", title: fields.join(", "), term: "Rows", text: true, value: (r) => r.name, cell: (r) => [el("i", { class: `swatch ${swatch(colors.get(r.name))}`, "aria-hidden": "true" }), open(r.name), details(r.name)] },
     { ...money("cost", `Cost, ${basis(state, answer)}`, (r) => r.totalCost, false), term: "Cost", cell: (r) => format.money(r.totalCost) },
     { name: "bound", title: "±", wide: 2, value: (r) => errorOf([r]), cell: (r) => (r.errorBounds ? format.bound(errorOf([r])) : "") },
-    { name: "share", title: "Share", wide: true, value: share, cell: (r) => (share(r) === null ? "" : [meter(share(r)), format.percent(share(r), 1)]) },
+    { name: "share", title: "Share", wide: true, under: true, value: share, cell: (r) => (share(r) === null ? "" : [meter(share(r)), format.percent(share(r), 1)]) },
     money("cpu", "CPU", part("cpu")), money("ram", "RAM", part("ram")),
     ...[
       money("gpu", "GPU", part("gpu")), money("disk", "Disk", part("pv")), money("network", "Net", (r) => part("network")(r) + part("loadBalancer")(r)),
       money("shared", "Shared", (r) => r.sharedCost), money("external", "External", (r) => r.externalCost),
     ].filter(some),
     { name: "efficiency", title: "Efficiency", wide: true, value: (r) => r.totalEfficiency, cell: (r) => format.percent(r.totalEfficiency) },
-    { ...money("month", "A month", (r) => monthly(r.totalCost, answer), 1), help: answer.coverage },
+    { ...money("month", "A month", (r) => monthly(r.totalCost, answer), 1), under: true, help: answer.coverage },
     ...(state.baseline ? [money("before", "Before", (r) => changes.get(r.name)?.baseline ?? null, 1)] : []),
     {
       name: "change", title: `Δ ${state.baseline ? "" : periodOf(hours)}`.trim(), term: "Change", value: (r) => changes.get(r.name)?.change,
@@ -200,7 +201,7 @@ function costTable(rows, { total, hours, answer, colors, fields, ctx }) {
   ];
   const sum = el("p", { class: "sum", role: "status" });
   const table = new Table(columns, rows, {
-    caption: `Costs by ${fields.join(", ")}`, sort: "cost", name: (r) => r.name,
+    caption: `Costs by ${fields.join(", ")}`, unit: format.currency, sort: "cost", name: (r) => r.name,
     select: (selected) => {
       const cost = selected.reduce((s, r) => s + r.totalCost, 0);
       sum.textContent = selected.length === 0 ? "" : `${selected.length} selected: ${format.money(cost)} ${format.currency}, ${format.percent(cost / total, 1)} of the total, ${format.money(monthly(cost, answer))} a month`;

@@ -25,14 +25,14 @@ export async function show(root, ctx) {
   const amount = (b, x) => [el("span", { class: part(b, x) > 1 ? "over amount" : "amount" }, format.money(x)), " ", bar(part(b, x), undefined, `${format.percent(part(b, x))} of the budget`)];
   const table = new Table([
     { name: "name", title: "Budget", text: true, value: (b) => b.name, cell: (b) => named(b.name) },
-    { name: "period", title: "Period", text: true, wide: true, value: (b) => b.period, cell: (b) => ["a ", b.period] },
-    { name: "prices", title: "Prices", text: true, wide: true, value: (b) => b.cost ?? "list", cell: (b) => (b.cost === "billed" ? "as billed" : "list") },
+    { name: "period", title: "Period", text: true, wide: true, under: true, value: (b) => b.period, cell: (b) => ["a ", b.period] },
+    { name: "prices", title: "Prices", text: true, wide: true, under: true, value: (b) => b.cost ?? "list", cell: (b) => (b.cost === "billed" ? "as billed" : "list") },
     { name: "amount", title: "Budgeted", value: (b) => b.amount, cell: (b) => format.money(b.amount) },
     { name: "spent", title: "Spent", value: (b) => part(b, b.spent), csv: (b) => b.spent, cell: (b) => amount(b, b.spent) },
     { name: "forecast", title: "Forecast", value: (b) => part(b, b.forecast), csv: (b) => b.forecast, cell: (b) => amount(b, b.forecast) },
-    { name: "left", title: "Left", wide: true, value: (b) => (b.spent === null ? null : b.amount - b.spent), cell: (b) => format.money(b.spent === null ? null : b.amount - b.spent) },
+    { name: "left", title: "Left", wide: true, under: true, value: (b) => (b.spent === null ? null : b.amount - b.spent), cell: (b) => format.money(b.spent === null ? null : b.amount - b.spent) },
     { name: "until", title: "Counted", text: true, wide: true, value: (b) => b.window?.end ?? "", cell: (b) => (b.window ? format.span(b.window) : "not yet") },
-  ], data, { caption: `Budgets in ${format.currency}`, sort: "forecast" });
+  ], data, { caption: "Budgets", unit: format.currency, sort: "forecast" });
   const over = data.filter((b) => part(b, b.forecast) > 1).map((b) => b.name);
   root.append(el("p", { class: over.length > 0 ? "lead over" : "lead" }, over.length === 0 ? "All budgets are on track." : `Over budget by the end of its period: ${over.join(", ")}.`), table.element);
 }

@@ -2,11 +2,14 @@
 
 import { el, NARROW } from "../dom.js";
 import { histogram, legend } from "../histogram.js";
-import { copier, named, section, tiles } from "../parts.js";
+import { copier, named, section, tiles, when } from "../parts.js";
 import { selection } from "../state.js";
 import { Table } from "../table.js";
 
 export const controls = ["window", "profile", "filter"];
+
+// WINDOW is what is looked at where the address names no window: as long as in the terminal, for requests follow two weeks of usage.
+export const WINDOW = "14d";
 
 // LEAST is the saving a month from which on a container is listed.
 const LEAST = 0.005;
@@ -18,25 +21,32 @@ export async function show(root, ctx) {
   const { state, format } = ctx;
   const params = { window: state.window, ...selection(state) };
   const sizing = { ...params, profile: state.profile };
-  const [sizes, volumes, pods, gpus] = await Promise.all([
+  const [sizes, volumes, pods, gpus, times] = await Promise.all([
     ctx.ask("model/savings/requests", { ...sizing, distribution: true }), ctx.ask("model/savings/unclaimedVolumes", params), ctx.ask("model/savings/abandonedWorkloads", { ...params, format: "json" }), ctx.ask("model/savings/idleGPUs", params),
+    ctx.ask("model/allocation", { window: state.window, aggregate: "cluster", accumulate: "true", fields: "window" }, false),
   ]);
-  ctx.offer({ path: "model/savings/requests", params: sizing, promql: promql(state) });
+  const { window } = Object.values(times.data[0] ?? {})[0] ?? {};
+  ctx.offer({ path: "model/savings/requests", params: sizing, window, promql: promql(state) });
   const { data } = sizes;
   const wasted = OTHERS.map((other) => ({ ...other, rows: other.of({ volumes: volumes.data, pods: pods.data, gpus: gpus.data }) }));
+  const prices = sizes.billedUntil ? "as billed" : "at list prices";
+  const larger = (rows) => format.money(rows.reduce((sum, r) => sum + r.monthlyRisk, 0));
+  const { saves, lacks, changed } = sorted(data.requests);
+  const parts = [[lacks, "where requests are too low"], [saves, "in containers that save"], [changed, "where they were raised within the window"]].filter(([rows]) => rows.length > 0);
   root.append(tiles([
-    ["Smaller requests save", `${format.headline(data.monthlySaving)} ${format.currency} a month`],
-    ["Larger ones cost", [`${format.headline(data.monthlyRisk)} ${format.currency} a month`, " ", el("small", {}, "where requests are too low, or were for a part of the time")]],
+    ["Smaller requests save", [`${format.headline(data.monthlySaving)} ${format.currency} a month`, " ", el("small", {}, prices)]],
+    ["Larger ones cost", [`${format.headline(data.monthlyRisk)} ${format.currency} a month`, " ", el("small", {}, `${prices}${parts.map(([rows, where], i) => `${i > 0 ? ", " : ": "}${larger(rows)} ${where}`).join("")}`)]],
     [`Risk of ${data.profile} requests`, RESOURCES.map(({ name, title }) => el("small", {}, often(title, data[name].exceedance, format))), "Risk"],
     ["Paid for and not used", [
       `${format.headline(wasted.reduce((sum, { rows, cost }) => sum + rows.reduce((of, row) => of + cost(row), 0), 0))} ${format.currency} a month`, " ",
       el("small", {}, volumes.billedUntil ? "as billed" : "at list prices"),
     ]],
-  ]));
+    window && when(window, format),
+  ].filter(Boolean)));
   root.append(...(data.notes ?? []).map((text) => el("p", { class: "muted" }, text)));
   requests(root, data.requests, ctx);
   for (const { title, rows, columns } of wasted) {
-    if (rows.length > 0) root.append(section(title, new Table(columns(format), rows, { caption: title, sort: "cost" }).element));
+    if (rows.length > 0) root.append(section(title, new Table(columns(format), rows, { caption: title, unit: format.currency, sort: "cost" }).element));
   }
 }
 
@@ -46,20 +56,31 @@ function promql(state) {
   return { expression: "promcost_recommended_request", note: "It has what is recommended now, by the last 14 days, in cores and bytes, if promcost runs with --collector.recommended." };
 }
 
-// requests are the tables of recommended requests: what saves, and apart from it what is at risk.
+// sorted are the recommendations by what they lead to: those that save, those for larger requests, and those for smaller ones that save nothing yet, for the request was raised within the window.
+function sorted(rows) {
+  const rest = rows.filter((r) => r.monthlySaving < LEAST && r.monthlyRisk >= LEAST);
+  const grows = (r) => RESOURCES.some(({ name }) => r[name].recommended > r[name].request);
+  return { saves: rows.filter((r) => r.monthlySaving >= LEAST), lacks: rest.filter(grows), changed: rest.filter((r) => !grows(r)) };
+}
+
+// requests are the tables of recommended requests: what saves, and apart from it what is too low, and what was changed.
 export function requests(root, rows, { format }) {
-  const saves = rows.filter((r) => r.monthlySaving >= LEAST);
-  const lacks = rows.filter((r) => r.monthlySaving < LEAST && r.monthlyRisk >= LEAST);
+  const { saves, lacks, changed } = sorted(rows);
   if (rows.length === 0) {
     root.append(el("p", { class: "empty" }, "Nothing is known of how high usage was. The history keeps it from now on; promcost backfill --recompute adds it to hours of before."));
     return;
   }
-  const table = (title, list, ...money) => section(title, legend(), new Table(sized(...money, format), list, { caption: title, sort: "money", height: NARROW.matches ? NARROW_ROW : ROW }).element);
-  const risks = (r) => (r.monthlyRisk >= LEAST ? `risk ${format.money(r.monthlyRisk)}` : "");
+  const table = (title, about, list, ...money) => section(title, about && el("p", { class: "muted" }, about), legend(), new Table(sized(...money, format), list, { caption: title, unit: format.currency, sort: "money", height: NARROW.matches ? NARROW_ROW : ROW }).element);
+  const beside = (r) => (r.monthlyRisk >= LEAST ? `${listed(r, (a) => a.monthlySaving < 0)}: ${format.money(r.monthlyRisk)} more` : "");
+  const since = (r) => (listed(r, raised) ? `saves 0 yet: ${listed(r, raised)} raised` : "");
   if (saves.length === 0) root.append(el("p", { class: "lead" }, "No request is much higher than what is used."));
-  else root.append(table("Requests that could be smaller", saves, "Saves", (r) => r.monthlySaving, risks));
-  if (lacks.length > 0) root.append(table("Requests that are too low, or were", lacks, "Costs", (r) => r.monthlyRisk, (r) => (RESOURCES.some(({ name }) => raised(r[name])) ? "more than before it was raised" : "")));
+  else root.append(table("Requests that could be smaller", "", saves, "Saves", (r) => r.monthlySaving, beside));
+  if (lacks.length > 0) root.append(table("Requests that are too low", "", lacks, "Costs", (r) => r.monthlyRisk, since));
+  if (changed.length > 0) root.append(table("Requests that were raised within the window", "Less than now would do. It costs more than what was requested before, so it saves nothing yet.", changed, "Costs", (r) => r.monthlyRisk, since));
 }
+
+// listed are the resources of a row of which something is true, in words.
+const listed = (r, is) => RESOURCES.filter(({ name }) => is(r[name])).map(({ title }) => title).join(" and ");
 
 // raised is whether a recommended request costs more although it is smaller than today's: for a part of the time less was requested.
 const raised = ({ request, recommended, monthlySaving }) => recommended !== null && recommended < request && monthlySaving < 0;

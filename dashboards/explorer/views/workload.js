@@ -46,11 +46,11 @@ export async function show(root, ctx) {
   root.append(el("div", { class: "pictures even" }, charts.map((c) => c.element)));
   root.append(whyChanged(change.data, ctx), el("div", { class: "recommended" }));
   requests(root.lastChild, sizes.data.requests, ctx);
-  root.append(tableOf("Containers", containers, [
+  root.append(tableOf("Containers", containers, format, [
     ["containers", "At a time", (r) => r.containers, format.quantity], ["cost", "Cost", (r) => r.totalCost, format.money], ["cpu", "CPU requested", (r) => r.cpuCoreRequestAverage, format.quantity],
     ["cpuUsed", "CPU usage", (r) => r.cpuCoreUsageAverage, format.quantity], ["ram", "Memory requested", (r) => r.ramByteRequestAverage, format.bytes], ["ramUsed", "Memory usage", (r) => r.ramByteUsageAverage, format.bytes],
   ]));
-  root.append(tableOf("Nodes that it ran on", nodes, [
+  root.append(tableOf("Nodes that it ran on", nodes, format, [
     ["containers", "At a time", (r) => r.containers, format.quantity], ["cost", "Cost", (r) => r.totalCost, format.money],
     ["from", "From", (r) => new Date(r.start).getTime(), format.time], ["to", "To", (r) => new Date(r.end).getTime(), format.time],
   ]));
@@ -130,13 +130,13 @@ function whyChanged(data, { format, go }) {
     words(row, format) || "nothing changed", ". ", link("why?", () => go({ view: "why", aggregate: "container" }))), el("p", { class: "muted" }, amounts(row, format).flatMap((e, i) => (i > 0 ? [" · ", e] : [e]))));
 }
 
-// tableOf is a table of rows with columns [name, title, value, text].
-function tableOf(title, { data }, columns) {
+// tableOf is a table of rows with columns [name, title, value, text], whose money is in the currency of a format.
+function tableOf(title, { data }, { currency }, columns) {
   const rows = Object.values(data[0] ?? {});
   return section(title, new Table([
     { name: "name", title: "Name", text: true, value: (r) => r.name, cell: (r) => named(r.name) },
     ...columns.map(([name, heading, value, text], i) => ({ name, title: heading, wide: i > 1, value, cell: (r) => text(value(r)) })),
-  ], rows, { caption: title, sort: "cost" }).element);
+  ], rows, { caption: title, unit: currency, sort: "cost" }).element);
 }
 
 // matchers are the labels of PromQL that select it.
