@@ -218,7 +218,7 @@ function text(box, name, size, strong) {
   return svg("text", { x: box.x + 4, y: box.y + size, "font-size": size, class: strong ? "strong" : undefined }, short.length > room ? short.slice(0, room - 1).join("") + "…" : name);
 }
 
-// waterfall leads from one total to another by effects: [{name, value, title}]. go(name) is called for an effect that is clicked.
+// waterfall leads from one total to another by effects: [{name, value, title}]. go(name) is called for an effect that is clicked; those without a title cannot be.
 export function waterfall(before, after, effects, format, chosen, go) {
   let at = before.value;
   const bars = [{ ...before, from: 0, to: before.value, total: true }];
@@ -237,7 +237,7 @@ export function waterfall(before, after, effects, format, chosen, go) {
     const kind = b.total ? "total" : b.value > 0 ? "more" : "less";
     const text = b.total ? format.money(b.value) : format.signed(b.value);
     const picture = svg("svg", { viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" }, svg("rect", { class: kind, x: from, width: Math.max(0.3, to - from), y: 1, height: 8 }));
-    const title = b.total ? el("span", { class: "what" }, b.name)
+    const title = !b.title ? el("span", { class: "what" }, b.name)
       : el("button", { type: "button", class: "what", "aria-pressed": String(b.name === chosen), onclick: () => go(b.name === chosen ? "" : b.name) }, b.title);
     return el("li", { class: kind, "data-name": b.name }, title, picture, el("span", { class: "value" }, text));
   }));
