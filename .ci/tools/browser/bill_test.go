@@ -49,7 +49,7 @@ func TestBillOpensE2E(t *testing.T) {
 		t.Errorf("the lines are %v", lines)
 	}
 	p.clickText("nav.path button", "AWS")
-	p.wait(`document.querySelector("#view caption")?.textContent === "Charged by account"`)
+	p.wait(`document.querySelector("#view caption")?.textContent.startsWith("Charged by account")`)
 	p.navigate(demoURL(t) + "/ui/?view=bill&bill=" + url.QueryEscape(`[["kind","cloud"],["provider","AWS"],["accountID","410034567890"],["service","Savings Plans for Amazon Compute"]]`))
 	if lines := p.costs("Charged by line", "what"); lines["Unused commitment of the savings plan"] != "unused commitment" {
 		t.Errorf("the lines are %v", lines)
@@ -99,6 +99,65 @@ func TestExternalE2E(t *testing.T) {
 		t.Errorf("external costs of %v lead from %v to %v", more, without, p.total())
 	}
 	p.shot("external")
+}
+
+// TestBillAgainstAllocationsE2E reads the line that says how far Allocations is from the bill, and finds its number there; the window, unused commitments and what kinds are stand in the bill.
+func TestBillAgainstAllocationsE2E(t *testing.T) {
+	at := demoURL(t)
+	p := open(t, at+"/ui/?view=bill")
+	sum := func(more url.Values) (sum float64) {
+		more.Set("window", "7d")
+		more.Set("aggregate", "namespace")
+		more.Set("idle", "true")
+		more.Set("accumulate", "true")
+		for _, r := range ask[[]map[string]row](t, at, "/model/allocation", more)[0] {
+			sum += r.TotalCost
+		}
+		return sum
+	}
+	text := p.text("p.estimates")
+	there, here := sum(url.Values{"unbilled": {"estimate"}}), sum(url.Values{})
+	if got := number(t, text); math.Abs(got-there) > 0.006 || !strings.Contains(text, "from 18 Mar, 00:00 on") {
+		t.Errorf("%q: Allocations is %v", text, there)
+	}
+	if got := number(t, between(text, "as billed, ", "less")); math.Abs(got-(here-there)) > 0.006 {
+		t.Errorf("%q: the difference is %v", text, here-there)
+	}
+	if tiles := p.text(".tiles"); !strings.Contains(tiles, "11 Mar, 00:00 – 18 Mar, 12:00") {
+		t.Errorf("the head is %q", tiles)
+	}
+	if unused := p.costs("Unused commitments", "cost")["Unused commitment of the savings plan"]; number(t, unused) <= 0 {
+		t.Errorf("unused commitments cost %q", unused)
+	}
+	for kind, what := range p.costs("What is charged", "is") {
+		if what == "" {
+			t.Errorf("the kind %s has no explanation", kind)
+		}
+	}
+}
+
+// TestOutsideOfClustersE2E compares what Assets has outside of clusters with what bills have.
+func TestOutsideOfClustersE2E(t *testing.T) {
+	at := demoURL(t)
+	p := open(t, at+"/ui/?view=assets&window="+week)
+	type costs struct {
+		Sets []struct {
+			CloudCosts map[string]struct{ AmortizedNetCost struct{ Cost float64 } }
+		}
+	}
+	want := 0.0
+	for _, c := range ask[costs](t, at, "/model/cloudCost", url.Values{"window": {week}, "aggregate": {"service"}, "accumulate": {"true"}, "filter": {`kind:"cloud","external"`}}).Sets[0].CloudCosts {
+		want += c.AmortizedNetCost.Cost
+	}
+	if got := p.sum(t, "Outside of clusters", "cost"); math.Abs(got-want) > 0.06 || want == 0 {
+		t.Errorf("outside of clusters there are %v, bills have %v", got, want)
+	}
+	services := strings.Join(slices.Collect(maps.Values(p.costs("Outside of clusters", "service"))), ", ")
+	for _, service := range []string{"Amazon Relational Database Service", "Amazon Simple Storage Service", "Log Management"} {
+		if !strings.Contains(services, service) {
+			t.Errorf("outside of clusters there are %q, and not %s", services, service)
+		}
+	}
 }
 
 // between is the text between two others.

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
 // views are the views with the addresses that show them, and a text that each has.
@@ -117,13 +118,22 @@ func TestNumbersOfAssetsE2E(t *testing.T) {
 	if checked < 15 {
 		t.Errorf("%d assets were compared", checked)
 	}
-	sum := 0.0
+	sum := p.external(t, "7d")
 	for _, a := range list {
 		sum += a.TotalCost
 	}
 	if x := number(t, p.text(".tiles dd")); !sameMoney(x, sum) {
 		t.Errorf("total: %v is shown, the API's sum is %v", x, sum)
 	}
+}
+
+// external is what bills charge outside of clusters for those that tags name, which the API has among no assets.
+func (p *page) external(t *testing.T, window string) (sum float64) {
+	t.Helper()
+	for _, r := range ask[[]map[string]struct{ ExternalCost float64 }](t, demoURL(t), "/model/allocation", url.Values{"window": {window}, "aggregate": {"cluster"}, "external": {"true"}, "accumulate": {"true"}})[0] {
+		sum += r.ExternalCost
+	}
+	return sum
 }
 
 func TestNumbersOfBudgetsE2E(t *testing.T) {
@@ -192,4 +202,56 @@ func TestHealthE2E(t *testing.T) {
 	}
 	p.click("table.costs tr[data-row] button.copy")
 	p.wait(`document.querySelector("button.copy").textContent !== "copy"`)
+}
+
+// TestMissingFirstE2E lacks one of the required inputs: Health begins with it. Optional ones that are not there come last, and look like no faults.
+func TestMissingFirstE2E(t *testing.T) {
+	at := demoURL(t)
+	missing := proxy(t, at, nil, func(path, body string) string {
+		if path != "/model/diagnose" {
+			return body
+		}
+		body = strings.Replace(body, `"complete":true`, `"complete":false`, 1)
+		return strings.Replace(body, `"name":"node cpu","state":"found"`, `"name":"node cpu","state":"missing","missing":"nodes cost nothing","remedy":"run kube-state-metrics"`, 1)
+	})
+	p := open(t, missing+"/ui/?view=health")
+	text := p.text("#view")
+	if at, tiles := strings.Index(text, "node cpu of cluster cluster-one"), strings.Index(text, "all required"); at < 0 || at > 200 || tiles >= 0 {
+		t.Errorf("the page begins with %.400q", text)
+	}
+	states := p.texts("table.costs td[data-column=state]")
+	if first, last := states[0], states[len(states)-1]; first != "missing, required" || last != "optional, not present" {
+		t.Errorf("the states are %q", states)
+	}
+	if i := slices.Index(states, "optional, not present"); slices.ContainsFunc(states[i:], func(s string) bool { return s != "optional, not present" }) {
+		t.Errorf("after what is optional and not there stands %q", states[i:])
+	}
+	colors := eval[[]string](p, `[...document.querySelectorAll(".state.none")].map((e) => getComputedStyle(e).color)`)
+	if muted := eval[string](p, `getComputedStyle(document.querySelector(".health p.muted")).color`); slices.ContainsFunc(colors, func(c string) bool { return c != muted }) {
+		t.Errorf("optional inputs have the colors %q, not %s", colors, muted)
+	}
+	p.checkAxe()
+}
+
+// TestMissingPodE2E looks for pods in Health: one with a mistake in its name, and one that is there.
+func TestMissingPodE2E(t *testing.T) {
+	p := open(t, demoURL(t)+"/ui/?view=health")
+	p.click("form.pod input")
+	p.press("leger-writer-1" + kb.Enter)
+	p.wait(`document.querySelector("#view [role=status]").innerText.includes("Pods with names like it")`)
+	said := p.text("#view [role=status]")
+	for _, want := range []string{"check how it is spelled", "ledger-writer-", "why pods are missing"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("the page says %q, which lacks %q", said, want)
+		}
+	}
+	p.checkAxe()
+	p.click("#view [role=status] button")
+	p.wait(`document.querySelector("#view [role=status]").innerText.includes("It is there")`)
+	p.click("#view [role=status] li button")
+	p.wait(`new URLSearchParams(location.search).get("aggregate") === "container"`)
+	p.settle()
+	if got := p.names(); !slices.Equal(got, []string{"ledger"}) {
+		t.Errorf("the pod consists of %q", got)
+	}
 }

@@ -1,7 +1,7 @@
 // What costs money: nodes with what is done with them, disks, load balancers and the rest.
 
 import { el } from "../dom.js";
-import { bar, basis, doubt, monthly, named, section, tiles } from "../parts.js";
+import { bar, basis, doubt, monthly, named, section, tiles, when } from "../parts.js";
 import { ESTIMATED } from "../state.js";
 import { Table } from "../table.js";
 import { empty } from "./onboarding.js";
@@ -17,17 +17,19 @@ const TITLES = {
 export async function show(root, ctx) {
   const { state, format } = ctx;
   const params = { window: state.window, accumulate: "true", ...(state.prices === "list" ? { disableAdjustments: "true" } : ESTIMATED) };
-  const [assets, used] = await Promise.all([
+  const [assets, used, tagged] = await Promise.all([
     ctx.ask("model/assets", params),
     ctx.ask("model/allocation", {
       window: state.window, accumulate: "true", aggregate: "cluster,node", idle: "false", shareTenancyCosts: "false", nulls: "true",
       fields: "properties,minutes,cpuCoreHours,cpuCoreUsageAverage,ramByteHours,ramByteUsageAverage,totalCost",
     }),
+    outside(ctx),
   ]);
-  const rows = Object.values(assets.data[0] ?? {});
-  const window = rows[0]?.window;
-  ctx.offer({ path: "model/assets", params, window, csv: { format: "csv" }, promql: { reason: "The history of single assets is in promcost_node_hourly_cost and the like, without what bills add." } });
-  if (rows.length === 0) {
+  const known = Object.values(assets.data[0] ?? {});
+  const window = known[0]?.window;
+  const rows = [...known, ...tagged];
+  ctx.offer({ path: "model/assets", params, window, promql: { reason: "The history of single assets is in promcost_node_hourly_cost and the like, without what bills add." } });
+  if (known.length === 0) {
     await empty(root, assets, ctx);
     return;
   }
@@ -35,12 +37,21 @@ export async function show(root, ctx) {
   const of = (type) => rows.filter((a) => (TITLES[a.type] ? a.type : "Cloud") === type);
   const types = Object.keys(TITLES).filter((type) => of(type).length > 0);
   const month = ["A month", [format.headline(monthly(sum(rows), assets)), " ", el("small", {}, assets.coverage ?? "at this rate")]];
-  root.append(tiles([[`Total, ${basis(state, assets)}`, [`${format.headline(sum(rows))} ${format.currency}`, doubt(assets)], "Total"], month, ...types.map((type) => [TITLES[type], format.headline(sum(of(type)))])]));
-  const usage = usageOf(rows, Object.values(used.data[0] ?? {}));
+  root.append(tiles([[`Total, ${basis(state, assets)}`, [`${format.headline(sum(rows))} ${format.currency}`, doubt(assets)], "Total"], month, ...types.map((type) => [TITLES[type], format.headline(sum(of(type)))]), when(window, format)]));
+  const usage = usageOf(known, Object.values(used.data[0] ?? {}));
   for (const type of types) {
     const columns = [...(COLUMNS[type] ?? COLUMNS.other)(format, usage), ...costs(format, assets, basis(state, assets))];
-    root.append(section(TITLES[type], new Table(columns, of(type), { caption: TITLES[type], sort: "cost" }).element));
+    root.append(section(TITLES[type], new Table(columns, of(type), { caption: TITLES[type], unit: format.currency, sort: "cost" }).element));
   }
+}
+
+// outside are what bills charge outside of clusters for a team, a namespace or the like, by their tags, as assets. All else that is outside is among the assets of the API.
+async function outside({ state, ask }) {
+  const costs = await ask("model/allocation", { window: state.window, aggregate: "cluster", accumulate: "true", fields: "window" }, false);
+  const { window } = Object.values(costs.data[0] ?? {})[0] ?? {};
+  if (!window) return [];
+  const { data } = await ask("model/cloudCost", { window: `${window.start},${window.end}`, aggregate: "provider,accountID,service,providerID", accumulate: "true", filter: `kind:"external"` }, false);
+  return Object.values(data.sets[0]?.cloudCosts ?? {}).map(({ properties: { provider, accountID, service, providerID }, amortizedNetCost: { cost } }) => ({ type: "Cloud", totalCost: cost, properties: { name: providerID ?? service, service, provider, account: accountID } }));
 }
 
 // usageOf are the parts of nodes' cores and memory that were allocated and used, by cluster and name. Nodes of one name after each other are one.

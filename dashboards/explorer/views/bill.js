@@ -1,8 +1,8 @@
 // What bills say: list against billed, and what of the bills matches the clusters.
 
 import { el } from "../dom.js";
-import { copyable, example, named, opener, section, tiles } from "../parts.js";
-import { quote, steps } from "../state.js";
+import { copyable, example, named, opener, section, tiles, when } from "../parts.js";
+import { ESTIMATED, quote, steps } from "../state.js";
 import { Table } from "../table.js";
 import { difference, money, namespace } from "./billed.js";
 
@@ -16,11 +16,12 @@ const EXAMPLE = `bills:
 export async function show(root, ctx) {
   const { state, format } = ctx;
   const costs = { window: state.window, aggregate: "namespace", idle: "true", accumulate: "true", fields: "totalCost,window" };
-  const [billed, list] = await Promise.all([ctx.ask("model/allocation", costs), ctx.ask("model/allocation", { ...costs, reconcile: "false" })]);
+  const ask = (more) => ctx.ask("model/allocation", { ...costs, ...more });
+  const [billed, list, estimated] = await Promise.all([ask(), ask({ reconcile: "false" }), ask({ ...ESTIMATED, aggregate: "cluster" })]);
   const { window } = Object.values(billed.data[0] ?? {})[0] ?? {};
   const params = { window: window ? `${window.start},${window.end}` : state.window }; // the days that the costs are of
   const { data } = await ctx.ask("model/reconciliation", params);
-  ctx.offer({ path: "model/reconciliation", params, promql: { reason: "Metrics know of the newest day of bills only: promcost_bill_matched_ratio and promcost_list_to_bill_ratio." } });
+  ctx.offer({ path: "model/reconciliation", params, window, promql: { reason: "Metrics know of the newest day of bills only: promcost_bill_matched_ratio and promcost_list_to_bill_ratio." } });
   if (!data.bills) {
     root.append(el("p", { class: "empty" }, "There are no bills: all costs are at list prices. Name bills in the file of --config.file:"), example("An example of bills", EXAMPLE));
     return;
@@ -37,18 +38,43 @@ export async function show(root, ctx) {
     ["At list prices", `${format.headline(total("list"))} ${format.currency}`], ["As billed", `${format.headline(total("billed"))} ${format.currency}`],
     ["Difference", `${format.signed(total("billed") - total("list"))} (${format.growth(total("billed") / total("list") - 1)})`],
     ["Billed until", billed.billedUntil ? format.time(billed.billedUntil) : "no bill reaches the window"],
+    ...(window ? [when(window, format)] : []),
   ]));
+  const sum = Object.values(estimated.data[0] ?? {}).reduce((all, r) => all + r.totalCost, 0);
+  if (estimated.estimatedFrom) root.append(el("p", { class: "muted estimates" }, apart(total("billed"), sum, estimated.estimatedFrom, format)));
   root.append(section("List against billed", new Table([
     { name: "name", title: "Namespace", text: true, value: (r) => r.name, cell: (r) => (r.name.startsWith("__") ? named(r.name) : into("namespace", r.name, r.name, ctx)) },
     money("list", "List", format), money("billed", "Billed", format),
     { name: "difference", title: "Difference", value: (r) => r.billed - r.list, cell: (r) => difference(r, format) },
     { name: "rate", title: "%", wide: true, value: (r) => rate(r), cell: (r) => format.growth(rate(r)) },
-  ], rows, { caption: "Costs at list prices and as billed, by namespace", sort: "billed" }).element));
-  if (data.start) await charged(root, data, ctx);
+  ], rows, { caption: "Costs at list prices and as billed, by namespace", unit: format.currency, sort: "billed" }).element));
+  if (data.start) {
+    await charged(root, data, ctx);
+    await unused(root, data, ctx);
+  }
   for (const part of PARTS) {
     const rows = data[part.of] ?? [];
-    if (rows.length > 0) root.append(section(part.title, new Table(part.columns(format, ctx), rows, { caption: part.title, sort: part.sort }).element));
+    if (rows.length > 0) root.append(section(part.title, new Table(part.columns(format, ctx), rows, { caption: part.title, unit: format.currency, sort: part.sort }).element));
   }
+}
+
+// apart says how far what the view Allocations shows as billed is from what this one does, and why.
+function apart(here, there, from, format) {
+  const difference = there - here;
+  const much = Math.abs(difference) < 0.005 ? "the same" : `${format.money(Math.abs(difference))} ${difference > 0 ? "more" : "less"}`;
+  return `Allocations shows ${format.money(there)} as billed, ${much}: what no bill charges finally, from ${format.time(from)} on, is estimated there from the last billed days, and at list prices here.`;
+}
+
+// unused shows what commitments cost that nothing used, by name.
+async function unused(root, { start, end }, { ask, format }) {
+  const { data } = await ask("model/cloudCost", { window: `${start},${end}`, aggregate: "provider,service,providerID,description", accumulate: "true", filter: `commitmentStatus:"Unused"` });
+  const rows = Object.values(data.sets[0]?.cloudCosts ?? {}).map(({ properties, amortizedNetCost: { cost } }) => ({ ...properties, cost }));
+  if (rows.length === 0) return;
+  const name = (r) => r.description ?? r.providerID ?? r.service;
+  root.append(section("Unused commitments", new Table([
+    { name: "name", title: "Unused commitment", text: true, value: name, cell: (r) => named(name(r)) },
+    text("providerID", "Resource", true), text("service", "Service", true), money("cost", "Charged", format),
+  ], rows, { caption: "Unused commitments", unit: format.currency, sort: "cost" }).element));
 }
 
 // LEVELS are the fields of lines by which charges open, one below the other. The last one is the lines.
@@ -90,7 +116,7 @@ async function charged(root, { start, end }, ctx) {
     { name: "what", title: "Kind", text: true, wide: true, value: what, cell: what },
   ] : [{ name: "name", title: level.title, text: true, value: shown, cell: (r) => into(level.field, r.name, shown(r), ctx) }];
   const title = `Charged by ${level.title.toLowerCase()}`;
-  root.append(section(title, new Table([...columns, money("cost", "Charged", format), { ...money("ofClusters", "Of clusters", format), wide: true }], rows, { caption: title, sort: "cost" }).element));
+  root.append(section(title, new Table([...columns, money("cost", "Charged", format), { ...money("ofClusters", "Of clusters", format), wide: true }], rows, { caption: title, unit: format.currency, sort: "cost" }).element));
 }
 
 // rate is how much more than list is billed; unknown where nothing is charged at list prices.
@@ -105,6 +131,14 @@ const text = (name, title, wide) => ({ name, title, text: true, wide, value: (r)
 const count = (name, title) => ({ name, title, wide: true, value: (r) => r[name], cell: (r) => r[name].toLocaleString("en") });
 const remedy = { name: "remedy", title: "What to do", text: true, value: (r) => r.remedy ?? "", cell: (r) => copyable(r.remedy) };
 
+// KINDS say what lines of a kind are about.
+const KINDS = {
+  __proto__: null,
+  node: "nodes of the clusters", volume: "persistent volumes", "local disk": "the nodes' own disks", "load balancer": "load balancers", network: "data transfer of nodes and load balancers", management: "control planes",
+  external: "outside of clusters, with a tag of a namespace, a team or the like: under “external”, it joins their costs",
+  cloud: "all else: what no tag gives to anyone, taxes, credits, unused commitments",
+};
+
 // PARTS are the tables of the report.
 const PARTS = [
   {
@@ -116,7 +150,8 @@ const PARTS = [
   },
   {
     of: "kinds", title: "What is charged", sort: "cost", columns: (format, ctx) => [
-      { ...text("kind", "Kind"), cell: (k) => (k.lines > 0 ? into("kind", k.kind, k.kind, ctx) : named(k.kind)) }, count("lines", "Lines"), money("cost", "Charged", format), { name: "share", title: "Share", value: (k) => k.share, cell: (k) => format.percent(k.share, 1) },
+      { ...text("kind", "Kind"), cell: (k) => (k.lines > 0 ? into("kind", k.kind, k.kind, ctx) : named(k.kind)) }, { name: "is", title: "What it is", text: true, wide: true, under: true, value: (k) => KINDS[k.kind] ?? "", cell: (k) => KINDS[k.kind] ?? "" },
+      count("lines", "Lines"), money("cost", "Charged", format), { name: "share", title: "Share", value: (k) => k.share, cell: (k) => format.percent(k.share, 1) },
     ],
   },
   {

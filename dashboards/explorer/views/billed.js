@@ -40,7 +40,7 @@ export async function namespace(root, name, { start, end }, ctx) {
     { name: "name", title: "Resource", term: "Part", text: true, value: (r) => r.name, cell: (r) => r.name },
     money("list", "List", format), money("billed", "Billed", format),
     { name: "difference", title: "Difference", value: (r) => r.billed - r.list, cell: (r) => difference(r, format) },
-  ], parts.filter((p) => p.list !== 0 || p.billed !== 0), { caption: `Costs of ${name} at list prices and as billed, by resource`, sort: "billed" }).element));
+  ], parts.filter((p) => p.list !== 0 || p.billed !== 0), { caption: `Costs of ${name} at list prices and as billed, by resource`, unit: format.currency, sort: "billed" }).element));
   if (start) root.append(behind(name, pools(rowsOf(nodes), rowsOf(nodesAtList)), Object.values(lines.data.sets[0]?.cloudCosts ?? {}), { start, end }, format));
 }
 
@@ -103,5 +103,5 @@ function behind(name, all, costs, window, format) {
     { name: "service", title: "Service", text: true, wide: true, value: (r) => r.service, cell: (r) => named(r.service) },
     { name: "kind", title: "Kind", text: true, wide: true, value: (r) => r.kind, cell: (r) => r.kind },
     money("charged", "Charged", format),
-  ], rows, { caption: `Lines of bills behind ${name}`, sort: "charged" }).element);
+  ], rows, { caption: `Lines of bills behind ${name}`, unit: format.currency, sort: "charged" }).element);
 }

@@ -3,6 +3,7 @@
 import { el } from "../dom.js";
 import { copyable, named, section, tiles } from "../parts.js";
 import { Table } from "../table.js";
+import { missingPod } from "./missing.js";
 import { onboarding } from "./onboarding.js";
 
 export const controls = [];
@@ -10,8 +11,8 @@ export const controls = [];
 // WINDOW is what is looked at: the state of now, and quickly.
 const WINDOW = "1h";
 
-// STATES are what an input can be, the worst first, as text.
-const STATES = { __proto__: null, missing: "missing", fallback: "second best", none: "not present (optional)", sheet: "from the price sheet", found: "found" };
+// STATES are what an input can be, the worst first, as text. What is optional and not there is no fault: it comes last.
+const STATES = { __proto__: null, missing: "missing", fallback: "second best", sheet: "from the price sheet", found: "found", none: "optional, not present" };
 
 export async function show(root, ctx) {
   const { format } = ctx;
@@ -29,15 +30,23 @@ export async function show(root, ctx) {
   const read = (name) => data.sources.reduce((sum, s) => sum + (s[name] ?? 0), 0);
   const lacking = ready.ok && !data.complete;
   root.append(el("p", { class: ready.ok && data.complete ? "lead" : "lead over" }, lacking ? "promcost runs, but required metrics are missing." : ready.text),
+    required(data.clusters),
     tiles([
       ["Metrics", data.complete ? "all required metrics are there" : "required metrics are missing"], ["Missing", missing],
       new Date(data.oldest) < new Date(data.window.start) && ["Samples since", el("small", {}, format.time(data.oldest))],
       ["Read for the last hour", `${read("samples").toLocaleString("en")} samples of ${read("series").toLocaleString("en")} series`],
       ["In", `${format.duration(1000 * read("seconds"))}, ${format.bytes(read("bytes"))}, ${read("requests").toLocaleString("en")} requests`],
     ].filter(Boolean)));
+  root.append(missingPod(ctx));
   for (const cluster of data.clusters) root.append(...clusterOf(cluster, format));
   if (data.prices.length > 0) root.append(pricesOf(data, format));
   for (const source of data.sources) root.append(sourceOf(source, format));
+}
+
+// required are the required inputs that are missing, with what is lost and what adds them; nothing where none are.
+function required(clusters) {
+  const lost = clusters.flatMap((c) => c.inputs.filter((i) => i.required && i.state === "missing").map((input) => ({ input, cluster: c.cluster })));
+  return lost.length === 0 ? "" : el("ul", { class: "problems required" }, lost.map(({ input, cluster }) => el("li", {}, el("strong", {}, input.name), ` of cluster ${cluster}`, ...remedy(...lack(input)))));
 }
 
 // KINDS are the kinds of sources of prices, as text.
