@@ -8,7 +8,7 @@ export const TROUBLESHOOTING = "https://github.com/promcost/promcost/blob/main/T
 // KINDS are the headings of the kinds of warnings.
 const KINDS = {
   __proto__: null,
-  "missing-data": "Hours without data", "missing-metrics": "Missing metrics", "unreadable-samples": "Samples that cannot be read", "pods-without-nodes": "Pods on unknown nodes",
+  question: "What was asked", opentelemetry: "Metrics of OpenTelemetry", "missing-data": "Hours without data", "missing-metrics": "Missing metrics", "unreadable-samples": "Samples that cannot be read", "pods-without-nodes": "Pods on unknown nodes",
   "volumes-without-cost": "Volumes of unknown size", bills: "Bills that do not count in full", "odd-prices": "Unusual prices", "default-prices": "Default prices",
   "estimated-bills": "Days without a final bill", "gaps-in-samples": "Gaps in samples", "odd-nodes": "Unusual nodes", "odd-samples": "Unusual samples",
   "devices-without-cost": "Devices that cost nothing", "short-init-containers": "Short init containers", "cronjobs-in-step": "CronJobs in step with the samples", labels: "Labels that nothing has",
