@@ -28,6 +28,7 @@ func TestReference(t *testing.T) {
 	referPromQL(&b)
 	referFamilies(&b)
 	referInputs(&b)
+	referStores(&b)
 	text := "# Reference\n\n`make generate` makes this page from the program's own tables.\n\n" + contents(b.String()) + b.String()
 
 	file := filepath.Join("..", "..", "REFERENCE.md")
