@@ -80,7 +80,8 @@ const atLevel = 0.25
 
 // Since returns the first of some steps, the oldest first, from which on all costs of an hour stay within a quarter of the new level: of their
 // mean in the last quarter of the steps from the one on with which the current window begins. NaN is the cost of a step without data, which says
-// nothing. ok is false where the last step is at another level, or where all steps are at the new one.
+// nothing. ok is false where the last step is at another level, where all steps are at the new one, or where the first of them is nearer to the step before it:
+// then costs came to their level bit by bit, or rose again later by less than a quarter.
 func Since(rates []float64, window int) (first int, ok bool) {
 	var known []float64 // of the current window, the newest first
 	for _, rate := range slices.Backward(rates[window:]) {
@@ -102,7 +103,7 @@ func Since(rates []float64, window int) (first int, ok bool) {
 		switch {
 		case math.IsNaN(rate):
 		case math.Abs(rate-level) > atLevel*math.Abs(level)+slack:
-			return first, first < len(rates)
+			return first, first < len(rates) && math.Abs(rates[first]-level) <= math.Abs(rates[first]-rate)
 		default:
 			first = i
 		}

@@ -92,6 +92,8 @@ func TestSince(t *testing.T) {
 		{"gone", []float64{1, 1, 0, 0}, 2, 2},
 		{"new", []float64{0, 0, 0, 5}, 2, 3},
 		{"a credit", []float64{1, 1, -2, -2}, 2, 2},
+		{"a rise of less than a quarter", []float64{1, 1.4, 1.7, 1.75, 1.75, 1.8, 1.8, 1.8, 2.2, 2.2}, 3, -1},
+		{"bit by bit", []float64{1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7}, 4, -1},
 		{"steps without data say nothing", []float64{1, nan, 2, nan, 2, nan}, 2, 2},
 		{"no data", []float64{1, 1, nan, nan}, 2, -1},
 		{"nothing before", []float64{2, 2}, 0, -1},

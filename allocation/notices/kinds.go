@@ -32,7 +32,7 @@ var kinds = []struct {
 }{
 	{Kind{"question", Lost}, []string{"parameter ", " parameters are not known", "nothing of the window matches"}},
 	{Kind{"opentelemetry", Estimated}, []string{"OpenTelemetry's receivers"}},
-	{Kind{"labels", Minor}, []string{"about labels", "about annotations", "about services", "label ", "annotation "}},
+	{Kind{"labels", Estimated}, []string{"about labels", "about annotations", "about services", "label ", "annotation "}},
 	{Kind{"estimated-bills", Estimated}, []string{"estimated from the last billed days"}},
 	{Kind{"bills", Lost}, []string{"bill ", "bills have not", "what bills do not charge"}},
 	{Kind{"odd-prices", Lost}, []string{byMetrics, RulesNeed, "which prices this promcost exposed", "series of prices", "have different prices by"}},

@@ -113,7 +113,7 @@ func (a *changeAnswer) print(out io.Writer, currency string, layout texttable.La
 		d.BaselineWindow.Start.Format(times), d.BaselineWindow.End.Format(times), currency, pricesText(a.BilledUntil))
 	fmt.Fprintf(out, "%s\n\n", texttable.Wrap(visible.Text(head), layout.Width))
 	if d.NotComparable != "" {
-		fmt.Fprintf(out, "%s\n\n", texttable.Wrap("not comparable: "+visible.Text(d.NotComparable), layout.Width))
+		return writeLine(out, texttable.Wrap("not comparable: "+visible.Text(d.NotComparable), layout.Width))
 	}
 	most := 0.0
 	for _, r := range d.Rows {

@@ -121,6 +121,20 @@ func (a *savingsAmount) raised() bool {
 	return a.Recommended != nil && a.MonthlySaving != nil && *a.Recommended < a.Request && *a.MonthlySaving < 0
 }
 
+// raisedBy is what raised requests of the container cost more than what was requested before, a month. The recommended ones, which are smaller than today's,
+// lower that: it is no cost of them.
+func (r *savingsRow) raisedBy() (cost float64) {
+	for _, a := range [...]*savingsAmount{&r.CPU, &r.Memory} {
+		if a.raised() {
+			cost -= *a.MonthlySaving
+		}
+	}
+	return cost
+}
+
+// tooLow is what higher requests of the container cost more a month, where today's are too low.
+func (r *savingsRow) tooLow() float64 { return max(0, r.MonthlyRisk-r.raisedBy()) }
+
 // exceeded is for which part of the time usage is above the recommended requests, and above today's; nil is unknown.
 type exceeded struct{ Exceedance, CurrentExceedance *float64 }
 
@@ -152,27 +166,33 @@ func (a *savingsAnswer) print(out io.Writer, head string, layout texttable.Layou
 		{Name: "RISK", Long: texttable.Wrapped},
 	}}
 	small, saves, costs := 0, 0.0, 0.0
+	raised := 0.0
 	for i := range d.Requests {
 		r := &d.Requests[i]
+		raised += r.raisedBy()
 		if !layout.Wide && max(r.MonthlySaving, r.MonthlyRisk) < leastPart*(d.MonthlySaving+d.MonthlyRisk) {
-			small, saves, costs = small+1, saves+r.MonthlySaving, costs+r.MonthlyRisk
+			small, saves, costs = small+1, saves+r.MonthlySaving, costs+r.tooLow()
 			continue
 		}
 		t.Rows = append(t.Rows, []string{
 			r.name(), coresText(&r.CPU.Request), coresText(r.CPU.Recommended), bytesText(&r.Memory.Request), bytesText(r.Memory.Recommended),
-			money(r.MonthlySaving), money(r.MonthlyRisk), r.risk(),
+			money(r.MonthlySaving), money(r.tooLow()), r.risk(),
 		})
 	}
 	if small > 0 {
 		t.Rows = append(t.Rows, []string{counted(small, "{n} small {one|ones}"), "", "", "", "", money(saves), money(costs), "-o wide shows them"})
 	}
-	t.Rows = append(t.Rows, []string{"TOTAL", "", "", "", "", money(d.MonthlySaving), money(d.MonthlyRisk), a.risk()})
+	more := max(0, d.MonthlyRisk-raised)
+	t.Rows = append(t.Rows, []string{"TOTAL", "", "", "", "", money(d.MonthlySaving), money(more), a.risk()})
 	if err := t.Write(out, layout); err != nil {
 		return err
 	}
 	notes := d.Notes
-	if d.MonthlyRisk != 0 {
-		notes = slices.Concat([]string{"COSTS: where a request is too low, or was for a part of the time, a higher one costs " + money(d.MonthlyRisk) + " more. That is a risk, and no part of what is saved"}, notes)
+	if raised >= leastShown {
+		notes = slices.Concat([]string{"Requests that were raised within the window cost " + money(raised) + " more than before. The recommended ones are smaller than they are now, and save nothing against the mean of the window: look again in a week"}, notes)
+	}
+	if more >= leastShown {
+		notes = slices.Concat([]string{"COSTS: where a request is too low, a higher one costs " + money(more) + " more. That is a risk, and no part of what is saved"}, notes)
 	}
 	for i, note := range notes {
 		if i == 0 {
@@ -240,7 +260,7 @@ func (r *savingsRow) risk() string {
 		words = append(words, neverAbove)
 	}
 	if r.CPU.raised() || r.Memory.raised() {
-		words = append(words, "costs more than before it was raised")
+		words = append(words, "was raised within the window")
 	}
 	if r.LowConfidence {
 		words = append(words, fmt.Sprintf("rests on %.3g h only", r.RunningHours))

@@ -50,7 +50,7 @@ func TestSavingsTable(t *testing.T) {
 		`web/front/proxy           500m    525m   977Ki  33.2Mi   0.00   0.00  never above its requests`,
 		`jobs/once/main               –       –       –       –   0.00   0.00  CPU: ran for less than an hour, memory: ran for less than an hour, rests on 0.2 h only`,
 		`TOTAL                                                   40.50   3.00  CPU above its request 3.1 % of the time`, ``,
-		`COSTS: where a request is too low, or was for a part of the time, a higher one costs 3.00 more. That is a risk, and no part of what is saved`,
+		`COSTS: where a request is too low, a higher one costs 3.00 more. That is a risk, and no part of what is saved`,
 		`freed requests become idle`, ``,
 	}, "\n")
 	if diff := cmp.Diff(want, b.String()); diff != "" {
@@ -101,7 +101,7 @@ func TestRaised(t *testing.T) {
 		want string
 	}{
 		{"too low", `{"request":0.5,"recommended":0.9,"exceedance":0,"currentExceedance":0.3,"monthlySaving":-9}`, "CPU now 30 % of the time"},
-		{"raised", `{"request":1.2,"recommended":0.9,"exceedance":0,"currentExceedance":0,"monthlySaving":-9}`, "never above its requests, costs more than before it was raised"},
+		{"raised", `{"request":1.2,"recommended":0.9,"exceedance":0,"currentExceedance":0,"monthlySaving":-9}`, "never above its requests, was raised within the window"},
 		{"too high", `{"request":1.2,"recommended":0.9,"exceedance":0,"currentExceedance":0,"monthlySaving":9}`, "never above its requests"},
 	} {
 		row := savingsRow{Memory: savingsAmount{Recommended: new(float64)}}
@@ -199,6 +199,34 @@ func TestSavingsCommands(t *testing.T) {
 	out.Reset()
 	if err := (&savingsAnswer{}).writeCommands(streams{raw: &out, err: io.Discard}, "requests"); err != nil || out.Len() > 0 {
 		t.Errorf("without recommendations: %v, %q, want nothing", err, out.String())
+	}
+}
+
+// TestRaisedSavings counts what was raised within the window neither as a saving nor as a cost of commands that lower it.
+func TestRaisedSavings(t *testing.T) {
+	var answer savingsAnswer
+	const ledger = `{"cluster":"one","namespace":"web","controllerKind":"deployment","controller":"ledger","container":"main","runningHours":300,"monthlyRisk":62.6,` +
+		`"cpu":{"request":1.2,"recommended":0.93,"monthlySaving":-50,"exceedance":0,"currentExceedance":0},"memory":{"request":2415919104,"recommended":1880000000,"monthlySaving":-12.6,"exceedance":0,"currentExceedance":0}}`
+	if err := json.Unmarshal([]byte(`{"data":{"count":1,"monthlyRisk":62.6,"requests":[`+ledger+`]}}`), &answer); err != nil {
+		t.Fatal(err)
+	}
+	var table, commands strings.Builder
+	if err := answer.print(&table, "", texttable.Layout{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := answer.writeCommands(streams{raw: &commands, err: io.Discard}, "requests"); err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]string{
+		table.String():    "Requests that were raised within the window cost 62.60 more than before.",
+		commands.String(): "cost 0.00 more: costs the same in all.\n# They also lower requests that were raised within the window, for 62.60 a month",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	if want := "2.25Gi → 1.75Gi: lowers what was raised within the window\n"; !strings.Contains(commands.String(), want) {
+		t.Errorf("no %q in\n%s", want, commands.String())
 	}
 }
 

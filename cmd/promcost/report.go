@@ -231,7 +231,7 @@ func stamps(w report.Window) string {
 
 // reportRow is a row of changes, with the causes that matter.
 func reportRow(r *changeRow) report.Row {
-	row := report.Row{Name: cmp.Or(r.Name, "(all)"), Before: r.Baseline, After: r.Cost}
+	row := report.Row{Name: cmp.Or(r.Name, "(all)"), Owner: cmp.Or(r.Team, r.Owner), Before: r.Baseline, After: r.Cost}
 	for _, name := range sortedKeys(r.Effects) {
 		if v := r.Effects[name]; math.Abs(v) >= leastShown {
 			row.Causes = append(row.Causes, report.Cause{Title: change.TitleOf(name), Amount: v})
@@ -278,7 +278,7 @@ func (f *reportFlags) addBudgets(ctx context.Context, who *answerer, r *report.R
 // addSavings adds what smaller requests would save, and larger ones would cost.
 func (f *reportFlags) addSavings(ctx context.Context, who *answerer, r *report.Report) error {
 	var answer savingsAnswer
-	if err := f.get(ctx, who, "/model/savings/requests", map[string]string{"window": "14d", "filter": f.filter, "limit": strconv.Itoa(f.limit)}, &answer); err != nil {
+	if err := f.get(ctx, who, "/model/savings/requests", map[string]string{"window": "14d", "filter": f.filter}, &answer); err != nil {
 		return err
 	}
 	if answer.Data.MonthlySaving <= 0 {
@@ -287,6 +287,7 @@ func (f *reportFlags) addSavings(ctx context.Context, who *answerer, r *report.R
 	s := &report.Savings{Monthly: answer.Data.MonthlySaving, More: answer.Data.MonthlyRisk, Prices: reportPrices(answer.BilledUntil)}
 	for i := range answer.Data.Requests {
 		x := &answer.Data.Requests[i]
+		s.More -= x.raisedBy()
 		if x.MonthlySaving < leastShown {
 			continue
 		}
@@ -297,6 +298,9 @@ func (f *reportFlags) addSavings(ctx context.Context, who *answerer, r *report.R
 		})
 	}
 	slices.SortStableFunc(s.Largest, func(a, b report.Saving) int { return cmp.Compare(b.Monthly, a.Monthly) })
+	if f.limit > 0 {
+		s.Largest = s.Largest[:min(f.limit, len(s.Largest))]
+	}
 	r.Savings = s
 	return nil
 }

@@ -18,7 +18,7 @@ var reportAnswers = map[string]string{
 	"/model/getConfigs": `{"code":200,"data":{"currencyCode":"EUR"}}`,
 	"/model/allocation/change": `{"code":200,"billedUntil":"2026-11-15T00:00:00Z","coveredHours":168,"windowHours":168,"data":{"window":{"start":"2026-11-08T00:00:00Z","end":"2026-11-15T00:00:00Z"},
 		"baselineWindow":{"start":"2026-11-01T00:00:00Z","end":"2026-11-08T00:00:00Z"},"total":{"baseline":100,"cost":110,"change":10,"effects":{"sizeRequest":12,"price":-2,"idle":0.001}},
-		"rows":[{"name":"web","baseline":90,"cost":100,"change":10,"effects":{"sizeRequest":12,"price":-2}},{"name":"same","baseline":10,"cost":10,"change":0,"effects":{}}]},
+		"rows":[{"name":"web","baseline":90,"cost":100,"change":10,"team":"a","owner":"b","effects":{"sizeRequest":12,"price":-2}},{"name":"same","baseline":10,"cost":10,"change":0,"effects":{}}]},
 		"warnings":["2 % of this cost rests on default prices: see promcost check prices for what has them, and what would price it better","1 init container finished between two scrapes (a)"]}`,
 	"/model/anomalies":        `{"code":200,"data":{"rows":[{"name":"web","day":{"start":"2026-11-09T00:00:00Z","end":"2026-11-10T00:00:00Z"},"cost":30,"expected":14}]}}`,
 	"/model/budgets":          `{"code":200,"data":[{"name":"all","period":"month","cost":"billed","amount":400,"spent":210,"forecast":450},{"name":"new","period":"month","amount":1,"spent":null,"forecast":null}]}`,
@@ -51,12 +51,12 @@ func TestReport(t *testing.T) {
 	}{
 		{"markdown", nil, nil, []string{
 			"**2026-11-08 to 2026-11-14**: 110.00 EUR as billed until 2026-11-15, +10.00 (+10.0 %) against 2026-11-01 to 2026-11-07",
-			"| Changed requests | +12.00 |\n| Node prices | -2.00 |\n", "| web | 90.00 | 100.00 | +10.00 | Changed requests +12.00, Node prices -2.00 |", "| 2026-11-09 | web | 30.00 | 14.00 | more than usual |",
+			"| Changed requests | +12.00 |\n| Node prices | -2.00 |\n", "| web | a | 90.00 | 100.00 | +10.00 | Changed requests +12.00, Node prices -2.00 |", "| 2026-11-09 | web | 30.00 | 14.00 | more than usual |",
 			"| all | month | billed | 400.00 | 210.00 | 450.00 | over budget |", "Smaller requests would save 40.50 EUR a month at list prices, once nodes shrink. Where usage is above requests, larger ones would cost 3.00 EUR a month more.", "| web/front/nginx | 2000m → 300m | 4Gi → 1Gi | 40.50 |", "- 2 % of this cost rests on default prices",
 		}, "init container"},
 		{"a source without a history", nil, []string{"/model/anomalies", "/model/budgets"}, []string{"- unusual days are left out: no history is kept\n- budgets are left out", "Smaller requests"}, "over budget"},
 		{"html", []string{"-o", "html", "--title=Costs <b>"}, nil, []string{"<title>Costs &lt;b&gt;</title>", "<svg", "<h2>Budgets</h2>"}, "<b>"},
-		{"slack", []string{"-o", "slack"}, nil, []string{`"type": "header"`, "• web · before 90.00 · after 100.00 · change +10.00"}, "init container"},
+		{"slack", []string{"-o", "slack"}, nil, []string{`"type": "header"`, "• web · a · before 90.00 · after 100.00 · change +10.00"}, "init container"},
 		{"teams", []string{"-o", "teams", "--page=https://costs.example.com/"}, nil, []string{"application/vnd.microsoft.card.adaptive", `"url": "https://costs.example.com/ui/?`}, "init container"},
 		{"json", []string{"-o", "json"}, nil, []string{`"markdown": "# Kubernetes costs`}, "init container"},
 	} {

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -19,7 +20,7 @@ func (a *savingsAnswer) writeCommands(io streams, head string) error {
 		return err
 	}
 	var commands strings.Builder
-	saving, risk, written := 0.0, 0.0, 0
+	saving, more, raised, written := 0.0, 0.0, 0.0, 0
 	for _, rows := range controllers {
 		if slices.ContainsFunc(rows, func(r savingsRow) bool {
 			return !plainName.MatchString(r.Namespace) || !plainName.MatchString(r.Controller) || !plainName.MatchString(r.Container)
@@ -33,19 +34,35 @@ func (a *savingsAnswer) writeCommands(io streams, head string) error {
 		}
 		for i := range rows {
 			r := &rows[i]
-			fmt.Fprintf(&commands, "# %s/%s %s: %s: %s\n", r.Namespace, r.Controller, r.Container, strings.Join(r.changes(), ", "), savesText(r.MonthlySaving-r.MonthlyRisk))
-			saving, risk = saving+r.MonthlySaving, risk+r.MonthlyRisk
+			fmt.Fprintf(&commands, "# %s/%s %s: %s: %s\n", r.Namespace, r.Controller, r.Container, strings.Join(r.changes(), ", "), r.savesText())
+			saving, more, raised = saving+r.MonthlySaving, more+r.tooLow(), raised+r.raisedBy()
 		}
 		written++
 		fmt.Fprintf(&commands, "kubectl -n %s patch %s %s -p '%s'\n", rows[0].Namespace, rows[0].ControllerKind, rows[0].Controller, patch)
 	}
 	if written > 0 {
-		total := fmt.Sprintf("# %s\n# These commands save %s and, where requests grow, cost %s more: %s in all.\n", head, money(saving), money(risk), savesText(saving-risk))
+		total := fmt.Sprintf("# %s\n# These commands save %s and, where requests grow, cost %s more: %s in all.\n", head, money(saving), money(more), savesText(saving-more))
+		if raised >= leastShown {
+			total += fmt.Sprintf("# They also lower requests that were raised within the window, for %s a month: what that saves is not in these sums, which are against the mean of the window.\n", money(raised))
+		}
 		if _, err := io.raw.Write([]byte(total + commands.String())); err != nil {
 			return err
 		}
 	}
 	return warnLeft(io, left)
+}
+
+// savesText says what the recommendation saves, or costs.
+func (r *savingsRow) savesText() string {
+	net := r.MonthlySaving - r.tooLow()
+	if r.raisedBy() < leastShown {
+		return savesText(net)
+	}
+	const lower = "lowers what was raised within the window"
+	if math.Abs(net) < leastShown {
+		return lower
+	}
+	return lower + ", and the rest " + savesText(net)
 }
 
 // savesText says what a change saves a month, or costs if it is below 0.
