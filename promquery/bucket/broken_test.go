@@ -62,6 +62,7 @@ func TestBroken(t *testing.T) {
 		{"no meta.json", remove("meta.json"), []string{"it has no meta.json: its upload has not ended, or was broken off", "wait until it is whole, or remove"}},
 		{"meta.json is no JSON", edit("meta.json", half), []string{"parse meta.json: "}},
 		{"meta.json of another version", edit("meta.json", func(b []byte) []byte { return []byte(`{"version":2,"minTime":1,"maxTime":2}`) }), []string{"version 2, want 1"}},
+		{"an empty meta.json", edit("meta.json", func([]byte) []byte { return nil }), []string{"meta.json: malformed data: it ends before 0", "wait until it is whole, or remove"}},
 		{"no index", remove("index"), []string{"it has no index, or no chunks"}},
 		{"no chunks", remove("chunks/000001"), []string{"it has no index, or no chunks"}},
 		{"an index that was cut", edit("index", half), []string{"metrics: usage", "it was cut, or its upload was broken off"}},
@@ -201,6 +202,32 @@ func TestStore(t *testing.T) {
 	}
 }
 
+// TestSlowlyOpened opens a bucket in several attempts, none of which has time for all blocks: what was read stays.
+func TestSlowlyOpened(t *testing.T) {
+	t.Parallel()
+	var left atomic.Int32
+	store := &faulty{Bucket: objstore.NewInMemBucket(), read: func(ctx context.Context, _ string) error {
+		if left.Add(-1) >= 0 {
+			return nil
+		}
+		<-ctx.Done()
+		return ctx.Err()
+	}}
+	for _, dir := range written(t, time.Hour, used(begin, end, "p1")...) {
+		upload(t, store, "", dir, nil)
+	}
+	src := over(store, bucket.Config{})
+	for attempt := 1; attempt <= 3; attempt++ {
+		left.Store(2)
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		_, _, err := src.Settled(ctx)
+		cancel()
+		if open := attempt == 3; (err == nil) != open {
+			t.Errorf("attempt %d at six blocks, two of which can be read: %v", attempt, err)
+		}
+	}
+}
+
 // TestVanished reads a block that is deleted after it was listed: its samples are missing, not silently.
 func TestVanished(t *testing.T) {
 	t.Parallel()
@@ -251,5 +278,31 @@ func TestMemory(t *testing.T) {
 			t.Errorf("limit %d: %d bytes are not given back", tc.limit, used)
 		}
 		done()
+	}
+}
+
+// TestIndexMemory draws the memory of an index before that is read.
+func TestIndexMemory(t *testing.T) {
+	t.Parallel()
+	store := &counting{Bucket: objstore.NewInMemBucket()}
+	var pods []string
+	for i := range 2000 {
+		pods = append(pods, fmt.Sprint("pod-with-a-long-name-", i))
+	}
+	upload(t, store, "", written(t, 6*time.Hour, used(begin, end, pods...)...)[0], nil)
+	src := over(store, bucket.Config{})
+	if _, _, err := src.Settled(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	before := store.bytes.Load()
+	ctx, _, done := memory.New(10<<10).Within(t.Context(), "ask for less")
+	defer done()
+	for _, err := range src.Select(ctx, []promquery.Request{usage}, new(promquery.Stats)) {
+		if !errors.Is(err, allocation.ErrTooMuch) {
+			t.Errorf("%v, want %v", err, allocation.ErrTooMuch)
+		}
+	}
+	if n := store.bytes.Load() - before; n > 1<<10 {
+		t.Errorf("%d bytes are read that there is no memory for", n)
 	}
 }

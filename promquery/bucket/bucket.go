@@ -1,7 +1,7 @@
 // Package bucket is a promquery.Source over TSDB blocks in an object store, as Thanos, Mimir and Cortex keep them: no server is asked. Of each
 // block it reads the parts of the index and of the chunk files that a question needs, by ranges, those that are close to each other at once.
 //
-// Blocks that overlap in time, as those of replicas and of ingesters do, are merged as Prometheus merges them. Blocks that are marked for
+// Blocks of one series that overlap in time, as those of ingesters do, are merged as Prometheus merges them. Blocks that are marked for
 // deletion, or that a compacted one replaces, are left out. What cannot be read is a loss of the answer, so that hours which lack it are
 // incomplete. A store that does not answer is an error.
 package bucket
@@ -39,7 +39,7 @@ type Config struct {
 	Bucket objstore.Bucket
 	// Tenant is the directory that has the blocks, as Mimir and Cortex have one a tenant; "" is the root, as with Thanos.
 	Tenant string
-	// ReplicaLabels distinguish replicas of one Prometheus. Series are without them, so that replicas are merged.
+	// ReplicaLabels distinguish replicas of one Prometheus. Keys leave them out, so that replicas are series of one key.
 	ReplicaLabels []string
 	// Requests say how long a request to the store may take, and how often it is repeated. Listing the bucket may take five times as long.
 	Requests attempts.Options

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -173,7 +174,7 @@ func TestBlocks(t *testing.T) {
 					upload(t, to, "", dir, thanos(0, "cluster", "c", "replica", "r"+strconv.Itoa(i)))
 				}
 			}
-		}, map[string]int{"c|p1|": 360, "c|p2|": 360}, ""},
+		}, map[string]int{"c|p1|": 240 + 300, "c|p2|": 240 + 300}, ""},
 		{"replicas by themselves", bucket.Config{}, func(t *testing.T, to objstore.Bucket) {
 			for i, dir := range append(written(t, 6*time.Hour, used(begin, end, "p1")...), written(t, 6*time.Hour, used(begin, end, "p1")...)...) {
 				upload(t, to, "", dir, thanos(0, "replica", "r"+strconv.Itoa(i)))
@@ -216,6 +217,12 @@ func TestBlocks(t *testing.T) {
 			upload(t, to, "", dirs[1], thanos(0))
 			upload(t, to, "", dirs[2], thanos(0))
 		}, map[string]int{"|p1|": 240, "|p2|": 240}, "its samples were downsampled, and no block has the raw ones"},
+		{"downsampled beside a replica's raw ones", bucket.Config{ReplicaLabels: []string{"replica"}}, func(t *testing.T, to objstore.Bucket) {
+			for _, dir := range written(t, 2*time.Hour, used(begin, end, "p1", "p2")...) {
+				upload(t, to, "", dir, thanos(0, "replica", "a"))
+			}
+			upload(t, to, "", written(t, 6*time.Hour, used(begin, end, "p1")...)[0], thanos(300_000, "replica", "b"))
+		}, whole, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -277,13 +284,59 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-// TestWithout leaves out labels that a server beside the blocks does not show.
+// TestReplicas reads replicas as series of one key, each by itself: their counters differ, and joined they would seem to reset.
+func TestReplicas(t *testing.T) {
+	t.Parallel()
+	store := objstore.NewInMemBucket()
+	for i, name := range []string{"r0", "r1"} {
+		late := int64(i) * 20
+		for _, dir := range written(t, 2*time.Hour, promtest.Series{
+			Labels:  []string{"__name__", "usage", "pod", "p1"},
+			Samples: promtest.Regular(begin+late, end-1, minute, func(at int64) float64 { return float64(at - begin - 3*late) }),
+		}) {
+			upload(t, store, "", dir, thanos(0, "replica", name))
+		}
+	}
+	series := 0
+	_, err := promtest.Select(t.Context(), over(store, bucket.Config{ReplicaLabels: []string{"replica"}}), []promquery.Request{usage}, func(_ int, key []promquery.Symbol, p *timeline.Points) error {
+		series++
+		if got := [3]string{key[0].Value(), key[1].Value(), key[2].Value()}; got != [3]string{"", "p1", ""} {
+			t.Errorf("key %q", got)
+		}
+		last := math.Inf(-1)
+		for at, v := range p.All() {
+			if v < last {
+				t.Fatalf("%v after %v at %d", v, last, at-begin)
+			}
+			last = v
+		}
+		return nil
+	})
+	if err != nil || series != 2 {
+		t.Errorf("%d series, %v, want one of each replica", series, err)
+	}
+}
+
+// TestWithout leaves out labels that a server beside the blocks does not show, and matches as if they were not there.
 func TestWithout(t *testing.T) {
 	t.Parallel()
 	store := objstore.NewInMemBucket()
 	upload(t, store, "", written(t, 6*time.Hour, used(begin, end, "p1")...)[0], thanos(0, "cluster", "c", "replica", "a"))
-	got, _, err := ask(t, over(store, bucket.Config{}).Without(map[string]string{"replica": "a", "cluster": "other"}), usage)
-	if diff := cmp.Diff(map[string]int{"c|p1|": 360}, got); diff != "" || err != nil {
-		t.Errorf("%v, samples (-want +got):\n%s", err, diff)
+	src := over(store, bucket.Config{}).Without(map[string]string{"replica": "a", "cluster": "other"})
+	for _, tc := range []struct {
+		name    string
+		matcher promquery.Matcher
+		want    map[string]int
+	}{
+		{"hidden and absent", promquery.Matcher{Name: "replica", Type: promquery.MatchEqual, Value: ""}, map[string]int{"c|p1|": 360}},
+		{"hidden and named", promquery.Matcher{Name: "replica", Type: promquery.MatchEqual, Value: "a"}, map[string]int{}},
+		{"of another value", promquery.Matcher{Name: "cluster", Type: promquery.MatchEqual, Value: "c"}, map[string]int{"c|p1|": 360}},
+	} {
+		q := usage
+		q.Matchers = []promquery.Matcher{tc.matcher}
+		got, _, err := ask(t, src, q)
+		if diff := cmp.Diff(tc.want, got); diff != "" || err != nil {
+			t.Errorf("%s: %v, samples (-want +got):\n%s", tc.name, err, diff)
+		}
 	}
 }

@@ -117,7 +117,11 @@ func (r *reader) decode(ctx context.Context, b *batch, skipped []chunks.Skipped)
 			a.chunks = chunks.Merge(a.chunks, a.ends)
 		}
 		r.keys.Begin(q.Request)
-		a.labels.Range(func(l labels.Label) { r.keys.Label(l.Name, l.Value) })
+		a.labels.Range(func(l labels.Label) {
+			if !slices.Contains(r.src.cfg.ReplicaLabels, l.Name) {
+				r.keys.Label(l.Name, l.Value)
+			}
+		})
 		samples, err := r.dec.Hand(q.number, r.keys.Key(), r.keys.Series(), a.chunks, q.Start, q.End, skipped[a.request].Add, r.yield)
 		r.stats.Count(samples)
 		if err != nil {

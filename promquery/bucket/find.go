@@ -78,14 +78,11 @@ func (r *reader) lose(b *block, from, to int64, metrics []string, err error) {
 
 // findMetrics finds the series of metrics.
 func (r *reader) findMetrics(ctx context.Context, b *block, metrics []string, found [][]part) error {
-	x, err := r.src.index(ctx, &r.meter, b)
+	x, drawn, err := r.index(ctx, b)
+	defer func() { r.free(drawn) }()
 	if err != nil {
 		return err
 	}
-	if err := r.draw(x.bytes); err != nil {
-		return err
-	}
-	defer r.free(x.bytes)
 	entries, err := r.src.refs(ctx, &r.meter, x, metrics)
 	if err != nil {
 		return err
@@ -127,10 +124,10 @@ func (r *reader) choose(d *decoder, b *block, metrics []string, entries []entry,
 		if len(list) > 0 {
 			last.endAt(uint64(list[0].Ref))
 		}
-		lset = b.join(lset, r.src.cfg.ReplicaLabels)
+		lset = b.join(lset)
 		for _, i := range wanting[e.metric] {
 			weights[i] += entryBytes
-			if !r.asked[i].matches(lset) {
+			if !r.asked[i].matches(lset, r.external) {
 				continue
 			}
 			p := part{b, lset, placesOf(list, r.asked[i].Start, r.asked[i].End)}
@@ -171,9 +168,15 @@ func (r *reader) keep(p *part) error {
 	return r.draw(bytes)
 }
 
-// matches reports whether all matchers hold for a series.
-func (q *asked) matches(lset labels.Labels) bool {
-	return !slices.ContainsFunc(q.matchers, func(m *labels.Matcher) bool { return !m.Matches(lset.Get(m.Name)) })
+// matches reports whether all matchers hold for a series without external labels.
+func (q *asked) matches(lset labels.Labels, external map[string]string) bool {
+	return !slices.ContainsFunc(q.matchers, func(m *labels.Matcher) bool {
+		value := lset.Get(m.Name)
+		if value == external[m.Name] {
+			value = ""
+		}
+		return !m.Matches(value)
+	})
 }
 
 // placesOf are the places of the chunks that may have samples in [start, end].
@@ -191,13 +194,12 @@ func placesOf(list []tsdbchunks.Meta, start, end int64) (places []place) {
 	return places
 }
 
-// join is the labels of a series with those that the block's metadata has, as Thanos joins them, and without those of replicas.
-func (b *block) join(lset labels.Labels, replicas []string) labels.Labels {
-	if len(b.external) == 0 && len(replicas) == 0 {
+// join is the labels of a series with those that the block's metadata has, as Thanos joins them.
+func (b *block) join(lset labels.Labels) labels.Labels {
+	if len(b.external) == 0 {
 		return lset
 	}
 	builder := labels.NewBuilder(lset)
-	builder.Del(replicas...)
 	for _, l := range b.external {
 		builder.Set(l.Name, l.Value)
 	}

@@ -53,52 +53,67 @@ func recovered(err *error) {
 	}
 }
 
-// index reads what is kept of a block's index, unless it is still there.
-func (s *Source) index(ctx context.Context, m *meter, b *block) (*index, error) {
-	if x := s.indexes.get(b); x != nil {
-		return x, nil
+// index reads what is kept of a block's index, unless it is still there. It draws memory for it before, also where it fails.
+func (r *reader) index(ctx context.Context, b *block) (x *index, drawn int64, err error) {
+	if x = r.src.indexes.get(b); x != nil {
+		if err = r.draw(x.bytes); err != nil {
+			return nil, 0, err
+		}
+		return x, x.bytes, nil
 	}
+	toc, last, err := r.src.toc(ctx, &r.meter, b)
+	if err != nil {
+		return nil, 0, err
+	}
+	size := int64(toc.Series) + last - int64(toc.PostingsTable)
+	if err = r.draw(size); err != nil {
+		return nil, 0, err
+	}
+	head, err := r.src.get(ctx, &r.meter, b.dir+"index", 0, int64(toc.Series))
+	if err != nil {
+		return nil, size, err
+	}
+	table, err := r.src.get(ctx, &r.meter, b.dir+"index", int64(toc.PostingsTable), last-int64(toc.PostingsTable))
+	if err != nil {
+		return nil, size, err
+	}
+	if x, err = newIndex(head, int(toc.Symbols), table); err != nil {
+		return nil, size, err
+	}
+	x.block = b
+	r.src.indexes.put(x)
+	return x, size, nil
+}
+
+// toc reads the table of contents of a block's index, and where that begins.
+func (s *Source) toc(ctx context.Context, m *meter, b *block) (toc *tsdbindex.TOC, last int64, err error) {
 	object := b.dir + "index"
 	var size int64
-	err := s.cfg.Requests.Do(ctx, s.cfg.Bucket, "read attributes", object, func(ctx context.Context) error {
+	err = s.cfg.Requests.Do(ctx, s.cfg.Bucket, "read attributes", object, func(ctx context.Context) error {
 		m.reads.Add(1)
 		a, err := s.cfg.Bucket.Attributes(ctx, object)
 		size = a.Size
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	if size < tsdbindex.HeaderLen+tocSize {
-		return nil, fmt.Errorf("%w: the index has %d bytes", errBroken, size)
+		return nil, 0, fmt.Errorf("%w: the index has %d bytes", errBroken, size)
 	}
 	end, err := s.get(ctx, m, object, size-tocSize, tocSize)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	toc, err := tsdbindex.NewTOCFromByteSlice(section(end))
+	toc, err = tsdbindex.NewTOCFromByteSlice(section(end))
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w: it was cut, or its upload was broken off", errBroken, err)
+		return nil, 0, fmt.Errorf("%w: %w: it was cut, or its upload was broken off", errBroken, err)
 	}
-	last := uint64(size - tocSize)
-	if toc.Symbols < tsdbindex.HeaderLen || toc.Symbols >= toc.Series || toc.Series > toc.PostingsTable || toc.PostingsTable >= last || toc.Series > maxSection || last-toc.PostingsTable > maxSection {
-		return nil, fmt.Errorf("%w: table of contents", errBroken)
+	last = size - tocSize
+	if end := uint64(last); toc.Symbols < tsdbindex.HeaderLen || toc.Symbols >= toc.Series || toc.Series > toc.PostingsTable || toc.PostingsTable >= end || toc.Series > maxSection || end-toc.PostingsTable > maxSection {
+		return nil, 0, fmt.Errorf("%w: table of contents", errBroken)
 	}
-	head, err := s.get(ctx, m, object, 0, int64(toc.Series))
-	if err != nil {
-		return nil, err
-	}
-	table, err := s.get(ctx, m, object, int64(toc.PostingsTable), int64(last-toc.PostingsTable))
-	if err != nil {
-		return nil, err
-	}
-	x, err := newIndex(head, int(toc.Symbols), table)
-	if err != nil {
-		return nil, err
-	}
-	x.block = b
-	s.indexes.put(x)
-	return x, nil
+	return toc, last, nil
 }
 
 // newIndex reads an index: what comes before its series, with the symbols at an offset in it, and the table of postings.

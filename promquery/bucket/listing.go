@@ -45,7 +45,8 @@ type block struct {
 	dir      string // its name in the bucket, with a slash at its end
 	meta     meta
 	external []labels.Label  // those that its series have beside their own
-	group    string          // those in words: the Prometheus that it is of
+	group    string          // all that its metadata has, in words: the Prometheus that it is of
+	pair     string          // likewise without those of replicas
 	broken   error           // why meta.json cannot be read
 	sources  map[string]bool // the blocks that it was compacted from, itself if from none
 }
@@ -195,15 +196,13 @@ func (s *Source) readMetas(ctx context.Context, found map[ulid.ULID]*objects) er
 		fresh = append(fresh, b)
 		group.Go(func() error { return s.readMeta(ctx, b) })
 	}
-	if err := group.Wait(); err != nil {
-		return err
-	}
-	for _, b := range fresh {
+	err := group.Wait()
+	for _, b := range fresh { // also after an error, so that the next attempt has less to read
 		if b.sources != nil { // it was not deleted since it was listed
 			s.known[b.id] = b
 		}
 	}
-	return nil
+	return err
 }
 
 // readMeta reads meta.json of a block.
@@ -212,20 +211,27 @@ func (s *Source) readMeta(ctx context.Context, b *block) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if err != nil {
+	if err != nil && !isLoss(err) {
 		return err
+	}
+	b.sources = map[string]bool{}
+	if b.broken = err; err != nil {
+		return nil
 	}
 	if b.broken = json.Unmarshal(data, &b.meta); b.broken == nil && (b.meta.Version != 1 || b.meta.MinTime >= b.meta.MaxTime) {
 		b.broken = fmt.Errorf("version %d, want 1, times [%d, %d)", b.meta.Version, b.meta.MinTime, b.meta.MaxTime)
 	}
 	for _, name := range slices.Sorted(maps.Keys(b.meta.Thanos.Labels)) {
 		// Mimir has labels of its own here, such as __compactor_shard_id__, which series do not get.
-		if !strings.HasPrefix(name, "__") && !slices.Contains(s.cfg.ReplicaLabels, name) {
+		if !strings.HasPrefix(name, "__") {
 			b.external = append(b.external, labels.Label{Name: name, Value: b.meta.Thanos.Labels[name]})
 		}
-		b.group += fmt.Sprintf("%q=%q,", name, b.meta.Thanos.Labels[name])
+		text := fmt.Sprintf("%q=%q,", name, b.meta.Thanos.Labels[name])
+		b.group += text
+		if !slices.Contains(s.cfg.ReplicaLabels, name) {
+			b.pair += text
+		}
 	}
-	b.sources = map[string]bool{}
 	for _, id := range b.meta.Compaction.Sources {
 		b.sources[id.String()] = true
 	}
@@ -254,7 +260,7 @@ func (s *Source) look(found map[ulid.ULID]*objects) *view {
 	slices.SortFunc(v.blocks, older)
 	slices.SortFunc(coarse, older)
 	for _, b := range coarse {
-		same := func(o *block) bool { return o.group == b.group }
+		same := func(o *block) bool { return o.pair == b.pair }
 		for _, x := range v.uncovered(b.meta.MinTime, b.meta.MaxTime, same) {
 			v.lose(b.named(), x.From, x.To, "its samples were downsampled, and no block has the raw ones", "let Thanos' compactor keep raw samples for longer")
 		}

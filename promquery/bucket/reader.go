@@ -29,15 +29,16 @@ type asked struct {
 
 // reader is one Select.
 type reader struct {
-	src    *Source
-	yield  promquery.Yield
-	keys   *chunks.Keys
-	dec    chunks.Decoder
-	all    []asked
-	asked  []asked // those of all that are being answered
-	began  time.Time
-	meter  meter   // of all reads
-	weight []int64 // by request: bytes that are read for it
+	src      *Source
+	yield    promquery.Yield
+	keys     *chunks.Keys
+	dec      chunks.Decoder
+	external map[string]string // labels that series are read without
+	all      []asked
+	asked    []asked // those of all that are being answered
+	began    time.Time
+	meter    meter   // of all reads
+	weight   []int64 // by request: bytes that are read for it
 
 	mu     sync.Mutex // guards what follows while blocks are read side by side
 	stats  promquery.Stats
@@ -48,7 +49,7 @@ type reader struct {
 
 func (s *Source) newReader(ctx context.Context, external map[string]string, rs []promquery.Request, yield promquery.Yield) (*reader, error) {
 	r := &reader{
-		src: s, yield: yield, keys: chunks.NewKeys(external, chunks.NewSymbols(promquery.SymbolsOf(ctx))), began: time.Now(),
+		src: s, yield: yield, external: external, keys: chunks.NewKeys(external, chunks.NewSymbols(promquery.SymbolsOf(ctx))), began: time.Now(),
 		weight: make([]int64, len(rs)), from: memory.FromContext(ctx),
 	}
 	for i := range rs {
