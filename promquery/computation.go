@@ -79,7 +79,7 @@ func (e *Engine) run(ctx context.Context, f func(c *computation) error) (*comput
 		if !ok || n == attempts || ctx.Err() != nil || err != nil && !errors.Is(err, errRestart) && !errors.Is(err, allocation.ErrNoData) {
 			return c, err
 		}
-		again, jerr := j.again(n == attempts-1)
+		again, jerr := j.again(ctx, n == attempts-1)
 		if jerr != nil || !again {
 			return c, errors.Join(err, jerr)
 		}

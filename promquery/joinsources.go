@@ -26,13 +26,13 @@ type Ender interface{ End() }
 // that writes them: it has the newest hours, which are in no block yet, and perhaps those of a block that is gone or damaged.
 // Cover says what old has. It is called once per computation, and again if old turns out to be damaged. Both sources must give
 // their series the same labels. Warnings of old say what neither has.
-func Join(old, recent Source, cover func() (Cover, error)) Source {
+func Join(old, recent Source, cover func(context.Context) (Cover, error)) Source {
 	return &join{old, recent, cover}
 }
 
 type join struct {
 	old, recent Source
-	cover       func() (Cover, error)
+	cover       func(context.Context) (Cover, error)
 }
 
 // Select implements Source.
@@ -45,8 +45,8 @@ func (j *join) Select(ctx context.Context, rs []Request, stats *Stats) iter.Seq2
 }
 
 // Begin implements Beginner. It decides which source is asked for which time.
-func (j *join) Begin(context.Context) (Source, error) {
-	cover, err := j.cover()
+func (j *join) Begin(ctx context.Context) (Source, error) {
+	cover, err := j.cover(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("find where to join two sources: %w", err)
 	}

@@ -36,8 +36,8 @@ func (b bounds) Select(ctx context.Context, sels []promquery.Request, stats *pro
 }
 
 // at is a cut that does not move.
-func at(t int64) func() (promquery.Cover, error) {
-	return func() (promquery.Cover, error) { return promquery.Cover{Until: t}, nil }
+func at(t int64) func(context.Context) (promquery.Cover, error) {
+	return func(context.Context) (promquery.Cover, error) { return promquery.Cover{Until: t}, nil }
 }
 
 // joinCuts are instants in the window at which two sources are joined, among them some around what happens at that time.
@@ -110,7 +110,7 @@ func TestJoinFixesTheCutOnce(t *testing.T) {
 	c, db := demoBlocks(t)
 	w := allocation.Window{Start: c.End().Add(-2 * time.Hour), End: c.End()}
 	asked := 0
-	src := promquery.Join(db, db, func() (promquery.Cover, error) {
+	src := promquery.Join(db, db, func(context.Context) (promquery.Cover, error) {
 		asked++
 		return promquery.Cover{Until: w.Start.Add(time.Duration(asked) * 11 * time.Minute).UnixMilli()}, nil
 	})
@@ -129,7 +129,7 @@ func TestJoinFixesTheCutOnce(t *testing.T) {
 
 // TestJoinWithoutACut fails as a source does.
 func TestJoinWithoutACut(t *testing.T) {
-	src := promquery.Join(failing{}, failing{}, func() (promquery.Cover, error) { return promquery.Cover{}, errors.New("disk is gone") })
+	src := promquery.Join(failing{}, failing{}, func(context.Context) (promquery.Cover, error) { return promquery.Cover{}, errors.New("disk is gone") })
 	w := allocation.Window{Start: time.Unix(0, 0), End: time.Unix(7200, 0)}
 	_, err := promquery.NewEngine(src, config).Compute(t.Context(), allocation.Query{Window: w})
 	if !errors.Is(err, allocation.ErrUpstream) || !strings.Contains(err.Error(), "disk is gone") {

@@ -114,8 +114,8 @@ func TestLacksAreFilled(t *testing.T) {
 				}
 				t.Run(fmt.Sprintf("%s/%s/%s", mode, allocation.ResolutionText(resolution), h.name), func(t *testing.T) {
 					harmed := openBlocks(t, h.befall(t, dir))
-					src := promquery.Join(harmed, server, func() (promquery.Cover, error) {
-						cover, err := harmed.Cover()
+					src := promquery.Join(harmed, server, func(ctx context.Context) (promquery.Cover, error) {
+						cover, err := harmed.Cover(ctx)
 						cover.Until = min(cover.Until, cut)
 						return cover, err
 					})

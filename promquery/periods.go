@@ -160,7 +160,7 @@ func anyWithin(p *timeline.Points, from, to int64) bool {
 
 // again reports whether the computation has to start again: the recent source did not fill a gap, or the old one is damaged in
 // further places. Last says that it will be the last time, so all gaps are given up.
-func (j *joined) again(last bool) (bool, error) {
+func (j *joined) again(ctx context.Context, last bool) (bool, error) {
 	restart := j.restart
 	j.restart = false
 	for _, l := range j.gaps {
@@ -170,7 +170,7 @@ func (j *joined) again(last bool) (bool, error) {
 	}
 	if j.damaged {
 		j.damaged = false
-		cover, err := j.join.cover()
+		cover, err := j.join.cover(ctx)
 		if err != nil {
 			return false, fmt.Errorf("find where to join two sources: %w", err)
 		}

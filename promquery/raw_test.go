@@ -27,7 +27,7 @@ func TestAutoResolution(t *testing.T) {
 	w := lastHour(c.End())
 	cut := w.Start.Add(w.Duration() / 2).UnixMilli()
 	joined := func(recent promquery.Source, until int64, lacks ...promquery.Gap) promquery.Source {
-		return promquery.Join(db, recent, func() (promquery.Cover, error) { return promquery.Cover{Until: until, Gaps: lacks}, nil })
+		return promquery.Join(db, recent, func(context.Context) (promquery.Cover, error) { return promquery.Cover{Until: until, Gaps: lacks}, nil })
 	}
 	lack := promquery.Gap{From: w.Start.UnixMilli() - 7_200_000, To: w.Start.UnixMilli() + 600_000}
 	ever := w.End.Add(time.Hour).UnixMilli()

@@ -2,8 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"sync"
+	"iter"
 	"time"
 
 	"github.com/go-kit/log"
@@ -86,55 +87,147 @@ func (f *sourceFlags) joinBucket(o *opened) (err error) {
 	if o.bucket, err = f.openBucket(); err != nil {
 		return err
 	}
-	o.Source = promquery.Join(o.bucket, o.server, (&bucketCover{blocks: o.bucket, server: o.server, timeout: f.timeout}).get)
+	o.Source = promquery.Join(o.bucket, o.server, newBucketCover(o.bucket, o.server, f.timeout).get)
 	return nil
 }
 
 // boundsTimeout bounds the wait for a list of blocks where only their times are needed.
 const boundsTimeout = time.Minute
 
-// coverFor is how long it is not asked again since when a server has samples.
-const coverFor = 10 * time.Minute
+// coverFor is how long it is not asked again since when a server has samples, and retryFor how long if that failed.
+const (
+	coverFor = 10 * time.Minute
+	retryFor = time.Minute
+)
+
+// serverReach is how far back it is asked since when a server has samples, if the bucket does not say since when it matters.
+const serverReach = 3 * 365 * 24 * time.Hour
+
+// leastMargin is how long the oldest samples of a server are read from blocks at least, because it may drop them meanwhile.
+const leastMargin = 3 * time.Hour
+
+// blockStore is blocks in an object store.
+type blockStore interface {
+	Settled(ctx context.Context) (oldest, newest int64, err error)
+	Gaps(ctx context.Context, from, to int64) ([]promquery.Gap, error)
+	Without(external map[string]string) promquery.Source
+}
 
 // bucketCover says which time blocks in an object store are read for where a server is asked, too.
 type bucketCover struct {
-	blocks  *bucket.Source
+	blocks  blockStore
 	server  serverSource
 	timeout time.Duration
 
-	mu    sync.Mutex
-	asked time.Time
-	cover promquery.Cover
+	asking chan struct{} // has room for who asks, which guards what follows
+	until  time.Time     // when to ask again
+	cover  promquery.Cover
+	known  bool // cover was found with both
 }
 
-// get is the Cover. Blocks are read for the time before the server's samples, and for the older half of that which both have: a server drops its
-// oldest samples, and a bucket gets the newest ones late. Series of blocks are without the labels that the server does not show, either.
-func (c *bucketCover) get() (promquery.Cover, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.asked.IsZero() && time.Since(c.asked) < coverFor {
+func newBucketCover(blocks blockStore, server serverSource, timeout time.Duration) *bucketCover {
+	return &bucketCover{blocks: blocks, server: server, timeout: timeout, asking: make(chan struct{}, 1)}
+}
+
+// get is the Cover. If the bucket or the server does not answer, it is the last one, or what the other has.
+func (c *bucketCover) get(ctx context.Context) (promquery.Cover, error) {
+	select {
+	case c.asking <- struct{}{}:
+		defer func() { <-c.asking }()
+	case <-ctx.Done():
+		return promquery.Cover{}, ctx.Err()
+	}
+	if time.Now().Before(c.until) {
 		return c.cover, nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), c.timeout)
-	defer cancel()
-	oldest, newest, err := c.blocks.Settled(ctx)
-	if err != nil {
+	cover, err := c.find(ctx)
+	switch {
+	case ctx.Err() != nil:
+		return promquery.Cover{}, ctx.Err()
+	case err == nil:
+		c.cover, c.known, c.until = cover, true, time.Now().Add(coverFor)
+		return cover, nil
+	case !c.known && cover.Rest == nil: // neither answers
 		return promquery.Cover{}, err
+	case !c.known:
+		c.cover = cover
 	}
-	begin, err := c.server.DataBegin(ctx, promquery.Evident(), time.UnixMilli(oldest).UTC(), time.Now())
-	if err != nil {
-		return promquery.Cover{}, fmt.Errorf("find since when the server has samples: %w", err)
-	}
-	external, err := c.server.ExternalLabels(ctx)
-	if err != nil {
-		return promquery.Cover{}, err
-	}
-	cut := begin.UnixMilli()
-	if both := newest - cut; both > 0 {
-		cut = time.UnixMilli(newest - both/2).Truncate(time.Hour).UnixMilli()
-	}
-	c.cover, c.asked = promquery.Cover{Until: cut, Rest: c.blocks.Without(external)}, time.Now()
+	c.until = time.Now().Add(retryFor)
 	return c.cover, nil
+}
+
+// find asks both. With an error, the cover is what one of them allows; its Rest is nil if neither answers.
+func (c *bucketCover) find(ctx context.Context) (promquery.Cover, error) {
+	within, cancel := context.WithTimeout(ctx, c.timeout/2)
+	defer cancel()
+	oldest, newest, err := c.blocks.Settled(within)
+	if errors.Is(err, bucket.ErrNoBlocks) || err == nil && newest == 0 {
+		return promquery.Cover{Rest: c.blocks.Without(nil)}, nil
+	}
+	from := time.UnixMilli(oldest).UTC()
+	if err != nil {
+		from = time.Now().Add(-serverReach).UTC().Truncate(time.Hour)
+	}
+	begin, external, serr := c.askServer(ctx, from)
+	switch {
+	case err != nil && serr != nil:
+		return promquery.Cover{}, errors.Join(err, serr)
+	case err != nil:
+		return promquery.Cover{Until: begin, Rest: lostBucket{begin, err}}, err
+	case serr != nil:
+		return promquery.Cover{Until: newest, Rest: c.blocks.Without(nil)}, serr
+	}
+	return c.divide(ctx, oldest, newest, begin, external)
+}
+
+// askServer asks since when the server has samples from a time on, and which labels it does not show.
+func (c *bucketCover) askServer(ctx context.Context, from time.Time) (begin int64, external map[string]string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, c.timeout/2)
+	defer cancel()
+	at, err := c.server.DataBegin(ctx, promquery.Evident(), from, time.Now())
+	if err != nil {
+		return 0, nil, fmt.Errorf("find since when the server has samples: %w", err)
+	}
+	external, err = c.server.ExternalLabels(ctx)
+	return at.UnixMilli(), external, err
+}
+
+// divide lets blocks be read for the time before the server's samples, and a little longer: a Prometheus drops whole blocks of its own, of up to a
+// tenth of what it keeps. What the bucket lacks of that time, and what was before it where the server has that, is read from the server.
+func (c *bucketCover) divide(ctx context.Context, oldest, newest, begin int64, external map[string]string) (promquery.Cover, error) {
+	cut := begin
+	if both := newest - begin; both > 0 {
+		cut += min(both, max(leastMargin.Milliseconds(), both/10))
+	}
+	gaps, err := c.blocks.Gaps(ctx, begin, cut)
+	if begin <= oldest {
+		gaps = append(gaps, promquery.Gap{From: promquery.Ever, To: oldest})
+	}
+	return promquery.Cover{Until: cut, Gaps: gaps, Rest: c.blocks.Without(external)}, err
+}
+
+// lostBucket is in place of blocks that cannot be read for the time before until.
+type lostBucket struct {
+	until int64
+	err   error
+}
+
+// Select implements promquery.Source. What nobody waits for fails, because it can be computed later with all samples.
+func (l lostBucket) Select(ctx context.Context, rs []promquery.Request, stats *promquery.Stats) iter.Seq2[promquery.Series, error] {
+	return func(yield func(promquery.Series, error) bool) {
+		if promquery.IsBackground(ctx) {
+			yield(promquery.Series{}, l.err)
+			return
+		}
+		from := l.until
+		for _, r := range rs {
+			from = min(from, r.Start)
+		}
+		stats.Lose(promquery.Loss{
+			Of: "the blocks of --blocks.config", From: from, To: l.until,
+			Cause: fmt.Sprintf("what was before %s is missing, where the server's samples begin: %v", time.UnixMilli(l.until).UTC().Format(time.RFC3339), l.err),
+		})
+	}
 }
 
 // serverFlags are the flags that say how to ask a Prometheus, except for those that other sources take, too.

@@ -416,7 +416,7 @@ func (o *opened) begin(ctx context.Context, w allocation.Window) (begin time.Tim
 		}
 		return begin, nil
 	}
-	cover, err := o.blocks.Cover()
+	cover, err := o.blocks.Cover(ctx)
 	oldest, newest, boundsErr := o.blocks.Bounds()
 	if err = errors.Join(err, boundsErr); err != nil {
 		return time.Time{}, err

@@ -117,7 +117,7 @@ func TestOpenBeside(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer func() { _ = db.Close() }()
-			if c, err := db.Cover(); err != nil || c.Until != 0 || len(c.Gaps) != 0 {
+			if c, err := db.Cover(t.Context()); err != nil || c.Until != 0 || len(c.Gaps) != 0 {
 				t.Errorf("Cover() = %+v, %v", c, err)
 			}
 			promtest.WriteBlocks(t, dir, 2*time.Hour, pods(1, 0, 2)...)

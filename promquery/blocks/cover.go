@@ -1,6 +1,7 @@
 package blocks
 
 import (
+	"context"
 	"slices"
 
 	"github.com/oklog/ulid/v2"
@@ -12,7 +13,7 @@ import (
 // that has more than out-of-order samples, because samples that came in order at the time of such a block may not be in blocks
 // yet. It excludes the times before the blocks and between them, and those that reading has shown to be damaged so far.
 // Out-of-order samples may still be missing.
-func (db *DB) Cover() (promquery.Cover, error) {
+func (db *DB) Cover(context.Context) (promquery.Cover, error) {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	warnings, err := db.scan()

@@ -29,7 +29,7 @@ func TestCoverUntil(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer db.Close()
-		cover, err := db.Cover()
+		cover, err := db.Cover(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -98,7 +98,7 @@ func TestCoverGaps(t *testing.T) {
 				if tt.name != "without meta.json" && stats.Damaged != damaged {
 					t.Errorf("damaged: %t, want %t", stats.Damaged, damaged)
 				}
-				cover, err := db.Cover()
+				cover, err := db.Cover(t.Context())
 				if err != nil {
 					t.Fatal(err)
 				}

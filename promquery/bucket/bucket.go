@@ -124,6 +124,18 @@ func (s *Source) Settled(ctx context.Context) (oldest, newest int64, err error) 
 	return oldest, max(oldest, min(newest, time.Now().Add(-settleTime).UnixMilli())), nil
 }
 
+// Gaps returns the times within [from, to), in Unix milliseconds, that no block is of.
+func (s *Source) Gaps(ctx context.Context, from, to int64) (gaps []promquery.Gap, err error) {
+	v, err := s.blocks(ctx)
+	if err != nil || from >= to {
+		return nil, err
+	}
+	for _, x := range v.uncovered(from, to, func(*block) bool { return true }) {
+		gaps = append(gaps, promquery.Gap{From: x.From, To: x.To})
+	}
+	return gaps, nil
+}
+
 // Select implements promquery.Source. Requests counts reads of the bucket.
 func (s *Source) Select(ctx context.Context, rs []promquery.Request, stats *promquery.Stats) iter.Seq2[promquery.Series, error] {
 	return s.selectWithout(ctx, nil, rs, stats)

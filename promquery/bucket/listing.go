@@ -138,10 +138,13 @@ func (s *Source) list(ctx context.Context) (map[ulid.ULID]*objects, error) {
 	case len(found) == 0 && len(others) > 0:
 		return nil, fmt.Errorf("list blocks of bucket %s: %s holds no blocks, but directories that do, such as %s: give one of them as --blocks.tenant", s.cfg.Bucket.Name(), where, strings.Join(others, ", "))
 	case len(found) == 0:
-		return nil, fmt.Errorf("list blocks of bucket %s: %s holds no blocks (directories such as 01K2…/ with a meta.json): give the bucket that Thanos or Mimir uploads to, and for Mimir and Cortex --blocks.tenant", s.cfg.Bucket.Name(), where)
+		return nil, fmt.Errorf("list blocks of bucket %s: %s %w (directories such as 01K2…/ with a meta.json): give the bucket that Thanos or Mimir uploads to, and for Mimir and Cortex --blocks.tenant", s.cfg.Bucket.Name(), where, ErrNoBlocks)
 	}
 	return found, nil
 }
+
+// ErrNoBlocks is the cause of what fails because a bucket has nothing in it, as before the first upload.
+var ErrNoBlocks = errors.New("holds no blocks")
 
 // errEndless ends the listing of a bucket that is not one of blocks.
 var errEndless = fmt.Errorf("has more than %d objects: is this a bucket of blocks alone? give its directory as --blocks.tenant", maxObjects)
