@@ -53,7 +53,11 @@ func backfill(ctx context.Context, f *backfillFlags, io streams, logs *logFlags)
 	if err != nil {
 		return err
 	}
-	w, err := f.window(svc.computer.source.clock(f.stored.grace)(), svc.settings().Zone)
+	now, err := svc.computer.source.now(f.stored.grace)
+	if err != nil {
+		return errors.Join(err, svc.Close())
+	}
+	w, err := f.window(now, svc.settings().Zone)
 	if err == nil {
 		b := &backfilling{service: svc, store: store, flags: f, window: w, io: io, begun: time.Now()}
 		if f.dryRun {

@@ -11,7 +11,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/thanos-io/objstore"
 
+	"github.com/promcost/promcost/allocation"
+	"github.com/promcost/promcost/allocation/attempts"
 	"github.com/promcost/promcost/promquery"
 	"github.com/promcost/promcost/promquery/bucket"
 )
@@ -78,8 +81,14 @@ func TestBucketCover(t *testing.T) {
 		want   string // in the error
 	}{
 		{"both", heldBlocks{oldest: first, newest: first + 1000}, heldServer{begin: first + 600}, first + 640, nil, "namedSource", ""},
-		{"both for long, with gaps", heldBlocks{oldest: first, newest: first + 1000, gaps: []promquery.Gap{gap(first+500, first+620), gap(first+700, first+800)}},
-			heldServer{begin: first + 600}, first + 640, []promquery.Gap{gap(first+600, first+620)}, "namedSource", ""},
+		{
+			"both for long, with gaps",
+			heldBlocks{oldest: first, newest: first + 1000, gaps: []promquery.Gap{gap(first+500, first+620), gap(first+700, first+800)}},
+			heldServer{begin: first + 600},
+			first + 640,
+			[]promquery.Gap{gap(first+600, first+620)},
+			"namedSource", "",
+		},
 		{"a young server", heldBlocks{oldest: first, newest: first + 1000}, heldServer{begin: first + 998}, first + 1000, nil, "namedSource", ""},
 		{"no common time", heldBlocks{oldest: first, newest: first + 1000}, heldServer{begin: first + 1200}, first + 1200, nil, "namedSource", ""},
 		{"a young bucket", heldBlocks{oldest: first, newest: first + 20}, heldServer{begin: first - 500}, first + 3, []promquery.Gap{{From: promquery.Ever, To: first * hourMilli}}, "namedSource", ""},
@@ -143,6 +152,58 @@ func TestLostBucket(t *testing.T) {
 		}
 		if !errors.Is(err, tc.want) || len(stats.Losses) != tc.lost {
 			t.Errorf("%s: %v, lost %v", tc.name, err, stats.Missing())
+		}
+	}
+}
+
+// TestLastEnd closes no hour that blocks in a bucket may not have yet: the last known end counts while the bucket does not answer.
+func TestLastEnd(t *testing.T) {
+	t.Parallel()
+	errDown := errors.New("503 slow down")
+	store, l := &heldBlocks{err: errDown}, &lastEnd{}
+	if _, err := l.of(store); !errors.Is(err, errDown) {
+		t.Errorf("%v, want %v", err, errDown)
+	}
+	store.err, store.newest, l.again = nil, 490_000, time.Time{}
+	if end, err := l.of(store); err != nil || end != 490_000*hourMilli {
+		t.Errorf("%d, %v", end, err)
+	}
+	store.err, store.newest = errDown, 0
+	if end, err := l.of(store); err != nil || end != 490_000*hourMilli {
+		t.Errorf("%d, %v, want the last one", end, err)
+	}
+}
+
+// downBucket is an object store that does not answer.
+type downBucket struct{ objstore.Bucket }
+
+func (downBucket) Iter(context.Context, string, func(string) error, ...objstore.IterOption) error {
+	return errors.New("503 slow down")
+}
+
+// TestClockBucket closes no hour as long as it is not known what a bucket has, and asks for all hours where a server beside it may have some.
+func TestClockBucket(t *testing.T) {
+	t.Parallel()
+	w := allocation.Window{Start: time.UnixMilli(490_000 * hourMilli).UTC(), End: time.UnixMilli(490_100 * hourMilli).UTC()}
+	late := w.Start.Add(10 * time.Hour)
+	for _, tc := range []struct {
+		name  string
+		store objstore.Bucket
+		err   error // of the server
+		begin time.Time
+	}{
+		{"a bucket that is down", downBucket{objstore.NewInMemBucket()}, nil, w.Start},
+		{"an empty bucket", objstore.NewInMemBucket(), nil, late},
+		{"a server that is down", objstore.NewInMemBucket(), errors.New("connection refused"), w.Start},
+	} {
+		src := bucket.New(bucket.Config{Bucket: tc.store, Requests: attempts.Options{Attempts: 1}})
+		alone := &opened{bucket: src, server: src}
+		if now := alone.clock(time.Hour)(); now.Year() > 1970 {
+			t.Errorf("%s: hours before %s are closed", tc.name, now)
+		}
+		beside := &opened{bucket: src, server: &heldServer{begin: 490_010, err: tc.err}}
+		if begin, err := beside.begin(t.Context(), w); err != nil || !begin.Equal(tc.begin) {
+			t.Errorf("%s: data begin at %s, %v; want %s", tc.name, begin, err, tc.begin)
 		}
 	}
 }

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"sync"
 	"time"
 
 	"github.com/go-kit/log"
 
+	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/attempts"
 	objects "github.com/promcost/promcost/cmd/promcost/internal/bucket"
 	"github.com/promcost/promcost/promquery"
@@ -93,6 +95,57 @@ func (f *sourceFlags) joinBucket(o *opened) (err error) {
 
 // boundsTimeout bounds the wait for a list of blocks where only their times are needed.
 const boundsTimeout = time.Minute
+
+// lastEnd is the last known end of blocks in an object store. The zero value knows none.
+type lastEnd struct {
+	mu    sync.Mutex
+	end   int64
+	err   error     // why it is not known
+	again time.Time // when to ask again after an error
+}
+
+// of asks for the end, in Unix milliseconds. If the bucket does not answer, it is the last one. For a while it is not asked again then.
+func (l *lastEnd) of(blocks blockStore) (int64, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if time.Now().After(l.again) {
+		ctx, cancel := context.WithTimeout(context.Background(), boundsTimeout)
+		defer cancel()
+		_, end, err := blocks.Settled(ctx)
+		switch {
+		case err == nil && end > 0:
+			l.end = end
+			return end, nil
+		case err == nil:
+			err = errors.New("no block in the bucket of --blocks.config can be read: see Thanos' or Mimir's log for uploads")
+		}
+		l.err, l.again = err, time.Now().Add(retryFor)
+	}
+	if l.end > 0 {
+		return l.end, nil
+	}
+	return 0, l.err
+}
+
+// beginBeside is when the data of a server begin, or those of the blocks beside it. If one of both does not answer, that is not known, and there may
+// be some from w's start on.
+func (o *opened) beginBeside(ctx context.Context, w allocation.Window) (time.Time, error) {
+	begin, err := o.server.DataBegin(ctx, promquery.Evident(), w.Start, w.End)
+	if err == nil && begin.After(w.Start) {
+		var first time.Time
+		if first, err = o.bucket.DataBegin(ctx, promquery.Evident(), w.Start, begin); errors.Is(err, bucket.ErrNoBlocks) {
+			return begin, nil
+		}
+		begin = first
+	}
+	switch {
+	case ctx.Err() != nil:
+		return time.Time{}, ctx.Err()
+	case err != nil:
+		return w.Start, nil
+	}
+	return begin, nil
+}
 
 // coverFor is how long it is not asked again since when a server has samples, and retryFor how long if that failed.
 const (

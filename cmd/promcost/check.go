@@ -139,7 +139,10 @@ func (f *checkFlags) findSource(ctx context.Context, io streams) error {
 
 // parseWindow is the window that the flags name, as far as the source can have it.
 func (f *checkFlags) parseWindow(svc *service) (allocation.Window, error) {
-	now := svc.computer.source.clock(0)()
+	now, err := svc.computer.source.now(0)
+	if err != nil {
+		return allocation.Window{}, err
+	}
 	w, _, err := windows.Parse(f.window, now, svc.settings().Zone, windows.Exact)
 	if err != nil {
 		return w, usageErrorf("parse --window: %w", err)

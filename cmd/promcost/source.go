@@ -292,6 +292,7 @@ type opened struct {
 	exclude []promquery.Matcher
 	kind    string    // --source
 	since   time.Time // when the data begin, for other sources than blocks and servers; zero if unknown
+	end     lastEnd   // of the blocks in an object store
 }
 
 // Close closes what was opened.
@@ -300,7 +301,7 @@ func (o *opened) Close() error {
 	if o.blocks != nil {
 		errs = append(errs, o.blocks.Close())
 	}
-	if o.bucket != nil && o.server != serverSource(o.bucket) {
+	if o.beside() {
 		errs = append(errs, o.bucket.Close())
 	}
 	if c, ok := o.server.(io.Closer); ok {
@@ -360,7 +361,7 @@ func (f *sourceFlags) reach() (*url.URL, *http.Client, error) {
 
 // announce logs where the source differs from the flags.
 func (f *sourceFlags) announce(o *opened, logger log.Logger) {
-	if o.bucket != nil && o.server != serverSource(o.bucket) {
+	if o.beside() {
 		level.Info(logger).Log("msg", "Reading blocks in an object store for the time before what the Prometheus has", "blocks.config", f.bucket.config, "prometheus.url", redacted(f.prometheus.url))
 	}
 	if o.blocks != nil && o.server != nil {
@@ -372,43 +373,50 @@ func (f *sourceFlags) announce(o *opened, logger log.Logger) {
 }
 
 // clock is the clock that decides which hours are closed, given that hours are computed a grace period after their end. Blocks end
-// some hours ago, because the newest samples are not in them. If nothing else is read, now is the newest block's end.
+// some hours ago, because the newest samples are not in them. If nothing else is read, now is the newest block's end. As long as the end is not known of
+// blocks in an object store, it is 1970, so that no hour is closed.
 func (o *opened) clock(grace time.Duration) func() time.Time {
 	return func() time.Time {
-		now := time.Now()
-		if newest := o.newest(); newest > 0 {
-			if end := time.UnixMilli(newest).Add(grace); end.Before(now) {
-				return end
-			}
+		now, err := o.now(grace)
+		if err != nil { // who reads the bucket says why it does not answer
+			return time.UnixMilli(0)
 		}
 		return now
 	}
 }
 
-// newest is the end of the newest block if nothing but blocks is read, in Unix milliseconds; else, and if that is not known, 0.
-func (o *opened) newest() (end int64) {
+// now is what the clock shows, and an error where that is not known.
+func (o *opened) now(grace time.Duration) (now time.Time, err error) {
+	var newest int64
+	now = time.Now()
 	switch {
-	case o.bucket != nil && o.server == serverSource(o.bucket):
-		ctx, cancel := context.WithTimeout(context.Background(), boundsTimeout)
-		defer cancel()
-		_, end, _ = o.bucket.Settled(ctx) // who reads the bucket says why it does not answer
+	case o.bucket != nil && !o.beside():
+		if newest, err = o.end.of(o.bucket); err != nil {
+			return time.Time{}, err
+		}
 	case o.blocks != nil && o.server == nil:
-		_, end, _ = o.blocks.Bounds()
+		_, newest, _ = o.blocks.Bounds()
 	}
-	return end
+	if end := time.UnixMilli(newest).Add(grace); newest > 0 && end.Before(now) {
+		return end, nil
+	}
+	return now, nil
 }
+
+// beside reports whether blocks in an object store are read beside a server.
+func (o *opened) beside() bool { return o.bucket != nil && o.server != serverSource(o.bucket) }
 
 // begin is when the data begin within w, as far as the source can tell: there are none before it. If blocks are damaged, it
 // cannot. A server may have more than the blocks beside it.
 func (o *opened) begin(ctx context.Context, w allocation.Window) (begin time.Time, err error) {
+	if o.beside() {
+		return o.beginBeside(ctx, w)
+	}
 	begin = w.End
 	if o.server != nil {
 		if begin, err = o.server.DataBegin(ctx, promquery.Evident(), w.Start, w.End); err != nil {
 			return time.Time{}, err
 		}
-	}
-	if o.bucket != nil && o.server != serverSource(o.bucket) {
-		return o.bucket.DataBegin(ctx, promquery.Evident(), w.Start, begin)
 	}
 	if o.blocks == nil {
 		if o.server == nil {
