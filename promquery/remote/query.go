@@ -125,7 +125,7 @@ func (q *querier) singles(ctx context.Context, cause error) []*group {
 	if len(q.group.names) == 1 || !IsRefused(cause) {
 		return nil
 	}
-	if several, _ := q.run.src.takesSeveral(ctx); several || ctx.Err() != nil {
+	if !q.run.src.refusesSeveral(ctx, q.sent) {
 		return nil
 	}
 	q.run.src.mu.Lock()

@@ -14,7 +14,7 @@ import (
 // Answers with raw samples do not show staleness markers. Prometheus writes one at a scrape that lacks a series which the scrape before
 // had. So they are put back: at the first scrape of its target at which a series is missing. The samples of up have the times of all
 // scrapes, of failed ones, too. Where none follows within the lookback, the target was not scraped: that is an outage, which leaves no
-// markers. A series whose samples have other times than the scrapes gets none, as in Prometheus.
+// markers. Samples at other times than the scrapes get none, as in Prometheus.
 
 // scrapeMetric is what Prometheus makes of each scrape.
 const scrapeMetric = "up"
@@ -97,6 +97,9 @@ func (s times) mark(dst, samples []point, end int64) []point {
 		following := end + 1
 		if i+1 < len(samples) {
 			following = samples[i+1].t
+		}
+		if k = s.reach(k, p.t-1); k == len(s) || s[k].after(p.t-1) != p.t {
+			continue // another scrape gave this sample
 		}
 		if k = s.reach(k, p.t); k == len(s) {
 			continue

@@ -53,6 +53,7 @@ func TestMarkers(t *testing.T) {
 		{"an outage", []string{scrapedSeries("up", "", append(every(60, 60, 600), 901)...)}, every(60, 60, 600), "480=1 540=1 600=1"},
 		{"scraped within the lookback", []string{scrapedSeries("up", "", append(every(60, 60, 600), 900)...)}, every(60, 60, 600), "540=1 600=1 900=NaN"},
 		{"times of its own", []string{scrapedSeries("up", "", minutes...)}, []int64{61, 121, 181}, "61=1 121=1 181=1"},
+		{"after samples of others", []string{scrapedSeries("up", "", minutes...)}, append(every(60, 60, 600), 670, 730, 790, 840), "540=1 600=1 660=NaN 670=1 730=1 790=1 840=1 900=NaN"},
 		{"two endpoints", []string{scrapedSeries("up", `,"path":"/a"`, every(60, 75, 7200)...), scrapedSeries("up", `,"path":"/b"`, minutes...)}, []int64{60, 120}, "60=1 120=1 180=NaN"},
 		{"another target", []string{`{"metric":{"__name__":"up","job":"j","instance":"other"},"values":[` + valuesAt(minutes...) + `]}`}, []int64{60, 120}, "60=1 120=1"},
 		{"out of order and twice", []string{scrapedSeries("up", "", 180, 60, 120, 120)}, []int64{60, 120}, "60=1 120=1 180=NaN"},

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/promcost/promcost/promquery"
 )
 
 // Service is a hosted store, or a server like those that are hosted.
@@ -65,7 +67,7 @@ func (s *Source) Service(ctx context.Context) (*Service, error) {
 		return nil, err
 	}
 	refusal := ""
-	_, err = s.takesSeveral(ctx)
+	err = s.askSeveral(ctx)
 	if serr, ok := errors.AsType[*statusError](err); ok {
 		refusal = serr.message
 	}
@@ -83,10 +85,16 @@ func (s *Source) Service(ctx context.Context) (*Service, error) {
 	return nil, nil
 }
 
-// takesSeveral reports whether the server takes questions about several metrics at once, with its refusal if it does not.
-func (s *Source) takesSeveral(ctx context.Context) (bool, error) {
+// askSeveral asks about several metrics at once. The error is the server's refusal if it takes no such question.
+func (s *Source) askSeveral(ctx context.Context) error {
 	req := get("/api/v1/query", url.Values{"query": {"count(" + severalMetrics + ")"}})
 	req.tries = 1
 	_, err := s.ask(ctx, req, uncounted)
-	return !IsRefused(err), err
+	return err
+}
+
+// refusesSeveral reports whether the server refuses a question because it is about several metrics, as Google's and Azure's do, and takes others.
+func (s *Source) refusesSeveral(ctx context.Context, sent func(promquery.Sent)) bool {
+	serr, ok := errors.AsType[*statusError](s.askSeveral(ctx))
+	return ok && (serr.code == http.StatusBadRequest || serr.code == http.StatusForbidden) && s.answers(ctx, sent)
 }

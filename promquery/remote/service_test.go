@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -65,6 +66,43 @@ func TestOneMetricAtATime(t *testing.T) {
 	at := time.UnixMilli(0)
 	if begin, err := src.DataBegin(t.Context(), []string{"a", "b", "c"}, at, at.Add(time.Hour)); err != nil || !begin.Equal(at) {
 		t.Errorf("data begin at %v, %v", begin, err)
+	}
+}
+
+// TestForgottenRefusals asks about several metrics at once again after a server refused everything for a while: that says nothing about
+// how many metrics a question may be about.
+func TestForgottenRefusals(t *testing.T) {
+	f := newFake()
+	var down, wasDown atomic.Bool
+	answer := f.handlers["/api/v1/query"]
+	f.handle("/api/v1/query", func(w http.ResponseWriter, r *http.Request) {
+		if down.Load() {
+			status(404, "text/plain", "no route")(w, r)
+			return
+		}
+		answer(w, r)
+	})
+	f.handle(rangePath, func(w http.ResponseWriter, r *http.Request) {
+		if !wasDown.Load() {
+			down.Store(true)
+			status(404, "text/plain", "no route")(w, r)
+			return
+		}
+		matrix("")(w, r)
+	})
+	src := f.source(t, remote.Config{Mode: remote.ModeQuery, MaxConcurrency: 1})
+	var sels []promquery.Request
+	for _, name := range []string{"a", "b", "c"} {
+		sels = append(sels, promquery.Request{Metric: name, Keep: promquery.Labels("job"), AtOnce: 12, End: 120_000, Grid: promquery.Grid{Step: minuteMs}})
+	}
+	if _, _, err := collect(t, src, sels...); err == nil {
+		t.Fatal("no error")
+	}
+	wasDown.Store(true)
+	down.Store(false)
+	before := f.count(rangePath)
+	if _, _, err := collect(t, src, sels...); err != nil || f.count(rangePath)-before != 1 {
+		t.Errorf("%d requests, want 1; %v", f.count(rangePath)-before, err)
 	}
 }
 
