@@ -3,6 +3,7 @@ package remote
 import (
 	"context"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/prometheus/prometheus/model/value"
@@ -13,8 +14,8 @@ import (
 
 // Answers with raw samples do not show staleness markers. Prometheus writes one at a scrape that lacks a series which the scrape before
 // had. So they are put back: at the first scrape of its target at which a series is missing. The samples of up have the times of all
-// scrapes, of failed ones, too. Where none follows within the lookback, the target was not scraped: that is an outage, which leaves no
-// markers. Samples at other times than the scrapes get none, as in Prometheus.
+// scrapes, of failed ones, too. Where none follows within the lookback, the target was not scraped: it was removed, or there was an outage, which
+// leaves no markers. Samples at other times than the scrapes get none, as in Prometheus.
 
 // scrapeMetric is what Prometheus makes of each scrape.
 const scrapeMetric = "up"
@@ -34,6 +35,7 @@ func targetOf(labels []label) target {
 type scrapes struct {
 	byTarget   map[target][]*times
 	byID       map[uint64]*times // by the hash of the labels of their series
+	labels     map[uint64][]label
 	stretches  int
 	start, end int64 // of the time that was asked for
 }
@@ -53,10 +55,8 @@ func (s *times) add(t int64) {
 		if t <= x.last() {
 			return
 		}
-		if x.n == 1 {
-			x.step = t - x.from
-		}
-		if t == x.last()+x.step {
+		if d := t - x.last(); d <= timeline.Lookback && (x.n == 1 || d == x.step) {
+			x.step = d
 			x.n++
 			return
 		}
@@ -128,7 +128,7 @@ func (s *scrapes) add(id uint64, labels []label, samples []point) error {
 	if list == nil {
 		list = new(times)
 		of := targetOf(labels)
-		s.byID[id], s.byTarget[of] = list, append(s.byTarget[of], list)
+		s.byID[id], s.byTarget[of], s.labels[id] = list, append(s.byTarget[of], list), slices.Clone(labels)
 	}
 	before := len(*list)
 	for _, p := range samples {
@@ -173,13 +173,14 @@ func (r *run) findScrapes(ctx context.Context, metrics []*group) (*scrapes, erro
 	if _, err := r.estimate(ctx, []*group{g}); err != nil {
 		return nil, err
 	}
-	found := &scrapes{byTarget: map[target][]*times{}, byID: map[uint64]*times{}, start: span.Start, end: span.End}
+	found := &scrapes{byTarget: map[target][]*times{}, byID: map[uint64]*times{}, labels: map[uint64][]label{}, start: span.Start, end: span.End}
 	q := &querier{run: r, group: g, handedUntil: map[uint64]int64{}, got: make([]int64, 1), record: found}
 	if err := q.read(ctx); ctx.Err() != nil {
 		return nil, ctx.Err()
 	} else if err != nil || len(found.byID) == 0 {
 		return nil, nil
 	}
+	found.addRemovals()
 	if time.Since(time.UnixMilli(span.End)) > knownSampleAge { // later ones may still come
 		r.src.mu.Lock()
 		r.src.scrapes = found

@@ -36,6 +36,11 @@ func scrapedSeries(metric, labels string, seconds ...int64) string {
 	return fmt.Sprintf(`{"metric":{"__name__":%q,"job":"j","instance":"i"%s},"values":[%s]}`, metric, labels, valuesAt(seconds...))
 }
 
+// scrapedBeside is the series of scrapes of another target.
+func scrapedBeside(labels string, seconds ...int64) string {
+	return fmt.Sprintf(`{"metric":{"__name__":"up","job":"j","instance":"beside"%s},"values":[%s]}`, labels, valuesAt(seconds...))
+}
+
 // TestMarkers puts staleness markers back where raw samples lack them.
 func TestMarkers(t *testing.T) {
 	minutes := every(60, 60, 7200)
@@ -56,6 +61,10 @@ func TestMarkers(t *testing.T) {
 		{"after samples of others", []string{scrapedSeries("up", "", minutes...)}, append(every(60, 60, 600), 670, 730, 790, 840), "540=1 600=1 660=NaN 670=1 730=1 790=1 840=1 900=NaN"},
 		{"two endpoints", []string{scrapedSeries("up", `,"path":"/a"`, every(60, 75, 7200)...), scrapedSeries("up", `,"path":"/b"`, minutes...)}, []int64{60, 120}, "60=1 120=1 180=NaN"},
 		{"another target", []string{`{"metric":{"__name__":"up","job":"j","instance":"other"},"values":[` + valuesAt(minutes...) + `]}`}, []int64{60, 120}, "60=1 120=1"},
+		{"a target that was removed", []string{scrapedSeries("up", "", every(60, 60, 600)...), scrapedBeside("", minutes...)}, every(60, 60, 600), "540=1 600=1 660=NaN"},
+		{"one that came back", []string{scrapedSeries("up", "", append(every(60, 60, 600), every(60, 1200, 7200)...)...), scrapedBeside("", minutes...)}, append(every(60, 60, 600), 1200, 1260), "600=1 660=NaN 1200=1 1260=1 1320=NaN"},
+		{"removed, of another Prometheus", []string{scrapedSeries("up", `,"cluster":"a"`, every(60, 60, 600)...), scrapedBeside(`,"cluster":"b"`, minutes...)}, every(60, 60, 600), "540=1 600=1"},
+		{"an outage of all", []string{scrapedSeries("up", "", append(every(60, 60, 600), 1200, 1260)...), scrapedBeside("", append(every(60, 85, 625), every(60, 1225, 7200)...)...)}, append(every(60, 60, 600), 1200, 1260), "600=1 1200=1 1260=1 1320=NaN"},
 		{"out of order and twice", []string{scrapedSeries("up", "", 180, 60, 120, 120)}, []int64{60, 120}, "60=1 120=1 180=NaN"},
 		{"not known", nil, []int64{60, 120}, "60=1 120=1"},
 	} {
@@ -131,6 +140,10 @@ func TestMarkersOnGrid(t *testing.T) {
 		if i%2 == 0 { // at the times of scrapes
 			list = append(list, promtest.Series{Labels: append(s.Labels, of...), Samples: markedBy(up.Samples, s.Samples)})
 		}
+	}
+	removed := append(promtest.Regular(sel.Start, sel.Start+hourMs, minuteMs, func(int64) float64 { return 1 }), promtest.Stale(sel.Start+hourMs+minuteMs))
+	for _, name := range []string{"up", sel.Metric} {
+		list = append(list, promtest.Series{Labels: []string{"__name__", name, "pod", "removed", "job", "j", "instance", "removed"}, Samples: removed})
 	}
 	promtest.WriteBlocks(t, dir, 2*time.Hour, list...)
 	server := promtest.Start(t, dir, promtest.Config{})
