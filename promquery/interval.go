@@ -71,12 +71,8 @@ var instants = []func(w allocation.Window) time.Time{
 	func(w allocation.Window) time.Time { return w.Start.Add(-2 * probeLength) },
 }
 
-// divisible is how long a window is at the beginning of which OpenTelemetry may have told what other programs do at its end. What is computed of longer ones is
-// mostly made of hours.
-const divisible = 2 * time.Hour
-
 // findScrapeIntervals finds, for each window, the scrape intervals of kube-state-metrics and cAdvisor, or of OpenTelemetry's receivers where these are not there,
-// and takes the longer one. It looks at the end of the window, then at its beginning and middle, then, for a window within an outage, in the hour before it. If it finds
+// and takes the longer one. It looks at the end of the window, then at its beginning, where OpenTelemetry may have told what others do at the end, and at its middle, then, for a window within an outage, in the hour before it. If it finds
 // neither, it takes the default.
 func (c *computation) findScrapeIntervals(ctx context.Context) error {
 	found := make([]intervals, len(c.windows))
@@ -87,11 +83,11 @@ func (c *computation) findScrapeIntervals(ctx context.Context) error {
 		for i := range found {
 			found[i].now = [numReceivers][2][]int64{}
 		}
-		err := c.probe(ctx, found, at, probeLength, nodeProbes, func(x *intervals, p *probe, w allocation.Window) bool {
-			return x.lacks(ClusterReceiver) || x.lacks(KubeletReceiver) || at < 3 && w.Duration() >= divisible && (x.otel.speaking() || at == 1 && p.dialect != classic)
+		err := c.probe(ctx, found, at, probeLength, nodeProbes, func(x *intervals, p *probe) bool {
+			return x.lacks(ClusterReceiver) || x.lacks(KubeletReceiver) || at < 3 && x.otel.speaking() || at == 1 && p.dialect != classic
 		})
 		if err == nil {
-			err = c.probe(ctx, found, at, containerProbe, containerProbes, func(x *intervals, p *probe, _ allocation.Window) bool {
+			err = c.probe(ctx, found, at, containerProbe, containerProbes, func(x *intervals, p *probe) bool {
 				none := x.lacks(p.of) && len(x.now[p.of][0]) == 0 && len(x.now[p.of][1]) == 0
 				return none || p.dialect == classic && x.otel.alone(p.of, 1<<at)
 			})
@@ -132,7 +128,7 @@ func configured(measured time.Duration) time.Duration {
 }
 
 // probe reads probes that end at an instant of each window of which they are wanted.
-func (c *computation) probe(ctx context.Context, found []intervals, at int, length time.Duration, probes []probe, wants func(*intervals, *probe, allocation.Window) bool) error {
+func (c *computation) probe(ctx context.Context, found []intervals, at int, length time.Duration, probes []probe, wants func(*intervals, *probe) bool) error {
 	var asking []*asker
 	keep := Labels(slices.Concat(c.cfg.Clusters.Labels, nodeLabels)...)
 	for k, w := range c.windows {
@@ -144,7 +140,7 @@ func (c *computation) probe(ctx context.Context, found []intervals, at int, leng
 			return nil
 		}}
 		for i := range probes {
-			if p := &probes[i]; wants(&found[k], p, w.query.Window) {
+			if p := &probes[i]; wants(&found[k], p) {
 				asked = append(asked, p)
 				a.requests = append(a.requests, Request{
 					Metric: p.metric, Matchers: p.matchers, Start: end.Add(-length).UnixMilli(), End: end.UnixMilli(),

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/promcost/promcost/allocation"
 	"github.com/promcost/promcost/allocation/signals"
 	"github.com/promcost/promcost/allocation/timeline"
 )
@@ -59,11 +60,17 @@ func (r *otelReader) judge(key []Symbol) (named, counts bool) {
 	return !slices.ContainsFunc(r.names, lacking), counts
 }
 
-// sights are at which instants of a window some program was seen, as bits.
-type sights struct{ otel, classic uint8 }
+// sights are at which instants of a window some program was seen, as bits, and whether others than the receivers were away between them.
+type sights struct {
+	otel, classic uint8
+	away          bool
+}
 
-// superseded reports whether a receiver was only seen together with programs that tell the same: then only these count.
-func (s sights) superseded() bool { return s.otel != 0 && s.otel&^s.classic == 0 }
+// superseded reports whether programs that tell the same as a receiver were there whenever it was: then only these count.
+func (s sights) superseded() bool { return s.otel != 0 && s.otel&^s.classic == 0 && !s.away }
+
+// speaks reports whether a receiver was seen.
+func (s sights) speaks() bool { return s.otel != 0 }
 
 // counts reports whether what a receiver tells counts, at least while no other program tells it.
 func (s sights) counts() bool { return s.otel != 0 && !s.superseded() }
@@ -118,10 +125,10 @@ func (o *otel) alone(r Receiver, instant uint8) bool {
 // speaking reports whether any series of OpenTelemetry's receivers were seen.
 func (o *otel) speaking() bool { return slices.Contains(o.dialects[:], true) }
 
-// counting are the clusters of which what a receiver tells counts.
-func (o *otel) counting(r Receiver) (clusters []Symbol) {
+// clusters are those of which what was seen of a receiver is so.
+func (o *otel) clusters(r Receiver, is func(sights) bool) (clusters []Symbol) {
 	for cluster, of := range o.seen {
-		if of[r].counts() {
+		if is(of[r]) {
 			clusters = append(clusters, cluster)
 		}
 	}
@@ -130,7 +137,7 @@ func (o *otel) counting(r Receiver) (clusters []Symbol) {
 }
 
 // any reports whether there is anything of a receiver that counts.
-func (o *otel) any(r Receiver) bool { return len(o.counting(r)) > 0 }
+func (o *otel) any(r Receiver) bool { return len(o.clusters(r, sights.counts)) > 0 }
 
 // speaks reports whether the source has series of a layout that count.
 func (o *otel) speaks(l *layout) bool {
@@ -153,6 +160,7 @@ func (c *computation) findOTel(ctx context.Context) error {
 		return fmt.Errorf("find what OpenTelemetry's receivers tell: %w", err)
 	}
 	for _, w := range c.windows {
+		w.otel.findAway(w.query.Window)
 		for _, list := range w.otel.targets {
 			sortIdentities(list)
 		}
@@ -181,11 +189,11 @@ func (c *computation) askOTel(w *window) *asker {
 		a.requests, uses = append(a.requests, r), append(uses, use)
 	}
 	for r, told := range toldBy {
-		if o.any(Receiver(r)) {
-			ask(told.Metric, append(slices.Clone(told.Matchers), c.ofClusters(o.counting(Receiver(r)))...), clusters, func(s Series) { o.tell(Receiver(r), c.clusterOf(s.Key), s.Points) })
+		if list := o.clusters(Receiver(r), sights.speaks); len(list) > 0 {
+			ask(told.Metric, append(slices.Clone(told.Matchers), c.ofClusters(list)...), clusters, func(s Series) { o.tell(Receiver(r), c.clusterOf(s.Key), s.Points) })
 		}
 	}
-	if o.joined && (o.any(ClusterReceiver) || o.any(KubeletReceiver)) {
+	if o.joined && o.speaking() {
 		labels := o.attributes()
 		keep := Labels(slices.Concat(targetLabels[:], labels)...)
 		ask("target_info", nil, keep, func(s Series) { o.identify(labels, s) })
@@ -230,6 +238,23 @@ func (o *otel) tell(r Receiver, cluster Symbol, p *timeline.Points) {
 	var buf [4]timeline.Interval
 	of := &o.told[cluster][r]
 	*of = in.addAround(*of, p, p.Holes(buf[:0], in.hole))
+}
+
+// findAway finds out whether other programs that tell the same as receivers were away in a window. Their last samples may still come.
+func (o *otel) findAway(w allocation.Window) {
+	start, end := w.Start.UnixMilli(), w.End.UnixMilli()
+	for cluster, told := range o.told {
+		for r, list := range told {
+			if len(list) == 0 || o.seen[cluster] == nil {
+				continue
+			}
+			x, within := list.Find(start)
+			if _, last := list.Bounds(); x.To == last {
+				x.To += leastHole
+			}
+			o.seen[cluster][r].away = !within || x.To < end
+		}
+	}
 }
 
 // attributes are the labels that target_info may have.

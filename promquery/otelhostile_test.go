@@ -124,6 +124,44 @@ func TestBothDialects(t *testing.T) {
 	}
 }
 
+// TestDialectsByHours has OpenTelemetry's receivers stand in for other programs amid a window or an hour: hours add up to the window, and to what both told.
+func TestDialectsByHours(t *testing.T) {
+	t.Parallel()
+	d := bothDialects(t)
+	w := allocation.Window{Start: d.window.Start.Add(-30 * time.Minute), End: d.window.End.Add(-30 * time.Minute)}
+	begin, end := w.Start.Add(-2*time.Hour), w.End.Add(2*time.Hour)
+	at := func(minutes time.Duration) time.Time { return w.Start.Add(minutes * time.Minute) }
+	without := func(from, to time.Time) []promtest.Series {
+		return append(during(d.classic, begin, from), during(d.classic, to, end)...)
+	}
+	for _, tt := range []struct {
+		name          string
+		classic, otel []promtest.Series
+		within        float64
+	}{
+		{"away amid the window", without(at(95), at(155)), d.otel, 0.06},
+		{"away amid an hour", without(at(65), at(105)), d.otel, 0.06},
+		{"a switch within an hour", during(d.classic, at(95), end), during(d.otel, begin, at(95)), 0.02},
+		{"added within an hour", during(d.classic, at(95), end), d.otel, 0.02},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			cost := func(list []promtest.Series, step time.Duration) (sum float64) {
+				for _, set := range compute(t, blocksOf(t, list), allocation.Query{Window: w, Step: step, Alone: step > 0}) {
+					for _, row := range otelRows(set) {
+						sum += row.Cost
+					}
+				}
+				return sum
+			}
+			list := slices.Concat(tt.classic, tt.otel)
+			want, whole, hours := cost(d.classic, 0), cost(list, 0), cost(list, time.Hour)
+			if !near(whole, want, tt.within) || !near(hours, want, tt.within) {
+				t.Errorf("cost %g, by hours %g, want %g", whole, hours, want)
+			}
+		})
+	}
+}
+
 // TestDialectsOfClusters has one cluster in each dialect: both count.
 func TestDialectsOfClusters(t *testing.T) {
 	t.Parallel()

@@ -2,10 +2,10 @@ package remote
 
 import (
 	"cmp"
-	"github.com/promcost/promcost/allocation/timeline"
 	"slices"
 	"strings"
 
+	"github.com/promcost/promcost/allocation/timeline"
 )
 
 // Prometheus writes staleness markers of all series of a target that it no longer has, at the time of the scrape that would have been next. The samples of up
