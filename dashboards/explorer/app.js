@@ -68,6 +68,7 @@ async function show() {
     const view = await VIEWS[name].load();
     const asked = { ...state, window: state.window || (view.WINDOW ?? WINDOW) };
     toolbar.show(asked, view.controls ?? [], format, root);
+    if (view.controls?.includes("filter") && !await readable(signal)) return;
     const ctx = {
       state: asked, signal, format, go,
       ask: async (path, params, heard = true) => {
@@ -82,7 +83,7 @@ async function show() {
     if (!signal.aborted) shown = state;
   } catch (err) {
     if (signal.aborted) return;
-    if (shown && err.status === 400 && state.filter !== shown.filter) return refuse(err.message);
+    if (err.status === 400 && changed()) return refuse(err.message);
     if (!(err instanceof Failure)) console.error(err);
     root.replaceChildren(trouble(err));
   }
@@ -98,6 +99,26 @@ async function show() {
   if (had) old.focus({ preventScroll: true });
   byId("said").replaceChildren(...said.map((text) => el("p", {}, text)));
   footer.show();
+}
+
+// changed is whether the filter is another than that of what is shown.
+const changed = () => shown && state.filter !== shown.filter;
+
+// readable reads the filter of an address as one that is typed: plain words become a filter, and what cannot be read selects nothing, not all. It is false where another view is shown in place of this.
+async function readable(signal) {
+  const { filter, mistake } = await toolbar.filter.read(state.filter);
+  if (signal.aborted) return false;
+  if (mistake && changed()) {
+    await refuse(mistake);
+    return false;
+  }
+  if (mistake) {
+    toolbar.filter.explain(mistake);
+    throw new Failure("Nothing is shown until the filter is right: what is wrong with it stands below it.", 400);
+  }
+  if (filter === state.filter.trim()) return true;
+  go({ filter }, true);
+  return false;
 }
 
 // refuse shows again what is shown, and says at the filter box why its filter selects nothing.

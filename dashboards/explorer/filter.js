@@ -175,9 +175,9 @@ export class FilterBox {
     this.submit();
   }
 
-  // read is the filter that is typed, or what is wrong with it: {filter, mistake}. Plain words become a filter.
-  async read() {
-    const filter = this.input.value.trim();
+  // read is the filter that is typed, or that a link has, or what is wrong with it: {filter, mistake}. Plain words become a filter.
+  async read(text = this.input.value) {
+    const filter = text.trim();
     if (language(filter) !== "words") return { filter };
     const [, name, verb, list] = UNCLOSED.exec(filter) ?? [];
     if (list) return { mistake: `The values after “${verb}” stand in parentheses: ${name} ${verb} (${list.trim().split(/[\s,]+/).join(", ")})` };

@@ -180,6 +180,31 @@ func TestFilterE2E(t *testing.T) {
 	})
 }
 
+// TestFilterOfLinkE2E opens links whose filters are no filters of the API: they are read as if they were typed, and never dropped.
+func TestFilterOfLinkE2E(t *testing.T) {
+	at := demoURL(t)
+	for _, view := range []string{"allocations", "savings", "why"} {
+		for text, want := range map[string]string{
+			"no-such-thing":  "Nothing in this window is called no-such-thing",
+			"team in team-a": "team in (team-a)",
+		} {
+			p := open(t, at+"/ui/?"+url.Values{"view": {view}, "filter": {text}}.Encode())
+			if got := p.text("#mistake"); !strings.Contains(got, want) {
+				t.Errorf("%s: below the filter %q stands %q", view, text, got)
+			}
+			if got := p.texts("table.costs, .tiles"); len(got) > 0 || !strings.Contains(p.text("#view"), "Nothing is shown until the filter is right") {
+				t.Errorf("%s: with the filter %q the view is %.200q", view, text, p.text("#view"))
+			}
+		}
+	}
+	p := open(t, at+"/ui/?filter=payments")
+	p.wait(`location.search.includes("namespace")`)
+	p.settle()
+	if got := p.names(); len(got) != 1 || got[0] != "payments" {
+		t.Errorf("rows of payments are %q", got)
+	}
+}
+
 func TestZoomE2E(t *testing.T) {
 	at := demoURL(t)
 	p := open(t, at+"/ui/?window="+week)
