@@ -107,6 +107,11 @@ export const GLOSSARY = {
   "Costs a month": ["What it costs in a month of 730 hours.", UNUSED],
   Request: ["Requested now → recommended. The picture shows for how long usage was how high.", USAGE],
   "Above its request": ["How much of the time usage would be above the recommended request.", USAGE],
+  "Nodes of the pool": ["How many nodes the pool had at a time, on average.", AMOUNTS],
+  "Runs elsewhere": ["What the pods that would have to run on other nodes cost in a month: those of DaemonSets end with the nodes.", UNUSED],
+  Committed: ["What savings plans and reservations pay of the nodes in a month. It may be paid on without them. Unknown where no bill charges them.", UNUSED],
+  "Saved at least": ["What is saved in a month without the nodes, if what has to run elsewhere costs its list price there and commitments are paid on.", UNUSED],
+  "Saved at most": ["What is saved in a month without the nodes, if the others have room for their pods and commitments end or pay for other nodes.", UNUSED],
   kubectl: ["The command that sets the recommended requests.", USAGE],
   // budgets
   Budget: ["The budget's name in the config file.", NEXT],

@@ -1,8 +1,10 @@
 package browser_test
 
 import (
+	"cmp"
 	"math"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -47,6 +49,7 @@ const drawings = `Object.fromEntries([...document.querySelectorAll(".savings tr[
 func TestNumbersOfSavingsE2E(t *testing.T) {
 	at := demoURL(t)
 	p := open(t, at+"/ui/?view=savings&window=7d")
+	eval[bool](p, `document.querySelectorAll(".savings button[title*='show them']").forEach((e) => e.click()) ?? true`)
 	p.wait(`document.querySelectorAll(".savings tr[data-row] svg.histogram").length > 20`)
 	shown := eval[map[string]drawing](p, drawings)
 	checked := 0
@@ -109,6 +112,77 @@ func TestSavingsAgreeE2E(t *testing.T) {
 	}
 	if text := p.text(".tiles"); !strings.Contains(text, "4 Mar, 00:00 – 18 Mar, 12:00") {
 		t.Errorf("the head is %q", text)
+	}
+}
+
+// TestSmallSavingsE2E finds no row of a table that comes to less than a thousandth: they are one, which opens, and the CSV has them all.
+func TestSmallSavingsE2E(t *testing.T) {
+	at := demoURL(t)
+	p := open(t, at+"/ui/?view=savings")
+	const table = `[...document.querySelectorAll("table.costs")].find((e) => e.caption.textContent.includes("could be smaller"))`
+	const small = ".savings button[title*='show them']"
+	rows := func() int { return eval[int](p, table+`.querySelectorAll("tr[data-row]").length`) }
+	folded, text := rows(), p.text(small)
+	count := int(number(t, strings.TrimSuffix(text, " small ones")))
+	if last := eval[string](p, table+`.querySelector("tr[data-row]:last-child th").textContent`); count < 20 || last != text {
+		t.Fatalf("the last row is %q, and the button says %q", last, text)
+	}
+	sorted := func(csv string) []string { return slices.Sorted(strings.Lines(csv)) }
+	csv := p.saved()
+	eval[bool](p, "delete window.saved")
+	p.checkAxe()
+	p.shot("small-savings")
+	p.clickText(small, text)
+	p.wait(table + `.querySelectorAll("tr[data-row]").length > ` + strconv.Itoa(folded))
+	if got, want := rows(), folded-1+count; got != want {
+		t.Errorf("opened, the table has %d rows, want %d", got, want)
+	}
+	if again := p.saved(); !slices.Equal(sorted(again), sorted(csv)) || strings.Contains(csv, "small ones") {
+		t.Error("the CSV depends on whether small rows are open")
+	}
+}
+
+// TestNodePoolsE2E compares the node pools of the view with the API's. A filter is of workloads, and hides them.
+func TestNodePoolsE2E(t *testing.T) {
+	at := demoURL(t)
+	type pool struct {
+		NodePool             string
+		MonthlyCost          float64
+		Idle, Moving         struct{ MonthlyCost float64 }
+		CommittedMonthlyCost *float64
+		MonthlySavings       struct{ Least, Most *float64 }
+	}
+	want := ask[struct {
+		Notes []string
+		Nodes []pool
+	}](t, at, "/model/savings/nodes", url.Values{"window": {"14d"}})
+	p := open(t, at+"/ui/?view=savings")
+	columns := map[string]map[string]string{}
+	for _, column := range []string{"cost", "idle", "moving", "committed", "least", "most"} {
+		columns[column] = p.costs("Node pools", column)
+	}
+	for _, n := range want.Nodes {
+		name := cmp.Or(n.NodePool, "__unallocated__")
+		for column, amount := range map[string]*float64{
+			"cost": &n.MonthlyCost, "idle": &n.Idle.MonthlyCost, "moving": &n.Moving.MonthlyCost, "committed": n.CommittedMonthlyCost, "least": n.MonthlySavings.Least, "most": n.MonthlySavings.Most,
+		} {
+			got, _, _ := strings.Cut(columns[column][name], " ")
+			if amount == nil && got != "–" || amount != nil && !sameMoney(number(t, got), *amount) {
+				t.Errorf("%s: %s is %q, the API has %v", name, column, got, amount)
+			}
+		}
+	}
+	if len(want.Nodes) == 0 || len(want.Nodes) != len(columns["cost"]) {
+		t.Errorf("the page has the pools %v, the API %d", columns["cost"], len(want.Nodes))
+	}
+	for _, note := range want.Notes {
+		if !strings.Contains(p.text("#view"), note) {
+			t.Errorf("the page lacks the note %q", note)
+		}
+	}
+	p.navigate(at + "/ui/?view=savings&filter=" + url.QueryEscape(`namespace:"search"`))
+	if strings.Contains(p.text("#view"), "Node pools") {
+		t.Error("with a filter of workloads, there are node pools")
 	}
 }
 

@@ -2,7 +2,7 @@
 
 import { el, NARROW } from "../dom.js";
 import { histogram, legend } from "../histogram.js";
-import { copier, named, section, tiles, when } from "../parts.js";
+import { copier, named, opener, section, tiles, when } from "../parts.js";
 import { selection } from "../state.js";
 import { Table } from "../table.js";
 
@@ -14,6 +14,9 @@ export const WINDOW = "14d";
 // LEAST is the saving a month from which on a container is listed.
 const LEAST = 0.005;
 
+// LEAST_PART is the part of all savings and costs below which a container is not named at first, as in the terminal: hundreds of jobs come to a cent each.
+const LEAST_PART = 0.001;
+
 const ROW = 60; // pixels of height: a line of text and a histogram
 const NARROW_ROW = 140; // two of them, and the risk
 
@@ -21,9 +24,11 @@ export async function show(root, ctx) {
   const { state, format } = ctx;
   const params = { window: state.window, ...selection(state) };
   const sizing = { ...params, profile: state.profile };
-  const [sizes, volumes, pods, gpus, times] = await Promise.all([
+  const whole = !Object.values(selection(state)).some(Boolean); // filters are of workloads: they select no nodes
+  const [sizes, volumes, pods, gpus, times, nodes] = await Promise.all([
     ctx.ask("model/savings/requests", { ...sizing, distribution: true }), ctx.ask("model/savings/unclaimedVolumes", params), ctx.ask("model/savings/abandonedWorkloads", { ...params, format: "json" }), ctx.ask("model/savings/idleGPUs", params),
     ctx.ask("model/allocation", { window: state.window, aggregate: "cluster", accumulate: "true", fields: "window" }, false),
+    whole && ctx.ask("model/savings/nodes", { window: state.window }),
   ]);
   const { window } = Object.values(times.data[0] ?? {})[0] ?? {};
   ctx.offer({ path: "model/savings/requests", params: sizing, window, promql: promql(state) });
@@ -48,6 +53,7 @@ export async function show(root, ctx) {
   for (const { title, rows, columns } of wasted) {
     if (rows.length > 0) root.append(section(title, new Table(columns(format), rows, { caption: title, unit: format.currency, sort: "cost" }).element));
   }
+  if (nodes.data?.nodes.length > 0) root.append(pools(nodes.data, format));
 }
 
 // promql is the metric of recommended requests, or why it does not have what is shown.
@@ -70,13 +76,38 @@ export function requests(root, rows, { format }) {
     root.append(el("p", { class: "empty" }, "Nothing is known of how high usage was. The history keeps it from now on; promcost backfill --recompute adds it to hours of before."));
     return;
   }
-  const table = (title, about, list, ...money) => section(title, about && el("p", { class: "muted" }, about), legend(), new Table(sized(...money, format), list, { caption: title, unit: format.currency, sort: "money", height: NARROW.matches ? NARROW_ROW : ROW }).element);
+  const least = LEAST_PART * rows.reduce((sum, r) => sum + r.monthlySaving + r.monthlyRisk, 0);
+  const table = (title, about, list, ...money) => section(title, about && el("p", { class: "muted" }, about), legend(), foldable(sized(...money, format), list, least, format, { caption: title, unit: format.currency, sort: "money", height: NARROW.matches ? NARROW_ROW : ROW }));
   const beside = (r) => (r.monthlyRisk >= LEAST ? `${listed(r, (a) => a.monthlySaving < 0)}: ${format.money(r.monthlyRisk)} more` : "");
   const since = (r) => (listed(r, raised) ? `saves 0 yet: ${listed(r, raised)} raised` : "");
   if (saves.length === 0) root.append(el("p", { class: "lead" }, "No request is much higher than what is used."));
   else root.append(table("Requests that could be smaller", "", saves, "Saves", (r) => r.monthlySaving, beside));
   if (lacks.length > 0) root.append(table("Requests that are too low", "", lacks, "Costs", (r) => r.monthlyRisk, since));
   if (changed.length > 0) root.append(table("Requests that were raised within the window", "Less than now would do. It costs more than what was requested before, so it saves nothing yet.", changed, "Costs", (r) => r.monthlyRisk, since));
+}
+
+// foldable is the element of a table in which the rows that come to less than an amount are one, the last, until it is clicked. Its CSV has them all.
+function foldable(columns, list, least, format, options) {
+  const whole = () => new Table(columns, list, options).element;
+  const isSmall = (r) => Math.max(r.monthlySaving, r.monthlyRisk) < least;
+  const small = list.filter(isSmall);
+  if (small.length < 2) return whole();
+  const sum = (of) => small.reduce((total, r) => total + of(r), 0);
+  const open = () => {
+    const all = whole();
+    folded.replaceWith(all);
+    all.focus();
+  };
+  const more = sum((r) => r.monthlyRisk);
+  const cells = {
+    __proto__: null,
+    name: () => opener(`${small.length} small ones`, open, "show them"),
+    money: (c) => [format.money(sum(c.value)), c.title === "Saves a month" && more >= LEAST && el("div", {}, el("small", {}, `larger ones: ${format.money(more)} more`))].filter(Boolean),
+  };
+  const one = {};
+  const folding = columns.map((c) => ({ ...c, csv: c.csv ?? c.value, value: (r) => (r === one ? null : c.value(r)), cell: (r) => (r === one ? cells[c.name]?.(c) ?? "" : c.cell(r)) }));
+  const folded = new Table(folding, [...list.filter((r) => !isSmall(r)), one], { ...options, all: list }).element;
+  return folded;
 }
 
 // listed are the resources of a row of which something is true, in words.
@@ -175,6 +206,23 @@ function command(r) {
 
 const text = (name, title, of, wide) => ({ name, title, text: true, wide, value: (r) => of(r) ?? "", cell: (r) => named(of(r)) });
 const costs = (of, format) => ({ name: "cost", title: "Costs a month", value: of, cell: (r) => format.money(of(r)) });
+
+// pools are the node pools: what they are used for, and what would be paid less without them.
+function pools({ nodes, notes }, format) {
+  const several = new Set(nodes.map((n) => n.cluster)).size > 1;
+  const nameOf = (n) => `${several ? `${n.cluster}/` : ""}${n.nodePool || "__unallocated__"}`;
+  const money = (name, title, of, wide) => ({ name, title, wide, value: of, cell: (n) => format.money(of(n)) });
+  const table = new Table([
+    text("name", "Pool", nameOf),
+    { name: "nodes", title: "Nodes", term: "Nodes of the pool", wide: true, value: (n) => n.nodes, cell: (n) => format.quantity(n.nodes) },
+    costs((n) => n.monthlyCost, format),
+    { name: "idle", title: "Idle", value: (n) => n.idle.monthlyCost, cell: (n) => [format.money(n.idle.monthlyCost), n.monthlyCost > 0 && el("small", {}, ` ${format.percent(n.idle.monthlyCost / n.monthlyCost)}`)].filter(Boolean) },
+    money("moving", "Runs elsewhere", (n) => n.moving.monthlyCost, true),
+    money("committed", "Committed", (n) => n.committedMonthlyCost, true),
+    money("least", "Saved at least", (n) => n.monthlySavings.least), money("most", "Saved at most", (n) => n.monthlySavings.most),
+  ], nodes, { caption: "Node pools", unit: format.currency, sort: "cost" });
+  return section("Node pools", el("p", { class: "muted" }, "What each pool costs a month, and what would be saved without its nodes."), table.element, (notes ?? []).map((note) => el("p", { class: "muted" }, note)));
+}
 
 // OTHERS are the other things that are paid for and not used.
 const OTHERS = [
