@@ -364,3 +364,27 @@ func TestKeyboardE2E(t *testing.T) {
 	p.wait(fmt.Sprintf(`(new URLSearchParams(location.search).get("path") ?? "").includes(%s)`, quote(name)))
 	p.settle()
 }
+
+// TestIdleOfPoolE2E finds at the idle row of a node pool which part of the pool's capacity it is.
+func TestIdleOfPoolE2E(t *testing.T) {
+	at := demoURL(t)
+	p := open(t, at+"/ui/?aggregate=nodePool&prices=list")
+	type part struct{ CPUCost, RAMCost, GPUCost float64 }
+	rows := ask[[]map[string]part](t, at, "/model/allocation", url.Values{"window": {"7d"}, "aggregate": {"nodePool"}, "idle": {"true"}, "accumulate": {"true"}, "reconcile": {"false"}})[0]
+	sum := func(of part) float64 { return of.CPUCost + of.RAMCost + of.GPUCost }
+	tips := eval[map[string]string](p, `Object.fromEntries([...document.querySelectorAll("table.costs tr[data-row]")].map((r) => [r.querySelector("th").textContent.trim(), r.querySelector("td[data-column=cost] span").title]))`)
+	found := 0
+	for name, tip := range tips {
+		pool, ok := strings.CutSuffix(name, "/__idle__")
+		if !ok {
+			continue
+		}
+		found++
+		if want := 100 * sum(rows[name]) / (sum(rows[name]) + sum(rows[pool])); math.Abs(number(t, tip)-want) > 0.5 || !strings.HasSuffix(tip, "of "+pool+" cost") {
+			t.Errorf("%s says %q, want %.1f %%", name, tip, want)
+		}
+	}
+	if found < 2 {
+		t.Errorf("the rows are %v", tips)
+	}
+}

@@ -178,7 +178,7 @@ function costTable(rows, { total, hours, answer, colors, fields, ctx }) {
   const some = (column) => rows.some((r) => column.value(r) !== 0);
   const columns = [
     { name: "name", title: fields.join(", "), term: "Rows", text: true, value: (r) => r.name, cell: (r) => [el("i", { class: `swatch ${swatch(colors.get(r.name))}`, "aria-hidden": "true" }), open(r.name), details(r.name)] },
-    { ...money("cost", `Cost, ${basis(state, answer)}`, (r) => r.totalCost, false), term: "Cost", cell: (r) => format.money(r.totalCost) },
+    { ...money("cost", `Cost, ${basis(state, answer)}`, (r) => r.totalCost, false), term: "Cost", cell: (r) => el("span", { title: idleOf(r, rows, format) }, format.money(r.totalCost)) },
     { name: "bound", title: "±", wide: 2, value: (r) => errorOf([r]), cell: (r) => (r.errorBounds ? format.bound(errorOf([r])) : "") },
     { name: "share", title: "Share", wide: true, under: true, value: share, cell: (r) => (share(r) === null ? "" : [meter(share(r)), format.percent(share(r), 1)]) },
     money("cpu", "CPU", part("cpu")), money("ram", "RAM", part("ram")),
@@ -208,6 +208,14 @@ function costTable(rows, { total, hours, answer, colors, fields, ctx }) {
     },
   });
   return { table, sum, compare: (data) => { lacking = partial(data); for (const r of data.rows ?? []) changes.set(r.name, r); table.fill(["before", "change"]); } };
+}
+
+// idleOf says of a row of idle that belongs to another row, such as that of a node pool, which part of both it is; undefined for all others.
+function idleOf(r, rows, format) {
+  const of = isIdle(r.name) && rows.find(({ name }) => `${name}/${IDLE}` === r.name);
+  if (!of) return undefined;
+  const capacity = (row) => ["cpu", "ram", "gpu"].reduce((sum, name) => sum + row[`${name}Cost`] + (row[`${name}CostAdjustment`] ?? 0), 0);
+  return `${format.percent(capacity(r) / (capacity(r) + capacity(of)))} of what CPU, memory and GPUs of ${of.name} cost`;
 }
 
 // small is an amount that matters little where it is no cent.
