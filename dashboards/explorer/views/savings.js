@@ -219,7 +219,7 @@ function pools({ nodes, notes }, format) {
     { name: "idle", title: "Idle", value: (n) => n.idle.monthlyCost, cell: (n) => [format.money(n.idle.monthlyCost), n.monthlyCost > 0 && el("small", {}, ` ${format.percent(n.idle.monthlyCost / n.monthlyCost)}`)].filter(Boolean) },
     money("moving", "Runs elsewhere", (n) => n.moving.monthlyCost, true),
     money("committed", "Committed", (n) => n.committedMonthlyCost, true),
-    money("least", "Saved at least", (n) => n.monthlySavings.least), money("most", "Saved at most", (n) => n.monthlySavings.most),
+    { ...money("least", "Saved at least", (n) => n.monthlySavings.least, true), under: true }, money("most", "Saved at most", (n) => n.monthlySavings.most),
   ], nodes, { caption: "Node pools", unit: format.currency, sort: "cost" });
   return section("Node pools", el("p", { class: "muted" }, "What each pool costs a month, and what would be saved without its nodes."), table.element, (notes ?? []).map((note) => el("p", { class: "muted" }, note)));
 }
