@@ -22,7 +22,7 @@ var longAnswers = map[string]string{
 		`"minutes":600,"cpuCoreHours":10240,"cpuCost":123456.78,"ramCost":98765.43,"gpuCost":45678.9,"pvCost":1234.5,"networkCost":234.5,"loadBalancerCost":3456.7,"sharedCost":99.9}}],` +
 		`"warnings":["usage of 25 containers (NAME, NAME) is missing for more than 5 minutes: CPU was interpolated from their counters"]}`,
 	"/model/allocation/change": `{"code":200,"data":{"window":{"start":"2026-11-08T00:00:00Z","end":"2026-11-15T00:00:00Z"},"baselineWindow":{"start":"2026-11-01T00:00:00Z","end":"2026-11-08T00:00:00Z"},` +
-		`"notComparable":"17 of 175 h have data","total":{"baseline":123456.78,"cost":234567.89,"change":111111.11,"effects":{"sizeRequest":111111.11}},` +
+		`"total":{"baseline":123456.78,"cost":234567.89,"change":111111.11,"effects":{"sizeRequest":111111.11}},` +
 		`"rows":[{"name":"NAME","baseline":123456.78,"cost":234567.89,"change":111111.11,"effects":{"sizeRequest":70000,"placement":30000,"adjustment":11111.11}}]}}`,
 	"/model/assets": `{"code":200,"data":[{"x":{"type":"ClusterManagement","properties":{"name":"NAME"},"window":{"start":"2026-01-31T00:00:00Z","end":"2026-01-31T10:00:00Z"},"nodeType":"u-24tb1.112xlarge","preemptible":1,"totalCost":123456.78}}]}`,
 	"/model/savings/nodes": `{"code":200,"data":{"count":1,"monthlyCost":123456.78,"notes":["The least is saved if what moves costs its list price elsewhere and commitments are paid on."],"nodes":[{"cluster":"one","nodePool":"NAME","nodes":123.4,"monthlyCost":123456.78,` +

@@ -46,6 +46,9 @@ func TestNamesAreReal(t *testing.T) {
 	}
 	recorded := map[string]map[string]bool{}
 	for _, name := range promtest.Recordings(t) {
+		if strings.HasPrefix(name, "opentelemetry") {
+			continue // another dialect, with names that both have
+		}
 		for metric, labels := range promtest.Recorded(t, name).Shapes() {
 			if recorded[metric] == nil {
 				recorded[metric] = map[string]bool{}
