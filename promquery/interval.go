@@ -71,9 +71,9 @@ var instants = []func(w allocation.Window) time.Time{
 	func(w allocation.Window) time.Time { return w.Start.Add(-2 * probeLength) },
 }
 
-// findScrapeIntervals finds, for each window, the scrape intervals of kube-state-metrics and cAdvisor, or of OpenTelemetry's receivers where these are not there,
-// and takes the longer one. It looks at the end of the window, then at its beginning, where OpenTelemetry may have told what others do at the end, and at its middle, then, for a window within an outage, in the hour before it. If it finds
-// neither, it takes the default.
+// findScrapeIntervals finds, for each window, the scrape intervals of kube-state-metrics and cAdvisor, or else of OpenTelemetry's receivers, and takes the longer
+// one. It looks at the end of the window first, then at its beginning, where the dialect may have been another, and at its middle. A window may lie within an
+// outage, so it looks in the hour before it, too. If it finds nothing, it takes the default.
 func (c *computation) findScrapeIntervals(ctx context.Context) error {
 	found := make([]intervals, len(c.windows))
 	for i, w := range c.windows {

@@ -26,15 +26,15 @@ type otelSeries struct {
 	samples         []promtest.Sample
 }
 
-// twin is what a receiver of OpenTelemetry has in place of a metric.
-type twin struct {
+// counterpart is what a receiver of OpenTelemetry has in place of a metric.
+type counterpart struct {
 	name, unit string
 	counter    bool
 	point      map[string]string // attributes of its points
 }
 
-// twins are those of metrics, each with the value of a label that it is for.
-var twins = map[string]twin{
+// counterparts are those of metrics, each with the value of a label that it is for.
+var counterparts = map[string]counterpart{
 	"kube_pod_container_resource_requests cpu":    {name: "k8s.container.cpu_request", unit: "{cpu}"},
 	"kube_pod_container_resource_requests memory": {name: "k8s.container.memory_request", unit: "By"},
 	"kube_pod_container_resource_limits cpu":      {name: "k8s.container.cpu_limit", unit: "{cpu}"},
@@ -61,7 +61,7 @@ func unmarked(samples []promtest.Sample) []promtest.Sample {
 	return slices.DeleteFunc(slices.Clone(samples), func(s promtest.Sample) bool { return value.IsStaleNaN(s.V) })
 }
 
-// inBoth returns what both dialects can tell of a cluster: as kube-state-metrics and cAdvisor tell it, and as OpenTelemetry's receivers do.
+// inBoth returns what both dialects can report of a cluster: as kube-state-metrics and cAdvisor report it, and as OpenTelemetry's receivers do.
 func inBoth(t *testing.T, list []promtest.Series) (classic []promtest.Series, sent []otelSeries) {
 	t.Helper()
 	uids, owners := map[string]string{}, map[string]map[string]string{}
@@ -75,7 +75,7 @@ func inBoth(t *testing.T, list []promtest.Series) (classic []promtest.Series, se
 	for i := range list {
 		s := &list[i]
 		name := label(s, "__name__")
-		t, ok := twins[strings.TrimSpace(name+" "+label(s, "resource"))]
+		t, ok := counterparts[strings.TrimSpace(name+" "+label(s, "resource"))]
 		usage := strings.HasPrefix(name, "container_")
 		if name == "container_cpu_usage_seconds_total" && label(s, "id") == "/" {
 			ok, t.name, usage = true, "k8s.node.cpu.time", false

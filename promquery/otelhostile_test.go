@@ -186,7 +186,7 @@ func TestDialectsOfClusters(t *testing.T) {
 	if len(cost) != 2 || !near(cost["one"], sum, 1e-9) || !near(cost["two"], sum, 1e-9) {
 		t.Errorf("%v, want twice %g", cost, sum)
 	}
-	if slices.ContainsFunc(set.Warnings, func(text string) bool { return strings.Contains(text, "both tell") }) {
+	if slices.ContainsFunc(set.Warnings, func(text string) bool { return strings.Contains(text, "both report") }) {
 		t.Errorf("%q", set.Warnings)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/promcost/promcost/allocation"
 )
 
-// otelSettings are what has to be set in a Collector so that its receivers tell of inputs.
+// otelSettings are what has to be set in a Collector so that its receivers report inputs.
 var otelSettings = []struct {
 	setting string
 	inputs  []string
@@ -25,7 +25,7 @@ var otelSettings = []struct {
 	{"up the receiver kubeletstats, with metric_groups: [node, pod, container, volume]", []string{"cpu usage", "memory usage", "bytes sent", "bytes received", "node disk"}},
 }
 
-// otelSetting is what has to be set in a Collector so that its receivers tell of the input; "" if they never do.
+// otelSetting is what has to be set in a Collector so that its receivers report the input; "" if they never do.
 func (in *Input) otelSetting() string {
 	for _, x := range otelSettings {
 		if slices.Contains(x.inputs, in.Name) {
@@ -35,7 +35,7 @@ func (in *Input) otelSetting() string {
 	return ""
 }
 
-// tells reports whether OpenTelemetry's receivers tell of a cluster what no other program does.
+// tells reports whether OpenTelemetry's receivers report of a cluster what no other program does.
 func (o *otel) tells(cluster Symbol) bool {
 	if o == nil || o.seen[cluster] == nil {
 		return false
@@ -43,9 +43,9 @@ func (o *otel) tells(cluster Symbol) bool {
 	return o.seen[cluster][ClusterReceiver].counts()
 }
 
-// otelWarning says of a cluster that OpenTelemetry's receivers tell of it, what they never do, and what they could.
+// otelWarning says that OpenTelemetry's receivers report a cluster, what they never report, and what they could.
 func otelWarning(cluster Symbol, lacking []*Input) string {
-	texts := []string{fmt.Sprintf("cluster %s: OpenTelemetry's receivers tell of it. They never tell of GPUs, prices, load balancers, services, labels, and when containers start and end: kube-state-metrics beside them does", cluster.Value())}
+	texts := []string{fmt.Sprintf("cluster %s: OpenTelemetry's receivers report it. They never report GPUs, prices, load balancers, services, labels, and when containers start and end: kube-state-metrics beside them does", cluster.Value())}
 	for _, x := range otelSettings {
 		var costs []string
 		for _, in := range lacking {
@@ -66,7 +66,7 @@ func (w *window) warnOTel() {
 	for _, cluster := range clusters {
 		for r, s := range w.otel.seen[cluster] {
 			if told := w.otel.told[cluster]; s.superseded() || told != nil && len(told[r]) > 0 {
-				w.Warn(fmt.Sprintf("cluster %s: OpenTelemetry's receivers and other programs both tell of it: %s counts, and %s only while that has no samples", cluster.Value(), Receiver(r).classic(), Receiver(r)))
+				w.Warn(fmt.Sprintf("cluster %s: OpenTelemetry's receivers and other programs both report it: %s counts, and %s only while that has no samples", cluster.Value(), Receiver(r).classic(), Receiver(r)))
 			}
 		}
 	}
