@@ -201,7 +201,6 @@ func (f *budgetFlags) query(ctx context.Context, who *answerer, io streams) erro
 		{Name: "LEFT", Right: true},
 		{Name: "DATA", Right: true, Spare: true, Rank: 1},
 	}}
-	var over []string
 	for _, b := range answer.Data {
 		left := (*float64)(nil)
 		if b.Spent != nil {
@@ -212,19 +211,40 @@ func (f *budgetFlags) query(ctx context.Context, who *answerer, io streams) erro
 		if b.CoveredHours != nil && b.WindowHours != nil && *b.CoveredHours < *b.WindowHours {
 			data = partText(*b.CoveredHours, *b.WindowHours)
 		}
-		if b.Forecast != nil && *b.Forecast > b.Amount {
-			over = append(over, b.Name)
-		}
 		t.Rows = append(t.Rows, []string{b.Name, b.Period, b.Cost, money(b.Amount), moneyOr(b.Spent), moneyOr(b.Forecast), moneyOr(left), data})
 	}
 	if err := t.Write(io.out, io.layout(f.output)); err != nil {
 		return err
 	}
-	text := "All budgets are on track."
-	if len(over) > 0 {
-		text = "Over budget by the end of its period: " + visible.Text(strings.Join(over, ", ")) + "."
+	return writeLine(io.out, "\n"+texttable.Wrap(visible.Text(answer.verdict()), io.width))
+}
+
+// verdict says which budgets are spent, will be, or are not known; of those that are left nothing is to be said but that they are on track.
+func (a *budgetAnswer) verdict() string {
+	var spent, over, unknown []string
+	for _, b := range a.Data {
+		switch {
+		case b.Spent != nil && *b.Spent > b.Amount:
+			spent = append(spent, b.Name)
+		case b.Forecast != nil && *b.Forecast > b.Amount:
+			over = append(over, b.Name)
+		case b.Spent == nil || b.Forecast == nil:
+			unknown = append(unknown, b.Name)
+		}
 	}
-	return writeLine(io.out, "\n"+texttable.Wrap(text, io.width))
+	var texts []string
+	for _, x := range [...]struct {
+		what  string
+		names []string
+	}{{"Spent already", spent}, {"Over budget by the end of its period", over}, {"Not known yet", unknown}} {
+		if len(x.names) > 0 {
+			texts = append(texts, x.what+": "+strings.Join(x.names, ", ")+".")
+		}
+	}
+	if len(texts) == 0 {
+		return "All budgets are on track."
+	}
+	return strings.Join(texts, " ")
 }
 
 // moneyOr is an amount of money, – for what is not known.

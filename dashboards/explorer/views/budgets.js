@@ -33,6 +33,16 @@ export async function show(root, ctx) {
     { name: "left", title: "Left", wide: true, under: true, value: (b) => (b.spent === null ? null : b.amount - b.spent), cell: (b) => format.money(b.spent === null ? null : b.amount - b.spent) },
     { name: "until", title: "Counted", text: true, wide: true, value: (b) => b.window?.end ?? "", cell: (b) => (b.window ? format.span(b.window) : "not yet") },
   ], data, { caption: "Budgets", unit: format.currency, sort: "forecast" });
-  const over = data.filter((b) => part(b, b.forecast) > 1).map((b) => b.name);
-  root.append(el("p", { class: over.length > 0 ? "lead over" : "lead" }, over.length === 0 ? "All budgets are on track." : `Over budget by the end of its period: ${over.join(", ")}.`), table.element);
+  const [text, over] = verdict(data);
+  root.append(el("p", { class: over ? "lead over" : "lead" }, text), table.element);
+}
+
+// verdict says which budgets are spent, will be, or are not known yet, and whether any is spent or will be. A budget of which nothing is known is not on track.
+function verdict(data) {
+  const spent = (b) => b.spent !== null && b.spent > b.amount;
+  const over = (b) => !spent(b) && b.forecast !== null && b.forecast > b.amount;
+  const unknown = (b) => !spent(b) && !over(b) && (b.spent === null || b.forecast === null);
+  const texts = [["Spent already", spent], ["Over budget by the end of its period", over], ["Not known yet", unknown]]
+    .map(([what, is]) => [what, data.filter(is).map((b) => b.name)]).filter(([, names]) => names.length > 0).map(([what, names]) => `${what}: ${names.join(", ")}.`);
+  return [texts.length > 0 ? texts.join(" ") : "All budgets are on track.", data.some((b) => spent(b) || over(b))];
 }
